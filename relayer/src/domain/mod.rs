@@ -1,7 +1,47 @@
-//! What the service talks about: pure types, parsed once at the edge. Knows no network, database or HTTP.
+//! What Purser talks about: pure values, parsed once at the edge and trusted afterwards.
+//! Knows `purser_policy`, an id crate and a time crate; never tokio, sqlx, axum or Solana types.
 
-pub mod address;
-pub mod network;
+mod account;
+mod address;
+mod amount;
+mod idempotency;
+mod ids;
+mod invalid;
+mod key;
+mod memo;
+mod network;
+mod operator;
+mod page;
+mod policy;
+mod principal;
+mod recipient;
+mod time;
+mod transfer;
+mod transfer_state;
 
+pub use account::{
+    Account, AccountName, AccountStatus, METADATA_BYTES_MAX, METADATA_KEYS_MAX, Metadata, NAME_CHARS_MAX,
+    Provisioning,
+};
 pub use address::{Address, AddressError};
-pub use network::{Network, NetworkError};
+pub use amount::{amount_from_json, amount_from_text, amount_to_json, limit_from_json, limit_to_json};
+pub use idempotency::{
+    Claim, Fingerprint, IDEMPOTENCY_KEY_CHARS_MAX, IDEMPOTENCY_SECONDS, IdempotencyKey, transfer_tag,
+};
+pub use ids::{AccountId, EventId, IdError, KeyId, OperatorId, TransferId, WebhookId};
+pub use invalid::Invalid;
+pub use key::{ApiKey, HashedKey, KeyHint, KeyRole, KeyScope, PlainKey};
+pub use memo::Memo;
+pub use network::Network;
+pub use operator::{Operator, OperatorName};
+pub use page::{Cursor, Page, PageLimit, PageRequest};
+pub use policy::{AllowlistEntry, Counterparties, PolicyUpdate, SpendingPolicy};
+pub use principal::Principal;
+pub use purser_policy::{Limit, UsdcAmount};
+pub use recipient::{RECIPIENT_CHARS_MAX, Recipient};
+pub use time::Timestamp;
+pub use transfer::{Transfer, TransferRequest};
+pub use transfer_state::{
+    Checks, Failure, FailureCode, Rejection, RejectionReason, Rule, RuleCheck, Settlement, SignedTransfer,
+    TransferState, TransferStatus, WrongState,
+};

@@ -1,9 +1,7 @@
-//! The two networks that one relayer serves side by side; the API key picks one.
-
 use std::fmt;
 use std::str::FromStr;
 
-/// Which Solana cluster a key, an operator and everything of theirs belong to.
+/// The Solana network a key works on. A process may serve both.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Network {
     Test,
@@ -11,10 +9,10 @@ pub enum Network {
 }
 
 impl Network {
-    /// Both, in the order they are listed to people.
+    /// Both networks.
     pub const ALL: [Network; 2] = [Network::Test, Network::Live];
 
-    /// The word used in keys, configuration and the database.
+    /// `test` or `live`, as in keys, configuration and the database.
     pub const fn as_str(self) -> &'static str {
         match self {
             Network::Test => "test",
@@ -23,21 +21,21 @@ impl Network {
     }
 }
 
-/// The word is neither `test` nor `live`.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
-#[error("network must be test or live")]
-pub struct NetworkError;
-
-impl FromStr for Network {
-    type Err = NetworkError;
-
-    fn from_str(text: &str) -> Result<Self, NetworkError> {
-        Self::ALL.into_iter().find(|network| network.as_str() == text).ok_or(NetworkError)
-    }
-}
-
 impl fmt::Display for Network {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(self.as_str())
+    }
+}
+
+/// The text is neither `test` nor `live`.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
+#[error("network must be `test` or `live`")]
+pub struct UnknownNetwork;
+
+impl FromStr for Network {
+    type Err = UnknownNetwork;
+
+    fn from_str(text: &str) -> Result<Self, UnknownNetwork> {
+        Self::ALL.into_iter().find(|network| network.as_str() == text).ok_or(UnknownNetwork)
     }
 }

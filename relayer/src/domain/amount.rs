@@ -1,0 +1,119 @@
+use purser_policy::{Limit, UsdcAmount};
+use serde_json::value::RawValue;
+
+use super::Invalid;
+
+/// Reads a transfer's amount from its decimal text. Invalid: not a plain decimal, too large, or below 0.000001.
+pub fn amount_from_text(param: &str, text: &str) -> Result<UsdcAmount, Invalid> {
+    let amount = exact(param, text)?;
+    if amount == UsdcAmount::ZERO {
+        return Err(Invalid::new(param, "must be at least 0.000001"));
+    }
+    Ok(amount)
+}
+
+/// Reads an amount, zero included, from a JSON number or a JSON string, digit by digit.
+pub fn amount_from_json(param: &str, json: &RawValue) -> Result<UsdcAmount, Invalid> {
+    let text = json.get();
+    if text.starts_with('"') {
+        let text: String = serde_json::from_str(text).map_err(|_| wrong_type(param))?;
+        return exact(param, &text);
+    }
+    if text.starts_with(|first: char| first == '-' || first.is_ascii_digit()) {
+        return exact(param, text);
+    }
+    Err(wrong_type(param))
+}
+
+/// Reads a limit: JSON `null` is none.
+pub fn limit_from_json(param: &str, json: &RawValue) -> Result<Limit, Invalid> {
+    if json.get() == "null" {
+        return Ok(Limit::Unlimited);
+    }
+    amount_from_json(param, json).map(Limit::AtMost)
+}
+
+/// The amount as a JSON number, exact and without trailing zeros: `12.5`.
+pub fn amount_to_json(amount: UsdcAmount) -> Box<RawValue> {
+    let text = amount.to_string();
+    let text = text.trim_end_matches('0').trim_end_matches('.');
+    raw(text)
+}
+
+/// The limit as a JSON number, or `null` for none.
+pub fn limit_to_json(limit: Limit) -> Box<RawValue> {
+    match limit {
+        Limit::Unlimited => raw("null"),
+        Limit::AtMost(amount) => amount_to_json(amount),
+    }
+}
+
+fn raw(text: &str) -> Box<RawValue> {
+    // A decimal text and `null` are JSON already; the fallback is never taken.
+    RawValue::from_string(text.to_owned()).unwrap_or_else(|_| RawValue::NULL.to_owned())
+}
+
+fn exact(param: &str, text: &str) -> Result<UsdcAmount, Invalid> {
+    text.parse().map_err(|error: purser_policy::AmountError| Invalid::new(param, error.to_string()))
+}
+
+fn wrong_type(param: &str) -> Invalid {
+    Invalid::new(param, "must be a number or a decimal string")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    fn read(json: &str) -> Result<UsdcAmount, Invalid> {
+        amount_from_json("amount", serde_json::from_str(json).expect("JSON"))
+    }
+
+    proptest! {
+        #[test]
+        fn every_amount_comes_back_from_its_json_number(micros: u64) {
+            let amount = UsdcAmount::from_micros(micros);
+            prop_assert_eq!(read(amount_to_json(amount).get()), Ok(amount));
+            prop_assert_eq!(amount_from_json("amount", &amount_to_json(amount)), Ok(amount));
+        }
+    }
+
+    #[test]
+    fn numbers_and_strings_are_read_exactly() {
+        assert_eq!(read("18446744073709.551615"), Ok(UsdcAmount::MAX));
+        assert_eq!(read("\"18446744073709.551615\""), Ok(UsdcAmount::MAX));
+        assert_eq!(read("0"), Ok(UsdcAmount::ZERO));
+        assert_eq!(read("\"\\u0031\""), Ok(UsdcAmount::from_micros(1_000_000)));
+        assert_eq!(amount_to_json(UsdcAmount::from_micros(100_000_000)).get(), "100");
+        assert_eq!(amount_to_json(UsdcAmount::ZERO).get(), "0");
+    }
+
+    #[test]
+    fn other_json_is_refused() {
+        for json in [
+            "1e3",
+            "-1",
+            "-0",
+            "0.0000001",
+            "true",
+            "[]",
+            "{}",
+            "null",
+            "\"NaN\"",
+            "\" 1\"",
+            "\"1.\"",
+            "\"\"",
+        ] {
+            assert!(read(json).is_err(), "{json}");
+        }
+        assert!(read("18446744073709.551616").is_err());
+    }
+
+    #[test]
+    fn a_transfer_of_nothing_is_refused() {
+        assert!(amount_from_text("amount", "0").is_err());
+        assert!(amount_from_text("amount", "0.000000").is_err());
+        assert_eq!(amount_from_text("amount", "0.000001"), Ok(UsdcAmount::from_micros(1)));
+    }
+}

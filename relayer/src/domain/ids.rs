@@ -1,0 +1,136 @@
+use std::fmt;
+use std::str::FromStr;
+
+use ulid::Ulid;
+
+use super::Timestamp;
+
+/// The text is not the expected prefix followed by 26 upper-case Crockford base32 characters.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
+#[error("must be `{prefix}` followed by 26 upper-case Crockford base32 characters")]
+pub struct IdError {
+    prefix: &'static str,
+}
+
+macro_rules! id {
+    ($(#[$doc:meta])* $name:ident, $prefix:literal) => {
+        $(#[$doc])*
+        #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+        pub struct $name(Ulid);
+
+        impl $name {
+            /// What every id of this kind begins with.
+            pub const PREFIX: &'static str = $prefix;
+
+            /// A new id made at `at`, its lower 80 bits from `random`.
+            pub fn new(at: Timestamp, random: u128) -> Self {
+                Self(Ulid::from_parts(at.unix_milliseconds().max(0) as u64, random))
+            }
+
+            /// The id with these 16 bytes.
+            pub const fn from_bytes(bytes: [u8; 16]) -> Self {
+                Self(Ulid::from_bytes(bytes))
+            }
+
+            /// The 16 bytes behind the prefix, as they stand on the chain.
+            pub const fn bytes(&self) -> [u8; 16] {
+                self.0.to_bytes()
+            }
+        }
+
+        impl FromStr for $name {
+            type Err = IdError;
+
+            fn from_str(text: &str) -> Result<Self, IdError> {
+                parse(text, $prefix).map(Self)
+            }
+        }
+
+        impl fmt::Display for $name {
+            fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+                write!(f, "{}{}", $prefix, self.0)
+            }
+        }
+
+        impl fmt::Debug for $name {
+            fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+                write!(f, "{self}")
+            }
+        }
+    };
+}
+
+id!(
+    /// An agent account.
+    AccountId, "acct_");
+id!(
+    /// One attempt to transfer: a retry under the same idempotency key has its own.
+    TransferId, "txn_");
+id!(
+    /// An operator on one network.
+    OperatorId, "op_");
+id!(
+    /// An API key; not a secret.
+    KeyId, "key_");
+id!(
+    /// An announced event.
+    EventId, "evt_");
+id!(
+    /// A registered webhook endpoint.
+    WebhookId, "whk_");
+
+fn parse(text: &str, prefix: &'static str) -> Result<Ulid, IdError> {
+    let error = IdError { prefix };
+    let digits = text.strip_prefix(prefix).ok_or(error)?;
+    let ulid = Ulid::from_string(digits).map_err(|_| error)?;
+    // The decoder forgives lower case and overlong values; one id has one text.
+    let mut canonical = [0u8; ulid::ULID_LEN];
+    if ulid.array_to_str(&mut canonical) == digits { Ok(ulid) } else { Err(error) }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    proptest! {
+        #[test]
+        fn id_text_comes_back(bytes: [u8; 16]) {
+            let id = AccountId::from_bytes(bytes);
+            prop_assert_eq!(id.to_string().parse::<AccountId>(), Ok(id));
+            prop_assert_eq!(id.to_string().len(), 31);
+        }
+
+        #[test]
+        fn any_text_that_parses_is_the_canonical_text(digits in "[0-9A-Za-z]{26}") {
+            let text = format!("txn_{digits}");
+            if let Ok(id) = text.parse::<TransferId>() {
+                prop_assert_eq!(id.to_string(), text);
+            }
+        }
+    }
+
+    #[test]
+    fn other_text_is_refused() {
+        for text in [
+            "",
+            "acct_",
+            "txn_01ARZ3NDEKTSV4RRFFQ69G5FAV",
+            "acct_01arz3ndektsv4rrffq69g5fav",
+            "acct_01ARZ3NDEKTSV4RRFFQ69G5FA",
+            "acct_01ARZ3NDEKTSV4RRFFQ69G5FAVV",
+            "acct_8ZZZZZZZZZZZZZZZZZZZZZZZZZ",
+            "acct_01ARZ3NDEKTSV4RRFFQ69G5FAU",
+            " acct_01ARZ3NDEKTSV4RRFFQ69G5FAV",
+        ] {
+            assert!(text.parse::<AccountId>().is_err(), "{text:?}");
+        }
+        assert!("acct_01ARZ3NDEKTSV4RRFFQ69G5FAV".parse::<AccountId>().is_ok());
+    }
+
+    #[test]
+    fn a_later_id_sorts_after_an_earlier_one() {
+        let (early, late) = (Timestamp::from_unix_seconds(1), Timestamp::from_unix_seconds(2));
+        assert!(TransferId::new(early, u128::MAX).to_string() < TransferId::new(late, 0).to_string());
+    }
+}

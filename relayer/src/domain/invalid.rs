@@ -1,0 +1,35 @@
+/// A value that breaks the interface: which parameter, and what would be right. Answered as 400 `invalid_request`.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[error("`{param}` {message}")]
+pub struct Invalid {
+    param: String,
+    message: String,
+}
+
+impl Invalid {
+    /// `message` completes the sentence that begins with the parameter's name: "must be ...".
+    pub fn new(param: impl Into<String>, message: impl Into<String>) -> Self {
+        Self { param: param.into(), message: message.into() }
+    }
+
+    /// The parameter as the client named it, with a path where it is nested: `allowed_counterparties[3]`.
+    pub fn param(&self) -> &str {
+        &self.param
+    }
+
+    /// What is wrong with it, without its name.
+    pub fn message(&self) -> &str {
+        &self.message
+    }
+}
+
+/// Refuses text longer than `chars_max` characters, and the NUL character, which no database text can hold.
+pub(super) fn check_text(param: &str, text: &str, chars_max: usize) -> Result<(), Invalid> {
+    if text.chars().count() > chars_max {
+        return Err(Invalid::new(param, format!("must be at most {chars_max} characters")));
+    }
+    if text.contains('\0') {
+        return Err(Invalid::new(param, "must not contain the NUL character"));
+    }
+    Ok(())
+}

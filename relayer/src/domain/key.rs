@@ -1,0 +1,187 @@
+use std::fmt;
+
+use secrecy::{ExposeSecret, SecretString};
+use sha2::{Digest, Sha256};
+
+use super::{AccountId, KeyId, Network, OperatorId, Timestamp};
+
+/// Which kind of key: `op` or `ag` in its text.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum KeyRole {
+    Operator,
+    Agent,
+}
+
+impl KeyRole {
+    const ALL: [KeyRole; 2] = [KeyRole::Operator, KeyRole::Agent];
+
+    const fn tag(self) -> &'static str {
+        match self {
+            KeyRole::Operator => "op",
+            KeyRole::Agent => "ag",
+        }
+    }
+}
+
+/// What a key opens.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum KeyScope {
+    /// Everything of the operator.
+    Operator,
+    /// One account.
+    Agent(AccountId),
+}
+
+impl KeyScope {
+    /// The kind of key that has this scope.
+    pub const fn role(&self) -> KeyRole {
+        match self {
+            KeyScope::Operator => KeyRole::Operator,
+            KeyScope::Agent(_) => KeyRole::Agent,
+        }
+    }
+}
+
+/// An API key as its holder has it: `psr_<op|ag>_<test|live>_<base58 of 256 random bits>`. Shown once, never stored.
+#[derive(Clone)]
+pub struct PlainKey {
+    text: SecretString,
+    role: KeyRole,
+    network: Network,
+}
+
+impl PlainKey {
+    /// A new key from 256 random bits.
+    pub fn new(role: KeyRole, network: Network, random: [u8; 32]) -> Self {
+        let secret = bs58::encode(random).into_string();
+        Self { text: format!("psr_{}_{network}_{secret}", role.tag()).into(), role, network }
+    }
+
+    /// `None` when the text is not of the form of a key, whether or not such a key exists.
+    pub fn parse(text: &str) -> Option<Self> {
+        let mut parts = text.splitn(4, '_');
+        let (brand, role, network, secret) = (parts.next()?, parts.next()?, parts.next()?, parts.next()?);
+        let role = KeyRole::ALL.into_iter().find(|known| known.tag() == role)?;
+        let network = network.parse().ok()?;
+        let base58 = secret.bytes().all(|byte| byte.is_ascii_alphanumeric());
+        (brand == "psr" && base58 && (32..=44).contains(&secret.len())).then(|| Self {
+            text: text.to_owned().into(),
+            role,
+            network,
+        })
+    }
+
+    /// The text, for showing it once.
+    pub fn expose(&self) -> &str {
+        self.text.expose_secret()
+    }
+
+    /// The form that is stored and looked up.
+    pub fn hash(&self) -> HashedKey {
+        HashedKey(Sha256::digest(self.expose().as_bytes()).into())
+    }
+
+    /// What may be shown again: the beginning and the last four characters.
+    pub fn hint(&self) -> KeyHint {
+        let text = self.expose();
+        let end = text.get(text.len().saturating_sub(4)..).unwrap_or_default();
+        KeyHint(format!("psr_{}_{}_...{end}", self.role.tag(), self.network))
+    }
+
+    /// The network the key works on.
+    pub fn network(&self) -> Network {
+        self.network
+    }
+}
+
+impl fmt::Debug for PlainKey {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "PlainKey({})", self.hint().as_str())
+    }
+}
+
+/// SHA-256 of a key. A key holds 256 random bits, so a fast hash is enough and an index may find it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub struct HashedKey([u8; 32]);
+
+impl HashedKey {
+    /// Lower-case hex, as stored.
+    pub fn to_hex(&self) -> String {
+        hex::encode(self.0)
+    }
+}
+
+/// Enough of a key to recognise it by, too little to use it.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct KeyHint(String);
+
+impl KeyHint {
+    /// For example `psr_ag_test_...x7Qf`.
+    pub fn as_str(&self) -> &str {
+        &self.0
+    }
+
+    pub(crate) fn from_stored(text: String) -> Self {
+        Self(text)
+    }
+}
+
+/// An API key as the service knows it.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct ApiKey {
+    pub id: KeyId,
+    pub operator_id: OperatorId,
+    pub scope: KeyScope,
+    /// A label; display only.
+    pub name: Option<String>,
+    pub hint: KeyHint,
+    pub created_at: Timestamp,
+    /// From this moment on the key is refused.
+    pub expires_at: Option<Timestamp>,
+    pub revoked_at: Option<Timestamp>,
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_key_is_read_back_with_its_role_and_network() {
+        for (role, network, start) in [
+            (KeyRole::Operator, Network::Test, "psr_op_test_"),
+            (KeyRole::Agent, Network::Live, "psr_ag_live_"),
+        ] {
+            for random in [[0; 32], [255; 32], [7; 32]] {
+                let key = PlainKey::new(role, network, random);
+                assert!(key.expose().starts_with(start));
+                let read = PlainKey::parse(key.expose()).expect("its own text");
+                assert_eq!((read.hash(), read.role, read.network), (key.hash(), role, network));
+            }
+        }
+    }
+
+    #[test]
+    fn other_text_is_no_key() {
+        let key = PlainKey::new(KeyRole::Operator, Network::Test, [7; 32]);
+        let text = key.expose();
+        for other in [
+            "",
+            "psr_op_test_",
+            "psr_op_test",
+            &text.replace("psr", "prs"),
+            &text.replace("_op_", "_admin_"),
+            &text.replace("test", "prod"),
+            &format!("{text} "),
+            &format!("{text}{text}"),
+        ] {
+            assert!(PlainKey::parse(other).is_none(), "{other:?}");
+        }
+    }
+
+    #[test]
+    fn a_key_does_not_print_itself() {
+        let key = PlainKey::new(KeyRole::Operator, Network::Test, [7; 32]);
+        assert!(!format!("{key:?}").contains(&key.expose()[12..24]));
+        assert!(!key.hint().as_str().contains(&key.expose()[12..24]));
+    }
+}

@@ -1,0 +1,31 @@
+use super::{AccountId, KeyId, Operator, OperatorId};
+
+/// Who is calling, found from the API key.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Principal {
+    /// The operator: every account of its own.
+    Operator { operator: Operator, key_id: KeyId },
+    /// An agent: one account of the operator, and never its policy.
+    Agent { operator: Operator, account_id: AccountId, key_id: KeyId },
+}
+
+impl Principal {
+    /// The operator whose data the caller may touch.
+    pub fn operator(&self) -> &Operator {
+        match self {
+            Self::Operator { operator, .. } | Self::Agent { operator, .. } => operator,
+        }
+    }
+
+    /// The operator's id: the first argument of every finder.
+    pub fn operator_id(&self) -> OperatorId {
+        self.operator().id
+    }
+
+    /// The key that was used; rate limits count by it.
+    pub fn key_id(&self) -> KeyId {
+        match self {
+            Self::Operator { key_id, .. } | Self::Agent { key_id, .. } => *key_id,
+        }
+    }
+}

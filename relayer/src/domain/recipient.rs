@@ -1,0 +1,56 @@
+use super::invalid::check_text;
+use super::{AccountId, Address, Invalid};
+
+/// Longest recipient text that is read at all, in characters.
+pub const RECIPIENT_CHARS_MAX: usize = 200;
+
+/// Where a transfer goes, as submitted.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Recipient {
+    /// Another account of the service.
+    Agent(AccountId),
+    /// A Solana address, expected to be a USDC token account.
+    TokenAccount(Address),
+    /// Neither: kept as submitted, and answered with 422 `invalid_recipient`.
+    Unreadable(String),
+}
+
+impl Recipient {
+    /// Reads an `acct_` id or a base58 address. Invalid (400): over 200 characters, or a NUL.
+    pub fn parse(text: impl Into<String>) -> Result<Self, Invalid> {
+        let text = text.into();
+        check_text("to", &text, RECIPIENT_CHARS_MAX)?;
+        Ok(if let Ok(id) = text.parse() {
+            Self::Agent(id)
+        } else if let Ok(address) = text.parse() {
+            Self::TokenAccount(address)
+        } else {
+            Self::Unreadable(text)
+        })
+    }
+
+    /// The text as submitted: ids and addresses have one text each.
+    pub fn text(&self) -> String {
+        match self {
+            Self::Agent(id) => id.to_string(),
+            Self::TokenAccount(address) => address.to_string(),
+            Self::Unreadable(text) => text.clone(),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_recipient_keeps_its_text() {
+        for text in
+            ["acct_01ARZ3NDEKTSV4RRFFQ69G5FAV", "11111111111111111111111111111111", "acct_nobody", "", "🙂"]
+        {
+            assert_eq!(Recipient::parse(text).expect("valid").text(), text);
+        }
+        assert!(matches!(Recipient::parse("acct_nobody"), Ok(Recipient::Unreadable(_))));
+        assert!(Recipient::parse("a".repeat(201)).is_err());
+    }
+}

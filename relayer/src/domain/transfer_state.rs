@@ -1,0 +1,370 @@
+use std::fmt;
+
+pub use purser_policy::Rule;
+use purser_policy::{Limit, RuleOutcome, UsdcAmount, Violation};
+
+use super::Timestamp;
+
+/// How far a transfer has come. Each variant carries its facts; each method gives the next state or refuses.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum TransferState {
+    /// Its idempotency key is taken; nothing is signed.
+    Claimed,
+    /// Stored before the first send: from here on it may be on the chain.
+    Signed(SignedTransfer),
+    /// A node took it.
+    Sent { signed: SignedTransfer, sent_at: Timestamp },
+    /// Final at the configured commitment.
+    Settled(Settlement),
+    /// Refused by policy.
+    Rejected(Rejection),
+    /// Ended otherwise; a retry under the same idempotency key is allowed.
+    Failed(Failure),
+}
+
+/// Signed bytes and what is needed to follow them to their end.
+#[derive(Clone, PartialEq, Eq)]
+pub struct SignedTransfer {
+    /// The wire form of the transaction.
+    pub bytes: Vec<u8>,
+    /// Base58.
+    pub signature: String,
+    /// After this finalized block height, unknown means never.
+    pub last_valid_block_height: u64,
+}
+
+impl fmt::Debug for SignedTransfer {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "SignedTransfer({}, until block {})", self.signature, self.last_valid_block_height)
+    }
+}
+
+/// Where and when a transfer became final.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Settlement {
+    /// Base58.
+    pub signature: String,
+    pub settled_at: Timestamp,
+    pub slot: u64,
+}
+
+/// Why policy refused, and what every rule said.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Rejection {
+    pub reason: RejectionReason,
+    /// Names the violated limit, for people.
+    pub message: String,
+    pub checks: Checks,
+    /// When the rolling window frees enough, if waiting helps.
+    pub retry_at: Option<Timestamp>,
+    pub rejected_at: Timestamp,
+}
+
+/// The rule that refused: the kinds of [`Violation`] that are policy.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum RejectionReason {
+    Paused,
+    MemoRequired,
+    MemoTooLong,
+    RecipientNotAllowed,
+    SingleLimitExceeded,
+    DailyLimitExceeded,
+}
+
+impl RejectionReason {
+    const ALL: [Self; 6] = [
+        Self::Paused,
+        Self::MemoRequired,
+        Self::MemoTooLong,
+        Self::RecipientNotAllowed,
+        Self::SingleLimitExceeded,
+        Self::DailyLimitExceeded,
+    ];
+
+    /// The reason behind a violation; `None` for `DuplicateTransfer`, which says that the payment was made.
+    pub const fn of(violation: &Violation) -> Option<Self> {
+        match violation {
+            Violation::DuplicateTransfer => None,
+            Violation::Paused => Some(Self::Paused),
+            Violation::MemoRequired => Some(Self::MemoRequired),
+            Violation::MemoTooLong { .. } => Some(Self::MemoTooLong),
+            Violation::RecipientNotAllowed => Some(Self::RecipientNotAllowed),
+            Violation::SingleLimitExceeded { .. } => Some(Self::SingleLimitExceeded),
+            Violation::DailyLimitExceeded { .. } => Some(Self::DailyLimitExceeded),
+        }
+    }
+
+    /// As stored and as events name it.
+    pub const fn as_str(self) -> &'static str {
+        match self {
+            Self::Paused => "paused",
+            Self::MemoRequired => "memo_required",
+            Self::MemoTooLong => "memo_too_long",
+            Self::RecipientNotAllowed => "recipient_not_allowed",
+            Self::SingleLimitExceeded => "single_limit_exceeded",
+            Self::DailyLimitExceeded => "daily_limit_exceeded",
+        }
+    }
+
+    pub(crate) fn from_stored(text: &str) -> Option<Self> {
+        Self::ALL.into_iter().find(|reason| reason.as_str() == text)
+    }
+}
+
+/// How every rule judged a transfer, in order of precedence.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Checks(pub Vec<RuleCheck>);
+
+/// How one rule judged a transfer.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct RuleCheck {
+    pub rule: Rule,
+    /// Whether the rule allows the transfer.
+    pub ok: bool,
+    pub limit: Limit,
+    /// What already counted against the limit.
+    pub used: UsdcAmount,
+}
+
+impl RuleCheck {
+    /// What the limit left before this transfer; `None` without a limit.
+    pub fn remaining(&self) -> Option<UsdcAmount> {
+        match self.limit {
+            Limit::Unlimited => None,
+            Limit::AtMost(limit) => Some(limit.saturating_sub(self.used)),
+        }
+    }
+}
+
+impl<const N: usize> From<[RuleOutcome; N]> for Checks {
+    fn from(outcomes: [RuleOutcome; N]) -> Self {
+        Self(
+            outcomes
+                .iter()
+                .map(|outcome| RuleCheck {
+                    rule: outcome.rule,
+                    ok: outcome.is_ok(),
+                    limit: outcome.limit,
+                    used: outcome.used,
+                })
+                .collect(),
+        )
+    }
+}
+
+/// Why a transfer ended without a payment and without a verdict of policy.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Failure {
+    pub code: FailureCode,
+    /// For people; never a node's own words.
+    pub message: String,
+    pub failed_at: Timestamp,
+}
+
+/// The kinds of failure. All may be tried again under the same idempotency key.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum FailureCode {
+    InsufficientBalance,
+    InvalidRecipient,
+    SolanaUnavailable,
+    /// Landed on the chain and failed there for a reason other than policy.
+    TransferFailed,
+    /// Never landed and never can.
+    TransferExpired,
+    /// The process that held the claim stopped before it signed.
+    Interrupted,
+}
+
+impl FailureCode {
+    const ALL: [Self; 6] = [
+        Self::InsufficientBalance,
+        Self::InvalidRecipient,
+        Self::SolanaUnavailable,
+        Self::TransferFailed,
+        Self::TransferExpired,
+        Self::Interrupted,
+    ];
+
+    /// As stored.
+    pub const fn as_str(self) -> &'static str {
+        match self {
+            Self::InsufficientBalance => "insufficient_balance",
+            Self::InvalidRecipient => "invalid_recipient",
+            Self::SolanaUnavailable => "solana_unavailable",
+            Self::TransferFailed => "transfer_failed",
+            Self::TransferExpired => "transfer_expired",
+            Self::Interrupted => "interrupted",
+        }
+    }
+
+    pub(crate) fn from_stored(text: &str) -> Option<Self> {
+        Self::ALL.into_iter().find(|code| code.as_str() == text)
+    }
+}
+
+/// The status that clients see.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum TransferStatus {
+    Submitted,
+    Settled,
+    Rejected,
+    Failed,
+}
+
+impl TransferStatus {
+    /// `submitted`, `settled`, `rejected` or `failed`.
+    pub const fn as_str(self) -> &'static str {
+        match self {
+            Self::Submitted => "submitted",
+            Self::Settled => "settled",
+            Self::Rejected => "rejected",
+            Self::Failed => "failed",
+        }
+    }
+}
+
+/// A step that the state does not allow.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
+#[error("a transfer that is {from} cannot become {to}")]
+pub struct WrongState {
+    pub from: &'static str,
+    pub to: &'static str,
+}
+
+impl TransferState {
+    /// What clients see of it.
+    pub const fn status(&self) -> TransferStatus {
+        match self {
+            Self::Claimed | Self::Signed(_) | Self::Sent { .. } => TransferStatus::Submitted,
+            Self::Settled(_) => TransferStatus::Settled,
+            Self::Rejected(_) => TransferStatus::Rejected,
+            Self::Failed(_) => TransferStatus::Failed,
+        }
+    }
+
+    /// As stored.
+    pub const fn as_str(&self) -> &'static str {
+        match self {
+            Self::Claimed => "claimed",
+            Self::Signed(_) => "signed",
+            Self::Sent { .. } => "sent",
+            Self::Settled(_) => "settled",
+            Self::Rejected(_) => "rejected",
+            Self::Failed(_) => "failed",
+        }
+    }
+
+    /// The bytes that may be on their way, if it is signed and not ended.
+    pub const fn signed(&self) -> Option<&SignedTransfer> {
+        match self {
+            Self::Signed(signed) | Self::Sent { signed, .. } => Some(signed),
+            Self::Claimed | Self::Settled(_) | Self::Rejected(_) | Self::Failed(_) => None,
+        }
+    }
+
+    /// Signed for the first time, or anew after the bytes before expired unseen.
+    pub fn sign(&self, signed: SignedTransfer) -> Result<Self, WrongState> {
+        match self {
+            Self::Claimed | Self::Signed(_) | Self::Sent { .. } => Ok(Self::Signed(signed)),
+            Self::Settled(_) | Self::Rejected(_) | Self::Failed(_) => Err(self.wrong("signed")),
+        }
+    }
+
+    /// A node took the bytes.
+    pub fn send(&self, sent_at: Timestamp) -> Result<Self, WrongState> {
+        match self {
+            Self::Signed(signed) => Ok(Self::Sent { signed: signed.clone(), sent_at }),
+            Self::Claimed | Self::Sent { .. } | Self::Settled(_) | Self::Rejected(_) | Self::Failed(_) => {
+                Err(self.wrong("sent"))
+            }
+        }
+    }
+
+    /// Final on the chain. From `Claimed` too: the chain may hold the payment of an earlier try.
+    pub fn settle(&self, settlement: Settlement) -> Result<Self, WrongState> {
+        self.end(Self::Settled(settlement))
+    }
+
+    /// Refused by policy, before signing or on the chain.
+    pub fn reject(&self, rejection: Rejection) -> Result<Self, WrongState> {
+        self.end(Self::Rejected(rejection))
+    }
+
+    /// Ended without a payment.
+    pub fn fail(&self, failure: Failure) -> Result<Self, WrongState> {
+        self.end(Self::Failed(failure))
+    }
+
+    fn end(&self, end: Self) -> Result<Self, WrongState> {
+        match self {
+            Self::Claimed | Self::Signed(_) | Self::Sent { .. } => Ok(end),
+            Self::Settled(_) | Self::Rejected(_) | Self::Failed(_) => Err(self.wrong(end.as_str())),
+        }
+    }
+
+    const fn wrong(&self, to: &'static str) -> WrongState {
+        WrongState { from: self.as_str(), to }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const AT: fn() -> Timestamp = || Timestamp::from_unix_seconds(1_700_000_000);
+
+    fn signed() -> SignedTransfer {
+        SignedTransfer { bytes: vec![1], signature: "sig".into(), last_valid_block_height: 9 }
+    }
+
+    fn settlement() -> Settlement {
+        Settlement { signature: "sig".into(), settled_at: AT(), slot: 3 }
+    }
+
+    fn failure() -> Failure {
+        Failure { code: FailureCode::TransferExpired, message: "expired".into(), failed_at: AT() }
+    }
+
+    fn rejection() -> Rejection {
+        Rejection {
+            reason: RejectionReason::Paused,
+            message: "paused".into(),
+            checks: Checks::default(),
+            retry_at: None,
+            rejected_at: AT(),
+        }
+    }
+
+    #[test]
+    fn nothing_follows_an_end() {
+        for end in [
+            TransferState::Settled(settlement()),
+            TransferState::Rejected(rejection()),
+            TransferState::Failed(failure()),
+        ] {
+            assert!(end.sign(signed()).is_err());
+            assert!(end.send(AT()).is_err());
+            assert!(end.settle(settlement()).is_err());
+            assert!(end.reject(rejection()).is_err());
+            assert!(end.fail(failure()).is_err());
+        }
+    }
+
+    #[test]
+    fn only_signed_bytes_are_sent() {
+        assert_eq!(TransferState::Claimed.send(AT()), Err(WrongState { from: "claimed", to: "sent" }));
+        let sent = TransferState::Signed(signed()).send(AT()).expect("allowed");
+        assert_eq!(sent.signed(), Some(&signed()));
+        assert!(sent.send(AT()).is_err());
+        assert_eq!(sent.sign(signed()), Ok(TransferState::Signed(signed())));
+    }
+
+    #[test]
+    fn every_open_state_is_submitted_to_clients() {
+        let sent = TransferState::Sent { signed: signed(), sent_at: AT() };
+        for open in [TransferState::Claimed, TransferState::Signed(signed()), sent] {
+            assert_eq!(open.status(), TransferStatus::Submitted);
+            assert_eq!(open.settle(settlement()).map(|end| end.status()), Ok(TransferStatus::Settled));
+        }
+    }
+}
