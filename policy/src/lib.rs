@@ -1,1 +1,25 @@
+//! The spending rule, once: the program on chain and the relayer before it call the same code,
+//! so that the answer before signing and the answer on chain cannot differ in kind.
+//!
+//! No allocation, no IO, no clock: time and state are arguments. Nothing here panics, whatever the input.
 #![no_std]
+#![forbid(unsafe_code)]
+
+mod allowlist;
+mod amount;
+mod check;
+mod policy;
+mod tags;
+mod violation;
+mod window;
+
+pub use allowlist::{Address, Allowlist, ALLOWLIST_ENTRIES_MAX};
+pub use amount::{AmountError, UsdcAmount, MICROS_PER_USDC};
+pub use check::{check, explain, AccountState, Cleared, Rule, RuleOutcome, TransferRequest};
+pub use policy::{Limit, Policy, MEMO_CHARS_MAX};
+pub use tags::{RecentTags, TAGS_MAX};
+pub use violation::Violation;
+pub use window::{SpendWindow, SPANS_MAX};
+
+/// Length of the rolling window and of a tag's memory, in seconds.
+pub const DAY_SECONDS: i64 = 86_400;

@@ -1,0 +1,188 @@
+//! The decision: may this transfer be made now?
+
+use crate::{Address, Limit, Policy, RecentTags, SpendWindow, UsdcAmount, Violation, MEMO_CHARS_MAX};
+
+/// What the decision rests on.
+#[derive(Clone, Copy, Debug)]
+pub struct AccountState<'a> {
+    pub operator_paused: bool,
+    pub policy: Policy<'a>,
+    pub window: &'a SpendWindow,
+    pub tags: &'a RecentTags,
+}
+
+/// What is asked for.
+#[derive(Clone, Copy, Debug)]
+pub struct TransferRequest<'a> {
+    /// Identifies the payment; the same for every try of it. Not zero.
+    pub tag: u64,
+    /// More than zero; the caller sees to it.
+    pub amount: UsdcAmount,
+    /// Empty means none.
+    pub memo: &'a str,
+    /// The token account that is paid.
+    pub recipient: &'a Address,
+    /// The wallet that owns it at this moment.
+    pub recipient_owner: &'a Address,
+}
+
+/// A transfer that every rule allows, to be recorded with the payment itself.
+#[derive(Debug, PartialEq, Eq)]
+#[must_use = "a transfer that is not recorded does not count against the limits"]
+pub struct Cleared {
+    tag: u64,
+    amount: UsdcAmount,
+    now: i64,
+    spent_after: UsdcAmount,
+}
+
+impl Cleared {
+    /// What will have left in the last 24 hours, this transfer included.
+    pub fn spent_after(&self) -> UsdcAmount {
+        self.spent_after
+    }
+
+    /// Enters the transfer into the account's window and tags.
+    #[inline]
+    pub fn record(self, window: &mut SpendWindow, tags: &mut RecentTags) {
+        window.record(self.now, self.amount);
+        tags.record(self.tag, self.now);
+    }
+}
+
+/// Decides whether `request` may be made at Unix second `now`. The first broken rule, in the order in which
+/// [`Violation`] declares them, is the answer.
+#[inline]
+pub fn check(state: &AccountState, request: &TransferRequest, now: i64) -> Result<Cleared, Violation> {
+    let AccountState { operator_paused, policy, window, tags } = state;
+    not_duplicate(tags, request, now)?;
+    not_paused(*operator_paused, policy)?;
+    memo_given(policy, request)?;
+    memo_fits(request)?;
+    recipient_allowed(policy, request)?;
+    within_single_limit(policy, request)?;
+    let used = window.spent(now);
+    within_daily_limit(policy, request, used)?;
+    let spent_after = used.saturating_add(request.amount);
+    Ok(Cleared { tag: request.tag, amount: request.amount, now, spent_after })
+}
+
+/// The rules of a policy, by the names of its fields.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Rule {
+    Paused,
+    RequireMemo,
+    AllowedCounterparties,
+    MaxSingleTransfer,
+    MaxDailySpend,
+}
+
+/// How one rule judges a transfer.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct RuleOutcome {
+    pub rule: Rule,
+    pub violation: Option<Violation>,
+    pub limit: Limit,
+    /// What already counts against the limit.
+    pub used: UsdcAmount,
+}
+
+impl RuleOutcome {
+    pub fn is_ok(&self) -> bool {
+        self.violation.is_none()
+    }
+
+    /// What the limit leaves, before this transfer. `None` without a limit.
+    pub fn remaining(&self) -> Option<UsdcAmount> {
+        match self.limit {
+            Limit::Unlimited => None,
+            Limit::AtMost(limit) => Some(limit.saturating_sub(self.used)),
+        }
+    }
+}
+
+/// How every rule judges `request` at Unix second `now`, in order of precedence.
+pub fn explain(state: &AccountState, request: &TransferRequest, now: i64) -> [RuleOutcome; 5] {
+    let AccountState { operator_paused, policy, window, .. } = state;
+    let used = window.spent(now);
+    let outcome = |rule, verdict: Result<(), Violation>, limit, used| RuleOutcome {
+        rule,
+        violation: verdict.err(),
+        limit,
+        used,
+    };
+    let zero = UsdcAmount::ZERO;
+    let memo = memo_given(policy, request).and_then(|()| memo_fits(request));
+    [
+        outcome(Rule::Paused, not_paused(*operator_paused, policy), Limit::Unlimited, zero),
+        outcome(Rule::RequireMemo, memo, Limit::Unlimited, zero),
+        outcome(Rule::AllowedCounterparties, recipient_allowed(policy, request), Limit::Unlimited, zero),
+        outcome(
+            Rule::MaxSingleTransfer,
+            within_single_limit(policy, request),
+            policy.max_single_transfer,
+            zero,
+        ),
+        outcome(Rule::MaxDailySpend, within_daily_limit(policy, request, used), policy.max_daily_spend, used),
+    ]
+}
+
+#[inline(always)]
+fn not_duplicate(tags: &RecentTags, request: &TransferRequest, now: i64) -> Result<(), Violation> {
+    refuse_if(tags.contains(request.tag, now), Violation::DuplicateTransfer)
+}
+
+#[inline(always)]
+fn not_paused(operator_paused: bool, policy: &Policy) -> Result<(), Violation> {
+    refuse_if(operator_paused || policy.paused, Violation::Paused)
+}
+
+#[inline(always)]
+fn memo_given(policy: &Policy, request: &TransferRequest) -> Result<(), Violation> {
+    refuse_if(policy.require_memo && request.memo.is_empty(), Violation::MemoRequired)
+}
+
+#[inline(always)]
+fn memo_fits(request: &TransferRequest) -> Result<(), Violation> {
+    // No text has more characters than bytes, so most memos need no counting.
+    if request.memo.len() <= MEMO_CHARS_MAX {
+        return Ok(());
+    }
+    let chars = request.memo.chars().count();
+    refuse_if(chars > MEMO_CHARS_MAX, Violation::MemoTooLong { chars })
+}
+
+#[inline(always)]
+fn recipient_allowed(policy: &Policy, request: &TransferRequest) -> Result<(), Violation> {
+    let allowed = policy.allowlist.allows(request.recipient, request.recipient_owner);
+    refuse_if(!allowed, Violation::RecipientNotAllowed)
+}
+
+#[inline(always)]
+fn within_single_limit(policy: &Policy, request: &TransferRequest) -> Result<(), Violation> {
+    let amount = request.amount;
+    match policy.max_single_transfer {
+        Limit::AtMost(limit) if amount > limit => Err(Violation::SingleLimitExceeded { limit, amount }),
+        Limit::AtMost(_) | Limit::Unlimited => Ok(()),
+    }
+}
+
+#[inline(always)]
+fn within_daily_limit(policy: &Policy, request: &TransferRequest, used: UsdcAmount) -> Result<(), Violation> {
+    let amount = request.amount;
+    match policy.max_daily_spend {
+        Limit::AtMost(limit) if used.checked_add(amount).is_none_or(|sum| sum > limit) => {
+            Err(Violation::DailyLimitExceeded { limit, used, amount })
+        }
+        Limit::AtMost(_) | Limit::Unlimited => Ok(()),
+    }
+}
+
+#[inline(always)]
+fn refuse_if(broken: bool, violation: Violation) -> Result<(), Violation> {
+    if broken {
+        Err(violation)
+    } else {
+        Ok(())
+    }
+}

@@ -1,0 +1,30 @@
+//! Why a transfer is refused.
+
+use crate::UsdcAmount;
+
+/// A broken rule, with the numbers that broke it. Declared in the order of precedence:
+/// where several rules are broken, the first named here is the answer.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Violation {
+    /// A transfer with this tag was made within the last 24 hours.
+    DuplicateTransfer,
+    /// The operator or the agent account is paused.
+    Paused,
+    MemoRequired,
+    /// The memo has more than [`MEMO_CHARS_MAX`](crate::MEMO_CHARS_MAX) characters.
+    MemoTooLong {
+        chars: usize,
+    },
+    /// Neither the recipient's token account nor the wallet that owns it is on the allowlist.
+    RecipientNotAllowed,
+    SingleLimitExceeded {
+        limit: UsdcAmount,
+        amount: UsdcAmount,
+    },
+    /// `used` left in the last 24 hours; `amount` more would exceed `limit`.
+    DailyLimitExceeded {
+        limit: UsdcAmount,
+        used: UsdcAmount,
+        amount: UsdcAmount,
+    },
+}

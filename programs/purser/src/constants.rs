@@ -1,0 +1,17 @@
+//! Seeds and sizes.
+
+/// Operator address: `["operator", creating admin, id: u64 le]`.
+pub const OPERATOR_SEED: &[u8] = b"operator";
+/// Agent address: `["agent", operator, agent_id: 16 bytes]`.
+pub const AGENT_SEED: &[u8] = b"agent";
+/// Allowlist draft address: `["draft", agent]`.
+pub const DRAFT_SEED: &[u8] = b"draft";
+
+/// Bytes of an Anchor account discriminator.
+pub const DISCRIMINATOR_BYTES: usize = 8;
+/// Bytes of an allowlist entry.
+pub const ENTRY_BYTES: usize = 32;
+/// Layout version that this program writes into every account.
+pub const LAYOUT_VERSION: u8 = 1;
+/// Decimals of the USDC mint.
+pub const USDC_DECIMALS: u8 = 6;

@@ -1,0 +1,120 @@
+//! Why an instruction is refused. The codes are part of the interface: append, never reorder.
+
+use anchor_lang::prelude::*;
+use purser_policy::Violation;
+
+#[error_code]
+#[derive(PartialEq, Eq)]
+pub enum PurserError {
+    // 6000-6006: policy, in order of precedence; one for each `Violation`.
+    #[msg("A transfer with this tag was made within the last 24 hours")]
+    DuplicateTransfer,
+    #[msg("The operator or the agent account is paused")]
+    Paused,
+    #[msg("The policy requires a memo")]
+    MemoRequired,
+    #[msg("The memo has more than 200 characters")]
+    MemoTooLong,
+    #[msg("The recipient is not on the allowlist")]
+    RecipientNotAllowed,
+    #[msg("The amount is above the largest single transfer")]
+    SingleLimitExceeded,
+    #[msg("The amount and what left in the last 24 hours are above the daily limit")]
+    DailyLimitExceeded,
+
+    // 6007-: everything else.
+    #[msg("The account holds less than the amount")]
+    InsufficientBalance,
+    #[msg("This key may not do this")]
+    Unauthorized,
+    #[msg("The agent belongs to another operator")]
+    WrongOperator,
+    #[msg("The mint is not the operator's USDC mint: a legacy SPL Token mint with six decimals")]
+    WrongMint,
+    #[msg("The source is not the agent's own USDC token account")]
+    WrongSource,
+    #[msg("The recipient is not an initialised account of the SPL Token program")]
+    RecipientNotTokenAccount,
+    #[msg("The recipient holds another mint than the operator's USDC mint")]
+    RecipientWrongMint,
+    #[msg("The recipient's token account is frozen")]
+    RecipientFrozen,
+    #[msg("The recipient is the source itself")]
+    RecipientIsSource,
+    #[msg("The amount is zero")]
+    AmountZero,
+    #[msg("The tag is zero")]
+    TagZero,
+    #[msg("Admin, policy authority and transfer authority must be three different keys")]
+    KeysNotDistinct,
+    #[msg("The allowlist has more than 256 entries")]
+    AllowlistTooLong,
+    #[msg("The allowlist is not sorted in strictly ascending order")]
+    AllowlistNotSorted,
+    #[msg("The policy names a draft, and no draft account was given; or the other way round")]
+    DraftMismatch,
+    #[msg("The draft has fewer entries than it was opened for")]
+    DraftIncomplete,
+    #[msg("Draft entries must be written in order, within the count that the draft was opened for")]
+    DraftOutOfOrder,
+    #[msg("The account paid within the last 24 hours; close it later, so that re-creating it cannot reset its limits")]
+    SpendWindowNotEmpty,
+    #[msg("The account still holds USDC; withdraw it first")]
+    AccountNotEmpty,
+    #[msg("The account has a layout that this program does not know")]
+    UnknownLayout,
+    #[msg("The policy version cannot grow further")]
+    PolicyVersionExhausted,
+}
+
+impl PurserError {
+    /// The error with this on-chain code, 6000 and up.
+    pub fn from_code(code: u32) -> Option<Self> {
+        use PurserError::*;
+        let all = [
+            DuplicateTransfer,
+            Paused,
+            MemoRequired,
+            MemoTooLong,
+            RecipientNotAllowed,
+            SingleLimitExceeded,
+            DailyLimitExceeded,
+            InsufficientBalance,
+            Unauthorized,
+            WrongOperator,
+            WrongMint,
+            WrongSource,
+            RecipientNotTokenAccount,
+            RecipientWrongMint,
+            RecipientFrozen,
+            RecipientIsSource,
+            AmountZero,
+            TagZero,
+            KeysNotDistinct,
+            AllowlistTooLong,
+            AllowlistNotSorted,
+            DraftMismatch,
+            DraftIncomplete,
+            DraftOutOfOrder,
+            SpendWindowNotEmpty,
+            AccountNotEmpty,
+            UnknownLayout,
+            PolicyVersionExhausted,
+        ];
+        all.into_iter().find(|error| u32::from(*error) == code)
+    }
+}
+
+impl From<Violation> for PurserError {
+    fn from(violation: Violation) -> Self {
+        match violation {
+            Violation::DuplicateTransfer => Self::DuplicateTransfer,
+            Violation::Paused => Self::Paused,
+            Violation::MemoRequired => Self::MemoRequired,
+            Violation::MemoTooLong { .. } => Self::MemoTooLong,
+            Violation::RecipientNotAllowed => Self::RecipientNotAllowed,
+            Violation::SingleLimitExceeded { .. } => Self::SingleLimitExceeded,
+            Violation::DailyLimitExceeded { .. } => Self::DailyLimitExceeded,
+        }
+    }
+}
