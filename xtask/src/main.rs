@@ -1,1 +1,58 @@
-fn main() {}
+//! `cargo xtask`: every command that a person or CI types. `cargo dev` is short for `cargo xtask dev`.
+
+mod check;
+mod cu;
+mod dev;
+mod idl;
+mod imports;
+mod localnet;
+mod sbf;
+mod test;
+mod workspace;
+
+use std::process::ExitCode;
+
+use clap::{Parser, Subcommand};
+use workspace::Workspace;
+
+#[derive(Parser)]
+#[command(name = "xtask", bin_name = "cargo xtask", about = "Every command that a person or CI types")]
+struct Cli {
+    #[command(subcommand)]
+    command: Command,
+}
+
+#[derive(Subcommand)]
+enum Command {
+    /// Start an embedded Solana network and the service on it, with a funded demo agent
+    Dev(dev::Args),
+    /// Run every test there is and end with `N passed, N failed`
+    Test(test::Args),
+    /// Check formatting, lints, the IDL, the direction of imports and (if cargo-deny is installed) dependencies
+    Check,
+    /// Build the on-chain program into programs/purser/idl/purser.so
+    Sbf(sbf::Args),
+    /// Generate programs/purser/idl/purser.json and purser.ts from the program
+    Idl(idl::Args),
+    /// Measure the compute units, bytes and rent of every instruction
+    Cu(cu::Args),
+}
+
+fn main() -> ExitCode {
+    let cli = Cli::parse();
+    let outcome = Workspace::find().and_then(|workspace| match cli.command {
+        Command::Dev(args) => dev::run(&workspace, &args),
+        Command::Test(args) => test::run(&workspace, &args),
+        Command::Check => check::run(&workspace),
+        Command::Sbf(args) => sbf::run(&workspace, &args),
+        Command::Idl(args) => idl::run(&workspace, &args),
+        Command::Cu(args) => cu::run(&workspace, &args),
+    });
+    match outcome {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(error) => {
+            eprintln!("error: {error:#}");
+            ExitCode::FAILURE
+        }
+    }
+}

@@ -1,0 +1,59 @@
+//! The demo's keypairs, in the file format of Solana's own tools: a JSON array of 64 bytes, secret then public.
+
+use std::fs;
+use std::path::PathBuf;
+
+use anyhow::{Context, Result, ensure};
+use ed25519_dalek::SigningKey;
+use rustix::rand::{GetRandomFlags, getrandom};
+
+use super::folder::Folder;
+
+/// One keypair per role from the first day, so that nothing comes to depend on two roles sharing one.
+pub struct Keys {
+    pub admin: Keypair,
+    pub policy_authority: Keypair,
+    pub transfer_authority: Keypair,
+    /// A wallet outside the service, to pay to.
+    pub payee: Keypair,
+}
+
+pub struct Keypair {
+    pub path: PathBuf,
+    /// The public key, base58.
+    pub address: String,
+}
+
+impl Keys {
+    pub fn load_or_make(folder: &Folder) -> Result<Self> {
+        Ok(Self {
+            admin: load_or_make(folder, "admin")?,
+            policy_authority: load_or_make(folder, "policy-authority")?,
+            transfer_authority: load_or_make(folder, "transfer-authority")?,
+            payee: load_or_make(folder, "payee")?,
+        })
+    }
+}
+
+fn load_or_make(folder: &Folder, role: &str) -> Result<Keypair> {
+    let name = format!("keys/{role}.json");
+    let path = folder.file(&name);
+    let signing = if path.exists() {
+        let bytes: Vec<u8> = serde_json::from_str(&fs::read_to_string(&path)?)
+            .with_context(|| format!("{} is not a keypair file", path.display()))?;
+        let bytes: [u8; 64] =
+            bytes.try_into().ok().with_context(|| format!("{} does not hold 64 bytes", path.display()))?;
+        SigningKey::from_keypair_bytes(&bytes)
+            .with_context(|| format!("the halves of {} do not belong together", path.display()))?
+    } else {
+        let mut seed = [0_u8; 32];
+        ensure!(
+            getrandom(&mut seed, GetRandomFlags::empty())? == seed.len(),
+            "the system gave too little randomness"
+        );
+        let signing = SigningKey::from_bytes(&seed);
+        folder.write_secret(&name, &serde_json::to_string(&signing.to_keypair_bytes().as_slice())?)?;
+        signing
+    };
+    Ok(Keypair { path, address: bs58::encode(signing.verifying_key().as_bytes()).into_string() })
+}

@@ -1,0 +1,168 @@
+//! `cargo dev`: the whole service on this machine, with a funded agent to play with.
+
+mod api;
+mod demo;
+mod folder;
+mod keys;
+mod network;
+mod process;
+mod relayer;
+mod report;
+
+use std::io::IsTerminal;
+use std::net::TcpListener;
+use std::path::PathBuf;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::thread;
+use std::time::Duration;
+
+use anyhow::{Context, Result};
+use indicatif::ProgressBar;
+use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM};
+use signal_hook::flag;
+
+use crate::localnet;
+use crate::workspace::Workspace;
+use folder::Folder;
+use keys::Keys;
+use network::Network;
+use relayer::Relayer;
+
+/// The JSON-RPC port that Solana tools expect on a developer's machine.
+const USUAL_RPC_PORT: u16 = 8899;
+const STOP_SIGNALS: [i32; 3] = [SIGINT, SIGTERM, SIGHUP];
+
+#[derive(clap::Args)]
+pub struct Args {
+    /// Forget everything that earlier runs left and start from nothing
+    #[arg(long)]
+    reset: bool,
+    /// Port of the REST interface; 0 takes any free one
+    #[arg(long, default_value_t = 8080)]
+    port: u16,
+    /// Port of the network's JSON-RPC; without it 8899 if that is free, else any free one
+    #[arg(long)]
+    rpc_port: Option<u16>,
+    /// Folder that keeps keys, chain, database and logs; a relative path starts at the repository
+    #[arg(long, default_value = ".purser")]
+    dir: PathBuf,
+    /// Print what is ready as one JSON object
+    #[arg(long)]
+    json: bool,
+}
+
+pub fn run(workspace: &Workspace, args: &Args) -> Result<()> {
+    let folder = Folder::open(&workspace.root.join(&args.dir))?;
+    ensure_free("--port", args.port)?;
+    let rpc_port = match args.rpc_port {
+        Some(port) => ensure_free("--rpc-port", port).map(|()| port)?,
+        None => ensure_free("--rpc-port", USUAL_RPC_PORT).map_or(0, |()| USUAL_RPC_PORT),
+    };
+    localnet::ensure_built(workspace)?;
+    workspace.build_relayer()?;
+    if args.reset {
+        folder.clear()?;
+    }
+
+    // From here on there are children to stop: the first signal ends every wait below, a second one ends us at once.
+    let stop = Arc::new(AtomicBool::new(false));
+    for signal in STOP_SIGNALS {
+        flag::register_conditional_shutdown(signal, 130, Arc::clone(&stop))?;
+        flag::register(signal, Arc::clone(&stop))?;
+    }
+    match serve(workspace, args, &folder, rpc_port, &stop) {
+        Err(_) if stop.load(Ordering::Relaxed) => Ok(()),
+        outcome => outcome,
+    }
+}
+
+/// Starts both processes, sees to the demo, and stays until a signal comes or one of them ends.
+fn serve(
+    workspace: &Workspace,
+    args: &Args,
+    folder: &Folder,
+    rpc_port: u16,
+    stop: &AtomicBool,
+) -> Result<()> {
+    let steps = Steps::new();
+    steps.begin("Starting the embedded Solana network");
+    let keys = Keys::load_or_make(folder)?;
+    let mut network = Network::start(workspace, folder, &keys, rpc_port, stop)?;
+    // What the chain no longer knows is of no use: then everything but the keys is made again.
+    let kept = folder.read_demo()?.filter(|demo| network.knows(demo));
+    if kept.is_none() {
+        folder.forget_service()?;
+    }
+
+    steps.begin("Starting the relayer");
+    let relayer = Relayer::prepare(workspace, folder, &network, &keys, args.port)?;
+    let operator = match &kept {
+        Some(demo) => demo.operator.clone(),
+        None => {
+            steps.begin("Creating the demo operator");
+            relayer.create_operator()?
+        }
+    };
+    steps.begin("Starting the relayer");
+    let (base_url, mut service) = relayer.serve(stop)?;
+    let demo = match kept {
+        Some(demo) => demo,
+        None => {
+            steps.begin("Creating and funding the demo agent");
+            let demo = demo::create(operator, &base_url, &keys, &network)?;
+            folder.write_demo(&demo)?;
+            demo
+        }
+    };
+    steps.end();
+    let ready = report::Ready::new(&base_url, &network, &demo, folder);
+    folder.write_env(&ready)?;
+    if args.json {
+        println!("{}", serde_json::to_string(&ready)?);
+    } else {
+        println!("{ready}");
+    }
+
+    while !stop.load(Ordering::Relaxed) {
+        service.ensure_alive()?;
+        network.process.ensure_alive()?;
+        thread::sleep(Duration::from_millis(50));
+    }
+    steps.begin("Stopping");
+    // The relayer first: it drains what is in flight, and for that it needs the network.
+    service.stop();
+    network.process.stop();
+    steps.end();
+    eprintln!("Stopped. The state is kept in {}; `cargo dev --reset` forgets it.", folder.path().display());
+    Ok(())
+}
+
+/// Port 0 is always free.
+fn ensure_free(option: &str, port: u16) -> Result<()> {
+    TcpListener::bind(("127.0.0.1", port)).map(drop).with_context(|| {
+        format!("port {port} is already in use; stop what uses it or choose another with {option}")
+    })
+}
+
+/// One line of progress on a terminal, nothing elsewhere.
+struct Steps(ProgressBar);
+
+impl Steps {
+    fn new() -> Self {
+        if !std::io::stderr().is_terminal() {
+            return Self(ProgressBar::hidden());
+        }
+        let spinner = ProgressBar::new_spinner();
+        spinner.enable_steady_tick(Duration::from_millis(100));
+        Self(spinner)
+    }
+
+    fn begin(&self, step: &'static str) {
+        self.0.set_message(step);
+    }
+
+    fn end(&self) {
+        self.0.finish_and_clear();
+    }
+}

@@ -1,0 +1,119 @@
+//! The relayer as `cargo dev` uses it: its configuration, its commands, its process.
+
+use std::path::PathBuf;
+use std::process::Command;
+use std::sync::atomic::AtomicBool;
+use std::time::Duration;
+
+use anyhow::{Context, Result};
+use serde::Deserialize;
+
+use super::demo::Operator;
+use super::folder::Folder;
+use super::keys::Keys;
+use super::network::Network;
+use super::process::Process;
+use crate::workspace::{Workspace, command, output_of};
+
+const READY_TIMEOUT: Duration = Duration::from_secs(30);
+
+pub struct Relayer {
+    binary: PathBuf,
+    config: PathBuf,
+    log: PathBuf,
+    admin_keypair: PathBuf,
+}
+
+impl Relayer {
+    /// Writes the configuration for this start (ports change between starts) and brings the database up to date.
+    pub fn prepare(
+        workspace: &Workspace,
+        folder: &Folder,
+        network: &Network,
+        keys: &Keys,
+        port: u16,
+    ) -> Result<Self> {
+        let config = folder.write_secret("purser.toml", &config(folder, network, keys, port))?;
+        let relayer = Self {
+            binary: workspace.relayer(),
+            config,
+            log: folder.file("relayer.log"),
+            admin_keypair: keys.admin.path.clone(),
+        };
+        output_of(&mut relayer.command(&["migrate"]))?;
+        Ok(relayer)
+    }
+
+    /// The operator on chain and in the database, with a key for the REST interface.
+    pub fn create_operator(&self) -> Result<Operator> {
+        #[derive(Deserialize)]
+        struct Created {
+            operator_id: String,
+            address: String,
+        }
+        #[derive(Deserialize)]
+        struct CreatedKey {
+            key: String,
+        }
+
+        let mut create =
+            self.command(&["operator", "create", "--network", "test", "--name", "demo", "--json"]);
+        create.arg("--admin-keypair").arg(&self.admin_keypair);
+        let created: Created = parse(&output_of(&mut create)?)?;
+        let mut key = self.command(&["key", "create", "--json", "--operator", &created.operator_id]);
+        let key: CreatedKey = parse(&output_of(&mut key)?)?;
+        Ok(Operator { operator_id: created.operator_id, address: created.address, key: key.key })
+    }
+
+    /// Starts the service; returns its base URL, version segment included.
+    pub fn serve(&self, stop: &AtomicBool) -> Result<(String, Process)> {
+        let mut process = Process::start("the relayer", self.command(&["serve"]), &self.log)?;
+        let ready = process.ready("listening", READY_TIMEOUT, stop)?;
+        let origin = ready["listening"].as_str().context("the relayer named no address")?;
+        Ok((format!("{origin}/v1"), process))
+    }
+
+    fn command(&self, arguments: &[&str]) -> Command {
+        let mut relayer = command(&self.binary);
+        relayer.args(arguments).arg("--config").arg(&self.config);
+        relayer
+    }
+}
+
+fn parse<T: serde::de::DeserializeOwned>(text: &str) -> Result<T> {
+    serde_json::from_str(text).with_context(|| format!("unexpected answer: {text}"))
+}
+
+fn config(folder: &Folder, network: &Network, keys: &Keys, port: u16) -> String {
+    let rpc_url = &network.facts.rpc_url;
+    let explorer_rpc_url = rpc_url.replace(':', "%3A").replace('/', "%2F");
+    // JSON text is TOML text for these: plain strings and paths.
+    let text = |value: &str| serde_json::Value::from(value).to_string();
+    let path = |name: &std::path::Path| text(&name.to_string_lossy());
+    format!(
+        "# Written by `cargo dev` at every start.\n\
+         [server]\n\
+         listen = \"127.0.0.1:{port}\"\n\n\
+         [database]\n\
+         url = {database}\n\n\
+         [networks.test]\n\
+         rpc_url = {rpc}\n\
+         ws_url = {ws}\n\
+         program_id = {program_id}\n\
+         usdc_mint = {usdc_mint}\n\
+         policy_authority_keypair = {policy_authority}\n\
+         transfer_authority_keypair = {transfer_authority}\n\
+         commitment = \"finalized\"\n\
+         explorer_url = {explorer}\n",
+        database = text(&format!("sqlite://{}", folder.file("purser.db").display())),
+        rpc = text(rpc_url),
+        ws = text(&network.facts.ws_url),
+        program_id = text(&network.facts.program_id),
+        usdc_mint = text(&network.facts.usdc_mint),
+        policy_authority = path(&keys.policy_authority.path),
+        transfer_authority = path(&keys.transfer_authority.path),
+        explorer = text(&format!(
+            "https://explorer.solana.com/tx/{{signature}}?cluster=custom&customUrl={explorer_rpc_url}"
+        )),
+    )
+}

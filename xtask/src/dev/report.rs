@@ -1,0 +1,146 @@
+//! What `cargo dev` prints once everything is ready.
+
+use std::fmt::{self, Display, Formatter};
+use std::path::PathBuf;
+use std::time::{SystemTime, UNIX_EPOCH};
+
+use serde::Serialize;
+
+use super::demo::{Demo, MAX_DAILY_SPEND_USDC, MAX_SINGLE_TRANSFER_USDC};
+use super::folder::Folder;
+use super::network::Network;
+
+#[derive(Debug, Serialize)]
+pub struct Ready {
+    base_url: String,
+    rpc_url: String,
+    ws_url: String,
+    program_id: String,
+    usdc_mint: String,
+    operator_id: String,
+    operator_address: String,
+    operator_key: String,
+    account_id: String,
+    agent_key: String,
+    solana_address: String,
+    usdc_token_account: String,
+    payee_token_account: String,
+    state_dir: PathBuf,
+    /// Commands to try, by what they show.
+    curl: Curl,
+}
+
+#[derive(Debug, Serialize)]
+struct Curl {
+    transfer: String,
+    refused: String,
+    limits: String,
+    pause: String,
+    unpause: String,
+}
+
+impl Ready {
+    pub fn new(base_url: &str, network: &Network, demo: &Demo, folder: &Folder) -> Self {
+        Self {
+            base_url: base_url.to_owned(),
+            rpc_url: network.facts.rpc_url.clone(),
+            ws_url: network.facts.ws_url.clone(),
+            program_id: network.facts.program_id.clone(),
+            usdc_mint: demo.usdc_mint.clone(),
+            operator_id: demo.operator.operator_id.clone(),
+            operator_address: demo.operator.address.clone(),
+            operator_key: demo.operator.key.clone(),
+            account_id: demo.account.account_id.clone(),
+            agent_key: demo.agent_key.clone(),
+            solana_address: demo.account.solana_address.clone(),
+            usdc_token_account: demo.account.usdc_token_account.clone(),
+            payee_token_account: demo.payee_token_account.clone(),
+            state_dir: folder.path().to_path_buf(),
+            curl: Curl::new(base_url, demo),
+        }
+    }
+
+    /// `export` lines for a shell.
+    pub fn shell_variables(&self) -> String {
+        [
+            ("PURSER_URL", &self.base_url),
+            ("PURSER_OPERATOR_KEY", &self.operator_key),
+            ("PURSER_AGENT_KEY", &self.agent_key),
+            ("PURSER_ACCOUNT", &self.account_id),
+            ("PURSER_PAYEE", &self.payee_token_account),
+            ("PURSER_RPC_URL", &self.rpc_url),
+            ("PURSER_USDC_MINT", &self.usdc_mint),
+        ]
+        .map(|(name, value)| format!("export {name}='{value}'\n"))
+        .concat()
+    }
+}
+
+impl Curl {
+    fn new(base_url: &str, demo: &Demo) -> Self {
+        // Keys are used once per start, so that the printed transfer is a new one and not a replay.
+        let started = SystemTime::now().duration_since(UNIX_EPOCH).map_or(0, |since| since.as_secs());
+        let account_id = &demo.account.account_id;
+        let agent = format!("-H 'Authorization: Bearer {}'", demo.agent_key);
+        let operator = format!("-H 'Authorization: Bearer {}'", demo.operator.key);
+        let json = "-H 'Content-Type: application/json'";
+        let transfer = |amount: &str, key: &str| {
+            format!(
+                "curl -sS {base_url}/transfers {agent} {json} -d '{{\"from\":\"{account_id}\",\"to\":\"{payee}\",\
+                 \"amount\":\"{amount}\",\"memo\":\"coffee\",\"idempotency_key\":\"{key}-{started}\"}}'",
+                payee = demo.payee_token_account,
+            )
+        };
+        let policy = |body: &str| {
+            format!("curl -sS -X PUT {base_url}/accounts/{account_id}/policy {operator} {json} -d '{body}'")
+        };
+        Self {
+            transfer: transfer("1.50", "first"),
+            refused: transfer("30", "too-much"),
+            limits: format!("curl -sS {base_url}/accounts/{account_id}/limits {agent}"),
+            pause: policy("{\"paused\":true}"),
+            unpause: policy("{\"paused\":false}"),
+        }
+    }
+}
+
+impl Display for Ready {
+    fn fmt(&self, f: &mut Formatter<'_>) -> fmt::Result {
+        writeln!(f, "Purser is ready. The network is local; its USDC is play money.\n")?;
+        for (name, value) in [
+            ("base URL", &self.base_url),
+            ("operator key", &self.operator_key),
+            ("agent key", &self.agent_key),
+            ("agent account", &self.account_id),
+            ("  on chain", &self.solana_address),
+            ("  USDC account", &self.usdc_token_account),
+            ("payee", &self.payee_token_account),
+            ("operator", &self.operator_address),
+            ("program", &self.program_id),
+            ("USDC mint", &self.usdc_mint),
+            ("JSON-RPC", &self.rpc_url),
+        ] {
+            writeln!(f, "  {name:<15} {value}")?;
+        }
+        writeln!(
+            f,
+            "  {:<15} {} (the values above as shell variables: source {})",
+            "state",
+            self.state_dir.display(),
+            self.state_dir.join("env").display()
+        )?;
+        for (what, line) in [
+            ("A transfer that settles", &self.curl.transfer),
+            (
+                &*format!("One that policy refuses (at most {MAX_SINGLE_TRANSFER_USDC} USDC at once)"),
+                &self.curl.refused,
+            ),
+            (&*format!("What is left of {MAX_DAILY_SPEND_USDC} USDC in 24 hours"), &self.curl.limits),
+            ("Stop everything this agent sends", &self.curl.pause),
+            ("And let it send again", &self.curl.unpause),
+        ] {
+            write!(f, "\n# {what}\n{line}\n")?;
+        }
+        write!(f, "\nCtrl-C stops it.")
+    }
+}

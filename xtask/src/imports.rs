@@ -1,0 +1,182 @@
+//! The relayer's rooms and which way imports point between them, read from its `crate::` paths.
+
+use std::collections::BTreeSet;
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use anyhow::{Context, Result, bail};
+
+/// A room of `relayer/src`, the rooms it may name, and the crates it must not.
+struct Room {
+    name: &'static str,
+    may_use: &'static [&'static str],
+    no_crates: &'static [&'static str],
+}
+
+const ROOMS: &[Room] = &[
+    Room { name: "domain", may_use: &[], no_crates: &["tokio", "sqlx", "axum", "reqwest", "solana_"] },
+    Room { name: "chain", may_use: &["domain"], no_crates: &["sqlx", "axum"] },
+    Room { name: "store", may_use: &["domain"], no_crates: &["axum", "reqwest", "solana_", "anchor_lang"] },
+    Room {
+        name: "service",
+        may_use: &["domain", "chain", "store"],
+        no_crates: &["axum", "sqlx", "solana_", "anchor_lang"],
+    },
+    Room { name: "http", may_use: &["domain", "service"], no_crates: &["sqlx", "solana_", "anchor_lang"] },
+    Room {
+        name: "dashboard",
+        may_use: &["domain", "service"],
+        no_crates: &["sqlx", "solana_", "anchor_lang"],
+    },
+    Room { name: "mcp", may_use: &["domain", "service"], no_crates: &["sqlx", "solana_", "anchor_lang"] },
+    Room { name: "indexer", may_use: &["domain", "service", "chain", "store"], no_crates: &["axum", "sqlx"] },
+    Room {
+        name: "webhook",
+        may_use: &["domain", "service", "store"],
+        no_crates: &["axum", "sqlx", "solana_"],
+    },
+];
+
+/// Every import under `source` (the relayer's `src`) that points the wrong way is an error that names its line.
+pub fn check(source: &Path) -> Result<()> {
+    let mut wrong = Vec::new();
+    for room in ROOMS {
+        for file in files_of(source, room.name)? {
+            let text =
+                fs::read_to_string(&file).with_context(|| format!("cannot read {}", file.display()))?;
+            for (line, what) in violations(room, &text) {
+                wrong.push(format!("{}:{line}: `{}` may not use `{what}`", file.display(), room.name));
+            }
+        }
+    }
+    if !wrong.is_empty() {
+        bail!("imports point the wrong way:\n{}", wrong.join("\n"));
+    }
+    Ok(())
+}
+
+/// `room.rs` and everything under `room/`.
+fn files_of(source: &Path, room: &str) -> Result<Vec<PathBuf>> {
+    let single = source.join(format!("{room}.rs"));
+    let mut files: Vec<PathBuf> = single.exists().then_some(single).into_iter().collect();
+    let mut folders = vec![source.join(room)];
+    while let Some(folder) = folders.pop() {
+        if !folder.exists() {
+            continue;
+        }
+        for entry in fs::read_dir(&folder)? {
+            let path = entry?.path();
+            if path.is_dir() {
+                folders.push(path);
+            } else if path.extension().is_some_and(|extension| extension == "rs") {
+                files.push(path);
+            }
+        }
+    }
+    files.sort();
+    Ok(files)
+}
+
+/// The wrong names in `text` with their line numbers. Lines of comment do not count.
+fn violations(room: &Room, text: &str) -> Vec<(usize, String)> {
+    let mut found = Vec::new();
+    for (index, line) in text.lines().enumerate() {
+        let code = line.split("//").next().unwrap_or_default();
+        for used in rooms_named(code) {
+            let own = used == room.name;
+            let known =
+                ROOMS.iter().any(|other| other.name == used) || ["app", "cli"].contains(&used.as_str());
+            if known && !own && !room.may_use.contains(&used.as_str()) {
+                found.push((index + 1, format!("crate::{used}")));
+            }
+        }
+        for banned in room.no_crates {
+            if names_crate(code, banned) {
+                found.push((index + 1, (*banned).to_owned()));
+            }
+        }
+    }
+    found
+}
+
+/// The first path segments after `crate::`, also those of a `use crate::{a, b::c}` on one line.
+fn rooms_named(code: &str) -> BTreeSet<String> {
+    let mut named = BTreeSet::new();
+    for rest in code.split("crate::").skip(1) {
+        let Some(group) = rest.strip_prefix('{') else {
+            named.insert(identifier(rest));
+            continue;
+        };
+        let mut depth = 0_i32;
+        let mut segment_start = true;
+        for (at, letter) in group.char_indices() {
+            match letter {
+                '{' => depth += 1,
+                '}' if depth == 0 => break,
+                '}' => depth -= 1,
+                ',' if depth == 0 => segment_start = true,
+                letter if segment_start && letter.is_ascii_alphabetic() => {
+                    named.insert(identifier(&group[at..]));
+                    segment_start = false;
+                }
+                _ => {}
+            }
+        }
+    }
+    named
+}
+
+fn identifier(text: &str) -> String {
+    text.chars().take_while(|letter| letter.is_ascii_alphanumeric() || *letter == '_').collect()
+}
+
+/// Whether `code` has a path that starts with the crate (or, for a name ending in `_`, with a crate of that prefix).
+fn names_crate(code: &str, name: &str) -> bool {
+    code.match_indices(name).any(|(at, _)| {
+        let before = code[..at].chars().next_back();
+        let fresh =
+            !before.is_some_and(|letter| letter.is_ascii_alphanumeric() || letter == '_' || letter == ':');
+        let rest = &code[at..];
+        let word = identifier(rest);
+        let whole = name.ends_with('_') || word == name;
+        fresh && whole && rest[word.len()..].starts_with("::")
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn room(name: &str) -> &'static Room {
+        ROOMS.iter().find(|room| room.name == name).expect("a room of that name")
+    }
+
+    #[test]
+    fn relayer_imports_point_one_way() {
+        let source = Path::new(env!("CARGO_MANIFEST_DIR")).join("../relayer/src");
+        check(&source).expect("imports point one way");
+    }
+
+    #[test]
+    fn import_against_the_stream_is_found() {
+        assert_eq!(violations(room("domain"), "\nuse crate::store::Rows;"), [(2, "crate::store".to_owned())]);
+        assert_eq!(violations(room("store"), "use crate::{domain::Address, chain::Chain};").len(), 1);
+        assert_eq!(violations(room("chain"), "let rows = crate::store::find();").len(), 1);
+        assert_eq!(violations(room("http"), "use crate::app::App;").len(), 1);
+    }
+
+    #[test]
+    fn foreign_crate_in_the_wrong_room_is_found() {
+        assert_eq!(violations(room("domain"), "use tokio::sync::Mutex;").len(), 1);
+        assert_eq!(violations(room("service"), "fn f(key: solana_sdk::pubkey::Pubkey) {}").len(), 1);
+    }
+
+    #[test]
+    fn import_with_the_stream_is_allowed() {
+        assert!(
+            violations(room("service"), "use crate::{chain::Chain, domain::{Address, Network}};").is_empty()
+        );
+        assert!(violations(room("domain"), "// crate::store keeps these; tokio::spawn does not").is_empty());
+        assert!(violations(room("http"), "use crate::http::error::ApiError;").is_empty());
+    }
+}

@@ -1,0 +1,46 @@
+//! The embedded network: built from its own workspace, spoken to as a process.
+
+use std::path::PathBuf;
+use std::process::Command;
+
+use anyhow::{Result, ensure};
+
+use crate::workspace::{Workspace, build, command};
+
+/// Its own target directory, because its own lock file: artifacts of the two workspaces have nothing in common.
+pub fn target_dir(workspace: &Workspace) -> PathBuf {
+    workspace.target.join("localnet")
+}
+
+pub fn binary(workspace: &Workspace) -> PathBuf {
+    target_dir(workspace).join("release/purser-localnet")
+}
+
+/// `cargo SUBCOMMAND` in the localnet workspace.
+pub fn cargo(workspace: &Workspace, subcommand: &str) -> Command {
+    let mut cargo = command("cargo");
+    cargo.arg(subcommand).current_dir(workspace.root.join("localnet"));
+    cargo.env("CARGO_TARGET_DIR", target_dir(workspace));
+    if subcommand != "fmt" {
+        // Its lock holds the one combination of crates known to build; never let it move by accident.
+        cargo.arg("--locked");
+    }
+    cargo
+}
+
+/// About 10 minutes from nothing on two cores, then seconds. A release build: its run loop bounds throughput.
+pub fn ensure_built(workspace: &Workspace) -> Result<()> {
+    build(
+        "the embedded network (about 10 minutes the first time)",
+        cargo(workspace, "build").arg("--release"),
+    )
+}
+
+/// A `purser-localnet` command, for which it must be built already.
+pub fn tool(workspace: &Workspace, subcommand: &str) -> Result<Command> {
+    let binary = binary(workspace);
+    ensure!(binary.exists(), "{} is not built", binary.display());
+    let mut tool = command(binary);
+    tool.arg(subcommand);
+    Ok(tool)
+}

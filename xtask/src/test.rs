@@ -1,0 +1,143 @@
+//! `cargo xtask test`: every test there is, in every workspace, counted together.
+
+use std::io::{BufRead, BufReader, Write};
+use std::process::{Command, Stdio};
+
+use anyhow::{Context, Result, bail};
+use serde::Serialize;
+
+use crate::localnet;
+use crate::workspace::{Workspace, text};
+
+#[derive(clap::Args)]
+pub struct Args {
+    /// Print the closing count as JSON, and everything else to stderr
+    #[arg(long)]
+    json: bool,
+    /// Handed to every test runner: a part of the names to run, or the runner's own options
+    #[arg(last = true)]
+    filter: Vec<String>,
+}
+
+pub fn run(workspace: &Workspace, args: &Args) -> Result<()> {
+    localnet::ensure_built(workspace)?;
+    workspace.build_relayer()?;
+    let mut tally = Tally::default();
+    for mut runner in [workspace.cargo("test"), localnet::cargo(workspace, "test")] {
+        if runner.get_current_dir() == Some(&workspace.root) {
+            runner.arg("--workspace");
+        } else {
+            runner.arg("--release");
+        }
+        runner.arg("--no-fail-fast").arg("--").args(&args.filter);
+        runner.env("PURSER_LOCALNET_BIN", localnet::binary(workspace));
+        runner.env("PURSER_BIN", workspace.relayer());
+        count(&mut runner, args.json, &mut tally)?;
+    }
+    if args.json {
+        println!("{}", serde_json::to_string(&tally)?);
+    } else {
+        println!("{} passed, {} failed", tally.passed, tally.failed);
+    }
+    if tally.failed > 0 {
+        bail!("{} tests failed", tally.failed);
+    }
+    if tally.passed == 0 {
+        bail!("no test ran");
+    }
+    Ok(())
+}
+
+/// Runs one cargo test run, shows what it says and adds what it counted.
+fn count(runner: &mut Command, to_stderr: bool, tally: &mut Tally) -> Result<()> {
+    let failed_before = tally.failed;
+    let mut child =
+        runner.stdout(Stdio::piped()).spawn().with_context(|| format!("cannot start {}", text(runner)))?;
+    let stdout = child.stdout.take().context("the test runner has no stdout")?;
+    for line in BufReader::new(stdout).split(b'\n') {
+        let line = line?;
+        let line = String::from_utf8_lossy(&line);
+        if to_stderr {
+            writeln!(std::io::stderr(), "{line}")?;
+        } else {
+            writeln!(std::io::stdout(), "{line}")?;
+        }
+        tally.read(&line);
+    }
+    tally.end_of_run();
+    if !child.wait()?.success() && tally.failed == failed_before {
+        // It did not even compile, or could not start.
+        tally.failed += 1;
+    }
+    Ok(())
+}
+
+#[derive(Debug, Default, PartialEq, Eq, Serialize)]
+struct Tally {
+    passed: u64,
+    failed: u64,
+    ignored: u64,
+    /// A harness said "running" and has not said "test result" yet.
+    #[serde(skip)]
+    harness_open: bool,
+}
+
+impl Tally {
+    fn read(&mut self, line: &str) {
+        if line.starts_with("running ") && (line.ends_with(" tests") || line.ends_with(" test")) {
+            self.end_of_run();
+            self.harness_open = true;
+        } else if let Some(result) = line.strip_prefix("test result: ") {
+            self.harness_open = false;
+            for part in result.split(['.', ';']) {
+                match part.trim().split_once(' ') {
+                    Some((number, "passed")) => self.passed += number.parse().unwrap_or(0),
+                    Some((number, "failed")) => self.failed += number.parse().unwrap_or(0),
+                    Some((number, "ignored")) => self.ignored += number.parse().unwrap_or(0),
+                    Some(_) | None => {}
+                }
+            }
+        }
+    }
+
+    /// A harness that died without its result line is one failure.
+    fn end_of_run(&mut self) {
+        if std::mem::take(&mut self.harness_open) {
+            self.failed += 1;
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn tally_of(lines: &[&str]) -> Tally {
+        let mut tally = Tally::default();
+        lines.iter().for_each(|line| tally.read(line));
+        tally.end_of_run();
+        tally
+    }
+
+    #[test]
+    fn results_of_several_harnesses_are_summed() {
+        let tally = tally_of(&[
+            "running 3 tests",
+            "test result: ok. 2 passed; 0 failed; 1 ignored; 0 measured; 4 filtered out; finished in 0.01s",
+            "running 1 test",
+            "test result: FAILED. 0 passed; 1 failed; 0 ignored; 0 measured; 0 filtered out; finished in 1.20s",
+        ]);
+        assert_eq!((tally.passed, tally.failed, tally.ignored), (2, 1, 1));
+    }
+
+    #[test]
+    fn harness_that_dies_counts_as_a_failure() {
+        let tally = tally_of(&[
+            "running 3 tests",
+            "running 1 test",
+            "test result: ok. 1 passed; 0 failed; 0 ignored",
+        ]);
+        assert_eq!((tally.passed, tally.failed), (1, 1));
+        assert_eq!(tally_of(&["running 3 tests"]).failed, 1);
+    }
+}

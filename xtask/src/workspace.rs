@@ -1,0 +1,112 @@
+//! Where things stand on this machine, and how commands are run there.
+
+use std::env;
+use std::io::IsTerminal;
+use std::path::{Path, PathBuf};
+use std::process::{Command, Stdio};
+
+use anyhow::{Context, Result, bail};
+
+/// What cargo sets for the process it runs. Build scripts watch some of these, so a nested cargo must not see
+/// them: it would rebuild what a plain `cargo build` has built, and the other way round.
+const SET_BY_CARGO: [&str; 6] =
+    ["CARGO", "CARGO_MANIFEST_DIR", "CARGO_MANIFEST_PATH", "CARGO_BIN_NAME", "CARGO_CRATE_NAME", "OUT_DIR"];
+
+pub struct Workspace {
+    pub root: PathBuf,
+    /// The target directory cargo uses here (`CARGO_TARGET_DIR`, cargo's configuration, or `target/`).
+    pub target: PathBuf,
+}
+
+impl Workspace {
+    pub fn find() -> Result<Self> {
+        let manifest_dir =
+            env::var_os("CARGO_MANIFEST_DIR").unwrap_or_else(|| env!("CARGO_MANIFEST_DIR").into());
+        let root = Path::new(&manifest_dir).parent().context("xtask has no parent folder")?.to_path_buf();
+        let mut metadata = command("cargo");
+        metadata.args(["metadata", "--no-deps", "--format-version", "1"]);
+        metadata.arg("--manifest-path").arg(root.join("Cargo.toml"));
+        let metadata: serde_json::Value = serde_json::from_str(&output_of(&mut metadata)?)?;
+        let target =
+            metadata["target_directory"].as_str().context("cargo metadata names no target directory")?;
+        Ok(Self { target: target.into(), root })
+    }
+
+    /// `cargo` in the root workspace, building into its target directory.
+    pub fn cargo(&self, subcommand: &str) -> Command {
+        let mut cargo = command("cargo");
+        cargo.arg(subcommand).current_dir(&self.root).env("CARGO_TARGET_DIR", &self.target);
+        if env::var_os("CI").is_some() && subcommand != "fmt" {
+            cargo.arg("--locked");
+        }
+        cargo
+    }
+
+    pub fn program_dir(&self) -> PathBuf {
+        self.root.join("programs/purser")
+    }
+
+    /// The committed build of the program.
+    pub fn program_so(&self) -> PathBuf {
+        self.program_dir().join("idl/purser.so")
+    }
+
+    /// The relayer, as `cargo build` leaves it.
+    pub fn relayer(&self) -> PathBuf {
+        self.target.join("debug/purser")
+    }
+
+    pub fn build_relayer(&self) -> Result<()> {
+        build("the relayer", self.cargo("build").args(["--package", "purser-relayer", "--bin", "purser"]))
+    }
+}
+
+/// A command without what cargo set for this process.
+pub fn command(program: impl AsRef<std::ffi::OsStr>) -> Command {
+    let mut command = Command::new(program);
+    for (name, _) in env::vars_os() {
+        let package_fact = name.to_str().is_some_and(|name| name.starts_with("CARGO_PKG_"));
+        if package_fact || SET_BY_CARGO.iter().any(|set| name == *set) {
+            command.env_remove(name);
+        }
+    }
+    command
+}
+
+/// A cargo build with cargo's own progress bar; says nothing when nobody watches and nothing is wrong.
+pub fn build(what: &str, cargo: &mut Command) -> Result<()> {
+    if std::io::stderr().is_terminal() {
+        eprintln!("Building {what}");
+    } else {
+        cargo.arg("--quiet");
+    }
+    // What a build prints is progress, not result: keep stdout for results.
+    run(cargo.stdout(Stdio::from(std::io::stderr()))).with_context(|| format!("cannot build {what}"))
+}
+
+/// Runs a command to its end; anything but success is an error that names it.
+pub fn run(command: &mut Command) -> Result<()> {
+    let status = command.status().with_context(|| format!("cannot start {}", text(command)))?;
+    if !status.success() {
+        bail!("{} failed ({status})", text(command));
+    }
+    Ok(())
+}
+
+/// Runs a command and returns what it wrote to stdout.
+pub fn output_of(command: &mut Command) -> Result<String> {
+    let output = command
+        .stderr(Stdio::inherit())
+        .output()
+        .with_context(|| format!("cannot start {}", text(command)))?;
+    if !output.status.success() {
+        bail!("{} failed ({})", text(command), output.status);
+    }
+    Ok(String::from_utf8(output.stdout)?)
+}
+
+/// The command as a person would type it, without environment.
+pub fn text(command: &Command) -> String {
+    let words = std::iter::once(command.get_program()).chain(command.get_args());
+    words.map(|word| word.to_string_lossy()).collect::<Vec<_>>().join(" ")
+}
