@@ -1,0 +1,213 @@
+//! The decision: each rule at its boundary, and which one wins.
+
+use proptest::prelude::*;
+use purser_policy::{
+    check, explain, AccountState, Address, Allowlist, Limit, Policy, RecentTags, Rule, SpendWindow,
+    TransferRequest, UsdcAmount, Violation, DAY_SECONDS,
+};
+
+const NOW: i64 = 1_700_000_000;
+const SHOP: Address = [7; 32];
+const SHOP_WALLET: Address = [8; 32];
+
+fn micros(amount: u64) -> UsdcAmount {
+    UsdcAmount::from_micros(amount)
+}
+
+fn request(amount: u64, memo: &str) -> TransferRequest<'_> {
+    TransferRequest { tag: 5, amount: micros(amount), memo, recipient: &SHOP, recipient_owner: &SHOP_WALLET }
+}
+
+/// A fresh account of an operator that is not paused.
+fn decide(policy: Policy, request: &TransferRequest) -> Result<u64, Violation> {
+    let state = AccountState {
+        operator_paused: false,
+        policy,
+        window: &SpendWindow::EMPTY,
+        tags: &RecentTags::EMPTY,
+    };
+    check(&state, request, NOW).map(|cleared| cleared.spent_after().micros())
+}
+
+#[test]
+fn open_policy_allows_everything() {
+    assert_eq!(decide(Policy::OPEN, &request(u64::MAX, "")), Ok(u64::MAX));
+}
+
+#[test]
+fn violations_win_in_the_order_in_which_they_are_declared() {
+    let mut window = SpendWindow::EMPTY;
+    window.record(NOW, micros(10));
+    let mut tags = RecentTags::EMPTY;
+    tags.record(5, NOW);
+    let long = "x".repeat(201);
+
+    // Everything is wrong at once; mending the winner each time lets the next one win.
+    let mut policy = Policy {
+        max_single_transfer: Limit::AtMost(micros(3)),
+        max_daily_spend: Limit::AtMost(micros(11)),
+        require_memo: true,
+        paused: true,
+        allowlist: Allowlist::Only(&[]),
+    };
+    let mut asked = request(4, "");
+    let mut broken = Vec::new();
+    let mut operator_paused = true;
+    while let Err(violation) =
+        check(&AccountState { operator_paused, policy, window: &window, tags: &tags }, &asked, NOW)
+    {
+        broken.push(violation);
+        match violation {
+            Violation::DuplicateTransfer => asked.tag = 6,
+            Violation::Paused => (operator_paused, policy.paused) = (false, false),
+            Violation::MemoRequired => asked.memo = &long,
+            Violation::MemoTooLong { .. } => asked.memo = "invoice 7",
+            Violation::RecipientNotAllowed => policy.allowlist = Allowlist::Only(&[SHOP_WALLET]),
+            Violation::SingleLimitExceeded { .. } => policy.max_single_transfer = Limit::Unlimited,
+            Violation::DailyLimitExceeded { .. } => policy.max_daily_spend = Limit::Unlimited,
+        }
+    }
+    let (amount, used) = (micros(4), micros(10));
+    assert_eq!(
+        broken,
+        [
+            Violation::DuplicateTransfer,
+            Violation::Paused,
+            Violation::MemoRequired,
+            Violation::MemoTooLong { chars: 201 },
+            Violation::RecipientNotAllowed,
+            Violation::SingleLimitExceeded { limit: micros(3), amount },
+            Violation::DailyLimitExceeded { limit: micros(11), used, amount },
+        ]
+    );
+    assert!(broken.is_sorted(), "declared in another order than they win");
+}
+
+#[test]
+fn operator_pause_stops_an_agent_that_is_not_paused() {
+    let state = AccountState {
+        operator_paused: true,
+        policy: Policy::OPEN,
+        window: &SpendWindow::EMPTY,
+        tags: &RecentTags::EMPTY,
+    };
+    assert_eq!(check(&state, &request(1, ""), NOW), Err(Violation::Paused));
+}
+
+#[test]
+fn memo_counts_characters_and_not_bytes() {
+    let memo = "🪙".repeat(200);
+    assert_eq!(memo.len(), 800);
+    assert_eq!(decide(Policy::OPEN, &request(1, &memo)), Ok(1));
+    let memo = "🪙".repeat(201);
+    assert_eq!(decide(Policy::OPEN, &request(1, &memo)), Err(Violation::MemoTooLong { chars: 201 }));
+}
+
+#[test]
+fn limits_allow_exactly_themselves() {
+    let single = Policy { max_single_transfer: Limit::AtMost(micros(5)), ..Policy::OPEN };
+    assert_eq!(decide(single, &request(5, "")), Ok(5));
+    let (limit, amount) = (micros(5), micros(6));
+    assert_eq!(decide(single, &request(6, "")), Err(Violation::SingleLimitExceeded { limit, amount }));
+
+    let daily = Policy { max_daily_spend: Limit::AtMost(micros(5)), ..Policy::OPEN };
+    assert_eq!(decide(daily, &request(5, "")), Ok(5));
+    let used = UsdcAmount::ZERO;
+    assert_eq!(decide(daily, &request(6, "")), Err(Violation::DailyLimitExceeded { limit, used, amount }));
+}
+
+#[test]
+fn zero_limits_allow_nothing() {
+    for policy in [
+        Policy { max_single_transfer: Limit::AtMost(UsdcAmount::ZERO), ..Policy::OPEN },
+        Policy { max_daily_spend: Limit::AtMost(UsdcAmount::ZERO), ..Policy::OPEN },
+    ] {
+        assert!(decide(policy, &request(1, "")).is_err());
+    }
+}
+
+#[test]
+fn cleared_transfer_is_recorded_once() {
+    let (mut window, mut tags) = (SpendWindow::EMPTY, RecentTags::EMPTY);
+    let policy = Policy { max_daily_spend: Limit::AtMost(micros(5)), ..Policy::OPEN };
+    let state = |window, tags| AccountState { operator_paused: false, policy, window, tags };
+    let (before, known) = (window, tags);
+    let cleared = check(&state(&before, &known), &request(5, ""), NOW).expect("within the limit");
+    cleared.record(&mut window, &mut tags);
+    assert_eq!(check(&state(&window, &tags), &request(1, ""), NOW), Err(Violation::DuplicateTransfer));
+    let other = TransferRequest { tag: 6, ..request(1, "") };
+    assert!(matches!(
+        check(&state(&window, &tags), &other, NOW + DAY_SECONDS - 1),
+        Err(Violation::DailyLimitExceeded { .. })
+    ));
+    assert!(check(&state(&window, &tags), &request(5, ""), NOW + DAY_SECONDS).is_ok());
+}
+
+#[test]
+fn explanation_names_every_rule_with_its_numbers() {
+    let mut window = SpendWindow::EMPTY;
+    window.record(NOW, micros(10));
+    let policy = Policy { max_daily_spend: Limit::AtMost(micros(12)), ..Policy::OPEN };
+    let state = AccountState { operator_paused: false, policy, window: &window, tags: &RecentTags::EMPTY };
+    let outcomes = explain(&state, &request(3, ""), NOW);
+    let broken: Vec<_> = outcomes.iter().filter(|outcome| !outcome.is_ok()).collect();
+    assert_eq!(broken.len(), 1);
+    assert_eq!(broken[0].rule, Rule::MaxDailySpend);
+    assert_eq!((broken[0].used, broken[0].remaining()), (micros(10), Some(micros(2))));
+}
+
+fn list() -> impl Strategy<Value = Vec<Address>> {
+    // Few distinct bytes, so that neighbours differ late or not at all.
+    prop::collection::vec(prop::array::uniform32(0u8..2), 0..40).prop_map(|mut list| {
+        list.sort();
+        list.dedup();
+        list
+    })
+}
+
+proptest! {
+    #[test]
+    fn allowlist_allows_its_entries_and_nobody_else(
+        entries in list(),
+        recipient in prop::array::uniform32(0u8..2),
+        owner in prop::array::uniform32(0u8..2),
+    ) {
+        let allowlist = Allowlist::only(&entries).expect("sorted");
+        let expected = entries.contains(&recipient) || entries.contains(&owner);
+        prop_assert_eq!(allowlist.allows(&recipient, &owner), expected);
+        for entry in &entries {
+            prop_assert!(allowlist.allows(entry, &[9; 32]));
+            prop_assert!(allowlist.allows(&[9; 32], entry));
+        }
+    }
+
+    #[test]
+    fn allowlist_takes_only_strictly_ascending_entries(
+        entries in prop::collection::vec(prop::array::uniform32(any::<u8>()), 0..300),
+    ) {
+        let ascending = entries.windows(2).all(|pair| pair[0] < pair[1]);
+        prop_assert_eq!(Allowlist::only(&entries).is_some(), ascending && entries.len() <= 256);
+    }
+
+    #[test]
+    fn explanation_and_decision_agree(
+        (single, daily, paused, require_memo) in (0u64..8, 0u64..8, any::<bool>(), any::<bool>()),
+        amount in 1u64..10,
+        spent in 0u64..10,
+        memo in "[a-z]{0,2}",
+    ) {
+        let mut window = SpendWindow::EMPTY;
+        window.record(NOW, micros(spent));
+        let policy = Policy {
+            max_single_transfer: Limit::AtMost(micros(single)),
+            max_daily_spend: Limit::AtMost(micros(daily)),
+            require_memo,
+            paused,
+            allowlist: Allowlist::Anyone,
+        };
+        let state = AccountState { operator_paused: false, policy, window: &window, tags: &RecentTags::EMPTY };
+        let asked = request(amount, &memo);
+        let first = explain(&state, &asked, NOW).iter().find_map(|outcome| outcome.violation);
+        prop_assert_eq!(check(&state, &asked, NOW).err(), first);
+    }
+}
