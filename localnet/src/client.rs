@@ -50,13 +50,16 @@ pub fn mint(args: MintArgs) -> Result<()> {
     let to = parse_address(&args.to)?;
     let amount = amount::parse(&args.amount, USDC_DECIMALS)?;
     let authority = mint_authority(&mint);
-    let state = account_data(&rpc, &mint)?
-        .ok_or_else(|| Error::new(format!("{mint} does not exist on this network; \"usdc_mint\" of `start` does")))?;
+    let state = account_data(&rpc, &mint)?.ok_or_else(|| {
+        Error::new(format!("{mint} does not exist on this network; \"usdc_mint\" of `start` does"))
+    })?;
     if state.data.get(4..36) != Some(authority.pubkey().as_ref()) {
         return Err(Error::new(format!("{mint} is not a mint that `purser-localnet start` made")));
     }
     let is_token_account = account_data(&rpc, &to)?.is_some_and(|account| {
-        account.owner == spl_token_interface::ID && account.data.len() == 165 && account.data[..32] == mint.to_bytes()
+        account.owner == spl_token_interface::ID
+            && account.data.len() == 165
+            && account.data[..32] == mint.to_bytes()
     });
     let mut instructions = Vec::new();
     let token_account = if is_token_account {
@@ -104,7 +107,8 @@ pub fn airdrop(args: AirdropArgs) -> Result<()> {
     let rpc = connect(&args.rpc_url);
     let to = parse_address(&args.to)?;
     let lamports = amount::parse(&args.sol, SOL_DECIMALS)?;
-    let signature = rpc.request_airdrop(&to, lamports).context("the network refused the airdrop")?.to_string();
+    let signature =
+        rpc.request_airdrop(&to, lamports).context("the network refused the airdrop")?.to_string();
     let balance = rpc.get_balance(&to).context("cannot read the balance")?;
     let answer = json!({
         "address": to.to_string(),
@@ -143,8 +147,9 @@ pub fn travel(args: TravelArgs) -> Result<()> {
     if target <= before {
         return Err(Error::new(format!("the network's clock is at {before}: {target} does not lie ahead")));
     }
-    let epoch = call(&rpc, "surfnet_timeTravel", json!([{ "absoluteTimestamp": target.saturating_mul(1_000) }]))
-        .context("the network refused to travel")?;
+    let epoch =
+        call(&rpc, "surfnet_timeTravel", json!([{ "absoluteTimestamp": target.saturating_mul(1_000) }]))
+            .context("the network refused to travel")?;
     let answer = json!({
         "unix_timestamp_before": before,
         "unix_timestamp": target,

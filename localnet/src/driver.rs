@@ -71,7 +71,8 @@ impl Driver {
                     self.wait_until_engine_is_idle();
                     let (done, finished) = crossbeam_channel::bounded(1);
                     let clock = self.landing(clock);
-                    let command = SimnetCommand::UpdateInternalClockWithConfirmation(key, clock.clone(), done);
+                    let command =
+                        SimnetCommand::UpdateInternalClockWithConfirmation(key, clock.clone(), done);
                     if self.engine.send(command).is_err() {
                         return;
                     }

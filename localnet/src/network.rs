@@ -13,7 +13,8 @@ use solana_signer::Signer;
 use surfpool_core::surfnet::locker::SurfnetSvmLocker;
 use surfpool_core::surfnet::svm::{SurfnetSvm, SurfnetSvmConfig};
 use surfpool_types::{
-    BlockProductionMode, RpcConfig, SimnetCommand, SimnetConfig, SimnetEvent, SurfpoolConfig, SvmFeatureConfig,
+    BlockProductionMode, RpcConfig, SimnetCommand, SimnetConfig, SimnetEvent, SurfpoolConfig,
+    SvmFeatureConfig,
 };
 
 use crate::driver::{Driver, Traveled};
@@ -66,7 +67,10 @@ impl Network {
                 Err(StartError::Other(error)) => return Err(error),
             }
         }
-        Err(Error::new(format!("port {} or {} is in use; leave them out to take free ones", plan.rpc_port, plan.ws_port)))
+        Err(Error::new(format!(
+            "port {} or {} is in use; leave them out to take free ones",
+            plan.rpc_port, plan.ws_port
+        )))
     }
 
     fn try_start(plan: &Plan, state: &StateDir) -> std::result::Result<Self, StartError> {
@@ -149,7 +153,8 @@ impl Network {
 
     fn travel_to(&self, unix_timestamp: i64) -> Result<()> {
         let (reply, done) = crossbeam_channel::bounded(1);
-        let clock = Clock { unix_timestamp, ..self.locker.with_svm_reader(|svm| svm.inner.get_sysvar::<Clock>()) };
+        let clock =
+            Clock { unix_timestamp, ..self.locker.with_svm_reader(|svm| svm.inner.get_sysvar::<Clock>()) };
         let command = SimnetCommand::UpdateInternalClockWithConfirmation(None, clock, reply);
         self.requests.send(command).context("the network stopped")?;
         done.recv_timeout(START_TIMEOUT).context("the clock did not start")?;
@@ -264,7 +269,9 @@ fn drain(events: Receiver<SimnetEvent>, verbose: bool) {
     std::thread::spawn(move || {
         for event in events {
             match event {
-                SimnetEvent::ErrorLog(_, text) | SimnetEvent::Aborted(text) => eprintln!("engine error: {text}"),
+                SimnetEvent::ErrorLog(_, text) | SimnetEvent::Aborted(text) => {
+                    eprintln!("engine error: {text}")
+                }
                 SimnetEvent::WarnLog(_, text) if verbose => eprintln!("engine warning: {text}"),
                 SimnetEvent::InfoLog(_, text) if verbose => eprintln!("engine: {text}"),
                 _ => {}

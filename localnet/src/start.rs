@@ -57,7 +57,8 @@ pub fn run(args: StartArgs) -> Result<()> {
         slot_ms: args.slot_ms,
         verbose: args.verbose,
     };
-    let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().context("cannot start")?;
+    let runtime =
+        tokio::runtime::Builder::new_current_thread().enable_all().build().context("cannot start")?;
     let state = StateDir::open(args.state_dir.as_deref())?;
     // Listen for signals before the network exists, so that an early one is not lost.
     let stopping = runtime.block_on(async { stop_requested(args.exit_with_stdin) })?;
@@ -139,9 +140,13 @@ pub fn parse_address(text: &str) -> Result<Pubkey> {
 impl ProgramArgs {
     /// The program's address and bytes.
     pub fn read(&self) -> Result<(Pubkey, Vec<u8>)> {
-        let elf = std::fs::read(&self.program_so).context(format!("cannot read {}", self.program_so.display()))?;
+        let elf =
+            std::fs::read(&self.program_so).context(format!("cannot read {}", self.program_so.display()))?;
         if !elf.starts_with(b"\x7fELF") {
-            return Err(Error::new(format!("{} is not a program (no ELF header)", self.program_so.display())));
+            return Err(Error::new(format!(
+                "{} is not a program (no ELF header)",
+                self.program_so.display()
+            )));
         }
         let id = match &self.program_id {
             Some(id) => parse_address(id)?,

@@ -69,7 +69,9 @@ impl StateDir {
             Err(TryLockError::WouldBlock) => {
                 Err(Error::new(format!("another network is using {}", path.display())))
             }
-            Err(TryLockError::Error(error)) => Err(error).context(format!("cannot lock {}", lock_path.display())),
+            Err(TryLockError::Error(error)) => {
+                Err(error).context(format!("cannot lock {}", lock_path.display()))
+            }
         }
     }
 
