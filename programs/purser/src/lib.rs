@@ -21,6 +21,18 @@ declare_id!("PujGKaV9Hdg61jtnWf7vFc2ptse8aFEuEAqr81Gv1rx");
 pub mod purser {
     use super::*;
 
+    // First, because Anchor compares discriminators in this order.
+    /// Pays within the policy. `amount` in micro-USDC; an empty memo is none; the `tag` is the same for every try.
+    pub fn transfer(
+        ctx: Context<Transfer>,
+        transfer_id: [u8; 16],
+        tag: u64,
+        amount: u64,
+        memo: String,
+    ) -> Result<()> {
+        instructions::transfer::handler(ctx, transfer_id, tag, amount, memo)
+    }
+
     /// Signed by the admin, who pays for the account.
     pub fn create_operator(ctx: Context<CreateOperator>, id: u64, keys: OperatorKeys) -> Result<()> {
         instructions::create_operator::handler(ctx, id, keys)
@@ -69,17 +81,6 @@ pub mod purser {
     /// Stops or resumes one agent.
     pub fn set_paused(ctx: Context<SetPaused>, paused: bool) -> Result<()> {
         instructions::set_paused::handler(ctx, paused)
-    }
-
-    /// Pays within the policy. `amount` in micro-USDC; an empty memo is none; the `tag` is the same for every try.
-    pub fn transfer(
-        ctx: Context<Transfer>,
-        transfer_id: [u8; 16],
-        tag: u64,
-        amount: u64,
-        memo: String,
-    ) -> Result<()> {
-        instructions::transfer::handler(ctx, transfer_id, tag, amount, memo)
     }
 
     /// Takes `amount` micro-USDC out of an agent account. Admin only.
