@@ -41,18 +41,22 @@ enum Command {
 fn main() -> ExitCode {
     let cli = Cli::parse();
     let outcome = Workspace::find().and_then(|workspace| match cli.command {
-        Command::Dev(args) => dev::run(&workspace, &args),
+        Command::Dev(args) => done(dev::run(&workspace, &args)),
         Command::Test(args) => test::run(&workspace, &args),
-        Command::Check => check::run(&workspace),
-        Command::Sbf(args) => sbf::run(&workspace, &args),
-        Command::Idl(args) => idl::run(&workspace, &args),
-        Command::Cu(args) => cu::run(&workspace, &args),
+        Command::Check => done(check::run(&workspace)),
+        Command::Sbf(args) => done(sbf::run(&workspace, &args)),
+        Command::Idl(args) => done(idl::run(&workspace, &args)),
+        Command::Cu(args) => done(cu::run(&workspace, &args)),
     });
     match outcome {
-        Ok(()) => ExitCode::SUCCESS,
+        Ok(code) => code,
         Err(error) => {
             eprintln!("error: {error:#}");
             ExitCode::FAILURE
         }
     }
+}
+
+fn done(outcome: anyhow::Result<()>) -> anyhow::Result<ExitCode> {
+    outcome.map(|()| ExitCode::SUCCESS)
 }

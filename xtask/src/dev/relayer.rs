@@ -103,7 +103,8 @@ fn config(folder: &Folder, network: &Network, keys: &Keys, port: u16) -> String 
          usdc_mint = {usdc_mint}\n\
          policy_authority_keypair = {policy_authority}\n\
          transfer_authority_keypair = {transfer_authority}\n\
-         commitment = \"finalized\"\n\
+         # One node, no forks: what is confirmed here stays. On a real network the default is finalized.\n\
+         commitment = \"confirmed\"\n\
          explorer_url = {explorer}\n",
         database = text(&format!("sqlite://{}", folder.file("purser.db").display())),
         rpc = text(rpc_url),
