@@ -110,3 +110,48 @@ fn remove(outcome: std::io::Result<()>, name: &str) -> Result<()> {
         Ok(()) | Err(_) => Ok(()),
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::dev::keys::Keys;
+    use std::os::unix::fs::PermissionsExt;
+
+    #[test]
+    fn second_run_on_the_same_folder_is_refused() {
+        let place = tempfile::tempdir().unwrap();
+        let first = Folder::open(place.path()).unwrap();
+        let refusal = Folder::open(place.path()).err().expect("the folder is taken").to_string();
+        assert!(refusal.contains("already running"), "{refusal}");
+        drop(first);
+        Folder::open(place.path()).unwrap();
+    }
+
+    #[test]
+    fn clear_removes_what_it_made_and_nothing_else() {
+        let place = tempfile::tempdir().unwrap();
+        let folder = Folder::open(place.path()).unwrap();
+        fs::write(folder.file("notes.txt"), "mine").unwrap();
+        Keys::load_or_make(&folder).unwrap();
+        for name in DATABASE_FILES.iter().chain(&SERVICE_FILES).chain(&LOG_FILES) {
+            fs::write(folder.file(name), "x").unwrap();
+        }
+        folder.clear().unwrap();
+        let mut left: Vec<_> =
+            fs::read_dir(place.path()).unwrap().map(|it| it.unwrap().file_name()).collect();
+        left.sort();
+        assert_eq!(left, ["lock", "notes.txt"]);
+        folder.clear().unwrap();
+    }
+
+    #[test]
+    fn keys_are_kept_for_their_owner_alone() {
+        let place = tempfile::tempdir().unwrap();
+        let folder = Folder::open(place.path()).unwrap();
+        let made = Keys::load_or_make(&folder).unwrap();
+        let loaded = Keys::load_or_make(&folder).unwrap();
+        assert_eq!(made.admin.address, loaded.admin.address);
+        assert_ne!(made.admin.address, made.transfer_authority.address);
+        assert_eq!(fs::metadata(&made.admin.path).unwrap().permissions().mode() & 0o777, 0o600);
+    }
+}

@@ -41,7 +41,7 @@ pub struct Args {
     /// Port of the REST interface; 0 takes any free one
     #[arg(long, default_value_t = 8080)]
     port: u16,
-    /// Port of the network's JSON-RPC; without it 8899 if that is free, else any free one
+    /// Port of the network's JSON-RPC, the next one being its websocket's; without it 8899 if both are free, else any
     #[arg(long)]
     rpc_port: Option<u16>,
     /// Folder that keeps keys, chain, database and logs; a relative path starts at the repository
@@ -56,8 +56,8 @@ pub fn run(workspace: &Workspace, args: &Args) -> Result<()> {
     let folder = Folder::open(&workspace.root.join(&args.dir))?;
     ensure_free("--port", args.port)?;
     let rpc_port = match args.rpc_port {
-        Some(port) => ensure_free("--rpc-port", port).map(|()| port)?,
-        None => ensure_free("--rpc-port", USUAL_RPC_PORT).map_or(0, |()| USUAL_RPC_PORT),
+        Some(port) => ensure_rpc_free(port).map(|()| port)?,
+        None => ensure_rpc_free(USUAL_RPC_PORT).map_or(0, |()| USUAL_RPC_PORT),
     };
     localnet::ensure_built(workspace)?;
     workspace.build_relayer()?;
@@ -136,6 +136,12 @@ fn serve(
     steps.end();
     eprintln!("Stopped. The state is kept in {}; `cargo dev --reset` forgets it.", folder.path().display());
     Ok(())
+}
+
+/// Solana tools look for the websocket on the port after that of JSON-RPC.
+fn ensure_rpc_free(port: u16) -> Result<()> {
+    ensure_free("--rpc-port", port)?;
+    ensure_free("--rpc-port", network::ws_port(port))
 }
 
 /// Port 0 is always free.

@@ -35,6 +35,11 @@ pub struct Facts {
     pub usdc_mint: String,
 }
 
+/// The port after that of JSON-RPC; any free one (0) goes with any free one.
+pub fn ws_port(rpc_port: u16) -> u16 {
+    if rpc_port == 0 { 0 } else { rpc_port.saturating_add(1) }
+}
+
 impl Network {
     pub fn start(
         workspace: &Workspace,
@@ -46,7 +51,8 @@ impl Network {
         let mut start = localnet::tool(workspace, "start")?;
         start.arg("--program-so").arg(workspace.program_so());
         start.arg("--state-dir").arg(folder.file("network"));
-        start.args(["--rpc-port", &rpc_port.to_string(), "--exit-with-stdin", "--json"]);
+        start.args(["--rpc-port", &rpc_port.to_string(), "--ws-port", &ws_port(rpc_port).to_string()]);
+        start.args(["--exit-with-stdin", "--json"]);
         for key in [&keys.admin, &keys.policy_authority, &keys.transfer_authority, &keys.payee] {
             start.args(["--fund", &format!("{}={FUNDING_SOL}", key.address)]);
         }

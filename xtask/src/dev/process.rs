@@ -127,3 +127,57 @@ fn die_with_parent(command: &mut Command) {
 
 #[cfg(not(target_os = "linux"))]
 fn die_with_parent(_command: &mut Command) {}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn shell(script: &str, log: &Path) -> Process {
+        let mut command = Command::new("sh");
+        command.args(["-c", script]);
+        Process::start("the child", command, log).expect("sh starts")
+    }
+
+    const SOON: Duration = Duration::from_secs(10);
+
+    #[test]
+    fn ready_line_is_found_among_other_output() {
+        let folder = tempfile::tempdir().unwrap();
+        let mut child = shell(
+            r#"echo hello; echo '{"other":1}'; echo '{"url":"here"}'; sleep 60"#,
+            &folder.path().join("log"),
+        );
+        let ready = child.ready("url", SOON, &AtomicBool::new(false)).unwrap();
+        assert_eq!(ready["url"], "here");
+        child.ensure_alive().unwrap();
+    }
+
+    #[test]
+    fn child_that_ends_early_is_reported_with_its_log() {
+        let folder = tempfile::tempdir().unwrap();
+        let mut child = shell("echo no such thing >&2; exit 3", &folder.path().join("log"));
+        let error = child.ready("url", SOON, &AtomicBool::new(false)).unwrap_err().to_string();
+        assert!(error.contains("exit status: 3") && error.contains("no such thing"), "{error}");
+    }
+
+    #[test]
+    fn stop_asks_before_it_kills() {
+        let folder = tempfile::tempdir().unwrap();
+        let log = folder.path().join("log");
+        let mut child =
+            shell(r#"trap 'echo bye >&2; exit 0' TERM; echo '{"up":1}'; while :; do sleep 0.05; done"#, &log);
+        child.ready("up", SOON, &AtomicBool::new(false)).unwrap();
+        child.stop();
+        assert!(child.ensure_alive().is_err());
+        assert!(fs::read_to_string(&log).unwrap().contains("bye"));
+    }
+
+    #[test]
+    fn signal_ends_the_wait_for_a_child() {
+        let folder = tempfile::tempdir().unwrap();
+        let mut child = shell("sleep 60", &folder.path().join("log"));
+        let started = Instant::now();
+        assert!(child.ready("url", SOON, &AtomicBool::new(true)).is_err());
+        assert!(started.elapsed() < SOON);
+    }
+}
