@@ -2,3 +2,6 @@
 
 pub mod chain;
 pub mod domain;
+pub mod http;
+pub mod service;
+pub mod store;

@@ -113,6 +113,10 @@ impl PolicyUpdate {
     /// Reads a request body. Invalid: malformed JSON, a field that is unknown or given twice, or a value of a wrong
     /// type or form.
     pub fn from_json(body: &[u8]) -> Result<Self, Invalid> {
+        // Derived readers also take an array of the fields in order; the interface does not.
+        if body.trim_ascii_start().first() != Some(&b'{') {
+            return Err(Invalid::new("body", "must be a JSON object"));
+        }
         let mut json = serde_json::Deserializer::from_slice(body);
         let fields: Fields = serde_path_to_error::deserialize(&mut json).map_err(|error| {
             let param = match error.path().to_string() {

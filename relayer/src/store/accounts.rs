@@ -1,0 +1,230 @@
+use serde_json::value::RawValue;
+use sqlx::{AssertSqlSafe, FromRow};
+
+use super::columns::Table;
+use super::{Store, StoreError};
+use crate::domain::{
+    Account, AccountId, AccountName, AccountStatus, Counterparties, Metadata, OperatorId, Provisioning,
+    Timestamp,
+};
+
+const TABLE: Table = Table("accounts");
+
+#[derive(Debug, FromRow)]
+struct AccountRow {
+    account_id: String,
+    operator_id: String,
+    name: String,
+    metadata: Option<String>,
+    address: String,
+    token_account: String,
+    status: String,
+    counterparties: Option<String>,
+    provisioning: String,
+    created_at: String,
+}
+
+impl TryFrom<AccountRow> for Account {
+    type Error = StoreError;
+
+    fn try_from(row: AccountRow) -> Result<Self, StoreError> {
+        Ok(Self {
+            id: TABLE.read("account_id", &row.account_id)?,
+            operator_id: TABLE.read("operator_id", &row.operator_id)?,
+            name: AccountName::parse(row.name).map_err(|_| TABLE.unreadable("name"))?,
+            metadata: row.metadata.map(read_metadata).transpose()?,
+            address: TABLE.read("address", &row.address)?,
+            token_account: TABLE.read("token_account", &row.token_account)?,
+            status: TABLE.read("status", &row.status)?,
+            counterparties: read_counterparties(row.counterparties.as_deref())?,
+            provisioning: match row.provisioning.as_str() {
+                "requested" => Provisioning::Requested,
+                "ready" => Provisioning::Ready,
+                _ => return Err(TABLE.unreadable("provisioning")),
+            },
+            created_at: TABLE.read("created_at", &row.created_at)?,
+        })
+    }
+}
+
+fn read_metadata(json: String) -> Result<Metadata, StoreError> {
+    let json = RawValue::from_string(json).map_err(|_| TABLE.unreadable("metadata"))?;
+    Metadata::parse(&json).map_err(|_| TABLE.unreadable("metadata"))
+}
+
+fn read_counterparties(json: Option<&str>) -> Result<Counterparties, StoreError> {
+    let Some(json) = json else { return Ok(Counterparties::Anyone) };
+    let texts: Vec<String> = serde_json::from_str(json).map_err(|_| TABLE.unreadable("counterparties"))?;
+    Counterparties::only(&texts).map_err(|_| TABLE.unreadable("counterparties"))
+}
+
+fn write_counterparties(counterparties: &Counterparties) -> Option<String> {
+    counterparties.texts().map(|texts| serde_json::Value::from(texts).to_string())
+}
+
+impl Store {
+    /// Writes an account down before the chain is asked to create it.
+    pub async fn insert_account(&self, account: &Account) -> Result<(), StoreError> {
+        const SQL: &str = "INSERT INTO accounts
+                 (account_id, operator_id, name, metadata, address, token_account, status, counterparties,
+                  provisioning, created_at)
+             VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10)";
+        sqlx::query(SQL)
+            .bind(account.id.to_string())
+            .bind(account.operator_id.to_string())
+            .bind(account.name.as_str())
+            .bind(account.metadata.as_ref().map(|metadata| metadata.json().get()))
+            .bind(account.address.to_string())
+            .bind(account.token_account.to_string())
+            .bind(account.status.as_str())
+            .bind(write_counterparties(&account.counterparties))
+            .bind(match account.provisioning {
+                Provisioning::Requested => "requested",
+                Provisioning::Ready => "ready",
+            })
+            .bind(account.created_at.to_string())
+            .execute(self.writer())
+            .await?;
+        Ok(())
+    }
+
+    /// The account is on the chain: from here on it is found and listed.
+    pub async fn mark_account_ready(&self, operator: OperatorId, id: AccountId) -> Result<(), StoreError> {
+        const SQL: &str =
+            "UPDATE accounts SET provisioning = 'ready' WHERE operator_id = $1 AND account_id = $2";
+        sqlx::query(SQL).bind(operator.to_string()).bind(id.to_string()).execute(self.writer()).await?;
+        Ok(())
+    }
+
+    /// Forgets an account that never came to be on the chain. A ready account stays.
+    pub async fn delete_requested_account(
+        &self,
+        operator: OperatorId,
+        id: AccountId,
+    ) -> Result<(), StoreError> {
+        const SQL: &str = "DELETE FROM accounts
+             WHERE operator_id = $1 AND account_id = $2 AND provisioning = 'requested'";
+        sqlx::query(SQL).bind(operator.to_string()).bind(id.to_string()).execute(self.writer()).await?;
+        Ok(())
+    }
+
+    /// What the chain was last seen to hold, or was just told: the status, and the allowlist as submitted.
+    pub async fn mark_account_policy(
+        &self,
+        operator: OperatorId,
+        id: AccountId,
+        status: AccountStatus,
+        counterparties: &Counterparties,
+    ) -> Result<(), StoreError> {
+        const SQL: &str = "UPDATE accounts SET status = $3, counterparties = $4
+             WHERE operator_id = $1 AND account_id = $2";
+        sqlx::query(SQL)
+            .bind(operator.to_string())
+            .bind(id.to_string())
+            .bind(status.as_str())
+            .bind(write_counterparties(counterparties))
+            .execute(self.writer())
+            .await?;
+        Ok(())
+    }
+
+    /// The status alone, as seen on the chain.
+    pub async fn mark_account_status(
+        &self,
+        operator: OperatorId,
+        id: AccountId,
+        status: AccountStatus,
+    ) -> Result<(), StoreError> {
+        const SQL: &str = "UPDATE accounts SET status = $3 WHERE operator_id = $1 AND account_id = $2";
+        sqlx::query(SQL)
+            .bind(operator.to_string())
+            .bind(id.to_string())
+            .bind(status.as_str())
+            .execute(self.writer())
+            .await?;
+        Ok(())
+    }
+
+    /// The operator's account with this id, if it is ready.
+    pub async fn find_account(
+        &self,
+        operator: OperatorId,
+        id: AccountId,
+    ) -> Result<Option<Account>, StoreError> {
+        const SQL: &str = "SELECT account_id, operator_id, name, metadata, address, token_account, status,
+                 counterparties, provisioning, created_at
+             FROM accounts WHERE operator_id = $1 AND account_id = $2 AND provisioning = 'ready'";
+        let row: Option<AccountRow> = sqlx::query_as(SQL)
+            .bind(operator.to_string())
+            .bind(id.to_string())
+            .fetch_optional(self.reader())
+            .await?;
+        row.map(Account::try_from).transpose()
+    }
+
+    /// Those of the operator's ready accounts that are among `ids`, in no particular order. At most 1,000 ids.
+    pub async fn find_accounts(
+        &self,
+        operator: OperatorId,
+        ids: &[AccountId],
+    ) -> Result<Vec<Account>, StoreError> {
+        if ids.is_empty() {
+            return Ok(Vec::new());
+        }
+        let places: Vec<String> = (2..ids.len() + 2).map(|place| format!("${place}")).collect();
+        let sql = format!(
+            "SELECT account_id, operator_id, name, metadata, address, token_account, status,
+                 counterparties, provisioning, created_at
+             FROM accounts WHERE operator_id = $1 AND provisioning = 'ready' AND account_id IN ({})",
+            places.join(", ")
+        );
+        // Only placeholders were put into the text.
+        let mut query = sqlx::query_as::<_, AccountRow>(AssertSqlSafe(sql)).bind(operator.to_string());
+        for id in ids {
+            query = query.bind(id.to_string());
+        }
+        query.fetch_all(self.reader()).await?.into_iter().map(Account::try_from).collect()
+    }
+
+    /// Up to `rows_max` ready accounts of the operator, newest first, those after `after` in that order.
+    pub async fn list_accounts(
+        &self,
+        operator: OperatorId,
+        status: Option<AccountStatus>,
+        after: Option<AccountId>,
+        rows_max: u32,
+    ) -> Result<Vec<Account>, StoreError> {
+        const SQL: &str = "SELECT account_id, operator_id, name, metadata, address, token_account, status,
+                 counterparties, provisioning, created_at
+             FROM accounts
+             WHERE operator_id = $1 AND provisioning = 'ready'
+                 AND ($2 = '' OR status = $2) AND ($3 = '' OR account_id < $3)
+             ORDER BY account_id DESC LIMIT $4";
+        let rows: Vec<AccountRow> = sqlx::query_as(SQL)
+            .bind(operator.to_string())
+            .bind(status.map_or("", AccountStatus::as_str))
+            .bind(after.map_or_else(String::new, |after| after.to_string()))
+            .bind(i64::from(rows_max))
+            .fetch_all(self.reader())
+            .await?;
+        rows.into_iter().map(Account::try_from).collect()
+    }
+
+    /// For a worker: accounts of every operator that were requested before `before` and are not ready yet.
+    pub async fn list_requested_accounts(
+        &self,
+        before: Timestamp,
+        rows_max: u32,
+    ) -> Result<Vec<Account>, StoreError> {
+        const SQL: &str = "SELECT account_id, operator_id, name, metadata, address, token_account, status,
+                 counterparties, provisioning, created_at
+             FROM accounts WHERE provisioning = 'requested' AND created_at < $1
+             ORDER BY created_at LIMIT $2";
+        let rows: Vec<AccountRow> = sqlx::query_as(SQL)
+            .bind(before.to_string())
+            .bind(i64::from(rows_max))
+            .fetch_all(self.reader())
+            .await?;
+        rows.into_iter().map(Account::try_from).collect()
+    }
+}

@@ -1,0 +1,216 @@
+use sqlx::{AssertSqlSafe, FromRow, Sqlite, Transaction};
+
+use super::transfer_row::TransferRow;
+use super::transfers::{COLUMNS, write_state};
+use super::{Store, StoreError};
+use crate::domain::{
+    Claim, Failure, FailureCode, Fingerprint, IDEMPOTENCY_SECONDS, KeyId, Network, OperatorId, Timestamp,
+    Transfer, TransferId, TransferRequest, TransferState,
+};
+
+/// A transfer that asks for its idempotency key.
+#[derive(Debug, Clone)]
+pub struct NewTransfer {
+    /// Used when the claim is `New` or `Retry`.
+    pub id: TransferId,
+    pub operator_id: OperatorId,
+    pub network: Network,
+    pub key_id: KeyId,
+    pub request: TransferRequest,
+    /// See [`crate::domain::transfer_tag`].
+    pub tag: u64,
+}
+
+/// The two clocks of a claim: leases go by the host's, idempotency keys by the chain's.
+#[derive(Debug, Clone, Copy)]
+pub struct ClaimClock {
+    pub now: Timestamp,
+    /// Until then the claim is the caller's; after that another may take it over, if nothing is signed.
+    pub lease_expires_at: Timestamp,
+    /// Unix seconds.
+    pub chain_now: i64,
+}
+
+#[derive(Debug, FromRow)]
+struct Found {
+    fingerprint: String,
+    key_attempt: i64,
+    expires_unix: i64,
+    #[sqlx(flatten)]
+    transfer: TransferRow,
+}
+
+/// What stands in the way of a new try.
+enum Earlier {
+    /// Nothing, or nothing any more: the key is free.
+    None,
+    /// A failed try of the same request.
+    Failed { attempt: i64 },
+    /// The answer.
+    Is(Claim),
+}
+
+impl Store {
+    /// Takes the idempotency key for a new try, or tells what it stands for; in one transaction, so that of any number
+    /// of identical requests exactly one is `New` (or `Retry`).
+    pub async fn claim_transfer(&self, new: &NewTransfer, clock: ClaimClock) -> Result<Claim, StoreError> {
+        let fingerprint = Fingerprint::of(&new.request).to_hex();
+        let mut tx = self.begin().await?;
+        let claim = match look_up(&mut tx, new, &fingerprint, clock).await? {
+            Earlier::Is(claim) => claim,
+            Earlier::None => {
+                let transfer = insert_transfer(&mut tx, new, 1, clock).await?;
+                take_key(&mut tx, new, &fingerprint, clock).await?;
+                Claim::New(transfer)
+            }
+            Earlier::Failed { attempt } => {
+                let transfer = insert_transfer(&mut tx, new, attempt + 1, clock).await?;
+                move_key(&mut tx, new, attempt + 1).await?;
+                Claim::Retry(transfer)
+            }
+        };
+        tx.commit().await?;
+        Ok(claim)
+    }
+}
+
+async fn look_up(
+    tx: &mut Transaction<'_, Sqlite>,
+    new: &NewTransfer,
+    fingerprint: &str,
+    clock: ClaimClock,
+) -> Result<Earlier, StoreError> {
+    let Some(found) = find(tx, new).await? else { return Ok(Earlier::None) };
+    let (same, expired) = (found.fingerprint == fingerprint, found.expires_unix <= clock.chain_now);
+    let abandoned = found.transfer.lease_expires_at <= clock.now.to_string();
+    let attempt = found.key_attempt;
+    let transfer = Transfer::try_from(found.transfer)?;
+    match &transfer.state {
+        // Something may be on its way, so the key is taken, however old it is.
+        TransferState::Signed(_) | TransferState::Sent { .. } => {
+            Ok(Earlier::Is(if same { Claim::InFlight(transfer) } else { Claim::Conflict }))
+        }
+        TransferState::Claimed if !abandoned => {
+            Ok(Earlier::Is(if same { Claim::InFlight(transfer) } else { Claim::Conflict }))
+        }
+        TransferState::Claimed if same || expired => {
+            // Its process stopped before it signed. Should it only be slow, it can no longer sign: its state is gone.
+            let failure = Failure {
+                code: FailureCode::Interrupted,
+                message: "The service was interrupted before anything was signed.".to_owned(),
+                failed_at: clock.now,
+            };
+            write_state(tx, &transfer, &transfer.state.fail(failure)?, clock.now).await?;
+            Ok(if expired { Earlier::None } else { Earlier::Failed { attempt } })
+        }
+        TransferState::Claimed => Ok(Earlier::Is(Claim::Conflict)),
+        TransferState::Settled(_) | TransferState::Rejected(_) | TransferState::Failed(_) if expired => {
+            Ok(Earlier::None)
+        }
+        TransferState::Settled(_) | TransferState::Rejected(_) | TransferState::Failed(_) if !same => {
+            Ok(Earlier::Is(Claim::Conflict))
+        }
+        TransferState::Settled(_) | TransferState::Rejected(_) => Ok(Earlier::Is(Claim::Replay(transfer))),
+        TransferState::Failed(_) => Ok(Earlier::Failed { attempt }),
+    }
+}
+
+async fn find(tx: &mut Transaction<'_, Sqlite>, new: &NewTransfer) -> Result<Option<Found>, StoreError> {
+    let sql = format!(
+        "SELECT k.fingerprint, k.attempt AS key_attempt, k.expires_unix, {COLUMNS}
+         FROM idempotency_keys k JOIN transfers t ON t.transfer_id = k.transfer_id
+         WHERE k.operator_id = $1 AND k.network = $2 AND k.idempotency_key = $3"
+    );
+    Ok(sqlx::query_as(AssertSqlSafe(sql))
+        .bind(new.operator_id.to_string())
+        .bind(new.network.as_str())
+        .bind(new.request.idempotency_key.as_str())
+        .fetch_optional(&mut **tx)
+        .await?)
+}
+
+async fn insert_transfer(
+    tx: &mut Transaction<'_, Sqlite>,
+    new: &NewTransfer,
+    attempt: i64,
+    clock: ClaimClock,
+) -> Result<Transfer, StoreError> {
+    const SQL: &str = "INSERT INTO transfers
+             (transfer_id, operator_id, network, account_id, key_id, recipient, amount_usdc, memo, idempotency_key,
+              tag, attempt, state, lease_expires_at, created_at, updated_at)
+         VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, 'claimed', $12, $13, $13)";
+    let request = &new.request;
+    sqlx::query(SQL)
+        .bind(new.id.to_string())
+        .bind(new.operator_id.to_string())
+        .bind(new.network.as_str())
+        .bind(request.from.to_string())
+        .bind(new.key_id.to_string())
+        .bind(request.to.text())
+        .bind(request.amount.to_string())
+        .bind(request.memo.as_ref().map(|memo| memo.as_str()))
+        .bind(request.idempotency_key.as_str())
+        .bind(format!("{:016x}", new.tag))
+        .bind(attempt)
+        .bind(clock.lease_expires_at.to_string())
+        .bind(clock.now.to_string())
+        .execute(&mut **tx)
+        .await?;
+    Ok(Transfer {
+        id: new.id,
+        operator_id: new.operator_id,
+        network: new.network,
+        key_id: new.key_id,
+        request: request.clone(),
+        tag: new.tag,
+        attempt: u32::try_from(attempt).unwrap_or(u32::MAX),
+        state: TransferState::Claimed,
+        created_at: clock.now,
+        updated_at: clock.now,
+    })
+}
+
+/// A new key, or an expired one that begins anew.
+async fn take_key(
+    tx: &mut Transaction<'_, Sqlite>,
+    new: &NewTransfer,
+    fingerprint: &str,
+    clock: ClaimClock,
+) -> Result<(), StoreError> {
+    const SQL: &str = "INSERT INTO idempotency_keys
+             (operator_id, network, idempotency_key, fingerprint, transfer_id, attempt, created_unix, expires_unix)
+         VALUES ($1, $2, $3, $4, $5, 1, $6, $7)
+         ON CONFLICT (operator_id, network, idempotency_key) DO UPDATE SET
+             fingerprint = excluded.fingerprint, transfer_id = excluded.transfer_id, attempt = 1,
+             created_unix = excluded.created_unix, expires_unix = excluded.expires_unix";
+    sqlx::query(SQL)
+        .bind(new.operator_id.to_string())
+        .bind(new.network.as_str())
+        .bind(new.request.idempotency_key.as_str())
+        .bind(fingerprint)
+        .bind(new.id.to_string())
+        .bind(clock.chain_now)
+        .bind(clock.chain_now.saturating_add(IDEMPOTENCY_SECONDS))
+        .execute(&mut **tx)
+        .await?;
+    Ok(())
+}
+
+/// The same key with its next try; it lives no longer for it.
+async fn move_key(
+    tx: &mut Transaction<'_, Sqlite>,
+    new: &NewTransfer,
+    attempt: i64,
+) -> Result<(), StoreError> {
+    const SQL: &str = "UPDATE idempotency_keys SET transfer_id = $4, attempt = $5
+         WHERE operator_id = $1 AND network = $2 AND idempotency_key = $3";
+    sqlx::query(SQL)
+        .bind(new.operator_id.to_string())
+        .bind(new.network.as_str())
+        .bind(new.request.idempotency_key.as_str())
+        .bind(new.id.to_string())
+        .bind(attempt)
+        .execute(&mut **tx)
+        .await?;
+    Ok(())
+}

@@ -1,0 +1,126 @@
+use sqlx::FromRow;
+
+use super::columns::Table;
+use super::{Store, StoreError};
+use crate::domain::{AccountId, ApiKey, HashedKey, KeyHint, KeyId, KeyScope, OperatorId, Timestamp};
+
+const TABLE: Table = Table("api_keys");
+
+#[derive(Debug, FromRow)]
+struct KeyRow {
+    key_id: String,
+    operator_id: String,
+    account_id: Option<String>,
+    name: Option<String>,
+    hint: String,
+    created_at: String,
+    expires_at: Option<String>,
+    revoked_at: Option<String>,
+}
+
+impl TryFrom<KeyRow> for ApiKey {
+    type Error = StoreError;
+
+    fn try_from(row: KeyRow) -> Result<Self, StoreError> {
+        let account_id = TABLE.read_optional("account_id", row.account_id.as_deref())?;
+        Ok(Self {
+            id: TABLE.read("key_id", &row.key_id)?,
+            operator_id: TABLE.read("operator_id", &row.operator_id)?,
+            scope: account_id.map_or(KeyScope::Operator, KeyScope::Agent),
+            name: row.name,
+            hint: KeyHint::from_stored(row.hint),
+            created_at: TABLE.read("created_at", &row.created_at)?,
+            expires_at: TABLE.read_optional("expires_at", row.expires_at.as_deref())?,
+            revoked_at: TABLE.read_optional("revoked_at", row.revoked_at.as_deref())?,
+        })
+    }
+}
+
+impl Store {
+    /// Stores a key by its hash. The account of an agent key must be the operator's; the database sees to it.
+    pub async fn insert_key(&self, key: &ApiKey, hash: &HashedKey) -> Result<(), StoreError> {
+        const SQL: &str = "INSERT INTO api_keys
+                 (key_id, key_hash, operator_id, account_id, name, hint, created_at, expires_at, revoked_at)
+             VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9)";
+        let account_id = match key.scope {
+            KeyScope::Operator => None,
+            KeyScope::Agent(account_id) => Some(account_id.to_string()),
+        };
+        sqlx::query(SQL)
+            .bind(key.id.to_string())
+            .bind(hash.to_hex())
+            .bind(key.operator_id.to_string())
+            .bind(account_id)
+            .bind(key.name.as_deref())
+            .bind(key.hint.as_str())
+            .bind(key.created_at.to_string())
+            .bind(key.expires_at.map(|at| at.to_string()))
+            .bind(key.revoked_at.map(|at| at.to_string()))
+            .execute(self.writer())
+            .await?;
+        Ok(())
+    }
+
+    /// The key with this hash, revoked and expired ones too: the one finder without an owner, since it finds the owner.
+    pub async fn find_key_by_hash(&self, hash: &HashedKey) -> Result<Option<ApiKey>, StoreError> {
+        const SQL: &str =
+            "SELECT key_id, operator_id, account_id, name, hint, created_at, expires_at, revoked_at
+             FROM api_keys WHERE key_hash = $1";
+        let row: Option<KeyRow> =
+            sqlx::query_as(SQL).bind(hash.to_hex()).fetch_optional(self.reader()).await?;
+        row.map(ApiKey::try_from).transpose()
+    }
+
+    /// Every key of the operator, newest first.
+    pub async fn list_keys(&self, operator: OperatorId) -> Result<Vec<ApiKey>, StoreError> {
+        const SQL: &str =
+            "SELECT key_id, operator_id, account_id, name, hint, created_at, expires_at, revoked_at
+             FROM api_keys WHERE operator_id = $1 ORDER BY key_id DESC";
+        let rows: Vec<KeyRow> =
+            sqlx::query_as(SQL).bind(operator.to_string()).fetch_all(self.reader()).await?;
+        rows.into_iter().map(ApiKey::try_from).collect()
+    }
+
+    /// Up to `rows_max` keys of one account, newest first, those made before `after`.
+    pub async fn list_account_keys(
+        &self,
+        operator: OperatorId,
+        account: AccountId,
+        after: Option<KeyId>,
+        rows_max: u32,
+    ) -> Result<Vec<ApiKey>, StoreError> {
+        const SQL: &str =
+            "SELECT key_id, operator_id, account_id, name, hint, created_at, expires_at, revoked_at
+             FROM api_keys
+             WHERE operator_id = $1 AND account_id = $2 AND ($3 = '' OR key_id < $3)
+             ORDER BY key_id DESC LIMIT $4";
+        let rows: Vec<KeyRow> = sqlx::query_as(SQL)
+            .bind(operator.to_string())
+            .bind(account.to_string())
+            .bind(after.map_or_else(String::new, |after| after.to_string()))
+            .bind(i64::from(rows_max))
+            .fetch_all(self.reader())
+            .await?;
+        rows.into_iter().map(ApiKey::try_from).collect()
+    }
+
+    /// Revokes one of the operator's keys from `now` on. `None` when the operator has no such key; a key that was
+    /// revoked before keeps its moment.
+    pub async fn mark_key_revoked(
+        &self,
+        operator: OperatorId,
+        key: KeyId,
+        now: Timestamp,
+    ) -> Result<Option<ApiKey>, StoreError> {
+        const SQL: &str = "UPDATE api_keys SET revoked_at = COALESCE(revoked_at, $3)
+             WHERE operator_id = $1 AND key_id = $2
+             RETURNING key_id, operator_id, account_id, name, hint, created_at, expires_at, revoked_at";
+        let row: Option<KeyRow> = sqlx::query_as(SQL)
+            .bind(operator.to_string())
+            .bind(key.to_string())
+            .bind(now.to_string())
+            .fetch_optional(self.writer())
+            .await?;
+        row.map(ApiKey::try_from).transpose()
+    }
+}

@@ -1,0 +1,81 @@
+use sqlx::FromRow;
+
+use super::columns::Table;
+use super::{Store, StoreError};
+use crate::domain::{Address, Network, Operator, OperatorId, OperatorName};
+
+const TABLE: Table = Table("operators");
+
+/// A row of `operators`.
+#[derive(Debug, FromRow)]
+pub(super) struct OperatorRow {
+    operator_id: String,
+    network: String,
+    name: String,
+    address: String,
+    created_at: String,
+}
+
+impl TryFrom<OperatorRow> for Operator {
+    type Error = StoreError;
+
+    fn try_from(row: OperatorRow) -> Result<Self, StoreError> {
+        Ok(Self {
+            id: TABLE.read("operator_id", &row.operator_id)?,
+            network: TABLE.read("network", &row.network)?,
+            name: OperatorName::parse(row.name).map_err(|_| TABLE.unreadable("name"))?,
+            address: TABLE.read("address", &row.address)?,
+            created_at: TABLE.read("created_at", &row.created_at)?,
+        })
+    }
+}
+
+impl Store {
+    /// `AlreadyThere` when the network has an operator with this address.
+    pub async fn insert_operator(&self, operator: &Operator) -> Result<(), StoreError> {
+        const SQL: &str = "INSERT INTO operators (operator_id, network, name, address, created_at)
+             VALUES ($1, $2, $3, $4, $5)";
+        sqlx::query(SQL)
+            .bind(operator.id.to_string())
+            .bind(operator.network.as_str())
+            .bind(operator.name.as_str())
+            .bind(operator.address.to_string())
+            .bind(operator.created_at.to_string())
+            .execute(self.writer())
+            .await?;
+        Ok(())
+    }
+
+    /// The operator with this id.
+    pub async fn find_operator(&self, id: OperatorId) -> Result<Option<Operator>, StoreError> {
+        const SQL: &str =
+            "SELECT operator_id, network, name, address, created_at FROM operators WHERE operator_id = $1";
+        let row: Option<OperatorRow> =
+            sqlx::query_as(SQL).bind(id.to_string()).fetch_optional(self.reader()).await?;
+        row.map(Operator::try_from).transpose()
+    }
+
+    /// The operator whose on-chain account this is.
+    pub async fn find_operator_by_address(
+        &self,
+        network: Network,
+        address: &Address,
+    ) -> Result<Option<Operator>, StoreError> {
+        const SQL: &str = "SELECT operator_id, network, name, address, created_at
+             FROM operators WHERE network = $1 AND address = $2";
+        let row: Option<OperatorRow> = sqlx::query_as(SQL)
+            .bind(network.as_str())
+            .bind(address.to_string())
+            .fetch_optional(self.reader())
+            .await?;
+        row.map(Operator::try_from).transpose()
+    }
+
+    /// Every operator, oldest first. For the command line.
+    pub async fn list_operators(&self) -> Result<Vec<Operator>, StoreError> {
+        const SQL: &str =
+            "SELECT operator_id, network, name, address, created_at FROM operators ORDER BY operator_id";
+        let rows: Vec<OperatorRow> = sqlx::query_as(SQL).fetch_all(self.reader()).await?;
+        rows.into_iter().map(Operator::try_from).collect()
+    }
+}

@@ -1,0 +1,183 @@
+use super::*;
+use crate::store::StoreError;
+
+fn retry(claim: Claim) -> Transfer {
+    match claim {
+        Claim::Retry(transfer) => transfer,
+        other => panic!("not a retry: {other:?}"),
+    }
+}
+
+fn is_new(claim: &Claim) -> bool {
+    matches!(claim, Claim::New(_))
+}
+
+#[tokio::test]
+async fn a_free_key_is_new_and_the_same_request_waits_for_it() {
+    let fixture = Fixture::new().await;
+    let first = fixture.claim_new(&fixture.transfer(1, "a"), 0).await;
+    assert_eq!((first.attempt, first.state.clone()), (1, TransferState::Claimed));
+    match fixture.claim(&fixture.transfer(2, "a"), 1).await {
+        Claim::InFlight(transfer) => assert_eq!(transfer.id, first.id),
+        other => panic!("{other:?}"),
+    }
+    let second = fixture.store.find_transfer(fixture.operator.id, TransferId::from_bytes([2; 16])).await;
+    assert!(second.expect("read").is_none(), "the second request left no transfer");
+}
+
+#[tokio::test]
+async fn a_settled_transfer_is_replayed() {
+    let fixture = Fixture::new().await;
+    let first = fixture.claim_new(&fixture.transfer(1, "a"), 0).await;
+    let settled = fixture.store.mark_settled(&first, settlement(1), at(1)).await.expect("settled");
+    match fixture.claim(&fixture.transfer(2, "a"), 2).await {
+        Claim::Replay(transfer) => {
+            assert_eq!((transfer.id, &transfer.state), (settled.id, &settled.state));
+            assert_eq!(transfer.request, settled.request);
+        }
+        other => panic!("{other:?}"),
+    }
+}
+
+#[tokio::test]
+async fn a_rejection_is_replayed_with_its_checks() {
+    let fixture = Fixture::new().await;
+    let first = fixture.claim_new(&fixture.transfer(1, "a"), 0).await;
+    let rejection = rejection(RejectionReason::DailyLimitExceeded);
+    fixture.store.mark_rejected(&first, rejection.clone(), at(1)).await.expect("rejected");
+    match fixture.claim(&fixture.transfer(2, "a"), 2).await {
+        Claim::Replay(transfer) => assert_eq!(transfer.state, TransferState::Rejected(rejection)),
+        other => panic!("{other:?}"),
+    }
+}
+
+#[tokio::test]
+async fn every_failure_is_tried_again_with_the_same_tag_and_another_id() {
+    for code in [
+        FailureCode::InsufficientBalance,
+        FailureCode::InvalidRecipient,
+        FailureCode::SolanaUnavailable,
+        FailureCode::TransferFailed,
+        FailureCode::TransferExpired,
+        FailureCode::Interrupted,
+    ] {
+        let fixture = Fixture::new().await;
+        let first = fixture.claim_new(&fixture.transfer(1, "a"), 0).await;
+        fixture.store.mark_failed(&first, failure(code), at(1)).await.expect("failed");
+        let second = retry(fixture.claim(&fixture.transfer(2, "a"), 2).await);
+        assert_eq!((second.attempt, second.tag), (2, first.tag));
+        assert_ne!(second.id, first.id);
+        assert!(
+            matches!(fixture.claim(&fixture.transfer(3, "a"), 3).await, Claim::InFlight(t) if t.id == second.id)
+        );
+        fixture.store.mark_failed(&second, failure(code), at(4)).await.expect("failed");
+        assert_eq!(retry(fixture.claim(&fixture.transfer(4, "a"), 5).await).attempt, 3);
+    }
+}
+
+#[tokio::test]
+async fn other_parameters_conflict_in_every_state() {
+    let fixture = Fixture::new().await;
+    let mut other = fixture.transfer(9, "a");
+    other.request.amount = UsdcAmount::from_micros(1);
+    let conflict = async |seconds| matches!(fixture.claim(&other, seconds).await, Claim::Conflict);
+    let first = fixture.claim_new(&fixture.transfer(1, "a"), 0).await;
+    assert!(conflict(1).await, "claimed");
+    assert!(conflict(1_000).await, "claimed and abandoned");
+    let sent = fixture.store.mark_signed(&first, signed(1), at(2)).await.expect("signed");
+    assert!(conflict(3).await, "signed");
+    assert!(conflict(86_400 * 3).await, "signed long ago");
+    fixture.store.mark_failed(&sent, failure(FailureCode::TransferFailed), at(4)).await.expect("failed");
+    assert!(conflict(5).await, "failed");
+    let second = retry(fixture.claim(&fixture.transfer(2, "a"), 6).await);
+    fixture.store.mark_settled(&second, settlement(7), at(7)).await.expect("settled");
+    assert!(conflict(8).await, "settled");
+}
+
+#[tokio::test]
+async fn a_key_is_free_again_24_hours_after_it_settled_and_not_a_second_earlier() {
+    let fixture = Fixture::new().await;
+    let first = fixture.claim_new(&fixture.transfer(1, "a"), 0).await;
+    fixture.store.mark_settled(&first, settlement(10), at(10)).await.expect("settled");
+    assert!(matches!(fixture.claim(&fixture.transfer(2, "a"), 10 + 86_399).await, Claim::Replay(_)));
+    let mut other = fixture.transfer(3, "a");
+    other.request.amount = UsdcAmount::from_micros(1);
+    let again = fixture.claim_new(&other, 10 + 86_400).await;
+    assert_eq!(again.attempt, 1);
+    assert!(matches!(fixture.claim(&fixture.transfer(4, "a"), 10 + 86_401).await, Claim::Conflict));
+}
+
+#[tokio::test]
+async fn a_key_that_did_not_pay_is_free_24_hours_after_its_first_use() {
+    let fixture = Fixture::new().await;
+    let first = fixture.claim_new(&fixture.transfer(1, "rejected"), 0).await;
+    let rejection = rejection(RejectionReason::Paused);
+    fixture.store.mark_rejected(&first, rejection, at(5)).await.expect("rejected");
+    assert!(matches!(fixture.claim(&fixture.transfer(2, "rejected"), 86_399).await, Claim::Replay(_)));
+    assert!(is_new(&fixture.claim(&fixture.transfer(3, "rejected"), 86_400).await));
+
+    let first = fixture.claim_new(&fixture.transfer(4, "failed"), 0).await;
+    let failure = failure(FailureCode::SolanaUnavailable);
+    fixture.store.mark_failed(&first, failure.clone(), at(5)).await.expect("failed");
+    let second = retry(fixture.claim(&fixture.transfer(5, "failed"), 86_399).await);
+    fixture.store.mark_failed(&second, failure, at(86_399)).await.expect("failed");
+    assert!(is_new(&fixture.claim(&fixture.transfer(6, "failed"), 86_400).await));
+}
+
+#[tokio::test]
+async fn what_may_be_on_its_way_keeps_its_key_however_old() {
+    let fixture = Fixture::new().await;
+    let first = fixture.claim_new(&fixture.transfer(1, "a"), 0).await;
+    let signed_first = fixture.store.mark_signed(&first, signed(1), at(1)).await.expect("signed");
+    assert!(matches!(fixture.claim(&fixture.transfer(2, "a"), 86_400 * 2).await, Claim::InFlight(_)));
+    fixture.store.mark_sent(&signed_first, at(2)).await.expect("sent");
+    assert!(matches!(fixture.claim(&fixture.transfer(3, "a"), 86_400 * 2).await, Claim::InFlight(_)));
+}
+
+#[tokio::test]
+async fn an_abandoned_claim_is_taken_over_and_its_first_owner_can_no_longer_sign() {
+    let fixture = Fixture::new().await;
+    let first = fixture.claim_new(&fixture.transfer(1, "a"), 0).await;
+    assert!(matches!(fixture.claim(&fixture.transfer(2, "a"), 59).await, Claim::InFlight(_)));
+    let second = retry(fixture.claim(&fixture.transfer(3, "a"), 60).await);
+    assert_eq!((second.tag, second.attempt), (first.tag, 2));
+    let late = fixture.store.mark_signed(&first, signed(1), at(61)).await;
+    assert!(matches!(late, Err(StoreError::Superseded)), "{late:?}");
+    let left =
+        fixture.store.find_transfer(fixture.operator.id, first.id).await.expect("read").expect("there");
+    assert!(matches!(left.state, TransferState::Failed(Failure { code: FailureCode::Interrupted, .. })));
+    fixture.store.mark_signed(&second, signed(2), at(61)).await.expect("signed");
+}
+
+#[tokio::test]
+async fn a_key_is_the_operators_own_and_the_networks_own() {
+    let fixture = Fixture::new().await;
+    let other = operator(40);
+    let other_account = account(&other, 41);
+    let (other_key, plain) = key(&other, KeyScope::Operator, 42);
+    fixture.store.insert_operator(&other).await.expect("inserted");
+    fixture.store.insert_account(&other_account).await.expect("inserted");
+    fixture.store.insert_key(&other_key, &plain.hash()).await.expect("inserted");
+    fixture.claim_new(&fixture.transfer(1, "a"), 0).await;
+    let mut theirs = fixture.transfer(2, "a");
+    theirs.operator_id = other.id;
+    theirs.key_id = other_key.id;
+    theirs.request.from = other_account.id;
+    assert!(is_new(&fixture.claim(&theirs, 1).await));
+    let mut elsewhere = fixture.transfer(3, "a");
+    elsewhere.network = Network::Live;
+    assert!(is_new(&fixture.claim(&elsewhere, 1).await));
+}
+
+#[tokio::test]
+async fn a_transfer_from_another_operators_account_is_refused_by_the_database() {
+    let fixture = Fixture::new().await;
+    let other = operator(40);
+    let other_account = account(&other, 41);
+    fixture.store.insert_operator(&other).await.expect("inserted");
+    fixture.store.insert_account(&other_account).await.expect("inserted");
+    let mut stolen = fixture.transfer(1, "a");
+    stolen.request.from = other_account.id;
+    assert!(matches!(fixture.store.claim_transfer(&stolen, clock(0)).await, Err(StoreError::Database(_))));
+    assert!(is_new(&fixture.claim(&fixture.transfer(2, "a"), 1).await), "the refused claim left no key");
+}

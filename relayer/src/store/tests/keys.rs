@@ -1,0 +1,71 @@
+use super::*;
+use crate::store::StoreError;
+
+#[tokio::test]
+async fn a_key_is_found_by_its_hash_alone() {
+    let fixture = Fixture::new().await;
+    let (agent_key, plain) = key(&fixture.operator, KeyScope::Agent(fixture.account.id), 60);
+    let agent_key = ApiKey { expires_at: Some(at(9)), name: None, ..agent_key };
+    fixture.store.insert_key(&agent_key, &plain.hash()).await.expect("inserted");
+    let found = fixture.reopen().await.find_key_by_hash(&plain.hash()).await.expect("read");
+    assert_eq!(found, Some(agent_key));
+    let unknown = PlainKey::new(KeyRole::Agent, Network::Test, [61; 32]);
+    assert!(fixture.store.find_key_by_hash(&unknown.hash()).await.expect("read").is_none());
+}
+
+#[tokio::test]
+async fn the_file_does_not_hold_the_key() {
+    let fixture = Fixture::new().await;
+    let (agent_key, plain) = key(&fixture.operator, KeyScope::Agent(fixture.account.id), 60);
+    fixture.store.insert_key(&agent_key, &plain.hash()).await.expect("inserted");
+    fixture.store.close().await;
+    let secret = &plain.expose().as_bytes()[12..30];
+    for entry in std::fs::read_dir(fixture.folder.path()).expect("listed") {
+        let bytes = std::fs::read(entry.expect("an entry").path()).expect("read");
+        assert!(!bytes.windows(secret.len()).any(|window| window == secret));
+    }
+}
+
+#[tokio::test]
+async fn a_key_is_revoked_by_its_own_operator_and_stays_revoked() {
+    let fixture = Fixture::new().await;
+    let (store, operator, id) = (&fixture.store, fixture.operator.id, fixture.key.id);
+    let stranger = OperatorId::from_bytes([99; 16]);
+    assert!(store.mark_key_revoked(stranger, id, at(5)).await.expect("done").is_none());
+    let revoked = store.mark_key_revoked(operator, id, at(6)).await.expect("done").expect("its own");
+    assert_eq!(revoked.revoked_at, Some(at(6)));
+    let again = store.mark_key_revoked(operator, id, at(7)).await.expect("done").expect("its own");
+    assert_eq!(again.revoked_at, Some(at(6)));
+    let plain = PlainKey::new(KeyRole::Operator, Network::Test, [3; 32]);
+    let found = store.find_key_by_hash(&plain.hash()).await.expect("read").expect("there");
+    assert_eq!(found.revoked_at, Some(at(6)));
+}
+
+#[tokio::test]
+async fn keys_are_listed_by_operator_and_by_account() {
+    let fixture = Fixture::new().await;
+    let (store, operator) = (&fixture.store, fixture.operator.id);
+    for byte in 60..64 {
+        let (agent_key, plain) = key(&fixture.operator, KeyScope::Agent(fixture.account.id), byte);
+        store.insert_key(&agent_key, &plain.hash()).await.expect("inserted");
+    }
+    let all = store.list_keys(operator).await.expect("listed");
+    assert_eq!(all.iter().map(|key| key.id.bytes()[0]).collect::<Vec<_>>(), [63, 62, 61, 60, 3]);
+    let of_account = store.list_account_keys(operator, fixture.account.id, None, 3).await.expect("listed");
+    assert_eq!(of_account.iter().map(|key| key.id.bytes()[0]).collect::<Vec<_>>(), [63, 62, 61]);
+    let after = Some(of_account[2].id);
+    let rest = store.list_account_keys(operator, fixture.account.id, after, 3).await.expect("listed");
+    assert_eq!(rest.iter().map(|key| key.id.bytes()[0]).collect::<Vec<_>>(), [60]);
+    let stranger = OperatorId::from_bytes([99; 16]);
+    assert!(store.list_keys(stranger).await.expect("listed").is_empty());
+    assert!(store.list_account_keys(stranger, fixture.account.id, None, 3).await.expect("listed").is_empty());
+}
+
+#[tokio::test]
+async fn an_agent_key_for_another_operators_account_is_refused_by_the_database() {
+    let fixture = Fixture::new().await;
+    let other = operator(40);
+    fixture.store.insert_operator(&other).await.expect("inserted");
+    let (stolen, plain) = key(&other, KeyScope::Agent(fixture.account.id), 60);
+    assert!(matches!(fixture.store.insert_key(&stolen, &plain.hash()).await, Err(StoreError::Database(_))));
+}

@@ -1,0 +1,160 @@
+//! Every rule of the store, on real files.
+
+mod accounts;
+mod claims;
+mod concurrency;
+mod keys;
+mod transfers;
+
+use std::time::Duration;
+
+use tempfile::TempDir;
+
+use super::{ClaimClock, NewTransfer, Store};
+use crate::domain::*;
+
+/// A database in a folder of its own, with one operator, one account and one key.
+pub(super) struct Fixture {
+    pub store: Store,
+    pub operator: Operator,
+    pub account: Account,
+    pub key: ApiKey,
+    folder: TempDir,
+}
+
+pub(super) fn at(seconds: i64) -> Timestamp {
+    Timestamp::from_unix_seconds(1_800_000_000 + seconds)
+}
+
+pub(super) fn operator(byte: u8) -> Operator {
+    Operator {
+        id: OperatorId::from_bytes([byte; 16]),
+        network: Network::Test,
+        name: OperatorName::parse("Acme").expect("valid"),
+        address: Address::from_bytes([byte; 32]),
+        created_at: at(0),
+    }
+}
+
+pub(super) fn account(operator: &Operator, byte: u8) -> Account {
+    Account {
+        id: AccountId::from_bytes([byte; 16]),
+        operator_id: operator.id,
+        name: AccountName::parse("Buyer").expect("valid"),
+        metadata: None,
+        address: Address::from_bytes([byte; 32]),
+        token_account: Address::from_bytes([byte.wrapping_add(1); 32]),
+        status: AccountStatus::Active,
+        counterparties: Counterparties::Anyone,
+        provisioning: Provisioning::Ready,
+        created_at: at(i64::from(byte)),
+    }
+}
+
+pub(super) fn key(operator: &Operator, scope: KeyScope, byte: u8) -> (ApiKey, PlainKey) {
+    let plain = PlainKey::new(scope.role(), operator.network, [byte; 32]);
+    let key = ApiKey {
+        id: KeyId::from_bytes([byte; 16]),
+        operator_id: operator.id,
+        scope,
+        name: Some("laptop".into()),
+        hint: plain.hint(),
+        created_at: at(0),
+        expires_at: None,
+        revoked_at: None,
+    };
+    (key, plain)
+}
+
+impl Fixture {
+    pub async fn new() -> Self {
+        let folder = tempfile::tempdir().expect("a folder");
+        let store = open(&folder).await;
+        let operator = operator(1);
+        let account = account(&operator, 2);
+        let (key, plain) = key(&operator, KeyScope::Operator, 3);
+        store.insert_operator(&operator).await.expect("inserted");
+        store.insert_account(&account).await.expect("inserted");
+        store.insert_key(&key, &plain.hash()).await.expect("inserted");
+        Self { store, operator, account, key, folder }
+    }
+
+    /// The same file, opened once more, as a process does that starts after a crash or runs beside this one.
+    pub async fn reopen(&self) -> Store {
+        open(&self.folder).await
+    }
+
+    pub fn transfer(&self, number: u8, idempotency_key: &str) -> NewTransfer {
+        let idempotency_key = IdempotencyKey::parse(idempotency_key).expect("valid");
+        NewTransfer {
+            id: TransferId::from_bytes([number; 16]),
+            operator_id: self.operator.id,
+            network: self.operator.network,
+            key_id: self.key.id,
+            tag: transfer_tag(&self.operator.address, &self.account.address, &idempotency_key),
+            request: TransferRequest {
+                from: self.account.id,
+                to: Recipient::TokenAccount(Address::from_bytes([9; 32])),
+                amount: UsdcAmount::from_micros(12_500_000),
+                memo: Some(Memo::parse("coffee \u{1F600}").expect("valid")),
+                idempotency_key,
+            },
+        }
+    }
+
+    /// Claims at `seconds` by both clocks, with a lease of 60 s.
+    pub async fn claim(&self, new: &NewTransfer, seconds: i64) -> Claim {
+        self.store.claim_transfer(new, clock(seconds)).await.expect("claimed")
+    }
+
+    pub async fn claim_new(&self, new: &NewTransfer, seconds: i64) -> Transfer {
+        match self.claim(new, seconds).await {
+            Claim::New(transfer) => transfer,
+            other => panic!("not new: {other:?}"),
+        }
+    }
+}
+
+async fn open(folder: &TempDir) -> Store {
+    let path = folder.path().join("purser.db");
+    Store::open(&format!("sqlite://{}", path.display())).await.expect("opened")
+}
+
+pub(super) fn clock(seconds: i64) -> ClaimClock {
+    let now = at(seconds);
+    ClaimClock { now, lease_expires_at: now.after(Duration::from_secs(60)), chain_now: now.unix_seconds() }
+}
+
+pub(super) fn signed(number: u8) -> SignedTransfer {
+    SignedTransfer {
+        bytes: vec![number; 300],
+        signature: format!("signature-{number}"),
+        last_valid_block_height: 1_000 + u64::from(number),
+    }
+}
+
+pub(super) fn settlement(seconds: i64) -> Settlement {
+    Settlement { signature: "signature-1".into(), settled_at: at(seconds), slot: u64::MAX }
+}
+
+pub(super) fn failure(code: FailureCode) -> Failure {
+    Failure { code, message: "no".into(), failed_at: at(1) }
+}
+
+pub(super) fn rejection(reason: RejectionReason) -> Rejection {
+    Rejection {
+        reason,
+        message: "12.500000 is above max_single_transfer 5.000000".into(),
+        checks: Checks(vec![
+            RuleCheck { rule: Rule::Paused, ok: true, limit: Limit::Unlimited, used: UsdcAmount::ZERO },
+            RuleCheck {
+                rule: Rule::MaxDailySpend,
+                ok: false,
+                limit: Limit::AtMost(UsdcAmount::from_micros(5_000_000)),
+                used: UsdcAmount::MAX,
+            },
+        ]),
+        retry_at: Some(at(500)),
+        rejected_at: at(1),
+    }
+}

@@ -1,0 +1,243 @@
+use base64::Engine;
+use base64::engine::general_purpose::STANDARD;
+use serde::{Deserialize, Serialize};
+use sqlx::FromRow;
+
+use super::StoreError;
+use super::columns::Table;
+use crate::domain::{
+    Checks, Failure, FailureCode, IdempotencyKey, Limit, Memo, Recipient, Rejection, RejectionReason, Rule,
+    RuleCheck, Settlement, SignedTransfer, Timestamp, Transfer, TransferRequest, TransferState,
+};
+
+const TABLE: Table = Table("transfers");
+
+/// A row of `transfers`, as selected by [`super::transfers::COLUMNS`].
+#[derive(Debug, FromRow)]
+pub(super) struct TransferRow {
+    transfer_id: String,
+    operator_id: String,
+    network: String,
+    account_id: String,
+    key_id: String,
+    recipient: String,
+    amount_usdc: String,
+    memo: Option<String>,
+    idempotency_key: String,
+    tag: String,
+    attempt: i64,
+    pub(super) state: String,
+    pub(super) lease_expires_at: String,
+    signed_bytes: Option<String>,
+    tx_signature: Option<String>,
+    last_valid_block_height: Option<i64>,
+    sent_at: Option<String>,
+    slot: Option<i64>,
+    ended_at: Option<String>,
+    reason: Option<String>,
+    message: Option<String>,
+    checks: Option<String>,
+    retry_at: Option<String>,
+    created_at: String,
+    updated_at: String,
+}
+
+impl TryFrom<TransferRow> for Transfer {
+    type Error = StoreError;
+
+    fn try_from(row: TransferRow) -> Result<Self, StoreError> {
+        let state = row.read_state()?;
+        let memo = row.memo.map(Memo::parse).transpose().map_err(|_| TABLE.unreadable("memo"))?;
+        Ok(Self {
+            id: TABLE.read("transfer_id", &row.transfer_id)?,
+            operator_id: TABLE.read("operator_id", &row.operator_id)?,
+            network: TABLE.read("network", &row.network)?,
+            key_id: TABLE.read("key_id", &row.key_id)?,
+            request: TransferRequest {
+                from: TABLE.read("account_id", &row.account_id)?,
+                to: Recipient::parse(row.recipient).map_err(|_| TABLE.unreadable("recipient"))?,
+                amount: TABLE.read("amount_usdc", &row.amount_usdc)?,
+                memo,
+                idempotency_key: IdempotencyKey::parse(row.idempotency_key)
+                    .map_err(|_| TABLE.unreadable("idempotency_key"))?,
+            },
+            tag: u64::from_str_radix(&row.tag, 16).map_err(|_| TABLE.unreadable("tag"))?,
+            attempt: u32::try_from(row.attempt).map_err(|_| TABLE.unreadable("attempt"))?,
+            state,
+            created_at: TABLE.read("created_at", &row.created_at)?,
+            updated_at: TABLE.read("updated_at", &row.updated_at)?,
+        })
+    }
+}
+
+impl TransferRow {
+    fn read_state(&self) -> Result<TransferState, StoreError> {
+        Ok(match self.state.as_str() {
+            "claimed" => TransferState::Claimed,
+            "signed" => TransferState::Signed(self.read_signed()?),
+            "sent" => {
+                let sent_at = TABLE.required("sent_at", self.sent_at.as_deref())?;
+                TransferState::Sent { signed: self.read_signed()?, sent_at: TABLE.read("sent_at", sent_at)? }
+            }
+            "settled" => TransferState::Settled(Settlement {
+                signature: TABLE.required("tx_signature", self.tx_signature.clone())?,
+                settled_at: self.read_ended_at()?,
+                slot: TABLE.required("slot", self.slot)?.cast_unsigned(),
+            }),
+            "rejected" => TransferState::Rejected(Rejection {
+                reason: self
+                    .reason
+                    .as_deref()
+                    .and_then(RejectionReason::from_stored)
+                    .ok_or_else(|| TABLE.unreadable("reason"))?,
+                message: TABLE.required("message", self.message.clone())?,
+                checks: read_checks(TABLE.required("checks", self.checks.as_deref())?)?,
+                retry_at: TABLE.read_optional("retry_at", self.retry_at.as_deref())?,
+                rejected_at: self.read_ended_at()?,
+            }),
+            "failed" => TransferState::Failed(Failure {
+                code: self
+                    .reason
+                    .as_deref()
+                    .and_then(FailureCode::from_stored)
+                    .ok_or_else(|| TABLE.unreadable("reason"))?,
+                message: TABLE.required("message", self.message.clone())?,
+                failed_at: self.read_ended_at()?,
+            }),
+            _ => return Err(TABLE.unreadable("state")),
+        })
+    }
+
+    fn read_signed(&self) -> Result<SignedTransfer, StoreError> {
+        let bytes = TABLE.required("signed_bytes", self.signed_bytes.as_deref())?;
+        Ok(SignedTransfer {
+            bytes: STANDARD.decode(bytes).map_err(|_| TABLE.unreadable("signed_bytes"))?,
+            signature: TABLE.required("tx_signature", self.tx_signature.clone())?,
+            last_valid_block_height: TABLE
+                .required("last_valid_block_height", self.last_valid_block_height)?
+                .cast_unsigned(),
+        })
+    }
+
+    fn read_ended_at(&self) -> Result<Timestamp, StoreError> {
+        TABLE.read("ended_at", TABLE.required("ended_at", self.ended_at.as_deref())?)
+    }
+}
+
+/// A state as columns. `None` leaves the column as it is: an ended transfer keeps what it had signed.
+#[derive(Debug, Default)]
+pub(super) struct StateColumns {
+    pub signed_bytes: Option<String>,
+    pub tx_signature: Option<String>,
+    pub last_valid_block_height: Option<i64>,
+    pub sent_at: Option<String>,
+    pub slot: Option<i64>,
+    pub ended_at: Option<String>,
+    pub reason: Option<&'static str>,
+    pub message: Option<String>,
+    pub checks: Option<String>,
+    pub retry_at: Option<String>,
+}
+
+impl From<&TransferState> for StateColumns {
+    fn from(state: &TransferState) -> Self {
+        match state {
+            TransferState::Claimed => Self::default(),
+            TransferState::Signed(signed) => Self::from(signed),
+            TransferState::Sent { signed, sent_at } => {
+                Self { sent_at: Some(sent_at.to_string()), ..Self::from(signed) }
+            }
+            TransferState::Settled(settlement) => Self {
+                tx_signature: Some(settlement.signature.clone()),
+                slot: Some(settlement.slot.cast_signed()),
+                ended_at: Some(settlement.settled_at.to_string()),
+                ..Self::default()
+            },
+            TransferState::Rejected(rejection) => Self {
+                ended_at: Some(rejection.rejected_at.to_string()),
+                reason: Some(rejection.reason.as_str()),
+                message: Some(rejection.message.clone()),
+                checks: Some(write_checks(&rejection.checks)),
+                retry_at: rejection.retry_at.map(|at| at.to_string()),
+                ..Self::default()
+            },
+            TransferState::Failed(failure) => Self {
+                ended_at: Some(failure.failed_at.to_string()),
+                reason: Some(failure.code.as_str()),
+                message: Some(failure.message.clone()),
+                ..Self::default()
+            },
+        }
+    }
+}
+
+impl From<&SignedTransfer> for StateColumns {
+    fn from(signed: &SignedTransfer) -> Self {
+        Self {
+            signed_bytes: Some(STANDARD.encode(&signed.bytes)),
+            tx_signature: Some(signed.signature.clone()),
+            last_valid_block_height: Some(signed.last_valid_block_height.cast_signed()),
+            ..Self::default()
+        }
+    }
+}
+
+#[derive(Serialize, Deserialize)]
+struct CheckJson {
+    rule: String,
+    ok: bool,
+    limit: Option<String>,
+    used: String,
+}
+
+const RULES: [(Rule, &str); 5] = [
+    (Rule::Paused, "paused"),
+    (Rule::RequireMemo, "require_memo"),
+    (Rule::AllowedCounterparties, "allowed_counterparties"),
+    (Rule::MaxSingleTransfer, "max_single_transfer"),
+    (Rule::MaxDailySpend, "max_daily_spend"),
+];
+
+const fn rule_text(rule: Rule) -> &'static str {
+    match rule {
+        Rule::Paused => RULES[0].1,
+        Rule::RequireMemo => RULES[1].1,
+        Rule::AllowedCounterparties => RULES[2].1,
+        Rule::MaxSingleTransfer => RULES[3].1,
+        Rule::MaxDailySpend => RULES[4].1,
+    }
+}
+
+fn write_checks(checks: &Checks) -> String {
+    let json = checks.0.iter().map(|check| CheckJson {
+        rule: rule_text(check.rule).to_owned(),
+        ok: check.ok,
+        limit: match check.limit {
+            Limit::Unlimited => None,
+            Limit::AtMost(limit) => Some(limit.to_string()),
+        },
+        used: check.used.to_string(),
+    });
+    // Text, numbers and flags always have a JSON form.
+    serde_json::to_string(&json.collect::<Vec<_>>()).unwrap_or_else(|_| "[]".to_owned())
+}
+
+fn read_checks(json: &str) -> Result<Checks, StoreError> {
+    let unreadable = || TABLE.unreadable("checks");
+    let checks: Vec<CheckJson> = serde_json::from_str(json).map_err(|_| unreadable())?;
+    let read = |check: CheckJson| {
+        Ok(RuleCheck {
+            rule: RULES
+                .into_iter()
+                .find_map(|(rule, text)| (text == check.rule).then_some(rule))
+                .ok_or_else(unreadable)?,
+            ok: check.ok,
+            limit: match TABLE.read_optional("checks", check.limit.as_deref())? {
+                None => Limit::Unlimited,
+                Some(limit) => Limit::AtMost(limit),
+            },
+            used: TABLE.read("checks", &check.used)?,
+        })
+    };
+    checks.into_iter().map(read).collect::<Result<_, _>>().map(Checks)
+}

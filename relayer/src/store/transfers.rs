@@ -1,0 +1,169 @@
+use sqlx::{AssertSqlSafe, Sqlite, Transaction};
+
+use super::transfer_row::{StateColumns, TransferRow};
+use super::{Store, StoreError};
+use crate::domain::{
+    Failure, IDEMPOTENCY_SECONDS, Network, OperatorId, Rejection, Settlement, SignedTransfer, Timestamp,
+    Transfer, TransferId, TransferState,
+};
+
+/// What [`TransferRow`] is read from, with table `transfers` named `t`.
+pub(super) const COLUMNS: &str =
+    "t.transfer_id, t.operator_id, t.network, t.account_id, t.key_id, t.recipient,
+    t.amount_usdc, t.memo, t.idempotency_key, t.tag, t.attempt, t.state, t.lease_expires_at, t.signed_bytes,
+    t.tx_signature, t.last_valid_block_height, t.sent_at, t.slot, t.ended_at, t.reason, t.message, t.checks,
+    t.retry_at, t.created_at, t.updated_at";
+
+impl Store {
+    /// The operator's transfer with this id, in whatever state.
+    pub async fn find_transfer(
+        &self,
+        operator: OperatorId,
+        id: TransferId,
+    ) -> Result<Option<Transfer>, StoreError> {
+        let sql =
+            format!("SELECT {COLUMNS} FROM transfers t WHERE t.operator_id = $1 AND t.transfer_id = $2");
+        let row: Option<TransferRow> = sqlx::query_as(AssertSqlSafe(sql))
+            .bind(operator.to_string())
+            .bind(id.to_string())
+            .fetch_optional(self.reader())
+            .await?;
+        row.map(Transfer::try_from).transpose()
+    }
+
+    /// For a worker: transfers of every operator on `network` that somebody must finish, oldest first, those after
+    /// `after`: signed and sent ones, and claimed ones whose lease ended before `now`.
+    pub async fn list_unfinished_transfers(
+        &self,
+        network: Network,
+        now: Timestamp,
+        after: Option<TransferId>,
+        rows_max: u32,
+    ) -> Result<Vec<Transfer>, StoreError> {
+        let sql = format!(
+            "SELECT {COLUMNS} FROM transfers t
+             WHERE t.network = $1 AND t.state IN ('claimed', 'signed', 'sent')
+                 AND (t.state <> 'claimed' OR t.lease_expires_at <= $2)
+                 AND ($3 = '' OR t.transfer_id > $3)
+             ORDER BY t.transfer_id LIMIT $4"
+        );
+        let rows: Vec<TransferRow> = sqlx::query_as(AssertSqlSafe(sql))
+            .bind(network.as_str())
+            .bind(now.to_string())
+            .bind(after.map_or_else(String::new, |after| after.to_string()))
+            .bind(i64::from(rows_max))
+            .fetch_all(self.reader())
+            .await?;
+        rows.into_iter().map(Transfer::try_from).collect()
+    }
+
+    /// Stores the signed bytes; to be called before the first send. `Superseded` means: do not send.
+    pub async fn mark_signed(
+        &self,
+        transfer: &Transfer,
+        signed: SignedTransfer,
+        now: Timestamp,
+    ) -> Result<Transfer, StoreError> {
+        self.mark(transfer, transfer.state.sign(signed)?, now).await
+    }
+
+    /// A node took the bytes.
+    pub async fn mark_sent(&self, transfer: &Transfer, now: Timestamp) -> Result<Transfer, StoreError> {
+        self.mark(transfer, transfer.state.send(now)?, now).await
+    }
+
+    /// Final on the chain. Its idempotency key lives on until 24 h after `settled_at`, which is to be the chain's time:
+    /// until then the chain knows the tag.
+    pub async fn mark_settled(
+        &self,
+        transfer: &Transfer,
+        settlement: Settlement,
+        now: Timestamp,
+    ) -> Result<Transfer, StoreError> {
+        self.mark(transfer, transfer.state.settle(settlement)?, now).await
+    }
+
+    /// Refused by policy.
+    pub async fn mark_rejected(
+        &self,
+        transfer: &Transfer,
+        rejection: Rejection,
+        now: Timestamp,
+    ) -> Result<Transfer, StoreError> {
+        self.mark(transfer, transfer.state.reject(rejection)?, now).await
+    }
+
+    /// Ended without a payment; may be tried again.
+    pub async fn mark_failed(
+        &self,
+        transfer: &Transfer,
+        failure: Failure,
+        now: Timestamp,
+    ) -> Result<Transfer, StoreError> {
+        self.mark(transfer, transfer.state.fail(failure)?, now).await
+    }
+
+    async fn mark(
+        &self,
+        transfer: &Transfer,
+        next: TransferState,
+        now: Timestamp,
+    ) -> Result<Transfer, StoreError> {
+        let mut tx = self.begin().await?;
+        write_state(&mut tx, transfer, &next, now).await?;
+        if let TransferState::Settled(settlement) = &next {
+            extend_key(&mut tx, transfer.id, settlement.settled_at).await?;
+        }
+        tx.commit().await?;
+        Ok(Transfer { state: next, updated_at: now, ..transfer.clone() })
+    }
+}
+
+/// Moves a transfer from the state (and signature) that the caller knows to `next`, or gives `Superseded`.
+pub(super) async fn write_state(
+    tx: &mut Transaction<'_, Sqlite>,
+    transfer: &Transfer,
+    next: &TransferState,
+    now: Timestamp,
+) -> Result<(), StoreError> {
+    const SQL: &str = "UPDATE transfers SET
+             state = $4, updated_at = $5,
+             signed_bytes = COALESCE($6, signed_bytes), tx_signature = COALESCE($7, tx_signature),
+             last_valid_block_height = COALESCE($8, last_valid_block_height), sent_at = COALESCE($9, sent_at),
+             slot = $10, ended_at = $11, reason = $12, message = $13, checks = $14, retry_at = $15
+         WHERE transfer_id = $1 AND state = $2 AND ($3 = '' OR tx_signature = $3)";
+    let columns = StateColumns::from(next);
+    let signature_before = transfer.state.signed().map_or("", |signed| signed.signature.as_str());
+    let done = sqlx::query(SQL)
+        .bind(transfer.id.to_string())
+        .bind(transfer.state.as_str())
+        .bind(signature_before)
+        .bind(next.as_str())
+        .bind(now.to_string())
+        .bind(columns.signed_bytes)
+        .bind(columns.tx_signature)
+        .bind(columns.last_valid_block_height)
+        .bind(columns.sent_at)
+        .bind(columns.slot)
+        .bind(columns.ended_at)
+        .bind(columns.reason)
+        .bind(columns.message)
+        .bind(columns.checks)
+        .bind(columns.retry_at)
+        .execute(&mut **tx)
+        .await?;
+    if done.rows_affected() == 1 { Ok(()) } else { Err(StoreError::Superseded) }
+}
+
+async fn extend_key(
+    tx: &mut Transaction<'_, Sqlite>,
+    id: TransferId,
+    settled_at: Timestamp,
+) -> Result<(), StoreError> {
+    const SQL: &str =
+        "UPDATE idempotency_keys SET expires_unix = $2 WHERE transfer_id = $1 AND expires_unix < $2";
+    // A part of a second counts as a whole one: never free before the chain forgets the tag.
+    let expires_unix = settled_at.unix_seconds() + IDEMPOTENCY_SECONDS;
+    sqlx::query(SQL).bind(id.to_string()).bind(expires_unix).execute(&mut **tx).await?;
+    Ok(())
+}
