@@ -4,6 +4,24 @@
 //! and waits (one loop per network), `decode` reads accounts and events, `clock` tells the chain's time.
 //! Nothing here knows the database, HTTP or the services.
 
+mod clock;
+mod decode;
+mod events;
+mod fault;
+mod instructions;
+mod rpc;
+mod signer;
+mod signing;
+mod solana;
+mod staging;
+mod submit;
+mod transport;
+mod verify;
+
+pub use signer::{FileSigner, Signer};
+pub use solana::{ChainSettings, ChainSigners, SolanaChain};
+pub use transport::{MethodCount, RpcCounters};
+
 use crate::domain::{Address, Network};
 use async_trait::async_trait;
 use purser_policy::{Allowlist, Limit, Policy, RecentTags, SpendWindow, UsdcAmount};
@@ -85,11 +103,15 @@ pub struct AgentOnChain {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Destination {
     /// An initialised, unfrozen token account of the operator's mint under the legacy token program.
-    TokenAccount { owner: Address },
+    TokenAccount {
+        owner: Address,
+    },
     /// Nothing is there, and it cannot be a wallet (off the curve).
     Missing,
     /// System-owned, or absent but a possible key: its USDC token account is where to pay instead.
-    Wallet { usdc_token_account: Address },
+    Wallet {
+        usdc_token_account: Address,
+    },
     OtherMint,
     Frozen,
     Uninitialized,
@@ -214,6 +236,34 @@ pub enum ChainError {
     Misconfigured(String),
 }
 
+/// How deep a transaction must stand before it counts.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub enum Commitment {
+    Confirmed,
+    Finalized,
+}
+
+impl Commitment {
+    /// The word that nodes and the configuration use.
+    pub const fn as_str(self) -> &'static str {
+        match self {
+            Commitment::Confirmed => "confirmed",
+            Commitment::Finalized => "finalized",
+        }
+    }
+}
+
+impl std::str::FromStr for Commitment {
+    type Err = ChainError;
+
+    fn from_str(text: &str) -> Result<Self, ChainError> {
+        [Commitment::Confirmed, Commitment::Finalized]
+            .into_iter()
+            .find(|commitment| commitment.as_str() == text)
+            .ok_or_else(|| ChainError::Misconfigured("commitment must be `confirmed` or `finalized`".into()))
+    }
+}
+
 /// One Solana network with our program on it.
 #[async_trait]
 pub trait Chain: Send + Sync + 'static {
@@ -222,7 +272,7 @@ pub trait Chain: Send + Sync + 'static {
     /// Derives the PDA and its token account; asks nobody.
     fn addresses_of(&self, operator: &Address, agent_id: [u8; 16]) -> AgentAddresses;
 
-    /// The chain's clock, unix seconds: cached for at most 1 s and carried on by the monotonic clock.
+    /// The chain's clock, unix seconds, cached for less than 1 s.
     async fn now(&self) -> Result<i64, ChainError>;
 
     /// `None` when nothing is there; `NotFound` when something else is.
@@ -248,7 +298,8 @@ pub trait Chain: Send + Sync + 'static {
     ) -> Result<Address, ChainError>;
 
     /// Waits for the commitment. Being there already under the same operator is success.
-    async fn create_agent(&self, operator: &Address, agent_id: [u8; 16]) -> Result<AgentCreation, ChainError>;
+    async fn create_agent(&self, operator: &Address, agent_id: [u8; 16])
+    -> Result<AgentCreation, ChainError>;
 
     /// Replaces the whole policy atomically and waits for the commitment; a long allowlist is staged first.
     async fn set_policy(
@@ -259,7 +310,12 @@ pub trait Chain: Send + Sync + 'static {
     ) -> Result<Confirmed, ChainError>;
 
     /// Changes `paused` alone and waits for the commitment.
-    async fn set_paused(&self, operator: &Address, agent: &Address, paused: bool) -> Result<Confirmed, ChainError>;
+    async fn set_paused(
+        &self,
+        operator: &Address,
+        agent: &Address,
+        paused: bool,
+    ) -> Result<Confirmed, ChainError>;
 
     /// Signs over the cached blockhash; nothing is sent. Store the result before `send`.
     async fn sign_transfer(&self, order: &TransferOrder) -> Result<SignedTransfer, ChainError>;

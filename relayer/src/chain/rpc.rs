@@ -1,0 +1,309 @@
+//! JSON-RPC to one node: the dozen questions that are asked, each with a timeout, counted, and its errors classified.
+//!
+//! Answers are read field by field and not into the library's types: a node newer than the library (another transaction
+//! version, another error variant) must not make a whole batch unreadable.
+
+use super::transport::{CountingSender, RpcCounters, classify, is_lagging};
+use super::{ChainError, Commitment};
+use serde::Deserialize;
+use serde_json::{Value, json};
+use solana_rpc_client::nonblocking::rpc_client::RpcClient;
+use solana_rpc_client::rpc_client::RpcClientConfig;
+use solana_rpc_client_api::request::RpcRequest;
+use solana_rpc_client_api::response::Response;
+use solana_sdk::pubkey::Pubkey;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::time::Duration;
+
+/// Most keys that `getMultipleAccounts` takes.
+pub(super) const ACCOUNTS_MAX: usize = 100;
+/// Most signatures that `getSignatureStatuses` takes.
+pub(super) const STATUSES_MAX: usize = 256;
+/// How often a node that has not reached the wanted slot is asked again, and how long apart.
+const LAGGING_RETRIES: usize = 4;
+const LAGGING_PAUSE: Duration = Duration::from_millis(150);
+
+/// An account as a node returns it.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) struct RawAccount {
+    pub owner: Pubkey,
+    pub executable: bool,
+    pub lamports: u64,
+    pub data: Vec<u8>,
+}
+
+impl RawAccount {
+    /// An address that only holds lamports: system-owned, without data.
+    pub fn is_blank(&self) -> bool {
+        self.owner == Pubkey::default() && self.data.is_empty()
+    }
+}
+
+#[derive(Deserialize)]
+struct WireAccount {
+    owner: String,
+    executable: bool,
+    lamports: u64,
+    data: (String, String),
+}
+
+impl WireAccount {
+    fn decode(self) -> Option<RawAccount> {
+        use base64::Engine;
+        let data = base64::engine::general_purpose::STANDARD.decode(self.data.0).ok()?;
+        let owner = self.owner.parse().ok()?;
+        Some(RawAccount { owner, executable: self.executable, lamports: self.lamports, data })
+    }
+}
+
+/// Values read at one slot.
+#[derive(Debug, Clone)]
+pub(super) struct AtSlot<T> {
+    pub slot: u64,
+    pub value: T,
+}
+
+/// A blockhash to sign over.
+#[derive(Debug, Clone, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub(super) struct LatestBlockhash {
+    pub blockhash: String,
+    pub last_valid_block_height: u64,
+}
+
+/// Where the finalized chain stands: two views of the same block.
+#[derive(Debug, Clone, Copy, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub(super) struct FinalizedTip {
+    #[serde(rename = "absoluteSlot")]
+    pub slot: u64,
+    pub block_height: u64,
+}
+
+/// What a node knows of a signature.
+#[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub(super) struct SignatureStatus {
+    pub slot: u64,
+    /// `None`, absent: landed well.
+    #[serde(default)]
+    pub err: Option<Value>,
+    #[serde(default)]
+    confirmation_status: Option<String>,
+}
+
+impl SignatureStatus {
+    /// Whether it stands at `commitment` or above. A status without a word is not taken for one.
+    pub fn reached(&self, commitment: Commitment) -> bool {
+        match (self.confirmation_status.as_deref(), commitment) {
+            (Some("finalized"), Commitment::Finalized | Commitment::Confirmed) => true,
+            (Some("confirmed"), Commitment::Confirmed) => true,
+            (Some(_) | None, Commitment::Finalized | Commitment::Confirmed) => false,
+        }
+    }
+}
+
+/// One line of an address's history.
+#[derive(Debug, Clone, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub(super) struct SignatureLine {
+    pub signature: String,
+    #[serde(default)]
+    pub err: Option<Value>,
+    #[serde(default)]
+    pub block_time: Option<i64>,
+}
+
+/// What is read of a landed transaction: not its message, whose shape depends on its version.
+#[derive(Debug, Clone, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub(super) struct LandedTransaction {
+    pub slot: u64,
+    #[serde(default)]
+    pub block_time: Option<i64>,
+    pub meta: Option<TransactionMeta>,
+}
+
+#[derive(Debug, Clone, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub(super) struct TransactionMeta {
+    #[serde(default)]
+    pub err: Option<Value>,
+    #[serde(default)]
+    pub log_messages: Option<Vec<String>>,
+}
+
+/// One node. Cheap to share.
+pub(super) struct Rpc {
+    client: RpcClient,
+    counters: Arc<RpcCounters>,
+    /// The newest slot that any answer spoke of.
+    newest_slot: AtomicU64,
+}
+
+impl Rpc {
+    pub fn new(url: &str) -> Result<Self, ChainError> {
+        let counters = Arc::new(RpcCounters::default());
+        let sender = CountingSender::new(url, counters.clone())?;
+        let client = RpcClient::new_sender(sender, RpcClientConfig::default());
+        Ok(Self { client, counters, newest_slot: AtomicU64::new(0) })
+    }
+
+    pub fn counters(&self) -> Arc<RpcCounters> {
+        self.counters.clone()
+    }
+
+    /// The newest slot that any answer spoke of; 0 before the first.
+    pub fn newest_slot(&self) -> u64 {
+        self.newest_slot.load(Ordering::Relaxed)
+    }
+
+    async fn ask<T: serde::de::DeserializeOwned>(
+        &self,
+        during: &'static str,
+        request: RpcRequest,
+        params: Value,
+    ) -> Result<T, ChainError> {
+        self.client.send(request, params).await.map_err(|error| classify(during, &error))
+    }
+
+    async fn ask_at_slot<T: serde::de::DeserializeOwned>(
+        &self,
+        during: &'static str,
+        request: RpcRequest,
+        params: Value,
+    ) -> Result<AtSlot<T>, ChainError> {
+        let Response { context, value } = self.ask(during, request, params).await?;
+        self.newest_slot.fetch_max(context.slot, Ordering::Relaxed);
+        Ok(AtSlot { slot: context.slot, value })
+    }
+
+    /// Up to [`ACCOUNTS_MAX`] accounts at one confirmed slot that is not before `min_slot`.
+    pub async fn accounts(
+        &self,
+        keys: &[Pubkey],
+        min_slot: u64,
+    ) -> Result<AtSlot<Vec<Option<RawAccount>>>, ChainError> {
+        const DURING: &str = "getMultipleAccounts";
+        let keys_text: Vec<String> = keys.iter().map(Pubkey::to_string).collect();
+        let mut config = json!({ "encoding": "base64", "commitment": Commitment::Confirmed.as_str() });
+        if min_slot > 0 {
+            config["minContextSlot"] = min_slot.into();
+        }
+        let params = json!([keys_text, config]);
+        let mut retries = LAGGING_RETRIES;
+        let answer = loop {
+            let request = self.client.send(RpcRequest::GetMultipleAccounts, params.clone());
+            match request.await {
+                Ok(answer) => break answer,
+                Err(error) if retries > 0 && is_lagging(&error) => retries -= 1,
+                Err(error) => return Err(classify(DURING, &error)),
+            }
+            tokio::time::sleep(LAGGING_PAUSE).await;
+        };
+        let Response::<Vec<Option<WireAccount>>> { context, value } = answer;
+        self.newest_slot.fetch_max(context.slot, Ordering::Relaxed);
+        let unreadable = || ChainError::Unavailable { during: DURING, reason: "unreadable answer".into() };
+        if value.len() != keys.len() {
+            return Err(unreadable());
+        }
+        let decode = |account: Option<WireAccount>| match account {
+            None => Ok(None),
+            Some(account) => account.decode().map(Some).ok_or_else(unreadable),
+        };
+        let value = value.into_iter().map(decode).collect::<Result<_, _>>()?;
+        Ok(AtSlot { slot: context.slot, value })
+    }
+
+    /// The newest confirmed blockhash.
+    pub async fn latest_blockhash(&self) -> Result<AtSlot<LatestBlockhash>, ChainError> {
+        let params = json!([{ "commitment": Commitment::Confirmed.as_str() }]);
+        self.ask_at_slot("getLatestBlockhash", RpcRequest::GetLatestBlockhash, params).await
+    }
+
+    /// Slot and block height of the newest finalized block, in one answer.
+    pub async fn finalized_tip(&self) -> Result<FinalizedTip, ChainError> {
+        let params = json!([{ "commitment": Commitment::Finalized.as_str() }]);
+        self.ask("getEpochInfo", RpcRequest::GetEpochInfo, params).await
+    }
+
+    /// What the node knows of up to [`STATUSES_MAX`] signatures; with `search_history`, beyond its recent memory.
+    pub async fn statuses(
+        &self,
+        signatures: &[String],
+        search_history: bool,
+    ) -> Result<AtSlot<Vec<Option<SignatureStatus>>>, ChainError> {
+        const DURING: &str = "getSignatureStatuses";
+        let params = json!([signatures, { "searchTransactionHistory": search_history }]);
+        let statuses: AtSlot<Vec<_>> =
+            self.ask_at_slot(DURING, RpcRequest::GetSignatureStatuses, params).await?;
+        if statuses.value.len() != signatures.len() {
+            return Err(ChainError::Unavailable { during: DURING, reason: "unreadable answer".into() });
+        }
+        Ok(statuses)
+    }
+
+    /// Hands signed bytes (base64) to the node: no preflight, no retries of the node's own.
+    pub async fn send(&self, transaction_base64: &str) -> Result<(), ChainError> {
+        let config = json!({ "encoding": "base64", "skipPreflight": true, "maxRetries": 0 });
+        let params = json!([transaction_base64, config]);
+        self.ask::<Value>("sendTransaction", RpcRequest::SendTransaction, params).await.map(|_| ())
+    }
+
+    /// Signatures that touched `address`, newest first, older than `before`.
+    pub async fn signatures_of(
+        &self,
+        address: &Pubkey,
+        before: Option<&str>,
+        limit: usize,
+        commitment: Commitment,
+    ) -> Result<Vec<SignatureLine>, ChainError> {
+        let mut config = json!({ "limit": limit, "commitment": commitment.as_str() });
+        if let Some(before) = before {
+            config["before"] = before.into();
+        }
+        let params = json!([address.to_string(), config]);
+        self.ask("getSignaturesForAddress", RpcRequest::GetSignaturesForAddress, params).await
+    }
+
+    /// A landed transaction of any version; `None` when the node does not know it at `commitment`.
+    pub async fn transaction(
+        &self,
+        signature: &str,
+        commitment: Commitment,
+    ) -> Result<Option<LandedTransaction>, ChainError> {
+        let params = json!([
+            signature,
+            { "encoding": "json", "maxSupportedTransactionVersion": 1, "commitment": commitment.as_str() }
+        ]);
+        self.ask("getTransaction", RpcRequest::GetTransaction, params).await
+    }
+
+    /// The cluster's identity, base58.
+    pub async fn genesis_hash(&self) -> Result<String, ChainError> {
+        self.ask("getGenesisHash", RpcRequest::GetGenesisHash, Value::Null).await
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_status_reaches_only_what_it_says() {
+        let status = |word: Option<&str>| SignatureStatus {
+            slot: 1,
+            err: None,
+            confirmation_status: word.map(str::to_owned),
+        };
+        assert!(status(Some("finalized")).reached(Commitment::Finalized));
+        assert!(status(Some("finalized")).reached(Commitment::Confirmed));
+        assert!(status(Some("confirmed")).reached(Commitment::Confirmed));
+        for word in [Some("confirmed"), Some("processed"), Some("optimistic"), None] {
+            assert!(!status(word).reached(Commitment::Finalized), "{word:?}");
+        }
+        assert!(!status(Some("processed")).reached(Commitment::Confirmed));
+        assert!(!status(None).reached(Commitment::Confirmed));
+    }
+}

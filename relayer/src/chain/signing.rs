@@ -1,0 +1,126 @@
+//! Messages and their wire form: legacy (not v0: an 800-byte memo leaves no room for more), payer first.
+
+use super::ChainError;
+use super::clock::Recent;
+use super::instructions::Call;
+use super::signer::{Signer, address};
+use solana_message::Message;
+use solana_sdk::signature::Signature;
+
+/// Most bytes of a transaction on the wire, its signatures included.
+pub(super) const TRANSACTION_BYTES_MAX: usize = 1_232;
+
+/// A signed transaction.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) struct SignedBytes {
+    pub bytes: Vec<u8>,
+    /// Base58, of the payer's signature.
+    pub signature: String,
+}
+
+/// Signs `call` over `recent`; `payer` pays and is the only signer.
+pub(super) async fn sign(
+    call: Call,
+    payer: &dyn Signer,
+    recent: Recent,
+    priority_fee_micro_lamports: u64,
+) -> Result<SignedBytes, ChainError> {
+    let payer_address = address(payer);
+    let instructions = call.with_budget(priority_fee_micro_lamports);
+    let message =
+        Message::new_with_blockhash(&instructions, Some(&payer_address), &recent.blockhash).serialize();
+    let signature = payer.sign(&message).await?;
+    // One signature: its count is the single byte 1 of the compact form.
+    let bytes = [&[1], &signature[..], &message].concat();
+    if bytes.len() > TRANSACTION_BYTES_MAX {
+        let message = format!("transaction of {} bytes is above {TRANSACTION_BYTES_MAX}", bytes.len());
+        return Err(ChainError::Rejected { code: None, message });
+    }
+    Ok(SignedBytes { bytes, signature: Signature::from(signature).to_string() })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::instructions::{DRAFT_CHUNK_ENTRIES, INLINE_ENTRIES_MAX, Instructions};
+    use super::super::signer::FileSigner;
+    use super::super::{AgentAddresses, AllowedRecipients, OnChainPolicy, TransferOrder};
+    use super::*;
+    use crate::domain::Address;
+    use purser_policy::{Limit, UsdcAmount};
+    use solana_sdk::hash::Hash;
+    use solana_sdk::pubkey::Pubkey;
+    use solana_sdk::signature::Keypair;
+
+    const PROGRAM: Instructions =
+        Instructions { program: purser::ID, usdc_mint: Pubkey::new_from_array([9; 32]) };
+
+    fn payer() -> FileSigner {
+        FileSigner::from_bytes(&Keypair::new().to_bytes()).unwrap()
+    }
+
+    fn recent() -> Recent {
+        Recent { blockhash: Hash::new_from_array([7; 32]), last_valid_block_height: 1 }
+    }
+
+    fn transfer(memo: &str) -> TransferOrder {
+        let any = |byte| Address::from_bytes([byte; 32]);
+        TransferOrder {
+            operator: any(1),
+            agent: AgentAddresses { agent: any(2), token_account: any(3) },
+            destination: any(4),
+            transfer_id: [5; 16],
+            tag: u64::MAX,
+            amount: UsdcAmount::MAX,
+            memo: memo.into(),
+        }
+    }
+
+    #[tokio::test]
+    async fn a_transfer_with_an_800_byte_memo_and_a_price_fits_one_transaction() {
+        let memo = "🏠".repeat(200);
+        assert_eq!(memo.len(), 800);
+        let payer = payer();
+        let call = PROGRAM.transfer(address(&payer), &transfer(&memo));
+        let signed = sign(call, &payer, recent(), u64::MAX).await.unwrap();
+        assert!(signed.bytes.len() <= TRANSACTION_BYTES_MAX, "{}", signed.bytes.len());
+    }
+
+    #[tokio::test]
+    async fn the_signature_is_the_payers_over_the_message() {
+        let payer = payer();
+        let call = PROGRAM.transfer(address(&payer), &transfer("rent"));
+        let signed = sign(call, &payer, recent(), 0).await.unwrap();
+        let signature: Signature = signed.signature.parse().unwrap();
+        assert_eq!(signed.bytes[0], 1);
+        assert_eq!(&signed.bytes[1..65], signature.as_ref());
+        assert!(signature.verify(address(&payer).as_ref(), &signed.bytes[65..]));
+    }
+
+    #[tokio::test]
+    async fn the_longest_inline_allowlist_and_the_fullest_draft_chunk_fit() {
+        let payer = payer();
+        let [operator, agent] = [Pubkey::new_from_array([1; 32]), Pubkey::new_from_array([2; 32])];
+        let entries = |count: usize| -> Vec<[u8; 32]> { (0..count).map(|index| [index as u8; 32]).collect() };
+        let policy = OnChainPolicy {
+            max_single_transfer: Limit::AtMost(UsdcAmount::MAX),
+            max_daily_spend: Limit::AtMost(UsdcAmount::MAX),
+            require_memo: true,
+            paused: true,
+            allowlist: AllowedRecipients::Only(entries(INLINE_ENTRIES_MAX)),
+        };
+        let set_policy = PROGRAM.set_policy(address(&payer), operator, agent, &policy);
+        let chunk =
+            PROGRAM.write_draft(address(&payer), operator, agent, u16::MAX, &entries(DRAFT_CHUNK_ENTRIES));
+        for call in [set_policy, chunk] {
+            sign(call, &payer, recent(), u64::MAX).await.unwrap();
+        }
+    }
+
+    #[tokio::test]
+    async fn what_does_not_fit_is_refused_before_it_is_sent() {
+        let payer = payer();
+        let call = PROGRAM.transfer(address(&payer), &transfer(&"x".repeat(1_200)));
+        let refused = sign(call, &payer, recent(), 0).await;
+        assert!(matches!(refused, Err(ChainError::Rejected { code: None, .. })), "{refused:?}");
+    }
+}

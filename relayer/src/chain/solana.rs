@@ -1,0 +1,416 @@
+//! [`Chain`] on a Solana node: reads, writes and follows through the rooms beside it.
+
+use super::clock::ChainClock;
+use super::decode::{self, to_address, to_pubkey};
+use super::events::EventLog;
+use super::instructions::{Call, Instructions};
+use super::rpc::{ACCOUNTS_MAX, RawAccount, Rpc};
+use super::signer::{FileSigner, Signer, address};
+use super::submit::{Followed, Landing, Submitter};
+use super::transport::RpcCounters;
+use super::{
+    AgentAddresses, AgentCreation, AgentOnChain, Chain, ChainError, Commitment, Confirmed, LandedTransfer,
+    OnChainPolicy, OperatorOnChain, Outcome, SignedTransfer, TransferOrder, TransferView, signing,
+};
+use crate::domain::{Address, Network};
+use async_trait::async_trait;
+use futures::{StreamExt, TryStreamExt};
+use purser_policy::{DAY_SECONDS, UsdcAmount};
+use solana_sdk::pubkey::Pubkey;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
+use tokio_util::sync::CancellationToken;
+use tokio_util::task::TaskTracker;
+
+/// Batches of accounts that are asked for side by side.
+const BATCHES_AT_ONCE: usize = 4;
+/// Signatures on one page of an address's history: the most that nodes give.
+const HISTORY_PAGE: usize = 1_000;
+
+/// Where a network is and how it is to be used.
+#[derive(Debug, Clone)]
+pub struct ChainSettings {
+    pub rpc_url: String,
+    pub program_id: Address,
+    pub usdc_mint: Address,
+    pub commitment: Commitment,
+    /// 0: no price instruction.
+    pub priority_fee_micro_lamports: u64,
+    /// Base58; when given, the cluster must be this one.
+    pub genesis_hash: Option<String>,
+}
+
+/// The keys that the relayer signs with. They must differ.
+#[derive(Clone)]
+pub struct ChainSigners {
+    /// Creates agents, sets policies, pays for both.
+    pub policy: Arc<dyn Signer>,
+    /// Transfers within policy, pays their fees.
+    pub transfer: Arc<dyn Signer>,
+}
+
+/// One Solana network with our program on it.
+pub struct SolanaChain {
+    network: Network,
+    pub(super) settings: ChainSettings,
+    pub(super) rpc: Arc<Rpc>,
+    clock: Arc<ChainClock>,
+    submitter: Arc<Submitter>,
+    pub(super) instructions: Instructions,
+    pub(super) signers: ChainSigners,
+    /// The newest slot at which a write of ours landed: no read may be older.
+    written_slot: AtomicU64,
+    pub(super) staging: super::staging::Staging,
+}
+
+impl SolanaChain {
+    /// [`SolanaChain::new`], then [`SolanaChain::verify`].
+    pub async fn connect(
+        network: Network,
+        settings: ChainSettings,
+        signers: ChainSigners,
+        tasks: &TaskTracker,
+        stop: &CancellationToken,
+    ) -> Result<Self, ChainError> {
+        let chain = Self::new(network, settings, signers, tasks, stop)?;
+        chain.verify().await?;
+        Ok(chain)
+    }
+
+    /// Starts the network's two background tasks on `tasks`, until `stop`; asks nobody yet.
+    pub fn new(
+        network: Network,
+        settings: ChainSettings,
+        signers: ChainSigners,
+        tasks: &TaskTracker,
+        stop: &CancellationToken,
+    ) -> Result<Self, ChainError> {
+        if signers.policy.public_key() == signers.transfer.public_key() {
+            return Err(ChainError::Misconfigured(format!(
+                "network {network}: policy authority and transfer authority are the same key"
+            )));
+        }
+        let rpc = Arc::new(Rpc::new(&settings.rpc_url)?);
+        let clock = Arc::new(ChainClock::new(rpc.clone()));
+        let submitter = Arc::new(Submitter::new(rpc.clone()));
+        let instructions = Instructions {
+            program: to_pubkey(&settings.program_id),
+            usdc_mint: to_pubkey(&settings.usdc_mint),
+        };
+        tasks.spawn({
+            let (clock, stop) = (clock.clone(), stop.clone());
+            async move { clock.keep_fresh(stop).await }
+        });
+        tasks.spawn({
+            let (submitter, stop) = (submitter.clone(), stop.clone());
+            async move { submitter.run(stop).await }
+        });
+        Ok(Self {
+            network,
+            settings,
+            rpc,
+            clock,
+            submitter,
+            instructions,
+            signers,
+            written_slot: AtomicU64::new(0),
+            staging: super::staging::Staging::default(),
+        })
+    }
+
+    /// Calls and failures of each RPC method since the start.
+    pub fn rpc_counters(&self) -> Arc<RpcCounters> {
+        self.rpc.counters()
+    }
+
+    /// Transactions that are sent and not final.
+    pub fn in_flight(&self) -> usize {
+        self.submitter.in_flight()
+    }
+
+    /// The keys that operators must name for this relayer to act for them: policy authority, transfer authority.
+    pub fn authorities(&self) -> (Address, Address) {
+        let of = |signer: &Arc<dyn Signer>| Address::from_bytes(signer.public_key());
+        (of(&self.signers.policy), of(&self.signers.transfer))
+    }
+
+    /// Accounts in the order asked, not older than our own last write.
+    pub(super) async fn accounts(&self, keys: &[Pubkey]) -> Result<Vec<Option<RawAccount>>, ChainError> {
+        Ok(self.rpc.accounts(keys, self.written_slot.load(Ordering::Relaxed)).await?.value)
+    }
+
+    /// Signs, sends and follows one call to `commitment`.
+    pub(super) async fn execute(
+        &self,
+        signer: &dyn Signer,
+        call: Call,
+        commitment: Commitment,
+    ) -> Result<Confirmed, ChainError> {
+        let recent = self.clock.recent().await?;
+        let signed = signing::sign(call, signer, recent, self.settings.priority_fee_micro_lamports).await?;
+        if let Err(error) = self.submitter.send(&signed.bytes).await {
+            // Whether it left is not known: the loop sends it again and finds out.
+            tracing::debug!(%error, signature = signed.signature, "first send failed");
+        }
+        let followed = Followed {
+            bytes: &signed.bytes,
+            signature: &signed.signature,
+            last_valid_block_height: recent.last_valid_block_height,
+        };
+        match self.follow(followed, commitment).await {
+            Landing::Landed { slot } => Ok(Confirmed { signature: signed.signature, slot }),
+            Landing::Failed { fault, .. } => Err(fault.into()),
+            Landing::Expired => Err(ChainError::Expired),
+        }
+    }
+
+    async fn follow(&self, followed: Followed<'_>, commitment: Commitment) -> Landing {
+        let landing = self.submitter.follow(followed, commitment).await;
+        if let Landing::Landed { slot } = landing {
+            self.written_slot.fetch_max(slot, Ordering::Relaxed);
+        }
+        landing
+    }
+
+    fn agent_of(
+        &self,
+        key: &Pubkey,
+        token_key: &Pubkey,
+        pair: &[Option<RawAccount>],
+    ) -> Option<AgentOnChain> {
+        let [Some(agent), token_account] = pair else { return None };
+        decode::agent(&self.instructions.program, key, agent, (token_key, token_account.as_ref()))
+    }
+
+    async fn read_agent_batch(
+        &self,
+        agents: Vec<AgentAddresses>,
+    ) -> Result<Vec<Option<AgentOnChain>>, ChainError> {
+        let keys: Vec<Pubkey> = agents
+            .iter()
+            .flat_map(|addresses| [to_pubkey(&addresses.agent), to_pubkey(&addresses.token_account)])
+            .collect();
+        let accounts = self.accounts(&keys).await?;
+        let read = |(keys, pair): (&[Pubkey], &[Option<RawAccount>])| match keys {
+            [agent, token_account] => self.agent_of(agent, token_account, pair),
+            _ => None,
+        };
+        Ok(keys.chunks(2).zip(accounts.chunks(2)).map(read).collect())
+    }
+
+    /// The transfer with `tag` in a landed transaction of `agent`.
+    async fn transfer_in(
+        &self,
+        signature: &str,
+        agent: &Pubkey,
+        tag: u64,
+    ) -> Result<Option<LandedTransfer>, ChainError> {
+        let Some(landed) = self.rpc.transaction(signature, self.settings.commitment).await? else {
+            return Ok(None);
+        };
+        let Some(meta) = landed.meta.filter(|meta| meta.err.is_none()) else { return Ok(None) };
+        let log = EventLog::read(&self.instructions.program, &meta.log_messages.unwrap_or_default());
+        let found = log.transfers().find(|event| event.agent == *agent && event.tag == tag);
+        Ok(found.map(|event| LandedTransfer {
+            signature: signature.to_owned(),
+            slot: landed.slot,
+            block_time: landed.block_time,
+            transfer_id: event.transfer_id,
+            tag: event.tag,
+            amount: UsdcAmount::from_micros(event.amount),
+            recipient: to_address(&event.recipient),
+            recipient_owner: to_address(&event.recipient_owner),
+            memo: event.memo,
+            policy_version: u64::from(event.policy_version),
+        }))
+    }
+}
+
+#[async_trait]
+impl Chain for SolanaChain {
+    fn network(&self) -> Network {
+        self.network
+    }
+
+    fn addresses_of(&self, operator: &Address, agent_id: [u8; 16]) -> AgentAddresses {
+        let (agent, token_account) = self.instructions.agent_addresses(&to_pubkey(operator), &agent_id);
+        AgentAddresses { agent: to_address(&agent), token_account: to_address(&token_account) }
+    }
+
+    async fn now(&self) -> Result<i64, ChainError> {
+        self.clock.now().await
+    }
+
+    async fn read_operator(&self, operator: &Address) -> Result<Option<OperatorOnChain>, ChainError> {
+        let key = to_pubkey(operator);
+        let accounts = self.accounts(&[key]).await?;
+        match accounts.first().and_then(Option::as_ref) {
+            None => Ok(None),
+            // Lamports sent ahead do not make an account.
+            Some(account) if account.is_blank() => Ok(None),
+            Some(account) => decode::operator(&self.instructions.program, &key, account)
+                .map(Some)
+                .ok_or(ChainError::NotFound { what: "operator", address: *operator }),
+        }
+    }
+
+    async fn read_agents(&self, agents: &[AgentAddresses]) -> Result<Vec<Option<AgentOnChain>>, ChainError> {
+        let batches: Vec<_> =
+            agents.chunks(ACCOUNTS_MAX / 2).map(|batch| self.read_agent_batch(batch.to_vec())).collect();
+        let batches: Vec<Vec<_>> =
+            futures::stream::iter(batches).buffered(BATCHES_AT_ONCE).try_collect().await?;
+        Ok(batches.into_iter().flatten().collect())
+    }
+
+    async fn read_for_transfer(
+        &self,
+        operator: &Address,
+        agent: &AgentAddresses,
+        destination: &Address,
+    ) -> Result<TransferView, ChainError> {
+        let keys = [operator, &agent.agent, &agent.token_account, destination].map(to_pubkey);
+        let [operator_key, agent_key, token_key, destination_key] = keys;
+        let all = [operator_key, agent_key, token_key, destination_key, decode::CLOCK];
+        let read = self.rpc.accounts(&all, self.written_slot.load(Ordering::Relaxed)).await?;
+        let [operator_account, agent_pair @ .., destination_account, clock] = &read.value[..] else {
+            return Err(ChainError::Unavailable { during: "transfer", reason: "unreadable answer".into() });
+        };
+        let program = &self.instructions.program;
+        let found_operator = operator_account
+            .as_ref()
+            .and_then(|account| decode::operator(program, &operator_key, account))
+            .ok_or(ChainError::NotFound { what: "operator", address: *operator })?;
+        let found_agent = self
+            .agent_of(&agent_key, &token_key, agent_pair)
+            .filter(|found| found.operator == *operator)
+            .ok_or(ChainError::NotFound { what: "agent", address: agent.agent })?;
+        let now =
+            clock.as_ref().and_then(|account| decode::unix_timestamp(&account.data)).ok_or_else(|| {
+                ChainError::Unavailable { during: "transfer", reason: "no clock in the answer".into() }
+            })?;
+        self.clock.time_seen(read.slot, now);
+        let mint = to_pubkey(&found_operator.usdc_mint);
+        let destination = decode::destination(program, &mint, &destination_key, destination_account.as_ref());
+        Ok(TransferView { operator: found_operator, agent: found_agent, destination, now })
+    }
+
+    async fn create_operator(
+        &self,
+        admin_secret: &[u8],
+        id: u64,
+        guardian: Option<Address>,
+    ) -> Result<Address, ChainError> {
+        let admin = FileSigner::from_bytes(admin_secret)?;
+        let admin_address = address(&admin);
+        let operator = to_address(&self.instructions.operator_address(&admin_address, id));
+        if let Some(found) = self.read_operator(&operator).await? {
+            return self.same_authorities(&found).map(|()| operator);
+        }
+        let [policy, transfer] =
+            [&self.signers.policy, &self.signers.transfer].map(|signer| address(&**signer));
+        let guardian = guardian.as_ref().map(to_pubkey);
+        let call = self.instructions.create_operator(admin_address, id, policy, transfer, guardian);
+        match self.execute(&admin, call, self.settings.commitment).await {
+            Ok(_) => Ok(operator),
+            Err(error @ ChainError::Rejected { .. }) => match self.read_operator(&operator).await? {
+                Some(found) => self.same_authorities(&found).map(|()| operator),
+                None => Err(error),
+            },
+            Err(error) => Err(error),
+        }
+    }
+
+    async fn create_agent(
+        &self,
+        operator: &Address,
+        agent_id: [u8; 16],
+    ) -> Result<AgentCreation, ChainError> {
+        let signer = &*self.signers.policy;
+        let call = self.instructions.create_agent(address(signer), to_pubkey(operator), agent_id);
+        match self.execute(signer, call, self.settings.commitment).await {
+            Ok(confirmed) => Ok(AgentCreation::Created(confirmed)),
+            Err(error @ ChainError::Rejected { .. }) => {
+                let addresses = self.addresses_of(operator, agent_id);
+                let found = self.read_agents(&[addresses]).await?.into_iter().flatten().next();
+                let ours =
+                    found.is_some_and(|agent| agent.operator == *operator && agent.agent_id == agent_id);
+                if ours { Ok(AgentCreation::AlreadyThere) } else { Err(error) }
+            }
+            Err(error) => Err(error),
+        }
+    }
+
+    async fn set_policy(
+        &self,
+        operator: &Address,
+        agent: &Address,
+        policy: &OnChainPolicy,
+    ) -> Result<Confirmed, ChainError> {
+        self.replace_policy(to_pubkey(operator), to_pubkey(agent), policy.clone()).await
+    }
+
+    async fn set_paused(
+        &self,
+        operator: &Address,
+        agent: &Address,
+        paused: bool,
+    ) -> Result<Confirmed, ChainError> {
+        let signer = &*self.signers.policy;
+        let [operator, agent] = [operator, agent].map(to_pubkey);
+        let call = self.instructions.set_paused(address(signer), operator, agent, paused);
+        self.execute(signer, call, self.settings.commitment).await
+    }
+
+    async fn sign_transfer(&self, order: &TransferOrder) -> Result<SignedTransfer, ChainError> {
+        let signer = &*self.signers.transfer;
+        let recent = self.clock.recent().await?;
+        let call = self.instructions.transfer(address(signer), order);
+        let signed = signing::sign(call, signer, recent, self.settings.priority_fee_micro_lamports).await?;
+        Ok(SignedTransfer {
+            bytes: signed.bytes,
+            signature: signed.signature,
+            last_valid_block_height: recent.last_valid_block_height,
+        })
+    }
+
+    async fn send(&self, signed: &SignedTransfer) -> Result<(), ChainError> {
+        self.submitter.send(&signed.bytes).await
+    }
+
+    async fn outcome(&self, signed: &SignedTransfer) -> Outcome {
+        let followed = Followed {
+            bytes: &signed.bytes,
+            signature: &signed.signature,
+            last_valid_block_height: signed.last_valid_block_height,
+        };
+        match self.follow(followed, self.settings.commitment).await {
+            Landing::Landed { slot } => Outcome::Settled { slot, block_time: None },
+            Landing::Failed { fault, .. } => fault.of_transfer(),
+            Landing::Expired => Outcome::Expired,
+        }
+    }
+
+    async fn find_landed(&self, agent: &Address, tag: u64) -> Result<Option<LandedTransfer>, ChainError> {
+        let agent = to_pubkey(agent);
+        let since = self.clock.now().await?.saturating_sub(DAY_SECONDS);
+        let mut before: Option<String> = None;
+        loop {
+            let commitment = self.settings.commitment;
+            let page = self.rpc.signatures_of(&agent, before.as_deref(), HISTORY_PAGE, commitment).await?;
+            for line in &page {
+                if line.block_time.is_some_and(|time| time < since) {
+                    return Ok(None);
+                }
+                if line.err.is_none()
+                    && let Some(landed) = self.transfer_in(&line.signature, &agent, tag).await?
+                {
+                    return Ok(Some(landed));
+                }
+            }
+            match page.last() {
+                Some(oldest) if page.len() == HISTORY_PAGE => before = Some(oldest.signature.clone()),
+                Some(_) | None => return Ok(None),
+            }
+        }
+    }
+}

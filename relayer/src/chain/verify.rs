@@ -1,0 +1,142 @@
+//! Before anything is sent: is this the cluster, the program and the mint that the configuration means?
+
+use super::decode::{TOKEN_PROGRAM, to_pubkey};
+use super::rpc::RawAccount;
+use super::signer::{Signer, address};
+use super::solana::SolanaChain;
+use super::{Chain, ChainError, OperatorOnChain};
+use crate::domain::Network;
+
+/// Genesis hashes of the public clusters.
+const MAINNET_GENESIS: &str = "5eykt4UsFv8P8NJdTREpY1vzqKqZKvdpKuc147dw2N9d";
+const DEVNET_GENESIS: &str = "EtWTRABZaYq6iMfeYKouRu166VU2xqa1wcaWoxPkrZBG";
+const TESTNET_GENESIS: &str = "4uhcVJyU9pJkvQyS88uRDiswHScSCKY3XQsseRfwrTj2";
+
+/// Length of a mint, and where its decimals and its initialised flag stand.
+const MINT_BYTES: usize = 82;
+const MINT_DECIMALS: usize = 44;
+const MINT_INITIALIZED: usize = 45;
+/// A fee payer below this many lamports (0.01 SOL) is warned about.
+const FEE_PAYER_LAMPORTS_LOW: u64 = 10_000_000;
+
+impl SolanaChain {
+    /// Checks the cluster's genesis, that the program is there and executable, and that the mint is USDC's kind.
+    /// Warns of fee payers that will soon be unable to pay: their transactions would only expire.
+    pub async fn verify(&self) -> Result<(), ChainError> {
+        let network = self.network();
+        let genesis = self.rpc.genesis_hash().await?;
+        check_cluster(network, self.settings.genesis_hash.as_deref(), &genesis)?;
+
+        let payers = [&self.signers.policy, &self.signers.transfer].map(|signer| address(&**signer));
+        let mint_key = to_pubkey(&self.settings.usdc_mint);
+        let program_key = to_pubkey(&self.settings.program_id);
+        let accounts = self.accounts(&[program_key, mint_key, payers[0], payers[1]]).await?;
+        let [program, mint, policy_payer, transfer_payer] = &accounts[..] else {
+            return Err(ChainError::Unavailable { during: "verify", reason: "unreadable answer".into() });
+        };
+        let wrong = |what: String| Err(ChainError::Misconfigured(format!("network {network}: {what}")));
+        match program {
+            None => return wrong(format!("program {program_key} is not deployed on this cluster")),
+            Some(program) if !program.executable => return wrong(format!("{program_key} is not a program")),
+            Some(_) => {}
+        }
+        if !mint.as_ref().is_some_and(is_usdc_kind) {
+            return wrong(format!("{mint_key} is not a legacy SPL Token mint with six decimals"));
+        }
+        for (role, key, payer) in
+            [("policy authority", payers[0], policy_payer), ("transfer authority", payers[1], transfer_payer)]
+        {
+            let lamports = payer.as_ref().map_or(0, |payer| payer.lamports);
+            if lamports < FEE_PAYER_LAMPORTS_LOW {
+                tracing::warn!(%network, role, address = %key, lamports, "fee payer is low on SOL");
+            }
+        }
+        Ok(())
+    }
+
+    /// Whether an operator names this relayer's keys; otherwise the program would refuse all that we sign for it.
+    pub fn same_authorities(&self, operator: &OperatorOnChain) -> Result<(), ChainError> {
+        let check = |role: &str, signer: &dyn Signer, named: &crate::domain::Address| {
+            let own = crate::domain::Address::from_bytes(signer.public_key());
+            if own == *named {
+                return Ok(());
+            }
+            Err(ChainError::Misconfigured(format!(
+                "operator {} names {named} as its {role}, this relayer signs as {own}",
+                operator.address
+            )))
+        };
+        check("policy authority", &*self.signers.policy, &operator.policy_authority)?;
+        check("transfer authority", &*self.signers.transfer, &operator.transfer_authority)
+    }
+}
+
+/// A test key must never reach real money, nor a live key play money by mistake.
+fn check_cluster(network: Network, expected: Option<&str>, genesis: &str) -> Result<(), ChainError> {
+    let wrong = |what: String| Err(ChainError::Misconfigured(format!("network {network}: {what}")));
+    match (network, genesis) {
+        (Network::Test, MAINNET_GENESIS) => return wrong("the RPC node is on mainnet".into()),
+        (Network::Live, DEVNET_GENESIS) => return wrong("the RPC node is on devnet".into()),
+        (Network::Live, TESTNET_GENESIS) => return wrong("the RPC node is on testnet".into()),
+        (Network::Test | Network::Live, _) => {}
+    }
+    match expected {
+        Some(expected) if expected != genesis => {
+            wrong(format!("the RPC node's genesis hash is {genesis}, configured is {expected}"))
+        }
+        Some(_) | None => Ok(()),
+    }
+}
+
+fn is_usdc_kind(mint: &RawAccount) -> bool {
+    mint.owner == TOKEN_PROGRAM
+        && mint.data.len() == MINT_BYTES
+        && mint.data.get(MINT_DECIMALS) == Some(&purser::constants::USDC_DECIMALS)
+        && mint.data.get(MINT_INITIALIZED) == Some(&1)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_network_on_the_wrong_cluster_is_refused() {
+        assert!(check_cluster(Network::Test, None, MAINNET_GENESIS).is_err());
+        assert!(check_cluster(Network::Live, None, DEVNET_GENESIS).is_err());
+        assert!(check_cluster(Network::Live, None, TESTNET_GENESIS).is_err());
+        assert!(check_cluster(Network::Test, Some(DEVNET_GENESIS), TESTNET_GENESIS).is_err());
+    }
+
+    #[test]
+    fn its_own_cluster_and_a_private_one_are_accepted() {
+        for (network, genesis) in [
+            (Network::Live, MAINNET_GENESIS),
+            (Network::Test, DEVNET_GENESIS),
+            (Network::Test, "11111111111111111111111111111111"),
+            (Network::Live, "11111111111111111111111111111111"),
+        ] {
+            check_cluster(network, None, genesis).unwrap();
+            check_cluster(network, Some(genesis), genesis).unwrap();
+        }
+    }
+
+    #[test]
+    fn only_an_initialised_legacy_mint_with_six_decimals_is_usdc() {
+        let mut data = vec![0; MINT_BYTES];
+        data[MINT_DECIMALS] = 6;
+        data[MINT_INITIALIZED] = 1;
+        let mint = RawAccount { owner: TOKEN_PROGRAM, executable: false, lamports: 1, data };
+        assert!(is_usdc_kind(&mint));
+        let mut nine = mint.clone();
+        nine.data[MINT_DECIMALS] = 9;
+        let mut blank = mint.clone();
+        blank.data[MINT_INITIALIZED] = 0;
+        let mut other = mint.clone();
+        other.owner = solana_sdk::pubkey::Pubkey::default();
+        let mut longer = mint;
+        longer.data.push(0);
+        for wrong in [nine, blank, other, longer] {
+            assert!(!is_usdc_kind(&wrong), "{wrong:?}");
+        }
+    }
+}
