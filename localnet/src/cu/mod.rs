@@ -93,11 +93,11 @@ fn row<'a>(name: &'static str, samples: impl Iterator<Item = &'a Sample>) -> Row
 fn print_table(rows: &[Row]) {
     let columns = ["instruction", "CU min", "CU median", "CU max", "tx bytes", "account bytes", "lamports"];
     let [name, min, median, max, tx, account, lamports] = columns;
-    println!("{name:<24}{min:>8}{median:>11}{max:>8}{tx:>10}{account:>15}{lamports:>12}");
+    println!("{name:<34}{min:>8}{median:>11}{max:>8}{tx:>10}{account:>15}{lamports:>12}");
     for row in rows {
         let Row { name, cu_min, cu_median, cu_max, tx_bytes, account_bytes, lamports } = row;
         println!(
-            "{name:<24}{cu_min:>8}{cu_median:>11}{cu_max:>8}{tx_bytes:>10}{account_bytes:>15}{lamports:>12}"
+            "{name:<34}{cu_min:>8}{cu_median:>11}{cu_max:>8}{tx_bytes:>10}{account_bytes:>15}{lamports:>12}"
         );
     }
 }
