@@ -1,0 +1,75 @@
+//! Who is calling: one key, looked up once per request, limited in its rate, and handed on as a [`Principal`].
+
+use axum::extract::{FromRequestParts, Request, State};
+use axum::http::{HeaderMap, header, request::Parts};
+use axum::middleware::Next;
+use axum::response::{IntoResponse, Response};
+
+use super::error::ApiError;
+use super::rate_limit::RateLimit;
+use crate::domain::{Operator, PlainKey, Principal};
+use crate::service::{Forbidden, Keys, ServiceError, Unauthorized};
+
+/// What the guard needs.
+#[derive(Clone)]
+pub(super) struct Guard {
+    pub keys: Keys,
+    pub rate_limit: RateLimit,
+}
+
+/// Middleware of every route that needs a key: 401 without a good one, 429 beyond its rate.
+pub(super) async fn guard(State(guard): State<Guard>, mut request: Request, next: Next) -> Response {
+    let principal = match authenticate(&guard.keys, request.headers()).await {
+        Ok(principal) => principal,
+        Err(error) => return ApiError::from(error).into_response(),
+    };
+    let verdict = guard.rate_limit.check(principal.key_id());
+    let mut response = match verdict.refused() {
+        Some(error) => error.into_response(),
+        None => {
+            request.extensions_mut().insert(principal);
+            next.run(request).await
+        }
+    };
+    verdict.write(response.headers_mut());
+    response
+}
+
+async fn authenticate(keys: &Keys, headers: &HeaderMap) -> Result<Principal, ServiceError> {
+    let mut values = headers.get_all(header::AUTHORIZATION).iter();
+    let missing = ServiceError::Unauthorized(Unauthorized::MissingKey);
+    let (Some(value), None) = (values.next(), values.next()) else { return Err(missing) };
+    let unknown = ServiceError::Unauthorized(Unauthorized::UnknownKey);
+    let value = value.to_str().map_err(|_| unknown.clone())?;
+    let (scheme, key) = value.split_once(' ').ok_or_else(|| missing.clone())?;
+    if !scheme.eq_ignore_ascii_case("bearer") {
+        return Err(missing);
+    }
+    let key = PlainKey::parse(key.trim()).ok_or(unknown)?;
+    keys.authenticate(&key).await
+}
+
+impl<S: Send + Sync> FromRequestParts<S> for Principal {
+    type Rejection = ApiError;
+
+    async fn from_request_parts(parts: &mut Parts, _: &S) -> Result<Self, ApiError> {
+        let unauthorized = ServiceError::Unauthorized(Unauthorized::MissingKey);
+        parts.extensions.get::<Principal>().cloned().ok_or(ApiError::Service(unauthorized))
+    }
+}
+
+/// The operator itself: an agent key is answered with 403.
+pub(super) struct OperatorOnly(pub Operator);
+
+impl<S: Send + Sync> FromRequestParts<S> for OperatorOnly {
+    type Rejection = ApiError;
+
+    async fn from_request_parts(parts: &mut Parts, state: &S) -> Result<Self, ApiError> {
+        match Principal::from_request_parts(parts, state).await? {
+            Principal::Operator { operator, .. } => Ok(Self(operator)),
+            Principal::Agent { .. } => {
+                Err(ApiError::Service(ServiceError::Forbidden(Forbidden::OperatorKeyNeeded)))
+            }
+        }
+    }
+}

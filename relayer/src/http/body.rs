@@ -1,0 +1,242 @@
+//! The JSON request body: read within a size and a time, walked once for what JSON leaves open, then parsed by type.
+
+use std::collections::HashSet;
+use std::fmt;
+use std::time::Duration;
+
+use axum::body::{Body, Bytes};
+use axum::extract::{FromRequest, Request};
+use axum::http::{HeaderMap, header};
+use futures::StreamExt;
+use serde::de::{self, DeserializeOwned, DeserializeSeed, Deserializer, MapAccess, SeqAccess, Visitor};
+
+use super::error::ApiError;
+use crate::domain::Invalid;
+
+/// Largest request body, in bytes.
+pub const BODY_BYTES_MAX: usize = 64 * 1024;
+/// Most levels of objects and arrays within each other.
+const DEPTH_MAX: usize = 32;
+/// How long a client may take to send its body.
+const BODY_TIMEOUT: Duration = Duration::from_secs(10);
+
+/// A request body of `application/json` that is exactly a `T`: every refusal is an error of ours that names the parameter.
+pub struct Json<T>(pub T);
+
+impl<S: Send + Sync, T: DeserializeOwned> FromRequest<S> for Json<T> {
+    type Rejection = ApiError;
+
+    async fn from_request(request: Request, state: &S) -> Result<Self, ApiError> {
+        let JsonText(bytes) = JsonText::from_request(request, state).await?;
+        Ok(Self(parse(&bytes)?))
+    }
+}
+
+/// The text of a request body of `application/json`: well-formed, no field twice, ready to be parsed by type.
+pub struct JsonText(pub Bytes);
+
+impl<S: Send + Sync> FromRequest<S> for JsonText {
+    type Rejection = ApiError;
+
+    async fn from_request(request: Request, _: &S) -> Result<Self, ApiError> {
+        if !is_json(request.headers()) {
+            return Err(ApiError::UnsupportedMediaType);
+        }
+        let bytes = tokio::time::timeout(BODY_TIMEOUT, read(request.into_body()))
+            .await
+            .map_err(|_| ApiError::BodyTimeout)??;
+        walk(&bytes)?;
+        Ok(Self(bytes))
+    }
+}
+
+fn is_json(headers: &HeaderMap) -> bool {
+    let Some(Ok(value)) = headers.get(header::CONTENT_TYPE).map(|value| value.to_str()) else {
+        return false;
+    };
+    let essence = value.split(';').next().unwrap_or_default().trim();
+    essence.eq_ignore_ascii_case("application/json")
+}
+
+async fn read(body: Body) -> Result<Bytes, ApiError> {
+    let mut stream = body.into_data_stream();
+    let mut bytes = Vec::new();
+    while let Some(chunk) = stream.next().await {
+        let chunk = chunk.map_err(|_| Invalid::new("body", "was cut off"))?;
+        if bytes.len() + chunk.len() > BODY_BYTES_MAX {
+            return Err(ApiError::BodyTooLarge);
+        }
+        bytes.extend_from_slice(&chunk);
+    }
+    Ok(bytes.into())
+}
+
+/// Invalid (400): an unknown field, a field of a wrong type.
+fn parse<T: DeserializeOwned>(bytes: &[u8]) -> Result<T, Invalid> {
+    let mut json = serde_json::Deserializer::from_slice(bytes);
+    let value = serde_path_to_error::deserialize(&mut json).map_err(describe)?;
+    Ok(value)
+}
+
+/// Invalid (400): not one JSON value in UTF-8, a field twice, NUL in text, too deep.
+fn walk(bytes: &[u8]) -> Result<(), Invalid> {
+    let mut json = serde_json::Deserializer::from_slice(bytes);
+    let mut track = serde_path_to_error::Track::new();
+    let tracked = serde_path_to_error::Deserializer::new(&mut json, &mut track);
+    (Walk { depth: 0 }).deserialize(tracked).map_err(|error| invalid_at(&track.path(), &error))?;
+    json.end().map_err(|error| Invalid::new("body", format!("is not one JSON value: {error}")))?;
+    // A derived struct would also be read from an array of its fields.
+    if bytes.trim_ascii_start().first() != Some(&b'{') {
+        return Err(Invalid::new("body", "must be a JSON object"));
+    }
+    Ok(())
+}
+
+fn describe(error: serde_path_to_error::Error<serde_json::Error>) -> Invalid {
+    let path = error.path().clone();
+    invalid_at(&path, error.inner())
+}
+
+fn invalid_at(path: &serde_path_to_error::Path, error: &serde_json::Error) -> Invalid {
+    let path = path.to_string();
+    let param = if path == "." || path.is_empty() || path.starts_with('?') { "body" } else { &path };
+    Invalid::new(param, format!("is not valid: {error}"))
+}
+
+/// Visits a whole JSON value and keeps nothing: refuses what the typed parse would let through.
+struct Walk {
+    depth: usize,
+}
+
+impl<'de> DeserializeSeed<'de> for Walk {
+    type Value = ();
+
+    fn deserialize<D: Deserializer<'de>>(self, deserializer: D) -> Result<(), D::Error> {
+        deserializer.deserialize_any(self)
+    }
+}
+
+impl Walk {
+    fn deeper<E: de::Error>(&self) -> Result<usize, E> {
+        if self.depth >= DEPTH_MAX {
+            return Err(E::custom(format_args!("more than {DEPTH_MAX} levels deep")));
+        }
+        Ok(self.depth + 1)
+    }
+}
+
+impl<'de> Visitor<'de> for Walk {
+    type Value = ();
+
+    fn expecting(&self, f: &mut fmt::Formatter) -> fmt::Result {
+        f.write_str("a JSON value")
+    }
+
+    fn visit_bool<E>(self, _: bool) -> Result<(), E> {
+        Ok(())
+    }
+
+    fn visit_i64<E>(self, _: i64) -> Result<(), E> {
+        Ok(())
+    }
+
+    fn visit_u64<E>(self, _: u64) -> Result<(), E> {
+        Ok(())
+    }
+
+    // Only passed by: the numbers that count are read from their text.
+    fn visit_f64<E>(self, _: f64) -> Result<(), E> {
+        Ok(())
+    }
+
+    fn visit_unit<E>(self) -> Result<(), E> {
+        Ok(())
+    }
+
+    fn visit_str<E: de::Error>(self, text: &str) -> Result<(), E> {
+        if text.contains('\0') { Err(E::custom("contains the NUL character")) } else { Ok(()) }
+    }
+
+    fn visit_seq<A: SeqAccess<'de>>(self, mut seq: A) -> Result<(), A::Error> {
+        let depth = self.deeper()?;
+        while seq.next_element_seed(Walk { depth })?.is_some() {}
+        Ok(())
+    }
+
+    fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<(), A::Error> {
+        let depth = self.deeper()?;
+        let mut names = HashSet::new();
+        while let Some(name) = map.next_key::<String>()? {
+            if name.contains('\0') {
+                return Err(de::Error::custom("a field's name contains the NUL character"));
+            }
+            map.next_value_seed(Walk { depth })?;
+            if let Some(twice) = names.replace(name) {
+                return Err(de::Error::custom(format_args!("field `{twice}` is given twice")));
+            }
+        }
+        Ok(())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use serde::Deserialize;
+    use serde_json::value::RawValue;
+
+    #[derive(Debug, Deserialize)]
+    #[serde(deny_unknown_fields)]
+    struct Probe {
+        name: Option<String>,
+        list: Option<Vec<String>>,
+        number: Option<Box<RawValue>>,
+        #[allow(dead_code)]
+        anything: Option<serde_json::Value>,
+    }
+
+    fn refused(text: &[u8]) -> String {
+        let error = walk(text).and_then(|()| parse::<Probe>(text)).expect_err("must be refused");
+        error.param().to_owned()
+    }
+
+    #[test]
+    fn a_number_keeps_its_text() {
+        let probe: Probe = parse(br#"{"name":"n","list":["a"],"number":18446744073709.551615}"#).expect("valid");
+        assert_eq!(probe.number.expect("given").get(), "18446744073709.551615");
+        assert_eq!((probe.name.as_deref(), probe.list.map(|list| list.len())), (Some("n"), Some(1)));
+    }
+
+    #[test]
+    fn each_refusal_names_its_parameter() {
+        assert_eq!(refused(br#"{"name":5}"#), "name");
+        assert_eq!(refused(br#"{"list":["a",5]}"#), "list[1]");
+        assert_eq!(refused(br#"{"colour":"red"}"#), "colour");
+        assert_eq!(refused(br#"{"name":"a\u0000b"}"#), "name");
+        assert_eq!(refused(br#"{"anything":{"a":{"b":1,"b":2}}}"#), "anything.a");
+        assert_eq!(refused(br#"{"anything":{"a\u0000":1}}"#), "anything");
+    }
+
+    #[test]
+    fn what_is_not_one_json_object_is_refused() {
+        let bomb = [b"[".repeat(30_000), b"]".repeat(30_000)].concat();
+        let nested = [br#"{"anything":"#.to_vec(), b"[".repeat(40), b"]".repeat(40), b"}".to_vec()].concat();
+        let cases: [&[u8]; 11] = [
+            b"",
+            b"[\"name\",null,null,null]",
+            b"null",
+            b"{",
+            b"[]",
+            b"{} {}",
+            b"\xff",
+            b"{\"name\":\"\xff\"}",
+            b"{\"name\":\"a\",\"name\":\"b\"}",
+            &bomb,
+            &nested,
+        ];
+        for text in cases {
+            let read = walk(text).and_then(|()| parse::<Probe>(text));
+            assert!(read.is_err(), "{:?}", String::from_utf8_lossy(&text[..text.len().min(40)]));
+        }
+    }
+}

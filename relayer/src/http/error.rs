@@ -1,0 +1,298 @@
+//! Every error that a client can see. The only place with status codes and error strings; `docs/errors.md` is its table.
+
+use std::borrow::Cow;
+
+use axum::Json;
+use axum::http::{HeaderValue, StatusCode, header};
+use axum::response::{IntoResponse, Response};
+use serde::Serialize;
+
+use super::request_id::RequestId;
+use super::v1::checks::CheckBody;
+use crate::domain::{
+    Checks, FailureCode, Invalid, RejectionReason, Timestamp, Transfer, TransferId, TransferState,
+    TransferStatus,
+};
+use crate::service::{Forbidden, Resource, ServiceError, Unauthorized};
+
+/// Seconds after which a client may try again when the chain does not answer.
+const RETRY_AFTER_SECONDS: u64 = 2;
+
+/// An error before it has a body.
+#[derive(Debug, Clone)]
+pub enum ApiError {
+    Service(ServiceError),
+    /// A transfer that was rejected or failed, with the checks that were made.
+    Transfer(Box<Transfer>, Option<Checks>),
+    BodyTooLarge,
+    BodyTimeout,
+    UnsupportedMediaType,
+    RouteNotFound,
+    MethodNotAllowed,
+    /// Too many requests under one key: seconds until the next is taken.
+    RateLimited {
+        retry_after_seconds: u64,
+    },
+    Timeout,
+    Panic,
+}
+
+impl From<ServiceError> for ApiError {
+    fn from(error: ServiceError) -> Self {
+        Self::Service(error)
+    }
+}
+
+impl From<Invalid> for ApiError {
+    fn from(error: Invalid) -> Self {
+        Self::Service(error.into())
+    }
+}
+
+/// A status and an error code.
+type Code = (StatusCode, &'static str);
+
+const INVALID_REQUEST: Code = (StatusCode::BAD_REQUEST, "invalid_request");
+const UNAUTHORIZED: Code = (StatusCode::UNAUTHORIZED, "unauthorized");
+const POLICY_VIOLATION: Code = (StatusCode::PAYMENT_REQUIRED, "policy_violation");
+const ACCOUNT_PAUSED: Code = (StatusCode::PAYMENT_REQUIRED, "account_paused");
+const INSUFFICIENT_BALANCE: Code = (StatusCode::PAYMENT_REQUIRED, "insufficient_balance");
+const FORBIDDEN: Code = (StatusCode::FORBIDDEN, "forbidden");
+const NOT_FOUND: Code = (StatusCode::NOT_FOUND, "not_found");
+const METHOD_NOT_ALLOWED: Code = (StatusCode::METHOD_NOT_ALLOWED, "method_not_allowed");
+const REQUEST_TIMEOUT: Code = (StatusCode::REQUEST_TIMEOUT, "request_timeout");
+const IDEMPOTENCY_CONFLICT: Code = (StatusCode::CONFLICT, "idempotency_conflict");
+const PAYLOAD_TOO_LARGE: Code = (StatusCode::PAYLOAD_TOO_LARGE, "payload_too_large");
+const UNSUPPORTED_MEDIA_TYPE: Code = (StatusCode::UNSUPPORTED_MEDIA_TYPE, "unsupported_media_type");
+const INVALID_RECIPIENT: Code = (StatusCode::UNPROCESSABLE_ENTITY, "invalid_recipient");
+const RATE_LIMITED: Code = (StatusCode::TOO_MANY_REQUESTS, "rate_limited");
+const INTERNAL_ERROR: Code = (StatusCode::INTERNAL_SERVER_ERROR, "internal_error");
+const TRANSFER_FAILED: Code = (StatusCode::BAD_GATEWAY, "transfer_failed");
+const SOLANA_UNAVAILABLE: Code = (StatusCode::SERVICE_UNAVAILABLE, "solana_unavailable");
+const TIMEOUT: Code = (StatusCode::GATEWAY_TIMEOUT, "timeout");
+
+/// The status and code of a policy's refusal.
+pub fn rejection_code(reason: RejectionReason) -> Code {
+    match reason {
+        RejectionReason::Paused => ACCOUNT_PAUSED,
+        RejectionReason::MemoRequired
+        | RejectionReason::MemoTooLong
+        | RejectionReason::RecipientNotAllowed
+        | RejectionReason::SingleLimitExceeded
+        | RejectionReason::DailyLimitExceeded => POLICY_VIOLATION,
+    }
+}
+
+/// The status and code of a failure.
+pub fn failure_code(code: FailureCode) -> Code {
+    match code {
+        FailureCode::InsufficientBalance => INSUFFICIENT_BALANCE,
+        FailureCode::InvalidRecipient => INVALID_RECIPIENT,
+        FailureCode::SolanaUnavailable | FailureCode::TransferExpired | FailureCode::Interrupted => {
+            SOLANA_UNAVAILABLE
+        }
+        FailureCode::TransferFailed => TRANSFER_FAILED,
+    }
+}
+
+/// Whether the same request under the same key may simply be sent again.
+fn failure_is_transient(code: FailureCode) -> bool {
+    match code {
+        FailureCode::SolanaUnavailable | FailureCode::TransferExpired | FailureCode::Interrupted => true,
+        FailureCode::InsufficientBalance | FailureCode::InvalidRecipient | FailureCode::TransferFailed => false,
+    }
+}
+
+/// An error's body but for the request's id, carried to the outermost layer in the response's extensions.
+#[derive(Debug, Clone)]
+pub(super) struct ErrorAnswer(ErrorBody);
+
+#[derive(Debug, Clone, Serialize)]
+struct ErrorBody {
+    error: &'static str,
+    message: Cow<'static, str>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    request_id: Option<String>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    param: Option<String>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    transfer_id: Option<String>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    status: Option<&'static str>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    retryable: Option<bool>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    retry_at: Option<String>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    checks: Option<Vec<CheckBody>>,
+}
+
+impl ErrorAnswer {
+    /// The response with its body, now that the request's id is known.
+    pub(super) fn into_response(self, id: RequestId, answered: Response) -> Response {
+        let (parts, _) = answered.into_parts();
+        let mut response =
+            (parts.status, Json(ErrorBody { request_id: Some(id.to_string()), ..self.0 })).into_response();
+        for (name, value) in &parts.headers {
+            if name != header::CONTENT_TYPE && name != header::CONTENT_LENGTH {
+                response.headers_mut().append(name, value.clone());
+            }
+        }
+        response
+    }
+}
+
+impl ErrorBody {
+    fn new(code: Code, message: impl Into<Cow<'static, str>>) -> (StatusCode, Self) {
+        let body = Self {
+            error: code.1,
+            message: message.into(),
+            request_id: None,
+            param: None,
+            transfer_id: None,
+            status: None,
+            retryable: None,
+            retry_at: None,
+            checks: None,
+        };
+        (code.0, body)
+    }
+}
+
+impl IntoResponse for ApiError {
+    fn into_response(self) -> Response {
+        let unauthorized = matches!(self, Self::Service(ServiceError::Unauthorized(_)));
+        let retry_after = match &self {
+            Self::RateLimited { retry_after_seconds } => Some(*retry_after_seconds),
+            _ => None,
+        };
+        let (status, body) = body_of(self);
+        let retry_after = match status {
+            StatusCode::SERVICE_UNAVAILABLE => Some(RETRY_AFTER_SECONDS),
+            _ => retry_after,
+        };
+        let mut response = status.into_response();
+        if unauthorized {
+            let challenge = HeaderValue::from_static("Bearer");
+            response.headers_mut().insert(header::WWW_AUTHENTICATE, challenge);
+        }
+        if let Some(seconds) = retry_after {
+            response.headers_mut().insert(header::RETRY_AFTER, HeaderValue::from(seconds));
+        }
+        response.extensions_mut().insert(ErrorAnswer(body));
+        response
+    }
+}
+
+fn body_of(error: ApiError) -> (StatusCode, ErrorBody) {
+    match error {
+        ApiError::Service(error) => service_body(error),
+        ApiError::Transfer(transfer, checks) => transfer_body(&transfer, checks),
+        ApiError::BodyTooLarge => {
+            ErrorBody::new(PAYLOAD_TOO_LARGE, format!("The body is over {} bytes.", super::body::BODY_BYTES_MAX))
+        }
+        ApiError::BodyTimeout => ErrorBody::new(REQUEST_TIMEOUT, "The body did not arrive in time."),
+        ApiError::UnsupportedMediaType => {
+            ErrorBody::new(UNSUPPORTED_MEDIA_TYPE, "Send the body as JSON with `Content-Type: application/json`.")
+        }
+        ApiError::RouteNotFound => ErrorBody::new(NOT_FOUND, "There is no such path."),
+        ApiError::MethodNotAllowed => {
+            ErrorBody::new(METHOD_NOT_ALLOWED, "The path does not take this method; see the `Allow` header.")
+        }
+        ApiError::RateLimited { .. } => {
+            retryable(ErrorBody::new(RATE_LIMITED, "Too many requests under this key; see `Retry-After`."))
+        }
+        ApiError::Timeout => ErrorBody::new(
+            TIMEOUT,
+            "The answer took too long. What was asked for may still be done; ask for its state, or repeat a transfer \
+             under the same idempotency key.",
+        ),
+        ApiError::Panic => ErrorBody::new(INTERNAL_ERROR, INTERNAL),
+    }
+}
+
+const INTERNAL: &str = "Something went wrong on our side; it has been logged under this request id.";
+
+fn service_body(error: ServiceError) -> (StatusCode, ErrorBody) {
+    match error {
+        ServiceError::Invalid(invalid) => {
+            let (status, body) = ErrorBody::new(INVALID_REQUEST, invalid.to_string());
+            (status, ErrorBody { param: Some(invalid.param().to_owned()), ..body })
+        }
+        ServiceError::Unauthorized(reason) => ErrorBody::new(
+            UNAUTHORIZED,
+            match reason {
+                Unauthorized::MissingKey => "Send an API key as `Authorization: Bearer <API_KEY>`.",
+                Unauthorized::UnknownKey => "The API key is not valid.",
+                Unauthorized::ExpiredKey => "The API key has expired.",
+                Unauthorized::RevokedKey => "The API key has been revoked.",
+            },
+        ),
+        ServiceError::Forbidden(reason) => ErrorBody::new(
+            FORBIDDEN,
+            match reason {
+                Forbidden::OperatorKeyNeeded => "This needs an operator key; an agent key may not do it.",
+                Forbidden::OtherAccount => "An agent key is good for its own account only.",
+            },
+        ),
+        ServiceError::NotFound(resource) => ErrorBody::new(
+            NOT_FOUND,
+            match resource {
+                Resource::Account => "There is no such account.",
+                Resource::Transfer => "There is no such transfer.",
+                Resource::Key => "There is no such key.",
+            },
+        ),
+        ServiceError::IdempotencyConflict => ErrorBody::new(
+            IDEMPOTENCY_CONFLICT,
+            "The idempotency key was used within the last 24 hours for a transfer with other parameters.",
+        ),
+        ServiceError::InvalidRecipient(message) => ErrorBody::new(INVALID_RECIPIENT, message),
+        ServiceError::ChainUnavailable { retryable } => {
+            let (status, body) = ErrorBody::new(
+                SOLANA_UNAVAILABLE,
+                if retryable {
+                    "Solana cannot be reached right now; nothing was done. Try again with backoff."
+                } else {
+                    "Solana stopped answering before the result was known. Read the state before trying again."
+                },
+            );
+            (status, ErrorBody { retryable: Some(retryable), ..body })
+        }
+        ServiceError::Internal => ErrorBody::new(INTERNAL_ERROR, INTERNAL),
+    }
+}
+
+fn transfer_body(transfer: &Transfer, checks: Option<Checks>) -> (StatusCode, ErrorBody) {
+    let (status, body) = match &transfer.state {
+        TransferState::Rejected(rejection) => {
+            let (status, body) = ErrorBody::new(rejection_code(rejection.reason), rejection.message.clone());
+            let retry_at = rejection.retry_at.map(text);
+            let checks = Some(CheckBody::list(&rejection.checks));
+            (status, ErrorBody { retryable: Some(false), retry_at, checks, ..body })
+        }
+        TransferState::Failed(failure) => {
+            let (status, body) = ErrorBody::new(failure_code(failure.code), failure.message.clone());
+            let checks = checks.as_ref().map(CheckBody::list);
+            (status, ErrorBody { retryable: Some(failure_is_transient(failure.code)), checks, ..body })
+        }
+        // Answered as transfers; see `v1::transfers`.
+        TransferState::Claimed
+        | TransferState::Signed(_)
+        | TransferState::Sent { .. }
+        | TransferState::Settled(_) => ErrorBody::new(INTERNAL_ERROR, INTERNAL),
+    };
+    (status, with_transfer(body, transfer.id, transfer.state.status()))
+}
+
+fn with_transfer(body: ErrorBody, id: TransferId, status: TransferStatus) -> ErrorBody {
+    ErrorBody { transfer_id: Some(id.to_string()), status: Some(status.as_str()), ..body }
+}
+
+fn retryable((status, body): (StatusCode, ErrorBody)) -> (StatusCode, ErrorBody) {
+    (status, ErrorBody { retryable: Some(true), ..body })
+}
+
+fn text(at: Timestamp) -> String {
+    at.to_string()
+}

@@ -1,0 +1,101 @@
+//! The REST front door: bytes in, one call of a service, bytes out. Every route is in [`router`].
+
+mod auth;
+mod body;
+mod error;
+mod page;
+mod rate_limit;
+mod request_id;
+mod serve;
+mod v1;
+
+use std::any::Any;
+use std::num::NonZeroU32;
+use std::time::Duration;
+
+use axum::extract::{Request, State};
+use axum::middleware::{self, Next};
+use axum::response::{IntoResponse, Response};
+use axum::routing::{delete, get, post};
+use axum::{Json, Router};
+use serde_json::json;
+use tower_http::catch_panic::CatchPanicLayer;
+
+pub use serve::serve;
+
+use self::auth::Guard;
+use self::error::ApiError;
+use self::rate_limit::RateLimit;
+use self::v1::{accounts, keys, limits, policies, transfers};
+use crate::service::Services;
+
+/// How the front door is set.
+#[derive(Debug, Clone, Copy)]
+pub struct HttpSettings {
+    /// No answer takes longer than this.
+    pub request_timeout: Duration,
+    /// Requests a second that one key may make, steadily.
+    pub requests_per_second: NonZeroU32,
+    /// Requests that one key may make at once.
+    pub burst: NonZeroU32,
+}
+
+/// All routes.
+pub fn router(services: &Services, settings: HttpSettings) -> Router {
+    let accounts = Router::new()
+        .route("/v1/accounts", post(accounts::create).get(accounts::list))
+        .route("/v1/accounts/{id}", get(accounts::get))
+        .route("/v1/accounts/{id}/balance", get(accounts::balance))
+        .with_state(services.accounts.clone());
+    let policies = Router::new()
+        .route("/v1/accounts/{id}/policy", get(policies::get).put(policies::put).patch(policies::patch))
+        .with_state(services.policies.clone());
+    let transfers = Router::new()
+        .route("/v1/transfers", post(transfers::create))
+        .route("/v1/transfers/preview", post(transfers::preview))
+        .route("/v1/transfers/{id}", get(transfers::get))
+        .route("/v1/accounts/{id}/limits", get(limits::get))
+        .with_state(services.transfers.clone());
+    let keys = Router::new()
+        .route("/v1/accounts/{id}/keys", post(keys::create).get(keys::list))
+        .route("/v1/keys/{id}", delete(keys::revoke))
+        .with_state(services.keys.clone());
+
+    let guard = Guard {
+        keys: services.keys.clone(),
+        rate_limit: RateLimit::new(settings.requests_per_second, settings.burst),
+    };
+    Router::new()
+        .merge(accounts)
+        .merge(policies)
+        .merge(transfers)
+        .merge(keys)
+        .method_not_allowed_fallback(async || ApiError::MethodNotAllowed)
+        .route_layer(middleware::from_fn_with_state(guard, auth::guard))
+        .route("/healthz", get(health))
+        .method_not_allowed_fallback(async || ApiError::MethodNotAllowed)
+        .fallback(async || ApiError::RouteNotFound)
+        .layer(middleware::from_fn_with_state(settings.request_timeout, within))
+        .layer(CatchPanicLayer::custom(after_panic))
+        .layer(middleware::from_fn(request_id::name_request))
+}
+
+/// `GET /healthz`: the process answers. Needs no key.
+async fn health() -> Json<serde_json::Value> {
+    Json(json!({ "status": "ok" }))
+}
+
+/// Middleware: gives up on an answer that takes too long. Work that must go on does so in tasks of its own.
+async fn within(State(limit): State<Duration>, request: Request, next: Next) -> Response {
+    match tokio::time::timeout(limit, next.run(request)).await {
+        Ok(response) => response,
+        Err(_) => ApiError::Timeout.into_response(),
+    }
+}
+
+fn after_panic(panic: Box<dyn Any + Send + 'static>) -> Response {
+    let message = panic.downcast_ref::<String>().map(String::as_str);
+    let message = message.or_else(|| panic.downcast_ref::<&str>().copied()).unwrap_or("no message");
+    tracing::error!(panic = message, "a request panicked");
+    ApiError::Panic.into_response()
+}

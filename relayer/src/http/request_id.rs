@@ -1,0 +1,58 @@
+//! The outermost layer: names the request, gives every answer its headers and every error its body, and logs one line.
+
+use std::fmt;
+use std::time::Instant;
+
+use axum::extract::{MatchedPath, Request};
+use axum::http::{HeaderName, HeaderValue, header};
+use axum::middleware::Next;
+use axum::response::Response;
+use ulid::Ulid;
+
+use super::error::ErrorAnswer;
+
+const X_REQUEST_ID: HeaderName = HeaderName::from_static("x-request-id");
+
+/// What a client quotes when it asks about a request: `req_...`, in `X-Request-Id` and in every error body.
+#[derive(Debug, Clone, Copy)]
+pub struct RequestId(Ulid);
+
+impl fmt::Display for RequestId {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "req_{}", self.0)
+    }
+}
+
+/// Middleware: see the module.
+pub async fn name_request(request: Request, next: Next) -> Response {
+    let id = RequestId(Ulid::generate());
+    let method = request.method().clone();
+    let route = request.extensions().get::<MatchedPath>().map(|path| path.as_str().to_owned());
+    let started = Instant::now();
+
+    let mut response = next.run(request).await;
+    if let Some(answer) = response.extensions_mut().remove::<ErrorAnswer>() {
+        response = answer.into_response(id, response);
+    }
+    let headers = response.headers_mut();
+    if let Ok(value) = HeaderValue::from_str(&id.to_string()) {
+        headers.insert(X_REQUEST_ID, value);
+    }
+    headers.insert(header::X_CONTENT_TYPE_OPTIONS, HeaderValue::from_static("nosniff"));
+    headers.insert(header::X_FRAME_OPTIONS, HeaderValue::from_static("DENY"));
+    headers.insert(header::REFERRER_POLICY, HeaderValue::from_static("no-referrer"));
+    headers.insert(
+        header::CONTENT_SECURITY_POLICY,
+        HeaderValue::from_static("default-src 'none'; frame-ancestors 'none'"),
+    );
+    headers.insert(header::CACHE_CONTROL, HeaderValue::from_static("no-store"));
+    tracing::info!(
+        request_id = %id,
+        %method,
+        route = route.as_deref().unwrap_or("none"),
+        status = response.status().as_u16(),
+        elapsed_ms = started.elapsed().as_millis() as u64,
+        "answered"
+    );
+    response
+}

@@ -1,0 +1,129 @@
+use axum::Json;
+use axum::extract::State;
+use axum::http::StatusCode;
+use serde::{Deserialize, Serialize};
+use serde_json::value::RawValue;
+
+use super::policies::PolicyFields;
+use super::text;
+use crate::domain::{
+    AccountId, AccountName, AccountStatus, Invalid, Metadata, Principal,
+};
+use crate::http::auth::OperatorOnly;
+use crate::http::body::Json as Body;
+use crate::http::error::ApiError;
+use crate::http::page::{Id, PageResponse, Query};
+use crate::service::{AccountView, Accounts, BalanceView, CreateAccount, accounts_filter};
+
+const LIMIT_DEFAULT: u32 = 20;
+const LIMIT_MAX: u32 = 100;
+
+/// The body of `POST /v1/accounts`.
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct CreateAccountBody {
+    name: Option<String>,
+    metadata: Option<Box<RawValue>>,
+}
+
+impl TryFrom<CreateAccountBody> for CreateAccount {
+    type Error = Invalid;
+
+    fn try_from(body: CreateAccountBody) -> Result<Self, Invalid> {
+        let name = body.name.ok_or_else(|| Invalid::new("name", "is required"))?;
+        let metadata = body.metadata.map(|json| Metadata::parse(&json)).transpose()?;
+        Ok(Self { name: AccountName::parse(name)?, metadata })
+    }
+}
+
+/// An account.
+#[derive(Serialize)]
+pub struct AccountResponse {
+    account_id: String,
+    name: String,
+    solana_address: String,
+    usdc_token_account: String,
+    balance_usdc: String,
+    status: &'static str,
+    /// Operators see the policy; agents see their limits.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    policy: Option<PolicyFields>,
+    metadata: Box<RawValue>,
+    created_at: String,
+}
+
+impl From<AccountView> for AccountResponse {
+    fn from(view: AccountView) -> Self {
+        let AccountView { account, balance, policy, paused } = view;
+        let metadata = account.metadata.map(|metadata| metadata.json().to_owned());
+        Self {
+            account_id: account.id.to_string(),
+            name: account.name.as_str().to_owned(),
+            solana_address: account.address.to_string(),
+            usdc_token_account: account.token_account.to_string(),
+            balance_usdc: balance.to_string(),
+            status: AccountStatus::from_paused(paused).as_str(),
+            policy: policy.as_ref().map(PolicyFields::from),
+            metadata: metadata.unwrap_or_else(|| RawValue::NULL.to_owned()),
+            created_at: text(account.created_at),
+        }
+    }
+}
+
+/// An account's live balance.
+#[derive(Serialize)]
+pub struct BalanceResponse {
+    account_id: String,
+    balance_usdc: String,
+    last_updated: String,
+}
+
+impl From<BalanceView> for BalanceResponse {
+    fn from(view: BalanceView) -> Self {
+        Self {
+            account_id: view.account_id.to_string(),
+            balance_usdc: view.balance.to_string(),
+            last_updated: text(view.read_at),
+        }
+    }
+}
+
+/// `POST /v1/accounts`
+pub async fn create(
+    State(accounts): State<Accounts>,
+    OperatorOnly(operator): OperatorOnly,
+    Body(body): Body<CreateAccountBody>,
+) -> Result<(StatusCode, Json<AccountResponse>), ApiError> {
+    let created = accounts.create(operator, body.try_into()?).await?;
+    Ok((StatusCode::CREATED, Json(created.into())))
+}
+
+/// `GET /v1/accounts`
+pub async fn list(
+    State(accounts): State<Accounts>,
+    OperatorOnly(operator): OperatorOnly,
+    mut query: Query,
+) -> Result<Json<PageResponse<AccountResponse>>, ApiError> {
+    let status = query.take("status").map(|text| text.parse::<AccountStatus>()).transpose()?;
+    let request = query.page(LIMIT_DEFAULT, LIMIT_MAX, &accounts_filter(operator.id, status))?;
+    query.finish()?;
+    Ok(Json(accounts.list(&operator, status, request).await?.map(AccountResponse::from).into()))
+}
+
+/// `GET /v1/accounts/{id}`
+pub async fn get(
+    State(accounts): State<Accounts>,
+    principal: Principal,
+    Id(account_id): Id<AccountId>,
+) -> Result<Json<AccountResponse>, ApiError> {
+    Ok(Json(accounts.get(&principal, account_id).await?.into()))
+}
+
+/// `GET /v1/accounts/{id}/balance`
+pub async fn balance(
+    State(accounts): State<Accounts>,
+    principal: Principal,
+    Id(account_id): Id<AccountId>,
+) -> Result<Json<BalanceResponse>, ApiError> {
+    Ok(Json(accounts.balance(&principal, account_id).await?.into()))
+}

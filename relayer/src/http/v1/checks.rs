@@ -1,0 +1,45 @@
+use serde::Serialize;
+
+use crate::domain::{Checks, Limit, Rule, RuleCheck};
+
+/// One entry of `checks`: how a rule judged a transfer. Amounts are decimal strings.
+#[derive(Debug, Clone, Serialize)]
+pub struct CheckBody {
+    rule: &'static str,
+    ok: bool,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    limit: Option<String>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    used: Option<String>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    remaining: Option<String>,
+}
+
+impl CheckBody {
+    /// Every check, in order of precedence.
+    pub fn list(checks: &Checks) -> Vec<Self> {
+        checks.0.iter().map(Self::from).collect()
+    }
+}
+
+impl From<&RuleCheck> for CheckBody {
+    fn from(check: &RuleCheck) -> Self {
+        let (limit, used) = match check.limit {
+            Limit::Unlimited => (None, None),
+            Limit::AtMost(limit) => (Some(limit.to_string()), Some(check.used.to_string())),
+        };
+        let remaining = check.remaining().map(|remaining| remaining.to_string());
+        Self { rule: name(check.rule), ok: check.ok, limit, used, remaining }
+    }
+}
+
+/// A rule by the policy field that sets it.
+fn name(rule: Rule) -> &'static str {
+    match rule {
+        Rule::Paused => "paused",
+        Rule::RequireMemo => "require_memo",
+        Rule::AllowedCounterparties => "allowed_counterparties",
+        Rule::MaxSingleTransfer => "max_single_transfer",
+        Rule::MaxDailySpend => "max_daily_spend",
+    }
+}

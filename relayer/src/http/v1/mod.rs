@@ -1,0 +1,15 @@
+//! Version 1 of the interface: one file per resource, each request a body type and each answer a response type.
+
+pub(super) mod accounts;
+pub(super) mod checks;
+pub(super) mod keys;
+pub(super) mod limits;
+pub(super) mod policies;
+pub(super) mod transfers;
+
+use crate::domain::Timestamp;
+
+/// A timestamp as it is answered.
+fn text(at: Timestamp) -> String {
+    at.to_string()
+}

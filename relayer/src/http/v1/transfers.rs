@@ -1,0 +1,261 @@
+use axum::Json;
+use axum::extract::State;
+use axum::http::{HeaderMap, HeaderName, HeaderValue, StatusCode};
+use axum::response::{IntoResponse, Response};
+use serde::{Deserialize, Serialize};
+
+use super::checks::CheckBody;
+use super::text;
+use crate::domain::{
+    AccountId, IdempotencyKey, Invalid, Memo, Principal, Recipient, Transfer, TransferId, TransferRequest,
+    TransferState, UsdcAmount, amount_from_text,
+};
+use crate::http::body::Json as Body;
+use crate::http::error::{ApiError, failure_code, rejection_code};
+use crate::http::page::Id;
+use crate::service::{ExplorerUrl, Preview, PreviewRequest, TransferAnswer, TransferView, Transfers};
+
+const IDEMPOTENCY_KEY: HeaderName = HeaderName::from_static("idempotency-key");
+const IDEMPOTENT_REPLAYED: HeaderName = HeaderName::from_static("idempotent-replayed");
+
+/// The body of `POST /v1/transfers` and of its preview.
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct CreateTransferBody {
+    from: Option<String>,
+    to: Option<String>,
+    /// A string: JSON numbers lose digits on their way.
+    amount: Option<String>,
+    idempotency_key: Option<String>,
+    memo: Option<String>,
+}
+
+fn required<T>(param: &str, value: Option<T>) -> Result<T, Invalid> {
+    value.ok_or_else(|| Invalid::new(param, "is required"))
+}
+
+/// The parts of a transfer that a preview needs too.
+struct Asked {
+    from: AccountId,
+    to: Recipient,
+    amount: UsdcAmount,
+    memo: Option<Memo>,
+    idempotency_key: Option<IdempotencyKey>,
+}
+
+impl CreateTransferBody {
+    /// `header` is the `Idempotency-Key` header; with both given, both must say the same.
+    fn parse(self, header: Option<String>) -> Result<Asked, Invalid> {
+        let from = required("from", self.from)?;
+        let from = from.parse().map_err(|error| Invalid::new("from", format!("{error}")));
+        let key = match (self.idempotency_key, header) {
+            (Some(body), Some(header)) if body != header => {
+                return Err(Invalid::new("idempotency_key", "differs from the header `Idempotency-Key`"));
+            }
+            (Some(key), _) | (None, Some(key)) => Some(key),
+            (None, None) => None,
+        };
+        Ok(Asked {
+            from: from?,
+            to: Recipient::parse(required("to", self.to)?)?,
+            amount: amount_from_text("amount", &required("amount", self.amount)?)?,
+            memo: self.memo.map(Memo::parse).transpose()?,
+            idempotency_key: key.map(IdempotencyKey::parse).transpose()?,
+        })
+    }
+
+    fn into_request(self, header: Option<String>) -> Result<TransferRequest, Invalid> {
+        let Asked { from, to, amount, memo, idempotency_key } = self.parse(header)?;
+        let idempotency_key = required("idempotency_key", idempotency_key)?;
+        Ok(TransferRequest { from, to, amount, memo, idempotency_key })
+    }
+
+    /// A preview takes the same body and needs no key.
+    fn into_preview(self, header: Option<String>) -> Result<PreviewRequest, Invalid> {
+        let Asked { from, to, amount, memo, .. } = self.parse(header)?;
+        Ok(PreviewRequest { from, to, amount, memo })
+    }
+}
+
+fn idempotency_header(headers: &HeaderMap) -> Result<Option<String>, Invalid> {
+    let mut values = headers.get_all(IDEMPOTENCY_KEY).iter();
+    let Some(value) = values.next() else { return Ok(None) };
+    let text = std::str::from_utf8(value.as_bytes())
+        .map_err(|_| Invalid::new("idempotency_key", "is not UTF-8 in the header `Idempotency-Key`"))?;
+    if values.next().is_some() {
+        return Err(Invalid::new("idempotency_key", "is given twice in the header `Idempotency-Key`"));
+    }
+    Ok(Some(text.to_owned()))
+}
+
+/// A transfer in any state.
+#[derive(Serialize)]
+pub struct TransferResponse {
+    transfer_id: String,
+    status: &'static str,
+    from: String,
+    to: String,
+    amount_usdc: String,
+    memo: Option<String>,
+    idempotency_key: String,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    tx_signature: Option<String>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    solana_explorer_url: Option<String>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    settled_at: Option<String>,
+    created_at: String,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    error: Option<&'static str>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    message: Option<String>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    retry_at: Option<String>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    checks: Option<Vec<CheckBody>>,
+}
+
+impl TransferResponse {
+    fn new(transfer: &Transfer, explorer: &ExplorerUrl) -> Self {
+        let request = &transfer.request;
+        let bare = Self {
+            transfer_id: transfer.id.to_string(),
+            status: transfer.state.status().as_str(),
+            from: request.from.to_string(),
+            to: request.to.text(),
+            amount_usdc: request.amount.to_string(),
+            memo: request.memo.as_ref().map(|memo| memo.as_str().to_owned()),
+            idempotency_key: request.idempotency_key.as_str().to_owned(),
+            tx_signature: None,
+            solana_explorer_url: None,
+            settled_at: None,
+            created_at: text(transfer.created_at),
+            error: None,
+            message: None,
+            retry_at: None,
+            checks: None,
+        };
+        match &transfer.state {
+            TransferState::Claimed => bare,
+            TransferState::Signed(signed) | TransferState::Sent { signed, .. } => Self {
+                solana_explorer_url: Some(explorer.of(&signed.signature)),
+                tx_signature: Some(signed.signature.clone()),
+                ..bare
+            },
+            TransferState::Settled(settlement) => Self {
+                solana_explorer_url: Some(explorer.of(&settlement.signature)),
+                tx_signature: Some(settlement.signature.clone()),
+                settled_at: Some(text(settlement.settled_at)),
+                ..bare
+            },
+            TransferState::Rejected(rejection) => Self {
+                error: Some(rejection_code(rejection.reason).1),
+                message: Some(rejection.message.clone()),
+                retry_at: rejection.retry_at.map(text),
+                checks: Some(CheckBody::list(&rejection.checks)),
+                ..bare
+            },
+            TransferState::Failed(failure) => Self {
+                error: Some(failure_code(failure.code).1),
+                message: Some(failure.message.clone()),
+                ..bare
+            },
+        }
+    }
+}
+
+impl From<TransferView> for TransferResponse {
+    fn from(view: TransferView) -> Self {
+        Self::new(&view.transfer, &view.explorer)
+    }
+}
+
+/// 200 settled, 202 submitted; a rejected or failed transfer is an error.
+fn answer(answer: TransferAnswer) -> Response {
+    let TransferAnswer { view, replayed, checks } = answer;
+    let mut response = match &view.transfer.state {
+        TransferState::Settled(_) => Json(TransferResponse::from(view)).into_response(),
+        TransferState::Claimed | TransferState::Signed(_) | TransferState::Sent { .. } => {
+            (StatusCode::ACCEPTED, Json(TransferResponse::from(view))).into_response()
+        }
+        TransferState::Rejected(_) | TransferState::Failed(_) => {
+            ApiError::Transfer(Box::new(view.transfer), checks).into_response()
+        }
+    };
+    if replayed {
+        response.headers_mut().insert(IDEMPOTENT_REPLAYED, HeaderValue::from_static("true"));
+    }
+    response
+}
+
+/// `POST /v1/transfers`
+pub async fn create(
+    State(transfers): State<Transfers>,
+    principal: Principal,
+    headers: HeaderMap,
+    Body(body): Body<CreateTransferBody>,
+) -> Result<Response, ApiError> {
+    let request = body.into_request(idempotency_header(&headers)?)?;
+    Ok(answer(transfers.create(&principal, request).await?))
+}
+
+/// `GET /v1/transfers/{id}`
+pub async fn get(
+    State(transfers): State<Transfers>,
+    principal: Principal,
+    Id(transfer_id): Id<TransferId>,
+) -> Result<Json<TransferResponse>, ApiError> {
+    Ok(Json(transfers.get(&principal, transfer_id).await?.into()))
+}
+
+/// What would become of a transfer now.
+#[derive(Serialize)]
+pub struct PreviewResponse {
+    allowed: bool,
+    checks: Vec<CheckBody>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    error: Option<&'static str>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    message: Option<String>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    retry_at: Option<String>,
+}
+
+impl From<Preview> for PreviewResponse {
+    fn from(preview: Preview) -> Self {
+        match preview {
+            Preview::Allowed(checks) => Self {
+                allowed: true,
+                checks: CheckBody::list(&checks),
+                error: None,
+                message: None,
+                retry_at: None,
+            },
+            Preview::Rejected(rejection) => Self {
+                allowed: false,
+                checks: CheckBody::list(&rejection.checks),
+                error: Some(rejection_code(rejection.reason).1),
+                message: Some(rejection.message),
+                retry_at: rejection.retry_at.map(text),
+            },
+            Preview::Failing(failure, checks) => Self {
+                allowed: false,
+                checks: CheckBody::list(&checks),
+                error: Some(failure_code(failure.code).1),
+                message: Some(failure.message),
+                retry_at: None,
+            },
+        }
+    }
+}
+
+/// `POST /v1/transfers/preview`
+pub async fn preview(
+    State(transfers): State<Transfers>,
+    principal: Principal,
+    headers: HeaderMap,
+    Body(body): Body<CreateTransferBody>,
+) -> Result<Json<PreviewResponse>, ApiError> {
+    let request = body.into_preview(idempotency_header(&headers)?)?;
+    Ok(Json(transfers.preview(&principal, request).await?.into()))
+}

@@ -1,0 +1,270 @@
+use std::time::Duration;
+
+use super::error::{Forbidden, Resource, ServiceError, from_chain};
+use super::policies::as_submitted;
+use super::{NetworkParts, Parts};
+use crate::chain::{AgentAddresses, AgentOnChain};
+use crate::domain::{
+    Account, AccountId, AccountName, AccountStatus, Counterparties, Cursor, Invalid, Metadata, Operator, OperatorId,
+    Page, PageRequest, Principal, Provisioning, SpendingPolicy, Timestamp, UsdcAmount,
+};
+
+/// How many rows a list reads at a time, and how often at most, to fill one filtered page.
+const BATCH_ROWS: u32 = 100;
+const BATCHES_MAX: usize = 10;
+/// After this long without a trace on the chain, a creation that was asked for can no longer land.
+const PROVISIONING_TIMEOUT: Duration = Duration::from_secs(180);
+/// A creation that was asked for less than this ago may still be waited for.
+const CREATION_SECONDS_MAX: i64 = 60;
+const RECONCILE_EVERY: Duration = Duration::from_secs(30);
+
+/// What is asked of a new account.
+#[derive(Debug, Clone)]
+pub struct CreateAccount {
+    pub name: AccountName,
+    pub metadata: Option<Metadata>,
+}
+
+/// An account with what the chain says of it now.
+#[derive(Debug, Clone)]
+pub struct AccountView {
+    pub account: Account,
+    pub balance: UsdcAmount,
+    pub paused: bool,
+    /// `None` for agents: they see their limits, not the policy.
+    pub policy: Option<SpendingPolicy>,
+}
+
+/// An account's balance, read now.
+#[derive(Debug, Clone, Copy)]
+pub struct BalanceView {
+    pub account_id: AccountId,
+    pub balance: UsdcAmount,
+    pub read_at: Timestamp,
+}
+
+/// What a cursor of the account list is bound to.
+pub fn accounts_filter(operator_id: OperatorId, status: Option<AccountStatus>) -> String {
+    format!("accounts|{operator_id}|{}", status.map_or("", AccountStatus::as_str))
+}
+
+/// Agent accounts: created on the chain, listed from the database, their money and policy read live.
+#[derive(Clone)]
+pub struct Accounts {
+    parts: Parts,
+}
+
+impl Accounts {
+    pub(super) fn new(parts: Parts) -> Self {
+        Self { parts }
+    }
+
+    /// Creates an account with the default policy. It is visible once it is on the chain, and not before.
+    /// Goes on to its end when nobody waits for it any longer.
+    pub async fn create(&self, operator: Operator, asked: CreateAccount) -> Result<AccountView, ServiceError> {
+        let this = self.clone();
+        self.parts.tasks.finish(async move { this.provision(operator, asked).await }).await
+    }
+
+    async fn provision(&self, operator: Operator, asked: CreateAccount) -> Result<AccountView, ServiceError> {
+        let Parts { store, chains, ambient, .. } = &self.parts;
+        let chain = &chains.get(operator.network)?.chain;
+        // While nothing is asked of it, an absent chain may simply be asked again.
+        chain.now().await.map_err(|error| from_chain(operator.network, &error, true))?;
+        let now = ambient.now();
+        let id = AccountId::new(now, ambient.id_bits());
+        let AgentAddresses { agent, token_account } = chain.addresses_of(&operator.address, id.bytes());
+        let policy = SpendingPolicy::default();
+        let account = Account {
+            id,
+            operator_id: operator.id,
+            name: asked.name,
+            metadata: asked.metadata,
+            address: agent,
+            token_account,
+            status: AccountStatus::from_paused(policy.paused),
+            counterparties: Counterparties::Anyone,
+            provisioning: Provisioning::Requested,
+            created_at: now,
+        };
+        store.insert_account(&account).await?;
+        // An error leaves the row as it is: it is invisible, and reconciling finishes or clears it.
+        chain
+            .create_agent(&operator.address, id.bytes())
+            .await
+            .map_err(|error| from_chain(operator.network, &error, false))?;
+        store.mark_account_ready(operator.id, id).await?;
+        let account = Account { provisioning: Provisioning::Ready, ..account };
+        Ok(AccountView { account, balance: UsdcAmount::ZERO, paused: policy.paused, policy: Some(policy) })
+    }
+
+    /// One account. NotFound: unknown or another operator's. Forbidden: an agent key of another account.
+    pub async fn get(&self, principal: &Principal, id: AccountId) -> Result<AccountView, ServiceError> {
+        let (account, agent) = self.read(principal, id).await?;
+        let network = self.parts.chains.get(principal.operator().network)?;
+        let view = view(network, principal.operator(), account, agent);
+        Ok(match principal {
+            Principal::Operator { .. } => view,
+            Principal::Agent { .. } => AccountView { policy: None, ..view },
+        })
+    }
+
+    /// The balance of one account, read from its token account now. Errors as [`Accounts::get`].
+    pub async fn balance(&self, principal: &Principal, id: AccountId) -> Result<BalanceView, ServiceError> {
+        let (account, agent) = self.read(principal, id).await?;
+        Ok(BalanceView {
+            account_id: account.id,
+            balance: agent.balance,
+            read_at: self.parts.ambient.now(),
+        })
+    }
+
+    /// The operator's accounts, newest first. The status is the chain's, not the database's, so a filtered page may be
+    /// short while there is more.
+    pub async fn list(
+        &self,
+        operator: &Operator,
+        status: Option<AccountStatus>,
+        request: PageRequest,
+    ) -> Result<Page<AccountView>, ServiceError> {
+        let network = self.parts.chains.get(operator.network)?;
+        let wanted = request.limit.get() as usize;
+        let rows_at_once = if status.is_some() { BATCH_ROWS } else { request.limit.get() };
+        let cursor_after = |id: AccountId| Cursor::new(&accounts_filter(operator.id, status), id.to_string());
+        let mut after = match &request.after {
+            None => None,
+            Some(cursor) => {
+                let position = cursor.position().parse::<AccountId>();
+                Some(position.map_err(|_| Invalid::new("cursor", "is not a cursor of this list"))?)
+            }
+        };
+        let mut items = Vec::new();
+        for _ in 0..BATCHES_MAX {
+            // One row too many tells whether there is more.
+            let mut rows = self.parts.store.list_accounts(operator.id, None, after, rows_at_once + 1).await?;
+            let more_rows = rows.len() > rows_at_once as usize;
+            rows.truncate(rows_at_once as usize);
+            let agents = self.read_many(operator, &rows).await?;
+            let count = rows.len();
+            for (index, (account, agent)) in rows.into_iter().zip(agents).enumerate() {
+                after = Some(account.id);
+                let Some(agent) = agent else { continue };
+                let live = AccountStatus::from_paused(agent.policy.paused);
+                if status.is_none_or(|status| status == live) {
+                    items.push(view(network, operator, account, agent));
+                }
+                let more = more_rows || index + 1 < count;
+                if items.len() == wanted {
+                    return Ok(Page { items, next: after.filter(|_| more).map(cursor_after) });
+                }
+            }
+            if !more_rows {
+                return Ok(Page { items, next: None });
+            }
+            if status.is_none() {
+                break;
+            }
+        }
+        Ok(Page { items, next: after.map(cursor_after) })
+    }
+
+    async fn read(
+        &self,
+        principal: &Principal,
+        id: AccountId,
+    ) -> Result<(Account, AgentOnChain), ServiceError> {
+        let account = find_account(&self.parts, principal, id).await?;
+        let agent = read_agent(&self.parts, principal.operator(), &account).await?;
+        Ok((account, agent))
+    }
+
+    async fn read_many(
+        &self,
+        operator: &Operator,
+        accounts: &[Account],
+    ) -> Result<Vec<Option<AgentOnChain>>, ServiceError> {
+        if accounts.is_empty() {
+            return Ok(Vec::new());
+        }
+        let addresses: Vec<_> = accounts.iter().map(addresses).collect();
+        let chain = &self.parts.chains.get(operator.network)?.chain;
+        chain.read_agents(&addresses).await.map_err(|error| from_chain(operator.network, &error, true))
+    }
+
+    /// Finishes or clears what earlier processes left half made: at once, and every 30 s until the stop.
+    pub(super) fn reconcile_until_stopped(&self) {
+        let this = self.clone();
+        let stop = self.parts.tasks.stop.clone();
+        self.parts.tasks.start(async move {
+            loop {
+                if let Err(error) = this.reconcile().await {
+                    tracing::warn!(%error, "accounts could not be reconciled; trying again later");
+                }
+                tokio::select! {
+                    () = stop.cancelled() => return,
+                    () = tokio::time::sleep(RECONCILE_EVERY) => {}
+                }
+            }
+        });
+    }
+
+    /// One pass: an account that is on the chain becomes visible; one that can no longer get there is forgotten.
+    pub(super) async fn reconcile(&self) -> Result<(), ServiceError> {
+        let store = &self.parts.store;
+        let now = self.parts.ambient.now();
+        let before = Timestamp::from_unix_seconds(now.unix_seconds() - CREATION_SECONDS_MAX);
+        for account in store.list_requested_accounts(before, BATCH_ROWS).await? {
+            let operator = store.find_operator(account.operator_id).await?.ok_or(ServiceError::Internal)?;
+            let Ok(network) = self.parts.chains.get(operator.network) else { continue };
+            let read = network.chain.read_agents(&[addresses(&account)]).await;
+            let on_chain = read.map_err(|error| from_chain(operator.network, &error, true))?;
+            if on_chain.iter().any(Option::is_some) {
+                store.mark_account_ready(operator.id, account.id).await?;
+                tracing::info!(account_id = %account.id, "finished an account that was left half made");
+            } else if account.created_at.after(PROVISIONING_TIMEOUT) < now {
+                store.delete_requested_account(operator.id, account.id).await?;
+                tracing::info!(account_id = %account.id, "cleared an account that never reached the chain");
+            }
+        }
+        Ok(())
+    }
+}
+
+/// An account's addresses, as the chain takes them.
+pub(super) fn addresses(account: &Account) -> AgentAddresses {
+    AgentAddresses { agent: account.address, token_account: account.token_account }
+}
+
+/// An account that the caller may use. Forbidden: an agent key of another account, whether that exists or not.
+/// NotFound: unknown or another operator's.
+pub(super) async fn find_account(
+    parts: &Parts,
+    principal: &Principal,
+    id: AccountId,
+) -> Result<Account, ServiceError> {
+    match principal {
+        Principal::Agent { account_id, .. } if *account_id != id => {
+            return Err(ServiceError::Forbidden(Forbidden::OtherAccount));
+        }
+        Principal::Agent { .. } | Principal::Operator { .. } => {}
+    }
+    let account = parts.store.find_account(principal.operator_id(), id).await?;
+    account.ok_or(ServiceError::NotFound(Resource::Account))
+}
+
+/// What the chain says of an account now. NotFound: it was closed there.
+pub(super) async fn read_agent(
+    parts: &Parts,
+    operator: &Operator,
+    account: &Account,
+) -> Result<AgentOnChain, ServiceError> {
+    let chain = &parts.chains.get(operator.network)?.chain;
+    let read = chain.read_agents(&[addresses(account)]).await;
+    let agents = read.map_err(|error| from_chain(operator.network, &error, true))?;
+    agents.into_iter().next().flatten().ok_or(ServiceError::NotFound(Resource::Account))
+}
+
+fn view(network: &NetworkParts, operator: &Operator, account: Account, agent: AgentOnChain) -> AccountView {
+    let policy = as_submitted(network.chain.as_ref(), operator, &agent.policy, &account.counterparties);
+    AccountView { account, balance: agent.balance, paused: agent.policy.paused, policy: Some(policy) }
+}

@@ -1,0 +1,77 @@
+use crate::chain::ChainError;
+use crate::domain::{Invalid, Network};
+use crate::store::StoreError;
+
+/// Why a service refused or could not do what was asked. Transfers that end badly are transfers, not errors.
+#[derive(Debug, Clone, thiserror::Error)]
+pub enum ServiceError {
+    #[error(transparent)]
+    Invalid(#[from] Invalid),
+    #[error("{0:?}")]
+    Unauthorized(Unauthorized),
+    #[error("{0:?}")]
+    Forbidden(Forbidden),
+    /// Unknown, or another operator's: the same answer.
+    #[error("no such {0:?}")]
+    NotFound(Resource),
+    #[error("the idempotency key was used for another transfer")]
+    IdempotencyConflict,
+    /// Says what the recipient is, and what to pay instead where that is known.
+    #[error("{0}")]
+    InvalidRecipient(String),
+    /// The chain could not be asked or did not answer. `retryable` is false where something may have been done.
+    #[error("the chain is unavailable")]
+    ChainUnavailable { retryable: bool },
+    /// A fault of ours; its cause was logged where it was met.
+    #[error("internal error")]
+    Internal,
+}
+
+/// Why a key opens nothing.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Unauthorized {
+    MissingKey,
+    UnknownKey,
+    ExpiredKey,
+    RevokedKey,
+}
+
+/// What an agent key may not do.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Forbidden {
+    OperatorKeyNeeded,
+    OtherAccount,
+}
+
+/// A thing that is looked up by its id.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Resource {
+    Account,
+    Transfer,
+    Key,
+}
+
+impl From<StoreError> for ServiceError {
+    fn from(error: StoreError) -> Self {
+        tracing::error!(%error, "the database failed");
+        Self::Internal
+    }
+}
+
+/// What an answer of the chain means to a caller whose request did nothing yet (`retryable`) or may have done something.
+pub(super) fn from_chain(network: Network, error: &ChainError, retryable: bool) -> ServiceError {
+    match error {
+        ChainError::Unavailable { .. } => {
+            tracing::warn!(%network, %error, "the chain is unavailable");
+            ServiceError::ChainUnavailable { retryable }
+        }
+        ChainError::Expired => {
+            tracing::warn!(%network, %error, "the chain took too long");
+            ServiceError::ChainUnavailable { retryable: true }
+        }
+        ChainError::Rejected { .. } | ChainError::NotFound { .. } | ChainError::Misconfigured(_) => {
+            tracing::error!(%network, %error, "the chain refused what it should have taken");
+            ServiceError::Internal
+        }
+    }
+}

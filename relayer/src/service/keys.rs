@@ -1,0 +1,133 @@
+use super::error::{Resource, ServiceError, Unauthorized};
+use super::{Ambient, Parts};
+use crate::domain::{
+    AccountId, ApiKey, Cursor, Invalid, KeyId, KeyRole, KeyScope, NAME_CHARS_MAX, Operator, OperatorId, Page,
+    PageRequest, PlainKey, Principal, Timestamp,
+};
+use crate::store::Store;
+
+/// What is asked of a new agent key.
+#[derive(Debug, Clone)]
+pub struct CreateKey {
+    name: Option<String>,
+    expires_at: Option<Timestamp>,
+}
+
+impl CreateKey {
+    /// Invalid: a name that is blank or over 200 characters.
+    pub fn new(name: Option<String>, expires_at: Option<Timestamp>) -> Result<Self, Invalid> {
+        if let Some(name) = &name {
+            if name.trim().is_empty() {
+                return Err(Invalid::new("name", "must not be empty"));
+            }
+            if name.chars().count() > NAME_CHARS_MAX {
+                return Err(Invalid::new("name", format!("must be at most {NAME_CHARS_MAX} characters")));
+            }
+        }
+        Ok(Self { name, expires_at })
+    }
+}
+
+/// A key that was just made, with the text that is never shown again.
+#[derive(Debug, Clone)]
+pub struct NewKey {
+    pub record: ApiKey,
+    pub plain: PlainKey,
+}
+
+/// What a cursor of a list of keys is bound to.
+pub fn keys_filter(operator_id: OperatorId, account_id: AccountId) -> String {
+    format!("keys|{operator_id}|{account_id}")
+}
+
+/// API keys: who is calling, and the keys of agents.
+#[derive(Clone)]
+pub struct Keys {
+    store: Store,
+    ambient: Ambient,
+}
+
+impl Keys {
+    pub(super) fn new(parts: Parts) -> Self {
+        Self { store: parts.store, ambient: parts.ambient }
+    }
+
+    /// Finds the caller. Unauthorized: unknown, expired or revoked.
+    pub async fn authenticate(&self, key: &PlainKey) -> Result<Principal, ServiceError> {
+        let unauthorized = |reason| Err(ServiceError::Unauthorized(reason));
+        // The index finds the hash of 256 random bits: how long that takes tells nothing about a key.
+        let Some(record) = self.store.find_key_by_hash(&key.hash()).await? else {
+            return unauthorized(Unauthorized::UnknownKey);
+        };
+        let Some(operator) = self.store.find_operator(record.operator_id).await? else {
+            return unauthorized(Unauthorized::UnknownKey);
+        };
+        if operator.network != key.network() {
+            return unauthorized(Unauthorized::UnknownKey);
+        }
+        if record.revoked_at.is_some() {
+            return unauthorized(Unauthorized::RevokedKey);
+        }
+        if record.expires_at.is_some_and(|expires_at| expires_at <= self.ambient.now()) {
+            return unauthorized(Unauthorized::ExpiredKey);
+        }
+        Ok(match record.scope {
+            KeyScope::Operator => Principal::Operator { operator, key_id: record.id },
+            KeyScope::Agent(account_id) => Principal::Agent { operator, account_id, key_id: record.id },
+        })
+    }
+
+    /// Makes a key for one account. Invalid: `expires_at` is not in the future. NotFound: the account.
+    pub async fn create(
+        &self,
+        operator: &Operator,
+        account_id: AccountId,
+        asked: CreateKey,
+    ) -> Result<NewKey, ServiceError> {
+        self.find_account(operator, account_id).await?;
+        let now = self.ambient.now();
+        if asked.expires_at.is_some_and(|expires_at| expires_at <= now) {
+            return Err(Invalid::new("expires_at", "must be in the future").into());
+        }
+        let plain = PlainKey::new(KeyRole::Agent, operator.network, self.ambient.random());
+        let record = ApiKey {
+            id: KeyId::new(now, self.ambient.id_bits()),
+            operator_id: operator.id,
+            scope: KeyScope::Agent(account_id),
+            name: asked.name,
+            hint: plain.hint(),
+            created_at: now,
+            expires_at: asked.expires_at,
+            revoked_at: None,
+        };
+        self.store.insert_key(&record, &plain.hash()).await?;
+        Ok(NewKey { record, plain })
+    }
+
+    /// The keys of one account, newest first, expired and revoked ones included. NotFound: the account.
+    pub async fn list(
+        &self,
+        operator: &Operator,
+        account_id: AccountId,
+        request: PageRequest,
+    ) -> Result<Page<ApiKey>, ServiceError> {
+        self.find_account(operator, account_id).await?;
+        let after = request.after.as_ref().map(|cursor| cursor.position().parse::<KeyId>()).transpose();
+        let after = after.map_err(|_| Invalid::new("cursor", "is not a cursor of this list"))?;
+        let rows_max = request.limit.get() + 1;
+        let rows = self.store.list_account_keys(operator.id, account_id, after, rows_max).await?;
+        let filter = keys_filter(operator.id, account_id);
+        Ok(Page::from_rows(rows, request.limit, |last| Cursor::new(&filter, last.id.to_string())))
+    }
+
+    /// Ends a key at once; ending it again changes nothing. NotFound: no key of the operator.
+    pub async fn revoke(&self, operator: &Operator, key_id: KeyId) -> Result<(), ServiceError> {
+        let revoked = self.store.mark_key_revoked(operator.id, key_id, self.ambient.now()).await?;
+        revoked.map(|_| ()).ok_or(ServiceError::NotFound(Resource::Key))
+    }
+
+    async fn find_account(&self, operator: &Operator, account_id: AccountId) -> Result<(), ServiceError> {
+        let account = self.store.find_account(operator.id, account_id).await?;
+        account.map(|_| ()).ok_or(ServiceError::NotFound(Resource::Account))
+    }
+}

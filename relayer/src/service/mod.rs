@@ -1,0 +1,59 @@
+//! The verbs of the product, for every front door: load, authorise, decide, act, record.
+//! Sees neither HTTP nor SQL nor RPC types.
+
+mod accounts;
+mod error;
+mod keys;
+mod parts;
+mod policies;
+mod transfers;
+
+use std::time::Duration;
+
+pub use self::accounts::{AccountView, Accounts, BalanceView, CreateAccount, accounts_filter};
+pub use self::error::{Forbidden, Resource, ServiceError, Unauthorized};
+pub use self::keys::{CreateKey, Keys, NewKey, keys_filter};
+pub use self::parts::{Ambient, Chains, ExplorerUrl, NetworkParts, Tasks};
+pub use self::policies::{Policies, PolicyChange, PolicyView};
+pub use self::transfers::{
+    LimitsView, Preview, PreviewRequest, TransferAnswer, TransferView, Transfers,
+};
+use crate::store::Store;
+
+/// Everything that the services stand on.
+#[derive(Clone)]
+pub struct Parts {
+    pub store: Store,
+    pub chains: Chains,
+    pub tasks: Tasks,
+    pub ambient: Ambient,
+    /// How long a transfer's request waits for settlement.
+    pub transfer_deadline: Duration,
+}
+
+/// The services, one of each.
+#[derive(Clone)]
+pub struct Services {
+    pub accounts: Accounts,
+    pub policies: Policies,
+    pub transfers: Transfers,
+    pub keys: Keys,
+}
+
+impl Services {
+    /// The services over these parts. Nothing runs yet; see [`Services::reconcile`].
+    pub fn new(parts: Parts) -> Self {
+        Self {
+            accounts: Accounts::new(parts.clone()),
+            policies: Policies::new(parts.clone()),
+            transfers: Transfers::new(parts.clone()),
+            keys: Keys::new(parts),
+        }
+    }
+
+    /// Starts the tasks that finish what a crash or an outage left behind: at once, by timer, and on a wake-up.
+    pub fn reconcile(&self) {
+        self.accounts.reconcile_until_stopped();
+        self.transfers.sweep_until_stopped();
+    }
+}

@@ -1,0 +1,318 @@
+//! One transfer from its claim to its end: read, decide, sign, store, send, wait, record.
+//! Whatever happens between two of these steps, the sweeper goes on from what is stored.
+
+use super::decide::{Decision, Order, decide, insufficient, invalid_recipient, rejection_without_numbers};
+use super::flights::{Ended, Landing};
+use crate::chain::{self, ChainError, LandedTransfer, Outcome, Refusal, TransferOrder, TransferView};
+use crate::domain::{
+    Account, Address, Checks, Failure, FailureCode, Operator, Recipient, Rejection, RejectionReason,
+    Settlement, SignedTransfer, Timestamp, Transfer, TransferState,
+};
+use crate::service::accounts::addresses;
+use crate::service::{NetworkParts, Parts, ServiceError};
+use crate::store::StoreError;
+
+/// How often one transfer is signed: anew only after the bytes before can no longer land.
+const SIGNATURES_MAX: u32 = 2;
+
+/// Everything that carrying out transfers of one account needs.
+pub(super) struct Carrier {
+    pub parts: Parts,
+    pub network: NetworkParts,
+    pub operator: Operator,
+    pub account: Account,
+}
+
+impl Carrier {
+    /// From the claim on.
+    pub(super) async fn carry_out(&self, transfer: Transfer) -> Landing {
+        let destination = match self.destination(&transfer.request.to).await? {
+            Ok(destination) => destination,
+            Err(message) => return self.fail(transfer, invalid_recipient(message, self.now()), None).await,
+        };
+        let view = match self.read(&destination).await {
+            Ok(view) => view,
+            Err(error) => return self.fail_unsigned(transfer, &error).await,
+        };
+        let (decision, checks) = decide(&view, &order(&transfer, destination), self.now());
+        match decision {
+            Decision::AlreadyMade => self.settle_as_landed(transfer, destination).await,
+            Decision::Rejected(rejection) => self.reject(transfer, rejection).await,
+            Decision::Failing(failure, checks) => self.fail(transfer, failure, checks).await,
+            Decision::Sign => {
+                let landing = self.sign_and_follow(transfer, destination, 1).await?;
+                Ok(Ended { checks: landing.checks.or(Some(checks)), ..landing })
+            }
+        }
+    }
+
+    /// From stored bytes on, after a crash or a stop.
+    pub(super) async fn carry_on(&self, transfer: Transfer) -> Landing {
+        let destination = self.destination(&transfer.request.to).await?.map_err(|reason| {
+            tracing::error!(transfer_id = %transfer.id, reason, "a signed transfer lost its recipient");
+            ServiceError::Internal
+        })?;
+        self.follow(transfer, destination, 1).await
+    }
+
+    /// The token account to pay, or why there is none.
+    pub(super) async fn destination(
+        &self,
+        to: &Recipient,
+    ) -> Result<Result<Address, String>, ServiceError> {
+        let destination = match to {
+            Recipient::Unreadable(_) => {
+                return Ok(Err("The recipient is neither an account id nor a Solana address.".into()));
+            }
+            Recipient::TokenAccount(address) => *address,
+            Recipient::Agent(id) => match self.parts.store.find_account(self.operator.id, *id).await? {
+                Some(account) => account.token_account,
+                None => return Ok(Err("The recipient is not an account of this service.".into())),
+            },
+        };
+        if destination == self.account.token_account {
+            return Ok(Err("The recipient is the account that pays.".into()));
+        }
+        Ok(Ok(destination))
+    }
+
+    /// Everything that the decision rests on, at one slot.
+    pub(super) async fn read(&self, destination: &Address) -> Result<TransferView, ChainError> {
+        let agent = addresses(&self.account);
+        self.network.chain.read_for_transfer(&self.operator.address, &agent, destination).await
+    }
+
+    async fn sign_and_follow(&self, transfer: Transfer, destination: Address, signature: u32) -> Landing {
+        let request = &transfer.request;
+        let order = TransferOrder {
+            operator: self.operator.address,
+            agent: addresses(&self.account),
+            destination,
+            transfer_id: transfer.id.bytes(),
+            tag: transfer.tag,
+            amount: request.amount,
+            memo: request.memo.as_ref().map_or("", |memo| memo.as_str()).to_owned(),
+        };
+        let signed = match self.network.chain.sign_transfer(&order).await {
+            Ok(signed) => signed,
+            Err(error) => return self.fail_unsigned(transfer, &error).await,
+        };
+        let signed = SignedTransfer {
+            bytes: signed.bytes,
+            signature: signed.signature,
+            last_valid_block_height: signed.last_valid_block_height,
+        };
+        // Stored before the first send: from here on it may be on the chain.
+        match self.parts.store.mark_signed(&transfer, signed, self.now()).await {
+            Ok(transfer) => Box::pin(self.follow(transfer, destination, signature)).await,
+            Err(error) => self.superseded(transfer, error).await,
+        }
+    }
+
+    /// Sends the stored bytes and waits for their end. A stop leaves them to the next process.
+    async fn follow(&self, transfer: Transfer, destination: Address, signature: u32) -> Landing {
+        let Some(signed) = transfer.state.signed() else { return Ok(Ended { transfer, checks: None }) };
+        let signed = chain::SignedTransfer {
+            bytes: signed.bytes.clone(),
+            signature: signed.signature.clone(),
+            last_valid_block_height: signed.last_valid_block_height,
+        };
+        if let Err(error) = self.network.chain.send(&signed).await {
+            // Says nothing about whether they land; the outcome does.
+            tracing::info!(transfer_id = %transfer.id, %error, "a send went unanswered");
+        }
+        let (transfer, outcome) = tokio::join!(self.note_sent(transfer), async {
+            tokio::select! {
+                outcome = self.network.chain.outcome(&signed) => Some(outcome),
+                () = self.parts.tasks.stop.cancelled() => None,
+            }
+        });
+        let Some(outcome) = outcome else { return Ok(Ended { transfer, checks: None }) };
+        match outcome {
+            Outcome::Settled { slot, block_time } => {
+                self.settle(transfer, signed.signature, slot, block_time).await
+            }
+            Outcome::Refused(refusal) => self.refused(transfer, destination, refusal).await,
+            Outcome::Failed { code, message } => {
+                tracing::warn!(transfer_id = %transfer.id, ?code, message, "a transfer failed on the chain");
+                let code = code.map_or(String::new(), |code| format!(" (program error {code})"));
+                let message = format!("The transfer reached the chain and failed there{code}; nothing was paid.");
+                self.fail(transfer, self.failure(FailureCode::TransferFailed, message), None).await
+            }
+            Outcome::Expired if signature < SIGNATURES_MAX => {
+                tracing::info!(transfer_id = %transfer.id, "expired unseen; signing anew under the same tag");
+                self.sign_and_follow(transfer, destination, signature + 1).await
+            }
+            Outcome::Expired => {
+                let message = "Solana did not take the transfer before it expired; nothing was paid. Send the same \
+                               request again.";
+                self.fail(transfer, self.failure(FailureCode::TransferExpired, message), None).await
+            }
+        }
+    }
+
+    /// The program said no after we said yes: something changed in between.
+    async fn refused(&self, transfer: Transfer, destination: Address, refusal: Refusal) -> Landing {
+        let reason = match refusal {
+            Refusal::DuplicateTransfer => return self.settle_as_landed(transfer, destination).await,
+            Refusal::InsufficientBalance => {
+                let failure = insufficient(transfer.request.amount, None, self.now());
+                return self.fail(transfer, failure, None).await;
+            }
+            Refusal::InvalidRecipient => {
+                let message = "The recipient could no longer be paid when the transfer reached the chain.";
+                return self.fail(transfer, invalid_recipient(message, self.now()), None).await;
+            }
+            Refusal::Paused => RejectionReason::Paused,
+            Refusal::MemoRequired => RejectionReason::MemoRequired,
+            Refusal::MemoTooLong => RejectionReason::MemoTooLong,
+            Refusal::RecipientNotAllowed => RejectionReason::RecipientNotAllowed,
+            Refusal::SingleLimitExceeded => RejectionReason::SingleLimitExceeded,
+            Refusal::DailyLimitExceeded => RejectionReason::DailyLimitExceeded,
+        };
+        // The program's code carries no numbers: decide once more by what is there now.
+        let decided = match self.read(&destination).await {
+            Ok(view) => Some(decide(&view, &order(&transfer, destination), self.now())),
+            Err(_) => None,
+        };
+        let rejection = match decided {
+            Some((Decision::Rejected(rejection), _)) if rejection.reason == reason => rejection,
+            Some((_, checks)) => rejection_without_numbers(reason, checks, self.now()),
+            None => rejection_without_numbers(reason, Checks::default(), self.now()),
+        };
+        self.reject(transfer, rejection).await
+    }
+
+    /// The chain has seen the tag: the payment that bears it is the answer, if it is this one.
+    async fn settle_as_landed(&self, transfer: Transfer, destination: Address) -> Landing {
+        let found = self.network.chain.find_landed(&self.account.address, transfer.tag).await;
+        match found {
+            Ok(Some(landed)) if is_same(&landed, &transfer, &destination) => {
+                self.settle(transfer, landed.signature, landed.slot, landed.block_time).await
+            }
+            Ok(Some(landed)) => {
+                let message = format!(
+                    "The idempotency key was used on the chain for another transfer, {}.",
+                    landed.signature
+                );
+                self.fail(transfer, self.failure(FailureCode::TransferFailed, message), None).await?;
+                Err(ServiceError::IdempotencyConflict)
+            }
+            Ok(None) => {
+                let message = "The transfer was made before, but Solana does not show it yet. Send the same request \
+                               again.";
+                self.fail(transfer, self.failure(FailureCode::SolanaUnavailable, message), None).await
+            }
+            Err(error) => self.fail_unsigned(transfer, &error).await,
+        }
+    }
+
+    async fn settle(
+        &self,
+        transfer: Transfer,
+        signature: String,
+        slot: u64,
+        block_time: Option<i64>,
+    ) -> Landing {
+        let settled_at = match block_time {
+            Some(second) => Timestamp::from_unix_seconds(second),
+            None => self.chain_now().await,
+        };
+        let settlement = Settlement { signature, settled_at, slot };
+        match self.parts.store.mark_settled(&transfer, settlement, self.now()).await {
+            Ok(transfer) => Ok(Ended { transfer, checks: None }),
+            Err(error) => self.superseded(transfer, error).await,
+        }
+    }
+
+    async fn reject(&self, transfer: Transfer, rejection: Rejection) -> Landing {
+        match self.parts.store.mark_rejected(&transfer, rejection, self.now()).await {
+            Ok(transfer) => Ok(Ended { transfer, checks: None }),
+            Err(error) => self.superseded(transfer, error).await,
+        }
+    }
+
+    /// Ends without a payment.
+    pub(super) async fn fail(
+        &self,
+        transfer: Transfer,
+        failure: Failure,
+        checks: Option<Checks>,
+    ) -> Landing {
+        match self.parts.store.mark_failed(&transfer, failure, self.now()).await {
+            Ok(transfer) => Ok(Ended { transfer, checks }),
+            Err(error) => self.superseded(transfer, error).await,
+        }
+    }
+
+    /// Notes that the bytes went out, while their outcome is awaited. Only a note: without it the bytes are sent again.
+    async fn note_sent(&self, transfer: Transfer) -> Transfer {
+        match transfer.state {
+            TransferState::Signed(_) => {
+                let noted = self.parts.store.mark_sent(&transfer, self.now()).await;
+                noted.unwrap_or(transfer)
+            }
+            TransferState::Claimed
+            | TransferState::Sent { .. }
+            | TransferState::Settled(_)
+            | TransferState::Rejected(_)
+            | TransferState::Failed(_) => transfer,
+        }
+    }
+
+    /// A step was not recorded. If another worker was faster, what it recorded is the truth.
+    async fn superseded(&self, transfer: Transfer, error: StoreError) -> Landing {
+        match error {
+            StoreError::Superseded => {
+                let recorded = self.parts.store.find_transfer(self.operator.id, transfer.id).await?;
+                Ok(Ended { transfer: recorded.unwrap_or(transfer), checks: None })
+            }
+            error => Err(error.into()),
+        }
+    }
+
+    /// Nothing of this transfer can be on its way: an error of the chain is a failure that may be tried again.
+    async fn fail_unsigned(&self, transfer: Transfer, error: &ChainError) -> Landing {
+        tracing::warn!(transfer_id = %transfer.id, %error, "the chain did not serve a transfer");
+        let failure = match error {
+            ChainError::Unavailable { .. } | ChainError::Expired => {
+                let message = "Solana cannot be reached right now; nothing was paid. Send the same request again.";
+                self.failure(FailureCode::SolanaUnavailable, message)
+            }
+            ChainError::Rejected { .. } | ChainError::NotFound { .. } | ChainError::Misconfigured(_) => {
+                let message = "The account cannot pay: it is not in order on the chain. Nothing was paid.";
+                self.failure(FailureCode::TransferFailed, message)
+            }
+        };
+        self.fail(transfer, failure, None).await
+    }
+
+    pub(super) fn failure(&self, code: FailureCode, message: impl Into<String>) -> Failure {
+        Failure { code, message: message.into(), failed_at: self.now() }
+    }
+
+    fn now(&self) -> Timestamp {
+        self.parts.ambient.now()
+    }
+
+    async fn chain_now(&self) -> Timestamp {
+        match self.network.chain.now().await {
+            Ok(second) => Timestamp::from_unix_seconds(second),
+            Err(_) => self.now(),
+        }
+    }
+}
+
+fn order<'a>(transfer: &'a Transfer, destination: Address) -> Order<'a> {
+    Order {
+        tag: transfer.tag,
+        amount: transfer.request.amount,
+        memo: transfer.request.memo.as_ref().map_or("", |memo| memo.as_str()),
+        destination,
+    }
+}
+
+fn is_same(landed: &LandedTransfer, transfer: &Transfer, destination: &Address) -> bool {
+    let order = order(transfer, *destination);
+    landed.amount == order.amount && landed.recipient == order.destination && landed.memo == order.memo
+}

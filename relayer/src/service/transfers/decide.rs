@@ -1,0 +1,153 @@
+//! The decision before signing: what stands at the recipient's address, then `purser_policy`, then the balance.
+
+use purser_policy::{AccountState, TransferRequest as PolicyRequest, Violation, check, explain};
+
+use crate::chain::{Destination, TransferView};
+use crate::domain::{
+    Address, Checks, Failure, FailureCode, Rejection, RejectionReason, Timestamp, UsdcAmount,
+};
+
+/// What is asked of an account, with the recipient found.
+pub(super) struct Order<'a> {
+    pub tag: u64,
+    pub amount: UsdcAmount,
+    /// Empty means none.
+    pub memo: &'a str,
+    /// The token account to pay.
+    pub destination: Address,
+}
+
+/// What is to become of a transfer.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) enum Decision {
+    Sign,
+    /// The chain has made this very payment within the last 24 hours.
+    AlreadyMade,
+    Rejected(Rejection),
+    /// Would fail on the chain, so it is not sent. Without checks when there is no recipient to check.
+    Failing(Failure, Option<Checks>),
+}
+
+/// Decides by what was read. `at` dates a rejection or failure.
+pub(super) fn decide(view: &TransferView, order: &Order, at: Timestamp) -> (Decision, Checks) {
+    let owner = match view.destination {
+        Destination::TokenAccount { owner } => owner,
+        ref other => {
+            let failure = invalid_recipient(describe(other), at);
+            return (Decision::Failing(failure, None), Checks::default());
+        }
+    };
+    let state = AccountState {
+        operator_paused: view.operator.paused,
+        policy: view.agent.policy.as_policy(),
+        window: &view.agent.window,
+        tags: &view.agent.tags,
+    };
+    let request = PolicyRequest {
+        tag: order.tag,
+        amount: order.amount,
+        memo: order.memo,
+        recipient: order.destination.as_bytes(),
+        recipient_owner: owner.as_bytes(),
+    };
+    let checks = Checks::from(explain(&state, &request, view.now));
+    let decision = match check(&state, &request, view.now) {
+        Err(violation) => match RejectionReason::of(&violation) {
+            None => Decision::AlreadyMade,
+            Some(reason) => Decision::Rejected(Rejection {
+                reason,
+                message: message(&violation, view.operator.paused),
+                checks: checks.clone(),
+                retry_at: retry_at(&violation, view),
+                rejected_at: at,
+            }),
+        },
+        Ok(_) if view.agent.balance < order.amount => {
+            Decision::Failing(insufficient(order.amount, Some(view.agent.balance), at), Some(checks.clone()))
+        }
+        Ok(_) => Decision::Sign,
+    };
+    (decision, checks)
+}
+
+/// The failure of a transfer to something that cannot be paid.
+pub(super) fn invalid_recipient(message: impl Into<String>, failed_at: Timestamp) -> Failure {
+    Failure { code: FailureCode::InvalidRecipient, message: message.into(), failed_at }
+}
+
+/// The failure of a transfer beyond the balance.
+pub(super) fn insufficient(amount: UsdcAmount, balance: Option<UsdcAmount>, failed_at: Timestamp) -> Failure {
+    let message = match balance {
+        Some(balance) => format!("The account holds {balance} USDC, which is less than {amount}."),
+        None => format!("The account held less than {amount} USDC when the transfer reached the chain."),
+    };
+    Failure { code: FailureCode::InsufficientBalance, message, failed_at }
+}
+
+fn describe(destination: &Destination) -> String {
+    match destination {
+        Destination::TokenAccount { .. } => "The recipient is a USDC token account.".into(),
+        Destination::Missing => "There is no account at the recipient's address.".into(),
+        Destination::Wallet { usdc_token_account } => format!(
+            "The recipient is a wallet, not a USDC token account. The wallet's USDC token account is \
+             {usdc_token_account}; if it exists, pay that."
+        ),
+        Destination::OtherMint => "The recipient is a token account of another mint than USDC.".into(),
+        Destination::Frozen => "The recipient is a USDC token account that is frozen.".into(),
+        Destination::Uninitialized => "The recipient is a token account that is not initialized.".into(),
+        Destination::NotTokenAccount => "The recipient is an account, but not a USDC token account.".into(),
+    }
+}
+
+/// Names the violated limit, for people.
+fn message(violation: &Violation, operator_paused: bool) -> String {
+    match violation {
+        // Never shown: it is answered with the payment that was made.
+        Violation::DuplicateTransfer => "The transfer has been made already.".into(),
+        Violation::Paused if operator_paused => "The operator has paused all of its accounts.".into(),
+        Violation::Paused => "The account is paused.".into(),
+        Violation::MemoRequired => "The account's policy requires a memo (require_memo).".into(),
+        Violation::MemoTooLong { chars } => format!("The memo has {chars} characters; at most 200 are allowed."),
+        Violation::RecipientNotAllowed => {
+            "The recipient is not among the account's allowed_counterparties.".into()
+        }
+        Violation::SingleLimitExceeded { limit, amount } => {
+            format!("The amount {amount} exceeds max_single_transfer, which is {limit}.")
+        }
+        Violation::DailyLimitExceeded { limit, used, amount } => format!(
+            "The amount {amount} exceeds what is left of max_daily_spend: {used} of {limit} left the account in the \
+             last 24 hours."
+        ),
+    }
+}
+
+fn retry_at(violation: &Violation, view: &TransferView) -> Option<Timestamp> {
+    match violation {
+        Violation::DailyLimitExceeded { limit, amount, .. } => {
+            view.agent.window.frees_at(view.now, *limit, *amount).map(Timestamp::from_unix_seconds)
+        }
+        Violation::DuplicateTransfer
+        | Violation::Paused
+        | Violation::MemoRequired
+        | Violation::MemoTooLong { .. }
+        | Violation::RecipientNotAllowed
+        | Violation::SingleLimitExceeded { .. } => None,
+    }
+}
+
+/// A rejection by the chain whose numbers are no longer there to be read.
+pub(super) fn rejection_without_numbers(
+    reason: RejectionReason,
+    checks: Checks,
+    rejected_at: Timestamp,
+) -> Rejection {
+    let rule = match reason {
+        RejectionReason::Paused => "paused",
+        RejectionReason::MemoRequired | RejectionReason::MemoTooLong => "require_memo",
+        RejectionReason::RecipientNotAllowed => "allowed_counterparties",
+        RejectionReason::SingleLimitExceeded => "max_single_transfer",
+        RejectionReason::DailyLimitExceeded => "max_daily_spend",
+    };
+    let message = format!("The program refused the transfer by `{rule}` as the policy stood when it arrived.");
+    Rejection { reason, message, checks, retry_at: None, rejected_at }
+}

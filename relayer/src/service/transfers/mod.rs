@@ -1,0 +1,200 @@
+//! Transfers: asked for once, carried out once, answered as often as asked.
+
+mod carry;
+mod decide;
+mod flights;
+mod read;
+mod sweep;
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use tokio::sync::Notify;
+use tokio::time::Instant;
+
+use self::carry::Carrier;
+use self::flights::{Ended, Flight, Flights, Landing};
+pub use self::read::{LimitsView, Preview, PreviewRequest};
+use super::accounts::find_account;
+use super::error::{Resource, ServiceError};
+use super::{ExplorerUrl, NetworkParts, Parts};
+use crate::domain::{
+    Account, Checks, Claim, Principal, Transfer, TransferId, TransferRequest, TransferStatus, transfer_tag,
+};
+use crate::store::{ClaimClock, NewTransfer};
+
+/// How often a transfer that another process carries out is looked at.
+const LOOK_EVERY: Duration = Duration::from_millis(150);
+/// How long a process may take from the claim to the signature before another may take the transfer over.
+const CLAIM_LEASE: Duration = Duration::from_secs(30);
+
+/// A transfer, and where to look at its transaction.
+#[derive(Debug, Clone)]
+pub struct TransferView {
+    pub transfer: Transfer,
+    pub explorer: ExplorerUrl,
+}
+
+/// What a request for a transfer is answered with.
+#[derive(Debug, Clone)]
+pub struct TransferAnswer {
+    pub view: TransferView,
+    /// The transfer was asked for before under the same key.
+    pub replayed: bool,
+    /// What every rule said, where the transfer does not keep it.
+    pub checks: Option<Checks>,
+}
+
+/// Transfers out of agent accounts.
+#[derive(Clone)]
+pub struct Transfers {
+    parts: Parts,
+    flights: Flights,
+    wake: Arc<Notify>,
+}
+
+/// What was found under a request's idempotency key, set going if it was not.
+enum Started {
+    Ours(TransferId),
+    Others(TransferId),
+    Over(Transfer),
+}
+
+impl Transfers {
+    pub(super) fn new(parts: Parts) -> Self {
+        Self { parts, flights: Flights::default(), wake: Arc::default() }
+    }
+
+    /// Carries out a transfer and waits for its end up to the deadline; it goes on when nobody waits any longer.
+    ///
+    /// Forbidden: an agent key of another account. NotFound: the paying account. IdempotencyConflict: the key was used
+    /// for other parameters. A refusal by policy and a failure are states of the transfer.
+    pub async fn create(
+        &self,
+        principal: &Principal,
+        request: TransferRequest,
+    ) -> Result<TransferAnswer, ServiceError> {
+        let deadline = Instant::now() + self.parts.transfer_deadline;
+        let account = find_account(&self.parts, principal, request.from).await?;
+        let network = self.parts.chains.get(principal.operator().network)?.clone();
+        let explorer = network.explorer.clone();
+        // The claim and the start belong together, whether or not the client stays.
+        let this = self.clone();
+        let asker = principal.clone();
+        let start = async move { this.claim_and_start(asker, account, network, request).await };
+        let (id, replayed) = match self.parts.tasks.finish(start).await? {
+            Started::Ours(id) => (id, false),
+            Started::Others(id) => (id, true),
+            Started::Over(transfer) => {
+                let view = TransferView { transfer, explorer };
+                return Ok(TransferAnswer { view, replayed: true, checks: None });
+            }
+        };
+        let Ended { transfer, checks } = self.wait(principal, id, deadline).await?;
+        Ok(TransferAnswer { view: TransferView { transfer, explorer }, replayed, checks })
+    }
+
+    /// One transfer, in any state. NotFound: unknown, another operator's, or for an agent key another account's.
+    pub async fn get(&self, principal: &Principal, id: TransferId) -> Result<TransferView, ServiceError> {
+        let transfer = self.find(principal, id).await?;
+        let explorer = self.parts.chains.get(transfer.network)?.explorer.clone();
+        Ok(TransferView { transfer, explorer })
+    }
+
+    async fn claim_and_start(
+        &self,
+        principal: Principal,
+        account: Account,
+        network: NetworkParts,
+        request: TransferRequest,
+    ) -> Result<Started, ServiceError> {
+        let operator = principal.operator().clone();
+        // Keys live by the chain's clock, as its tags do. While it cannot be read, ours will do: whatever it lets
+        // through, the chain still knows the tag.
+        let chain_now = network.chain.now().await;
+        let now = self.parts.ambient.now();
+        let asked = NewTransfer {
+            id: TransferId::new(now, self.parts.ambient.id_bits()),
+            operator_id: operator.id,
+            network: operator.network,
+            key_id: principal.key_id(),
+            tag: transfer_tag(&operator.address, &account.address, &request.idempotency_key),
+            request,
+        };
+        let clock = ClaimClock {
+            now,
+            lease_expires_at: now.after(CLAIM_LEASE),
+            chain_now: chain_now.unwrap_or(now.unix_seconds()),
+        };
+        Ok(match self.parts.store.claim_transfer(&asked, clock).await? {
+            Claim::New(transfer) | Claim::Retry(transfer) => {
+                let id = transfer.id;
+                let carrier = Carrier { parts: self.parts.clone(), network, operator, account };
+                if let Some(flight) = self.flights.begin(id) {
+                    self.fly(flight, async move { carrier.carry_out(transfer).await });
+                }
+                Started::Ours(id)
+            }
+            Claim::InFlight(transfer) => Started::Others(transfer.id),
+            Claim::Replay(transfer) => Started::Over(transfer),
+            Claim::Conflict => return Err(ServiceError::IdempotencyConflict),
+        })
+    }
+
+    /// Works until the landing, in a task of its own, and tells everybody who waits.
+    fn fly(&self, flight: Flight, work: impl Future<Output = Landing> + Send + 'static) {
+        let wake = self.wake.clone();
+        self.parts.tasks.start(async move {
+            let landing = work.await;
+            if let Err(ServiceError::Internal) = &landing {
+                // Something is left to be finished from what is stored.
+                wake.notify_one();
+            }
+            flight.land(landing);
+        });
+    }
+
+    /// The transfer at its end, or as it stands at the deadline or at a stop.
+    async fn wait(
+        &self,
+        principal: &Principal,
+        id: TransferId,
+        deadline: Instant,
+    ) -> Result<Ended, ServiceError> {
+        let ended = async {
+            loop {
+                if let Some(landing) = self.flights.wait(id).await {
+                    return landing;
+                }
+                // Another process carries it out, or none does until the sweeper comes.
+                let transfer = self.find(principal, id).await?;
+                match transfer.state.status() {
+                    TransferStatus::Submitted => {}
+                    TransferStatus::Settled | TransferStatus::Rejected | TransferStatus::Failed => {
+                        return Ok(Ended { transfer, checks: None });
+                    }
+                }
+                tokio::time::sleep(LOOK_EVERY).await;
+            }
+        };
+        let waited = tokio::select! {
+            waited = tokio::time::timeout_at(deadline, ended) => waited.ok(),
+            () = self.parts.tasks.stop.cancelled() => None,
+        };
+        match waited {
+            Some(ended) => ended,
+            None => Ok(Ended { transfer: self.find(principal, id).await?, checks: None }),
+        }
+    }
+
+    async fn find(&self, principal: &Principal, id: TransferId) -> Result<Transfer, ServiceError> {
+        let transfer = self.parts.store.find_transfer(principal.operator_id(), id).await?;
+        let transfer = transfer.ok_or(ServiceError::NotFound(Resource::Transfer))?;
+        match principal {
+            Principal::Agent { account_id, .. } if *account_id != transfer.request.from => {
+                Err(ServiceError::NotFound(Resource::Transfer))
+            }
+            Principal::Agent { .. } | Principal::Operator { .. } => Ok(transfer),
+        }
+    }
+}

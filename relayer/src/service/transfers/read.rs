@@ -1,0 +1,99 @@
+//! What an account could pay now: its limits, and the preview of a transfer.
+
+use super::Transfers;
+use super::carry::Carrier;
+use super::decide::{Decision, Order, decide};
+use crate::domain::{
+    AccountId, Checks, Failure, FailureCode, Limit, Memo, Principal, Recipient, Rejection, Timestamp,
+    UsdcAmount,
+};
+use crate::service::accounts::{find_account, read_agent};
+use crate::service::error::{ServiceError, from_chain};
+
+/// The tag of no transfer: never seen on the chain.
+const NO_TAG: u64 = 0;
+
+/// An account's limits and what has been used of them.
+#[derive(Debug, Clone, Copy)]
+pub struct LimitsView {
+    pub account_id: AccountId,
+    pub single_limit: Option<UsdcAmount>,
+    pub daily_limit: Option<UsdcAmount>,
+    /// What left in the last 24 hours.
+    pub used: UsdcAmount,
+    /// When the oldest of it stops counting.
+    pub frees_at: Option<Timestamp>,
+}
+
+/// A transfer to be judged and not made.
+#[derive(Debug, Clone)]
+pub struct PreviewRequest {
+    pub from: AccountId,
+    pub to: Recipient,
+    pub amount: UsdcAmount,
+    pub memo: Option<Memo>,
+}
+
+/// What would become of a transfer now.
+#[derive(Debug, Clone)]
+pub enum Preview {
+    Allowed(Checks),
+    Rejected(Rejection),
+    Failing(Failure, Checks),
+}
+
+impl Transfers {
+    /// What is left of an account's limits. Errors as [`Transfers::create`] for the account.
+    pub async fn limits(&self, principal: &Principal, id: AccountId) -> Result<LimitsView, ServiceError> {
+        let operator = principal.operator();
+        let account = find_account(&self.parts, principal, id).await?;
+        let agent = read_agent(&self.parts, operator, &account).await?;
+        let chain = &self.parts.chains.get(operator.network)?.chain;
+        let now = chain.now().await.map_err(|error| from_chain(operator.network, &error, true))?;
+        let used = agent.window.spent(now);
+        // One micro-USDC less than all that counts fits again as soon as the oldest spend stops counting.
+        let frees_at = agent.window.frees_at(now, used, UsdcAmount::from_micros(1));
+        Ok(LimitsView {
+            account_id: id,
+            single_limit: amount(agent.policy.max_single_transfer),
+            daily_limit: amount(agent.policy.max_daily_spend),
+            used,
+            frees_at: frees_at.map(Timestamp::from_unix_seconds),
+        })
+    }
+
+    /// Judges a transfer as if it were asked for now; nothing is kept or sent.
+    /// InvalidRecipient: it could not be paid. Otherwise errors as [`Transfers::create`].
+    pub async fn preview(
+        &self,
+        principal: &Principal,
+        request: PreviewRequest,
+    ) -> Result<Preview, ServiceError> {
+        let operator = principal.operator().clone();
+        let account = find_account(&self.parts, principal, request.from).await?;
+        let network = self.parts.chains.get(operator.network)?.clone();
+        let carrier = Carrier { parts: self.parts.clone(), network, operator, account };
+        let found = carrier.destination(&request.to).await?;
+        let destination = found.map_err(ServiceError::InvalidRecipient)?;
+        let read = carrier.read(&destination).await;
+        let view = read.map_err(|error| from_chain(carrier.operator.network, &error, true))?;
+        let memo = request.memo.as_ref().map_or("", |memo| memo.as_str());
+        let order = Order { tag: NO_TAG, amount: request.amount, memo, destination };
+        let (decision, checks) = decide(&view, &order, self.parts.ambient.now());
+        match decision {
+            Decision::Sign | Decision::AlreadyMade => Ok(Preview::Allowed(checks)),
+            Decision::Rejected(rejection) => Ok(Preview::Rejected(rejection)),
+            Decision::Failing(failure, _) if failure.code == FailureCode::InvalidRecipient => {
+                Err(ServiceError::InvalidRecipient(failure.message))
+            }
+            Decision::Failing(failure, _) => Ok(Preview::Failing(failure, checks)),
+        }
+    }
+}
+
+fn amount(limit: Limit) -> Option<UsdcAmount> {
+    match limit {
+        Limit::Unlimited => None,
+        Limit::AtMost(limit) => Some(limit),
+    }
+}
