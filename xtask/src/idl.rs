@@ -48,7 +48,7 @@ pub fn check(workspace: &Workspace) -> Result<()> {
 fn generate(workspace: &Workspace) -> Result<[(PathBuf, String); 2]> {
     let mut print = workspace.cargo("test");
     print.args(["--package", "purser", "--lib", "--features", "idl-build", "--quiet"]);
-    print.args(["__anchor_private_print_idl", "--", "--show-output", "--quiet", "--test-threads", "1"]);
+    print.args(["__anchor_private_print_idl", "--", "--show-output", "--test-threads", "1"]);
     print.env("ANCHOR_IDL_BUILD_NO_DOCS", "FALSE");
     print.env("ANCHOR_IDL_BUILD_RESOLUTION", "TRUE");
     print.env("ANCHOR_IDL_BUILD_SKIP_LINT", "TRUE");
