@@ -1,1 +1,21 @@
+//! Black-box tests over HTTP: the real relayer binary against a real network process.
+//!
+//! One file per subject; every test is a sentence. See `purser_tests` for what they stand on.
 
+mod accounts;
+mod allowlist;
+mod amounts;
+mod auth_matrix;
+mod error_codes;
+mod hostile_bodies;
+mod hostile_input;
+mod idempotency;
+mod keys;
+mod limits_preview;
+mod networks;
+mod onchain_refusal;
+mod policy;
+mod restart;
+mod routes;
+mod transfers;
+mod window;

@@ -1,1 +1,36 @@
+//! What the black-box tests in `it/` stand on: a real network process, a real relayer process, and verbs to speak with both.
+//!
+//! | Room | What it is for |
+//! |---|---|
+//! | [`binaries`] | where the processes under test are found |
+//! | [`process`] | a child process that cannot outlive the tests |
+//! | [`network`] | [`TestNetwork`]: one `purser-localnet`, its faucets and its clock |
+//! | [`chain`] | [`Chain`]: what the chain itself says, and transfers sent straight to the program |
+//! | [`app`] | [`TestApp`]: one `purser serve` with its own folder, database and keys |
+//! | [`operator`], [`agent`] | [`Operator`] and [`Agent`]: `agent.pays("12.50").to(&other).await` |
+//! | [`client`] | [`Client`] and [`Answer`]: one HTTP request and what came back |
+//! | [`proxy`] | [`Proxy`]: a line to the network that can be cut or held |
+//! | [`clock`] | unix seconds from and to the timestamps of the API |
+//! | [`money`] | micro-USDC from text, without floats |
+//!
+//! Nothing here is a mock. Nothing here knows the relayer's types: answers are read as JSON.
 
+pub mod agent;
+pub mod app;
+pub mod binaries;
+pub mod chain;
+pub mod client;
+pub mod clock;
+pub mod money;
+pub mod network;
+pub mod operator;
+pub mod process;
+pub mod proxy;
+
+pub use agent::{Agent, Payment};
+pub use app::{AppSettings, TestApp};
+pub use chain::{Chain, Landing};
+pub use client::{Answer, Client};
+pub use network::TestNetwork;
+pub use operator::Operator;
+pub use proxy::Proxy;

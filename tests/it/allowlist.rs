@@ -1,0 +1,108 @@
+//! `allowed_counterparties`: what its entries may be, how many, and whom they let be paid.
+
+use purser_policy::Allowlist;
+use purser_tests::Operator;
+use serde_json::json;
+use solana_sdk::pubkey::Pubkey;
+use solana_sdk::signer::Signer;
+
+#[tokio::test]
+async fn allowlist_takes_token_accounts_wallets_and_accounts_and_answers_them_as_submitted() {
+    let operator = Operator::shared().await;
+    let agent = operator.creates_account_with("Ada", "10").await;
+    let friend = operator.creates_account("Friend").await;
+    let (listed, _) = operator.chain.new_payee().await;
+    let (owned, wallet) = operator.chain.new_payee().await;
+    let (stranger, _) = operator.chain.new_payee().await;
+    let wallet = wallet.pubkey().to_string();
+    let entries = json!([friend.id, listed.to_string(), wallet]);
+    assert_eq!(
+        agent.has_policy(json!({ "allowed_counterparties": entries })).await["allowed_counterparties"],
+        entries
+    );
+    assert_eq!(agent.operator.client.get(&agent.path("/policy")).await["allowed_counterparties"], entries);
+    agent.pays("1").to(&friend).await.is_settled();
+    agent.pays("1").to(&friend.token_account).await.is_settled();
+    agent.pays("1").to(&listed).await.is_settled();
+    agent.pays("1").to(&owned).await.is_settled();
+    let refused = agent.pays("1").to(&stranger).await.is_error(402, "policy_violation");
+    assert_eq!(refused.failed_checks(), ["allowed_counterparties"]);
+}
+
+#[tokio::test]
+async fn empty_allowlist_allows_nobody_and_null_allows_all() {
+    let operator = Operator::shared().await;
+    let agent = operator.creates_account_with("Ada", "10").await;
+    let (payee, _) = operator.chain.new_payee().await;
+    let policy = agent.has_policy(json!({ "allowed_counterparties": [] })).await;
+    assert_eq!(policy["allowed_counterparties"], json!([]));
+    agent.pays("1").to(&payee).await.is_error(402, "policy_violation");
+    agent.has_policy(json!({ "allowed_counterparties": null })).await;
+    agent.pays("1").to(&payee).await.is_settled();
+}
+
+#[tokio::test]
+async fn duplicate_allowlist_entries_collapse() {
+    let agent = Operator::shared().await.creates_account("Ada").await;
+    let (one, two) =
+        (Pubkey::new_from_array([1; 32]).to_string(), Pubkey::new_from_array([2; 32]).to_string());
+    let policy = agent.has_policy(json!({ "allowed_counterparties": [one, two, one] })).await;
+    assert_eq!(policy["allowed_counterparties"], json!([one, two]));
+}
+
+#[tokio::test]
+async fn allowlist_of_256_entries_works_and_257_are_invalid() {
+    let operator = Operator::shared().await;
+    let agent = operator.creates_account_with("Ada", "10").await;
+    let (payee, _) = operator.chain.new_payee().await;
+    let address = |n: u16| {
+        let mut bytes = [9; 32];
+        bytes[..2].copy_from_slice(&n.to_be_bytes());
+        Pubkey::new_from_array(bytes).to_string()
+    };
+    let mut entries: Vec<String> = (0..255).map(address).collect();
+    entries.push(payee.to_string());
+    let policy = agent.has_policy(json!({ "allowed_counterparties": entries })).await;
+    assert_eq!(policy["allowed_counterparties"], json!(entries));
+    let view = operator.chain.agent(&agent.address).await;
+    assert!(matches!(view.policy().allowlist, Allowlist::Only(list) if list.len() == 256));
+    agent.pays("1").to(&payee).await.is_settled();
+    entries.push(address(255));
+    let body = json!({ "allowed_counterparties": entries });
+    operator.client.put(&agent.path("/policy"), &body).await.blames("allowed_counterparties");
+    assert_eq!(operator.chain.agent(&agent.address).await.policy(), view.policy());
+    let lifted = agent.has_policy(json!({})).await;
+    assert_eq!(lifted["allowed_counterparties"], json!(null));
+}
+
+#[tokio::test]
+async fn allowlist_entry_that_is_no_address_is_invalid_and_named() {
+    let agent = Operator::shared().await.creates_account("Ada").await;
+    let fine = Pubkey::new_from_array([1; 32]).to_string();
+    for entry in [json!("nobody"), json!(""), json!("acct_x"), json!("0OIl")] {
+        let body = json!({ "allowed_counterparties": [fine, entry] });
+        let refused = agent.operator.client.put(&agent.path("/policy"), &body).await;
+        refused.blames("allowed_counterparties[1]");
+    }
+    for list in [json!("all"), json!({}), json!([7]), json!([null]), json!(true)] {
+        let body = json!({ "allowed_counterparties": list });
+        let refused =
+            agent.operator.client.put(&agent.path("/policy"), &body).await.is_error(400, "invalid_request");
+        assert!(refused.text_of("param").starts_with("allowed_counterparties"));
+    }
+}
+
+#[tokio::test]
+async fn allowlist_entry_of_another_operator_is_told_like_an_unknown_one() {
+    let operator = Operator::shared().await;
+    let agent = operator.creates_account("Ada").await;
+    let theirs = operator.app().new_operator().await.creates_account("Theirs").await;
+    let mut answers = Vec::new();
+    for id in [theirs.id.as_str(), "acct_01ARZ3NDEKTSV4RRFFQ69G5FAV"] {
+        let body = json!({ "allowed_counterparties": [id] });
+        let refused =
+            operator.client.put(&agent.path("/policy"), &body).await.is_error(400, "invalid_request");
+        answers.push(refused.text.replace(id, "ID").replace(refused.text_of("request_id"), ""));
+    }
+    assert_eq!(answers[0], answers[1]);
+}

@@ -1,0 +1,244 @@
+//! Every route against every kind of key, good and bad. `routes` holds the list and proves it complete.
+
+use std::time::Duration;
+
+use purser_tests::clock::iso_of;
+use purser_tests::{Agent, Answer, Client, Operator};
+use serde_json::{Value, json};
+use solana_sdk::pubkey::Pubkey;
+
+use crate::routes::{Opens, ROUTES, Route};
+
+/// An operator with two accounts, and something of each kind that a path can name.
+struct Scene {
+    operator: Operator,
+    ada: Agent,
+    ben: Agent,
+    transfer_id: String,
+    payee: Pubkey,
+}
+
+impl Scene {
+    async fn set() -> Scene {
+        let operator = Operator::shared().await;
+        let ada = operator.creates_account_with("Ada", "10").await;
+        let ben = operator.creates_account_with("Ben", "10").await;
+        let (payee, _) = operator.chain.new_payee().await;
+        let transfer_id = ada.pays("1").to(&payee).await.is_settled().text_of("transfer_id").to_owned();
+        Scene { operator, ada, ben, transfer_id, payee }
+    }
+
+    /// Asks for Ada's things through a route, in a way that a permitted key finds nothing wrong with.
+    async fn asks(&self, route: &Route, client: &Client) -> Answer {
+        let id = match route.path {
+            "/v1/transfers/{id}" => self.transfer_id.clone(),
+            // A key of its own for each question: the route revokes it.
+            "/v1/keys/{id}" => self.new_key().await.text_of("key_id").to_owned(),
+            _ => self.ada.id.clone(),
+        };
+        let request = client.request(route.method(), &route.path.replace("{id}", &id));
+        let request = match self.body_of(route) {
+            Some(body) => request.json(&body),
+            None => request,
+        };
+        client.sends(request).await
+    }
+
+    fn body_of(&self, route: &Route) -> Option<Value> {
+        route.takes_body().then(|| match route.path {
+            "/v1/accounts" => json!({ "name": "Another" }),
+            "/v1/accounts/{id}/policy" => json!({ "max_single_transfer": 5 }),
+            "/v1/accounts/{id}/keys" => json!({}),
+            "/v1/transfers" | "/v1/transfers/preview" => {
+                self.ada.pays("0.000001").to(&self.payee).body().clone()
+            }
+            path => panic!("{path} has no body here: add one"),
+        })
+    }
+
+    async fn new_key(&self) -> Answer {
+        self.operator.client.post(&self.ada.path("/keys"), &json!({})).await.has_status(201)
+    }
+}
+
+fn is_unauthorized(answer: Answer, route: &Route, key: &str) {
+    assert_eq!(answer.status, 401, "{} {} with {key}: {}", route.method, route.path, answer.text);
+    assert_eq!(answer.header("www-authenticate"), Some("Bearer"));
+    answer.is_error(401, "unauthorized");
+}
+
+#[tokio::test]
+async fn route_without_a_key_is_closed() {
+    let scene = Scene::set().await;
+    for route in &ROUTES {
+        is_unauthorized(scene.asks(route, &scene.operator.client.without_key()).await, route, "no key");
+    }
+}
+
+#[tokio::test]
+async fn route_with_a_bad_key_is_closed() {
+    let scene = Scene::set().await;
+    let good = scene.operator.client.key().to_owned();
+    let mut last_changed = good.clone();
+    let last = last_changed.pop().expect("a key is not empty");
+    last_changed.push(if last == 'x' { 'y' } else { 'x' });
+    let bad = [
+        last_changed,
+        good.to_uppercase(),
+        good.replace("_op_", "_ag_"),
+        good[..good.len() - 1].to_owned(),
+        format!("{good}A"),
+        "psr_op_test_".to_owned(),
+        "x".to_owned(),
+        "'; DROP TABLE keys; --".to_owned(),
+        "9".repeat(8_000),
+    ];
+    for route in &ROUTES {
+        for key in &bad {
+            is_unauthorized(scene.asks(route, &scene.operator.client.with_key(key)).await, route, key);
+        }
+    }
+}
+
+#[tokio::test]
+async fn route_with_a_malformed_authorization_header_is_closed() {
+    let scene = Scene::set().await;
+    let key = scene.operator.client.key();
+    let anonymous = scene.operator.client.without_key();
+    for route in &ROUTES {
+        for header in [
+            key.to_owned(),
+            format!("Basic {key}"),
+            "Bearer".to_owned(),
+            "Bearer ".to_owned(),
+            String::new(),
+            format!("Bearer {key} {key}"),
+            format!("Bearer {key},Bearer {key}"),
+            format!("Token {key}"),
+        ] {
+            let path = route.path.replace("{id}", &scene.ada.id);
+            let request = anonymous.request(route.method(), &path).header("authorization", &header);
+            is_unauthorized(anonymous.sends(request).await, route, &header);
+        }
+    }
+}
+
+#[tokio::test]
+async fn route_with_a_revoked_key_is_closed() {
+    let scene = Scene::set().await;
+    let created = scene.new_key().await;
+    let agent_key = scene.operator.client.with_key(created.text_of("key"));
+    agent_key.get(&scene.ada.path("")).await.has_status(200);
+    scene.operator.client.delete(&format!("/v1/keys/{}", created.text_of("key_id"))).await;
+    let app = scene.operator.app();
+    let second = app.runs(&["key", "create", "--operator", &scene.operator.id]);
+    let operator_key =
+        scene.operator.client.with_key(second["key"].as_str().expect("key create prints the key"));
+    operator_key.get("/v1/accounts").await.has_status(200);
+    app.runs(&["key", "revoke", second["key_id"].as_str().expect("key create prints its id")]);
+    for route in &ROUTES {
+        is_unauthorized(scene.asks(route, &agent_key).await, route, "a revoked agent key");
+        is_unauthorized(scene.asks(route, &operator_key).await, route, "a revoked operator key");
+    }
+}
+
+#[tokio::test]
+async fn route_with_an_expired_key_is_closed() {
+    let scene = Scene::set().await;
+    let now = std::time::UNIX_EPOCH.elapsed().expect("the clock is past 1970").as_secs() as i64;
+    let body = json!({ "expires_at": iso_of(now + 2) });
+    let created = scene.operator.client.post(&scene.ada.path("/keys"), &body).await.has_status(201);
+    let expiring = scene.operator.client.with_key(created.text_of("key"));
+    for _ in 0..100 {
+        if expiring.get(&scene.ada.path("")).await.status == 401 {
+            break;
+        }
+        tokio::time::sleep(Duration::from_millis(100)).await;
+    }
+    for route in &ROUTES {
+        is_unauthorized(scene.asks(route, &expiring).await, route, "an expired key");
+    }
+}
+
+#[tokio::test]
+async fn operator_key_opens_every_route() {
+    let scene = Scene::set().await;
+    for route in &ROUTES {
+        let answer = scene.asks(route, &scene.operator.client).await;
+        assert!((200..300).contains(&answer.status), "{} {}: {}", route.method, route.path, answer.text);
+    }
+}
+
+#[tokio::test]
+async fn agent_key_opens_only_what_concerns_its_own_account() {
+    let scene = Scene::set().await;
+    let agent_key = scene.ada.new_key().await;
+    let before = scene.operator.chain.agent(&scene.ada.address).await.policy().max_single_transfer;
+    for route in &ROUTES {
+        let answer = scene.asks(route, &agent_key).await;
+        match route.opens {
+            Opens::OperatorAndAgent => {
+                assert_eq!(answer.status, 200, "{} {}: {}", route.method, route.path, answer.text)
+            }
+            Opens::Operator => {
+                assert_eq!(answer.status, 403, "{} {}: {}", route.method, route.path, answer.text);
+                answer.is_error(403, "forbidden");
+            }
+        }
+    }
+    assert_eq!(scene.operator.chain.agent(&scene.ada.address).await.policy().max_single_transfer, before);
+    let account = agent_key.get(&scene.ada.path("")).await.has_status(200);
+    assert!(account["policy"].is_null(), "an agent reads its limits, not its policy: {}", account.text);
+}
+
+#[tokio::test]
+async fn key_of_another_agent_opens_nothing_of_this_one() {
+    let scene = Scene::set().await;
+    let bens_key = scene.ben.new_key().await;
+    for route in &ROUTES {
+        let answer = scene.asks(route, &bens_key).await;
+        let closed = match route.path {
+            // Whether a foreign transfer exists is nobody's business.
+            "/v1/transfers/{id}" => (404, "not_found"),
+            _ => (403, "forbidden"),
+        };
+        assert_eq!(answer.status, closed.0, "{} {}: {}", route.method, route.path, answer.text);
+        answer.is_error(closed.0, closed.1);
+    }
+    assert_eq!(scene.ada.balance_micros().await, 9_000_000);
+}
+
+#[tokio::test]
+async fn key_of_another_operator_opens_nothing_of_this_one() {
+    let scene = Scene::set().await;
+    let stranger = scene.operator.app().new_operator().await;
+    for route in &ROUTES {
+        let answer = scene.asks(route, &stranger.client).await;
+        let place = format!("{} {}: {}", route.method, route.path, answer.text);
+        match (route.method, route.path) {
+            ("POST", "/v1/accounts") => assert_eq!(answer.status, 201, "{place}"),
+            ("GET", "/v1/accounts") => assert!(!answer.text.contains(&scene.ada.id), "{place}"),
+            _ => {
+                assert_eq!(answer.status, 404, "{place}");
+                answer.is_error(404, "not_found");
+            }
+        }
+    }
+    assert_eq!(scene.ada.balance_micros().await, 9_000_000);
+}
+
+#[tokio::test]
+async fn health_needs_no_key_and_unknown_paths_tell_nothing() {
+    let operator = Operator::shared().await;
+    let anonymous = operator.client.without_key();
+    anonymous.get("/healthz").await.has_status(200);
+    for path in
+        ["/", "/v1", "/v2/accounts", "/v1/account", "/metrics", "/v1/accounts/", "/.env", "/v1/../healthz/x"]
+    {
+        for client in [&anonymous, &operator.client] {
+            let answer = client.get(path).await;
+            assert!(matches!(answer.status, 401 | 404), "{path}: {}", answer.text);
+            answer.has_error_shape();
+        }
+    }
+}

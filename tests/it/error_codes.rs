@@ -1,0 +1,263 @@
+//! Every error code once, by name: status, body, and headers where it has some. A code without a test fails the last one.
+
+use std::collections::BTreeSet;
+use std::fs;
+use std::time::Duration;
+
+use purser_tests::binaries::workspace;
+use purser_tests::{Agent, AppSettings, Operator, Proxy, TestApp, TestNetwork};
+use reqwest::Method;
+use serde_json::json;
+use solana_sdk::pubkey::Pubkey;
+use tokio::io::{AsyncReadExt, AsyncWriteExt};
+
+async fn agent_and_payee() -> (Agent, Pubkey) {
+    let operator = Operator::shared().await;
+    let agent = operator.creates_account_with("Ada", "10").await;
+    let (payee, _) = operator.chain.new_payee().await;
+    (agent, payee)
+}
+
+#[tokio::test]
+async fn error_policy_violation_is_402_with_the_rejected_transfer_and_its_checks() {
+    let (agent, payee) = agent_and_payee().await;
+    agent.has_policy(json!({ "max_single_transfer": 2 })).await;
+    let refused = agent.pays("3").to(&payee).await.is_error(402, "policy_violation");
+    assert_eq!(refused["status"], "rejected");
+    assert!(refused.text_of("transfer_id").starts_with("txn_"));
+    let message = refused.text_of("message");
+    assert!(message.contains('2'), "the message names the violated limit: {message}");
+    assert_eq!(refused["checks"].as_array().map(Vec::len), Some(5));
+    for header in ["www-authenticate", "payment-required", "x-payment", "x-payment-response"] {
+        assert_eq!(refused.header(header), None, "a 402 of ours asks nobody to pay");
+    }
+}
+
+#[tokio::test]
+async fn error_account_paused_is_402_with_the_rejected_transfer_and_its_checks() {
+    let (agent, payee) = agent_and_payee().await;
+    agent.has_policy(json!({ "paused": true })).await;
+    let refused = agent.pays("3").to(&payee).await.is_error(402, "account_paused");
+    assert_eq!(refused["status"], "rejected");
+    assert!(refused.text_of("transfer_id").starts_with("txn_"));
+    assert_eq!(refused.failed_checks(), ["paused"]);
+}
+
+#[tokio::test]
+async fn error_insufficient_balance_is_402() {
+    let (agent, payee) = agent_and_payee().await;
+    let refused = agent.pays("10.000001").to(&payee).await.is_error(402, "insufficient_balance");
+    assert_eq!(refused.failed_checks(), Vec::<&str>::new(), "no rule of the policy is broken");
+}
+
+#[tokio::test]
+async fn error_idempotency_conflict_is_409() {
+    let (agent, payee) = agent_and_payee().await;
+    let payment = agent.pays("1").to(&payee);
+    payment.clone().await.is_settled();
+    payment.field("amount", json!("2")).await.is_error(409, "idempotency_conflict");
+}
+
+#[tokio::test]
+async fn error_invalid_recipient_is_422() {
+    let (agent, _) = agent_and_payee().await;
+    agent.pays("1").to(&"nobody").await.is_error(422, "invalid_recipient");
+}
+
+#[tokio::test]
+async fn error_solana_unavailable_is_503_and_retryable_when_nothing_was_signed() {
+    let network = TestNetwork::shared().await;
+    let proxy = Proxy::to(&network.rpc_url);
+    let settings = AppSettings { rpc_url: Some(proxy.url()), ..AppSettings::default() };
+    let app = TestApp::start(network, &settings).await;
+    let operator = app.new_operator().await;
+    let agent = operator.creates_account_with("Ada", "10").await;
+    let (payee, _) = operator.chain.new_payee().await;
+    proxy.cuts();
+    let payment = agent.pays("1").to(&payee);
+    for answer in [
+        payment.clone().await,
+        agent.previews("1").to(&payee).await,
+        operator.client.get(&agent.path("/balance")).await,
+        operator.client.get(&agent.path("/limits")).await,
+        operator.client.get(&agent.path("/policy")).await,
+        operator.client.post("/v1/accounts", &json!({ "name": "Ben" })).await,
+    ] {
+        let refused = answer.is_error(503, "solana_unavailable");
+        assert_eq!(refused["retryable"], true, "{}", refused.text);
+        assert!(refused.header("retry-after").is_some_and(|seconds| seconds.parse::<u64>().is_ok()));
+    }
+    proxy.mends();
+    let mut answer = payment.clone().await;
+    for _ in 0..50 {
+        if answer.status != 503 {
+            break;
+        }
+        tokio::time::sleep(Duration::from_millis(200)).await;
+        answer = payment.clone().await;
+    }
+    answer.is_settled();
+    assert_eq!(operator.chain.usdc_micros(&payee).await, 1_000_000);
+}
+
+#[tokio::test]
+async fn error_unauthorized_is_401_with_a_challenge() {
+    let operator = Operator::shared().await;
+    let refused = operator.client.without_key().get("/v1/accounts").await.is_error(401, "unauthorized");
+    assert_eq!(refused.header("www-authenticate"), Some("Bearer"));
+}
+
+#[tokio::test]
+async fn error_forbidden_is_403_for_an_agent_on_policy_and_for_another_accounts_money() {
+    let (agent, payee) = agent_and_payee().await;
+    let key = agent.new_key().await;
+    key.get(&agent.path("/policy")).await.is_error(403, "forbidden");
+    key.put(&agent.path("/policy"), &json!({ "paused": false })).await.is_error(403, "forbidden");
+    let other = agent.operator.creates_account_with("Ben", "10").await;
+    other.pays("1").to(&payee).by(&key).await.is_error(403, "forbidden");
+}
+
+#[tokio::test]
+async fn error_not_found_is_404_for_ids_and_paths() {
+    let operator = Operator::shared().await;
+    for path in [
+        "/v1/accounts/acct_01ARZ3NDEKTSV4RRFFQ69G5FAV",
+        "/v1/transfers/txn_01ARZ3NDEKTSV4RRFFQ69G5FAV",
+        "/v1/x",
+    ] {
+        operator.client.get(path).await.is_error(404, "not_found");
+    }
+    operator.client.delete("/v1/keys/key_01ARZ3NDEKTSV4RRFFQ69G5FAV").await.is_error(404, "not_found");
+}
+
+#[tokio::test]
+async fn error_invalid_request_is_400_and_names_the_parameter() {
+    let (agent, payee) = agent_and_payee().await;
+    agent.pays("x").to(&payee).await.blames("amount");
+    agent.pays("1").to(&payee).field("nickname", json!("x")).await.blames("nickname");
+    agent.pays("1").to(&payee).without("from").await.blames("from");
+    agent.pays("1").await.blames("to");
+}
+
+#[tokio::test]
+async fn error_method_not_allowed_is_405_and_names_the_methods() {
+    let operator = Operator::shared().await;
+    let refused = operator.client.delete("/v1/accounts").await.is_error(405, "method_not_allowed");
+    let allowed = refused.header("allow").expect("405 has Allow");
+    assert!(allowed.contains("GET") && allowed.contains("POST"), "{allowed}");
+}
+
+#[tokio::test]
+async fn error_unsupported_media_type_is_415() {
+    let operator = Operator::shared().await;
+    let request = operator.client.request(Method::POST, "/v1/accounts").body(r#"{"name":"Ada"}"#);
+    operator.client.sends(request).await.is_error(415, "unsupported_media_type");
+}
+
+#[tokio::test]
+async fn error_payload_too_large_is_413() {
+    let operator = Operator::shared().await;
+    let body = json!({ "name": "x".repeat(100_000) }).to_string();
+    let refused = operator.client.sends_bytes(Method::POST, "/v1/accounts", body).await;
+    refused.is_error(413, "payload_too_large");
+}
+
+#[tokio::test]
+async fn error_request_timeout_is_408_for_a_body_that_does_not_come() {
+    let operator = Operator::shared().await;
+    let address = operator.app().base_url().trim_start_matches("http://").to_owned();
+    let mut stream = tokio::net::TcpStream::connect(&address).await.expect("the relayer listens");
+    let head = format!(
+        "POST /v1/accounts HTTP/1.1\r\nhost: {address}\r\nauthorization: Bearer {}\r\n\
+         content-type: application/json\r\ncontent-length: 100\r\nconnection: close\r\n\r\n{{\"na",
+        operator.client.key()
+    );
+    stream.write_all(head.as_bytes()).await.expect("the relayer reads");
+    let mut answer = Vec::new();
+    let reading = stream.read_to_end(&mut answer);
+    tokio::time::timeout(Duration::from_secs(20), reading)
+        .await
+        .expect("the relayer gives up")
+        .expect("and answers");
+    let answer = String::from_utf8_lossy(&answer);
+    assert!(answer.starts_with("HTTP/1.1 408 "), "{answer}");
+    assert!(
+        answer.contains(r#""error":"request_timeout""#) && answer.contains(r#""request_id":"#),
+        "{answer}"
+    );
+}
+
+#[tokio::test]
+async fn error_rate_limited_is_429_per_key_and_says_when_to_come_back() {
+    let settings = AppSettings { requests_per_second: 1, burst: 3, ..AppSettings::default() };
+    let app = TestApp::start(TestNetwork::shared().await, &settings).await;
+    let (operator, other) = (app.new_operator().await, app.new_operator().await);
+    let passed = operator.client.get("/v1/accounts").await.has_status(200);
+    for header in ["ratelimit-limit", "ratelimit-remaining", "ratelimit-reset"] {
+        let value = passed.header(header).unwrap_or_else(|| panic!("no {header}"));
+        assert!(value.parse::<u64>().is_ok(), "{header}: {value}");
+    }
+    let mut refused = operator.client.get("/v1/accounts").await;
+    for _ in 0..10 {
+        if refused.status != 200 {
+            break;
+        }
+        refused = operator.client.get("/v1/accounts").await;
+    }
+    let refused = refused.is_error(429, "rate_limited");
+    assert_eq!(refused.header("ratelimit-remaining"), Some("0"));
+    let seconds = refused.header("retry-after").and_then(|text| text.parse::<u64>().ok());
+    let seconds = seconds.expect("429 has Retry-After in seconds");
+    other.client.get("/v1/accounts").await.has_status(200);
+    tokio::time::sleep(Duration::from_secs(seconds)).await;
+    operator.client.get("/v1/accounts").await.has_status(200);
+}
+
+#[tokio::test]
+async fn every_error_body_carries_the_id_of_its_request() {
+    let (agent, payee) = agent_and_payee().await;
+    let client = &agent.operator.client;
+    let answers = [
+        client.without_key().get("/v1/accounts").await,
+        client.get("/v1/nothing").await,
+        client.delete("/v1/accounts").await,
+        agent.pays("x").to(&payee).await,
+        agent.pays("99").to(&payee).await,
+    ];
+    let mut ids = BTreeSet::new();
+    for answer in answers {
+        assert_eq!(answer.header("x-request-id"), Some(answer.text_of("request_id")));
+        ids.insert(answer.text_of("request_id").to_owned());
+    }
+    assert_eq!(ids.len(), 5);
+    let good = client.get("/v1/accounts").await.has_status(200);
+    assert!(good.header("x-request-id").is_some());
+}
+
+/// Codes that cannot be provoked from outside on a sound network, and why.
+const NOT_PROVOKED: [(&str, &str); 3] = [
+    ("internal_error", "a fault of ours: hostile_input shows that nothing sent causes it"),
+    (
+        "transfer_failed",
+        "needs a transaction that lands and fails although everything was right a moment before",
+    ),
+    ("timeout", "needs a node that takes a request and never answers"),
+];
+
+#[test]
+fn every_error_code_has_a_named_test() {
+    let source = workspace().join("relayer/src/http/error.rs");
+    let text = fs::read_to_string(&source).unwrap_or_else(|error| panic!("{}: {error}", source.display()));
+    let codes: BTreeSet<&str> = text
+        .lines()
+        .filter(|line| line.starts_with("const ") && line.contains("StatusCode::"))
+        .filter_map(|line| line.split('"').nth(1))
+        .collect();
+    assert!(codes.len() >= 14, "{codes:?}");
+    let tests = include_str!("error_codes.rs");
+    for code in codes {
+        let tested = tests.contains(&format!("async fn error_{code}_is_"));
+        let excused = NOT_PROVOKED.iter().any(|(known, _)| *known == code);
+        assert!(tested != excused, "{code}: tested {tested}, excused {excused}");
+    }
+}

@@ -1,0 +1,123 @@
+//! Agent keys: POST and GET /v1/accounts/:id/keys, DELETE /v1/keys/:id.
+
+use std::time::{Duration, SystemTime, UNIX_EPOCH};
+
+use purser_tests::Operator;
+use purser_tests::clock::iso_of;
+use serde_json::json;
+
+#[tokio::test]
+async fn new_key_is_shown_once_and_works_for_its_account() {
+    let operator = Operator::shared().await;
+    let agent = operator.creates_account_with("Ada", "5").await;
+    let created =
+        operator.client.post(&agent.path("/keys"), &json!({ "name": "laptop" })).await.has_status(201);
+    let key = created.text_of("key");
+    assert!(key.starts_with("psr_ag_test_") && key.len() > 40);
+    assert_eq!((&created["account_id"], &created["name"]), (&json!(agent.id), &json!("laptop")));
+    assert!(created.text_of("key_id").starts_with("key_"));
+    let listed = operator.client.get(&agent.path("/keys")).await.has_status(200);
+    assert_eq!(listed["data"].as_array().map(Vec::len), Some(1));
+    assert_eq!(listed["data"][0]["key_id"], created["key_id"]);
+    assert!(!listed.text.contains(key), "a key is never shown again");
+    let by_agent = operator.client.with_key(key);
+    by_agent.get(&agent.path("")).await.has_status(200);
+    by_agent.get(&agent.path("/balance")).await.has_status(200);
+    by_agent.get(&agent.path("/limits")).await.has_status(200);
+}
+
+#[tokio::test]
+async fn operator_key_says_its_kind_and_network() {
+    let operator = Operator::shared().await;
+    assert!(operator.client.key().starts_with("psr_op_test_"));
+}
+
+#[tokio::test]
+async fn revoked_key_opens_nothing_from_then_on() {
+    let operator = Operator::shared().await;
+    let agent = operator.creates_account("Ada").await;
+    let created = operator.client.post(&agent.path("/keys"), &json!({})).await.has_status(201);
+    let by_agent = operator.client.with_key(created.text_of("key"));
+    by_agent.get(&agent.path("")).await.has_status(200);
+    let path = format!("/v1/keys/{}", created.text_of("key_id"));
+    let deleted = operator.client.delete(&path).await;
+    assert!(matches!(deleted.status, 200 | 204), "{}", deleted.text);
+    by_agent.get(&agent.path("")).await.is_error(401, "unauthorized");
+}
+
+#[tokio::test]
+async fn revoking_one_key_leaves_the_others() {
+    let operator = Operator::shared().await;
+    let agent = operator.creates_account("Ada").await;
+    let kept = agent.new_key().await;
+    let created = operator.client.post(&agent.path("/keys"), &json!({})).await.has_status(201);
+    operator.client.delete(&format!("/v1/keys/{}", created.text_of("key_id"))).await;
+    kept.get(&agent.path("")).await.has_status(200);
+}
+
+#[tokio::test]
+async fn key_stops_at_its_expiry() {
+    let operator = Operator::shared().await;
+    let agent = operator.creates_account("Ada").await;
+    let body = json!({ "expires_at": seconds_from_now(3) });
+    let created = operator.client.post(&agent.path("/keys"), &body).await.has_status(201);
+    let by_agent = operator.client.with_key(created.text_of("key"));
+    by_agent.get(&agent.path("")).await.has_status(200);
+    let mut refused = by_agent.get(&agent.path("")).await;
+    for _ in 0..100 {
+        if refused.status == 401 {
+            break;
+        }
+        tokio::time::sleep(Duration::from_millis(100)).await;
+        refused = by_agent.get(&agent.path("")).await;
+    }
+    refused.is_error(401, "unauthorized");
+}
+
+#[tokio::test]
+async fn expiry_in_the_past_or_without_form_is_invalid() {
+    let operator = Operator::shared().await;
+    let agent = operator.creates_account("Ada").await;
+    for expires_at in
+        [json!(seconds_from_now(-60)), json!("tomorrow"), json!(""), json!(7), json!("2026-13-01T00:00:00Z")]
+    {
+        let body = json!({ "expires_at": expires_at });
+        operator.client.post(&agent.path("/keys"), &body).await.blames("expires_at");
+    }
+    let listed = operator.client.get(&agent.path("/keys")).await.has_status(200);
+    assert_eq!(listed["data"], json!([]));
+}
+
+#[tokio::test]
+async fn keys_of_another_operator_cannot_be_made_listed_or_revoked() {
+    let operator = Operator::shared().await;
+    let theirs = operator.app().new_operator().await.creates_account("Theirs").await;
+    let created = theirs.operator.client.post(&theirs.path("/keys"), &json!({})).await.has_status(201);
+    operator.client.post(&theirs.path("/keys"), &json!({})).await.is_error(404, "not_found");
+    operator.client.get(&theirs.path("/keys")).await.is_error(404, "not_found");
+    let foreign = operator.client.delete(&format!("/v1/keys/{}", created.text_of("key_id"))).await;
+    let foreign = foreign.is_error(404, "not_found");
+    let unknown =
+        operator.client.delete("/v1/keys/key_01ARZ3NDEKTSV4RRFFQ69G5FAV").await.is_error(404, "not_found");
+    assert_eq!(foreign.without_request_id(), unknown.without_request_id());
+    let by_agent = theirs.operator.client.with_key(created.text_of("key"));
+    by_agent.get(&theirs.path("")).await.has_status(200);
+}
+
+#[tokio::test]
+async fn agent_can_make_list_and_revoke_no_keys() {
+    let operator = Operator::shared().await;
+    let agent = operator.creates_account("Ada").await;
+    let created = operator.client.post(&agent.path("/keys"), &json!({})).await.has_status(201);
+    let by_agent = operator.client.with_key(created.text_of("key"));
+    by_agent.post(&agent.path("/keys"), &json!({})).await.is_error(403, "forbidden");
+    by_agent.get(&agent.path("/keys")).await.is_error(403, "forbidden");
+    let path = format!("/v1/keys/{}", created.text_of("key_id"));
+    by_agent.delete(&path).await.is_error(403, "forbidden");
+    by_agent.get(&agent.path("")).await.has_status(200);
+}
+
+fn seconds_from_now(seconds: i64) -> String {
+    let now = SystemTime::now().duration_since(UNIX_EPOCH).expect("the clock is past 1970").as_secs() as i64;
+    iso_of(now + seconds)
+}

@@ -1,0 +1,190 @@
+//! Each rule twice: the relayer refuses with 402 and `checks`, and the same transfer, sent straight to the program with
+//! the transfer authority's key, is refused on chain by the same violation.
+
+use purser::error::PurserError;
+use purser_tests::agent::random_tag;
+use purser_tests::chain::{DirectTransfer, Landing};
+use purser_tests::{Agent, Operator};
+use serde_json::{Value, json};
+use solana_sdk::pubkey::Pubkey;
+use solana_sdk::signature::Keypair;
+
+/// An agent that holds 100 USDC under this policy, and somebody to pay.
+async fn agent_under(policy: Value) -> (Agent, Pubkey) {
+    let operator = Operator::shared().await;
+    let agent = operator.creates_account_with("Ada", "100").await;
+    agent.has_policy(policy).await;
+    let (payee, _) = operator.chain.new_payee().await;
+    (agent, payee)
+}
+
+fn refused_as(error: PurserError) -> Landing {
+    Landing::Refused(u32::from(error))
+}
+
+/// Both refuse `usdc` to `payee` for this rule, and nothing moved.
+async fn both_refuse(agent: &Agent, usdc: &str, payee: &Pubkey, code: &str, rule: &str, error: PurserError) {
+    let before = (agent.balance_micros().await, agent.operator.chain.agent(&agent.address).await);
+    let refused = agent.pays(usdc).to(payee).await.is_error(402, code);
+    assert_eq!(refused["status"], "rejected");
+    assert!(refused.text_of("transfer_id").starts_with("txn_"));
+    assert_eq!(refused.failed_checks(), [rule]);
+    assert_eq!(agent.pays_directly(usdc, payee, "").await, refused_as(error));
+    let after = (agent.balance_micros().await, agent.operator.chain.agent(&agent.address).await);
+    assert_eq!(before, after);
+}
+
+#[tokio::test]
+async fn paused_account_is_refused_here_and_on_chain() {
+    let (agent, payee) = agent_under(json!({ "paused": true })).await;
+    both_refuse(&agent, "1", &payee, "account_paused", "paused", PurserError::Paused).await;
+}
+
+#[tokio::test]
+async fn paused_operator_is_refused_here_and_on_chain() {
+    let (agent, payee) = agent_under(json!({})).await;
+    let operator = &agent.operator;
+    let paused =
+        operator.chain.sets_operator_paused(operator.address, true, operator.app().policy_authority()).await;
+    assert!(matches!(paused, Landing::Settled(_)), "{paused:?}");
+    both_refuse(&agent, "1", &payee, "account_paused", "paused", PurserError::Paused).await;
+}
+
+#[tokio::test]
+async fn missing_memo_is_refused_here_and_on_chain() {
+    let (agent, payee) = agent_under(json!({ "require_memo": true })).await;
+    both_refuse(&agent, "1", &payee, "policy_violation", "require_memo", PurserError::MemoRequired).await;
+    agent.pays("1").to(&payee).memo("x").await.is_settled();
+    assert!(matches!(agent.pays_directly("1", &payee, "x").await, Landing::Settled(_)));
+}
+
+#[tokio::test]
+async fn memo_of_201_characters_is_refused_here_and_on_chain() {
+    let (agent, payee) = agent_under(json!({})).await;
+    let memo = "é".repeat(201);
+    agent.pays("1").to(&payee).memo(&memo).await.blames("memo");
+    assert_eq!(agent.pays_directly("1", &payee, &memo).await, refused_as(PurserError::MemoTooLong));
+    assert!(matches!(agent.pays_directly("1", &payee, &"é".repeat(200)).await, Landing::Settled(_)));
+}
+
+#[tokio::test]
+async fn recipient_outside_the_allowlist_is_refused_here_and_on_chain() {
+    let friend = Pubkey::new_from_array([5; 32]).to_string();
+    let (agent, payee) = agent_under(json!({ "allowed_counterparties": [friend] })).await;
+    let (code, rule) = ("policy_violation", "allowed_counterparties");
+    both_refuse(&agent, "1", &payee, code, rule, PurserError::RecipientNotAllowed).await;
+    agent.has_policy(json!({ "allowed_counterparties": [] })).await;
+    both_refuse(&agent, "1", &payee, code, rule, PurserError::RecipientNotAllowed).await;
+    agent.has_policy(json!({ "allowed_counterparties": [payee.to_string()] })).await;
+    assert!(matches!(agent.pays_directly("1", &payee, "").await, Landing::Settled(_)));
+}
+
+#[tokio::test]
+async fn amount_above_the_single_limit_is_refused_here_and_on_chain() {
+    let (agent, payee) = agent_under(json!({ "max_single_transfer": 2.5 })).await;
+    let (code, rule) = ("policy_violation", "max_single_transfer");
+    both_refuse(&agent, "2.500001", &payee, code, rule, PurserError::SingleLimitExceeded).await;
+    agent.pays("2.5").to(&payee).await.is_settled();
+    assert!(matches!(agent.pays_directly("2.5", &payee, "").await, Landing::Settled(_)));
+}
+
+#[tokio::test]
+async fn amount_above_the_daily_limit_is_refused_here_and_on_chain() {
+    let (agent, payee) = agent_under(json!({ "max_daily_spend": 10 })).await;
+    agent.pays("4").to(&payee).await.is_settled();
+    // What went straight to the program counts as much as what went through the relayer.
+    assert!(matches!(agent.pays_directly("3", &payee, "").await, Landing::Settled(_)));
+    let (code, rule) = ("policy_violation", "max_daily_spend");
+    both_refuse(&agent, "3.000001", &payee, code, rule, PurserError::DailyLimitExceeded).await;
+    let refused = agent.pays("3.000001").to(&payee).await;
+    let daily = refused.check("max_daily_spend");
+    assert_eq!(
+        (&daily["limit"], &daily["used"], &daily["remaining"]),
+        (&json!("10.000000"), &json!("7.000000"), &json!("3.000000"))
+    );
+    assert!(refused.text_of("message").contains("10"), "the message names the limit: {}", refused.text);
+    assert!(refused["retry_at"].is_string());
+    agent.pays("3").to(&payee).await.is_settled();
+    assert_eq!(
+        agent.pays_directly("0.000001", &payee, "").await,
+        refused_as(PurserError::DailyLimitExceeded)
+    );
+}
+
+#[tokio::test]
+async fn balance_too_low_is_refused_here_and_on_chain() {
+    let (agent, payee) = agent_under(json!({})).await;
+    agent.pays("100.000001").to(&payee).await.is_error(402, "insufficient_balance");
+    let direct = agent.pays_directly("100.000001", &payee, "").await;
+    // Error 1 is the token program's own InsufficientFunds.
+    assert!(
+        direct == refused_as(PurserError::InsufficientBalance) || direct == Landing::Refused(1),
+        "{direct:?}"
+    );
+    assert_eq!(agent.balance_micros().await, 100_000_000);
+}
+
+#[tokio::test]
+async fn same_payment_under_the_same_tag_is_refused_on_chain() {
+    let (agent, payee) = agent_under(json!({})).await;
+    let tag = random_tag();
+    assert!(matches!(agent.pays_directly_tagged("1", &payee, "", tag).await, Landing::Settled(_)));
+    for usdc in ["1", "2"] {
+        let again = agent.pays_directly_tagged(usdc, &payee, "", tag).await;
+        assert_eq!(again, refused_as(PurserError::DuplicateTransfer));
+    }
+    assert_eq!(agent.balance_micros().await, 99_000_000);
+}
+
+#[tokio::test]
+async fn amount_of_zero_is_refused_here_and_on_chain() {
+    let (agent, payee) = agent_under(json!({})).await;
+    agent.pays("0").to(&payee).await.blames("amount");
+    assert_eq!(agent.pays_directly("0", &payee, "").await, refused_as(PurserError::AmountZero));
+}
+
+#[tokio::test]
+async fn transfer_to_the_source_itself_is_refused_here_and_on_chain() {
+    let (agent, _) = agent_under(json!({})).await;
+    agent.pays("1").to(&agent).await.is_error(422, "invalid_recipient");
+    let direct = agent.pays_directly("1", &agent.token_account, "").await;
+    assert_eq!(direct, refused_as(PurserError::RecipientIsSource));
+}
+
+#[tokio::test]
+async fn recipient_that_is_frozen_or_of_another_mint_is_refused_here_and_on_chain() {
+    let (agent, _) = agent_under(json!({})).await;
+    let chain = &agent.operator.chain;
+    for (payee, error) in [
+        (chain.new_payee_in_state("frozen").await, PurserError::RecipientFrozen),
+        (chain.new_payee_of_other_mint().await, PurserError::RecipientWrongMint),
+        (chain.usdc_mint, PurserError::RecipientNotTokenAccount),
+    ] {
+        agent.pays("1").to(&payee).await.is_error(422, "invalid_recipient");
+        assert_eq!(agent.pays_directly("1", &payee, "").await, refused_as(error), "{payee}");
+    }
+}
+
+#[tokio::test]
+async fn no_other_key_can_transfer_on_chain() {
+    let (agent, payee) = agent_under(json!({})).await;
+    let operator = &agent.operator;
+    let stranger = Keypair::new();
+    operator.chain.funds(&solana_sdk::signer::Signer::pubkey(&stranger), 1).await;
+    let order = DirectTransfer {
+        operator: operator.address,
+        agent: agent.address,
+        destination: payee,
+        amount_micros: 1,
+        memo: "",
+        tag: random_tag(),
+    };
+    for key in [&stranger, operator.app().policy_authority()] {
+        assert_eq!(operator.chain.transfers(&order, key).await, refused_as(PurserError::Unauthorized));
+    }
+    let theirs = operator.app().new_operator().await;
+    let borrowed = DirectTransfer { operator: theirs.address, ..order };
+    let landing = operator.chain.transfers(&borrowed, operator.app().transfer_authority()).await;
+    assert_eq!(landing, refused_as(PurserError::WrongOperator));
+    assert_eq!(agent.balance_micros().await, 100_000_000);
+}

@@ -1,0 +1,103 @@
+//! The relayer dies without warning and comes back: it has forgotten nothing and pays nothing twice.
+
+use std::time::Duration;
+
+use purser_tests::{AppSettings, TestApp, TestNetwork};
+use serde_json::json;
+
+#[tokio::test]
+async fn killed_relayer_comes_back_with_everything() {
+    let app = TestApp::start(TestNetwork::shared().await, &AppSettings::default()).await;
+    let operator = app.new_operator().await;
+    let agent = operator.creates_account_with("Ada", "10").await;
+    let (payee, _) = operator.chain.new_payee().await;
+    agent
+        .has_policy(json!({ "max_single_transfer": 4, "allowed_counterparties": [payee.to_string()] }))
+        .await;
+    let agent_key = agent.new_key().await;
+    let revoked = operator.client.post(&agent.path("/keys"), &json!({})).await.has_status(201);
+    operator.client.delete(&format!("/v1/keys/{}", revoked.text_of("key_id"))).await;
+    let (paying, refusing) = (agent.pays("3").to(&payee), agent.pays("5").to(&payee));
+    let settled = paying.clone().await.is_settled();
+    let rejected = refusing.clone().await.is_error(402, "policy_violation");
+    let paths = [
+        agent.path(""),
+        agent.path("/policy"),
+        agent.path("/keys"),
+        agent.path("/limits"),
+        "/v1/accounts".to_owned(),
+        format!("/v1/transfers/{}", settled.text_of("transfer_id")),
+        format!("/v1/transfers/{}", rejected.text_of("transfer_id")),
+    ];
+    let mut before = Vec::new();
+    for path in &paths {
+        before.push(operator.client.get(path).await.has_status(200).body);
+    }
+
+    app.crashes();
+    app.starts();
+
+    let operator = operator.reconnected();
+    for (path, before) in paths.iter().zip(before) {
+        assert_eq!(operator.client.get(path).await.has_status(200).body, before, "{path}");
+    }
+    let again = paying.by(&operator.client).await.is_settled();
+    assert_eq!(again.body, settled.body);
+    let again = refusing.by(&operator.client).await.is_error(402, "policy_violation");
+    assert_eq!(again.without_request_id(), rejected.without_request_id());
+    operator.client.with_key(agent_key.key()).get(&agent.path("")).await.has_status(200);
+    operator.client.with_key(revoked.text_of("key")).get(&agent.path("")).await.is_error(401, "unauthorized");
+    assert_eq!(operator.chain.usdc_micros(&payee).await, 3_000_000);
+}
+
+#[tokio::test]
+async fn transfer_cut_off_by_a_crash_is_paid_exactly_once() {
+    let app = TestApp::start(TestNetwork::shared().await, &AppSettings::default()).await;
+    let mut operator = app.new_operator().await;
+    let agent = operator.creates_account_with("Ada", "100").await;
+    let (payee, _) = operator.chain.new_payee().await;
+    let moments_ms = [0, 5, 15, 30, 45, 60, 90, 150];
+    for moment_ms in moments_ms {
+        let payment = agent.pays("1").to(&payee);
+        let (client, body) = (operator.client.clone(), payment.body().clone());
+        let sending = tokio::spawn(async move {
+            let request = client.request(reqwest::Method::POST, "/v1/transfers").json(&body);
+            client.tries(request).await
+        });
+        tokio::time::sleep(Duration::from_millis(moment_ms)).await;
+        app.crashes();
+        let _ = sending.await.expect("the request ends");
+        app.starts();
+        operator = operator.reconnected();
+        let mut answer = payment.clone().by(&operator.client).await;
+        for _ in 0..100 {
+            if answer.status == 200 {
+                break;
+            }
+            assert!(matches!(answer.status, 202 | 503), "after a crash at {moment_ms} ms: {}", answer.text);
+            tokio::time::sleep(Duration::from_millis(200)).await;
+            answer = payment.clone().by(&operator.client).await;
+        }
+        answer.is_settled();
+    }
+    let paid = moments_ms.len() as u64;
+    assert_eq!(operator.chain.usdc_micros(&payee).await, paid * 1_000_000);
+    assert_eq!(operator.chain.usdc_micros(&agent.token_account).await, (100 - paid) * 1_000_000);
+}
+
+#[tokio::test]
+async fn transfer_nobody_asks_about_after_a_crash_is_finished_all_the_same() {
+    let settings = AppSettings { deadline_seconds: 0, commitment: "finalized", ..AppSettings::default() };
+    let app = TestApp::start(TestNetwork::shared().await, &settings).await;
+    let operator = app.new_operator().await;
+    let agent = operator.creates_account_with("Ada", "5").await;
+    let (payee, _) = operator.chain.new_payee().await;
+    let submitted = agent.pays("1").to(&payee).await.has_status(202);
+    app.crashes();
+    app.starts();
+    let mut agent = agent;
+    agent.operator = operator.reconnected();
+    let settled = crate::transfers::settles(&agent, submitted.text_of("transfer_id")).await;
+    assert_eq!(settled["tx_signature"], submitted["tx_signature"]);
+    assert_eq!(agent.operator.chain.usdc_micros(&payee).await, 1_000_000);
+}

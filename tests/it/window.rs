@@ -1,0 +1,119 @@
+//! The rolling 24 hours, to the second: on networks of their own, whose clocks the tests hold and move.
+
+use std::sync::Arc;
+
+use purser::error::PurserError;
+use purser_tests::agent::unique_key;
+use purser_tests::chain::Landing;
+use purser_tests::clock::unix_of;
+use purser_tests::{Agent, Answer, AppSettings, TestApp, TestNetwork};
+use serde_json::json;
+use solana_sdk::pubkey::Pubkey;
+
+const DAY: i64 = 86_400;
+
+/// An agent with 1,000 USDC and a daily limit of 10 on a network of its own, somebody to pay, and the second at which
+/// the clock stands.
+async fn agent_on_a_standing_clock() -> (Agent, Pubkey, i64) {
+    let network = TestNetwork::own();
+    let app = TestApp::start(Arc::clone(&network), &AppSettings::default()).await;
+    let operator = app.new_operator().await;
+    let agent = operator.creates_account_with("Ada", "1000").await;
+    agent.has_policy(json!({ "max_daily_spend": 10 })).await;
+    let (payee, _) = operator.chain.new_payee().await;
+    let start = operator.chain.now().await + 60;
+    operator.chain.stands_at(start).await;
+    (agent, payee, start)
+}
+
+#[tokio::test]
+async fn daily_limit_frees_after_86_400_seconds_and_not_at_86_399() {
+    let (agent, payee, start) = agent_on_a_standing_clock().await;
+    let chain = agent.operator.chain.clone();
+    agent.pays("10").to(&payee).await.is_settled();
+    assert_eq!(retry_at(&refused(&agent, "0.000001", &payee).await), start + DAY);
+
+    chain.stands_at(start + DAY - 1).await;
+    let refusal = refused(&agent, "0.000001", &payee).await;
+    assert_eq!(retry_at(&refusal), start + DAY);
+    assert_eq!(refusal.check("max_daily_spend")["used"], "10.000000");
+    let direct = agent.pays_directly("0.000001", &payee, "").await;
+    assert_eq!(direct, Landing::Refused(u32::from(PurserError::DailyLimitExceeded)));
+    assert_eq!(used_and_remaining(&agent).await, ("10.000000".to_owned(), "0.000000".to_owned()));
+
+    chain.stands_at(start + DAY).await;
+    assert_eq!(used_and_remaining(&agent).await, ("0.000000".to_owned(), "10.000000".to_owned()));
+    agent.pays("10").to(&payee).await.is_settled();
+    assert_eq!(chain.usdc_micros(&payee).await, 20_000_000);
+}
+
+#[tokio::test]
+async fn spends_leave_the_window_one_by_one() {
+    let (agent, payee, start) = agent_on_a_standing_clock().await;
+    let chain = agent.operator.chain.clone();
+    agent.pays("4").to(&payee).await.is_settled();
+    chain.stands_at(start + 1_000).await;
+    agent.pays("5").to(&payee).await.is_settled();
+    assert_eq!(retry_at(&refused(&agent, "5", &payee).await), start + DAY);
+    assert_eq!(retry_at(&refused(&agent, "5.000001", &payee).await), start + 1_000 + DAY);
+    chain.stands_at(start + DAY).await;
+    assert_eq!(used_and_remaining(&agent).await, ("5.000000".to_owned(), "5.000000".to_owned()));
+    refused(&agent, "5.000001", &payee).await;
+    agent.pays("5").to(&payee).await.is_settled();
+    chain.stands_at(start + 1_000 + DAY).await;
+    assert_eq!(used_and_remaining(&agent).await, ("5.000000".to_owned(), "5.000000".to_owned()));
+}
+
+#[tokio::test]
+async fn no_schedule_around_midnight_gets_twice_the_limit_out() {
+    let (agent, payee, start) = agent_on_a_standing_clock().await;
+    let chain = agent.operator.chain.clone();
+    let midnight = (start / DAY + 1) * DAY;
+    chain.stands_at(midnight - 1).await;
+    agent.pays("10").to(&payee).await.is_settled();
+    for second in [midnight, midnight + 1, midnight + DAY / 2, midnight + DAY - 2] {
+        chain.stands_at(second).await;
+        refused(&agent, "0.000001", &payee).await;
+    }
+    chain.stands_at(midnight + DAY - 1).await;
+    agent.pays("10").to(&payee).await.is_settled();
+}
+
+#[tokio::test]
+async fn amount_above_the_whole_limit_is_never_worth_waiting_for() {
+    let (agent, payee, _) = agent_on_a_standing_clock().await;
+    let refusal = refused(&agent, "10.000001", &payee).await;
+    assert!(refusal["retry_at"].is_null(), "{}", refusal.text);
+}
+
+#[tokio::test]
+async fn idempotency_key_is_remembered_for_24_hours_and_free_afterwards() {
+    let (agent, payee, start) = agent_on_a_standing_clock().await;
+    let chain = agent.operator.chain.clone();
+    let key = unique_key();
+    let first = agent.pays("1").to(&payee).key(&key).await.is_settled();
+    chain.stands_at(start + DAY - 10).await;
+    let again = agent.pays("1").to(&payee).key(&key).await.is_settled();
+    assert_eq!(again["transfer_id"], first["transfer_id"]);
+    agent.pays("2").to(&payee).key(&key).await.is_error(409, "idempotency_conflict");
+    chain.stands_at(start + DAY + 10).await;
+    let reused = agent.pays("2").to(&payee).key(&key).await.is_settled();
+    assert_ne!(reused["transfer_id"], first["transfer_id"]);
+    assert_eq!(chain.usdc_micros(&payee).await, 3_000_000);
+}
+
+async fn refused(agent: &Agent, usdc: &str, payee: &Pubkey) -> Answer {
+    let refusal = agent.pays(usdc).to(payee).await.is_error(402, "policy_violation");
+    assert_eq!(refusal.failed_checks(), ["max_daily_spend"]);
+    refusal
+}
+
+fn retry_at(refusal: &Answer) -> i64 {
+    unix_of(refusal.text_of("retry_at"))
+}
+
+async fn used_and_remaining(agent: &Agent) -> (String, String) {
+    let limits = agent.operator.client.get(&agent.path("/limits")).await.has_status(200);
+    let text = |field: &str| limits["max_daily_spend"][field].as_str().map(str::to_owned);
+    (text("used").expect("used is a text"), text("remaining").expect("remaining is a text"))
+}

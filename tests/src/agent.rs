@@ -1,0 +1,205 @@
+//! An agent account, and what agents do: `agent.pays("12.50").to(&other).await`.
+
+use std::future::IntoFuture;
+use std::pin::Pin;
+
+use futures::future::join_all;
+use serde_json::{Value, json};
+use solana_sdk::pubkey::Pubkey;
+
+use crate::chain::{DirectTransfer, Landing};
+use crate::client::{Answer, Client};
+use crate::money::micros;
+use crate::operator::Operator;
+
+/// An agent account as the API described it when it was created.
+#[derive(Clone)]
+pub struct Agent {
+    pub operator: Operator,
+    pub id: String,
+    /// `solana_address`: the account that the program keeps.
+    pub address: Pubkey,
+    /// `usdc_token_account`.
+    pub token_account: Pubkey,
+}
+
+impl Agent {
+    /// The account of a creation response.
+    pub fn of(operator: &Operator, created: &Answer) -> Agent {
+        let address = |field| created.text_of(field).parse().expect("addresses are base58 of 32 bytes");
+        Agent {
+            operator: operator.clone(),
+            id: created.text_of("account_id").to_owned(),
+            address: address("solana_address"),
+            token_account: address("usdc_token_account"),
+        }
+    }
+
+    /// Makes the balance exactly this, by the network's own means.
+    pub async fn holds(&self, usdc: &str) {
+        let token_account = self.operator.chain.sets_usdc(&self.address, micros(usdc)).await;
+        assert_eq!(token_account, self.token_account, "usdc_token_account is the associated token account");
+    }
+
+    /// Micro-USDC on the account, read from the chain.
+    pub async fn balance_micros(&self) -> u64 {
+        self.operator.chain.usdc_micros(&self.token_account).await
+    }
+
+    /// A path below this account: `agent.path("/limits")`.
+    pub fn path(&self, below: &str) -> String {
+        format!("/v1/accounts/{}{below}", self.id)
+    }
+
+    /// Replaces the policy with the operator's key; panics when refused.
+    pub async fn has_policy(&self, policy: Value) -> Answer {
+        self.operator.client.put(&self.path("/policy"), &policy).await.has_status(200)
+    }
+
+    /// Makes a key for this agent and returns a client that uses it.
+    pub async fn new_key(&self) -> Client {
+        let created = self.operator.client.post(&self.path("/keys"), &json!({})).await.has_status(201);
+        self.operator.client.with_key(created.text_of("key"))
+    }
+
+    /// Begins a payment of `usdc`, by default with the operator's key and an idempotency key of its own.
+    pub fn pays(&self, usdc: &str) -> Payment {
+        Payment {
+            client: self.operator.client.clone(),
+            path: "/v1/transfers",
+            body: json!({ "from": self.id, "amount": usdc, "idempotency_key": unique_key() }),
+        }
+    }
+
+    /// The same payment as asked about before it is made.
+    pub fn previews(&self, usdc: &str) -> Payment {
+        Payment { path: "/v1/transfers/preview", ..self.pays(usdc) }
+    }
+
+    /// Sends a transfer straight to the program with the transfer authority's key, past the relayer.
+    pub async fn pays_directly(&self, usdc: &str, destination: &Pubkey, memo: &str) -> Landing {
+        self.pays_directly_tagged(usdc, destination, memo, random_tag()).await
+    }
+
+    /// As `pays_directly`, with a chosen tag.
+    pub async fn pays_directly_tagged(
+        &self,
+        usdc: &str,
+        destination: &Pubkey,
+        memo: &str,
+        tag: u64,
+    ) -> Landing {
+        let order = DirectTransfer {
+            operator: self.operator.address,
+            agent: self.address,
+            destination: *destination,
+            amount_micros: micros(usdc),
+            memo,
+            tag,
+        };
+        self.operator.chain.transfers(&order, self.operator.app().transfer_authority()).await
+    }
+}
+
+/// A transfer being worded; awaiting it sends it.
+#[derive(Clone)]
+pub struct Payment {
+    client: Client,
+    path: &'static str,
+    body: Value,
+}
+
+impl Payment {
+    /// Names the recipient: an account, an address or any text.
+    pub fn to(self, recipient: &impl Recipient) -> Payment {
+        self.field("to", json!(recipient.text()))
+    }
+
+    /// Adds a memo.
+    pub fn memo(self, memo: &str) -> Payment {
+        self.field("memo", json!(memo))
+    }
+
+    /// Chooses the idempotency key.
+    pub fn key(self, key: &str) -> Payment {
+        self.field("idempotency_key", json!(key))
+    }
+
+    /// Sets any field of the body.
+    pub fn field(mut self, name: &str, value: Value) -> Payment {
+        self.body[name] = value;
+        self
+    }
+
+    /// Leaves a field out.
+    pub fn without(mut self, name: &str) -> Payment {
+        if let Some(fields) = self.body.as_object_mut() {
+            fields.remove(name);
+        }
+        self
+    }
+
+    /// Sends it with another client's key.
+    pub fn by(mut self, client: &Client) -> Payment {
+        self.client = client.clone();
+        self
+    }
+
+    /// The body that would be sent.
+    pub fn body(&self) -> &Value {
+        &self.body
+    }
+}
+
+impl IntoFuture for Payment {
+    type Output = Answer;
+    type IntoFuture = Pin<Box<dyn Future<Output = Answer> + Send>>;
+
+    fn into_future(self) -> Self::IntoFuture {
+        Box::pin(async move { self.client.post(self.path, &self.body).await })
+    }
+}
+
+/// Sends the payments at the same time and returns the answers in their order.
+pub async fn all_at_once(payments: impl IntoIterator<Item = Payment>) -> Vec<Answer> {
+    join_all(payments.into_iter().map(IntoFuture::into_future)).await
+}
+
+/// Whoever `to` can name.
+pub trait Recipient {
+    fn text(&self) -> String;
+}
+
+impl Recipient for Agent {
+    fn text(&self) -> String {
+        self.id.clone()
+    }
+}
+
+impl Recipient for Pubkey {
+    fn text(&self) -> String {
+        self.to_string()
+    }
+}
+
+impl Recipient for &str {
+    fn text(&self) -> String {
+        (*self).to_owned()
+    }
+}
+
+impl Recipient for String {
+    fn text(&self) -> String {
+        self.clone()
+    }
+}
+
+/// An idempotency key that nobody used before.
+pub fn unique_key() -> String {
+    ulid::Ulid::generate().to_string()
+}
+
+/// A transfer tag that nobody used before.
+pub fn random_tag() -> u64 {
+    ulid::Ulid::generate().random() as u64 | 1
+}

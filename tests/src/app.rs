@@ -1,0 +1,287 @@
+//! One relayer process with its own folder: configuration, keypairs, SQLite database.
+
+use std::fmt::Write as _;
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::time::Duration;
+
+use serde_json::Value;
+use solana_sdk::pubkey::Pubkey;
+use solana_sdk::signature::Keypair;
+use solana_sdk::signer::Signer;
+use tempfile::TempDir;
+use tokio::sync::OnceCell;
+
+use crate::binaries;
+use crate::client::Client;
+use crate::network::{TestNetwork, path_text, temp_folder};
+use crate::operator::Operator;
+use crate::process::Process;
+
+const READY_WITHIN: Duration = Duration::from_secs(30);
+
+static SHARED: OnceCell<Arc<TestApp>> = OnceCell::const_new();
+
+/// What a test may want otherwise than usual.
+#[derive(Clone)]
+pub struct AppSettings {
+    /// How long POST /v1/transfers waits for settlement.
+    pub deadline_seconds: u64,
+    /// How long any request may take.
+    pub request_timeout_seconds: u64,
+    /// When a transfer counts as settled: `confirmed`, or `finalized` as in production.
+    pub commitment: &'static str,
+    pub requests_per_second: u32,
+    pub burst: u32,
+    /// Reaches the test network through this address instead of its own.
+    pub rpc_url: Option<String>,
+    /// A second network, for keys that say `live`.
+    pub live: Option<Arc<TestNetwork>>,
+}
+
+impl Default for AppSettings {
+    fn default() -> AppSettings {
+        AppSettings {
+            deadline_seconds: 30,
+            request_timeout_seconds: 60,
+            commitment: "confirmed",
+            requests_per_second: 10_000,
+            burst: 10_000,
+            rpc_url: None,
+            live: None,
+        }
+    }
+}
+
+/// A running `purser serve`.
+pub struct TestApp {
+    folder: PathBuf,
+    owned_folder: Option<TempDir>,
+    networks: Vec<(&'static str, Arc<TestNetwork>)>,
+    admin: Keypair,
+    policy_authority: Keypair,
+    transfer_authority: Keypair,
+    next_operator: AtomicU64,
+    server: Mutex<Option<Server>>,
+}
+
+struct Server {
+    process: Process,
+    base_url: String,
+}
+
+impl TestApp {
+    /// The relayer that all tests of this process share, on the shared network. Make an [`Operator`] of your own on it.
+    pub async fn shared() -> Arc<TestApp> {
+        let start = || async {
+            let folder = temp_folder().keep();
+            let network = TestNetwork::shared().await;
+            Arc::new(TestApp::start_in(folder, None, network, &AppSettings::default()).await)
+        };
+        SHARED.get_or_init(start).await.clone()
+    }
+
+    /// A relayer of the test's own on `network`.
+    pub async fn start(network: Arc<TestNetwork>, settings: &AppSettings) -> Arc<TestApp> {
+        let folder = temp_folder();
+        let path = folder.path().to_path_buf();
+        Arc::new(TestApp::start_in(path, Some(folder), network, settings).await)
+    }
+
+    async fn start_in(
+        folder: PathBuf,
+        owned_folder: Option<TempDir>,
+        network: Arc<TestNetwork>,
+        settings: &AppSettings,
+    ) -> TestApp {
+        let mut networks = vec![("test", network)];
+        networks.extend(settings.live.clone().map(|live| ("live", live)));
+        let app = TestApp {
+            admin: keypair_in(&folder, "admin"),
+            policy_authority: keypair_in(&folder, "policy-authority"),
+            transfer_authority: keypair_in(&folder, "transfer-authority"),
+            next_operator: AtomicU64::new(0),
+            server: Mutex::new(None),
+            folder,
+            owned_folder,
+            networks,
+        };
+        for (_, network) in &app.networks {
+            let chain = network.chain();
+            for key in [&app.admin, &app.policy_authority, &app.transfer_authority] {
+                chain.funds(&key.pubkey(), 1_000).await;
+            }
+        }
+        fs::write(app.config(), app.config_text(settings)).expect("the folder is writable");
+        app.runs(&["migrate"]);
+        app.starts();
+        app
+    }
+
+    fn config_text(&self, settings: &AppSettings) -> String {
+        let folder = path_text(&self.folder);
+        let mut text = format!(
+            "[server]\nlisten = \"127.0.0.1:0\"\nrequest_timeout_seconds = {}\n\
+             [database]\nurl = \"sqlite://{folder}/purser.db\"\n\
+             [transfers]\ndeadline_seconds = {}\n\
+             [rate_limit]\nrequests_per_second = {}\nburst = {}\n",
+            settings.request_timeout_seconds,
+            settings.deadline_seconds,
+            settings.requests_per_second,
+            settings.burst
+        );
+        for (name, network) in &self.networks {
+            let other = settings.rpc_url.as_ref().filter(|_| *name == "test");
+            let rpc_url = other.unwrap_or(&network.rpc_url);
+            // Through another address only JSON-RPC goes, so that cutting it cuts everything.
+            let ws_url =
+                if other.is_some() { String::new() } else { format!("ws_url = \"{}\"\n", network.ws_url) };
+            write!(
+                text,
+                "[networks.{name}]\nrpc_url = \"{rpc_url}\"\n{ws_url}\
+                 program_id = \"{}\"\nusdc_mint = \"{}\"\n\
+                 policy_authority_keypair = \"{folder}/policy-authority.json\"\n\
+                 transfer_authority_keypair = \"{folder}/transfer-authority.json\"\n\
+                 commitment = \"{}\"\n\
+                 explorer_url = \"https://explorer.example/{name}/{{signature}}\"\n",
+                network.program_id, network.usdc_mint, settings.commitment
+            )
+            .expect("writing to a string succeeds");
+        }
+        text
+    }
+
+    /// Runs a subcommand of the relayer binary to its end and returns the JSON it printed; panics when it fails.
+    pub fn runs(&self, arguments: &[&str]) -> Value {
+        let output = Command::new(binaries::relayer())
+            .args(arguments)
+            .args(["--config", path_text(&self.config()), "--json"])
+            .output()
+            .expect("the relayer binary starts");
+        let printed = String::from_utf8_lossy(&output.stdout);
+        let complaint = String::from_utf8_lossy(&output.stderr);
+        assert!(output.status.success(), "purser {}: {printed}{complaint}", arguments.join(" "));
+        serde_json::from_str(printed.trim()).unwrap_or(Value::Null)
+    }
+
+    /// Starts the server, for the first time or after it was killed.
+    pub fn starts(&self) {
+        let (config, log) = (self.config(), self.folder.join("relayer.log"));
+        let sweep = self.owned_folder.is_none().then_some(self.folder.as_path());
+        let process =
+            Process::start(&binaries::relayer(), &["serve", "--config", path_text(&config)], &log, sweep);
+        let ready = process.says("listening", READY_WITHIN);
+        let base_url =
+            ready["listening"].as_str().expect("`listening` is a text").trim_end_matches('/').to_owned();
+        *self.server() = Some(Server { process, base_url });
+    }
+
+    /// Kills the server as `kill -9` does.
+    pub fn crashes(&self) {
+        let server = self.server().take().expect("the server runs");
+        server.process.dies();
+    }
+
+    /// Makes a new operator on the test network, with an API key.
+    pub async fn new_operator(self: &Arc<TestApp>) -> Operator {
+        self.new_operator_on("test").await
+    }
+
+    /// Makes a new operator on a network, with an API key.
+    pub async fn new_operator_on(self: &Arc<TestApp>, network: &'static str) -> Operator {
+        let id = self.next_operator.fetch_add(1, Ordering::SeqCst).to_string();
+        let admin = self.folder.join("admin.json");
+        let name = format!("Operator {id}");
+        let created = self.runs(&[
+            "operator",
+            "create",
+            "--network",
+            network,
+            "--name",
+            &name,
+            "--admin-keypair",
+            path_text(&admin),
+            "--id",
+            &id,
+        ]);
+        let operator_id =
+            created["operator_id"].as_str().expect("operator create prints operator_id").to_owned();
+        let address = created["address"].as_str().expect("operator create prints address");
+        let address: Pubkey = address.parse().expect("the operator's address is base58");
+        let key = self.new_operator_key(&operator_id);
+        Operator::new(Arc::clone(self), network, operator_id, address, &key)
+    }
+
+    /// Makes one more API key for an operator and returns its text.
+    pub fn new_operator_key(&self, operator_id: &str) -> String {
+        let created = self.runs(&["key", "create", "--operator", operator_id]);
+        created["key"].as_str().expect("key create prints the key").to_owned()
+    }
+
+    /// A client without a key.
+    pub fn client(&self) -> Client {
+        Client::new(&self.base_url(), None)
+    }
+
+    /// Where the server listens, without `/v1`.
+    pub fn base_url(&self) -> String {
+        self.server().as_ref().expect("the server runs").base_url.clone()
+    }
+
+    /// The network that keys of this name use.
+    pub fn network(&self, name: &str) -> &Arc<TestNetwork> {
+        let found = self.networks.iter().find(|(known, _)| *known == name);
+        &found.unwrap_or_else(|| panic!("no network {name}")).1
+    }
+
+    /// The operators' cold key.
+    pub fn admin(&self) -> &Keypair {
+        &self.admin
+    }
+
+    /// The key that may change policies.
+    pub fn policy_authority(&self) -> &Keypair {
+        &self.policy_authority
+    }
+
+    /// The hot key that may transfer within policy.
+    pub fn transfer_authority(&self) -> &Keypair {
+        &self.transfer_authority
+    }
+
+    /// The end of the server's log, for failure messages.
+    pub fn log_tail(&self) -> String {
+        self.server().as_ref().map(|server| server.process.log_tail()).unwrap_or_default()
+    }
+
+    /// The configuration file.
+    pub fn config(&self) -> PathBuf {
+        self.folder.join("purser.toml")
+    }
+
+    /// The folder with configuration, keys, database and log.
+    pub fn folder(&self) -> &Path {
+        &self.folder
+    }
+
+    fn server(&self) -> MutexGuard<'_, Option<Server>> {
+        self.server.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+/// Makes a keypair and writes it as Solana's tools do: a JSON array of 64 bytes, for the owner's eyes only.
+fn keypair_in(folder: &Path, name: &str) -> Keypair {
+    let keypair = Keypair::new();
+    let path = folder.join(format!("{name}.json"));
+    let bytes = serde_json::to_string(&keypair.to_bytes().to_vec()).expect("bytes are JSON");
+    fs::write(&path, bytes).expect("the folder is writable");
+    #[cfg(unix)]
+    {
+        use std::os::unix::fs::PermissionsExt;
+        fs::set_permissions(&path, fs::Permissions::from_mode(0o600)).expect("own files can be protected");
+    }
+    keypair
+}

@@ -1,0 +1,50 @@
+//! Where the processes under test are found: an environment variable, else the place `cargo xtask test` builds them to.
+
+use std::env;
+use std::path::{Path, PathBuf};
+
+/// The relayer, `purser`. Set `PURSER_BIN` to use another one.
+pub fn relayer() -> PathBuf {
+    let beside_the_tests = profile_dir().join(format!("purser{}", env::consts::EXE_SUFFIX));
+    found("PURSER_BIN", beside_the_tests, "the relayer")
+}
+
+/// The network process, `purser-localnet`. Set `PURSER_LOCALNET_BIN` to use another one.
+pub fn localnet() -> PathBuf {
+    let name = format!("localnet/release/purser-localnet{}", env::consts::EXE_SUFFIX);
+    found("PURSER_LOCALNET_BIN", target_dir().join(name), "the network process")
+}
+
+/// The built program. Set `PURSER_PROGRAM_SO` to use another one.
+pub fn program_so() -> PathBuf {
+    found("PURSER_PROGRAM_SO", workspace().join("programs/purser/idl/purser.so"), "the built program")
+}
+
+/// The folder of the workspace's `Cargo.toml`.
+pub fn workspace() -> PathBuf {
+    let manifest_dir = Path::new(env!("CARGO_MANIFEST_DIR"));
+    manifest_dir.parent().unwrap_or(manifest_dir).to_path_buf()
+}
+
+fn found(variable: &str, default: PathBuf, what: &str) -> PathBuf {
+    let path = env::var_os(variable).map_or(default, PathBuf::from);
+    assert!(
+        path.is_file(),
+        "{what} is missing at {}: `cargo xtask test` builds everything and runs the tests ({variable} names another file)",
+        path.display()
+    );
+    path
+}
+
+/// `target/debug`: the running test is `target/debug/deps/it-*`.
+fn profile_dir() -> PathBuf {
+    let this_test = env::current_exe().expect("the running test has a path");
+    this_test.ancestors().nth(2).expect("a test runs in target/<profile>/deps").to_path_buf()
+}
+
+fn target_dir() -> PathBuf {
+    match env::var_os("CARGO_TARGET_DIR") {
+        Some(dir) => workspace().join(dir),
+        None => profile_dir().parent().expect("target/<profile> has a parent").to_path_buf(),
+    }
+}

@@ -1,0 +1,249 @@
+//! What the chain itself says and does, asked without the relayer.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use anchor_lang::{InstructionData, ToAccountMetas};
+use purser::state::{Agent as AgentState, AgentView};
+use serde_json::{Value, json};
+use solana_commitment_config::CommitmentConfig;
+use solana_rpc_client::nonblocking::rpc_client::RpcClient;
+use solana_rpc_client_api::config::RpcSendTransactionConfig;
+use solana_rpc_client_api::request::RpcRequest;
+use solana_sdk::instruction::{Instruction, InstructionError};
+use solana_sdk::pubkey::Pubkey;
+use solana_sdk::signature::{Keypair, Signature};
+use solana_sdk::signer::Signer;
+use solana_sdk::transaction::{Transaction, TransactionError};
+
+/// The SPL Token program, the legacy one that USDC uses.
+pub const TOKEN_PROGRAM: Pubkey = solana_sdk::pubkey!("TokenkegQfeZyiNwAJbNbGKPFXCWuBvf9Ss623VQ5DA");
+/// The program that derives and creates associated token accounts.
+pub const ASSOCIATED_TOKEN_PROGRAM: Pubkey =
+    solana_sdk::pubkey!("ATokenGPvbdGVxr1b2hvZbsiqW5xWH25efTNsLJA8knL");
+const CLOCK_SYSVAR: Pubkey = solana_sdk::pubkey!("SysvarC1ock11111111111111111111111111111111");
+
+/// How a transaction that was sent straight to the chain ended.
+#[derive(Debug, PartialEq, Eq)]
+pub enum Landing {
+    Settled(Signature),
+    /// The program answered with this error code.
+    Refused(u32),
+    /// Anything else: no error of the program.
+    Failed(String),
+}
+
+/// One transfer for the program, as the transfer authority would order it.
+pub struct DirectTransfer<'a> {
+    pub operator: Pubkey,
+    pub agent: Pubkey,
+    pub destination: Pubkey,
+    pub amount_micros: u64,
+    pub memo: &'a str,
+    pub tag: u64,
+}
+
+/// The chain as one test sees it.
+#[derive(Clone)]
+pub struct Chain {
+    rpc: Arc<RpcClient>,
+    pub usdc_mint: Pubkey,
+}
+
+impl Chain {
+    /// The chain behind a JSON-RPC address.
+    pub fn at(rpc_url: &str, usdc_mint: Pubkey) -> Chain {
+        let rpc = RpcClient::new_with_timeout_and_commitment(
+            rpc_url.to_owned(),
+            Duration::from_secs(30),
+            CommitmentConfig::confirmed(),
+        );
+        Chain { rpc: Arc::new(rpc), usdc_mint }
+    }
+
+    /// Unix seconds of the chain's clock, the one the program reads.
+    pub async fn now(&self) -> i64 {
+        let data = self.data(&CLOCK_SYSVAR).await.expect("the clock sysvar exists");
+        i64::from_le_bytes(data[32..40].try_into().expect("the clock has 40 bytes"))
+    }
+
+    /// Holds the chain's clock while blocks go on, and moves it to a unix second; it only goes forward.
+    pub async fn stands_at(&self, unix_seconds: i64) {
+        self.call("surfnet_pauseClock", json!([])).await;
+        self.call("surfnet_timeTravel", json!([{ "absoluteTimestamp": unix_seconds * 1_000 }])).await;
+        assert_eq!(self.now().await, unix_seconds, "the network's clock stands");
+    }
+
+    /// The account's data, `None` when there is no such account.
+    pub async fn data(&self, address: &Pubkey) -> Option<Vec<u8>> {
+        let answer = self.rpc.get_account_with_commitment(address, CommitmentConfig::confirmed()).await;
+        answer.expect("the network answers").value.map(|account| account.data)
+    }
+
+    /// Micro-USDC on a token account.
+    pub async fn usdc_micros(&self, token_account: &Pubkey) -> u64 {
+        let data =
+            self.data(token_account).await.unwrap_or_else(|| panic!("no token account {token_account}"));
+        u64::from_le_bytes(data[64..72].try_into().expect("a token account has 165 bytes"))
+    }
+
+    /// The agent's state as the program keeps it.
+    pub async fn agent(&self, agent: &Pubkey) -> AgentView {
+        let data = self.data(agent).await.unwrap_or_else(|| panic!("no agent account {agent}"));
+        AgentState::read(&data).unwrap_or_else(|| panic!("{agent} is not an agent account"))
+    }
+
+    /// The associated token account of `owner` for USDC.
+    pub fn usdc_account_of(&self, owner: &Pubkey) -> Pubkey {
+        associated_token_account(owner, &self.usdc_mint)
+    }
+
+    /// Gives `owner` a USDC token account with exactly this balance, and returns it.
+    pub async fn sets_usdc(&self, owner: &Pubkey, micros: u64) -> Pubkey {
+        self.sets_token(owner, &self.usdc_mint, json!({ "amount": micros })).await
+    }
+
+    /// A new wallet's empty USDC token account, and the wallet.
+    pub async fn new_payee(&self) -> (Pubkey, Keypair) {
+        let wallet = Keypair::new();
+        let token_account = self.sets_usdc(&wallet.pubkey(), 0).await;
+        (token_account, wallet)
+    }
+
+    /// A token account of a new wallet in the given state: `initialized`, `frozen` or `uninitialized`.
+    pub async fn new_payee_in_state(&self, state: &str) -> Pubkey {
+        let owner = Keypair::new().pubkey();
+        self.sets_token(&owner, &self.usdc_mint, json!({ "amount": 0, "state": state })).await
+    }
+
+    /// A token account of a mint that is not USDC.
+    pub async fn new_payee_of_other_mint(&self) -> Pubkey {
+        let mint = Keypair::new().pubkey();
+        let usdc = self.data(&self.usdc_mint).await.expect("the USDC mint exists");
+        let account =
+            json!({ "lamports": 10_000_000u64, "owner": TOKEN_PROGRAM.to_string(), "data": hex_of(&usdc) });
+        self.call("surfnet_setAccount", json!([mint.to_string(), account])).await;
+        self.sets_token(&Keypair::new().pubkey(), &mint, json!({ "amount": 0 })).await
+    }
+
+    async fn sets_token(&self, owner: &Pubkey, mint: &Pubkey, update: Value) -> Pubkey {
+        let params = json!([owner.to_string(), mint.to_string(), update, TOKEN_PROGRAM.to_string()]);
+        self.call("surfnet_setTokenAccount", params).await;
+        associated_token_account(owner, mint)
+    }
+
+    /// Gives an address SOL, for fees and rent.
+    pub async fn funds(&self, address: &Pubkey, sol: u64) {
+        let params = json!([address.to_string(), sol * 1_000_000_000]);
+        self.call("requestAirdrop", params).await;
+        for _ in 0..100 {
+            if self.rpc.get_balance(address).await.expect("the network answers") > 0 {
+                return;
+            }
+            tokio::time::sleep(Duration::from_millis(50)).await;
+        }
+        panic!("the airdrop to {address} did not arrive");
+    }
+
+    /// How many transactions of any outcome named this address.
+    pub async fn transactions_of(&self, address: &Pubkey) -> usize {
+        self.rpc.get_signatures_for_address(address).await.expect("the network answers").len()
+    }
+
+    /// True when the transaction is on the chain and succeeded.
+    pub async fn has_settled(&self, signature: &str) -> bool {
+        let signature = signature.parse().expect("a transaction signature is base58 of 64 bytes");
+        let statuses = self.rpc.get_signature_statuses_with_history(&[signature]).await;
+        let status = statuses.expect("the network answers").value.remove(0);
+        status.is_some_and(|status| status.err.is_none())
+    }
+
+    /// Sends a transfer straight to the program, signed and paid by `authority`, past any check of the relayer or the node.
+    pub async fn transfers(&self, order: &DirectTransfer<'_>, authority: &Keypair) -> Landing {
+        let accounts = purser::accounts::Transfer {
+            transfer_authority: authority.pubkey(),
+            operator: order.operator,
+            agent: order.agent,
+            source: self.usdc_account_of(&order.agent),
+            destination: order.destination,
+            token_program: TOKEN_PROGRAM,
+        };
+        let data = purser::instruction::Transfer {
+            transfer_id: order.destination.to_bytes()[..16].try_into().expect("16 of 32 bytes"),
+            tag: order.tag,
+            amount: order.amount_micros,
+            memo: order.memo.to_owned(),
+        };
+        self.lands(instruction(accounts, data), authority).await
+    }
+
+    /// Stops or resumes all agents of an operator, as its admin.
+    pub async fn sets_operator_paused(&self, operator: Pubkey, paused: bool, admin: &Keypair) -> Landing {
+        let accounts = purser::accounts::SetOperatorPaused { authority: admin.pubkey(), operator };
+        self.lands(instruction(accounts, purser::instruction::SetOperatorPaused { paused }), admin).await
+    }
+
+    /// Signs, sends without preflight and waits for the outcome.
+    pub async fn lands(&self, instruction: Instruction, payer: &Keypair) -> Landing {
+        let blockhash = self.rpc.get_latest_blockhash().await.expect("the network has a blockhash");
+        let payer_key = payer.pubkey();
+        let transaction =
+            Transaction::new_signed_with_payer(&[instruction], Some(&payer_key), &[payer], blockhash);
+        let config = RpcSendTransactionConfig { skip_preflight: true, ..RpcSendTransactionConfig::default() };
+        let signature = match self.rpc.send_transaction_with_config(&transaction, config).await {
+            Ok(signature) => signature,
+            Err(error) => return outcome_of_send(error),
+        };
+        for _ in 0..200 {
+            let statuses = self.rpc.get_signature_statuses(&[signature]).await.expect("the network answers");
+            if let Some(status) = statuses.value.into_iter().next().flatten() {
+                return match status.err {
+                    None => Landing::Settled(signature),
+                    Some(error) => outcome_of(error),
+                };
+            }
+            tokio::time::sleep(Duration::from_millis(50)).await;
+        }
+        Landing::Failed(format!("{signature} never landed"))
+    }
+
+    async fn call(&self, method: &'static str, params: Value) -> Value {
+        let answer = self.rpc.send(RpcRequest::Custom { method }, params).await;
+        answer.unwrap_or_else(|error| panic!("{method}: {error}"))
+    }
+}
+
+/// The address of the agent account that `account_id` (`acct_...`) names.
+pub fn agent_address(operator: &Pubkey, account_id: &str) -> Pubkey {
+    let text = account_id.strip_prefix("acct_").expect("account ids start with acct_");
+    let id = ulid::Ulid::from_string(text).expect("account ids carry a ULID").to_bytes();
+    Pubkey::find_program_address(&[b"agent", operator.as_ref(), &id], &purser::ID).0
+}
+
+/// The associated token account of `owner` for `mint`, of the legacy token program.
+pub fn associated_token_account(owner: &Pubkey, mint: &Pubkey) -> Pubkey {
+    let seeds = [owner.as_ref(), TOKEN_PROGRAM.as_ref(), mint.as_ref()];
+    Pubkey::find_program_address(&seeds, &ASSOCIATED_TOKEN_PROGRAM).0
+}
+
+fn instruction(accounts: impl ToAccountMetas, data: impl InstructionData) -> Instruction {
+    Instruction { program_id: purser::ID, accounts: accounts.to_account_metas(None), data: data.data() }
+}
+
+fn outcome_of(error: TransactionError) -> Landing {
+    match error {
+        TransactionError::InstructionError(_, InstructionError::Custom(code)) => Landing::Refused(code),
+        other => Landing::Failed(other.to_string()),
+    }
+}
+
+fn outcome_of_send(error: solana_rpc_client_api::client_error::Error) -> Landing {
+    match error.get_transaction_error() {
+        Some(error) => outcome_of(error),
+        None => Landing::Failed(error.to_string()),
+    }
+}
+
+fn hex_of(bytes: &[u8]) -> String {
+    bytes.iter().map(|byte| format!("{byte:02x}")).collect()
+}

@@ -1,0 +1,18 @@
+//! Unix seconds from and to the timestamps of the API.
+
+use time::OffsetDateTime;
+use time::format_description::well_known::Rfc3339;
+
+/// Unix seconds of an ISO 8601 UTC timestamp, rounded down. Panics when it is none: the service must not answer it.
+pub fn unix_of(text: &str) -> i64 {
+    assert!(text.ends_with('Z'), "timestamps are in UTC: {text}");
+    let moment = OffsetDateTime::parse(text, &Rfc3339);
+    moment.unwrap_or_else(|error| panic!("not a timestamp: {text}: {error}")).unix_timestamp()
+}
+
+/// The ISO 8601 UTC timestamp of a unix second.
+pub fn iso_of(unix_seconds: i64) -> String {
+    let moment =
+        OffsetDateTime::from_unix_timestamp(unix_seconds).expect("tests stay within the years 0 to 9999");
+    moment.format(&Rfc3339).expect("every moment has a text")
+}

@@ -1,0 +1,109 @@
+//! One embedded Solana network with the program and a USDC mint, as a process of its own.
+
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::time::Duration;
+
+use solana_sdk::pubkey::Pubkey;
+use tempfile::TempDir;
+use tokio::sync::OnceCell;
+
+use crate::binaries;
+use crate::chain::Chain;
+use crate::process::Process;
+
+/// Short slots: finality is 31 of them, and a blockhash lives 150.
+const SLOT_MS: &str = "40";
+const READY_WITHIN: Duration = Duration::from_secs(60);
+
+static SHARED: OnceCell<Arc<TestNetwork>> = OnceCell::const_new();
+
+/// A running `purser-localnet` and the addresses it announced.
+pub struct TestNetwork {
+    process: Process,
+    folder: PathBuf,
+    _owned_folder: Option<TempDir>,
+    pub rpc_url: String,
+    pub ws_url: String,
+    pub program_id: Pubkey,
+    pub usdc_mint: Pubkey,
+    pub genesis_hash: String,
+}
+
+impl TestNetwork {
+    /// The network that all tests of this process share. Its clock is never moved.
+    pub async fn shared() -> Arc<TestNetwork> {
+        SHARED
+            .get_or_init(|| async {
+                let folder = temp_folder().keep();
+                Arc::new(TestNetwork::start_in(&folder, None, Some(&folder)))
+            })
+            .await
+            .clone()
+    }
+
+    /// A network of the test's own, whose clock it may move.
+    pub fn own() -> Arc<TestNetwork> {
+        let folder = temp_folder();
+        let path = folder.path().to_path_buf();
+        Arc::new(TestNetwork::start_in(&path, Some(folder), None))
+    }
+
+    fn start_in(folder: &Path, owned: Option<TempDir>, sweep: Option<&Path>) -> TestNetwork {
+        let program_so = binaries::program_so();
+        let program_id = purser::ID.to_string();
+        let arguments = [
+            "start",
+            "--program-so",
+            path_text(&program_so),
+            "--program-id",
+            &program_id,
+            "--slot-ms",
+            SLOT_MS,
+        ];
+        let process = Process::start(&binaries::localnet(), &arguments, &folder.join("localnet.log"), sweep);
+        let ready = process.says("rpc_url", READY_WITHIN);
+        let text = |field: &str| {
+            ready[field]
+                .as_str()
+                .unwrap_or_else(|| panic!("purser-localnet does not say {field}: {ready}"))
+                .to_owned()
+        };
+        let address = |field: &str| text(field).parse().expect("purser-localnet announces base58 addresses");
+        TestNetwork {
+            rpc_url: text("rpc_url"),
+            ws_url: text("ws_url"),
+            program_id: address("program_id"),
+            usdc_mint: address("usdc_mint"),
+            genesis_hash: text("genesis_hash"),
+            folder: folder.to_path_buf(),
+            _owned_folder: owned,
+            process,
+        }
+    }
+
+    /// A view of this chain for the calling test. Make one per test: connections live in the test's runtime.
+    pub fn chain(&self) -> Chain {
+        Chain::at(&self.rpc_url, self.usdc_mint)
+    }
+
+    /// The folder with its log.
+    pub fn folder(&self) -> &Path {
+        &self.folder
+    }
+
+    /// The process id of the network.
+    pub fn pid(&self) -> u32 {
+        self.process.pid()
+    }
+}
+
+/// A temporary folder that is removed when dropped.
+pub fn temp_folder() -> TempDir {
+    tempfile::Builder::new().prefix("purser-tests-").tempdir().expect("a temporary folder can be made")
+}
+
+/// The path as text; temporary and target folders have printable names.
+pub fn path_text(path: &Path) -> &str {
+    path.to_str().expect("test folders have UTF-8 names")
+}

@@ -1,0 +1,78 @@
+//! An operator with an API key, and what operators do.
+
+use std::sync::Arc;
+
+use serde_json::json;
+use solana_sdk::pubkey::Pubkey;
+
+use crate::agent::Agent;
+use crate::app::TestApp;
+use crate::chain::Chain;
+use crate::client::{Answer, Client};
+use crate::network::TestNetwork;
+
+/// An operator of one app. Cheap to clone; use it in the test that made it.
+#[derive(Clone)]
+pub struct Operator {
+    app: Arc<TestApp>,
+    network: &'static str,
+    pub id: String,
+    /// The operator's account on chain.
+    pub address: Pubkey,
+    /// Speaks with the operator's key.
+    pub client: Client,
+    pub chain: Chain,
+}
+
+impl Operator {
+    /// A new operator on the shared relayer and the shared network: alone with its accounts.
+    pub async fn shared() -> Operator {
+        TestApp::shared().await.new_operator().await
+    }
+
+    pub(crate) fn new(
+        app: Arc<TestApp>,
+        network: &'static str,
+        id: String,
+        address: Pubkey,
+        key: &str,
+    ) -> Operator {
+        let client = Client::new(&app.base_url(), Some(key));
+        let chain = app.network(network).chain();
+        Operator { app, network, id, address, client, chain }
+    }
+
+    /// The relayer.
+    pub fn app(&self) -> &Arc<TestApp> {
+        &self.app
+    }
+
+    /// The network the operator's key picks.
+    pub fn network(&self) -> &Arc<TestNetwork> {
+        self.app.network(self.network)
+    }
+
+    /// The same operator after the relayer came back at another address.
+    pub fn reconnected(&self) -> Operator {
+        let key = self.client.key().to_owned();
+        Operator::new(Arc::clone(&self.app), self.network, self.id.clone(), self.address, &key)
+    }
+
+    /// Creates an account; it is empty and without limits.
+    pub async fn creates_account(&self, name: &str) -> Agent {
+        let created = self.client.post("/v1/accounts", &json!({ "name": name })).await.has_status(201);
+        Agent::of(self, &created)
+    }
+
+    /// Creates an account that holds `usdc`.
+    pub async fn creates_account_with(&self, name: &str, usdc: &str) -> Agent {
+        let agent = self.creates_account(name).await;
+        agent.holds(usdc).await;
+        agent
+    }
+
+    /// Asks for an account under the operator's key.
+    pub async fn reads_account(&self, account_id: &str) -> Answer {
+        self.client.get(&format!("/v1/accounts/{account_id}")).await
+    }
+}

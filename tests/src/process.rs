@@ -1,0 +1,103 @@
+//! A child process that cannot outlive the tests, however they end.
+
+use std::fs;
+use std::io::{BufRead, BufReader};
+use std::path::{Path, PathBuf};
+use std::process::{Child, ChildStdin, Command, Stdio};
+use std::sync::mpsc::{Receiver, channel};
+use std::sync::{Mutex, PoisonError};
+use std::thread;
+use std::time::{Duration, Instant};
+
+use serde_json::Value;
+
+/// Starts the program, says its process id, and kills it when our end of the pipe closes: on drop, on panic, on kill -9.
+/// Then it sweeps the folder away, when there is one to sweep: folders that a `static` owns are never dropped.
+const GUARD: &str = r#""$@" 2>>"$PURSER_TEST_LOG" & child=$!; echo $child; exec >&-; cat >/dev/null
+kill -9 $child; wait $child; [ -z "$PURSER_TEST_SWEEP" ] || rm -rf "$PURSER_TEST_SWEEP""#;
+
+/// A running program with its process id, its standard output by lines, and a log file of its standard error.
+pub struct Process {
+    pid: u32,
+    lines: Mutex<Receiver<String>>,
+    log: PathBuf,
+    guard: Child,
+    lifeline: Option<ChildStdin>,
+}
+
+impl Process {
+    /// Starts `program` with `arguments`; its standard error goes to `log`, and `sweep` is removed after its end.
+    pub fn start(program: &Path, arguments: &[&str], log: &Path, sweep: Option<&Path>) -> Process {
+        let mut guard = Command::new("sh")
+            .args(["-c", GUARD, "guard"])
+            .arg(program)
+            .args(arguments)
+            .env("PURSER_TEST_LOG", log)
+            .env("PURSER_TEST_SWEEP", sweep.unwrap_or(Path::new("")))
+            .stdin(Stdio::piped())
+            .stdout(Stdio::piped())
+            .stderr(Stdio::null())
+            .spawn()
+            .expect("sh starts");
+        let lifeline = guard.stdin.take();
+        let mut output = BufReader::new(guard.stdout.take().expect("standard output is piped"));
+        let mut first = String::new();
+        output.read_line(&mut first).expect("the guard says the process id");
+        let pid = first.trim().parse().expect("the guard's first line is a process id");
+        let (sender, lines) = channel();
+        thread::spawn(move || {
+            for line in output.lines().map_while(Result::ok) {
+                let _ = sender.send(line);
+            }
+        });
+        Process { pid, lines: Mutex::new(lines), log: log.to_path_buf(), guard, lifeline }
+    }
+
+    /// The process id of the program itself.
+    pub fn pid(&self) -> u32 {
+        self.pid
+    }
+
+    /// The first JSON line with `field` on standard output; panics with the end of the log when it does not come in time.
+    pub fn says(&self, field: &str, timeout: Duration) -> Value {
+        let deadline = Instant::now() + timeout;
+        loop {
+            let left = deadline.saturating_duration_since(Instant::now());
+            let lines = self.lines.lock().unwrap_or_else(PoisonError::into_inner);
+            let Ok(line) = lines.recv_timeout(left) else {
+                panic!(
+                    "no {field:?} on standard output within {timeout:?}; the log ends:\n{}",
+                    self.log_tail()
+                );
+            };
+            if let Ok(value) = serde_json::from_str::<Value>(&line)
+                && value.get(field).is_some()
+            {
+                return value;
+            }
+        }
+    }
+
+    /// Kills the program at once, as a crash would, and waits until it is gone.
+    pub fn dies(mut self) {
+        self.end();
+    }
+
+    /// The last lines of the standard error.
+    pub fn log_tail(&self) -> String {
+        let text = fs::read_to_string(&self.log).unwrap_or_default();
+        let lines: Vec<&str> = text.lines().collect();
+        lines[lines.len().saturating_sub(40)..].join("\n")
+    }
+
+    fn end(&mut self) {
+        drop(self.lifeline.take());
+        let _ = self.guard.wait();
+    }
+}
+
+impl Drop for Process {
+    fn drop(&mut self) {
+        self.end();
+    }
+}
