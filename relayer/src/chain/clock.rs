@@ -11,11 +11,16 @@ use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, Instant};
 use tokio_util::sync::CancellationToken;
 
-/// A blockhash lives 150 blocks, about 30 s: it is signed over for a third of that, by the clock and by slots.
+/// A blockhash lives 150 blocks and is signed over for the first 50. How long that is follows from how fast blocks
+/// came between two refreshes, within these bounds; until that is known, it is short.
+const BLOCKHASH_BLOCKS: u32 = 50;
 const BLOCKHASH_AGE_MAX: Duration = Duration::from_secs(10);
-const BLOCKHASH_SLOTS_MAX: u64 = 50;
-/// How often the background refresh asks, and how long after the last signature it goes on.
-const REFRESH_INTERVAL: Duration = Duration::from_secs(3);
+const BLOCKHASH_AGE_MIN: Duration = Duration::from_millis(200);
+const BLOCKHASH_AGE_UNMEASURED: Duration = Duration::from_secs(1);
+/// Refreshes closer together than this say nothing about the pace of blocks.
+const PACE_SPAN_MIN: Duration = Duration::from_millis(200);
+/// How often the background refresh asks at most, and how long after the last signature it goes on.
+const REFRESH_INTERVAL_MAX: Duration = Duration::from_secs(4);
 const REFRESH_WHILE_USED: Duration = Duration::from_secs(30);
 /// How old the chain's time may be.
 const TIME_AGE_MAX: Duration = Duration::from_secs(1);
@@ -37,6 +42,8 @@ struct Cached<T> {
 #[derive(Debug, Default)]
 struct State {
     recent: Option<Cached<Recent>>,
+    /// Measured between two refreshes.
+    block_time: Option<Duration>,
     time: Option<Cached<i64>>,
     signed_at: Option<Instant>,
 }
@@ -59,7 +66,7 @@ impl ChainClock {
         loop {
             tokio::select! {
                 () = stop.cancelled() => return,
-                () = tokio::time::sleep(REFRESH_INTERVAL) => {}
+                () = tokio::time::sleep(self.refresh_interval()) => {}
             }
             let used = self.state().signed_at.is_some_and(|at| at.elapsed() < REFRESH_WHILE_USED);
             if used && let Err(error) = self.refresh().await {
@@ -114,19 +121,27 @@ impl ChainClock {
         };
         let mut state = self.state();
         // A node that lags behind another must not bring an older hash back.
-        if state.recent.is_none_or(|known| known.slot <= latest.slot) {
-            state.recent = Some(Cached { value: recent, slot: latest.slot, at });
+        if state.recent.is_some_and(|known| known.slot > latest.slot) {
+            return Ok(recent);
         }
+        if let Some(known) = state.recent
+            && let Some(block_time) = pace(&known, &recent, at)
+        {
+            state.block_time = Some(block_time);
+        }
+        state.recent = Some(Cached { value: recent, slot: latest.slot, at });
         Ok(recent)
     }
 
     fn cached_recent(&self) -> Option<Recent> {
-        let newest_slot = self.rpc.newest_slot();
         let state = self.state();
         let cached = state.recent.as_ref()?;
-        let young = cached.at.elapsed() < BLOCKHASH_AGE_MAX
-            && newest_slot.saturating_sub(cached.slot) < BLOCKHASH_SLOTS_MAX;
-        young.then_some(cached.value)
+        (cached.at.elapsed() < age_max(state.block_time)).then_some(cached.value)
+    }
+
+    /// Well before the cached blockhash is too old to be used.
+    fn refresh_interval(&self) -> Duration {
+        (age_max(self.state().block_time) / 2).min(REFRESH_INTERVAL_MAX)
     }
 
     fn cached_time(&self) -> Option<i64> {
@@ -140,6 +155,48 @@ impl ChainClock {
     }
 }
 
+/// Time per block between a refresh and the next; `None` when they are too close, or no block came.
+fn pace(known: &Cached<Recent>, recent: &Recent, at: Instant) -> Option<Duration> {
+    let span = at.saturating_duration_since(known.at);
+    let blocks = recent.last_valid_block_height.saturating_sub(known.value.last_valid_block_height);
+    let blocks = u32::try_from(blocks).unwrap_or(u32::MAX);
+    if span < PACE_SPAN_MIN { None } else { span.checked_div(blocks) }
+}
+
+/// How long after its reading a blockhash may be signed over.
+fn age_max(block_time: Option<Duration>) -> Duration {
+    block_time.map_or(BLOCKHASH_AGE_UNMEASURED, |block_time| {
+        block_time.saturating_mul(BLOCKHASH_BLOCKS).clamp(BLOCKHASH_AGE_MIN, BLOCKHASH_AGE_MAX)
+    })
+}
+
 fn unreadable() -> ChainError {
     ChainError::Unavailable { during: "clock", reason: "unreadable answer".into() }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn height(last_valid_block_height: u64) -> Recent {
+        Recent { blockhash: Hash::new_from_array([7; 32]), last_valid_block_height }
+    }
+
+    #[test]
+    fn a_blockhash_is_used_for_a_third_of_its_life_at_the_measured_pace() {
+        let at = Instant::now();
+        let known = Cached { value: height(1_000), slot: 1, at };
+        let after = |span_ms, height_after| {
+            age_max(pace(&known, &height(height_after), at + Duration::from_millis(span_ms)))
+        };
+        // 25 ms, 100 ms and 400 ms a block: 50 blocks, but never above the bound.
+        assert_eq!(after(1_000, 1_040), Duration::from_millis(1_250));
+        assert_eq!(after(1_000, 1_010), Duration::from_secs(5));
+        assert_eq!(after(4_000, 1_010), BLOCKHASH_AGE_MAX);
+        assert_eq!(after(1_000, 1_000_000), BLOCKHASH_AGE_MIN);
+        // Nothing to measure by: no block, a lagging node, refreshes too close together.
+        for (span_ms, height) in [(1_000, 1_000), (1_000, 900), (100, 1_010)] {
+            assert_eq!(after(span_ms, height), BLOCKHASH_AGE_UNMEASURED);
+        }
+    }
 }

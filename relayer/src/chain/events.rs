@@ -150,7 +150,7 @@ mod tests {
     #[test]
     fn an_event_in_another_programs_frame_is_not_ours() {
         let alone = [invoke(OTHER, 1), data(1), success(OTHER)];
-        assert_eq!(tags(&alone), []);
+        assert!(tags(&alone).is_empty());
         let called_by_us =
             [invoke(OURS, 1), invoke(OTHER, 2), data(2), success(OTHER), data(3), success(OURS)];
         assert_eq!(tags(&called_by_us), [3]);
@@ -158,7 +158,7 @@ mod tests {
             [invoke(OTHER, 1), data(4), invoke(OURS, 2), data(5), success(OURS), data(6), success(OTHER)];
         assert_eq!(tags(&calls_us), [5]);
         let outside = [data(8), invoke(OURS, 1), success(OURS), data(9)];
-        assert_eq!(tags(&outside), []);
+        assert!(tags(&outside).is_empty());
     }
 
     #[test]
@@ -170,7 +170,7 @@ mod tests {
             data(1),
             success(OTHER),
         ];
-        assert_eq!(tags(&lines), []);
+        assert!(tags(&lines).is_empty());
     }
 
     #[test]
@@ -182,7 +182,7 @@ mod tests {
             data(1),
             format!("Program {OTHER} failed: custom program error: 0x1771"),
         ];
-        assert_eq!(tags(&lines), []);
+        assert!(tags(&lines).is_empty());
     }
 
     #[test]

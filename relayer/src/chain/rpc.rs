@@ -13,7 +13,6 @@ use solana_rpc_client_api::request::RpcRequest;
 use solana_rpc_client_api::response::Response;
 use solana_sdk::pubkey::Pubkey;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
 
 /// Most keys that `getMultipleAccounts` takes.
@@ -138,8 +137,6 @@ pub(super) struct TransactionMeta {
 pub(super) struct Rpc {
     client: RpcClient,
     counters: Arc<RpcCounters>,
-    /// The newest slot that any answer spoke of.
-    newest_slot: AtomicU64,
 }
 
 impl Rpc {
@@ -147,16 +144,11 @@ impl Rpc {
         let counters = Arc::new(RpcCounters::default());
         let sender = CountingSender::new(url, counters.clone())?;
         let client = RpcClient::new_sender(sender, RpcClientConfig::default());
-        Ok(Self { client, counters, newest_slot: AtomicU64::new(0) })
+        Ok(Self { client, counters })
     }
 
     pub fn counters(&self) -> Arc<RpcCounters> {
         self.counters.clone()
-    }
-
-    /// The newest slot that any answer spoke of; 0 before the first.
-    pub fn newest_slot(&self) -> u64 {
-        self.newest_slot.load(Ordering::Relaxed)
     }
 
     async fn ask<T: serde::de::DeserializeOwned>(
@@ -175,7 +167,6 @@ impl Rpc {
         params: Value,
     ) -> Result<AtSlot<T>, ChainError> {
         let Response { context, value } = self.ask(during, request, params).await?;
-        self.newest_slot.fetch_max(context.slot, Ordering::Relaxed);
         Ok(AtSlot { slot: context.slot, value })
     }
 
@@ -203,7 +194,6 @@ impl Rpc {
             tokio::time::sleep(LAGGING_PAUSE).await;
         };
         let Response::<Vec<Option<WireAccount>>> { context, value } = answer;
-        self.newest_slot.fetch_max(context.slot, Ordering::Relaxed);
         let unreadable = || ChainError::Unavailable { during: DURING, reason: "unreadable answer".into() };
         if value.len() != keys.len() {
             return Err(unreadable());
