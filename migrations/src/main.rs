@@ -1,1 +1,86 @@
-fn main() {}
+//! `purser-migrate`: what an operator does on a cluster with its own wallet, without the relayer.
+//!
+//! | Room | What it is for |
+//! |---|---|
+//! | [`arguments`] | texts of the command line, parsed once |
+//! | [`network`] | the cluster: reads, and transactions that the wallet signs |
+//! | [`submit`] | one signed transaction until it is certain what became of it |
+//! | [`failure`] | what went wrong, in one line that says what to do |
+//! | [`loader`] | the program's bytes: deploy, upgrade, refund, verify |
+//! | [`operator`], [`agent`] | one file per verb |
+//! | [`report`] | one answer, as text or as JSON |
+
+mod agent;
+mod arguments;
+mod failure;
+mod loader;
+mod network;
+mod operator;
+mod report;
+mod submit;
+
+use std::process::ExitCode;
+
+use anyhow::Result;
+use clap::{Parser, Subcommand};
+
+use crate::arguments::ClusterArgs;
+use crate::network::Network;
+use crate::report::Report;
+
+/// Deploys the Purser program to a cluster, and runs an operator on it with the operator's own wallet.
+#[derive(Parser)]
+#[command(name = "purser-migrate", version, propagate_version = true)]
+struct Cli {
+    #[command(flatten)]
+    cluster: ClusterArgs,
+    #[command(subcommand)]
+    command: Command,
+}
+
+#[derive(Subcommand)]
+enum Command {
+    /// Deploy the program and create an operator: `deploy`, then `operator create`; both may be done already
+    Migrate(loader::migrate::MigrateArgs),
+    /// Deploy the program, or upgrade it where its bytes differ; goes on where a broken run stopped
+    Deploy(loader::deploy::DeployArgs),
+    /// Take back the SOL of a deploy that was broken off
+    Refund(loader::deploy::RefundArgs),
+    /// Check that the cluster runs the committed build of the program (reads only)
+    Verify(loader::verify::VerifyArgs),
+    /// Create and change an operator, the holder of the keys
+    #[command(subcommand)]
+    Operator(operator::OperatorCommand),
+    /// Read and change agent accounts
+    #[command(subcommand)]
+    Agent(agent::AgentCommand),
+}
+
+fn main() -> ExitCode {
+    let cli = Cli::parse();
+    match run(&cli) {
+        Ok(report) => {
+            report.print(cli.cluster.json);
+            ExitCode::SUCCESS
+        }
+        Err(error) => {
+            eprintln!("error: {}", failure::one_line(&error));
+            ExitCode::FAILURE
+        }
+    }
+}
+
+fn run(cli: &Cli) -> Result<Report> {
+    let runtime = tokio::runtime::Builder::new_multi_thread().worker_threads(2).enable_all().build()?;
+    runtime.block_on(async {
+        let network = Network::connect(&cli.cluster)?;
+        match &cli.command {
+            Command::Migrate(args) => loader::migrate::run(&network, args).await,
+            Command::Deploy(args) => loader::deploy::run(&network, args).await,
+            Command::Refund(args) => loader::deploy::refund(&network, args).await,
+            Command::Verify(args) => loader::verify::run(&network, args).await,
+            Command::Operator(command) => operator::run(&network, command).await,
+            Command::Agent(command) => agent::run(&network, command).await,
+        }
+    })
+}

@@ -1,0 +1,165 @@
+//! Texts of the command line, parsed once.
+
+use std::path::PathBuf;
+use std::str::FromStr;
+
+use anchor_lang::prelude::Pubkey;
+use clap::{Args, ValueEnum};
+use purser_policy::{Limit, UsdcAmount};
+use solana_commitment_config::CommitmentConfig;
+use ulid::Ulid;
+
+/// Where to go, and who signs.
+#[derive(Args)]
+pub struct ClusterArgs {
+    /// The cluster: an RPC address, or localnet, devnet, testnet, mainnet
+    #[arg(
+        long,
+        env = "ANCHOR_PROVIDER_URL",
+        global = true,
+        help_heading = "Cluster",
+        hide_env_values = true
+    )]
+    pub url: Option<String>,
+    /// The keypair file that signs and pays
+    #[arg(
+        long,
+        env = "ANCHOR_WALLET",
+        value_name = "FILE",
+        global = true,
+        help_heading = "Cluster",
+        hide_env_values = true
+    )]
+    pub wallet: Option<PathBuf>,
+    /// What counts as done
+    #[arg(long, value_enum, default_value = "confirmed", global = true, help_heading = "Cluster")]
+    pub commitment: Commitment,
+    /// Paid for each compute unit, in micro-lamports (millionths of a lamport)
+    #[arg(long, value_name = "MICRO_LAMPORTS", default_value_t = 0, global = true, help_heading = "Cluster")]
+    pub priority_fee: u64,
+    /// Answer with one line of JSON
+    #[arg(long, global = true, help_heading = "Cluster")]
+    pub json: bool,
+}
+
+#[derive(Clone, Copy, ValueEnum)]
+pub enum Commitment {
+    Confirmed,
+    Finalized,
+}
+
+impl From<Commitment> for CommitmentConfig {
+    fn from(commitment: Commitment) -> Self {
+        match commitment {
+            Commitment::Confirmed => CommitmentConfig::confirmed(),
+            Commitment::Finalized => CommitmentConfig::finalized(),
+        }
+    }
+}
+
+/// A Solana address in base58.
+pub fn address(text: &str) -> Result<Pubkey, String> {
+    Pubkey::from_str(text).map_err(|_| "is not a Solana address (32 bytes in base58)".to_string())
+}
+
+/// An address, or `none`.
+pub fn address_or_none(text: &str) -> Result<AddressOrNone, String> {
+    match text {
+        "none" => Ok(AddressOrNone::Nobody),
+        text => address(text).map(AddressOrNone::Address),
+    }
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum AddressOrNone {
+    Address(Pubkey),
+    Nobody,
+}
+
+impl From<AddressOrNone> for Pubkey {
+    /// The program writes "nobody" as the default key.
+    fn from(value: AddressOrNone) -> Self {
+        match value {
+            AddressOrNone::Address(address) => address,
+            AddressOrNone::Nobody => Pubkey::default(),
+        }
+    }
+}
+
+/// An amount of USDC as decimal text, above zero.
+pub fn amount(text: &str) -> Result<UsdcAmount, String> {
+    match UsdcAmount::from_str(text).map_err(|error| error.to_string())? {
+        UsdcAmount::ZERO => Err("must be at least 0.000001".to_string()),
+        amount => Ok(amount),
+    }
+}
+
+/// An amount of USDC as decimal text, or `none` for no limit. Zero lets nothing out.
+pub fn limit(text: &str) -> Result<Limit, String> {
+    match text {
+        "none" => Ok(Limit::Unlimited),
+        text => UsdcAmount::from_str(text)
+            .map(Limit::AtMost)
+            .map_err(|error| format!("{error}, nor \"none\" for no limit")),
+    }
+}
+
+/// An agent account: by its id, which its operator gives an address, or by its address.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum AgentName {
+    Id([u8; 16]),
+    Address(Pubkey),
+}
+
+const ACCOUNT_ID_PREFIX: &str = "acct_";
+
+/// `acct_...` or an address.
+pub fn agent_name(text: &str) -> Result<AgentName, String> {
+    let Some(ulid) = text.strip_prefix(ACCOUNT_ID_PREFIX) else {
+        return address(text)
+            .map(AgentName::Address)
+            .map_err(|_| "is neither an account id (acct_...) nor a Solana address".to_string());
+    };
+    let parsed = Ulid::from_string(ulid).map_err(|_| "is not an account id (acct_ and 26 characters)")?;
+    // One spelling only: lower case and look-alike letters decode, but are not what the service answers.
+    match account_id(&parsed.to_bytes()) == text {
+        true => Ok(AgentName::Id(parsed.to_bytes())),
+        false => Err("is not an account id (acct_ and 26 characters, upper case)".to_string()),
+    }
+}
+
+/// `acct_...` of the 16 bytes on chain.
+pub fn account_id(agent_id: &[u8; 16]) -> String {
+    format!("{ACCOUNT_ID_PREFIX}{}", Ulid::from_bytes(*agent_id))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn limits_are_exact_decimals_or_none() {
+        assert_eq!(limit("none"), Ok(Limit::Unlimited));
+        assert_eq!(limit("0"), Ok(Limit::AtMost(UsdcAmount::ZERO)));
+        assert_eq!(limit("12.500001"), Ok(Limit::AtMost(UsdcAmount::from_micros(12_500_001))));
+        for text in ["", "1e3", "-1", "0.0000001", "1.", " 1", "None", "NaN"] {
+            assert!(limit(text).is_err(), "{text:?}");
+        }
+    }
+
+    #[test]
+    fn amounts_are_above_zero() {
+        assert_eq!(amount("0.000001"), Ok(UsdcAmount::from_micros(1)));
+        assert!(amount("0").is_err() && amount("0.000000").is_err());
+    }
+
+    #[test]
+    fn account_ids_have_one_spelling() {
+        let id = account_id(&[7; 16]);
+        assert_eq!(agent_name(&id), Ok(AgentName::Id([7; 16])));
+        assert!(agent_name(&id.to_lowercase()).is_err());
+        assert!(agent_name("acct_").is_err());
+        // 26 characters that stand for more than 128 bits.
+        assert!(agent_name("acct_ZZZZZZZZZZZZZZZZZZZZZZZZZZ").is_err());
+    }
+}

@@ -1,0 +1,24 @@
+//! `migrate`: from nothing to an operator, in one command that may be repeated.
+
+use anyhow::Result;
+use clap::Args;
+
+use super::deploy::{self, DeployArgs};
+use crate::network::Network;
+use crate::operator::create::{self, CreateArgs};
+use crate::report::Report;
+
+#[derive(Args)]
+pub struct MigrateArgs {
+    #[command(flatten)]
+    deploy: DeployArgs,
+    #[command(flatten)]
+    operator: CreateArgs,
+}
+
+pub async fn run(network: &Network, args: &MigrateArgs) -> Result<Report> {
+    // Before any SOL is spent on the program.
+    create::check(network, &args.operator).await?;
+    let deployed = deploy::run(network, &args.deploy).await?;
+    Ok(deployed.and(create::run(network, &args.operator).await?))
+}

@@ -1,0 +1,96 @@
+//! An operator: who holds which key for a set of agents.
+
+pub mod accept_admin;
+pub mod create;
+pub mod pause;
+pub mod show;
+pub mod update;
+
+use anchor_lang::prelude::Pubkey;
+use anyhow::{Result, anyhow, bail};
+use clap::{Args, Subcommand};
+use purser::constants::OPERATOR_SEED;
+use purser::state::Operator;
+
+use crate::arguments;
+use crate::network::Network;
+use crate::report::Report;
+
+#[derive(Subcommand)]
+pub enum OperatorCommand {
+    /// Create an operator, whose admin is the wallet
+    Create(create::CreateArgs),
+    /// Show an operator's keys and state (reads only)
+    Show(OperatorName),
+    /// Change keys; signed by the admin
+    Update(update::UpdateArgs),
+    /// Take over the admin's place that `update --pending-admin` offered to this wallet
+    AcceptAdmin(accept_admin::AcceptAdminArgs),
+    /// Stop the transfers of all agents; signed by guardian, policy authority or admin
+    Pause(OperatorName),
+    /// Let transfers go on; signed by policy authority or admin
+    Resume(OperatorName),
+}
+
+pub async fn run(network: &Network, command: &OperatorCommand) -> Result<Report> {
+    match command {
+        OperatorCommand::Create(args) => create::run(network, args).await,
+        OperatorCommand::Show(name) => show::run(network, name).await,
+        OperatorCommand::Update(args) => update::run(network, args).await,
+        OperatorCommand::AcceptAdmin(args) => accept_admin::run(network, args).await,
+        OperatorCommand::Pause(name) => pause::run(network, name, true).await,
+        OperatorCommand::Resume(name) => pause::run(network, name, false).await,
+    }
+}
+
+/// Which operator is meant.
+#[derive(Args)]
+pub struct OperatorName {
+    /// The operator's address [default: the operator that this wallet created under --id]
+    #[arg(long, value_name = "ADDRESS", value_parser = arguments::address)]
+    operator: Option<Pubkey>,
+    /// The operator's number among those that this wallet created [default: 0]
+    #[arg(long, value_name = "N", conflicts_with = "operator")]
+    id: Option<u64>,
+}
+
+impl OperatorName {
+    /// Whether the command line says it, rather than leaving it to the defaults.
+    pub fn is_given(&self) -> bool {
+        self.operator.is_some() || self.id.is_some()
+    }
+
+    pub fn address(&self, network: &Network) -> Result<Pubkey> {
+        match self.operator {
+            Some(operator) => Ok(operator),
+            None => Ok(address_of(&network.wallet_address()?, self.id.unwrap_or(0))),
+        }
+    }
+}
+
+/// The operator that `admin` created, or would create, under `id`.
+pub fn address_of(admin: &Pubkey, id: u64) -> Pubkey {
+    Pubkey::find_program_address(&[OPERATOR_SEED, admin.as_ref(), &id.to_le_bytes()], &purser::ID).0
+}
+
+/// The operator at `address`, or `None` where there is none.
+pub async fn find(network: &Network, address: &Pubkey) -> Result<Option<Operator>> {
+    match network.account(address).await? {
+        // Whoever sent lamports here created nothing.
+        Some(account) if account.owner == purser::ID => match Operator::read(&account.data) {
+            Some(operator) => Ok(Some(operator)),
+            None => bail!("{address} is an account of the program, but not an operator"),
+        },
+        _ => Ok(None),
+    }
+}
+
+/// The operator at `address`, which must exist.
+pub async fn read(network: &Network, address: &Pubkey) -> Result<Operator> {
+    find(network, address).await?.ok_or_else(|| {
+        anyhow!(
+            "{address} is no operator on {}: name one with --operator, or create it with `operator create`",
+            network.url
+        )
+    })
+}
