@@ -1,6 +1,20 @@
 //! Purser's relayer: maps a REST API onto the Purser program, and keeps what the chain does not.
+//!
+//! ```text
+//! domain  <-  store, chain  <-  service  <-  http  <-  app  <-  cli  <-  main
+//! ```
+//!
+//! What always holds:
+//! - The chain is the judge: what is refused here is refused there too, and nothing here can widen a policy.
+//! - Signed bytes are stored before they are sent, and a payment has one tag however often it is tried,
+//!   so that no crash, retry or second relayer pays twice.
+//! - `domain` is pure; `store` and `chain` never know each other; `service` sees neither HTTP nor SQL nor RPC types.
+//! - Whatever is read of an operator is read with the operator's id: another tenant's data cannot be found.
 
+pub mod app;
 pub mod chain;
+pub mod cli;
+pub mod config;
 pub mod domain;
 pub mod http;
 pub mod service;

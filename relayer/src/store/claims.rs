@@ -47,7 +47,7 @@ enum Earlier {
     /// A failed try of the same request.
     Failed { attempt: i64 },
     /// The answer.
-    Is(Claim),
+    Is(Box<Claim>),
 }
 
 impl Store {
@@ -57,7 +57,7 @@ impl Store {
         let fingerprint = Fingerprint::of(&new.request).to_hex();
         let mut tx = self.begin().await?;
         let claim = match look_up(&mut tx, new, &fingerprint, clock).await? {
-            Earlier::Is(claim) => claim,
+            Earlier::Is(claim) => *claim,
             Earlier::None => {
                 let transfer = insert_transfer(&mut tx, new, 1, clock).await?;
                 take_key(&mut tx, new, &fingerprint, clock).await?;
@@ -88,10 +88,10 @@ async fn look_up(
     match &transfer.state {
         // Something may be on its way, so the key is taken, however old it is.
         TransferState::Signed(_) | TransferState::Sent { .. } => {
-            Ok(Earlier::Is(if same { Claim::InFlight(transfer) } else { Claim::Conflict }))
+            Ok(Earlier::Is(Box::new(if same { Claim::InFlight(transfer) } else { Claim::Conflict })))
         }
         TransferState::Claimed if !abandoned => {
-            Ok(Earlier::Is(if same { Claim::InFlight(transfer) } else { Claim::Conflict }))
+            Ok(Earlier::Is(Box::new(if same { Claim::InFlight(transfer) } else { Claim::Conflict })))
         }
         TransferState::Claimed if same || expired => {
             // Its process stopped before it signed. Should it only be slow, it can no longer sign: its state is gone.
@@ -103,14 +103,16 @@ async fn look_up(
             write_state(tx, &transfer, &transfer.state.fail(failure)?, clock.now).await?;
             Ok(if expired { Earlier::None } else { Earlier::Failed { attempt } })
         }
-        TransferState::Claimed => Ok(Earlier::Is(Claim::Conflict)),
+        TransferState::Claimed => Ok(Earlier::Is(Box::new(Claim::Conflict))),
         TransferState::Settled(_) | TransferState::Rejected(_) | TransferState::Failed(_) if expired => {
             Ok(Earlier::None)
         }
         TransferState::Settled(_) | TransferState::Rejected(_) | TransferState::Failed(_) if !same => {
-            Ok(Earlier::Is(Claim::Conflict))
+            Ok(Earlier::Is(Box::new(Claim::Conflict)))
         }
-        TransferState::Settled(_) | TransferState::Rejected(_) => Ok(Earlier::Is(Claim::Replay(transfer))),
+        TransferState::Settled(_) | TransferState::Rejected(_) => {
+            Ok(Earlier::Is(Box::new(Claim::Replay(transfer))))
+        }
         TransferState::Failed(_) => Ok(Earlier::Failed { attempt }),
     }
 }

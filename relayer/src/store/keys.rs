@@ -71,6 +71,16 @@ impl Store {
         row.map(ApiKey::try_from).transpose()
     }
 
+    /// The key with this id, whoever owns it. For the command line.
+    pub async fn find_key(&self, id: KeyId) -> Result<Option<ApiKey>, StoreError> {
+        const SQL: &str =
+            "SELECT key_id, operator_id, account_id, name, hint, created_at, expires_at, revoked_at
+             FROM api_keys WHERE key_id = $1";
+        let row: Option<KeyRow> =
+            sqlx::query_as(SQL).bind(id.to_string()).fetch_optional(self.reader()).await?;
+        row.map(ApiKey::try_from).transpose()
+    }
+
     /// Every key of the operator, newest first.
     pub async fn list_keys(&self, operator: OperatorId) -> Result<Vec<ApiKey>, StoreError> {
         const SQL: &str =

@@ -1,3 +1,5 @@
+use tokio::task::JoinSet;
+
 use super::*;
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 4)]
@@ -7,16 +9,17 @@ async fn of_identical_concurrent_claims_exactly_one_is_new() {
     let stores = [fixture.store.clone(), fixture.reopen().await];
     for round in 0..8u8 {
         let name = format!("key-{round}");
-        let claims = (0..24u8).map(|number| {
+        let mut claims = JoinSet::new();
+        for number in 0..24u8 {
             let store = stores[usize::from(number % 2)].clone();
             let new = fixture.transfer(100 + number, &name);
             let new = NewTransfer { id: TransferId::from_bytes([round * 24 + number; 16]), ..new };
-            tokio::spawn(async move { store.claim_transfer(&new, clock(0)).await.expect("claimed") })
-        });
+            claims.spawn(async move { store.claim_transfer(&new, clock(0)).await.expect("claimed") });
+        }
         let mut new = Vec::new();
         let mut waiting = Vec::new();
-        for claim in claims.collect::<Vec<_>>() {
-            match claim.await.expect("ran") {
+        while let Some(claim) = claims.join_next().await {
+            match claim.expect("ran") {
                 Claim::New(transfer) => new.push(transfer.id),
                 Claim::InFlight(transfer) => waiting.push(transfer.id),
                 other => panic!("{other:?}"),
@@ -32,13 +35,14 @@ async fn of_concurrent_retries_exactly_one_runs() {
     let fixture = Fixture::new().await;
     let first = fixture.claim_new(&fixture.transfer(1, "a"), 0).await;
     fixture.store.mark_failed(&first, failure(FailureCode::TransferExpired), at(1)).await.expect("failed");
-    let claims = (10..40u8).map(|number| {
+    let mut claims = JoinSet::new();
+    for number in 10..40u8 {
         let (store, new) = (fixture.store.clone(), fixture.transfer(number, "a"));
-        tokio::spawn(async move { store.claim_transfer(&new, clock(2)).await.expect("claimed") })
-    });
+        claims.spawn(async move { store.claim_transfer(&new, clock(2)).await.expect("claimed") });
+    }
     let mut retries = 0;
-    for claim in claims.collect::<Vec<_>>() {
-        match claim.await.expect("ran") {
+    while let Some(claim) = claims.join_next().await {
+        match claim.expect("ran") {
             Claim::Retry(_) => retries += 1,
             Claim::InFlight(_) => {}
             other => panic!("{other:?}"),

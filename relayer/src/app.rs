@@ -1,0 +1,174 @@
+//! The service as one value: builds every part, starts it, and stops it within a deadline.
+
+use std::net::TcpListener;
+use std::sync::Arc;
+use std::time::Duration;
+
+use futures::future::try_join_all;
+use secrecy::ExposeSecret;
+use tokio::task::JoinHandle;
+use tokio::time::{Instant, timeout_at};
+use tokio_util::sync::CancellationToken;
+use tokio_util::task::TaskTracker;
+
+use crate::chain::{ChainError, ChainSettings, ChainSigners, Commitment, FileSigner, SolanaChain};
+use crate::config::{CommitmentConfig, Config, NetworkConfig};
+use crate::domain::{Address, Network};
+use crate::http::{self, HttpSettings};
+use crate::service::{Ambient, Chains, ExplorerUrl, NetworkParts, Parts, Services, Tasks};
+use crate::store::{Store, StoreError};
+
+/// How long answers under way get to finish after a stop was asked for.
+const DRAIN: Duration = Duration::from_secs(10);
+/// How long a stop takes at most. What is unfinished then is finished by the next start.
+const STOP_DEADLINE: Duration = Duration::from_secs(15);
+
+/// Why the service cannot run; each says in one line what is wrong.
+#[derive(Debug, thiserror::Error)]
+pub enum StartError {
+    #[error("database: {0}")]
+    Store(#[from] StoreError),
+    #[error("network {network}: {error}")]
+    Chain { network: Network, error: ChainError },
+    #[error("network {0} is not configured")]
+    NotConfigured(Network),
+    #[error("cannot listen on {address}: {error}")]
+    Listen { address: std::net::SocketAddr, error: std::io::Error },
+    #[error("the server ended: {0}")]
+    Server(std::io::Error),
+}
+
+/// A running service.
+pub struct App {
+    url: String,
+    store: Store,
+    tasks: Tasks,
+    stop_serving: CancellationToken,
+    server: JoinHandle<std::io::Result<()>>,
+}
+
+impl App {
+    /// Checks everything that the service needs, and starts it. When this returns, it answers.
+    pub async fn start(config: &Config) -> Result<Self, StartError> {
+        let tasks = Tasks::default();
+        let started = Self::build(config, tasks.clone()).await;
+        if started.is_err() {
+            tasks.stop.cancel();
+        }
+        started
+    }
+
+    async fn build(config: &Config, tasks: Tasks) -> Result<Self, StartError> {
+        let address = config.server.listen;
+        let listen_error = |error| StartError::Listen { address, error };
+        // First, since it is the quickest to fail; nobody is answered before everything stands.
+        let listener = TcpListener::bind(address).map_err(listen_error)?;
+        let bound = listener.local_addr().map_err(listen_error)?;
+        let store = Store::open(config.database.url.expose_secret()).await?;
+        let networks = config.networks.iter().map(|(network, config)| {
+            let tasks = &tasks;
+            async move {
+                let chain = connect(network, config, tasks).await?;
+                let explorer = ExplorerUrl::new(&explorer_template(network, config));
+                Ok::<_, StartError>(NetworkParts { chain: Arc::new(chain), explorer })
+            }
+        });
+        let chains = Chains::new(try_join_all(networks).await?);
+        let services = Services::new(Parts {
+            store: store.clone(),
+            chains,
+            tasks: tasks.clone(),
+            ambient: Ambient::SYSTEM,
+            transfer_deadline: Duration::from_secs(config.transfers.deadline_seconds),
+        });
+        services.reconcile();
+        let settings = HttpSettings {
+            request_timeout: Duration::from_secs(config.server.request_timeout_seconds),
+            requests_per_second: config.rate_limit.requests_per_second,
+            burst: config.rate_limit.burst,
+        };
+        let stop_serving = CancellationToken::new();
+        let router = http::router(&services, settings);
+        let serving = http::serve(listener, router, stop_serving.clone(), DRAIN);
+        let server = tasks.tracker.spawn(serving);
+        Ok(Self { url: format!("http://{bound}"), store, tasks, stop_serving, server })
+    }
+
+    /// Where it answers, without a path: `http://127.0.0.1:8080`.
+    pub fn url(&self) -> &str {
+        &self.url
+    }
+
+    /// Waits until the server ends by itself, which it only does on an error.
+    pub async fn failed(&mut self) -> StartError {
+        match (&mut self.server).await {
+            Ok(Err(error)) => StartError::Server(error),
+            Ok(Ok(())) => StartError::Server(std::io::Error::other("the listener closed")),
+            Err(panic) => StartError::Server(std::io::Error::other(panic)),
+        }
+    }
+
+    /// Takes no more requests, lets those under way finish, stops the background tasks, and closes the database;
+    /// within 15 s in all. Transfers that are signed and not final are finished by the next start.
+    pub async fn stop(self) {
+        let deadline = Instant::now() + STOP_DEADLINE;
+        self.stop_serving.cancel();
+        // Already ended after `failed`; a finished handle must not be asked twice.
+        if !self.server.is_finished() && timeout_at(deadline, self.server).await.is_err() {
+            tracing::warn!("some requests did not finish in time");
+        }
+        self.tasks.stop.cancel();
+        self.tasks.tracker.close();
+        if timeout_at(deadline, self.tasks.tracker.wait()).await.is_err() {
+            let unfinished = self.tasks.tracker.len();
+            tracing::warn!(
+                unfinished,
+                "some tasks did not finish in time; the next start finishes their work"
+            );
+        }
+        if timeout_at(deadline, self.store.close()).await.is_err() {
+            tracing::warn!("the database did not close in time");
+        }
+    }
+}
+
+/// One network's chain, its keys read and its cluster, program and mint checked. Its tasks run until `tasks.stop`.
+pub async fn connect(
+    network: Network,
+    config: &NetworkConfig,
+    tasks: &Tasks,
+) -> Result<SolanaChain, StartError> {
+    let (tracker, stop): (&TaskTracker, &CancellationToken) = (&tasks.tracker, &tasks.stop);
+    let failed = |error| StartError::Chain { network, error };
+    let signers = ChainSigners {
+        policy: Arc::new(
+            FileSigner::from_file("policy authority", &config.policy_authority_keypair).map_err(failed)?,
+        ),
+        transfer: Arc::new(
+            FileSigner::from_file("transfer authority", &config.transfer_authority_keypair)
+                .map_err(failed)?,
+        ),
+    };
+    let settings = ChainSettings {
+        rpc_url: config.rpc_url.expose_secret().to_owned(),
+        program_id: config.program_id.unwrap_or(Address::from_bytes(purser::ID.to_bytes())),
+        usdc_mint: config.usdc_mint,
+        commitment: match config.commitment {
+            CommitmentConfig::Confirmed => Commitment::Confirmed,
+            CommitmentConfig::Finalized => Commitment::Finalized,
+        },
+        priority_fee_micro_lamports: config.priority_fee_micro_lamports,
+        genesis_hash: config.genesis_hash.clone(),
+    };
+    SolanaChain::connect(network, settings, signers, tracker, stop).await.map_err(failed)
+}
+
+fn explorer_template(network: Network, config: &NetworkConfig) -> String {
+    config.explorer_url.clone().unwrap_or_else(|| {
+        let cluster = match network {
+            Network::Test => "?cluster=devnet",
+            Network::Live => "",
+        };
+        format!("https://explorer.solana.com/tx/{{signature}}{cluster}")
+    })
+}

@@ -1,0 +1,115 @@
+use anyhow::{Context, Result};
+use clap::{Args, Subcommand};
+use secrecy::ExposeSecret;
+use serde_json::{Value, json};
+
+use super::output::{Format, print_list, print_one};
+use crate::config::Config;
+use crate::domain::{ApiKey, KeyId, KeyRole, KeyScope, OperatorId, PlainKey};
+use crate::service::Ambient;
+use crate::store::Store;
+
+#[derive(Debug, Subcommand)]
+pub(super) enum Command {
+    /// Create an operator key; it is shown once
+    Create(Create),
+    /// List an operator's keys, agent keys too
+    List(List),
+    /// Revoke a key, at once and for good
+    Revoke(Revoke),
+}
+
+#[derive(Debug, Args)]
+pub(super) struct Create {
+    /// The operator's id, `op_...`
+    #[arg(long, value_name = "ID")]
+    operator: OperatorId,
+    /// A label
+    #[arg(long)]
+    name: Option<String>,
+}
+
+#[derive(Debug, Args)]
+pub(super) struct List {
+    /// The operator's id, `op_...`
+    #[arg(long, value_name = "ID")]
+    operator: OperatorId,
+}
+
+#[derive(Debug, Args)]
+pub(super) struct Revoke {
+    /// The key's id, `key_...`
+    key: KeyId,
+}
+
+pub(super) async fn run(config: &Config, format: Format, command: Command) -> Result<()> {
+    let store = Store::open(config.database.url.expose_secret()).await?;
+    let done = match command {
+        Command::Create(arguments) => create(&store, format, arguments).await,
+        Command::List(arguments) => list(&store, format, arguments.operator).await,
+        Command::Revoke(arguments) => revoke(&store, format, arguments.key).await,
+    };
+    store.close().await;
+    done
+}
+
+async fn create(store: &Store, format: Format, arguments: Create) -> Result<()> {
+    let operator = store.find_operator(arguments.operator).await?.context("no such operator")?;
+    let now = (Ambient::SYSTEM.now)();
+    let (mut secret, mut random) = (zeroize::Zeroizing::new([0; 32]), [0; 16]);
+    (Ambient::SYSTEM.fill_random)(&mut *secret);
+    (Ambient::SYSTEM.fill_random)(&mut random);
+    let plain = PlainKey::new(KeyRole::Operator, operator.network, *secret);
+    let key = ApiKey {
+        id: KeyId::new(now, u128::from_le_bytes(random)),
+        operator_id: operator.id,
+        scope: KeyScope::Operator,
+        name: arguments.name,
+        hint: plain.hint(),
+        created_at: now,
+        expires_at: None,
+        revoked_at: None,
+    };
+    store.insert_key(&key, &plain.hash()).await?;
+    print_one(
+        format,
+        &[
+            ("key_id", json!(key.id.to_string())),
+            ("key", json!(plain.expose())),
+            ("operator_id", json!(operator.id.to_string())),
+            ("network", json!(operator.network.as_str())),
+        ],
+    )
+}
+
+async fn list(store: &Store, format: Format, operator: OperatorId) -> Result<()> {
+    store.find_operator(operator).await?.context("no such operator")?;
+    let rows: Vec<Vec<Value>> = store.list_keys(operator).await?.iter().map(row).collect();
+    print_list(format, &NAMES, &rows)
+}
+
+async fn revoke(store: &Store, format: Format, id: KeyId) -> Result<()> {
+    let operator = store.find_key(id).await?.context("no such key")?.operator_id;
+    let now = (Ambient::SYSTEM.now)();
+    let key = store.mark_key_revoked(operator, id, now).await?.context("no such key")?;
+    let fields: Vec<(&str, Value)> = NAMES.into_iter().zip(row(&key)).collect();
+    print_one(format, &fields)
+}
+
+const NAMES: [&str; 7] = ["key_id", "hint", "account_id", "name", "created_at", "expires_at", "revoked_at"];
+
+fn row(key: &ApiKey) -> Vec<Value> {
+    let account_id = match key.scope {
+        KeyScope::Operator => None,
+        KeyScope::Agent(account_id) => Some(account_id.to_string()),
+    };
+    vec![
+        json!(key.id.to_string()),
+        json!(key.hint.as_str()),
+        json!(account_id),
+        json!(key.name),
+        json!(key.created_at.to_string()),
+        json!(key.expires_at.map(|at| at.to_string())),
+        json!(key.revoked_at.map(|at| at.to_string())),
+    ]
+}

@@ -1,0 +1,14 @@
+use anyhow::Result;
+use secrecy::ExposeSecret;
+use serde_json::json;
+
+use super::output::{Format, print_one};
+use crate::config::Config;
+use crate::store::Store;
+
+pub(super) async fn run(config: &Config, format: Format) -> Result<()> {
+    let store = Store::open(config.database.url.expose_secret()).await?;
+    let versions = store.list_migrations().await?;
+    store.close().await;
+    print_one(format, &[("schema_version", json!(versions.last())), ("migrations", json!(versions.len()))])
+}

@@ -1,0 +1,88 @@
+//! The command line: parses arguments, calls the other parts, prints text or JSON.
+
+mod key;
+mod migrate;
+mod operator;
+mod output;
+mod serve;
+
+use std::path::PathBuf;
+use std::process::ExitCode;
+
+use anyhow::Result;
+use clap::{Args, Parser, Subcommand};
+
+use self::output::Format;
+use crate::config::Config;
+
+/// USDC accounts for AI agents on Solana, spending only within rules that the chain enforces.
+#[derive(Debug, Parser)]
+#[command(name = "purser", version, arg_required_else_help = true)]
+struct Arguments {
+    #[command(flatten)]
+    common: Common,
+    #[command(subcommand)]
+    command: Command,
+}
+
+#[derive(Debug, Args)]
+struct Common {
+    /// Configuration file; PURSER__SECTION__KEY in the environment wins over it
+    #[arg(long, global = true, value_name = "FILE", env = "PURSER_CONFIG", default_value = "purser.toml")]
+    config: PathBuf,
+    /// Answer with one line of JSON
+    #[arg(long, global = true)]
+    json: bool,
+}
+
+#[derive(Debug, Subcommand)]
+enum Command {
+    /// Serve the REST interface until SIGINT or SIGTERM
+    Serve,
+    /// Bring the database up to date
+    Migrate,
+    /// Operators: the tenants that own accounts
+    #[command(subcommand)]
+    Operator(operator::Command),
+    /// API keys of operators
+    #[command(subcommand)]
+    Key(key::Command),
+}
+
+/// Runs the command that the process was started with. What is wrong is one line on stderr.
+pub fn run() -> ExitCode {
+    let Arguments { common, command } = Arguments::parse();
+    start_logging();
+    match execute(&common, command) {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(error) => {
+            eprintln!("error: {error:#}");
+            ExitCode::FAILURE
+        }
+    }
+}
+
+fn execute(common: &Common, command: Command) -> Result<()> {
+    let config = Config::read(&common.config)?;
+    let format = if common.json { Format::Json } else { Format::Text };
+    let runtime = tokio::runtime::Builder::new_multi_thread().enable_all().build()?;
+    let done = runtime.block_on(async {
+        match command {
+            Command::Serve => serve::run(&config).await,
+            Command::Migrate => migrate::run(&config, format).await,
+            Command::Operator(command) => operator::run(&config, format, command).await,
+            Command::Key(command) => key::run(&config, format, command).await,
+        }
+    });
+    // Whatever had a reason to be waited for was waited for.
+    runtime.shutdown_background();
+    done
+}
+
+/// Logs go to stderr, by default from `info` on; `PURSER_LOG` takes the filters of tracing-subscriber.
+fn start_logging() {
+    let filter = tracing_subscriber::EnvFilter::try_from_env("PURSER_LOG")
+        .unwrap_or_else(|_| tracing_subscriber::EnvFilter::new("info"));
+    let terminal = std::io::IsTerminal::is_terminal(&std::io::stderr());
+    tracing_subscriber::fmt().with_env_filter(filter).with_writer(std::io::stderr).with_ansi(terminal).init();
+}

@@ -1,0 +1,171 @@
+use std::path::{Path, PathBuf};
+
+use anyhow::{Context, Result, bail};
+use clap::{Args, Subcommand};
+use secrecy::ExposeSecret;
+use serde_json::{Value, json};
+use zeroize::Zeroizing;
+
+use super::output::{Format, print_list, print_one};
+use crate::app::{StartError, connect};
+use crate::chain::{Chain, SolanaChain};
+use crate::config::Config;
+use crate::domain::{Address, Network, Operator, OperatorId, OperatorName};
+use crate::service::{Ambient, Tasks};
+use crate::store::{Store, StoreError};
+
+/// More bytes than a Solana keypair file of 64 numbers can have.
+const KEYPAIR_FILE_BYTES_MAX: u64 = 4_096;
+
+#[derive(Debug, Subcommand)]
+pub(super) enum Command {
+    /// Create an operator on the chain and in the database; doing it again changes nothing
+    Create(Create),
+    /// Add an operator that a wallet created on the chain
+    Add(Add),
+    /// List the operators
+    List,
+}
+
+#[derive(Debug, Args)]
+pub(super) struct Create {
+    /// `test` or `live`
+    #[arg(long)]
+    network: Network,
+    /// A label
+    #[arg(long)]
+    name: String,
+    /// Keypair file of the admin, who owns the operator and pays for its account; used once, not stored
+    #[arg(long, value_name = "FILE")]
+    admin_keypair: PathBuf,
+    /// Tells several operators of one admin apart
+    #[arg(long, default_value_t = 0)]
+    id: u64,
+    /// Address of a key that may pause, and never unpause
+    #[arg(long, value_name = "ADDRESS")]
+    guardian: Option<Address>,
+}
+
+#[derive(Debug, Args)]
+pub(super) struct Add {
+    /// `test` or `live`
+    #[arg(long)]
+    network: Network,
+    /// A label
+    #[arg(long)]
+    name: String,
+    /// The operator's account on the chain
+    #[arg(long, value_name = "ADDRESS")]
+    address: Address,
+}
+
+pub(super) async fn run(config: &Config, format: Format, command: Command) -> Result<()> {
+    let store = Store::open(config.database.url.expose_secret()).await?;
+    let done = match command {
+        Command::Create(arguments) => create(config, &store, format, arguments).await,
+        Command::Add(arguments) => add(config, &store, format, arguments).await,
+        Command::List => list(&store, format).await,
+    };
+    store.close().await;
+    done
+}
+
+async fn create(config: &Config, store: &Store, format: Format, arguments: Create) -> Result<()> {
+    let name = OperatorName::parse(arguments.name)?;
+    let secret = read_keypair(&arguments.admin_keypair)?;
+    let address = with_chain(config, arguments.network, async |chain| {
+        Ok(chain.create_operator(&secret, arguments.id, arguments.guardian).await?)
+    })
+    .await?;
+    let operator = find_or_insert(store, arguments.network, name, address).await?;
+    print_one(format, &fields(&operator))
+}
+
+async fn add(config: &Config, store: &Store, format: Format, arguments: Add) -> Result<()> {
+    let name = OperatorName::parse(arguments.name)?;
+    let address = arguments.address;
+    with_chain(config, arguments.network, async |chain| {
+        let Some(found) = chain.read_operator(&address).await? else {
+            bail!("there is no operator at {address} on network {}", arguments.network);
+        };
+        Ok(chain.same_authorities(&found)?)
+    })
+    .await?;
+    let operator = find_or_insert(store, arguments.network, name, address).await?;
+    print_one(format, &fields(&operator))
+}
+
+async fn list(store: &Store, format: Format) -> Result<()> {
+    let operators = store.list_operators().await?;
+    let rows: Vec<Vec<Value>> = operators
+        .iter()
+        .map(|operator| fields(operator).into_iter().map(|(_, value)| value).collect())
+        .collect();
+    print_list(format, &NAMES, &rows)
+}
+
+const NAMES: [&str; 5] = ["operator_id", "network", "name", "address", "created_at"];
+
+fn fields(operator: &Operator) -> [(&'static str, Value); 5] {
+    let values = [
+        json!(operator.id.to_string()),
+        json!(operator.network.as_str()),
+        json!(operator.name.as_str()),
+        json!(operator.address.to_string()),
+        json!(operator.created_at.to_string()),
+    ];
+    let mut values = values.into_iter();
+    NAMES.map(|name| (name, values.next().unwrap_or_default()))
+}
+
+async fn find_or_insert(
+    store: &Store,
+    network: Network,
+    name: OperatorName,
+    address: Address,
+) -> Result<Operator> {
+    let now = (Ambient::SYSTEM.now)();
+    let mut random = [0; 16];
+    (Ambient::SYSTEM.fill_random)(&mut random);
+    let id = OperatorId::new(now, u128::from_le_bytes(random));
+    let operator = Operator { id, network, name, address, created_at: now };
+    match store.insert_operator(&operator).await {
+        Ok(()) => Ok(operator),
+        Err(StoreError::AlreadyThere) => store
+            .find_operator_by_address(network, &address)
+            .await?
+            .context("the operator is there and cannot be found"),
+        Err(error) => Err(error.into()),
+    }
+}
+
+/// Connects to one network for the length of `work`.
+async fn with_chain<T>(
+    config: &Config,
+    network: Network,
+    work: impl AsyncFnOnce(&SolanaChain) -> Result<T>,
+) -> Result<T> {
+    let section = config.networks.get(network).ok_or(StartError::NotConfigured(network))?;
+    let tasks = Tasks::default();
+    let done = match connect(network, section, &tasks).await {
+        Ok(chain) => work(&chain).await,
+        Err(error) => Err(error.into()),
+    };
+    tasks.stop.cancel();
+    done
+}
+
+fn read_keypair(file: &Path) -> Result<Zeroizing<Vec<u8>>> {
+    let named = || format!("admin keypair {}", file.display());
+    let size = std::fs::metadata(file).with_context(named)?.len();
+    if size > KEYPAIR_FILE_BYTES_MAX {
+        bail!("{}: is not a keypair (too long)", named());
+    }
+    let text = Zeroizing::new(std::fs::read(file).with_context(named)?);
+    let bytes: Vec<u8> = match serde_json::from_slice(&text) {
+        Ok(bytes) => bytes,
+        // The parser's own words could quote the file.
+        Err(_) => bail!("{}: is not a JSON array of 64 numbers from 0 to 255", named()),
+    };
+    Ok(Zeroizing::new(bytes))
+}

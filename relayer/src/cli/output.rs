@@ -1,0 +1,73 @@
+use anyhow::Result;
+use comfy_table::presets::UTF8_HORIZONTAL_ONLY;
+use comfy_table::{ContentArrangement, Table};
+use serde_json::Value;
+
+/// How a command answers.
+#[derive(Debug, Clone, Copy)]
+pub(super) enum Format {
+    Text,
+    /// One line.
+    Json,
+}
+
+/// One thing: a line of JSON, or its fields below each other.
+pub(super) fn print_one(format: Format, fields: &[(&str, Value)]) -> Result<()> {
+    match format {
+        Format::Json => {
+            let object: serde_json::Map<String, Value> =
+                fields.iter().map(|(name, value)| ((*name).to_owned(), value.clone())).collect();
+            print_line(&Value::Object(object).to_string())
+        }
+        Format::Text => {
+            let mut table = table();
+            for (name, value) in fields {
+                table.add_row([(*name).to_owned(), text(value)]);
+            }
+            print_line(&table.to_string())
+        }
+    }
+}
+
+/// A list: a line of JSON with an array of objects, or a table.
+pub(super) fn print_list(format: Format, names: &[&str], rows: &[Vec<Value>]) -> Result<()> {
+    match format {
+        Format::Json => {
+            let object = |row: &Vec<Value>| -> Value {
+                let fields = names.iter().zip(row);
+                fields.map(|(name, value)| ((*name).to_owned(), value.clone())).collect()
+            };
+            print_line(&rows.iter().map(object).collect::<Value>().to_string())
+        }
+        Format::Text => {
+            let mut table = table();
+            table.set_header(names);
+            for row in rows {
+                table.add_row(row.iter().map(text));
+            }
+            print_line(&table.to_string())
+        }
+    }
+}
+
+/// Whole at once, and without a panic when nobody reads.
+pub(super) fn print_line(line: &str) -> Result<()> {
+    use std::io::Write;
+    let mut stdout = std::io::stdout().lock();
+    stdout.write_all(format!("{line}\n").as_bytes())?;
+    Ok(stdout.flush()?)
+}
+
+fn table() -> Table {
+    let mut table = Table::new();
+    table.load_preset(UTF8_HORIZONTAL_ONLY).set_content_arrangement(ContentArrangement::Disabled);
+    table
+}
+
+fn text(value: &Value) -> String {
+    match value {
+        Value::Null => "-".to_owned(),
+        Value::String(text) => text.clone(),
+        Value::Bool(_) | Value::Number(_) | Value::Array(_) | Value::Object(_) => value.to_string(),
+    }
+}

@@ -1,0 +1,34 @@
+use anyhow::{Result, anyhow};
+use serde_json::json;
+use tokio::signal::unix::{Signal, SignalKind, signal};
+
+use super::output::print_line;
+use crate::app::App;
+use crate::config::Config;
+
+/// Serves until the first SIGINT or SIGTERM; a second one does not wait for anybody.
+pub(super) async fn run(config: &Config) -> Result<()> {
+    let mut signals = (signal(SignalKind::interrupt())?, signal(SignalKind::terminate())?);
+    let mut app = tokio::select! {
+        app = App::start(config) => app?,
+        () = either(&mut signals) => return Ok(()),
+    };
+    print_line(&json!({ "listening": app.url() }).to_string())?;
+    tracing::info!(url = app.url(), "listening");
+    let ended = tokio::select! {
+        () = either(&mut signals) => Ok(()),
+        error = app.failed() => Err(error.into()),
+    };
+    tracing::info!("stopping; a second signal stops at once");
+    tokio::select! {
+        () = app.stop() => ended,
+        () = either(&mut signals) => Err(anyhow!("stopped at the second signal; the next start finishes what was under way")),
+    }
+}
+
+async fn either((interrupt, terminate): &mut (Signal, Signal)) {
+    tokio::select! {
+        _ = interrupt.recv() => {}
+        _ = terminate.recv() => {}
+    }
+}

@@ -1,0 +1,340 @@
+//! The configuration, read once at the start: a TOML file, over which `PURSER__SECTION__KEY` in the environment wins.
+
+use std::fmt;
+use std::net::SocketAddr;
+use std::num::NonZeroU32;
+use std::path::{Path, PathBuf};
+use std::str::FromStr;
+
+use config::{Environment, File, FileFormat};
+use secrecy::SecretString;
+use serde::de::{self, Deserialize, Deserializer};
+
+use crate::domain::{Address, Network};
+
+/// Everything that can be set. Unknown keys are refused.
+#[derive(Debug, Clone, serde::Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Config {
+    #[serde(default)]
+    pub server: ServerConfig,
+    pub database: DatabaseConfig,
+    #[serde(default)]
+    pub transfers: TransfersConfig,
+    pub networks: NetworksConfig,
+    #[serde(default)]
+    pub rate_limit: RateLimitConfig,
+}
+
+/// `[server]`
+#[derive(Debug, Clone, serde::Deserialize)]
+#[serde(deny_unknown_fields, default)]
+pub struct ServerConfig {
+    /// Port 0 takes a free one.
+    pub listen: SocketAddr,
+    /// No request takes longer. More than `transfers.deadline_seconds`, at most 600.
+    pub request_timeout_seconds: u64,
+}
+
+impl Default for ServerConfig {
+    fn default() -> Self {
+        Self { listen: SocketAddr::from(([127, 0, 0, 1], 8080)), request_timeout_seconds: 60 }
+    }
+}
+
+/// `[database]`
+#[derive(Debug, Clone, serde::Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct DatabaseConfig {
+    /// `sqlite:///path/purser.db`. A secret: such URLs may hold a password.
+    #[serde(deserialize_with = "secret")]
+    pub url: SecretString,
+}
+
+/// `[transfers]`
+#[derive(Debug, Clone, serde::Deserialize)]
+#[serde(deny_unknown_fields, default)]
+pub struct TransfersConfig {
+    /// How long POST /v1/transfers waits for settlement before it answers 202.
+    pub deadline_seconds: u64,
+}
+
+impl Default for TransfersConfig {
+    fn default() -> Self {
+        Self { deadline_seconds: 30 }
+    }
+}
+
+/// `[networks]`: at least one of the two.
+#[derive(Debug, Clone, serde::Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct NetworksConfig {
+    pub test: Option<NetworkConfig>,
+    pub live: Option<NetworkConfig>,
+}
+
+impl NetworksConfig {
+    /// The networks that are configured.
+    pub fn iter(&self) -> impl Iterator<Item = (Network, &NetworkConfig)> {
+        Network::ALL.into_iter().filter_map(|network| self.get(network).map(|config| (network, config)))
+    }
+
+    /// One network's section.
+    pub fn get(&self, network: Network) -> Option<&NetworkConfig> {
+        match network {
+            Network::Test => self.test.as_ref(),
+            Network::Live => self.live.as_ref(),
+        }
+    }
+}
+
+/// `[networks.test]` or `[networks.live]`
+#[derive(Debug, Clone, serde::Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct NetworkConfig {
+    /// JSON-RPC of a Solana node. A secret: such URLs often hold a provider's key.
+    #[serde(deserialize_with = "secret")]
+    pub rpc_url: SecretString,
+    /// Websocket of the same node. Settlement is followed by polling alone so far.
+    #[serde(default, deserialize_with = "optional_secret")]
+    pub ws_url: Option<SecretString>,
+    /// Where the Purser program is deployed, if not at its own address.
+    #[serde(default, deserialize_with = "optional_from_text")]
+    pub program_id: Option<Address>,
+    #[serde(deserialize_with = "from_text")]
+    pub usdc_mint: Address,
+    /// A Solana keypair file: creates agents and sets policies.
+    pub policy_authority_keypair: PathBuf,
+    /// A Solana keypair file, another one: transfers within policy.
+    pub transfer_authority_keypair: PathBuf,
+    /// When a transfer counts as settled.
+    #[serde(default)]
+    pub commitment: CommitmentConfig,
+    #[serde(default)]
+    pub priority_fee_micro_lamports: u64,
+    /// If given, the cluster must be this one.
+    pub genesis_hash: Option<String>,
+    /// A transaction's page, with `{signature}` in it. The default is Solana Explorer, of devnet for `test`.
+    pub explorer_url: Option<String>,
+}
+
+/// How sure the chain must be.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, serde::Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum CommitmentConfig {
+    Confirmed,
+    #[default]
+    Finalized,
+}
+
+/// `[rate_limit]`, per API key
+#[derive(Debug, Clone, serde::Deserialize)]
+#[serde(deny_unknown_fields, default)]
+pub struct RateLimitConfig {
+    pub requests_per_second: NonZeroU32,
+    pub burst: NonZeroU32,
+}
+
+impl Default for RateLimitConfig {
+    fn default() -> Self {
+        let number = |number| NonZeroU32::new(number).unwrap_or(NonZeroU32::MIN);
+        Self { requests_per_second: number(50), burst: number(100) }
+    }
+}
+
+/// What is wrong with the configuration, where, and what to do about it, in one line.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct ConfigError {
+    file: PathBuf,
+    /// Dotted; empty when the file as a whole is at fault.
+    key: String,
+    problem: String,
+}
+
+impl fmt::Display for ConfigError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Self { file, key, problem } = self;
+        let file = file.display();
+        if key.is_empty() {
+            return write!(f, "configuration {file}: {problem}");
+        }
+        let variable = format!("PURSER__{}", key.replace('.', "__").to_uppercase());
+        write!(f, "configuration {file}: `{key}`: {problem}; set it in the file or as {variable}")
+    }
+}
+
+impl std::error::Error for ConfigError {}
+
+impl Config {
+    /// Reads `file` and the environment of the process.
+    pub fn read(file: &Path) -> Result<Self, ConfigError> {
+        let environment = std::env::vars_os()
+            .filter_map(|(name, value)| Some((name.into_string().ok()?, value.into_string().ok()?)));
+        Self::read_with(file, environment.collect())
+    }
+
+    fn read_with(file: &Path, environment: config::Map<String, String>) -> Result<Self, ConfigError> {
+        let error = |key: String, problem: String| ConfigError { file: file.to_owned(), key, problem };
+        let text = std::fs::read_to_string(file).map_err(|cause| {
+            error(String::new(), format!("cannot be read ({cause}); name another with --config"))
+        })?;
+        let values = config::Config::builder()
+            .add_source(File::from_str(&text, FileFormat::Toml))
+            .add_source(
+                Environment::with_prefix("PURSER")
+                    .prefix_separator("__")
+                    .separator("__")
+                    .source(Some(environment)),
+            )
+            .build()
+            .map_err(|cause| error(String::new(), one_line(&cause.to_string())))?;
+        let config: Self = serde_path_to_error::deserialize(values).map_err(|cause| {
+            let key = match cause.path().to_string() {
+                path if path == "." => String::new(),
+                path => path,
+            };
+            error(key, one_line(&cause.inner().to_string()))
+        })?;
+        config.check().map_err(|(key, problem)| error(key.to_owned(), problem.to_owned()))?;
+        Ok(config)
+    }
+
+    fn check(&self) -> Result<(), (&'static str, &'static str)> {
+        if self.networks.iter().next().is_none() {
+            return Err(("networks", "has neither `test` nor `live`"));
+        }
+        if !(1..=600).contains(&self.server.request_timeout_seconds) {
+            return Err(("server.request_timeout_seconds", "must be from 1 to 600"));
+        }
+        if self.transfers.deadline_seconds >= self.server.request_timeout_seconds {
+            return Err(("transfers.deadline_seconds", "must be below server.request_timeout_seconds"));
+        }
+        Ok(())
+    }
+}
+
+fn one_line(text: &str) -> String {
+    text.split_whitespace().collect::<Vec<_>>().join(" ")
+}
+
+fn secret<'de, D: Deserializer<'de>>(value: D) -> Result<SecretString, D::Error> {
+    String::deserialize(value).map(SecretString::from)
+}
+
+fn optional_secret<'de, D: Deserializer<'de>>(value: D) -> Result<Option<SecretString>, D::Error> {
+    secret(value).map(Some)
+}
+
+fn from_text<'de, D: Deserializer<'de>, T: FromStr<Err: fmt::Display>>(value: D) -> Result<T, D::Error> {
+    String::deserialize(value)?.parse().map_err(de::Error::custom)
+}
+
+fn optional_from_text<'de, D: Deserializer<'de>, T: FromStr<Err: fmt::Display>>(
+    value: D,
+) -> Result<Option<T>, D::Error> {
+    from_text(value).map(Some)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const WHOLE: &str = r#"
+        [server]
+        listen = "0.0.0.0:0"
+        request_timeout_seconds = 20
+        [database]
+        url = "sqlite:///var/purser.db"
+        [transfers]
+        deadline_seconds = 5
+        [networks.test]
+        rpc_url = "http://127.0.0.1:8899/?api-key=hush"
+        ws_url = "ws://127.0.0.1:8900"
+        program_id = "11111111111111111111111111111111"
+        usdc_mint = "4zMMC9srt5Ri5X14GAgXhaHii3GnPAEERYPJgZJDncDU"
+        policy_authority_keypair = "/keys/policy.json"
+        transfer_authority_keypair = "/keys/transfer.json"
+        commitment = "confirmed"
+        priority_fee_micro_lamports = 7
+        explorer_url = "https://explorer.example/{signature}"
+        [rate_limit]
+        requests_per_second = 5
+        burst = 6
+    "#;
+
+    fn read(text: &str, environment: &[(&str, &str)]) -> Result<Config, ConfigError> {
+        let file = tempfile::NamedTempFile::new().expect("a file");
+        std::fs::write(file.path(), text).expect("written");
+        let environment = environment.iter().map(|(name, value)| (name.to_string(), value.to_string()));
+        Config::read_with(file.path(), environment.collect())
+    }
+
+    #[test]
+    fn the_whole_file_is_read() {
+        let config = read(WHOLE, &[]).expect("valid");
+        let network = config.networks.get(Network::Test).expect("configured");
+        assert_eq!(network.commitment, CommitmentConfig::Confirmed);
+        assert_eq!(network.program_id, Some(Address::from_bytes([0; 32])));
+        assert_eq!(network.priority_fee_micro_lamports, 7);
+        assert_eq!((config.server.listen.port(), config.rate_limit.burst.get()), (0, 6));
+        assert_eq!(config.networks.iter().count(), 1);
+    }
+
+    #[test]
+    fn the_environment_wins_over_the_file() {
+        let environment = [
+            ("PURSER__RATE_LIMIT__BURST", "99"),
+            ("PURSER__SERVER__LISTEN", "127.0.0.1:1234"),
+            ("PURSER__NETWORKS__TEST__COMMITMENT", "finalized"),
+            ("PURSER_LOG", "debug"),
+        ];
+        let config = read(WHOLE, &environment).expect("valid");
+        assert_eq!(config.rate_limit.burst.get(), 99);
+        assert_eq!(config.server.listen.port(), 1234);
+        let network = config.networks.get(Network::Test).expect("configured");
+        assert_eq!(network.commitment, CommitmentConfig::Finalized);
+    }
+
+    #[test]
+    fn what_is_wrong_is_named_with_its_key() {
+        for (wrong, key, problem) in [
+            ("burst = 6", "burst = 0", "rate_limit.burst"),
+            ("burst = 6", "bursts = 6", "rate_limit.bursts"),
+            ("[transfers]", "[transfer]", "transfer"),
+            ("\"confirmed\"", "\"processed\"", "networks.test.commitment"),
+            ("4zMMC9", "4zMMC0", "networks.test.usdc_mint"),
+            ("\"0.0.0.0:0\"", "\"nowhere\"", "server.listen"),
+            ("deadline_seconds = 5", "deadline_seconds = 20", "transfers.deadline_seconds"),
+            ("request_timeout_seconds = 20", "request_timeout_seconds = 0", "server.request_timeout_seconds"),
+        ]
+        .map(|(from, to, key)| (WHOLE.replace(from, to), key, to))
+        {
+            let error = read(&wrong, &[]).expect_err(problem);
+            assert_eq!(error.key, key, "{error}");
+            assert!(error.to_string().contains("PURSER__") && !error.to_string().contains('\n'), "{error}");
+        }
+        let unknown = read(WHOLE, &[("PURSER__SERVER__LISTENN", "x")]).expect_err("unknown");
+        assert_eq!(unknown.key, "server.listenn");
+    }
+
+    #[test]
+    fn what_is_missing_is_named() {
+        for (line, missing) in [
+            ("url = \"sqlite:///var/purser.db\"", "url"),
+            ("usdc_mint = \"4zMMC9srt5Ri5X14GAgXhaHii3GnPAEERYPJgZJDncDU\"", "usdc_mint"),
+        ] {
+            let error = read(&WHOLE.replace(line, ""), &[]).expect_err(missing).to_string();
+            assert!(error.contains(missing), "{error}");
+        }
+        let none = read("networks = {}\n[database]\nurl = \"sqlite::memory:\"", &[]).expect_err("no network");
+        assert_eq!(none.key, "networks");
+        let absent = Config::read_with(Path::new("/nowhere/purser.toml"), Default::default());
+        assert!(absent.expect_err("absent").to_string().contains("/nowhere/purser.toml"));
+    }
+
+    #[test]
+    fn secrets_do_not_print_themselves() {
+        let config = read(WHOLE, &[]).expect("valid");
+        assert!(!format!("{config:?}").contains("hush"));
+    }
+}
