@@ -20,6 +20,9 @@ pub const SPANS_MAX: usize = 32;
 
 const DAY: u32 = DAY_SECONDS as u32;
 
+/// Steps of an inner loop of constant length, which the compiler writes out: on chain, loops cost as much as their bodies.
+const UNROLLED: usize = 8;
+
 /// Spends between two seconds, as one amount. The seconds are the low 32 bits of Unix time: all spans that are kept
 /// counted at the second of the newest spend, so the distance to it says which second is meant.
 #[repr(C)]
@@ -48,10 +51,7 @@ impl SpendWindow {
     /// What counts at Unix second `now`.
     #[inline]
     pub fn spent(&self, now: i64) -> UsdcAmount {
-        let spans = self.kept(now);
-        let second = self.effective(now) as u32;
-        let counting = spans.iter().rev().take_while(|span| counts(span, second));
-        UsdcAmount::from_micros(counting.fold(0, |sum, span| sum.saturating_add(span.amount)))
+        UsdcAmount::from_micros(sum(self.counting(now)))
     }
 
     /// Whether nothing counts at Unix second `now`.
@@ -66,7 +66,7 @@ impl SpendWindow {
         let second = now as u32;
         // Walk from the newest back to the first span that no longer fits; it has to expire.
         let mut sum = 0u64;
-        for span in self.kept(now).iter().rev().take_while(|span| counts(span, second)) {
+        for span in self.counting(now).iter().rev() {
             sum = sum.saturating_add(span.amount);
             if sum > room {
                 let age = second.wrapping_sub(span.last);
@@ -111,44 +111,48 @@ impl SpendWindow {
         (self.len as usize).min(SPANS_MAX)
     }
 
-    /// The spans, or none once even the newest must have expired; beyond that, 32 bits could not tell.
+    /// The spans that count at `now`. They expire oldest first, so the first one that counts is all to look for.
     #[inline]
-    fn kept(&self, now: i64) -> &[Span] {
+    fn counting(&self, now: i64) -> &[Span] {
         let elapsed = (self.effective(now) as u64).wrapping_sub(self.latest as u64);
+        // Beyond a day even the newest has expired, and 32 bits could no longer tell.
         let len = if elapsed < u64::from(DAY) { self.len() } else { 0 };
-        self.spans.get(..len).unwrap_or(&[])
+        let second = self.effective(now) as u32;
+        let mut spans = self.spans.get(..len).unwrap_or(&[]);
+        while let Some((oldest, newer)) = spans.split_first() {
+            if second.wrapping_sub(oldest.last) < DAY {
+                break;
+            }
+            spans = newer;
+        }
+        spans
     }
 
     #[inline]
     fn forget_expired(&mut self, now: i64) {
-        let second = now as u32;
         let len = self.len();
-        let kept = self.kept(now);
-        let expired = match kept.iter().position(|span| counts(span, second)) {
-            Some(0) => return,
-            Some(index) => index,
-            None => len,
-        };
-        self.spans.copy_within(expired..len, 0);
-        self.len = (len - expired) as u64;
+        let counting = self.counting(now).len();
+        if counting < len {
+            self.spans.copy_within(len - counting..len, 0);
+            self.len = counting as u64;
+        }
     }
 
     /// With all spans taken: makes one of the two neighbours, the new span among them, whose joined span is shortest.
     #[inline]
     fn join_shortest_and_push(&mut self, new: Span) {
-        let mut shortest = u32::MAX;
-        let mut at = 0;
-        let mut left_first = self.spans[0].first;
-        for (index, right) in self.spans.iter().enumerate().skip(1) {
-            let length = right.last.wrapping_sub(left_first);
-            if length < shortest {
-                shortest = length;
-                at = index;
+        // A length in the upper half of a word and the pair's place in the lower: the least word is the shortest pair.
+        let mut shortest = length(&self.spans[SPANS_MAX - 1], &new) | SPANS_MAX as u64;
+        for start in (0..SPANS_MAX).step_by(UNROLLED) {
+            for left in start..start + UNROLLED {
+                if let Some([one, next]) = self.spans.get(left..left + 2) {
+                    shortest = shortest.min(length(one, next) | (left as u64 + 1));
+                }
             }
-            left_first = right.first;
         }
-        let newest = &mut self.spans[SPANS_MAX - 1];
-        if new.last.wrapping_sub(newest.first) < shortest {
+        let at = (shortest as u32) as usize;
+        if at == SPANS_MAX {
+            let newest = &mut self.spans[SPANS_MAX - 1];
             newest.last = new.last;
             newest.amount = newest.amount.saturating_add(new.amount);
             return;
@@ -163,7 +167,30 @@ impl SpendWindow {
     }
 }
 
+/// Micro-USDC in `spans`, `u64::MAX` where it would be more.
 #[inline(always)]
-fn counts(span: &Span, second: u32) -> bool {
-    second.wrapping_sub(span.last) < DAY
+fn sum(spans: &[Span]) -> u64 {
+    // Amounts below 2^59 cannot overflow: there are at most 32. On chain, a check after each addition costs more than
+    // the additions.
+    let (mut sum, mut bits) = (0u64, 0u64);
+    let mut add = |span: &Span| {
+        sum = sum.wrapping_add(span.amount);
+        bits |= span.amount;
+    };
+    let mut rest = spans;
+    while let Some((chunk, others)) = rest.split_first_chunk::<UNROLLED>() {
+        chunk.iter().for_each(&mut add);
+        rest = others;
+    }
+    rest.iter().for_each(&mut add);
+    if bits >> (u64::BITS - SPANS_MAX.ilog2()) == 0 {
+        return sum;
+    }
+    spans.iter().fold(0, |sum, span| sum.saturating_add(span.amount))
+}
+
+/// Seconds from the first of `left` to the last of `right`, times 2^32: what 32 bits wrap is shifted out.
+#[inline(always)]
+fn length(left: &Span, right: &Span) -> u64 {
+    u64::from(right.last).wrapping_sub(u64::from(left.first)) << 32
 }

@@ -65,6 +65,8 @@ pub enum PurserError {
     UnknownLayout,
     #[msg("The policy version cannot grow further")]
     PolicyVersionExhausted,
+    #[msg("The instruction has too few accounts, or data that cannot be read")]
+    MalformedInstruction,
 }
 
 impl PurserError {
@@ -100,6 +102,7 @@ impl PurserError {
             AccountNotEmpty,
             UnknownLayout,
             PolicyVersionExhausted,
+            MalformedInstruction,
         ];
         all.into_iter().find(|error| u32::from(*error) == code)
     }

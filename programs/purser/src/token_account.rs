@@ -1,83 +1,75 @@
-//! SPL Token accounts as the program needs them: three fields read in place, and one payment.
+//! SPL Token accounts as the program needs them: three fields read in place.
 
-use anchor_lang::prelude::*;
-use anchor_lang::solana_program::instruction::{AccountMeta, Instruction};
-use anchor_lang::solana_program::program::invoke_signed_unchecked;
+use anchor_lang::prelude::{AccountInfo, Pubkey};
 use anchor_spl::token;
 
 use crate::error::PurserError;
-use crate::state::Agent;
 
-/// Length of a legacy SPL Token account.
+/// Length of a legacy SPL Token account, and where its fields stand (SPL Token interface, `state::Account`).
 const BYTES: usize = 165;
-const STATE_OFFSET: usize = 108;
+const MINT: usize = 0;
+const OWNER: usize = 32;
+const AMOUNT: usize = 64;
+const STATE: usize = 108;
 const UNINITIALISED: u8 = 0;
 const FROZEN: u8 = 2;
-/// `TokenInstruction::Transfer`, SPL Token interface.
-const TRANSFER: u8 = 3;
 
-/// What the program reads of a token account.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct TokenAccount {
-    pub owner: Pubkey,
+/// A token account: an account's address, the program that owns it, and its data.
+#[derive(Clone, Copy)]
+pub struct TokenAccount<'a> {
+    pub address: &'a [u8; 32],
+    pub program: &'a [u8; 32],
+    pub data: &'a [u8],
 }
 
-impl TokenAccount {
-    /// Micro-USDC in an account that the token program owns. `None` where it does not.
-    pub fn balance(info: &AccountInfo) -> Option<u64> {
-        if *info.owner != token::ID {
+impl<'a> TokenAccount<'a> {
+    /// An account as Anchor hands it over, with its borrowed `data`.
+    pub fn of(info: &'a AccountInfo, data: &'a [u8]) -> Self {
+        Self { address: info.key.as_array(), program: info.owner.as_array(), data }
+    }
+
+    /// Micro-USDC that it holds. `None` where it is no token account.
+    #[inline]
+    pub fn balance(&self) -> Option<u64> {
+        if !same(self.program, token::ID.as_array()) {
             return None;
         }
-        let data = info.try_borrow_data().ok()?;
-        field(&data, 64).map(u64::from_le_bytes)
+        field(self.data, AMOUNT).map(|amount| u64::from_le_bytes(*amount))
+    }
+
+    /// Checks that it can be paid out of `source`: an initialised, unfrozen account of `mint`, and not `source` itself.
+    /// Returns the wallet that owns it.
+    #[inline]
+    pub fn recipient(&self, source: &[u8; 32], mint: &Pubkey) -> Result<&'a [u8; 32], PurserError> {
+        if same(self.address, source) {
+            return Err(PurserError::RecipientIsSource);
+        }
+        if !same(self.program, token::ID.as_array()) || self.data.len() != BYTES {
+            return Err(PurserError::RecipientNotTokenAccount);
+        }
+        let state = self.data.get(STATE).copied().unwrap_or(UNINITIALISED);
+        if state == UNINITIALISED {
+            return Err(PurserError::RecipientNotTokenAccount);
+        }
+        if !field(self.data, MINT).is_some_and(|own| same(own, mint.as_array())) {
+            return Err(PurserError::RecipientWrongMint);
+        }
+        if state == FROZEN {
+            return Err(PurserError::RecipientFrozen);
+        }
+        field(self.data, OWNER).ok_or(PurserError::RecipientNotTokenAccount)
     }
 }
 
-/// Checks that `destination` can be paid: an initialised, unfrozen account of `mint`, and not `source` itself.
-#[inline]
-pub fn recipient(destination: &AccountInfo, source: &Pubkey, mint: &Pubkey) -> Result<TokenAccount> {
-    require_keys_neq!(*destination.key, *source, PurserError::RecipientIsSource);
-    require_keys_eq!(*destination.owner, token::ID, PurserError::RecipientNotTokenAccount);
-    let data = destination.try_borrow_data()?;
-    require!(data.len() == BYTES, PurserError::RecipientNotTokenAccount);
-    let state = data.get(STATE_OFFSET).copied().unwrap_or(UNINITIALISED);
-    require!(state != UNINITIALISED, PurserError::RecipientNotTokenAccount);
-    require!(field(&data, 0) == Some(mint.to_bytes()), PurserError::RecipientWrongMint);
-    require!(state != FROZEN, PurserError::RecipientFrozen);
-    let owner = field(&data, 32).ok_or(PurserError::RecipientNotTokenAccount)?;
-    Ok(TokenAccount { owner: Pubkey::new_from_array(owner) })
+/// Equality in four words: on chain, comparing bytes costs more.
+#[inline(always)]
+pub fn same(left: &[u8; 32], right: &[u8; 32]) -> bool {
+    let words = |key: &[u8; 32]| bytemuck::pod_read_unaligned::<[u64; 4]>(key);
+    let ([a, b, c, d], [e, f, g, h]) = (words(left), words(right));
+    a == e && b == f && c == g && d == h
 }
 
-/// Moves `amount` micro-USDC out of the agent's token account, signed by the agent's own address.
-#[inline]
-pub fn pay<'info>(
-    agent: &AccountLoader<'info, Agent>,
-    source: &AccountInfo<'info>,
-    destination: &AccountInfo<'info>,
-    amount: u64,
-) -> Result<()> {
-    let info = agent.to_account_info();
-    let (operator, agent_id, bump) = {
-        let agent = agent.load()?;
-        (agent.operator, agent.agent_id, [agent.bump])
-    };
-    let mut data = [TRANSFER; 9];
-    data[1..].copy_from_slice(&amount.to_le_bytes());
-    let instruction = Instruction {
-        program_id: token::ID,
-        accounts: vec![
-            AccountMeta::new(*source.key, false),
-            AccountMeta::new(*destination.key, false),
-            AccountMeta::new_readonly(*info.key, true),
-        ],
-        data: data.to_vec(),
-    };
-    let seeds: [&[u8]; 4] = [crate::constants::AGENT_SEED, operator.as_ref(), &agent_id, &bump];
-    // Unchecked: no account data is borrowed here any more, which is all that the checked form would look at.
-    invoke_signed_unchecked(&instruction, &[source.clone(), destination.clone(), info], &[&seeds])?;
-    Ok(())
-}
-
-fn field<const N: usize>(data: &[u8], offset: usize) -> Option<[u8; N]> {
+#[inline(always)]
+fn field<const N: usize>(data: &[u8], offset: usize) -> Option<&[u8; N]> {
     data.get(offset..offset + N)?.try_into().ok()
 }

@@ -27,7 +27,8 @@ pub(crate) fn handler(ctx: Context<CloseAgent>) -> Result<()> {
     let agent = *accounts.agent.load()?;
     require_keys_eq!(*accounts.token_account.key, agent.token_account, PurserError::WrongSource);
     require!(agent.window().is_empty(Clock::get()?.unix_timestamp), PurserError::SpendWindowNotEmpty);
-    let balance = TokenAccount::balance(&accounts.token_account);
+    let balance =
+        TokenAccount::of(&accounts.token_account, &accounts.token_account.try_borrow_data()?).balance();
     require!(balance == Some(0), PurserError::AccountNotEmpty);
     let bump = [agent.bump];
     let seeds = agent.signer_seeds(&bump);

@@ -1,86 +1,197 @@
 use anchor_lang::prelude::*;
-use anchor_spl::token::Token;
+use anchor_spl::token::{self, Token};
+use pinocchio::cpi::{self, CpiAccount, Seed};
+use pinocchio::instruction::{InstructionAccount, InstructionView};
+use pinocchio::sysvars::Sysvar;
+use pinocchio::{AccountView, Address};
 use purser_policy::{check, AccountState, TransferRequest, UsdcAmount};
 
-use crate::constants::LAYOUT_VERSION;
+use crate::constants::{AGENT_SEED, DISCRIMINATOR_BYTES, LAYOUT_VERSION};
 use crate::error::PurserError;
-use crate::events::TransferExecuted;
+use crate::events::TransferExecutedLog;
 use crate::state::{Agent, Operator};
-use crate::token_account::{self, TokenAccount};
+use crate::token_account::{same, TokenAccount};
 
-/// Absent on purpose: the mint. The token program refuses to move between accounts of different mints, `recipient`
-/// checks the destination against the operator's mint, and 32 bytes less let an 800-byte memo fit a transaction.
+/// What the interface says; `process` does the checks.
+///
+/// Absent on purpose: the mint. The token program refuses to move between accounts of different mints, the destination
+/// is checked against the operator's mint, and 32 bytes less let an 800-byte memo fit a transaction.
 #[derive(Accounts)]
 pub struct Transfer<'info> {
     pub transfer_authority: Signer<'info>,
-    #[account(has_one = transfer_authority @ PurserError::Unauthorized)]
     pub operator: AccountLoader<'info, Operator>,
-    #[account(mut, has_one = operator @ PurserError::WrongOperator)]
+    #[account(mut)]
     pub agent: AccountLoader<'info, Agent>,
     /// CHECK: must be the agent's `token_account`; the token program checks the rest.
     #[account(mut)]
     pub source: UncheckedAccount<'info>,
-    /// CHECK: checked by `token_account::recipient`.
+    /// CHECK: checked by `TokenAccount::recipient`.
     #[account(mut)]
     pub destination: UncheckedAccount<'info>,
     pub token_program: Program<'info, Token>,
 }
 
-pub(crate) fn handler(
-    ctx: Context<Transfer>,
-    transfer_id: [u8; 16],
+/// Accounts of the instruction, in the order of [`Transfer`].
+pub(crate) const ACCOUNTS: usize = 6;
+/// `TokenInstruction::Transfer`, SPL Token interface.
+const TOKEN_TRANSFER: u8 = 3;
+
+type Outcome<T> = core::result::Result<T, PurserError>;
+
+pub(crate) fn process(views: &mut [AccountView; ACCOUNTS], arguments: &[u8]) -> Outcome<()> {
+    // The token program's own account is not looked at: the payment calls the program by its constant id.
+    let [authority, operator_view, agent_view, source_view, destination_view, _token_program] = views;
+    let Arguments { transfer_id, tag, amount, memo } = Arguments::parse(arguments)?;
+
+    // SAFETY: `Operator`, `Agent` and the token accounts cannot be one account: discriminators and owners differ.
+    let operator = operator(operator_view, unsafe { operator_view.borrow_unchecked() })?;
+    let signed = authority.is_signer();
+    if !signed || !same(operator.transfer_authority.as_array(), authority.address().as_array()) {
+        return Err(PurserError::Unauthorized);
+    }
+    let agent_address = agent_view.clone();
+    // SAFETY: as above.
+    let (agent, tail) = agent(&agent_address, unsafe { agent_view.borrow_unchecked_mut() })?;
+    if !same(agent.operator.as_array(), operator_view.address().as_array()) {
+        return Err(PurserError::WrongOperator);
+    }
+    if !same(agent.token_account.as_array(), source_view.address().as_array()) {
+        return Err(PurserError::WrongSource);
+    }
+    let destination = token_account(destination_view);
+    let recipient_owner = destination.recipient(agent.token_account.as_array(), &operator.usdc_mint)?;
+
+    // The runtime always knows the time.
+    let now = match pinocchio::sysvars::clock::Clock::get() {
+        Ok(clock) => clock.unix_timestamp,
+        Err(_) => return Err(PurserError::MalformedInstruction),
+    };
+    let state = AccountState {
+        operator_paused: operator.paused != 0,
+        policy: agent.policy(tail),
+        window: agent.window(),
+        tags: agent.tags(),
+    };
+    let request = TransferRequest {
+        tag,
+        amount: UsdcAmount::from_micros(amount),
+        memo,
+        recipient: destination.address,
+        recipient_owner,
+    };
+    let cleared = check(&state, &request, now)?;
+    if token_account(source_view).balance() < Some(amount) {
+        return Err(PurserError::InsufficientBalance);
+    }
+
+    let spent_in_window = cleared.spent_after().micros();
+    let (window, tags) = agent.ledger_mut();
+    cleared.record(window, tags);
+    TransferExecutedLog {
+        agent: agent_address.address().as_array(),
+        transfer_id,
+        tag,
+        amount,
+        recipient: destination.address,
+        recipient_owner,
+        policy_version: agent.policy_version,
+        spent_in_window,
+        memo,
+    }
+    .write();
+    pay(agent, [source_view, destination_view, &agent_address], amount);
+    Ok(())
+}
+
+/// What the instruction's data says after its discriminator, in Borsh: nothing less, nothing more.
+struct Arguments<'a> {
+    transfer_id: &'a [u8; 16],
     tag: u64,
     amount: u64,
-    memo: String,
-) -> Result<()> {
-    let accounts = &*ctx.accounts;
-    require!(amount > 0, PurserError::AmountZero);
-    require!(tag != 0, PurserError::TagZero);
-    let now = Clock::get()?.unix_timestamp;
-    let info = accounts.agent.to_account_info();
+    memo: &'a str,
+}
 
-    let event = {
-        let operator = accounts.operator.load()?;
-        let mut data = info.try_borrow_mut_data()?;
-        let (agent, tail) = Agent::split_mut(&mut data)?;
-        require!(agent.version == LAYOUT_VERSION, PurserError::UnknownLayout);
-        require_keys_eq!(*accounts.source.key, agent.token_account, PurserError::WrongSource);
-        let recipient =
-            token_account::recipient(&accounts.destination, accounts.source.key, &operator.usdc_mint)?;
-
-        let state = AccountState {
-            operator_paused: operator.paused != 0,
-            policy: agent.policy(tail),
-            window: agent.window(),
-            tags: agent.tags(),
-        };
-        let request = TransferRequest {
-            tag,
-            amount: UsdcAmount::from_micros(amount),
-            memo: &memo,
-            recipient: accounts.destination.key.as_array(),
-            recipient_owner: recipient.owner.as_array(),
-        };
-        let cleared = check(&state, &request, now).map_err(PurserError::from)?;
-        require!(TokenAccount::balance(&accounts.source) >= Some(amount), PurserError::InsufficientBalance);
-
-        let spent_in_window = cleared.spent_after().micros();
-        let (window, tags) = agent.ledger_mut();
-        cleared.record(window, tags);
-        TransferExecuted {
-            operator: *accounts.operator.to_account_info().key,
-            agent: *info.key,
-            transfer_id,
-            tag,
-            amount,
-            recipient: *accounts.destination.key,
-            recipient_owner: recipient.owner,
-            policy_version: agent.policy_version,
-            spent_in_window,
-            memo,
+impl<'a> Arguments<'a> {
+    #[inline(always)]
+    fn parse(data: &'a [u8]) -> Outcome<Self> {
+        let malformed = PurserError::MalformedInstruction;
+        let (transfer_id, rest) = data.split_first_chunk().ok_or(malformed)?;
+        let (tag, rest) = rest.split_first_chunk().ok_or(malformed)?;
+        let (amount, rest) = rest.split_first_chunk().ok_or(malformed)?;
+        let (memo_bytes, memo) = rest.split_first_chunk().ok_or(malformed)?;
+        if memo.len() != u32::from_le_bytes(*memo_bytes) as usize {
+            return Err(malformed);
         }
-    };
-    token_account::pay(&accounts.agent, &accounts.source, &accounts.destination, amount)?;
-    emit!(event);
-    Ok(())
+        let memo = core::str::from_utf8(memo).map_err(|_| malformed)?;
+        let (tag, amount) = (u64::from_le_bytes(*tag), u64::from_le_bytes(*amount));
+        match (tag, amount) {
+            (0, _) => Err(PurserError::TagZero),
+            (_, 0) => Err(PurserError::AmountZero),
+            _ => Ok(Self { transfer_id, tag, amount, memo }),
+        }
+    }
+}
+
+#[inline(always)]
+fn operator<'a>(view: &AccountView, data: &'a [u8]) -> Outcome<&'a Operator> {
+    let unknown = PurserError::UnknownLayout;
+    let (discriminator, body) = data.split_first_chunk::<DISCRIMINATOR_BYTES>().ok_or(unknown)?;
+    let operator: &Operator = bytemuck::try_from_bytes(body).map_err(|_| unknown)?;
+    let known = is_own::<Operator>(view, discriminator) && operator.version == LAYOUT_VERSION;
+    if known {
+        Ok(operator)
+    } else {
+        Err(unknown)
+    }
+}
+
+/// The agent and the tail that holds its allowlist.
+#[inline(always)]
+fn agent<'a>(view: &AccountView, data: &'a mut [u8]) -> Outcome<(&'a mut Agent, &'a [u8])> {
+    let unknown = PurserError::UnknownLayout;
+    let (discriminator, rest) = data.split_first_chunk_mut::<DISCRIMINATOR_BYTES>().ok_or(unknown)?;
+    let (body, tail) = rest.split_at_mut_checked(size_of::<Agent>()).ok_or(unknown)?;
+    let agent: &mut Agent = bytemuck::try_from_bytes_mut(body).map_err(|_| unknown)?;
+    let known = is_own::<Agent>(view, discriminator) && agent.version == LAYOUT_VERSION;
+    if known {
+        Ok((agent, tail))
+    } else {
+        Err(unknown)
+    }
+}
+
+/// Whether this program owns the account and wrote it as a `T`.
+#[inline(always)]
+fn is_own<T: Discriminator>(view: &AccountView, discriminator: &[u8; DISCRIMINATOR_BYTES]) -> bool {
+    same(view.owner().as_array(), crate::ID.as_array()) && discriminator == T::DISCRIMINATOR
+}
+
+#[inline(always)]
+fn token_account(view: &AccountView) -> TokenAccount<'_> {
+    // SAFETY: `program` points into the runtime's input, and nothing here assigns accounts to other programs.
+    let program = unsafe { &(*view.account_ptr()).owner };
+    // SAFETY: nothing borrows token accounts mutably.
+    let data = unsafe { view.borrow_unchecked() };
+    TokenAccount { address: view.address().as_array(), program: program.as_array(), data }
+}
+
+/// Moves `amount` micro-USDC from the source to the destination, signed by the agent's own address.
+#[inline(always)]
+fn pay(agent: &Agent, [source, destination, owner]: [&AccountView; 3], amount: u64) {
+    let mut data = [TOKEN_TRANSFER; 9];
+    data[1..].copy_from_slice(&amount.to_le_bytes());
+    let accounts = [
+        InstructionAccount::writable(source.address()),
+        InstructionAccount::writable(destination.address()),
+        InstructionAccount::readonly_signer(owner.address()),
+    ];
+    let program_id = Address::new_from_array(token::ID.to_bytes());
+    let instruction = InstructionView { program_id: &program_id, data: &data, accounts: &accounts };
+    let bump = [agent.bump];
+    let seeds: [Seed; 4] =
+        [AGENT_SEED.into(), agent.operator.as_array().into(), (&agent.agent_id).into(), (&bump).into()];
+    let infos: [CpiAccount; 3] = [source.into(), destination.into(), owner.into()];
+    // SAFETY: the token program changes the two token accounts' balances, to which no reference is left.
+    // A refusal there ends the whole transaction, so there is nothing to return.
+    unsafe { cpi::invoke_signed_unchecked(&instruction, &infos, &[(&seeds).into()]) };
 }

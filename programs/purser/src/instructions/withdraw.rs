@@ -1,10 +1,10 @@
 use anchor_lang::prelude::*;
-use anchor_spl::token::Token;
+use anchor_spl::token::{self, Token};
 
 use crate::error::PurserError;
 use crate::events::Withdrawn;
 use crate::state::{Agent, Authority, Operator};
-use crate::token_account::{self, TokenAccount};
+use crate::token_account::TokenAccount;
 
 /// The admin's way out: any amount to any USDC account, past the policy and outside its window.
 #[derive(Accounts)]
@@ -16,7 +16,7 @@ pub struct Withdraw<'info> {
     /// CHECK: must be the agent's `token_account`; the token program checks the rest.
     #[account(mut)]
     pub source: UncheckedAccount<'info>,
-    /// CHECK: checked by `token_account::recipient`.
+    /// CHECK: checked by `TokenAccount::recipient`.
     #[account(mut)]
     pub destination: UncheckedAccount<'info>,
     pub token_program: Program<'info, Token>,
@@ -25,22 +25,31 @@ pub struct Withdraw<'info> {
 pub(crate) fn handler(ctx: Context<Withdraw>, amount: u64) -> Result<()> {
     let accounts = &*ctx.accounts;
     require!(amount > 0, PurserError::AmountZero);
-    let recipient = {
+    let agent = *accounts.agent.load()?;
+    let recipient_owner = {
         let operator = accounts.operator.load()?;
         operator.authorise(accounts.admin.key, Authority::Administer)?;
-        let source = accounts.agent.load()?.token_account;
-        require_keys_eq!(*accounts.source.key, source, PurserError::WrongSource);
-        token_account::recipient(&accounts.destination, accounts.source.key, &operator.usdc_mint)?
+        require_keys_eq!(*accounts.source.key, agent.token_account, PurserError::WrongSource);
+        let data = accounts.destination.try_borrow_data()?;
+        let recipient = TokenAccount::of(&accounts.destination, &data);
+        Pubkey::from(*recipient.recipient(agent.token_account.as_array(), &operator.usdc_mint)?)
     };
-    let balance = TokenAccount::balance(&accounts.source);
+    let balance = TokenAccount::of(&accounts.source, &accounts.source.try_borrow_data()?).balance();
     require!(balance >= Some(amount), PurserError::InsufficientBalance);
-    token_account::pay(&accounts.agent, &accounts.source, &accounts.destination, amount)?;
+    let payment = token::Transfer {
+        from: accounts.source.to_account_info(),
+        to: accounts.destination.to_account_info(),
+        authority: accounts.agent.to_account_info(),
+    };
+    let program = accounts.token_program.key();
+    let bump = [agent.bump];
+    token::transfer(CpiContext::new_with_signer(program, payment, &[&agent.signer_seeds(&bump)]), amount)?;
     emit!(Withdrawn {
         operator: accounts.operator.key(),
         agent: accounts.agent.key(),
         amount,
         recipient: accounts.destination.key(),
-        recipient_owner: recipient.owner,
+        recipient_owner,
         admin: accounts.admin.key(),
     });
     Ok(())

@@ -110,15 +110,6 @@ impl Agent {
         Ok(())
     }
 
-    /// The account and its tail, in place.
-    pub fn split_mut(data: &mut [u8]) -> Result<(&mut Self, &mut [u8])> {
-        let body = data.get_mut(DISCRIMINATOR_BYTES..).ok_or(PurserError::UnknownLayout)?;
-        let (agent, tail) =
-            body.split_at_mut_checked(core::mem::size_of::<Self>()).ok_or(PurserError::UnknownLayout)?;
-        let agent = bytemuck::try_from_bytes_mut(agent).map_err(|_| PurserError::UnknownLayout)?;
-        Ok((agent, tail))
-    }
-
     /// The seeds that sign for the account; `bump` holds its bump.
     pub fn signer_seeds<'a>(&'a self, bump: &'a [u8; 1]) -> [&'a [u8]; 4] {
         [AGENT_SEED, self.operator.as_ref(), &self.agent_id, bump]
