@@ -202,7 +202,8 @@ mod tests {
 
     #[test]
     fn a_number_keeps_its_text() {
-        let probe: Probe = parse(br#"{"name":"n","list":["a"],"number":18446744073709.551615}"#).expect("valid");
+        let probe: Probe =
+            parse(br#"{"name":"n","list":["a"],"number":18446744073709.551615}"#).expect("valid");
         assert_eq!(probe.number.expect("given").get(), "18446744073709.551615");
         assert_eq!((probe.name.as_deref(), probe.list.map(|list| list.len())), (Some("n"), Some(1)));
     }

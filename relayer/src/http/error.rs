@@ -99,7 +99,9 @@ pub fn failure_code(code: FailureCode) -> Code {
 fn failure_is_transient(code: FailureCode) -> bool {
     match code {
         FailureCode::SolanaUnavailable | FailureCode::TransferExpired | FailureCode::Interrupted => true,
-        FailureCode::InsufficientBalance | FailureCode::InvalidRecipient | FailureCode::TransferFailed => false,
+        FailureCode::InsufficientBalance | FailureCode::InvalidRecipient | FailureCode::TransferFailed => {
+            false
+        }
     }
 }
 
@@ -188,13 +190,15 @@ fn body_of(error: ApiError) -> (StatusCode, ErrorBody) {
     match error {
         ApiError::Service(error) => service_body(error),
         ApiError::Transfer(transfer, checks) => transfer_body(&transfer, checks),
-        ApiError::BodyTooLarge => {
-            ErrorBody::new(PAYLOAD_TOO_LARGE, format!("The body is over {} bytes.", super::body::BODY_BYTES_MAX))
-        }
+        ApiError::BodyTooLarge => ErrorBody::new(
+            PAYLOAD_TOO_LARGE,
+            format!("The body is over {} bytes.", super::body::BODY_BYTES_MAX),
+        ),
         ApiError::BodyTimeout => ErrorBody::new(REQUEST_TIMEOUT, "The body did not arrive in time."),
-        ApiError::UnsupportedMediaType => {
-            ErrorBody::new(UNSUPPORTED_MEDIA_TYPE, "Send the body as JSON with `Content-Type: application/json`.")
-        }
+        ApiError::UnsupportedMediaType => ErrorBody::new(
+            UNSUPPORTED_MEDIA_TYPE,
+            "Send the body as JSON with `Content-Type: application/json`.",
+        ),
         ApiError::RouteNotFound => ErrorBody::new(NOT_FOUND, "There is no such path."),
         ApiError::MethodNotAllowed => {
             ErrorBody::new(METHOD_NOT_ALLOWED, "The path does not take this method; see the `Allow` header.")
@@ -273,6 +277,7 @@ fn transfer_body(transfer: &Transfer, checks: Option<Checks>) -> (StatusCode, Er
         }
         TransferState::Failed(failure) => {
             let (status, body) = ErrorBody::new(failure_code(failure.code), failure.message.clone());
+            let checks = checks.filter(|_| status == StatusCode::PAYMENT_REQUIRED);
             let checks = checks.as_ref().map(CheckBody::list);
             (status, ErrorBody { retryable: Some(failure_is_transient(failure.code)), checks, ..body })
         }

@@ -9,6 +9,9 @@ mod request_id;
 mod serve;
 mod v1;
 
+#[cfg(test)]
+mod tests;
+
 use std::any::Any;
 use std::num::NonZeroU32;
 use std::time::Duration;
@@ -65,17 +68,22 @@ pub fn router(services: &Services, settings: HttpSettings) -> Router {
         keys: services.keys.clone(),
         rate_limit: RateLimit::new(settings.requests_per_second, settings.burst),
     };
-    Router::new()
+    let routes = Router::new()
         .merge(accounts)
         .merge(policies)
         .merge(transfers)
         .merge(keys)
-        .method_not_allowed_fallback(async || ApiError::MethodNotAllowed)
         .route_layer(middleware::from_fn_with_state(guard, auth::guard))
-        .route("/healthz", get(health))
+        .route("/healthz", get(health));
+    dress(routes, settings.request_timeout)
+}
+
+/// What every answer gets, those to unknown paths included.
+fn dress(routes: Router, request_timeout: Duration) -> Router {
+    routes
         .method_not_allowed_fallback(async || ApiError::MethodNotAllowed)
         .fallback(async || ApiError::RouteNotFound)
-        .layer(middleware::from_fn_with_state(settings.request_timeout, within))
+        .layer(middleware::from_fn_with_state(request_timeout, within))
         .layer(CatchPanicLayer::custom(after_panic))
         .layer(middleware::from_fn(request_id::name_request))
 }

@@ -5,8 +5,8 @@ use super::policies::as_submitted;
 use super::{NetworkParts, Parts};
 use crate::chain::{AgentAddresses, AgentOnChain};
 use crate::domain::{
-    Account, AccountId, AccountName, AccountStatus, Counterparties, Cursor, Invalid, Metadata, Operator, OperatorId,
-    Page, PageRequest, Principal, Provisioning, SpendingPolicy, Timestamp, UsdcAmount,
+    Account, AccountId, AccountName, AccountStatus, Counterparties, Cursor, Invalid, Metadata, Operator,
+    OperatorId, Page, PageRequest, Principal, Provisioning, SpendingPolicy, Timestamp, UsdcAmount,
 };
 
 /// How many rows a list reads at a time, and how often at most, to fill one filtered page.
@@ -61,7 +61,11 @@ impl Accounts {
 
     /// Creates an account with the default policy. It is visible once it is on the chain, and not before.
     /// Goes on to its end when nobody waits for it any longer.
-    pub async fn create(&self, operator: Operator, asked: CreateAccount) -> Result<AccountView, ServiceError> {
+    pub async fn create(
+        &self,
+        operator: Operator,
+        asked: CreateAccount,
+    ) -> Result<AccountView, ServiceError> {
         let this = self.clone();
         self.parts.tasks.finish(async move { this.provision(operator, asked).await }).await
     }
@@ -112,11 +116,7 @@ impl Accounts {
     /// The balance of one account, read from its token account now. Errors as [`Accounts::get`].
     pub async fn balance(&self, principal: &Principal, id: AccountId) -> Result<BalanceView, ServiceError> {
         let (account, agent) = self.read(principal, id).await?;
-        Ok(BalanceView {
-            account_id: account.id,
-            balance: agent.balance,
-            read_at: self.parts.ambient.now(),
-        })
+        Ok(BalanceView { account_id: account.id, balance: agent.balance, read_at: self.parts.ambient.now() })
     }
 
     /// The operator's accounts, newest first. The status is the chain's, not the database's, so a filtered page may be

@@ -15,9 +15,7 @@ pub use self::error::{Forbidden, Resource, ServiceError, Unauthorized};
 pub use self::keys::{CreateKey, Keys, NewKey, keys_filter};
 pub use self::parts::{Ambient, Chains, ExplorerUrl, NetworkParts, Tasks};
 pub use self::policies::{Policies, PolicyChange, PolicyView};
-pub use self::transfers::{
-    LimitsView, Preview, PreviewRequest, TransferAnswer, TransferView, Transfers,
-};
+pub use self::transfers::{LimitsView, Preview, PreviewRequest, TransferAnswer, TransferView, Transfers};
 use crate::store::Store;
 
 /// Everything that the services stand on.

@@ -26,18 +26,18 @@ impl Ambient {
         fill_random: |bytes| rand::rng().fill_bytes(bytes),
     };
 
-    pub(super) fn now(&self) -> Timestamp {
+    pub(crate) fn now(&self) -> Timestamp {
         (self.now)()
     }
 
-    pub(super) fn random<const N: usize>(&self) -> [u8; N] {
+    pub(crate) fn random<const N: usize>(&self) -> [u8; N] {
         let mut bytes = [0; N];
         (self.fill_random)(&mut bytes);
         bytes
     }
 
     /// What makes an id one of its kind.
-    pub(super) fn id_bits(&self) -> u128 {
+    pub(crate) fn id_bits(&self) -> u128 {
         u128::from_le_bytes(self.random())
     }
 }

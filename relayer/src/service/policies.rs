@@ -3,9 +3,9 @@ use std::sync::{Arc, Mutex, PoisonError, Weak};
 
 use purser_policy::ALLOWLIST_ENTRIES_MAX;
 
+use super::Parts;
 use super::accounts::read_agent;
 use super::error::{Resource, ServiceError, from_chain};
-use super::Parts;
 use crate::chain::{AgentOnChain, AllowedRecipients, Chain, OnChainPolicy};
 use crate::domain::{
     Account, AccountId, AccountStatus, Address, AllowlistEntry, Counterparties, Invalid, Operator,
@@ -125,7 +125,10 @@ impl Policies {
             }
         };
         let account = Account { counterparties, status: AccountStatus::from_paused(paused), ..account };
-        self.parts.store.mark_account_policy(operator.id, id, account.status, &account.counterparties).await?;
+        self.parts
+            .store
+            .mark_account_policy(operator.id, id, account.status, &account.counterparties)
+            .await?;
         let agent = read_agent(&self.parts, operator, &account).await.map_err(after_writing)?;
         let view = self.view(operator, &account, &agent)?;
         Ok(PolicyChange { view, tx_signature: confirmed.signature })
@@ -139,7 +142,9 @@ impl Policies {
     ) -> Result<OnChainPolicy, ServiceError> {
         let allowlist = match &policy.allowed_counterparties {
             Counterparties::Anyone => AllowedRecipients::Anyone,
-            Counterparties::Only(entries) => AllowedRecipients::Only(self.addresses(operator, entries).await?),
+            Counterparties::Only(entries) => {
+                AllowedRecipients::Only(self.addresses(operator, entries).await?)
+            }
         };
         Ok(OnChainPolicy {
             max_single_transfer: policy.max_single_transfer,
@@ -163,7 +168,8 @@ impl Policies {
             let address = match entry {
                 AllowlistEntry::Address(address) => *address,
                 AllowlistEntry::Account(id) => {
-                    let unknown = || Invalid::new(ALLOWLIST, format!("names {id}, which is not an account of yours"));
+                    let unknown =
+                        || Invalid::new(ALLOWLIST, format!("names {id}, which is not an account of yours"));
                     *known.get(id).ok_or_else(unknown)?
                 }
             };

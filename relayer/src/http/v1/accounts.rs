@@ -6,9 +6,7 @@ use serde_json::value::RawValue;
 
 use super::policies::PolicyFields;
 use super::text;
-use crate::domain::{
-    AccountId, AccountName, AccountStatus, Invalid, Metadata, Principal,
-};
+use crate::domain::{AccountId, AccountName, AccountStatus, Invalid, Metadata, Principal};
 use crate::http::auth::OperatorOnly;
 use crate::http::body::Json as Body;
 use crate::http::error::ApiError;

@@ -56,10 +56,7 @@ impl Carrier {
     }
 
     /// The token account to pay, or why there is none.
-    pub(super) async fn destination(
-        &self,
-        to: &Recipient,
-    ) -> Result<Result<Address, String>, ServiceError> {
+    pub(super) async fn destination(&self, to: &Recipient) -> Result<Result<Address, String>, ServiceError> {
         let destination = match to {
             Recipient::Unreadable(_) => {
                 return Ok(Err("The recipient is neither an account id nor a Solana address.".into()));
@@ -136,7 +133,8 @@ impl Carrier {
             Outcome::Failed { code, message } => {
                 tracing::warn!(transfer_id = %transfer.id, ?code, message, "a transfer failed on the chain");
                 let code = code.map_or(String::new(), |code| format!(" (program error {code})"));
-                let message = format!("The transfer reached the chain and failed there{code}; nothing was paid.");
+                let message =
+                    format!("The transfer reached the chain and failed there{code}; nothing was paid.");
                 self.fail(transfer, self.failure(FailureCode::TransferFailed, message), None).await
             }
             Outcome::Expired if signature < SIGNATURES_MAX => {
@@ -233,12 +231,7 @@ impl Carrier {
     }
 
     /// Ends without a payment.
-    pub(super) async fn fail(
-        &self,
-        transfer: Transfer,
-        failure: Failure,
-        checks: Option<Checks>,
-    ) -> Landing {
+    pub(super) async fn fail(&self, transfer: Transfer, failure: Failure, checks: Option<Checks>) -> Landing {
         match self.parts.store.mark_failed(&transfer, failure, self.now()).await {
             Ok(transfer) => Ok(Ended { transfer, checks }),
             Err(error) => self.superseded(transfer, error).await,
@@ -276,7 +269,8 @@ impl Carrier {
         tracing::warn!(transfer_id = %transfer.id, %error, "the chain did not serve a transfer");
         let failure = match error {
             ChainError::Unavailable { .. } | ChainError::Expired => {
-                let message = "Solana cannot be reached right now; nothing was paid. Send the same request again.";
+                let message =
+                    "Solana cannot be reached right now; nothing was paid. Send the same request again.";
                 self.failure(FailureCode::SolanaUnavailable, message)
             }
             ChainError::Rejected { .. } | ChainError::NotFound { .. } | ChainError::Misconfigured(_) => {

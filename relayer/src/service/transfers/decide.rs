@@ -107,7 +107,9 @@ fn message(violation: &Violation, operator_paused: bool) -> String {
         Violation::Paused if operator_paused => "The operator has paused all of its accounts.".into(),
         Violation::Paused => "The account is paused.".into(),
         Violation::MemoRequired => "The account's policy requires a memo (require_memo).".into(),
-        Violation::MemoTooLong { chars } => format!("The memo has {chars} characters; at most 200 are allowed."),
+        Violation::MemoTooLong { chars } => {
+            format!("The memo has {chars} characters; at most 200 are allowed.")
+        }
         Violation::RecipientNotAllowed => {
             "The recipient is not among the account's allowed_counterparties.".into()
         }
@@ -148,6 +150,7 @@ pub(super) fn rejection_without_numbers(
         RejectionReason::SingleLimitExceeded => "max_single_transfer",
         RejectionReason::DailyLimitExceeded => "max_daily_spend",
     };
-    let message = format!("The program refused the transfer by `{rule}` as the policy stood when it arrived.");
+    let message =
+        format!("The program refused the transfer by `{rule}` as the policy stood when it arrived.");
     Rejection { reason, message, checks, retry_at: None, rejected_at }
 }

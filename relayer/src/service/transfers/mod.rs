@@ -57,7 +57,7 @@ pub struct Transfers {
 enum Started {
     Ours(TransferId),
     Others(TransferId),
-    Over(Transfer),
+    Over(Box<Transfer>),
 }
 
 impl Transfers {
@@ -86,7 +86,7 @@ impl Transfers {
             Started::Ours(id) => (id, false),
             Started::Others(id) => (id, true),
             Started::Over(transfer) => {
-                let view = TransferView { transfer, explorer };
+                let view = TransferView { transfer: *transfer, explorer };
                 return Ok(TransferAnswer { view, replayed: true, checks: None });
             }
         };
@@ -136,7 +136,7 @@ impl Transfers {
                 Started::Ours(id)
             }
             Claim::InFlight(transfer) => Started::Others(transfer.id),
-            Claim::Replay(transfer) => Started::Over(transfer),
+            Claim::Replay(transfer) => Started::Over(Box::new(transfer)),
             Claim::Conflict => return Err(ServiceError::IdempotencyConflict),
         })
     }

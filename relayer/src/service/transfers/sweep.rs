@@ -56,7 +56,9 @@ impl Transfers {
         let interrupted = match &transfer.state {
             TransferState::Claimed => true,
             TransferState::Signed(_) | TransferState::Sent { .. } => false,
-            TransferState::Settled(_) | TransferState::Rejected(_) | TransferState::Failed(_) => return Ok(()),
+            TransferState::Settled(_) | TransferState::Rejected(_) | TransferState::Failed(_) => {
+                return Ok(());
+            }
         };
         let network = self.parts.chains.get(transfer.network)?;
         let store = &self.parts.store;

@@ -1,0 +1,189 @@
+//! Accounts, their policies and keys.
+
+use std::time::Duration;
+
+use axum::http::StatusCode;
+use serde_json::json;
+
+use super::{Relayer, operator_key};
+use crate::domain::Address;
+
+#[tokio::test]
+async fn a_new_account_has_the_default_policy() {
+    let relayer = Relayer::start().await;
+    let body = r#"{"name":"büro","metadata":{"n":1.10,"big":123456789012345678901234567890}}"#;
+    let created = relayer.send("POST", "/v1/accounts", &relayer.key, Some(body)).await;
+    assert_eq!(created.status, StatusCode::CREATED);
+    assert_eq!(
+        (&created.body["balance_usdc"], &created.body["status"]),
+        (&json!("0.000000"), &json!("active"))
+    );
+    let policy = json!({
+        "max_single_transfer": null, "max_daily_spend": null, "allowed_counterparties": null,
+        "require_memo": false, "paused": false
+    });
+    assert_eq!(created.body["policy"], policy);
+    assert!(created.text.contains(r#""metadata":{"n":1.10,"big":123456789012345678901234567890}"#));
+    let id = created.body["account_id"].as_str().expect("text");
+    assert_eq!(relayer.get(&format!("/v1/accounts/{id}")).await.body, created.body);
+    let balance = relayer.get(&format!("/v1/accounts/{id}/balance")).await;
+    assert_eq!(
+        (&balance.body["account_id"], &balance.body["balance_usdc"]),
+        (&json!(id), &json!("0.000000"))
+    );
+    assert!(balance.body["last_updated"].is_string());
+}
+
+#[tokio::test]
+async fn pages_are_stable_under_inserts_and_cursors_keep_to_their_filter() {
+    let relayer = Relayer::start().await;
+    let mut accounts = Vec::new();
+    for _ in 0..5 {
+        accounts.push(relayer.account().await);
+        tokio::time::sleep(Duration::from_millis(2)).await;
+    }
+    let paused = format!("/v1/accounts/{}/policy", accounts[1]);
+    assert_eq!(relayer.put(&paused, &json!({ "paused": true })).await.body["paused"], true);
+
+    let first = relayer.get("/v1/accounts?limit=2").await;
+    assert_eq!(first.body["has_more"], true);
+    let cursor = first.body["cursor"].as_str().expect("text").to_owned();
+    relayer.account().await;
+    let mut seen: Vec<String> = Vec::new();
+    let mut page = first;
+    loop {
+        let data = page.body["data"].as_array().expect("a list");
+        seen.extend(data.iter().map(|account| account["account_id"].as_str().expect("text").to_owned()));
+        let Some(next) = page.body["cursor"].as_str() else { break };
+        page = relayer.get(&format!("/v1/accounts?limit=2&cursor={next}")).await;
+    }
+    assert_eq!(page.body["has_more"], false);
+    accounts.reverse();
+    assert_eq!(seen, accounts, "newest first, none twice, none that came later");
+
+    let filtered = relayer.get("/v1/accounts?status=paused&limit=1").await;
+    assert_eq!(filtered.body["data"][0]["account_id"], json!(accounts[3]));
+    assert_eq!(filtered.body["data"][0]["status"], "paused");
+    let foreign = operator_key(&relayer.store, 8).await;
+    for (key, query) in [
+        (&relayer.key, format!("status=paused&cursor={cursor}")),
+        (&foreign, format!("cursor={cursor}")),
+        (&relayer.key, "cursor=x".to_owned()),
+        (&relayer.key, "limit=0".to_owned()),
+        (&relayer.key, "limit=101".to_owned()),
+        (&relayer.key, "status=closed".to_owned()),
+        (&relayer.key, "colour=red".to_owned()),
+        (&relayer.key, "limit=1&limit=2".to_owned()),
+    ] {
+        let answer = relayer.send("GET", &format!("/v1/accounts?{query}"), key, None).await;
+        assert_eq!(answer.error(), (400, "invalid_request"), "{query}");
+    }
+    assert_eq!(relayer.get("/v1/accounts?limit=100").await.body["data"].as_array().map(Vec::len), Some(6));
+}
+
+#[tokio::test]
+async fn a_policy_is_answered_as_it_was_submitted() {
+    let relayer = Relayer::start().await;
+    let (account, other) = (relayer.account().await, relayer.account().await);
+    let path = format!("/v1/accounts/{account}/policy");
+    let pda = relayer.get(&format!("/v1/accounts/{other}")).await.body["solana_address"].clone();
+    let wallet = Address::from_bytes([200; 32]).to_string();
+    let policy = json!({
+        "max_single_transfer": "18446744073709.551615", "max_daily_spend": "0.000001",
+        "allowed_counterparties": [wallet, other, pda, wallet]
+    });
+    let put = relayer.put(&path, &policy).await;
+    assert_eq!(put.status, StatusCode::OK, "{}", put.body);
+    assert_eq!(put.body["allowed_counterparties"], json!([wallet, other]));
+    assert!(put.text.contains(r#""max_single_transfer":18446744073709.551615,"max_daily_spend":0.000001,"#));
+    assert_eq!((&put.body["version"], &put.body["tx_signature"]), (&json!(1), &json!("policy-1")));
+    let read = relayer.get(&path).await;
+    assert_eq!(read.body["allowed_counterparties"], json!([wallet, other]));
+    assert!(read.body.get("tx_signature").is_none());
+
+    let paused = relayer.put(&path, &json!({ "paused": true })).await;
+    assert_eq!(
+        (&paused.body["paused"], &paused.body["max_daily_spend"]),
+        (&json!(true), &put.body["max_daily_spend"])
+    );
+    assert_eq!(relayer.get(&format!("/v1/accounts/{account}")).await.body["status"], "paused");
+    let open = relayer.put(&path, &json!({ "require_memo": true })).await;
+    assert_eq!((&open.body["paused"], &open.body["allowed_counterparties"]), (&json!(false), &json!(null)));
+}
+
+#[tokio::test]
+async fn policies_that_cannot_be_are_400_and_change_nothing() {
+    let relayer = Relayer::start().await;
+    let account = relayer.account().await;
+    let path = format!("/v1/accounts/{account}/policy");
+    let many: Vec<String> = (0..=256u16)
+        .map(|number| {
+            let mut bytes = [1; 32];
+            bytes[..2].copy_from_slice(&number.to_be_bytes());
+            Address::from_bytes(bytes).to_string()
+        })
+        .collect();
+    for (body, param) in [
+        (json!({ "allowed_counterparties": many }), "allowed_counterparties"),
+        (json!({ "allowed_counterparties": ["acct_01ARZ3NDEKTSV4RRFFQ69G5FAV"] }), "allowed_counterparties"),
+        (json!({ "allowed_counterparties": ["nobody"] }), "allowed_counterparties[0]"),
+        (json!({ "max_daily_spend": -1 }), "max_daily_spend"),
+        (json!({ "max_daily_spend": "0.0000001" }), "max_daily_spend"),
+        (json!({ "paused": "yes" }), "paused"),
+    ] {
+        for answer in [relayer.put(&path, &body).await, relayer.patch(&path, &body).await] {
+            assert_eq!(answer.error(), (400, "invalid_request"));
+            assert_eq!(answer.body["param"], param);
+        }
+    }
+    assert_eq!(relayer.get(&path).await.body["version"], 0);
+    let most = json!({ "allowed_counterparties": many[..256] });
+    assert_eq!(relayer.put(&path, &most).await.status, StatusCode::OK);
+}
+
+#[tokio::test]
+async fn changes_at_the_same_time_do_not_undo_each_other() {
+    let relayer = Relayer::start().await;
+    let account = relayer.account().await;
+    let path = format!("/v1/accounts/{account}/policy");
+    relayer.chain.script().policy_delay = Duration::from_millis(50);
+    let (memo, limit) = (json!({ "require_memo": true }), json!({ "max_daily_spend": 5 }));
+    let (one, two) = tokio::join!(relayer.patch(&path, &memo), relayer.patch(&path, &limit));
+    assert_eq!((one.status, two.status), (StatusCode::OK, StatusCode::OK));
+    let read = relayer.get(&path).await;
+    assert_eq!((&read.body["require_memo"], &read.body["max_daily_spend"]), (&json!(true), &json!(5)));
+    assert_eq!(read.body["version"], 2);
+}
+
+#[tokio::test]
+async fn a_key_is_shown_once_and_ends_when_it_is_revoked_or_expires() {
+    let relayer = Relayer::start().await;
+    let account = relayer.account().await;
+    let path = format!("/v1/accounts/{account}/keys");
+    let made = relayer.post(&path, &json!({ "name": "bot", "expires_at": "2999-01-01T00:00:00Z" })).await;
+    assert_eq!(made.status, StatusCode::CREATED);
+    let key = made.body["key"].as_str().expect("text").to_owned();
+    assert!(key.starts_with("psr_ag_test_"));
+    let listed = relayer.get(&path).await;
+    assert_eq!(listed.body["data"][0]["key_id"], made.body["key_id"]);
+    assert!(!listed.body.to_string().contains(&key));
+
+    let balance = format!("/v1/accounts/{account}/balance");
+    assert_eq!(relayer.send("GET", &balance, &key, None).await.status, StatusCode::OK);
+    let revoke = format!("/v1/keys/{}", made.body["key_id"].as_str().expect("text"));
+    let foreign = operator_key(&relayer.store, 8).await;
+    assert_eq!(relayer.send("DELETE", &revoke, &foreign, None).await.status, StatusCode::NOT_FOUND);
+    for _ in 0..2 {
+        assert_eq!(relayer.send("DELETE", &revoke, &relayer.key, None).await.status, StatusCode::NO_CONTENT);
+    }
+    assert_eq!(relayer.send("GET", &balance, &key, None).await.error(), (401, "unauthorized"));
+
+    let past = relayer.post(&path, &json!({ "expires_at": "2001-01-01T00:00:00Z" })).await;
+    assert_eq!((past.error(), &past.body["param"]), ((400, "invalid_request"), &json!("expires_at")));
+    let soon = crate::service::Ambient::SYSTEM.now().after(Duration::from_millis(400)).to_string();
+    let made = relayer.post(&path, &json!({ "expires_at": soon })).await;
+    let key = made.body["key"].as_str().expect("text");
+    assert_eq!(relayer.send("GET", &balance, key, None).await.status, StatusCode::OK);
+    tokio::time::sleep(Duration::from_millis(450)).await;
+    assert_eq!(relayer.send("GET", &balance, key, None).await.error(), (401, "unauthorized"));
+}

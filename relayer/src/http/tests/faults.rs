@@ -1,0 +1,225 @@
+//! What happens when the chain is absent, slow or contradicts us, and when a process or a client goes away.
+
+use std::time::Duration;
+
+use axum::http::{StatusCode, header};
+use serde_json::json;
+
+use super::{Answer, Relayer};
+use crate::chain::{LandedTransfer, Outcome, Refusal};
+use crate::domain::{Address, UsdcAmount};
+
+async fn status_of(relayer: &Relayer, answer: &Answer) -> String {
+    let id = answer.body["transfer_id"].as_str().expect("text");
+    let stored = relayer.get(&format!("/v1/transfers/{id}")).await;
+    stored.body["status"].as_str().expect("text").to_owned()
+}
+
+/// Waits until the transfer is no longer `submitted`.
+async fn end_of(relayer: &Relayer, answer: &Answer) -> String {
+    for _ in 0..200 {
+        let status = status_of(relayer, answer).await;
+        if status != "submitted" {
+            return status;
+        }
+        tokio::time::sleep(Duration::from_millis(20)).await;
+    }
+    panic!("the transfer never ended");
+}
+
+#[tokio::test]
+async fn while_the_chain_is_away_everything_that_needs_it_is_503() {
+    let relayer = Relayer::start().await;
+    let account = relayer.account().await;
+    let order = relayer.order(&account, "order-1");
+    relayer.chain.script().unreachable = true;
+    let mut answers = vec![
+        relayer.post("/v1/transfers", &order).await,
+        relayer.post("/v1/transfers/preview", &order).await,
+        relayer.post("/v1/accounts", &json!({ "name": "a" })).await,
+        relayer.put(&format!("/v1/accounts/{account}/policy"), &json!({})).await,
+        relayer.get("/v1/accounts").await,
+    ];
+    for tail in ["", "/balance", "/limits", "/policy"] {
+        answers.push(relayer.get(&format!("/v1/accounts/{account}{tail}")).await);
+    }
+    for answer in &answers {
+        assert_eq!(answer.error(), (503, "solana_unavailable"), "{}", answer.body);
+        assert_eq!(answer.body["retryable"], true);
+        assert!(answer.headers.contains_key(header::RETRY_AFTER));
+    }
+    assert_eq!(status_of(&relayer, &answers[0]).await, "failed");
+
+    relayer.chain.script().unreachable = false;
+    let again = relayer.post("/v1/transfers", &order).await;
+    assert_eq!(again.status, StatusCode::OK, "{}", again.body);
+    assert!(!again.headers.contains_key("idempotent-replayed"));
+    assert_eq!(relayer.get("/v1/accounts").await.body["data"].as_array().map(Vec::len), Some(1));
+}
+
+#[tokio::test]
+async fn a_settled_transfer_is_replayed_while_the_chain_is_away() {
+    let relayer = Relayer::start().await;
+    let account = relayer.account().await;
+    let order = relayer.order(&account, "order-1");
+    relayer.chain.script().now = crate::service::Ambient::SYSTEM.now().unix_seconds();
+    let first = relayer.post("/v1/transfers", &order).await;
+    relayer.chain.script().unreachable = true;
+    let again = relayer.post("/v1/transfers", &order).await;
+    assert_eq!((again.status, again.body), (StatusCode::OK, first.body));
+}
+
+#[tokio::test]
+async fn past_the_deadline_the_answer_is_submitted_and_the_work_goes_on() {
+    let relayer = Relayer::with_deadline(Duration::from_millis(100)).await;
+    let account = relayer.account().await;
+    let order = relayer.order(&account, "order-1");
+    relayer.chain.script().held = true;
+    let answer = relayer.post("/v1/transfers", &order).await;
+    assert_eq!(answer.status, StatusCode::ACCEPTED, "{}", answer.body);
+    assert_eq!(answer.body["status"], "submitted");
+    assert_eq!(answer.body["tx_signature"], "signature-1");
+    assert!(answer.body.get("settled_at").is_none());
+    let again = relayer.post("/v1/transfers", &order).await;
+    assert_eq!((again.status, &again.body), (StatusCode::ACCEPTED, &answer.body));
+    relayer.chain.release();
+    assert_eq!(end_of(&relayer, &answer).await, "settled");
+    assert_eq!(relayer.chain.script().orders.len(), 1);
+}
+
+#[tokio::test]
+async fn requests_at_the_same_time_make_one_payment_and_get_one_answer() {
+    let relayer = Relayer::start().await;
+    let beside = relayer.beside().await;
+    let account = relayer.account().await;
+    let order = relayer.order(&account, "order-1");
+    relayer.chain.script().held = true;
+    let asked = (0..12).map(|number| {
+        let (relayer, order) = (if number % 3 == 0 { &beside } else { &relayer }, &order);
+        async move { relayer.post("/v1/transfers", order).await }
+    });
+    let release = async {
+        tokio::time::sleep(Duration::from_millis(200)).await;
+        relayer.chain.release();
+    };
+    let (answers, ()) = tokio::join!(futures::future::join_all(asked), release);
+    let first = &answers[0];
+    assert!(answers.iter().all(|answer| answer.status == StatusCode::OK && answer.body == first.body));
+    let replayed = answers.iter().filter(|answer| answer.headers.contains_key("idempotent-replayed"));
+    assert_eq!(replayed.count(), 11);
+    assert_eq!(relayer.chain.script().orders.len(), 1);
+}
+
+#[tokio::test]
+async fn a_client_that_leaves_does_not_stop_its_transfer() {
+    let relayer = Relayer::start().await;
+    let account = relayer.account().await;
+    let order = relayer.order(&account, "order-1");
+    relayer.chain.script().held = true;
+    let left = tokio::time::timeout(Duration::from_millis(150), relayer.post("/v1/transfers", &order)).await;
+    assert!(left.is_err(), "the client is gone before there is an answer");
+    relayer.chain.release();
+    let again = relayer.post("/v1/transfers", &order).await;
+    assert_eq!((again.status, &again.body["status"]), (StatusCode::OK, &json!("settled")));
+    assert_eq!(relayer.chain.script().orders.len(), 1);
+}
+
+#[tokio::test]
+async fn a_second_process_finishes_what_the_first_signed_with_the_same_bytes() {
+    let relayer = Relayer::start().await;
+    let account = relayer.account().await;
+    let order = relayer.order(&account, "order-1");
+    relayer.chain.script().held = true;
+    let stop = async {
+        tokio::time::sleep(Duration::from_millis(150)).await;
+        relayer.tasks.stop.cancel();
+    };
+    let (answer, ()) = tokio::join!(relayer.post("/v1/transfers", &order), stop);
+    assert_eq!(answer.status, StatusCode::ACCEPTED, "a stop answers with what is known");
+    relayer.tasks.tracker.close();
+    tokio::time::timeout(Duration::from_secs(2), relayer.tasks.tracker.wait())
+        .await
+        .expect("the first is drained");
+
+    let second = relayer.beside().await;
+    second.services.reconcile();
+    relayer.chain.release();
+    assert_eq!(end_of(&second, &answer).await, "settled");
+    let script = relayer.chain.script();
+    assert_eq!(script.orders.len(), 1);
+    assert!(script.sent.len() >= 2 && script.sent.iter().all(|sent| sent.bytes == script.sent[0].bytes));
+}
+
+#[tokio::test]
+async fn what_expires_is_signed_anew_once_under_the_same_tag_and_then_fails() {
+    let relayer = Relayer::start().await;
+    let account = relayer.account().await;
+    let order = relayer.order(&account, "order-1");
+    relayer.chain.script().outcomes.extend([Outcome::Expired, Outcome::Expired]);
+    let answer = relayer.post("/v1/transfers", &order).await;
+    assert_eq!(answer.error(), (503, "solana_unavailable"), "{}", answer.body);
+    assert_eq!((&answer.body["status"], &answer.body["retryable"]), (&json!("failed"), &json!(true)));
+    let again = relayer.post("/v1/transfers", &order).await;
+    assert_eq!(again.status, StatusCode::OK);
+    let script = relayer.chain.script();
+    assert_eq!(script.orders.len(), 3);
+    assert!(script.orders.iter().all(|order| order.tag == script.orders[0].tag));
+}
+
+#[tokio::test]
+async fn the_chains_refusal_is_answered_as_ours_would_be() {
+    let relayer = Relayer::start().await;
+    let account = relayer.account().await;
+    let cases = [
+        (Refusal::Paused, 402, "account_paused", "rejected"),
+        (Refusal::MemoRequired, 402, "policy_violation", "rejected"),
+        (Refusal::RecipientNotAllowed, 402, "policy_violation", "rejected"),
+        (Refusal::SingleLimitExceeded, 402, "policy_violation", "rejected"),
+        (Refusal::DailyLimitExceeded, 402, "policy_violation", "rejected"),
+        (Refusal::InsufficientBalance, 402, "insufficient_balance", "failed"),
+        (Refusal::InvalidRecipient, 422, "invalid_recipient", "failed"),
+    ];
+    for (number, (refusal, status, code, state)) in cases.into_iter().enumerate() {
+        relayer.chain.script().outcomes.push_back(Outcome::Refused(refusal));
+        let answer =
+            relayer.post("/v1/transfers", &relayer.order(&account, &format!("order-{number}"))).await;
+        assert_eq!(answer.error(), (status, code), "{}", answer.body);
+        assert_eq!(answer.body["status"], state);
+        assert_eq!(answer.body["checks"].is_array(), status == 402, "{}", answer.body);
+    }
+    let failed = Outcome::Failed { code: Some(1), message: "the node's own words".into() };
+    relayer.chain.script().outcomes.push_back(failed);
+    let answer = relayer.post("/v1/transfers", &relayer.order(&account, "last")).await;
+    assert_eq!(answer.error(), (502, "transfer_failed"));
+    assert!(!answer.body["message"].as_str().expect("text").contains("own words"));
+}
+
+#[tokio::test]
+async fn a_payment_that_the_chain_knows_is_the_answer_and_another_is_a_conflict() {
+    let relayer = Relayer::start().await;
+    let account = relayer.account().await;
+    let landed = |amount| LandedTransfer {
+        signature: "earlier".into(),
+        slot: 5,
+        block_time: Some(1_789_999_000),
+        transfer_id: [1; 16],
+        tag: 0,
+        amount: UsdcAmount::from_micros(amount),
+        recipient: relayer.chain.payee(1),
+        recipient_owner: Address::from_bytes([2; 32]),
+        memo: String::new(),
+        policy_version: 0,
+    };
+    for (number, amount) in [(1, 1_500_000), (2, 1_500_001)] {
+        let landed = landed(amount);
+        relayer.chain.script().outcomes.push_back(Outcome::Refused(Refusal::DuplicateTransfer));
+        relayer.chain.script().landed = Some(landed);
+        let answer =
+            relayer.post("/v1/transfers", &relayer.order(&account, &format!("order-{number}"))).await;
+        if number == 1 {
+            assert_eq!((answer.status, &answer.body["tx_signature"]), (StatusCode::OK, &json!("earlier")));
+        } else {
+            assert_eq!(answer.error(), (409, "idempotency_conflict"), "{}", answer.body);
+        }
+    }
+}

@@ -1,0 +1,188 @@
+//! The front door, its services and a real database over a scripted chain.
+
+mod accounts;
+mod answers;
+mod faults;
+mod scripted_chain;
+mod transfers;
+
+use std::num::NonZeroU32;
+use std::sync::Arc;
+use std::time::Duration;
+
+use axum::Router;
+use axum::body::{Body, to_bytes};
+use axum::http::{HeaderMap, Request, StatusCode, header};
+use serde_json::{Value, json};
+use tower::ServiceExt;
+
+use self::scripted_chain::ScriptedChain;
+use super::{HttpSettings, router};
+use crate::domain::{
+    Address, ApiKey, KeyId, KeyRole, KeyScope, Network, Operator, OperatorId, OperatorName, PlainKey,
+    UsdcAmount,
+};
+use crate::service::{Ambient, Chains, ExplorerUrl, NetworkParts, Parts, Services, Tasks};
+use crate::store::Store;
+
+/// One relayer: the same folder and chain again make it a second process.
+struct Relayer {
+    router: Router,
+    services: Services,
+    tasks: Tasks,
+    store: Store,
+    chain: Arc<ScriptedChain>,
+    folder: Arc<tempfile::TempDir>,
+    key: String,
+}
+
+struct Answer {
+    status: StatusCode,
+    headers: HeaderMap,
+    body: Value,
+    /// The body before it was parsed.
+    text: String,
+}
+
+impl Answer {
+    /// The status and the error's code.
+    fn error(&self) -> (u16, &str) {
+        (self.status.as_u16(), self.body["error"].as_str().unwrap_or("no error"))
+    }
+}
+
+const SETTINGS: HttpSettings = HttpSettings {
+    request_timeout: Duration::from_secs(20),
+    requests_per_second: NonZeroU32::new(1_000).expect("positive"),
+    burst: NonZeroU32::new(1_000).expect("positive"),
+};
+
+impl Relayer {
+    async fn start() -> Self {
+        let folder = Arc::new(tempfile::tempdir().expect("a folder"));
+        Self::start_in(folder, Arc::new(ScriptedChain::new()), Duration::from_secs(5)).await
+    }
+
+    /// One whose requests wait no longer than this.
+    async fn with_deadline(deadline: Duration) -> Self {
+        let folder = Arc::new(tempfile::tempdir().expect("a folder"));
+        Self::start_in(folder, Arc::new(ScriptedChain::new()), deadline).await
+    }
+
+    /// A second process over the same database and chain.
+    async fn beside(&self) -> Self {
+        Self::start_in(self.folder.clone(), self.chain.clone(), Duration::from_secs(5)).await
+    }
+
+    async fn start_in(
+        folder: Arc<tempfile::TempDir>,
+        chain: Arc<ScriptedChain>,
+        transfer_deadline: Duration,
+    ) -> Self {
+        let url = format!("sqlite://{}", folder.path().join("purser.db").display());
+        let store = Store::open(&url).await.expect("a database");
+        let tasks = Tasks::default();
+        let explorer = ExplorerUrl::new("https://explorer.test/tx/{signature}");
+        let services = Services::new(Parts {
+            store: store.clone(),
+            chains: Chains::new([NetworkParts { chain: chain.clone(), explorer }]),
+            tasks: tasks.clone(),
+            ambient: Ambient::SYSTEM,
+            transfer_deadline,
+        });
+        let router = router(&services, SETTINGS);
+        let key = operator_key(&store, 9).await;
+        Self { router, services, tasks, store, chain, folder, key }
+    }
+
+    async fn send(&self, method: &str, path: &str, key: &str, body: Option<&str>) -> Answer {
+        let mut request = Request::builder().method(method).uri(path);
+        if !key.is_empty() {
+            request = request.header(header::AUTHORIZATION, format!("Bearer {key}"));
+        }
+        if body.is_some() {
+            request = request.header(header::CONTENT_TYPE, "application/json");
+        }
+        let body = body.map_or_else(Body::empty, |body| Body::from(body.to_owned()));
+        self.answer(request.body(body).expect("a request")).await
+    }
+
+    async fn answer(&self, request: Request<Body>) -> Answer {
+        let response = self.router.clone().oneshot(request).await.expect("infallible");
+        let (parts, body) = response.into_parts();
+        let bytes = to_bytes(body, 1 << 20).await.expect("a body");
+        let body = match bytes.as_ref() {
+            [] => Value::Null,
+            bytes => serde_json::from_slice(bytes).expect("JSON"),
+        };
+        let text = String::from_utf8(bytes.to_vec()).expect("UTF-8");
+        Answer { status: parts.status, headers: parts.headers, body, text }
+    }
+
+    async fn get(&self, path: &str) -> Answer {
+        self.send("GET", path, &self.key, None).await
+    }
+
+    async fn post(&self, path: &str, body: &Value) -> Answer {
+        self.send("POST", path, &self.key, Some(&body.to_string())).await
+    }
+
+    async fn patch(&self, path: &str, body: &Value) -> Answer {
+        self.send("PATCH", path, &self.key, Some(&body.to_string())).await
+    }
+
+    async fn put(&self, path: &str, body: &Value) -> Answer {
+        self.send("PUT", path, &self.key, Some(&body.to_string())).await
+    }
+
+    /// A new account that holds 100 USDC.
+    async fn account(&self) -> String {
+        let created = self.post("/v1/accounts", &json!({ "name": "agent" })).await;
+        assert_eq!(created.status, StatusCode::CREATED, "{}", created.body);
+        let address: Address =
+            created.body["solana_address"].as_str().expect("text").parse().expect("address");
+        let mut script = self.chain.script();
+        script.agents.get_mut(&address).expect("on chain").balance = UsdcAmount::from_micros(100_000_000);
+        created.body["account_id"].as_str().expect("text").to_owned()
+    }
+
+    /// An agent key of the account.
+    async fn agent_key(&self, account: &str) -> String {
+        let made = self.post(&format!("/v1/accounts/{account}/keys"), &json!({})).await;
+        assert_eq!(made.status, StatusCode::CREATED, "{}", made.body);
+        made.body["key"].as_str().expect("text").to_owned()
+    }
+
+    /// The body of a transfer of 1.50 to payee 1.
+    fn order(&self, from: &str, key: &str) -> Value {
+        let to = self.chain.payee(1).to_string();
+        json!({ "from": from, "to": to, "amount": "1.50", "idempotency_key": key })
+    }
+}
+
+/// A new operator at an address of this number, and its key.
+async fn operator_key(store: &Store, number: u8) -> String {
+    let now = Ambient::SYSTEM.now();
+    let operator = Operator {
+        id: OperatorId::from_bytes([number; 16]),
+        network: Network::Test,
+        name: OperatorName::parse("operator").expect("valid"),
+        address: Address::from_bytes([number; 32]),
+        created_at: now,
+    };
+    // A second process finds it there.
+    let _ = store.insert_operator(&operator).await;
+    let plain = PlainKey::new(KeyRole::Operator, Network::Test, Ambient::SYSTEM.random());
+    let record = ApiKey {
+        id: KeyId::new(now, Ambient::SYSTEM.id_bits()),
+        operator_id: operator.id,
+        scope: KeyScope::Operator,
+        name: None,
+        hint: plain.hint(),
+        created_at: now,
+        expires_at: None,
+        revoked_at: None,
+    };
+    store.insert_key(&record, &plain.hash()).await.expect("a new key");
+    plain.expose().to_owned()
+}
