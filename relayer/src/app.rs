@@ -26,14 +26,14 @@ const STOP_DEADLINE: Duration = Duration::from_secs(15);
 /// Why the service cannot run; each says in one line what is wrong.
 #[derive(Debug, thiserror::Error)]
 pub enum StartError {
-    #[error("database: {0}")]
+    #[error(transparent)]
     Store(#[from] StoreError),
-    #[error("network {network}: {error}")]
-    Chain { network: Network, error: ChainError },
+    #[error("network {network}: {problem}")]
+    Chain { network: Network, problem: ChainError },
     #[error("network {0} is not configured")]
     NotConfigured(Network),
-    #[error("cannot listen on {address}: {error}")]
-    Listen { address: std::net::SocketAddr, error: std::io::Error },
+    #[error("cannot listen on {address}: {problem}")]
+    Listen { address: std::net::SocketAddr, problem: std::io::Error },
     #[error("the server ended: {0}")]
     Server(std::io::Error),
 }
@@ -60,7 +60,7 @@ impl App {
 
     async fn build(config: &Config, tasks: Tasks) -> Result<Self, StartError> {
         let address = config.server.listen;
-        let listen_error = |error| StartError::Listen { address, error };
+        let listen_error = |problem| StartError::Listen { address, problem };
         // First, since it is the quickest to fail; nobody is answered before everything stands.
         let listener = TcpListener::bind(address).map_err(listen_error)?;
         let bound = listener.local_addr().map_err(listen_error)?;
@@ -139,7 +139,7 @@ pub async fn connect(
     tasks: &Tasks,
 ) -> Result<SolanaChain, StartError> {
     let (tracker, stop): (&TaskTracker, &CancellationToken) = (&tasks.tracker, &tasks.stop);
-    let failed = |error| StartError::Chain { network, error };
+    let failed = |problem| StartError::Chain { network, problem };
     let signers = ChainSigners {
         policy: Arc::new(
             FileSigner::from_file("policy authority", &config.policy_authority_keypair).map_err(failed)?,

@@ -159,7 +159,7 @@ impl fmt::Display for ConfigError {
             return write!(f, "configuration {file}: {problem}");
         }
         let variable = format!("PURSER__{}", key.replace('.', "__").to_uppercase());
-        write!(f, "configuration {file}: `{key}`: {problem}; set it in the file or as {variable}")
+        write!(f, "configuration: `{key}`: {problem} (in {file}, or as {variable} in the environment)")
     }
 }
 
@@ -187,13 +187,13 @@ impl Config {
                     .source(Some(environment)),
             )
             .build()
-            .map_err(|cause| error(String::new(), one_line(&cause.to_string())))?;
+            .map_err(|cause| error(String::new(), problem(&cause)))?;
         let config: Self = serde_path_to_error::deserialize(values).map_err(|cause| {
             let key = match cause.path().to_string() {
                 path if path == "." => String::new(),
                 path => path,
             };
-            error(key, one_line(&cause.inner().to_string()))
+            error(key, problem(cause.inner()))
         })?;
         config.check().map_err(|(key, problem)| error(key.to_owned(), problem.to_owned()))?;
         Ok(config)
@@ -213,8 +213,15 @@ impl Config {
     }
 }
 
-fn one_line(text: &str) -> String {
-    text.split_whitespace().collect::<Vec<_>>().join(" ")
+/// In one line, and without the key, which is named beside it.
+fn problem(cause: &config::ConfigError) -> String {
+    match cause {
+        config::ConfigError::At { error, .. } => problem(error),
+        config::ConfigError::Type { unexpected, expected, .. } => {
+            format!("is {unexpected}, and must be {expected}")
+        }
+        other => other.to_string().split_whitespace().collect::<Vec<_>>().join(" "),
+    }
 }
 
 fn secret<'de, D: Deserializer<'de>>(value: D) -> Result<SecretString, D::Error> {

@@ -86,9 +86,9 @@ impl SolanaChain {
         stop: &CancellationToken,
     ) -> Result<Self, ChainError> {
         if signers.policy.public_key() == signers.transfer.public_key() {
-            return Err(ChainError::Misconfigured(format!(
-                "network {network}: policy authority and transfer authority are the same key"
-            )));
+            return Err(ChainError::Misconfigured(
+                "policy authority and transfer authority are the same key".into(),
+            ));
         }
         let rpc = Arc::new(Rpc::new(&settings.rpc_url)?);
         let clock = Arc::new(ChainClock::new(rpc.clone()));

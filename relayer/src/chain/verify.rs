@@ -34,7 +34,7 @@ impl SolanaChain {
         let [program, mint, policy_payer, transfer_payer] = &accounts[..] else {
             return Err(ChainError::Unavailable { during: "verify", reason: "unreadable answer".into() });
         };
-        let wrong = |what: String| Err(ChainError::Misconfigured(format!("network {network}: {what}")));
+        let wrong = |what: String| Err(ChainError::Misconfigured(what));
         match program {
             None => return wrong(format!("program {program_key} is not deployed on this cluster")),
             Some(program) if !program.executable => return wrong(format!("{program_key} is not a program")),
@@ -73,7 +73,7 @@ impl SolanaChain {
 
 /// A test key must never reach real money, nor a live key play money by mistake.
 fn check_cluster(network: Network, expected: Option<&str>, genesis: &str) -> Result<(), ChainError> {
-    let wrong = |what: String| Err(ChainError::Misconfigured(format!("network {network}: {what}")));
+    let wrong = |what: String| Err(ChainError::Misconfigured(what));
     match (network, genesis) {
         (Network::Test, MAINNET_GENESIS) => return wrong("the RPC node is on mainnet".into()),
         (Network::Live, DEVNET_GENESIS) => return wrong("the RPC node is on devnet".into()),

@@ -1,5 +1,5 @@
 use anyhow::Result;
-use comfy_table::presets::UTF8_HORIZONTAL_ONLY;
+use comfy_table::presets::{NOTHING, UTF8_HORIZONTAL_ONLY};
 use comfy_table::{ContentArrangement, Table};
 use serde_json::Value;
 
@@ -20,11 +20,12 @@ pub(super) fn print_one(format: Format, fields: &[(&str, Value)]) -> Result<()> 
             print_line(&Value::Object(object).to_string())
         }
         Format::Text => {
-            let mut table = table();
+            let mut table = Table::new();
+            table.load_preset(NOTHING).set_content_arrangement(ContentArrangement::Disabled);
             for (name, value) in fields {
                 table.add_row([(*name).to_owned(), text(value)]);
             }
-            print_line(&table.to_string())
+            print_line(&table.trim_fmt())
         }
     }
 }
@@ -45,7 +46,7 @@ pub(super) fn print_list(format: Format, names: &[&str], rows: &[Vec<Value>]) ->
             for row in rows {
                 table.add_row(row.iter().map(text));
             }
-            print_line(&table.to_string())
+            print_line(&table.trim_fmt())
         }
     }
 }

@@ -1,3 +1,5 @@
+use std::path::{Path, PathBuf};
+
 use sqlx::migrate::MigrateError;
 
 use crate::domain::WrongState;
@@ -5,15 +7,15 @@ use crate::domain::WrongState;
 /// Why the database did not do what was asked.
 #[derive(Debug, thiserror::Error)]
 pub enum StoreError {
-    #[error("the database URL must begin with `sqlite:`")]
+    #[error("`database.url` must be of the form sqlite:///path/purser.db")]
     Unsupported,
-    #[error("cannot open the database: {0}")]
-    Open(#[source] sqlx::Error),
+    #[error("cannot open the database {}: {error}", file.display())]
+    Open { file: PathBuf, error: sqlx::Error },
     #[error("cannot bring the database up to date: {0}")]
-    Migrate(#[source] MigrateError),
+    Migrate(MigrateError),
     /// No answer, or an answer that a healthy database does not give.
     #[error("database: {0}")]
-    Database(#[source] sqlx::Error),
+    Database(sqlx::Error),
     /// A row of the same identity is there already.
     #[error("already there")]
     AlreadyThere,
@@ -29,12 +31,8 @@ pub enum StoreError {
 }
 
 impl StoreError {
-    pub(super) fn open(error: sqlx::Error) -> Self {
-        Self::Open(error)
-    }
-
-    pub(super) fn migrate(error: MigrateError) -> Self {
-        Self::Migrate(error)
+    pub(super) fn open(file: &Path) -> impl Fn(sqlx::Error) -> Self {
+        |error| Self::Open { file: file.to_owned(), error }
     }
 }
 

@@ -47,20 +47,19 @@ impl Store {
         if !url.starts_with("sqlite:") {
             return Err(StoreError::Unsupported);
         }
-        let options = SqliteConnectOptions::from_str(url)
-            .map_err(StoreError::open)?
-            .foreign_keys(true)
-            .busy_timeout(Duration::from_secs(BUSY_TIMEOUT_SECONDS));
+        let options = SqliteConnectOptions::from_str(url).map_err(|_| StoreError::Unsupported)?;
+        let file = options.get_filename().to_owned();
+        let options = options.foreign_keys(true).busy_timeout(Duration::from_secs(BUSY_TIMEOUT_SECONDS));
         let writing = options
             .clone()
             .create_if_missing(true)
             .journal_mode(SqliteJournalMode::Wal)
             // An answered commit survives a power cut: WAL is synced on each.
             .synchronous(SqliteSynchronous::Full);
-        let writer = pool(1).connect_with(writing).await.map_err(StoreError::open)?;
-        MIGRATIONS.run(&writer).await.map_err(StoreError::migrate)?;
+        let writer = pool(1).connect_with(writing).await.map_err(StoreError::open(&file))?;
+        MIGRATIONS.run(&writer).await.map_err(StoreError::Migrate)?;
         let reading = options.read_only(true);
-        let reader = pool(READERS_MAX).connect_with(reading).await.map_err(StoreError::open)?;
+        let reader = pool(READERS_MAX).connect_with(reading).await.map_err(StoreError::open(&file))?;
         Ok(Self { writer, reader })
     }
 
