@@ -100,7 +100,6 @@ mod tests {
 
     fn event(tag: u64) -> TransferExecuted {
         TransferExecuted {
-            operator: Pubkey::new_from_array([1; 32]),
             agent: Pubkey::new_from_array([2; 32]),
             transfer_id: [3; 16],
             tag,

@@ -81,7 +81,8 @@ fn refusal(error: PurserError) -> Option<Refusal> {
         | PurserError::SpendWindowNotEmpty
         | PurserError::AccountNotEmpty
         | PurserError::UnknownLayout
-        | PurserError::PolicyVersionExhausted => None,
+        | PurserError::PolicyVersionExhausted
+        | PurserError::MalformedInstruction => None,
     }
 }
 

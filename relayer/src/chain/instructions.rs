@@ -2,7 +2,7 @@
 
 use super::decode::{TOKEN_PROGRAM, associated_token_account, to_pubkey};
 use super::{AgentAddresses, AllowedRecipients, OnChainPolicy, TransferOrder};
-use anchor_lang::{InstructionData, ToAccountMetas};
+use anchor_lang::{AnchorSerialize, Discriminator, InstructionData, ToAccountMetas};
 use purser::constants::{AGENT_SEED, DRAFT_SEED, OPERATOR_SEED};
 use purser::instructions::{AllowlistArg, OperatorKeys, PolicyArgs};
 use purser::{accounts, instruction};
@@ -34,7 +34,10 @@ const SET_PAUSED_UNITS: u32 = 15_000;
 const OPEN_DRAFT_UNITS: u32 = 60_000;
 const WRITE_DRAFT_UNITS: u32 = 40_000;
 const CLOSE_DRAFT_UNITS: u32 = 20_000;
-const TRANSFER_UNITS: u32 = 12_000;
+/// Without a memo.
+const TRANSFER_UNITS: u32 = 8_000;
+/// Checking the text of a memo costs by the byte, most where characters have several.
+const MEMO_BYTE_UNITS: u32 = 24;
 
 /// Builds calls for one deployment of the program.
 #[derive(Debug, Clone, Copy)]
@@ -173,13 +176,10 @@ impl Instructions {
             destination: to_pubkey(&order.destination),
             token_program: TOKEN_PROGRAM,
         };
-        let data = instruction::Transfer {
-            transfer_id: order.transfer_id,
-            tag: order.tag,
-            amount: order.amount.micros(),
-            memo: order.memo.clone(),
-        };
-        self.call(accounts, data, TRANSFER_UNITS)
+        let data = TransferData(order);
+        // At most 200 characters, so at most 800 bytes.
+        let memo_bytes = u32::try_from(order.memo.len()).unwrap_or(800);
+        self.call(accounts, data, TRANSFER_UNITS + MEMO_BYTE_UNITS * memo_bytes)
     }
 
     fn call(&self, accounts: impl ToAccountMetas, data: impl InstructionData, compute_units: u32) -> Call {
@@ -190,6 +190,22 @@ impl Instructions {
         }
     }
 }
+
+/// The data of `transfer`: by position, as its handler reads it, and borrowing the memo.
+struct TransferData<'a>(&'a TransferOrder);
+
+impl AnchorSerialize for TransferData<'_> {
+    fn serialize<W: std::io::Write>(&self, writer: &mut W) -> std::io::Result<()> {
+        let TransferOrder { transfer_id, tag, amount, memo, .. } = self.0;
+        (transfer_id, tag, amount.micros(), memo).serialize(writer)
+    }
+}
+
+impl Discriminator for TransferData<'_> {
+    const DISCRIMINATOR: &'static [u8] = instruction::Transfer::DISCRIMINATOR;
+}
+
+impl InstructionData for TransferData<'_> {}
 
 impl Call {
     /// The instructions of its transaction: unit limit, unit price where there is one, and the call.

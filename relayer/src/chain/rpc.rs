@@ -9,6 +9,7 @@ use serde::Deserialize;
 use serde_json::{Value, json};
 use solana_rpc_client::nonblocking::rpc_client::RpcClient;
 use solana_rpc_client::rpc_client::RpcClientConfig;
+use solana_rpc_client::rpc_sender::RpcSender;
 use solana_rpc_client_api::request::RpcRequest;
 use solana_rpc_client_api::response::Response;
 use solana_sdk::pubkey::Pubkey;
@@ -143,8 +144,12 @@ impl Rpc {
     pub fn new(url: &str) -> Result<Self, ChainError> {
         let counters = Arc::new(RpcCounters::default());
         let sender = CountingSender::new(url, counters.clone())?;
-        let client = RpcClient::new_sender(sender, RpcClientConfig::default());
-        Ok(Self { client, counters })
+        Ok(Self::over(sender, counters))
+    }
+
+    /// Over any transport.
+    pub fn over(sender: impl RpcSender + Send + Sync + 'static, counters: Arc<RpcCounters>) -> Self {
+        Self { client: RpcClient::new_sender(sender, RpcClientConfig::default()), counters }
     }
 
     pub fn counters(&self) -> Arc<RpcCounters> {

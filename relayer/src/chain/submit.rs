@@ -11,8 +11,9 @@ use base64::Engine;
 use futures::StreamExt;
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
-use std::time::{Duration, Instant};
+use std::time::Duration;
 use tokio::sync::{Notify, watch};
+use tokio::time::Instant;
 use tokio_util::sync::CancellationToken;
 
 /// How often statuses are asked while something young is in flight, something older, or only leftovers.
@@ -138,8 +139,20 @@ impl Submitter {
             };
             tokio::select! {
                 () = stop.cancelled() => return,
-                () = tokio::time::sleep(self.pause(failures)) => {}
+                () = self.rest(failures) => {}
             }
+        }
+    }
+
+    /// The pause before the next poll. What comes in meanwhile shortens it, and nothing in flight ends it.
+    async fn rest(&self, failures: u32) {
+        let begun = Instant::now();
+        loop {
+            let left = self.pause(failures).map_or(Duration::ZERO, |pause| pause.saturating_sub(begun.elapsed()));
+            if left.is_zero() {
+                return;
+            }
+            tokio::time::sleep(left.min(POLL_YOUNG)).await;
         }
     }
 
@@ -248,15 +261,17 @@ impl Submitter {
         Ok(())
     }
 
-    fn pause(&self, failures: u32) -> Duration {
+    /// `None` when nothing is in flight.
+    fn pause(&self, failures: u32) -> Option<Duration> {
+        let youngest = self.flights().values().map(|flight| flight.since.elapsed()).min()?;
         if failures > 0 {
-            return POLL_OLDER.saturating_mul(1 << failures.min(6)).min(POLL_PAUSE_MAX);
+            return Some(POLL_OLDER.saturating_mul(1 << failures.min(6)).min(POLL_PAUSE_MAX));
         }
-        match self.flights().values().map(|flight| flight.since.elapsed()).min() {
-            Some(age) if age < YOUNG => POLL_YOUNG,
-            Some(age) if age < LEFTOVER => POLL_OLDER,
-            Some(_) | None => POLL_LEFTOVER,
-        }
+        Some(match youngest {
+            age if age < YOUNG => POLL_YOUNG,
+            age if age < LEFTOVER => POLL_OLDER,
+            _ => POLL_LEFTOVER,
+        })
     }
 
     fn flights(&self) -> MutexGuard<'_, HashMap<String, Flight>> {
@@ -276,3 +291,7 @@ fn landing(status: &SignatureStatus) -> Landing {
         Some(err) => Landing::Failed { slot, fault: Fault::from_json(err) },
     }
 }
+
+#[cfg(test)]
+#[path = "submit_tests.rs"]
+mod tests;
