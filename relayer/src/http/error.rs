@@ -9,10 +9,7 @@ use serde::Serialize;
 
 use super::request_id::RequestId;
 use super::v1::checks::CheckBody;
-use crate::domain::{
-    Checks, FailureCode, Invalid, RejectionReason, Timestamp, Transfer, TransferId, TransferState,
-    TransferStatus,
-};
+use crate::domain::{Checks, FailureCode, Invalid, RejectionReason, Transfer, TransferState};
 use crate::service::{Forbidden, Resource, ServiceError, Unauthorized};
 
 /// Seconds after which a client may try again when the chain does not answer.
@@ -271,7 +268,7 @@ fn transfer_body(transfer: &Transfer, checks: Option<Checks>) -> (StatusCode, Er
     let (status, body) = match &transfer.state {
         TransferState::Rejected(rejection) => {
             let (status, body) = ErrorBody::new(rejection_code(rejection.reason), rejection.message.clone());
-            let retry_at = rejection.retry_at.map(text);
+            let retry_at = rejection.retry_at.map(|at| at.to_string());
             let checks = Some(CheckBody::list(&rejection.checks));
             (status, ErrorBody { retryable: Some(false), retry_at, checks, ..body })
         }
@@ -287,17 +284,10 @@ fn transfer_body(transfer: &Transfer, checks: Option<Checks>) -> (StatusCode, Er
         | TransferState::Sent { .. }
         | TransferState::Settled(_) => ErrorBody::new(INTERNAL_ERROR, INTERNAL),
     };
-    (status, with_transfer(body, transfer.id, transfer.state.status()))
-}
-
-fn with_transfer(body: ErrorBody, id: TransferId, status: TransferStatus) -> ErrorBody {
-    ErrorBody { transfer_id: Some(id.to_string()), status: Some(status.as_str()), ..body }
+    let ended_as = Some(transfer.state.status().as_str());
+    (status, ErrorBody { transfer_id: Some(transfer.id.to_string()), status: ended_as, ..body })
 }
 
 fn retryable((status, body): (StatusCode, ErrorBody)) -> (StatusCode, ErrorBody) {
     (status, ErrorBody { retryable: Some(true), ..body })
-}
-
-fn text(at: Timestamp) -> String {
-    at.to_string()
 }

@@ -1,5 +1,6 @@
 //! The listener: connections that are slow to speak are closed, and shutdown has a deadline.
 
+use std::convert::Infallible;
 use std::io;
 use std::net::{SocketAddr, TcpListener};
 use std::time::Duration;
@@ -28,10 +29,11 @@ pub async fn serve(
     listener.set_nonblocking(true)?;
     let handle: Handle<SocketAddr> = Handle::new();
     let stopper = handle.clone();
-    let stopping = tokio::spawn(async move {
+    let stopping = async move {
         stop.cancelled().await;
         stopper.graceful_shutdown(Some(drain));
-    });
+        std::future::pending::<Infallible>().await
+    };
     let mut server = axum_server::from_tcp(listener)?.acceptor(NoDelayAcceptor::new()).handle(handle);
     let builder = server.http_builder();
     builder
@@ -46,7 +48,8 @@ pub async fn serve(
         .keep_alive_interval(HEADER_TIMEOUT)
         .max_concurrent_streams(STREAMS_MAX)
         .max_header_list_size(HEAD_BYTES_MAX as u32);
-    let served = server.serve(router.into_make_service()).await;
-    stopping.abort();
-    served
+    tokio::select! {
+        served = server.serve(router.into_make_service()) => served,
+        never = stopping => match never {},
+    }
 }

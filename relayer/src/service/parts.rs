@@ -21,6 +21,7 @@ pub struct Ambient {
 
 impl Ambient {
     /// The system's clock and generator.
+    #[expect(clippy::disallowed_methods, reason = "this is where time comes from")]
     pub const SYSTEM: Self = Self {
         now: || Timestamp::from(SystemTime::now()),
         fill_random: |bytes| rand::rng().fill_bytes(bytes),

@@ -5,12 +5,11 @@ use super::decide::{Decision, Order, decide, insufficient, invalid_recipient, re
 use super::flights::{Ended, Landing};
 use crate::chain::{self, ChainError, LandedTransfer, Outcome, Refusal, TransferOrder, TransferView};
 use crate::domain::{
-    Account, Address, Checks, Failure, FailureCode, Operator, Recipient, Rejection, RejectionReason,
-    Settlement, SignedTransfer, Timestamp, Transfer, TransferState,
+    Account, Address, Checks, Failure, FailureCode, Operator, Recipient, RejectionReason, SignedTransfer,
+    Timestamp, Transfer,
 };
 use crate::service::accounts::addresses;
 use crate::service::{NetworkParts, Parts, ServiceError};
-use crate::store::StoreError;
 
 /// How often one transfer is signed: anew only after the bytes before can no longer land.
 const SIGNATURES_MAX: u32 = 2;
@@ -205,65 +204,6 @@ impl Carrier {
         }
     }
 
-    async fn settle(
-        &self,
-        transfer: Transfer,
-        signature: String,
-        slot: u64,
-        block_time: Option<i64>,
-    ) -> Landing {
-        let settled_at = match block_time {
-            Some(second) => Timestamp::from_unix_seconds(second),
-            None => self.chain_now().await,
-        };
-        let settlement = Settlement { signature, settled_at, slot };
-        match self.parts.store.mark_settled(&transfer, settlement, self.now()).await {
-            Ok(transfer) => Ok(Ended { transfer, checks: None }),
-            Err(error) => self.superseded(transfer, error).await,
-        }
-    }
-
-    async fn reject(&self, transfer: Transfer, rejection: Rejection) -> Landing {
-        match self.parts.store.mark_rejected(&transfer, rejection, self.now()).await {
-            Ok(transfer) => Ok(Ended { transfer, checks: None }),
-            Err(error) => self.superseded(transfer, error).await,
-        }
-    }
-
-    /// Ends without a payment.
-    pub(super) async fn fail(&self, transfer: Transfer, failure: Failure, checks: Option<Checks>) -> Landing {
-        match self.parts.store.mark_failed(&transfer, failure, self.now()).await {
-            Ok(transfer) => Ok(Ended { transfer, checks }),
-            Err(error) => self.superseded(transfer, error).await,
-        }
-    }
-
-    /// Notes that the bytes went out, while their outcome is awaited. Only a note: without it the bytes are sent again.
-    async fn note_sent(&self, transfer: Transfer) -> Transfer {
-        match transfer.state {
-            TransferState::Signed(_) => {
-                let noted = self.parts.store.mark_sent(&transfer, self.now()).await;
-                noted.unwrap_or(transfer)
-            }
-            TransferState::Claimed
-            | TransferState::Sent { .. }
-            | TransferState::Settled(_)
-            | TransferState::Rejected(_)
-            | TransferState::Failed(_) => transfer,
-        }
-    }
-
-    /// A step was not recorded. If another worker was faster, what it recorded is the truth.
-    async fn superseded(&self, transfer: Transfer, error: StoreError) -> Landing {
-        match error {
-            StoreError::Superseded => {
-                let recorded = self.parts.store.find_transfer(self.operator.id, transfer.id).await?;
-                Ok(Ended { transfer: recorded.unwrap_or(transfer), checks: None })
-            }
-            error => Err(error.into()),
-        }
-    }
-
     /// Nothing of this transfer can be on its way: an error of the chain is a failure that may be tried again.
     async fn fail_unsigned(&self, transfer: Transfer, error: &ChainError) -> Landing {
         tracing::warn!(transfer_id = %transfer.id, %error, "the chain did not serve a transfer");
@@ -285,15 +225,8 @@ impl Carrier {
         Failure { code, message: message.into(), failed_at: self.now() }
     }
 
-    fn now(&self) -> Timestamp {
+    pub(super) fn now(&self) -> Timestamp {
         self.parts.ambient.now()
-    }
-
-    async fn chain_now(&self) -> Timestamp {
-        match self.network.chain.now().await {
-            Ok(second) => Timestamp::from_unix_seconds(second),
-            Err(_) => self.now(),
-        }
     }
 }
 

@@ -4,6 +4,7 @@ mod carry;
 mod decide;
 mod flights;
 mod read;
+mod record;
 mod sweep;
 
 use std::sync::Arc;
@@ -25,6 +26,8 @@ use crate::store::{ClaimClock, NewTransfer};
 
 /// How often a transfer that another process carries out is looked at.
 const LOOK_EVERY: Duration = Duration::from_millis(150);
+/// How long a claim waits for the chain's clock, which mostly is known already.
+const CLOCK_PATIENCE: Duration = Duration::from_secs(1);
 /// How long a process may take from the claim to the signature before another may take the transfer over.
 const CLAIM_LEASE: Duration = Duration::from_secs(30);
 
@@ -109,9 +112,9 @@ impl Transfers {
         request: TransferRequest,
     ) -> Result<Started, ServiceError> {
         let operator = principal.operator().clone();
-        // Keys live by the chain's clock, as its tags do. While it cannot be read, ours will do: whatever it lets
-        // through, the chain still knows the tag.
-        let chain_now = network.chain.now().await;
+        // Keys live by the chain's clock, as its tags do. While it cannot be read at once, ours will do: whatever it
+        // lets through, the chain still knows the tag.
+        let chain_now = tokio::time::timeout(CLOCK_PATIENCE, network.chain.now()).await;
         let now = self.parts.ambient.now();
         let asked = NewTransfer {
             id: TransferId::new(now, self.parts.ambient.id_bits()),
@@ -124,7 +127,7 @@ impl Transfers {
         let clock = ClaimClock {
             now,
             lease_expires_at: now.after(CLAIM_LEASE),
-            chain_now: chain_now.unwrap_or(now.unix_seconds()),
+            chain_now: chain_now.ok().and_then(Result::ok).unwrap_or(now.unix_seconds()),
         };
         Ok(match self.parts.store.claim_transfer(&asked, clock).await? {
             Claim::New(transfer) | Claim::Retry(transfer) => {

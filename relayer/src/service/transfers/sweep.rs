@@ -8,6 +8,7 @@ use crate::domain::{FailureCode, Transfer, TransferState};
 use crate::service::ServiceError;
 
 const SWEEP_EVERY: Duration = Duration::from_secs(10);
+const WAKE_DELAY: Duration = Duration::from_secs(1);
 const ROWS_MAX: u32 = 200;
 
 impl Transfers {
@@ -27,7 +28,8 @@ impl Transfers {
                 }
                 tokio::select! {
                     () = stop.cancelled() => return,
-                    () = this.wake.notified() => {}
+                    // Not at once: whatever went wrong is likely to be wrong still.
+                    () = async { this.wake.notified().await; tokio::time::sleep(WAKE_DELAY).await } => {}
                     () = tokio::time::sleep(SWEEP_EVERY) => {}
                 }
             }

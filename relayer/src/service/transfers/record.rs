@@ -1,0 +1,76 @@
+//! How a step of a transfer is written down. The first end that is recorded stays.
+
+use super::carry::Carrier;
+use super::flights::{Ended, Landing};
+use crate::domain::{Checks, Failure, Rejection, Settlement, Timestamp, Transfer, TransferState};
+use crate::store::StoreError;
+
+impl Carrier {
+    /// Final on the chain.
+    pub(super) async fn settle(
+        &self,
+        transfer: Transfer,
+        signature: String,
+        slot: u64,
+        block_time: Option<i64>,
+    ) -> Landing {
+        let settled_at = match block_time {
+            Some(second) => Timestamp::from_unix_seconds(second),
+            None => self.chain_now().await,
+        };
+        let settlement = Settlement { signature, settled_at, slot };
+        match self.parts.store.mark_settled(&transfer, settlement, self.now()).await {
+            Ok(transfer) => Ok(Ended { transfer, checks: None }),
+            Err(error) => self.superseded(transfer, error).await,
+        }
+    }
+
+    /// Refused by policy.
+    pub(super) async fn reject(&self, transfer: Transfer, rejection: Rejection) -> Landing {
+        match self.parts.store.mark_rejected(&transfer, rejection, self.now()).await {
+            Ok(transfer) => Ok(Ended { transfer, checks: None }),
+            Err(error) => self.superseded(transfer, error).await,
+        }
+    }
+
+    /// Ends without a payment.
+    pub(super) async fn fail(&self, transfer: Transfer, failure: Failure, checks: Option<Checks>) -> Landing {
+        match self.parts.store.mark_failed(&transfer, failure, self.now()).await {
+            Ok(transfer) => Ok(Ended { transfer, checks }),
+            Err(error) => self.superseded(transfer, error).await,
+        }
+    }
+
+    /// Notes that the bytes went out, while their outcome is awaited. Only a note: without it the bytes are sent again.
+    pub(super) async fn note_sent(&self, transfer: Transfer) -> Transfer {
+        match transfer.state {
+            TransferState::Signed(_) => {
+                let noted = self.parts.store.mark_sent(&transfer, self.now()).await;
+                noted.unwrap_or(transfer)
+            }
+            TransferState::Claimed
+            | TransferState::Sent { .. }
+            | TransferState::Settled(_)
+            | TransferState::Rejected(_)
+            | TransferState::Failed(_) => transfer,
+        }
+    }
+
+    /// A step was not recorded. If another worker was faster, what it recorded is the truth.
+    pub(super) async fn superseded(&self, transfer: Transfer, error: StoreError) -> Landing {
+        match error {
+            StoreError::Superseded => {
+                let recorded = self.parts.store.find_transfer(self.operator.id, transfer.id).await?;
+                Ok(Ended { transfer: recorded.unwrap_or(transfer), checks: None })
+            }
+            error => Err(error.into()),
+        }
+    }
+
+    async fn chain_now(&self) -> Timestamp {
+        match self.network.chain.now().await {
+            Ok(second) => Timestamp::from_unix_seconds(second),
+            Err(_) => self.now(),
+        }
+    }
+}
