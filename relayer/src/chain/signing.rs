@@ -6,6 +6,7 @@ use super::instructions::Call;
 use super::signer::{Signer, address};
 use solana_message::Message;
 use solana_sdk::signature::Signature;
+use std::sync::atomic::{AtomicU32, Ordering};
 
 /// Most bytes of a transaction on the wire, its signatures included.
 pub(super) const TRANSACTION_BYTES_MAX: usize = 1_232;
@@ -18,15 +19,35 @@ pub(super) struct SignedBytes {
     pub signature: String,
 }
 
+/// Makes every transaction a new one. Two equal messages over one blockhash would be one transaction: pause, resume,
+/// pause would end resumed and look paused. What differs is the compute unit limit, by up to an eighth.
+///
+/// Counts on from a random start, so that relayers that share keys rarely meet.
+#[derive(Debug)]
+pub(super) struct Distinct(AtomicU32);
+
+impl Distinct {
+    pub fn from(start: u32) -> Self {
+        Self(AtomicU32::new(start))
+    }
+
+    fn next(&self, mut call: Call) -> Call {
+        let room = (call.compute_units / 8).max(1);
+        call.compute_units += self.0.fetch_add(1, Ordering::Relaxed) % room;
+        call
+    }
+}
+
 /// Signs `call` over `recent`; `payer` pays and is the only signer.
 pub(super) async fn sign(
     call: Call,
+    distinct: &Distinct,
     payer: &dyn Signer,
     recent: Recent,
     priority_fee_micro_lamports: u64,
 ) -> Result<SignedBytes, ChainError> {
     let payer_address = address(payer);
-    let instructions = call.with_budget(priority_fee_micro_lamports);
+    let instructions = distinct.next(call).with_budget(priority_fee_micro_lamports);
     let message =
         Message::new_with_blockhash(&instructions, Some(&payer_address), &recent.blockhash).serialize();
     let signature = payer.sign(&message).await?;
@@ -81,7 +102,7 @@ mod tests {
         assert_eq!(memo.len(), 800);
         let payer = payer();
         let call = PROGRAM.transfer(address(&payer), &transfer(&memo));
-        let signed = sign(call, &payer, recent(), u64::MAX).await.unwrap();
+        let signed = sign(call, &Distinct::from(u32::MAX), &payer, recent(), u64::MAX).await.unwrap();
         assert!(signed.bytes.len() <= TRANSACTION_BYTES_MAX, "{}", signed.bytes.len());
     }
 
@@ -89,11 +110,22 @@ mod tests {
     async fn the_signature_is_the_payers_over_the_message() {
         let payer = payer();
         let call = PROGRAM.transfer(address(&payer), &transfer("rent"));
-        let signed = sign(call, &payer, recent(), 0).await.unwrap();
+        let signed = sign(call, &Distinct::from(u32::MAX), &payer, recent(), 0).await.unwrap();
         let signature: Signature = signed.signature.parse().unwrap();
         assert_eq!(signed.bytes[0], 1);
         assert_eq!(&signed.bytes[1..65], signature.as_ref());
         assert!(signature.verify(address(&payer).as_ref(), &signed.bytes[65..]));
+    }
+
+    #[tokio::test]
+    async fn the_same_call_over_the_same_blockhash_is_a_new_transaction_every_time() {
+        let (payer, distinct) = (payer(), Distinct::from(u32::MAX - 2));
+        let mut signatures = std::collections::HashSet::new();
+        for _ in 0..1_000 {
+            let call = PROGRAM.set_paused(address(&payer), Pubkey::default(), Pubkey::default(), true);
+            signatures.insert(sign(call, &distinct, &payer, recent(), 0).await.unwrap().signature);
+        }
+        assert_eq!(signatures.len(), 1_000);
     }
 
     #[tokio::test]
@@ -112,7 +144,7 @@ mod tests {
         let chunk =
             PROGRAM.write_draft(address(&payer), operator, agent, u16::MAX, &entries(DRAFT_CHUNK_ENTRIES));
         for call in [set_policy, chunk] {
-            sign(call, &payer, recent(), u64::MAX).await.unwrap();
+            sign(call, &Distinct::from(u32::MAX), &payer, recent(), u64::MAX).await.unwrap();
         }
     }
 
@@ -120,7 +152,7 @@ mod tests {
     async fn what_does_not_fit_is_refused_before_it_is_sent() {
         let payer = payer();
         let call = PROGRAM.transfer(address(&payer), &transfer(&"x".repeat(1_200)));
-        let refused = sign(call, &payer, recent(), 0).await;
+        let refused = sign(call, &Distinct::from(u32::MAX), &payer, recent(), 0).await;
         assert!(matches!(refused, Err(ChainError::Rejected { code: None, .. })), "{refused:?}");
     }
 }

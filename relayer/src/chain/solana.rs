@@ -1,16 +1,17 @@
 //! [`Chain`] on a Solana node: reads, writes and follows through the rooms beside it.
 
-use super::clock::ChainClock;
+use super::clock::{ChainClock, Recent};
 use super::decode::{self, to_address, to_pubkey};
 use super::events::EventLog;
 use super::instructions::{Call, Instructions};
 use super::rpc::{ACCOUNTS_MAX, RawAccount, Rpc};
 use super::signer::{FileSigner, Signer, address};
+use super::signing::{self, Distinct, SignedBytes};
 use super::submit::{Followed, Landing, Submitter};
 use super::transport::RpcCounters;
 use super::{
     AgentAddresses, AgentCreation, AgentOnChain, Chain, ChainError, Commitment, Confirmed, LandedTransfer,
-    OnChainPolicy, OperatorOnChain, Outcome, SignedTransfer, TransferOrder, TransferView, signing,
+    OnChainPolicy, OperatorOnChain, Outcome, SignedTransfer, TransferOrder, TransferView,
 };
 use crate::domain::{Address, Network};
 use async_trait::async_trait;
@@ -58,6 +59,7 @@ pub struct SolanaChain {
     submitter: Arc<Submitter>,
     pub(super) instructions: Instructions,
     pub(super) signers: ChainSigners,
+    distinct: Distinct,
     /// The newest slot at which a write of ours landed: no read may be older.
     written_slot: AtomicU64,
     pub(super) staging: super::staging::Staging,
@@ -113,6 +115,7 @@ impl SolanaChain {
             submitter,
             instructions,
             signers,
+            distinct: Distinct::from(rand::random()),
             written_slot: AtomicU64::new(0),
             staging: super::staging::Staging::default(),
         })
@@ -147,7 +150,7 @@ impl SolanaChain {
         commitment: Commitment,
     ) -> Result<Confirmed, ChainError> {
         let recent = self.clock.recent().await?;
-        let signed = signing::sign(call, signer, recent, self.settings.priority_fee_micro_lamports).await?;
+        let signed = self.sign(call, signer, recent).await?;
         if let Err(error) = self.submitter.send(&signed.bytes).await {
             // Whether it left is not known: the loop sends it again and finds out.
             tracing::debug!(%error, signature = signed.signature, "first send failed");
@@ -162,6 +165,10 @@ impl SolanaChain {
             Landing::Failed { fault, .. } => Err(fault.into()),
             Landing::Expired => Err(ChainError::Expired),
         }
+    }
+
+    async fn sign(&self, call: Call, signer: &dyn Signer, recent: Recent) -> Result<SignedBytes, ChainError> {
+        signing::sign(call, &self.distinct, signer, recent, self.settings.priority_fee_micro_lamports).await
     }
 
     async fn follow(&self, followed: Followed<'_>, commitment: Commitment) -> Landing {
@@ -365,7 +372,7 @@ impl Chain for SolanaChain {
         let signer = &*self.signers.transfer;
         let recent = self.clock.recent().await?;
         let call = self.instructions.transfer(address(signer), order);
-        let signed = signing::sign(call, signer, recent, self.settings.priority_fee_micro_lamports).await?;
+        let signed = self.sign(call, signer, recent).await?;
         Ok(SignedTransfer {
             bytes: signed.bytes,
             signature: signed.signature,

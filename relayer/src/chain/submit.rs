@@ -148,7 +148,8 @@ impl Submitter {
     async fn rest(&self, failures: u32) {
         let begun = Instant::now();
         loop {
-            let left = self.pause(failures).map_or(Duration::ZERO, |pause| pause.saturating_sub(begun.elapsed()));
+            let left =
+                self.pause(failures).map_or(Duration::ZERO, |pause| pause.saturating_sub(begun.elapsed()));
             if left.is_zero() {
                 return;
             }

@@ -236,4 +236,60 @@ mod tests {
             counters.read().into_iter().filter(|count| count.calls == 1).map(|count| count.method).collect();
         assert_eq!(counted, ["getMultipleAccounts", "sendTransaction", "other"]);
     }
+
+    /// What a call comes to when the node answers with these bytes and hangs up.
+    async fn answered(status: &str, body: &str) -> Result<Value, ChainError> {
+        use tokio::io::{AsyncReadExt, AsyncWriteExt};
+        let listener = tokio::net::TcpListener::bind("127.0.0.1:0").await.unwrap();
+        let url = format!("http://{}/secret-token", listener.local_addr().unwrap());
+        let length = body.len();
+        let answer =
+            format!("HTTP/1.1 {status}\r\ncontent-length: {length}\r\nconnection: close\r\n\r\n{body}");
+        let node = tokio::spawn(async move {
+            let (mut socket, _) = listener.accept().await.unwrap();
+            let _ = socket.read(&mut [0; 4_096]).await.unwrap();
+            socket.write_all(answer.as_bytes()).await.unwrap();
+        });
+        let counters = Arc::new(RpcCounters::default());
+        let sender = CountingSender::new(&url, counters.clone()).unwrap();
+        let answer = sender.send(RpcRequest::GetEpochInfo, Value::Null).await;
+        node.await.unwrap();
+        let counted = counters.read().into_iter().find(|count| count.method == "getEpochInfo").unwrap();
+        assert_eq!((counted.calls, counted.failures), (1, u64::from(answer.is_err())));
+        answer.map_err(|error| classify("call", &error))
+    }
+
+    #[tokio::test]
+    async fn answers_over_http_are_told_apart_by_status_and_code() {
+        let down = [
+            ("429 Too Many Requests", ""),
+            (
+                "429 Too Many Requests",
+                r#"{"jsonrpc":"2.0","id":0,"error":{"code":429,"message":"slow down"}}"#,
+            ),
+            ("503 Service Unavailable", "<html>"),
+            ("403 Forbidden", "no"),
+            ("200 OK", "not json"),
+            ("200 OK", r#"{"jsonrpc":"2.0","id":0,"error":{"code":-32005,"message":"behind"}}"#),
+        ];
+        for (status, body) in down {
+            let answer = answered(status, body).await;
+            assert!(matches!(answer, Err(ChainError::Unavailable { .. })), "{status} {body}: {answer:?}");
+        }
+        let refused = r#"{"jsonrpc":"2.0","id":0,"error":{"code":-32602,"message":"invalid"}}"#;
+        for status in ["200 OK", "400 Bad Request"] {
+            let answer = answered(status, refused).await;
+            assert!(matches!(answer, Err(ChainError::Rejected { .. })), "{status}: {answer:?}");
+        }
+        assert_eq!(answered("200 OK", r#"{"jsonrpc":"2.0","id":0,"result":null}"#).await, Ok(Value::Null));
+    }
+
+    #[tokio::test]
+    async fn an_unreachable_node_is_unavailable_and_its_url_stays_secret() {
+        let sender = CountingSender::new("http://127.0.0.1:1/secret-token", Arc::default()).unwrap();
+        let error = sender.send(RpcRequest::GetEpochInfo, Value::Null).await.unwrap_err();
+        let error = classify("call", &error);
+        assert!(matches!(error, ChainError::Unavailable { .. }));
+        assert!(!error.to_string().contains("secret-token"), "{error}");
+    }
 }
