@@ -79,7 +79,9 @@ async fn hostile_body_is_refused_on_every_route_and_changes_nothing() {
         let path = target.path_of(route);
         for (what, body) in hostile_bodies() {
             let request = target.operator.client.request(route.method(), &path);
-            let request = request.header("content-type", "application/json").body(body);
+            // A connection each: the server may close one whose body it did not want to read.
+            let request =
+                request.header("connection", "close").header("content-type", "application/json").body(body);
             let what = format!("{} {} with {what}", route.method, route.path);
             match target.operator.client.tries(request).await {
                 Ok(answer) => is_refused(answer, &what),
@@ -213,10 +215,13 @@ async fn every_field_of_a_transfer_is_checked_and_nothing_is_paid() {
     ];
     for field in ["from", "to", "amount", "idempotency_key", "memo"] {
         for value in &values {
-            if field == "memo" && value.is_null() {
-                continue;
-            }
             for payment in [target.agent.pays("1"), target.agent.previews("1")] {
+                // No memo is fine, and a preview needs no idempotency key.
+                if value.is_null()
+                    && (field == "memo" || (field == "idempotency_key" && payment.is_preview()))
+                {
+                    continue;
+                }
                 let answer = payment.to(&payee).field(field, value.clone()).await;
                 let what = format!("{field} {}", &value.to_string()[..value.to_string().len().min(40)]);
                 assert!(matches!(answer.status, 400 | 404 | 422), "{what}: {}", answer.text);

@@ -6,6 +6,8 @@ use purser_tests::agent::{all_at_once, unique_key};
 use purser_tests::{Operator, Payment};
 use reqwest::Method;
 use serde_json::json;
+use solana_sdk::signature::Keypair;
+use solana_sdk::signer::Signer;
 
 #[tokio::test]
 async fn same_request_again_answers_the_settled_transfer_and_pays_once() {
@@ -194,12 +196,14 @@ async fn transfer_refused_for_its_balance_is_tried_again_under_the_same_key() {
 async fn transfer_refused_for_its_recipient_is_tried_again_under_the_same_key() {
     let operator = Operator::shared().await;
     let agent = operator.creates_account_with("Ada", "5").await;
-    let wallet = solana_sdk::signature::Keypair::new();
-    let owner = solana_sdk::signer::Signer::pubkey(&wallet);
+    let owner = Keypair::new().pubkey();
     let payment = agent.pays("2").to(&operator.chain.usdc_account_of(&owner));
     payment.clone().await.is_error(422, "invalid_recipient");
+    let (corrected, _) = operator.chain.new_payee().await;
+    payment.clone().to(&corrected).await.is_error(409, "idempotency_conflict");
     operator.chain.sets_usdc(&owner, 0).await;
     payment.await.is_settled();
+    assert_eq!(agent.balance_micros().await, 3_000_000);
 }
 
 #[tokio::test]
@@ -211,7 +215,10 @@ async fn invalid_request_does_not_use_up_its_key() {
     agent.pays("0").to(&payee).key(&key).await.blames("amount");
     agent.pays("1").to(&payee).key(&key).memo(&"a".repeat(201)).await.blames("memo");
     agent.pays("1").to(&payee).key(&key).field("extra", json!(1)).await.blames("extra");
-    agent.pays("1").to(&"nobody").key(&key).await.is_error(422, "invalid_recipient");
+    let unknown = json!("acct_01ARZ3NDEKTSV4RRFFQ69G5FAV");
+    agent.pays("1").to(&payee).key(&key).field("from", unknown).await.is_error(404, "not_found");
+    let other = operator.creates_account("Ben").await.new_key().await;
+    agent.pays("1").to(&payee).key(&key).by(&other).await.is_error(403, "forbidden");
     agent.pays("3").to(&payee).key(&key).await.is_settled();
 }
 

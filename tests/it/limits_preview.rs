@@ -68,6 +68,7 @@ async fn preview_of_an_allowed_transfer_lists_every_rule_as_ok_and_moves_nothing
     let (payee, _) = operator.chain.new_payee().await;
     let transactions = operator.chain.transactions_of(&agent.address).await;
     let preview = agent.previews("3").to(&payee).await.has_status(200);
+    assert_eq!(preview["allowed"], true);
     let rules: Vec<&str> = checks_of(&preview).iter().filter_map(|check| check["rule"].as_str()).collect();
     assert_eq!(
         rules,
@@ -93,6 +94,7 @@ async fn preview_lists_every_rule_that_a_transfer_would_break() {
     agent.has_policy(policy).await;
     let (payee, _) = operator.chain.new_payee().await;
     let preview = agent.previews("3").to(&payee).await.has_status(200);
+    assert_eq!((&preview["allowed"], &preview["error"]), (&json!(false), &json!("account_paused")));
     assert_eq!(
         preview.failed_checks(),
         ["paused", "require_memo", "allowed_counterparties", "max_single_transfer", "max_daily_spend"]
@@ -123,6 +125,15 @@ async fn preview_of_a_daily_limit_says_when_to_try_again() {
     assert!(preview.text_of("retry_at").ends_with('Z'));
     let never = agent.previews("10.000001").to(&payee).await.has_status(200);
     assert!(never["retry_at"].is_null(), "no waiting makes room for more than the limit: {}", never.text);
+}
+
+#[tokio::test]
+async fn preview_tells_a_balance_that_is_too_low() {
+    let operator = Operator::shared().await;
+    let agent = operator.creates_account_with("Ada", "1").await;
+    let (payee, _) = operator.chain.new_payee().await;
+    let preview = agent.previews("1.000001").to(&payee).await.has_status(200);
+    assert_eq!((&preview["allowed"], &preview["error"]), (&json!(false), &json!("insufficient_balance")));
 }
 
 #[tokio::test]

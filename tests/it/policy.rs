@@ -130,6 +130,25 @@ async fn limits_are_read_exactly_from_numbers_and_strings_and_answered_as_number
 }
 
 #[tokio::test]
+async fn limit_as_a_json_number_with_an_exponent_is_read_exactly() {
+    let agent = Operator::shared().await.creates_account("Ada").await;
+    // What common JSON writers make of 0.00001 and 100,000,000,000.
+    for (written, micros) in
+        [("1e-05", 10), ("1.5e-1", 150_000), ("1e3", 1_000_000_000), ("1E+11", 100_000_000_000_000_000)]
+    {
+        let body = format!(r#"{{"max_daily_spend":{written}}}"#);
+        let put = agent.operator.client.sends_bytes(reqwest::Method::PUT, &agent.path("/policy"), body).await;
+        put.has_status(200);
+        let view = agent.operator.chain.agent(&agent.address).await;
+        assert_eq!(
+            view.policy().max_daily_spend,
+            Limit::AtMost(UsdcAmount::from_micros(micros)),
+            "{written}"
+        );
+    }
+}
+
+#[tokio::test]
 async fn limit_that_is_no_amount_is_invalid_and_changes_nothing() {
     let agent = Operator::shared().await.creates_account("Ada").await;
     puts(&agent, &json!({ "max_single_transfer": 5 })).await;
@@ -138,14 +157,16 @@ async fn limit_that_is_no_amount_is_invalid_and_changes_nothing() {
         let numbers = [
             "-1",
             "0.0000001",
-            "1e3",
-            "1E3",
+            "1e-7",
             "18446744073709.551616",
+            "1e14",
             "1e999",
             "123456789012345678901234567890",
         ];
-        let others =
-            [r#""NaN""#, r#"" 1""#, r#""1.""#, r#""""#, "true", "[]", "{}", r#""-1""#, r#""1,5""#, r#""１""#];
+        let others = [
+            r#""NaN""#, r#"" 1""#, r#""1.""#, r#""""#, "true", "[]", "{}", r#""-1""#, r#""1,5""#, r#""1e3""#,
+            r#""１""#,
+        ];
         for value in numbers.iter().chain(&others) {
             for method in [reqwest::Method::PUT, reqwest::Method::PATCH] {
                 let body = format!(r#"{{"{field}":{value}}}"#);

@@ -1,5 +1,6 @@
 //! The relayer dies without warning and comes back: it has forgotten nothing and pays nothing twice.
 
+use std::future::IntoFuture;
 use std::time::Duration;
 
 use purser_tests::{AppSettings, TestApp, TestNetwork};
@@ -87,8 +88,8 @@ async fn transfer_cut_off_by_a_crash_is_paid_exactly_once() {
 
 #[tokio::test]
 async fn transfer_nobody_asks_about_after_a_crash_is_finished_all_the_same() {
-    let settings = AppSettings { deadline_seconds: 0, commitment: "finalized", ..AppSettings::default() };
-    let app = TestApp::start(TestNetwork::shared().await, &settings).await;
+    let settings = AppSettings { deadline_seconds: 1, commitment: "finalized", ..AppSettings::default() };
+    let app = TestApp::start(TestNetwork::slow(), &settings).await;
     let operator = app.new_operator().await;
     let agent = operator.creates_account_with("Ada", "5").await;
     let (payee, _) = operator.chain.new_payee().await;
@@ -99,5 +100,46 @@ async fn transfer_nobody_asks_about_after_a_crash_is_finished_all_the_same() {
     agent.operator = operator.reconnected();
     let settled = crate::transfers::settles(&agent, submitted.text_of("transfer_id")).await;
     assert_eq!(settled["tx_signature"], submitted["tx_signature"]);
+    assert_eq!(agent.operator.chain.usdc_micros(&payee).await, 1_000_000);
+}
+
+#[tokio::test]
+async fn database_restored_from_before_a_payment_does_not_pay_it_again() {
+    let app = TestApp::start(TestNetwork::shared().await, &AppSettings::default()).await;
+    let operator = app.new_operator().await;
+    let agent = operator.creates_account_with("Ada", "10").await;
+    let (payee, _) = operator.chain.new_payee().await;
+    app.crashes();
+    let saved = app.saved_database();
+    app.starts();
+    let payment = agent.pays("4").to(&payee).memo("rent");
+    let settled = payment.clone().by(&operator.reconnected().client).await.is_settled();
+    app.crashes();
+    app.restores_database(&saved);
+    app.starts();
+    let operator = operator.reconnected();
+    let again = payment.clone().by(&operator.client).await.is_settled();
+    assert_eq!(again["tx_signature"], settled["tx_signature"]);
+    assert_eq!(again["amount_usdc"], "4.000000");
+    payment.by(&operator.client).await.is_settled();
+    assert_eq!(operator.chain.usdc_micros(&payee).await, 4_000_000);
+}
+
+#[tokio::test]
+async fn relayer_that_is_asked_to_stop_answers_what_is_under_way_and_ends() {
+    let settings = AppSettings { commitment: "finalized", ..AppSettings::default() };
+    let app = TestApp::start(TestNetwork::slow(), &settings).await;
+    let operator = app.new_operator().await;
+    let agent = operator.creates_account_with("Ada", "5").await;
+    let (payee, _) = operator.chain.new_payee().await;
+    let sending = tokio::spawn(agent.pays("1").to(&payee).into_future());
+    tokio::time::sleep(Duration::from_millis(500)).await;
+    assert!(app.stops(Duration::from_secs(30)).await, "the server ends by itself");
+    let answer = sending.await.expect("the request is answered");
+    assert!(matches!(answer.status, 200 | 202), "{}", answer.text);
+    app.starts();
+    let mut agent = agent;
+    agent.operator = operator.reconnected();
+    crate::transfers::settles(&agent, answer.text_of("transfer_id")).await;
     assert_eq!(agent.operator.chain.usdc_micros(&payee).await, 1_000_000);
 }

@@ -1,6 +1,7 @@
 //! The rolling 24 hours, to the second: on networks of their own, whose clocks the tests hold and move.
 
 use std::sync::Arc;
+use std::time::Duration;
 
 use purser::error::PurserError;
 use purser_tests::agent::unique_key;
@@ -22,26 +23,28 @@ async fn agent_on_a_standing_clock() -> (Agent, Pubkey, i64) {
     agent.has_policy(json!({ "max_daily_spend": 10 })).await;
     let (payee, _) = operator.chain.new_payee().await;
     let start = operator.chain.now().await + 60;
-    operator.chain.stands_at(start).await;
+    stands_at(&agent, start).await;
     (agent, payee, start)
 }
 
 #[tokio::test]
 async fn daily_limit_frees_after_86_400_seconds_and_not_at_86_399() {
     let (agent, payee, start) = agent_on_a_standing_clock().await;
-    let chain = agent.operator.chain.clone();
+    let chain = &agent.operator.chain;
     agent.pays("10").to(&payee).await.is_settled();
     assert_eq!(retry_at(&refused(&agent, "0.000001", &payee).await), start + DAY);
 
-    chain.stands_at(start + DAY - 1).await;
+    stands_at(&agent, start + DAY - 1).await;
     let refusal = refused(&agent, "0.000001", &payee).await;
     assert_eq!(retry_at(&refusal), start + DAY);
     assert_eq!(refusal.check("max_daily_spend")["used"], "10.000000");
     let direct = agent.pays_directly("0.000001", &payee, "").await;
     assert_eq!(direct, Landing::Refused(u32::from(PurserError::DailyLimitExceeded)));
     assert_eq!(used_and_remaining(&agent).await, ("10.000000".to_owned(), "0.000000".to_owned()));
+    let limits = agent.operator.client.get(&agent.path("/limits")).await.has_status(200);
+    assert_eq!(limits["max_daily_spend"]["frees_at"].as_str().map(unix_of), Some(start + DAY));
 
-    chain.stands_at(start + DAY).await;
+    stands_at(&agent, start + DAY).await;
     assert_eq!(used_and_remaining(&agent).await, ("0.000000".to_owned(), "10.000000".to_owned()));
     agent.pays("10").to(&payee).await.is_settled();
     assert_eq!(chain.usdc_micros(&payee).await, 20_000_000);
@@ -50,32 +53,32 @@ async fn daily_limit_frees_after_86_400_seconds_and_not_at_86_399() {
 #[tokio::test]
 async fn spends_leave_the_window_one_by_one() {
     let (agent, payee, start) = agent_on_a_standing_clock().await;
-    let chain = agent.operator.chain.clone();
+    let chain = &agent.operator.chain;
     agent.pays("4").to(&payee).await.is_settled();
-    chain.stands_at(start + 1_000).await;
+    stands_at(&agent, start + 1_000).await;
     agent.pays("5").to(&payee).await.is_settled();
     assert_eq!(retry_at(&refused(&agent, "5", &payee).await), start + DAY);
     assert_eq!(retry_at(&refused(&agent, "5.000001", &payee).await), start + 1_000 + DAY);
-    chain.stands_at(start + DAY).await;
+    stands_at(&agent, start + DAY).await;
     assert_eq!(used_and_remaining(&agent).await, ("5.000000".to_owned(), "5.000000".to_owned()));
     refused(&agent, "5.000001", &payee).await;
     agent.pays("5").to(&payee).await.is_settled();
-    chain.stands_at(start + 1_000 + DAY).await;
+    stands_at(&agent, start + 1_000 + DAY).await;
     assert_eq!(used_and_remaining(&agent).await, ("5.000000".to_owned(), "5.000000".to_owned()));
 }
 
 #[tokio::test]
 async fn no_schedule_around_midnight_gets_twice_the_limit_out() {
     let (agent, payee, start) = agent_on_a_standing_clock().await;
-    let chain = agent.operator.chain.clone();
+    let chain = &agent.operator.chain;
     let midnight = (start / DAY + 1) * DAY;
-    chain.stands_at(midnight - 1).await;
+    stands_at(&agent, midnight - 1).await;
     agent.pays("10").to(&payee).await.is_settled();
     for second in [midnight, midnight + 1, midnight + DAY / 2, midnight + DAY - 2] {
-        chain.stands_at(second).await;
+        stands_at(&agent, second).await;
         refused(&agent, "0.000001", &payee).await;
     }
-    chain.stands_at(midnight + DAY - 1).await;
+    stands_at(&agent, midnight + DAY - 1).await;
     agent.pays("10").to(&payee).await.is_settled();
 }
 
@@ -89,17 +92,23 @@ async fn amount_above_the_whole_limit_is_never_worth_waiting_for() {
 #[tokio::test]
 async fn idempotency_key_is_remembered_for_24_hours_and_free_afterwards() {
     let (agent, payee, start) = agent_on_a_standing_clock().await;
-    let chain = agent.operator.chain.clone();
+    let chain = &agent.operator.chain;
     let key = unique_key();
     let first = agent.pays("1").to(&payee).key(&key).await.is_settled();
-    chain.stands_at(start + DAY - 10).await;
+    stands_at(&agent, start + DAY - 10).await;
     let again = agent.pays("1").to(&payee).key(&key).await.is_settled();
     assert_eq!(again["transfer_id"], first["transfer_id"]);
     agent.pays("2").to(&payee).key(&key).await.is_error(409, "idempotency_conflict");
-    chain.stands_at(start + DAY + 10).await;
+    stands_at(&agent, start + DAY + 10).await;
     let reused = agent.pays("2").to(&payee).key(&key).await.is_settled();
     assert_ne!(reused["transfer_id"], first["transfer_id"]);
     assert_eq!(chain.usdc_micros(&payee).await, 3_000_000);
+}
+
+/// Holds the clock at this second, and waits as long as the relayer may remember an older one.
+async fn stands_at(agent: &Agent, unix_seconds: i64) {
+    agent.operator.chain.stands_at(unix_seconds).await;
+    tokio::time::sleep(Duration::from_millis(1_100)).await;
 }
 
 async fn refused(agent: &Agent, usdc: &str, payee: &Pubkey) -> Answer {

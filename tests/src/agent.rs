@@ -145,6 +145,11 @@ impl Payment {
         self
     }
 
+    /// True when it only asks.
+    pub fn is_preview(&self) -> bool {
+        self.path.ends_with("/preview")
+    }
+
     /// The body that would be sent.
     pub fn body(&self) -> &Value {
         &self.body

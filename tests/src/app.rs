@@ -185,6 +185,37 @@ impl TestApp {
         server.process.dies();
     }
 
+    /// Asks the server to stop, as a service manager does. False when it had to be killed.
+    pub async fn stops(&self, within: Duration) -> bool {
+        let server = self.server().take().expect("the server runs");
+        // On a thread of its own: the test's requests go on meanwhile.
+        tokio::task::spawn_blocking(move || server.process.stops(within))
+            .await
+            .expect("waiting does not panic")
+    }
+
+    /// The database as its files stand; the server must not run.
+    pub fn saved_database(&self) -> Vec<(PathBuf, Vec<u8>)> {
+        let read = |path: PathBuf| (path.clone(), fs::read(path).expect("the database can be read"));
+        self.database_files().into_iter().map(read).collect()
+    }
+
+    /// Puts saved files in the place of the database; the server must not run.
+    pub fn restores_database(&self, saved: &[(PathBuf, Vec<u8>)]) {
+        for path in self.database_files() {
+            fs::remove_file(path).expect("the folder is writable");
+        }
+        for (path, bytes) in saved {
+            fs::write(path, bytes).expect("the folder is writable");
+        }
+    }
+
+    fn database_files(&self) -> Vec<PathBuf> {
+        let files = fs::read_dir(&self.folder).expect("the folder is there").map_while(Result::ok);
+        let is_database = |path: &PathBuf| path.to_string_lossy().contains("purser.db");
+        files.map(|file| file.path()).filter(is_database).collect()
+    }
+
     /// Makes a new operator on the test network, with an API key.
     pub async fn new_operator(self: &Arc<TestApp>) -> Operator {
         self.new_operator_on("test").await

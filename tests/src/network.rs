@@ -36,7 +36,7 @@ impl TestNetwork {
         SHARED
             .get_or_init(|| async {
                 let folder = temp_folder().keep();
-                Arc::new(TestNetwork::start_in(&folder, None, Some(&folder)))
+                Arc::new(TestNetwork::start_in(&folder, SLOT_MS, None, Some(&folder)))
             })
             .await
             .clone()
@@ -44,12 +44,21 @@ impl TestNetwork {
 
     /// A network of the test's own, whose clock it may move.
     pub fn own() -> Arc<TestNetwork> {
-        let folder = temp_folder();
-        let path = folder.path().to_path_buf();
-        Arc::new(TestNetwork::start_in(&path, Some(folder), None))
+        TestNetwork::own_with_slots_of(SLOT_MS)
     }
 
-    fn start_in(folder: &Path, owned: Option<TempDir>, sweep: Option<&Path>) -> TestNetwork {
+    /// A network of the test's own with slots as long as on mainnet: finality takes 6 seconds.
+    pub fn slow() -> Arc<TestNetwork> {
+        TestNetwork::own_with_slots_of("200")
+    }
+
+    fn own_with_slots_of(slot_ms: &str) -> Arc<TestNetwork> {
+        let folder = temp_folder();
+        let path = folder.path().to_path_buf();
+        Arc::new(TestNetwork::start_in(&path, slot_ms, Some(folder), None))
+    }
+
+    fn start_in(folder: &Path, slot_ms: &str, owned: Option<TempDir>, sweep: Option<&Path>) -> TestNetwork {
         let program_so = binaries::program_so();
         let program_id = purser::ID.to_string();
         let arguments = [
@@ -59,7 +68,7 @@ impl TestNetwork {
             "--program-id",
             &program_id,
             "--slot-ms",
-            SLOT_MS,
+            slot_ms,
         ];
         let process = Process::start(&binaries::localnet(), &arguments, &folder.join("localnet.log"), sweep);
         let ready = process.says("rpc_url", READY_WITHIN);

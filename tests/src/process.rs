@@ -4,7 +4,7 @@ use std::fs;
 use std::io::{BufRead, BufReader};
 use std::path::{Path, PathBuf};
 use std::process::{Child, ChildStdin, Command, Stdio};
-use std::sync::mpsc::{Receiver, channel};
+use std::sync::mpsc::{Receiver, RecvTimeoutError, channel};
 use std::sync::{Mutex, PoisonError};
 use std::thread;
 use std::time::{Duration, Instant};
@@ -81,6 +81,21 @@ impl Process {
     /// Kills the program at once, as a crash would, and waits until it is gone.
     pub fn dies(mut self) {
         self.end();
+    }
+
+    /// Asks the program to stop, as a service manager does, and waits for its end. False when it did not end in time.
+    pub fn stops(self, within: Duration) -> bool {
+        let asked = Command::new("kill").args(["-TERM", &self.pid.to_string()]).status();
+        assert!(asked.is_ok_and(|status| status.success()), "the program can be signalled");
+        let deadline = Instant::now() + within;
+        let lines = self.lines.lock().unwrap_or_else(PoisonError::into_inner);
+        loop {
+            match lines.recv_timeout(deadline.saturating_duration_since(Instant::now())) {
+                Ok(_) => {}
+                Err(RecvTimeoutError::Disconnected) => return true,
+                Err(RecvTimeoutError::Timeout) => return false,
+            }
+        }
     }
 
     /// The last lines of the standard error.
