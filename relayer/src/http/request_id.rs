@@ -4,11 +4,12 @@ use std::fmt;
 use std::time::Instant;
 
 use axum::extract::{MatchedPath, Request};
-use axum::http::{HeaderName, HeaderValue, header};
+use axum::http::{HeaderMap, HeaderName, HeaderValue, Version, header};
 use axum::middleware::Next;
 use axum::response::Response;
 use ulid::Ulid;
 
+use super::body::BODY_BYTES_MAX;
 use super::error::ErrorAnswer;
 
 const X_REQUEST_ID: HeaderName = HeaderName::from_static("x-request-id");
@@ -29,12 +30,18 @@ pub async fn name_request(request: Request, next: Next) -> Response {
     let method = request.method().clone();
     let route = request.extensions().get::<MatchedPath>().map(|path| path.as_str().to_owned());
     let started = Instant::now();
+    let large_body = request.version() <= Version::HTTP_11 && may_be_large(request.headers());
 
     let mut response = next.run(request).await;
     if let Some(answer) = response.extensions_mut().remove::<ErrorAnswer>() {
         response = answer.into_response(id, response);
     }
+    let failed = response.status().is_client_error() || response.status().is_server_error();
     let headers = response.headers_mut();
+    if large_body && failed {
+        // What is left of the body is not read, so the connection cannot take another request.
+        headers.insert(header::CONNECTION, HeaderValue::from_static("close"));
+    }
     if let Ok(value) = HeaderValue::from_str(&id.to_string()) {
         headers.insert(X_REQUEST_ID, value);
     }
@@ -55,4 +62,11 @@ pub async fn name_request(request: Request, next: Next) -> Response {
         "answered"
     );
     response
+}
+
+/// Whether the body is larger than we read, or of a length that is not said.
+fn may_be_large(headers: &HeaderMap) -> bool {
+    let length =
+        headers.get(header::CONTENT_LENGTH).and_then(|value| value.to_str().ok()?.parse::<usize>().ok());
+    headers.contains_key(header::TRANSFER_ENCODING) || length.is_some_and(|length| length > BODY_BYTES_MAX)
 }
