@@ -17,7 +17,7 @@ pub struct OpenDraft<'info> {
     #[account(
         init,
         payer = authority,
-        space = AllowlistDraft::bytes(entry_count),
+        space = bytes(entry_count)?,
         seeds = [DRAFT_SEED, agent.key().as_ref()],
         bump
     )]
@@ -27,11 +27,16 @@ pub struct OpenDraft<'info> {
 
 pub(crate) fn handler(ctx: Context<OpenDraft>, entry_count: u16) -> Result<()> {
     ctx.accounts.operator.load()?.authorise(ctx.accounts.authority.key, Authority::SetPolicy)?;
-    require!(usize::from(entry_count) <= ALLOWLIST_ENTRIES_MAX, PurserError::AllowlistTooLong);
     let mut draft = ctx.accounts.draft.load_init()?;
     draft.version = LAYOUT_VERSION;
     draft.bump = ctx.bumps.draft;
     draft.entry_count = entry_count;
     draft.agent = ctx.accounts.agent.key();
     Ok(())
+}
+
+/// Refuses before there is anything to pay for.
+fn bytes(entry_count: u16) -> Result<usize> {
+    require!(usize::from(entry_count) <= ALLOWLIST_ENTRIES_MAX, PurserError::AllowlistTooLong);
+    Ok(AllowlistDraft::bytes(entry_count))
 }

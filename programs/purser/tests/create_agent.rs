@@ -1,0 +1,209 @@
+use anchor_lang::error::ErrorCode;
+use anchor_lang::prelude::{AccountMeta, Pubkey};
+use anchor_spl::token;
+use purser::error::PurserError;
+use purser::events::AgentCreated;
+use purser::state::Agent;
+use purser_policy::{RecentTags, SpendWindow};
+use solana_account::Account;
+use solana_instruction_error::InstructionError;
+
+use crate::support::{
+    address, attack, operator, program, signer, token_account, Call, Expected, Payment, Place,
+    TokenAccountState, Who, World, BALANCE, MINT, NOON,
+};
+
+const ID: [u8; 16] = *b"a fresh account!";
+const TOKEN_ACCOUNT_BYTES: usize = 165;
+
+fn fresh() -> Place {
+    Place::new(Who::Admin, 0, ID)
+}
+
+fn create() -> Call {
+    fresh().create_agent(ID)
+}
+
+fn expected(now: i64) -> Agent {
+    let place = fresh();
+    let seeds: [&[u8]; 3] = [b"agent", place.operator.as_ref(), &ID];
+    let (address, bump) = Pubkey::find_program_address(&seeds, &purser::ID);
+    assert_eq!(address, place.agent);
+    Agent {
+        version: 1,
+        bump,
+        flags: 0,
+        reserved: 0,
+        policy_version: 1,
+        operator: place.operator,
+        agent_id: ID,
+        token_account: place.source,
+        max_single_transfer: 0,
+        max_daily_spend: 0,
+        policy_updated_at: now,
+        window: [0; 66],
+        tags: [0; 26],
+    }
+}
+
+/// The agent and its token account are as they should be.
+#[track_caller]
+fn assert_created(world: &World, now: i64) {
+    let place = fresh();
+    let account = world.account(&place.agent);
+    assert_eq!(account.owner, purser::ID);
+    assert_eq!(account.data.len(), Agent::BYTES);
+    let agent = Agent::read(&account.data).expect("an agent").agent;
+    assert_eq!(agent, expected(now));
+    assert_eq!(agent.window(), &SpendWindow::EMPTY);
+    assert_eq!(agent.tags(), &RecentTags::EMPTY);
+    assert_eq!(world.account(&place.source).owner, token::ID);
+    let token = world.token(&place.source);
+    assert_eq!((token.mint, token.owner, token.state), (MINT, place.agent, TokenAccountState::Initialized));
+    assert!(token.delegate.is_none() && token.close_authority.is_none() && token.is_native.is_none());
+}
+
+#[test]
+fn an_agent_is_created_with_an_open_policy_its_token_account_and_an_event() {
+    for who in [Who::PolicyAuthority, Who::Admin] {
+        let mut world = World::new();
+        let before = world.lamports(&who.key());
+        let outcome = world.accept(&create().signed_by(who));
+        assert_created(&world, NOON);
+        assert_eq!(world.balance(&fresh().source), 0);
+        outcome.emitted(AgentCreated {
+            operator: world.main.operator,
+            agent: fresh().agent,
+            agent_id: ID,
+            token_account: fresh().source,
+        });
+        let rent = world.rent(Agent::BYTES) + world.rent(TOKEN_ACCOUNT_BYTES);
+        assert_eq!(world.lamports(&who.key()), before - rent);
+    }
+}
+
+#[test]
+fn an_agent_costs_at_most_the_goal_at_5080_lamports_a_byte() {
+    let overhead = 128;
+    let bytes = (Agent::BYTES + overhead) + (TOKEN_ACCOUNT_BYTES + overhead);
+    assert!(bytes * 5_080 <= 6_500_000, "{} lamports", bytes * 5_080);
+}
+
+#[test]
+fn nobody_else_creates_an_agent() {
+    let mut world = World::new();
+    for who in Who::ALL.into_iter().filter(|who| ![Who::PolicyAuthority, Who::Admin].contains(who)) {
+        world.refuse_as(&format!("{who:?}"), &create().signed_by(who), PurserError::Unauthorized);
+    }
+}
+
+#[test]
+fn an_agent_is_created_once_and_keeps_its_state() {
+    let mut world = World::new();
+    let main = world.main;
+    world.accept(&main.transfer(Payment::default()));
+    world.refuse(&main.create_agent(crate::support::AGENT_ID), Expected::ALREADY_IN_USE);
+}
+
+#[test]
+fn lamports_sent_ahead_do_not_block_an_agent_address() {
+    for lamports in [1, 890_880, 1_000_000_000] {
+        let mut world = World::new();
+        let place = fresh();
+        for address in [place.agent, place.source] {
+            world.put(address, Account { lamports, ..Account::default() });
+        }
+        world.accept(&create());
+        assert_created(&world, NOON);
+        assert_eq!(world.lamports(&place.agent), lamports.max(world.rent(Agent::BYTES)));
+        assert_eq!(world.lamports(&place.source), lamports.max(world.rent(TOKEN_ACCOUNT_BYTES)));
+    }
+}
+
+#[test]
+fn a_token_account_that_stands_there_already_is_taken_over_with_its_usdc() {
+    let mut world = World::new();
+    let place = fresh();
+    let early = token_account(token::ID, MINT, place.agent, 55, TokenAccountState::Initialized);
+    world.put(place.source, early);
+    world.accept(&create());
+    assert_created(&world, NOON);
+    assert_eq!(world.balance(&place.source), 55);
+    world.accept(&place.transfer(Payment { amount: 55, ..Payment::default() }));
+}
+
+#[test]
+fn a_token_account_of_somebody_else_or_another_mint_at_that_address_is_refused() {
+    let mut world = World::new();
+    let place = fresh();
+    let initialized = TokenAccountState::Initialized;
+    let owner = Who::Stranger.key();
+    world.put(place.source, token_account(token::ID, MINT, owner, 0, initialized));
+    // "Associated token account owner does not match address derivation".
+    world.refuse(&create(), Expected(InstructionError::Custom(0)));
+    let other = token_account(token::ID, crate::support::OTHER_MINT, place.agent, 0, initialized);
+    world.put(place.source, other);
+    world.refuse(&create(), InstructionError::InvalidAccountData);
+}
+
+#[test]
+fn an_agent_is_created_whatever_the_clock_says() {
+    for now in [i64::MIN, -1, 0, 1, i64::MAX] {
+        let mut world = World::new();
+        world.set_clock(now);
+        world.accept(&create());
+        assert_created(&world, now);
+    }
+}
+
+#[test]
+fn every_agent_id_has_its_own_agent() {
+    let mut world = World::new();
+    for id in [[0; 16], [1; 16], [0xff; 16]] {
+        let place = Place::new(Who::Admin, 0, id);
+        world.accept(&place.create_agent(id));
+        let agent = Agent::read(&world.account(&place.agent).data).expect("an agent").agent;
+        assert_eq!(agent.agent_id, id);
+    }
+    assert_eq!(world.balance(&world.main.source), BALANCE);
+}
+
+#[test]
+fn an_agent_id_that_is_not_in_the_address_is_refused() {
+    let mut world = World::new();
+    world.refuse(&fresh().create_agent(*b"some other agent"), ErrorCode::ConstraintSeeds);
+    let mut short = create();
+    short.data.pop();
+    world.refuse(&short, ErrorCode::InstructionDidNotDeserialize);
+}
+
+#[test]
+fn another_token_account_is_refused_even_with_the_right_one_at_hand() {
+    let mut world = World::new();
+    let second = token_account(token::ID, MINT, fresh().agent, 0, TokenAccountState::Initialized);
+    let address = Pubkey::new_from_array([9; 32]);
+    world.put(address, second);
+    let mut call = create().with(3, address);
+    call.accounts.push(AccountMeta::new(fresh().source, false));
+    world.refuse(&call, InstructionError::MissingAccount);
+}
+
+#[test]
+fn every_wrong_account_in_every_slot_is_refused() {
+    attack(
+        &World::new(),
+        &create(),
+        &[
+            signer("authority", PurserError::Unauthorized)
+                .accepts(&["admin"])
+                .read_only(InstructionError::PrivilegeEscalation),
+            operator(ErrorCode::ConstraintSeeds),
+            address("agent", ErrorCode::ConstraintSeeds).read_only(InstructionError::PrivilegeEscalation),
+            address("token_account", InstructionError::MissingAccount),
+            address("usdc_mint", PurserError::WrongMint),
+            program("token_program"),
+            program("associated_token_program"),
+            program("system_program"),
+        ],
+    );
+}

@@ -1,0 +1,109 @@
+use purser::error::PurserError;
+use purser::events::PausedSet;
+use purser::state::Agent;
+
+use crate::support::{agent, attack, operator, signer, Payment, Who, World, NOON};
+
+const MAY_PAUSE: [Who; 3] = [Who::Admin, Who::PolicyAuthority, Who::Guardian];
+const MAY_RESUME: [Who; 2] = [Who::Admin, Who::PolicyAuthority];
+const PAUSED: u8 = 1;
+
+fn paused() -> World {
+    let mut world = World::new();
+    let call = world.main.set_paused(true);
+    world.accept(&call);
+    world
+}
+
+#[test]
+fn the_right_keys_pause_and_resume_an_agent() {
+    for (paused, holders) in [(true, &MAY_PAUSE[..]), (false, &MAY_RESUME[..])] {
+        for who in holders {
+            let mut world = if paused { World::new() } else { self::paused() };
+            let before = world.agent();
+            world.set_clock(NOON + 7);
+            let call = world.main.set_paused(paused).signed_by(*who);
+            let outcome = world.accept(&call);
+            let expected = Agent {
+                flags: if paused { PAUSED } else { 0 },
+                policy_version: before.policy_version + 1,
+                policy_updated_at: NOON + 7,
+                ..before
+            };
+            assert_eq!(world.agent(), expected);
+            outcome.emitted(PausedSet {
+                operator: world.main.operator,
+                agent: Some(world.main.agent),
+                paused,
+                policy_version: expected.policy_version,
+                signer: who.key(),
+            });
+        }
+    }
+}
+
+#[test]
+fn nobody_else_pauses_and_the_guardian_does_not_resume() {
+    for (paused, holders) in [(true, &MAY_PAUSE[..]), (false, &MAY_RESUME[..])] {
+        let mut world = if paused { World::new() } else { self::paused() };
+        for who in Who::ALL.into_iter().filter(|who| !holders.contains(who)) {
+            let call = world.main.set_paused(paused).signed_by(who);
+            world.refuse_as(&format!("{who:?} {paused}"), &call, PurserError::Unauthorized);
+        }
+    }
+}
+
+#[test]
+fn pausing_keeps_the_rest_of_the_policy() {
+    let mut world = World::new();
+    world.policy(|policy| {
+        policy.max_single_transfer = Some(7);
+        policy.max_daily_spend = Some(8);
+        policy.require_memo = true;
+        policy.allowlist = purser::AllowlistArg::Only(vec![crate::support::PAYEE]);
+    });
+    let before = world.agent_view();
+    let main = world.main;
+    world.accept(&main.set_paused(true));
+    assert_eq!(world.agent_view().policy(), purser_policy::Policy { paused: true, ..before.policy() });
+    world.accept(&main.set_paused(false));
+    assert_eq!(world.agent_view().policy(), before.policy());
+}
+
+#[test]
+fn a_paused_agent_does_not_pay_until_it_is_resumed_and_others_do() {
+    let mut world = paused();
+    let (main, sibling) = (world.main, world.sibling);
+    world.refuse(&main.transfer(Payment::default()), PurserError::Paused);
+    world.accept(&sibling.transfer(Payment::default()));
+    world.accept(&main.set_paused(false));
+    world.accept(&main.transfer(Payment::default()));
+}
+
+#[test]
+fn the_last_policy_version_is_not_passed() {
+    let mut world = World::new();
+    let main = world.main;
+    let version_at = 8 + 4;
+    world.edit(main.agent, |account| {
+        account.data[version_at..version_at + 4].copy_from_slice(&(u32::MAX - 1).to_le_bytes());
+    });
+    world.accept(&main.set_paused(true));
+    assert_eq!(world.agent().policy_version, u32::MAX);
+    world.refuse(&main.set_paused(false), PurserError::PolicyVersionExhausted);
+    world.refuse(&main.set_policy(World::open_policy(), None), PurserError::PolicyVersionExhausted);
+}
+
+#[test]
+fn every_wrong_account_in_every_slot_is_refused() {
+    let world = World::new();
+    attack(
+        &world,
+        &world.main.set_paused(true),
+        &[
+            signer("authority", PurserError::Unauthorized).accepts(&["admin", "guardian"]),
+            operator(PurserError::WrongOperator),
+            agent(PurserError::WrongOperator).accepts(&["sibling_agent"]),
+        ],
+    );
+}

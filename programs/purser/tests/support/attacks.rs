@@ -1,0 +1,188 @@
+use anchor_lang::error::ErrorCode;
+use anchor_lang::prelude::{AccountMeta, Pubkey};
+use anchor_lang::Discriminator;
+use purser::error::PurserError;
+use purser::state::{Agent, AllowlistDraft, Operator};
+
+use super::{Call, Expected, Who, World};
+
+/// What a slot of an instruction must be; every other account in it is refused.
+pub struct Slot {
+    name: &'static str,
+    kind: Kind,
+    /// The answer to an account of the right kind that is not the right one.
+    other: Expected,
+    exceptions: Vec<(&'static str, Option<Expected>)>,
+    /// The answers to too few accounts, a missing signature and missing write access.
+    missing: Expected,
+    unsigned: Expected,
+    read_only: Expected,
+}
+
+enum Kind {
+    Signer,
+    State { discriminator: &'static [u8], bytes: usize },
+    Program,
+    Address,
+    Raw,
+}
+
+/// A signer; `other` is the answer to any other key that signs.
+pub fn signer(name: &'static str, other: impl Into<Expected>) -> Slot {
+    Slot::new(name, Kind::Signer, other)
+}
+
+pub fn operator(other: impl Into<Expected>) -> Slot {
+    let kind = Kind::State { discriminator: Operator::DISCRIMINATOR, bytes: Operator::BYTES };
+    Slot::new("operator", kind, other)
+}
+
+pub fn agent(other: impl Into<Expected>) -> Slot {
+    let kind = Kind::State { discriminator: Agent::DISCRIMINATOR, bytes: Agent::BYTES };
+    Slot::new("agent", kind, other)
+}
+
+pub fn draft(other: impl Into<Expected>) -> Slot {
+    let kind = Kind::State { discriminator: AllowlistDraft::DISCRIMINATOR, bytes: AllowlistDraft::BYTES };
+    Slot::new("draft", kind, other)
+}
+
+pub fn program(name: &'static str) -> Slot {
+    Slot::new(name, Kind::Program, ErrorCode::InvalidProgramId)
+}
+
+/// An account of which the program knows the address or reads the contents itself.
+pub fn address(name: &'static str, other: impl Into<Expected>) -> Slot {
+    Slot::new(name, Kind::Address, other)
+}
+
+/// An account of an instruction that does not go through Anchor. `other` is the answer to a missing signature too.
+pub fn raw(name: &'static str, other: impl Into<Expected>) -> Slot {
+    let other = other.into();
+    Slot {
+        missing: PurserError::MalformedInstruction.into(),
+        unsigned: other.clone(),
+        ..Slot::new(name, Kind::Raw, other)
+    }
+}
+
+impl Slot {
+    fn new(name: &'static str, kind: Kind, other: impl Into<Expected>) -> Self {
+        Self {
+            name,
+            kind,
+            other: other.into(),
+            exceptions: Vec::new(),
+            missing: ErrorCode::AccountNotEnoughKeys.into(),
+            unsigned: ErrorCode::AccountNotSigner.into(),
+            read_only: ErrorCode::ConstraintMut.into(),
+        }
+    }
+
+    /// The answer where a transaction does not let the account be written.
+    pub fn read_only(self, answer: impl Into<Expected>) -> Self {
+        Self { read_only: answer.into(), ..self }
+    }
+
+    /// These get another answer.
+    pub fn but(mut self, names: &[&'static str], answer: impl Into<Expected>) -> Self {
+        let answer = answer.into();
+        self.exceptions.extend(names.iter().map(|name| (*name, Some(answer.clone()))));
+        self
+    }
+
+    /// These are as good as the right one.
+    pub fn accepts(mut self, names: &[&'static str]) -> Self {
+        self.exceptions.extend(names.iter().map(|name| (*name, None)));
+        self
+    }
+
+    /// The answer to `candidate`; `None` if it is accepted.
+    fn answer(&self, world: &World, candidate: (&str, Pubkey), writable: bool) -> Option<Expected> {
+        let (name, key) = candidate;
+        if let Some((_, answer)) = self.exceptions.iter().find(|(known, _)| *known == name) {
+            return answer.clone();
+        }
+        // No transaction can write to these.
+        let never_written = ["system_program", "purser_program", "clock"].contains(&name);
+        Some(match &self.kind {
+            Kind::Signer if Who::with_key(&key).is_none() => ErrorCode::AccountNotSigner.into(),
+            Kind::State { discriminator, bytes } => match world.svm.get_account(&key) {
+                Some(account) if account.owner == purser::ID => {
+                    if account.data.len() < discriminator.len() {
+                        ErrorCode::AccountDiscriminatorNotFound.into()
+                    } else if !account.data.starts_with(discriminator) {
+                        ErrorCode::AccountDiscriminatorMismatch.into()
+                    } else if account.data.len() < *bytes {
+                        ErrorCode::AccountDidNotDeserialize.into()
+                    } else {
+                        self.other.clone()
+                    }
+                }
+                Some(_) | None => ErrorCode::AccountOwnedByWrongProgram.into(),
+            },
+            Kind::Address
+                if writable && never_written && self.read_only == ErrorCode::ConstraintMut.into() =>
+            {
+                self.read_only.clone()
+            }
+            Kind::Signer | Kind::Program | Kind::Address | Kind::Raw => self.other.clone(),
+        })
+    }
+}
+
+/// Puts every account of the cast into every slot of `call`, which would succeed as it is; takes signatures and write
+/// access away, leaves accounts out and adds some.
+#[track_caller]
+pub fn attack(world: &World, call: &Call, slots: &[Slot]) {
+    assert_eq!(call.accounts.len(), slots.len(), "every slot needs its attacks");
+    attack_with_extra_accounts(world, call);
+    let mut target = world.clone();
+    for (index, slot) in slots.iter().enumerate() {
+        let right = call.accounts[index].clone();
+        let short = Call { accounts: call.accounts[..index].to_vec(), data: call.data.clone() };
+        target.refuse_as(&format!("no {}", slot.name), &short, slot.missing.clone());
+        if right.is_signer {
+            let mut unsigned = call.clone();
+            unsigned.accounts[index].is_signer = false;
+            target.refuse_as(&format!("unsigned {}", slot.name), &unsigned, slot.unsigned.clone());
+        }
+        if right.is_writable {
+            let mut read_only = call.clone();
+            read_only.accounts[index].is_writable = false;
+            target.refuse_as(&format!("read-only {}", slot.name), &read_only, slot.read_only.clone());
+        }
+        for candidate in world.cast.iter().filter(|(_, key)| *key != right.pubkey) {
+            let mut forged = call.clone().with(index, candidate.1);
+            forged.accounts[index].is_signer = right.is_signer && Who::with_key(&candidate.1).is_some();
+            match slot.answer(world, candidate, right.is_writable) {
+                Some(expected) => {
+                    target.refuse_as(&format!("{} as {}", candidate.0, slot.name), &forged, expected);
+                }
+                None => drop(world.clone().accept(&forged)),
+            }
+        }
+        for (name, _) in &slot.exceptions {
+            world.cast.get(name);
+        }
+    }
+}
+
+/// Accounts that nobody asked for, even writable and signing ones, change nothing.
+#[track_caller]
+fn attack_with_extra_accounts(world: &World, call: &Call) {
+    let keys: Vec<Pubkey> = world.cast.iter().map(|(_, key)| key).collect();
+    let mut plain = world.clone();
+    let plainly = plain.accept(call);
+    let mut extended = world.clone();
+    let mut longer = call.clone();
+    longer.accounts.extend([
+        AccountMeta::new(world.foreign.agent, false),
+        AccountMeta::new(world.foreign.source, false),
+        AccountMeta::new(Who::Stranger.key(), true),
+        AccountMeta::new_readonly(purser::ID, false),
+    ]);
+    let extendedly = extended.accept(&longer);
+    assert_eq!(plainly.events, extendedly.events);
+    assert!(plain.accounts(&keys) == extended.accounts(&keys), "extra accounts changed the result");
+}

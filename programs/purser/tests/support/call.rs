@@ -1,0 +1,207 @@
+use anchor_lang::prelude::{AccountMeta, Pubkey};
+use anchor_lang::{system_program, InstructionData, ToAccountMetas};
+use anchor_spl::{associated_token, token};
+use purser::{accounts, instruction, OperatorKeys, OperatorUpdate, PolicyArgs};
+use solana_instruction::Instruction;
+
+use super::{agent_address, draft_address, operator_address, token_account_address, Who, MINT, PAYEE};
+
+/// One instruction of the program. Every account that is marked as a signer signs.
+#[derive(Clone, Debug)]
+pub struct Call {
+    pub accounts: Vec<AccountMeta>,
+    pub data: Vec<u8>,
+}
+
+impl Call {
+    fn new(accounts: impl ToAccountMetas, arguments: impl InstructionData) -> Self {
+        Self { accounts: accounts.to_account_metas(None), data: arguments.data() }
+    }
+
+    pub fn instruction(&self) -> Instruction {
+        Instruction { program_id: purser::ID, accounts: self.accounts.clone(), data: self.data.clone() }
+    }
+
+    /// The same call by another signer, who stands in the first slot of every instruction.
+    pub fn signed_by(self, who: Who) -> Self {
+        self.with(0, who.key())
+    }
+
+    /// The same call with another account in `slot`.
+    pub fn with(mut self, slot: usize, key: Pubkey) -> Self {
+        self.accounts[slot].pubkey = key;
+        self
+    }
+}
+
+/// A payment as the transfer authority orders it.
+#[derive(Clone, Copy, Debug)]
+pub struct Payment<'a> {
+    pub transfer_id: [u8; 16],
+    pub tag: u64,
+    /// Micro-USDC.
+    pub amount: u64,
+    pub memo: &'a str,
+    pub to: Pubkey,
+}
+
+impl Default for Payment<'_> {
+    fn default() -> Self {
+        Self { transfer_id: [7; 16], tag: 1, amount: 1_000_000, memo: "", to: PAYEE }
+    }
+}
+
+/// An agent, its operator and what belongs to it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Place {
+    pub operator: Pubkey,
+    pub agent: Pubkey,
+    /// The agent's token account.
+    pub source: Pubkey,
+    pub draft: Pubkey,
+}
+
+impl Place {
+    pub fn new(admin: Who, operator_id: u64, agent_id: [u8; 16]) -> Self {
+        let operator = operator_address(&admin.key(), operator_id);
+        let agent = agent_address(&operator, &agent_id);
+        let source = token_account_address(&agent, &MINT);
+        Self { operator, agent, source, draft: draft_address(&agent) }
+    }
+
+    pub fn create_operator(admin: Who, id: u64, keys: OperatorKeys) -> Call {
+        let accounts = accounts::CreateOperator {
+            admin: admin.key(),
+            operator: operator_address(&admin.key(), id),
+            usdc_mint: MINT,
+            system_program: system_program::ID,
+        };
+        Call::new(accounts, instruction::CreateOperator { id, keys })
+    }
+
+    pub fn update_operator(&self, update: OperatorUpdate) -> Call {
+        let accounts = accounts::UpdateOperator { admin: Who::Admin.key(), operator: self.operator };
+        Call::new(accounts, instruction::UpdateOperator { update })
+    }
+
+    pub fn accept_admin(&self) -> Call {
+        let accounts = accounts::AcceptAdmin { pending_admin: Who::NewAdmin.key(), operator: self.operator };
+        Call::new(accounts, instruction::AcceptAdmin {})
+    }
+
+    pub fn set_operator_paused(&self, paused: bool) -> Call {
+        let authority = Who::PolicyAuthority.key();
+        let accounts = accounts::SetOperatorPaused { authority, operator: self.operator };
+        Call::new(accounts, instruction::SetOperatorPaused { paused })
+    }
+
+    /// `agent_id` is the one that this place was made with.
+    pub fn create_agent(&self, agent_id: [u8; 16]) -> Call {
+        let accounts = accounts::CreateAgent {
+            authority: Who::PolicyAuthority.key(),
+            operator: self.operator,
+            agent: self.agent,
+            token_account: self.source,
+            usdc_mint: MINT,
+            token_program: token::ID,
+            associated_token_program: associated_token::ID,
+            system_program: system_program::ID,
+        };
+        Call::new(accounts, instruction::CreateAgent { agent_id })
+    }
+
+    pub fn set_policy(&self, policy: PolicyArgs, draft: Option<Pubkey>) -> Call {
+        let accounts = accounts::SetPolicy {
+            authority: Who::PolicyAuthority.key(),
+            operator: self.operator,
+            agent: self.agent,
+            draft,
+            system_program: system_program::ID,
+        };
+        Call::new(accounts, instruction::SetPolicy { policy })
+    }
+
+    pub fn open_draft(&self, entry_count: u16) -> Call {
+        let accounts = accounts::OpenDraft {
+            authority: Who::PolicyAuthority.key(),
+            operator: self.operator,
+            agent: self.agent,
+            draft: self.draft,
+            system_program: system_program::ID,
+        };
+        Call::new(accounts, instruction::OpenDraft { entry_count })
+    }
+
+    pub fn write_draft(&self, start: u16, entries: &[Pubkey]) -> Call {
+        let accounts = accounts::WriteDraft {
+            authority: Who::PolicyAuthority.key(),
+            operator: self.operator,
+            agent: self.agent,
+            draft: self.draft,
+        };
+        Call::new(accounts, instruction::WriteDraft { start, entries: entries.to_vec() })
+    }
+
+    pub fn close_draft(&self) -> Call {
+        let accounts = accounts::CloseDraft {
+            authority: Who::PolicyAuthority.key(),
+            operator: self.operator,
+            agent: self.agent,
+            draft: self.draft,
+        };
+        Call::new(accounts, instruction::CloseDraft {})
+    }
+
+    pub fn set_paused(&self, paused: bool) -> Call {
+        let accounts = accounts::SetPaused {
+            authority: Who::PolicyAuthority.key(),
+            operator: self.operator,
+            agent: self.agent,
+        };
+        Call::new(accounts, instruction::SetPaused { paused })
+    }
+
+    pub fn transfer(&self, payment: Payment) -> Call {
+        let accounts = accounts::Transfer {
+            transfer_authority: Who::TransferAuthority.key(),
+            operator: self.operator,
+            agent: self.agent,
+            source: self.source,
+            destination: payment.to,
+            token_program: token::ID,
+        };
+        let Payment { transfer_id, tag, amount, memo, .. } = payment;
+        Call::new(
+            accounts,
+            instruction::Transfer {
+                _transfer_id: transfer_id,
+                _tag: tag,
+                _amount: amount,
+                _memo: memo.to_owned(),
+            },
+        )
+    }
+
+    pub fn withdraw(&self, amount: u64, to: Pubkey) -> Call {
+        let accounts = accounts::Withdraw {
+            admin: Who::Admin.key(),
+            operator: self.operator,
+            agent: self.agent,
+            source: self.source,
+            destination: to,
+            token_program: token::ID,
+        };
+        Call::new(accounts, instruction::Withdraw { amount })
+    }
+
+    pub fn close_agent(&self) -> Call {
+        let accounts = accounts::CloseAgent {
+            admin: Who::Admin.key(),
+            operator: self.operator,
+            agent: self.agent,
+            token_account: self.source,
+            token_program: token::ID,
+        };
+        Call::new(accounts, instruction::CloseAgent {})
+    }
+}

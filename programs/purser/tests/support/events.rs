@@ -1,0 +1,24 @@
+use anchor_lang::prelude::Pubkey;
+use base64::prelude::{Engine, BASE64_STANDARD};
+
+/// The events that `program` itself emitted: those whose "Program data:" line stands in its own frame.
+pub fn emitted_by(program: &Pubkey, logs: &[String]) -> Vec<Vec<u8>> {
+    let program = program.to_string();
+    let mut stack: Vec<&str> = Vec::new();
+    let mut events = Vec::new();
+    for line in logs {
+        let mut words = line.strip_prefix("Program ").into_iter().flat_map(|rest| rest.split(' '));
+        match (words.next(), words.next()) {
+            (Some("data:"), Some(data)) if stack.last() == Some(&program.as_str()) => {
+                events.push(BASE64_STANDARD.decode(data).expect("event data is base64"));
+            }
+            (Some("log:" | "data:" | "return:"), _) => {}
+            (Some(id), Some("invoke")) => stack.push(id),
+            (Some(_), Some("success" | "failed:")) => {
+                stack.pop();
+            }
+            _ => {}
+        }
+    }
+    events
+}

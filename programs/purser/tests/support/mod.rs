@@ -1,0 +1,26 @@
+//! A chain with operators and agents on it, calls of the program, and attacks on them.
+
+mod account_bytes;
+mod attacks;
+mod call;
+mod cast;
+mod events;
+mod expected;
+mod oracle;
+mod random;
+mod send;
+mod who;
+mod world;
+
+pub use account_bytes::{token_account, TokenAccountState};
+pub use attacks::{address, agent, attack, draft, operator, program, raw, signer};
+pub use call::{Call, Payment, Place};
+pub use expected::Expected;
+pub use oracle::Spends;
+pub use random::Random;
+pub use send::Outcome;
+pub use who::Who;
+pub use world::{
+    agent_address, draft_address, operator_address, token_account_address, World, AGENT_ID, BALANCE, DAY,
+    MINT, NOON, OTHER_MINT, PAYEE, PAYEE_OWNER, TOKEN_2022,
+};
