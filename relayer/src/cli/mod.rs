@@ -86,3 +86,65 @@ fn start_logging() {
     let terminal = std::io::IsTerminal::is_terminal(&std::io::stderr());
     tracing_subscriber::fmt().with_env_filter(filter).with_writer(std::io::stderr).with_ansi(terminal).init();
 }
+
+#[cfg(test)]
+mod tests {
+    use clap::{CommandFactory, Parser};
+
+    use super::*;
+
+    #[test]
+    fn every_argument_is_declared_consistently() {
+        Arguments::command().debug_assert();
+    }
+
+    #[test]
+    fn config_and_json_may_stand_behind_any_command() {
+        let operator = "op_01ARZ3NDEKTSV4RRFFQ69G5FAV";
+        let key = "key_01ARZ3NDEKTSV4RRFFQ69G5FAV";
+        for command in [
+            &["serve"][..],
+            &["migrate"],
+            &["operator", "list"],
+            &["operator", "create", "--network", "test", "--name", "a", "--admin-keypair", "b"],
+            &[
+                "operator",
+                "add",
+                "--network",
+                "live",
+                "--name",
+                "a",
+                "--address",
+                "11111111111111111111111111111111",
+            ],
+            &["key", "create", "--operator", operator],
+            &["key", "list", "--operator", operator],
+            &["key", "revoke", key],
+        ] {
+            let line = [&["purser"], command, &["--config", "other.toml", "--json"]].concat();
+            let read = Arguments::try_parse_from(line).expect("parsed");
+            assert!(read.common.json && read.common.config == std::path::Path::new("other.toml"));
+        }
+    }
+
+    #[test]
+    fn ids_addresses_and_networks_are_checked_before_anything_runs() {
+        for command in [
+            &[
+                "operator",
+                "add",
+                "--network",
+                "main",
+                "--name",
+                "a",
+                "--address",
+                "11111111111111111111111111111111",
+            ][..],
+            &["operator", "add", "--network", "test", "--name", "a", "--address", "nobody"],
+            &["key", "list", "--operator", "acct_01ARZ3NDEKTSV4RRFFQ69G5FAV"],
+            &["key", "revoke", "key_"],
+        ] {
+            assert!(Arguments::try_parse_from([&["purser"], command].concat()).is_err(), "{command:?}");
+        }
+    }
+}

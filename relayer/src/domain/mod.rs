@@ -4,6 +4,7 @@
 mod account;
 mod address;
 mod amount;
+mod failure;
 mod idempotency;
 mod ids;
 mod invalid;
@@ -15,6 +16,7 @@ mod page;
 mod policy;
 mod principal;
 mod recipient;
+mod rejection;
 mod time;
 mod transfer;
 mod transfer_state;
@@ -25,6 +27,7 @@ pub use account::{
 };
 pub use address::{Address, AddressError};
 pub use amount::{amount_from_json, amount_from_text, amount_to_json, limit_from_json, limit_to_json};
+pub use failure::{Failure, FailureCode};
 pub use idempotency::{
     Claim, Fingerprint, IDEMPOTENCY_KEY_CHARS_MAX, IDEMPOTENCY_SECONDS, IdempotencyKey, transfer_tag,
 };
@@ -39,9 +42,7 @@ pub use policy::{AllowlistEntry, Counterparties, PolicyUpdate, SpendingPolicy};
 pub use principal::Principal;
 pub use purser_policy::{Limit, UsdcAmount};
 pub use recipient::{RECIPIENT_CHARS_MAX, Recipient};
+pub use rejection::{Checks, Rejection, RejectionReason, Rule, RuleCheck};
 pub use time::Timestamp;
 pub use transfer::{Transfer, TransferRequest};
-pub use transfer_state::{
-    Checks, Failure, FailureCode, Rejection, RejectionReason, Rule, RuleCheck, Settlement, SignedTransfer,
-    TransferState, TransferStatus, WrongState,
-};
+pub use transfer_state::{Settlement, SignedTransfer, TransferState, TransferStatus, WrongState};

@@ -1,0 +1,100 @@
+use super::*;
+
+const WHOLE: &str = r#"
+    [server]
+    listen = "0.0.0.0:0"
+    request_timeout_seconds = 20
+    [database]
+    url = "sqlite:///var/purser.db"
+    [transfers]
+    deadline_seconds = 5
+    [networks.test]
+    rpc_url = "http://127.0.0.1:8899/?api-key=hush"
+    ws_url = "ws://127.0.0.1:8900"
+    program_id = "11111111111111111111111111111111"
+    usdc_mint = "4zMMC9srt5Ri5X14GAgXhaHii3GnPAEERYPJgZJDncDU"
+    policy_authority_keypair = "/keys/policy.json"
+    transfer_authority_keypair = "/keys/transfer.json"
+    commitment = "confirmed"
+    priority_fee_micro_lamports = 7
+    explorer_url = "https://explorer.example/{signature}"
+    [rate_limit]
+    requests_per_second = 5
+    burst = 6
+"#;
+
+fn read(text: &str, environment: &[(&str, &str)]) -> Result<Config, ConfigError> {
+    let file = tempfile::NamedTempFile::new().expect("a file");
+    std::fs::write(file.path(), text).expect("written");
+    let environment = environment.iter().map(|(name, value)| (name.to_string(), value.to_string()));
+    Config::read_with(file.path(), environment.collect())
+}
+
+#[test]
+fn the_whole_file_is_read() {
+    let config = read(WHOLE, &[]).expect("valid");
+    let network = config.networks.get(Network::Test).expect("configured");
+    assert_eq!(network.commitment, CommitmentConfig::Confirmed);
+    assert_eq!(network.program_id, Some(Address::from_bytes([0; 32])));
+    assert_eq!(network.priority_fee_micro_lamports, 7);
+    assert_eq!((config.server.listen.port(), config.rate_limit.burst.get()), (0, 6));
+    assert_eq!(config.networks.iter().count(), 1);
+}
+
+#[test]
+fn the_environment_wins_over_the_file() {
+    let environment = [
+        ("PURSER__RATE_LIMIT__BURST", "99"),
+        ("PURSER__SERVER__LISTEN", "127.0.0.1:1234"),
+        ("PURSER__NETWORKS__TEST__COMMITMENT", "finalized"),
+        ("PURSER_LOG", "debug"),
+    ];
+    let config = read(WHOLE, &environment).expect("valid");
+    assert_eq!(config.rate_limit.burst.get(), 99);
+    assert_eq!(config.server.listen.port(), 1234);
+    let network = config.networks.get(Network::Test).expect("configured");
+    assert_eq!(network.commitment, CommitmentConfig::Finalized);
+}
+
+#[test]
+fn what_is_wrong_is_named_with_its_key() {
+    for (wrong, key, problem) in [
+        ("burst = 6", "burst = 0", "rate_limit.burst"),
+        ("burst = 6", "bursts = 6", "rate_limit.bursts"),
+        ("[transfers]", "[transfer]", "transfer"),
+        ("\"confirmed\"", "\"processed\"", "networks.test.commitment"),
+        ("4zMMC9", "4zMMC0", "networks.test.usdc_mint"),
+        ("\"0.0.0.0:0\"", "\"nowhere\"", "server.listen"),
+        ("deadline_seconds = 5", "deadline_seconds = 20", "transfers.deadline_seconds"),
+        ("request_timeout_seconds = 20", "request_timeout_seconds = 0", "server.request_timeout_seconds"),
+    ]
+    .map(|(from, to, key)| (WHOLE.replace(from, to), key, to))
+    {
+        let error = read(&wrong, &[]).expect_err(problem);
+        assert_eq!(error.key, key, "{error}");
+        assert!(error.to_string().contains("PURSER__") && !error.to_string().contains('\n'), "{error}");
+    }
+    let unknown = read(WHOLE, &[("PURSER__SERVER__LISTENN", "x")]).expect_err("unknown");
+    assert_eq!(unknown.key, "server.listenn");
+}
+
+#[test]
+fn what_is_missing_is_named() {
+    for (line, missing) in [
+        ("url = \"sqlite:///var/purser.db\"", "url"),
+        ("usdc_mint = \"4zMMC9srt5Ri5X14GAgXhaHii3GnPAEERYPJgZJDncDU\"", "usdc_mint"),
+    ] {
+        let error = read(&WHOLE.replace(line, ""), &[]).expect_err(missing).to_string();
+        assert!(error.contains(missing), "{error}");
+    }
+    let none = read("networks = {}\n[database]\nurl = \"sqlite::memory:\"", &[]).expect_err("no network");
+    assert_eq!(none.key, "networks");
+    let absent = Config::read_with(Path::new("/nowhere/purser.toml"), Default::default());
+    assert!(absent.expect_err("absent").to_string().contains("/nowhere/purser.toml"));
+}
+
+#[test]
+fn secrets_do_not_print_themselves() {
+    let config = read(WHOLE, &[]).expect("valid");
+    assert!(!format!("{config:?}").contains("hush"));
+}

@@ -1,0 +1,51 @@
+use super::Timestamp;
+
+/// Why a transfer ended without a payment and without a verdict of policy.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Failure {
+    pub code: FailureCode,
+    /// For people; never a node's own words.
+    pub message: String,
+    pub failed_at: Timestamp,
+}
+
+/// The kinds of failure. All may be tried again under the same idempotency key.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum FailureCode {
+    InsufficientBalance,
+    InvalidRecipient,
+    SolanaUnavailable,
+    /// Landed on the chain and failed there for a reason other than policy.
+    TransferFailed,
+    /// Never landed and never can.
+    TransferExpired,
+    /// The process that held the claim stopped before it signed.
+    Interrupted,
+}
+
+impl FailureCode {
+    const ALL: [Self; 6] = [
+        Self::InsufficientBalance,
+        Self::InvalidRecipient,
+        Self::SolanaUnavailable,
+        Self::TransferFailed,
+        Self::TransferExpired,
+        Self::Interrupted,
+    ];
+
+    /// As stored.
+    pub const fn as_str(self) -> &'static str {
+        match self {
+            Self::InsufficientBalance => "insufficient_balance",
+            Self::InvalidRecipient => "invalid_recipient",
+            Self::SolanaUnavailable => "solana_unavailable",
+            Self::TransferFailed => "transfer_failed",
+            Self::TransferExpired => "transfer_expired",
+            Self::Interrupted => "interrupted",
+        }
+    }
+
+    pub(crate) fn from_stored(text: &str) -> Option<Self> {
+        Self::ALL.into_iter().find(|code| code.as_str() == text)
+    }
+}

@@ -1,0 +1,108 @@
+pub use purser_policy::Rule;
+use purser_policy::{Limit, RuleOutcome, UsdcAmount, Violation};
+
+use super::Timestamp;
+
+/// Why policy refused, and what every rule said.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Rejection {
+    pub reason: RejectionReason,
+    /// Names the violated limit, for people.
+    pub message: String,
+    pub checks: Checks,
+    /// When the rolling window frees enough, if waiting helps.
+    pub retry_at: Option<Timestamp>,
+    pub rejected_at: Timestamp,
+}
+
+/// The rule that refused: the kinds of [`Violation`] that are policy.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum RejectionReason {
+    Paused,
+    MemoRequired,
+    MemoTooLong,
+    RecipientNotAllowed,
+    SingleLimitExceeded,
+    DailyLimitExceeded,
+}
+
+impl RejectionReason {
+    const ALL: [Self; 6] = [
+        Self::Paused,
+        Self::MemoRequired,
+        Self::MemoTooLong,
+        Self::RecipientNotAllowed,
+        Self::SingleLimitExceeded,
+        Self::DailyLimitExceeded,
+    ];
+
+    /// The reason behind a violation; `None` for `DuplicateTransfer`, which says that the payment was made.
+    pub const fn of(violation: &Violation) -> Option<Self> {
+        match violation {
+            Violation::DuplicateTransfer => None,
+            Violation::Paused => Some(Self::Paused),
+            Violation::MemoRequired => Some(Self::MemoRequired),
+            Violation::MemoTooLong { .. } => Some(Self::MemoTooLong),
+            Violation::RecipientNotAllowed => Some(Self::RecipientNotAllowed),
+            Violation::SingleLimitExceeded { .. } => Some(Self::SingleLimitExceeded),
+            Violation::DailyLimitExceeded { .. } => Some(Self::DailyLimitExceeded),
+        }
+    }
+
+    /// As stored and as events name it.
+    pub const fn as_str(self) -> &'static str {
+        match self {
+            Self::Paused => "paused",
+            Self::MemoRequired => "memo_required",
+            Self::MemoTooLong => "memo_too_long",
+            Self::RecipientNotAllowed => "recipient_not_allowed",
+            Self::SingleLimitExceeded => "single_limit_exceeded",
+            Self::DailyLimitExceeded => "daily_limit_exceeded",
+        }
+    }
+
+    pub(crate) fn from_stored(text: &str) -> Option<Self> {
+        Self::ALL.into_iter().find(|reason| reason.as_str() == text)
+    }
+}
+
+/// How every rule judged a transfer, in order of precedence.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Checks(pub Vec<RuleCheck>);
+
+/// How one rule judged a transfer.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct RuleCheck {
+    pub rule: Rule,
+    /// Whether the rule allows the transfer.
+    pub ok: bool,
+    pub limit: Limit,
+    /// What already counted against the limit.
+    pub used: UsdcAmount,
+}
+
+impl RuleCheck {
+    /// What the limit left before this transfer; `None` without a limit.
+    pub fn remaining(&self) -> Option<UsdcAmount> {
+        match self.limit {
+            Limit::Unlimited => None,
+            Limit::AtMost(limit) => Some(limit.saturating_sub(self.used)),
+        }
+    }
+}
+
+impl<const N: usize> From<[RuleOutcome; N]> for Checks {
+    fn from(outcomes: [RuleOutcome; N]) -> Self {
+        Self(
+            outcomes
+                .iter()
+                .map(|outcome| RuleCheck {
+                    rule: outcome.rule,
+                    ok: outcome.is_ok(),
+                    limit: outcome.limit,
+                    used: outcome.used,
+                })
+                .collect(),
+        )
+    }
+}
