@@ -8,6 +8,7 @@ mod amounts;
 mod auth_matrix;
 mod error_codes;
 mod hostile_bodies;
+mod hostile_http;
 mod hostile_input;
 mod idempotency;
 mod keys;

@@ -30,7 +30,6 @@ async fn agent_on_a_standing_clock() -> (Agent, Pubkey, i64) {
 #[tokio::test]
 async fn daily_limit_frees_after_86_400_seconds_and_not_at_86_399() {
     let (agent, payee, start) = agent_on_a_standing_clock().await;
-    let chain = &agent.operator.chain;
     agent.pays("10").to(&payee).await.is_settled();
     assert_eq!(retry_at(&refused(&agent, "0.000001", &payee).await), start + DAY);
 
@@ -47,13 +46,12 @@ async fn daily_limit_frees_after_86_400_seconds_and_not_at_86_399() {
     stands_at(&agent, start + DAY).await;
     assert_eq!(used_and_remaining(&agent).await, ("0.000000".to_owned(), "10.000000".to_owned()));
     agent.pays("10").to(&payee).await.is_settled();
-    assert_eq!(chain.usdc_micros(&payee).await, 20_000_000);
+    assert_eq!(agent.operator.chain.usdc_micros(&payee).await, 20_000_000);
 }
 
 #[tokio::test]
 async fn spends_leave_the_window_one_by_one() {
     let (agent, payee, start) = agent_on_a_standing_clock().await;
-    let chain = &agent.operator.chain;
     agent.pays("4").to(&payee).await.is_settled();
     stands_at(&agent, start + 1_000).await;
     agent.pays("5").to(&payee).await.is_settled();
@@ -70,7 +68,6 @@ async fn spends_leave_the_window_one_by_one() {
 #[tokio::test]
 async fn no_schedule_around_midnight_gets_twice_the_limit_out() {
     let (agent, payee, start) = agent_on_a_standing_clock().await;
-    let chain = &agent.operator.chain;
     let midnight = (start / DAY + 1) * DAY;
     stands_at(&agent, midnight - 1).await;
     agent.pays("10").to(&payee).await.is_settled();
@@ -92,7 +89,6 @@ async fn amount_above_the_whole_limit_is_never_worth_waiting_for() {
 #[tokio::test]
 async fn idempotency_key_is_remembered_for_24_hours_and_free_afterwards() {
     let (agent, payee, start) = agent_on_a_standing_clock().await;
-    let chain = &agent.operator.chain;
     let key = unique_key();
     let first = agent.pays("1").to(&payee).key(&key).await.is_settled();
     stands_at(&agent, start + DAY - 10).await;
@@ -102,7 +98,7 @@ async fn idempotency_key_is_remembered_for_24_hours_and_free_afterwards() {
     stands_at(&agent, start + DAY + 10).await;
     let reused = agent.pays("2").to(&payee).key(&key).await.is_settled();
     assert_ne!(reused["transfer_id"], first["transfer_id"]);
-    assert_eq!(chain.usdc_micros(&payee).await, 3_000_000);
+    assert_eq!(agent.operator.chain.usdc_micros(&payee).await, 3_000_000);
 }
 
 /// Holds the clock at this second, and waits as long as the relayer may remember an older one.

@@ -1,6 +1,5 @@
 //! One relayer process with its own folder: configuration, keypairs, SQLite database.
 
-use std::fmt::Write as _;
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::Command;
@@ -20,41 +19,11 @@ use crate::client::Client;
 use crate::network::{TestNetwork, path_text, temp_folder};
 use crate::operator::Operator;
 use crate::process::Process;
+use crate::settings::AppSettings;
 
 const READY_WITHIN: Duration = Duration::from_secs(30);
 
 static SHARED: OnceCell<Arc<TestApp>> = OnceCell::const_new();
-
-/// What a test may want otherwise than usual.
-#[derive(Clone)]
-pub struct AppSettings {
-    /// How long POST /v1/transfers waits for settlement.
-    pub deadline_seconds: u64,
-    /// How long any request may take.
-    pub request_timeout_seconds: u64,
-    /// When a transfer counts as settled: `confirmed`, or `finalized` as in production.
-    pub commitment: &'static str,
-    pub requests_per_second: u32,
-    pub burst: u32,
-    /// Reaches the test network through this address instead of its own.
-    pub rpc_url: Option<String>,
-    /// A second network, for keys that say `live`.
-    pub live: Option<Arc<TestNetwork>>,
-}
-
-impl Default for AppSettings {
-    fn default() -> AppSettings {
-        AppSettings {
-            deadline_seconds: 30,
-            request_timeout_seconds: 60,
-            commitment: "confirmed",
-            requests_per_second: 10_000,
-            burst: 10_000,
-            rpc_url: None,
-            live: None,
-        }
-    }
-}
 
 /// A running `purser serve`.
 pub struct TestApp {
@@ -115,43 +84,11 @@ impl TestApp {
                 chain.funds(&key.pubkey(), 1_000).await;
             }
         }
-        fs::write(app.config(), app.config_text(settings)).expect("the folder is writable");
+        fs::write(app.config(), settings.config_text(&app.folder, &app.networks))
+            .expect("the folder is writable");
         app.runs(&["migrate"]);
         app.starts();
         app
-    }
-
-    fn config_text(&self, settings: &AppSettings) -> String {
-        let folder = path_text(&self.folder);
-        let mut text = format!(
-            "[server]\nlisten = \"127.0.0.1:0\"\nrequest_timeout_seconds = {}\n\
-             [database]\nurl = \"sqlite://{folder}/purser.db\"\n\
-             [transfers]\ndeadline_seconds = {}\n\
-             [rate_limit]\nrequests_per_second = {}\nburst = {}\n",
-            settings.request_timeout_seconds,
-            settings.deadline_seconds,
-            settings.requests_per_second,
-            settings.burst
-        );
-        for (name, network) in &self.networks {
-            let other = settings.rpc_url.as_ref().filter(|_| *name == "test");
-            let rpc_url = other.unwrap_or(&network.rpc_url);
-            // Through another address only JSON-RPC goes, so that cutting it cuts everything.
-            let ws_url =
-                if other.is_some() { String::new() } else { format!("ws_url = \"{}\"\n", network.ws_url) };
-            write!(
-                text,
-                "[networks.{name}]\nrpc_url = \"{rpc_url}\"\n{ws_url}\
-                 program_id = \"{}\"\nusdc_mint = \"{}\"\n\
-                 policy_authority_keypair = \"{folder}/policy-authority.json\"\n\
-                 transfer_authority_keypair = \"{folder}/transfer-authority.json\"\n\
-                 commitment = \"{}\"\n\
-                 explorer_url = \"https://explorer.example/{name}/{{signature}}\"\n",
-                network.program_id, network.usdc_mint, settings.commitment
-            )
-            .expect("writing to a string succeeds");
-        }
-        text
     }
 
     /// Runs a subcommand of the relayer binary to its end and returns the JSON it printed; panics when it fails.

@@ -7,6 +7,7 @@
 //! | [`network`] | [`TestNetwork`]: one `purser-localnet`, its faucets and its clock |
 //! | [`chain`] | [`Chain`]: what the chain itself says, and transfers sent straight to the program |
 //! | [`app`] | [`TestApp`]: one `purser serve` with its own folder, database and keys |
+//! | [`settings`] | [`AppSettings`]: what a test may want otherwise |
 //! | [`operator`], [`agent`] | [`Operator`] and [`Agent`]: `agent.pays("12.50").to(&other).await` |
 //! | [`client`] | [`Client`] and [`Answer`]: one HTTP request and what came back |
 //! | [`proxy`] | [`Proxy`]: a line to the network that can be cut or held |
@@ -26,11 +27,13 @@ pub mod network;
 pub mod operator;
 pub mod process;
 pub mod proxy;
+pub mod settings;
 
 pub use agent::{Agent, Payment};
-pub use app::{AppSettings, TestApp};
+pub use app::TestApp;
 pub use chain::{Chain, Landing};
 pub use client::{Answer, Client};
 pub use network::TestNetwork;
 pub use operator::Operator;
 pub use proxy::Proxy;
+pub use settings::AppSettings;

@@ -1,0 +1,82 @@
+//! The configuration that a test's relayer gets.
+
+use std::fmt::Write as _;
+use std::path::Path;
+use std::sync::Arc;
+
+use crate::network::{TestNetwork, path_text};
+
+/// What a test may want otherwise than usual.
+#[derive(Clone)]
+pub struct AppSettings {
+    /// How long POST /v1/transfers waits for settlement.
+    pub deadline_seconds: u64,
+    /// How long any request may take.
+    pub request_timeout_seconds: u64,
+    /// When a transfer counts as settled: `confirmed`, or `finalized` as in production.
+    pub commitment: &'static str,
+    pub requests_per_second: u32,
+    pub burst: u32,
+    /// Reaches the test network through this address instead of its own.
+    pub rpc_url: Option<String>,
+    /// A second network, for keys that say `live`.
+    pub live: Option<Arc<TestNetwork>>,
+}
+
+impl Default for AppSettings {
+    fn default() -> AppSettings {
+        AppSettings {
+            deadline_seconds: 30,
+            request_timeout_seconds: 60,
+            commitment: "confirmed",
+            requests_per_second: 10_000,
+            burst: 10_000,
+            rpc_url: None,
+            live: None,
+        }
+    }
+}
+
+impl AppSettings {
+    /// The configuration file of a relayer whose keypairs and database are in `folder`.
+    pub(crate) fn config_text(&self, folder: &Path, networks: &[(&'static str, Arc<TestNetwork>)]) -> String {
+        let folder = path_text(folder);
+        let mut text = format!(
+            r#"[server]
+listen = "127.0.0.1:0"
+request_timeout_seconds = {}
+[database]
+url = "sqlite://{folder}/purser.db"
+[transfers]
+deadline_seconds = {}
+[rate_limit]
+requests_per_second = {}
+burst = {}
+"#,
+            self.request_timeout_seconds, self.deadline_seconds, self.requests_per_second, self.burst
+        );
+        for (name, network) in networks {
+            let other = self.rpc_url.as_ref().filter(|_| *name == "test");
+            let rpc_url = other.unwrap_or(&network.rpc_url);
+            // Through another address only JSON-RPC goes, so that cutting it cuts everything.
+            let ws_url =
+                if other.is_some() { String::new() } else { format!("ws_url = \"{}\"", network.ws_url) };
+            write!(
+                text,
+                r#"[networks.{name}]
+rpc_url = "{rpc_url}"
+{ws_url}
+program_id = "{}"
+usdc_mint = "{}"
+policy_authority_keypair = "{folder}/policy-authority.json"
+transfer_authority_keypair = "{folder}/transfer-authority.json"
+commitment = "{}"
+explorer_url = "https://explorer.example/{name}/{{signature}}"
+"#,
+                network.program_id, network.usdc_mint, self.commitment
+            )
+            .expect("writing to a string succeeds");
+        }
+        text
+    }
+}
