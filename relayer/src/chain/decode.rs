@@ -6,7 +6,7 @@ use purser::state::{Agent, Operator};
 use purser_policy::{Allowlist, UsdcAmount};
 use solana_sdk::pubkey::Pubkey;
 
-use super::rpc::RawAccount;
+use super::wire::RawAccount;
 
 /// The Clock sysvar.
 pub(super) const CLOCK: Pubkey = Pubkey::from_str_const("SysvarC1ock11111111111111111111111111111111");

@@ -1,14 +1,19 @@
 //! The chain as the services see it: one trait, no Solana types.
 //!
-//! `rpc` speaks to a node, `instructions` builds what the program understands, `signer` holds the keys, `submit` sends
-//! and waits (one loop per network), `decode` reads accounts and events, `clock` tells the chain's time.
-//! Nothing here knows the database, HTTP or the services.
+//! `solana` is the trait on a node. Under it: `reads` accounts, `provision` operators and agents, `staging` replaces
+//! policies, `history` finds what landed, `verify` looks before anything is sent. Each is built from `rpc` (questions,
+//! over `transport`, answered in `wire`), `instructions` (what the program understands), `signing` by a `signer`,
+//! `submit` (one loop per network sends and waits), `clock` (blockhash and time), `decode` (accounts), `events` (logs)
+//! and `fault` (why a transaction failed). Nothing here knows the database, HTTP or the services.
 
 mod clock;
 mod decode;
 mod events;
 mod fault;
+mod history;
 mod instructions;
+mod provision;
+mod reads;
 mod rpc;
 mod signer;
 mod signing;
@@ -16,205 +21,21 @@ mod solana;
 mod staging;
 mod submit;
 mod transport;
+mod types;
 mod verify;
+mod wire;
 
 pub use signer::{FileSigner, Signer};
 pub use solana::{ChainSettings, ChainSigners, SolanaChain};
 pub use transport::{MethodCount, RpcCounters};
+pub use types::{
+    AgentAddresses, AgentCreation, AgentOnChain, AllowedRecipients, Commitment, Confirmed, Destination,
+    LandedTransfer, OnChainPolicy, OperatorOnChain, Outcome, Refusal, SignedTransfer, TransferOrder,
+    TransferView,
+};
 
 use crate::domain::{Address, Network};
 use async_trait::async_trait;
-use purser_policy::{Allowlist, Limit, Policy, RecentTags, SpendWindow, UsdcAmount};
-
-/// The two addresses of an agent account, derived and never asked of the chain.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct AgentAddresses {
-    /// The PDA: `solana_address` in the API.
-    pub agent: Address,
-    /// Its associated USDC token account: `usdc_token_account` in the API.
-    pub token_account: Address,
-}
-
-/// An operator's account as it stands on chain.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct OperatorOnChain {
-    pub address: Address,
-    pub admin: Address,
-    pub policy_authority: Address,
-    pub transfer_authority: Address,
-    pub guardian: Option<Address>,
-    pub usdc_mint: Address,
-    /// Stops every agent of the operator.
-    pub paused: bool,
-}
-
-/// Who may be paid, owned. Entries are token accounts, wallets or agent PDAs.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub enum AllowedRecipients {
-    Anyone,
-    /// Any order going in (sorted and de-duplicated on the way); strictly ascending by bytes coming out.
-    Only(Vec<purser_policy::Address>),
-}
-
-/// A whole policy, owned: what `set_policy` writes and `read_agents` returns.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct OnChainPolicy {
-    pub max_single_transfer: Limit,
-    pub max_daily_spend: Limit,
-    pub require_memo: bool,
-    pub paused: bool,
-    pub allowlist: AllowedRecipients,
-}
-
-impl OnChainPolicy {
-    /// The form that `purser_policy::check` decides on.
-    pub fn as_policy(&self) -> Policy<'_> {
-        Policy {
-            max_single_transfer: self.max_single_transfer,
-            max_daily_spend: self.max_daily_spend,
-            require_memo: self.require_memo,
-            paused: self.paused,
-            allowlist: match &self.allowlist {
-                AllowedRecipients::Anyone => Allowlist::Anyone,
-                AllowedRecipients::Only(entries) => Allowlist::Only(entries),
-            },
-        }
-    }
-}
-
-/// An agent account as it stands on chain, with its token balance.
-#[derive(Debug, Clone)]
-pub struct AgentOnChain {
-    pub address: Address,
-    pub operator: Address,
-    pub agent_id: [u8; 16],
-    pub token_account: Address,
-    pub policy: OnChainPolicy,
-    /// Grows by one with every policy change.
-    pub policy_version: u64,
-    /// Unix seconds of the last policy change, by the chain's clock.
-    pub policy_updated_at: i64,
-    pub window: SpendWindow,
-    pub tags: RecentTags,
-    pub balance: UsdcAmount,
-}
-
-/// What stands at the address that a transfer is to pay.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Destination {
-    /// An initialised, unfrozen token account of the operator's mint under the legacy token program.
-    TokenAccount {
-        owner: Address,
-    },
-    /// Nothing is there, and it cannot be a wallet (off the curve).
-    Missing,
-    /// System-owned, or absent but a possible key: its USDC token account is where to pay instead.
-    Wallet {
-        usdc_token_account: Address,
-    },
-    OtherMint,
-    Frozen,
-    Uninitialized,
-    NotTokenAccount,
-}
-
-/// Everything that deciding a transfer needs, read at one slot.
-#[derive(Debug, Clone)]
-pub struct TransferView {
-    pub operator: OperatorOnChain,
-    pub agent: AgentOnChain,
-    pub destination: Destination,
-    /// Unix seconds, by the chain's clock at that slot.
-    pub now: i64,
-}
-
-/// A transaction that reached the configured commitment without error.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Confirmed {
-    /// Base58.
-    pub signature: String,
-    pub slot: u64,
-}
-
-/// How `create_agent` ended well.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub enum AgentCreation {
-    Created(Confirmed),
-    /// It was there already, under the same operator: an earlier try landed.
-    AlreadyThere,
-}
-
-/// A transfer that has been decided and is to be signed.
-#[derive(Debug, Clone)]
-pub struct TransferOrder {
-    pub operator: Address,
-    pub agent: AgentAddresses,
-    /// The token account to pay.
-    pub destination: Address,
-    pub transfer_id: [u8; 16],
-    /// Derived from the idempotency key; the chain refuses it twice within 24 h.
-    pub tag: u64,
-    pub amount: UsdcAmount,
-    /// Empty when there is none.
-    pub memo: String,
-}
-
-/// Signed bytes and what is needed to follow them: store all three before the first `send`.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct SignedTransfer {
-    /// The wire form of the transaction.
-    pub bytes: Vec<u8>,
-    /// Base58.
-    pub signature: String,
-    /// After this finalized block height, unknown means never.
-    pub last_valid_block_height: u64,
-}
-
-/// Why the program said no to a transfer, without the numbers (the program's codes carry none).
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Refusal {
-    DuplicateTransfer,
-    Paused,
-    MemoRequired,
-    MemoTooLong,
-    RecipientNotAllowed,
-    SingleLimitExceeded,
-    DailyLimitExceeded,
-    InsufficientBalance,
-    /// The destination stopped being an account that can be paid between the check and the chain.
-    InvalidRecipient,
-}
-
-/// How a signed transfer ended. Every variant is final.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Outcome {
-    /// At the configured commitment. `block_time` (unix seconds) only where the node gave it without another call.
-    Settled { slot: u64, block_time: Option<i64> },
-    /// Landed, and the program refused.
-    Refused(Refusal),
-    /// Landed, and failed for another reason; `code` is the program's custom code when there is one.
-    Failed { code: Option<u32>, message: String },
-    /// Never landed and never can: a new signature with the same tag is safe.
-    Expired,
-}
-
-/// A transfer found on chain by its tag.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct LandedTransfer {
-    /// Base58.
-    pub signature: String,
-    pub slot: u64,
-    /// Unix seconds.
-    pub block_time: Option<i64>,
-    pub transfer_id: [u8; 16],
-    pub tag: u64,
-    pub amount: UsdcAmount,
-    /// The token account that was paid.
-    pub recipient: Address,
-    pub recipient_owner: Address,
-    pub memo: String,
-    pub policy_version: u64,
-}
 
 /// Why the chain could not be asked or did not do it.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
@@ -234,34 +55,6 @@ pub enum ChainError {
     /// A key, an address or the cluster is not what the configuration claims.
     #[error("{0}")]
     Misconfigured(String),
-}
-
-/// How deep a transaction must stand before it counts.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
-pub enum Commitment {
-    Confirmed,
-    Finalized,
-}
-
-impl Commitment {
-    /// The word that nodes and the configuration use.
-    pub const fn as_str(self) -> &'static str {
-        match self {
-            Commitment::Confirmed => "confirmed",
-            Commitment::Finalized => "finalized",
-        }
-    }
-}
-
-impl std::str::FromStr for Commitment {
-    type Err = ChainError;
-
-    fn from_str(text: &str) -> Result<Self, ChainError> {
-        [Commitment::Confirmed, Commitment::Finalized]
-            .into_iter()
-            .find(|commitment| commitment.as_str() == text)
-            .ok_or_else(|| ChainError::Misconfigured("commitment must be `confirmed` or `finalized`".into()))
-    }
 }
 
 /// One Solana network with our program on it.

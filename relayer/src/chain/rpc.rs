@@ -4,8 +4,11 @@
 //! version, another error variant) must not make a whole batch unreadable.
 
 use super::transport::{CountingSender, RpcCounters, classify, is_lagging};
+use super::wire::{
+    AtSlot, FinalizedTip, LandedTransaction, LatestBlockhash, RawAccount, SignatureLine, SignatureStatus,
+    WireAccount,
+};
 use super::{ChainError, Commitment};
-use serde::Deserialize;
 use serde_json::{Value, json};
 use solana_rpc_client::nonblocking::rpc_client::RpcClient;
 use solana_rpc_client::rpc_client::RpcClientConfig;
@@ -23,116 +26,6 @@ pub(super) const STATUSES_MAX: usize = 256;
 /// How often a node that has not reached the wanted slot is asked again, and how long apart.
 const LAGGING_RETRIES: usize = 4;
 const LAGGING_PAUSE: Duration = Duration::from_millis(150);
-
-/// An account as a node returns it.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) struct RawAccount {
-    pub owner: Pubkey,
-    pub executable: bool,
-    pub lamports: u64,
-    pub data: Vec<u8>,
-}
-
-impl RawAccount {
-    /// An address that only holds lamports: system-owned, without data.
-    pub fn is_blank(&self) -> bool {
-        self.owner == Pubkey::default() && self.data.is_empty()
-    }
-}
-
-#[derive(Deserialize)]
-struct WireAccount {
-    owner: String,
-    executable: bool,
-    lamports: u64,
-    data: (String, String),
-}
-
-impl WireAccount {
-    fn decode(self) -> Option<RawAccount> {
-        use base64::Engine;
-        let data = base64::engine::general_purpose::STANDARD.decode(self.data.0).ok()?;
-        let owner = self.owner.parse().ok()?;
-        Some(RawAccount { owner, executable: self.executable, lamports: self.lamports, data })
-    }
-}
-
-/// Values read at one slot.
-#[derive(Debug, Clone)]
-pub(super) struct AtSlot<T> {
-    pub slot: u64,
-    pub value: T,
-}
-
-/// A blockhash to sign over.
-#[derive(Debug, Clone, Deserialize)]
-#[serde(rename_all = "camelCase")]
-pub(super) struct LatestBlockhash {
-    pub blockhash: String,
-    pub last_valid_block_height: u64,
-}
-
-/// Where the finalized chain stands: two views of the same block.
-#[derive(Debug, Clone, Copy, Deserialize)]
-#[serde(rename_all = "camelCase")]
-pub(super) struct FinalizedTip {
-    #[serde(rename = "absoluteSlot")]
-    pub slot: u64,
-    pub block_height: u64,
-}
-
-/// What a node knows of a signature.
-#[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
-#[serde(rename_all = "camelCase")]
-pub(super) struct SignatureStatus {
-    pub slot: u64,
-    /// `None`, absent: landed well.
-    #[serde(default)]
-    pub err: Option<Value>,
-    #[serde(default)]
-    confirmation_status: Option<String>,
-}
-
-impl SignatureStatus {
-    /// Whether it stands at `commitment` or above. A status without a word is not taken for one.
-    pub fn reached(&self, commitment: Commitment) -> bool {
-        match (self.confirmation_status.as_deref(), commitment) {
-            (Some("finalized"), Commitment::Finalized | Commitment::Confirmed) => true,
-            (Some("confirmed"), Commitment::Confirmed) => true,
-            (Some(_) | None, Commitment::Finalized | Commitment::Confirmed) => false,
-        }
-    }
-}
-
-/// One line of an address's history.
-#[derive(Debug, Clone, Deserialize)]
-#[serde(rename_all = "camelCase")]
-pub(super) struct SignatureLine {
-    pub signature: String,
-    #[serde(default)]
-    pub err: Option<Value>,
-    #[serde(default)]
-    pub block_time: Option<i64>,
-}
-
-/// What is read of a landed transaction: not its message, whose shape depends on its version.
-#[derive(Debug, Clone, Deserialize)]
-#[serde(rename_all = "camelCase")]
-pub(super) struct LandedTransaction {
-    pub slot: u64,
-    #[serde(default)]
-    pub block_time: Option<i64>,
-    pub meta: Option<TransactionMeta>,
-}
-
-#[derive(Debug, Clone, Deserialize)]
-#[serde(rename_all = "camelCase")]
-pub(super) struct TransactionMeta {
-    #[serde(default)]
-    pub err: Option<Value>,
-    #[serde(default)]
-    pub log_messages: Option<Vec<String>>,
-}
 
 /// One node. Cheap to share.
 pub(super) struct Rpc {
@@ -278,27 +171,5 @@ impl Rpc {
     /// The cluster's identity, base58.
     pub async fn genesis_hash(&self) -> Result<String, ChainError> {
         self.ask("getGenesisHash", RpcRequest::GetGenesisHash, Value::Null).await
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn a_status_reaches_only_what_it_says() {
-        let status = |word: Option<&str>| SignatureStatus {
-            slot: 1,
-            err: None,
-            confirmation_status: word.map(str::to_owned),
-        };
-        assert!(status(Some("finalized")).reached(Commitment::Finalized));
-        assert!(status(Some("finalized")).reached(Commitment::Confirmed));
-        assert!(status(Some("confirmed")).reached(Commitment::Confirmed));
-        for word in [Some("confirmed"), Some("processed"), Some("optimistic"), None] {
-            assert!(!status(word).reached(Commitment::Finalized), "{word:?}");
-        }
-        assert!(!status(Some("processed")).reached(Commitment::Confirmed));
-        assert!(!status(None).reached(Commitment::Confirmed));
     }
 }

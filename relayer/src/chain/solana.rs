@@ -2,31 +2,24 @@
 
 use super::clock::{ChainClock, Recent};
 use super::decode::{self, to_address, to_pubkey};
-use super::events::EventLog;
 use super::instructions::{Call, Instructions};
-use super::rpc::{ACCOUNTS_MAX, RawAccount, Rpc};
-use super::signer::{FileSigner, Signer, address};
+use super::rpc::Rpc;
+use super::signer::{Signer, address};
 use super::signing::{self, Distinct, SignedBytes};
 use super::submit::{Followed, Landing, Submitter};
 use super::transport::RpcCounters;
+use super::wire::RawAccount;
 use super::{
     AgentAddresses, AgentCreation, AgentOnChain, Chain, ChainError, Commitment, Confirmed, LandedTransfer,
-    OnChainPolicy, OperatorOnChain, Outcome, SignedTransfer, TransferOrder, TransferView,
+    OnChainPolicy, OperatorOnChain, Outcome, TransferOrder, TransferView,
 };
-use crate::domain::{Address, Network};
+use crate::domain::{Address, Network, SignedTransfer};
 use async_trait::async_trait;
-use futures::{StreamExt, TryStreamExt};
-use purser_policy::{DAY_SECONDS, UsdcAmount};
 use solana_sdk::pubkey::Pubkey;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 use tokio_util::sync::CancellationToken;
 use tokio_util::task::TaskTracker;
-
-/// Batches of accounts that are asked for side by side.
-const BATCHES_AT_ONCE: usize = 4;
-/// Signatures on one page of an address's history: the most that nodes give.
-const HISTORY_PAGE: usize = 1_000;
 
 /// Where a network is and how it is to be used.
 #[derive(Debug, Clone)]
@@ -55,7 +48,7 @@ pub struct SolanaChain {
     network: Network,
     pub(super) settings: ChainSettings,
     pub(super) rpc: Arc<Rpc>,
-    clock: Arc<ChainClock>,
+    pub(super) clock: Arc<ChainClock>,
     submitter: Arc<Submitter>,
     pub(super) instructions: Instructions,
     pub(super) signers: ChainSigners,
@@ -94,7 +87,7 @@ impl SolanaChain {
         }
         let rpc = Arc::new(Rpc::new(&settings.rpc_url)?);
         let clock = Arc::new(ChainClock::new(rpc.clone()));
-        let submitter = Arc::new(Submitter::new(rpc.clone()));
+        let submitter = Arc::new(Submitter::new(rpc.clone(), tasks.clone()));
         let instructions = Instructions {
             program: to_pubkey(&settings.program_id),
             usdc_mint: to_pubkey(&settings.usdc_mint),
@@ -137,9 +130,14 @@ impl SolanaChain {
         (of(&self.signers.policy), of(&self.signers.transfer))
     }
 
+    /// No read may be older than this slot.
+    pub(super) fn written_slot(&self) -> u64 {
+        self.written_slot.load(Ordering::Relaxed)
+    }
+
     /// Accounts in the order asked, not older than our own last write.
     pub(super) async fn accounts(&self, keys: &[Pubkey]) -> Result<Vec<Option<RawAccount>>, ChainError> {
-        Ok(self.rpc.accounts(keys, self.written_slot.load(Ordering::Relaxed)).await?.value)
+        Ok(self.rpc.accounts(keys, self.written_slot()).await?.value)
     }
 
     /// Signs, sends and follows one call to `commitment`.
@@ -178,59 +176,6 @@ impl SolanaChain {
         }
         landing
     }
-
-    fn agent_of(
-        &self,
-        key: &Pubkey,
-        token_key: &Pubkey,
-        pair: &[Option<RawAccount>],
-    ) -> Option<AgentOnChain> {
-        let [Some(agent), token_account] = pair else { return None };
-        decode::agent(&self.instructions.program, key, agent, (token_key, token_account.as_ref()))
-    }
-
-    async fn read_agent_batch(
-        &self,
-        agents: Vec<AgentAddresses>,
-    ) -> Result<Vec<Option<AgentOnChain>>, ChainError> {
-        let keys: Vec<Pubkey> = agents
-            .iter()
-            .flat_map(|addresses| [to_pubkey(&addresses.agent), to_pubkey(&addresses.token_account)])
-            .collect();
-        let accounts = self.accounts(&keys).await?;
-        let read = |(keys, pair): (&[Pubkey], &[Option<RawAccount>])| match keys {
-            [agent, token_account] => self.agent_of(agent, token_account, pair),
-            _ => None,
-        };
-        Ok(keys.chunks(2).zip(accounts.chunks(2)).map(read).collect())
-    }
-
-    /// The transfer with `tag` in a landed transaction of `agent`.
-    async fn transfer_in(
-        &self,
-        signature: &str,
-        agent: &Pubkey,
-        tag: u64,
-    ) -> Result<Option<LandedTransfer>, ChainError> {
-        let Some(landed) = self.rpc.transaction(signature, self.settings.commitment).await? else {
-            return Ok(None);
-        };
-        let Some(meta) = landed.meta.filter(|meta| meta.err.is_none()) else { return Ok(None) };
-        let log = EventLog::read(&self.instructions.program, &meta.log_messages.unwrap_or_default());
-        let found = log.transfers().find(|event| event.agent == *agent && event.tag == tag);
-        Ok(found.map(|event| LandedTransfer {
-            signature: signature.to_owned(),
-            slot: landed.slot,
-            block_time: landed.block_time,
-            transfer_id: event.transfer_id,
-            tag: event.tag,
-            amount: UsdcAmount::from_micros(event.amount),
-            recipient: to_address(&event.recipient),
-            recipient_owner: to_address(&event.recipient_owner),
-            memo: event.memo,
-            policy_version: u64::from(event.policy_version),
-        }))
-    }
 }
 
 #[async_trait]
@@ -262,11 +207,7 @@ impl Chain for SolanaChain {
     }
 
     async fn read_agents(&self, agents: &[AgentAddresses]) -> Result<Vec<Option<AgentOnChain>>, ChainError> {
-        let batches: Vec<_> =
-            agents.chunks(ACCOUNTS_MAX / 2).map(|batch| self.read_agent_batch(batch.to_vec())).collect();
-        let batches: Vec<Vec<_>> =
-            futures::stream::iter(batches).buffered(BATCHES_AT_ONCE).try_collect().await?;
-        Ok(batches.into_iter().flatten().collect())
+        self.agents(agents).await
     }
 
     async fn read_for_transfer(
@@ -275,30 +216,7 @@ impl Chain for SolanaChain {
         agent: &AgentAddresses,
         destination: &Address,
     ) -> Result<TransferView, ChainError> {
-        let keys = [operator, &agent.agent, &agent.token_account, destination].map(to_pubkey);
-        let [operator_key, agent_key, token_key, destination_key] = keys;
-        let all = [operator_key, agent_key, token_key, destination_key, decode::CLOCK];
-        let read = self.rpc.accounts(&all, self.written_slot.load(Ordering::Relaxed)).await?;
-        let [operator_account, agent_pair @ .., destination_account, clock] = &read.value[..] else {
-            return Err(ChainError::Unavailable { during: "transfer", reason: "unreadable answer".into() });
-        };
-        let program = &self.instructions.program;
-        let found_operator = operator_account
-            .as_ref()
-            .and_then(|account| decode::operator(program, &operator_key, account))
-            .ok_or(ChainError::NotFound { what: "operator", address: *operator })?;
-        let found_agent = self
-            .agent_of(&agent_key, &token_key, agent_pair)
-            .filter(|found| found.operator == *operator)
-            .ok_or(ChainError::NotFound { what: "agent", address: agent.agent })?;
-        let now =
-            clock.as_ref().and_then(|account| decode::unix_timestamp(&account.data)).ok_or_else(|| {
-                ChainError::Unavailable { during: "transfer", reason: "no clock in the answer".into() }
-            })?;
-        self.clock.time_seen(read.slot, now);
-        let mint = to_pubkey(&found_operator.usdc_mint);
-        let destination = decode::destination(program, &mint, &destination_key, destination_account.as_ref());
-        Ok(TransferView { operator: found_operator, agent: found_agent, destination, now })
+        self.transfer_view(operator, agent, destination).await
     }
 
     async fn create_operator(
@@ -307,24 +225,7 @@ impl Chain for SolanaChain {
         id: u64,
         guardian: Option<Address>,
     ) -> Result<Address, ChainError> {
-        let admin = FileSigner::from_bytes(admin_secret)?;
-        let admin_address = address(&admin);
-        let operator = to_address(&self.instructions.operator_address(&admin_address, id));
-        if let Some(found) = self.read_operator(&operator).await? {
-            return self.same_authorities(&found).map(|()| operator);
-        }
-        let [policy, transfer] =
-            [&self.signers.policy, &self.signers.transfer].map(|signer| address(&**signer));
-        let guardian = guardian.as_ref().map(to_pubkey);
-        let call = self.instructions.create_operator(admin_address, id, policy, transfer, guardian);
-        match self.execute(&admin, call, self.settings.commitment).await {
-            Ok(_) => Ok(operator),
-            Err(error @ ChainError::Rejected { .. }) => match self.read_operator(&operator).await? {
-                Some(found) => self.same_authorities(&found).map(|()| operator),
-                None => Err(error),
-            },
-            Err(error) => Err(error),
-        }
+        self.provision_operator(admin_secret, id, guardian).await
     }
 
     async fn create_agent(
@@ -332,19 +233,7 @@ impl Chain for SolanaChain {
         operator: &Address,
         agent_id: [u8; 16],
     ) -> Result<AgentCreation, ChainError> {
-        let signer = &*self.signers.policy;
-        let call = self.instructions.create_agent(address(signer), to_pubkey(operator), agent_id);
-        match self.execute(signer, call, self.settings.commitment).await {
-            Ok(confirmed) => Ok(AgentCreation::Created(confirmed)),
-            Err(error @ ChainError::Rejected { .. }) => {
-                let addresses = self.addresses_of(operator, agent_id);
-                let found = self.read_agents(&[addresses]).await?.into_iter().flatten().next();
-                let ours =
-                    found.is_some_and(|agent| agent.operator == *operator && agent.agent_id == agent_id);
-                if ours { Ok(AgentCreation::AlreadyThere) } else { Err(error) }
-            }
-            Err(error) => Err(error),
-        }
+        self.provision_agent(operator, agent_id).await
     }
 
     async fn set_policy(
@@ -398,26 +287,6 @@ impl Chain for SolanaChain {
     }
 
     async fn find_landed(&self, agent: &Address, tag: u64) -> Result<Option<LandedTransfer>, ChainError> {
-        let agent = to_pubkey(agent);
-        let since = self.clock.now().await?.saturating_sub(DAY_SECONDS);
-        let mut before: Option<String> = None;
-        loop {
-            let commitment = self.settings.commitment;
-            let page = self.rpc.signatures_of(&agent, before.as_deref(), HISTORY_PAGE, commitment).await?;
-            for line in &page {
-                if line.block_time.is_some_and(|time| time < since) {
-                    return Ok(None);
-                }
-                if line.err.is_none()
-                    && let Some(landed) = self.transfer_in(&line.signature, &agent, tag).await?
-                {
-                    return Ok(Some(landed));
-                }
-            }
-            match page.last() {
-                Some(oldest) if page.len() == HISTORY_PAGE => before = Some(oldest.signature.clone()),
-                Some(_) | None => return Ok(None),
-            }
-        }
+        self.find_transfer(&to_pubkey(agent), tag).await
     }
 }

@@ -5,7 +5,8 @@
 //! going away. Polling is one source of landings; others may call [`Submitter::land`] beside it.
 
 use super::fault::Fault;
-use super::rpc::{FinalizedTip, Rpc, STATUSES_MAX, SignatureStatus};
+use super::rpc::{Rpc, STATUSES_MAX};
+use super::wire::{FinalizedTip, SignatureStatus};
 use super::{ChainError, Commitment};
 use base64::Engine;
 use futures::StreamExt;
@@ -15,6 +16,7 @@ use std::time::Duration;
 use tokio::sync::{Notify, watch};
 use tokio::time::Instant;
 use tokio_util::sync::CancellationToken;
+use tokio_util::task::TaskTracker;
 
 /// How often statuses are asked while something young is in flight, something older, or only leftovers.
 const POLL_YOUNG: Duration = Duration::from_millis(50);
@@ -64,11 +66,12 @@ pub(super) struct Submitter {
     rpc: Arc<Rpc>,
     flights: Mutex<HashMap<String, Flight>>,
     wake: Notify,
+    tasks: TaskTracker,
 }
 
 impl Submitter {
-    pub fn new(rpc: Arc<Rpc>) -> Self {
-        Self { rpc, flights: Mutex::default(), wake: Notify::new() }
+    pub fn new(rpc: Arc<Rpc>, tasks: TaskTracker) -> Self {
+        Self { rpc, flights: Mutex::default(), wake: Notify::new(), tasks }
     }
 
     /// Sends bytes once.
@@ -115,7 +118,7 @@ impl Submitter {
             }
             let turn = async {
                 let polled = self.poll().await;
-                self.resend().await;
+                self.resend(&stop);
                 if expiry_looked_at.elapsed() >= EXPIRY_INTERVAL && self.has_long_unknown() {
                     expiry_looked_at = Instant::now();
                     if let Err(error) = self.expire().await {
@@ -207,7 +210,7 @@ impl Submitter {
     }
 
     /// Sends the bytes again of whatever the node has not known for a while.
-    async fn resend(&self) {
+    fn resend(&self, stop: &CancellationToken) {
         let due: Vec<Arc<str>> = self
             .flights()
             .values_mut()
@@ -220,9 +223,9 @@ impl Submitter {
         if due.is_empty() {
             return;
         }
-        let rpc = self.rpc.clone();
+        let (rpc, stop) = (self.rpc.clone(), stop.clone());
         // Beside the poll: a slow node must not keep landings from being seen.
-        tokio::spawn(async move {
+        self.tasks.spawn(async move {
             let sends = futures::stream::iter(due).for_each_concurrent(RESENDS_AT_ONCE, |transaction| {
                 let rpc = rpc.clone();
                 async move {
@@ -231,7 +234,7 @@ impl Submitter {
                     }
                 }
             });
-            sends.await;
+            stop.run_until_cancelled(sends).await;
         });
     }
 

@@ -84,9 +84,10 @@ fn status(word: &str, err: Value) -> Option<Value> {
 }
 
 fn start(node: &Node) -> Arc<Submitter> {
-    let submitter = Arc::new(Submitter::new(Arc::new(Rpc::over(node.clone(), Arc::default()))));
+    let submitter =
+        Arc::new(Submitter::new(Arc::new(Rpc::over(node.clone(), Arc::default())), TaskTracker::new()));
     let looping = submitter.clone();
-    tokio::spawn(async move { looping.run(CancellationToken::new()).await });
+    TaskTracker::new().spawn(async move { looping.run(CancellationToken::new()).await });
     submitter
 }
 
@@ -100,7 +101,7 @@ struct Following(tokio::task::JoinHandle<Landing>);
 impl Following {
     fn begin(submitter: &Arc<Submitter>, commitment: Commitment) -> Self {
         let submitter = submitter.clone();
-        Self(tokio::spawn(async move { submitter.follow(TRANSACTION, commitment).await }))
+        Self(TaskTracker::new().spawn(async move { submitter.follow(TRANSACTION, commitment).await }))
     }
 
     fn is_open(&self) -> bool {

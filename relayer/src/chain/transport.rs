@@ -245,15 +245,14 @@ mod tests {
         let length = body.len();
         let answer =
             format!("HTTP/1.1 {status}\r\ncontent-length: {length}\r\nconnection: close\r\n\r\n{body}");
-        let node = tokio::spawn(async move {
+        let node = async move {
             let (mut socket, _) = listener.accept().await.unwrap();
             let _ = socket.read(&mut [0; 4_096]).await.unwrap();
             socket.write_all(answer.as_bytes()).await.unwrap();
-        });
+        };
         let counters = Arc::new(RpcCounters::default());
         let sender = CountingSender::new(&url, counters.clone()).unwrap();
-        let answer = sender.send(RpcRequest::GetEpochInfo, Value::Null).await;
-        node.await.unwrap();
+        let (answer, ()) = tokio::join!(sender.send(RpcRequest::GetEpochInfo, Value::Null), node);
         let counted = counters.read().into_iter().find(|count| count.method == "getEpochInfo").unwrap();
         assert_eq!((counted.calls, counted.failures), (1, u64::from(answer.is_err())));
         answer.map_err(|error| classify("call", &error))

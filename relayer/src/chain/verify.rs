@@ -1,10 +1,10 @@
 //! Before anything is sent: is this the cluster, the program and the mint that the configuration means?
 
 use super::decode::{TOKEN_PROGRAM, to_pubkey};
-use super::rpc::RawAccount;
-use super::signer::{Signer, address};
+use super::signer::address;
 use super::solana::SolanaChain;
-use super::{Chain, ChainError, OperatorOnChain};
+use super::wire::RawAccount;
+use super::{Chain, ChainError};
 use crate::domain::Network;
 
 /// Genesis hashes of the public clusters.
@@ -52,22 +52,6 @@ impl SolanaChain {
             }
         }
         Ok(())
-    }
-
-    /// Whether an operator names this relayer's keys; otherwise the program would refuse all that we sign for it.
-    pub fn same_authorities(&self, operator: &OperatorOnChain) -> Result<(), ChainError> {
-        let check = |role: &str, signer: &dyn Signer, named: &crate::domain::Address| {
-            let own = crate::domain::Address::from_bytes(signer.public_key());
-            if own == *named {
-                return Ok(());
-            }
-            Err(ChainError::Misconfigured(format!(
-                "operator {} names {named} as its {role}, this relayer signs as {own}",
-                operator.address
-            )))
-        };
-        check("policy authority", &*self.signers.policy, &operator.policy_authority)?;
-        check("transfer authority", &*self.signers.transfer, &operator.transfer_authority)
     }
 }
 
