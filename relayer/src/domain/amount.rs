@@ -1,7 +1,12 @@
+use std::borrow::Cow;
+
 use purser_policy::{Limit, UsdcAmount};
 use serde_json::value::RawValue;
 
 use super::Invalid;
+
+/// Largest exponent of a JSON number that is worked out; every amount can be written with less.
+const EXPONENT_MAX: i32 = 30;
 
 /// Reads a transfer's amount from its decimal text. Invalid: not a plain decimal, too large, or below 0.000001.
 pub fn amount_from_text(param: &str, text: &str) -> Result<UsdcAmount, Invalid> {
@@ -12,7 +17,8 @@ pub fn amount_from_text(param: &str, text: &str) -> Result<UsdcAmount, Invalid> 
     Ok(amount)
 }
 
-/// Reads an amount, zero included, from a JSON number or a JSON string, digit by digit.
+/// Reads an amount, zero included, from a JSON number or a JSON string, digit by digit. A number may have an exponent,
+/// which is how common JSON writers put 0.00001; a string may not.
 pub fn amount_from_json(param: &str, json: &RawValue) -> Result<UsdcAmount, Invalid> {
     let text = json.get();
     if text.starts_with('"') {
@@ -20,7 +26,7 @@ pub fn amount_from_json(param: &str, json: &RawValue) -> Result<UsdcAmount, Inva
         return exact(param, &text);
     }
     if text.starts_with(|first: char| first == '-' || first.is_ascii_digit()) {
-        return exact(param, text);
+        return exact(param, &without_exponent(text));
     }
     Err(wrong_type(param))
 }
@@ -57,6 +63,24 @@ fn exact(param: &str, text: &str) -> Result<UsdcAmount, Invalid> {
     text.parse().map_err(|error: purser_policy::AmountError| Invalid::new(param, error.to_string()))
 }
 
+/// The decimal text of a JSON number: `1.5e-1` becomes `0.15`. Unchanged where the exponent is beyond any amount.
+fn without_exponent(number: &str) -> Cow<'_, str> {
+    let plain = || {
+        let (mantissa, exponent) = number.split_once(['e', 'E'])?;
+        let exponent = exponent.parse::<i32>().ok().filter(|exponent| exponent.abs() <= EXPONENT_MAX)?;
+        let (whole, fraction) = mantissa.split_once('.').unwrap_or((mantissa, ""));
+        let digits = format!("{whole}{fraction}");
+        let point = i32::try_from(whole.len()).ok()? + exponent;
+        let zeros = |count: i32| "0".repeat(usize::try_from(count).unwrap_or(0));
+        let padded =
+            format!("{}{digits}{}", zeros(1 - point), zeros(point - i32::try_from(digits.len()).ok()?));
+        let (whole, fraction) = padded.split_at_checked(usize::try_from(point.max(1)).ok()?)?;
+        let fraction = fraction.trim_end_matches('0');
+        Some(if fraction.is_empty() { whole.to_owned() } else { format!("{whole}.{fraction}") })
+    };
+    plain().map_or(Cow::Borrowed(number), Cow::Owned)
+}
+
 fn wrong_type(param: &str) -> Invalid {
     Invalid::new(param, "must be a number or a decimal string")
 }
@@ -77,6 +101,16 @@ mod tests {
             prop_assert_eq!(read(amount_to_json(amount).get()), Ok(amount));
             prop_assert_eq!(amount_from_json("amount", &amount_to_json(amount)), Ok(amount));
         }
+
+        #[test]
+        fn an_exponent_only_moves_the_point(micros: u64, exponent in -20i32..=20) {
+            prop_assert_eq!(read(&format!("{micros}e-6")), Ok(UsdcAmount::from_micros(micros)));
+            let (whole, fraction) = (micros / 1_000, micros % 1_000);
+            prop_assert_eq!(read(&format!("{whole}.{fraction:03}E-3")), Ok(UsdcAmount::from_micros(micros)));
+            let unit = read(&format!("1e{exponent}"));
+            let fits = (-6..=13).contains(&exponent);
+            prop_assert_eq!(unit.ok(), fits.then(|| UsdcAmount::from_micros(10u64.pow((exponent + 6) as u32))));
+        }
     }
 
     #[test]
@@ -84,6 +118,11 @@ mod tests {
         assert_eq!(read("18446744073709.551615"), Ok(UsdcAmount::MAX));
         assert_eq!(read("\"18446744073709.551615\""), Ok(UsdcAmount::MAX));
         assert_eq!(read("0"), Ok(UsdcAmount::ZERO));
+        for (number, micros) in
+            [("1e-05", 10), ("1.50e-1", 150_000), ("1e3", 1_000_000_000), ("0e9", 0), ("0.02E+1", 200_000)]
+        {
+            assert_eq!(read(number), Ok(UsdcAmount::from_micros(micros)), "{number}");
+        }
         assert_eq!(read("\"\\u0031\""), Ok(UsdcAmount::from_micros(1_000_000)));
         assert_eq!(amount_to_json(UsdcAmount::from_micros(100_000_000)).get(), "100");
         assert_eq!(amount_to_json(UsdcAmount::ZERO).get(), "0");
@@ -92,7 +131,13 @@ mod tests {
     #[test]
     fn other_json_is_refused() {
         for json in [
-            "1e3",
+            "1e14",
+            "1e-7",
+            "1.5e-6",
+            "-1e3",
+            "1e31",
+            "1e2147483648",
+            "\"1e3\"",
             "-1",
             "-0",
             "0.0000001",
