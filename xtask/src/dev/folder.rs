@@ -64,6 +64,10 @@ impl Folder {
         Ok(())
     }
 
+    pub fn has_database(&self) -> bool {
+        self.file("purser.db").exists()
+    }
+
     pub fn read_demo(&self) -> Result<Option<Demo>> {
         let path = self.file("demo.json");
         if !path.exists() {

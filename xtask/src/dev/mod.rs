@@ -89,8 +89,8 @@ fn serve(
     steps.begin("Starting the embedded Solana network");
     let keys = Keys::load_or_make(folder)?;
     let mut network = Network::start(workspace, folder, &keys, rpc_port, stop)?;
-    // What the chain no longer knows is of no use: then everything but the keys is made again.
-    let kept = folder.read_demo()?.filter(|demo| network.knows(demo));
+    // What the chain or the database no longer knows is of no use: then everything but the keys is made again.
+    let kept = folder.read_demo()?.filter(|demo| folder.has_database() && network.knows(demo));
     if kept.is_none() {
         folder.forget_service()?;
     }
