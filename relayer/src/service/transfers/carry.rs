@@ -3,10 +3,9 @@
 
 use super::decide::{Decision, Order, decide, insufficient, invalid_recipient, rejection_without_numbers};
 use super::flights::{Ended, Landing};
-use crate::chain::{self, ChainError, LandedTransfer, Outcome, Refusal, TransferOrder, TransferView};
+use crate::chain::{ChainError, LandedTransfer, Outcome, Refusal, TransferOrder, TransferView};
 use crate::domain::{
-    Account, Address, Checks, Failure, FailureCode, Operator, Recipient, RejectionReason, SignedTransfer,
-    Timestamp, Transfer,
+    Account, Address, Checks, Failure, FailureCode, Operator, Recipient, RejectionReason, Timestamp, Transfer,
 };
 use crate::service::accounts::addresses;
 use crate::service::{NetworkParts, Parts, ServiceError};
@@ -93,11 +92,6 @@ impl Carrier {
             Ok(signed) => signed,
             Err(error) => return self.fail_unsigned(transfer, &error).await,
         };
-        let signed = SignedTransfer {
-            bytes: signed.bytes,
-            signature: signed.signature,
-            last_valid_block_height: signed.last_valid_block_height,
-        };
         // Stored before the first send: from here on it may be on the chain.
         match self.parts.store.mark_signed(&transfer, signed, self.now()).await {
             Ok(transfer) => Box::pin(self.follow(transfer, destination, signature)).await,
@@ -107,11 +101,8 @@ impl Carrier {
 
     /// Sends the stored bytes and waits for their end. A stop leaves them to the next process.
     async fn follow(&self, transfer: Transfer, destination: Address, signature: u32) -> Landing {
-        let Some(signed) = transfer.state.signed() else { return Ok(Ended { transfer, checks: None }) };
-        let signed = chain::SignedTransfer {
-            bytes: signed.bytes.clone(),
-            signature: signed.signature.clone(),
-            last_valid_block_height: signed.last_valid_block_height,
+        let Some(signed) = transfer.state.signed().cloned() else {
+            return Ok(Ended { transfer, checks: None });
         };
         if let Err(error) = self.network.chain.send(&signed).await {
             // Says nothing about whether they land; the outcome does.
