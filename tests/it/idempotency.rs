@@ -1,8 +1,8 @@
-//! The idempotency key of POST /v1/transfers: all four rules of the spec, and many requests at once.
+//! The idempotency key of POST /v1/transfers: all four rules of the spec.
 
 use std::collections::HashSet;
 
-use purser_tests::agent::{all_at_once, unique_key};
+use purser_tests::agent::unique_key;
 use purser_tests::{Operator, Payment};
 use reqwest::Method;
 use serde_json::json;
@@ -86,67 +86,6 @@ async fn operator_and_agent_keys_share_one_scope() {
     let payment = agent.pays("1").to(&payee);
     let first = payment.clone().by(&agent_key).await.is_settled();
     assert_eq!(payment.await.is_settled()["transfer_id"], first["transfer_id"]);
-}
-
-#[tokio::test]
-async fn fifty_identical_requests_at_once_are_one_transaction_and_one_answer() {
-    let operator = Operator::shared().await;
-    let agent = operator.creates_account_with("Ada", "100").await;
-    let (payee, _) = operator.chain.new_payee().await;
-    let before = operator.chain.transactions_of(&agent.address).await;
-    let payment = agent.pays("1").to(&payee);
-    let answers = all_at_once((0..50).map(|_| payment.clone())).await;
-    let first = answers[0].without_request_id();
-    for answer in answers {
-        assert_eq!(answer.is_settled().without_request_id(), first);
-    }
-    assert_eq!(operator.chain.transactions_of(&agent.address).await, before + 1);
-    assert_eq!(operator.chain.usdc_micros(&payee).await, 1_000_000);
-}
-
-#[tokio::test]
-async fn fifty_requests_at_once_that_differ_under_one_key_pay_at_most_one_of_them() {
-    let operator = Operator::shared().await;
-    let agent = operator.creates_account_with("Ada", "1000").await;
-    let (payee, _) = operator.chain.new_payee().await;
-    let key = unique_key();
-    let payments: Vec<Payment> = (1..=50).map(|n| agent.pays(&n.to_string()).to(&payee).key(&key)).collect();
-    let answers = all_at_once(payments).await;
-    let settled: Vec<_> = answers.iter().filter(|answer| answer.status == 200).collect();
-    assert_eq!(settled.len(), 1);
-    for answer in answers.iter().filter(|answer| answer.status != 200) {
-        answer.clone().is_error(409, "idempotency_conflict");
-    }
-    let paid = purser_tests::money::micros_of(&settled[0]["amount_usdc"]);
-    assert_eq!(operator.chain.usdc_micros(&payee).await, paid);
-}
-
-#[tokio::test]
-async fn twenty_different_requests_at_once_all_settle() {
-    let operator = Operator::shared().await;
-    let agent = operator.creates_account_with("Ada", "100").await;
-    let (payee, _) = operator.chain.new_payee().await;
-    let answers = all_at_once((0..20).map(|_| agent.pays("1").to(&payee))).await;
-    let ids: HashSet<String> =
-        answers.into_iter().map(|answer| answer.is_settled().text_of("transfer_id").to_owned()).collect();
-    assert_eq!(ids.len(), 20);
-    assert_eq!(operator.chain.usdc_micros(&payee).await, 20_000_000);
-}
-
-#[tokio::test]
-async fn many_requests_at_once_never_pay_more_than_the_daily_limit() {
-    let operator = Operator::shared().await;
-    let agent = operator.creates_account_with("Ada", "100").await;
-    agent.has_policy(json!({ "max_daily_spend": 5 })).await;
-    let (payee, _) = operator.chain.new_payee().await;
-    let answers = all_at_once((0..12).map(|_| agent.pays("1").to(&payee))).await;
-    let settled = answers.iter().filter(|answer| answer.status == 200).count();
-    for answer in answers.iter().filter(|answer| answer.status != 200) {
-        let refused = answer.clone().is_error(402, "policy_violation");
-        assert_eq!(refused.failed_checks(), ["max_daily_spend"]);
-    }
-    assert_eq!(settled, 5);
-    assert_eq!(operator.chain.usdc_micros(&payee).await, 5_000_000);
 }
 
 #[tokio::test]

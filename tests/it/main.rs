@@ -6,6 +6,7 @@ mod accounts;
 mod allowlist;
 mod amounts;
 mod auth_matrix;
+mod concurrency;
 mod error_codes;
 mod hostile_bodies;
 mod hostile_http;
