@@ -1,7 +1,7 @@
 use std::time::Duration;
 
 use super::error::{Forbidden, Resource, ServiceError, from_chain};
-use super::policies::as_submitted;
+use super::submitted::as_submitted;
 use super::{NetworkParts, Parts};
 use crate::chain::{AgentAddresses, AgentOnChain};
 use crate::domain::{

@@ -6,6 +6,7 @@ mod error;
 mod keys;
 mod parts;
 mod policies;
+mod submitted;
 mod transfers;
 
 use std::time::Duration;

@@ -6,10 +6,11 @@ use purser_policy::ALLOWLIST_ENTRIES_MAX;
 use super::Parts;
 use super::accounts::read_agent;
 use super::error::{Resource, ServiceError, from_chain};
-use crate::chain::{AgentOnChain, AllowedRecipients, Chain, OnChainPolicy};
+use super::submitted::as_submitted;
+use crate::chain::{AgentOnChain, AllowedRecipients, Chain, Confirmed, OnChainPolicy};
 use crate::domain::{
-    Account, AccountId, AccountStatus, Address, AllowlistEntry, Counterparties, Invalid, Operator,
-    PolicyUpdate, SpendingPolicy, Timestamp,
+    Account, AccountId, AccountStatus, AllowlistEntry, Counterparties, Invalid, Operator, PolicyUpdate,
+    SpendingPolicy, Timestamp,
 };
 
 const ALLOWLIST: &str = "allowed_counterparties";
@@ -89,15 +90,41 @@ impl Policies {
     ) -> Result<PolicyChange, ServiceError> {
         let (this, operator) = (self.clone(), operator.clone());
         let work = async move {
+            let halted = match update.only_paused() {
+                // A halt does not wait for its turn.
+                Some(true) => Some(this.write_paused(&operator, id, true).await?),
+                Some(false) | None => None,
+            };
             // One change of an account at a time, so that a merge sees the change before it.
             let writer = this.writers.of(id);
             let _turn = writer.lock().await;
-            this.write(&operator, id, update, omitted).await
+            match (halted, update.only_paused()) {
+                // A change that was under way may have taken the halt back: then it is made again.
+                (Some(halted), _) if this.get(&operator, id).await.map_err(after_writing)?.policy.paused => {
+                    Ok(halted)
+                }
+                (_, Some(paused)) => this.write_paused(&operator, id, paused).await,
+                (_, None) => this.write_policy(&operator, id, update, omitted).await,
+            }
         };
         self.parts.tasks.finish(work).await
     }
 
-    async fn write(
+    async fn write_paused(
+        &self,
+        operator: &Operator,
+        id: AccountId,
+        paused: bool,
+    ) -> Result<PolicyChange, ServiceError> {
+        let account = self.find(operator, id).await?;
+        let chain = self.reach(operator).await?;
+        let written = chain.set_paused(&operator.address, &account.address, paused).await;
+        let confirmed = written.map_err(|error| from_chain(operator.network, &error, false))?;
+        self.parts.store.mark_account_status(operator.id, id, AccountStatus::from_paused(paused)).await?;
+        self.changed(operator, &account, confirmed).await
+    }
+
+    async fn write_policy(
         &self,
         operator: &Operator,
         id: AccountId,
@@ -105,32 +132,35 @@ impl Policies {
         omitted: Omitted,
     ) -> Result<PolicyChange, ServiceError> {
         let account = self.find(operator, id).await?;
-        let chain = &self.parts.chains.get(operator.network)?.chain;
-        // While nothing is asked of it, an absent chain may simply be asked again.
-        chain.now().await.map_err(|error| from_chain(operator.network, &error, true))?;
-        let unavailable = |error| from_chain(operator.network, &error, false);
-        let (confirmed, paused, counterparties) = match update.only_paused() {
-            Some(paused) => {
-                let written = chain.set_paused(&operator.address, &account.address, paused).await;
-                (written.map_err(unavailable)?, paused, account.counterparties.clone())
-            }
-            None => {
-                let policy = match omitted {
-                    Omitted::TakeDefaults => update.replace(SpendingPolicy::default()),
-                    Omitted::StayAsTheyAre => update.merge(self.get(operator, id).await?.policy),
-                };
-                let on_chain = self.resolve(operator, &policy).await?;
-                let written = chain.set_policy(&operator.address, &account.address, &on_chain).await;
-                (written.map_err(unavailable)?, policy.paused, policy.allowed_counterparties)
-            }
+        let chain = self.reach(operator).await?;
+        let policy = match omitted {
+            Omitted::TakeDefaults => update.replace(SpendingPolicy::default()),
+            Omitted::StayAsTheyAre => update.merge(self.get(operator, id).await?.policy),
         };
-        let account = Account { counterparties, status: AccountStatus::from_paused(paused), ..account };
-        self.parts
-            .store
-            .mark_account_policy(operator.id, id, account.status, &account.counterparties)
-            .await?;
-        let agent = read_agent(&self.parts, operator, &account).await.map_err(after_writing)?;
-        let view = self.view(operator, &account, &agent)?;
+        let on_chain = self.resolve(operator, &policy).await?;
+        let written = chain.set_policy(&operator.address, &account.address, &on_chain).await;
+        let confirmed = written.map_err(|error| from_chain(operator.network, &error, false))?;
+        let status = AccountStatus::from_paused(policy.paused);
+        let counterparties = policy.allowed_counterparties;
+        self.parts.store.mark_account_policy(operator.id, id, status, &counterparties).await?;
+        self.changed(operator, &Account { counterparties, ..account }, confirmed).await
+    }
+
+    /// The chain, if it answers: while nothing is asked of it, an absent chain may simply be asked again.
+    async fn reach(&self, operator: &Operator) -> Result<Arc<dyn Chain>, ServiceError> {
+        let chain = self.parts.chains.get(operator.network)?.chain.clone();
+        chain.now().await.map_err(|error| from_chain(operator.network, &error, true))?;
+        Ok(chain)
+    }
+
+    async fn changed(
+        &self,
+        operator: &Operator,
+        account: &Account,
+        confirmed: Confirmed,
+    ) -> Result<PolicyChange, ServiceError> {
+        let agent = read_agent(&self.parts, operator, account).await.map_err(after_writing)?;
+        let view = self.view(operator, account, &agent)?;
         Ok(PolicyChange { view, tx_signature: confirmed.signature })
     }
 
@@ -215,46 +245,6 @@ fn after_writing(error: ServiceError) -> ServiceError {
     match error {
         ServiceError::ChainUnavailable { .. } => ServiceError::ChainUnavailable { retryable: false },
         other => other,
-    }
-}
-
-/// The chain's policy in the words of the operator: every allowlist entry as submitted where `submitted` knows it, in
-/// the order submitted; entries that were written by another way follow as addresses.
-pub(super) fn as_submitted(
-    chain: &dyn Chain,
-    operator: &Operator,
-    policy: &OnChainPolicy,
-    submitted: &Counterparties,
-) -> SpendingPolicy {
-    let allowed_counterparties = match &policy.allowlist {
-        AllowedRecipients::Anyone => Counterparties::Anyone,
-        AllowedRecipients::Only(on_chain) => {
-            let mut left: HashSet<_> = on_chain.iter().copied().collect();
-            let mut entries = Vec::with_capacity(on_chain.len());
-            let known = match submitted {
-                Counterparties::Anyone => [].as_slice(),
-                Counterparties::Only(entries) => entries,
-            };
-            for entry in known {
-                let address = match entry {
-                    AllowlistEntry::Address(address) => *address,
-                    AllowlistEntry::Account(id) => chain.addresses_of(&operator.address, id.bytes()).agent,
-                };
-                if left.remove(&address.bytes()) {
-                    entries.push(*entry);
-                }
-            }
-            let unknown = on_chain.iter().filter(|address| left.contains(*address));
-            entries.extend(unknown.map(|bytes| AllowlistEntry::Address(Address::from_bytes(*bytes))));
-            Counterparties::Only(entries)
-        }
-    };
-    SpendingPolicy {
-        max_single_transfer: policy.max_single_transfer,
-        max_daily_spend: policy.max_daily_spend,
-        allowed_counterparties,
-        require_memo: policy.require_memo,
-        paused: policy.paused,
     }
 }
 

@@ -156,6 +156,28 @@ async fn changes_at_the_same_time_do_not_undo_each_other() {
 }
 
 #[tokio::test]
+async fn a_halt_overtakes_a_change_under_way_and_outlasts_it() {
+    let relayer = Relayer::start().await;
+    let account = relayer.account().await;
+    let path = format!("/v1/accounts/{account}/policy");
+    relayer.chain.script().policy_delay = Duration::from_millis(300);
+    let (open, pause) = (json!({ "require_memo": true, "paused": false }), json!({ "paused": true }));
+    let halt = async {
+        tokio::time::sleep(Duration::from_millis(50)).await;
+        relayer.put(&path, &pause).await
+    };
+    let look = async {
+        tokio::time::sleep(Duration::from_millis(150)).await;
+        relayer.get(&path).await.body["paused"].clone()
+    };
+    let (opened, halted, seen) = tokio::join!(relayer.put(&path, &open), halt, look);
+    assert_eq!((opened.status, halted.status), (StatusCode::OK, StatusCode::OK));
+    assert_eq!(seen, true, "in force before the change under way");
+    let read = relayer.get(&path).await;
+    assert_eq!((&read.body["paused"], &read.body["require_memo"]), (&json!(true), &json!(true)));
+}
+
+#[tokio::test]
 async fn a_key_is_shown_once_and_ends_when_it_is_revoked_or_expires() {
     let relayer = Relayer::start().await;
     let account = relayer.account().await;
