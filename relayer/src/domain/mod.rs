@@ -4,6 +4,9 @@
 mod account;
 mod address;
 mod amount;
+mod delivery;
+mod destination;
+mod event;
 mod failure;
 mod idempotency;
 mod ids;
@@ -20,6 +23,7 @@ mod rejection;
 mod time;
 mod transfer;
 mod transfer_state;
+mod webhook;
 
 pub use account::{
     Account, AccountName, AccountStatus, METADATA_BYTES_MAX, METADATA_KEYS_MAX, Metadata, NAME_CHARS_MAX,
@@ -27,6 +31,11 @@ pub use account::{
 };
 pub use address::{Address, AddressError};
 pub use amount::{amount_from_json, amount_from_text, amount_to_json, limit_from_json, limit_to_json};
+pub use delivery::{
+    Attempt, AttemptOutcome, Delivery, DeliveryState, DeliveryStatus, RETRY_DELAYS, Unanswered,
+};
+pub use destination::{DestinationRules, URL_CHARS_MAX, WebhookUrl, may_reach};
+pub use event::{Event, EventType, Subject};
 pub use failure::{Failure, FailureCode};
 pub use idempotency::{
     Claim, Fingerprint, IDEMPOTENCY_KEY_CHARS_MAX, IDEMPOTENCY_SECONDS, IdempotencyKey, transfer_tag,
@@ -46,3 +55,7 @@ pub use rejection::{Checks, Rejection, RejectionReason, Rule, RuleCheck};
 pub use time::Timestamp;
 pub use transfer::{Transfer, TransferRequest};
 pub use transfer_state::{Settlement, SignedTransfer, TransferState, TransferStatus, WrongState};
+pub use webhook::{
+    DisabledReason, FAILING_MAX, FAILURES_MAX, Health, SECRET_OVERLAP, Subscription, WEBHOOK_ACCOUNTS_MAX,
+    WEBHOOKS_MAX, Webhook, WebhookStatus,
+};

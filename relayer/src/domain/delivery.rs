@@ -1,0 +1,185 @@
+use std::time::Duration;
+
+use super::{EventId, EventType, Timestamp, WebhookId};
+
+/// How long after a failure the next attempt is made: retry 1, 2, 3 and 4. After that the delivery is undelivered.
+pub const RETRY_DELAYS: [Duration; 4] = [
+    Duration::from_secs(30),
+    Duration::from_secs(5 * 60),
+    Duration::from_secs(30 * 60),
+    Duration::from_secs(2 * 60 * 60),
+];
+
+/// How far telling one webhook of one event has come.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum DeliveryState {
+    /// To be attempted at `next_attempt_at`, after this many failures in the current round.
+    Pending { failures: u32, next_attempt_at: Timestamp },
+    /// Acknowledged with a 2xx.
+    Delivered { delivered_at: Timestamp },
+    /// Given up; a replay begins a new round.
+    Undelivered { since: Timestamp },
+}
+
+impl DeliveryState {
+    /// A new round: the first attempt is due at once.
+    pub const fn due(now: Timestamp) -> Self {
+        Self::Pending { failures: 0, next_attempt_at: now }
+    }
+
+    /// As stored and as clients see it.
+    pub const fn as_str(&self) -> &'static str {
+        match self {
+            Self::Pending { .. } => "pending",
+            Self::Delivered { .. } => "delivered",
+            Self::Undelivered { .. } => "undelivered",
+        }
+    }
+
+    /// What follows a failed attempt that was the round's number `failures + 1` and ended at `failed_at`.
+    pub fn after_failure(failures: u32, failed_at: Timestamp) -> Self {
+        match RETRY_DELAYS.get(failures as usize) {
+            Some(delay) => Self::Pending { failures: failures + 1, next_attempt_at: failed_at.after(*delay) },
+            None => Self::Undelivered { since: failed_at },
+        }
+    }
+}
+
+/// Which deliveries a list shows.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum DeliveryStatus {
+    Pending,
+    Delivered,
+    Undelivered,
+}
+
+impl DeliveryStatus {
+    /// As stored and as clients see it.
+    pub const fn as_str(self) -> &'static str {
+        match self {
+            Self::Pending => "pending",
+            Self::Delivered => "delivered",
+            Self::Undelivered => "undelivered",
+        }
+    }
+}
+
+impl std::str::FromStr for DeliveryStatus {
+    type Err = super::Invalid;
+
+    fn from_str(text: &str) -> Result<Self, super::Invalid> {
+        [Self::Pending, Self::Delivered, Self::Undelivered]
+            .into_iter()
+            .find(|status| status.as_str() == text)
+            .ok_or_else(|| super::Invalid::new("status", "must be `pending`, `delivered` or `undelivered`"))
+    }
+}
+
+/// One event on its way to one webhook, with every attempt that was made.
+#[derive(Debug, Clone)]
+pub struct Delivery {
+    pub webhook_id: WebhookId,
+    pub event_id: EventId,
+    pub event_type: EventType,
+    pub state: DeliveryState,
+    pub created_at: Timestamp,
+    /// Oldest first.
+    pub attempts: Vec<Attempt>,
+}
+
+/// One POST of an event to a webhook.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Attempt {
+    pub started_at: Timestamp,
+    pub ended_at: Timestamp,
+    pub outcome: AttemptOutcome,
+}
+
+/// How an attempt ended.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum AttemptOutcome {
+    /// The receiver answered with this HTTP status, and the beginning of this body.
+    Answered { status: u16, body: String },
+    /// There was no answer.
+    Unanswered(Unanswered),
+}
+
+impl AttemptOutcome {
+    /// Whether the receiver acknowledged.
+    pub const fn is_success(&self) -> bool {
+        match self {
+            Self::Answered { status, .. } => *status >= 200 && *status < 300,
+            Self::Unanswered(_) => false,
+        }
+    }
+}
+
+/// Why a receiver gave no answer.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Unanswered {
+    /// Nothing within 10 seconds.
+    TimedOut,
+    /// The address is none that may be reached.
+    Refused,
+    /// The name has no address.
+    NotResolved,
+    /// No connection.
+    NotConnected,
+    /// The connection broke, or what came was not HTTP.
+    Broken,
+}
+
+impl Unanswered {
+    const ALL: [Self; 5] =
+        [Self::TimedOut, Self::Refused, Self::NotResolved, Self::NotConnected, Self::Broken];
+
+    /// As stored and as clients see it.
+    pub const fn as_str(self) -> &'static str {
+        match self {
+            Self::TimedOut => "timeout",
+            Self::Refused => "address_refused",
+            Self::NotResolved => "name_not_resolved",
+            Self::NotConnected => "connection_failed",
+            Self::Broken => "connection_broken",
+        }
+    }
+
+    pub(crate) fn from_stored(text: &str) -> Option<Self> {
+        Self::ALL.into_iter().find(|known| known.as_str() == text)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn five_attempts_are_made_at_the_times_of_the_interface() {
+        let start = Timestamp::from_unix_seconds(1_800_000_000);
+        let mut state = DeliveryState::due(start);
+        let mut attempts = Vec::new();
+        while let DeliveryState::Pending { failures, next_attempt_at } = state {
+            attempts.push(next_attempt_at.unix_seconds() - start.unix_seconds());
+            state = DeliveryState::after_failure(failures, next_attempt_at);
+        }
+        assert_eq!(attempts, [0, 30, 330, 2_130, 9_330]);
+        assert_eq!(state, DeliveryState::Undelivered { since: Timestamp::from_unix_seconds(1_800_009_330) });
+    }
+
+    #[test]
+    fn only_2xx_acknowledges() {
+        let answered = |status| AttemptOutcome::Answered { status, body: String::new() };
+        assert!(answered(200).is_success() && answered(204).is_success() && answered(299).is_success());
+        for status in [100, 199, 300, 301, 304, 400, 404, 410, 429, 500, 503] {
+            assert!(!answered(status).is_success(), "{status}");
+        }
+        assert!(!AttemptOutcome::Unanswered(Unanswered::TimedOut).is_success());
+    }
+
+    #[test]
+    fn every_reason_keeps_its_name() {
+        for reason in Unanswered::ALL {
+            assert_eq!(Unanswered::from_stored(reason.as_str()), Some(reason));
+        }
+    }
+}

@@ -1,0 +1,345 @@
+use std::fmt;
+use std::str::FromStr;
+
+use serde::Serialize;
+use serde_json::value::RawValue;
+use sha2::{Digest, Sha256};
+
+use super::{
+    Account, AccountId, EventId, Invalid, OperatorId, Rejection, Settlement, Timestamp, Transfer, TransferId,
+    UsdcAmount, WebhookId,
+};
+
+/// What happened, in the words of the interface.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum EventType {
+    /// A transfer passed policy and was submitted; not final.
+    TransferInitiated,
+    /// A transfer is final on the chain.
+    TransferSettled,
+    /// Policy refused a transfer.
+    TransferRejected,
+    /// An account's balance fell below a webhook's threshold.
+    BalanceLowThreshold,
+    /// An operator asked for a test of one webhook. Nothing subscribes to it.
+    WebhookTest,
+}
+
+impl EventType {
+    const ALL: [Self; 5] = [
+        Self::TransferInitiated,
+        Self::TransferSettled,
+        Self::TransferRejected,
+        Self::BalanceLowThreshold,
+        Self::WebhookTest,
+    ];
+
+    /// The types that a webhook can subscribe to.
+    pub const SUBSCRIBABLE: [Self; 4] =
+        [Self::TransferInitiated, Self::TransferSettled, Self::TransferRejected, Self::BalanceLowThreshold];
+
+    /// `transfer.settled` and so on.
+    pub const fn as_str(self) -> &'static str {
+        match self {
+            Self::TransferInitiated => "transfer.initiated",
+            Self::TransferSettled => "transfer.settled",
+            Self::TransferRejected => "transfer.rejected",
+            Self::BalanceLowThreshold => "balance.low_threshold",
+            Self::WebhookTest => "webhook.test",
+        }
+    }
+}
+
+impl fmt::Display for EventType {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(self.as_str())
+    }
+}
+
+impl FromStr for EventType {
+    type Err = Invalid;
+
+    fn from_str(text: &str) -> Result<Self, Invalid> {
+        Self::ALL.into_iter().find(|known| known.as_str() == text).ok_or_else(|| {
+            let known = Self::SUBSCRIBABLE.map(|known| format!("`{known}`")).join(", ");
+            Invalid::new("type", format!("must be one of {known}"))
+        })
+    }
+}
+
+/// A fact that was written down with what it announces, and is told to whoever subscribed.
+#[derive(Debug, Clone)]
+pub struct Event {
+    pub id: EventId,
+    pub operator_id: OperatorId,
+    pub subject: Subject,
+    pub event_type: EventType,
+    /// When the fact was recorded, by the service's clock.
+    pub created_at: Timestamp,
+    /// The payload: a JSON object that never changes, so that every delivery has the same bytes.
+    pub data: Box<RawValue>,
+}
+
+/// What an event is about, as far as it decides who hears of it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Subject {
+    Transfer { account_id: AccountId, transfer_id: TransferId },
+    Balance { account_id: AccountId, threshold: UsdcAmount },
+    Webhook(WebhookId),
+}
+
+impl Subject {
+    /// The account that the event is about, if there is one.
+    pub const fn account_id(&self) -> Option<AccountId> {
+        match self {
+            Self::Transfer { account_id, .. } | Self::Balance { account_id, .. } => Some(*account_id),
+            Self::Webhook(_) => None,
+        }
+    }
+}
+
+#[derive(Serialize)]
+struct Envelope<'a> {
+    id: String,
+    #[serde(rename = "type")]
+    event_type: &'static str,
+    created_at: String,
+    data: &'a RawValue,
+}
+
+#[derive(Serialize)]
+struct InitiatedData<'a> {
+    transfer_id: String,
+    account_id: String,
+    to: String,
+    amount_usdc: String,
+    memo: Option<&'a str>,
+    tx_signature: &'a str,
+}
+
+#[derive(Serialize)]
+struct SettledData<'a> {
+    transfer_id: String,
+    account_id: String,
+    amount_usdc: String,
+    tx_signature: &'a str,
+    settled_at: String,
+}
+
+#[derive(Serialize)]
+struct RejectedData<'a> {
+    account_id: String,
+    rejection_reason: &'static str,
+    transfer_id: String,
+    to: String,
+    amount_usdc: String,
+    message: &'a str,
+}
+
+#[derive(Serialize)]
+struct LowBalanceData {
+    account_id: String,
+    balance_usdc: String,
+    usdc_token_account: String,
+    threshold_usdc: String,
+}
+
+#[derive(Serialize)]
+struct TestData {
+    webhook_id: String,
+}
+
+impl Event {
+    /// A node took the transfer under this signature (base58).
+    pub fn transfer_initiated(transfer: &Transfer, tx_signature: &str, now: Timestamp) -> Self {
+        let request = &transfer.request;
+        let data = InitiatedData {
+            transfer_id: transfer.id.to_string(),
+            account_id: request.from.to_string(),
+            to: request.to.text(),
+            amount_usdc: request.amount.to_string(),
+            memo: request.memo.as_ref().map(|memo| memo.as_str()),
+            tx_signature,
+        };
+        Self::of_transfer(transfer, EventType::TransferInitiated, &data, now)
+    }
+
+    /// The transfer is final.
+    pub fn transfer_settled(transfer: &Transfer, settlement: &Settlement, now: Timestamp) -> Self {
+        let data = SettledData {
+            transfer_id: transfer.id.to_string(),
+            account_id: transfer.request.from.to_string(),
+            amount_usdc: transfer.request.amount.to_string(),
+            tx_signature: &settlement.signature,
+            settled_at: settlement.settled_at.to_string(),
+        };
+        Self::of_transfer(transfer, EventType::TransferSettled, &data, now)
+    }
+
+    /// Policy refused the transfer.
+    pub fn transfer_rejected(transfer: &Transfer, rejection: &Rejection, now: Timestamp) -> Self {
+        let data = RejectedData {
+            account_id: transfer.request.from.to_string(),
+            rejection_reason: rejection.reason.as_str(),
+            transfer_id: transfer.id.to_string(),
+            to: transfer.request.to.text(),
+            amount_usdc: transfer.request.amount.to_string(),
+            message: &rejection.message,
+        };
+        Self::of_transfer(transfer, EventType::TransferRejected, &data, now)
+    }
+
+    /// The balance of `account` fell below `threshold`.
+    pub fn balance_low(
+        account: &Account,
+        balance: UsdcAmount,
+        threshold: UsdcAmount,
+        now: Timestamp,
+        random: u128,
+    ) -> Self {
+        let data = LowBalanceData {
+            account_id: account.id.to_string(),
+            balance_usdc: balance.to_string(),
+            usdc_token_account: account.token_account.to_string(),
+            threshold_usdc: threshold.to_string(),
+        };
+        Self {
+            id: EventId::new(now, random),
+            operator_id: account.operator_id,
+            subject: Subject::Balance { account_id: account.id, threshold },
+            event_type: EventType::BalanceLowThreshold,
+            created_at: now,
+            data: raw(&data),
+        }
+    }
+
+    /// A test of one webhook.
+    pub fn webhook_test(operator_id: OperatorId, webhook: WebhookId, now: Timestamp, random: u128) -> Self {
+        Self {
+            id: EventId::new(now, random),
+            operator_id,
+            subject: Subject::Webhook(webhook),
+            event_type: EventType::WebhookTest,
+            created_at: now,
+            data: raw(&TestData { webhook_id: webhook.to_string() }),
+        }
+    }
+
+    /// The id follows from the transfer and the type: whoever writes the fact down, it is the same event.
+    fn of_transfer(
+        transfer: &Transfer,
+        event_type: EventType,
+        data: &impl Serialize,
+        now: Timestamp,
+    ) -> Self {
+        let digest: [u8; 32] = Sha256::new()
+            .chain_update(transfer.id.bytes())
+            .chain_update(event_type.as_str())
+            .finalize()
+            .into();
+        let (bits, _) = digest.split_first_chunk().unwrap_or((&[0; 16], &[]));
+        Self {
+            id: EventId::new(now, u128::from_le_bytes(*bits)),
+            operator_id: transfer.operator_id,
+            subject: Subject::Transfer { account_id: transfer.request.from, transfer_id: transfer.id },
+            event_type,
+            created_at: now,
+            data: raw(data),
+        }
+    }
+
+    /// The envelope: `{"id":"evt_...","type":"...","created_at":"...","data":{...}}`. The same text every time.
+    pub fn envelope(&self) -> Box<RawValue> {
+        raw(&Envelope {
+            id: self.id.to_string(),
+            event_type: self.event_type.as_str(),
+            created_at: self.created_at.to_string(),
+            data: &self.data,
+        })
+    }
+}
+
+fn raw(value: &impl Serialize) -> Box<RawValue> {
+    // Texts in a struct always have a JSON form; the fallback is never taken.
+    serde_json::value::to_raw_value(value).unwrap_or_else(|_| RawValue::NULL.to_owned())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::domain::{
+        Address, IdempotencyKey, KeyId, Memo, Network, Recipient, TransferRequest, TransferState,
+    };
+
+    const AT: fn() -> Timestamp = || Timestamp::from_unix_seconds(1_700_000_000);
+
+    fn transfer() -> Transfer {
+        Transfer {
+            id: TransferId::from_bytes([1; 16]),
+            operator_id: OperatorId::from_bytes([2; 16]),
+            network: Network::Test,
+            key_id: KeyId::from_bytes([3; 16]),
+            request: TransferRequest {
+                from: AccountId::from_bytes([4; 16]),
+                to: Recipient::TokenAccount(Address::from_bytes([5; 32])),
+                amount: UsdcAmount::from_micros(1_500_000),
+                memo: Some(Memo::parse("a \"b\" \u{1F600}").expect("valid")),
+                idempotency_key: IdempotencyKey::parse("k").expect("valid"),
+            },
+            tag: 1,
+            attempt: 1,
+            state: TransferState::Claimed,
+            created_at: AT(),
+            updated_at: AT(),
+        }
+    }
+
+    #[test]
+    fn an_envelope_has_the_four_fields_of_the_interface_and_its_data_too() {
+        let settlement = Settlement { signature: "sig".into(), settled_at: AT(), slot: 9 };
+        let event = Event::transfer_settled(&transfer(), &settlement, AT());
+        let read: serde_json::Value = serde_json::from_str(event.envelope().get()).expect("JSON");
+        assert_eq!(
+            read,
+            serde_json::json!({
+                "id": event.id.to_string(),
+                "type": "transfer.settled",
+                "created_at": "2023-11-14T22:13:20.000000Z",
+                "data": {
+                    "transfer_id": transfer().id.to_string(),
+                    "account_id": transfer().request.from.to_string(),
+                    "amount_usdc": "1.500000",
+                    "tx_signature": "sig",
+                    "settled_at": "2023-11-14T22:13:20.000000Z",
+                },
+            })
+        );
+        assert!(event.id.to_string().starts_with("evt_"));
+    }
+
+    #[test]
+    fn a_memo_survives_in_the_data() {
+        let event = Event::transfer_initiated(&transfer(), "sig", AT());
+        let read: serde_json::Value = serde_json::from_str(event.data.get()).expect("JSON");
+        assert_eq!(read["memo"], "a \"b\" \u{1F600}");
+        assert_eq!(read["amount_usdc"], "1.500000");
+    }
+
+    #[test]
+    fn the_same_fact_is_the_same_event_and_another_fact_another() {
+        let one = Event::transfer_initiated(&transfer(), "sig", AT());
+        assert_eq!(one.id, Event::transfer_initiated(&transfer(), "sig", AT()).id);
+        let settlement = Settlement { signature: "sig".into(), settled_at: AT(), slot: 9 };
+        assert_ne!(one.id, Event::transfer_settled(&transfer(), &settlement, AT()).id);
+    }
+
+    #[test]
+    fn every_type_keeps_its_name() {
+        for known in EventType::ALL {
+            assert_eq!(known.as_str().parse(), Ok(known));
+        }
+        for other in ["", "transfer", "transfer.failed", "Transfer.settled"] {
+            assert!(other.parse::<EventType>().is_err(), "{other}");
+        }
+    }
+}

@@ -1,0 +1,245 @@
+use std::time::Duration;
+
+use super::{
+    AccountId, DeliveryState, Event, EventType, Invalid, OperatorId, Subject, Timestamp, UsdcAmount,
+    WebhookId, WebhookUrl,
+};
+
+/// Most webhooks of one operator.
+pub const WEBHOOKS_MAX: usize = 100;
+/// Most accounts that one webhook may name.
+pub const WEBHOOK_ACCOUNTS_MAX: usize = 1_000;
+/// How long a replaced secret goes on signing.
+pub const SECRET_OVERLAP: Duration = Duration::from_secs(24 * 60 * 60);
+/// After this long without one success, and this many failed attempts in a row, a webhook is disabled.
+pub const FAILING_MAX: Duration = Duration::from_secs(5 * 24 * 60 * 60);
+pub const FAILURES_MAX: u32 = 10;
+
+/// A registered endpoint, without its secrets.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Webhook {
+    pub id: WebhookId,
+    pub operator_id: OperatorId,
+    pub url: WebhookUrl,
+    pub subscription: Subscription,
+    pub status: WebhookStatus,
+    pub health: Health,
+    /// Until when the secret before this one signs too.
+    pub previous_secret_until: Option<Timestamp>,
+    pub created_at: Timestamp,
+    pub updated_at: Timestamp,
+}
+
+/// Whether events are delivered.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum WebhookStatus {
+    Enabled,
+    /// What happens meanwhile is kept as undelivered, to be replayed.
+    Disabled {
+        reason: DisabledReason,
+        since: Timestamp,
+    },
+}
+
+impl WebhookStatus {
+    /// `enabled` or `disabled`.
+    pub const fn as_str(&self) -> &'static str {
+        match self {
+            Self::Enabled => "enabled",
+            Self::Disabled { .. } => "disabled",
+        }
+    }
+}
+
+/// Who disabled a webhook.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum DisabledReason {
+    /// The operator.
+    Requested,
+    /// The service, after days of failures only.
+    Failing,
+}
+
+impl DisabledReason {
+    /// As stored and as clients see it.
+    pub const fn as_str(self) -> &'static str {
+        match self {
+            Self::Requested => "requested",
+            Self::Failing => "failing",
+        }
+    }
+
+    pub(crate) fn from_stored(text: &str) -> Option<Self> {
+        [Self::Requested, Self::Failing].into_iter().find(|reason| reason.as_str() == text)
+    }
+}
+
+/// What the latest attempts say of an endpoint.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct Health {
+    /// Failed attempts since the last success.
+    pub failures: u32,
+    /// When the first of them failed.
+    pub failing_since: Option<Timestamp>,
+}
+
+impl Health {
+    /// After an attempt that ended at `at`.
+    pub fn after(self, success: bool, at: Timestamp) -> Self {
+        if success {
+            return Self::default();
+        }
+        Self {
+            failures: self.failures.saturating_add(1),
+            failing_since: Some(self.failing_since.unwrap_or(at)),
+        }
+    }
+
+    /// Whether the endpoint has only failed for so long that it is to be disabled.
+    pub fn is_hopeless(&self, now: Timestamp) -> bool {
+        self.failures >= FAILURES_MAX
+            && self.failing_since.is_some_and(|since| since.after(FAILING_MAX) <= now)
+    }
+}
+
+/// Which events a webhook hears of.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Subscription {
+    events: Vec<EventType>,
+    accounts: Vec<AccountId>,
+    threshold: Option<UsdcAmount>,
+}
+
+impl Subscription {
+    /// `accounts` empty: all of them. Invalid: no events, an event that nothing subscribes to, more than 1,000
+    /// accounts, a threshold of zero, or `balance.low_threshold` without one.
+    pub fn new(
+        mut events: Vec<EventType>,
+        mut accounts: Vec<AccountId>,
+        threshold: Option<UsdcAmount>,
+    ) -> Result<Self, Invalid> {
+        if events.is_empty() {
+            return Err(Invalid::new("events", "must name at least one event type"));
+        }
+        if let Some(at) = events.iter().position(|event| !EventType::SUBSCRIBABLE.contains(event)) {
+            return Err(Invalid::new(format!("events[{at}]"), "cannot be subscribed to"));
+        }
+        if accounts.len() > WEBHOOK_ACCOUNTS_MAX {
+            let message = format!("must name at most {WEBHOOK_ACCOUNTS_MAX} accounts");
+            return Err(Invalid::new("account_ids", message));
+        }
+        if threshold == Some(UsdcAmount::ZERO) {
+            return Err(Invalid::new("low_balance_threshold_usdc", "must be more than 0"));
+        }
+        events.sort_unstable();
+        events.dedup();
+        accounts.sort_unstable();
+        accounts.dedup();
+        if events.contains(&EventType::BalanceLowThreshold) && threshold.is_none() {
+            let message = "is required for `balance.low_threshold`";
+            return Err(Invalid::new("low_balance_threshold_usdc", message));
+        }
+        Ok(Self { events, accounts, threshold })
+    }
+
+    /// The types, each once.
+    pub fn events(&self) -> &[EventType] {
+        &self.events
+    }
+
+    /// The accounts observed, each once; empty for all.
+    pub fn accounts(&self) -> &[AccountId] {
+        &self.accounts
+    }
+
+    /// The balance below which `balance.low_threshold` fires.
+    pub fn threshold(&self) -> Option<UsdcAmount> {
+        self.threshold
+    }
+
+    /// The threshold that this subscription watches on `account`, if it does.
+    pub fn watches(&self, account: AccountId) -> Option<UsdcAmount> {
+        let subscribed = self.events.contains(&EventType::BalanceLowThreshold);
+        self.threshold.filter(|_| subscribed && self.covers(account))
+    }
+
+    fn covers(&self, account: AccountId) -> bool {
+        self.accounts.is_empty() || self.accounts.contains(&account)
+    }
+
+    fn wants(&self, event: &Event) -> bool {
+        let covered = match event.subject {
+            Subject::Transfer { account_id, .. } => self.covers(account_id),
+            Subject::Balance { account_id, threshold } => {
+                self.covers(account_id) && self.threshold == Some(threshold)
+            }
+            Subject::Webhook(_) => false,
+        };
+        covered && self.events.contains(&event.event_type)
+    }
+}
+
+impl Webhook {
+    /// How a delivery of this event to this webhook begins; `None` when it does not concern it.
+    pub fn delivery_of(&self, event: &Event, now: Timestamp) -> Option<DeliveryState> {
+        let concerned = match event.subject {
+            Subject::Webhook(id) => id == self.id,
+            Subject::Transfer { .. } | Subject::Balance { .. } => self.subscription.wants(event),
+        };
+        concerned.then(|| match self.status {
+            WebhookStatus::Enabled => DeliveryState::due(now),
+            WebhookStatus::Disabled { .. } => DeliveryState::Undelivered { since: now },
+        })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const SETTLED: EventType = EventType::TransferSettled;
+    const LOW: EventType = EventType::BalanceLowThreshold;
+
+    fn usdc(whole: u64) -> UsdcAmount {
+        UsdcAmount::from_micros(whole * 1_000_000)
+    }
+
+    #[test]
+    fn a_subscription_is_of_known_form() {
+        let refused = |events: &[EventType], threshold| {
+            Subscription::new(events.to_vec(), Vec::new(), threshold).expect_err("refused").param().to_owned()
+        };
+        assert_eq!(refused(&[], None), "events");
+        assert_eq!(refused(&[SETTLED, EventType::WebhookTest], None), "events[1]");
+        assert_eq!(refused(&[LOW], None), "low_balance_threshold_usdc");
+        assert_eq!(refused(&[SETTLED], Some(UsdcAmount::ZERO)), "low_balance_threshold_usdc");
+        let twice = Subscription::new(vec![SETTLED, SETTLED], Vec::new(), None).expect("valid");
+        assert_eq!(twice.events(), [SETTLED]);
+    }
+
+    #[test]
+    fn a_threshold_is_watched_on_the_accounts_named() {
+        let (one, other) = (AccountId::from_bytes([1; 16]), AccountId::from_bytes([2; 16]));
+        let named = Subscription::new(vec![LOW], vec![one], Some(usdc(5))).expect("valid");
+        assert_eq!((named.watches(one), named.watches(other)), (Some(usdc(5)), None));
+        let all = Subscription::new(vec![LOW], Vec::new(), Some(usdc(5))).expect("valid");
+        assert_eq!(all.watches(other), Some(usdc(5)));
+        let silent = Subscription::new(vec![SETTLED], Vec::new(), Some(usdc(5))).expect("valid");
+        assert_eq!(silent.watches(one), None);
+    }
+
+    #[test]
+    fn only_days_of_failures_without_one_success_are_hopeless() {
+        let start = Timestamp::from_unix_seconds(1_800_000_000);
+        let days = |days: u64| start.after(Duration::from_secs(days * 24 * 60 * 60));
+        let mut health = Health::default();
+        for _ in 0..FAILURES_MAX {
+            health = health.after(false, start);
+        }
+        assert!(!health.is_hopeless(days(4)));
+        assert!(health.is_hopeless(days(5)));
+        assert!(!health.after(true, days(5)).is_hopeless(days(9)));
+        let rare = Health::default().after(false, start).after(false, days(6));
+        assert!(!rare.is_hopeless(days(6)), "two failures are not days of failures");
+    }
+}
