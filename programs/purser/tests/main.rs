@@ -9,6 +9,7 @@ mod close_agent;
 mod close_draft;
 mod create_agent;
 mod create_operator;
+mod error_codes;
 mod open_draft;
 mod set_operator_paused;
 mod set_paused;

@@ -152,7 +152,10 @@ pub fn attack(world: &World, call: &Call, slots: &[Slot]) {
             read_only.accounts[index].is_writable = false;
             target.refuse_as(&format!("read-only {}", slot.name), &read_only, slot.read_only.clone());
         }
-        for candidate in world.cast.iter().filter(|(_, key)| *key != right.pubkey) {
+        let known = |key: &Pubkey| world.cast.iter().any(|(_, known)| known == *key);
+        let own = call.accounts.iter().map(|account| account.pubkey).filter(|key| !known(key));
+        let candidates = world.cast.iter().chain(own.map(|key| ("another slot's account", key)));
+        for candidate in candidates.filter(|(_, key)| *key != right.pubkey) {
             let mut forged = call.clone().with(index, candidate.1);
             forged.accounts[index].is_signer = right.is_signer && Who::with_key(&candidate.1).is_some();
             match slot.answer(world, candidate, right.is_writable) {
@@ -176,12 +179,11 @@ fn attack_with_extra_accounts(world: &World, call: &Call) {
     let plainly = plain.accept(call);
     let mut extended = world.clone();
     let mut longer = call.clone();
-    longer.accounts.extend([
-        AccountMeta::new(world.foreign.agent, false),
-        AccountMeta::new(world.foreign.source, false),
-        AccountMeta::new(Who::Stranger.key(), true),
-        AccountMeta::new_readonly(purser::ID, false),
-    ]);
+    longer.accounts.extend(call.accounts.iter().cloned());
+    longer.accounts.push(AccountMeta::new(Who::Stranger.key(), true));
+    let writable = [world.foreign.agent, world.foreign.source, world.cast.get("stub")];
+    longer.accounts.extend(writable.map(|key| AccountMeta::new(key, false)));
+    longer.accounts.extend(keys.iter().take(40).map(|key| AccountMeta::new_readonly(*key, false)));
     let extendedly = extended.accept(&longer);
     assert_eq!(plainly.events, extendedly.events);
     assert!(plain.accounts(&keys) == extended.accounts(&keys), "extra accounts changed the result");

@@ -171,15 +171,7 @@ impl Place {
             token_program: token::ID,
         };
         let Payment { transfer_id, tag, amount, memo, .. } = payment;
-        Call::new(
-            accounts,
-            instruction::Transfer {
-                _transfer_id: transfer_id,
-                _tag: tag,
-                _amount: amount,
-                _memo: memo.to_owned(),
-            },
-        )
+        Call::new(accounts, instruction::Transfer { transfer_id, tag, amount, memo: memo.to_owned() })
     }
 
     pub fn withdraw(&self, amount: u64, to: Pubkey) -> Call {

@@ -22,3 +22,20 @@ pub fn emitted_by(program: &Pubkey, logs: &[String]) -> Vec<Vec<u8>> {
     }
     events
 }
+
+#[test]
+fn an_event_of_another_program_is_not_taken_for_ours() {
+    let [ours, other] = [purser::ID, Pubkey::new_from_array([9; 32])];
+    let logs = [
+        format!("Program {ours} invoke [1]"),
+        format!("Program {other} invoke [2]"),
+        "Program data: Zm9yZ2Vk".to_owned(),
+        format!("Program log: Program {ours} invoke [3]"),
+        "Program data: Zm9yZ2Vk".to_owned(),
+        format!("Program {other} success"),
+        "Program data: cmlnaHQ=".to_owned(),
+        format!("Program {ours} success"),
+        "Program data: Zm9yZ2Vk".to_owned(),
+    ];
+    assert_eq!(emitted_by(&ours, &logs), [b"right"]);
+}

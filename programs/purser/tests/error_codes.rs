@@ -1,0 +1,64 @@
+use purser::error::PurserError::{self, *};
+use purser_policy::{UsdcAmount, Violation};
+
+/// Clients know these codes: they may be added to, and never change.
+const CODES: [(PurserError, u32); 29] = [
+    (DuplicateTransfer, 6000),
+    (Paused, 6001),
+    (MemoRequired, 6002),
+    (MemoTooLong, 6003),
+    (RecipientNotAllowed, 6004),
+    (SingleLimitExceeded, 6005),
+    (DailyLimitExceeded, 6006),
+    (InsufficientBalance, 6007),
+    (Unauthorized, 6008),
+    (WrongOperator, 6009),
+    (WrongMint, 6010),
+    (WrongSource, 6011),
+    (RecipientNotTokenAccount, 6012),
+    (RecipientWrongMint, 6013),
+    (RecipientFrozen, 6014),
+    (RecipientIsSource, 6015),
+    (AmountZero, 6016),
+    (TagZero, 6017),
+    (KeysNotDistinct, 6018),
+    (AllowlistTooLong, 6019),
+    (AllowlistNotSorted, 6020),
+    (DraftMismatch, 6021),
+    (DraftIncomplete, 6022),
+    (DraftOutOfOrder, 6023),
+    (SpendWindowNotEmpty, 6024),
+    (AccountNotEmpty, 6025),
+    (UnknownLayout, 6026),
+    (PolicyVersionExhausted, 6027),
+    (MalformedInstruction, 6028),
+];
+
+#[test]
+fn every_error_keeps_its_code() {
+    for (error, code) in CODES {
+        assert_eq!(u32::from(error), code);
+        assert!(PurserError::from_code(code) == Some(error), "{code}");
+    }
+    for unknown in [0, 2000, 5999, 6029, u32::MAX] {
+        assert!(PurserError::from_code(unknown).is_none(), "{unknown}");
+    }
+}
+
+#[test]
+fn every_violation_has_its_error_in_the_order_of_precedence() {
+    let zero = UsdcAmount::ZERO;
+    let violations = [
+        Violation::DuplicateTransfer,
+        Violation::Paused,
+        Violation::MemoRequired,
+        Violation::MemoTooLong { chars: 201 },
+        Violation::RecipientNotAllowed,
+        Violation::SingleLimitExceeded { limit: zero, amount: zero },
+        Violation::DailyLimitExceeded { limit: zero, used: zero, amount: zero },
+    ];
+    assert!(violations.is_sorted());
+    for (violation, code) in violations.into_iter().zip(6000..) {
+        assert_eq!(u32::from(PurserError::from(violation)), code);
+    }
+}
