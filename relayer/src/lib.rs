@@ -15,6 +15,7 @@ pub mod app;
 pub mod chain;
 pub mod cli;
 pub mod config;
+mod crash_point;
 pub mod domain;
 pub mod http;
 pub mod service;

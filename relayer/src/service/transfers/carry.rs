@@ -4,6 +4,7 @@
 use super::decide::{Decision, Order, decide, insufficient, invalid_recipient, rejection_without_numbers};
 use super::flights::{Ended, Landing};
 use crate::chain::{ChainError, LandedTransfer, Outcome, Refusal, TransferOrder, TransferView};
+use crate::crash_point::crash_point;
 use crate::domain::{
     Account, Address, Checks, Failure, FailureCode, Operator, Recipient, RejectionReason, Timestamp, Transfer,
 };
@@ -28,10 +29,12 @@ impl Carrier {
             Ok(destination) => destination,
             Err(message) => return self.fail(transfer, invalid_recipient(message, self.now()), None).await,
         };
+        crash_point!("read.before");
         let view = match self.read(&destination).await {
             Ok(view) => view,
             Err(error) => return self.fail_unsigned(transfer, &error).await,
         };
+        crash_point!("read.after");
         let (decision, checks) = decide(&view, &order(&transfer, destination), self.now());
         match decision {
             Decision::AlreadyMade => self.settle_as_landed(transfer, destination).await,
@@ -92,9 +95,13 @@ impl Carrier {
             Ok(signed) => signed,
             Err(error) => return self.fail_unsigned(transfer, &error).await,
         };
+        crash_point!("signed.before");
         // Stored before the first send: from here on it may be on the chain.
         match self.parts.store.mark_signed(&transfer, signed, self.now()).await {
-            Ok(transfer) => Box::pin(self.follow(transfer, destination, signature)).await,
+            Ok(transfer) => {
+                crash_point!("signed.after");
+                Box::pin(self.follow(transfer, destination, signature)).await
+            }
             Err(error) => self.superseded(transfer, error).await,
         }
     }
@@ -104,10 +111,12 @@ impl Carrier {
         let Some(signed) = transfer.state.signed().cloned() else {
             return Ok(Ended { transfer, checks: None });
         };
+        crash_point!("send.before");
         if let Err(error) = self.network.chain.send(&signed).await {
             // Says nothing about whether they land; the outcome does.
             tracing::info!(transfer_id = %transfer.id, %error, "a send went unanswered");
         }
+        crash_point!("send.after");
         let (transfer, outcome) = tokio::join!(self.note_sent(transfer), async {
             tokio::select! {
                 outcome = self.network.chain.outcome(&signed) => Some(outcome),
@@ -115,6 +124,7 @@ impl Carrier {
             }
         });
         let Some(outcome) = outcome else { return Ok(Ended { transfer, checks: None }) };
+        crash_point!("outcome.after");
         match outcome {
             Outcome::Settled { slot, block_time } => {
                 self.settle(transfer, signed.signature, slot, block_time).await
@@ -173,6 +183,7 @@ impl Carrier {
 
     /// The chain has seen the tag: the payment that bears it is the answer, if it is this one.
     async fn settle_as_landed(&self, transfer: Transfer, destination: Address) -> Landing {
+        crash_point!("duplicate.before");
         let found = self.network.chain.find_landed(&self.account.address, transfer.tag).await;
         match found {
             Ok(Some(landed)) if is_same(&landed, &transfer, &destination) => {

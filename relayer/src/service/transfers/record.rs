@@ -2,6 +2,7 @@
 
 use super::carry::Carrier;
 use super::flights::{Ended, Landing};
+use crate::crash_point::crash_point;
 use crate::domain::{Checks, Failure, Rejection, Settlement, Timestamp, Transfer, TransferState};
 use crate::store::StoreError;
 
@@ -19,24 +20,36 @@ impl Carrier {
             None => self.chain_now().await,
         };
         let settlement = Settlement { signature, settled_at, slot };
+        crash_point!("settled.before");
         match self.parts.store.mark_settled(&transfer, settlement, self.now()).await {
-            Ok(transfer) => Ok(Ended { transfer, checks: None }),
+            Ok(transfer) => {
+                crash_point!("settled.after");
+                Ok(Ended { transfer, checks: None })
+            }
             Err(error) => self.superseded(transfer, error).await,
         }
     }
 
     /// Refused by policy.
     pub(super) async fn reject(&self, transfer: Transfer, rejection: Rejection) -> Landing {
+        crash_point!("rejected.before");
         match self.parts.store.mark_rejected(&transfer, rejection, self.now()).await {
-            Ok(transfer) => Ok(Ended { transfer, checks: None }),
+            Ok(transfer) => {
+                crash_point!("rejected.after");
+                Ok(Ended { transfer, checks: None })
+            }
             Err(error) => self.superseded(transfer, error).await,
         }
     }
 
     /// Ends without a payment.
     pub(super) async fn fail(&self, transfer: Transfer, failure: Failure, checks: Option<Checks>) -> Landing {
+        crash_point!("failed.before");
         match self.parts.store.mark_failed(&transfer, failure, self.now()).await {
-            Ok(transfer) => Ok(Ended { transfer, checks }),
+            Ok(transfer) => {
+                crash_point!("failed.after");
+                Ok(Ended { transfer, checks })
+            }
             Err(error) => self.superseded(transfer, error).await,
         }
     }
@@ -45,7 +58,9 @@ impl Carrier {
     pub(super) async fn note_sent(&self, transfer: Transfer) -> Transfer {
         match transfer.state {
             TransferState::Signed(_) => {
+                crash_point!("sent.before");
                 let noted = self.parts.store.mark_sent(&transfer, self.now()).await;
+                crash_point!("sent.after");
                 noted.unwrap_or(transfer)
             }
             TransferState::Claimed
