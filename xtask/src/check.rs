@@ -8,28 +8,17 @@ use crate::{idl, imports, localnet};
 pub fn run(workspace: &Workspace) -> Result<()> {
     step("formatting");
     run_command(workspace.cargo("fmt").args(["--all", "--check"]))?;
+    run_command(workspace.program_tests_cargo("fmt").arg("--check"))?;
     run_command(localnet::cargo(workspace, "fmt").arg("--check"))?;
 
     step("direction of imports");
     imports::check(&workspace.root.join("relayer/src"))?;
 
     step("lints");
-    run_command(workspace.cargo("clippy").args([
-        "--workspace",
-        "--all-targets",
-        "--quiet",
-        "--",
-        "--deny",
-        "warnings",
-    ]))?;
-    run_command(localnet::cargo(workspace, "clippy").args([
-        "--release",
-        "--all-targets",
-        "--quiet",
-        "--",
-        "--deny",
-        "warnings",
-    ]))?;
+    let deny_warnings = ["--all-targets", "--quiet", "--", "--deny", "warnings"];
+    run_command(workspace.cargo("clippy").arg("--workspace").args(deny_warnings))?;
+    run_command(workspace.program_tests_cargo("clippy").args(deny_warnings))?;
+    run_command(localnet::cargo(workspace, "clippy").arg("--release").args(deny_warnings))?;
 
     step("IDL");
     idl::check(workspace)?;

@@ -79,8 +79,8 @@ fn check(workspace: &Workspace, committed_dir: &Path) -> Result<BuildRecord> {
         );
         eprintln!("     committed with {}", committed.tools().join(", "));
         eprintln!("     rebuilt with   {}", fresh.tools().join(", "));
-        let mut tests = workspace.cargo("test");
-        tests.args(["--package", "purser"]).env("PURSER_PROGRAM_SO", fresh_dir.join("purser.so"));
+        let mut tests = workspace.program_tests_cargo("test");
+        tests.env("PURSER_PROGRAM_SO", fresh_dir.join("purser.so"));
         run_command(&mut tests).context("the program tests fail on the fresh build")?;
     }
     Ok(fresh)

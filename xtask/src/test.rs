@@ -23,12 +23,12 @@ pub fn run(workspace: &Workspace, args: &Args) -> Result<ExitCode> {
     localnet::ensure_built(workspace)?;
     workspace.build_relayer()?;
     let mut tally = Tally::default();
-    for mut runner in [workspace.cargo("test"), localnet::cargo(workspace, "test")] {
-        if runner.get_current_dir() == Some(&workspace.root) {
-            runner.arg("--workspace");
-        } else {
-            runner.arg("--release");
-        }
+    let mut root = workspace.cargo("test");
+    root.arg("--workspace");
+    let program = workspace.program_tests_cargo("test");
+    let mut network = localnet::cargo(workspace, "test");
+    network.arg("--release");
+    for mut runner in [root, program, network] {
         runner.arg("--no-fail-fast").arg("--").args(&args.filter);
         runner.env("PURSER_LOCALNET_BIN", localnet::binary(workspace));
         runner.env("PURSER_BIN", workspace.relayer());

@@ -42,6 +42,20 @@ impl Workspace {
         cargo
     }
 
+    /// `cargo` in the workspace of the program's tests, whose lock excludes the root's. The target directory is the
+    /// root's: what both locks agree on is built once.
+    pub fn program_tests_cargo(&self, subcommand: &str) -> Command {
+        let mut cargo = command("cargo");
+        cargo
+            .arg(subcommand)
+            .current_dir(self.program_dir().join("tests"))
+            .env("CARGO_TARGET_DIR", &self.target);
+        if subcommand != "fmt" {
+            cargo.arg("--locked");
+        }
+        cargo
+    }
+
     pub fn program_dir(&self) -> PathBuf {
         self.root.join("programs/purser")
     }
