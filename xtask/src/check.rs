@@ -16,7 +16,8 @@ pub fn run(workspace: &Workspace) -> Result<()> {
 
     step("lints");
     let deny_warnings = ["--all-targets", "--quiet", "--", "--deny", "warnings"];
-    run_command(workspace.cargo("clippy").arg("--workspace").args(deny_warnings))?;
+    let features = ["--workspace", "--features", "purser-relayer/fault-injection"];
+    run_command(workspace.cargo("clippy").args(features).args(deny_warnings))?;
     run_command(workspace.program_tests_cargo("clippy").args(deny_warnings))?;
     run_command(localnet::cargo(workspace, "clippy").arg("--release").args(deny_warnings))?;
 

@@ -22,6 +22,7 @@ pub struct Args {
 pub fn run(workspace: &Workspace, args: &Args) -> Result<ExitCode> {
     localnet::ensure_built(workspace)?;
     workspace.build_relayer()?;
+    workspace.build_fault_injection()?;
     let mut tally = Tally::default();
     let mut root = workspace.cargo("test");
     root.arg("--workspace");

@@ -73,6 +73,13 @@ impl Workspace {
     pub fn build_relayer(&self) -> Result<()> {
         build("the relayer", self.cargo("build").args(["--package", "purser-relayer", "--bin", "purser"]))
     }
+
+    /// The relayer that a test can have die at a chosen step; see `relayer/src/crash_point.rs`.
+    pub fn build_fault_injection(&self) -> Result<()> {
+        let mut cargo = self.cargo("build");
+        cargo.args(["--package", "purser-relayer", "--bin", "purser-fault-injection"]);
+        build("the relayer with crash points", cargo.args(["--features", "fault-injection"]))
+    }
 }
 
 /// A command without what cargo set for this process.
