@@ -18,8 +18,12 @@ use async_trait::async_trait;
 use solana_sdk::pubkey::Pubkey;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
+use std::time::Duration;
 use tokio_util::sync::CancellationToken;
 use tokio_util::task::TaskTracker;
+
+/// How long a node may be silent before whoever waits for a confirmation is told.
+const SILENCE_MAX: Duration = Duration::from_secs(10);
 
 /// Where a network is and how it is to be used.
 #[derive(Debug, Clone)]
@@ -140,7 +144,7 @@ impl SolanaChain {
         Ok(self.rpc.accounts(keys, self.written_slot()).await?.value)
     }
 
-    /// Signs, sends and follows one call to `commitment`.
+    /// Signs, sends and follows one call to `commitment`. Unavailable: the node is gone, and the call may have landed.
     pub(super) async fn execute(
         &self,
         signer: &dyn Signer,
@@ -158,7 +162,15 @@ impl SolanaChain {
             signature: &signed.signature,
             last_valid_block_height: recent.last_valid_block_height,
         };
-        match self.follow(followed, commitment).await {
+        let landing = tokio::select! {
+            landing = self.follow(followed, commitment) => landing,
+            // It may still land; whoever asked is told so, rather than kept waiting for a node that is gone.
+            () = self.submitter.silent(SILENCE_MAX) => {
+                let reason = format!("no answer for {} s", SILENCE_MAX.as_secs());
+                return Err(ChainError::Unavailable { during: "confirmation", reason });
+            }
+        };
+        match landing {
             Landing::Landed { slot } => Ok(Confirmed { signature: signed.signature, slot }),
             Landing::Failed { fault, .. } => Err(fault.into()),
             Landing::Expired => Err(ChainError::Expired),

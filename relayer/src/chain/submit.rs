@@ -66,12 +66,14 @@ pub(super) struct Submitter {
     rpc: Arc<Rpc>,
     flights: Mutex<HashMap<String, Flight>>,
     wake: Notify,
+    /// Since when no poll was answered, while something is in flight.
+    silent_since: Mutex<Option<Instant>>,
     tasks: TaskTracker,
 }
 
 impl Submitter {
     pub fn new(rpc: Arc<Rpc>, tasks: TaskTracker) -> Self {
-        Self { rpc, flights: Mutex::default(), wake: Notify::new(), tasks }
+        Self { rpc, flights: Mutex::default(), wake: Notify::new(), silent_since: Mutex::default(), tasks }
     }
 
     /// Sends bytes once.
@@ -98,6 +100,24 @@ impl Submitter {
         self.flights().len()
     }
 
+    /// Resolves when no poll has been answered for `limit`: whoever waits for a landing may stop waiting. The flight
+    /// goes on.
+    pub async fn silent(&self, limit: Duration) {
+        loop {
+            let since = *self.silent_since.lock().unwrap_or_else(PoisonError::into_inner);
+            let left = since.map_or(limit, |since| limit.saturating_sub(since.elapsed()));
+            if left.is_zero() {
+                return;
+            }
+            tokio::time::sleep(left).await;
+        }
+    }
+
+    fn heard(&self, answered: bool) {
+        let mut since = self.silent_since.lock().unwrap_or_else(PoisonError::into_inner);
+        *since = if answered { None } else { Some(since.unwrap_or_else(Instant::now)) };
+    }
+
     /// Ends a flight. Called by the poll, and by whatever else learns of a landing at the flight's commitment.
     pub fn land(&self, signature: &str, landing: Landing) {
         if let Some(flight) = self.flights().remove(signature) {
@@ -111,6 +131,7 @@ impl Submitter {
         let mut expiry_looked_at = Instant::now();
         loop {
             if self.in_flight() == 0 {
+                self.heard(true);
                 tokio::select! {
                     () = stop.cancelled() => return,
                     () = self.wake.notified() => {}
@@ -131,6 +152,7 @@ impl Submitter {
                 () = stop.cancelled() => return,
                 polled = turn => polled,
             };
+            self.heard(polled.is_ok());
             failures = match polled {
                 Ok(()) => 0,
                 Err(error) => {

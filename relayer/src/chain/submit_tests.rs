@@ -244,3 +244,20 @@ async fn many_in_flight_are_asked_for_together_and_nothing_is_asked_when_idle() 
     assert!(begun.elapsed() <= POLL_YOUNG * 2, "{:?}", begun.elapsed());
     assert!(node.get(|node| node.status_calls) <= 4);
 }
+
+#[tokio::test(start_paused = true)]
+async fn silence_is_told_only_while_something_is_in_flight_and_ends_nothing() {
+    let node = Node::default();
+    let submitter = start(&node);
+    let limit = Duration::from_secs(10);
+    let silent_within = |seconds| tokio::time::timeout(Duration::from_secs(seconds), submitter.silent(limit));
+    node.set(|node| node.down = true);
+    assert!(silent_within(60).await.is_err(), "nothing is asked, so nothing is silent");
+    let following = Following::begin(&submitter, Commitment::Finalized);
+    assert!(silent_within(9).await.is_err());
+    assert!(silent_within(5).await.is_ok());
+    node.set(|node| node.down = false);
+    after(5).await;
+    assert!(silent_within(60).await.is_err());
+    assert!(following.is_open());
+}
