@@ -1,29 +1,30 @@
--- One text for SQLite and Postgres: TEXT, BIGINT and BOOLEAN only.
+-- One text for SQLite and Postgres: TEXT, BIGINT and BOOLEAN only. Text orders by its bytes in both: the collation
+-- "binary" is built into SQLite, and is made on Postgres before this runs.
 -- Moments are TEXT in UTC with six fractional digits, so that their order as text is their order in time.
 -- Amounts are TEXT with six fractional digits. The chain's own times are BIGINT unix seconds.
 
 CREATE TABLE operators (
-    operator_id TEXT NOT NULL PRIMARY KEY,
-    network     TEXT NOT NULL CHECK (network IN ('test', 'live')),
-    name        TEXT NOT NULL,
-    address     TEXT NOT NULL,
-    created_at  TEXT NOT NULL CHECK (length(created_at) = 27),
+    operator_id TEXT COLLATE "binary" NOT NULL PRIMARY KEY,
+    network     TEXT COLLATE "binary" NOT NULL CHECK (network IN ('test', 'live')),
+    name        TEXT COLLATE "binary" NOT NULL,
+    address     TEXT COLLATE "binary" NOT NULL,
+    created_at  TEXT COLLATE "binary" NOT NULL CHECK (length(created_at) = 27),
     UNIQUE (network, address)
 );
 
 CREATE TABLE accounts (
-    account_id     TEXT NOT NULL PRIMARY KEY,
-    operator_id    TEXT NOT NULL REFERENCES operators (operator_id),
-    name           TEXT NOT NULL,
-    metadata       TEXT,
-    address        TEXT NOT NULL,
-    token_account  TEXT NOT NULL,
-    status         TEXT NOT NULL CHECK (status IN ('active', 'paused')),
+    account_id     TEXT COLLATE "binary" NOT NULL PRIMARY KEY,
+    operator_id    TEXT COLLATE "binary" NOT NULL REFERENCES operators (operator_id),
+    name           TEXT COLLATE "binary" NOT NULL,
+    metadata       TEXT COLLATE "binary",
+    address        TEXT COLLATE "binary" NOT NULL,
+    token_account  TEXT COLLATE "binary" NOT NULL,
+    status         TEXT COLLATE "binary" NOT NULL CHECK (status IN ('active', 'paused')),
     -- The allowlist as submitted, a JSON array of texts; NULL allows anyone.
-    counterparties TEXT,
+    counterparties TEXT COLLATE "binary",
     -- 'requested' until the account is known to be on the chain.
-    provisioning   TEXT NOT NULL CHECK (provisioning IN ('requested', 'ready')),
-    created_at     TEXT NOT NULL CHECK (length(created_at) = 27),
+    provisioning   TEXT COLLATE "binary" NOT NULL CHECK (provisioning IN ('requested', 'ready')),
+    created_at     TEXT COLLATE "binary" NOT NULL CHECK (length(created_at) = 27),
     -- Lets keys and transfers refer to an account of their own operator only.
     UNIQUE (operator_id, account_id)
 );
@@ -31,55 +32,56 @@ CREATE TABLE accounts (
 CREATE INDEX accounts_requested ON accounts (created_at) WHERE provisioning = 'requested';
 
 CREATE TABLE api_keys (
-    key_id      TEXT NOT NULL PRIMARY KEY,
+    key_id      TEXT COLLATE "binary" NOT NULL PRIMARY KEY,
     -- SHA-256 of the key, in hex.
-    key_hash    TEXT NOT NULL UNIQUE CHECK (length(key_hash) = 64),
-    operator_id TEXT NOT NULL REFERENCES operators (operator_id),
+    key_hash    TEXT COLLATE "binary" NOT NULL UNIQUE CHECK (length(key_hash) = 64),
+    operator_id TEXT COLLATE "binary" NOT NULL REFERENCES operators (operator_id),
     -- NULL for an operator key.
-    account_id  TEXT,
-    name        TEXT,
-    hint        TEXT NOT NULL,
-    created_at  TEXT NOT NULL CHECK (length(created_at) = 27),
-    expires_at  TEXT CHECK (length(expires_at) = 27),
-    revoked_at  TEXT CHECK (length(revoked_at) = 27),
+    account_id  TEXT COLLATE "binary",
+    name        TEXT COLLATE "binary",
+    hint        TEXT COLLATE "binary" NOT NULL,
+    created_at  TEXT COLLATE "binary" NOT NULL CHECK (length(created_at) = 27),
+    expires_at  TEXT COLLATE "binary" CHECK (length(expires_at) = 27),
+    revoked_at  TEXT COLLATE "binary" CHECK (length(revoked_at) = 27),
     FOREIGN KEY (operator_id, account_id) REFERENCES accounts (operator_id, account_id)
 );
 
 CREATE INDEX api_keys_of_operator ON api_keys (operator_id, account_id, key_id);
 
 CREATE TABLE transfers (
-    transfer_id             TEXT NOT NULL PRIMARY KEY,
-    operator_id             TEXT NOT NULL,
-    network                 TEXT NOT NULL CHECK (network IN ('test', 'live')),
-    account_id              TEXT NOT NULL,
-    key_id                  TEXT NOT NULL REFERENCES api_keys (key_id),
-    recipient               TEXT NOT NULL,
-    amount_usdc             TEXT NOT NULL,
-    memo                    TEXT,
-    idempotency_key         TEXT NOT NULL,
+    transfer_id             TEXT COLLATE "binary" NOT NULL PRIMARY KEY,
+    operator_id             TEXT COLLATE "binary" NOT NULL,
+    network                 TEXT COLLATE "binary" NOT NULL CHECK (network IN ('test', 'live')),
+    account_id              TEXT COLLATE "binary" NOT NULL,
+    key_id                  TEXT COLLATE "binary" NOT NULL REFERENCES api_keys (key_id),
+    recipient               TEXT COLLATE "binary" NOT NULL,
+    amount_usdc             TEXT COLLATE "binary" NOT NULL,
+    memo                    TEXT COLLATE "binary",
+    idempotency_key         TEXT COLLATE "binary" NOT NULL,
     -- 64 bits in hex.
-    tag                     TEXT NOT NULL CHECK (length(tag) = 16),
+    tag                     TEXT COLLATE "binary" NOT NULL CHECK (length(tag) = 16),
     attempt                 BIGINT NOT NULL CHECK (attempt >= 1),
-    state                   TEXT NOT NULL
+    state                   TEXT COLLATE "binary" NOT NULL
         CHECK (state IN ('claimed', 'signed', 'sent', 'settled', 'rejected', 'failed')),
-    -- Until then a claimed transfer belongs to the process that claimed it.
-    lease_expires_at        TEXT NOT NULL CHECK (length(lease_expires_at) = 27),
+    -- Who carries the transfer until then; after that, whoever takes the lease.
+    lease_holder            TEXT COLLATE "binary" NOT NULL,
+    lease_expires_at        TEXT COLLATE "binary" NOT NULL CHECK (length(lease_expires_at) = 27),
     -- Base64.
-    signed_bytes            TEXT,
-    tx_signature            TEXT,
+    signed_bytes            TEXT COLLATE "binary",
+    tx_signature            TEXT COLLATE "binary",
     last_valid_block_height BIGINT,
-    sent_at                 TEXT CHECK (length(sent_at) = 27),
+    sent_at                 TEXT COLLATE "binary" CHECK (length(sent_at) = 27),
     slot                    BIGINT,
     -- When it settled, was rejected or failed.
-    ended_at                TEXT CHECK (length(ended_at) = 27),
+    ended_at                TEXT COLLATE "binary" CHECK (length(ended_at) = 27),
     -- Why it was rejected or failed.
-    reason                  TEXT,
-    message                 TEXT,
+    reason                  TEXT COLLATE "binary",
+    message                 TEXT COLLATE "binary",
     -- JSON array: how every rule judged a rejected transfer.
-    checks                  TEXT,
-    retry_at                TEXT CHECK (length(retry_at) = 27),
-    created_at              TEXT NOT NULL CHECK (length(created_at) = 27),
-    updated_at              TEXT NOT NULL CHECK (length(updated_at) = 27),
+    checks                  TEXT COLLATE "binary",
+    retry_at                TEXT COLLATE "binary" CHECK (length(retry_at) = 27),
+    created_at              TEXT COLLATE "binary" NOT NULL CHECK (length(created_at) = 27),
+    updated_at              TEXT COLLATE "binary" NOT NULL CHECK (length(updated_at) = 27),
     FOREIGN KEY (operator_id, account_id) REFERENCES accounts (operator_id, account_id),
     -- Every state has its facts.
     CHECK (state NOT IN ('signed', 'sent')
@@ -92,17 +94,17 @@ CREATE TABLE transfers (
 );
 
 CREATE INDEX transfers_of_account ON transfers (operator_id, account_id, transfer_id);
-CREATE INDEX transfers_unfinished ON transfers (network, transfer_id)
+CREATE INDEX transfers_unfinished ON transfers (network, lease_expires_at)
     WHERE state IN ('claimed', 'signed', 'sent');
 
 CREATE TABLE idempotency_keys (
-    operator_id     TEXT NOT NULL REFERENCES operators (operator_id),
-    network         TEXT NOT NULL CHECK (network IN ('test', 'live')),
-    idempotency_key TEXT NOT NULL,
+    operator_id     TEXT COLLATE "binary" NOT NULL REFERENCES operators (operator_id),
+    network         TEXT COLLATE "binary" NOT NULL CHECK (network IN ('test', 'live')),
+    idempotency_key TEXT COLLATE "binary" NOT NULL,
     -- SHA-256 of the request, in hex.
-    fingerprint     TEXT NOT NULL CHECK (length(fingerprint) = 64),
+    fingerprint     TEXT COLLATE "binary" NOT NULL CHECK (length(fingerprint) = 64),
     -- The latest try.
-    transfer_id     TEXT NOT NULL REFERENCES transfers (transfer_id),
+    transfer_id     TEXT COLLATE "binary" NOT NULL REFERENCES transfers (transfer_id),
     attempt         BIGINT NOT NULL CHECK (attempt >= 1),
     -- By the chain's clock, unix seconds.
     created_unix    BIGINT NOT NULL,

@@ -126,6 +126,11 @@ impl App {
                 "some tasks did not finish in time; the next start finishes their work"
             );
         }
+        let now = Ambient::SYSTEM.now();
+        match timeout_at(deadline, self.store.release_leases(now)).await {
+            Ok(Ok(())) => {}
+            Ok(Err(_)) | Err(_) => tracing::warn!("leases were not given back; they end by themselves"),
+        }
         if timeout_at(deadline, self.store.close()).await.is_err() {
             tracing::warn!("the database did not close in time");
         }

@@ -10,5 +10,13 @@ pub(super) async fn run(config: &Config, format: Format) -> Result<()> {
     let store = Store::open(config.database.url.expose_secret()).await?;
     let versions = store.list_migrations().await?;
     store.close().await;
-    print_one(format, &[("schema_version", json!(versions.last())), ("migrations", json!(versions.len()))])
+    let database = json!(store.kind());
+    print_one(
+        format,
+        &[
+            ("database", database),
+            ("schema_version", json!(versions.last())),
+            ("migrations", json!(versions.len())),
+        ],
+    )
 }

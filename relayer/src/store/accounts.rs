@@ -2,6 +2,7 @@ use serde_json::value::RawValue;
 use sqlx::{AssertSqlSafe, FromRow};
 
 use super::columns::Table;
+use super::query::query;
 use super::{Store, StoreError};
 use crate::domain::{
     Account, AccountId, AccountName, AccountStatus, Counterparties, Metadata, OperatorId, Provisioning,
@@ -69,7 +70,7 @@ impl Store {
                  (account_id, operator_id, name, metadata, address, token_account, status, counterparties,
                   provisioning, created_at)
              VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10)";
-        sqlx::query(SQL)
+        query(SQL)
             .bind(account.id.to_string())
             .bind(account.operator_id.to_string())
             .bind(account.name.as_str())
@@ -92,7 +93,7 @@ impl Store {
     pub async fn mark_account_ready(&self, operator: OperatorId, id: AccountId) -> Result<(), StoreError> {
         const SQL: &str =
             "UPDATE accounts SET provisioning = 'ready' WHERE operator_id = $1 AND account_id = $2";
-        sqlx::query(SQL).bind(operator.to_string()).bind(id.to_string()).execute(self.writer()).await?;
+        query(SQL).bind(operator.to_string()).bind(id.to_string()).execute(self.writer()).await?;
         Ok(())
     }
 
@@ -104,7 +105,7 @@ impl Store {
     ) -> Result<(), StoreError> {
         const SQL: &str = "DELETE FROM accounts
              WHERE operator_id = $1 AND account_id = $2 AND provisioning = 'requested'";
-        sqlx::query(SQL).bind(operator.to_string()).bind(id.to_string()).execute(self.writer()).await?;
+        query(SQL).bind(operator.to_string()).bind(id.to_string()).execute(self.writer()).await?;
         Ok(())
     }
 
@@ -118,7 +119,7 @@ impl Store {
     ) -> Result<(), StoreError> {
         const SQL: &str = "UPDATE accounts SET status = $3, counterparties = $4
              WHERE operator_id = $1 AND account_id = $2";
-        sqlx::query(SQL)
+        query(SQL)
             .bind(operator.to_string())
             .bind(id.to_string())
             .bind(status.as_str())
@@ -136,7 +137,7 @@ impl Store {
         status: AccountStatus,
     ) -> Result<(), StoreError> {
         const SQL: &str = "UPDATE accounts SET status = $3 WHERE operator_id = $1 AND account_id = $2";
-        sqlx::query(SQL)
+        query(SQL)
             .bind(operator.to_string())
             .bind(id.to_string())
             .bind(status.as_str())
@@ -154,11 +155,8 @@ impl Store {
         const SQL: &str = "SELECT account_id, operator_id, name, metadata, address, token_account, status,
                  counterparties, provisioning, created_at
              FROM accounts WHERE operator_id = $1 AND account_id = $2 AND provisioning = 'ready'";
-        let row: Option<AccountRow> = sqlx::query_as(SQL)
-            .bind(operator.to_string())
-            .bind(id.to_string())
-            .fetch_optional(self.reader())
-            .await?;
+        let row: Option<AccountRow> =
+            query(SQL).bind(operator.to_string()).bind(id.to_string()).fetch_optional(self.reader()).await?;
         row.map(Account::try_from).transpose()
     }
 
@@ -179,11 +177,12 @@ impl Store {
             places.join(", ")
         );
         // Only placeholders were put into the text.
-        let mut query = sqlx::query_as::<_, AccountRow>(AssertSqlSafe(sql)).bind(operator.to_string());
-        for id in ids {
-            query = query.bind(id.to_string());
-        }
-        query.fetch_all(self.reader()).await?.into_iter().map(Account::try_from).collect()
+        let rows: Vec<AccountRow> = query(AssertSqlSafe(sql))
+            .bind(operator.to_string())
+            .bind_all(ids.iter().map(AccountId::to_string))
+            .fetch_all(self.reader())
+            .await?;
+        rows.into_iter().map(Account::try_from).collect()
     }
 
     /// Up to `rows_max` ready accounts of the operator, newest first, those after `after` in that order.
@@ -200,7 +199,7 @@ impl Store {
              WHERE operator_id = $1 AND provisioning = 'ready'
                  AND ($2 = '' OR status = $2) AND ($3 = '' OR account_id < $3)
              ORDER BY account_id DESC LIMIT $4";
-        let rows: Vec<AccountRow> = sqlx::query_as(SQL)
+        let rows: Vec<AccountRow> = query(SQL)
             .bind(operator.to_string())
             .bind(status.map_or("", AccountStatus::as_str))
             .bind(after.map_or_else(String::new, |after| after.to_string()))
@@ -220,11 +219,8 @@ impl Store {
                  counterparties, provisioning, created_at
              FROM accounts WHERE provisioning = 'requested' AND created_at < $1
              ORDER BY created_at LIMIT $2";
-        let rows: Vec<AccountRow> = sqlx::query_as(SQL)
-            .bind(before.to_string())
-            .bind(i64::from(rows_max))
-            .fetch_all(self.reader())
-            .await?;
+        let rows: Vec<AccountRow> =
+            query(SQL).bind(before.to_string()).bind(i64::from(rows_max)).fetch_all(self.reader()).await?;
         rows.into_iter().map(Account::try_from).collect()
     }
 }

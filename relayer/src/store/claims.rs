@@ -1,8 +1,9 @@
-use sqlx::{AssertSqlSafe, FromRow, Sqlite, Transaction};
+use sqlx::{AssertSqlSafe, FromRow};
 
+use super::query::query;
 use super::transfer_row::TransferRow;
 use super::transfers::{COLUMNS, write_state};
-use super::{Store, StoreError};
+use super::{Store, StoreError, Transaction, retried};
 use crate::domain::{
     Claim, Failure, FailureCode, Fingerprint, IDEMPOTENCY_SECONDS, KeyId, Network, OperatorId, Timestamp,
     Transfer, TransferId, TransferRequest, TransferState,
@@ -42,10 +43,10 @@ struct Found {
 
 /// What stands in the way of a new try.
 enum Earlier {
-    /// Nothing, or nothing any more: the key is free.
-    None,
+    /// Nothing, or a transfer whose key has expired: the key is free.
+    Free { seen: Option<TransferId> },
     /// A failed try of the same request.
-    Failed { attempt: i64 },
+    Failed { seen: TransferId, attempt: i64 },
     /// The answer.
     Is(Box<Claim>),
 }
@@ -54,18 +55,34 @@ impl Store {
     /// Takes the idempotency key for a new try, or tells what it stands for; in one transaction, so that of any number
     /// of identical requests exactly one is `New` (or `Retry`).
     pub async fn claim_transfer(&self, new: &NewTransfer, clock: ClaimClock) -> Result<Claim, StoreError> {
-        let fingerprint = Fingerprint::of(&new.request).to_hex();
+        let fingerprint = &Fingerprint::of(&new.request).to_hex();
+        retried(|| async move {
+            match self.try_claim(new, fingerprint, clock).await {
+                // What was seen is gone: look again.
+                Err(StoreError::Superseded) => Err(StoreError::Contended),
+                tried => tried,
+            }
+        })
+        .await
+    }
+
+    async fn try_claim(
+        &self,
+        new: &NewTransfer,
+        fingerprint: &str,
+        clock: ClaimClock,
+    ) -> Result<Claim, StoreError> {
         let mut tx = self.begin().await?;
-        let claim = match look_up(&mut tx, new, &fingerprint, clock).await? {
+        let claim = match look_up(&mut tx, new, fingerprint, clock).await? {
             Earlier::Is(claim) => *claim,
-            Earlier::None => {
-                let transfer = insert_transfer(&mut tx, new, 1, clock).await?;
-                take_key(&mut tx, new, &fingerprint, clock).await?;
+            Earlier::Free { seen } => {
+                let transfer = insert_transfer(&mut tx, new, 1, &self.holder, clock).await?;
+                take_key(&mut tx, new, fingerprint, seen, clock).await?;
                 Claim::New(transfer)
             }
-            Earlier::Failed { attempt } => {
-                let transfer = insert_transfer(&mut tx, new, attempt + 1, clock).await?;
-                move_key(&mut tx, new, attempt + 1).await?;
+            Earlier::Failed { seen, attempt } => {
+                let transfer = insert_transfer(&mut tx, new, attempt + 1, &self.holder, clock).await?;
+                move_key(&mut tx, new, seen, attempt + 1).await?;
                 Claim::Retry(transfer)
             }
         };
@@ -75,16 +92,17 @@ impl Store {
 }
 
 async fn look_up(
-    tx: &mut Transaction<'_, Sqlite>,
+    tx: &mut Transaction,
     new: &NewTransfer,
     fingerprint: &str,
     clock: ClaimClock,
 ) -> Result<Earlier, StoreError> {
-    let Some(found) = find(tx, new).await? else { return Ok(Earlier::None) };
+    let Some(found) = find(tx, new).await? else { return Ok(Earlier::Free { seen: None }) };
     let (same, expired) = (found.fingerprint == fingerprint, found.expires_unix <= clock.chain_now);
     let abandoned = found.transfer.lease_expires_at <= clock.now.to_string();
     let attempt = found.key_attempt;
     let transfer = Transfer::try_from(found.transfer)?;
+    let seen = transfer.id;
     match &transfer.state {
         // Something may be on its way, so the key is taken, however old it is.
         TransferState::Signed(_) | TransferState::Sent { .. } => {
@@ -101,11 +119,11 @@ async fn look_up(
                 failed_at: clock.now,
             };
             write_state(tx, &transfer, &transfer.state.fail(failure)?, clock.now).await?;
-            Ok(if expired { Earlier::None } else { Earlier::Failed { attempt } })
+            Ok(if expired { Earlier::Free { seen: Some(seen) } } else { Earlier::Failed { seen, attempt } })
         }
         TransferState::Claimed => Ok(Earlier::Is(Box::new(Claim::Conflict))),
         TransferState::Settled(_) | TransferState::Rejected(_) | TransferState::Failed(_) if expired => {
-            Ok(Earlier::None)
+            Ok(Earlier::Free { seen: Some(seen) })
         }
         TransferState::Settled(_) | TransferState::Rejected(_) | TransferState::Failed(_) if !same => {
             Ok(Earlier::Is(Box::new(Claim::Conflict)))
@@ -113,36 +131,37 @@ async fn look_up(
         TransferState::Settled(_) | TransferState::Rejected(_) => {
             Ok(Earlier::Is(Box::new(Claim::Replay(transfer))))
         }
-        TransferState::Failed(_) => Ok(Earlier::Failed { attempt }),
+        TransferState::Failed(_) => Ok(Earlier::Failed { seen, attempt }),
     }
 }
 
-async fn find(tx: &mut Transaction<'_, Sqlite>, new: &NewTransfer) -> Result<Option<Found>, StoreError> {
+async fn find(tx: &mut Transaction, new: &NewTransfer) -> Result<Option<Found>, StoreError> {
     let sql = format!(
         "SELECT k.fingerprint, k.attempt AS key_attempt, k.expires_unix, {COLUMNS}
-         FROM idempotency_keys k JOIN transfers t ON t.transfer_id = k.transfer_id
+         FROM idempotency_keys k JOIN transfers ON transfers.transfer_id = k.transfer_id
          WHERE k.operator_id = $1 AND k.network = $2 AND k.idempotency_key = $3"
     );
-    Ok(sqlx::query_as(AssertSqlSafe(sql))
+    Ok(query(AssertSqlSafe(sql))
         .bind(new.operator_id.to_string())
         .bind(new.network.as_str())
         .bind(new.request.idempotency_key.as_str())
-        .fetch_optional(&mut **tx)
+        .fetch_optional(tx)
         .await?)
 }
 
 async fn insert_transfer(
-    tx: &mut Transaction<'_, Sqlite>,
+    tx: &mut Transaction,
     new: &NewTransfer,
     attempt: i64,
+    holder: &str,
     clock: ClaimClock,
 ) -> Result<Transfer, StoreError> {
     const SQL: &str = "INSERT INTO transfers
              (transfer_id, operator_id, network, account_id, key_id, recipient, amount_usdc, memo, idempotency_key,
-              tag, attempt, state, lease_expires_at, created_at, updated_at)
-         VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, 'claimed', $12, $13, $13)";
+              tag, attempt, state, lease_holder, lease_expires_at, created_at, updated_at)
+         VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, 'claimed', $12, $13, $14, $14)";
     let request = &new.request;
-    sqlx::query(SQL)
+    query(SQL)
         .bind(new.id.to_string())
         .bind(new.operator_id.to_string())
         .bind(new.network.as_str())
@@ -154,9 +173,10 @@ async fn insert_transfer(
         .bind(request.idempotency_key.as_str())
         .bind(format!("{:016x}", new.tag))
         .bind(attempt)
+        .bind(holder)
         .bind(clock.lease_expires_at.to_string())
         .bind(clock.now.to_string())
-        .execute(&mut **tx)
+        .execute(tx)
         .await?;
     Ok(Transfer {
         id: new.id,
@@ -172,11 +192,12 @@ async fn insert_transfer(
     })
 }
 
-/// A new key, or an expired one that begins anew.
+/// A new key, or an expired one that begins anew; `Superseded` when it stands for another transfer than was seen.
 async fn take_key(
-    tx: &mut Transaction<'_, Sqlite>,
+    tx: &mut Transaction,
     new: &NewTransfer,
     fingerprint: &str,
+    seen: Option<TransferId>,
     clock: ClaimClock,
 ) -> Result<(), StoreError> {
     const SQL: &str = "INSERT INTO idempotency_keys
@@ -184,8 +205,9 @@ async fn take_key(
          VALUES ($1, $2, $3, $4, $5, 1, $6, $7)
          ON CONFLICT (operator_id, network, idempotency_key) DO UPDATE SET
              fingerprint = excluded.fingerprint, transfer_id = excluded.transfer_id, attempt = 1,
-             created_unix = excluded.created_unix, expires_unix = excluded.expires_unix";
-    sqlx::query(SQL)
+             created_unix = excluded.created_unix, expires_unix = excluded.expires_unix
+         WHERE idempotency_keys.transfer_id = $8";
+    let taken = query(SQL)
         .bind(new.operator_id.to_string())
         .bind(new.network.as_str())
         .bind(new.request.idempotency_key.as_str())
@@ -193,26 +215,29 @@ async fn take_key(
         .bind(new.id.to_string())
         .bind(clock.chain_now)
         .bind(clock.chain_now.saturating_add(IDEMPOTENCY_SECONDS))
-        .execute(&mut **tx)
+        .bind(seen.map_or_else(String::new, |seen| seen.to_string()))
+        .execute(tx)
         .await?;
-    Ok(())
+    if taken == 1 { Ok(()) } else { Err(StoreError::Superseded) }
 }
 
-/// The same key with its next try; it lives no longer for it.
+/// The same key with its next try; it lives no longer for it. `Superseded` as for [`take_key`].
 async fn move_key(
-    tx: &mut Transaction<'_, Sqlite>,
+    tx: &mut Transaction,
     new: &NewTransfer,
+    seen: TransferId,
     attempt: i64,
 ) -> Result<(), StoreError> {
     const SQL: &str = "UPDATE idempotency_keys SET transfer_id = $4, attempt = $5
-         WHERE operator_id = $1 AND network = $2 AND idempotency_key = $3";
-    sqlx::query(SQL)
+         WHERE operator_id = $1 AND network = $2 AND idempotency_key = $3 AND transfer_id = $6";
+    let moved = query(SQL)
         .bind(new.operator_id.to_string())
         .bind(new.network.as_str())
         .bind(new.request.idempotency_key.as_str())
         .bind(new.id.to_string())
         .bind(attempt)
-        .execute(&mut **tx)
+        .bind(seen.to_string())
+        .execute(tx)
         .await?;
-    Ok(())
+    if moved == 1 { Ok(()) } else { Err(StoreError::Superseded) }
 }

@@ -1,16 +1,20 @@
-use std::path::{Path, PathBuf};
-
 use sqlx::migrate::MigrateError;
 
 use crate::domain::WrongState;
 
+/// Postgres' codes for a transaction that lost to another and may be tried again: `serialization_failure` and
+/// `deadlock_detected`.
+const CONTENTION_CODES: [&str; 2] = ["40001", "40P01"];
+
 /// Why the database did not do what was asked.
 #[derive(Debug, thiserror::Error)]
 pub enum StoreError {
-    #[error("`database.url` must be of the form sqlite:///path/purser.db")]
+    #[error(
+        "`database.url` must be of the form sqlite:///path/purser.db or postgres://user:password@host/database"
+    )]
     Unsupported,
-    #[error("cannot open the database {}: {error}", file.display())]
-    Open { file: PathBuf, error: sqlx::Error },
+    #[error("cannot open the database {place}: {error}")]
+    Open { place: String, error: sqlx::Error },
     #[error("cannot bring the database up to date: {0}")]
     Migrate(MigrateError),
     /// No answer, or an answer that a healthy database does not give.
@@ -19,6 +23,9 @@ pub enum StoreError {
     /// A row of the same identity is there already.
     #[error("already there")]
     AlreadyThere,
+    /// Others got ahead, as often as it was tried.
+    #[error("others keep changing the same rows")]
+    Contended,
     /// A row holds what this version cannot read.
     #[error("unreadable `{column}` in table {table}")]
     Unreadable { table: &'static str, column: &'static str },
@@ -30,16 +37,13 @@ pub enum StoreError {
     Superseded,
 }
 
-impl StoreError {
-    pub(super) fn open(file: &Path) -> impl Fn(sqlx::Error) -> Self {
-        |error| Self::Open { file: file.to_owned(), error }
-    }
-}
-
 impl From<sqlx::Error> for StoreError {
     fn from(error: sqlx::Error) -> Self {
         match error.as_database_error() {
             Some(database) if database.is_unique_violation() => Self::AlreadyThere,
+            Some(database) if database.code().is_some_and(|code| CONTENTION_CODES.contains(&&*code)) => {
+                Self::Contended
+            }
             Some(_) | None => Self::Database(error),
         }
     }

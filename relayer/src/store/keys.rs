@@ -1,6 +1,7 @@
 use sqlx::FromRow;
 
 use super::columns::Table;
+use super::query::query;
 use super::{Store, StoreError};
 use crate::domain::{AccountId, ApiKey, HashedKey, KeyHint, KeyId, KeyScope, OperatorId, Timestamp};
 
@@ -46,7 +47,7 @@ impl Store {
             KeyScope::Operator => None,
             KeyScope::Agent(account_id) => Some(account_id.to_string()),
         };
-        sqlx::query(SQL)
+        query(SQL)
             .bind(key.id.to_string())
             .bind(hash.to_hex())
             .bind(key.operator_id.to_string())
@@ -66,8 +67,7 @@ impl Store {
         const SQL: &str =
             "SELECT key_id, operator_id, account_id, name, hint, created_at, expires_at, revoked_at
              FROM api_keys WHERE key_hash = $1";
-        let row: Option<KeyRow> =
-            sqlx::query_as(SQL).bind(hash.to_hex()).fetch_optional(self.reader()).await?;
+        let row: Option<KeyRow> = query(SQL).bind(hash.to_hex()).fetch_optional(self.reader()).await?;
         row.map(ApiKey::try_from).transpose()
     }
 
@@ -76,8 +76,7 @@ impl Store {
         const SQL: &str =
             "SELECT key_id, operator_id, account_id, name, hint, created_at, expires_at, revoked_at
              FROM api_keys WHERE key_id = $1";
-        let row: Option<KeyRow> =
-            sqlx::query_as(SQL).bind(id.to_string()).fetch_optional(self.reader()).await?;
+        let row: Option<KeyRow> = query(SQL).bind(id.to_string()).fetch_optional(self.reader()).await?;
         row.map(ApiKey::try_from).transpose()
     }
 
@@ -86,8 +85,7 @@ impl Store {
         const SQL: &str =
             "SELECT key_id, operator_id, account_id, name, hint, created_at, expires_at, revoked_at
              FROM api_keys WHERE operator_id = $1 ORDER BY key_id DESC";
-        let rows: Vec<KeyRow> =
-            sqlx::query_as(SQL).bind(operator.to_string()).fetch_all(self.reader()).await?;
+        let rows: Vec<KeyRow> = query(SQL).bind(operator.to_string()).fetch_all(self.reader()).await?;
         rows.into_iter().map(ApiKey::try_from).collect()
     }
 
@@ -104,7 +102,7 @@ impl Store {
              FROM api_keys
              WHERE operator_id = $1 AND account_id = $2 AND ($3 = '' OR key_id < $3)
              ORDER BY key_id DESC LIMIT $4";
-        let rows: Vec<KeyRow> = sqlx::query_as(SQL)
+        let rows: Vec<KeyRow> = query(SQL)
             .bind(operator.to_string())
             .bind(account.to_string())
             .bind(after.map_or_else(String::new, |after| after.to_string()))
@@ -125,7 +123,7 @@ impl Store {
         const SQL: &str = "UPDATE api_keys SET revoked_at = COALESCE(revoked_at, $3)
              WHERE operator_id = $1 AND key_id = $2
              RETURNING key_id, operator_id, account_id, name, hint, created_at, expires_at, revoked_at";
-        let row: Option<KeyRow> = sqlx::query_as(SQL)
+        let row: Option<KeyRow> = query(SQL)
             .bind(operator.to_string())
             .bind(key.to_string())
             .bind(now.to_string())

@@ -1,99 +1,107 @@
 //! What Purser remembers. Never asks the chain, and never holds a transaction while anybody waits for a network.
 //!
-//! The SQL is one portable text: `$1` placeholders; TEXT, BIGINT and BOOLEAN. Every finder takes the owner first;
-//! the functions for workers, which serve all operators, say so.
+//! **Two databases, one text.** Every function has one body and one SQL text for SQLite and Postgres:
+//! `query("... $1 ...").bind(..).fetch_all(self.reader())`, or `.execute(&mut tx)` in a transaction
+//! ([`query::Query`] hands the values to whichever driver it is). So the text keeps to what both understand:
+//! `$1` placeholders; TEXT, BIGINT and BOOLEAN; `ON CONFLICT`, `RETURNING` (columns without an alias of their table).
+//! In migrations every text column is `TEXT COLLATE "binary"`, so that ids and moments order by bytes in both.
+//! Only [`pools`] knows how the two differ: how they are opened, how a transaction begins, `skip_locked`.
+//!
+//! **Any number of processes.** A transaction on Postgres does not keep others from writing between its reading and
+//! its writing, so nothing rests on what was read: a write names in its `WHERE` what it saw, and touches no row if
+//! that is gone (`Superseded`, or `Contended` and tried again by [`retried`]). Rows that a worker carries are leased
+//! ([`leases`]); a lease spares double work, and is never what makes a step safe.
+//!
+//! Every finder takes the owner first; the functions for workers, which serve all operators, say so.
+//! Tests in `tests/cases` run on both databases.
 
 mod accounts;
 mod claims;
 mod columns;
 mod error;
 mod keys;
+mod leases;
 mod operators;
+mod pools;
+mod query;
 mod transfer_row;
 mod transfers;
 
 #[cfg(test)]
 mod tests;
 
-use std::str::FromStr;
+use std::sync::Arc;
 use std::time::Duration;
 
 pub use claims::{ClaimClock, NewTransfer};
 pub use error::StoreError;
-use sqlx::migrate::Migrator;
-use sqlx::sqlite::{
-    SqliteConnectOptions, SqliteJournalMode, SqlitePool, SqlitePoolOptions, SqliteSynchronous,
-};
-use sqlx::{Sqlite, Transaction};
+use pools::{Pools, Transaction};
+use query::{Target, query};
 
-static MIGRATIONS: Migrator = sqlx::migrate!("./migrations");
+/// How often a transaction is tried that others keep getting ahead of.
+const TRIES_MAX: u32 = 10;
+/// How long to wait before the second try; one more of it before each further one.
+const RETRY_PAUSE: Duration = Duration::from_millis(5);
 
-/// How long a connection waits for a lock that another process holds, in seconds.
-const BUSY_TIMEOUT_SECONDS: u64 = 10;
-const READERS_MAX: u32 = 4;
-
-/// The database. Cheap to clone.
+/// The database. Cheap to clone; clones are one holder of leases.
 #[derive(Clone)]
 pub struct Store {
-    /// One connection: SQLite has one writer at a time, and a queue in the process is fairer than its busy loop.
-    writer: SqlitePool,
-    reader: SqlitePool,
+    pools: Pools,
+    /// Tells this opening of the database from every other, in this process or elsewhere.
+    holder: Arc<str>,
 }
 
 impl Store {
-    /// Opens the database at `url` (`sqlite:///path/purser.db`), makes the file if there is none, and brings its
-    /// tables up to date.
+    /// Opens the database at `url` and brings its tables up to date: `sqlite:///path/purser.db`, where the file is made
+    /// if there is none, or `postgres://user:password@host/database`, which must be there.
     pub async fn open(url: &str) -> Result<Self, StoreError> {
-        if !url.starts_with("sqlite:") {
-            return Err(StoreError::Unsupported);
+        let pools = Pools::open(url).await?;
+        Ok(Self { pools, holder: format!("{:032x}", rand::random::<u128>()).into() })
+    }
+
+    /// Which of the two it is: `sqlite` or `postgres`.
+    pub fn kind(&self) -> &'static str {
+        match self.pools {
+            Pools::Sqlite { .. } => "sqlite",
+            Pools::Postgres(_) => "postgres",
         }
-        let options = SqliteConnectOptions::from_str(url).map_err(|_| StoreError::Unsupported)?;
-        let file = options.get_filename().to_owned();
-        let options = options.foreign_keys(true).busy_timeout(Duration::from_secs(BUSY_TIMEOUT_SECONDS));
-        let writing = options
-            .clone()
-            .create_if_missing(true)
-            .journal_mode(SqliteJournalMode::Wal)
-            // An answered commit survives a power cut: WAL is synced on each.
-            .synchronous(SqliteSynchronous::Full);
-        let writer = pool(1).connect_with(writing).await.map_err(StoreError::open(&file))?;
-        MIGRATIONS.run(&writer).await.map_err(StoreError::Migrate)?;
-        let reading = options.read_only(true);
-        let reader = pool(READERS_MAX).connect_with(reading).await.map_err(StoreError::open(&file))?;
-        Ok(Self { writer, reader })
     }
 
     /// The versions of the migrations that the tables have, ascending.
     pub async fn list_migrations(&self) -> Result<Vec<i64>, StoreError> {
         const SQL: &str = "SELECT version FROM _sqlx_migrations ORDER BY version";
-        Ok(sqlx::query_scalar(SQL).fetch_all(self.reader()).await?)
+        let rows: Vec<(i64,)> = query(SQL).fetch_all(self.reader()).await?;
+        Ok(rows.into_iter().map(|(version,)| version).collect())
     }
 
     /// Waits for connections in use, and closes.
     pub async fn close(&self) {
-        self.reader.close().await;
-        self.writer.close().await;
+        self.pools.close().await;
     }
 
-    async fn begin(&self) -> Result<Transaction<'static, Sqlite>, StoreError> {
-        Ok(self.writer.begin_with("BEGIN IMMEDIATE").await?)
+    async fn begin(&self) -> Result<Transaction, StoreError> {
+        Ok(self.pools.begin().await?)
     }
 
-    fn writer(&self) -> &SqlitePool {
-        &self.writer
+    fn writer(&self) -> Target<'_> {
+        self.pools.writer()
     }
 
-    fn reader(&self) -> &SqlitePool {
-        &self.reader
+    fn reader(&self) -> Target<'_> {
+        self.pools.reader()
     }
 }
 
-fn pool(connections_max: u32) -> SqlitePoolOptions {
-    SqlitePoolOptions::new()
-        .min_connections(1)
-        .max_connections(connections_max)
-        .idle_timeout(None)
-        .max_lifetime(None)
-        .test_before_acquire(false)
-        .acquire_timeout(Duration::from_secs(30))
+/// Does a whole transaction, again when it was `Contended`, a bounded number of times. Every try must begin from nothing.
+async fn retried<T, F>(attempt: impl Fn() -> F) -> Result<T, StoreError>
+where
+    F: Future<Output = Result<T, StoreError>>,
+{
+    for tries in 1..TRIES_MAX {
+        match attempt().await {
+            Err(StoreError::Contended) => tokio::time::sleep(RETRY_PAUSE * tries).await,
+            done => return done,
+        }
+    }
+    attempt().await
 }

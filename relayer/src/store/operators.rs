@@ -1,6 +1,7 @@
 use sqlx::FromRow;
 
 use super::columns::Table;
+use super::query::query;
 use super::{Store, StoreError};
 use crate::domain::{Address, Network, Operator, OperatorId, OperatorName};
 
@@ -35,7 +36,7 @@ impl Store {
     pub async fn insert_operator(&self, operator: &Operator) -> Result<(), StoreError> {
         const SQL: &str = "INSERT INTO operators (operator_id, network, name, address, created_at)
              VALUES ($1, $2, $3, $4, $5)";
-        sqlx::query(SQL)
+        query(SQL)
             .bind(operator.id.to_string())
             .bind(operator.network.as_str())
             .bind(operator.name.as_str())
@@ -50,8 +51,7 @@ impl Store {
     pub async fn find_operator(&self, id: OperatorId) -> Result<Option<Operator>, StoreError> {
         const SQL: &str =
             "SELECT operator_id, network, name, address, created_at FROM operators WHERE operator_id = $1";
-        let row: Option<OperatorRow> =
-            sqlx::query_as(SQL).bind(id.to_string()).fetch_optional(self.reader()).await?;
+        let row: Option<OperatorRow> = query(SQL).bind(id.to_string()).fetch_optional(self.reader()).await?;
         row.map(Operator::try_from).transpose()
     }
 
@@ -63,11 +63,8 @@ impl Store {
     ) -> Result<Option<Operator>, StoreError> {
         const SQL: &str = "SELECT operator_id, network, name, address, created_at
              FROM operators WHERE network = $1 AND address = $2";
-        let row: Option<OperatorRow> = sqlx::query_as(SQL)
-            .bind(network.as_str())
-            .bind(address.to_string())
-            .fetch_optional(self.reader())
-            .await?;
+        let row: Option<OperatorRow> =
+            query(SQL).bind(network.as_str()).bind(address.to_string()).fetch_optional(self.reader()).await?;
         row.map(Operator::try_from).transpose()
     }
 
@@ -75,7 +72,7 @@ impl Store {
     pub async fn list_operators(&self) -> Result<Vec<Operator>, StoreError> {
         const SQL: &str =
             "SELECT operator_id, network, name, address, created_at FROM operators ORDER BY operator_id";
-        let rows: Vec<OperatorRow> = sqlx::query_as(SQL).fetch_all(self.reader()).await?;
+        let rows: Vec<OperatorRow> = query(SQL).fetch_all(self.reader()).await?;
         rows.into_iter().map(Operator::try_from).collect()
     }
 }

@@ -1,18 +1,22 @@
-use sqlx::{AssertSqlSafe, Sqlite, Transaction};
+use sqlx::AssertSqlSafe;
 
+use super::query::query;
 use super::transfer_row::{StateColumns, TransferRow};
-use super::{Store, StoreError};
+use super::{Store, StoreError, Transaction, retried};
 use crate::domain::{
-    Failure, IDEMPOTENCY_SECONDS, Network, OperatorId, Rejection, Settlement, SignedTransfer, Timestamp,
-    Transfer, TransferId, TransferState,
+    Failure, IDEMPOTENCY_SECONDS, OperatorId, Rejection, Settlement, SignedTransfer, Timestamp, Transfer,
+    TransferId, TransferState,
 };
 
-/// What [`TransferRow`] is read from, with table `transfers` named `t`.
+/// What [`TransferRow`] is read from.
 pub(super) const COLUMNS: &str =
-    "t.transfer_id, t.operator_id, t.network, t.account_id, t.key_id, t.recipient,
-    t.amount_usdc, t.memo, t.idempotency_key, t.tag, t.attempt, t.state, t.lease_expires_at, t.signed_bytes,
-    t.tx_signature, t.last_valid_block_height, t.sent_at, t.slot, t.ended_at, t.reason, t.message, t.checks,
-    t.retry_at, t.created_at, t.updated_at";
+    "transfers.transfer_id, transfers.operator_id, transfers.network, transfers.account_id,
+    transfers.key_id, transfers.recipient, transfers.amount_usdc, transfers.memo,
+    transfers.idempotency_key, transfers.tag, transfers.attempt, transfers.state,
+    transfers.lease_expires_at, transfers.signed_bytes, transfers.tx_signature,
+    transfers.last_valid_block_height, transfers.sent_at, transfers.slot, transfers.ended_at,
+    transfers.reason, transfers.message, transfers.checks, transfers.retry_at, transfers.created_at,
+    transfers.updated_at";
 
 impl Store {
     /// The operator's transfer with this id, in whatever state.
@@ -21,40 +25,13 @@ impl Store {
         operator: OperatorId,
         id: TransferId,
     ) -> Result<Option<Transfer>, StoreError> {
-        let sql =
-            format!("SELECT {COLUMNS} FROM transfers t WHERE t.operator_id = $1 AND t.transfer_id = $2");
-        let row: Option<TransferRow> = sqlx::query_as(AssertSqlSafe(sql))
+        let sql = format!("SELECT {COLUMNS} FROM transfers WHERE operator_id = $1 AND transfer_id = $2");
+        let row: Option<TransferRow> = query(AssertSqlSafe(sql))
             .bind(operator.to_string())
             .bind(id.to_string())
             .fetch_optional(self.reader())
             .await?;
         row.map(Transfer::try_from).transpose()
-    }
-
-    /// For a worker: transfers of every operator on `network` that somebody must finish, oldest first, those after
-    /// `after`: signed and sent ones, and claimed ones whose lease ended before `now`.
-    pub async fn list_unfinished_transfers(
-        &self,
-        network: Network,
-        now: Timestamp,
-        after: Option<TransferId>,
-        rows_max: u32,
-    ) -> Result<Vec<Transfer>, StoreError> {
-        let sql = format!(
-            "SELECT {COLUMNS} FROM transfers t
-             WHERE t.network = $1 AND t.state IN ('claimed', 'signed', 'sent')
-                 AND (t.state <> 'claimed' OR t.lease_expires_at <= $2)
-                 AND ($3 = '' OR t.transfer_id > $3)
-             ORDER BY t.transfer_id LIMIT $4"
-        );
-        let rows: Vec<TransferRow> = sqlx::query_as(AssertSqlSafe(sql))
-            .bind(network.as_str())
-            .bind(now.to_string())
-            .bind(after.map_or_else(String::new, |after| after.to_string()))
-            .bind(i64::from(rows_max))
-            .fetch_all(self.reader())
-            .await?;
-        rows.into_iter().map(Transfer::try_from).collect()
     }
 
     /// Stores the signed bytes; to be called before the first send. `Superseded` means: do not send.
@@ -109,19 +86,23 @@ impl Store {
         next: TransferState,
         now: Timestamp,
     ) -> Result<Transfer, StoreError> {
-        let mut tx = self.begin().await?;
-        write_state(&mut tx, transfer, &next, now).await?;
-        if let TransferState::Settled(settlement) = &next {
-            extend_key(&mut tx, transfer.id, settlement.settled_at).await?;
-        }
-        tx.commit().await?;
-        Ok(Transfer { state: next, updated_at: now, ..transfer.clone() })
+        let next = &next;
+        retried(|| async move {
+            let mut tx = self.begin().await?;
+            write_state(&mut tx, transfer, next, now).await?;
+            if let TransferState::Settled(settlement) = next {
+                extend_key(&mut tx, transfer.id, settlement.settled_at).await?;
+            }
+            Ok(tx.commit().await?)
+        })
+        .await?;
+        Ok(Transfer { state: next.clone(), updated_at: now, ..transfer.clone() })
     }
 }
 
 /// Moves a transfer from the state (and signature) that the caller knows to `next`, or gives `Superseded`.
 pub(super) async fn write_state(
-    tx: &mut Transaction<'_, Sqlite>,
+    tx: &mut Transaction,
     transfer: &Transfer,
     next: &TransferState,
     now: Timestamp,
@@ -134,7 +115,7 @@ pub(super) async fn write_state(
          WHERE transfer_id = $1 AND state = $2 AND ($3 = '' OR tx_signature = $3)";
     let columns = StateColumns::from(next);
     let signature_before = transfer.state.signed().map_or("", |signed| signed.signature.as_str());
-    let done = sqlx::query(SQL)
+    let done = query(SQL)
         .bind(transfer.id.to_string())
         .bind(transfer.state.as_str())
         .bind(signature_before)
@@ -150,20 +131,16 @@ pub(super) async fn write_state(
         .bind(columns.message)
         .bind(columns.checks)
         .bind(columns.retry_at)
-        .execute(&mut **tx)
+        .execute(tx)
         .await?;
-    if done.rows_affected() == 1 { Ok(()) } else { Err(StoreError::Superseded) }
+    if done == 1 { Ok(()) } else { Err(StoreError::Superseded) }
 }
 
-async fn extend_key(
-    tx: &mut Transaction<'_, Sqlite>,
-    id: TransferId,
-    settled_at: Timestamp,
-) -> Result<(), StoreError> {
+async fn extend_key(tx: &mut Transaction, id: TransferId, settled_at: Timestamp) -> Result<(), StoreError> {
     const SQL: &str =
         "UPDATE idempotency_keys SET expires_unix = $2 WHERE transfer_id = $1 AND expires_unix < $2";
     // A part of a second counts as a whole one: never free before the chain forgets the tag.
     let expires_unix = settled_at.unix_seconds() + IDEMPOTENCY_SECONDS;
-    sqlx::query(SQL).bind(id.to_string()).bind(expires_unix).execute(&mut **tx).await?;
+    query(SQL).bind(id.to_string()).bind(expires_unix).execute(tx).await?;
     Ok(())
 }

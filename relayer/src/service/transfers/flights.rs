@@ -42,6 +42,11 @@ impl Flights {
         Some(Flight { id, flights: self.clone(), landing })
     }
 
+    /// The transfers that this process is carrying out.
+    pub(super) fn ids(&self) -> Vec<TransferId> {
+        self.lock().keys().copied().collect()
+    }
+
     /// Waits for a transfer's end. `None` when this process is not carrying it out, or stopped doing so.
     pub(super) async fn wait(&self, id: TransferId) -> Option<Landing> {
         let mut watcher = self.lock().get(&id)?.clone();
@@ -55,6 +60,11 @@ impl Flights {
 }
 
 impl Flight {
+    /// The transfer.
+    pub(super) fn id(&self) -> TransferId {
+        self.id
+    }
+
     /// Tells everybody who waits.
     pub(super) fn land(self, landing: Landing) {
         self.landing.send_replace(Some(landing));

@@ -19,6 +19,7 @@ pub use self::read::{LimitsView, Preview, PreviewRequest};
 use super::accounts::find_account;
 use super::error::{Resource, ServiceError};
 use super::{ExplorerUrl, NetworkParts, Parts};
+use crate::crash_point::crash_point;
 use crate::domain::{
     Account, Checks, Claim, Principal, Transfer, TransferId, TransferRequest, TransferStatus, transfer_tag,
 };
@@ -28,8 +29,6 @@ use crate::store::{ClaimClock, NewTransfer};
 const LOOK_EVERY: Duration = Duration::from_millis(150);
 /// How long a claim waits for the chain's clock, which mostly is known already.
 const CLOCK_PATIENCE: Duration = Duration::from_secs(1);
-/// How long a process may take from the claim to the signature before another may take the transfer over.
-const CLAIM_LEASE: Duration = Duration::from_secs(30);
 
 /// A transfer, and where to look at its transaction.
 #[derive(Debug, Clone)]
@@ -94,6 +93,7 @@ impl Transfers {
             }
         };
         let Ended { transfer, checks } = self.wait(principal, id, deadline).await?;
+        crash_point!("answer.before");
         Ok(TransferAnswer { view: TransferView { transfer, explorer }, replayed, checks })
     }
 
@@ -126,10 +126,13 @@ impl Transfers {
         };
         let clock = ClaimClock {
             now,
-            lease_expires_at: now.after(CLAIM_LEASE),
+            lease_expires_at: now.after(sweep::LEASE),
             chain_now: chain_now.ok().and_then(Result::ok).unwrap_or(now.unix_seconds()),
         };
-        Ok(match self.parts.store.claim_transfer(&asked, clock).await? {
+        crash_point!("claim.before");
+        let claim = self.parts.store.claim_transfer(&asked, clock).await?;
+        crash_point!("claim.after");
+        Ok(match claim {
             Claim::New(transfer) | Claim::Retry(transfer) => {
                 let id = transfer.id;
                 let carrier = Carrier { parts: self.parts.clone(), network, operator, account };
@@ -146,12 +149,14 @@ impl Transfers {
 
     /// Works until the landing, in a task of its own, and tells everybody who waits.
     fn fly(&self, flight: Flight, work: impl Future<Output = Landing> + Send + 'static) {
-        let wake = self.wake.clone();
+        let this = self.clone();
         self.parts.tasks.start(async move {
             let landing = work.await;
             if let Err(ServiceError::Internal) = &landing {
-                // Something is left to be finished from what is stored.
-                wake.notify_one();
+                // Something is left to be finished from what is stored, by whichever process comes first. If this
+                // fails too, the lease ends by itself.
+                let _ = this.parts.store.release_lease(flight.id(), this.parts.ambient.now()).await;
+                this.wake();
             }
             flight.land(landing);
         });

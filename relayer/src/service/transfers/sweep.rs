@@ -4,10 +4,15 @@ use std::time::Duration;
 
 use super::Transfers;
 use super::carry::Carrier;
+use crate::crash_point::crash_point;
 use crate::domain::{FailureCode, Transfer, TransferState};
 use crate::service::ServiceError;
 
-const SWEEP_EVERY: Duration = Duration::from_secs(10);
+/// How long a transfer stays with a process that no longer says that it lives; also what it may take from the claim to
+/// the signature.
+pub(super) const LEASE: Duration = Duration::from_secs(15);
+/// How often a process says so, and looks for what nobody carries. A third of the lease: two of them may fail.
+const SWEEP_EVERY: Duration = Duration::from_secs(5);
 const WAKE_DELAY: Duration = Duration::from_secs(1);
 const ROWS_MAX: u32 = 200;
 
@@ -22,6 +27,9 @@ impl Transfers {
         let this = self.clone();
         let stop = self.parts.tasks.stop.clone();
         self.parts.tasks.start(async move {
+            if let Err(error) = this.parts.store.release_orphaned_leases(this.parts.ambient.now()).await {
+                tracing::warn!(%error, "leases of earlier processes end by themselves");
+            }
             loop {
                 if let Err(error) = this.sweep().await {
                     tracing::warn!(%error, "open transfers could not be swept; trying again later");
@@ -36,18 +44,24 @@ impl Transfers {
         });
     }
 
-    /// One pass. Following what another process follows too does no harm: the bytes are the same, and the first end
-    /// that is recorded stays.
+    /// One pass: keeps what this process carries, and takes what no living process does. Should two ever follow one
+    /// transfer it does no harm: the bytes are the same, and the first end that is recorded stays.
     pub(in crate::service) async fn sweep(&self) -> Result<(), ServiceError> {
+        let store = &self.parts.store;
+        let lease = || self.parts.ambient.now().after(LEASE);
+        store.renew_leases(&self.flights.ids(), lease()).await?;
         for network in self.parts.chains.networks() {
-            let mut after = None;
             loop {
                 let now = self.parts.ambient.now();
-                let open = self.parts.store.list_unfinished_transfers(network, now, after, ROWS_MAX).await?;
-                let Some(last) = open.last() else { break };
-                after = Some(last.id);
+                let open = store.take_unfinished_transfers(network, now, lease(), ROWS_MAX).await?;
+                if open.is_empty() {
+                    break;
+                }
                 for transfer in open {
-                    self.take_up(transfer).await?;
+                    let id = transfer.id;
+                    if let Err(error) = self.take_up(transfer).await {
+                        tracing::warn!(transfer_id = %id, %error, "an open transfer could not be taken up");
+                    }
                 }
             }
         }
@@ -68,6 +82,7 @@ impl Transfers {
         let account = store.find_account(operator.id, transfer.request.from).await?;
         let account = account.ok_or(ServiceError::Internal)?;
         let Some(flight) = self.flights.begin(transfer.id) else { return Ok(()) };
+        crash_point!("take_up.before");
         tracing::info!(transfer_id = %transfer.id, state = transfer.state.as_str(), "taking up an open transfer");
         let carrier = Carrier { parts: self.parts.clone(), network: network.clone(), operator, account };
         self.fly(flight, async move {

@@ -1,25 +1,42 @@
-//! Every rule of the store, on real files.
+//! Every rule of the store, on both databases: each file of `cases` is compiled once for SQLite, on real files, and once
+//! for Postgres, where `PURSER_TEST_POSTGRES_URL` names a server whose user may make schemas; a schema for each test.
 
-mod accounts;
-mod claims;
-mod concurrency;
-mod keys;
-mod transfers;
+mod postgres;
+mod sqlite;
 
+use std::future::Future;
 use std::time::Duration;
 
+use sqlx::AssertSqlSafe;
 use tempfile::TempDir;
 
-use super::{ClaimClock, NewTransfer, Store};
+use super::pools::Pools;
+use super::query::{Target, query};
+use super::{ClaimClock, NewTransfer, Store, StoreError};
 use crate::domain::*;
 
-/// A database in a folder of its own, with one operator, one account and one key.
+/// A database of its own, with one operator, one account and one key.
 pub(super) struct Fixture {
     pub store: Store,
     pub operator: Operator,
     pub account: Account,
     pub key: ApiKey,
-    folder: TempDir,
+    place: Place,
+}
+
+/// Where a database lives; it is gone when this is dropped.
+pub(super) enum Place {
+    Folder(TempDir),
+    Schema(postgres::Schema),
+}
+
+impl Place {
+    fn url(&self) -> String {
+        match self {
+            Self::Folder(folder) => format!("sqlite://{}", folder.path().join("purser.db").display()),
+            Self::Schema(schema) => schema.url(),
+        }
+    }
 }
 
 pub(super) fn at(seconds: i64) -> Timestamp {
@@ -67,21 +84,20 @@ pub(super) fn key(operator: &Operator, scope: KeyScope, byte: u8) -> (ApiKey, Pl
 }
 
 impl Fixture {
-    pub async fn new() -> Self {
-        let folder = tempfile::tempdir().expect("a folder");
-        let store = open(&folder).await;
+    pub async fn in_place(place: Place) -> Self {
+        let store = Store::open(&place.url()).await.expect("opened");
         let operator = operator(1);
         let account = account(&operator, 2);
         let (key, plain) = key(&operator, KeyScope::Operator, 3);
         store.insert_operator(&operator).await.expect("inserted");
         store.insert_account(&account).await.expect("inserted");
         store.insert_key(&key, &plain.hash()).await.expect("inserted");
-        Self { store, operator, account, key, folder }
+        Self { store, operator, account, key, place }
     }
 
-    /// The same file, opened once more, as a process does that starts after a crash or runs beside this one.
+    /// The same database, opened once more, as a process does that starts after a crash or runs beside this one.
     pub async fn reopen(&self) -> Store {
-        open(&self.folder).await
+        Store::open(&self.place.url()).await.expect("opened")
     }
 
     pub fn transfer(&self, number: u8, idempotency_key: &str) -> NewTransfer {
@@ -113,11 +129,6 @@ impl Fixture {
             other => panic!("not new: {other:?}"),
         }
     }
-}
-
-async fn open(folder: &TempDir) -> Store {
-    let path = folder.path().join("purser.db");
-    Store::open(&format!("sqlite://{}", path.display())).await.expect("opened")
 }
 
 pub(super) fn clock(seconds: i64) -> ClaimClock {

@@ -3,7 +3,7 @@ use crate::store::StoreError;
 
 #[tokio::test]
 async fn a_key_is_found_by_its_hash_alone() {
-    let fixture = Fixture::new().await;
+    let Some(fixture) = fixture().await else { return };
     let (agent_key, plain) = key(&fixture.operator, KeyScope::Agent(fixture.account.id), 60);
     let agent_key = ApiKey { expires_at: Some(at(9)), name: None, ..agent_key };
     fixture.store.insert_key(&agent_key, &plain.hash()).await.expect("inserted");
@@ -15,7 +15,7 @@ async fn a_key_is_found_by_its_hash_alone() {
 
 #[tokio::test]
 async fn the_file_does_not_hold_the_key() {
-    let fixture = Fixture::new().await;
+    let Some(fixture) = fixture().await else { return };
     let (agent_key, plain) = key(&fixture.operator, KeyScope::Agent(fixture.account.id), 60);
     fixture.store.insert_key(&agent_key, &plain.hash()).await.expect("inserted");
     fixture.store.close().await;
@@ -28,7 +28,7 @@ async fn the_file_does_not_hold_the_key() {
 
 #[tokio::test]
 async fn a_key_is_revoked_by_its_own_operator_and_stays_revoked() {
-    let fixture = Fixture::new().await;
+    let Some(fixture) = fixture().await else { return };
     let (store, operator, id) = (&fixture.store, fixture.operator.id, fixture.key.id);
     let stranger = OperatorId::from_bytes([99; 16]);
     assert!(store.mark_key_revoked(stranger, id, at(5)).await.expect("done").is_none());
@@ -43,7 +43,7 @@ async fn a_key_is_revoked_by_its_own_operator_and_stays_revoked() {
 
 #[tokio::test]
 async fn keys_are_listed_by_operator_and_by_account() {
-    let fixture = Fixture::new().await;
+    let Some(fixture) = fixture().await else { return };
     let (store, operator) = (&fixture.store, fixture.operator.id);
     for byte in 60..64 {
         let (agent_key, plain) = key(&fixture.operator, KeyScope::Agent(fixture.account.id), byte);
@@ -63,7 +63,7 @@ async fn keys_are_listed_by_operator_and_by_account() {
 
 #[tokio::test]
 async fn an_agent_key_for_another_operators_account_is_refused_by_the_database() {
-    let fixture = Fixture::new().await;
+    let Some(fixture) = fixture().await else { return };
     let other = operator(40);
     fixture.store.insert_operator(&other).await.expect("inserted");
     let (stolen, plain) = key(&other, KeyScope::Agent(fixture.account.id), 60);

@@ -14,7 +14,7 @@ fn is_new(claim: &Claim) -> bool {
 
 #[tokio::test]
 async fn a_free_key_is_new_and_the_same_request_waits_for_it() {
-    let fixture = Fixture::new().await;
+    let Some(fixture) = fixture().await else { return };
     let first = fixture.claim_new(&fixture.transfer(1, "a"), 0).await;
     assert_eq!((first.attempt, first.state.clone()), (1, TransferState::Claimed));
     match fixture.claim(&fixture.transfer(2, "a"), 1).await {
@@ -27,7 +27,7 @@ async fn a_free_key_is_new_and_the_same_request_waits_for_it() {
 
 #[tokio::test]
 async fn a_settled_transfer_is_replayed() {
-    let fixture = Fixture::new().await;
+    let Some(fixture) = fixture().await else { return };
     let first = fixture.claim_new(&fixture.transfer(1, "a"), 0).await;
     let settled = fixture.store.mark_settled(&first, settlement(1), at(1)).await.expect("settled");
     match fixture.claim(&fixture.transfer(2, "a"), 2).await {
@@ -41,7 +41,7 @@ async fn a_settled_transfer_is_replayed() {
 
 #[tokio::test]
 async fn a_rejection_is_replayed_with_its_checks() {
-    let fixture = Fixture::new().await;
+    let Some(fixture) = fixture().await else { return };
     let first = fixture.claim_new(&fixture.transfer(1, "a"), 0).await;
     let rejection = rejection(RejectionReason::DailyLimitExceeded);
     fixture.store.mark_rejected(&first, rejection.clone(), at(1)).await.expect("rejected");
@@ -61,7 +61,7 @@ async fn every_failure_is_tried_again_with_the_same_tag_and_another_id() {
         FailureCode::TransferExpired,
         FailureCode::Interrupted,
     ] {
-        let fixture = Fixture::new().await;
+        let Some(fixture) = fixture().await else { return };
         let first = fixture.claim_new(&fixture.transfer(1, "a"), 0).await;
         fixture.store.mark_failed(&first, failure(code), at(1)).await.expect("failed");
         let second = retry(fixture.claim(&fixture.transfer(2, "a"), 2).await);
@@ -77,7 +77,7 @@ async fn every_failure_is_tried_again_with_the_same_tag_and_another_id() {
 
 #[tokio::test]
 async fn other_parameters_conflict_in_every_state() {
-    let fixture = Fixture::new().await;
+    let Some(fixture) = fixture().await else { return };
     let mut other = fixture.transfer(9, "a");
     other.request.amount = UsdcAmount::from_micros(1);
     let conflict = async |seconds| matches!(fixture.claim(&other, seconds).await, Claim::Conflict);
@@ -96,7 +96,7 @@ async fn other_parameters_conflict_in_every_state() {
 
 #[tokio::test]
 async fn a_key_is_free_again_24_hours_after_it_settled_and_not_a_second_earlier() {
-    let fixture = Fixture::new().await;
+    let Some(fixture) = fixture().await else { return };
     let first = fixture.claim_new(&fixture.transfer(1, "a"), 0).await;
     fixture.store.mark_settled(&first, settlement(10), at(10)).await.expect("settled");
     assert!(matches!(fixture.claim(&fixture.transfer(2, "a"), 10 + 86_399).await, Claim::Replay(_)));
@@ -109,7 +109,7 @@ async fn a_key_is_free_again_24_hours_after_it_settled_and_not_a_second_earlier(
 
 #[tokio::test]
 async fn a_key_that_did_not_pay_is_free_24_hours_after_its_first_use() {
-    let fixture = Fixture::new().await;
+    let Some(fixture) = fixture().await else { return };
     let first = fixture.claim_new(&fixture.transfer(1, "rejected"), 0).await;
     let rejection = rejection(RejectionReason::Paused);
     fixture.store.mark_rejected(&first, rejection, at(5)).await.expect("rejected");
@@ -126,7 +126,7 @@ async fn a_key_that_did_not_pay_is_free_24_hours_after_its_first_use() {
 
 #[tokio::test]
 async fn what_may_be_on_its_way_keeps_its_key_however_old() {
-    let fixture = Fixture::new().await;
+    let Some(fixture) = fixture().await else { return };
     let first = fixture.claim_new(&fixture.transfer(1, "a"), 0).await;
     let signed_first = fixture.store.mark_signed(&first, signed(1), at(1)).await.expect("signed");
     assert!(matches!(fixture.claim(&fixture.transfer(2, "a"), 86_400 * 2).await, Claim::InFlight(_)));
@@ -136,7 +136,7 @@ async fn what_may_be_on_its_way_keeps_its_key_however_old() {
 
 #[tokio::test]
 async fn an_abandoned_claim_is_taken_over_and_its_first_owner_can_no_longer_sign() {
-    let fixture = Fixture::new().await;
+    let Some(fixture) = fixture().await else { return };
     let first = fixture.claim_new(&fixture.transfer(1, "a"), 0).await;
     assert!(matches!(fixture.claim(&fixture.transfer(2, "a"), 59).await, Claim::InFlight(_)));
     let second = retry(fixture.claim(&fixture.transfer(3, "a"), 60).await);
@@ -151,7 +151,7 @@ async fn an_abandoned_claim_is_taken_over_and_its_first_owner_can_no_longer_sign
 
 #[tokio::test]
 async fn a_key_is_the_operators_own_and_the_networks_own() {
-    let fixture = Fixture::new().await;
+    let Some(fixture) = fixture().await else { return };
     let other = operator(40);
     let other_account = account(&other, 41);
     let (other_key, plain) = key(&other, KeyScope::Operator, 42);
@@ -171,7 +171,7 @@ async fn a_key_is_the_operators_own_and_the_networks_own() {
 
 #[tokio::test]
 async fn a_transfer_from_another_operators_account_is_refused_by_the_database() {
-    let fixture = Fixture::new().await;
+    let Some(fixture) = fixture().await else { return };
     let other = operator(40);
     let other_account = account(&other, 41);
     fixture.store.insert_operator(&other).await.expect("inserted");

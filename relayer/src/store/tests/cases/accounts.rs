@@ -5,7 +5,7 @@ use crate::store::StoreError;
 
 #[tokio::test]
 async fn an_account_comes_back_as_it_was_written() {
-    let fixture = Fixture::new().await;
+    let Some(fixture) = fixture().await else { return };
     let json = RawValue::from_string(r#"{"n": 1.10, "s":"\u0000"}"#.into()).expect("JSON");
     let texts = ["acct_01ARZ3NDEKTSV4RRFFQ69G5FAV", "11111111111111111111111111111111"];
     let written = Account {
@@ -21,7 +21,7 @@ async fn an_account_comes_back_as_it_was_written() {
 
 #[tokio::test]
 async fn an_account_is_hidden_until_it_is_ready() {
-    let fixture = Fixture::new().await;
+    let Some(fixture) = fixture().await else { return };
     let (operator, store) = (fixture.operator.id, &fixture.store);
     let requested = Account { provisioning: Provisioning::Requested, ..account(&fixture.operator, 50) };
     store.insert_account(&requested).await.expect("inserted");
@@ -42,7 +42,7 @@ async fn an_account_is_hidden_until_it_is_ready() {
 
 #[tokio::test]
 async fn an_account_that_never_came_to_be_is_forgotten() {
-    let fixture = Fixture::new().await;
+    let Some(fixture) = fixture().await else { return };
     let requested = Account { provisioning: Provisioning::Requested, ..account(&fixture.operator, 50) };
     fixture.store.insert_account(&requested).await.expect("inserted");
     fixture.store.delete_requested_account(fixture.operator.id, requested.id).await.expect("deleted");
@@ -51,7 +51,7 @@ async fn an_account_that_never_came_to_be_is_forgotten() {
 
 #[tokio::test]
 async fn another_operators_account_is_not_found() {
-    let fixture = Fixture::new().await;
+    let Some(fixture) = fixture().await else { return };
     let stranger = OperatorId::from_bytes([99; 16]);
     let id = fixture.account.id;
     let policy = Counterparties::Only(vec![]);
@@ -65,7 +65,7 @@ async fn another_operators_account_is_not_found() {
 
 #[tokio::test]
 async fn accounts_are_listed_newest_first_and_by_status() {
-    let fixture = Fixture::new().await;
+    let Some(fixture) = fixture().await else { return };
     let (operator, store) = (fixture.operator.id, &fixture.store);
     for byte in 10..15 {
         store.insert_account(&account(&fixture.operator, byte)).await.expect("inserted");
@@ -90,7 +90,7 @@ async fn accounts_are_listed_newest_first_and_by_status() {
 
 #[tokio::test]
 async fn an_operator_address_is_there_once_per_network() {
-    let fixture = Fixture::new().await;
+    let Some(fixture) = fixture().await else { return };
     let store = &fixture.store;
     let twin = Operator { id: OperatorId::from_bytes([77; 16]), ..fixture.operator.clone() };
     assert!(matches!(store.insert_operator(&twin).await, Err(StoreError::AlreadyThere)));

@@ -4,7 +4,7 @@ use super::*;
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 4)]
 async fn of_identical_concurrent_claims_exactly_one_is_new() {
-    let fixture = Fixture::new().await;
+    let Some(fixture) = fixture().await else { return };
     // Two processes on one file.
     let stores = [fixture.store.clone(), fixture.reopen().await];
     for round in 0..8u8 {
@@ -32,7 +32,7 @@ async fn of_identical_concurrent_claims_exactly_one_is_new() {
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 4)]
 async fn of_concurrent_retries_exactly_one_runs() {
-    let fixture = Fixture::new().await;
+    let Some(fixture) = fixture().await else { return };
     let first = fixture.claim_new(&fixture.transfer(1, "a"), 0).await;
     fixture.store.mark_failed(&first, failure(FailureCode::TransferExpired), at(1)).await.expect("failed");
     let mut claims = JoinSet::new();
@@ -53,7 +53,7 @@ async fn of_concurrent_retries_exactly_one_runs() {
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 4)]
 async fn of_two_ends_of_one_transfer_exactly_one_is_written() {
-    let fixture = Fixture::new().await;
+    let Some(fixture) = fixture().await else { return };
     let first = fixture.claim_new(&fixture.transfer(1, "a"), 0).await;
     let sent = fixture.store.mark_signed(&first, signed(1), at(1)).await.expect("signed");
     let (settle, fail) = tokio::join!(

@@ -1,0 +1,255 @@
+//! Events: written with the fact they announce, in its transaction, together with a delivery for every webhook concerned.
+
+use std::collections::BTreeSet;
+use std::sync::{Mutex, PoisonError};
+
+use serde_json::value::RawValue;
+use sqlx::{AssertSqlSafe, FromRow};
+use tokio::sync::Notify;
+
+use super::columns::Table;
+use super::query::query;
+use super::{Store, StoreError, Transaction};
+use crate::domain::{
+    AccountId, DeliveryState, Event, EventId, EventType, OperatorId, Subject, Timestamp, Transfer,
+    TransferState, Webhook, WebhookId,
+};
+
+const TABLE: Table = Table("events");
+
+/// What [`EventRow`] is read from.
+pub(super) const COLUMNS: &str = "events.event_id, events.operator_id, events.event_type, events.account_id,
+    events.transfer_id, events.threshold_usdc, events.webhook_id, events.data, events.created_at";
+
+#[derive(Debug, FromRow)]
+pub(super) struct EventRow {
+    event_id: String,
+    operator_id: String,
+    event_type: String,
+    account_id: Option<String>,
+    transfer_id: Option<String>,
+    threshold_usdc: Option<String>,
+    webhook_id: Option<String>,
+    data: String,
+    created_at: String,
+}
+
+impl TryFrom<EventRow> for Event {
+    type Error = StoreError;
+
+    fn try_from(row: EventRow) -> Result<Self, StoreError> {
+        let account_id = || {
+            let text = TABLE.required("account_id", row.account_id.as_deref())?;
+            TABLE.read::<AccountId>("account_id", text)
+        };
+        let event_type = TABLE.read("event_type", &row.event_type)?;
+        let subject = match event_type {
+            EventType::TransferInitiated | EventType::TransferSettled | EventType::TransferRejected => {
+                let transfer_id = TABLE.required("transfer_id", row.transfer_id.as_deref())?;
+                Subject::Transfer {
+                    account_id: account_id()?,
+                    transfer_id: TABLE.read("transfer_id", transfer_id)?,
+                }
+            }
+            EventType::BalanceLowThreshold => {
+                let threshold = TABLE.required("threshold_usdc", row.threshold_usdc.as_deref())?;
+                Subject::Balance {
+                    account_id: account_id()?,
+                    threshold: TABLE.read("threshold_usdc", threshold)?,
+                }
+            }
+            EventType::WebhookTest => {
+                let webhook_id = TABLE.required("webhook_id", row.webhook_id.as_deref())?;
+                Subject::Webhook(TABLE.read("webhook_id", webhook_id)?)
+            }
+        };
+        Ok(Self {
+            id: TABLE.read("event_id", &row.event_id)?,
+            operator_id: TABLE.read("operator_id", &row.operator_id)?,
+            subject,
+            event_type,
+            created_at: TABLE.read("created_at", &row.created_at)?,
+            data: RawValue::from_string(row.data).map_err(|_| TABLE.unreadable("data"))?,
+        })
+    }
+}
+
+/// Which webhooks have just been given something to deliver, so that the dispatcher of this process need not search.
+#[derive(Debug, Default)]
+pub(super) struct Outbox {
+    hinted: Mutex<BTreeSet<WebhookId>>,
+    notify: Notify,
+}
+
+impl Outbox {
+    /// To be called after the commit.
+    pub(super) fn hint(&self, webhooks: impl IntoIterator<Item = WebhookId>) {
+        let mut hinted = self.hinted.lock().unwrap_or_else(PoisonError::into_inner);
+        hinted.extend(webhooks);
+        if !hinted.is_empty() {
+            self.notify.notify_one();
+        }
+    }
+}
+
+impl Store {
+    /// For the dispatcher: waits until this process has written deliveries, and tells for which webhooks.
+    pub async fn hinted_webhooks(&self) -> BTreeSet<WebhookId> {
+        self.outbox.notify.notified().await;
+        std::mem::take(&mut *self.outbox.hinted.lock().unwrap_or_else(PoisonError::into_inner))
+    }
+
+    /// The operator's event with this id.
+    pub async fn find_event(&self, operator: OperatorId, id: EventId) -> Result<Option<Event>, StoreError> {
+        let sql = format!("SELECT {COLUMNS} FROM events WHERE operator_id = $1 AND event_id = $2");
+        let row: Option<EventRow> = query(AssertSqlSafe(sql))
+            .bind(operator.to_string())
+            .bind(id.to_string())
+            .fetch_optional(self.reader())
+            .await?;
+        row.map(Event::try_from).transpose()
+    }
+
+    /// Up to `rows_max` events of the operator, newest first, those after `after` in that order.
+    pub async fn list_events(
+        &self,
+        operator: OperatorId,
+        event_type: Option<EventType>,
+        account: Option<AccountId>,
+        after: Option<EventId>,
+        rows_max: u32,
+    ) -> Result<Vec<Event>, StoreError> {
+        let sql = format!(
+            "SELECT {COLUMNS} FROM events
+             WHERE operator_id = $1 AND ($2 = '' OR event_type = $2) AND ($3 = '' OR account_id = $3)
+                 AND ($4 = '' OR event_id < $4)
+             ORDER BY event_id DESC LIMIT $5"
+        );
+        let rows: Vec<EventRow> = query(AssertSqlSafe(sql))
+            .bind(operator.to_string())
+            .bind(event_type.map_or("", EventType::as_str))
+            .bind(account.map_or_else(String::new, |account| account.to_string()))
+            .bind(after.map_or_else(String::new, |after| after.to_string()))
+            .bind(i64::from(rows_max))
+            .fetch_all(self.reader())
+            .await?;
+        rows.into_iter().map(Event::try_from).collect()
+    }
+
+    /// Up to `rows_max` events of the operator created from `since` on and before `until`, oldest first, those after
+    /// `after` in that order.
+    pub async fn list_events_between(
+        &self,
+        operator: OperatorId,
+        since: Timestamp,
+        until: Timestamp,
+        after: Option<&Event>,
+        rows_max: u32,
+    ) -> Result<Vec<Event>, StoreError> {
+        let sql = format!(
+            "SELECT {COLUMNS} FROM events
+             WHERE operator_id = $1 AND created_at >= $2 AND created_at < $3
+                 AND (created_at > $4 OR (created_at = $4 AND event_id > $5))
+             ORDER BY created_at, event_id LIMIT $6"
+        );
+        let rows: Vec<EventRow> = query(AssertSqlSafe(sql))
+            .bind(operator.to_string())
+            .bind(since.to_string())
+            .bind(until.to_string())
+            .bind(after.map_or_else(String::new, |event| event.created_at.to_string()))
+            .bind(after.map_or_else(String::new, |event| event.id.to_string()))
+            .bind(i64::from(rows_max))
+            .fetch_all(self.reader())
+            .await?;
+        rows.into_iter().map(Event::try_from).collect()
+    }
+}
+
+/// Announces a transfer's step in the step's own transaction. Gives the webhooks to hint at after the commit.
+pub(super) async fn announce_transfer(
+    tx: &mut Transaction,
+    transfer: &Transfer,
+    next: &TransferState,
+    now: Timestamp,
+) -> Result<Vec<WebhookId>, StoreError> {
+    // That a node took the bytes is only noted when there is time for it; the end proves it too.
+    let unnoted = match (&transfer.state, next) {
+        (TransferState::Signed(signed), TransferState::Settled(_) | TransferState::Rejected(_)) => {
+            Some(Event::transfer_initiated(transfer, &signed.signature, now))
+        }
+        _ => None,
+    };
+    let step = match next {
+        TransferState::Sent { signed, .. } => {
+            Some(Event::transfer_initiated(transfer, &signed.signature, now))
+        }
+        TransferState::Settled(settlement) => Some(Event::transfer_settled(transfer, settlement, now)),
+        TransferState::Rejected(rejection) => Some(Event::transfer_rejected(transfer, rejection, now)),
+        TransferState::Claimed | TransferState::Signed(_) | TransferState::Failed(_) => None,
+    };
+    let mut told = Vec::new();
+    for event in unnoted.iter().chain(&step) {
+        told.extend(announce(tx, event, now).await?);
+    }
+    Ok(told)
+}
+
+/// Writes an event down, if it is not there yet, with a delivery for every webhook of the operator that it concerns.
+pub(super) async fn announce(
+    tx: &mut Transaction,
+    event: &Event,
+    now: Timestamp,
+) -> Result<Vec<WebhookId>, StoreError> {
+    if !insert_event(tx, event).await? {
+        return Ok(Vec::new());
+    }
+    let webhooks = super::webhooks::list_in(tx, event.operator_id).await?;
+    insert_deliveries(tx, event, &webhooks, now).await
+}
+
+/// Writes an event down. `false` when it was there already.
+pub(super) async fn insert_event(tx: &mut Transaction, event: &Event) -> Result<bool, StoreError> {
+    const SQL: &str = "INSERT INTO events
+             (event_id, operator_id, event_type, account_id, transfer_id, threshold_usdc, webhook_id, data, created_at)
+         VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9)
+         ON CONFLICT DO NOTHING";
+    let (transfer_id, threshold, webhook_id) = match event.subject {
+        Subject::Transfer { transfer_id, .. } => (Some(transfer_id.to_string()), None, None),
+        Subject::Balance { threshold, .. } => (None, Some(threshold.to_string()), None),
+        Subject::Webhook(webhook_id) => (None, None, Some(webhook_id.to_string())),
+    };
+    let inserted = query(SQL)
+        .bind(event.id.to_string())
+        .bind(event.operator_id.to_string())
+        .bind(event.event_type.as_str())
+        .bind(event.subject.account_id().map(|account| account.to_string()))
+        .bind(transfer_id)
+        .bind(threshold)
+        .bind(webhook_id)
+        .bind(event.data.get())
+        .bind(event.created_at.to_string())
+        .execute(tx)
+        .await?;
+    Ok(inserted == 1)
+}
+
+/// A delivery of the event for each of `webhooks` that it concerns. Gives those that have one to attempt.
+pub(super) async fn insert_deliveries(
+    tx: &mut Transaction,
+    event: &Event,
+    webhooks: &[Webhook],
+    now: Timestamp,
+) -> Result<Vec<WebhookId>, StoreError> {
+    let concerned: Vec<(WebhookId, DeliveryState)> = webhooks
+        .iter()
+        .filter_map(|webhook| Some((webhook.id, webhook.delivery_of(event, now)?)))
+        .collect();
+    let mut told = Vec::new();
+    for (webhook, state) in concerned {
+        super::deliveries::insert_delivery(tx, webhook, event.id, &state, now).await?;
+        if matches!(state, DeliveryState::Pending { .. }) {
+            told.push(webhook);
+        }
+    }
+    Ok(told)
+}

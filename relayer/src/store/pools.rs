@@ -1,0 +1,185 @@
+//! The two databases: how each is opened, brought up to date, written to and read from.
+
+use std::str::FromStr;
+use std::time::Duration;
+
+use sqlx::migrate::Migrator;
+use sqlx::postgres::{PgConnectOptions, PgConnection, PgPool, PgPoolOptions};
+use sqlx::sqlite::{
+    SqliteConnectOptions, SqliteJournalMode, SqlitePool, SqlitePoolOptions, SqliteSynchronous,
+};
+use sqlx::{ConnectOptions, Connection, Executor, Postgres, Sqlite};
+
+use super::StoreError;
+use super::query::Target;
+
+static MIGRATIONS: Migrator = sqlx::migrate!("./migrations");
+
+/// How long a connection waits for a lock that another process holds, in seconds.
+const BUSY_TIMEOUT_SECONDS: u64 = 10;
+/// How long a call waits for a connection, in seconds.
+const ACQUIRE_TIMEOUT_SECONDS: u64 = 30;
+/// How long a start waits for Postgres to answer, in seconds.
+const CONNECT_TIMEOUT_SECONDS: u64 = 10;
+const SQLITE_READERS_MAX: u32 = 4;
+const POSTGRES_CONNECTIONS_MAX: u32 = 16;
+/// The advisory lock under which one process at a time changes the tables: "purser" in ASCII.
+const MIGRATION_LOCK: i64 = 0x7075_7273_6572;
+
+/// Open connections to one of the two.
+#[derive(Clone)]
+pub(super) enum Pools {
+    Sqlite {
+        /// One connection: SQLite has one writer at a time, and a queue in the process is fairer than its busy loop.
+        writer: SqlitePool,
+        reader: SqlitePool,
+    },
+    Postgres(PgPool),
+}
+
+/// A transaction on one of the two. Dropped without a commit, it is rolled back.
+pub(super) enum Transaction {
+    Sqlite(sqlx::Transaction<'static, Sqlite>),
+    Postgres(sqlx::Transaction<'static, Postgres>),
+}
+
+impl Pools {
+    /// Opens the database that the scheme of `url` names, and brings its tables up to date.
+    pub async fn open(url: &str) -> Result<Self, StoreError> {
+        match url.split_once(':') {
+            Some(("sqlite", _)) => Self::open_sqlite(url).await,
+            Some(("postgres" | "postgresql", _)) => Self::open_postgres(url).await,
+            Some(_) | None => Err(StoreError::Unsupported),
+        }
+    }
+
+    async fn open_sqlite(url: &str) -> Result<Self, StoreError> {
+        let options = SqliteConnectOptions::from_str(url).map_err(|_| StoreError::Unsupported)?;
+        let file = options.get_filename().display().to_string();
+        let failed = |error| StoreError::Open { place: file.clone(), error };
+        let options = options.foreign_keys(true).busy_timeout(Duration::from_secs(BUSY_TIMEOUT_SECONDS));
+        let writing = options
+            .clone()
+            .create_if_missing(true)
+            .journal_mode(SqliteJournalMode::Wal)
+            // An answered commit survives a power cut: WAL is synced on each.
+            .synchronous(SqliteSynchronous::Full);
+        let writer = sqlite_pool(1).connect_with(writing).await.map_err(failed)?;
+        MIGRATIONS.run(&writer).await.map_err(StoreError::Migrate)?;
+        let reading = options.read_only(true);
+        let reader = sqlite_pool(SQLITE_READERS_MAX).connect_with(reading).await.map_err(failed)?;
+        Ok(Self::Sqlite { writer, reader })
+    }
+
+    async fn open_postgres(url: &str) -> Result<Self, StoreError> {
+        let options = PgConnectOptions::from_str(url).map_err(|_| StoreError::Unsupported)?;
+        let database = options.get_database().unwrap_or(options.get_username());
+        let place = format!("{database} at {}:{}", options.get_host(), options.get_port());
+        let failed = |error| StoreError::Open { place: place.clone(), error };
+        // Not through the pool, which would keep trying and then say only that it timed out.
+        let connecting =
+            tokio::time::timeout(Duration::from_secs(CONNECT_TIMEOUT_SECONDS), options.connect());
+        let connected = connecting.await.unwrap_or(Err(sqlx::Error::PoolTimedOut));
+        let mut connection = connected.map_err(failed)?;
+        if !is_up_to_date(&mut connection).await {
+            bring_up_to_date(&mut connection).await?;
+        }
+        connection.close().await.map_err(failed)?;
+        let pool = PgPoolOptions::new()
+            .max_connections(POSTGRES_CONNECTIONS_MAX)
+            .acquire_timeout(Duration::from_secs(ACQUIRE_TIMEOUT_SECONDS));
+        Ok(Self::Postgres(pool.connect_with(options).await.map_err(failed)?))
+    }
+
+    /// Waits for connections in use, and closes.
+    pub async fn close(&self) {
+        match self {
+            Self::Sqlite { writer, reader } => {
+                reader.close().await;
+                writer.close().await;
+            }
+            Self::Postgres(pool) => pool.close().await,
+        }
+    }
+
+    /// A transaction that may write. What it reads is committed; only SQLite keeps all others from writing meanwhile.
+    pub async fn begin(&self) -> Result<Transaction, sqlx::Error> {
+        Ok(match self {
+            Self::Sqlite { writer, .. } => Transaction::Sqlite(writer.begin_with("BEGIN IMMEDIATE").await?),
+            Self::Postgres(pool) => {
+                Transaction::Postgres(pool.begin_with("BEGIN ISOLATION LEVEL READ COMMITTED").await?)
+            }
+        })
+    }
+
+    pub fn writer(&self) -> Target<'_> {
+        match self {
+            Self::Sqlite { writer, .. } => Target::SqlitePool(writer),
+            Self::Postgres(pool) => Target::PostgresPool(pool),
+        }
+    }
+
+    pub fn reader(&self) -> Target<'_> {
+        match self {
+            Self::Sqlite { reader, .. } => Target::SqlitePool(reader),
+            Self::Postgres(pool) => Target::PostgresPool(pool),
+        }
+    }
+
+    /// What a worker ends its `SELECT` of rows to take with: rows that another worker is taking are left to it.
+    /// SQLite has one writer and nothing to skip.
+    pub fn skip_locked(&self) -> &'static str {
+        match self {
+            Self::Sqlite { .. } => "",
+            Self::Postgres(_) => "FOR UPDATE SKIP LOCKED",
+        }
+    }
+}
+
+impl Transaction {
+    pub async fn commit(self) -> Result<(), sqlx::Error> {
+        match self {
+            Self::Sqlite(transaction) => transaction.commit().await,
+            Self::Postgres(transaction) => transaction.commit().await,
+        }
+    }
+}
+
+impl<'c> From<&'c mut Transaction> for Target<'c> {
+    fn from(transaction: &'c mut Transaction) -> Self {
+        match transaction {
+            Transaction::Sqlite(transaction) => Self::Sqlite(transaction),
+            Transaction::Postgres(transaction) => Self::Postgres(transaction),
+        }
+    }
+}
+
+fn sqlite_pool(connections_max: u32) -> SqlitePoolOptions {
+    SqlitePoolOptions::new()
+        .min_connections(1)
+        .max_connections(connections_max)
+        .idle_timeout(None)
+        .max_lifetime(None)
+        .test_before_acquire(false)
+        .acquire_timeout(Duration::from_secs(ACQUIRE_TIMEOUT_SECONDS))
+}
+
+/// Exactly our migrations are applied. Asked first, so that a server whose tables are made needs no right to make any.
+async fn is_up_to_date(connection: &mut PgConnection) -> bool {
+    const SQL: &str = "SELECT version, checksum FROM _sqlx_migrations WHERE success ORDER BY version";
+    let applied: Result<Vec<(i64, Vec<u8>)>, _> = sqlx::query_as(SQL).fetch_all(connection).await;
+    let ours = MIGRATIONS.iter().map(|migration| (migration.version, migration.checksum.to_vec()));
+    applied.is_ok_and(|applied| ours.eq(applied))
+}
+
+/// Makes the collation that SQLite has built in, and runs what is missing of the migrations; one process at a time.
+async fn bring_up_to_date(connection: &mut PgConnection) -> Result<(), StoreError> {
+    let lock = sqlx::query("SELECT pg_advisory_lock($1)").bind(MIGRATION_LOCK);
+    lock.execute(&mut *connection).await?;
+    connection.execute("CREATE COLLATION IF NOT EXISTS \"binary\" FROM \"C\"").await?;
+    MIGRATIONS.run_direct(None, &mut *connection, false).await.map_err(StoreError::Migrate)?;
+    // A connection that ends on the way lets go of the lock by that.
+    let unlock = sqlx::query("SELECT pg_advisory_unlock($1)").bind(MIGRATION_LOCK);
+    unlock.execute(connection).await?;
+    Ok(())
+}

@@ -1,0 +1,148 @@
+//! Replays: a delivery begins a new round, whatever became of the one before.
+
+use super::events::insert_event;
+use super::query::query;
+use super::{Store, StoreError, Transaction, retried};
+use crate::domain::{DeliveryState, Event, EventId, Timestamp, Webhook, WebhookId};
+
+/// How many events of a span are read and written at a time.
+const BATCH_ROWS: u32 = 200;
+
+/// Which events of a span are replayed.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum ReplayScope {
+    /// Those that could not be delivered.
+    Undelivered,
+    /// Every event that concerns the webhook as it is now: delivered ones and those from before its registration too.
+    All,
+}
+
+impl Store {
+    /// Delivers an event to a webhook of the same operator once more. What is being attempted right now is left to that.
+    pub async fn replay_event(
+        &self,
+        webhook: &Webhook,
+        event: &Event,
+        now: Timestamp,
+    ) -> Result<(), StoreError> {
+        retried(|| async move {
+            let mut tx = self.begin().await?;
+            renew(&mut tx, webhook.id, event.id, now).await?;
+            Ok(tx.commit().await?)
+        })
+        .await?;
+        self.outbox.hint([webhook.id]);
+        Ok(())
+    }
+
+    /// Delivers the events from `since` on and before `until` once more, and gives their number.
+    pub async fn replay_span(
+        &self,
+        webhook: &Webhook,
+        since: Timestamp,
+        until: Timestamp,
+        scope: ReplayScope,
+        now: Timestamp,
+    ) -> Result<u64, StoreError> {
+        let replayed = match scope {
+            ReplayScope::Undelivered => self.replay_undelivered(webhook, since, until, now).await?,
+            ReplayScope::All => self.replay_all(webhook, since, until, now).await?,
+        };
+        self.outbox.hint((replayed > 0).then_some(webhook.id));
+        Ok(replayed)
+    }
+
+    async fn replay_undelivered(
+        &self,
+        webhook: &Webhook,
+        since: Timestamp,
+        until: Timestamp,
+        now: Timestamp,
+    ) -> Result<u64, StoreError> {
+        const SQL: &str = "UPDATE deliveries SET state = 'pending', failures = 0, next_attempt_at = $5, ended_at = NULL
+             WHERE webhook_id = $1 AND state = 'undelivered' AND event_id IN (
+                 SELECT event_id FROM events WHERE operator_id = $2 AND created_at >= $3 AND created_at < $4)";
+        let touched = query(SQL)
+            .bind(webhook.id.to_string())
+            .bind(webhook.operator_id.to_string())
+            .bind(since.to_string())
+            .bind(until.to_string())
+            .bind(now.to_string())
+            .execute(self.writer())
+            .await?;
+        Ok(touched)
+    }
+
+    async fn replay_all(
+        &self,
+        webhook: &Webhook,
+        since: Timestamp,
+        until: Timestamp,
+        now: Timestamp,
+    ) -> Result<u64, StoreError> {
+        let mut replayed = 0;
+        let mut last: Option<Event> = None;
+        loop {
+            let events = self
+                .list_events_between(webhook.operator_id, since, until, last.as_ref(), BATCH_ROWS)
+                .await?;
+            let Some(end) = events.last().cloned() else { return Ok(replayed) };
+            let concerned: Vec<EventId> = events
+                .iter()
+                .filter(|event| webhook.delivery_of(event, now).is_some())
+                .map(|event| event.id)
+                .collect();
+            let ids = &concerned;
+            retried(|| async move {
+                let mut tx = self.begin().await?;
+                for id in ids {
+                    renew(&mut tx, webhook.id, *id, now).await?;
+                }
+                Ok(tx.commit().await?)
+            })
+            .await?;
+            replayed += concerned.len() as u64;
+            last = Some(end);
+        }
+    }
+
+    /// Writes down an event that is for one webhook alone, and its delivery.
+    pub async fn insert_test_event(
+        &self,
+        webhook: &Webhook,
+        event: &Event,
+        now: Timestamp,
+    ) -> Result<(), StoreError> {
+        retried(|| async move {
+            let mut tx = self.begin().await?;
+            insert_event(&mut tx, event).await?;
+            let state = DeliveryState::due(now);
+            super::deliveries::insert_delivery(&mut tx, webhook.id, event.id, &state, now).await?;
+            Ok(tx.commit().await?)
+        })
+        .await?;
+        self.outbox.hint([webhook.id]);
+        Ok(())
+    }
+}
+
+/// A delivery that is due at once: the one that is there, unless somebody is at it, or a new one.
+async fn renew(
+    tx: &mut Transaction,
+    webhook: WebhookId,
+    event: EventId,
+    now: Timestamp,
+) -> Result<(), StoreError> {
+    const SQL: &str = "UPDATE deliveries SET state = 'pending', failures = 0, next_attempt_at = $3, ended_at = NULL
+         WHERE webhook_id = $1 AND event_id = $2 AND (lease_expires_at IS NULL OR lease_expires_at <= $3)";
+    let touched = query(SQL)
+        .bind(webhook.to_string())
+        .bind(event.to_string())
+        .bind(now.to_string())
+        .execute(&mut *tx)
+        .await?;
+    if touched == 0 {
+        super::deliveries::insert_delivery(tx, webhook, event, &DeliveryState::due(now), now).await?;
+    }
+    Ok(())
+}

@@ -1,0 +1,12 @@
+//! The rules; `fixture` is the one of the database that this is compiled for.
+
+use super::*;
+
+mod accounts;
+mod claims;
+mod concurrency;
+mod keys;
+mod leases;
+mod order;
+mod text;
+mod transfers;

@@ -1,0 +1,107 @@
+use std::sync::Once;
+
+use sqlx::{Connection, Executor, PgConnection};
+use tokio::runtime::Builder;
+
+use super::*;
+
+#[path = "cases/mod.rs"]
+#[expect(clippy::duplicate_mod, reason = "the same rules for another database")]
+mod cases;
+
+const SERVER: &str = "PURSER_TEST_POSTGRES_URL";
+
+static SKIPPED: Once = Once::new();
+
+/// `None` when no server is named: the test then says so and does nothing.
+async fn fixture() -> Option<Fixture> {
+    let Ok(server) = std::env::var(SERVER) else {
+        SKIPPED.call_once(|| eprintln!("skipped: the store's rules on Postgres, since {SERVER} is not set"));
+        return None;
+    };
+    Some(Fixture::in_place(Place::Schema(Schema::create(server).await)).await)
+}
+
+/// A schema of the test's own.
+pub(super) struct Schema {
+    server: String,
+    name: String,
+}
+
+impl Schema {
+    async fn create(server: String) -> Self {
+        let schema = Self { server, name: format!("purser_test_{:032x}", rand::random::<u128>()) };
+        schema.run(format!("CREATE SCHEMA {}", schema.name)).await;
+        schema
+    }
+
+    pub fn url(&self) -> String {
+        let mut url = url::Url::parse(&self.server).expect("a URL");
+        url.query_pairs_mut().append_pair("options", &format!("-c search_path={}", self.name));
+        url.into()
+    }
+
+    async fn run(&self, sql: String) {
+        let mut connection = PgConnection::connect(&self.server).await.expect("the server answers");
+        connection.execute(AssertSqlSafe(sql)).await.expect("the user may make schemas");
+    }
+}
+
+impl Drop for Schema {
+    fn drop(&mut self) {
+        // On a thread of its own, which may wait: a test's own runtime cannot be waited on here.
+        std::thread::scope(|scope| {
+            scope.spawn(|| {
+                let runtime = Builder::new_current_thread().enable_all().build().expect("a runtime");
+                runtime.block_on(self.run(format!("DROP SCHEMA {} CASCADE", self.name)));
+            });
+        });
+    }
+}
+
+#[tokio::test]
+async fn every_text_column_orders_by_bytes() {
+    const SQL: &str = "SELECT c.relname || '.' || a.attname
+         FROM pg_attribute a JOIN pg_class c ON c.oid = a.attrelid JOIN pg_collation l ON l.oid = a.attcollation
+         WHERE c.relnamespace = current_schema::regnamespace AND c.relkind = 'r' AND a.attnum > 0
+             AND c.relname <> '_sqlx_migrations' AND l.collname <> 'binary'";
+    let Some(fixture) = fixture().await else { return };
+    let rows: Vec<(String,)> = query(SQL).fetch_all(fixture.store.reader()).await.expect("read");
+    assert_eq!(rows, [], "write them `TEXT COLLATE \"binary\"` in the migration");
+}
+
+#[tokio::test]
+async fn many_processes_may_start_on_an_empty_database_at_once() {
+    let Ok(server) = std::env::var(SERVER) else { return };
+    let schema = Schema::create(server).await;
+    let url = schema.url();
+    let opened = futures::future::join_all((0..6).map(|_| Store::open(&url))).await;
+    for store in opened {
+        assert!(!store.expect("opened").list_migrations().await.expect("read").is_empty());
+    }
+}
+
+#[tokio::test]
+async fn a_server_whose_tables_are_made_needs_no_right_to_make_any() {
+    let Some(fixture) = fixture().await else { return };
+    let Place::Schema(schema) = &fixture.place else { panic!("not Postgres") };
+    let role = format!("{}_user", schema.name);
+    let (name, grants) = (&schema.name, "SELECT, INSERT, UPDATE, DELETE");
+    schema
+        .run(format!(
+            "CREATE ROLE {role} LOGIN; GRANT USAGE ON SCHEMA {name} TO {role};
+             GRANT {grants} ON ALL TABLES IN SCHEMA {name} TO {role}"
+        ))
+        .await;
+    let mut url = url::Url::parse(&schema.url()).expect("a URL");
+    url.set_username(&role).expect("a URL with a host");
+    let opened = Store::open(url.as_str()).await;
+    let added = match &opened {
+        Ok(store) => store.insert_operator(&operator(40)).await,
+        Err(_) => Ok(()),
+    };
+    drop(fixture.store.clone());
+    schema.run(format!("DROP OWNED BY {role}; DROP ROLE {role}")).await;
+    opened.expect("opened");
+    added.expect("inserted");
+}
