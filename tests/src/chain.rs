@@ -168,9 +168,11 @@ impl Chain {
             destination: order.destination,
             token_program: TOKEN_PROGRAM,
         };
-        let accounts = accounts.to_account_metas(None);
-        let data = transfer_data(order);
-        self.lands(Instruction { program_id: purser::ID, accounts, data }, authority).await
+        let mut transfer_id = [0; 16];
+        transfer_id.copy_from_slice(&order.destination.as_array()[..16]);
+        let (tag, amount, memo) = (order.tag, order.amount_micros, order.memo.to_owned());
+        let data = purser::instruction::Transfer { transfer_id, tag, amount, memo };
+        self.lands(instruction(accounts, data), authority).await
     }
 
     /// Stops or resumes all agents of an operator, as its admin.
@@ -220,15 +222,6 @@ pub fn agent_address(operator: &Pubkey, account_id: &str) -> Pubkey {
 pub fn associated_token_account(owner: &Pubkey, mint: &Pubkey) -> Pubkey {
     let seeds = [owner.as_ref(), TOKEN_PROGRAM.as_ref(), mint.as_ref()];
     Pubkey::find_program_address(&seeds, &ASSOCIATED_TOKEN_PROGRAM).0
-}
-
-/// The data of `transfer` as any client could write it: transfer id, tag, amount, memo.
-fn transfer_data(order: &DirectTransfer<'_>) -> Vec<u8> {
-    let memo_bytes = u32::try_from(order.memo.len()).expect("memos are short");
-    let transfer_id = &order.destination.as_array()[..16];
-    let discriminator = purser::instruction::Transfer::DISCRIMINATOR;
-    let (tag, amount) = (order.tag.to_le_bytes(), order.amount_micros.to_le_bytes());
-    [discriminator, transfer_id, &tag, &amount, &memo_bytes.to_le_bytes(), order.memo.as_bytes()].concat()
 }
 
 fn instruction(accounts: impl ToAccountMetas, data: impl InstructionData) -> Instruction {

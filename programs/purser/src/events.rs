@@ -181,6 +181,7 @@ pub struct AgentClosed {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use anchor_lang::Event;
 
     #[test]
     fn transfer_is_logged_in_the_bytes_of_its_event() {

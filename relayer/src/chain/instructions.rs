@@ -2,7 +2,7 @@
 
 use super::decode::{TOKEN_PROGRAM, associated_token_account, to_pubkey};
 use super::{AgentAddresses, AllowedRecipients, OnChainPolicy, TransferOrder};
-use anchor_lang::{AnchorSerialize, Discriminator, InstructionData, ToAccountMetas};
+use anchor_lang::{InstructionData, ToAccountMetas};
 use purser::constants::{AGENT_SEED, DRAFT_SEED, OPERATOR_SEED};
 use purser::instructions::{AllowlistArg, OperatorKeys, PolicyArgs};
 use purser::{accounts, instruction};
@@ -176,9 +176,15 @@ impl Instructions {
             destination: to_pubkey(&order.destination),
             token_program: TOKEN_PROGRAM,
         };
-        let data = TransferData(order);
+        let TransferOrder { transfer_id, tag, amount, memo, .. } = order;
+        let data = instruction::Transfer {
+            transfer_id: *transfer_id,
+            tag: *tag,
+            amount: amount.micros(),
+            memo: memo.clone(),
+        };
         // At most 200 characters, so at most 800 bytes.
-        let memo_bytes = u32::try_from(order.memo.len()).unwrap_or(800);
+        let memo_bytes = u32::try_from(memo.len()).unwrap_or(800);
         self.call(accounts, data, TRANSFER_UNITS + MEMO_BYTE_UNITS * memo_bytes)
     }
 
@@ -190,22 +196,6 @@ impl Instructions {
         }
     }
 }
-
-/// The data of `transfer`: by position, as its handler reads it, and borrowing the memo.
-struct TransferData<'a>(&'a TransferOrder);
-
-impl AnchorSerialize for TransferData<'_> {
-    fn serialize<W: std::io::Write>(&self, writer: &mut W) -> std::io::Result<()> {
-        let TransferOrder { transfer_id, tag, amount, memo, .. } = self.0;
-        (transfer_id, tag, amount.micros(), memo).serialize(writer)
-    }
-}
-
-impl Discriminator for TransferData<'_> {
-    const DISCRIMINATOR: &'static [u8] = instruction::Transfer::DISCRIMINATOR;
-}
-
-impl InstructionData for TransferData<'_> {}
 
 impl Call {
     /// The instructions of its transaction: unit limit, unit price where there is one, and the call.

@@ -1,12 +1,10 @@
 use std::borrow::Cow;
 
 use purser_policy::{Limit, UsdcAmount};
+use rust_decimal::Decimal;
 use serde_json::value::RawValue;
 
 use super::Invalid;
-
-/// Largest exponent of a JSON number that is worked out; every amount can be written with less.
-const EXPONENT_MAX: i32 = 30;
 
 /// Reads a transfer's amount from its decimal text. Invalid: not a plain decimal, too large, or below 0.000001.
 pub fn amount_from_text(param: &str, text: &str) -> Result<UsdcAmount, Invalid> {
@@ -63,20 +61,14 @@ fn exact(param: &str, text: &str) -> Result<UsdcAmount, Invalid> {
     text.parse().map_err(|error: purser_policy::AmountError| Invalid::new(param, error.to_string()))
 }
 
-/// The decimal text of a JSON number: `1.5e-1` becomes `0.15`. Unchanged where the exponent is beyond any amount.
+/// The decimal text of a JSON number: `1.5e-1` becomes `0.15`. Unchanged where there is no exponent, or one beyond any
+/// amount.
 fn without_exponent(number: &str) -> Cow<'_, str> {
     let plain = || {
-        let (mantissa, exponent) = number.split_once(['e', 'E'])?;
-        let exponent = exponent.parse::<i32>().ok().filter(|exponent| exponent.abs() <= EXPONENT_MAX)?;
-        let (whole, fraction) = mantissa.split_once('.').unwrap_or((mantissa, ""));
-        let digits = format!("{whole}{fraction}");
-        let point = i32::try_from(whole.len()).ok()? + exponent;
-        let zeros = |count: i32| "0".repeat(usize::try_from(count).unwrap_or(0));
-        let padded =
-            format!("{}{digits}{}", zeros(1 - point), zeros(point - i32::try_from(digits.len()).ok()?));
-        let (whole, fraction) = padded.split_at_checked(usize::try_from(point.max(1)).ok()?)?;
-        let fraction = fraction.trim_end_matches('0');
-        Some(if fraction.is_empty() { whole.to_owned() } else { format!("{whole}.{fraction}") })
+        let (mantissa, _) = number.split_once(['e', 'E'])?;
+        // `from_scientific` would round a mantissa of more than 28 digits.
+        Decimal::from_str_exact(mantissa).ok()?;
+        Some(Decimal::from_scientific(number).ok()?.normalize().to_string())
     };
     plain().map_or(Cow::Borrowed(number), Cow::Owned)
 }
