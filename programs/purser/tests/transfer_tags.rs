@@ -24,6 +24,21 @@ fn a_tag_is_refused_for_24_hours_and_allowed_after() {
 }
 
 #[test]
+fn each_tag_is_forgotten_at_its_own_second() {
+    let mut world = World::new();
+    world.accept(&pay(&world, 9));
+    world.set_clock(NOON + 5);
+    world.accept(&pay(&world, 10));
+    world.set_clock(NOON + DAY - 1);
+    world.refuse(&pay(&world, 9), PurserError::DuplicateTransfer);
+    world.set_clock(NOON + DAY);
+    world.accept(&pay(&world, 9));
+    world.refuse(&pay(&world, 10), PurserError::DuplicateTransfer);
+    world.set_clock(NOON + DAY + 5);
+    world.accept(&pay(&world, 10));
+}
+
+#[test]
 fn the_same_tag_is_refused_whatever_else_differs() {
     let mut world = World::new();
     let main = world.main;
