@@ -4,14 +4,13 @@
 mod postgres;
 mod sqlite;
 
-use std::future::Future;
 use std::time::Duration;
 
 use sqlx::AssertSqlSafe;
 use tempfile::TempDir;
 
 use super::pools::Pools;
-use super::query::{Target, query};
+use super::query::query;
 use super::{ClaimClock, NewTransfer, Store, StoreError};
 use crate::domain::*;
 
@@ -25,7 +24,7 @@ pub(super) struct Fixture {
 }
 
 /// Where a database lives; it is gone when this is dropped.
-pub(super) enum Place {
+enum Place {
     Folder(TempDir),
     Schema(postgres::Schema),
 }

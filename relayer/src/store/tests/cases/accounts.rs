@@ -1,7 +1,6 @@
 use serde_json::value::RawValue;
 
 use super::*;
-use crate::store::StoreError;
 
 #[tokio::test]
 async fn an_account_comes_back_as_it_was_written() {

@@ -1,5 +1,4 @@
 use super::*;
-use crate::store::StoreError;
 
 fn retry(claim: Claim) -> Transfer {
     match claim {

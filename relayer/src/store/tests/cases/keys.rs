@@ -1,5 +1,4 @@
 use super::*;
-use crate::store::StoreError;
 
 #[tokio::test]
 async fn a_key_is_found_by_its_hash_alone() {
@@ -14,15 +13,28 @@ async fn a_key_is_found_by_its_hash_alone() {
 }
 
 #[tokio::test]
-async fn the_file_does_not_hold_the_key() {
+async fn the_database_does_not_hold_the_key() {
     let Some(fixture) = fixture().await else { return };
     let (agent_key, plain) = key(&fixture.operator, KeyScope::Agent(fixture.account.id), 60);
     fixture.store.insert_key(&agent_key, &plain.hash()).await.expect("inserted");
-    fixture.store.close().await;
-    let secret = &plain.expose().as_bytes()[12..30];
-    for entry in std::fs::read_dir(fixture.folder.path()).expect("listed") {
-        let bytes = std::fs::read(entry.expect("an entry").path()).expect("read");
-        assert!(!bytes.windows(secret.len()).any(|window| window == secret));
+    let secret = &plain.expose()[12..30];
+    match &fixture.place {
+        Place::Folder(folder) => {
+            fixture.store.close().await;
+            for entry in std::fs::read_dir(folder.path()).expect("listed") {
+                let bytes = std::fs::read(entry.expect("an entry").path()).expect("read");
+                assert!(!bytes.windows(secret.len()).any(|window| window == secret.as_bytes()));
+            }
+        }
+        Place::Schema(_) => {
+            let holding = "SELECT key_id FROM api_keys k WHERE position($1 IN k::text) > 0";
+            let found = async |text: &str| {
+                let rows: Result<Vec<(String,)>, _> =
+                    query(holding).bind(text).fetch_all(fixture.store.reader()).await;
+                rows.expect("read").len()
+            };
+            assert_eq!((found(secret).await, found(&plain.hash().to_hex()).await), (0, 1));
+        }
     }
 }
 

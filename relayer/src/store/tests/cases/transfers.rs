@@ -1,5 +1,4 @@
 use super::*;
-use crate::store::StoreError;
 
 #[tokio::test]
 async fn a_transfer_comes_back_whole_in_every_state_after_a_restart() {
