@@ -9,6 +9,12 @@ pub fn relayer() -> PathBuf {
     found("PURSER_BIN", beside_the_tests, "the relayer")
 }
 
+/// The relayer with crash points in it. Set `PURSER_FAULT_INJECTION_BIN` to use another one.
+pub fn fault_injection_relayer() -> PathBuf {
+    let beside_the_tests = profile_dir().join(format!("purser-fault-injection{}", env::consts::EXE_SUFFIX));
+    found("PURSER_FAULT_INJECTION_BIN", beside_the_tests, "the relayer with crash points")
+}
+
 /// The network process, `purser-localnet`. Set `PURSER_LOCALNET_BIN` to use another one.
 pub fn localnet() -> PathBuf {
     let name = format!("localnet/release/purser-localnet{}", env::consts::EXE_SUFFIX);
@@ -36,10 +42,12 @@ fn found(variable: &str, default: PathBuf, what: &str) -> PathBuf {
     path
 }
 
-/// `target/debug`: the running test is `target/debug/deps/it-*`.
+/// `target/debug`: the running test is `target/debug/deps/it-*`, a running tool is `target/debug/crash`.
 fn profile_dir() -> PathBuf {
-    let this_test = env::current_exe().expect("the running test has a path");
-    this_test.ancestors().nth(2).expect("a test runs in target/<profile>/deps").to_path_buf()
+    let this_program = env::current_exe().expect("the running program has a path");
+    let folder = this_program.parent().expect("a program lies in a folder");
+    let in_deps = folder.file_name().is_some_and(|name| name == "deps");
+    if in_deps { folder.parent().unwrap_or(folder).to_path_buf() } else { folder.to_path_buf() }
 }
 
 fn target_dir() -> PathBuf {

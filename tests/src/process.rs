@@ -4,7 +4,7 @@ use std::fs;
 use std::io::{BufRead, BufReader};
 use std::path::{Path, PathBuf};
 use std::process::{Child, ChildStdin, Command, Stdio};
-use std::sync::mpsc::{Receiver, RecvTimeoutError, channel};
+use std::sync::mpsc::{Receiver, RecvTimeoutError, TryRecvError, channel};
 use std::sync::{Mutex, PoisonError};
 use std::thread;
 use std::time::{Duration, Instant};
@@ -13,7 +13,7 @@ use serde_json::Value;
 
 /// Starts the program, says its process id, and kills it when our end of the pipe closes: on drop, on panic, on kill -9.
 /// Then it sweeps the folder away, when there is one to sweep: folders that a `static` owns are never dropped.
-const GUARD: &str = r#""$@" 2>>"$PURSER_TEST_LOG" & child=$!; echo $child; exec >&-; cat >/dev/null
+const GUARD: &str = r#"ulimit -c 0; "$@" 2>>"$PURSER_TEST_LOG" & child=$!; echo $child; exec >&-; cat >/dev/null
 kill -9 $child; wait $child; [ -z "$PURSER_TEST_SWEEP" ] || rm -rf "$PURSER_TEST_SWEEP""#;
 
 /// A running program with its process id, its standard output by lines, and a log file of its standard error.
@@ -28,7 +28,19 @@ pub struct Process {
 impl Process {
     /// Starts `program` with `arguments`; its standard error goes to `log`, and `sweep` is removed after its end.
     pub fn start(program: &Path, arguments: &[&str], log: &Path, sweep: Option<&Path>) -> Process {
+        Process::start_with(program, arguments, &[], log, sweep)
+    }
+
+    /// As `start`, with more in its environment.
+    pub fn start_with(
+        program: &Path,
+        arguments: &[&str],
+        environment: &[(&str, String)],
+        log: &Path,
+        sweep: Option<&Path>,
+    ) -> Process {
         let mut guard = Command::new("sh")
+            .envs(environment.iter().map(|(name, value)| (name, value)))
             .args(["-c", GUARD, "guard"])
             .arg(program)
             .args(arguments)
@@ -60,22 +72,41 @@ impl Process {
 
     /// The first JSON line with `field` on standard output; panics with the end of the log when it does not come in time.
     pub fn says(&self, field: &str, timeout: Duration) -> Value {
+        self.may_say(field, timeout).unwrap_or_else(|| {
+            panic!("no {field:?} on standard output within {timeout:?}; the log ends:\n{}", self.log_tail())
+        })
+    }
+
+    /// The first JSON line with `field` on standard output; `None` when it does not come in time or the program ends.
+    pub fn may_say(&self, field: &str, timeout: Duration) -> Option<Value> {
         let deadline = Instant::now() + timeout;
         loop {
             let left = deadline.saturating_duration_since(Instant::now());
-            let lines = self.lines.lock().unwrap_or_else(PoisonError::into_inner);
-            let Ok(line) = lines.recv_timeout(left) else {
-                panic!(
-                    "no {field:?} on standard output within {timeout:?}; the log ends:\n{}",
-                    self.log_tail()
-                );
-            };
+            let line = self.lines.lock().unwrap_or_else(PoisonError::into_inner).recv_timeout(left).ok()?;
             if let Ok(value) = serde_json::from_str::<Value>(&line)
                 && value.get(field).is_some()
             {
-                return value;
+                return Some(value);
             }
         }
+    }
+
+    /// True when the program has ended by itself.
+    pub fn has_ended(&self) -> bool {
+        let lines = self.lines.lock().unwrap_or_else(PoisonError::into_inner);
+        loop {
+            match lines.try_recv() {
+                Ok(_) => {}
+                Err(TryRecvError::Disconnected) => return true,
+                Err(TryRecvError::Empty) => return false,
+            }
+        }
+    }
+
+    /// Asks the program to stop, as a service manager does, and does not wait.
+    pub fn is_asked_to_stop(&self) {
+        let asked = Command::new("kill").args(["-TERM", &self.pid.to_string()]).status();
+        assert!(asked.is_ok_and(|status| status.success()), "the program can be signalled");
     }
 
     /// Kills the program at once, as a crash would, and waits until it is gone.
@@ -85,8 +116,12 @@ impl Process {
 
     /// Asks the program to stop, as a service manager does, and waits for its end. False when it did not end in time.
     pub fn stops(self, within: Duration) -> bool {
-        let asked = Command::new("kill").args(["-TERM", &self.pid.to_string()]).status();
-        assert!(asked.is_ok_and(|status| status.success()), "the program can be signalled");
+        self.is_asked_to_stop();
+        self.ends(within)
+    }
+
+    /// Waits for the program's end. False when it does not end in time.
+    pub fn ends(&self, within: Duration) -> bool {
         let deadline = Instant::now() + within;
         let lines = self.lines.lock().unwrap_or_else(PoisonError::into_inner);
         loop {

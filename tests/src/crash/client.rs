@@ -1,0 +1,156 @@
+//! What a client does until it has its answer, and everything that it was told.
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::time::{Duration, Instant};
+
+use serde_json::{Value, json};
+use tokio::sync::watch;
+
+use super::plan::{Habit, RunPlan};
+use super::relayer::Relayer;
+use crate::money;
+
+const PATIENCE: Duration = Duration::from_secs(10);
+const PAUSE: Duration = Duration::from_millis(40);
+
+/// What was asked: the payment of the plan, or the same key for one micro-USDC more.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub(super) enum Asked {
+    AsPlanned,
+    OneMore,
+}
+
+/// An answer.
+#[derive(Debug, Clone)]
+pub(super) struct Said {
+    pub asked: Asked,
+    pub relayer: usize,
+    pub status: u16,
+    pub body: Value,
+}
+
+/// Everything that one run's client was told.
+#[derive(Debug, Default)]
+pub(super) struct Record {
+    pub said: Vec<Said>,
+    /// What each relayer said last of the payment that the key stands for, in the calm.
+    pub last: Vec<Option<Said>>,
+}
+
+impl Said {
+    /// Asking again can give no other answer.
+    pub fn is_final(&self) -> bool {
+        match self.status {
+            200 | 409 => true,
+            402 => self.body["error"] == "policy_violation",
+            _ => false,
+        }
+    }
+}
+
+/// The client of one run.
+pub(super) struct Client {
+    run: RunPlan,
+    body: Value,
+    key: String,
+    relayers: Vec<Arc<Relayer>>,
+    http: reqwest::Client,
+    deadline: Instant,
+}
+
+impl Client {
+    pub fn new(
+        run: &RunPlan,
+        body: Value,
+        key: &str,
+        relayers: &[Arc<Relayer>],
+        deadline: Instant,
+    ) -> Client {
+        // Its relayer's address changes with each life.
+        let http =
+            reqwest::Client::builder().pool_max_idle_per_host(0).build().expect("a client can be made");
+        Client { run: run.clone(), body, key: key.to_owned(), relayers: relayers.to_vec(), http, deadline }
+    }
+
+    /// Asks as its habit is, and once more in the calm, every relayer.
+    pub async fn goes(self, mut calm: watch::Receiver<bool>, busy: &AtomicUsize) -> Record {
+        tokio::time::sleep(self.run.begins_after).await;
+        let mut said = Vec::new();
+        let here = self.run.relayer;
+        let other = self.relayers.len() - 1 - here;
+        match self.run.habit {
+            Habit::Retries => said.extend(self.insists(here, Asked::AsPlanned).await),
+            Habit::HangsUp(after) => {
+                for _ in 0..2 {
+                    said.extend(self.asks(here, Asked::AsPlanned, after).await);
+                }
+                said.extend(self.insists(here, Asked::AsPlanned).await);
+            }
+            Habit::AsksTwice => {
+                let (one, two) =
+                    tokio::join!(self.insists(here, Asked::AsPlanned), self.insists(other, Asked::AsPlanned));
+                said.extend(one.into_iter().chain(two));
+            }
+            Habit::ChangesTheAmount => {
+                let (one, two) = tokio::join!(
+                    self.asks(here, Asked::AsPlanned, PATIENCE),
+                    self.asks(other, Asked::OneMore, PATIENCE)
+                );
+                said.extend(one.into_iter().chain(two));
+                said.extend(self.insists(here, Asked::AsPlanned).await);
+            }
+            Habit::GoesAway(after) => said.extend(self.asks(here, Asked::AsPlanned, after).await),
+        }
+        busy.fetch_sub(1, Ordering::SeqCst);
+        let _ = calm.wait_for(|calm| *calm).await;
+        let mut last = Vec::new();
+        for relayer in 0..self.relayers.len() {
+            let answers = self.concludes(relayer).await;
+            last.push(answers.last().filter(|said| said.is_final()).cloned());
+            said.extend(answers);
+        }
+        Record { said, last }
+    }
+
+    /// The payment that the key stands for, whichever of the two it is.
+    async fn concludes(&self, relayer: usize) -> Vec<Said> {
+        let mut said = self.insists(relayer, Asked::AsPlanned).await;
+        if said.last().is_some_and(|last| last.status == 409) {
+            said.extend(self.insists(relayer, Asked::OneMore).await);
+        }
+        said
+    }
+
+    /// Asks until the answer is final, or time is over.
+    async fn insists(&self, relayer: usize, asked: Asked) -> Vec<Said> {
+        let mut said: Vec<Said> = Vec::new();
+        while !said.last().is_some_and(Said::is_final) && Instant::now() < self.deadline {
+            match self.asks(relayer, asked, PATIENCE).await {
+                Some(answer) if answer.is_final() => said.push(answer),
+                answer => {
+                    said.extend(answer);
+                    tokio::time::sleep(PAUSE).await;
+                }
+            }
+        }
+        said
+    }
+
+    /// Asks once. `None`: hung up, no answer, or nobody there.
+    async fn asks(&self, relayer: usize, asked: Asked, patience: Duration) -> Option<Said> {
+        let url = self.relayers[relayer].url()?;
+        let mut body = self.body.clone();
+        if asked == Asked::OneMore {
+            body["amount"] = json!(money::text_of(self.run.amount_micros + 1));
+        }
+        let request = self.http.post(format!("{url}/v1/transfers")).bearer_auth(&self.key).json(&body);
+        let asking = async {
+            let answer = request.send().await.ok()?;
+            let status = answer.status().as_u16();
+            let body = answer.json().await.ok()?;
+            Some(Said { asked, relayer, status, body })
+        };
+        tokio::time::timeout(patience, asking).await.ok()?
+    }
+}

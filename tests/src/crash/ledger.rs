@@ -1,0 +1,183 @@
+//! What the chain says, read over JSON-RPC and decoded here, from the layout that the program documents and from nothing
+//! that the relayer shares.
+
+use std::collections::HashMap;
+
+use base64::Engine;
+use base64::engine::general_purpose::STANDARD;
+use serde_json::{Value, json};
+use sha2::{Digest, Sha256};
+use solana_sdk::pubkey::Pubkey;
+
+const PAGE: usize = 1_000;
+
+/// The network, asked directly.
+pub(super) struct Ledger {
+    http: reqwest::Client,
+    url: String,
+    program: String,
+}
+
+/// Where the chain stands.
+pub(super) struct Standing {
+    /// Micro-USDC by token account.
+    pub balances: HashMap<Pubkey, u64>,
+    /// The newest transaction of each agent.
+    newest: HashMap<Pubkey, Option<String>>,
+}
+
+/// A `TransferExecuted` of the program, in a transaction that succeeded.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) struct Payment {
+    pub signature: String,
+    pub agent: Pubkey,
+    pub transfer_id: [u8; 16],
+    pub tag: u64,
+    pub amount_micros: u64,
+    pub recipient: Pubkey,
+    pub memo: String,
+}
+
+impl Ledger {
+    pub fn at(url: &str, program: Pubkey) -> Ledger {
+        Ledger { http: reqwest::Client::new(), url: url.to_owned(), program: program.to_string() }
+    }
+
+    pub async fn stands(&self, agents: &[Pubkey], accounts: &[Pubkey]) -> Standing {
+        let mut balances = HashMap::new();
+        for account in accounts {
+            let answer = self.asks("getTokenAccountBalance", json!([account.to_string()])).await;
+            let amount = answer["value"]["amount"].as_str().expect("a token account has an amount");
+            balances.insert(*account, amount.parse().expect("amounts are whole numbers"));
+        }
+        let mut newest = HashMap::new();
+        for agent in agents {
+            let page = self.asks("getSignaturesForAddress", json!([agent.to_string(), { "limit": 1 }])).await;
+            newest.insert(*agent, page[0]["signature"].as_str().map(str::to_owned));
+        }
+        Standing { balances, newest }
+    }
+
+    /// Every payment of `agents` since `then`.
+    pub async fn payments_since(&self, agents: &[Pubkey], then: &Standing) -> Vec<Payment> {
+        let mut payments = Vec::new();
+        for agent in agents {
+            let mut before: Option<String> = None;
+            loop {
+                let mut window = json!({ "limit": PAGE });
+                if let Some(before) = &before {
+                    window["before"] = json!(before);
+                }
+                if let Some(until) = then.newest.get(agent).and_then(Option::as_ref) {
+                    window["until"] = json!(until);
+                }
+                let page = self.asks("getSignaturesForAddress", json!([agent.to_string(), window])).await;
+                let page = page.as_array().expect("signatures are a list").clone();
+                for line in page.iter().filter(|line| line["err"].is_null()) {
+                    let signature = line["signature"].as_str().expect("a line has a signature");
+                    payments.extend(self.payments_in(signature).await);
+                }
+                match page.last() {
+                    Some(oldest) if page.len() == PAGE => {
+                        before = oldest["signature"].as_str().map(str::to_owned);
+                    }
+                    _ => break,
+                }
+            }
+        }
+        // A payment between two agents stands in the history of both; it is one payment.
+        payments.sort_by(|one, two| (&one.signature, one.tag).cmp(&(&two.signature, two.tag)));
+        payments.dedup();
+        payments
+    }
+
+    async fn payments_in(&self, signature: &str) -> Vec<Payment> {
+        let options = json!({ "encoding": "json", "maxSupportedTransactionVersion": 1 });
+        let transaction = self.asks("getTransaction", json!([signature, options])).await;
+        assert!(transaction["meta"]["err"].is_null(), "{signature} is said to have succeeded");
+        let logs = transaction["meta"]["logMessages"].as_array().cloned().unwrap_or_default();
+        let lines: Vec<&str> = logs.iter().filter_map(Value::as_str).collect();
+        payments_of_logs(&self.program, signature, &lines)
+    }
+
+    async fn asks(&self, method: &str, params: Value) -> Value {
+        let call = json!({ "jsonrpc": "2.0", "id": 1, "method": method, "params": params });
+        let answer = self.http.post(&self.url).json(&call).send().await.expect("the network answers");
+        let mut answer: Value = answer.json().await.expect("the network answers JSON");
+        assert!(answer["error"].is_null(), "{method}: {answer}");
+        answer["result"].take()
+    }
+}
+
+/// Walks the invoke stack: what another program writes within its frame is not ours.
+fn payments_of_logs(program: &str, signature: &str, lines: &[&str]) -> Vec<Payment> {
+    let mut stack: Vec<&str> = Vec::new();
+    let mut payments = Vec::new();
+    for line in lines {
+        let words: Vec<&str> = line.split(' ').collect();
+        match words[..] {
+            ["Program", name, "invoke", _] => stack.push(name),
+            ["Program", _, "success"] => {
+                stack.pop();
+            }
+            ["Program", "data:", data] if stack.last() == Some(&program) => {
+                payments.extend(STANDARD.decode(data).ok().and_then(|data| payment_of(signature, &data)));
+            }
+            _ => {}
+        }
+    }
+    payments
+}
+
+/// Discriminator 8, agent 32, transfer id 16, tag 8, amount 8, recipient 32, its owner 32, policy version 4, spent in
+/// window 8, memo with its length 4.
+fn payment_of(signature: &str, data: &[u8]) -> Option<Payment> {
+    let discriminator = Sha256::digest(b"event:TransferExecuted");
+    let data = data.strip_prefix(&discriminator[..8])?;
+    let key = |from: usize| Pubkey::try_from(data.get(from..from + 32)?).ok();
+    let number = |from: usize| Some(u64::from_le_bytes(data.get(from..from + 8)?.try_into().ok()?));
+    let memo_length = u32::from_le_bytes(data.get(140..144)?.try_into().ok()?) as usize;
+    Some(Payment {
+        signature: signature.to_owned(),
+        agent: key(0)?,
+        transfer_id: data.get(32..48)?.try_into().ok()?,
+        tag: number(48)?,
+        amount_micros: number(56)?,
+        recipient: key(64)?,
+        memo: String::from_utf8(data.get(144..144 + memo_length)?.to_vec()).ok()?,
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn event(memo: &str) -> String {
+        let mut bytes = Sha256::digest(b"event:TransferExecuted")[..8].to_vec();
+        bytes.extend([1; 32]);
+        bytes.extend([2; 16]);
+        bytes.extend(7_u64.to_le_bytes());
+        bytes.extend(1_500_000_u64.to_le_bytes());
+        bytes.extend([3; 32]);
+        bytes.extend([4; 32]);
+        bytes.extend(5_u32.to_le_bytes());
+        bytes.extend(6_u64.to_le_bytes());
+        bytes.extend(u32::try_from(memo.len()).unwrap().to_le_bytes());
+        bytes.extend(memo.as_bytes());
+        format!("Program data: {}", STANDARD.encode(bytes))
+    }
+
+    #[test]
+    fn a_payment_is_read_from_the_frame_of_the_program_alone() {
+        let data = event("rent");
+        let ours =
+            ["Program A invoke [1]", "Program T invoke [2]", "Program T success", &data, "Program A success"];
+        let payment = &payments_of_logs("A", "s", &ours)[..];
+        assert_eq!(payment.len(), 1);
+        assert_eq!((payment[0].amount_micros, payment[0].tag), (1_500_000, 7));
+        assert_eq!((payment[0].recipient, &payment[0].memo[..]), (Pubkey::from([3; 32]), "rent"));
+        let forged =
+            ["Program A invoke [1]", "Program T invoke [2]", &data, "Program T success", "Program A success"];
+        assert_eq!(payments_of_logs("A", "s", &forged), []);
+    }
+}

@@ -1,0 +1,188 @@
+//! What must hold between what clients were told and what the chain says.
+
+use std::collections::HashMap;
+
+use serde_json::Value;
+use solana_sdk::pubkey::Pubkey;
+
+use super::Report;
+use super::client::{Asked, Record, Said};
+use super::ledger::{Payment, Standing};
+use super::plan::{RoundPlan, RunPlan, SINGLE_LIMIT_MICROS};
+use crate::agent::Agent;
+use crate::money;
+use crate::proxy::outcomes::Outcome;
+
+/// A round as it was.
+pub(super) struct Scene<'a> {
+    pub plan: &'a RoundPlan,
+    pub agents: &'a [Agent],
+    /// Every token account that the round may move money on.
+    pub accounts: &'a [Pubkey],
+    pub before: &'a Standing,
+    pub after: &'a Standing,
+    pub payments: &'a [Payment],
+}
+
+/// Judges every run by itself and all of them by their sums.
+pub(super) fn judges(scene: &Scene, records: &[Record]) -> Report {
+    let mut report = Report { runs: records.len() as u64, ..Report::default() };
+    for (run, record) in scene.plan.runs.iter().zip(records) {
+        let paid: Vec<&Payment> = scene.payments.iter().filter(|payment| payment.memo == run.key).collect();
+        let mut judge = Judge { run, report: &mut report };
+        judge.duplicates(&paid);
+        judge.answers(record, &paid);
+        judge.conclusions(record, &paid);
+    }
+    sums(scene, records, &mut report);
+    report
+}
+
+struct Judge<'a> {
+    run: &'a RunPlan,
+    report: &'a mut Report,
+}
+
+impl Judge<'_> {
+    fn duplicates(&mut self, paid: &[&Payment]) {
+        let duplicates = paid.len().saturating_sub(1) as u64;
+        if duplicates > 0 {
+            self.report.duplicates += duplicates;
+            self.fails(format!("paid {} times: {paid:?}", paid.len()));
+        }
+    }
+
+    /// Nothing that was said at any time is untrue.
+    fn answers(&mut self, record: &Record, paid: &[&Payment]) {
+        let mut settled: HashMap<usize, Value> = HashMap::new();
+        for said in &record.said {
+            match (said.status, said.body["error"].as_str()) {
+                (200, None) => {
+                    if !paid.iter().any(|payment| is_of(payment, said)) {
+                        self.report.lost += 1;
+                        self.fails(format!("answered settled, and not so on the chain: {}", said.body));
+                    }
+                    let first = settled.entry(said.relayer).or_insert_with(|| without_request_id(&said.body));
+                    if *first != without_request_id(&said.body) {
+                        let first = first.clone();
+                        self.mismatches(format!("answered settled in two ways: {first} and {}", said.body));
+                    }
+                }
+                (202, None) => {}
+                (402, Some("policy_violation")) => {
+                    if !paid.is_empty() || self.run.amount_micros <= SINGLE_LIMIT_MICROS {
+                        self.mismatches(format!("answered rejected: {}; paid {paid:?}", said.body));
+                    }
+                }
+                (409, Some("idempotency_conflict")) => self.conflict(record, said),
+                (500 | 502 | 503 | 504, Some(_)) => self.failure(said, paid),
+                _ => self.mismatches(format!("an answer that cannot be: {} {}", said.status, said.body)),
+            }
+        }
+    }
+
+    /// A conflict needs two that differ.
+    fn conflict(&mut self, record: &Record, said: &Said) {
+        let asked_otherwise = record.said.iter().any(|other| other.asked != said.asked);
+        let hung_up = matches!(self.run.habit, super::plan::Habit::ChangesTheAmount);
+        if !asked_otherwise && !hung_up {
+            self.mismatches(format!("a conflict with nothing: {}", said.body));
+        }
+    }
+
+    /// "Nothing was paid" must be true for ever, of the transfer that it was said of.
+    fn failure(&mut self, said: &Said, paid: &[&Payment]) {
+        let says_unpaid = said.body["message"]
+            .as_str()
+            .is_some_and(|text| text.to_lowercase().contains("nothing was paid"));
+        let id = said.body["transfer_id"].as_str().and_then(|id| id.strip_prefix("txn_"));
+        let id = id.and_then(|id| ulid::Ulid::from_string(id).ok()).map(|id| id.to_bytes());
+        // A node that denies what it knows can make the relayer believe so; it cannot make it pay again.
+        let deceived =
+            self.run.outcomes.iter().any(|outcome| matches!(outcome, Outcome::UnknownInHistory(_)));
+        if says_unpaid && !deceived && paid.iter().any(|payment| Some(payment.transfer_id) == id) {
+            self.mismatches(format!("said to be unpaid, and paid: {}", said.body));
+        }
+    }
+
+    /// In the calm every relayer knows the end, and it is the chain's.
+    fn conclusions(&mut self, record: &Record, paid: &[&Payment]) {
+        let allowed = self.run.amount_micros <= SINGLE_LIMIT_MICROS;
+        for (relayer, last) in record.last.iter().enumerate() {
+            let Some(last) = last else {
+                self.report.lost += 1;
+                let latest = record.said.iter().rev().find(|said| said.relayer == relayer);
+                let latest = latest.map(|said| (said.status, said.body.to_string()));
+                self.fails(format!(
+                    "relayer {relayer} never gave a final answer, last {latest:?}; paid {paid:?}"
+                ));
+                continue;
+            };
+            let settled = last.status == 200 && paid.iter().any(|payment| is_of(payment, last));
+            let rejected = last.status == 402 && paid.is_empty();
+            if (allowed && !settled) || (!allowed && !rejected) {
+                self.report.lost += 1;
+                self.fails(format!(
+                    "relayer {relayer} concludes {} {}; paid {paid:?}",
+                    last.status, last.body
+                ));
+            }
+        }
+    }
+
+    fn mismatches(&mut self, what: String) {
+        self.report.mismatches += 1;
+        self.fails(what);
+    }
+
+    fn fails(&mut self, what: String) {
+        let run = self.run;
+        self.report.failures.push(format!("{} ({:?}, {:?}): {what}", run.key, run.outcomes, run.habit));
+    }
+}
+
+/// Chain and ledger agree to one micro-USDC: balances moved by what the events say, and these are what was answered.
+fn sums(scene: &Scene, records: &[Record], report: &mut Report) {
+    for account in scene.accounts {
+        let mut expected = i128::from(scene.before.balances[account]);
+        for payment in scene.payments {
+            let amount = i128::from(payment.amount_micros);
+            let source = scene.agents.iter().find(|agent| agent.address == payment.agent);
+            expected -= if source.is_some_and(|agent| agent.token_account == *account) { amount } else { 0 };
+            expected += if payment.recipient == *account { amount } else { 0 };
+        }
+        let holds = i128::from(scene.after.balances[account]);
+        if holds != expected {
+            report.mismatches += 1;
+            report.failures.push(format!("{account} holds {holds}; by the events it is {expected}"));
+        }
+    }
+    let on_chain: u128 = scene.payments.iter().map(|payment| u128::from(payment.amount_micros)).sum();
+    let answered = |record: &Record| {
+        let settled = record.last.iter().flatten().find(|last| last.status == 200);
+        settled.map_or(0, |last| u128::from(money::micros_of(&last.body["amount_usdc"])))
+    };
+    let ledger: u128 = records.iter().map(answered).sum();
+    if on_chain != ledger {
+        report.mismatches += 1;
+        report.failures.push(format!("paid on the chain {on_chain}, answered as settled {ledger}"));
+    }
+}
+
+fn is_of(payment: &Payment, said: &Said) -> bool {
+    let asked_for_it = match said.asked {
+        Asked::AsPlanned | Asked::OneMore => said.body["memo"] == payment.memo.as_str(),
+    };
+    asked_for_it
+        && said.body["status"] == "settled"
+        && said.body["tx_signature"] == payment.signature.as_str()
+        && money::micros_of(&said.body["amount_usdc"]) == payment.amount_micros
+}
+
+fn without_request_id(body: &Value) -> Value {
+    let mut body = body.clone();
+    if let Some(fields) = body.as_object_mut() {
+        fields.remove("request_id");
+    }
+    body
+}
