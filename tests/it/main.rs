@@ -17,6 +17,7 @@ mod limits_preview;
 mod networks;
 mod onchain_refusal;
 mod policy;
+mod relayers;
 mod restart;
 mod routes;
 mod transfers;

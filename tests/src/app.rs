@@ -35,6 +35,8 @@ pub struct TestApp {
     transfer_authority: Keypair,
     next_operator: AtomicU64,
     server: Mutex<Option<Server>>,
+    /// Keeps the database that they name.
+    _settings: AppSettings,
 }
 
 struct Server {
@@ -77,6 +79,7 @@ impl TestApp {
             folder,
             owned_folder,
             networks,
+            _settings: settings.clone(),
         };
         for (_, network) in &app.networks {
             let chain = network.chain();
@@ -89,6 +92,35 @@ impl TestApp {
         app.runs(&["migrate"]);
         app.starts();
         app
+    }
+
+    /// A second relayer for the same operators: the same keys and networks, and the database of `settings`, or a copy
+    /// of this one's file as it stands, when this one does not run.
+    pub fn twin(&self, settings: &AppSettings) -> Arc<TestApp> {
+        let folder = temp_folder();
+        let keypairs = ["admin", "policy-authority", "transfer-authority"].map(|name| format!("{name}.json"));
+        let keypairs = keypairs.iter().map(|name| self.folder.join(name));
+        let database = if settings.database.is_none() { self.database_files() } else { Vec::new() };
+        for file in keypairs.chain(database) {
+            let name = file.file_name().expect("files have names");
+            fs::copy(&file, folder.path().join(name)).expect("the folder is writable");
+        }
+        let app = TestApp {
+            admin: self.admin.insecure_clone(),
+            policy_authority: self.policy_authority.insecure_clone(),
+            transfer_authority: self.transfer_authority.insecure_clone(),
+            // Operators are made by the first.
+            next_operator: AtomicU64::new(u64::MAX),
+            server: Mutex::new(None),
+            folder: folder.path().to_path_buf(),
+            owned_folder: Some(folder),
+            networks: self.networks.clone(),
+            _settings: settings.clone(),
+        };
+        fs::write(app.config(), settings.config_text(&app.folder, &app.networks))
+            .expect("the folder is writable");
+        app.starts();
+        Arc::new(app)
     }
 
     /// Runs a subcommand of the relayer binary to its end and returns the JSON it printed; panics when it fails.

@@ -7,6 +7,7 @@
 //! | [`network`] | [`TestNetwork`]: one `purser-localnet`, its faucets and its clock |
 //! | [`chain`] | [`Chain`]: what the chain itself says, and transfers sent straight to the program |
 //! | [`app`] | [`TestApp`]: one `purser serve` with its own folder, database and keys |
+//! | [`postgres`] | [`TestDatabase`]: a database of the test's own on Postgres, when there is one |
 //! | [`settings`] | [`AppSettings`]: what a test may want otherwise |
 //! | [`operator`], [`agent`] | [`Operator`] and [`Agent`]: `agent.pays("12.50").to(&other).await` |
 //! | [`client`] | [`Client`] and [`Answer`]: one HTTP request and what came back |
@@ -25,6 +26,7 @@ pub mod clock;
 pub mod money;
 pub mod network;
 pub mod operator;
+pub mod postgres;
 pub mod process;
 pub mod proxy;
 pub mod settings;
@@ -35,5 +37,6 @@ pub use chain::{Chain, Landing};
 pub use client::{Answer, Client};
 pub use network::TestNetwork;
 pub use operator::Operator;
+pub use postgres::TestDatabase;
 pub use proxy::Proxy;
 pub use settings::AppSettings;

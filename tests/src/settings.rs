@@ -5,6 +5,7 @@ use std::path::Path;
 use std::sync::Arc;
 
 use crate::network::{TestNetwork, path_text};
+use crate::postgres::TestDatabase;
 
 /// What a test may want otherwise than usual.
 #[derive(Clone)]
@@ -21,6 +22,8 @@ pub struct AppSettings {
     pub rpc_url: Option<String>,
     /// A second network, for keys that say `live`.
     pub live: Option<Arc<TestNetwork>>,
+    /// Postgres instead of a SQLite file in the app's folder.
+    pub database: Option<Arc<TestDatabase>>,
 }
 
 impl Default for AppSettings {
@@ -33,6 +36,7 @@ impl Default for AppSettings {
             burst: 10_000,
             rpc_url: None,
             live: None,
+            database: None,
         }
     }
 }
@@ -41,12 +45,14 @@ impl AppSettings {
     /// The configuration file of a relayer whose keypairs and database are in `folder`.
     pub(crate) fn config_text(&self, folder: &Path, networks: &[(&'static str, Arc<TestNetwork>)]) -> String {
         let folder = path_text(folder);
+        let sqlite = || format!("sqlite://{folder}/purser.db");
+        let database_url = self.database.as_ref().map_or_else(sqlite, |database| database.url());
         let mut text = format!(
             r#"[server]
 listen = "127.0.0.1:0"
 request_timeout_seconds = {}
 [database]
-url = "sqlite://{folder}/purser.db"
+url = "{database_url}"
 [transfers]
 deadline_seconds = {}
 [rate_limit]

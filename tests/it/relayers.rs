@@ -1,0 +1,207 @@
+//! Several relayers: on one Postgres, and on databases that know nothing of each other.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use purser_tests::agent::all_at_once;
+use purser_tests::{Answer, AppSettings, Client, Payment, TestApp, TestDatabase, TestNetwork};
+use serde_json::json;
+
+/// Two relayers that share one Postgres; `None` when there is no Postgres.
+async fn two_on_one_postgres(
+    network: Arc<TestNetwork>,
+    settings: AppSettings,
+) -> Option<(Arc<TestApp>, Arc<TestApp>)> {
+    let settings = AppSettings { database: Some(TestDatabase::create().await?), ..settings };
+    let first = TestApp::start(network, &settings).await;
+    let second = first.twin(&settings);
+    Some((first, second))
+}
+
+/// Asks until the payment has settled.
+async fn insists(payment: Payment) -> Answer {
+    for _ in 0..150 {
+        let answer = payment.clone().await;
+        if answer.status == 200 {
+            return answer.is_settled();
+        }
+        assert!(matches!(answer.status, 202 | 503), "{}", answer.text);
+        tokio::time::sleep(Duration::from_millis(200)).await;
+    }
+    panic!("the payment does not settle");
+}
+
+#[tokio::test]
+async fn two_relayers_on_one_postgres_pay_once_for_a_key_and_answer_the_same() {
+    let network = TestNetwork::shared().await;
+    let Some((first, second)) = two_on_one_postgres(network, AppSettings::default()).await else { return };
+    let operator = first.new_operator().await;
+    let beside = Client::new(&second.base_url(), Some(operator.client.key()));
+    let agent = operator.creates_account_with("Ada", "100").await;
+    let (payee, _) = operator.chain.new_payee().await;
+    const KEYS: u64 = 12;
+    for _ in 0..KEYS {
+        let payment = agent.pays("1").to(&payee).memo("race");
+        let askers = (0..10).map(|number| match number % 2 {
+            0 => payment.clone(),
+            _ => payment.clone().by(&beside),
+        });
+        let answers = all_at_once(askers).await;
+        let bodies: Vec<_> = answers.into_iter().map(|answer| answer.is_settled().body).collect();
+        assert!(bodies.iter().all(|body| *body == bodies[0]), "{bodies:?}");
+        let changed = payment.field("amount", json!("2")).by(&beside);
+        changed.await.is_error(409, "idempotency_conflict");
+    }
+    assert_eq!(operator.chain.usdc_micros(&payee).await, KEYS * 1_000_000);
+    assert_eq!(agent.balance_micros().await, (100 - KEYS) * 1_000_000);
+}
+
+#[tokio::test]
+async fn transfer_of_a_relayer_that_died_is_finished_by_the_other() {
+    let settings = AppSettings { deadline_seconds: 1, commitment: "finalized", ..AppSettings::default() };
+    let Some((first, second)) = two_on_one_postgres(TestNetwork::slow(), settings).await else { return };
+    let operator = first.new_operator().await;
+    let beside = Client::new(&second.base_url(), Some(operator.client.key()));
+    let agent = operator.creates_account_with("Ada", "5").await;
+    let (payee, _) = operator.chain.new_payee().await;
+    let submitted = agent.pays("1").to(&payee).await.has_status(202);
+    first.crashes();
+    let path = format!("/v1/transfers/{}", submitted.text_of("transfer_id"));
+    let mut read = beside.get(&path).await.has_status(200);
+    for _ in 0..300 {
+        if read["status"] != "submitted" {
+            break;
+        }
+        tokio::time::sleep(Duration::from_millis(200)).await;
+        read = beside.get(&path).await.has_status(200);
+    }
+    assert_eq!(read["status"], "settled", "{}{}", read.text, second.log_tail());
+    assert_eq!(read["tx_signature"], submitted["tx_signature"]);
+    assert_eq!(operator.chain.usdc_micros(&payee).await, 1_000_000);
+}
+
+#[tokio::test]
+async fn relayer_that_stops_leaves_its_transfers_to_whoever_comes_first() {
+    const UNFINISHED: &str = "state IN ('claimed', 'signed', 'sent')";
+    const HELD: &str =
+        "lease_expires_at > to_char(now() AT TIME ZONE 'UTC', 'YYYY-MM-DD\"T\"HH24:MI:SS.US\"Z\"')";
+    let Some(database) = TestDatabase::create().await else { return };
+    let settings = AppSettings { deadline_seconds: 1, commitment: "finalized", ..AppSettings::default() };
+    let settings = AppSettings { database: Some(database.clone()), ..settings };
+    let app = TestApp::start(TestNetwork::slow(), &settings).await;
+    let mut agent = app.new_operator().await.creates_account_with("Ada", "5").await;
+    let (payee, _) = agent.operator.chain.new_payee().await;
+    let submitted = agent.pays("1").to(&payee).await.has_status(202);
+    let (unfinished, held) = (UNFINISHED.to_owned(), format!("{UNFINISHED} AND {HELD}"));
+    assert_eq!(database.counts("transfers", &held).await, 1);
+    assert!(app.stops(Duration::from_secs(30)).await, "it ends by itself");
+    assert_eq!(database.counts("transfers", &unfinished).await, 1);
+    assert_eq!(database.counts("transfers", &held).await, 0);
+    app.starts();
+    agent.operator = agent.operator.reconnected();
+    crate::transfers::settles(&agent, submitted.text_of("transfer_id")).await;
+    assert_eq!(agent.operator.chain.usdc_micros(&payee).await, 1_000_000);
+}
+
+#[tokio::test]
+async fn two_relayers_with_databases_of_their_own_pay_once_for_a_key() {
+    let settings = AppSettings::default();
+    let first = TestApp::start(TestNetwork::shared().await, &settings).await;
+    let agent = first.new_operator().await.creates_account_with("Ada", "100").await;
+    // Both know the account; neither will know of the other's transfers.
+    first.crashes();
+    let second = first.twin(&settings);
+    first.starts();
+    let operator = agent.operator.reconnected();
+    let beside = Client::new(&second.base_url(), Some(operator.client.key()));
+    let (payee, _) = operator.chain.new_payee().await;
+    const KEYS: u64 = 12;
+    for _ in 0..KEYS {
+        let payment = agent.pays("1").to(&payee).memo("race");
+        let (one, other) =
+            tokio::join!(insists(payment.clone().by(&operator.client)), insists(payment.clone().by(&beside)));
+        assert_eq!(one["tx_signature"], other["tx_signature"], "one payment, known to both");
+        assert_ne!(one["transfer_id"], other["transfer_id"], "two databases");
+    }
+    assert_eq!(operator.chain.usdc_micros(&payee).await, KEYS * 1_000_000);
+    assert_eq!(agent.balance_micros().await, (100 - KEYS) * 1_000_000);
+}
+
+#[tokio::test]
+async fn relayer_on_postgres_forgets_nothing_in_a_crash() {
+    let Some(database) = TestDatabase::create().await else { return };
+    let settings = AppSettings { database: Some(database), ..AppSettings::default() };
+    let app = TestApp::start(TestNetwork::shared().await, &settings).await;
+    let migrated = app.runs(&["migrate"]);
+    assert_eq!(migrated["database"], "postgres");
+    let operator = app.new_operator().await;
+    let agent = operator.creates_account_with("Ada", "10").await;
+    for name in ["Ben", "Cyd", "Dan"] {
+        operator.creates_account(name).await;
+    }
+    let (payee, _) = operator.chain.new_payee().await;
+    agent
+        .has_policy(json!({ "max_single_transfer": 4, "allowed_counterparties": [payee.to_string()] }))
+        .await;
+    let revoked = operator.client.post(&agent.path("/keys"), &json!({})).await.has_status(201);
+    operator.client.delete(&format!("/v1/keys/{}", revoked.text_of("key_id"))).await;
+    let (paying, refusing) =
+        (agent.pays("3").to(&payee).memo("r\u{e9}nt \u{1F600}"), agent.pays("5").to(&payee));
+    let settled = paying.clone().await.is_settled();
+    let rejected = refusing.clone().await.is_error(402, "policy_violation");
+    let paths = [
+        agent.path(""),
+        agent.path("/policy"),
+        agent.path("/keys"),
+        "/v1/accounts?limit=2".to_owned(),
+        format!("/v1/transfers/{}", settled.text_of("transfer_id")),
+        format!("/v1/transfers/{}", rejected.text_of("transfer_id")),
+    ];
+    let mut before = Vec::new();
+    for path in &paths {
+        before.push(operator.client.get(path).await.has_status(200).body);
+    }
+
+    app.crashes();
+    app.starts();
+
+    let operator = operator.reconnected();
+    for (path, before) in paths.iter().zip(before) {
+        assert_eq!(operator.client.get(path).await.has_status(200).body, before, "{path}");
+    }
+    assert_eq!(paying.by(&operator.client).await.is_settled().body, settled.body);
+    let again = refusing.by(&operator.client).await.is_error(402, "policy_violation");
+    assert_eq!(again.without_request_id(), rejected.without_request_id());
+    operator.client.with_key(revoked.text_of("key")).get(&agent.path("")).await.is_error(401, "unauthorized");
+    assert_eq!(operator.chain.usdc_micros(&payee).await, 3_000_000);
+}
+
+#[tokio::test]
+async fn text_that_postgres_cannot_hold_is_a_bad_request() {
+    let Some(database) = TestDatabase::create().await else { return };
+    let settings = AppSettings { database: Some(database), ..AppSettings::default() };
+    let app = TestApp::start(TestNetwork::shared().await, &settings).await;
+    let operator = app.new_operator().await;
+    let agent = operator.creates_account_with("Ada", "10").await;
+    let (payee, _) = operator.chain.new_payee().await;
+    let client = &operator.client;
+    let is_bad = |answer: Answer| answer.is_error(400, "invalid_request");
+    is_bad(client.post("/v1/accounts", &json!({ "name": "A\0" })).await);
+    is_bad(client.post(&agent.path("/keys"), &json!({ "name": "A\0" })).await);
+    is_bad(agent.pays("1").to(&payee).memo("A\0").await);
+    is_bad(agent.pays("1").to(&payee).key("A\0").await);
+    is_bad(agent.pays("1").to(&"A\0").await);
+    is_bad(client.put(&agent.path("/policy"), &json!({ "allowed_counterparties": ["A\0"] })).await);
+    for path in ["/v1/transfers/txn_%00", "/v1/accounts/%00"] {
+        client.get(path).await.is_error(404, "not_found");
+    }
+    is_bad(client.get("/v1/accounts?cursor=%00").await);
+    let metadata = json!({ "name": "Ben", "metadata": { "k\0": "v\0" } });
+    let created = client.post("/v1/accounts", &metadata).await;
+    assert!(matches!(created.status, 201 | 400), "{}", created.text);
+    if created.status == 201 {
+        let read =
+            client.get(&format!("/v1/accounts/{}", created.text_of("account_id"))).await.has_status(200);
+        assert_eq!(read["metadata"], metadata["metadata"]);
+    }
+}
