@@ -6,6 +6,7 @@ mod dev;
 mod idl;
 mod imports;
 mod localnet;
+mod postgres;
 mod sbf;
 mod test;
 mod workspace;

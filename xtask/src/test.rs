@@ -7,6 +7,7 @@ use anyhow::{Context, Result};
 use serde::Serialize;
 
 use crate::localnet;
+use crate::postgres::{self, Found, Postgres};
 use crate::workspace::{Workspace, text};
 
 #[derive(clap::Args)]
@@ -24,6 +25,15 @@ pub fn run(workspace: &Workspace, args: &Args) -> Result<ExitCode> {
     workspace.build_relayer()?;
     workspace.build_fault_injection()?;
     let mut tally = Tally::default();
+    let postgres = Postgres::find();
+    match &postgres {
+        Ok(Found::Named | Found::Own(_)) => {}
+        Ok(Found::Missing(how_to_have_one)) => eprintln!("{how_to_have_one}"),
+        Err(error) => {
+            eprintln!("error: {error:#}");
+            tally.failed += 1;
+        }
+    }
     let mut root = workspace.cargo("test");
     root.arg("--workspace");
     let program = workspace.program_tests_cargo("test");
@@ -33,8 +43,12 @@ pub fn run(workspace: &Workspace, args: &Args) -> Result<ExitCode> {
         runner.arg("--no-fail-fast").arg("--").args(&args.filter);
         runner.env("PURSER_LOCALNET_BIN", localnet::binary(workspace));
         runner.env("PURSER_BIN", workspace.relayer());
+        if let Ok(Found::Own(postgres)) = &postgres {
+            runner.env(postgres::VARIABLE, postgres.url());
+        }
         count(&mut runner, args.json, &mut tally)?;
     }
+    drop(postgres);
     if args.json {
         println!("{}", serde_json::to_string(&tally)?);
     } else {
