@@ -12,11 +12,12 @@ use tokio_util::sync::CancellationToken;
 use tokio_util::task::TaskTracker;
 
 use crate::chain::{ChainError, ChainSettings, ChainSigners, Commitment, FileSigner, SolanaChain};
-use crate::config::{CommitmentConfig, Config, NetworkConfig};
-use crate::domain::{Address, Network};
+use crate::config::{CommitmentConfig, Config, NetworkConfig, WebhooksConfig};
+use crate::domain::{Address, DestinationRules, Network, SealingKey};
 use crate::http::{self, HttpSettings};
-use crate::service::{Ambient, Chains, ExplorerUrl, NetworkParts, Parts, Services, Tasks};
+use crate::service::{Ambient, Chains, ExplorerUrl, NetworkParts, Parts, Services, Tasks, WebhookParts};
 use crate::store::{Store, StoreError};
+use crate::webhook::{Deliverer, Dispatcher, HttpClient, SystemResolver};
 
 /// How long answers under way get to finish after a stop was asked for.
 const DRAIN: Duration = Duration::from_secs(10);
@@ -34,6 +35,10 @@ pub enum StartError {
     NotConfigured(Network),
     #[error("cannot listen on {address}: {problem}")]
     Listen { address: std::net::SocketAddr, problem: std::io::Error },
+    #[error("`webhooks.{key}`: {problem}")]
+    WebhookKey { key: &'static str, problem: String },
+    #[error("the client for webhooks cannot be made: {0}")]
+    WebhookClient(reqwest::Error),
     #[error("the server ended: {0}")]
     Server(std::io::Error),
 }
@@ -64,6 +69,7 @@ impl App {
         // First, since it is the quickest to fail; nobody is answered before everything stands.
         let listener = TcpListener::bind(address).map_err(listen_error)?;
         let bound = listener.local_addr().map_err(listen_error)?;
+        let webhooks = webhook_parts(&config.webhooks)?;
         let store = Store::open(config.database.url.expose_secret()).await?;
         let networks = config.networks.iter().map(|(network, config)| {
             let tasks = &tasks;
@@ -80,8 +86,10 @@ impl App {
             tasks: tasks.clone(),
             ambient: Ambient::SYSTEM,
             transfer_deadline: Duration::from_secs(config.transfers.deadline_seconds),
+            webhooks: webhooks.clone(),
         });
         services.reconcile();
+        deliver_webhooks(&store, &webhooks, &tasks)?;
         let settings = HttpSettings {
             request_timeout: Duration::from_secs(config.server.request_timeout_seconds),
             requests_per_second: config.rate_limit.requests_per_second,
@@ -166,6 +174,51 @@ pub async fn connect(
         genesis_hash: config.genesis_hash.clone(),
     };
     SolanaChain::connect(network, settings, signers, tracker, stop).await.map_err(failed)
+}
+
+/// What webhooks need, read and checked.
+fn webhook_parts(config: &WebhooksConfig) -> Result<WebhookParts, StartError> {
+    let read = match (&config.secret_key, &config.secret_key_file) {
+        (Some(text), _) => Some(("secret_key", Ok(text.expose_secret().to_owned()))),
+        (None, Some(file)) => {
+            let read = std::fs::read_to_string(file);
+            Some((
+                "secret_key_file",
+                read.map_err(|error| format!("cannot read {}: {error}", file.display())),
+            ))
+        }
+        (None, None) => None,
+    };
+    let sealing_key = match read {
+        None => None,
+        Some((key, text)) => {
+            let text = text.map_err(|problem| StartError::WebhookKey { key, problem })?;
+            let parsed = SealingKey::parse(&text);
+            let failed = |error| StartError::WebhookKey { key, problem: format!("{error}") };
+            Some(Arc::new(parsed.map_err(failed)?))
+        }
+    };
+    let rules = DestinationRules {
+        allow_http: config.allow_http,
+        ports: config.ports.clone(),
+        open_ranges: config.open_ranges.clone(),
+    };
+    Ok(WebhookParts { sealing_key, rules: Arc::new(rules), resolve: Arc::new(SystemResolver) })
+}
+
+/// Starts the deliveries, if there is a key to sign them with.
+fn deliver_webhooks(store: &Store, webhooks: &WebhookParts, tasks: &Tasks) -> Result<(), StartError> {
+    let Some(sealing_key) = webhooks.sealing_key.clone() else {
+        tracing::info!("webhooks are off: neither webhooks.secret_key_file nor webhooks.secret_key is set");
+        return Ok(());
+    };
+    let client = HttpClient::new(webhooks.resolve.clone(), webhooks.rules.clone());
+    let client = Arc::new(client.map_err(StartError::WebhookClient)?);
+    let (tracker, stop) = (&tasks.tracker, tasks.stop.clone());
+    let clock = Arc::new(Ambient::SYSTEM.now);
+    let deliverer = Deliverer::new(store.clone(), sealing_key, client, clock, tracker, stop.clone());
+    Dispatcher::new(deliverer, tracker.clone(), stop).run_until_stopped();
+    Ok(())
 }
 
 fn explorer_template(network: Network, config: &NetworkConfig) -> String {

@@ -7,6 +7,7 @@ use std::path::{Path, PathBuf};
 use std::str::FromStr;
 
 use config::{Environment, File, FileFormat};
+use ipnet::IpNet;
 use secrecy::SecretString;
 use serde::de::{self, Deserialize, Deserializer};
 
@@ -24,6 +25,8 @@ pub struct Config {
     pub networks: NetworksConfig,
     #[serde(default)]
     pub rate_limit: RateLimitConfig,
+    #[serde(default)]
+    pub webhooks: WebhooksConfig,
 }
 
 /// `[server]`
@@ -142,6 +145,36 @@ impl Default for RateLimitConfig {
     }
 }
 
+/// `[webhooks]`
+#[derive(Debug, Clone, serde::Deserialize)]
+#[serde(deny_unknown_fields, default)]
+pub struct WebhooksConfig {
+    /// Seals the secrets of webhooks: 32 bytes in base64 or hex. Without one, no webhook can be registered.
+    #[serde(deserialize_with = "optional_secret")]
+    pub secret_key: Option<SecretString>,
+    /// A file that holds it.
+    pub secret_key_file: Option<PathBuf>,
+    /// Whether URLs may begin with `http://`. For development.
+    pub allow_http: bool,
+    /// Ports that webhooks may be at; empty for any.
+    pub ports: Vec<u16>,
+    /// Ranges (`127.0.0.0/8`) that may be reached although they are not public. For development.
+    #[serde(deserialize_with = "ranges")]
+    pub open_ranges: Vec<IpNet>,
+}
+
+impl Default for WebhooksConfig {
+    fn default() -> Self {
+        Self {
+            secret_key: None,
+            secret_key_file: None,
+            allow_http: false,
+            ports: vec![443, 8443],
+            open_ranges: Vec::new(),
+        }
+    }
+}
+
 /// What is wrong with the configuration, where, and what to do about it, in one line.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ConfigError {
@@ -209,6 +242,9 @@ impl Config {
         if self.transfers.deadline_seconds >= self.server.request_timeout_seconds {
             return Err(("transfers.deadline_seconds", "must be below server.request_timeout_seconds"));
         }
+        if self.webhooks.secret_key.is_some() && self.webhooks.secret_key_file.is_some() {
+            return Err(("webhooks.secret_key", "must not be given together with webhooks.secret_key_file"));
+        }
         Ok(())
     }
 }
@@ -230,6 +266,15 @@ fn secret<'de, D: Deserializer<'de>>(value: D) -> Result<SecretString, D::Error>
 
 fn optional_secret<'de, D: Deserializer<'de>>(value: D) -> Result<Option<SecretString>, D::Error> {
     secret(value).map(Some)
+}
+
+fn ranges<'de, D: Deserializer<'de>>(value: D) -> Result<Vec<IpNet>, D::Error> {
+    let texts = Vec::<String>::deserialize(value)?;
+    let read = |text: &String| {
+        text.parse()
+            .map_err(|_| de::Error::custom(format_args!("`{text}` is not a range such as 127.0.0.0/8")))
+    };
+    texts.iter().map(read).collect()
 }
 
 fn from_text<'de, D: Deserializer<'de>, T: FromStr<Err: fmt::Display>>(value: D) -> Result<T, D::Error> {

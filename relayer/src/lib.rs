@@ -20,3 +20,4 @@ pub mod domain;
 pub mod http;
 pub mod service;
 pub mod store;
+pub mod webhook;

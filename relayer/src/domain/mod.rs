@@ -24,6 +24,7 @@ mod time;
 mod transfer;
 mod transfer_state;
 mod webhook;
+mod webhook_secret;
 
 pub use account::{
     Account, AccountName, AccountStatus, METADATA_BYTES_MAX, METADATA_KEYS_MAX, Metadata, NAME_CHARS_MAX,
@@ -59,3 +60,4 @@ pub use webhook::{
     DisabledReason, FAILING_MAX, FAILURES_MAX, Health, SECRET_OVERLAP, Subscription, WEBHOOK_ACCOUNTS_MAX,
     WEBHOOKS_MAX, Webhook, WebhookStatus,
 };
+pub use webhook_secret::{SealedSecret, SealingKey, SealingKeyError, Unsealable, WebhookSecret};

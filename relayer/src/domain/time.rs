@@ -36,6 +36,11 @@ impl Timestamp {
         Self(self.0.saturating_add(micros).min(SECONDS_MAX * MICROS + (MICROS - 1)))
     }
 
+    /// How long it is until `later`; nothing if that is past.
+    pub fn until(self, later: Self) -> Duration {
+        Duration::from_micros(u64::try_from(later.0.saturating_sub(self.0)).unwrap_or(0))
+    }
+
     fn date_time(self) -> OffsetDateTime {
         // In range by construction: every way in clamps or comes from an OffsetDateTime of these years.
         OffsetDateTime::from_unix_timestamp_nanos(i128::from(self.0) * 1_000)

@@ -66,6 +66,7 @@ const RATE_LIMITED: Code = (StatusCode::TOO_MANY_REQUESTS, "rate_limited");
 const INTERNAL_ERROR: Code = (StatusCode::INTERNAL_SERVER_ERROR, "internal_error");
 const TRANSFER_FAILED: Code = (StatusCode::BAD_GATEWAY, "transfer_failed");
 const SOLANA_UNAVAILABLE: Code = (StatusCode::SERVICE_UNAVAILABLE, "solana_unavailable");
+const NOT_CONFIGURED: Code = (StatusCode::NOT_IMPLEMENTED, "not_configured");
 const TIMEOUT: Code = (StatusCode::GATEWAY_TIMEOUT, "timeout");
 
 /// The status and code of a policy's refusal.
@@ -246,6 +247,8 @@ fn service_body(error: ServiceError) -> (StatusCode, ErrorBody) {
                 Resource::Account => "There is no such account.",
                 Resource::Transfer => "There is no such transfer.",
                 Resource::Key => "There is no such key.",
+                Resource::Event => "There is no such event.",
+                Resource::Webhook => "There is no such webhook.",
             },
         ),
         ServiceError::IdempotencyConflict => ErrorBody::new(
@@ -264,6 +267,10 @@ fn service_body(error: ServiceError) -> (StatusCode, ErrorBody) {
             );
             (status, ErrorBody { retryable: Some(retryable), ..body })
         }
+        ServiceError::NotConfigured => ErrorBody::new(
+            NOT_CONFIGURED,
+            "This service has no key to keep webhook secrets with: its operation sets `webhooks.secret_key_file`.",
+        ),
         ServiceError::Internal => ErrorBody::new(INTERNAL_ERROR, INTERNAL),
     }
 }

@@ -29,7 +29,7 @@ pub use serve::serve;
 use self::auth::Guard;
 use self::error::ApiError;
 use self::rate_limit::RateLimit;
-use self::v1::{accounts, keys, limits, policies, transfers};
+use self::v1::{accounts, deliveries, events, keys, limits, policies, transfers, webhooks};
 use crate::service::Services;
 
 /// How the front door is set.
@@ -64,6 +64,19 @@ pub fn router(services: &Services, settings: HttpSettings) -> Router {
         .route("/v1/keys/{id}", delete(keys::revoke))
         .with_state(services.keys.clone());
 
+    let events = Router::new()
+        .route("/v1/events", get(events::list))
+        .route("/v1/events/{id}", get(events::get))
+        .with_state(services.events.clone());
+    let webhooks = Router::new()
+        .route("/v1/webhooks", post(webhooks::create).get(webhooks::list))
+        .route("/v1/webhooks/{id}", get(webhooks::get).patch(webhooks::patch).delete(webhooks::remove))
+        .route("/v1/webhooks/{id}/rotate_secret", post(webhooks::rotate_secret))
+        .route("/v1/webhooks/{id}/test", post(deliveries::test))
+        .route("/v1/webhooks/{id}/deliveries", get(deliveries::list))
+        .route("/v1/webhooks/{id}/replay", post(deliveries::replay))
+        .with_state(services.webhooks.clone());
+
     let guard = Guard {
         keys: services.keys.clone(),
         rate_limit: RateLimit::new(settings.requests_per_second, settings.burst),
@@ -73,6 +86,8 @@ pub fn router(services: &Services, settings: HttpSettings) -> Router {
         .merge(policies)
         .merge(transfers)
         .merge(keys)
+        .merge(events)
+        .merge(webhooks)
         .route_layer(middleware::from_fn_with_state(guard, auth::guard))
         .route("/healthz", get(health));
     dress(routes, settings.request_timeout)

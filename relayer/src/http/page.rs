@@ -8,7 +8,9 @@ use axum::http::request::Parts;
 use serde::Serialize;
 
 use super::error::ApiError;
-use crate::domain::{AccountId, Cursor, Invalid, KeyId, Page, PageLimit, PageRequest, TransferId};
+use crate::domain::{
+    AccountId, Cursor, EventId, Invalid, KeyId, Page, PageLimit, PageRequest, TransferId, WebhookId,
+};
 use crate::service::{Resource, ServiceError};
 
 /// An id that can stand in a path. Text that is no such id is answered as an unknown id is.
@@ -22,6 +24,14 @@ impl PathId for AccountId {
 
 impl PathId for TransferId {
     const RESOURCE: Resource = Resource::Transfer;
+}
+
+impl PathId for EventId {
+    const RESOURCE: Resource = Resource::Event;
+}
+
+impl PathId for WebhookId {
+    const RESOURCE: Resource = Resource::Webhook;
 }
 
 impl PathId for KeyId {

@@ -22,6 +22,9 @@ pub enum ServiceError {
     /// The chain could not be asked or did not answer. `retryable` is false where something may have been done.
     #[error("the chain is unavailable")]
     ChainUnavailable { retryable: bool },
+    /// The service was set up without what this needs.
+    #[error("webhooks are not configured")]
+    NotConfigured,
     /// A fault of ours; its cause was logged where it was met.
     #[error("internal error")]
     Internal,
@@ -49,6 +52,8 @@ pub enum Resource {
     Account,
     Transfer,
     Key,
+    Event,
+    Webhook,
 }
 
 impl From<StoreError> for ServiceError {

@@ -3,20 +3,28 @@
 
 mod accounts;
 mod error;
+mod events;
 mod keys;
 mod parts;
 mod policies;
 mod submitted;
 mod transfers;
+mod webhooks;
 
 use std::time::Duration;
 
 pub use self::accounts::{AccountView, Accounts, BalanceView, CreateAccount, accounts_filter};
 pub use self::error::{Forbidden, Resource, ServiceError, Unauthorized};
+pub use self::events::{Events, EventsFilter};
 pub use self::keys::{CreateKey, Keys, NewKey, keys_filter};
 pub use self::parts::{Ambient, Chains, ExplorerUrl, NetworkParts, Tasks};
 pub use self::policies::{Policies, PolicyChange, PolicyView};
 pub use self::transfers::{LimitsView, Preview, PreviewRequest, TransferAnswer, TransferView, Transfers};
+pub use self::webhooks::{
+    CreateWebhook, DeliveriesFilter, NewSecret, Replay, Resolve, Resolved, UpdateWebhook, WebhookParts,
+    Webhooks, webhooks_filter,
+};
+pub use crate::store::ReplayScope;
 use crate::store::Store;
 
 /// Everything that the services stand on.
@@ -28,6 +36,7 @@ pub struct Parts {
     pub ambient: Ambient,
     /// How long a transfer's request waits for settlement.
     pub transfer_deadline: Duration,
+    pub webhooks: WebhookParts,
 }
 
 /// The services, one of each.
@@ -37,6 +46,8 @@ pub struct Services {
     pub policies: Policies,
     pub transfers: Transfers,
     pub keys: Keys,
+    pub events: Events,
+    pub webhooks: Webhooks,
 }
 
 impl Services {
@@ -46,7 +57,9 @@ impl Services {
             accounts: Accounts::new(parts.clone()),
             policies: Policies::new(parts.clone()),
             transfers: Transfers::new(parts.clone()),
-            keys: Keys::new(parts),
+            keys: Keys::new(parts.clone()),
+            events: Events::new(parts.clone()),
+            webhooks: Webhooks::new(parts),
         }
     }
 

@@ -25,7 +25,10 @@ impl Store {
             return Ok(Vec::new());
         }
         let webhooks = self.list_webhooks(account.operator_id, None, u32::MAX).await?;
-        Ok(webhooks.into_iter().filter(|webhook| webhook.subscription.watches(account.id).is_some()).collect())
+        Ok(webhooks
+            .into_iter()
+            .filter(|webhook| webhook.subscription.watches(account.id).is_some())
+            .collect())
     }
 
     /// Whether the operator has a webhook with a threshold: mostly not, and then nothing more is asked.

@@ -64,8 +64,7 @@ impl Store {
     pub async fn find_next_due(&self, now: Timestamp) -> Result<Option<Timestamp>, StoreError> {
         const SQL: &str =
             "SELECT MIN(next_attempt_at) FROM deliveries WHERE state = 'pending' AND next_attempt_at > $1";
-        let rows: Vec<(Option<String>,)> =
-            query(SQL).bind(now.to_string()).fetch_all(self.reader()).await?;
+        let rows: Vec<(Option<String>,)> = query(SQL).bind(now.to_string()).fetch_all(self.reader()).await?;
         let next = rows.into_iter().find_map(|(next,)| next);
         TABLE.read_optional("next_attempt_at", next.as_deref())
     }
@@ -134,9 +133,14 @@ impl Store {
     }
 
     /// Gives the attempt's number; `None` when there is no such delivery any longer.
-    async fn move_delivery(&self, tx: &mut Transaction, made: &AttemptMade) -> Result<Option<i64>, StoreError> {
+    async fn move_delivery(
+        &self,
+        tx: &mut Transaction,
+        made: &AttemptMade,
+    ) -> Result<Option<i64>, StoreError> {
         // What was acknowledged is delivered, whoever holds the lease by now.
-        const DELIVERED: &str = "UPDATE deliveries SET attempts = attempts + 1, state = 'delivered', failures = $3,
+        const DELIVERED: &str =
+            "UPDATE deliveries SET attempts = attempts + 1, state = 'delivered', failures = $3,
                  next_attempt_at = NULL, ended_at = $4, lease_holder = NULL, lease_expires_at = NULL
              WHERE webhook_id = $1 AND event_id = $2 RETURNING attempts";
         const FAILED: &str = "UPDATE deliveries SET attempts = attempts + 1, state = $3, failures = $4,

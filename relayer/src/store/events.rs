@@ -240,10 +240,8 @@ pub(super) async fn insert_deliveries(
     webhooks: &[Webhook],
     now: Timestamp,
 ) -> Result<Vec<WebhookId>, StoreError> {
-    let concerned: Vec<(WebhookId, DeliveryState)> = webhooks
-        .iter()
-        .filter_map(|webhook| Some((webhook.id, webhook.delivery_of(event, now)?)))
-        .collect();
+    let concerned: Vec<(WebhookId, DeliveryState)> =
+        webhooks.iter().filter_map(|webhook| Some((webhook.id, webhook.delivery_of(event, now)?))).collect();
     let mut told = Vec::new();
     for (webhook, state) in concerned {
         super::deliveries::insert_delivery(tx, webhook, event.id, &state, now).await?;

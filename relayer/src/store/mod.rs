@@ -16,16 +16,22 @@
 //! Tests in `tests/cases` run on both databases.
 
 mod accounts;
+mod balances;
 mod claims;
 mod columns;
+mod deliveries;
+mod delivery_row;
 mod error;
+mod events;
 mod keys;
 mod leases;
 mod operators;
 mod pools;
 mod query;
+mod replays;
 mod transfer_row;
 mod transfers;
+mod webhooks;
 
 #[cfg(test)]
 mod tests;
@@ -34,9 +40,13 @@ use std::sync::Arc;
 use std::time::Duration;
 
 pub use claims::{ClaimClock, NewTransfer};
+pub use deliveries::{AttemptMade, LeasedDelivery};
 pub use error::StoreError;
+use events::Outbox;
 use pools::{Pools, Transaction};
 use query::{Target, query};
+pub use replays::ReplayScope;
+pub use webhooks::SealedSecrets;
 
 /// How often a transaction is tried that others keep getting ahead of.
 const TRIES_MAX: u32 = 10;
@@ -49,6 +59,8 @@ pub struct Store {
     pools: Pools,
     /// Tells this opening of the database from every other, in this process or elsewhere.
     holder: Arc<str>,
+    /// What this process has just written for webhooks.
+    outbox: Arc<Outbox>,
 }
 
 impl Store {
@@ -56,7 +68,7 @@ impl Store {
     /// if there is none, or `postgres://user:password@host/database`, which must be there.
     pub async fn open(url: &str) -> Result<Self, StoreError> {
         let pools = Pools::open(url).await?;
-        Ok(Self { pools, holder: format!("{:032x}", rand::random::<u128>()).into() })
+        Ok(Self { pools, holder: format!("{:032x}", rand::random::<u128>()).into(), outbox: Arc::default() })
     }
 
     /// Which of the two it is: `sqlite` or `postgres`.

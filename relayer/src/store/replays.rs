@@ -133,7 +133,8 @@ async fn renew(
     event: EventId,
     now: Timestamp,
 ) -> Result<(), StoreError> {
-    const SQL: &str = "UPDATE deliveries SET state = 'pending', failures = 0, next_attempt_at = $3, ended_at = NULL
+    const SQL: &str =
+        "UPDATE deliveries SET state = 'pending', failures = 0, next_attempt_at = $3, ended_at = NULL
          WHERE webhook_id = $1 AND event_id = $2 AND (lease_expires_at IS NULL OR lease_expires_at <= $3)";
     let touched = query(SQL)
         .bind(webhook.to_string())

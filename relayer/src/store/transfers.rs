@@ -1,5 +1,6 @@
 use sqlx::AssertSqlSafe;
 
+use super::events::announce_transfer;
 use super::query::query;
 use super::transfer_row::{StateColumns, TransferRow};
 use super::{Store, StoreError, Transaction, retried};
@@ -87,15 +88,18 @@ impl Store {
         now: Timestamp,
     ) -> Result<Transfer, StoreError> {
         let next = &next;
-        retried(|| async move {
+        let told = retried(|| async move {
             let mut tx = self.begin().await?;
             write_state(&mut tx, transfer, next, now).await?;
             if let TransferState::Settled(settlement) = next {
                 extend_key(&mut tx, transfer.id, settlement.settled_at).await?;
             }
-            Ok(tx.commit().await?)
+            let told = announce_transfer(&mut tx, transfer, next, now).await?;
+            tx.commit().await?;
+            Ok(told)
         })
         .await?;
+        self.outbox.hint(told);
         Ok(Transfer { state: next.clone(), updated_at: now, ..transfer.clone() })
     }
 }

@@ -172,8 +172,7 @@ impl Store {
     pub async fn find_webhook_secrets(&self, id: WebhookId) -> Result<Option<SealedSecrets>, StoreError> {
         const SQL: &str =
             "SELECT secret, previous_secret, previous_until FROM webhooks WHERE webhook_id = $1";
-        let row: Option<SecretsRow> =
-            query(SQL).bind(id.to_string()).fetch_optional(self.reader()).await?;
+        let row: Option<SecretsRow> = query(SQL).bind(id.to_string()).fetch_optional(self.reader()).await?;
         row.map(SealedSecrets::try_from).transpose()
     }
 
@@ -259,8 +258,7 @@ impl Store {
     pub async fn delete_webhook(&self, operator: OperatorId, id: WebhookId) -> Result<bool, StoreError> {
         const SQL: &str = "DELETE FROM webhooks WHERE operator_id = $1 AND webhook_id = $2";
         let mut tx = self.begin().await?;
-        let touched =
-            query(SQL).bind(operator.to_string()).bind(id.to_string()).execute(&mut tx).await?;
+        let touched = query(SQL).bind(operator.to_string()).bind(id.to_string()).execute(&mut tx).await?;
         if touched == 0 {
             return Ok(false);
         }
@@ -277,12 +275,8 @@ impl Store {
 }
 
 /// Every webhook of the operator, in the transaction that has something to tell them.
-pub(super) async fn list_in(
-    tx: &mut Transaction,
-    operator: OperatorId,
-) -> Result<Vec<Webhook>, StoreError> {
+pub(super) async fn list_in(tx: &mut Transaction, operator: OperatorId) -> Result<Vec<Webhook>, StoreError> {
     let sql = format!("SELECT {COLUMNS} FROM webhooks WHERE operator_id = $1");
-    let rows: Vec<WebhookRow> =
-        query(AssertSqlSafe(sql)).bind(operator.to_string()).fetch_all(tx).await?;
+    let rows: Vec<WebhookRow> = query(AssertSqlSafe(sql)).bind(operator.to_string()).fetch_all(tx).await?;
     rows.into_iter().map(Webhook::try_from).collect()
 }

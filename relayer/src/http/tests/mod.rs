@@ -22,8 +22,9 @@ use crate::domain::{
     Address, ApiKey, KeyId, KeyRole, KeyScope, Network, Operator, OperatorId, OperatorName, PlainKey,
     UsdcAmount,
 };
-use crate::service::{Ambient, Chains, ExplorerUrl, NetworkParts, Parts, Services, Tasks};
+use crate::service::{Ambient, Chains, ExplorerUrl, NetworkParts, Parts, Services, Tasks, WebhookParts};
 use crate::store::Store;
+use crate::webhook::SystemResolver;
 
 /// One relayer: the same folder and chain again make it a second process.
 struct Relayer {
@@ -89,6 +90,11 @@ impl Relayer {
             tasks: tasks.clone(),
             ambient: Ambient::SYSTEM,
             transfer_deadline,
+            webhooks: WebhookParts {
+                sealing_key: None,
+                rules: Arc::default(),
+                resolve: Arc::new(SystemResolver),
+            },
         });
         let router = router(&services, SETTINGS);
         let key = operator_key(&store, 9).await;

@@ -2,10 +2,13 @@
 
 pub(super) mod accounts;
 pub(super) mod checks;
+pub(super) mod deliveries;
+pub(super) mod events;
 pub(super) mod keys;
 pub(super) mod limits;
 pub(super) mod policies;
 pub(super) mod transfers;
+pub(super) mod webhooks;
 
 use crate::domain::Timestamp;
 

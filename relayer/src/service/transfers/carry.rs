@@ -30,6 +30,7 @@ impl Carrier {
             Err(message) => return self.fail(transfer, invalid_recipient(message, self.now()), None).await,
         };
         crash_point!("read.before");
+        let read_at = self.now();
         let view = match self.read(&destination).await {
             Ok(view) => view,
             Err(error) => return self.fail_unsigned(transfer, &error).await,
@@ -41,6 +42,7 @@ impl Carrier {
             Decision::Rejected(rejection) => self.reject(transfer, rejection).await,
             Decision::Failing(failure, checks) => self.fail(transfer, failure, checks).await,
             Decision::Sign => {
+                self.note_balance(view.agent.balance, read_at).await;
                 let landing = self.sign_and_follow(transfer, destination, 1).await?;
                 Ok(Ended { checks: landing.checks.or(Some(checks)), ..landing })
             }

@@ -1,5 +1,6 @@
 //! Transfers: asked for once, carried out once, answered as often as asked.
 
+mod balances;
 mod carry;
 mod decide;
 mod flights;

@@ -24,6 +24,7 @@ impl Carrier {
         match self.parts.store.mark_settled(&transfer, settlement, self.now()).await {
             Ok(transfer) => {
                 crash_point!("settled.after");
+                self.look_at_balance();
                 Ok(Ended { transfer, checks: None })
             }
             Err(error) => self.superseded(transfer, error).await,

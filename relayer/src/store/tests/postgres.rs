@@ -1,8 +1,10 @@
 use std::sync::Once;
+use std::sync::atomic::{AtomicUsize, Ordering};
 
 use sqlx::{Connection, Executor, PgConnection};
 use tokio::runtime::Builder;
 
+use super::super::retried;
 use super::*;
 
 #[path = "cases/mod.rs"]
@@ -89,19 +91,59 @@ async fn a_server_whose_tables_are_made_needs_no_right_to_make_any() {
     let (name, grants) = (&schema.name, "SELECT, INSERT, UPDATE, DELETE");
     schema
         .run(format!(
-            "CREATE ROLE {role} LOGIN; GRANT USAGE ON SCHEMA {name} TO {role};
+            "CREATE ROLE {role} LOGIN PASSWORD '{role}'; GRANT USAGE ON SCHEMA {name} TO {role};
              GRANT {grants} ON ALL TABLES IN SCHEMA {name} TO {role}"
         ))
         .await;
     let mut url = url::Url::parse(&schema.url()).expect("a URL");
     url.set_username(&role).expect("a URL with a host");
+    url.set_password(Some(&role)).expect("a URL with a host");
     let opened = Store::open(url.as_str()).await;
     let added = match &opened {
         Ok(store) => store.insert_operator(&operator(40)).await,
         Err(_) => Ok(()),
     };
-    drop(fixture.store.clone());
     schema.run(format!("DROP OWNED BY {role}; DROP ROLE {role}")).await;
     opened.expect("opened");
     added.expect("inserted");
+}
+
+#[tokio::test]
+async fn a_transaction_that_lost_to_another_is_contended() {
+    let Some(fixture) = fixture().await else { return };
+    for (code, contended) in [("40001", true), ("40P01", true), ("40002", false)] {
+        let sql = format!("DO $$ BEGIN RAISE EXCEPTION USING ERRCODE = '{code}'; END $$");
+        let failed = query(AssertSqlSafe(sql)).execute(fixture.store.writer()).await.expect_err("raised");
+        assert_eq!(matches!(StoreError::from(failed), StoreError::Contended), contended, "{code}");
+    }
+}
+
+#[tokio::test]
+async fn two_transactions_that_wait_for_each_other_both_end_well() {
+    let Some(fixture) = fixture().await else { return };
+    let (store, others) = (&fixture.store, operator(40));
+    store.insert_operator(&others).await.expect("inserted");
+    let barrier = &tokio::sync::Barrier::new(2);
+    let met = &AtomicUsize::new(0);
+    let rename = |first: OperatorId, second: OperatorId| {
+        retried(move || async move {
+            const SQL: &str = "UPDATE operators SET name = name || '!' WHERE operator_id = $1";
+            let mut tx = store.begin().await?;
+            query(SQL).bind(first.to_string()).execute(&mut tx).await?;
+            // Only the first tries meet; a later one finds the other gone.
+            if met.fetch_add(1, Ordering::SeqCst) < 2 {
+                barrier.wait().await;
+            }
+            query(SQL).bind(second.to_string()).execute(&mut tx).await?;
+            Ok(tx.commit().await?)
+        })
+    };
+    let (one, other) =
+        tokio::join!(rename(fixture.operator.id, others.id), rename(others.id, fixture.operator.id));
+    one.expect("done");
+    other.expect("done");
+    for operator in store.list_operators().await.expect("read") {
+        assert_eq!(operator.name.as_str(), "Acme!!");
+    }
+    assert_eq!(met.load(Ordering::SeqCst), 3, "one of them was tried again");
 }

@@ -1,0 +1,109 @@
+-- What happened, who is to be told, and how telling them went.
+
+CREATE TABLE events (
+    event_id     TEXT COLLATE "binary" NOT NULL PRIMARY KEY,
+    operator_id  TEXT COLLATE "binary" NOT NULL REFERENCES operators (operator_id),
+    event_type   TEXT COLLATE "binary" NOT NULL CHECK (event_type IN
+        ('transfer.initiated', 'transfer.settled', 'transfer.rejected', 'balance.low_threshold', 'webhook.test')),
+    account_id   TEXT COLLATE "binary",
+    transfer_id  TEXT COLLATE "binary" REFERENCES transfers (transfer_id),
+    threshold_usdc TEXT COLLATE "binary",
+    webhook_id   TEXT COLLATE "binary",
+    -- JSON object, the payload as it is sent.
+    data         TEXT COLLATE "binary" NOT NULL,
+    created_at   TEXT COLLATE "binary" NOT NULL CHECK (length(created_at) = 27),
+    FOREIGN KEY (operator_id, account_id) REFERENCES accounts (operator_id, account_id),
+    -- A transfer announces each of its steps once, whoever writes it down.
+    UNIQUE (transfer_id, event_type),
+    -- Every type has its subject.
+    CHECK ((event_type IN ('transfer.initiated', 'transfer.settled', 'transfer.rejected'))
+        = (transfer_id IS NOT NULL)),
+    CHECK ((event_type = 'balance.low_threshold') = (threshold_usdc IS NOT NULL)),
+    CHECK ((event_type = 'webhook.test') = (webhook_id IS NOT NULL)),
+    CHECK ((account_id IS NULL) = (event_type = 'webhook.test'))
+);
+
+CREATE INDEX events_of_operator ON events (operator_id, event_id);
+CREATE INDEX events_of_account ON events (operator_id, account_id, event_id);
+CREATE INDEX events_by_time ON events (operator_id, created_at, event_id);
+
+CREATE TABLE webhooks (
+    webhook_id      TEXT COLLATE "binary" NOT NULL PRIMARY KEY,
+    operator_id     TEXT COLLATE "binary" NOT NULL REFERENCES operators (operator_id),
+    url             TEXT COLLATE "binary" NOT NULL,
+    -- JSON arrays of texts; no accounts means all.
+    events          TEXT COLLATE "binary" NOT NULL,
+    account_ids     TEXT COLLATE "binary" NOT NULL,
+    threshold_usdc  TEXT COLLATE "binary",
+    status          TEXT COLLATE "binary" NOT NULL CHECK (status IN ('enabled', 'disabled')),
+    disabled_reason TEXT COLLATE "binary" CHECK (disabled_reason IN ('requested', 'failing')),
+    disabled_at     TEXT COLLATE "binary" CHECK (length(disabled_at) = 27),
+    -- Sealed with a key that is not in the database.
+    secret          TEXT COLLATE "binary" NOT NULL,
+    previous_secret TEXT COLLATE "binary",
+    previous_until  TEXT COLLATE "binary" CHECK (length(previous_until) = 27),
+    -- Failed attempts since the last success, and when the first of them failed.
+    failures        BIGINT NOT NULL CHECK (failures >= 0),
+    failing_since   TEXT COLLATE "binary" CHECK (length(failing_since) = 27),
+    created_at      TEXT COLLATE "binary" NOT NULL CHECK (length(created_at) = 27),
+    updated_at      TEXT COLLATE "binary" NOT NULL CHECK (length(updated_at) = 27),
+    CHECK ((status = 'disabled') = (disabled_reason IS NOT NULL)),
+    CHECK ((status = 'disabled') = (disabled_at IS NOT NULL)),
+    CHECK ((previous_secret IS NULL) = (previous_until IS NULL)),
+    CHECK ((failures = 0) = (failing_since IS NULL))
+);
+
+CREATE INDEX webhooks_of_operator ON webhooks (operator_id, webhook_id);
+
+-- One event on its way to one webhook. No reference to the webhook: a fact must be written down even if the webhook
+-- is deleted at that moment; what that leaves is never attempted.
+CREATE TABLE deliveries (
+    webhook_id       TEXT COLLATE "binary" NOT NULL,
+    event_id         TEXT COLLATE "binary" NOT NULL REFERENCES events (event_id),
+    state            TEXT COLLATE "binary" NOT NULL CHECK (state IN ('pending', 'delivered', 'undelivered')),
+    -- In the current round; a replay begins a new one.
+    failures         BIGINT NOT NULL CHECK (failures >= 0),
+    next_attempt_at  TEXT COLLATE "binary" CHECK (length(next_attempt_at) = 27),
+    -- When it was delivered or given up.
+    ended_at         TEXT COLLATE "binary" CHECK (length(ended_at) = 27),
+    -- Attempts ever made.
+    attempts         BIGINT NOT NULL CHECK (attempts >= 0),
+    -- Who is attempting it, and until when nobody else may.
+    lease_holder     TEXT COLLATE "binary",
+    lease_expires_at TEXT COLLATE "binary",
+    created_at       TEXT COLLATE "binary" NOT NULL CHECK (length(created_at) = 27),
+    PRIMARY KEY (webhook_id, event_id),
+    CHECK ((state = 'pending') = (next_attempt_at IS NOT NULL)),
+    CHECK ((state = 'pending') = (ended_at IS NULL)),
+    CHECK ((lease_holder IS NULL) = (lease_expires_at IS NULL))
+);
+
+CREATE INDEX deliveries_due ON deliveries (webhook_id, next_attempt_at) WHERE state = 'pending';
+CREATE INDEX deliveries_next ON deliveries (next_attempt_at) WHERE state = 'pending';
+CREATE INDEX deliveries_leased ON deliveries (lease_holder) WHERE lease_holder IS NOT NULL;
+
+CREATE TABLE delivery_attempts (
+    webhook_id  TEXT COLLATE "binary" NOT NULL,
+    event_id    TEXT COLLATE "binary" NOT NULL,
+    attempt     BIGINT NOT NULL CHECK (attempt >= 1),
+    started_at  TEXT COLLATE "binary" NOT NULL CHECK (length(started_at) = 27),
+    ended_at    TEXT COLLATE "binary" NOT NULL CHECK (length(ended_at) = 27),
+    -- An HTTP status and the beginning of the answer's body, or why there was no answer.
+    status_code BIGINT,
+    body        TEXT COLLATE "binary",
+    unanswered  TEXT COLLATE "binary",
+    PRIMARY KEY (webhook_id, event_id, attempt),
+    FOREIGN KEY (webhook_id, event_id) REFERENCES deliveries (webhook_id, event_id),
+    CHECK ((status_code IS NULL) = (unanswered IS NOT NULL)),
+    CHECK ((status_code IS NULL) = (body IS NULL))
+);
+
+-- The balance that each watching webhook last knew of an account: a crossing is from at or above its threshold to below.
+CREATE TABLE webhook_balances (
+    webhook_id   TEXT COLLATE "binary" NOT NULL,
+    account_id   TEXT COLLATE "binary" NOT NULL REFERENCES accounts (account_id),
+    balance_usdc TEXT COLLATE "binary" NOT NULL,
+    -- When the reading of it began.
+    read_at      TEXT COLLATE "binary" NOT NULL CHECK (length(read_at) = 27),
+    PRIMARY KEY (webhook_id, account_id)
+);

@@ -1,0 +1,173 @@
+use std::fmt;
+
+use base64::Engine;
+use base64::engine::general_purpose::STANDARD;
+use chacha20poly1305::aead::{Aead, Payload};
+use chacha20poly1305::{KeyInit, XChaCha20Poly1305, XNonce};
+use secrecy::{ExposeSecret, SecretBox, SecretString};
+use zeroize::Zeroizing;
+
+use super::WebhookId;
+
+const PREFIX: &str = "whsec_";
+const NONCE_BYTES: usize = 24;
+
+/// A webhook's signing secret as its holder has it: `whsec_` and the base64 of 256 random bits. Shown once.
+#[derive(Clone)]
+pub struct WebhookSecret {
+    text: SecretString,
+    bytes: Zeroizing<Vec<u8>>,
+}
+
+impl WebhookSecret {
+    /// A new secret from 256 random bits.
+    pub fn new(random: &[u8; 32]) -> Self {
+        Self {
+            text: format!("{PREFIX}{}", STANDARD.encode(random)).into(),
+            bytes: Zeroizing::new(random.to_vec()),
+        }
+    }
+
+    fn parse(text: &str) -> Option<Self> {
+        let bytes = STANDARD.decode(text.strip_prefix(PREFIX)?).ok()?;
+        Some(Self { text: text.to_owned().into(), bytes: Zeroizing::new(bytes) })
+    }
+
+    /// The text, for showing it once. As UTF-8 it is the key of `X-Service-Signature`.
+    pub fn expose(&self) -> &str {
+        self.text.expose_secret()
+    }
+
+    /// What the base64 behind `whsec_` stands for: the key of `webhook-signature`.
+    pub fn bytes(&self) -> &[u8] {
+        &self.bytes
+    }
+}
+
+impl fmt::Debug for WebhookSecret {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("WebhookSecret(...)")
+    }
+}
+
+/// A secret as it is stored: base64 of a nonce and of what XChaCha20-Poly1305 made of the secret, bound to its webhook.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct SealedSecret(String);
+
+impl SealedSecret {
+    /// As stored.
+    pub fn as_str(&self) -> &str {
+        &self.0
+    }
+
+    pub(crate) fn from_stored(text: String) -> Self {
+        Self(text)
+    }
+}
+
+/// The key that secrets are sealed with. It lives in the configuration, never in the database.
+pub struct SealingKey(SecretBox<[u8; 32]>);
+
+/// Not 32 bytes in base64 or hex.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
+#[error("must be 32 bytes in base64 or hex, such as `openssl rand -base64 32` prints")]
+pub struct SealingKeyError;
+
+/// A stored secret does not belong to this key and webhook.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
+#[error("the webhook's secret was sealed with another key")]
+pub struct Unsealable;
+
+impl SealingKey {
+    /// Reads 32 bytes in base64 or hex; white space around them does not count.
+    pub fn parse(text: &str) -> Result<Self, SealingKeyError> {
+        let text = text.trim();
+        let bytes = match hex::decode(text) {
+            Ok(bytes) => bytes,
+            Err(_) => STANDARD.decode(text).map_err(|_| SealingKeyError)?,
+        };
+        let bytes = Zeroizing::new(bytes);
+        let key: [u8; 32] = bytes.as_slice().try_into().map_err(|_| SealingKeyError)?;
+        Ok(Self(SecretBox::new(Box::new(key))))
+    }
+
+    /// Seals a secret for the row of `webhook`. A nonce must be random and is never used twice.
+    pub fn seal(
+        &self,
+        webhook: WebhookId,
+        secret: &WebhookSecret,
+        nonce: &[u8; NONCE_BYTES],
+    ) -> SealedSecret {
+        let associated = webhook.to_string();
+        let payload = Payload { msg: secret.expose().as_bytes(), aad: associated.as_bytes() };
+        // Fails only beyond 256 GB.
+        let sealed = self.cipher().encrypt(XNonce::from_slice(nonce), payload).unwrap_or_default();
+        SealedSecret(STANDARD.encode([nonce.as_slice(), &sealed].concat()))
+    }
+
+    /// Opens what was sealed for the row of `webhook`.
+    pub fn open(&self, webhook: WebhookId, sealed: &SealedSecret) -> Result<WebhookSecret, Unsealable> {
+        let bytes = STANDARD.decode(&sealed.0).map_err(|_| Unsealable)?;
+        let (nonce, sealed) = bytes.split_at_checked(NONCE_BYTES).ok_or(Unsealable)?;
+        let associated = webhook.to_string();
+        let payload = Payload { msg: sealed, aad: associated.as_bytes() };
+        let opened = self.cipher().decrypt(XNonce::from_slice(nonce), payload).map_err(|_| Unsealable)?;
+        let opened = Zeroizing::new(opened);
+        let text = std::str::from_utf8(&opened).map_err(|_| Unsealable)?;
+        WebhookSecret::parse(text).ok_or(Unsealable)
+    }
+
+    fn cipher(&self) -> XChaCha20Poly1305 {
+        XChaCha20Poly1305::new(self.0.expose_secret().into())
+    }
+}
+
+impl fmt::Debug for SealingKey {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("SealingKey(...)")
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn key(byte: u8) -> SealingKey {
+        SealingKey::parse(&hex::encode([byte; 32])).expect("a key")
+    }
+
+    #[test]
+    fn a_secret_comes_back_for_its_own_row_and_key_only() {
+        let (one, other) = (WebhookId::from_bytes([1; 16]), WebhookId::from_bytes([2; 16]));
+        let secret = WebhookSecret::new(&[7; 32]);
+        let sealed = key(1).seal(one, &secret, &[9; 24]);
+        assert_eq!(key(1).open(one, &sealed).expect("ours").expose(), secret.expose());
+        assert_eq!(key(1).open(other, &sealed).expect_err("another row"), Unsealable);
+        assert_eq!(key(2).open(one, &sealed).expect_err("another key"), Unsealable);
+        assert!(!sealed.as_str().contains(&secret.expose()[6..]));
+        let mut bytes = STANDARD.decode(sealed.as_str()).expect("base64");
+        for at in 0..bytes.len() {
+            bytes[at] ^= 1;
+            let changed = SealedSecret::from_stored(STANDARD.encode(&bytes));
+            assert!(key(1).open(one, &changed).is_err(), "byte {at}");
+            bytes[at] ^= 1;
+        }
+        assert!(key(1).open(one, &SealedSecret::from_stored("AAAA".into())).is_err());
+    }
+
+    #[test]
+    fn a_secret_has_the_form_of_standard_webhooks() {
+        let secret = WebhookSecret::new(&[255; 32]);
+        assert_eq!(secret.expose(), "whsec_//////////////////////////////////////////8=");
+        assert_eq!(secret.bytes(), [255; 32]);
+        assert!(!format!("{secret:?}").contains("///"));
+    }
+
+    #[test]
+    fn a_key_is_32_bytes_in_base64_or_hex() {
+        assert!(SealingKey::parse(&format!(" {}\n", STANDARD.encode([1; 32]))).is_ok());
+        for text in ["", "abc", &hex::encode([1; 31]), &STANDARD.encode([1; 33])] {
+            assert!(SealingKey::parse(text).is_err(), "{text}");
+        }
+    }
+}

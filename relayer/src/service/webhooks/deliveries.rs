@@ -1,0 +1,105 @@
+//! What became of deliveries, and beginning them again.
+
+use super::Webhooks;
+use crate::domain::{
+    Cursor, Delivery, DeliveryStatus, Event, EventId, Invalid, Operator, OperatorId, Page, PageRequest,
+    Timestamp, WebhookId, WebhookStatus,
+};
+use crate::service::error::{Resource, ServiceError};
+use crate::store::ReplayScope;
+
+/// Which deliveries a list shows.
+#[derive(Debug, Clone, Copy)]
+pub struct DeliveriesFilter {
+    pub webhook_id: WebhookId,
+    pub status: Option<DeliveryStatus>,
+}
+
+impl DeliveriesFilter {
+    /// What a cursor of the list is bound to.
+    pub fn text(&self, operator_id: OperatorId) -> String {
+        let status = self.status.map_or("", DeliveryStatus::as_str);
+        format!("deliveries|{operator_id}|{}|{status}", self.webhook_id)
+    }
+}
+
+/// What is to be delivered once more.
+#[derive(Debug, Clone, Copy)]
+pub enum Replay {
+    /// One event, whatever became of it.
+    Event(EventId),
+    /// From `since` on and before `until`; without it, until now.
+    Span { since: Timestamp, until: Option<Timestamp>, scope: ReplayScope },
+}
+
+impl Webhooks {
+    /// The deliveries to a webhook with every attempt, newest event first. NotFound: the webhook.
+    pub async fn deliveries(
+        &self,
+        operator: &Operator,
+        filter: DeliveriesFilter,
+        request: PageRequest,
+    ) -> Result<Page<Delivery>, ServiceError> {
+        let webhook = self.get(operator, filter.webhook_id).await?;
+        let after = request.after.as_ref().map(|cursor| cursor.position().parse::<EventId>()).transpose();
+        let after = after.map_err(|_| Invalid::new("cursor", "is not a cursor of this list"))?;
+        let rows_max = request.limit.get() + 1;
+        let store = &self.parts.store;
+        let rows = store.list_deliveries(operator.id, webhook.id, filter.status, after, rows_max).await?;
+        let bound = filter.text(operator.id);
+        Ok(Page::from_rows(rows, request.limit, |last| Cursor::new(&bound, last.event_id.to_string())))
+    }
+
+    /// Sends a `webhook.test` event to one webhook alone. NotFound: the webhook. Invalid: it is disabled.
+    pub async fn test(&self, operator: &Operator, id: WebhookId) -> Result<Event, ServiceError> {
+        let webhook = self.get_enabled(operator, id).await?;
+        let ambient = self.parts.ambient;
+        let event = Event::webhook_test(operator.id, webhook.id, ambient.now(), ambient.id_bits());
+        self.parts.store.insert_test_event(&webhook, &event, ambient.now()).await?;
+        Ok(event)
+    }
+
+    /// Delivers once more, with the same event ids, and gives the number of deliveries.
+    /// NotFound: the webhook, or the event. Invalid: the webhook is disabled, or the span is empty.
+    pub async fn replay(
+        &self,
+        operator: &Operator,
+        id: WebhookId,
+        asked: Replay,
+    ) -> Result<u64, ServiceError> {
+        let webhook = self.get_enabled(operator, id).await?;
+        let store = self.parts.store.clone();
+        let now = self.parts.ambient.now();
+        match asked {
+            Replay::Event(event_id) => {
+                let event = store.find_event(operator.id, event_id).await?;
+                let event = event.ok_or(ServiceError::NotFound(Resource::Event))?;
+                store.replay_event(&webhook, &event, now).await?;
+                Ok(1)
+            }
+            Replay::Span { since, until, scope } => {
+                let until = until.unwrap_or(now);
+                if until <= since {
+                    return Err(Invalid::new("until", "must be after `since`").into());
+                }
+                let replaying =
+                    async move { Ok(store.replay_span(&webhook, since, until, scope, now).await?) };
+                self.parts.tasks.finish(replaying).await
+            }
+        }
+    }
+
+    async fn get_enabled(
+        &self,
+        operator: &Operator,
+        id: WebhookId,
+    ) -> Result<crate::domain::Webhook, ServiceError> {
+        let webhook = self.get(operator, id).await?;
+        match webhook.status {
+            WebhookStatus::Enabled => Ok(webhook),
+            WebhookStatus::Disabled { .. } => {
+                Err(Invalid::new("status", "is `disabled`: enable the webhook first").into())
+            }
+        }
+    }
+}

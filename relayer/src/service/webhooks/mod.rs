@@ -1,0 +1,280 @@
+//! Webhooks: registered, changed and read here; delivered by `crate::webhook`.
+
+mod deliveries;
+
+use std::net::IpAddr;
+use std::sync::Arc;
+use std::time::Duration;
+
+use async_trait::async_trait;
+
+pub use self::deliveries::{DeliveriesFilter, Replay};
+use super::Parts;
+use super::error::{Resource, ServiceError};
+use super::events::Events;
+use crate::domain::{
+    AccountId, Cursor, DestinationRules, DisabledReason, EventType, Health, Invalid, Operator, OperatorId,
+    Page, PageRequest, SECRET_OVERLAP, SealingKey, Subscription, Timestamp, UsdcAmount, WEBHOOKS_MAX,
+    Webhook, WebhookId, WebhookSecret, WebhookStatus, WebhookUrl, may_reach,
+};
+use crate::store::StoreError;
+
+/// How long a registration waits for a name to be resolved.
+const RESOLVE_TIMEOUT: Duration = Duration::from_secs(3);
+/// How often a change is tried that others keep getting ahead of.
+const TRIES_MAX: usize = 5;
+/// How many balances are read at a time when a threshold is new.
+const BASELINE_ROWS: u32 = 100;
+
+/// The addresses of a name; empty when it has none.
+pub type Resolved = Vec<IpAddr>;
+
+/// Whatever turns names into addresses.
+#[async_trait]
+pub trait Resolve: Send + Sync + 'static {
+    async fn resolve(&self, name: &str) -> Resolved;
+}
+
+/// What webhooks need of the configuration.
+#[derive(Clone)]
+pub struct WebhookParts {
+    /// `None`: no webhook can be registered, and none is delivered to.
+    pub sealing_key: Option<Arc<SealingKey>>,
+    pub rules: Arc<DestinationRules>,
+    pub resolve: Arc<dyn Resolve>,
+}
+
+/// What is asked of a new webhook.
+#[derive(Debug, Clone)]
+pub struct CreateWebhook {
+    pub url: String,
+    pub events: Vec<EventType>,
+    pub account_ids: Vec<AccountId>,
+    pub threshold: Option<UsdcAmount>,
+}
+
+/// What is to change of a webhook; `None` leaves a part as it is.
+#[derive(Debug, Clone, Default)]
+pub struct UpdateWebhook {
+    pub url: Option<String>,
+    pub events: Option<Vec<EventType>>,
+    pub account_ids: Option<Vec<AccountId>>,
+    pub threshold: Option<Option<UsdcAmount>>,
+    /// Whether it is to be enabled.
+    pub enabled: Option<bool>,
+}
+
+/// A webhook with a secret that is shown now and never again.
+#[derive(Debug, Clone)]
+pub struct NewSecret {
+    pub webhook: Webhook,
+    pub secret: WebhookSecret,
+}
+
+/// What a cursor of the list of webhooks is bound to.
+pub fn webhooks_filter(operator_id: OperatorId) -> String {
+    format!("webhooks|{operator_id}")
+}
+
+/// The endpoints that an operator has registered.
+#[derive(Clone)]
+pub struct Webhooks {
+    parts: Parts,
+    events: Events,
+}
+
+impl Webhooks {
+    pub(super) fn new(parts: Parts) -> Self {
+        Self { events: Events::new(parts.clone()), parts }
+    }
+
+    /// Registers an endpoint. Invalid: a URL that may not be reached, a subscription of a wrong form, an account that is
+    /// not the operator's, or more than 100 webhooks. NotConfigured: the service has no key for secrets.
+    pub async fn create(&self, operator: &Operator, asked: CreateWebhook) -> Result<NewSecret, ServiceError> {
+        let url = self.parse_url(&asked.url).await?;
+        self.check_accounts(operator, &asked.account_ids).await?;
+        let subscription = Subscription::new(asked.events, asked.account_ids, asked.threshold)?;
+        let sealing_key = self.sealing_key()?;
+        if self.parts.store.count_webhooks(operator.id).await? >= WEBHOOKS_MAX {
+            let message = format!("is one too many: an operator may have {WEBHOOKS_MAX} webhooks");
+            return Err(Invalid::new("url", message).into());
+        }
+        let ambient = self.parts.ambient;
+        let now = ambient.now();
+        let webhook = Webhook {
+            id: WebhookId::new(now, ambient.id_bits()),
+            operator_id: operator.id,
+            url,
+            subscription,
+            status: WebhookStatus::Enabled,
+            health: Health::default(),
+            previous_secret_until: None,
+            created_at: now,
+            updated_at: now,
+        };
+        let secret = WebhookSecret::new(&ambient.random());
+        let sealed = sealing_key.seal(webhook.id, &secret, &ambient.random());
+        self.parts.store.insert_webhook(&webhook, &sealed).await?;
+        self.learn_balances(operator, &webhook);
+        Ok(NewSecret { webhook, secret })
+    }
+
+    /// One webhook. NotFound: unknown or another operator's.
+    pub async fn get(&self, operator: &Operator, id: WebhookId) -> Result<Webhook, ServiceError> {
+        let webhook = self.parts.store.find_webhook(operator.id, id).await?;
+        webhook.ok_or(ServiceError::NotFound(Resource::Webhook))
+    }
+
+    /// The operator's webhooks, newest first.
+    pub async fn list(
+        &self,
+        operator: &Operator,
+        request: PageRequest,
+    ) -> Result<Page<Webhook>, ServiceError> {
+        let after = request.after.as_ref().map(|cursor| cursor.position().parse::<WebhookId>()).transpose();
+        let after = after.map_err(|_| Invalid::new("cursor", "is not a cursor of this list"))?;
+        let rows = self.parts.store.list_webhooks(operator.id, after, request.limit.get() + 1).await?;
+        let filter = webhooks_filter(operator.id);
+        Ok(Page::from_rows(rows, request.limit, |last| Cursor::new(&filter, last.id.to_string())))
+    }
+
+    /// Changes the given parts. Enabling forgets past failures. Errors as [`Webhooks::create`] and [`Webhooks::get`].
+    pub async fn update(
+        &self,
+        operator: &Operator,
+        id: WebhookId,
+        asked: UpdateWebhook,
+    ) -> Result<Webhook, ServiceError> {
+        let url = match &asked.url {
+            Some(text) => Some(self.parse_url(text).await?),
+            None => None,
+        };
+        self.check_accounts(operator, asked.account_ids.as_deref().unwrap_or_default()).await?;
+        for _ in 0..TRIES_MAX {
+            let seen = self.get(operator, id).await?;
+            let changed = change(&seen, &asked, url.clone(), self.parts.ambient.now())?;
+            match self.parts.store.mark_webhook_changed(&seen, &changed).await {
+                Ok(()) => {
+                    self.learn_balances(operator, &changed);
+                    return Ok(changed);
+                }
+                Err(StoreError::Superseded) => {}
+                Err(error) => return Err(error.into()),
+            }
+        }
+        tracing::error!(webhook_id = %id, "others keep changing a webhook");
+        Err(ServiceError::Internal)
+    }
+
+    /// Forgets a webhook with its deliveries. NotFound: unknown or another operator's.
+    pub async fn delete(&self, operator: &Operator, id: WebhookId) -> Result<(), ServiceError> {
+        let deleted = self.parts.store.delete_webhook(operator.id, id).await?;
+        deleted.then_some(()).ok_or(ServiceError::NotFound(Resource::Webhook))
+    }
+
+    /// Gives a webhook a new secret; the one before signs too for 24 hours. Errors as [`Webhooks::create`].
+    pub async fn rotate_secret(&self, operator: &Operator, id: WebhookId) -> Result<NewSecret, ServiceError> {
+        let ambient = self.parts.ambient;
+        let now = ambient.now();
+        let secret = WebhookSecret::new(&ambient.random());
+        let sealed = self.sealing_key()?.seal(id, &secret, &ambient.random());
+        let until = now.after(SECRET_OVERLAP);
+        if !self.parts.store.mark_secret_rotated(operator.id, id, &sealed, until, now).await? {
+            return Err(ServiceError::NotFound(Resource::Webhook));
+        }
+        Ok(NewSecret { webhook: self.get(operator, id).await?, secret })
+    }
+
+    fn sealing_key(&self) -> Result<&SealingKey, ServiceError> {
+        self.parts.webhooks.sealing_key.as_deref().ok_or(ServiceError::NotConfigured)
+    }
+
+    /// By its text, and by where its name leads now. A name that leads nowhere yet is taken: every connection checks.
+    async fn parse_url(&self, text: &str) -> Result<WebhookUrl, ServiceError> {
+        let WebhookParts { rules, resolve, .. } = &self.parts.webhooks;
+        let url = WebhookUrl::parse(text, rules)?;
+        if let Some(name) = url.host_name() {
+            let found = tokio::time::timeout(RESOLVE_TIMEOUT, resolve.resolve(name)).await;
+            if !found.unwrap_or_default().iter().all(|address| may_reach(*address, rules)) {
+                return Err(Invalid::new("url", "must be at a public address").into());
+            }
+        }
+        Ok(url)
+    }
+
+    async fn check_accounts(&self, operator: &Operator, ids: &[AccountId]) -> Result<(), ServiceError> {
+        for (chunk, ids) in ids.chunks(500).enumerate() {
+            let found = self.parts.store.find_accounts(operator.id, ids).await?;
+            let missing = ids.iter().position(|id| !found.iter().any(|account| account.id == *id));
+            if let Some(at) = missing {
+                let param = format!("account_ids[{}]", chunk * 500 + at);
+                return Err(Invalid::new(param, "is not one of your accounts").into());
+            }
+        }
+        Ok(())
+    }
+
+    /// A new threshold needs a balance to start from. Should this not succeed, the next payment gives one.
+    fn learn_balances(&self, operator: &Operator, webhook: &Webhook) {
+        if webhook.subscription.threshold().is_none() {
+            return;
+        }
+        let (this, operator, subscription) = (self.clone(), operator.clone(), webhook.subscription.clone());
+        self.parts.tasks.start(async move {
+            if let Err(error) = this.learn_balances_of(&operator, &subscription).await {
+                tracing::warn!(%error, "balances could not be read for a new threshold");
+            }
+        });
+    }
+
+    async fn learn_balances_of(
+        &self,
+        operator: &Operator,
+        subscription: &Subscription,
+    ) -> Result<(), ServiceError> {
+        let store = &self.parts.store;
+        if !subscription.accounts().is_empty() {
+            for ids in subscription.accounts().chunks(BASELINE_ROWS as usize) {
+                let accounts = store.find_accounts(operator.id, ids).await?;
+                self.events.look_at_balances(operator, &accounts).await?;
+            }
+            return Ok(());
+        }
+        let mut after = None;
+        loop {
+            let accounts = store.list_accounts(operator.id, None, after, BASELINE_ROWS).await?;
+            let Some(last) = accounts.last() else { return Ok(()) };
+            after = Some(last.id);
+            self.events.look_at_balances(operator, &accounts).await?;
+        }
+    }
+}
+
+fn change(
+    seen: &Webhook,
+    asked: &UpdateWebhook,
+    url: Option<WebhookUrl>,
+    now: Timestamp,
+) -> Result<Webhook, Invalid> {
+    let before = &seen.subscription;
+    let subscription = Subscription::new(
+        asked.events.clone().unwrap_or_else(|| before.events().to_vec()),
+        asked.account_ids.clone().unwrap_or_else(|| before.accounts().to_vec()),
+        asked.threshold.unwrap_or(before.threshold()),
+    )?;
+    let (status, health) = match (asked.enabled, seen.status) {
+        (Some(true), _) => (WebhookStatus::Enabled, Health::default()),
+        (Some(false), WebhookStatus::Enabled) => {
+            (WebhookStatus::Disabled { reason: DisabledReason::Requested, since: now }, seen.health)
+        }
+        (Some(false), WebhookStatus::Disabled { .. }) | (None, _) => (seen.status, seen.health),
+    };
+    Ok(Webhook {
+        url: url.unwrap_or_else(|| seen.url.clone()),
+        subscription,
+        status,
+        health,
+        updated_at: now.max(seen.updated_at.after(Duration::from_micros(1))),
+        ..seen.clone()
+    })
+}

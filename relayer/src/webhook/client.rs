@@ -1,0 +1,106 @@
+//! One POST to somebody else's server: guarded, bounded in time and in what is read, and never sent on.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use async_trait::async_trait;
+use reqwest::redirect::Policy;
+use tokio::time::{Instant, timeout_at};
+
+use super::payload::Payload;
+use super::resolver::{GuardedResolver, NotReachable};
+use crate::domain::{AttemptOutcome, DestinationRules, Unanswered, WebhookUrl};
+use crate::service::Resolve;
+
+/// How long an attempt may take: resolving, connecting, sending and the answer.
+pub const ATTEMPT_TIMEOUT: Duration = Duration::from_secs(10);
+/// How much of an answer's body is read, in bytes; it is kept for the operator to look at.
+const BODY_BYTES_MAX: usize = 1_024;
+const IDLE_CONNECTION: Duration = Duration::from_secs(30);
+
+/// Whatever carries a payload to a URL.
+#[async_trait]
+pub trait Post: Send + Sync + 'static {
+    /// Makes one attempt; within 10 s it has an outcome.
+    async fn post(&self, url: &WebhookUrl, payload: Payload) -> AttemptOutcome;
+}
+
+/// HTTP, to where the rules allow.
+pub struct HttpClient {
+    http: reqwest::Client,
+    rules: Arc<DestinationRules>,
+}
+
+impl HttpClient {
+    /// A client whose every connection goes to an address that `resolve` gave and `rules` allow.
+    /// Errors: the TLS roots cannot be set up.
+    pub fn new(resolve: Arc<dyn Resolve>, rules: Arc<DestinationRules>) -> Result<Self, reqwest::Error> {
+        let http = reqwest::Client::builder()
+            .dns_resolver(Arc::new(GuardedResolver { resolve, rules: rules.clone() }))
+            .redirect(Policy::none())
+            // A proxy would resolve names by itself.
+            .no_proxy()
+            .timeout(ATTEMPT_TIMEOUT)
+            .pool_idle_timeout(IDLE_CONNECTION)
+            .pool_max_idle_per_host(4)
+            .referer(false)
+            .user_agent(concat!("Purser-Webhooks/", env!("CARGO_PKG_VERSION")))
+            .build()?;
+        Ok(Self { http, rules })
+    }
+}
+
+#[async_trait]
+impl Post for HttpClient {
+    async fn post(&self, url: &WebhookUrl, payload: Payload) -> AttemptOutcome {
+        // The resolver is not asked for hosts that are addresses already.
+        if url.check(&self.rules).is_err() {
+            return AttemptOutcome::Unanswered(Unanswered::Refused);
+        }
+        let deadline = Instant::now() + ATTEMPT_TIMEOUT;
+        let mut request = self.http.post(url.as_str()).body(payload.body);
+        for (name, value) in payload.headers {
+            request = request.header(name, value);
+        }
+        match timeout_at(deadline, request.send()).await {
+            Err(_) => AttemptOutcome::Unanswered(Unanswered::TimedOut),
+            Ok(Err(error)) => AttemptOutcome::Unanswered(reason(&error)),
+            Ok(Ok(answer)) => {
+                let status = answer.status().as_u16();
+                AttemptOutcome::Answered { status, body: beginning(answer, deadline).await }
+            }
+        }
+    }
+}
+
+/// The status has decided; the body is only kept, as far as it comes in time.
+async fn beginning(mut answer: reqwest::Response, deadline: Instant) -> String {
+    let mut bytes = Vec::new();
+    while bytes.len() < BODY_BYTES_MAX {
+        match timeout_at(deadline, answer.chunk()).await {
+            Ok(Ok(Some(chunk))) => bytes.extend_from_slice(&chunk),
+            Ok(Ok(None) | Err(_)) | Err(_) => break,
+        }
+    }
+    bytes.truncate(BODY_BYTES_MAX);
+    // No database text can hold a NUL.
+    String::from_utf8_lossy(&bytes).replace('\0', "\u{fffd}")
+}
+
+fn reason(error: &reqwest::Error) -> Unanswered {
+    let mut cause: Option<&(dyn std::error::Error + 'static)> = Some(error);
+    while let Some(current) = cause {
+        match current.downcast_ref::<NotReachable>() {
+            Some(NotReachable::Refused) => return Unanswered::Refused,
+            Some(NotReachable::NotResolved) => return Unanswered::NotResolved,
+            None => cause = current.source(),
+        }
+    }
+    if error.is_timeout() {
+        Unanswered::TimedOut
+    } else if error.is_connect() {
+        Unanswered::NotConnected
+    } else {
+        Unanswered::Broken
+    }
+}

@@ -1,0 +1,138 @@
+//! One endpoint's queue: takes what is due, attempts it, hands in how it went, until nothing is due.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use futures::StreamExt;
+use futures::stream::FuturesUnordered;
+use tokio::sync::OwnedSemaphorePermit;
+use tokio_util::sync::CancellationToken;
+use tokio_util::task::TaskTracker;
+
+use super::client::Post;
+use super::lanes::Lanes;
+use super::payload::Payload;
+use super::recorder::Recorder;
+use super::{ATTEMPT_TIMEOUT, Clock};
+use crate::domain::{Attempt, DeliveryState, SealingKey, Webhook, WebhookId, WebhookSecret, WebhookStatus};
+use crate::store::{AttemptMade, LeasedDelivery, Store, StoreError};
+
+/// How long a taken delivery belongs to whoever took it: an attempt, writing it down, and some patience.
+const LEASE: Duration = Duration::from_secs(ATTEMPT_TIMEOUT.as_secs() * 3);
+
+/// Attempts deliveries.
+#[derive(Clone)]
+pub struct Deliverer {
+    store: Store,
+    sealing_key: Arc<SealingKey>,
+    post: Arc<dyn Post>,
+    clock: Clock,
+    lanes: Lanes,
+    recorder: Recorder,
+    stop: CancellationToken,
+}
+
+/// An endpoint as it is now.
+struct Endpoint {
+    webhook: Webhook,
+    secret: WebhookSecret,
+    previous: Option<WebhookSecret>,
+}
+
+impl Deliverer {
+    /// Its recorder runs on `tracker` until the deliverer is dropped; after `stop` nothing more is taken.
+    pub fn new(
+        store: Store,
+        sealing_key: Arc<SealingKey>,
+        post: Arc<dyn Post>,
+        clock: Clock,
+        tracker: &TaskTracker,
+        stop: CancellationToken,
+    ) -> Self {
+        let recorder = Recorder::start(store.clone(), tracker);
+        Self { store, sealing_key, post, clock, lanes: Lanes::default(), recorder, stop }
+    }
+
+    pub(super) fn store(&self) -> &Store {
+        &self.store
+    }
+
+    pub(super) fn clock(&self) -> &Clock {
+        &self.clock
+    }
+
+    /// Attempts everything that is due for one webhook, and what becomes due meanwhile.
+    pub async fn serve(&self, id: WebhookId) -> Result<(), StoreError> {
+        let mut under_way = FuturesUnordered::new();
+        loop {
+            // What was changed, rotated, disabled or deleted counts from the next attempt on.
+            let endpoint = if self.stop.is_cancelled() { None } else { self.find_endpoint(id).await? };
+            if let Some(endpoint) = endpoint.map(Arc::new) {
+                let lane = self.lanes.of(&endpoint.webhook.health);
+                // Taken by the half dozen rather than one by one.
+                if under_way.len() <= lane.at_once / 2 {
+                    let wanted = lane.at_once - under_way.len();
+                    let places = lane.take(wanted, under_way.is_empty()).await;
+                    let taken = self.take(id, places.len()).await?;
+                    for (delivery, place) in taken.into_iter().zip(places) {
+                        under_way.push(self.deliver(endpoint.clone(), delivery, place));
+                    }
+                }
+            }
+            if under_way.next().await.is_none() {
+                return Ok(());
+            }
+        }
+    }
+
+    async fn take(&self, id: WebhookId, places: usize) -> Result<Vec<LeasedDelivery>, StoreError> {
+        let rows_max = u32::try_from(places).unwrap_or(u32::MAX);
+        if rows_max == 0 {
+            return Ok(Vec::new());
+        }
+        let now = (self.clock)();
+        self.store.take_due_deliveries(id, now, now.after(LEASE), rows_max).await
+    }
+
+    async fn deliver(&self, endpoint: Arc<Endpoint>, delivery: LeasedDelivery, place: OwnedSemaphorePermit) {
+        let started_at = (self.clock)();
+        let previous = endpoint.previous.as_ref();
+        let payload = Payload::new(&delivery.event, started_at, &endpoint.secret, previous);
+        let outcome = self.post.post(&endpoint.webhook.url, payload).await;
+        let ended_at = (self.clock)();
+        drop(place);
+        let next = if outcome.is_success() {
+            DeliveryState::Delivered { delivered_at: ended_at }
+        } else {
+            DeliveryState::after_failure(delivery.failures, ended_at)
+        };
+        let made = AttemptMade {
+            webhook_id: delivery.webhook_id,
+            event_id: delivery.event.id,
+            attempt: Attempt { started_at, ended_at, outcome },
+            next,
+        };
+        self.recorder.record(made).await;
+    }
+
+    /// `None` when there is nothing to deliver to.
+    async fn find_endpoint(&self, id: WebhookId) -> Result<Option<Endpoint>, StoreError> {
+        let Some(webhook) = self.store.find_any_webhook(id).await? else { return Ok(None) };
+        match webhook.status {
+            WebhookStatus::Enabled => {}
+            WebhookStatus::Disabled { .. } => return Ok(None),
+        }
+        let Some(sealed) = self.store.find_webhook_secrets(id).await? else { return Ok(None) };
+        let now = (self.clock)();
+        let previous = sealed.previous.filter(|(_, until)| now < *until);
+        let opened = self.sealing_key.open(id, &sealed.current);
+        let previous = previous.map(|(sealed, _)| self.sealing_key.open(id, &sealed)).transpose();
+        match (opened, previous) {
+            (Ok(secret), Ok(previous)) => Ok(Some(Endpoint { webhook, secret, previous })),
+            (Err(error), _) | (_, Err(error)) => {
+                tracing::error!(webhook_id = %id, %error, "a webhook cannot be delivered to");
+                Ok(None)
+            }
+        }
+    }
+}

@@ -1,0 +1,121 @@
+//! Finds the webhooks that have something due, and sees that exactly one queue of this process serves each.
+
+use std::collections::HashMap;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::time::Duration;
+
+use futures::future::join_all;
+use tokio::time::Instant;
+use tokio_util::sync::CancellationToken;
+use tokio_util::task::TaskTracker;
+
+use super::deliverer::Deliverer;
+use crate::domain::WebhookId;
+use crate::store::StoreError;
+
+/// How long at most until the database is searched for what is due: another process may have written it.
+const SEARCH_EVERY: Duration = Duration::from_secs(1);
+
+/// Starts queues.
+#[derive(Clone)]
+pub struct Dispatcher {
+    deliverer: Deliverer,
+    /// The queues under way; `true` when there may be more than they knew of.
+    queues: Arc<Mutex<HashMap<WebhookId, bool>>>,
+    tracker: TaskTracker,
+    stop: CancellationToken,
+}
+
+impl Dispatcher {
+    /// Nothing runs yet; see [`Dispatcher::run_until_stopped`].
+    pub fn new(deliverer: Deliverer, tracker: TaskTracker, stop: CancellationToken) -> Self {
+        Self { deliverer, queues: Arc::default(), tracker, stop }
+    }
+
+    /// Delivers whatever is due: at once, when this process writes more, when a retry is due, and by timer.
+    pub fn run_until_stopped(self) {
+        let tracker = self.tracker.clone();
+        tracker.spawn(async move {
+            if let Err(error) = self.deliverer.store().release_orphaned_deliveries().await {
+                tracing::warn!(%error, "leases of a process before could not be ended; they end by themselves");
+            }
+            loop {
+                let search_again = match self.search().await {
+                    Ok(search_again) => search_again,
+                    Err(error) => {
+                        tracing::warn!(%error, "due deliveries could not be searched for; trying again");
+                        Instant::now() + SEARCH_EVERY
+                    }
+                };
+                if !self.listen_until(search_again).await {
+                    return;
+                }
+            }
+        });
+    }
+
+    /// Attempts everything that is due now, and comes back when that is done.
+    pub async fn deliver_due(&self) -> Result<(), StoreError> {
+        let now = (self.deliverer.clock())();
+        let due = self.deliverer.store().list_due_webhooks(now).await?;
+        join_all(due.into_iter().map(|id| self.deliverer.serve(id))).await.into_iter().collect()
+    }
+
+    /// Starts a queue for every webhook with something due, and gives the moment to search again.
+    async fn search(&self) -> Result<Instant, StoreError> {
+        let now = (self.deliverer.clock())();
+        for id in self.deliverer.store().list_due_webhooks(now).await? {
+            self.wake(id);
+        }
+        let next = self.deliverer.store().find_next_due(now).await?;
+        let wait = next.map_or(SEARCH_EVERY, |next| now.until(next).min(SEARCH_EVERY));
+        Ok(Instant::now() + wait)
+    }
+
+    /// Serves what this process writes, until that moment. `false` at a stop.
+    async fn listen_until(&self, moment: Instant) -> bool {
+        loop {
+            tokio::select! {
+                () = self.stop.cancelled() => return false,
+                () = tokio::time::sleep_until(moment) => return true,
+                hinted = self.deliverer.store().hinted_webhooks() => {
+                    hinted.into_iter().for_each(|id| self.wake(id));
+                }
+            }
+        }
+    }
+
+    /// One queue for the webhook: a new one, or the one under way looks once more.
+    fn wake(&self, id: WebhookId) {
+        if self.lock().insert(id, true).is_some() {
+            return;
+        }
+        let this = self.clone();
+        self.tracker.spawn(async move {
+            while this.has_more(id) {
+                if let Err(error) = this.deliverer.serve(id).await {
+                    tracing::warn!(%error, webhook_id = %id, "a queue broke off; the next search goes on with it");
+                }
+            }
+        });
+    }
+
+    /// Takes the note that there may be more; without one, the queue is over.
+    fn has_more(&self, id: WebhookId) -> bool {
+        let mut queues = self.lock();
+        match queues.get_mut(&id) {
+            Some(more) if *more => {
+                *more = false;
+                true
+            }
+            Some(_) | None => {
+                queues.remove(&id);
+                false
+            }
+        }
+    }
+
+    fn lock(&self) -> MutexGuard<'_, HashMap<WebhookId, bool>> {
+        self.queues.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}

@@ -1,0 +1,36 @@
+//! An event as the request that delivers it: the same body at every attempt, signed anew.
+
+use crate::domain::{Event, Timestamp, WebhookSecret};
+
+use super::signature::{service_signature, standard_signature};
+
+/// The body and the headers of one attempt.
+#[derive(Debug, Clone)]
+pub struct Payload {
+    pub body: Vec<u8>,
+    pub headers: Vec<(&'static str, String)>,
+}
+
+impl Payload {
+    /// An event's request at `at`, signed with the secret and, for as long as it overlaps, the one before.
+    pub fn new(
+        event: &Event,
+        at: Timestamp,
+        secret: &WebhookSecret,
+        previous: Option<&WebhookSecret>,
+    ) -> Self {
+        let body = event.envelope().get().as_bytes().to_vec();
+        let secrets: Vec<&WebhookSecret> = std::iter::once(secret).chain(previous).collect();
+        let mut headers = vec![
+            ("content-type", "application/json".to_owned()),
+            ("x-service-signature", service_signature(secret, &body)),
+            ("webhook-id", event.id.to_string()),
+            ("webhook-timestamp", at.unix_seconds().to_string()),
+            ("webhook-signature", standard_signature(&secrets, event.id, at, &body)),
+        ];
+        if let Some(previous) = previous {
+            headers.push(("x-service-signature-previous", service_signature(previous, &body)));
+        }
+        Self { body, headers }
+    }
+}

@@ -1,0 +1,58 @@
+//! Writes attempts down: those that end while one transaction is under way go into the next together.
+
+use tokio::sync::{mpsc, oneshot};
+use tokio_util::task::TaskTracker;
+
+use crate::store::{AttemptMade, Store};
+
+/// How many attempts one transaction writes down.
+const TOGETHER_MAX: usize = 256;
+
+struct Entry {
+    made: AttemptMade,
+    written: oneshot::Sender<()>,
+}
+
+/// Where attempts are handed in.
+#[derive(Clone)]
+pub(super) struct Recorder {
+    entries: mpsc::Sender<Entry>,
+}
+
+impl Recorder {
+    /// Runs until every handle is dropped.
+    pub(super) fn start(store: Store, tracker: &TaskTracker) -> Self {
+        let (entries, mut waiting) = mpsc::channel::<Entry>(TOGETHER_MAX);
+        tracker.spawn(async move {
+            let mut batch = Vec::new();
+            while waiting.recv_many(&mut batch, TOGETHER_MAX).await > 0 {
+                write(&store, std::mem::take(&mut batch)).await;
+            }
+        });
+        Self { entries }
+    }
+
+    /// Comes back when it is written down, or never can be: then the lease ends, and it is attempted again.
+    pub(super) async fn record(&self, made: AttemptMade) {
+        let (written, done) = oneshot::channel();
+        if self.entries.send(Entry { made, written }).await.is_ok() {
+            let _ = done.await;
+        }
+    }
+}
+
+async fn write(store: &Store, batch: Vec<Entry>) {
+    let (made, waiting): (Vec<_>, Vec<_>) =
+        batch.into_iter().map(|entry| (entry.made, entry.written)).unzip();
+    if let Err(error) = store.mark_attempts(&made).await {
+        tracing::warn!(%error, count = made.len(), "attempts could not be written down together");
+        for one in &made {
+            if let Err(error) = store.mark_attempts(std::slice::from_ref(one)).await {
+                tracing::error!(%error, webhook_id = %one.webhook_id, event_id = %one.event_id, "an attempt was lost");
+            }
+        }
+    }
+    for written in waiting {
+        let _ = written.send(());
+    }
+}

@@ -1,0 +1,8 @@
+//! Deliveries over a real database, with a receiver and a clock that the test holds.
+
+mod client;
+mod crossing;
+mod queues;
+mod schedule;
+mod support;
+mod verifiers;

@@ -1,0 +1,287 @@
+use std::collections::HashMap;
+use std::sync::atomic::{AtomicI64, Ordering};
+use std::sync::{Arc, Mutex};
+use std::time::Duration;
+
+use async_trait::async_trait;
+use tempfile::TempDir;
+use tokio_util::sync::CancellationToken;
+use tokio_util::task::TaskTracker;
+
+use crate::domain::*;
+use crate::store::{ClaimClock, NewTransfer, Store};
+use crate::webhook::{Clock, Deliverer, Dispatcher, Payload, Post};
+
+/// Seconds after the start of a test, by the clock that the test holds.
+pub fn at(seconds: i64) -> Timestamp {
+    Timestamp::from_unix_seconds(1_800_000_000 + seconds)
+}
+
+/// What a receiver answers: by its host name, or 200.
+#[derive(Default)]
+pub struct Receiver {
+    answers: Mutex<HashMap<String, AttemptOutcome>>,
+    pub received: Mutex<Vec<Received>>,
+    hanging: Mutex<Vec<String>>,
+    now: Arc<AtomicI64>,
+    /// How long every answer takes.
+    pub takes: Mutex<Duration>,
+}
+
+/// One attempt as the receiver saw it.
+#[derive(Debug, Clone)]
+pub struct Received {
+    pub host: String,
+    /// Seconds after the start.
+    pub second: i64,
+    pub payload: Payload,
+}
+
+impl Received {
+    pub fn header(&self, name: &str) -> Option<&str> {
+        let found = self.payload.headers.iter().find(|(known, _)| *known == name);
+        found.map(|(_, value)| value.as_str())
+    }
+
+    pub fn event_id(&self) -> &str {
+        self.header("webhook-id").expect("every delivery names its event")
+    }
+}
+
+impl Receiver {
+    pub fn answers(&self, host: &str, status: u16) {
+        let outcome = AttemptOutcome::Answered { status, body: "body".into() };
+        self.answers.lock().expect("lock").insert(host.to_owned(), outcome);
+    }
+
+    pub fn hangs(&self, host: &str) {
+        self.hanging.lock().expect("lock").push(host.to_owned());
+    }
+
+    pub fn seconds(&self) -> Vec<i64> {
+        self.received.lock().expect("lock").iter().map(|received| received.second).collect()
+    }
+
+    pub fn received(&self) -> Vec<Received> {
+        self.received.lock().expect("lock").clone()
+    }
+}
+
+#[async_trait]
+impl Post for Receiver {
+    async fn post(&self, url: &WebhookUrl, payload: Payload) -> AttemptOutcome {
+        let host = url.host_name().unwrap_or_default().to_owned();
+        if self.hanging.lock().expect("lock").contains(&host) {
+            std::future::pending::<()>().await;
+        }
+        let takes = *self.takes.lock().expect("lock");
+        if !takes.is_zero() {
+            tokio::time::sleep(takes).await;
+        }
+        let second = self.now.load(Ordering::SeqCst);
+        let answer = self.answers.lock().expect("lock").get(&host).cloned();
+        self.received.lock().expect("lock").push(Received { host, second, payload });
+        answer.unwrap_or(AttemptOutcome::Answered { status: 200, body: String::new() })
+    }
+}
+
+/// One operator with one account over a database of its own, and a dispatcher whose clock stands still.
+pub struct Scene {
+    pub store: Store,
+    pub operator: Operator,
+    pub account: Account,
+    pub receiver: Arc<Receiver>,
+    pub dispatcher: Dispatcher,
+    pub deliverer: Deliverer,
+    pub sealing_key: Arc<SealingKey>,
+    pub tracker: TaskTracker,
+    pub stop: CancellationToken,
+    key: ApiKey,
+    transfers: Mutex<u8>,
+    now: Arc<AtomicI64>,
+    folder: TempDir,
+}
+
+impl Scene {
+    pub async fn set() -> Self {
+        let folder = tempfile::tempdir().expect("a folder");
+        let store = open(&folder).await;
+        let operator = Operator {
+            id: OperatorId::from_bytes([1; 16]),
+            network: Network::Test,
+            name: OperatorName::parse("Acme").expect("valid"),
+            address: Address::from_bytes([1; 32]),
+            created_at: at(0),
+        };
+        store.insert_operator(&operator).await.expect("inserted");
+        let account = Account {
+            id: AccountId::from_bytes([2; 16]),
+            operator_id: operator.id,
+            name: AccountName::parse("Buyer").expect("valid"),
+            metadata: None,
+            address: Address::from_bytes([2; 32]),
+            token_account: Address::from_bytes([3; 32]),
+            status: AccountStatus::Active,
+            counterparties: Counterparties::Anyone,
+            provisioning: Provisioning::Ready,
+            created_at: at(0),
+        };
+        store.insert_account(&account).await.expect("inserted");
+        let plain = PlainKey::new(KeyRole::Operator, Network::Test, [4; 32]);
+        let key = ApiKey {
+            id: KeyId::from_bytes([4; 16]),
+            operator_id: operator.id,
+            scope: KeyScope::Operator,
+            name: None,
+            hint: plain.hint(),
+            created_at: at(0),
+            expires_at: None,
+            revoked_at: None,
+        };
+        store.insert_key(&key, &plain.hash()).await.expect("inserted");
+        let now = Arc::new(AtomicI64::new(0));
+        let receiver = Arc::new(Receiver { now: now.clone(), ..Receiver::default() });
+        let sealing_key = Arc::new(SealingKey::parse(&hex::encode([7; 32])).expect("a key"));
+        let (tracker, stop) = (TaskTracker::new(), CancellationToken::new());
+        let (deliverer, dispatcher) = deliverers(&store, &sealing_key, &receiver, &now, &tracker, &stop);
+        Self {
+            store,
+            operator,
+            account,
+            receiver,
+            dispatcher,
+            deliverer,
+            sealing_key,
+            tracker,
+            stop,
+            key,
+            transfers: Mutex::new(0),
+            now,
+            folder,
+        }
+    }
+
+    /// The same database, opened as the next process opens it after this one was killed.
+    pub async fn after_a_crash(&self) -> (Store, Dispatcher) {
+        let store = open(&self.folder).await;
+        let (_, dispatcher) =
+            deliverers(&store, &self.sealing_key, &self.receiver, &self.now, &self.tracker, &self.stop);
+        (store, dispatcher)
+    }
+
+    pub fn is_now(&self, second: i64) {
+        self.now.store(second, Ordering::SeqCst);
+    }
+
+    /// A webhook at `https://HOST/` for these events, with a threshold in whole USDC if it is not 0.
+    pub async fn webhook(
+        &self,
+        number: u8,
+        host: &str,
+        events: &[EventType],
+        threshold: u64,
+    ) -> (Webhook, WebhookSecret) {
+        let url =
+            WebhookUrl::parse(&format!("https://{host}/hook"), &DestinationRules::default()).expect("public");
+        let threshold = (threshold > 0).then(|| UsdcAmount::from_micros(threshold * 1_000_000));
+        let now = at(self.now.load(Ordering::SeqCst));
+        let webhook = Webhook {
+            id: WebhookId::from_bytes([number; 16]),
+            operator_id: self.operator.id,
+            url,
+            subscription: Subscription::new(events.to_vec(), Vec::new(), threshold).expect("valid"),
+            status: WebhookStatus::Enabled,
+            health: Health::default(),
+            previous_secret_until: None,
+            created_at: now,
+            updated_at: now,
+        };
+        let secret = WebhookSecret::new(&[number; 32]);
+        let sealed = self.sealing_key.seal(webhook.id, &secret, &[number; 24]);
+        self.store.insert_webhook(&webhook, &sealed).await.expect("inserted");
+        (webhook, secret)
+    }
+
+    /// A transfer that has only been claimed.
+    pub async fn claims(&self) -> Transfer {
+        let number = {
+            let mut transfers = self.transfers.lock().expect("lock");
+            *transfers += 1;
+            *transfers
+        };
+        let idempotency_key = IdempotencyKey::parse(format!("key {number}")).expect("valid");
+        let now = at(self.now.load(Ordering::SeqCst));
+        let new = NewTransfer {
+            id: TransferId::from_bytes([number; 16]),
+            operator_id: self.operator.id,
+            network: Network::Test,
+            key_id: self.key.id,
+            tag: u64::from(number),
+            request: TransferRequest {
+                from: self.account.id,
+                to: Recipient::TokenAccount(Address::from_bytes([9; 32])),
+                amount: UsdcAmount::from_micros(1_500_000),
+                memo: None,
+                idempotency_key,
+            },
+        };
+        let clock = ClaimClock {
+            now,
+            lease_expires_at: now.after(Duration::from_secs(60)),
+            chain_now: now.unix_seconds(),
+        };
+        match self.store.claim_transfer(&new, clock).await.expect("claimed") {
+            Claim::New(transfer) => transfer,
+            other => panic!("not new: {other:?}"),
+        }
+    }
+
+    /// A transfer that policy refuses: one event.
+    pub async fn rejects(&self) -> Transfer {
+        let transfer = self.claims().await;
+        let now = at(self.now.load(Ordering::SeqCst));
+        let rejection = Rejection {
+            reason: RejectionReason::Paused,
+            message: "paused".into(),
+            checks: Checks::default(),
+            retry_at: None,
+            rejected_at: now,
+        };
+        self.store.mark_rejected(&transfer, rejection, now).await.expect("rejected")
+    }
+
+    pub async fn delivers(&self) {
+        self.dispatcher.deliver_due().await.expect("delivered");
+    }
+
+    pub async fn deliveries(&self, webhook: &Webhook) -> Vec<Delivery> {
+        self.store.list_deliveries(self.operator.id, webhook.id, None, None, 100).await.expect("listed")
+    }
+
+    pub async fn events(&self) -> Vec<Event> {
+        let mut events =
+            self.store.list_events(self.operator.id, None, None, None, 100).await.expect("listed");
+        events.reverse();
+        events
+    }
+}
+
+async fn open(folder: &TempDir) -> Store {
+    let path = folder.path().join("purser.db");
+    Store::open(&format!("sqlite://{}", path.display())).await.expect("opened")
+}
+
+fn deliverers(
+    store: &Store,
+    sealing_key: &Arc<SealingKey>,
+    receiver: &Arc<Receiver>,
+    now: &Arc<AtomicI64>,
+    tracker: &TaskTracker,
+    stop: &CancellationToken,
+) -> (Deliverer, Dispatcher) {
+    let now = now.clone();
+    let clock: Clock = Arc::new(move || at(now.load(Ordering::SeqCst)));
+    let deliverer =
+        Deliverer::new(store.clone(), sealing_key.clone(), receiver.clone(), clock, tracker, stop.clone());
+    (deliverer.clone(), Dispatcher::new(deliverer, tracker.clone(), stop.clone()))
+}
