@@ -11,7 +11,9 @@
 //! | [`settings`] | [`AppSettings`]: what a test may want otherwise |
 //! | [`operator`], [`agent`] | [`Operator`] and [`Agent`]: `agent.pays("12.50").to(&other).await` |
 //! | [`client`] | [`Client`] and [`Answer`]: one HTTP request and what came back |
-//! | [`proxy`] | [`Proxy`]: a line to the network that can be cut or held |
+//! | [`proxy`] | [`Proxy`]: a line to the network that can be cut, and spoiled call by call or payment by payment |
+//! | [`crash`] | crashes, faults and retries by seed, and the reading of the chain that judges them |
+//! | [`random`] | chance that can be had again |
 //! | [`clock`] | unix seconds from and to the timestamps of the API |
 //! | [`money`] | micro-USDC from text, without floats |
 //!
@@ -23,12 +25,14 @@ pub mod binaries;
 pub mod chain;
 pub mod client;
 pub mod clock;
+pub mod crash;
 pub mod money;
 pub mod network;
 pub mod operator;
 pub mod postgres;
 pub mod process;
 pub mod proxy;
+pub mod random;
 pub mod settings;
 
 pub use agent::{Agent, Payment};

@@ -52,7 +52,8 @@ impl TestNetwork {
         TestNetwork::own_with_slots_of("200")
     }
 
-    fn own_with_slots_of(slot_ms: &str) -> Arc<TestNetwork> {
+    /// A network of the test's own with a block every so many milliseconds.
+    pub(crate) fn own_with_slots_of(slot_ms: &str) -> Arc<TestNetwork> {
         let folder = temp_folder();
         let path = folder.path().to_path_buf();
         Arc::new(TestNetwork::start_in(&path, slot_ms, Some(folder), None))

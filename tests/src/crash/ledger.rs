@@ -1,7 +1,7 @@
 //! What the chain says, read over JSON-RPC and decoded here, from the layout that the program documents and from nothing
 //! that the relayer shares.
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
@@ -22,8 +22,8 @@ pub(super) struct Ledger {
 pub(super) struct Standing {
     /// Micro-USDC by token account.
     pub balances: HashMap<Pubkey, u64>,
-    /// The newest transaction of each agent.
-    newest: HashMap<Pubkey, Option<String>>,
+    /// The agents' transactions that succeeded.
+    signatures: HashSet<String>,
 }
 
 /// A `TransferExecuted` of the program, in a transaction that succeeded.
@@ -50,17 +50,21 @@ impl Ledger {
             let amount = answer["value"]["amount"].as_str().expect("a token account has an amount");
             balances.insert(*account, amount.parse().expect("amounts are whole numbers"));
         }
-        let mut newest = HashMap::new();
-        for agent in agents {
-            let page = self.asks("getSignaturesForAddress", json!([agent.to_string(), { "limit": 1 }])).await;
-            newest.insert(*agent, page[0]["signature"].as_str().map(str::to_owned));
-        }
-        Standing { balances, newest }
+        Standing { balances, signatures: self.signatures_of(agents).await }
     }
 
     /// Every payment of `agents` since `then`.
     pub async fn payments_since(&self, agents: &[Pubkey], then: &Standing) -> Vec<Payment> {
         let mut payments = Vec::new();
+        for signature in self.signatures_of(agents).await.difference(&then.signatures) {
+            payments.extend(self.payments_in(signature).await);
+        }
+        payments
+    }
+
+    /// All transactions that named one of `agents` and succeeded.
+    async fn signatures_of(&self, agents: &[Pubkey]) -> HashSet<String> {
+        let mut signatures = HashSet::new();
         for agent in agents {
             let mut before: Option<String> = None;
             loop {
@@ -68,27 +72,18 @@ impl Ledger {
                 if let Some(before) = &before {
                     window["before"] = json!(before);
                 }
-                if let Some(until) = then.newest.get(agent).and_then(Option::as_ref) {
-                    window["until"] = json!(until);
-                }
                 let page = self.asks("getSignaturesForAddress", json!([agent.to_string(), window])).await;
-                let page = page.as_array().expect("signatures are a list").clone();
-                for line in page.iter().filter(|line| line["err"].is_null()) {
-                    let signature = line["signature"].as_str().expect("a line has a signature");
-                    payments.extend(self.payments_in(signature).await);
-                }
+                let page = page.as_array().expect("signatures are a list");
+                let text =
+                    |line: &Value| line["signature"].as_str().expect("a line has a signature").to_owned();
+                signatures.extend(page.iter().filter(|line| line["err"].is_null()).map(text));
                 match page.last() {
-                    Some(oldest) if page.len() == PAGE => {
-                        before = oldest["signature"].as_str().map(str::to_owned);
-                    }
+                    Some(oldest) if page.len() == PAGE => before = Some(text(oldest)),
                     _ => break,
                 }
             }
         }
-        // A payment between two agents stands in the history of both; it is one payment.
-        payments.sort_by(|one, two| (&one.signature, one.tag).cmp(&(&two.signature, two.tag)));
-        payments.dedup();
-        payments
+        signatures
     }
 
     async fn payments_in(&self, signature: &str) -> Vec<Payment> {

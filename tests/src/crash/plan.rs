@@ -16,7 +16,7 @@ pub(super) const PAYEES: usize = 3;
 /// What one transfer may be, by policy.
 pub(super) const SINGLE_LIMIT_MICROS: u64 = 10_000_000;
 /// Clients begin within this time.
-const BEGIN_WITHIN_MS: u64 = 2_500;
+const BEGIN_WITHIN_MS: u64 = 3_000;
 
 /// Where a relayer can be made to die. Each must be met in a long run.
 pub const CRASH_POINTS: [&str; 19] = [
@@ -133,7 +133,7 @@ impl RoundPlan {
         let commitment = if random.chance(50) { "confirmed" } else { "finalized" };
         let faults_per_mille = if random.chance(50) { 10 + random.below(40) } else { 0 };
         let deaths = [0, 1].map(|relayer| {
-            let count = if relayer < relayers.count() { 1 + random.below(5) } else { 0 };
+            let count = if relayer < relayers.count() { 2 + random.below(5) } else { 0 };
             (0..count).map(|_| death(&mut random)).collect()
         });
         let runs = (0..runs).map(|number| run(&mut random, seed, index, number, relayers)).collect();
@@ -159,12 +159,12 @@ impl RoundPlan {
 }
 
 fn death(random: &mut Random) -> Death {
-    let killed_after = Duration::from_millis(200 + random.below(1_000));
+    let killed_after = Duration::from_millis(300 + random.below(1_200));
     // Rare points are met by few transfers: do not wait for many there.
     let point = random.chance(80).then(|| {
         let point = random.one_of(&CRASH_POINTS).unwrap_or("send.after");
         let rare = ["rejected.", "failed.", "take_up."].iter().any(|prefix| point.starts_with(prefix));
-        (point, 1 + random.below(if rare { 2 } else { 12 }))
+        (point, 1 + random.below(if rare { 2 } else { 6 }))
     });
     Death { point, killed_after }
 }

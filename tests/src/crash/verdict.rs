@@ -8,7 +8,7 @@ use solana_sdk::pubkey::Pubkey;
 use super::Report;
 use super::client::{Asked, Record, Said};
 use super::ledger::{Payment, Standing};
-use super::plan::{RoundPlan, RunPlan, SINGLE_LIMIT_MICROS};
+use super::plan::{Habit, Relayers, RoundPlan, RunPlan, SINGLE_LIMIT_MICROS};
 use crate::agent::Agent;
 use crate::money;
 use crate::proxy::outcomes::Outcome;
@@ -29,7 +29,8 @@ pub(super) fn judges(scene: &Scene, records: &[Record]) -> Report {
     let mut report = Report { runs: records.len() as u64, ..Report::default() };
     for (run, record) in scene.plan.runs.iter().zip(records) {
         let paid: Vec<&Payment> = scene.payments.iter().filter(|payment| payment.memo == run.key).collect();
-        let mut judge = Judge { run, report: &mut report };
+        let forgets = scene.plan.relayers == Relayers::OneThatForgets;
+        let mut judge = Judge { run, forgets, report: &mut report };
         judge.duplicates(&paid);
         judge.answers(record, &paid);
         judge.conclusions(record, &paid);
@@ -40,6 +41,8 @@ pub(super) fn judges(scene: &Scene, records: &[Record]) -> Report {
 
 struct Judge<'a> {
     run: &'a RunPlan,
+    /// A relayer whose database is lost tells of the same payment under an id of its own.
+    forgets: bool,
     report: &'a mut Report,
 }
 
@@ -62,8 +65,9 @@ impl Judge<'_> {
                         self.report.lost += 1;
                         self.fails(format!("answered settled, and not so on the chain: {}", said.body));
                     }
-                    let first = settled.entry(said.relayer).or_insert_with(|| without_request_id(&said.body));
-                    if *first != without_request_id(&said.body) {
+                    let told = self.told(&said.body);
+                    let first = settled.entry(said.relayer).or_insert_with(|| told.clone());
+                    if *first != told {
                         let first = first.clone();
                         self.mismatches(format!("answered settled in two ways: {first} and {}", said.body));
                     }
@@ -83,9 +87,8 @@ impl Judge<'_> {
 
     /// A conflict needs two that differ.
     fn conflict(&mut self, record: &Record, said: &Said) {
-        let asked_otherwise = record.said.iter().any(|other| other.asked != said.asked);
-        let hung_up = matches!(self.run.habit, super::plan::Habit::ChangesTheAmount);
-        if !asked_otherwise && !hung_up {
+        let differs = record.said.iter().any(|other| other.asked != said.asked);
+        if !differs && self.run.habit != Habit::ChangesTheAmount {
             self.mismatches(format!("a conflict with nothing: {}", said.body));
         }
     }
@@ -130,13 +133,30 @@ impl Judge<'_> {
         }
     }
 
+    /// An answer without what may differ between two answers to one question.
+    fn told(&self, body: &Value) -> Value {
+        let mut body = body.clone();
+        if let Some(fields) = body.as_object_mut() {
+            fields.remove("request_id");
+            if self.forgets {
+                fields.remove("transfer_id");
+                fields.remove("created_at");
+            }
+        }
+        body
+    }
+
     fn mismatches(&mut self, what: String) {
         self.report.mismatches += 1;
         self.fails(what);
     }
 
+    /// One line for each run is enough to know where to look.
     fn fails(&mut self, what: String) {
         let run = self.run;
+        if self.report.failures.last().is_some_and(|last| last.starts_with(&run.key)) {
+            return;
+        }
         self.report.failures.push(format!("{} ({:?}, {:?}): {what}", run.key, run.outcomes, run.habit));
     }
 }
@@ -177,12 +197,4 @@ fn is_of(payment: &Payment, said: &Said) -> bool {
         && said.body["status"] == "settled"
         && said.body["tx_signature"] == payment.signature.as_str()
         && money::micros_of(&said.body["amount_usdc"]) == payment.amount_micros
-}
-
-fn without_request_id(body: &Value) -> Value {
-    let mut body = body.clone();
-    if let Some(fields) = body.as_object_mut() {
-        fields.remove("request_id");
-    }
-    body
 }
