@@ -1,6 +1,7 @@
 //! `cargo xtask`: every command that a person or CI types. `cargo dev` is short for `cargo xtask dev`.
 
 mod check;
+mod crash;
 mod cu;
 mod dev;
 mod idl;
@@ -35,6 +36,8 @@ enum Command {
     Sbf(sbf::Args),
     /// Generate programs/purser/idl/purser.json and purser.ts from the program
     Idl(idl::Args),
+    /// Let the relayer die at every step, and check by the chain that every payment was made exactly once
+    Crash(crash::Args),
     /// Measure the compute units, bytes and rent of every instruction
     Cu(cu::Args),
 }
@@ -47,6 +50,7 @@ fn main() -> ExitCode {
         Command::Check => done(check::run(&workspace)),
         Command::Sbf(args) => done(sbf::run(&workspace, &args)),
         Command::Idl(args) => done(idl::run(&workspace, &args)),
+        Command::Crash(args) => done(crash::run(&workspace, &args)),
         Command::Cu(args) => done(cu::run(&workspace, &args)),
     });
     match outcome {

@@ -80,6 +80,11 @@ impl Workspace {
         cargo.args(["--package", "purser-relayer", "--bin", "purser-fault-injection"]);
         build("the relayer with crash points", cargo.args(["--features", "fault-injection"]))
     }
+
+    /// The relayer with crash points, as `build_fault_injection` leaves it.
+    pub fn fault_injection(&self) -> PathBuf {
+        self.target.join("debug/purser-fault-injection")
+    }
 }
 
 /// A command without what cargo set for this process.
