@@ -66,6 +66,14 @@ impl Store {
         .await
     }
 
+    /// Gives an idempotency key back: the chain knows it as another transfer's, so the one that was claimed under it here
+    /// stands for nothing, and whoever asks for that other one is to be answered.
+    pub async fn release_key(&self, transfer: &Transfer) -> Result<(), StoreError> {
+        const SQL: &str = "DELETE FROM idempotency_keys WHERE transfer_id = $1";
+        query(SQL).bind(transfer.id.to_string()).execute(self.writer()).await?;
+        Ok(())
+    }
+
     async fn try_claim(
         &self,
         new: &NewTransfer,

@@ -196,6 +196,8 @@ impl Carrier {
                     "The idempotency key was used on the chain for another transfer, {}.",
                     landed.signature
                 );
+                // First: a claim that keeps the key would answer 409 to the one whose payment this is.
+                self.parts.store.release_key(&transfer).await?;
                 self.fail(transfer, self.failure(FailureCode::TransferFailed, message), None).await?;
                 Err(ServiceError::IdempotencyConflict)
             }
