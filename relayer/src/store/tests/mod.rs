@@ -84,7 +84,7 @@ pub(super) fn key(operator: &Operator, scope: KeyScope, byte: u8) -> (ApiKey, Pl
 }
 
 impl Fixture {
-    pub async fn in_place(place: Place) -> Self {
+    async fn in_place(place: Place) -> Self {
         let store = Store::open(&place.url()).await.expect("opened");
         let operator = operator(1);
         let account = account(&operator, 2);
