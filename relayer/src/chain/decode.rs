@@ -103,7 +103,7 @@ pub(super) fn agent(
 }
 
 /// Micro-USDC in a token account.
-fn balance(account: &RawAccount) -> Option<UsdcAmount> {
+pub(super) fn balance(account: &RawAccount) -> Option<UsdcAmount> {
     if account.owner != TOKEN_PROGRAM || account.data.len() != TOKEN_ACCOUNT_BYTES {
         return None;
     }

@@ -81,7 +81,7 @@ impl Frame {
 }
 
 /// The event of type `E` in `payload`, whole: no byte missing, none left over.
-fn decode<E: Discriminator + AnchorDeserialize>(payload: &[u8]) -> Option<E> {
+pub(super) fn decode<E: Discriminator + AnchorDeserialize>(payload: &[u8]) -> Option<E> {
     let (discriminator, mut fields) = payload.split_at_checked(DISCRIMINATOR_BYTES)?;
     if discriminator != E::DISCRIMINATOR {
         return None;

@@ -21,7 +21,8 @@ impl SolanaChain {
         let mut before: Option<String> = None;
         loop {
             let commitment = self.settings.commitment;
-            let page = self.rpc.signatures_of(agent, before.as_deref(), HISTORY_PAGE, commitment).await?;
+            let page =
+                self.rpc.signatures_of(agent, before.as_deref(), None, HISTORY_PAGE, commitment).await?;
             for line in &page {
                 if line.block_time.is_some_and(|time| time < since) {
                     return Ok(None);

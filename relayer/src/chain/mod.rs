@@ -1,23 +1,28 @@
 //! The chain as the services see it: one trait, no Solana types.
 //!
 //! `solana` is the trait on a node. Under it: `reads` accounts, `provision` operators and agents, `staging` replaces
-//! policies, `history` finds what landed, `verify` looks before anything is sent. Each is built from `rpc` (questions,
+//! policies, `history` finds what landed, `solana_history` reads the past for indexing (`landed` transactions and the
+//! `happening`s in them), `verify` looks before anything is sent. Each is built from `rpc` (questions,
 //! over `transport`, answered in `wire`), `instructions` (what the program understands), `signing` by a `signer`,
 //! `submit` (one loop per network sends and waits), `clock` (blockhash and time), `decode` (accounts), `events` (logs)
 //! and `fault` (why a transaction failed). Nothing here knows the database, HTTP or the services.
 
+mod block_times;
 mod clock;
 mod decode;
 mod events;
 mod fault;
+mod happening;
 mod history;
 mod instructions;
+mod landed;
 mod provision;
 mod reads;
 mod rpc;
 mod signer;
 mod signing;
 mod solana;
+mod solana_history;
 mod staging;
 mod submit;
 mod transport;
@@ -25,8 +30,14 @@ mod types;
 mod verify;
 mod wire;
 
+pub use happening::Happening;
+pub use landed::{Flow, LandedRecord};
 pub use signer::{FileSigner, Signer};
 pub use solana::{ChainSettings, ChainSigners, SolanaChain};
+pub use solana_history::{
+    BALANCES_MAX, Balances, Looked, STANDINGS_MAX, SignatureLine, SignaturePage, SolanaHistory, Standing,
+    Standings,
+};
 pub use transport::{MethodCount, RpcCounters};
 pub use types::{
     AgentAddresses, AgentCreation, AgentOnChain, AllowedRecipients, Commitment, Confirmed, Destination,
@@ -119,6 +130,12 @@ pub trait Chain: Send + Sync + 'static {
     /// Follows the bytes to their end, re-sending them meanwhile. Dropping the future does not stop the following;
     /// asking again for the same signature joins it.
     async fn outcome(&self, signed: &SignedTransfer) -> Outcome;
+
+    /// When the block of `slot` was made, unix seconds by the chain's clock. One question for each slot.
+    async fn block_time(&self, slot: u64) -> Result<Option<i64>, ChainError> {
+        let _ = slot;
+        Ok(None)
+    }
 
     /// The transfer that used `tag` in the last 24 h, from the agent's own signatures.
     async fn find_landed(&self, agent: &Address, tag: u64) -> Result<Option<LandedTransfer>, ChainError>;

@@ -49,7 +49,7 @@ impl Rpc {
         self.counters.clone()
     }
 
-    async fn ask<T: serde::de::DeserializeOwned>(
+    pub(super) async fn ask<T: serde::de::DeserializeOwned>(
         &self,
         during: &'static str,
         request: RpcRequest,
@@ -74,9 +74,19 @@ impl Rpc {
         keys: &[Pubkey],
         min_slot: u64,
     ) -> Result<AtSlot<Vec<Option<RawAccount>>>, ChainError> {
+        self.accounts_at(Commitment::Confirmed, keys, min_slot).await
+    }
+
+    /// [`Rpc::accounts`] at another commitment.
+    pub async fn accounts_at(
+        &self,
+        commitment: Commitment,
+        keys: &[Pubkey],
+        min_slot: u64,
+    ) -> Result<AtSlot<Vec<Option<RawAccount>>>, ChainError> {
         const DURING: &str = "getMultipleAccounts";
         let keys_text: Vec<String> = keys.iter().map(Pubkey::to_string).collect();
-        let mut config = json!({ "encoding": "base64", "commitment": Commitment::Confirmed.as_str() });
+        let mut config = json!({ "encoding": "base64", "commitment": commitment.as_str() });
         if min_slot > 0 {
             config["minContextSlot"] = min_slot.into();
         }
@@ -139,17 +149,22 @@ impl Rpc {
         self.ask::<Value>("sendTransaction", RpcRequest::SendTransaction, params).await.map(|_| ())
     }
 
-    /// Signatures that touched `address`, newest first, older than `before`.
+    /// Signatures that touched `address`, newest first, older than `before` and newer than `until`. A node that does
+    /// not know `until` goes on to the oldest; one that does not know `before` has nothing to say.
     pub async fn signatures_of(
         &self,
         address: &Pubkey,
         before: Option<&str>,
+        until: Option<&str>,
         limit: usize,
         commitment: Commitment,
     ) -> Result<Vec<SignatureLine>, ChainError> {
         let mut config = json!({ "limit": limit, "commitment": commitment.as_str() });
         if let Some(before) = before {
             config["before"] = before.into();
+        }
+        if let Some(until) = until {
+            config["until"] = until.into();
         }
         let params = json!([address.to_string(), config]);
         self.ask("getSignaturesForAddress", RpcRequest::GetSignaturesForAddress, params).await
@@ -166,6 +181,11 @@ impl Rpc {
             { "encoding": "json", "maxSupportedTransactionVersion": 1, "commitment": commitment.as_str() }
         ]);
         self.ask("getTransaction", RpcRequest::GetTransaction, params).await
+    }
+
+    /// When the block of `slot` was made, unix seconds; `None` where the node does not know.
+    pub async fn block_time(&self, slot: u64) -> Result<Option<i64>, ChainError> {
+        self.ask("getBlockTime", RpcRequest::GetBlockTime, json!([slot])).await
     }
 
     /// The cluster's identity, base58.

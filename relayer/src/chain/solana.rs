@@ -1,5 +1,6 @@
 //! [`Chain`] on a Solana node: reads, writes and follows through the rooms beside it.
 
+use super::block_times::BlockTimes;
 use super::clock::{ChainClock, Recent};
 use super::decode::{self, to_address, to_pubkey};
 use super::instructions::{Call, Instructions};
@@ -49,7 +50,7 @@ pub struct ChainSigners {
 
 /// One Solana network with our program on it.
 pub struct SolanaChain {
-    network: Network,
+    pub(super) network: Network,
     pub(super) settings: ChainSettings,
     pub(super) rpc: Arc<Rpc>,
     pub(super) clock: Arc<ChainClock>,
@@ -60,6 +61,7 @@ pub struct SolanaChain {
     /// The newest slot at which a write of ours landed: no read may be older.
     written_slot: AtomicU64,
     pub(super) staging: super::staging::Staging,
+    block_times: BlockTimes,
 }
 
 impl SolanaChain {
@@ -115,6 +117,7 @@ impl SolanaChain {
             distinct: Distinct::from(rand::random()),
             written_slot: AtomicU64::new(0),
             staging: super::staging::Staging::default(),
+            block_times: BlockTimes::default(),
         })
     }
 
@@ -296,6 +299,10 @@ impl Chain for SolanaChain {
             Landing::Failed { fault, .. } => fault.of_transfer(),
             Landing::Expired => Outcome::Expired,
         }
+    }
+
+    async fn block_time(&self, slot: u64) -> Result<Option<i64>, ChainError> {
+        self.block_times.of(&self.rpc, slot).await
     }
 
     async fn find_landed(&self, agent: &Address, tag: u64) -> Result<Option<LandedTransfer>, ChainError> {

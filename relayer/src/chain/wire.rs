@@ -92,10 +92,20 @@ impl SignatureStatus {
 #[serde(rename_all = "camelCase")]
 pub(super) struct SignatureLine {
     pub signature: String,
+    pub slot: u64,
     #[serde(default)]
     pub err: Option<Value>,
     #[serde(default)]
     pub block_time: Option<i64>,
+    #[serde(default)]
+    confirmation_status: Option<String>,
+}
+
+impl SignatureLine {
+    /// Whether its slot can no longer be forked away. A line without a word is not taken for one.
+    pub fn is_finalized(&self) -> bool {
+        self.confirmation_status.as_deref() == Some("finalized")
+    }
 }
 
 /// What is read of a landed transaction: not its message, whose shape depends on its version.

@@ -78,6 +78,9 @@ id!(
 id!(
     /// A registered webhook endpoint.
     WebhookId, "whk_");
+id!(
+    /// A line of an account's history. What it says on the chain decides it, so it survives the database.
+    EntryId, "ent_");
 
 fn parse(text: &str, prefix: &'static str) -> Result<Ulid, IdError> {
     let error = IdError { prefix };

@@ -8,6 +8,7 @@ mod delivery;
 mod destination;
 mod event;
 mod failure;
+mod history;
 mod idempotency;
 mod ids;
 mod invalid;
@@ -38,10 +39,13 @@ pub use delivery::{
 pub use destination::{DestinationRules, URL_CHARS_MAX, WebhookUrl, may_reach};
 pub use event::{Event, EventType, Subject};
 pub use failure::{Failure, FailureCode};
+pub use history::{
+    Counterparty, EntryKind, EntryOutcome, HistoryEntry, HistoryStatus, Party, entry_id, position_after,
+};
 pub use idempotency::{
     Claim, Fingerprint, IDEMPOTENCY_KEY_CHARS_MAX, IDEMPOTENCY_SECONDS, IdempotencyKey, transfer_tag,
 };
-pub use ids::{AccountId, EventId, IdError, KeyId, OperatorId, TransferId, WebhookId};
+pub use ids::{AccountId, EntryId, EventId, IdError, KeyId, OperatorId, TransferId, WebhookId};
 pub use invalid::Invalid;
 pub use key::{ApiKey, HashedKey, KeyHint, KeyRole, KeyScope, PlainKey};
 pub use memo::Memo;

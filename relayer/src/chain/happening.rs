@@ -1,0 +1,146 @@
+//! What an instruction of our program did, from the event it logged or, where the log was cut, from the instruction.
+
+use super::decode::to_address;
+use super::events::{self, EventLog};
+use crate::domain::Address;
+use anchor_lang::{AnchorDeserialize, Discriminator};
+use purser::events::{AgentClosed, AgentCreated, PausedSet, PolicySet, TransferExecuted, Withdrawn};
+use purser::instruction;
+use purser_policy::UsdcAmount;
+use solana_sdk::pubkey::Pubkey;
+
+/// One thing that our program did, as far as history and accounts are concerned.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Happening {
+    AgentCreated {
+        operator: Address,
+        agent: Address,
+        agent_id: [u8; 16],
+        token_account: Address,
+    },
+    /// A policy or a pause. No agent: all of the operator's.
+    PolicyChanged {
+        operator: Address,
+        agent: Option<Address>,
+    },
+    TransferExecuted {
+        agent: Address,
+        transfer_id: [u8; 16],
+        amount: UsdcAmount,
+        /// The token account that was paid.
+        recipient: Address,
+        /// Empty when there is none.
+        memo: String,
+    },
+    Withdrawn {
+        agent: Address,
+        amount: UsdcAmount,
+        /// The token account that was paid.
+        recipient: Address,
+    },
+    AgentClosed {
+        operator: Address,
+        agent: Address,
+    },
+}
+
+/// An instruction of our program: its accounts in order, and its data.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) struct Called {
+    pub accounts: Vec<Pubkey>,
+    pub data: Vec<u8>,
+}
+
+/// What the events say. Those that concern nobody's history are passed over.
+pub(super) fn from_events(log: &EventLog) -> Vec<Happening> {
+    log.payloads.iter().filter_map(|payload| from_event(payload)).collect()
+}
+
+/// What the instructions of a transaction that landed well say. The program cannot have been called and have failed
+/// in it, since a failed call fails its whole transaction.
+pub(super) fn from_instructions(calls: &[Called]) -> Vec<Happening> {
+    calls.iter().filter_map(from_instruction).collect()
+}
+
+fn from_event(payload: &[u8]) -> Option<Happening> {
+    if let Some(event) = events::decode::<TransferExecuted>(payload) {
+        return Some(Happening::TransferExecuted {
+            agent: to_address(&event.agent),
+            transfer_id: event.transfer_id,
+            amount: UsdcAmount::from_micros(event.amount),
+            recipient: to_address(&event.recipient),
+            memo: event.memo,
+        });
+    }
+    if let Some(event) = events::decode::<Withdrawn>(payload) {
+        return Some(Happening::Withdrawn {
+            agent: to_address(&event.agent),
+            amount: UsdcAmount::from_micros(event.amount),
+            recipient: to_address(&event.recipient),
+        });
+    }
+    if let Some(event) = events::decode::<AgentCreated>(payload) {
+        return Some(Happening::AgentCreated {
+            operator: to_address(&event.operator),
+            agent: to_address(&event.agent),
+            agent_id: event.agent_id,
+            token_account: to_address(&event.token_account),
+        });
+    }
+    if let Some(event) = events::decode::<PolicySet>(payload) {
+        let (operator, agent) = (to_address(&event.operator), Some(to_address(&event.agent)));
+        return Some(Happening::PolicyChanged { operator, agent });
+    }
+    if let Some(event) = events::decode::<PausedSet>(payload) {
+        let (operator, agent) = (to_address(&event.operator), event.agent.as_ref().map(to_address));
+        return Some(Happening::PolicyChanged { operator, agent });
+    }
+    let event = events::decode::<AgentClosed>(payload)?;
+    Some(Happening::AgentClosed { operator: to_address(&event.operator), agent: to_address(&event.agent) })
+}
+
+/// By the places that the program gives its accounts.
+fn from_instruction(called: &Called) -> Option<Happening> {
+    let at = |place: usize| called.accounts.get(place).map(to_address);
+    let data = called.data.as_slice();
+    if let Some(transfer) = arguments::<instruction::Transfer>(data) {
+        return Some(Happening::TransferExecuted {
+            agent: at(2)?,
+            transfer_id: transfer.transfer_id,
+            amount: UsdcAmount::from_micros(transfer.amount),
+            recipient: at(4)?,
+            memo: transfer.memo,
+        });
+    }
+    if let Some(withdraw) = arguments::<instruction::Withdraw>(data) {
+        let amount = UsdcAmount::from_micros(withdraw.amount);
+        return Some(Happening::Withdrawn { agent: at(2)?, amount, recipient: at(4)? });
+    }
+    if let Some(create) = arguments::<instruction::CreateAgent>(data) {
+        return Some(Happening::AgentCreated {
+            operator: at(1)?,
+            agent: at(2)?,
+            agent_id: create.agent_id,
+            token_account: at(3)?,
+        });
+    }
+    if is::<instruction::SetPolicy>(data) || is::<instruction::SetPaused>(data) {
+        return Some(Happening::PolicyChanged { operator: at(1)?, agent: Some(at(2)?) });
+    }
+    if is::<instruction::SetOperatorPaused>(data) {
+        return Some(Happening::PolicyChanged { operator: at(1)?, agent: None });
+    }
+    if is::<instruction::CloseAgent>(data) {
+        return Some(Happening::AgentClosed { operator: at(1)?, agent: at(2)? });
+    }
+    None
+}
+
+fn is<I: Discriminator>(data: &[u8]) -> bool {
+    data.starts_with(I::DISCRIMINATOR)
+}
+
+/// The program forgives bytes after its arguments, so they are forgiven here.
+fn arguments<I: Discriminator + AnchorDeserialize>(data: &[u8]) -> Option<I> {
+    I::deserialize(&mut data.strip_prefix(I::DISCRIMINATOR)?).ok()
+}

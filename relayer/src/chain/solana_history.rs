@@ -1,0 +1,206 @@
+//! The past of one network, as indexing reads it: signatures of an address, what a transaction did, balances, and what
+//! has become final. Everything at the settlement commitment.
+
+use super::decode::{self, to_pubkey};
+use super::landed::{Landed, LandedRecord, WireLanded};
+use super::rpc::{ACCOUNTS_MAX, Rpc, STATUSES_MAX};
+use super::solana::SolanaChain;
+use super::{ChainError, Commitment};
+use crate::domain::{Address, Network};
+use purser_policy::UsdcAmount;
+use serde_json::json;
+use solana_rpc_client_api::request::RpcRequest;
+use solana_sdk::pubkey::Pubkey;
+use std::sync::Arc;
+
+/// Most token accounts that one call answers.
+pub const BALANCES_MAX: usize = ACCOUNTS_MAX;
+/// Most transactions whose standing one call answers.
+pub const STANDINGS_MAX: usize = STATUSES_MAX;
+
+/// Reads one network's past. Cheap to clone.
+#[derive(Clone)]
+pub struct SolanaHistory {
+    network: Network,
+    rpc: Arc<Rpc>,
+    program: Pubkey,
+    usdc_mint: Pubkey,
+    commitment: Commitment,
+}
+
+/// A page of an address's signatures, newest first.
+#[derive(Debug, Clone, Copy)]
+pub struct SignaturePage<'a> {
+    pub address: &'a Address,
+    /// Older than this one.
+    pub before: Option<&'a str>,
+    /// Newer than this one, where the node knows it.
+    pub until: Option<&'a str>,
+    pub lines_max: usize,
+}
+
+/// One transaction of an address.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct SignatureLine {
+    /// Base58.
+    pub signature: String,
+    pub slot: u64,
+    /// Unix seconds.
+    pub block_time: Option<i64>,
+    /// It did nothing but pay its fee.
+    pub failed: bool,
+    /// Its slot can no longer be forked away.
+    pub finalized: bool,
+}
+
+/// What came of asking for a transaction.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Looked {
+    /// The node does not know it, or not whole.
+    Unknown,
+    Failed,
+    Found(Box<LandedRecord>),
+}
+
+/// Token balances at one slot, in the order asked; an account that is not there holds nothing.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Balances {
+    pub slot: u64,
+    pub amounts: Vec<UsdcAmount>,
+}
+
+/// How surely a transaction stands.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Standing {
+    Unknown,
+    /// Seen, and may still be forked away.
+    Open,
+    Finalized {
+        slot: u64,
+    },
+}
+
+/// The standing of some transactions, and how far the node that said so has come.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Standings {
+    /// Every slot up to this one is final.
+    pub finalized_slot: u64,
+    /// In the order asked.
+    pub each: Vec<Standing>,
+}
+
+impl SolanaChain {
+    /// The same network's past.
+    pub fn history(&self) -> SolanaHistory {
+        SolanaHistory {
+            network: self.network,
+            rpc: self.rpc.clone(),
+            program: self.instructions.program,
+            usdc_mint: self.instructions.usdc_mint,
+            commitment: self.settings.commitment,
+        }
+    }
+}
+
+impl SolanaHistory {
+    /// Over any transport, of the program at its own address.
+    #[cfg(test)]
+    pub(crate) fn over(
+        sender: impl solana_rpc_client::rpc_sender::RpcSender + Send + Sync + 'static,
+        usdc_mint: Address,
+        commitment: Commitment,
+    ) -> Self {
+        Self {
+            network: Network::Test,
+            rpc: Arc::new(Rpc::over(sender, Arc::default())),
+            program: purser::ID,
+            usdc_mint: to_pubkey(&usdc_mint),
+            commitment,
+        }
+    }
+
+    pub const fn network(&self) -> Network {
+        self.network
+    }
+
+    /// Whether what is read here can still be forked away.
+    pub const fn is_final(&self) -> bool {
+        match self.commitment {
+            Commitment::Finalized => true,
+            Commitment::Confirmed => false,
+        }
+    }
+
+    /// The page that `page` describes. A node that does not know `before` has nothing to say: see
+    /// [`SolanaHistory::standings`].
+    pub async fn signatures(&self, page: SignaturePage<'_>) -> Result<Vec<SignatureLine>, ChainError> {
+        let address = to_pubkey(page.address);
+        let lines = self
+            .rpc
+            .signatures_of(&address, page.before, page.until, page.lines_max, self.commitment)
+            .await?;
+        let line = |line: super::wire::SignatureLine| SignatureLine {
+            slot: line.slot,
+            block_time: line.block_time,
+            failed: line.err.is_some(),
+            finalized: self.is_final() || line.is_finalized(),
+            signature: line.signature,
+        };
+        Ok(lines.into_iter().map(line).collect())
+    }
+
+    /// What a transaction did.
+    pub async fn transaction(&self, signature: &str) -> Result<Looked, ChainError> {
+        const DURING: &str = "getTransaction";
+        let params = json!([
+            signature,
+            {
+                "encoding": "json",
+                "maxSupportedTransactionVersion": 1,
+                "commitment": self.commitment.as_str(),
+            }
+        ]);
+        let answer: Option<WireLanded> = self.rpc.ask(DURING, RpcRequest::GetTransaction, params).await?;
+        let Some(answer) = answer else { return Ok(Looked::Unknown) };
+        match answer.read(&self.program, &self.usdc_mint, signature) {
+            None => Ok(Looked::Unknown),
+            Some(Landed::Failed) => Ok(Looked::Failed),
+            Some(Landed::Well(mut record)) => {
+                if record.block_time.is_none() {
+                    record.block_time = self.block_time(record.slot).await?;
+                }
+                Ok(Looked::Found(Box::new(record)))
+            }
+        }
+    }
+
+    /// When a block was made, unix seconds by the chain's clock; `None` where the node does not know.
+    pub async fn block_time(&self, slot: u64) -> Result<Option<i64>, ChainError> {
+        self.rpc.block_time(slot).await
+    }
+
+    /// What up to [`BALANCES_MAX`] token accounts hold.
+    pub async fn balances(&self, token_accounts: &[Address]) -> Result<Balances, ChainError> {
+        let keys: Vec<Pubkey> = token_accounts.iter().map(to_pubkey).collect();
+        let read = self.rpc.accounts_at(self.commitment, &keys, 0).await?;
+        let amount = |account: &Option<_>| account.as_ref().and_then(decode::balance);
+        let amounts = read.value.iter().map(|account| amount(account).unwrap_or(UsdcAmount::ZERO)).collect();
+        Ok(Balances { slot: read.slot, amounts })
+    }
+
+    /// What has become of up to [`STANDINGS_MAX`] transactions, however old.
+    pub async fn standings(&self, signatures: &[String]) -> Result<Standings, ChainError> {
+        // Asked first: what is unknown afterwards was unknown when this was final already.
+        let tip = self.rpc.finalized_tip().await?;
+        let statuses = self.rpc.statuses(signatures, true).await?;
+        let standing = |status: &Option<super::wire::SignatureStatus>| match status {
+            None => Standing::Unknown,
+            Some(status) if status.reached(Commitment::Finalized) => {
+                Standing::Finalized { slot: status.slot }
+            }
+            Some(_) => Standing::Open,
+        };
+        let each = statuses.value.iter().map(standing).collect();
+        Ok(Standings { finalized_slot: tip.slot.min(statuses.slot), each })
+    }
+}

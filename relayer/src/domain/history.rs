@@ -1,0 +1,350 @@
+use std::fmt;
+use std::str::FromStr;
+
+use sha2::{Digest, Sha256};
+
+use super::{
+    AccountId, Address, EntryId, Invalid, Memo, Network, OperatorId, Rejection, RejectionReason, Settlement,
+    Timestamp, Transfer, TransferId, UsdcAmount,
+};
+
+/// One line of an account's history: money that moved on the chain, or a transfer that policy refused.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct HistoryEntry {
+    pub id: EntryId,
+    pub operator_id: OperatorId,
+    pub account_id: AccountId,
+    pub network: Network,
+    pub kind: EntryKind,
+    pub amount: UsdcAmount,
+    /// Who paid or was paid, if one party can be told.
+    pub counterparty: Option<Counterparty>,
+    pub memo: Option<Memo>,
+    /// Of transfers: as the chain has it, so that it is the same whoever reads it.
+    pub transfer_id: Option<TransferId>,
+    pub outcome: EntryOutcome,
+    /// The block's time by the chain's clock, or when the refusal was recorded.
+    pub created_at: Timestamp,
+}
+
+/// What an entry is about.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum EntryKind {
+    /// Out, by the program within policy.
+    Transfer,
+    /// In, by whatever means.
+    Deposit,
+    /// Out, by the operator's admin past the policy.
+    Withdrawal,
+}
+
+impl EntryKind {
+    const ALL: [Self; 3] = [Self::Transfer, Self::Deposit, Self::Withdrawal];
+
+    /// `transfer`, `deposit` or `withdrawal`.
+    pub const fn as_str(self) -> &'static str {
+        match self {
+            Self::Transfer => "transfer",
+            Self::Deposit => "deposit",
+            Self::Withdrawal => "withdrawal",
+        }
+    }
+
+    /// The inverse of [`EntryKind::as_str`].
+    pub fn from_stored(text: &str) -> Option<Self> {
+        Self::ALL.into_iter().find(|kind| kind.as_str() == text)
+    }
+
+    /// `in` or `out`, seen from the account.
+    pub const fn direction(self) -> &'static str {
+        match self {
+            Self::Deposit => "in",
+            Self::Transfer | Self::Withdrawal => "out",
+        }
+    }
+}
+
+/// Whether money moved, and where that can be seen.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum EntryOutcome {
+    Settled {
+        /// Base58.
+        signature: String,
+        slot: u64,
+    },
+    Rejected {
+        reason: RejectionReason,
+        message: String,
+    },
+}
+
+impl EntryOutcome {
+    /// What a list filters by.
+    pub const fn status(&self) -> HistoryStatus {
+        match self {
+            Self::Settled { .. } => HistoryStatus::Settled,
+            Self::Rejected { .. } => HistoryStatus::Rejected,
+        }
+    }
+}
+
+/// The two statuses that history has.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum HistoryStatus {
+    Settled,
+    Rejected,
+}
+
+impl HistoryStatus {
+    /// `settled` or `rejected`.
+    pub const fn as_str(self) -> &'static str {
+        match self {
+            Self::Settled => "settled",
+            Self::Rejected => "rejected",
+        }
+    }
+}
+
+/// The other side, in the operator's words: its own accounts by their ids, anybody else by the token account.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Counterparty {
+    Account(AccountId),
+    TokenAccount(Address),
+}
+
+impl fmt::Display for Counterparty {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Account(id) => id.fmt(f),
+            Self::TokenAccount(address) => address.fmt(f),
+        }
+    }
+}
+
+impl FromStr for Counterparty {
+    type Err = Invalid;
+
+    fn from_str(text: &str) -> Result<Self, Invalid> {
+        if let Ok(id) = text.parse() {
+            return Ok(Self::Account(id));
+        }
+        let address =
+            text.parse().map_err(|_| Invalid::new("counterparty", "is no account and no address"))?;
+        Ok(Self::TokenAccount(address))
+    }
+}
+
+/// An account as far as entries about it are concerned.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Party {
+    pub account_id: AccountId,
+    pub operator_id: OperatorId,
+    pub token_account: Address,
+}
+
+impl Party {
+    /// How `other` is shown to this party's operator: another operator's account is a token account like any other.
+    pub fn sees(&self, other: &Party) -> Counterparty {
+        if self.operator_id == other.operator_id {
+            Counterparty::Account(other.account_id)
+        } else {
+            Counterparty::TokenAccount(other.token_account)
+        }
+    }
+}
+
+/// Which entry of a transaction: the `ordinal`-th of the account's own, counted in the order of the transaction, money
+/// that left before money that came. So whoever reads the chain gives an entry the same id.
+pub fn entry_id(signature: &str, account: AccountId, ordinal: u32) -> EntryId {
+    let mut digest = Sha256::new();
+    digest.update(b"purser:entry:v1");
+    digest.update(account.bytes());
+    digest.update(ordinal.to_le_bytes());
+    digest.update(signature.as_bytes());
+    let [bytes @ .., _, _, _, _, _, _, _, _, _, _, _, _, _, _, _, _]: [u8; 32] = digest.finalize().into();
+    EntryId::from_bytes(bytes)
+}
+
+impl HistoryEntry {
+    /// The entry of a transfer that policy refused, which never reaches the chain.
+    pub fn of_rejection(transfer: &Transfer, rejection: &Rejection) -> Self {
+        Self {
+            id: EntryId::from_bytes(transfer.id.bytes()),
+            operator_id: transfer.operator_id,
+            account_id: transfer.request.from,
+            network: transfer.network,
+            kind: EntryKind::Transfer,
+            amount: transfer.request.amount,
+            counterparty: transfer.request.to.text().parse().ok(),
+            memo: transfer.request.memo.clone(),
+            transfer_id: Some(transfer.id),
+            outcome: EntryOutcome::Rejected { reason: rejection.reason, message: rejection.message.clone() },
+            created_at: rejection.rejected_at,
+        }
+    }
+
+    /// The entries of a transfer of ours that settled in a transaction of its own: out of `from`, paid to the token
+    /// account `to`, and, where that is an account of the service, into `recipient`. The indexer makes the same of it.
+    pub fn of_settlement(
+        transfer: &Transfer,
+        settlement: &Settlement,
+        from: &Party,
+        to: Address,
+        recipient: Option<&Party>,
+    ) -> Vec<Self> {
+        let signature = &settlement.signature;
+        let outgoing = Self {
+            id: entry_id(signature, from.account_id, 0),
+            operator_id: from.operator_id,
+            account_id: from.account_id,
+            network: transfer.network,
+            kind: EntryKind::Transfer,
+            amount: transfer.request.amount,
+            counterparty: Some(recipient.map_or(Counterparty::TokenAccount(to), |party| from.sees(party))),
+            memo: transfer.request.memo.clone().filter(|memo| !memo.as_str().is_empty()),
+            transfer_id: Some(transfer.id),
+            outcome: EntryOutcome::Settled { signature: signature.clone(), slot: settlement.slot },
+            created_at: settlement.settled_at,
+        };
+        let incoming = recipient.map(|party| Self {
+            id: entry_id(signature, party.account_id, 0),
+            operator_id: party.operator_id,
+            account_id: party.account_id,
+            kind: EntryKind::Deposit,
+            counterparty: Some(party.sees(from)),
+            memo: None,
+            transfer_id: None,
+            ..outgoing.clone()
+        });
+        std::iter::once(outgoing).chain(incoming).collect()
+    }
+
+    /// Where the entry stands in its list: later is greater. One text, so that a database compares it in one step.
+    pub fn position(&self) -> String {
+        let slot = match &self.outcome {
+            EntryOutcome::Settled { slot, .. } => *slot,
+            EntryOutcome::Rejected { .. } => 0,
+        };
+        format!("{}|{slot:020}|{}", self.created_at, self.id)
+    }
+}
+
+/// Greater than the position of everything that happened up to `since`, that moment included.
+pub fn position_after(since: Timestamp) -> String {
+    format!("{since}~")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::domain::{Checks, IdempotencyKey, KeyId, Recipient, TransferRequest, TransferState};
+
+    fn transfer(to: &str) -> Transfer {
+        Transfer {
+            id: TransferId::from_bytes([7; 16]),
+            operator_id: OperatorId::from_bytes([1; 16]),
+            network: Network::Test,
+            key_id: KeyId::from_bytes([2; 16]),
+            request: TransferRequest {
+                from: AccountId::from_bytes([3; 16]),
+                to: Recipient::parse(to).expect("valid"),
+                amount: UsdcAmount::from_micros(5),
+                memo: Some(Memo::parse("tea").expect("valid")),
+                idempotency_key: IdempotencyKey::parse("k").expect("valid"),
+            },
+            tag: 1,
+            attempt: 1,
+            state: TransferState::Claimed,
+            created_at: Timestamp::from_unix_seconds(1),
+            updated_at: Timestamp::from_unix_seconds(1),
+        }
+    }
+
+    fn party(byte: u8, operator: u8) -> Party {
+        Party {
+            account_id: AccountId::from_bytes([byte; 16]),
+            operator_id: OperatorId::from_bytes([operator; 16]),
+            token_account: Address::from_bytes([byte; 32]),
+        }
+    }
+
+    fn settlement() -> Settlement {
+        Settlement { signature: "sig".into(), settled_at: Timestamp::from_unix_seconds(50), slot: 9 }
+    }
+
+    #[test]
+    fn a_payment_between_two_accounts_leaves_one_and_enters_the_other() {
+        let (from, to) = (party(3, 1), party(4, 1));
+        let payment = transfer("acct_01ARZ3NDEKTSV4RRFFQ69G5FAV");
+        let entries =
+            HistoryEntry::of_settlement(&payment, &settlement(), &from, to.token_account, Some(&to));
+        let [out, into] = &entries[..] else { panic!("{entries:?}") };
+        assert_eq!((out.kind, out.account_id), (EntryKind::Transfer, from.account_id));
+        assert_eq!(out.counterparty, Some(Counterparty::Account(to.account_id)));
+        assert_eq!((into.kind, into.account_id, &into.memo), (EntryKind::Deposit, to.account_id, &None));
+        assert_eq!(into.counterparty, Some(Counterparty::Account(from.account_id)));
+        assert_ne!(out.id, into.id);
+    }
+
+    #[test]
+    fn another_operators_account_is_shown_as_a_token_account() {
+        let (from, to) = (party(3, 1), party(4, 2));
+        let payment = transfer(&to.token_account.to_string());
+        let entries =
+            HistoryEntry::of_settlement(&payment, &settlement(), &from, to.token_account, Some(&to));
+        assert_eq!(entries[0].counterparty, Some(Counterparty::TokenAccount(to.token_account)));
+        assert_eq!(entries[1].counterparty, Some(Counterparty::TokenAccount(from.token_account)));
+        assert_eq!(entries[1].operator_id, to.operator_id);
+    }
+
+    #[test]
+    fn positions_follow_time_then_slot_and_since_leaves_its_own_moment_out() {
+        let at = |second, slot| {
+            let settlement =
+                Settlement { slot, settled_at: Timestamp::from_unix_seconds(second), ..settlement() };
+            let payment = transfer("11111111111111111111111111111111");
+            HistoryEntry::of_settlement(
+                &payment,
+                &settlement,
+                &party(3, 1),
+                Address::from_bytes([0; 32]),
+                None,
+            )
+            .remove(0)
+            .position()
+        };
+        assert!(at(50, 9) < at(50, 10) && at(50, 999) < at(51, 1));
+        let since = position_after(Timestamp::from_unix_seconds(50));
+        assert!(at(50, u64::MAX) < since && since < at(51, 0));
+    }
+
+    #[test]
+    fn a_rejection_keeps_its_recipient_and_its_transfer() {
+        let rejection = Rejection {
+            reason: RejectionReason::Paused,
+            message: "paused".into(),
+            checks: Checks::default(),
+            retry_at: None,
+            rejected_at: Timestamp::from_unix_seconds(5),
+        };
+        let entry = HistoryEntry::of_rejection(&transfer("acct_01ARZ3NDEKTSV4RRFFQ69G5FAV"), &rejection);
+        assert_eq!(
+            entry.counterparty.map(|party| party.to_string()).as_deref(),
+            Some("acct_01ARZ3NDEKTSV4RRFFQ69G5FAV")
+        );
+        assert_eq!(entry.outcome.status(), HistoryStatus::Rejected);
+        assert_eq!(entry.transfer_id, Some(TransferId::from_bytes([7; 16])));
+    }
+
+    #[test]
+    fn an_entrys_id_follows_from_signature_account_and_ordinal_alone() {
+        let (a, b) = (AccountId::from_bytes([1; 16]), AccountId::from_bytes([2; 16]));
+        let ids = [entry_id("s", a, 0), entry_id("s", a, 1), entry_id("s", b, 0), entry_id("t", a, 0)];
+        for (index, id) in ids.iter().enumerate() {
+            assert!(!ids[..index].contains(id));
+        }
+        assert_eq!(ids[0].to_string(), entry_id("s", a, 0).to_string());
+        // Never to change: the ids of a history are the same after it was indexed anew.
+        assert_eq!(entry_id("s", a, 0).to_string().len(), "ent_".len() + 26);
+    }
+}
