@@ -29,7 +29,7 @@ pub use serve::serve;
 use self::auth::Guard;
 use self::error::ApiError;
 use self::rate_limit::RateLimit;
-use self::v1::{accounts, deliveries, events, keys, limits, policies, transfers, webhooks};
+use self::v1::{accounts, deliveries, events, history, keys, limits, policies, transfers, webhooks};
 use crate::service::Services;
 
 /// How the front door is set.
@@ -59,6 +59,9 @@ pub fn router(services: &Services, settings: HttpSettings) -> Router {
         .route("/v1/transfers/{id}", get(transfers::get))
         .route("/v1/accounts/{id}/limits", get(limits::get))
         .with_state(services.transfers.clone());
+    let history = Router::new()
+        .route("/v1/accounts/{id}/transactions", get(history::list))
+        .with_state(services.history.clone());
     let keys = Router::new()
         .route("/v1/accounts/{id}/keys", post(keys::create).get(keys::list))
         .route("/v1/keys/{id}", delete(keys::revoke))
@@ -85,6 +88,7 @@ pub fn router(services: &Services, settings: HttpSettings) -> Router {
         .merge(accounts)
         .merge(policies)
         .merge(transfers)
+        .merge(history)
         .merge(keys)
         .merge(events)
         .merge(webhooks)

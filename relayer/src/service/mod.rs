@@ -4,6 +4,7 @@
 mod accounts;
 mod error;
 mod events;
+mod history;
 mod keys;
 mod parts;
 mod policies;
@@ -16,6 +17,7 @@ use std::time::Duration;
 pub use self::accounts::{AccountView, Accounts, BalanceView, CreateAccount, accounts_filter};
 pub use self::error::{Forbidden, Resource, ServiceError, Unauthorized};
 pub use self::events::{Events, EventsFilter};
+pub use self::history::{EntryView, History, HistoryFilter};
 pub use self::keys::{CreateKey, Keys, NewKey, keys_filter};
 pub use self::parts::{Ambient, Chains, ExplorerUrl, NetworkParts, Tasks};
 pub use self::policies::{Policies, PolicyChange, PolicyView};
@@ -45,6 +47,7 @@ pub struct Services {
     pub accounts: Accounts,
     pub policies: Policies,
     pub transfers: Transfers,
+    pub history: History,
     pub keys: Keys,
     pub events: Events,
     pub webhooks: Webhooks,
@@ -57,6 +60,7 @@ impl Services {
             accounts: Accounts::new(parts.clone()),
             policies: Policies::new(parts.clone()),
             transfers: Transfers::new(parts.clone()),
+            history: History::new(parts.clone()),
             keys: Keys::new(parts.clone()),
             events: Events::new(parts.clone()),
             webhooks: Webhooks::new(parts),

@@ -23,14 +23,18 @@ mod deliveries;
 mod delivery_row;
 mod error;
 mod events;
+mod finality;
+mod history;
 mod keys;
 mod leases;
+mod ledgers;
 mod operators;
 mod pools;
 mod query;
 mod replays;
 mod transfer_row;
 mod transfers;
+mod walks;
 mod webhooks;
 
 #[cfg(test)]
@@ -43,9 +47,11 @@ pub use claims::{ClaimClock, NewTransfer};
 pub use deliveries::{AttemptMade, LeasedDelivery};
 pub use error::StoreError;
 use events::Outbox;
+pub use ledgers::{Ledger, in_ledger};
 use pools::{Pools, Transaction};
 use query::{Target, query};
 pub use replays::ReplayScope;
+pub use walks::{ADOPTED_STATUS, Known, Mark, Owed, Readings, UnderWay, Walk, Whose};
 pub use webhooks::SealedSecrets;
 
 /// How often a transaction is tried that others keep getting ahead of.

@@ -1,6 +1,7 @@
 use sqlx::AssertSqlSafe;
 
 use super::events::announce_transfer;
+use super::history::record_step;
 use super::query::query;
 use super::transfer_row::{StateColumns, TransferRow};
 use super::{Store, StoreError, Transaction, retried};
@@ -94,6 +95,7 @@ impl Store {
             if let TransferState::Settled(settlement) = next {
                 extend_key(&mut tx, transfer.id, settlement.settled_at).await?;
             }
+            record_step(&mut tx, transfer, next).await?;
             let told = announce_transfer(&mut tx, transfer, next, now).await?;
             tx.commit().await?;
             Ok(told)

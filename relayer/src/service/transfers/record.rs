@@ -1,10 +1,15 @@
 //! How a step of a transfer is written down. The first end that is recorded stays.
 
+use std::time::Duration;
+
 use super::carry::Carrier;
 use super::flights::{Ended, Landing};
 use crate::crash_point::crash_point;
 use crate::domain::{Checks, Failure, Rejection, Settlement, Timestamp, Transfer, TransferState};
 use crate::store::StoreError;
+
+/// How long a settlement waits for its block's time.
+const BLOCK_TIME_PATIENCE: Duration = Duration::from_secs(1);
 
 impl Carrier {
     /// Final on the chain.
@@ -17,7 +22,7 @@ impl Carrier {
     ) -> Landing {
         let settled_at = match block_time {
             Some(second) => Timestamp::from_unix_seconds(second),
-            None => self.chain_now().await,
+            None => self.time_of(slot).await,
         };
         let settlement = Settlement { signature, settled_at, slot };
         crash_point!("settled.before");
@@ -80,6 +85,15 @@ impl Carrier {
                 Ok(Ended { transfer: recorded.unwrap_or(transfer), checks: None })
             }
             error => Err(error.into()),
+        }
+    }
+
+    /// When the block was made, as everybody else reads it too. Where the node does not say at once, about now; the
+    /// indexer puts history right later.
+    async fn time_of(&self, slot: u64) -> Timestamp {
+        match tokio::time::timeout(BLOCK_TIME_PATIENCE, self.network.chain.block_time(slot)).await {
+            Ok(Ok(Some(second))) => Timestamp::from_unix_seconds(second),
+            Ok(Ok(None) | Err(_)) | Err(_) => self.chain_now().await,
         }
     }
 

@@ -1,0 +1,77 @@
+//! Entries that may still be forked away: which they are, when they are final, and undoing those that are gone.
+
+use sqlx::{AssertSqlSafe, FromRow};
+
+use super::columns::Table;
+use super::query::query;
+use super::walks::Mark;
+use super::{Store, StoreError, ledgers, retried};
+use crate::domain::{AccountId, EntryKind, Network, UsdcAmount};
+
+const TABLE: Table = Table("history");
+
+#[derive(Debug, FromRow)]
+struct UndoneRow {
+    account_id: String,
+    kind: String,
+    amount_usdc: String,
+}
+
+impl Store {
+    /// For the indexer: up to `rows_max` transactions of every operator's history on `network` that are not final,
+    /// the oldest first.
+    pub async fn list_open_transactions(
+        &self,
+        network: Network,
+        rows_max: usize,
+    ) -> Result<Vec<Mark>, StoreError> {
+        const SQL: &str = "SELECT DISTINCT tx_signature, slot FROM history
+             WHERE network = $1 AND NOT is_final AND slot IS NOT NULL ORDER BY slot, tx_signature LIMIT $2";
+        let rows: Vec<(String, i64)> = query(SQL)
+            .bind(network.as_str())
+            .bind(i64::try_from(rows_max).unwrap_or(i64::MAX))
+            .fetch_all(self.reader())
+            .await?;
+        Ok(rows.into_iter().map(|(signature, slot)| Mark { signature, slot: slot.cast_unsigned() }).collect())
+    }
+
+    /// For the indexer: these transactions can no longer be forked away. At most 1,000.
+    pub async fn mark_final(&self, network: Network, signatures: &[String]) -> Result<(), StoreError> {
+        if signatures.is_empty() {
+            return Ok(());
+        }
+        let places: Vec<String> = (3..signatures.len() + 3).map(|place| format!("${place}")).collect();
+        let sql = format!(
+            "UPDATE history SET is_final = $2 WHERE network = $1 AND NOT is_final AND tx_signature IN ({})",
+            places.join(", ")
+        );
+        // Only placeholders were put into the text.
+        query(AssertSqlSafe(sql))
+            .bind(network.as_str())
+            .bind(true)
+            .bind_all(signatures.iter().map(String::as_str))
+            .execute(self.writer())
+            .await?;
+        Ok(())
+    }
+
+    /// For the indexer: takes back what a transaction did, whose slot was forked away. Gives how many entries that were.
+    pub async fn undo_transaction(&self, network: Network, signature: &str) -> Result<usize, StoreError> {
+        const SQL: &str = "DELETE FROM history WHERE network = $1 AND tx_signature = $2 AND NOT is_final
+             RETURNING account_id, kind, amount_usdc";
+        retried(|| async move {
+            let mut tx = self.begin().await?;
+            let undone: Vec<UndoneRow> =
+                query(SQL).bind(network.as_str()).bind(signature).fetch_all(&mut tx).await?;
+            for row in &undone {
+                let account: AccountId = TABLE.read("account_id", &row.account_id)?;
+                let kind = EntryKind::from_stored(&row.kind).ok_or_else(|| TABLE.unreadable("kind"))?;
+                let amount = TABLE.read::<UsdcAmount>("amount_usdc", &row.amount_usdc)?;
+                ledgers::book(&mut tx, account, -ledgers::change_of(kind, amount)).await?;
+            }
+            tx.commit().await?;
+            Ok(undone.len())
+        })
+        .await
+    }
+}

@@ -1,0 +1,272 @@
+//! Accounts' histories. An entry is written with the step or the transaction it records, and its money is booked with it.
+
+use sqlx::{AssertSqlSafe, FromRow};
+
+use super::columns::Table;
+use super::query::query;
+use super::{Store, StoreError, Transaction, ledgers};
+use crate::domain::{
+    AccountId, Address, Counterparty, EntryKind, EntryOutcome, HistoryEntry, HistoryStatus, Memo, Network,
+    OperatorId, Party, Recipient, RejectionReason, Settlement, Timestamp, Transfer, TransferState,
+    position_after,
+};
+
+const TABLE: Table = Table("history");
+
+/// What [`EntryRow`] is read from.
+const COLUMNS: &str =
+    "entry_id, operator_id, account_id, network, kind, status, amount_usdc, counterparty, memo,
+    transfer_id, tx_signature, slot, reason, message, created_at";
+
+#[derive(Debug, FromRow)]
+struct EntryRow {
+    entry_id: String,
+    operator_id: String,
+    account_id: String,
+    network: String,
+    kind: String,
+    status: String,
+    amount_usdc: String,
+    counterparty: Option<String>,
+    memo: Option<String>,
+    transfer_id: Option<String>,
+    tx_signature: Option<String>,
+    slot: Option<i64>,
+    reason: Option<String>,
+    message: Option<String>,
+    created_at: String,
+}
+
+impl TryFrom<EntryRow> for HistoryEntry {
+    type Error = StoreError;
+
+    fn try_from(row: EntryRow) -> Result<Self, StoreError> {
+        let outcome = match row.status.as_str() {
+            "settled" => EntryOutcome::Settled {
+                signature: TABLE.required("tx_signature", row.tx_signature)?,
+                slot: TABLE.required("slot", row.slot)?.cast_unsigned(),
+            },
+            "rejected" => EntryOutcome::Rejected {
+                reason: row
+                    .reason
+                    .as_deref()
+                    .and_then(RejectionReason::from_stored)
+                    .ok_or_else(|| TABLE.unreadable("reason"))?,
+                message: TABLE.required("message", row.message)?,
+            },
+            _ => return Err(TABLE.unreadable("status")),
+        };
+        Ok(Self {
+            id: TABLE.read("entry_id", &row.entry_id)?,
+            operator_id: TABLE.read("operator_id", &row.operator_id)?,
+            account_id: TABLE.read("account_id", &row.account_id)?,
+            network: TABLE.read("network", &row.network)?,
+            kind: EntryKind::from_stored(&row.kind).ok_or_else(|| TABLE.unreadable("kind"))?,
+            amount: TABLE.read("amount_usdc", &row.amount_usdc)?,
+            counterparty: TABLE.read_optional::<Counterparty>("counterparty", row.counterparty.as_deref())?,
+            memo: row.memo.map(Memo::parse).transpose().map_err(|_| TABLE.unreadable("memo"))?,
+            transfer_id: TABLE.read_optional("transfer_id", row.transfer_id.as_deref())?,
+            outcome,
+            created_at: TABLE.read("created_at", &row.created_at)?,
+        })
+    }
+}
+
+impl Store {
+    /// Up to `rows_max` entries of the operator's account, newest first: those after `since`, and beyond the position
+    /// `after` in that order.
+    pub async fn list_history(
+        &self,
+        operator: OperatorId,
+        account: AccountId,
+        status: Option<HistoryStatus>,
+        since: Option<Timestamp>,
+        after: Option<&str>,
+        rows_max: u32,
+    ) -> Result<Vec<HistoryEntry>, StoreError> {
+        let sql = format!(
+            "SELECT {COLUMNS} FROM history
+             WHERE operator_id = $1 AND account_id = $2 AND ($3 = '' OR status = $3) AND position > $4
+                 AND ($5 = '' OR position < $5)
+             ORDER BY position DESC LIMIT $6"
+        );
+        let rows: Vec<EntryRow> = query(AssertSqlSafe(sql))
+            .bind(operator.to_string())
+            .bind(account.to_string())
+            .bind(status.map_or("", HistoryStatus::as_str))
+            .bind(since.map_or_else(String::new, position_after))
+            .bind(after.unwrap_or_default())
+            .bind(i64::from(rows_max))
+            .fetch_all(self.reader())
+            .await?;
+        rows.into_iter().map(HistoryEntry::try_from).collect()
+    }
+}
+
+/// Writes the history of a transfer's step in the step's own transaction.
+pub(super) async fn record_step(
+    tx: &mut Transaction,
+    transfer: &Transfer,
+    next: &TransferState,
+) -> Result<(), StoreError> {
+    match next {
+        TransferState::Rejected(rejection) => {
+            insert_entry(tx, &HistoryEntry::of_rejection(transfer, rejection), true).await?;
+        }
+        // Another transaction than the one that was signed here is read from the chain: who knows what else it did.
+        TransferState::Settled(settlement)
+            if transfer.state.signed().is_some_and(|signed| signed.signature == settlement.signature) =>
+        {
+            for entry in settled_entries(tx, transfer, settlement).await? {
+                record_settled(tx, &entry, false).await?;
+            }
+        }
+        TransferState::Settled(_)
+        | TransferState::Claimed
+        | TransferState::Signed(_)
+        | TransferState::Sent { .. }
+        | TransferState::Failed(_) => {}
+    }
+    Ok(())
+}
+
+async fn settled_entries(
+    tx: &mut Transaction,
+    transfer: &Transfer,
+    settlement: &Settlement,
+) -> Result<Vec<HistoryEntry>, StoreError> {
+    let request = &transfer.request;
+    let (recipient_id, recipient_address) = match &request.to {
+        Recipient::Agent(id) => (id.to_string(), String::new()),
+        Recipient::TokenAccount(address) => (String::new(), address.to_string()),
+        // Was never signed.
+        Recipient::Unreadable(_) => return Ok(Vec::new()),
+    };
+    const SQL: &str =
+        "SELECT accounts.account_id, accounts.operator_id, accounts.address, accounts.token_account
+         FROM accounts JOIN operators ON operators.operator_id = accounts.operator_id
+         WHERE operators.network = $1
+             AND (accounts.account_id = $2 OR accounts.account_id = $3 OR accounts.token_account = $4)";
+    let rows: Vec<PartyRow> = query(SQL)
+        .bind(transfer.network.as_str())
+        .bind(request.from.to_string())
+        .bind(recipient_id)
+        .bind(recipient_address)
+        .fetch_all(tx)
+        .await?;
+    let parties = rows.into_iter().map(PartyRow::read).collect::<Result<Vec<_>, _>>()?;
+    let (from, others): (Vec<_>, Vec<_>) =
+        parties.into_iter().map(|(_, party)| party).partition(|party| party.account_id == request.from);
+    let Some(from) = from.first() else { return Ok(Vec::new()) };
+    let recipient = others.first();
+    let to = match (&request.to, recipient) {
+        (Recipient::TokenAccount(address), _) => *address,
+        (Recipient::Agent(_), Some(party)) => party.token_account,
+        (Recipient::Agent(_) | Recipient::Unreadable(_), _) => return Ok(Vec::new()),
+    };
+    Ok(HistoryEntry::of_settlement(transfer, settlement, from, to, recipient))
+}
+
+/// Writes down an entry of the chain and books its money, if it is not there yet. `true` when it was new.
+pub(super) async fn record_settled(
+    tx: &mut Transaction,
+    entry: &HistoryEntry,
+    is_final: bool,
+) -> Result<bool, StoreError> {
+    let inserted = insert_entry(tx, entry, is_final).await?;
+    if inserted {
+        ledgers::book(tx, entry.account_id, ledgers::change_of(entry.kind, entry.amount)).await?;
+    }
+    Ok(inserted)
+}
+
+/// `false` when it was there already.
+async fn insert_entry(
+    tx: &mut Transaction,
+    entry: &HistoryEntry,
+    is_final: bool,
+) -> Result<bool, StoreError> {
+    const SQL: &str = "INSERT INTO history
+             (entry_id, operator_id, account_id, network, kind, status, amount_usdc, counterparty, memo, transfer_id,
+              tx_signature, slot, reason, message, is_final, created_at, position)
+         VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16, $17)
+         ON CONFLICT (entry_id) DO NOTHING";
+    let (signature, slot, reason, message) = match &entry.outcome {
+        EntryOutcome::Settled { signature, slot } => {
+            (Some(signature.as_str()), Some(slot.cast_signed()), None, None)
+        }
+        EntryOutcome::Rejected { reason, message } => {
+            (None, None, Some(reason.as_str()), Some(message.as_str()))
+        }
+    };
+    let inserted = query(SQL)
+        .bind(entry.id.to_string())
+        .bind(entry.operator_id.to_string())
+        .bind(entry.account_id.to_string())
+        .bind(entry.network.as_str())
+        .bind(entry.kind.as_str())
+        .bind(entry.outcome.status().as_str())
+        .bind(entry.amount.to_string())
+        .bind(entry.counterparty.map(|party| party.to_string()))
+        .bind(entry.memo.as_ref().map(Memo::as_str))
+        .bind(entry.transfer_id.map(|id| id.to_string()))
+        .bind(signature)
+        .bind(slot)
+        .bind(reason)
+        .bind(message)
+        .bind(is_final)
+        .bind(entry.created_at.to_string())
+        .bind(entry.position())
+        .execute(tx)
+        .await?;
+    Ok(inserted == 1)
+}
+
+#[derive(Debug, FromRow)]
+pub(super) struct PartyRow {
+    account_id: String,
+    operator_id: String,
+    address: String,
+    token_account: String,
+}
+
+impl PartyRow {
+    /// The party, and its PDA.
+    pub(super) fn read(self) -> Result<(Address, Party), StoreError> {
+        const ACCOUNTS: Table = Table("accounts");
+        let party = Party {
+            account_id: ACCOUNTS.read("account_id", &self.account_id)?,
+            operator_id: ACCOUNTS.read("operator_id", &self.operator_id)?,
+            token_account: ACCOUNTS.read("token_account", &self.token_account)?,
+        };
+        Ok((ACCOUNTS.read("address", &self.address)?, party))
+    }
+}
+
+impl Store {
+    /// For the indexer: the accounts of every operator on `network` that are among these PDAs or token accounts, by
+    /// their PDAs. At most 1,000 addresses.
+    pub async fn find_parties(
+        &self,
+        network: Network,
+        addresses: &[Address],
+    ) -> Result<Vec<(Address, Party)>, StoreError> {
+        if addresses.is_empty() {
+            return Ok(Vec::new());
+        }
+        let places: Vec<String> = (2..addresses.len() + 2).map(|place| format!("${place}")).collect();
+        let places = places.join(", ");
+        let sql = format!(
+            "SELECT accounts.account_id, accounts.operator_id, accounts.address, accounts.token_account
+             FROM accounts JOIN operators ON operators.operator_id = accounts.operator_id
+             WHERE operators.network = $1 AND (accounts.address IN ({places}) OR accounts.token_account IN ({places}))"
+        );
+        // Only placeholders were put into the text.
+        let rows: Vec<PartyRow> = query(AssertSqlSafe(sql))
+            .bind(network.as_str())
+            .bind_all(addresses.iter().map(Address::to_string))
+            .fetch_all(self.reader())
+            .await?;
+        rows.into_iter().map(PartyRow::read).collect()
+    }
+}

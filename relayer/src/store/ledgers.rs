@@ -1,0 +1,181 @@
+//! Each account's money as its history has it, to be compared with what the chain holds.
+
+use sqlx::FromRow;
+
+use super::columns::Table;
+use super::query::query;
+use super::{Store, StoreError, Transaction, retried};
+use crate::domain::{AccountId, Address, EntryKind, Network, UsdcAmount};
+
+const TABLE: Table = Table("ledgers");
+
+/// More than all USDC there is. Amounts of test mints beyond it are booked as this much, so that sums stay sums.
+const BOOKED_MAX: u64 = 1 << 58;
+
+/// What an account holds, by its history and by the last look at the chain. All in micro-USDC.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Ledger {
+    pub account_id: AccountId,
+    pub token_account: Address,
+    pub booked: i64,
+    pub unexplained: i64,
+    pub seen: i64,
+    pub seen_slot: u64,
+}
+
+impl Ledger {
+    /// What there is on the chain beyond what is accounted for.
+    pub fn difference(&self, balance: UsdcAmount) -> i64 {
+        in_ledger(balance).saturating_sub(self.booked).saturating_sub(self.unexplained)
+    }
+}
+
+/// An amount as ledgers count it.
+pub fn in_ledger(amount: UsdcAmount) -> i64 {
+    amount.micros().min(BOOKED_MAX).cast_signed()
+}
+
+/// What an entry does to its account.
+pub(super) fn change_of(kind: EntryKind, amount: UsdcAmount) -> i64 {
+    match kind {
+        EntryKind::Deposit => in_ledger(amount),
+        EntryKind::Transfer | EntryKind::Withdrawal => -in_ledger(amount),
+    }
+}
+
+/// Adds to what is booked.
+pub(super) async fn book(tx: &mut Transaction, account: AccountId, micros: i64) -> Result<(), StoreError> {
+    const SQL: &str = "INSERT INTO ledgers (account_id, booked_micros, unexplained_micros, seen_micros, seen_slot)
+         VALUES ($1, $2, 0, 0, 0)
+         ON CONFLICT (account_id) DO UPDATE SET booked_micros = ledgers.booked_micros + excluded.booked_micros";
+    query(SQL).bind(account.to_string()).bind(micros).execute(tx).await?;
+    Ok(())
+}
+
+#[derive(Debug, FromRow)]
+struct LedgerRow {
+    account_id: String,
+    token_account: String,
+    booked_micros: i64,
+    unexplained_micros: i64,
+    seen_micros: i64,
+    seen_slot: i64,
+}
+
+impl TryFrom<LedgerRow> for Ledger {
+    type Error = StoreError;
+
+    fn try_from(row: LedgerRow) -> Result<Self, StoreError> {
+        Ok(Self {
+            account_id: TABLE.read("account_id", &row.account_id)?,
+            token_account: TABLE.read("token_account", &row.token_account)?,
+            booked: row.booked_micros,
+            unexplained: row.unexplained_micros,
+            seen: row.seen_micros,
+            seen_slot: row.seen_slot.cast_unsigned(),
+        })
+    }
+}
+
+#[derive(Debug, FromRow)]
+struct MovedRow {
+    kind: String,
+    amount_usdc: String,
+}
+
+impl Store {
+    /// For the indexer: the ledgers of up to `rows_max` ready accounts of every operator on `network`, by account id,
+    /// those after `after`. An account without history has an empty one.
+    pub async fn list_ledgers(
+        &self,
+        network: Network,
+        after: Option<AccountId>,
+        rows_max: usize,
+    ) -> Result<Vec<Ledger>, StoreError> {
+        const SQL: &str = "SELECT accounts.account_id, accounts.token_account,
+                 COALESCE(ledgers.booked_micros, 0) AS booked_micros,
+                 COALESCE(ledgers.unexplained_micros, 0) AS unexplained_micros,
+                 COALESCE(ledgers.seen_micros, 0) AS seen_micros, COALESCE(ledgers.seen_slot, 0) AS seen_slot
+             FROM accounts
+                 JOIN operators ON operators.operator_id = accounts.operator_id
+                 LEFT JOIN ledgers ON ledgers.account_id = accounts.account_id
+             WHERE operators.network = $1 AND accounts.provisioning = 'ready' AND accounts.account_id > $2
+             ORDER BY accounts.account_id LIMIT $3";
+        let rows: Vec<LedgerRow> = query(SQL)
+            .bind(network.as_str())
+            .bind(after.map_or_else(String::new, |after| after.to_string()))
+            .bind(i64::try_from(rows_max).unwrap_or(i64::MAX))
+            .fetch_all(self.reader())
+            .await?;
+        rows.into_iter().map(Ledger::try_from).collect()
+    }
+
+    /// For the indexer: an account's ledger as it was after `slot`: without what was booked of later slots.
+    pub async fn find_ledger_at(
+        &self,
+        network: Network,
+        account: AccountId,
+        slot: u64,
+    ) -> Result<Option<Ledger>, StoreError> {
+        const LATER: &str = "SELECT kind, amount_usdc FROM history
+             WHERE account_id = $1 AND network = $2 AND slot IS NOT NULL AND slot > $3";
+        const LEDGER: &str = "SELECT accounts.account_id, accounts.token_account,
+                 COALESCE(ledgers.booked_micros, 0) AS booked_micros,
+                 COALESCE(ledgers.unexplained_micros, 0) AS unexplained_micros,
+                 COALESCE(ledgers.seen_micros, 0) AS seen_micros, COALESCE(ledgers.seen_slot, 0) AS seen_slot
+             FROM accounts LEFT JOIN ledgers ON ledgers.account_id = accounts.account_id
+             WHERE accounts.account_id = $1";
+        // What is booked between the two reads counts as later, and is made up for by the next look.
+        let row: Option<LedgerRow> =
+            query(LEDGER).bind(account.to_string()).fetch_optional(self.reader()).await?;
+        let Some(ledger) = row.map(Ledger::try_from).transpose()? else { return Ok(None) };
+        let later: Vec<MovedRow> = query(LATER)
+            .bind(account.to_string())
+            .bind(network.as_str())
+            .bind(slot.cast_signed())
+            .fetch_all(self.reader())
+            .await?;
+        let mut booked = ledger.booked;
+        for row in later {
+            let kind = EntryKind::from_stored(&row.kind).ok_or_else(|| TABLE.unreadable("kind"))?;
+            let amount = TABLE.read::<UsdcAmount>("amount_usdc", &row.amount_usdc)?;
+            booked = booked.saturating_sub(change_of(kind, amount));
+        }
+        Ok(Some(Ledger { booked, ..ledger }))
+    }
+
+    /// For the indexer: what a sweep saw at `slot`. An older sight than the last one changes nothing.
+    pub async fn mark_seen(&self, slot: u64, seen: &[(AccountId, UsdcAmount)]) -> Result<(), StoreError> {
+        const SQL: &str = "INSERT INTO ledgers
+                 (account_id, booked_micros, unexplained_micros, seen_micros, seen_slot) VALUES ($1, 0, 0, $2, $3)
+             ON CONFLICT (account_id) DO UPDATE
+                 SET seen_micros = excluded.seen_micros, seen_slot = excluded.seen_slot
+                 WHERE ledgers.seen_slot <= excluded.seen_slot";
+        if seen.is_empty() {
+            return Ok(());
+        }
+        retried(|| async move {
+            let mut tx = self.begin().await?;
+            for (account, balance) in seen {
+                query(SQL)
+                    .bind(account.to_string())
+                    .bind(in_ledger(*balance))
+                    .bind(slot.cast_signed())
+                    .execute(&mut tx)
+                    .await?;
+            }
+            Ok(tx.commit().await?)
+        })
+        .await
+    }
+
+    /// For the indexer: `micros` more (or less) on the chain than any transaction accounts for.
+    pub async fn mark_unexplained(&self, account: AccountId, micros: i64) -> Result<(), StoreError> {
+        const SQL: &str = "INSERT INTO ledgers
+                 (account_id, booked_micros, unexplained_micros, seen_micros, seen_slot) VALUES ($1, 0, $2, 0, 0)
+             ON CONFLICT (account_id) DO UPDATE
+                 SET unexplained_micros = ledgers.unexplained_micros + excluded.unexplained_micros";
+        query(SQL).bind(account.to_string()).bind(micros).execute(self.writer()).await?;
+        Ok(())
+    }
+}

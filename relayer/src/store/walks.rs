@@ -1,0 +1,389 @@
+//! How far the chain has been read. Where a walk stands commits with the entries that it found on its way there.
+
+use std::collections::BTreeMap;
+
+use sqlx::{AssertSqlSafe, FromRow};
+
+use super::columns::Table;
+use super::history::record_settled;
+use super::query::query;
+use super::{Store, StoreError, Transaction, retried};
+use crate::domain::{
+    Account, AccountId, AccountStatus, Address, EntryOutcome, HistoryEntry, Network, OperatorId, Timestamp,
+};
+
+const TABLE: Table = Table("walks");
+
+/// How far the signatures of one address have been read, from the newest backwards.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Walk {
+    pub address: Address,
+    /// Everything up to this one was read.
+    pub until: Option<Mark>,
+    pub under_way: Option<UnderWay>,
+}
+
+/// A transaction as a place in an address's past.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Mark {
+    /// Base58.
+    pub signature: String,
+    pub slot: u64,
+}
+
+/// A walk that has not come to its end.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct UnderWay {
+    /// Where the next walk ends: the newest transaction that was final when this one began.
+    pub top: Option<Mark>,
+    /// The signature that it has come back to.
+    pub before: Option<String>,
+}
+
+/// A transaction that was listed, and that no node would show yet.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Owed {
+    /// Base58.
+    pub signature: String,
+    pub slot: u64,
+    pub tries: u32,
+    pub next_try_at: Timestamp,
+}
+
+/// What was read in one go.
+#[derive(Debug, Clone, Default)]
+pub struct Readings {
+    pub entries: Vec<HistoryEntry>,
+    /// Whether their slots can no longer be forked away.
+    pub are_final: bool,
+    pub owed: Vec<Owed>,
+    /// Signatures that are owed no longer.
+    pub paid: Vec<String>,
+}
+
+/// A transaction as history has it.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Known {
+    pub slot: u64,
+    pub created_at: Timestamp,
+}
+
+/// Whose history is looked into.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Whose {
+    Operator(OperatorId),
+    Account(AccountId),
+}
+
+#[derive(Debug, FromRow)]
+struct WalkRow {
+    address: String,
+    until_signature: Option<String>,
+    until_slot: Option<i64>,
+    under_way: bool,
+    top_signature: Option<String>,
+    top_slot: Option<i64>,
+    before_signature: Option<String>,
+}
+
+impl TryFrom<WalkRow> for Walk {
+    type Error = StoreError;
+
+    fn try_from(row: WalkRow) -> Result<Self, StoreError> {
+        let mark = |signature: Option<String>, slot: Option<i64>| {
+            signature.zip(slot).map(|(signature, slot)| Mark { signature, slot: slot.cast_unsigned() })
+        };
+        Ok(Self {
+            address: TABLE.read("address", &row.address)?,
+            until: mark(row.until_signature, row.until_slot),
+            under_way: row.under_way.then(|| UnderWay {
+                top: mark(row.top_signature, row.top_slot),
+                before: row.before_signature,
+            }),
+        })
+    }
+}
+
+#[derive(Debug, FromRow)]
+struct KnownRow {
+    tx_signature: String,
+    slot: i64,
+    created_at: String,
+}
+
+#[derive(Debug, FromRow)]
+struct OwedRow {
+    tx_signature: String,
+    slot: i64,
+    tries: i64,
+    next_try_at: String,
+}
+
+impl Store {
+    /// For the indexer: how far an address has been read. `None`: not at all.
+    pub async fn find_walk(&self, network: Network, address: &Address) -> Result<Option<Walk>, StoreError> {
+        const SQL: &str = "SELECT address, until_signature, until_slot, under_way, top_signature, top_slot,
+                 before_signature
+             FROM walks WHERE network = $1 AND address = $2";
+        let row: Option<WalkRow> =
+            query(SQL).bind(network.as_str()).bind(address.to_string()).fetch_optional(self.reader()).await?;
+        row.map(Walk::try_from).transpose()
+    }
+
+    /// For the indexer: up to `rows_max` accounts whose token accounts are to be walked to the end, in no particular
+    /// order.
+    pub async fn list_walks_under_way(
+        &self,
+        network: Network,
+        rows_max: u32,
+    ) -> Result<Vec<(AccountId, Address)>, StoreError> {
+        const SQL: &str = "SELECT accounts.account_id, accounts.token_account FROM walks
+                 JOIN accounts ON accounts.token_account = walks.address
+                 JOIN operators ON operators.operator_id = accounts.operator_id
+             WHERE walks.network = $1 AND operators.network = $1 AND walks.under_way LIMIT $2";
+        let rows: Vec<(String, String)> =
+            query(SQL).bind(network.as_str()).bind(i64::from(rows_max)).fetch_all(self.reader()).await?;
+        let read = |(account, address): (String, String)| {
+            Ok((TABLE.read("account_id", &account)?, TABLE.read("token_account", &address)?))
+        };
+        rows.into_iter().map(read).collect()
+    }
+
+    /// For the indexer: which of these transactions are in the history of `whose`. At most 1,000 signatures.
+    pub async fn find_known(
+        &self,
+        network: Network,
+        whose: Whose,
+        signatures: &[&str],
+    ) -> Result<BTreeMap<String, Known>, StoreError> {
+        if signatures.is_empty() {
+            return Ok(BTreeMap::new());
+        }
+        let (column, id) = match whose {
+            Whose::Operator(id) => ("operator_id", id.to_string()),
+            Whose::Account(id) => ("account_id", id.to_string()),
+        };
+        let places: Vec<String> = (3..signatures.len() + 3).map(|place| format!("${place}")).collect();
+        let sql = format!(
+            "SELECT tx_signature, slot, created_at FROM history
+             WHERE network = $1 AND {column} = $2 AND slot IS NOT NULL AND tx_signature IN ({})",
+            places.join(", ")
+        );
+        // Only placeholders and one of two names were put into the text.
+        let rows: Vec<KnownRow> = query(AssertSqlSafe(sql))
+            .bind(network.as_str())
+            .bind(id)
+            .bind_all(signatures.iter().copied())
+            .fetch_all(self.reader())
+            .await?;
+        let read = |row: KnownRow| {
+            let created_at = TABLE.read("created_at", &row.created_at)?;
+            Ok((row.tx_signature, Known { slot: row.slot.cast_unsigned(), created_at }))
+        };
+        rows.into_iter().map(read).collect()
+    }
+
+    /// For the indexer: writes down what was read, and how far that is. Where another process has brought the same
+    /// walk on meanwhile, nothing is written: `Superseded`.
+    pub async fn insert_readings(
+        &self,
+        network: Network,
+        readings: &Readings,
+        progress: Option<(&Option<Walk>, &Walk)>,
+    ) -> Result<(), StoreError> {
+        let Readings { entries, are_final, owed, paid } = readings;
+        retried(|| async move {
+            let mut tx = self.begin().await?;
+            for entry in entries {
+                if !record_settled(&mut tx, entry, *are_final).await? {
+                    mark_placed(&mut tx, entry).await?;
+                }
+            }
+            for owed in owed {
+                replace_owed(&mut tx, network, owed).await?;
+            }
+            for signature in paid {
+                delete_owed(&mut tx, network, signature).await?;
+            }
+            if let Some((before, after)) = progress {
+                move_walk(&mut tx, network, before.as_ref(), after).await?;
+            }
+            Ok(tx.commit().await?)
+        })
+        .await
+    }
+
+    /// For the indexer: what is owed and may be asked for again at `now`, the longest waiting first.
+    pub async fn list_owed(
+        &self,
+        network: Network,
+        now: Timestamp,
+        rows_max: u32,
+    ) -> Result<Vec<Owed>, StoreError> {
+        const OWED: Table = Table("owed_transactions");
+        const SQL: &str = "SELECT tx_signature, slot, tries, next_try_at FROM owed_transactions
+             WHERE network = $1 AND next_try_at <= $2 ORDER BY next_try_at LIMIT $3";
+        let rows: Vec<OwedRow> = query(SQL)
+            .bind(network.as_str())
+            .bind(now.to_string())
+            .bind(i64::from(rows_max))
+            .fetch_all(self.reader())
+            .await?;
+        let read = |row: OwedRow| {
+            Ok(Owed {
+                slot: row.slot.cast_unsigned(),
+                tries: u32::try_from(row.tries).map_err(|_| OWED.unreadable("tries"))?,
+                next_try_at: OWED.read("next_try_at", &row.next_try_at)?,
+                signature: row.tx_signature,
+            })
+        };
+        rows.into_iter().map(read).collect()
+    }
+
+    /// For the indexer: writes down an account that was found on the chain, and that its past is to be read. `false`
+    /// when its id is taken; one that was being created is ready then.
+    pub async fn adopt_account(&self, network: Network, account: &Account) -> Result<bool, StoreError> {
+        const READY: &str = "UPDATE accounts SET provisioning = 'ready'
+             WHERE account_id = $1 AND operator_id = $2 AND address = $3 AND provisioning = 'requested'";
+        const SQL: &str = "INSERT INTO accounts
+                 (account_id, operator_id, name, address, token_account, status, provisioning, created_at)
+             VALUES ($1, $2, $3, $4, $5, $6, 'ready', $7) ON CONFLICT (account_id) DO NOTHING";
+        const WALK: &str = "INSERT INTO walks (network, address, under_way) VALUES ($1, $2, $3)
+             ON CONFLICT (network, address) DO NOTHING";
+        let mut tx = self.begin().await?;
+        let inserted = query(SQL)
+            .bind(account.id.to_string())
+            .bind(account.operator_id.to_string())
+            .bind(account.name.as_str())
+            .bind(account.address.to_string())
+            .bind(account.token_account.to_string())
+            .bind(account.status.as_str())
+            .bind(account.created_at.to_string())
+            .execute(&mut tx)
+            .await?;
+        if inserted == 1 {
+            query(WALK)
+                .bind(network.as_str())
+                .bind(account.token_account.to_string())
+                .bind(true)
+                .execute(&mut tx)
+                .await?;
+        } else {
+            query(READY)
+                .bind(account.id.to_string())
+                .bind(account.operator_id.to_string())
+                .bind(account.address.to_string())
+                .execute(&mut tx)
+                .await?;
+        }
+        tx.commit().await?;
+        Ok(inserted == 1)
+    }
+
+    /// For the indexer: takes `network` until `expires_at`, or keeps it. `false` while another process has it.
+    pub async fn lease_index(
+        &self,
+        network: Network,
+        now: Timestamp,
+        expires_at: Timestamp,
+    ) -> Result<bool, StoreError> {
+        const SQL: &str = "INSERT INTO indexers (network, holder, expires_at) VALUES ($1, $2, $3)
+             ON CONFLICT (network) DO UPDATE SET holder = excluded.holder, expires_at = excluded.expires_at
+                 WHERE indexers.holder = excluded.holder OR indexers.expires_at <= $4";
+        let taken = query(SQL)
+            .bind(network.as_str())
+            .bind(&*self.holder)
+            .bind(expires_at.to_string())
+            .bind(now.to_string())
+            .execute(self.writer())
+            .await?;
+        Ok(taken == 1)
+    }
+}
+
+impl Walk {
+    /// Of an address that was never read.
+    pub const fn new(address: Address) -> Self {
+        Self { address, until: None, under_way: None }
+    }
+}
+
+/// The account's status as an adopted one begins; the chain is asked for the present one.
+pub const ADOPTED_STATUS: AccountStatus = AccountStatus::Active;
+
+/// An entry that is there already takes the chain's slot and time, if it was written down with others.
+async fn mark_placed(tx: &mut Transaction, entry: &HistoryEntry) -> Result<(), StoreError> {
+    const SQL: &str = "UPDATE history SET slot = $2, created_at = $3, position = $4
+         WHERE entry_id = $1 AND status = 'settled' AND position <> $4";
+    let EntryOutcome::Settled { slot, .. } = &entry.outcome else { return Ok(()) };
+    query(SQL)
+        .bind(entry.id.to_string())
+        .bind(slot.cast_signed())
+        .bind(entry.created_at.to_string())
+        .bind(entry.position())
+        .execute(tx)
+        .await?;
+    Ok(())
+}
+
+async fn move_walk(
+    tx: &mut Transaction,
+    network: Network,
+    before: Option<&Walk>,
+    after: &Walk,
+) -> Result<(), StoreError> {
+    const INSERT: &str = "INSERT INTO walks
+             (network, address, until_signature, until_slot, under_way, top_signature, top_slot, before_signature)
+         VALUES ($1, $2, $3, $4, $5, $6, $7, $8) ON CONFLICT (network, address) DO NOTHING";
+    const UPDATE: &str =
+        "UPDATE walks SET until_signature = $3, until_slot = $4, under_way = $5, top_signature = $6,
+             top_slot = $7, before_signature = $8
+         WHERE network = $1 AND address = $2 AND COALESCE(until_signature, '') = $9 AND under_way = $10
+             AND COALESCE(top_signature, '') = $11 AND COALESCE(before_signature, '') = $12";
+    let signature = |mark: Option<&Mark>| mark.map(|mark| mark.signature.clone());
+    let slot = |mark: Option<&Mark>| mark.map(|mark| mark.slot.cast_signed());
+    let top_of = |walk: &Walk| walk.under_way.as_ref().and_then(|under_way| under_way.top.clone());
+    let before_of = |walk: &Walk| walk.under_way.as_ref().and_then(|under_way| under_way.before.clone());
+    let (until, top) = (after.until.as_ref(), top_of(after));
+    let write = query(if before.is_some() { UPDATE } else { INSERT })
+        .bind(network.as_str())
+        .bind(after.address.to_string())
+        .bind(signature(until))
+        .bind(slot(until))
+        .bind(after.under_way.is_some())
+        .bind(signature(top.as_ref()))
+        .bind(slot(top.as_ref()))
+        .bind(before_of(after));
+    let write = match before {
+        None => write,
+        Some(before) => write
+            .bind(signature(before.until.as_ref()).unwrap_or_default())
+            .bind(before.under_way.is_some())
+            .bind(signature(top_of(before).as_ref()).unwrap_or_default())
+            .bind(before_of(before).unwrap_or_default()),
+    };
+    if write.execute(tx).await? == 1 { Ok(()) } else { Err(StoreError::Superseded) }
+}
+
+async fn replace_owed(tx: &mut Transaction, network: Network, owed: &Owed) -> Result<(), StoreError> {
+    const SQL: &str = "INSERT INTO owed_transactions (network, tx_signature, slot, tries, next_try_at)
+         VALUES ($1, $2, $3, $4, $5)
+         ON CONFLICT (network, tx_signature) DO UPDATE
+             SET slot = excluded.slot, tries = excluded.tries, next_try_at = excluded.next_try_at
+             WHERE owed_transactions.tries < excluded.tries";
+    query(SQL)
+        .bind(network.as_str())
+        .bind(owed.signature.as_str())
+        .bind(owed.slot.cast_signed())
+        .bind(i64::from(owed.tries))
+        .bind(owed.next_try_at.to_string())
+        .execute(tx)
+        .await?;
+    Ok(())
+}
+
+async fn delete_owed(tx: &mut Transaction, network: Network, signature: &str) -> Result<(), StoreError> {
+    const SQL: &str = "DELETE FROM owed_transactions WHERE network = $1 AND tx_signature = $2";
+    query(SQL).bind(network.as_str()).bind(signature).execute(tx).await?;
+    Ok(())
+}
