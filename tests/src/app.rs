@@ -231,6 +231,11 @@ impl TestApp {
         self.server().as_ref().expect("the server runs").base_url.clone()
     }
 
+    /// The server's process id.
+    pub fn pid(&self) -> u32 {
+        self.server().as_ref().expect("the server runs").process.pid()
+    }
+
     /// The network that keys of this name use.
     pub fn network(&self, name: &str) -> &Arc<TestNetwork> {
         let found = self.networks.iter().find(|(known, _)| *known == name);

@@ -20,6 +20,8 @@ pub struct AppSettings {
     pub burst: u32,
     /// Reaches the test network through this address instead of its own.
     pub rpc_url: Option<String>,
+    /// With `rpc_url`: the websocket's address, for a test that lets it through.
+    pub ws_url: Option<String>,
     /// A second network, for keys that say `live`.
     pub live: Option<Arc<TestNetwork>>,
     /// Postgres instead of a SQLite file in the app's folder.
@@ -35,6 +37,7 @@ impl Default for AppSettings {
             requests_per_second: 10_000,
             burst: 10_000,
             rpc_url: None,
+            ws_url: None,
             live: None,
             database: None,
         }
@@ -65,8 +68,8 @@ burst = {}
             let other = self.rpc_url.as_ref().filter(|_| *name == "test");
             let rpc_url = other.unwrap_or(&network.rpc_url);
             // Through another address only JSON-RPC goes, so that cutting it cuts everything.
-            let ws_url =
-                if other.is_some() { String::new() } else { format!("ws_url = \"{}\"", network.ws_url) };
+            let ws_url = if other.is_some() { self.ws_url.as_ref() } else { Some(&network.ws_url) };
+            let ws_url = ws_url.map_or(String::new(), |url| format!("ws_url = \"{url}\""));
             write!(
                 text,
                 r#"[networks.{name}]

@@ -1,5 +1,6 @@
 //! `cargo xtask`: every command that a person or CI types. `cargo dev` is short for `cargo xtask dev`.
 
+mod bench;
 mod check;
 mod crash;
 mod cu;
@@ -40,6 +41,9 @@ enum Command {
     Crash(crash::Args),
     /// Measure the compute units, bytes and rent of every instruction
     Cu(cu::Args),
+    /// Measure what users wait for and what a machine carries; figures go into docs/benchmarks.md
+    #[command(subcommand)]
+    Bench(bench::Bench),
 }
 
 fn main() -> ExitCode {
@@ -52,6 +56,7 @@ fn main() -> ExitCode {
         Command::Idl(args) => done(idl::run(&workspace, &args)),
         Command::Crash(args) => done(crash::run(&workspace, &args)),
         Command::Cu(args) => done(cu::run(&workspace, &args)),
+        Command::Bench(bench) => done(bench::run(&workspace, &bench)),
     });
     match outcome {
         Ok(code) => code,

@@ -1,0 +1,90 @@
+//! `cargo xtask bench transfers`: what the relayer adds to a transfer, and how many it carries.
+//!
+//! | Room | What it is for |
+//! |---|---|
+//! | `node` | the network, or a script in its place, behind a door that counts calls |
+//! | `bench` | what is measured: the network, the relayer, the agents that pay |
+//! | `clients` | the three ways to make a transfer |
+//! | `load` | so many at a time, so many in all, each timed |
+//! | `usage` | CPU time and memory, as the kernel counts them |
+//! | `report` | rows, percentiles, the table |
+
+mod bench;
+mod clients;
+mod load;
+mod node;
+mod report;
+mod usage;
+
+use std::process::ExitCode;
+use std::time::Duration;
+
+use clap::Parser;
+
+use self::bench::{Bench, Options};
+use self::load::LOAD_THREADS;
+use self::node::Node;
+
+/// Measures transfers on one network, at 1, 8 and 64 in flight: a tight loop that sends and waits on the websocket, the
+/// stock client, the relayer, and the relayer on a scripted network that confirms at once
+#[derive(Parser)]
+#[command(name = "bench_transfers")]
+struct Arguments {
+    /// How many transfers each row measures, at most
+    #[arg(long, default_value_t = 192)]
+    transfers: usize,
+    /// How many transfers the rows of the scripted network measure, at most
+    #[arg(long, default_value_t = 3_000)]
+    ceiling_transfers: usize,
+    /// How long each row is measured, at most; below the life of a blockhash, which is 30 s here
+    #[arg(long, default_value_t = 15, value_parser = clap::value_parser!(u64).range(1..=20))]
+    seconds: u64,
+    /// How many transfers are in flight, row by row
+    #[arg(long, value_delimiter = ',', default_values_t = [1, 8, 64])]
+    in_flight: Vec<usize>,
+    /// When a transfer counts as settled, for every client
+    #[arg(long, default_value = "confirmed", value_parser = ["confirmed", "finalized"])]
+    commitment: String,
+    /// Print one line of JSON on stdout instead of a table
+    #[arg(long)]
+    json: bool,
+}
+
+fn main() -> ExitCode {
+    let arguments = Arguments::parse();
+    let options = Options {
+        transfers: arguments.transfers.max(1),
+        ceiling_transfers: arguments.ceiling_transfers.max(1),
+        within: Duration::from_secs(arguments.seconds),
+        in_flight: arguments.in_flight,
+        commitment: if arguments.commitment == "finalized" { "finalized" } else { "confirmed" },
+    };
+    // Two runtimes, so that the clients' CPU time can be told from the counting door's.
+    let runtime = |name: &str| {
+        let mut builder = tokio::runtime::Builder::new_multi_thread();
+        builder.worker_threads(2).thread_name(name).enable_all().build().expect("threads can be started")
+    };
+    let (doors, load) = (runtime("door"), runtime(LOAD_THREADS));
+    let measured = load.block_on(async {
+        let bench =
+            Bench::starts(&options, |rpc_url, ws_url| Node::before(rpc_url, ws_url, doors.handle())).await;
+        bench.measures(&options).await
+    });
+    let code = match measured {
+        Ok(rows) if arguments.json => {
+            println!("{}", serde_json::to_string(&rows).expect("rows are JSON"));
+            ExitCode::SUCCESS
+        }
+        Ok(rows) => {
+            print!("{}", report::table(&rows));
+            ExitCode::SUCCESS
+        }
+        Err(error) => {
+            eprintln!("error: {error:#}");
+            ExitCode::FAILURE
+        }
+    };
+    doors.shutdown_background();
+    load.shutdown_background();
+    code
+}

@@ -1,0 +1,264 @@
+//! The network behind a door that counts calls: over HTTP, and over the websocket. On demand a script takes the place of
+//! the network for transfers: every transaction is confirmed the moment it is sent, and accounts stay as they were.
+
+use std::collections::{HashMap, HashSet};
+use std::net::SocketAddr;
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+
+use anyhow::{Context, Result};
+use axum::Router;
+use axum::body::Bytes;
+use axum::extract::State;
+use axum::http::StatusCode;
+use axum::routing::post;
+use base64::Engine;
+use futures::{SinkExt, StreamExt};
+use serde_json::{Value, json};
+use tokio::net::{TcpListener, TcpStream};
+use tokio::runtime::Handle;
+use tokio::sync::mpsc::{UnboundedSender, unbounded_channel};
+use tokio_tungstenite::tungstenite::Message;
+use tokio_tungstenite::{accept_async, connect_async};
+
+/// Subscriptions of the script: far from the network's own numbers.
+const FIRST_SUBSCRIPTION: u64 = 1 << 40;
+
+/// A door with two addresses.
+pub struct Node {
+    pub rpc_url: String,
+    pub ws_url: String,
+    door: Arc<Door>,
+}
+
+struct Door {
+    rpc_url: String,
+    ws_url: String,
+    http: reqwest::Client,
+    calls: AtomicU64,
+    scripted: AtomicBool,
+    /// The one slot of the script.
+    slot: AtomicU64,
+    next_subscription: AtomicU64,
+    script: Mutex<Script>,
+}
+
+#[derive(Default)]
+struct Script {
+    sent: HashSet<String>,
+    /// Who waits for a signature on a websocket, and under which subscription.
+    waiting: HashMap<String, (UnboundedSender<Message>, u64)>,
+    /// Answers about accounts, by the accounts asked for.
+    accounts: HashMap<String, Value>,
+}
+
+impl Node {
+    /// Opens a door before the network, on the threads of `runtime`.
+    pub fn before(rpc_url: &str, ws_url: &str, runtime: &Handle) -> Node {
+        let door = Arc::new(Door {
+            rpc_url: rpc_url.to_owned(),
+            ws_url: ws_url.to_owned(),
+            http: reqwest::Client::new(),
+            calls: AtomicU64::new(0),
+            scripted: AtomicBool::new(false),
+            slot: AtomicU64::new(0),
+            next_subscription: AtomicU64::new(FIRST_SUBSCRIPTION),
+            script: Mutex::default(),
+        });
+        let (http, http_address) = listener(runtime);
+        let (ws, ws_address) = listener(runtime);
+        let app = Router::new().route("/", post(answers)).with_state(Arc::clone(&door));
+        runtime.spawn(async move { axum::serve(http, app).await });
+        let subscribers = Arc::clone(&door);
+        runtime.spawn(async move {
+            while let Ok((stream, _)) = ws.accept().await {
+                let door = Arc::clone(&subscribers);
+                tokio::spawn(async move {
+                    if let Err(error) = door.serves(stream).await {
+                        eprintln!("a websocket ended: {error:#}");
+                    }
+                });
+            }
+        });
+        Node { rpc_url: format!("http://{http_address}"), ws_url: format!("ws://{ws_address}"), door }
+    }
+
+    /// Calls over HTTP and messages from clients over the websocket, since the start.
+    pub fn calls(&self) -> u64 {
+        self.door.calls.load(Ordering::Relaxed)
+    }
+
+    /// From now on the script answers.
+    pub async fn follows_the_script(&self) -> Result<()> {
+        let call = json!({ "jsonrpc": "2.0", "id": 1, "method": "getSlot", "params": [{ "commitment": "confirmed" }] });
+        let answer: Value =
+            serde_json::from_slice(&self.door.asks(Bytes::from(serde_json::to_vec(&call)?)).await?)?;
+        self.door
+            .slot
+            .store(answer["result"].as_u64().context("getSlot answers a number")?, Ordering::Relaxed);
+        self.door.scripted.store(true, Ordering::Relaxed);
+        Ok(())
+    }
+}
+
+async fn answers(State(door): State<Arc<Door>>, body: Bytes) -> Result<Vec<u8>, StatusCode> {
+    door.calls.fetch_add(1, Ordering::Relaxed);
+    let answered = if door.scripted.load(Ordering::Relaxed) {
+        door.plays(body).await
+    } else {
+        door.asks(body).await.map(|answer| answer.to_vec())
+    };
+    answered.map_err(|error| {
+        eprintln!("a call was not answered: {error:#}");
+        StatusCode::BAD_GATEWAY
+    })
+}
+
+impl Door {
+    async fn asks(&self, body: Bytes) -> Result<Bytes> {
+        let request = self.http.post(&self.rpc_url).header("content-type", "application/json").body(body);
+        Ok(request.send().await?.bytes().await?)
+    }
+
+    async fn plays(&self, body: Bytes) -> Result<Vec<u8>> {
+        let call: Value = serde_json::from_slice(&body)?;
+        let slot = self.slot.load(Ordering::Relaxed);
+        let at_slot = |value: Value| json!({ "context": { "slot": slot }, "value": value });
+        let params = &call["params"];
+        let result = match call["method"].as_str().unwrap_or_default() {
+            "sendTransaction" => {
+                let signature = signature_of(params[0].as_str().context("a transaction is a text")?)?;
+                self.confirms(&signature);
+                json!(signature)
+            }
+            "getSignatureStatuses" => {
+                let confirmed = json!({
+                    "slot": slot, "err": null, "status": { "Ok": null },
+                    "confirmations": null, "confirmationStatus": "finalized"
+                });
+                let signatures = params[0].as_array().context("signatures are a list")?;
+                let script = self.script();
+                let known = |signature: &Value| script.sent.contains(signature.as_str().unwrap_or_default());
+                let status = |signature| if known(signature) { confirmed.clone() } else { Value::Null };
+                at_slot(signatures.iter().map(status).collect())
+            }
+            "getMultipleAccounts" => {
+                let asked = params[0].to_string();
+                let known = self.script().accounts.get(&asked).cloned();
+                match known {
+                    Some(value) => at_slot(value),
+                    None => {
+                        let answer = self.asks(body).await?;
+                        let read: Value = serde_json::from_slice(&answer)?;
+                        let value = read["result"]["value"].clone();
+                        if value.is_null() {
+                            // An error: the network's own answer, and asked again next time.
+                            return Ok(answer.to_vec());
+                        }
+                        self.script().accounts.insert(asked, value.clone());
+                        at_slot(value)
+                    }
+                }
+            }
+            _ => return Ok(self.asks(body).await?.to_vec()),
+        };
+        Ok(serde_json::to_vec(&json!({ "jsonrpc": "2.0", "id": call["id"], "result": result }))?)
+    }
+
+    fn confirms(&self, signature: &str) {
+        let mut script = self.script();
+        script.sent.insert(signature.to_owned());
+        if let Some((subscriber, subscription)) = script.waiting.remove(signature) {
+            // A subscriber that has gone needs no notice.
+            let _ = subscriber.send(self.notice(subscription));
+        }
+    }
+
+    fn notice(&self, subscription: u64) -> Message {
+        let context = json!({ "slot": self.slot.load(Ordering::Relaxed) });
+        let result = json!({ "context": context, "value": { "err": null } });
+        let params = json!({ "result": result, "subscription": subscription });
+        text(&json!({ "jsonrpc": "2.0", "method": "signatureNotification", "params": params }))
+    }
+
+    /// One websocket, until either side has enough.
+    async fn serves(&self, stream: TcpStream) -> Result<()> {
+        stream.set_nodelay(true)?;
+        let (mut to_client, mut from_client) = accept_async(stream).await?.split();
+        let (network, _) = connect_async(&self.ws_url).await?;
+        let (mut to_network, mut from_network) = network.split();
+        let (subscriber, mut notices) = unbounded_channel();
+        loop {
+            tokio::select! {
+                message = from_client.next() => {
+                    let Some(Ok(message)) = message else { break };
+                    if message.is_text() {
+                        self.calls.fetch_add(1, Ordering::Relaxed);
+                    }
+                    if !self.takes(&message, &subscriber) {
+                        to_network.send(message).await?;
+                    }
+                }
+                message = from_network.next() => {
+                    let Some(Ok(message)) = message else { break };
+                    to_client.send(message).await?;
+                }
+                Some(notice) = notices.recv() => to_client.send(notice).await?,
+            }
+        }
+        Ok(())
+    }
+
+    /// True when the script answers this message.
+    fn takes(&self, message: &Message, subscriber: &UnboundedSender<Message>) -> bool {
+        if !self.scripted.load(Ordering::Relaxed) {
+            return false;
+        }
+        let Message::Text(call) = message else { return false };
+        let Ok(call) = serde_json::from_str::<Value>(call) else { return false };
+        let result = |result: Value| text(&json!({ "jsonrpc": "2.0", "id": call["id"], "result": result }));
+        match call["method"].as_str() {
+            Some("signatureSubscribe") => {
+                let subscription = self.next_subscription.fetch_add(1, Ordering::Relaxed);
+                let signature = call["params"][0].as_str().unwrap_or_default().to_owned();
+                let mut script = self.script();
+                let _ = subscriber.send(result(json!(subscription)));
+                if script.sent.contains(&signature) {
+                    let _ = subscriber.send(self.notice(subscription));
+                } else {
+                    script.waiting.insert(signature, (subscriber.clone(), subscription));
+                }
+                true
+            }
+            Some("signatureUnsubscribe")
+                if call["params"][0].as_u64().is_some_and(|id| id >= FIRST_SUBSCRIPTION) =>
+            {
+                let _ = subscriber.send(result(json!(true)));
+                true
+            }
+            Some(_) | None => false,
+        }
+    }
+
+    fn script(&self) -> MutexGuard<'_, Script> {
+        self.script.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+fn listener(runtime: &Handle) -> (TcpListener, SocketAddr) {
+    let _entered = runtime.enter();
+    let listener = std::net::TcpListener::bind("127.0.0.1:0").expect("a local port is free");
+    listener.set_nonblocking(true).expect("a listener can be made non-blocking");
+    let address = listener.local_addr().expect("the listener is bound");
+    (TcpListener::from_std(listener).expect("the runtime takes the listener"), address)
+}
+
+fn text(value: &Value) -> Message {
+    Message::text(value.to_string())
+}
+
+/// The first signature of a transaction in base64.
+fn signature_of(transaction: &str) -> Result<String> {
+    let bytes = base64::engine::general_purpose::STANDARD.decode(transaction)?;
+    Ok(bs58::encode(bytes.get(1..65).context("a transaction begins with its signatures")?).into_string())
+}

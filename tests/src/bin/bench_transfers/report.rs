@@ -1,0 +1,109 @@
+//! Rows, percentiles, the table.
+
+use std::fmt::Write as _;
+use std::time::Duration;
+
+use serde::Serialize;
+
+use crate::load::Times;
+
+/// One client with so many transfers in flight.
+#[derive(Debug, Serialize)]
+pub struct Row {
+    pub client: &'static str,
+    pub in_flight: usize,
+    pub transfers: usize,
+    pub p50_ms: f64,
+    pub p95_ms: f64,
+    pub p99_ms: f64,
+    pub per_second: f64,
+    pub rpc_calls_per_transfer: f64,
+    /// Of the relayer; for the other two, of the client. `null` where it cannot be read.
+    pub cpu_seconds_per_1000: Option<f64>,
+    /// Of the relayer.
+    pub rss_mb: Option<f64>,
+}
+
+impl Row {
+    /// A row of what was measured.
+    pub fn of(
+        client: &'static str,
+        in_flight: usize,
+        times: &Times,
+        rpc_calls: u64,
+        cpu: Option<Duration>,
+        rss_mb: Option<f64>,
+    ) -> Row {
+        let transfers = times.each.len();
+        let count = transfers as f64;
+        Row {
+            client,
+            in_flight,
+            transfers,
+            p50_ms: percentile_ms(&times.each, 50),
+            p95_ms: percentile_ms(&times.each, 95),
+            p99_ms: percentile_ms(&times.each, 99),
+            per_second: rounded(count / times.all.as_secs_f64()),
+            rpc_calls_per_transfer: rounded(rpc_calls as f64 / count),
+            cpu_seconds_per_1000: cpu.map(|cpu| rounded(cpu.as_secs_f64() * 1_000.0 / count)),
+            rss_mb: rss_mb.map(rounded),
+        }
+    }
+}
+
+/// The smallest time that so many percent do not exceed.
+fn percentile_ms(ascending: &[Duration], percent: usize) -> f64 {
+    let rank = (ascending.len() * percent).div_ceil(100).max(1);
+    rounded(ascending[rank - 1].as_secs_f64() * 1_000.0)
+}
+
+fn rounded(value: f64) -> f64 {
+    (value * 100.0).round() / 100.0
+}
+
+/// The rows for people.
+pub fn table(rows: &[Row]) -> String {
+    let mut text = format!(
+        "{:<15} {:>9} {:>9} {:>8} {:>8} {:>8} {:>11} {:>18} {:>15} {:>7}\n",
+        "client",
+        "in flight",
+        "transfers",
+        "p50 ms",
+        "p95 ms",
+        "p99 ms",
+        "transfers/s",
+        "RPC calls/transfer",
+        "CPU s per 1,000",
+        "RSS MB"
+    );
+    for row in rows {
+        let optional = |value: Option<f64>| value.map_or("-".to_owned(), |value| format!("{value:.1}"));
+        let (cpu, rss) = (optional(row.cpu_seconds_per_1000), optional(row.rss_mb));
+        writeln!(
+            text,
+            "{:<15} {:>9} {:>9} {:>8.1} {:>8.1} {:>8.1} {:>11.1} {:>18.2} {cpu:>15} {rss:>7}",
+            row.client,
+            row.in_flight,
+            row.transfers,
+            row.p50_ms,
+            row.p95_ms,
+            row.p99_ms,
+            row.per_second,
+            row.rpc_calls_per_transfer
+        )
+        .expect("writing to a string succeeds");
+    }
+    text
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn percentiles_are_times_that_were_measured() {
+        let ms: Vec<Duration> = (1..=200).map(Duration::from_millis).collect();
+        assert_eq!([50, 95, 99].map(|percent| percentile_ms(&ms, percent)), [100.0, 190.0, 198.0]);
+        assert_eq!(percentile_ms(&ms[..1], 50), 1.0);
+    }
+}
