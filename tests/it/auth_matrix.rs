@@ -15,8 +15,13 @@ struct Scene {
     ada: Agent,
     ben: Agent,
     transfer_id: String,
+    event_id: String,
+    webhook_id: String,
     payee: Pubkey,
 }
+
+/// Nobody listens there, and nobody needs to.
+const NOWHERE: &str = "http://127.0.0.1:9/hook";
 
 impl Scene {
     async fn set() -> Scene {
@@ -25,7 +30,11 @@ impl Scene {
         let ben = operator.creates_account_with("Ben", "10").await;
         let (payee, _) = operator.chain.new_payee().await;
         let transfer_id = ada.pays("1").to(&payee).await.is_settled().text_of("transfer_id").to_owned();
-        Scene { operator, ada, ben, transfer_id, payee }
+        let events = operator.client.get("/v1/events").await.has_status(200);
+        let event_id = events["data"][0]["id"].as_str().expect("a payment is an event").to_owned();
+        let mut scene = Scene { operator, ada, ben, transfer_id, event_id, webhook_id: String::new(), payee };
+        scene.webhook_id = scene.new_webhook().await;
+        scene
     }
 
     /// Asks for Ada's things through a route, in a way that a permitted key finds nothing wrong with.
@@ -34,6 +43,10 @@ impl Scene {
             "/v1/transfers/{id}" => self.transfer_id.clone(),
             // A key of its own for each question: the route revokes it.
             "/v1/keys/{id}" => self.new_key().await.text_of("key_id").to_owned(),
+            "/v1/events/{id}" => self.event_id.clone(),
+            // As with keys: the route forgets it.
+            "/v1/webhooks/{id}" if route.method == "DELETE" => self.new_webhook().await,
+            path if path.starts_with("/v1/webhooks/") => self.webhook_id.clone(),
             _ => self.ada.id.clone(),
         };
         let request = client.request(route.method(), &route.path.replace("{id}", &id));
@@ -52,8 +65,18 @@ impl Scene {
             "/v1/transfers" | "/v1/transfers/preview" => {
                 self.ada.pays("0.000001").to(&self.payee).body().clone()
             }
+            "/v1/webhooks" => json!({ "url": NOWHERE, "events": ["transfer.settled"] }),
+            "/v1/webhooks/{id}" => json!({ "events": ["transfer.settled"] }),
+            "/v1/webhooks/{id}/rotate_secret" | "/v1/webhooks/{id}/test" => json!({}),
+            "/v1/webhooks/{id}/replay" => json!({ "event_id": self.event_id }),
             path => panic!("{path} has no body here: add one"),
         })
+    }
+
+    async fn new_webhook(&self) -> String {
+        let body = json!({ "url": NOWHERE, "events": ["transfer.settled"] });
+        let created = self.operator.client.post("/v1/webhooks", &body).await.has_status(201);
+        created.text_of("id").to_owned()
     }
 
     async fn new_key(&self) -> Answer {
@@ -216,8 +239,11 @@ async fn key_of_another_operator_opens_nothing_of_this_one() {
         let answer = scene.asks(route, &stranger.client).await;
         let place = format!("{} {}: {}", route.method, route.path, answer.text);
         match (route.method, route.path) {
-            ("POST", "/v1/accounts") => assert_eq!(answer.status, 201, "{place}"),
-            ("GET", "/v1/accounts") => assert!(!answer.text.contains(&scene.ada.id), "{place}"),
+            ("POST", "/v1/accounts" | "/v1/webhooks") => assert_eq!(answer.status, 201, "{place}"),
+            ("GET", "/v1/accounts" | "/v1/events" | "/v1/webhooks") => {
+                assert!(!answer.text.contains(&scene.ada.id), "{place}");
+                assert!(!answer.text.contains(&scene.webhook_id), "{place}");
+            }
             _ => {
                 assert_eq!(answer.status, 404, "{place}");
                 answer.is_error(404, "not_found");

@@ -5,6 +5,7 @@ use std::fs;
 use std::time::Duration;
 
 use purser_tests::binaries::workspace;
+use purser_tests::settings::Webhooks;
 use purser_tests::{Agent, AppSettings, Operator, Proxy, TestApp, TestNetwork};
 use reqwest::Method;
 use serde_json::json;
@@ -189,6 +190,16 @@ async fn error_request_timeout_is_408_for_a_body_that_does_not_come() {
         answer.contains(r#""error":"request_timeout""#) && answer.contains(r#""request_id":"#),
         "{answer}"
     );
+}
+
+#[tokio::test]
+async fn error_not_configured_is_501_where_webhook_secrets_have_no_key() {
+    let settings = AppSettings { webhooks: Webhooks::NotConfigured, ..AppSettings::default() };
+    let app = TestApp::start(TestNetwork::shared().await, &settings).await;
+    let operator = app.new_operator().await;
+    let body = json!({ "url": "https://8.8.8.8/", "events": ["transfer.settled"] });
+    operator.client.post("/v1/webhooks", &body).await.is_error(501, "not_configured");
+    operator.client.get("/v1/webhooks").await.has_status(200);
 }
 
 #[tokio::test]

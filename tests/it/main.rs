@@ -21,4 +21,5 @@ mod relayers;
 mod restart;
 mod routes;
 mod transfers;
+mod webhooks;
 mod window;

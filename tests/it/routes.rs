@@ -39,7 +39,7 @@ const fn route(method: &'static str, path: &'static str, opens: Opens) -> Route 
 }
 
 /// All routes that need a key.
-pub const ROUTES: [Route; 14] = [
+pub const ROUTES: [Route; 26] = [
     route("POST", "/v1/accounts", Opens::Operator),
     route("GET", "/v1/accounts", Opens::Operator),
     route("GET", "/v1/accounts/{id}", Opens::OperatorAndAgent),
@@ -48,12 +48,24 @@ pub const ROUTES: [Route; 14] = [
     route("PUT", "/v1/accounts/{id}/policy", Opens::Operator),
     route("PATCH", "/v1/accounts/{id}/policy", Opens::Operator),
     route("GET", "/v1/accounts/{id}/limits", Opens::OperatorAndAgent),
+    route("GET", "/v1/accounts/{id}/transactions", Opens::OperatorAndAgent),
     route("POST", "/v1/accounts/{id}/keys", Opens::Operator),
     route("GET", "/v1/accounts/{id}/keys", Opens::Operator),
     route("DELETE", "/v1/keys/{id}", Opens::Operator),
     route("POST", "/v1/transfers", Opens::OperatorAndAgent),
     route("POST", "/v1/transfers/preview", Opens::OperatorAndAgent),
     route("GET", "/v1/transfers/{id}", Opens::OperatorAndAgent),
+    route("GET", "/v1/events", Opens::Operator),
+    route("GET", "/v1/events/{id}", Opens::Operator),
+    route("POST", "/v1/webhooks", Opens::Operator),
+    route("GET", "/v1/webhooks", Opens::Operator),
+    route("GET", "/v1/webhooks/{id}", Opens::Operator),
+    route("PATCH", "/v1/webhooks/{id}", Opens::Operator),
+    route("DELETE", "/v1/webhooks/{id}", Opens::Operator),
+    route("POST", "/v1/webhooks/{id}/rotate_secret", Opens::Operator),
+    route("POST", "/v1/webhooks/{id}/test", Opens::Operator),
+    route("GET", "/v1/webhooks/{id}/deliveries", Opens::Operator),
+    route("POST", "/v1/webhooks/{id}/replay", Opens::Operator),
 ];
 
 /// Routes that anyone may ask, without a key.

@@ -14,6 +14,7 @@
 //! | [`proxy`] | [`Proxy`]: a line to the network that can be cut, and spoiled call by call or payment by payment |
 //! | [`crash`] | crashes, faults and retries by seed, and the reading of the chain that judges them |
 //! | [`random`] | chance that can be had again |
+//! | [`receiver`] | [`Receiver`]: where webhooks are delivered to |
 //! | [`clock`] | unix seconds from and to the timestamps of the API |
 //! | [`money`] | micro-USDC from text, without floats |
 //!
@@ -33,6 +34,7 @@ pub mod postgres;
 pub mod process;
 pub mod proxy;
 pub mod random;
+pub mod receiver;
 pub mod settings;
 
 pub use agent::{Agent, Payment};
@@ -43,4 +45,5 @@ pub use network::TestNetwork;
 pub use operator::Operator;
 pub use postgres::TestDatabase;
 pub use proxy::Proxy;
+pub use receiver::Receiver;
 pub use settings::AppSettings;

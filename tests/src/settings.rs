@@ -26,6 +26,18 @@ pub struct AppSettings {
     pub live: Option<Arc<TestNetwork>>,
     /// Postgres instead of a SQLite file in the app's folder.
     pub database: Option<Arc<TestDatabase>>,
+    pub webhooks: Webhooks,
+}
+
+/// Where webhooks may be.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Webhooks {
+    /// There is no key to keep their secrets with.
+    NotConfigured,
+    /// At public addresses alone, as in production.
+    Public,
+    /// On this machine too.
+    ToThisMachine,
 }
 
 impl Default for AppSettings {
@@ -40,6 +52,7 @@ impl Default for AppSettings {
             ws_url: None,
             live: None,
             database: None,
+            webhooks: Webhooks::ToThisMachine,
         }
     }
 }
@@ -64,6 +77,13 @@ burst = {}
 "#,
             self.request_timeout_seconds, self.deadline_seconds, self.requests_per_second, self.burst
         );
+        if self.webhooks != Webhooks::NotConfigured {
+            writeln!(text, "[webhooks]\nsecret_key = \"{}\"", "5e".repeat(32))
+                .expect("writing to a string succeeds");
+        }
+        if self.webhooks == Webhooks::ToThisMachine {
+            text.push_str("allow_http = true\nports = []\nopen_ranges = [\"127.0.0.0/8\"]\n");
+        }
         for (name, network) in networks {
             let other = self.rpc_url.as_ref().filter(|_| *name == "test");
             let rpc_url = other.unwrap_or(&network.rpc_url);

@@ -4,6 +4,7 @@ mod key;
 mod migrate;
 mod operator;
 mod output;
+mod replay;
 mod serve;
 
 use std::path::PathBuf;
@@ -47,6 +48,8 @@ enum Command {
     /// API keys of operators
     #[command(subcommand)]
     Key(key::Command),
+    /// Deliver webhook events once more: one, or those of a span of time
+    Replay(replay::Replay),
 }
 
 /// Runs the command that the process was started with. What is wrong is one line on stderr.
@@ -72,6 +75,7 @@ fn execute(common: &Common, command: Command) -> Result<()> {
             Command::Migrate => migrate::run(&config, format).await,
             Command::Operator(command) => operator::run(&config, format, command).await,
             Command::Key(command) => key::run(&config, format, command).await,
+            Command::Replay(arguments) => replay::run(&config, format, arguments).await,
         }
     });
     // Whatever had a reason to be waited for was waited for.
@@ -102,6 +106,8 @@ mod tests {
     fn config_and_json_may_stand_behind_any_command() {
         let operator = "op_01ARZ3NDEKTSV4RRFFQ69G5FAV";
         let key = "key_01ARZ3NDEKTSV4RRFFQ69G5FAV";
+        let webhook = "whk_01ARZ3NDEKTSV4RRFFQ69G5FAV";
+        let event = "evt_01ARZ3NDEKTSV4RRFFQ69G5FAV";
         for command in [
             &["serve"][..],
             &["migrate"],
@@ -120,6 +126,8 @@ mod tests {
             &["key", "create", "--operator", operator],
             &["key", "list", "--operator", operator],
             &["key", "revoke", key],
+            &["replay", "--webhook", webhook, "--event", event],
+            &["replay", "--webhook", webhook, "--since", "2026-01-31T12:00:00Z", "--all"],
         ] {
             let line = [&["purser"], command, &["--config", "other.toml", "--json"]].concat();
             let read = Arguments::try_parse_from(line).expect("parsed");
@@ -143,6 +151,9 @@ mod tests {
             &["operator", "add", "--network", "test", "--name", "a", "--address", "nobody"],
             &["key", "list", "--operator", "acct_01ARZ3NDEKTSV4RRFFQ69G5FAV"],
             &["key", "revoke", "key_"],
+            &["replay", "--webhook", "whk_01ARZ3NDEKTSV4RRFFQ69G5FAV"],
+            &["replay", "--webhook", "whk_01ARZ3NDEKTSV4RRFFQ69G5FAV", "--since", "yesterday"],
+            &["replay", "--since", "2026-01-31T12:00:00Z"],
         ] {
             assert!(Arguments::try_parse_from([&["purser"], command].concat()).is_err(), "{command:?}");
         }

@@ -16,6 +16,8 @@ pub struct Keys {
     pub transfer_authority: Keypair,
     /// A wallet outside the service, to pay to.
     pub payee: Keypair,
+    /// The file with the key that seals webhook secrets.
+    pub webhook_key: PathBuf,
 }
 
 pub struct Keypair {
@@ -31,8 +33,27 @@ impl Keys {
             policy_authority: load_or_make(folder, "policy-authority")?,
             transfer_authority: load_or_make(folder, "transfer-authority")?,
             payee: load_or_make(folder, "payee")?,
+            webhook_key: find_or_make_webhook_key(folder)?,
         })
     }
+}
+
+/// 32 bytes in hex.
+fn find_or_make_webhook_key(folder: &Folder) -> Result<PathBuf> {
+    const NAME: &str = "keys/webhook-key";
+    let path = folder.file(NAME);
+    if path.exists() {
+        return Ok(path);
+    }
+    let digits: String = random()?.iter().map(|byte| format!("{byte:02x}")).collect();
+    folder.write_secret(NAME, &digits)
+}
+
+fn random() -> Result<[u8; 32]> {
+    let mut bytes = [0_u8; 32];
+    let given = getrandom(&mut bytes, GetRandomFlags::empty())?;
+    ensure!(given == bytes.len(), "the system gave too little randomness");
+    Ok(bytes)
 }
 
 fn load_or_make(folder: &Folder, role: &str) -> Result<Keypair> {
@@ -46,12 +67,7 @@ fn load_or_make(folder: &Folder, role: &str) -> Result<Keypair> {
         SigningKey::from_keypair_bytes(&bytes)
             .with_context(|| format!("the halves of {} do not belong together", path.display()))?
     } else {
-        let mut seed = [0_u8; 32];
-        ensure!(
-            getrandom(&mut seed, GetRandomFlags::empty())? == seed.len(),
-            "the system gave too little randomness"
-        );
-        let signing = SigningKey::from_bytes(&seed);
+        let signing = SigningKey::from_bytes(&random()?);
         folder.write_secret(&name, &serde_json::to_string(&signing.to_keypair_bytes().as_slice())?)?;
         signing
     };

@@ -96,6 +96,12 @@ fn config(folder: &Folder, network: &Network, keys: &Keys, port: u16) -> String 
          listen = \"127.0.0.1:{port}\"\n\n\
          [database]\n\
          url = {database}\n\n\
+         # Webhooks to receivers on this machine; in production, public https alone.\n\
+         [webhooks]\n\
+         secret_key_file = {webhook_key}\n\
+         allow_http = true\n\
+         ports = []\n\
+         open_ranges = [\"127.0.0.0/8\", \"::1/128\"]\n\n\
          [networks.test]\n\
          rpc_url = {rpc}\n\
          ws_url = {ws}\n\
@@ -111,6 +117,7 @@ fn config(folder: &Folder, network: &Network, keys: &Keys, port: u16) -> String 
         ws = text(&network.facts.ws_url),
         program_id = text(&network.facts.program_id),
         usdc_mint = text(&network.facts.usdc_mint),
+        webhook_key = path(&keys.webhook_key),
         policy_authority = path(&keys.policy_authority.path),
         transfer_authority = path(&keys.transfer_authority.path),
         explorer = text(&format!(

@@ -1,0 +1,59 @@
+use anyhow::{Context, Result, bail};
+use clap::Args;
+use secrecy::ExposeSecret;
+use serde_json::json;
+
+use super::output::{Format, print_one};
+use crate::config::Config;
+use crate::domain::{EventId, Timestamp, WebhookId, WebhookStatus};
+use crate::service::Ambient;
+use crate::store::{ReplayScope, Store};
+
+#[derive(Debug, Args)]
+pub(super) struct Replay {
+    /// The webhook's id, `whk_...`
+    #[arg(long, value_name = "ID")]
+    webhook: WebhookId,
+    /// One event, whatever became of it
+    #[arg(long, value_name = "ID", conflicts_with_all = ["since", "until", "all"], required_unless_present = "since")]
+    event: Option<EventId>,
+    /// Events from this moment on: 2026-01-31T12:00:00Z
+    #[arg(long, value_name = "TIME")]
+    since: Option<Timestamp>,
+    /// Events before this moment; without it, until now
+    #[arg(long, value_name = "TIME")]
+    until: Option<Timestamp>,
+    /// Delivered events and those from before the registration too, not only undelivered ones
+    #[arg(long)]
+    all: bool,
+}
+
+/// Makes deliveries due again. A running service makes them, within a second.
+pub(super) async fn run(config: &Config, format: Format, arguments: Replay) -> Result<()> {
+    let store = Store::open(config.database.url.expose_secret()).await?;
+    let done = replay(&store, format, arguments).await;
+    store.close().await;
+    done
+}
+
+async fn replay(store: &Store, format: Format, arguments: Replay) -> Result<()> {
+    let webhook = store.find_any_webhook(arguments.webhook).await?.context("no such webhook")?;
+    match webhook.status {
+        WebhookStatus::Enabled => {}
+        WebhookStatus::Disabled { .. } => bail!("the webhook is disabled: enable it first"),
+    }
+    let now = (Ambient::SYSTEM.now)();
+    let replayed = match (arguments.event, arguments.since) {
+        (Some(event), _) => {
+            let event = store.find_event(webhook.operator_id, event).await?.context("no such event")?;
+            store.replay_event(&webhook, &event, now).await?;
+            1
+        }
+        (None, Some(since)) => {
+            let scope = if arguments.all { ReplayScope::All } else { ReplayScope::Undelivered };
+            store.replay_span(&webhook, since, arguments.until.unwrap_or(now), scope, now).await?
+        }
+        (None, None) => bail!("name --event or --since"),
+    };
+    print_one(format, &[("webhook_id", json!(webhook.id.to_string())), ("replayed", json!(replayed))])
+}

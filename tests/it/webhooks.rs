@@ -1,0 +1,397 @@
+//! Events and their delivery: the real relayer, the real network, and a receiver on this machine.
+
+use std::collections::HashMap;
+use std::time::Duration;
+
+use purser_tests::binaries::workspace;
+use purser_tests::receiver::Delivery;
+use purser_tests::settings::Webhooks;
+use purser_tests::{Answer, AppSettings, Operator, Receiver, TestApp, TestNetwork};
+use serde_json::{Value, json};
+use sha2::{Digest, Sha256};
+
+const TRANSFERS: [&str; 3] = ["transfer.initiated", "transfer.settled", "transfer.rejected"];
+
+async fn registers(operator: &Operator, url: &str, events: &[&str]) -> Answer {
+    operator.client.post("/v1/webhooks", &json!({ "url": url, "events": events })).await.has_status(201)
+}
+
+/// Lower-case hex of the HMAC-SHA256 (RFC 2104) of `body`, keyed with the secret's text.
+fn signature(secret: &str, body: &[u8]) -> String {
+    let mut key = [0; 64];
+    key[..secret.len()].copy_from_slice(secret.as_bytes());
+    let pad = |byte: u8| key.map(|letter| letter ^ byte);
+    let inner = Sha256::new().chain_update(pad(0x36)).chain_update(body).finalize();
+    let outer = Sha256::new().chain_update(pad(0x5c)).chain_update(inner).finalize();
+    outer.iter().map(|byte| format!("{byte:02x}")).collect()
+}
+
+fn of_type<'a>(received: &'a [Delivery], event_type: &str) -> Vec<&'a Delivery> {
+    received.iter().filter(|delivery| delivery.event_type() == event_type).collect()
+}
+
+#[tokio::test]
+async fn transfer_is_announced_when_it_is_submitted_and_when_it_is_settled() {
+    let (operator, receiver) = (Operator::shared().await, Receiver::start());
+    let agent = operator.creates_account_with("Ada", "10").await;
+    let (payee, _) = operator.chain.new_payee().await;
+    let webhook = registers(&operator, &receiver.url("/a"), &TRANSFERS).await;
+    let paid = agent.pays("1.5").to(&payee).memo("caf\u{e9} \u{1F600}").await.is_settled();
+    let received = receiver.waits_for("/a", 2).await;
+    let [initiated] = of_type(&received, "transfer.initiated")[..] else { panic!("one is initiated") };
+    let [settled] = of_type(&received, "transfer.settled")[..] else { panic!("one is settled") };
+    assert_eq!(
+        initiated.event()["data"],
+        json!({
+            "transfer_id": paid["transfer_id"],
+            "account_id": agent.id,
+            "to": payee.to_string(),
+            "amount_usdc": "1.500000",
+            "memo": "caf\u{e9} \u{1F600}",
+            "tx_signature": paid["tx_signature"],
+        })
+    );
+    assert_eq!(
+        settled.event()["data"],
+        json!({
+            "transfer_id": paid["transfer_id"],
+            "account_id": agent.id,
+            "amount_usdc": "1.500000",
+            "tx_signature": paid["tx_signature"],
+            "settled_at": paid["settled_at"],
+        })
+    );
+    for delivery in &received {
+        let event = delivery.event();
+        let fields: Vec<_> = event.as_object().expect("an object").keys().map(String::as_str).collect();
+        assert_eq!(fields, ["created_at", "data", "id", "type"]);
+        assert_eq!(delivery.header("content-type"), "application/json");
+        assert_eq!(delivery.header("webhook-id"), delivery.event_id());
+        let expected = signature(webhook.text_of("secret"), &delivery.body);
+        assert_eq!(delivery.header("x-service-signature"), expected);
+        assert!(delivery.header("webhook-signature").starts_with("v1,"));
+        let read = operator.client.get(&format!("/v1/events/{}", delivery.event_id())).await.has_status(200);
+        assert_eq!(read.text.as_bytes(), delivery.body, "an event is read as it is delivered");
+    }
+}
+
+#[tokio::test]
+async fn transfer_that_policy_refuses_is_announced_as_rejected() {
+    let (operator, receiver) = (Operator::shared().await, Receiver::start());
+    let agent = operator.creates_account_with("Ada", "10").await;
+    let (payee, _) = operator.chain.new_payee().await;
+    agent.has_policy(json!({ "max_single_transfer": 1 })).await;
+    registers(&operator, &receiver.url("/a"), &TRANSFERS).await;
+    let refused = agent.pays("2").to(&payee).await.is_error(402, "policy_violation");
+    agent.pays("0.5").to(&payee).key("again").await.is_settled();
+    // What fails for another reason than policy is no rejection.
+    agent.has_policy(json!({})).await;
+    agent.pays("100").to(&payee).await.is_error(402, "insufficient_balance");
+    let received = receiver.waits_for("/a", 3).await;
+    let [rejected] = of_type(&received, "transfer.rejected")[..] else { panic!("one is rejected") };
+    let data = &rejected.event()["data"];
+    assert_eq!(data["account_id"], agent.id);
+    assert_eq!(data["rejection_reason"], "single_limit_exceeded");
+    assert_eq!(data["transfer_id"], refused["transfer_id"]);
+    assert_eq!(data["message"], refused["message"]);
+}
+
+#[tokio::test]
+async fn low_balance_is_announced_once_per_crossing() {
+    let (operator, receiver) = (Operator::shared().await, Receiver::start());
+    let agent = operator.creates_account_with("Ada", "100").await;
+    let (payee, _) = operator.chain.new_payee().await;
+    let body = json!({
+        "url": receiver.url("/low"), "events": ["balance.low_threshold"], "low_balance_threshold_usdc": 50.5,
+    });
+    let webhook = operator.client.post("/v1/webhooks", &body).await.has_status(201);
+    assert!(webhook.text.contains("\"low_balance_threshold_usdc\":50.5,"), "{}", webhook.text);
+    agent.pays("49.5").to(&payee).await.is_settled();
+    agent.pays("0.5").to(&payee).await.is_settled();
+    let [first] = &receiver.waits_for("/low", 1).await[..] else { panic!("one crossing") };
+    agent.pays("5").to(&payee).await.is_settled();
+    agent.holds("80").await;
+    agent.pays("70").to(&payee).await.is_settled();
+    let received = receiver.waits_for("/low", 2).await;
+    assert_eq!(received.len(), 2);
+    assert_eq!(
+        first.event()["data"],
+        json!({
+            "account_id": agent.id,
+            "balance_usdc": "50.000000",
+            "usdc_token_account": agent.token_account.to_string(),
+            "threshold_usdc": "50.500000",
+        })
+    );
+    assert_eq!(received[1].event()["data"]["balance_usdc"], "10.000000");
+}
+
+#[tokio::test]
+async fn events_are_listed_by_type_and_account_and_page() {
+    let operator = Operator::shared().await;
+    let ada = operator.creates_account_with("Ada", "10").await;
+    let ben = operator.creates_account_with("Ben", "10").await;
+    for agent in [&ada, &ben] {
+        agent.pays("1").to(&agent.operator.chain.new_payee().await.0).await.is_settled();
+    }
+    let list = async |query: &str| {
+        let answer = operator.client.get(&format!("/v1/events{query}")).await.has_status(200);
+        answer["data"].as_array().expect("a list").clone()
+    };
+    assert_eq!(list("").await.len(), 4);
+    assert_eq!(list("?type=transfer.settled").await.len(), 2);
+    let of_ada = list(&format!("?account_id={}", ada.id)).await;
+    assert!(of_ada.len() == 2 && of_ada.iter().all(|event| event["data"]["account_id"] == ada.id));
+    let first = operator.client.get("/v1/events?limit=3").await.has_status(200);
+    assert_eq!(first["has_more"], true);
+    let cursor = first.text_of("cursor");
+    ada.pays("1").to(&operator.chain.new_payee().await.0).await.is_settled();
+    let second = list(&format!("?limit=3&cursor={cursor}")).await;
+    assert_eq!(second.len(), 1, "new events do not move a page");
+    operator.client.get(&format!("/v1/events?type=transfer.settled&cursor={cursor}")).await.blames("cursor");
+    operator.client.get("/v1/events?type=transfer.failed").await.blames("type");
+}
+
+#[tokio::test]
+async fn webhook_is_registered_read_changed_and_deleted() {
+    let operator = Operator::shared().await;
+    let agent = operator.creates_account("Ada").await;
+    let body = json!({
+        "url": "http://127.0.0.1:9/a", "events": ["transfer.settled"], "account_ids": [agent.id],
+        "low_balance_threshold_usdc": "12.5",
+    });
+    let created = operator.client.post("/v1/webhooks", &body).await.has_status(201);
+    assert!(created.text_of("id").starts_with("whk_") && created.text_of("secret").starts_with("whsec_"));
+    let path = format!("/v1/webhooks/{}", created.text_of("id"));
+    let read = operator.client.get(&path).await.has_status(200);
+    assert!(read["secret"].is_null(), "a secret is shown once: {}", read.text);
+    for (field, value) in body.as_object().expect("an object") {
+        let expected = if field == "low_balance_threshold_usdc" { json!(12.5) } else { value.clone() };
+        assert_eq!(read[field.as_str()], expected, "{field}");
+    }
+    assert_eq!(read["status"], "enabled");
+    let listed = operator.client.get("/v1/webhooks").await.has_status(200);
+    assert_eq!(listed["data"], json!([read.body]));
+    let changed = json!({ "account_ids": [], "low_balance_threshold_usdc": null, "status": "disabled" });
+    let patched = operator.client.patch(&path, &changed).await.has_status(200);
+    assert_eq!(patched["account_ids"], json!([]));
+    assert!(patched["low_balance_threshold_usdc"].is_null());
+    assert_eq!((&patched["status"], &patched["disabled_reason"]), (&json!("disabled"), &json!("requested")));
+    assert_eq!(patched["events"], json!(["transfer.settled"]), "what is not named stays");
+    operator.client.post(&format!("{path}/test"), &json!({})).await.blames("status");
+    let enabled = operator.client.patch(&path, &json!({ "status": "enabled" })).await.has_status(200);
+    assert!(enabled["disabled_reason"].is_null() && enabled["disabled_at"].is_null());
+    operator.client.delete(&path).await.has_status(204);
+    operator.client.get(&path).await.is_error(404, "not_found");
+    operator.client.delete(&path).await.is_error(404, "not_found");
+}
+
+#[tokio::test]
+async fn webhook_of_a_wrong_form_is_refused_and_the_parameter_named() {
+    let operator = Operator::shared().await;
+    let stranger = operator.app().new_operator().await.creates_account("Not yours").await;
+    let good = json!({ "url": "http://127.0.0.1:9/a", "events": ["transfer.settled"] });
+    for (field, value, param) in [
+        ("url", Value::Null, "url"),
+        ("url", json!("ftp://127.0.0.1/"), "url"),
+        ("url", json!("http://10.0.0.1/"), "url"),
+        ("url", json!("http://user@127.0.0.1/"), "url"),
+        ("url", json!(format!("http://127.0.0.1/{}", "a".repeat(2_048))), "url"),
+        ("events", Value::Null, "events"),
+        ("events", json!([]), "events"),
+        ("events", json!(["transfer.settled", "transfer.failed"]), "events[1]"),
+        ("events", json!(["webhook.test"]), "events[0]"),
+        ("events", json!(["balance.low_threshold"]), "low_balance_threshold_usdc"),
+        ("account_ids", json!(["acct_nobody"]), "account_ids[0]"),
+        ("account_ids", json!([stranger.id]), "account_ids[0]"),
+        ("low_balance_threshold_usdc", json!(0), "low_balance_threshold_usdc"),
+        ("low_balance_threshold_usdc", json!(-1), "low_balance_threshold_usdc"),
+        ("low_balance_threshold_usdc", json!(0.0000001), "low_balance_threshold_usdc"),
+        ("low_balance_threshold_usdc", json!(true), "low_balance_threshold_usdc"),
+        ("status", json!("disabled"), "status"),
+        ("colour", json!("red"), "colour"),
+    ] {
+        let mut body = good.clone();
+        body[field] = value;
+        operator.client.post("/v1/webhooks", &body).await.blames(param);
+    }
+    assert_eq!(operator.client.get("/v1/webhooks").await.has_status(200)["data"], json!([]));
+}
+
+#[tokio::test]
+async fn addresses_of_the_inside_cannot_be_registered() {
+    let settings = AppSettings { webhooks: Webhooks::Public, ..AppSettings::default() };
+    let app = TestApp::start(TestNetwork::shared().await, &settings).await;
+    let operator = app.new_operator().await;
+    for url in [
+        "http://example.com/",
+        "https://127.0.0.1/",
+        "https://127.1/",
+        "https://2130706433/",
+        "https://0x7f.0.0.1/",
+        "https://[::1]/",
+        "https://[::ffff:127.0.0.1]/",
+        "https://localhost/",
+        "https://10.0.0.1/",
+        "https://169.254.169.254/latest/meta-data/",
+        "https://metadata.google.internal/",
+        "https://[fd00:ec2::254]/",
+        "https://[64:ff9b::a9fe:a9fe]/",
+        "https://example.com:6379/",
+        "https://user:password@example.com/",
+    ] {
+        let body = json!({ "url": url, "events": ["transfer.settled"] });
+        operator.client.post("/v1/webhooks", &body).await.blames("url");
+    }
+    registers(&operator, "https://8.8.8.8/hook", &["transfer.settled"]).await;
+}
+
+#[tokio::test]
+async fn delivery_that_failed_is_shown_with_its_attempt_and_delivered_by_a_replay() {
+    let (operator, receiver) = (Operator::shared().await, Receiver::start());
+    receiver.answers("/a", 500);
+    let webhook = registers(&operator, &receiver.url("/a"), &TRANSFERS).await;
+    let path = format!("/v1/webhooks/{}", webhook.text_of("id"));
+    let event = operator.client.post(&format!("{path}/test"), &json!({})).await.has_status(202);
+    assert_eq!(event["type"], "webhook.test");
+    receiver.waits_for("/a", 1).await;
+    let pending = shows(&operator, &path, "pending", 1).await;
+    let attempt = &pending["attempts"][0];
+    assert_eq!((&attempt["attempt"], &attempt["status_code"]), (&json!(1), &json!(500)));
+    assert!(!pending["next_attempt_at"].is_null());
+    receiver.answers("/a", 200);
+    let replay = json!({ "event_id": event["id"] });
+    let replayed = operator.client.post(&format!("{path}/replay"), &replay).await.has_status(202);
+    assert_eq!(replayed["replayed"], 1);
+    let received = receiver.waits_for("/a", 2).await;
+    assert_eq!(received[0].body, received[1].body);
+    let delivered = shows(&operator, &path, "delivered", 2).await;
+    assert_eq!(delivered["event_id"], event["id"]);
+    let again = ["replay", "--webhook", webhook.text_of("id"), "--event", event.text_of("id")];
+    assert_eq!(operator.app().runs(&again)["replayed"], 1);
+    receiver.waits_for("/a", 3).await;
+    let span = json!({ "since": event["created_at"], "status": "all" });
+    operator.client.post(&format!("{path}/replay"), &span).await.has_status(202);
+    for (body, param) in [
+        (json!({}), "event_id"),
+        (json!({ "since": "yesterday" }), "since"),
+        (json!({ "since": "2026-01-02T00:00:00Z", "until": "2026-01-01T00:00:00Z" }), "until"),
+        (json!({ "since": "2026-01-01T00:00:00Z", "status": "pending" }), "status"),
+    ] {
+        operator.client.post(&format!("{path}/replay"), &body).await.blames(param);
+    }
+    let unknown = json!({ "event_id": "evt_01ARZ3NDEKTSV4RRFFQ69G5FAV" });
+    operator.client.post(&format!("{path}/replay"), &unknown).await.is_error(404, "not_found");
+}
+
+/// The one delivery of the webhook, once it has this status and as many attempts.
+async fn shows(operator: &Operator, path: &str, status: &str, attempts: usize) -> Value {
+    for _ in 0..200 {
+        let answer = operator.client.get(&format!("{path}/deliveries?status={status}")).await.has_status(200);
+        if let [delivery] = &answer["data"].as_array().expect("a list")[..]
+            && delivery["attempts"].as_array().expect("a list").len() == attempts
+        {
+            return delivery.clone();
+        }
+        tokio::time::sleep(Duration::from_millis(20)).await;
+    }
+    panic!("no delivery is {status} after {attempts} attempts");
+}
+
+#[tokio::test]
+async fn rotated_secret_signs_beside_the_one_before() {
+    let (operator, receiver) = (Operator::shared().await, Receiver::start());
+    let webhook = registers(&operator, &receiver.url("/a"), &TRANSFERS).await;
+    let path = format!("/v1/webhooks/{}", webhook.text_of("id"));
+    let rotated = operator.client.post(&format!("{path}/rotate_secret"), &json!({})).await.has_status(200);
+    assert!(!rotated["previous_secret_expires_at"].is_null());
+    operator.client.post(&format!("{path}/test"), &json!({})).await.has_status(202);
+    let [delivery] = &receiver.waits_for("/a", 1).await[..] else { panic!("one delivery") };
+    let (new, old) = (rotated.text_of("secret"), webhook.text_of("secret"));
+    assert_ne!(new, old);
+    assert_eq!(delivery.header("x-service-signature"), signature(new, &delivery.body));
+    assert_eq!(delivery.header("x-service-signature-previous"), signature(old, &delivery.body));
+    assert_eq!(delivery.header("webhook-signature").split(' ').count(), 2);
+}
+
+#[tokio::test]
+async fn killed_relayer_loses_no_event_and_repeats_only_what_was_under_way() {
+    const AT_ONCE: usize = 8;
+    let app = TestApp::start(TestNetwork::shared().await, &AppSettings::default()).await;
+    let mut operator = app.new_operator().await;
+    let receiver = Receiver::start();
+    let mut agent = operator.creates_account_with("Ada", "1").await;
+    let (payee, _) = operator.chain.new_payee().await;
+    agent.has_policy(json!({ "paused": true })).await;
+    registers(&operator, &receiver.url("/a"), &TRANSFERS).await;
+    receiver.answers_after("/a", Duration::from_millis(60));
+    let (rounds, each) = (4, 30);
+    for round in 0..rounds {
+        for _ in 0..each {
+            agent.pays("1").to(&payee).by(&operator.client).await.is_error(402, "account_paused");
+        }
+        tokio::time::sleep(Duration::from_millis(50 * round)).await;
+        app.crashes();
+        app.starts();
+        operator = operator.reconnected();
+        agent.operator = operator.clone();
+    }
+    let total = each * rounds as usize;
+    let mut times: HashMap<String, usize> = HashMap::new();
+    for _ in 0..400 {
+        times.clear();
+        for delivery in receiver.received("/a") {
+            *times.entry(delivery.event_id()).or_default() += 1;
+        }
+        if times.len() == total {
+            break;
+        }
+        tokio::time::sleep(Duration::from_millis(50)).await;
+    }
+    assert_eq!(times.len(), total, "every event arrives");
+    let repeated: usize = times.values().map(|times| times - 1).sum();
+    assert!(repeated <= AT_ONCE * rounds as usize, "{repeated} were repeated");
+}
+
+#[tokio::test]
+async fn hanging_receivers_hold_up_nobody_else() {
+    let (operator, receiver) = (Operator::shared().await, Receiver::start());
+    let agent = operator.creates_account_with("Ada", "1").await;
+    let (payee, _) = operator.chain.new_payee().await;
+    agent.has_policy(json!({ "paused": true })).await;
+    for number in 0..10 {
+        let path = format!("/{number}");
+        registers(&operator, &receiver.url(&path), &["transfer.rejected"]).await;
+        if number % 2 == 0 {
+            receiver.hangs(&path);
+        }
+    }
+    for _ in 0..20 {
+        agent.pays("1").to(&payee).await.is_error(402, "account_paused");
+    }
+    let started = std::time::Instant::now();
+    for number in [1, 3, 5, 7, 9] {
+        receiver.waits_for(&format!("/{number}"), 20).await;
+    }
+    assert!(started.elapsed() < Duration::from_secs(5), "{:?}", started.elapsed());
+}
+
+#[test]
+fn every_event_type_is_tested_here_and_explained() {
+    let source =
+        std::fs::read_to_string(workspace().join("relayer/src/domain/event.rs")).expect("events are named");
+    let types: Vec<&str> = source
+        .lines()
+        .filter(|line| line.trim_start().starts_with("Self::") && line.contains("=> \""))
+        .filter_map(|line| line.split('"').nth(1))
+        .collect();
+    assert_eq!(types.len(), 5, "{types:?}");
+    let page = std::fs::read_to_string(workspace().join("docs/webhooks.md")).expect("webhooks are explained");
+    for event_type in types {
+        assert!(page.contains(&format!("`{event_type}`")), "docs/webhooks.md does not tell of {event_type}");
+        assert!(
+            include_str!("webhooks.rs").contains(&format!("\"{event_type}\"")),
+            "{event_type} is not tested"
+        );
+    }
+}

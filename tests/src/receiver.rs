@@ -1,0 +1,187 @@
+//! A webhook receiver on a local port: keeps what arrives, and answers by path as the test wants it.
+
+use std::collections::HashMap;
+use std::io::{BufRead, BufReader, Read, Write};
+use std::net::{SocketAddr, TcpListener, TcpStream};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::thread;
+use std::time::{Duration, Instant, SystemTime};
+
+use serde_json::Value;
+
+/// What a path answers.
+#[derive(Debug, Clone, Copy)]
+enum Answer {
+    Status(u16),
+    /// After this long.
+    Late(Duration),
+    /// Never.
+    Hang,
+}
+
+/// One delivery as it arrived.
+#[derive(Debug, Clone)]
+pub struct Delivery {
+    pub path: String,
+    /// Names in lower case.
+    pub headers: HashMap<String, String>,
+    /// The raw body.
+    pub body: Vec<u8>,
+    pub arrived_at: SystemTime,
+}
+
+impl Delivery {
+    /// The body as JSON.
+    pub fn event(&self) -> Value {
+        serde_json::from_slice(&self.body).expect("deliveries are JSON")
+    }
+
+    /// The event's type.
+    pub fn event_type(&self) -> String {
+        self.event()["type"].as_str().expect("an event has a type").to_owned()
+    }
+
+    /// The event's id.
+    pub fn event_id(&self) -> String {
+        self.event()["id"].as_str().expect("an event has an id").to_owned()
+    }
+
+    /// A header; panics when it is not there.
+    #[track_caller]
+    pub fn header(&self, name: &str) -> &str {
+        self.headers.get(name).unwrap_or_else(|| panic!("no header {name} in {:?}", self.headers))
+    }
+}
+
+/// The receiver. It runs on threads, so that a blocked test runtime cannot stop it.
+pub struct Receiver {
+    address: SocketAddr,
+    desk: Arc<Desk>,
+}
+
+#[derive(Default)]
+struct Desk {
+    received: Mutex<Vec<Delivery>>,
+    answers: Mutex<HashMap<String, Answer>>,
+}
+
+impl Receiver {
+    /// A receiver that answers 204 everywhere.
+    pub fn start() -> Receiver {
+        let listener = TcpListener::bind("127.0.0.1:0").expect("a local port is free");
+        let address = listener.local_addr().expect("the listener is bound");
+        let desk = Arc::new(Desk::default());
+        let accepting = Arc::clone(&desk);
+        thread::spawn(move || {
+            for stream in listener.incoming().map_while(Result::ok) {
+                let desk = Arc::clone(&accepting);
+                thread::spawn(move || desk.serves(stream));
+            }
+        });
+        Receiver { address, desk }
+    }
+
+    /// The URL of a path.
+    pub fn url(&self, path: &str) -> String {
+        format!("http://{}{path}", self.address)
+    }
+
+    /// From now on the path answers this status.
+    pub fn answers(&self, path: &str, status: u16) {
+        self.sets(path, Answer::Status(status));
+    }
+
+    /// From now on the path answers 204 after a while.
+    pub fn answers_after(&self, path: &str, delay: Duration) {
+        self.sets(path, Answer::Late(delay));
+    }
+
+    /// From now on the path never answers.
+    pub fn hangs(&self, path: &str) {
+        self.sets(path, Answer::Hang);
+    }
+
+    /// What has arrived at the path.
+    pub fn received(&self, path: &str) -> Vec<Delivery> {
+        let received = lock(&self.desk.received);
+        received.iter().filter(|delivery| delivery.path == path).cloned().collect()
+    }
+
+    /// Everything that has arrived.
+    pub fn all_received(&self) -> Vec<Delivery> {
+        lock(&self.desk.received).clone()
+    }
+
+    /// Waits until as many deliveries have arrived at the path, and gives all of them; panics after 20 s.
+    pub async fn waits_for(&self, path: &str, count: usize) -> Vec<Delivery> {
+        let started = Instant::now();
+        loop {
+            let received = self.received(path);
+            if received.len() >= count {
+                return received;
+            }
+            let types: Vec<_> = received.iter().map(Delivery::event_type).collect();
+            assert!(
+                started.elapsed() < Duration::from_secs(20),
+                "{path} got {types:?} and waits for {count}"
+            );
+            tokio::time::sleep(Duration::from_millis(10)).await;
+        }
+    }
+
+    fn sets(&self, path: &str, answer: Answer) {
+        lock(&self.desk.answers).insert(path.to_owned(), answer);
+    }
+}
+
+impl Desk {
+    /// One connection, request after request.
+    fn serves(&self, stream: TcpStream) {
+        let Ok(mut writer) = stream.try_clone() else { return };
+        let mut reader = BufReader::new(stream);
+        while let Some(delivery) = reads(&mut reader) {
+            let answer = lock(&self.answers).get(&delivery.path).copied();
+            lock(&self.received).push(delivery);
+            let status = match answer.unwrap_or(Answer::Status(204)) {
+                Answer::Status(status) => status,
+                Answer::Late(delay) => {
+                    thread::sleep(delay);
+                    204
+                }
+                Answer::Hang => {
+                    // Until the other side gives up.
+                    let _ = reader.read(&mut [0]);
+                    return;
+                }
+            };
+            let head = format!("HTTP/1.1 {status} Status\r\ncontent-length: 0\r\n\r\n");
+            if status == 204 {
+                let _ = writer.write_all(b"HTTP/1.1 204 No Content\r\n\r\n");
+            } else if writer.write_all(head.as_bytes()).is_err() {
+                return;
+            }
+        }
+    }
+}
+
+/// One request; `None` at the end of the connection.
+fn reads(reader: &mut BufReader<TcpStream>) -> Option<Delivery> {
+    let mut line = String::new();
+    reader.read_line(&mut line).ok().filter(|read| *read > 0)?;
+    let path = line.split(' ').nth(1)?.to_owned();
+    let mut headers = HashMap::new();
+    loop {
+        line.clear();
+        reader.read_line(&mut line).ok().filter(|read| *read > 0)?;
+        let Some((name, value)) = line.trim_end().split_once(':') else { break };
+        headers.insert(name.to_ascii_lowercase(), value.trim().to_owned());
+    }
+    let length = headers.get("content-length").and_then(|text| text.parse().ok()).unwrap_or(0);
+    let mut body = vec![0; length];
+    reader.read_exact(&mut body).ok()?;
+    Some(Delivery { path, headers, body, arrived_at: SystemTime::now() })
+}
+
+fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
+}
