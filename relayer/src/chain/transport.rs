@@ -76,8 +76,18 @@ pub(super) struct CountingSender {
 #[derive(Deserialize)]
 struct Answer {
     #[serde(default)]
+    id: Value,
+    #[serde(default)]
     result: Value,
     error: Option<AnswerError>,
+}
+
+impl Answer {
+    /// A balancer may deliver an answer to somebody else's question: another transaction's landing is not ours.
+    /// An error need not say what it answers.
+    fn is_to(&self, id: u64) -> bool {
+        self.id.as_u64() == Some(id) || (self.id.is_null() && self.error.is_some())
+    }
 }
 
 #[derive(Deserialize)]
@@ -116,7 +126,9 @@ impl CountingSender {
             .tcp_nodelay(true)
             .build()
             .map_err(|error| ChainError::Misconfigured(format!("HTTP client: {}", error.without_url())))?;
-        Ok(Self { client, url: url.to_owned(), next_id: AtomicU64::new(0), counters })
+        // Not from zero: another relayer's questions are not to have the same numbers.
+        let next_id = AtomicU64::new(u64::from(rand::random::<u32>()));
+        Ok(Self { client, url: url.to_owned(), next_id, counters })
     }
 
     async fn post(&self, request: RpcRequest, params: Value) -> ClientResult<Value> {
@@ -126,12 +138,16 @@ impl CountingSender {
         let status = response.status();
         let bytes = response.bytes().await?;
         // Some nodes put the JSON-RPC error into a 4xx or 5xx answer: the code inside says more than the status.
-        match serde_json::from_slice::<Answer>(&bytes) {
+        let answer = serde_json::from_slice::<Answer>(&bytes);
+        if answer.as_ref().is_ok_and(|answer| status.is_success() && !answer.is_to(id)) {
+            return Err(RpcError::RpcRequestError("answer to another question".into()).into());
+        }
+        match answer {
             Ok(Answer { error: Some(AnswerError { code, message }), .. }) => {
                 let data = RpcResponseErrorData::Empty;
                 Err(RpcError::RpcResponseError { code, message, data }.into())
             }
-            Ok(Answer { result, error: None }) if status.is_success() => Ok(result),
+            Ok(Answer { result, error: None, .. }) if status.is_success() => Ok(result),
             Ok(_) | Err(_) if !status.is_success() => {
                 Err(RpcError::RpcRequestError(format!("HTTP status {}", status.as_u16())).into())
             }
@@ -251,7 +267,8 @@ mod tests {
             socket.write_all(answer.as_bytes()).await.unwrap();
         };
         let counters = Arc::new(RpcCounters::default());
-        let sender = CountingSender::new(&url, counters.clone()).unwrap();
+        let sender =
+            CountingSender { next_id: 0.into(), ..CountingSender::new(&url, counters.clone()).unwrap() };
         let (answer, ()) = tokio::join!(sender.send(RpcRequest::GetEpochInfo, Value::Null), node);
         let counted = counters.read().into_iter().find(|count| count.method == "getEpochInfo").unwrap();
         assert_eq!((counted.calls, counted.failures), (1, u64::from(answer.is_err())));
@@ -269,6 +286,9 @@ mod tests {
             ("503 Service Unavailable", "<html>"),
             ("403 Forbidden", "no"),
             ("200 OK", "not json"),
+            ("200 OK", r#"{"jsonrpc":"2.0","id":1,"result":null}"#),
+            ("200 OK", r#"{"jsonrpc":"2.0","result":null}"#),
+            ("200 OK", r#"{"jsonrpc":"2.0","id":1,"error":{"code":-32602,"message":"invalid"}}"#),
             ("200 OK", r#"{"jsonrpc":"2.0","id":0,"error":{"code":-32005,"message":"behind"}}"#),
         ];
         for (status, body) in down {
