@@ -163,6 +163,11 @@ impl TestApp {
             .expect("waiting does not panic")
     }
 
+    /// Asks the server to stop and does not wait for it.
+    pub fn is_asked_to_stop(&self) {
+        self.server().as_ref().expect("the server runs").process.is_asked_to_stop();
+    }
+
     /// The database as its files stand; the server must not run.
     pub fn saved_database(&self) -> Vec<(PathBuf, Vec<u8>)> {
         let read = |path: PathBuf| (path.clone(), fs::read(path).expect("the database can be read"));

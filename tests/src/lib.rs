@@ -12,13 +12,14 @@
 //! | [`operator`], [`agent`] | [`Operator`] and [`Agent`]: `agent.pays("12.50").to(&other).await` |
 //! | [`client`] | [`Client`] and [`Answer`]: one HTTP request and what came back |
 //! | [`proxy`] | [`Proxy`]: a line to the network that can be cut, and spoiled call by call or payment by payment |
+//! | [`receiver`] | [`Receiver`]: where webhooks are delivered to |
+//! | [`scripted_rpc`] | [`ScriptedRpc`]: a node that confirms everything at once and counts its calls |
 //! | [`crash`] | crashes, faults and retries by seed, and the reading of the chain that judges them |
 //! | [`random`] | chance that can be had again |
-//! | [`receiver`] | [`Receiver`]: where webhooks are delivered to |
 //! | [`clock`] | unix seconds from and to the timestamps of the API |
 //! | [`money`] | micro-USDC from text, without floats |
 //!
-//! Nothing here is a mock. Nothing here knows the relayer's types: answers are read as JSON.
+//! But for the scripted node, nothing here is a mock. Nothing here knows the relayer's types: answers are read as JSON.
 
 pub mod agent;
 pub mod app;
@@ -35,6 +36,7 @@ pub mod process;
 pub mod proxy;
 pub mod random;
 pub mod receiver;
+pub mod scripted_rpc;
 pub mod settings;
 
 pub use agent::{Agent, Payment};
@@ -46,4 +48,5 @@ pub use operator::Operator;
 pub use postgres::TestDatabase;
 pub use proxy::Proxy;
 pub use receiver::Receiver;
+pub use scripted_rpc::ScriptedRpc;
 pub use settings::AppSettings;

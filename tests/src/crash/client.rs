@@ -113,11 +113,15 @@ impl Client {
         Record { said, last }
     }
 
-    /// The payment that the key stands for, whichever of the two it is.
+    /// The payment that the key stands for, whichever of the two it is. A relayer that knows the key from the other one,
+    /// which came to nothing, says "conflict" until that one was asked for again and found to be not the chain's.
     async fn concludes(&self, relayer: usize) -> Vec<Said> {
         let mut said = self.insists(relayer, Asked::AsPlanned).await;
-        if said.last().is_some_and(|last| last.status == 409) {
-            said.extend(self.insists(relayer, Asked::OneMore).await);
+        for asked in [Asked::OneMore, Asked::AsPlanned] {
+            if self.run.habit == Habit::ChangesTheAmount && said.last().is_some_and(|last| last.status == 409)
+            {
+                said.extend(self.insists(relayer, asked).await);
+            }
         }
         said
     }

@@ -1,0 +1,121 @@
+//! A short crash run, as `cargo xtask crash` makes long ones, and each fault of wire and network by itself.
+
+use std::time::Duration;
+
+use futures::future::join_all;
+use purser_tests::agent::unique_key;
+use purser_tests::crash::{self, Options};
+use purser_tests::proxy::faults::Fault;
+use purser_tests::proxy::outcomes::Outcome;
+use purser_tests::{Agent, Answer, AppSettings, Operator, Payment, Proxy, TestApp, TestNetwork};
+
+const RUNS: u64 = 216;
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn payments_are_made_exactly_once_whatever_dies_fails_or_is_asked_again() {
+    let options = Options { runs: RUNS, seed: 20, round: None, jobs: 2 };
+    let report = crash::run(options, |_, _| ()).await;
+    assert!(report.is_clean(), "{}", report.failures.join("\n"));
+    assert_eq!(report.runs, RUNS);
+    let deaths = report.met.iter().filter(|(what, _)| what.starts_with("crash point") || *what == "kill -9");
+    assert!(deaths.map(|(_, count)| count).sum::<u64>() >= 3, "nobody died: {:?}", report.met);
+}
+
+/// A relayer of the test's own behind a proxy, and somebody with 1,000 USDC.
+async fn behind_a_proxy(
+    network: std::sync::Arc<TestNetwork>,
+    deadline_seconds: u64,
+) -> (Proxy, Operator, Agent) {
+    let proxy = Proxy::to(&network.rpc_url);
+    let settings = AppSettings { rpc_url: Some(proxy.url()), deadline_seconds, ..AppSettings::default() };
+    let operator = TestApp::start(network, &settings).await.new_operator().await;
+    let agent = operator.creates_account_with("Ada", "1000").await;
+    (proxy, operator, agent)
+}
+
+/// Asks until the payment has settled.
+async fn insists(payment: Payment) -> Answer {
+    for _ in 0..300 {
+        let answer = payment.clone().await;
+        if answer.status == 200 {
+            return answer.is_settled();
+        }
+        assert!(matches!(answer.status, 202 | 503), "{}", answer.text);
+        tokio::time::sleep(Duration::from_millis(100)).await;
+    }
+    panic!("the payment does not settle");
+}
+
+#[tokio::test]
+async fn every_fault_of_the_wire_on_every_call_may_delay_a_payment_and_never_doubles_it() {
+    let (proxy, operator, agent) = behind_a_proxy(TestNetwork::shared().await, 5).await;
+    let (payee, _) = operator.chain.new_payee().await;
+    let faults = [
+        Fault::Dropped,
+        Fault::Delayed(Duration::from_millis(300)),
+        Fault::Reset,
+        Fault::HalfOpen,
+        Fault::Truncated,
+        Fault::Duplicated,
+        Fault::Overtaken,
+        Fault::Misdelivered,
+        Fault::Status(429),
+        Fault::Status(503),
+    ];
+    for method in ["getMultipleAccounts", "getLatestBlockhash", "sendTransaction", "getSignatureStatuses"] {
+        proxy.faults().orders(method, faults);
+    }
+    const PAYMENTS: usize = 30;
+    let payments = join_all((0..PAYMENTS).map(|_| insists(agent.pays("1").to(&payee)))).await;
+    for payment in &payments {
+        assert!(operator.chain.has_settled(payment.text_of("tx_signature")).await);
+    }
+    assert_eq!(operator.chain.usdc_micros(&payee).await, PAYMENTS as u64 * 1_000_000);
+}
+
+#[tokio::test]
+async fn every_outcome_of_the_network_ends_in_one_payment() {
+    let (proxy, operator, agent) = behind_a_proxy(TestNetwork::shared().await, 5).await;
+    let (payee, _) = operator.chain.new_payee().await;
+    let never = Outcome::Dropped { sends: u32::MAX };
+    let a_while = Duration::from_millis(1_500);
+    let outcomes = [
+        vec![Outcome::Lands],
+        vec![Outcome::Dropped { sends: 1 }],
+        vec![never],
+        vec![never, never],
+        vec![Outcome::ReplyLost],
+        vec![Outcome::Late(a_while)],
+        vec![Outcome::AtLastValidHeight],
+        vec![Outcome::AfterLastValidHeight],
+        vec![Outcome::Unknown(a_while)],
+        vec![Outcome::UnknownInHistory(9 * a_while)],
+    ];
+    let payments = outcomes.iter().map(|outcomes| {
+        let mark = unique_key();
+        proxy.outcomes().orders(&mark, outcomes.iter().copied());
+        insists(agent.pays("1").to(&payee).memo(&mark))
+    });
+    for answer in join_all(payments).await {
+        assert!(operator.chain.has_settled(answer.text_of("tx_signature")).await);
+    }
+    assert_eq!(operator.chain.usdc_micros(&payee).await, outcomes.len() as u64 * 1_000_000);
+}
+
+#[tokio::test]
+async fn answer_to_somebody_elses_question_settles_nothing() {
+    let (proxy, operator, agent) = behind_a_proxy(TestNetwork::shared().await, 2).await;
+    let (payee, _) = operator.chain.new_payee().await;
+    // The first status that is asked for goes astray; it is the first payment's, and good.
+    tokio::time::sleep(Duration::from_millis(100)).await;
+    proxy
+        .faults()
+        .orders("getSignatureStatuses", [Fault::Delayed(Duration::from_millis(300)), Fault::Misdelivered]);
+    agent.pays("1").to(&payee).await.is_settled();
+    let mark = unique_key();
+    proxy.outcomes().orders(&mark, [Outcome::Dropped { sends: u32::MAX }]);
+    proxy.faults().orders("getSignatureStatuses", [Fault::Misdelivered; 40]);
+    let answer = agent.pays("2").to(&payee).memo(&mark).await;
+    assert_ne!(answer.status, 200, "nothing was paid: {}", answer.text);
+    assert_eq!(operator.chain.usdc_micros(&payee).await, 1_000_000);
+}

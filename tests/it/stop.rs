@@ -1,0 +1,84 @@
+//! The relayer is asked to stop: it takes nothing new, finishes what it can, says how far the rest has come, and ends.
+
+use std::future::IntoFuture;
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+use purser_tests::agent::unique_key;
+use purser_tests::proxy::outcomes::Outcome;
+use purser_tests::{Agent, AppSettings, Proxy, TestApp, TestNetwork};
+use reqwest::Method;
+use solana_sdk::pubkey::Pubkey;
+
+/// A relayer with a payment under way that does not come to an end: its transaction goes nowhere for 30 seconds.
+async fn with_an_endless_payment()
+-> (Arc<TestApp>, Agent, Pubkey, tokio::task::JoinHandle<purser_tests::Answer>) {
+    let network = TestNetwork::slow();
+    let proxy = Proxy::to(&network.rpc_url);
+    let settings = AppSettings { rpc_url: Some(proxy.url()), ..AppSettings::default() };
+    let app = TestApp::start(network, &settings).await;
+    let operator = app.new_operator().await;
+    let agent = operator.creates_account_with("Ada", "5").await;
+    let (payee, _) = operator.chain.new_payee().await;
+    let mark = unique_key();
+    proxy.outcomes().orders(&mark, [Outcome::Dropped { sends: 12 }]);
+    let paying = tokio::spawn(agent.pays("1").to(&payee).memo(&mark).into_future());
+    let sent = || proxy.calls().get("sendTransaction").copied().unwrap_or_default();
+    let before = sent();
+    while sent() == before {
+        tokio::time::sleep(Duration::from_millis(20)).await;
+    }
+    (app, agent, payee, paying)
+}
+
+#[tokio::test]
+async fn relayer_that_stops_takes_nothing_new_and_says_how_far_a_payment_has_come() {
+    let (app, agent, payee, paying) = with_an_endless_payment().await;
+    let newcomer = app.client();
+    let begun = Instant::now();
+    let stopping = tokio::spawn({
+        let app = Arc::clone(&app);
+        async move { app.stops(Duration::from_secs(30)).await }
+    });
+    tokio::time::sleep(Duration::from_millis(500)).await;
+    let refused = newcomer.tries(newcomer.request(Method::GET, "/v1/accounts")).await;
+    assert!(refused.is_err(), "a new connection is refused: {refused:?}");
+    assert!(!stopping.is_finished(), "the payment under way is waited for");
+    let answer = paying.await.expect("the request is answered").has_status(202);
+    assert_eq!(answer["status"], "submitted");
+    assert!(stopping.await.expect("waiting does not panic"), "the relayer ends by itself");
+    assert!(begun.elapsed() < Duration::from_secs(16), "{:?}", begun.elapsed());
+
+    app.starts();
+    let mut agent = agent;
+    agent.operator = agent.operator.reconnected();
+    let settled = crate::transfers::settles(&agent, answer.text_of("transfer_id")).await;
+    assert_eq!(
+        settled["tx_signature"], answer["tx_signature"],
+        "the lease was given back, the bytes sent again"
+    );
+    assert_eq!(agent.operator.chain.usdc_micros(&payee).await, 1_000_000);
+}
+
+#[tokio::test]
+async fn second_signal_stops_at_once_and_loses_nothing() {
+    let (app, agent, payee, paying) = with_an_endless_payment().await;
+    app.is_asked_to_stop();
+    tokio::time::sleep(Duration::from_millis(500)).await;
+    let begun = Instant::now();
+    assert!(app.stops(Duration::from_secs(30)).await);
+    assert!(begun.elapsed() < Duration::from_secs(2), "{:?}", begun.elapsed());
+    let _ = paying.await;
+
+    app.starts();
+    let operator = agent.operator.reconnected();
+    let mut paid = 0;
+    for _ in 0..300 {
+        paid = operator.chain.usdc_micros(&payee).await;
+        if paid > 0 {
+            break;
+        }
+        tokio::time::sleep(Duration::from_millis(200)).await;
+    }
+    assert_eq!(paid, 1_000_000, "the next start finishes the payment, though nobody asks");
+}
