@@ -21,6 +21,8 @@ use crate::webhook::{Deliverer, Dispatcher, HttpClient, SystemResolver};
 
 /// How long answers under way get to finish after a stop was asked for.
 const DRAIN: Duration = Duration::from_secs(10);
+/// How long of that settlements are waited for; the rest is for saying how far they have come.
+const PATIENCE: Duration = Duration::from_secs(8);
 /// How long a stop takes at most. What is unfinished then is finished by the next start.
 const STOP_DEADLINE: Duration = Duration::from_secs(15);
 
@@ -116,14 +118,21 @@ impl App {
         }
     }
 
-    /// Takes no more requests, lets those under way finish, stops the background tasks, and closes the database;
+    /// Takes no more requests, lets those under way finish (a transfer that takes longer is answered as it stands), stops
+    /// the background tasks, gives back its leases, and closes the database;
     /// within 15 s in all. Transfers that are signed and not final are finished by the next start.
     pub async fn stop(self) {
         let deadline = Instant::now() + STOP_DEADLINE;
+        let patience = Instant::now() + PATIENCE;
         self.stop_serving.cancel();
+        let mut server = self.server;
         // Already ended after `failed`; a finished handle must not be asked twice.
-        if !self.server.is_finished() && timeout_at(deadline, self.server).await.is_err() {
-            tracing::warn!("some requests did not finish in time");
+        if !server.is_finished() && timeout_at(patience, &mut server).await.is_err() {
+            // Whoever still waits for a settlement is told how far it has come, rather than cut off.
+            self.tasks.stop.cancel();
+            if timeout_at(deadline, server).await.is_err() {
+                tracing::warn!("some requests did not finish in time");
+            }
         }
         self.tasks.stop.cancel();
         self.tasks.tracker.close();
