@@ -13,12 +13,12 @@ impl Random {
     /// The stream of the `index`th of many things that share a seed.
     pub fn of(seed: u64, index: u64) -> Random {
         let mut random = Random(seed ^ index.wrapping_mul(0xd6e8_feb8_6659_fd93));
-        random.next();
+        random.draw();
         random
     }
 
     /// Any number.
-    pub fn next(&mut self) -> u64 {
+    pub fn draw(&mut self) -> u64 {
         self.0 = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15);
         let mut mixed = self.0;
         mixed = (mixed ^ (mixed >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
@@ -28,7 +28,7 @@ impl Random {
 
     /// A number below `bound`, which must not be zero.
     pub fn below(&mut self, bound: u64) -> u64 {
-        self.next() % bound
+        self.draw() % bound
     }
 
     /// True in `percent` of 100 cases.
@@ -49,7 +49,7 @@ mod tests {
 
     #[test]
     fn a_seed_gives_the_same_numbers_again_and_another_gives_others() {
-        let numbers = |mut random: Random| [random.next(), random.next(), random.next()];
+        let numbers = |mut random: Random| [random.draw(), random.draw(), random.draw()];
         assert_eq!(numbers(Random::of(7, 1)), numbers(Random::of(7, 1)));
         assert_ne!(numbers(Random::of(7, 1)), numbers(Random::of(7, 2)));
         assert_ne!(numbers(Random::of(7, 1)), numbers(Random::of(8, 1)));

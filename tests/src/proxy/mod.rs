@@ -120,7 +120,7 @@ impl Line {
         let mut upstream = Upstream::new(&self.target);
         while !self.cut.load(Ordering::SeqCst)
             && let Ok(Some(request)) = read_message(&mut reader)
-            && self.cut.load(Ordering::SeqCst) == false
+            && !self.cut.load(Ordering::SeqCst)
             && self.answers(&request.body, &mut upstream, &mut outgoing).is_some()
         {}
         let _ = outgoing.shutdown(Shutdown::Both);
