@@ -15,6 +15,7 @@ use crate::chain::{ChainError, ChainSettings, ChainSigners, Commitment, FileSign
 use crate::config::{CommitmentConfig, Config, NetworkConfig, WebhooksConfig};
 use crate::domain::{Address, DestinationRules, Network, SealingKey};
 use crate::http::{self, HttpSettings};
+use crate::indexer::{Indexer, IndexerParts};
 use crate::service::{Ambient, Chains, ExplorerUrl, NetworkParts, Parts, Services, Tasks, WebhookParts};
 use crate::store::{Store, StoreError};
 use crate::webhook::{Deliverer, Dispatcher, HttpClient, SystemResolver};
@@ -78,10 +79,12 @@ impl App {
             async move {
                 let chain = connect(network, config, tasks).await?;
                 let explorer = ExplorerUrl::new(&explorer_template(network, config));
-                Ok::<_, StartError>(NetworkParts { chain: Arc::new(chain), explorer })
+                let history = chain.history();
+                Ok::<_, StartError>((NetworkParts { chain: Arc::new(chain), explorer }, history))
             }
         });
-        let chains = Chains::new(try_join_all(networks).await?);
+        let networks = try_join_all(networks).await?;
+        let chains = Chains::new(networks.iter().map(|(parts, _)| parts.clone()));
         let services = Services::new(Parts {
             store: store.clone(),
             chains,
@@ -92,6 +95,18 @@ impl App {
         });
         services.reconcile();
         deliver_webhooks(&store, &webhooks, &tasks)?;
+        for (parts, history) in networks {
+            let indexer = Indexer::new(IndexerParts {
+                history,
+                chain: parts.chain,
+                store: store.clone(),
+                events: services.events.clone(),
+                ambient: Ambient::SYSTEM,
+                interval: Duration::from_millis(config.indexer.interval_ms),
+            });
+            let stop = tasks.stop.clone();
+            tasks.tracker.spawn(async move { indexer.run(stop).await });
+        }
         let settings = HttpSettings {
             request_timeout: Duration::from_secs(config.server.request_timeout_seconds),
             requests_per_second: config.rate_limit.requests_per_second,

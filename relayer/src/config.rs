@@ -27,6 +27,8 @@ pub struct Config {
     pub rate_limit: RateLimitConfig,
     #[serde(default)]
     pub webhooks: WebhooksConfig,
+    #[serde(default)]
+    pub indexer: IndexerConfig,
 }
 
 /// `[server]`
@@ -128,6 +130,21 @@ pub enum CommitmentConfig {
     Confirmed,
     #[default]
     Finalized,
+}
+
+/// `[indexer]`
+#[derive(Debug, Clone, serde::Deserialize)]
+#[serde(deny_unknown_fields, default)]
+pub struct IndexerConfig {
+    /// How often deposits and what wallets did are looked for, from 100 on. A cycle asks a node one question for each
+    /// 100 accounts.
+    pub interval_ms: u64,
+}
+
+impl Default for IndexerConfig {
+    fn default() -> Self {
+        Self { interval_ms: 10_000 }
+    }
 }
 
 /// `[rate_limit]`, per API key
@@ -241,6 +258,9 @@ impl Config {
         }
         if self.transfers.deadline_seconds >= self.server.request_timeout_seconds {
             return Err(("transfers.deadline_seconds", "must be below server.request_timeout_seconds"));
+        }
+        if !(100..=3_600_000).contains(&self.indexer.interval_ms) {
+            return Err(("indexer.interval_ms", "must be from 100 to 3600000"));
         }
         if self.webhooks.secret_key.is_some() && self.webhooks.secret_key_file.is_some() {
             return Err(("webhooks.secret_key", "must not be given together with webhooks.secret_key_file"));

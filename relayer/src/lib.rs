@@ -18,6 +18,7 @@ pub mod config;
 mod crash_point;
 pub mod domain;
 pub mod http;
+pub mod indexer;
 pub mod service;
 pub mod store;
 pub mod webhook;

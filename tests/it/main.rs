@@ -9,6 +9,8 @@ mod auth_matrix;
 mod concurrency;
 mod crash;
 mod error_codes;
+mod history;
+mod history_rebuilt;
 mod hostile_bodies;
 mod hostile_http;
 mod hostile_input;

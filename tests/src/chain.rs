@@ -3,7 +3,7 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use anchor_lang::{Discriminator, InstructionData, ToAccountMetas};
+use anchor_lang::{InstructionData, ToAccountMetas};
 use purser::state::{Agent as AgentState, AgentView};
 use serde_json::{Value, json};
 use solana_commitment_config::CommitmentConfig;
@@ -183,10 +183,19 @@ impl Chain {
 
     /// Signs, sends without preflight and waits for the outcome.
     pub async fn lands(&self, instruction: Instruction, payer: &Keypair) -> Landing {
+        self.all_land(&[instruction], &[payer]).await
+    }
+
+    /// As `lands`, several instructions in one transaction; the first signer pays.
+    pub async fn all_land(&self, instructions: &[Instruction], signers: &[&Keypair]) -> Landing {
         let blockhash = self.rpc.get_latest_blockhash().await.expect("the network has a blockhash");
-        let payer_key = payer.pubkey();
-        let transaction =
-            Transaction::new_signed_with_payer(&[instruction], Some(&payer_key), &[payer], blockhash);
+        let payer_key = signers.first().map(|payer| payer.pubkey());
+        let transaction = Transaction::new_signed_with_payer(
+            instructions,
+            payer_key.as_ref(),
+            &signers.to_vec(),
+            blockhash,
+        );
         let config = RpcSendTransactionConfig { skip_preflight: true, ..RpcSendTransactionConfig::default() };
         let signature = match self.rpc.send_transaction_with_config(&transaction, config).await {
             Ok(signature) => signature,
@@ -224,7 +233,7 @@ pub fn associated_token_account(owner: &Pubkey, mint: &Pubkey) -> Pubkey {
     Pubkey::find_program_address(&seeds, &ASSOCIATED_TOKEN_PROGRAM).0
 }
 
-fn instruction(accounts: impl ToAccountMetas, data: impl InstructionData) -> Instruction {
+pub(crate) fn instruction(accounts: impl ToAccountMetas, data: impl InstructionData) -> Instruction {
     Instruction { program_id: purser::ID, accounts: accounts.to_account_metas(None), data: data.data() }
 }
 

@@ -16,6 +16,7 @@
 //! | [`scripted_rpc`] | [`ScriptedRpc`]: a node that confirms everything at once and counts its calls |
 //! | [`crash`] | crashes, faults and retries by seed, and the reading of the chain that judges them |
 //! | [`random`] | chance that can be had again |
+//! | [`wallet`] | [`Wallet`]: what anybody may do on the chain without the relayer |
 //! | [`clock`] | unix seconds from and to the timestamps of the API |
 //! | [`money`] | micro-USDC from text, without floats |
 //!
@@ -38,6 +39,7 @@ pub mod random;
 pub mod receiver;
 pub mod scripted_rpc;
 pub mod settings;
+pub mod wallet;
 
 pub use agent::{Agent, Payment};
 pub use app::TestApp;
@@ -50,3 +52,4 @@ pub use proxy::Proxy;
 pub use receiver::Receiver;
 pub use scripted_rpc::ScriptedRpc;
 pub use settings::AppSettings;
+pub use wallet::Wallet;

@@ -52,6 +52,11 @@ impl Operator {
         self.app.network(self.network)
     }
 
+    /// The same operator on chain, as a relayer that has forgotten it came to know it again.
+    pub fn found_as(&self, id: &str, key: &str) -> Operator {
+        Operator::new(Arc::clone(&self.app), self.network, id.to_owned(), self.address, key)
+    }
+
     /// The same operator after the relayer came back at another address.
     pub fn reconnected(&self) -> Operator {
         let key = self.client.key().to_owned();

@@ -27,6 +27,8 @@ pub struct AppSettings {
     /// Postgres instead of a SQLite file in the app's folder.
     pub database: Option<Arc<TestDatabase>>,
     pub webhooks: Webhooks,
+    /// How often deposits are looked for.
+    pub indexer_interval_ms: u64,
 }
 
 /// Where webhooks may be.
@@ -53,6 +55,7 @@ impl Default for AppSettings {
             live: None,
             database: None,
             webhooks: Webhooks::ToThisMachine,
+            indexer_interval_ms: 1_000,
         }
     }
 }
@@ -77,6 +80,8 @@ burst = {}
 "#,
             self.request_timeout_seconds, self.deadline_seconds, self.requests_per_second, self.burst
         );
+        writeln!(text, "[indexer]\ninterval_ms = {}", self.indexer_interval_ms)
+            .expect("writing to a string succeeds");
         if self.webhooks != Webhooks::NotConfigured {
             writeln!(text, "[webhooks]\nsecret_key = \"{}\"", "5e".repeat(32))
                 .expect("writing to a string succeeds");

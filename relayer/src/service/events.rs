@@ -71,11 +71,7 @@ impl Events {
     }
 
     /// Reads an account's balance if a webhook watches it, and observes it. For the moment after a payment.
-    pub(super) async fn look_at_balance(
-        &self,
-        operator: &Operator,
-        account: &Account,
-    ) -> Result<(), ServiceError> {
+    pub async fn look_at_balance(&self, operator: &Operator, account: &Account) -> Result<(), ServiceError> {
         if self.parts.store.list_watching(account).await?.is_empty() {
             return Ok(());
         }

@@ -5,7 +5,7 @@ use sqlx::FromRow;
 use super::columns::Table;
 use super::query::query;
 use super::{Store, StoreError, Transaction, retried};
-use crate::domain::{AccountId, Address, EntryKind, Network, UsdcAmount};
+use crate::domain::{AccountId, Address, EntryKind, Network, OperatorId, UsdcAmount};
 
 const TABLE: Table = Table("ledgers");
 
@@ -16,6 +16,7 @@ const BOOKED_MAX: u64 = 1 << 58;
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Ledger {
     pub account_id: AccountId,
+    pub operator_id: OperatorId,
     pub token_account: Address,
     pub booked: i64,
     pub unexplained: i64,
@@ -55,6 +56,7 @@ pub(super) async fn book(tx: &mut Transaction, account: AccountId, micros: i64) 
 #[derive(Debug, FromRow)]
 struct LedgerRow {
     account_id: String,
+    operator_id: String,
     token_account: String,
     booked_micros: i64,
     unexplained_micros: i64,
@@ -68,6 +70,7 @@ impl TryFrom<LedgerRow> for Ledger {
     fn try_from(row: LedgerRow) -> Result<Self, StoreError> {
         Ok(Self {
             account_id: TABLE.read("account_id", &row.account_id)?,
+            operator_id: TABLE.read("operator_id", &row.operator_id)?,
             token_account: TABLE.read("token_account", &row.token_account)?,
             booked: row.booked_micros,
             unexplained: row.unexplained_micros,
@@ -92,7 +95,7 @@ impl Store {
         after: Option<AccountId>,
         rows_max: usize,
     ) -> Result<Vec<Ledger>, StoreError> {
-        const SQL: &str = "SELECT accounts.account_id, accounts.token_account,
+        const SQL: &str = "SELECT accounts.account_id, accounts.operator_id, accounts.token_account,
                  COALESCE(ledgers.booked_micros, 0) AS booked_micros,
                  COALESCE(ledgers.unexplained_micros, 0) AS unexplained_micros,
                  COALESCE(ledgers.seen_micros, 0) AS seen_micros, COALESCE(ledgers.seen_slot, 0) AS seen_slot
@@ -119,7 +122,7 @@ impl Store {
     ) -> Result<Option<Ledger>, StoreError> {
         const LATER: &str = "SELECT kind, amount_usdc FROM history
              WHERE account_id = $1 AND network = $2 AND slot IS NOT NULL AND slot > $3";
-        const LEDGER: &str = "SELECT accounts.account_id, accounts.token_account,
+        const LEDGER: &str = "SELECT accounts.account_id, accounts.operator_id, accounts.token_account,
                  COALESCE(ledgers.booked_micros, 0) AS booked_micros,
                  COALESCE(ledgers.unexplained_micros, 0) AS unexplained_micros,
                  COALESCE(ledgers.seen_micros, 0) AS seen_micros, COALESCE(ledgers.seen_slot, 0) AS seen_slot

@@ -6,6 +6,7 @@ use sqlx::{AssertSqlSafe, FromRow};
 
 use super::columns::Table;
 use super::history::record_settled;
+use super::pools::Pools;
 use super::query::query;
 use super::{Store, StoreError, Transaction, retried};
 use crate::domain::{
@@ -289,15 +290,25 @@ impl Store {
     ) -> Result<bool, StoreError> {
         const SQL: &str = "INSERT INTO indexers (network, holder, expires_at) VALUES ($1, $2, $3)
              ON CONFLICT (network) DO UPDATE SET holder = excluded.holder, expires_at = excluded.expires_at
-                 WHERE indexers.holder = excluded.holder OR indexers.expires_at <= $4";
+                 WHERE indexers.holder = excluded.holder OR indexers.expires_at <= $4 OR $5";
+        // A SQLite file serves one relayer: whoever held it before is gone.
+        let alone = matches!(self.pools, Pools::Sqlite { .. });
         let taken = query(SQL)
             .bind(network.as_str())
             .bind(&*self.holder)
             .bind(expires_at.to_string())
             .bind(now.to_string())
+            .bind(alone)
             .execute(self.writer())
             .await?;
         Ok(taken == 1)
+    }
+
+    /// For the indexer: gives `network` back, so that another process may go on at once.
+    pub async fn release_index(&self, network: Network) -> Result<(), StoreError> {
+        const SQL: &str = "DELETE FROM indexers WHERE network = $1 AND holder = $2";
+        query(SQL).bind(network.as_str()).bind(&*self.holder).execute(self.writer()).await?;
+        Ok(())
     }
 }
 

@@ -1,0 +1,184 @@
+//! From what a transaction did to the entries that it makes. Pure.
+
+use std::collections::HashMap;
+
+use crate::chain::{Flow, Happening, LandedRecord};
+use crate::domain::{
+    AccountId, Address, Counterparty, EntryKind, EntryOutcome, HistoryEntry, Memo, Network, Party, Timestamp,
+    TransferId, UsdcAmount, entry_id,
+};
+
+/// The accounts of the service that some transactions touched.
+#[derive(Debug, Default)]
+pub(super) struct Parties {
+    by_agent: HashMap<Address, Party>,
+    by_token_account: HashMap<Address, Party>,
+}
+
+impl FromIterator<(Address, Party)> for Parties {
+    fn from_iter<I: IntoIterator<Item = (Address, Party)>>(parties: I) -> Self {
+        let mut all = Self::default();
+        for (agent, party) in parties {
+            all.by_agent.insert(agent, party);
+            all.by_token_account.insert(party.token_account, party);
+        }
+        all
+    }
+}
+
+/// Every address of a transaction that may be an account of the service.
+pub(super) fn addresses_of(record: &LandedRecord) -> Vec<Address> {
+    let agents = record.happenings.iter().filter_map(|happening| match happening {
+        Happening::TransferExecuted { agent, .. }
+        | Happening::Withdrawn { agent, .. }
+        | Happening::AgentCreated { agent, .. }
+        | Happening::AgentClosed { agent, .. } => Some(*agent),
+        Happening::PolicyChanged { agent, .. } => *agent,
+    });
+    // A recipient is an account of the service even where its balance is the same in the end.
+    let recipients = record.happenings.iter().filter_map(|happening| match happening {
+        Happening::TransferExecuted { recipient, .. } | Happening::Withdrawn { recipient, .. } => {
+            Some(*recipient)
+        }
+        Happening::AgentCreated { .. } | Happening::AgentClosed { .. } | Happening::PolicyChanged { .. } => {
+            None
+        }
+    });
+    let flows = record.flows.iter().map(|flow| flow.token_account);
+    agents.chain(recipients).chain(flows).collect()
+}
+
+/// The entries of one transaction, for every account of the service that it touched. What an account's balance changed
+/// by beyond what our program took out of it is a deposit, however it came.
+pub(super) fn entries_of(
+    network: Network,
+    record: &LandedRecord,
+    block_time: i64,
+    parties: &Parties,
+) -> Vec<HistoryEntry> {
+    let created_at = Timestamp::from_unix_seconds(block_time);
+    let mut booking =
+        Booking { network, record, created_at, parties, accounts: HashMap::new(), entries: Vec::new() };
+    for happening in &record.happenings {
+        booking.pay_out(happening);
+    }
+    booking.pay_in();
+    booking.entries
+}
+
+struct Booking<'a> {
+    network: Network,
+    record: &'a LandedRecord,
+    created_at: Timestamp,
+    parties: &'a Parties,
+    /// Entries of each account so far, and what they took out of it.
+    accounts: HashMap<AccountId, (Party, u32, u128)>,
+    entries: Vec<HistoryEntry>,
+}
+
+impl Booking<'_> {
+    fn pay_out(&mut self, happening: &Happening) {
+        let (agent, kind, amount, recipient) = match happening {
+            Happening::TransferExecuted { agent, amount, recipient, .. } => {
+                (agent, EntryKind::Transfer, *amount, recipient)
+            }
+            Happening::Withdrawn { agent, amount, recipient } => {
+                (agent, EntryKind::Withdrawal, *amount, recipient)
+            }
+            Happening::AgentCreated { .. }
+            | Happening::AgentClosed { .. }
+            | Happening::PolicyChanged { .. } => return,
+        };
+        let Some(party) = self.parties.by_agent.get(agent).copied() else { return };
+        let counterparty = Some(self.counterparty(&party, *recipient));
+        let mut entry = self.entry(&party, kind, amount, counterparty);
+        if let Happening::TransferExecuted { transfer_id, memo, .. } = happening {
+            entry.transfer_id = Some(TransferId::from_bytes(*transfer_id));
+            entry.memo = memo_of(memo);
+        }
+        self.entries.push(entry);
+        if let Some((_, _, paid)) = self.accounts.get_mut(&party.account_id) {
+            *paid += u128::from(amount.micros());
+        }
+    }
+
+    fn pay_in(&mut self) {
+        let flows = &self.record.flows;
+        for flow in flows {
+            if let Some(party) = self.parties.by_token_account.get(&flow.token_account) {
+                self.accounts.entry(party.account_id).or_insert((*party, 0, 0));
+            }
+        }
+        let mut touched: Vec<(Party, u128)> =
+            self.accounts.values().map(|(party, _, paid)| (*party, *paid)).collect();
+        touched.sort_by_key(|(party, _)| party.account_id);
+        for (party, paid) in touched {
+            let flow = flows.iter().find(|flow| flow.token_account == party.token_account);
+            let (before, after) = flow.map_or((0, 0), |flow| (flow.before.micros(), flow.after.micros()));
+            let came = i128::from(after) - i128::from(before) + i128::try_from(paid).unwrap_or(i128::MAX);
+            let amount = u64::try_from(came.unsigned_abs()).map_or(UsdcAmount::MAX, UsdcAmount::from_micros);
+            let entry = match came.signum() {
+                0 => continue,
+                1 => {
+                    let source = sole_source(flows, &party.token_account);
+                    let counterparty = source.map(|source| self.counterparty(&party, source));
+                    self.entry(&party, EntryKind::Deposit, amount, counterparty)
+                }
+                _ => {
+                    // Only our program signs for an agent, so this cannot be; what is seen is shown all the same.
+                    tracing::error!(signature = self.record.signature, account_id = %party.account_id,
+                        "money left an account past the program");
+                    self.entry(&party, EntryKind::Withdrawal, amount, None)
+                }
+            };
+            self.entries.push(entry);
+        }
+    }
+
+    fn counterparty(&self, party: &Party, token_account: Address) -> Counterparty {
+        let other = self.parties.by_token_account.get(&token_account);
+        other.map_or(Counterparty::TokenAccount(token_account), |other| party.sees(other))
+    }
+
+    fn entry(
+        &mut self,
+        party: &Party,
+        kind: EntryKind,
+        amount: UsdcAmount,
+        counterparty: Option<Counterparty>,
+    ) -> HistoryEntry {
+        let (_, ordinal, _) = self.accounts.entry(party.account_id).or_insert((*party, 0, 0));
+        let id = entry_id(&self.record.signature, party.account_id, *ordinal);
+        *ordinal += 1;
+        HistoryEntry {
+            id,
+            operator_id: party.operator_id,
+            account_id: party.account_id,
+            network: self.network,
+            kind,
+            amount,
+            counterparty,
+            memo: None,
+            transfer_id: None,
+            outcome: EntryOutcome::Settled {
+                signature: self.record.signature.clone(),
+                slot: self.record.slot,
+            },
+            created_at: self.created_at,
+        }
+    }
+}
+
+/// The one token account that money left, besides `own`; `None` when it was minted, or came from several.
+fn sole_source(flows: &[Flow], own: &Address) -> Option<Address> {
+    let mut sources = flows.iter().filter(|flow| flow.after < flow.before && flow.token_account != *own);
+    match (sources.next(), sources.next()) {
+        (Some(source), None) => Some(source.token_account),
+        _ => None,
+    }
+}
+
+/// A memo of any wallet's making: what a database cannot hold is replaced.
+fn memo_of(text: &str) -> Option<Memo> {
+    if text.is_empty() { None } else { Memo::parse(text.replace('\0', "\u{FFFD}")).ok() }
+}

@@ -1,0 +1,78 @@
+//! Entries whose slots may still be forked away: until they cannot, or were.
+
+use super::{IndexError, Indexer};
+use crate::chain::{STANDINGS_MAX, Standing, Standings};
+use crate::store::Mark;
+
+/// In so many cycles a transaction must be missing before it is taken back: one node may lag or be new.
+const MISSING_BEFORE_UNDONE: u32 = 3;
+
+impl Indexer {
+    /// Marks what has become final, and takes back what has gone.
+    pub(super) async fn settle_open(&self) -> Result<(), IndexError> {
+        let store = &self.parts.store;
+        loop {
+            let open = store.list_open_transactions(self.network, STANDINGS_MAX).await?;
+            let full = open.len() >= STANDINGS_MAX;
+            if open.is_empty() {
+                return Ok(());
+            }
+            let final_now = if self.parts.history.is_final() {
+                let signatures: Vec<String> = open.into_iter().map(|mark| mark.signature).collect();
+                store.mark_final(self.network, &signatures).await?;
+                signatures.len()
+            } else {
+                self.settle_some(open).await?
+            };
+            if !full || final_now == 0 {
+                return Ok(());
+            }
+        }
+    }
+
+    /// Gives how many have become final.
+    async fn settle_some(&self, open: Vec<Mark>) -> Result<usize, IndexError> {
+        let store = &self.parts.store;
+        let signatures: Vec<String> = open.iter().map(|mark| mark.signature.clone()).collect();
+        let standings = self.parts.history.standings(&signatures).await?;
+        let (mut finals, mut moved) = (Vec::new(), Vec::new());
+        for (index, mark) in open.into_iter().enumerate() {
+            match standings.each.get(index) {
+                Some(Standing::Finalized { slot }) if *slot == mark.slot => finals.push(mark.signature),
+                // It was forked away, and landed again elsewhere.
+                Some(Standing::Finalized { slot }) => moved.push(Mark { slot: *slot, ..mark }),
+                Some(Standing::Open) => self.memory.found(&mark.signature),
+                Some(Standing::Unknown) | None => {
+                    if is_gone(&standings, index, mark.slot)
+                        && self.memory.missing(&mark.signature) >= MISSING_BEFORE_UNDONE
+                    {
+                        self.undo(&mark).await?;
+                    }
+                }
+            }
+        }
+        for signature in &finals {
+            self.memory.found(signature);
+        }
+        store.mark_final(self.network, &finals).await?;
+        if !moved.is_empty() {
+            let readings = self.read(&moved).await?;
+            store.insert_readings(self.network, &readings, None).await?;
+        }
+        Ok(finals.len())
+    }
+
+    async fn undo(&self, mark: &Mark) -> Result<(), IndexError> {
+        let undone = self.parts.store.undo_transaction(self.network, &mark.signature).await?;
+        tracing::error!(network = %self.network, signature = mark.signature, slot = mark.slot, undone,
+            "a confirmed transaction was forked away; its entries are taken back");
+        self.memory.forget_read();
+        self.memory.found(&mark.signature);
+        Ok(())
+    }
+}
+
+/// Whether the chain went on without it: unknown, though every slot up to its own is final.
+pub(super) fn is_gone(standings: &Standings, index: usize, slot: u64) -> bool {
+    standings.each.get(index) == Some(&Standing::Unknown) && standings.finalized_slot >= slot
+}

@@ -1,0 +1,94 @@
+//! What one process keeps in mind between cycles. All of it may be lost: it only spares questions.
+
+use std::collections::{HashMap, HashSet};
+use std::sync::{Mutex, MutexGuard, PoisonError};
+
+use crate::domain::{AccountId, Address, Operator, OperatorId};
+
+/// Transactions that are remembered as read, before they are forgotten all at once.
+const READ_MAX: usize = 50_000;
+
+#[derive(Default)]
+pub(super) struct Memory {
+    state: Mutex<State>,
+}
+
+#[derive(Default)]
+struct State {
+    last_operator: Option<OperatorId>,
+    /// Read for this address, with nothing in it that history would show.
+    read: HashSet<(Address, String)>,
+    /// Agents whose policy changed.
+    changed: HashSet<Address>,
+    /// Accounts that do not add up: by how much, and in how many sweeps that was the same.
+    puzzles: HashMap<AccountId, (i64, u32)>,
+    /// How often a transaction was not found when its slot was final.
+    missing: HashMap<String, u32>,
+}
+
+impl Memory {
+    /// Those whose turn it is, round and round.
+    pub fn next_operators(&self, operators: &[Operator], operators_max: usize) -> Vec<Operator> {
+        let mut state = self.state();
+        let after = state.last_operator;
+        let begin = operators.iter().position(|operator| Some(operator.id) > after).unwrap_or(0);
+        let (later, first) = operators.split_at(begin);
+        let next: Vec<Operator> = first.iter().chain(later).take(operators_max).cloned().collect();
+        state.last_operator = next.last().map(|operator| operator.id);
+        next
+    }
+
+    pub fn was_read(&self, address: &Address, signature: &str) -> bool {
+        self.state().read.contains(&(*address, signature.to_owned()))
+    }
+
+    pub fn mark_read(&self, address: &Address, signatures: impl IntoIterator<Item = String>) {
+        let mut state = self.state();
+        if state.read.len() > READ_MAX {
+            state.read.clear();
+        }
+        state.read.extend(signatures.into_iter().map(|signature| (*address, signature)));
+    }
+
+    /// After something was taken back: it may come again.
+    pub fn forget_read(&self) {
+        self.state().read.clear();
+    }
+
+    pub fn mark_changed(&self, agents: impl IntoIterator<Item = Address>) {
+        self.state().changed.extend(agents);
+    }
+
+    pub fn take_changed(&self) -> Vec<Address> {
+        self.state().changed.drain().collect()
+    }
+
+    /// In how many sweeps, this one included, the account was off by this much.
+    pub fn puzzle(&self, account: AccountId, micros: i64) -> u32 {
+        let mut state = self.state();
+        let (known, times) = state.puzzles.entry(account).or_insert((micros, 0));
+        *times = if *known == micros { times.saturating_add(1) } else { 1 };
+        *known = micros;
+        *times
+    }
+
+    pub fn solved(&self, account: AccountId) {
+        self.state().puzzles.remove(&account);
+    }
+
+    /// How often it was missing by now.
+    pub fn missing(&self, signature: &str) -> u32 {
+        let mut state = self.state();
+        let times = state.missing.entry(signature.to_owned()).or_default();
+        *times += 1;
+        *times
+    }
+
+    pub fn found(&self, signature: &str) {
+        self.state().missing.remove(signature);
+    }
+
+    fn state(&self) -> MutexGuard<'_, State> {
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}

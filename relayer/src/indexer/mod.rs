@@ -1,0 +1,166 @@
+//! Reads the chain for what happened to the accounts, and writes their history.
+//!
+//! ```text
+//! signatures of an operator  ->  walk  ->  its agents' transfers, withdrawals, policies, new accounts
+//! balances of all accounts   ->  sweep ->  where they differ from the ledger: walk the token account  ->  deposits
+//! ```
+//!
+//! What always holds:
+//! - A wake-up or a timer only says when to look. What is there is what the signatures of an address say, from a stored
+//!   place on; that place commits with the entries that were found on the way to it.
+//! - Everything may be read twice: an entry's id follows from its transaction, and the second writing changes nothing.
+//! - Money is checked, not trusted: an account whose history does not add up to what it holds is looked into, so what
+//!   one node left out is found by the sweep.
+//! - A transaction that a node lists and cannot show is owed, and asked for until it is shown or was forked away.
+//! - Where `confirmed` counts as settled, entries stay open until their slots are final, and are taken back if not.
+
+mod book;
+mod finality;
+mod memory;
+mod read;
+mod sweep;
+mod walk;
+
+#[cfg(test)]
+mod tests;
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use tokio::sync::Notify;
+use tokio_util::sync::CancellationToken;
+
+use self::memory::Memory;
+use crate::chain::{Chain, ChainError, SolanaHistory};
+use crate::domain::{Network, Operator};
+use crate::service::{Ambient, Events, ServiceError};
+use crate::store::{Store, StoreError, Whose};
+
+/// Operators that one cycle walks, so that its cost is bounded; the others take their turn in the next.
+const OPERATORS_AT_ONCE: usize = 8;
+/// Found accounts whose past one cycle reads.
+const ADOPTED_AT_ONCE: u32 = 50;
+/// However often it is woken, this much passes between two cycles.
+const PAUSE: Duration = Duration::from_millis(200);
+/// How long one process keeps a network beyond three intervals, so that a dead one is followed by another.
+const LEASE_MARGIN: Duration = Duration::from_secs(10);
+
+/// Why a cycle came to an early end. The next one goes on.
+#[derive(Debug, thiserror::Error)]
+pub(crate) enum IndexError {
+    #[error(transparent)]
+    Chain(#[from] ChainError),
+    #[error(transparent)]
+    Store(#[from] StoreError),
+    #[error(transparent)]
+    Service(#[from] ServiceError),
+    /// The node does not know where a walk stands; it begins anew.
+    #[error("a walk lost its place")]
+    LostPlace,
+}
+
+/// What the indexer of a network stands on.
+#[derive(Clone)]
+pub struct IndexerParts {
+    pub history: SolanaHistory,
+    pub chain: Arc<dyn Chain>,
+    pub store: Store,
+    pub events: Events,
+    pub ambient: Ambient,
+    /// How often it looks without being woken.
+    pub interval: Duration,
+}
+
+/// The indexer of one network.
+pub struct Indexer {
+    parts: IndexerParts,
+    network: Network,
+    memory: Memory,
+    wake: Arc<Notify>,
+}
+
+impl Indexer {
+    /// Nothing runs yet; see [`Indexer::run`].
+    pub fn new(parts: IndexerParts) -> Self {
+        let network = parts.history.network();
+        Self { parts, network, memory: Memory::default(), wake: Arc::default() }
+    }
+
+    /// Makes it look soon.
+    pub fn wake(&self) -> Arc<Notify> {
+        self.wake.clone()
+    }
+
+    /// Looks at once, on every wake-up and by timer, until `stop`.
+    pub async fn run(&self, stop: CancellationToken) {
+        loop {
+            tokio::select! {
+                () = self.look() => {}
+                () = stop.cancelled() => break,
+            }
+            let rest = async {
+                tokio::time::sleep(PAUSE.min(self.parts.interval)).await;
+                let _ = tokio::time::timeout(self.parts.interval, self.wake.notified()).await;
+            };
+            tokio::select! {
+                () = rest => {}
+                () = stop.cancelled() => break,
+            }
+        }
+        if let Err(error) = self.parts.store.release_index(self.network).await {
+            tracing::warn!(network = %self.network, %error, "the index was not given back; it frees itself");
+        }
+    }
+
+    async fn look(&self) {
+        let now = self.parts.ambient.now();
+        let expires_at = now.after(self.parts.interval * 3 + LEASE_MARGIN);
+        match self.parts.store.lease_index(self.network, now, expires_at).await {
+            Ok(true) => self.cycle().await,
+            Ok(false) => {}
+            Err(error) => tracing::warn!(network = %self.network, %error, "cannot index"),
+        }
+    }
+
+    /// Everything once. What fails is left for the next cycle and keeps nothing else from being done.
+    pub(crate) async fn cycle(&self) {
+        self.done("walking operators", self.walk_operators().await);
+        self.done("walking found accounts", self.walk_adopted().await);
+        self.done("asking for what is owed", self.ask_for_owed().await);
+        self.done("reading changed policies", self.refresh_agents().await);
+        self.done("sweeping balances", self.sweep().await);
+        self.done("looking for finality", self.settle_open().await);
+    }
+
+    fn done(&self, what: &'static str, result: Result<(), IndexError>) {
+        if let Err(error) = result {
+            tracing::warn!(network = %self.network, %error, "{what} was interrupted; the next cycle goes on");
+        }
+    }
+
+    async fn walk_operators(&self) -> Result<(), IndexError> {
+        let operators: Vec<Operator> = self
+            .parts
+            .store
+            .list_operators()
+            .await?
+            .into_iter()
+            .filter(|known| known.network == self.network)
+            .collect();
+        let mut interrupted = Ok(());
+        for operator in self.memory.next_operators(&operators, OPERATORS_AT_ONCE) {
+            // One operator's trouble is not the others'.
+            let walked = self.walk(operator.address, Whose::Operator(operator.id)).await;
+            interrupted = interrupted.and(walked);
+        }
+        interrupted
+    }
+
+    async fn walk_adopted(&self) -> Result<(), IndexError> {
+        let found = self.parts.store.list_walks_under_way(self.network, ADOPTED_AT_ONCE).await?;
+        for (account, token_account) in found {
+            self.walk(token_account, Whose::Account(account)).await?;
+        }
+        Ok(())
+    }
+}

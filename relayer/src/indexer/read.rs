@@ -1,0 +1,191 @@
+//! Transactions into readings: asked for side by side, their new accounts adopted, their entries made.
+
+use futures::StreamExt;
+
+use super::book::{Parties, addresses_of, entries_of};
+use super::{IndexError, Indexer};
+use crate::chain::{AgentAddresses, ChainError, Happening, LandedRecord, Looked};
+use crate::domain::{
+    Account, AccountId, AccountName, AccountStatus, Address, Counterparties, HistoryEntry, Provisioning,
+    Timestamp,
+};
+use crate::store::{ADOPTED_STATUS, Mark, Owed, Readings};
+use std::time::Duration;
+
+/// Transactions that are asked for side by side.
+const ASKED_AT_ONCE: usize = 8;
+/// Addresses that are looked up in one go.
+const LOOKED_UP_AT_ONCE: usize = 400;
+/// Owed transactions that one cycle asks for.
+const OWED_AT_ONCE: u32 = 50;
+/// After this many tries it is asked whether the transaction is there at all.
+const TRIES_BEFORE_DOUBT: u32 = 5;
+/// An owed transaction is asked for after 1, 2, 4 ... seconds, at most this long apart.
+const OWED_PAUSE_MAX: Duration = Duration::from_secs(600);
+
+impl Indexer {
+    /// What these transactions did. One that no node shows is owed; no answer at all ends the reading.
+    pub(super) async fn read(&self, wanted: &[Mark]) -> Result<Readings, IndexError> {
+        let history = &self.parts.history;
+        let asked: Vec<_> = wanted
+            .iter()
+            .map(|mark| async move { (mark, history.transaction(&mark.signature).await) })
+            .collect();
+        let answers: Vec<_> = futures::stream::iter(asked).buffered(ASKED_AT_ONCE).collect().await;
+        let (mut records, mut owed) = (Vec::new(), Vec::new());
+        for (mark, answer) in answers {
+            match answer {
+                Ok(Looked::Found(record)) => match record.block_time {
+                    Some(block_time) => records.push((*record, block_time)),
+                    None => owed.push(self.owed(mark, 1)),
+                },
+                Ok(Looked::Failed) => {}
+                Ok(Looked::Unknown) => owed.push(self.owed(mark, 1)),
+                Err(ChainError::Unavailable { during, reason }) => {
+                    return Err(ChainError::Unavailable { during, reason }.into());
+                }
+                // A node may be too old for a transaction: another will not be.
+                Err(error) => {
+                    tracing::warn!(network = %self.network, signature = mark.signature, %error, "cannot be read");
+                    owed.push(self.owed(mark, 1));
+                }
+            }
+        }
+        let entries = self.entries(&records).await?;
+        Ok(Readings { entries, are_final: self.parts.history.is_final(), owed, paid: Vec::new() })
+    }
+
+    async fn entries(&self, records: &[(LandedRecord, i64)]) -> Result<Vec<HistoryEntry>, IndexError> {
+        for (record, block_time) in records {
+            for happening in &record.happenings {
+                self.take_note(happening, *block_time).await?;
+            }
+        }
+        let mut addresses: Vec<Address> =
+            records.iter().flat_map(|(record, _)| addresses_of(record)).collect();
+        addresses.sort_unstable_by_key(Address::bytes);
+        addresses.dedup();
+        let mut found = Vec::new();
+        for addresses in addresses.chunks(LOOKED_UP_AT_ONCE) {
+            found.extend(self.parts.store.find_parties(self.network, addresses).await?);
+        }
+        let parties: Parties = found.into_iter().collect();
+        let entries =
+            records.iter().flat_map(|(record, time)| entries_of(self.network, record, *time, &parties));
+        Ok(entries.collect())
+    }
+
+    /// What concerns accounts themselves: those that are new to us, and those whose policy changed.
+    async fn take_note(&self, happening: &Happening, block_time: i64) -> Result<(), IndexError> {
+        match happening {
+            Happening::AgentCreated { operator, agent, agent_id, token_account } => {
+                self.adopt(
+                    operator,
+                    AgentAddresses { agent: *agent, token_account: *token_account },
+                    *agent_id,
+                    block_time,
+                )
+                .await?;
+                self.memory.mark_changed([*agent]);
+            }
+            Happening::PolicyChanged { agent: Some(agent), .. } => self.memory.mark_changed([*agent]),
+            // The pause of an operator is not its agents' policy.
+            Happening::PolicyChanged { agent: None, .. }
+            | Happening::TransferExecuted { .. }
+            | Happening::Withdrawn { .. }
+            | Happening::AgentClosed { .. } => {}
+        }
+        Ok(())
+    }
+
+    /// An account that a wallet made, or that an earlier database knew. Its name is its id: names are not on the chain.
+    async fn adopt(
+        &self,
+        operator: &Address,
+        addresses: AgentAddresses,
+        agent_id: [u8; 16],
+        block_time: i64,
+    ) -> Result<(), IndexError> {
+        let Some(operator) = self.parts.store.find_operator_by_address(self.network, operator).await? else {
+            return Ok(());
+        };
+        let id = AccountId::from_bytes(agent_id);
+        let Ok(name) = AccountName::parse(id.to_string()) else { return Ok(()) };
+        let account = Account {
+            id,
+            operator_id: operator.id,
+            name,
+            metadata: None,
+            address: addresses.agent,
+            token_account: addresses.token_account,
+            status: ADOPTED_STATUS,
+            counterparties: Counterparties::Anyone,
+            provisioning: Provisioning::Ready,
+            created_at: Timestamp::from_unix_seconds(block_time),
+        };
+        if self.parts.store.adopt_account(self.network, &account).await? {
+            tracing::info!(account_id = %id, operator_id = %operator.id, "found an account on the chain");
+        }
+        Ok(())
+    }
+
+    /// The status of accounts whose policy was changed by whomever.
+    pub(super) async fn refresh_agents(&self) -> Result<(), IndexError> {
+        let changed = self.memory.take_changed();
+        for agents in changed.chunks(LOOKED_UP_AT_ONCE) {
+            let refreshed = self.refresh(agents).await;
+            if refreshed.is_err() {
+                self.memory.mark_changed(changed.iter().copied());
+                return refreshed;
+            }
+        }
+        Ok(())
+    }
+
+    async fn refresh(&self, agents: &[Address]) -> Result<(), IndexError> {
+        let parties = self.parts.store.find_parties(self.network, agents).await?;
+        let places: Vec<AgentAddresses> = parties
+            .iter()
+            .map(|(agent, party)| AgentAddresses { agent: *agent, token_account: party.token_account })
+            .collect();
+        let read = self.parts.chain.read_agents(&places).await?;
+        for ((_, party), agent) in parties.iter().zip(read) {
+            let Some(agent) = agent else { continue };
+            let status = AccountStatus::from_paused(agent.policy.paused);
+            self.parts.store.mark_account_status(party.operator_id, party.account_id, status).await?;
+        }
+        Ok(())
+    }
+
+    /// Asks again for what no node would show.
+    pub(super) async fn ask_for_owed(&self) -> Result<(), IndexError> {
+        let due = self.parts.store.list_owed(self.network, self.parts.ambient.now(), OWED_AT_ONCE).await?;
+        for owed in due {
+            let mark = Mark { signature: owed.signature.clone(), slot: owed.slot };
+            let mut readings = self.read(std::slice::from_ref(&mark)).await?;
+            if readings.owed.is_empty() || self.is_gone(&owed).await? {
+                readings.owed.clear();
+                readings.paid.push(owed.signature);
+            } else {
+                readings.owed = vec![self.owed(&mark, owed.tries.saturating_add(1))];
+            }
+            self.parts.store.insert_readings(self.network, &readings, None).await?;
+        }
+        Ok(())
+    }
+
+    /// Whether an owed transaction was forked away: unknown, though its slot is final.
+    async fn is_gone(&self, owed: &Owed) -> Result<bool, IndexError> {
+        if owed.tries < TRIES_BEFORE_DOUBT {
+            return Ok(false);
+        }
+        let standings = self.parts.history.standings(std::slice::from_ref(&owed.signature)).await?;
+        Ok(super::finality::is_gone(&standings, 0, owed.slot))
+    }
+
+    fn owed(&self, mark: &Mark, tries: u32) -> Owed {
+        let pause = Duration::from_secs(1 << tries.saturating_sub(1).min(10)).min(OWED_PAUSE_MAX);
+        let next_try_at = self.parts.ambient.now().after(pause);
+        Owed { signature: mark.signature.clone(), slot: mark.slot, tries, next_try_at }
+    }
+}

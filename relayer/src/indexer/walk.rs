@@ -1,0 +1,143 @@
+//! Reading the signatures of one address, from the newest back to where the last walk began.
+
+use std::collections::HashSet;
+
+use super::{IndexError, Indexer};
+use crate::chain::{SignatureLine, SignaturePage, Standing};
+use crate::domain::{Address, Timestamp};
+use crate::store::{Mark, Readings, StoreError, UnderWay, Walk, Whose};
+
+/// Signatures on one page: the most that nodes give.
+const PAGE_LINES: usize = 1_000;
+/// Transactions that are written down together with how far that is.
+const STEP_LINES: usize = 50;
+
+impl Indexer {
+    /// Reads what is new of an address. After an interruption it goes on from where that was.
+    pub(super) async fn walk(&self, address: Address, whose: Whose) -> Result<(), IndexError> {
+        let stored = self.parts.store.find_walk(self.network, &address).await?;
+        let walk = stored.clone().unwrap_or(Walk::new(address));
+        self.walk_from(stored, walk, whose).await
+    }
+
+    /// Reads everything there is of an address, back to its first transaction.
+    pub(super) async fn walk_all(&self, address: Address, whose: Whose) -> Result<(), IndexError> {
+        let stored = self.parts.store.find_walk(self.network, &address).await?;
+        self.walk_from(stored, Walk::new(address), whose).await
+    }
+
+    async fn walk_from(&self, stored: Option<Walk>, walk: Walk, whose: Whose) -> Result<(), IndexError> {
+        match self.go(stored, walk, whose).await {
+            // Another process is at it.
+            Err(IndexError::Store(StoreError::Superseded)) => Ok(()),
+            done => done,
+        }
+    }
+
+    async fn go(&self, mut stored: Option<Walk>, mut walk: Walk, whose: Whose) -> Result<(), IndexError> {
+        let (address, until) = (walk.address, walk.until.clone());
+        let was_under_way = walk.under_way.is_some();
+        let mut under_way = walk.under_way.take().unwrap_or_default();
+        loop {
+            let page = SignaturePage {
+                address: &address,
+                before: under_way.before.as_deref(),
+                until: until.as_ref().map(|mark| mark.signature.as_str()),
+                lines_max: PAGE_LINES,
+            };
+            let lines = self.parts.history.signatures(page).await?;
+            if lines.is_empty() && !self.knows(under_way.before.as_deref()).await? {
+                let anew = Walk { under_way: Some(UnderWay::default()), ..walk };
+                self.step(&mut stored, &anew, whose, &[]).await?;
+                return Err(IndexError::LostPlace);
+            }
+            let full = lines.len() >= PAGE_LINES;
+            // A node that does not know the end goes on past it.
+            let floor = until.as_ref().map_or(0, |mark| mark.slot);
+            let beyond = lines.iter().any(|line| line.slot < floor);
+            let lines = in_order(lines, floor);
+            let first_page = under_way.before.is_none();
+            if first_page {
+                under_way.top = lines.iter().find(|line| line.finalized).map(mark_of);
+            }
+            let last_page = !full || beyond;
+            if first_page && last_page && lines.is_empty() && !was_under_way {
+                return Ok(());
+            }
+            let mut steps = lines.chunks(STEP_LINES).peekable();
+            while let Some(step) = steps.next() {
+                if steps.peek().is_none() && last_page {
+                    break;
+                }
+                under_way.before = step.last().map(|line| line.signature.clone());
+                let here = Walk { under_way: Some(under_way.clone()), ..walk.clone() };
+                self.step(&mut stored, &here, whose, step).await?;
+            }
+            if last_page {
+                let last = lines.chunks(STEP_LINES).next_back().unwrap_or_default();
+                walk.until = under_way.top.or(until);
+                return self.step(&mut stored, &walk, whose, last).await;
+            }
+        }
+    }
+
+    /// Reads some transactions, and writes down what they did together with how far the walk has come.
+    async fn step(
+        &self,
+        stored: &mut Option<Walk>,
+        walk: &Walk,
+        whose: Whose,
+        lines: &[SignatureLine],
+    ) -> Result<(), IndexError> {
+        let wanted = self.unread(&walk.address, whose, lines).await?;
+        let readings = if wanted.is_empty() { Readings::default() } else { self.read(&wanted).await? };
+        let moved = stored.as_ref() != Some(walk);
+        if wanted.is_empty() && !moved {
+            return Ok(());
+        }
+        let progress = moved.then_some((&*stored, walk));
+        self.parts.store.insert_readings(self.network, &readings, progress).await?;
+        self.memory.mark_read(&walk.address, wanted.into_iter().map(|mark| mark.signature));
+        *stored = Some(walk.clone());
+        Ok(())
+    }
+
+    /// Those that may have done something and are not in the history yet, or not as this line has them.
+    async fn unread(
+        &self,
+        address: &Address,
+        whose: Whose,
+        lines: &[SignatureLine],
+    ) -> Result<Vec<Mark>, IndexError> {
+        let candidates: Vec<&SignatureLine> = lines.iter().filter(|line| !line.failed).collect();
+        let signatures: Vec<&str> = candidates.iter().map(|line| line.signature.as_str()).collect();
+        let known = self.parts.store.find_known(self.network, whose, &signatures).await?;
+        let is_read = |line: &SignatureLine| match known.get(&line.signature) {
+            Some(known) => {
+                let same_time = |second| Timestamp::from_unix_seconds(second) == known.created_at;
+                known.slot == line.slot && line.block_time.is_none_or(same_time)
+            }
+            None => self.memory.was_read(address, &line.signature),
+        };
+        Ok(candidates.into_iter().filter(|line| !is_read(line)).map(mark_of).collect())
+    }
+
+    /// Whether the node knows the place that a walk has come to. An unknown one has no past to tell of.
+    async fn knows(&self, signature: Option<&str>) -> Result<bool, IndexError> {
+        let Some(signature) = signature else { return Ok(true) };
+        let standings = self.parts.history.standings(&[signature.to_owned()]).await?;
+        Ok(standings.each.iter().any(|standing| *standing != Standing::Unknown))
+    }
+}
+
+/// Newest first, each once, none before `floor`: whatever a balancer in between made of them.
+fn in_order(mut lines: Vec<SignatureLine>, floor: u64) -> Vec<SignatureLine> {
+    let mut met = HashSet::new();
+    lines.retain(|line| line.slot >= floor && met.insert(line.signature.clone()));
+    lines.sort_by_key(|line| std::cmp::Reverse(line.slot));
+    lines
+}
+
+fn mark_of(line: &SignatureLine) -> Mark {
+    Mark { signature: line.signature.clone(), slot: line.slot }
+}

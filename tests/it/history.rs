@@ -1,0 +1,320 @@
+//! `GET /v1/accounts/:id/transactions`: what is in it, in which order, and how it is paged.
+
+use std::collections::BTreeSet;
+use std::time::Duration;
+
+use purser_tests::clock::{iso_of, unix_of};
+use purser_tests::wallet::{mints, withdraws};
+use purser_tests::{Agent, Landing, Operator, Wallet};
+use serde_json::{Value, json};
+
+/// How long a deposit may take to show.
+const SHOWN_WITHIN: Duration = Duration::from_secs(20);
+
+/// The entries of one page, asked for with this query.
+pub async fn entries(agent: &Agent, query: &str) -> Vec<Value> {
+    let answer =
+        agent.operator.client.get(&agent.path(&format!("/transactions{query}"))).await.has_status(200);
+    answer["data"].as_array().expect("data is a list").clone()
+}
+
+/// The history once it has at least this many entries.
+pub async fn entries_once(agent: &Agent, count: usize) -> Vec<Value> {
+    let deadline = tokio::time::Instant::now() + SHOWN_WITHIN;
+    loop {
+        let entries = entries(agent, "?limit=100").await;
+        if entries.len() >= count {
+            return entries;
+        }
+        assert!(
+            tokio::time::Instant::now() < deadline,
+            "{} of {count} entries: {entries:#?}\n{}",
+            entries.len(),
+            agent.operator.app().log_tail()
+        );
+        tokio::time::sleep(Duration::from_millis(100)).await;
+    }
+}
+
+fn signature_of(entry: &Value) -> &str {
+    entry["tx_signature"].as_str().unwrap_or_else(|| panic!("no signature in {entry}"))
+}
+
+#[tokio::test]
+async fn settled_transfer_is_in_the_history_as_soon_as_it_is_answered() {
+    let operator = Operator::shared().await;
+    let agent = operator.creates_account_with("Payer", "10").await;
+    let (payee, _) = operator.chain.new_payee().await;
+    let paid = agent.pays("1.25").to(&payee).memo("rent 🏠").await.is_settled();
+    let entries = entries(&agent, "").await;
+    let [entry] = &entries[..] else { panic!("one payment, one entry: {entries:#?}") };
+    let id = entry["id"].as_str().expect("an id");
+    assert!(id.starts_with("ent_"), "{id}");
+    let expected = json!({
+        "id": id,
+        "type": "transfer",
+        "direction": "out",
+        "status": "settled",
+        "amount_usdc": "1.250000",
+        "counterparty": payee.to_string(),
+        "memo": "rent 🏠",
+        "transfer_id": paid["transfer_id"],
+        "tx_signature": paid["tx_signature"],
+        "solana_explorer_url": paid["solana_explorer_url"],
+        "error": null,
+        "message": null,
+        "created_at": paid["settled_at"],
+    });
+    assert_eq!(*entry, expected);
+}
+
+#[tokio::test]
+async fn transfer_between_two_accounts_leaves_one_and_enters_the_other() {
+    let operator = Operator::shared().await;
+    let ada = operator.creates_account_with("Ada", "10").await;
+    let ben = operator.creates_account("Ben").await;
+    let by_id = ada.pays("1").to(&ben).memo("by id").await.is_settled();
+    let by_address = ada.pays("2").to(&ben.token_account).await.is_settled();
+    let (out, into) = (entries(&ada, "").await, entries(&ben, "").await);
+    for (paid, amount) in [(&by_id, "1.000000"), (&by_address, "2.000000")] {
+        let of = |entries: &[Value]| {
+            let found: Vec<_> = entries
+                .iter()
+                .filter(|entry| entry["tx_signature"] == paid["tx_signature"])
+                .cloned()
+                .collect();
+            assert_eq!(found.len(), 1, "{entries:#?}");
+            found[0].clone()
+        };
+        let (out, into) = (of(&out), of(&into));
+        assert_eq!((&out["type"], &out["direction"]), (&json!("transfer"), &json!("out")));
+        assert_eq!((&into["type"], &into["direction"]), (&json!("deposit"), &json!("in")));
+        assert_eq!((&out["counterparty"], &into["counterparty"]), (&json!(ben.id), &json!(ada.id)));
+        assert_eq!((&out["amount_usdc"], &into["amount_usdc"]), (&json!(amount), &json!(amount)));
+        assert_eq!((&into["transfer_id"], &into["memo"]), (&Value::Null, &Value::Null));
+        assert_ne!(out["id"], into["id"]);
+    }
+}
+
+#[tokio::test]
+async fn every_way_of_depositing_shows_up_once() {
+    let operator = Operator::shared().await;
+    let agent = operator.creates_account("Payee").await;
+    let other = operator.creates_account("Other payee").await;
+    let chain = &operator.chain;
+    let wallet = Wallet::with(chain, "100").await;
+    let to = &agent.token_account;
+    let mut expected = BTreeSet::new();
+    let source = Some(wallet.token_account.to_string());
+    expected.insert((mints(chain, "5", to).await, "5.000000".to_owned(), None));
+    for (instructions, amount) in [
+        (vec![wallet.transfer("1.5", to)], "1.500000"),
+        (vec![wallet.transfer_checked("2", to)], "2.000000"),
+        (vec![wallet.transfer("0.000001", to)], "0.000001"),
+        (vec![wallet.transfer("1", to), wallet.transfer_checked("0.25", to)], "1.250000"),
+        (vec![wallet.transfer("3", to), wallet.transfer("4", &other.token_account)], "3.000000"),
+    ] {
+        expected.insert((wallet.does(&instructions).await, amount.to_owned(), source.clone()));
+    }
+    let shown = entries_once(&agent, expected.len()).await;
+    let text = |entry: &Value, field: &str| entry[field].as_str().map(str::to_owned);
+    let shown: BTreeSet<_> = shown
+        .iter()
+        .map(|entry| {
+            assert_eq!((&entry["type"], &entry["status"]), (&json!("deposit"), &json!("settled")));
+            let amount = text(entry, "amount_usdc").expect("an amount");
+            (signature_of(entry).to_owned(), amount, text(entry, "counterparty"))
+        })
+        .collect();
+    assert_eq!(shown, expected);
+    let others = entries_once(&other, 1).await;
+    assert_eq!((others.len(), &others[0]["amount_usdc"]), (1, &json!("4.000000")));
+}
+
+#[tokio::test]
+async fn transactions_that_failed_leave_nothing() {
+    let operator = Operator::shared().await;
+    let agent = operator.creates_account("Payee").await;
+    let wallet = Wallet::with(&operator.chain, "1").await;
+    let too_much = [wallet.transfer("0.5", &agent.token_account), wallet.transfer("9", &agent.token_account)];
+    let landing = operator.chain.all_land(&too_much, &[&wallet.keypair]).await;
+    assert_eq!(landing, Landing::Refused(1));
+    let good = wallet.does(&[wallet.transfer("0.75", &agent.token_account)]).await;
+    let entries = entries_once(&agent, 1).await;
+    assert_eq!((entries.len(), signature_of(&entries[0])), (1, good.as_str()));
+}
+
+#[tokio::test]
+async fn withdrawal_by_the_admins_wallet_shows_up() {
+    let operator = Operator::shared().await;
+    let agent = operator.creates_account("Drained").await;
+    let deposit = mints(&operator.chain, "10", &agent.token_account).await;
+    let (payee, _) = operator.chain.new_payee().await;
+    let signature = withdraws(&agent, "4", &payee, operator.app().admin()).await;
+    let entries = entries_once(&agent, 2).await;
+    let withdrawal = entries.iter().find(|entry| entry["type"] == "withdrawal").expect("a withdrawal");
+    assert_eq!(signature_of(withdrawal), signature);
+    assert_eq!((&withdrawal["direction"], &withdrawal["amount_usdc"]), (&json!("out"), &json!("4.000000")));
+    assert_eq!(withdrawal["counterparty"], json!(payee.to_string()));
+    let deposited = entries.iter().find(|entry| entry["type"] == "deposit").expect("a deposit");
+    assert_eq!((signature_of(deposited), entries.len()), (deposit.as_str(), 2));
+}
+
+#[tokio::test]
+async fn transfer_past_the_relayer_shows_up_too() {
+    let operator = Operator::shared().await;
+    let agent = operator.creates_account_with("Bypassed", "10").await;
+    let (payee, _) = operator.chain.new_payee().await;
+    let Landing::Settled(signature) = agent.pays_directly("3", &payee, "by hand").await else {
+        panic!("the transfer lands")
+    };
+    let entries = entries_once(&agent, 1).await;
+    assert_eq!(signature_of(&entries[0]), signature.to_string());
+    assert_eq!((&entries[0]["type"], &entries[0]["memo"]), (&json!("transfer"), &json!("by hand")));
+    assert!(entries[0]["transfer_id"].as_str().is_some_and(|id| id.starts_with("txn_")));
+}
+
+#[tokio::test]
+async fn rejected_transfer_is_listed_with_its_reason_and_the_status_filter_picks() {
+    let operator = Operator::shared().await;
+    let agent = operator.creates_account_with("Careful", "10").await;
+    agent.has_policy(json!({ "max_single_transfer": 1 })).await;
+    let (payee, _) = operator.chain.new_payee().await;
+    let refused = agent.pays("2").to(&payee).memo("too much").await.is_error(402, "policy_violation");
+    agent.pays("1").to(&payee).await.is_settled();
+    // Not policy: no part of the history.
+    agent.has_policy(json!({})).await;
+    agent.pays("500").to(&payee).await.is_error(402, "insufficient_balance");
+    let all = entries(&agent, "").await;
+    assert_eq!(all.len(), 2, "{all:#?}");
+    assert_eq!(entries(&agent, "?status=all").await, all);
+    let rejected = entries(&agent, "?status=rejected").await;
+    let [entry] = &rejected[..] else { panic!("{rejected:#?}") };
+    let expected = json!({
+        "id": entry["id"],
+        "type": "transfer",
+        "direction": "out",
+        "status": "rejected",
+        "amount_usdc": "2.000000",
+        "counterparty": payee.to_string(),
+        "memo": "too much",
+        "transfer_id": refused["transfer_id"],
+        "tx_signature": null,
+        "solana_explorer_url": null,
+        "error": "policy_violation",
+        "message": refused["message"],
+        "created_at": entry["created_at"],
+    });
+    assert_eq!(*entry, expected);
+    let settled = entries(&agent, "?status=settled").await;
+    assert_eq!((settled.len(), &settled[0]["status"]), (1, &json!("settled")));
+}
+
+#[tokio::test]
+async fn paused_account_lists_its_rejections_as_account_paused() {
+    let operator = Operator::shared().await;
+    let agent = operator.creates_account_with("Paused", "10").await;
+    agent.has_policy(json!({ "paused": true })).await;
+    let (payee, _) = operator.chain.new_payee().await;
+    agent.pays("2").to(&payee).await.is_error(402, "account_paused");
+    assert_eq!(entries(&agent, "").await[0]["error"], "account_paused");
+}
+
+#[tokio::test]
+async fn since_leaves_out_its_own_moment_and_all_before() {
+    let operator = Operator::shared().await;
+    let agent = operator.creates_account_with("Dated", "10").await;
+    agent.has_policy(json!({ "max_single_transfer": 1 })).await;
+    let (payee, _) = operator.chain.new_payee().await;
+    agent.pays("2").to(&payee).await.is_error(402, "policy_violation");
+    agent.pays("3").to(&payee).await.is_error(402, "policy_violation");
+    let entries = entries(&agent, "").await;
+    let (newer, older) = (&entries[0], &entries[1]);
+    assert_eq!((&newer["amount_usdc"], &older["amount_usdc"]), (&json!("3.000000"), &json!("2.000000")));
+    let moment = older["created_at"].as_str().expect("a moment");
+    let path = |since: &str| format!("?since={}", since.replace('+', "%2B"));
+    assert_eq!(self::entries(&agent, &path(moment)).await, [newer.clone()]);
+    assert_eq!(self::entries(&agent, &path(&iso_of(unix_of(moment) - 1))).await.len(), 2);
+    assert!(self::entries(&agent, &path("2100-01-01T00:00:00+02:00")).await.is_empty());
+}
+
+#[tokio::test]
+async fn pages_have_no_gap_and_no_repetition_while_entries_are_added() {
+    let operator = Operator::shared().await;
+    let agent = operator.creates_account_with("Busy", "100").await;
+    let (payee, _) = operator.chain.new_payee().await;
+    for _ in 0..5 {
+        agent.pays("1").to(&payee).await.is_settled();
+    }
+    let before = entries(&agent, "").await;
+    let mut seen = Vec::new();
+    let mut query = "?limit=2".to_owned();
+    for _ in 0..3 {
+        let page = operator.client.get(&agent.path(&format!("/transactions{query}"))).await.has_status(200);
+        seen.extend(page["data"].as_array().expect("a list").clone());
+        // Newer ones come in between two pages, and stay off the pages that follow.
+        agent.pays("2").to(&payee).await.is_settled();
+        match page["cursor"].as_str() {
+            Some(cursor) => query = format!("?limit=2&cursor={cursor}"),
+            None => assert_eq!(page["has_more"], false),
+        }
+    }
+    assert_eq!(seen, before);
+    assert_eq!(entries(&agent, "").await.len(), 8);
+}
+
+#[tokio::test]
+async fn cursor_belongs_to_its_account_and_filter() {
+    let operator = Operator::shared().await;
+    let agent = operator.creates_account_with("Paged", "100").await;
+    let other = operator.creates_account("Other").await;
+    let (payee, _) = operator.chain.new_payee().await;
+    for _ in 0..3 {
+        agent.pays("1").to(&payee).await.is_settled();
+    }
+    let page = operator.client.get(&agent.path("/transactions?limit=1")).await.has_status(200);
+    assert_eq!(page["has_more"], true);
+    let cursor = page.text_of("cursor");
+    let next = agent.path(&format!("/transactions?limit=2&cursor={cursor}"));
+    operator.client.get(&next).await.has_status(200);
+    for path in [
+        other.path(&format!("/transactions?cursor={cursor}")),
+        agent.path(&format!("/transactions?cursor={cursor}&status=settled")),
+        agent.path(&format!("/transactions?cursor={cursor}&since=2020-01-01T00:00:00Z")),
+        agent.path("/transactions?cursor=AAAA"),
+    ] {
+        operator.client.get(&path).await.blames("cursor");
+    }
+}
+
+#[tokio::test]
+async fn parameters_of_the_history_are_checked() {
+    let operator = Operator::shared().await;
+    let agent = operator.creates_account("Asked").await;
+    for (query, param) in [
+        ("?limit=0", "limit"),
+        ("?limit=101", "limit"),
+        ("?status=failed", "status"),
+        ("?status=", "status"),
+        ("?since=yesterday", "since"),
+        ("?since=2026-01-01", "since"),
+        ("?order=asc", "order"),
+    ] {
+        operator.client.get(&agent.path(&format!("/transactions{query}"))).await.blames(param);
+    }
+    let page = operator.client.get(&agent.path("/transactions?limit=100")).await.has_status(200);
+    assert_eq!(page.body, json!({ "data": [], "cursor": null, "has_more": false }));
+}
+
+#[tokio::test]
+async fn page_of_the_history_has_25_entries_unless_asked_otherwise() {
+    let operator = Operator::shared().await;
+    let agent = operator.creates_account_with("Long", "10").await;
+    agent.has_policy(json!({ "paused": true })).await;
+    let (payee, _) = operator.chain.new_payee().await;
+    for _ in 0..26 {
+        agent.pays("1").to(&payee).await.is_error(402, "account_paused");
+    }
+    assert_eq!(entries(&agent, "").await.len(), 25);
+    assert_eq!(entries(&agent, "?limit=100").await.len(), 26);
+}

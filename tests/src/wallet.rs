@@ -1,0 +1,105 @@
+//! A Solana wallet with USDC: what anybody may do without the relayer.
+
+use sha2::{Digest, Sha256};
+use solana_sdk::instruction::{AccountMeta, Instruction};
+use solana_sdk::pubkey::Pubkey;
+use solana_sdk::signature::Keypair;
+use solana_sdk::signer::{SeedDerivable, Signer};
+
+use crate::agent::Agent;
+use crate::chain::{Chain, Landing, TOKEN_PROGRAM};
+use crate::money::micros;
+
+/// Instructions of the token program.
+const TRANSFER: u8 = 3;
+const MINT_TO: u8 = 7;
+const TRANSFER_CHECKED: u8 = 12;
+
+/// A wallet that pays its own fees.
+pub struct Wallet {
+    chain: Chain,
+    pub keypair: Keypair,
+    /// Its USDC token account.
+    pub token_account: Pubkey,
+}
+
+impl Wallet {
+    /// A new wallet that holds `usdc` and some SOL.
+    pub async fn with(chain: &Chain, usdc: &str) -> Wallet {
+        let keypair = Keypair::new();
+        chain.funds(&keypair.pubkey(), 1).await;
+        let token_account = chain.sets_usdc(&keypair.pubkey(), micros(usdc)).await;
+        Wallet { chain: chain.clone(), keypair, token_account }
+    }
+
+    /// A plain `transfer` of this wallet's money.
+    pub fn transfer(&self, usdc: &str, to: &Pubkey) -> Instruction {
+        let accounts = vec![writable(&self.token_account), writable(to), self.owner()];
+        token_instruction(TRANSFER, micros(usdc), &[], accounts)
+    }
+
+    /// A `transfer_checked`.
+    pub fn transfer_checked(&self, usdc: &str, to: &Pubkey) -> Instruction {
+        let mint = AccountMeta::new_readonly(self.chain.usdc_mint, false);
+        let accounts = vec![writable(&self.token_account), mint, writable(to), self.owner()];
+        token_instruction(TRANSFER_CHECKED, micros(usdc), &[6], accounts)
+    }
+
+    /// Sends instructions as one transaction, and returns its signature.
+    pub async fn does(&self, instructions: &[Instruction]) -> String {
+        match self.chain.all_land(instructions, &[&self.keypair]).await {
+            Landing::Settled(signature) => signature.to_string(),
+            other => panic!("the wallet's transaction did not land well: {other:?}"),
+        }
+    }
+
+    fn owner(&self) -> AccountMeta {
+        AccountMeta::new_readonly(self.keypair.pubkey(), true)
+    }
+}
+
+/// Mints USDC to a token account, in a transaction of its own, and returns its signature.
+pub async fn mints(chain: &Chain, usdc: &str, to: &Pubkey) -> String {
+    let authority = mint_authority(&chain.usdc_mint);
+    let accounts =
+        vec![writable(&chain.usdc_mint), writable(to), AccountMeta::new_readonly(authority.pubkey(), true)];
+    let instruction = token_instruction(MINT_TO, micros(usdc), &[], accounts);
+    match chain.all_land(&[instruction], &[&authority]).await {
+        Landing::Settled(signature) => signature.to_string(),
+        other => panic!("minting did not land well: {other:?}"),
+    }
+}
+
+/// Takes money out of an agent's account as the operator's admin, and returns the transaction's signature.
+pub async fn withdraws(agent: &Agent, usdc: &str, to: &Pubkey, admin: &Keypair) -> String {
+    let accounts = purser::accounts::Withdraw {
+        admin: admin.pubkey(),
+        operator: agent.operator.address,
+        agent: agent.address,
+        source: agent.token_account,
+        destination: *to,
+        token_program: TOKEN_PROGRAM,
+    };
+    let data = purser::instruction::Withdraw { amount: micros(usdc) };
+    match agent.operator.chain.lands(crate::chain::instruction(accounts, data), admin).await {
+        Landing::Settled(signature) => signature.to_string(),
+        other => panic!("the withdrawal did not land well: {other:?}"),
+    }
+}
+
+/// Anyone can mint on a localnet: see its README.
+fn mint_authority(mint: &Pubkey) -> Keypair {
+    let mut seed = Sha256::new();
+    seed.update(b"purser-localnet:mint-authority");
+    seed.update(mint.as_ref());
+    Keypair::from_seed(&seed.finalize()).expect("a seed has 32 bytes")
+}
+
+fn writable(address: &Pubkey) -> AccountMeta {
+    AccountMeta::new(*address, false)
+}
+
+fn token_instruction(code: u8, amount: u64, rest: &[u8], accounts: Vec<AccountMeta>) -> Instruction {
+    let data = [&[code], &amount.to_le_bytes()[..], rest].concat();
+    Instruction { program_id: TOKEN_PROGRAM, accounts, data }
+}
