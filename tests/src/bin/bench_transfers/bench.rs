@@ -31,7 +31,10 @@ pub struct Options {
 /// Everything that runs while it is measured.
 pub struct Bench {
     network: Arc<TestNetwork>,
+    /// The relayer's door.
     node: Node,
+    /// The door of the other two clients: what the relayer asks in the background is not theirs.
+    clients: Node,
     app: Arc<TestApp>,
     agents: Vec<Agent>,
     payee: Pubkey,
@@ -41,10 +44,10 @@ pub struct Bench {
 impl Bench {
     /// Starts a network with slots as long as on mainnet, a relayer that reaches it through a counting door, and agents
     /// without limits.
-    pub async fn starts(options: &Options, door: impl FnOnce(&str, &str) -> Node) -> Bench {
+    pub async fn starts(options: &Options, door: impl Fn(&str, &str) -> Node) -> Bench {
         eprintln!("starting a network and a relayer");
         let network = TestNetwork::slow();
-        let node = door(&network.rpc_url, &network.ws_url);
+        let [node, clients] = [(); 2].map(|()| door(&network.rpc_url, &network.ws_url));
         let settings = AppSettings {
             commitment: options.commitment,
             rpc_url: Some(node.rpc_url.clone()),
@@ -66,7 +69,7 @@ impl Bench {
             "finalized" => CommitmentConfig::finalized(),
             _ => CommitmentConfig::confirmed(),
         };
-        Bench { network, node, app, agents, payee, commitment }
+        Bench { network, node, clients, app, agents, payee, commitment }
     }
 
     /// Row by row, the scripted network last: what it confirms is not on the chain.
@@ -106,7 +109,7 @@ impl Bench {
         };
         match client {
             "loop" => {
-                let client = TightLoop::ready(&self.node, prepared().await?, self.commitment).await?;
+                let client = TightLoop::ready(&self.clients, prepared().await?, self.commitment).await?;
                 self.measured(
                     "loop",
                     in_flight,
@@ -115,7 +118,7 @@ impl Bench {
                 .await
             }
             "stock" => {
-                let client = Stock::ready(&self.node, prepared().await?, self.commitment);
+                let client = Stock::ready(&self.clients, prepared().await?, self.commitment);
                 self.measured(
                     "stock",
                     in_flight,
@@ -146,10 +149,11 @@ impl Bench {
         let of_relayer = client.starts_with("purser");
         let cpu =
             || if of_relayer { usage::cpu_of_process(relayer) } else { usage::cpu_of_threads(LOAD_THREADS) };
-        let (calls_before, cpu_before) = (self.node.calls(), cpu());
+        let node = if of_relayer { &self.node } else { &self.clients };
+        let (calls_before, cpu_before) = (node.calls(), cpu());
         let times = load.await?;
         let cpu = cpu().zip(cpu_before).map(|(after, before)| after.saturating_sub(before));
         let rss_mb = if of_relayer { usage::rss_mb(relayer) } else { None };
-        Ok(Row::of(client, in_flight, &times, self.node.calls() - calls_before, cpu, rss_mb))
+        Ok(Row::of(client, in_flight, &times, node.calls() - calls_before, cpu, rss_mb))
     }
 }
