@@ -11,8 +11,10 @@ use tokio::time::{Instant, timeout_at};
 use tokio_util::sync::CancellationToken;
 use tokio_util::task::TaskTracker;
 
-use crate::chain::{ChainError, ChainSettings, ChainSigners, Commitment, FileSigner, SolanaChain};
-use crate::config::{CommitmentConfig, Config, NetworkConfig, WebhooksConfig};
+use crate::chain::{
+    ChainError, ChainSettings, ChainSigners, Commitment, FileSigner, ProgramCheck, SolanaChain,
+};
+use crate::config::{CommitmentConfig, Config, NetworkConfig, ProgramCheckConfig, WebhooksConfig};
 use crate::domain::{Address, DestinationRules, Network, SealingKey};
 use crate::http::{self, HttpSettings};
 use crate::indexer::{Indexer, IndexerParts};
@@ -187,7 +189,11 @@ pub async fn connect(
         ),
     };
     let settings = ChainSettings {
-        rpc_url: config.rpc_url.expose_secret().to_owned(),
+        rpc_urls: std::iter::once(&config.rpc_url)
+            .chain(&config.rpc_urls)
+            .map(|url| url.expose_secret().to_owned())
+            .collect(),
+        ws_urls: websockets(config),
         program_id: config.program_id.unwrap_or(Address::from_bytes(purser::ID.to_bytes())),
         usdc_mint: config.usdc_mint,
         commitment: match config.commitment {
@@ -196,8 +202,21 @@ pub async fn connect(
         },
         priority_fee_micro_lamports: config.priority_fee_micro_lamports,
         genesis_hash: config.genesis_hash.clone(),
+        program_check: match config.program_check {
+            ProgramCheckConfig::Off => ProgramCheck::Off,
+            ProgramCheckConfig::Warn => ProgramCheck::Warn,
+            ProgramCheckConfig::Refuse => ProgramCheck::Refuse,
+        },
     };
     SolanaChain::connect(network, settings, signers, tracker, stop).await.map_err(failed)
+}
+
+/// Each with the place of its node: `rpc_url` is 0, then come `rpc_urls`.
+fn websockets(config: &NetworkConfig) -> Vec<(usize, String)> {
+    let first = config.ws_url.iter().map(|url| (0, url));
+    let further = config.ws_urls.iter().enumerate().map(|(place, url)| (place + 1, url));
+    let all = first.chain(further).map(|(node, url)| (node, url.expose_secret().to_owned()));
+    all.filter(|(_, url)| !url.is_empty()).collect()
 }
 
 /// What webhooks need, read and checked.

@@ -8,7 +8,7 @@ use std::str::FromStr;
 
 use config::{Environment, File, FileFormat};
 use ipnet::IpNet;
-use secrecy::SecretString;
+use secrecy::{ExposeSecret, SecretString};
 use serde::de::{self, Deserialize, Deserializer};
 
 use crate::domain::{Address, Network};
@@ -100,9 +100,16 @@ pub struct NetworkConfig {
     /// JSON-RPC of a Solana node. A secret: such URLs often hold a provider's key.
     #[serde(deserialize_with = "secret")]
     pub rpc_url: SecretString,
-    /// Websocket of the same node. Settlement is followed by polling alone so far.
+    /// JSON-RPC of further nodes, in the order in which they are asked when those before do not serve. A list, or text
+    /// with commas.
+    #[serde(default, deserialize_with = "secrets")]
+    pub rpc_urls: Vec<SecretString>,
+    /// Websocket of the node at `rpc_url`. Without one, settlement is asked for again and again.
     #[serde(default, deserialize_with = "optional_secret")]
     pub ws_url: Option<SecretString>,
+    /// Websockets of the nodes in `rpc_urls`, in the same order; an empty text where one has none.
+    #[serde(default, deserialize_with = "secrets")]
+    pub ws_urls: Vec<SecretString>,
     /// Where the Purser program is deployed, if not at its own address.
     #[serde(default, deserialize_with = "optional_from_text")]
     pub program_id: Option<Address>,
@@ -119,6 +126,9 @@ pub struct NetworkConfig {
     pub priority_fee_micro_lamports: u64,
     /// If given, the cluster must be this one.
     pub genesis_hash: Option<String>,
+    /// What to do at the start when the program on chain is not the build that belongs to this relayer.
+    #[serde(default)]
+    pub program_check: ProgramCheckConfig,
     /// A transaction's page, with `{signature}` in it. The default is Solana Explorer, of devnet for `test`.
     pub explorer_url: Option<String>,
 }
@@ -130,6 +140,16 @@ pub enum CommitmentConfig {
     Confirmed,
     #[default]
     Finalized,
+}
+
+/// See `program_check`.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, serde::Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum ProgramCheckConfig {
+    Off,
+    #[default]
+    Warn,
+    Refuse,
 }
 
 /// `[indexer]`
@@ -253,6 +273,14 @@ impl Config {
         if self.networks.iter().next().is_none() {
             return Err(("networks", "has neither `test` nor `live`"));
         }
+        for (network, config) in self.networks.iter() {
+            if config.rpc_urls.iter().any(|url| url.expose_secret().is_empty()) {
+                return Err((rpc_urls_key(network), "has an empty entry"));
+            }
+            if config.ws_urls.len() > config.rpc_urls.len() {
+                return Err((ws_urls_key(network), "has more entries than rpc_urls"));
+            }
+        }
         if !(1..=600).contains(&self.server.request_timeout_seconds) {
             return Err(("server.request_timeout_seconds", "must be from 1 to 600"));
         }
@@ -266,6 +294,20 @@ impl Config {
             return Err(("webhooks.secret_key", "must not be given together with webhooks.secret_key_file"));
         }
         Ok(())
+    }
+}
+
+const fn rpc_urls_key(network: Network) -> &'static str {
+    match network {
+        Network::Test => "networks.test.rpc_urls",
+        Network::Live => "networks.live.rpc_urls",
+    }
+}
+
+const fn ws_urls_key(network: Network) -> &'static str {
+    match network {
+        Network::Test => "networks.test.ws_urls",
+        Network::Live => "networks.live.ws_urls",
     }
 }
 
@@ -286,6 +328,20 @@ fn secret<'de, D: Deserializer<'de>>(value: D) -> Result<SecretString, D::Error>
 
 fn optional_secret<'de, D: Deserializer<'de>>(value: D) -> Result<Option<SecretString>, D::Error> {
     secret(value).map(Some)
+}
+
+fn secrets<'de, D: Deserializer<'de>>(value: D) -> Result<Vec<SecretString>, D::Error> {
+    #[derive(serde::Deserialize)]
+    #[serde(untagged)]
+    enum Texts {
+        One(String),
+        Many(Vec<String>),
+    }
+    let texts = match Texts::deserialize(value)? {
+        Texts::One(text) => text.split(',').map(|text| text.trim().to_owned()).collect(),
+        Texts::Many(texts) => texts,
+    };
+    Ok(texts.into_iter().map(SecretString::from).collect())
 }
 
 fn ranges<'de, D: Deserializer<'de>>(value: D) -> Result<Vec<IpNet>, D::Error> {

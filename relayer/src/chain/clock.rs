@@ -19,11 +19,12 @@ const BLOCKHASH_AGE_MIN: Duration = Duration::from_millis(200);
 const BLOCKHASH_AGE_UNMEASURED: Duration = Duration::from_secs(1);
 /// Refreshes closer together than this say nothing about the pace of blocks.
 const PACE_SPAN_MIN: Duration = Duration::from_millis(200);
-/// How often the background refresh asks at most, and how long after the last signature it goes on.
-const REFRESH_INTERVAL_MAX: Duration = Duration::from_secs(4);
+/// How long after the last signature the background refresh goes on.
 const REFRESH_WHILE_USED: Duration = Duration::from_secs(30);
 /// How old the chain's time may be.
 const TIME_AGE_MAX: Duration = Duration::from_secs(1);
+/// How long the chain's time may be reckoned on from by our own clock, where only an estimate is needed.
+const ESTIMATE_AGE_MAX: Duration = Duration::from_secs(30);
 
 /// A blockhash and the block height after which nothing signed over it can land.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -104,7 +105,16 @@ impl ChainClock {
         Ok(now)
     }
 
-    /// Takes over the time that another read brought along.
+    /// Unix seconds by the chain's clock as it was last seen, moved on by ours; `None` when that was too long ago.
+    pub fn estimate(&self) -> Option<i64> {
+        let state = self.state();
+        let cached = state.time.as_ref()?;
+        let elapsed = cached.at.elapsed();
+        let seconds = i64::try_from(elapsed.as_secs()).ok()?;
+        (elapsed < ESTIMATE_AGE_MAX).then(|| cached.value.saturating_add(seconds))
+    }
+
+    /// Takes over the time that another read or a notice brought along.
     pub fn time_seen(&self, slot: u64, now: i64) {
         let mut state = self.state();
         if state.time.is_none_or(|known| known.slot <= slot) {
@@ -139,9 +149,9 @@ impl ChainClock {
         (cached.at.elapsed() < age_max(state.block_time)).then_some(cached.value)
     }
 
-    /// Well before the cached blockhash is too old to be used.
+    /// Before the cached blockhash is too old to be used.
     fn refresh_interval(&self) -> Duration {
-        (age_max(self.state().block_time) / 2).min(REFRESH_INTERVAL_MAX)
+        age_max(self.state().block_time) * 4 / 5
     }
 
     fn cached_time(&self) -> Option<i64> {

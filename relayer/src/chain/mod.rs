@@ -2,34 +2,54 @@
 //!
 //! `solana` is the trait on a node. Under it: `reads` accounts, `provision` operators and agents, `staging` replaces
 //! policies, `history` finds what landed, `solana_history` reads the past for indexing (`landed` transactions and the
-//! `happening`s in them), `verify` looks before anything is sent. Each is built from `rpc` (questions,
-//! over `transport`, answered in `wire`), `instructions` (what the program understands), `signing` by a `signer`,
-//! `submit` (one loop per network sends and waits), `clock` (blockhash and time), `decode` (accounts), `events` (logs)
-//! and `fault` (why a transaction failed). Nothing here knows the database, HTTP or the services.
+//! `happening`s in them), `verify` looks before anything is sent (`deployment`: at the program). Each is
+//! built from `instructions` (what the program understands), `signing` by a `signer`, `clock` (blockhash and time),
+//! `decode` (accounts), `events` (logs) and `fault` (why a transaction failed).
+//!
+//! Asking: `rpc` holds the questions, `nodes` chooses whom to ask, `transport` asks one of them, `node_fault` says what
+//! is wrong with it, `wire` reads the answers, `counters` counts. Being told: `socket` is the websocket, `topics` what
+//! can be subscribed to, `notices` whom it concerns, `watched` the accounts that it keeps up to date, `own` what they do
+//! not show yet. Following: `submit` is the one loop per network, over `flight`s, with a `witness` for what one node
+//! alone says. Nothing here knows the database, HTTP or the services.
 
 mod block_times;
 mod clock;
+mod counters;
 mod decode;
+mod deployment;
 mod events;
 mod fault;
+mod flight;
 mod happening;
 mod history;
 mod instructions;
 mod landed;
+mod node_fault;
+mod nodes;
+mod notices;
+mod own;
 mod provision;
 mod reads;
 mod rpc;
+#[cfg(test)]
+mod scripted_node;
 mod signer;
 mod signing;
+mod socket;
 mod solana;
 mod solana_history;
 mod staging;
 mod submit;
+mod topics;
 mod transport;
 mod types;
 mod verify;
+mod watched;
 mod wire;
+mod witness;
 
+pub use counters::{MethodCount, RpcCounters};
+pub use deployment::ProgramCheck;
 pub use happening::Happening;
 pub use landed::{Flow, LandedRecord};
 pub use signer::{FileSigner, Signer};
@@ -38,7 +58,6 @@ pub use solana_history::{
     BALANCES_MAX, Balances, Looked, STANDINGS_MAX, SignatureLine, SignaturePage, SolanaHistory, Standing,
     Standings,
 };
-pub use transport::{MethodCount, RpcCounters};
 pub use types::{
     AgentAddresses, AgentCreation, AgentOnChain, AllowedRecipients, Commitment, Confirmed, Destination,
     LandedTransfer, OnChainPolicy, OperatorOnChain, Outcome, Refusal, SignedTransfer, TransferOrder,
@@ -93,6 +112,17 @@ pub trait Chain: Send + Sync + 'static {
         destination: &Address,
     ) -> Result<TransferView, ChainError>;
 
+    /// The same from what is known without asking anybody, transfers of ours that are on their way counted as made. May
+    /// be a moment old, or wrong: enough to go on by, never to refuse by. `None` when not all of it is known.
+    fn known_for_transfer(
+        &self,
+        _operator: &Address,
+        _agent: &AgentAddresses,
+        _destination: &Address,
+    ) -> Option<TransferView> {
+        None
+    }
+
     /// Creates the operator of `admin_secret` (64-byte keypair) and `id`; if it is there already, that is success.
     async fn create_operator(
         &self,
@@ -139,4 +169,11 @@ pub trait Chain: Send + Sync + 'static {
 
     /// The transfer that used `tag` in the last 24 h, from the agent's own signatures.
     async fn find_landed(&self, agent: &Address, tag: u64) -> Result<Option<LandedTransfer>, ChainError>;
+
+    /// Every transfer of the agent in the last 24 h, newest first, as far back as signature `after` and without it.
+    async fn list_landed(
+        &self,
+        agent: &Address,
+        after: Option<&str>,
+    ) -> Result<Vec<LandedTransfer>, ChainError>;
 }

@@ -32,29 +32,67 @@ impl SolanaChain {
         agent: &AgentAddresses,
         destination: &Address,
     ) -> Result<TransferView, ChainError> {
-        let keys = [operator, &agent.agent, &agent.token_account, destination].map(to_pubkey);
+        let keys = transfer_keys(operator, agent, destination);
         let [operator_key, agent_key, token_key, destination_key] = keys;
         let all = [operator_key, agent_key, token_key, destination_key, decode::CLOCK];
+        let watched = self.watched.standing(&keys);
         let read = self.rpc.accounts(&all, self.written_slot()).await?;
-        let [operator_account, agent_pair @ .., destination_account, clock] = &read.value[..] else {
-            return Err(ChainError::Unavailable { during: "transfer", reason: "unreadable answer".into() });
+        let unreadable = |reason: &str| ChainError::Unavailable { during: "transfer", reason: reason.into() };
+        let Ok([operator_account, agent_account, token_account, destination_account, clock]) =
+            <[Option<RawAccount>; 5]>::try_from(read.value)
+        else {
+            return Err(unreadable("unreadable answer"));
         };
+        let clock_data = clock.as_ref().map(|account| account.data.as_slice());
+        let now = clock_data
+            .and_then(decode::unix_timestamp)
+            .ok_or_else(|| unreadable("no clock in the answer"))?;
+        self.clock.time_seen(read.slot, now);
+        let accounts = [operator_account, agent_account, token_account, destination_account];
+        for (key, account) in keys.iter().zip(&accounts) {
+            if let Some(account) = account.as_ref().filter(|_| watched.contains(key)) {
+                self.watched.read(key, account.clone());
+            }
+        }
+        self.view_of(operator, agent, destination, accounts.each_ref().map(Option::as_ref), now)
+    }
+
+    /// The same from what the websocket keeps up to date, transfers of ours that are on their way counted in.
+    pub(super) fn known_transfer_view(
+        &self,
+        operator: &Address,
+        agent: &AgentAddresses,
+        destination: &Address,
+    ) -> Option<TransferView> {
+        let accounts = self.watched.get(&transfer_keys(operator, agent, destination))?;
+        let now = self.clock.estimate()?;
+        let accounts = accounts.each_ref().map(Some);
+        let mut view = self.view_of(operator, agent, destination, accounts, now).ok()?;
+        self.own.count_in(&mut view.agent, now);
+        Some(view)
+    }
+
+    fn view_of(
+        &self,
+        operator: &Address,
+        agent: &AgentAddresses,
+        destination: &Address,
+        accounts: [Option<&RawAccount>; 4],
+        now: i64,
+    ) -> Result<TransferView, ChainError> {
         let program = &self.instructions.program;
+        let [operator_key, agent_key, token_key, destination_key] =
+            transfer_keys(operator, agent, destination);
+        let [operator_account, agent_account, token_account, destination_account] = accounts;
         let found_operator = operator_account
-            .as_ref()
             .and_then(|account| decode::operator(program, &operator_key, account))
             .ok_or(ChainError::NotFound { what: "operator", address: *operator })?;
-        let found_agent = self
-            .agent_of(&agent_key, &token_key, agent_pair)
+        let found_agent = agent_account
+            .and_then(|account| decode::agent(program, &agent_key, account, (&token_key, token_account)))
             .filter(|found| found.operator == *operator)
             .ok_or(ChainError::NotFound { what: "agent", address: agent.agent })?;
-        let now =
-            clock.as_ref().and_then(|account| decode::unix_timestamp(&account.data)).ok_or_else(|| {
-                ChainError::Unavailable { during: "transfer", reason: "no clock in the answer".into() }
-            })?;
-        self.clock.time_seen(read.slot, now);
         let mint = to_pubkey(&found_operator.usdc_mint);
-        let destination = decode::destination(program, &mint, &destination_key, destination_account.as_ref());
+        let destination = decode::destination(program, &mint, &destination_key, destination_account);
         Ok(TransferView { operator: found_operator, agent: found_agent, destination, now })
     }
 
@@ -83,4 +121,9 @@ impl SolanaChain {
         };
         Ok(keys.chunks(2).zip(accounts.chunks(2)).map(read).collect())
     }
+}
+
+/// Operator, agent, source, destination.
+fn transfer_keys(operator: &Address, agent: &AgentAddresses, destination: &Address) -> [Pubkey; 4] {
+    [operator, &agent.agent, &agent.token_account, destination].map(to_pubkey)
 }

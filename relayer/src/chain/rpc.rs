@@ -1,71 +1,95 @@
-//! JSON-RPC to one node: the dozen questions that are asked, each with a timeout, counted, and its errors classified.
+//! JSON-RPC to the nodes of one network: the dozen questions that are asked.
 //!
 //! Answers are read field by field and not into the library's types: a node newer than the library (another transaction
 //! version, another error variant) must not make a whole batch unreadable.
 
-use super::transport::{CountingSender, RpcCounters, classify, is_lagging};
+use super::counters::RpcCounters;
+use super::node_fault::{CallError, NodeFault};
+use super::nodes::{Answered, Nodes};
+use super::transport::{HttpTransport, Transport};
 use super::wire::{
-    AtSlot, FinalizedTip, LandedTransaction, LatestBlockhash, RawAccount, SignatureLine, SignatureStatus,
-    WireAccount,
+    AtSlot, FinalizedTip, LandedTransaction, LatestBlockhash, RawAccount, Response, SignatureLine,
+    SignatureStatus, WireAccount,
 };
 use super::{ChainError, Commitment};
+use serde::de::DeserializeOwned;
 use serde_json::{Value, json};
-use solana_rpc_client::nonblocking::rpc_client::RpcClient;
-use solana_rpc_client::rpc_client::RpcClientConfig;
-use solana_rpc_client::rpc_sender::RpcSender;
-use solana_rpc_client_api::request::RpcRequest;
-use solana_rpc_client_api::response::Response;
 use solana_sdk::pubkey::Pubkey;
 use std::sync::Arc;
-use std::time::Duration;
+use tokio_util::sync::CancellationToken;
+use tokio_util::task::TaskTracker;
 
 /// Most keys that `getMultipleAccounts` takes.
 pub(super) const ACCOUNTS_MAX: usize = 100;
 /// Most signatures that `getSignatureStatuses` takes.
 pub(super) const STATUSES_MAX: usize = 256;
-/// How often a node that has not reached the wanted slot is asked again, and how long apart.
-const LAGGING_RETRIES: usize = 4;
-const LAGGING_PAUSE: Duration = Duration::from_millis(150);
 
-/// One node. Cheap to share.
+/// The nodes of one network, asked as one.
 pub(super) struct Rpc {
-    client: RpcClient,
+    nodes: Nodes,
     counters: Arc<RpcCounters>,
 }
 
 impl Rpc {
-    pub fn new(url: &str) -> Result<Self, ChainError> {
+    /// Over HTTP, the preferred node first.
+    pub fn new(urls: &[String], tasks: TaskTracker) -> Result<Self, ChainError> {
         let counters = Arc::new(RpcCounters::default());
-        let sender = CountingSender::new(url, counters.clone())?;
-        Ok(Self::over(sender, counters))
+        let transport = |url: &String| -> Result<Box<dyn Transport>, ChainError> {
+            Ok(Box::new(HttpTransport::new(url, counters.clone())?))
+        };
+        let transports = urls.iter().map(transport).collect::<Result<_, _>>()?;
+        Ok(Self::over(transports, counters, tasks))
     }
 
-    /// Over any transport.
-    pub fn over(sender: impl RpcSender + Send + Sync + 'static, counters: Arc<RpcCounters>) -> Self {
-        Self { client: RpcClient::new_sender(sender, RpcClientConfig::default()), counters }
+    /// Over any transports.
+    pub fn over(transports: Vec<Box<dyn Transport>>, counters: Arc<RpcCounters>, tasks: TaskTracker) -> Self {
+        Self { nodes: Nodes::new(transports, tasks), counters }
     }
 
     pub fn counters(&self) -> Arc<RpcCounters> {
         self.counters.clone()
     }
 
-    pub(super) async fn ask<T: serde::de::DeserializeOwned>(
-        &self,
-        during: &'static str,
-        request: RpcRequest,
-        params: Value,
-    ) -> Result<T, ChainError> {
-        self.client.send(request, params).await.map_err(|error| classify(during, &error))
+    /// How many nodes there are.
+    pub fn nodes(&self) -> usize {
+        self.nodes.count()
     }
 
-    async fn ask_at_slot<T: serde::de::DeserializeOwned>(
+    /// From now on only nodes of this cluster are used.
+    pub fn require_genesis(&self, genesis: &str) {
+        self.nodes.require_genesis(genesis);
+    }
+
+    /// Leaves a node alone that told what the others deny.
+    pub fn blame_contradicted(&self, node: usize) {
+        self.nodes.blame(node, NodeFault::Contradicted);
+    }
+
+    /// Compares the nodes with each other until `stop`.
+    pub async fn compare_nodes(&self, stop: CancellationToken) {
+        self.nodes.compare(stop).await;
+    }
+
+    pub(super) async fn ask<T: DeserializeOwned>(
         &self,
-        during: &'static str,
-        request: RpcRequest,
+        method: &'static str,
         params: Value,
+    ) -> Result<T, ChainError> {
+        let Answered { value, .. } =
+            self.nodes.call(method, &params).await.map_err(|error| error.into_chain_error(method))?;
+        read(method, value)
+    }
+
+    async fn ask_at_slot<T: DeserializeOwned>(
+        &self,
+        method: &'static str,
+        params: Value,
+        suits: impl Fn(usize) -> bool + Send + Sync,
     ) -> Result<AtSlot<T>, ChainError> {
-        let Response { context, value } = self.ask(during, request, params).await?;
-        Ok(AtSlot { slot: context.slot, value })
+        let answered = self.nodes.call_among(method, &params, suits).await;
+        let Answered { node, value } = answered.map_err(|error| error.into_chain_error(method))?;
+        let Response { context, value } = read(method, value)?;
+        Ok(AtSlot { slot: context.slot, value, node })
     }
 
     /// Up to [`ACCOUNTS_MAX`] accounts at one confirmed slot that is not before `min_slot`.
@@ -84,69 +108,72 @@ impl Rpc {
         keys: &[Pubkey],
         min_slot: u64,
     ) -> Result<AtSlot<Vec<Option<RawAccount>>>, ChainError> {
-        const DURING: &str = "getMultipleAccounts";
+        const METHOD: &str = "getMultipleAccounts";
         let keys_text: Vec<String> = keys.iter().map(Pubkey::to_string).collect();
         let mut config = json!({ "encoding": "base64", "commitment": commitment.as_str() });
         if min_slot > 0 {
             config["minContextSlot"] = min_slot.into();
         }
-        let params = json!([keys_text, config]);
-        let mut retries = LAGGING_RETRIES;
-        let answer = loop {
-            let request = self.client.send(RpcRequest::GetMultipleAccounts, params.clone());
-            match request.await {
-                Ok(answer) => break answer,
-                Err(error) if retries > 0 && is_lagging(&error) => retries -= 1,
-                Err(error) => return Err(classify(DURING, &error)),
-            }
-            tokio::time::sleep(LAGGING_PAUSE).await;
-        };
-        let Response::<Vec<Option<WireAccount>>> { context, value } = answer;
-        let unreadable = || ChainError::Unavailable { during: DURING, reason: "unreadable answer".into() };
-        if value.len() != keys.len() {
-            return Err(unreadable());
+        let answer: AtSlot<Vec<Option<WireAccount>>> =
+            self.ask_at_slot(METHOD, json!([keys_text, config]), |_| true).await?;
+        // Not every node knows the condition; a node that does not must not show an older world either.
+        if answer.slot < min_slot {
+            return Err(CallError::Node(NodeFault::Lagging).into_chain_error(METHOD));
+        }
+        if answer.value.len() != keys.len() {
+            return Err(unreadable(METHOD));
         }
         let decode = |account: Option<WireAccount>| match account {
             None => Ok(None),
-            Some(account) => account.decode().map(Some).ok_or_else(unreadable),
+            Some(account) => account.decode().map(Some).ok_or_else(|| unreadable(METHOD)),
         };
-        let value = value.into_iter().map(decode).collect::<Result<_, _>>()?;
-        Ok(AtSlot { slot: context.slot, value })
+        let value = answer.value.into_iter().map(decode).collect::<Result<_, _>>()?;
+        Ok(AtSlot { slot: answer.slot, value, node: answer.node })
     }
 
     /// The newest confirmed blockhash.
     pub async fn latest_blockhash(&self) -> Result<AtSlot<LatestBlockhash>, ChainError> {
         let params = json!([{ "commitment": Commitment::Confirmed.as_str() }]);
-        self.ask_at_slot("getLatestBlockhash", RpcRequest::GetLatestBlockhash, params).await
+        self.ask_at_slot("getLatestBlockhash", params, |_| true).await
     }
 
     /// Slot and block height of the newest finalized block, in one answer.
     pub async fn finalized_tip(&self) -> Result<FinalizedTip, ChainError> {
         let params = json!([{ "commitment": Commitment::Finalized.as_str() }]);
-        self.ask("getEpochInfo", RpcRequest::GetEpochInfo, params).await
+        self.ask("getEpochInfo", params).await
     }
 
-    /// What the node knows of up to [`STATUSES_MAX`] signatures; with `search_history`, beyond its recent memory.
+    /// What a node knows of up to [`STATUSES_MAX`] signatures; with `search_history`, beyond its recent memory.
     pub async fn statuses(
         &self,
         signatures: &[String],
         search_history: bool,
     ) -> Result<AtSlot<Vec<Option<SignatureStatus>>>, ChainError> {
-        const DURING: &str = "getSignatureStatuses";
+        self.statuses_of(signatures, search_history, |_| true).await
+    }
+
+    /// As [`Rpc::statuses`], of the nodes that `suits`.
+    pub async fn statuses_of(
+        &self,
+        signatures: &[String],
+        search_history: bool,
+        suits: impl Fn(usize) -> bool + Send + Sync,
+    ) -> Result<AtSlot<Vec<Option<SignatureStatus>>>, ChainError> {
+        const METHOD: &str = "getSignatureStatuses";
         let params = json!([signatures, { "searchTransactionHistory": search_history }]);
-        let statuses: AtSlot<Vec<_>> =
-            self.ask_at_slot(DURING, RpcRequest::GetSignatureStatuses, params).await?;
+        let statuses: AtSlot<Vec<_>> = self.ask_at_slot(METHOD, params, suits).await?;
         if statuses.value.len() != signatures.len() {
-            return Err(ChainError::Unavailable { during: DURING, reason: "unreadable answer".into() });
+            return Err(unreadable(METHOD));
         }
         Ok(statuses)
     }
 
-    /// Hands signed bytes (base64) to the node: no preflight, no retries of the node's own.
+    /// Hands signed bytes (base64) to a node, and to all when it does not take them at once: no preflight, no retries
+    /// of the node's own.
     pub async fn send(&self, transaction_base64: &str) -> Result<(), ChainError> {
         let config = json!({ "encoding": "base64", "skipPreflight": true, "maxRetries": 0 });
-        let params = json!([transaction_base64, config]);
-        self.ask::<Value>("sendTransaction", RpcRequest::SendTransaction, params).await.map(|_| ())
+        let sent = self.nodes.send(&json!([transaction_base64, config])).await;
+        sent.map_err(|error| error.into_chain_error("sendTransaction"))
     }
 
     /// Signatures that touched `address`, newest first, older than `before` and newer than `until`. A node that does
@@ -167,7 +194,7 @@ impl Rpc {
             config["until"] = until.into();
         }
         let params = json!([address.to_string(), config]);
-        self.ask("getSignaturesForAddress", RpcRequest::GetSignaturesForAddress, params).await
+        self.ask("getSignaturesForAddress", params).await
     }
 
     /// A landed transaction of any version; `None` when the node does not know it at `commitment`.
@@ -180,16 +207,26 @@ impl Rpc {
             signature,
             { "encoding": "json", "maxSupportedTransactionVersion": 1, "commitment": commitment.as_str() }
         ]);
-        self.ask("getTransaction", RpcRequest::GetTransaction, params).await
+        self.ask("getTransaction", params).await
     }
 
     /// When the block of `slot` was made, unix seconds; `None` where the node does not know.
     pub async fn block_time(&self, slot: u64) -> Result<Option<i64>, ChainError> {
-        self.ask("getBlockTime", RpcRequest::GetBlockTime, json!([slot])).await
+        self.ask("getBlockTime", json!([slot])).await
     }
 
-    /// The cluster's identity, base58.
-    pub async fn genesis_hash(&self) -> Result<String, ChainError> {
-        self.ask("getGenesisHash", RpcRequest::GetGenesisHash, Value::Null).await
+    /// The cluster's identity, base58, as this node says.
+    pub async fn genesis_hash(&self, node: usize) -> Result<String, ChainError> {
+        const METHOD: &str = "getGenesisHash";
+        let answered = self.nodes.call_among(METHOD, &Value::Null, |number| number == node).await;
+        read(METHOD, answered.map_err(|error| error.into_chain_error(METHOD))?.value)
     }
+}
+
+fn read<T: DeserializeOwned>(method: &'static str, value: Value) -> Result<T, ChainError> {
+    serde_json::from_value(value).map_err(|_| unreadable(method))
+}
+
+fn unreadable(method: &'static str) -> ChainError {
+    CallError::Node(NodeFault::Unreadable).into_chain_error(method)
 }

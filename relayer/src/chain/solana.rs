@@ -2,14 +2,22 @@
 
 use super::block_times::BlockTimes;
 use super::clock::{ChainClock, Recent};
+use super::counters::RpcCounters;
 use super::decode::{self, to_address, to_pubkey};
+use super::deployment::ProgramCheck;
+use super::flight::{Followed, Landing};
 use super::instructions::{Call, Instructions};
+use super::notices::Notices;
+use super::own::OwnTransfers;
 use super::rpc::Rpc;
 use super::signer::{Signer, address};
 use super::signing::{self, Distinct, SignedBytes};
-use super::submit::{Followed, Landing, Submitter};
-use super::transport::RpcCounters;
+use super::socket::{self, Subscriber};
+use super::submit::Submitter;
+use super::topics::Topic;
+use super::watched::Watched;
 use super::wire::RawAccount;
+use super::witness;
 use super::{
     AgentAddresses, AgentCreation, AgentOnChain, Chain, ChainError, Commitment, Confirmed, LandedTransfer,
     OnChainPolicy, OperatorOnChain, Outcome, TransferOrder, TransferView,
@@ -29,7 +37,10 @@ const SILENCE_MAX: Duration = Duration::from_secs(10);
 /// Where a network is and how it is to be used.
 #[derive(Debug, Clone)]
 pub struct ChainSettings {
-    pub rpc_url: String,
+    /// JSON-RPC of the nodes, the preferred one first; at least one.
+    pub rpc_urls: Vec<String>,
+    /// Their websockets, each with the place of its node in `rpc_urls`; may be empty.
+    pub ws_urls: Vec<(usize, String)>,
     pub program_id: Address,
     pub usdc_mint: Address,
     pub commitment: Commitment,
@@ -37,6 +48,7 @@ pub struct ChainSettings {
     pub priority_fee_micro_lamports: u64,
     /// Base58; when given, the cluster must be this one.
     pub genesis_hash: Option<String>,
+    pub program_check: ProgramCheck,
 }
 
 /// The keys that the relayer signs with. They must differ.
@@ -61,6 +73,8 @@ pub struct SolanaChain {
     /// The newest slot at which a write of ours landed: no read may be older.
     written_slot: AtomicU64,
     pub(super) staging: super::staging::Staging,
+    pub(super) watched: Arc<Watched>,
+    pub(super) own: OwnTransfers,
     block_times: BlockTimes,
 }
 
@@ -91,13 +105,17 @@ impl SolanaChain {
                 "policy authority and transfer authority are the same key".into(),
             ));
         }
-        let rpc = Arc::new(Rpc::new(&settings.rpc_url)?);
+        let rpc = Arc::new(Rpc::new(&settings.rpc_urls, tasks.clone())?);
         let clock = Arc::new(ChainClock::new(rpc.clone()));
-        let submitter = Arc::new(Submitter::new(rpc.clone(), tasks.clone()));
         let instructions = Instructions {
             program: to_pubkey(&settings.program_id),
             usdc_mint: to_pubkey(&settings.usdc_mint),
         };
+        let (subscriber, wishes) = Subscriber::new();
+        let subscriber = if settings.ws_urls.is_empty() { Subscriber::none() } else { subscriber };
+        let (submitter, claims) = Submitter::new(rpc.clone(), subscriber.clone(), tasks.clone());
+        let submitter = Arc::new(submitter);
+        let watched = Arc::new(Watched::new(subscriber.clone()));
         tasks.spawn({
             let (clock, stop) = (clock.clone(), stop.clone());
             async move { clock.keep_fresh(stop).await }
@@ -106,6 +124,33 @@ impl SolanaChain {
             let (submitter, stop) = (submitter.clone(), stop.clone());
             async move { submitter.run(stop).await }
         });
+        tasks.spawn({
+            let (rpc, stop) = (rpc.clone(), stop.clone());
+            async move { rpc.compare_nodes(stop).await }
+        });
+        tasks.spawn({
+            let (counters, stop) = (rpc.counters(), stop.clone());
+            async move {
+                stop.cancelled().await;
+                tracing::info!(%network, calls = counters.summary(), "rpc calls since the start");
+            }
+        });
+        if let Some(claims) = claims {
+            let (rpc, submitter, stop) = (rpc.clone(), submitter.clone(), stop.clone());
+            let believe = move |signature: &str, landing| submitter.land(signature, landing);
+            tasks.spawn(witness::run(rpc, claims, believe, stop));
+        }
+        if !settings.ws_urls.is_empty() {
+            // Tells the time with every slot; where a node does so, nobody needs to ask for it.
+            subscriber.subscribe(Topic::Account(decode::CLOCK));
+            let notices = Notices {
+                submitter: submitter.clone(),
+                watched: watched.clone(),
+                clock: clock.clone(),
+                program: instructions.program,
+            };
+            tasks.spawn(socket::run(settings.ws_urls.clone(), wishes, notices, stop.clone()));
+        }
         Ok(Self {
             network,
             settings,
@@ -117,6 +162,8 @@ impl SolanaChain {
             distinct: Distinct::from(rand::random()),
             written_slot: AtomicU64::new(0),
             staging: super::staging::Staging::default(),
+            watched,
+            own: OwnTransfers::default(),
             block_times: BlockTimes::default(),
         })
     }
@@ -155,16 +202,23 @@ impl SolanaChain {
         commitment: Commitment,
     ) -> Result<Confirmed, ChainError> {
         let recent = self.clock.recent().await?;
+        let written: Vec<Pubkey> = call
+            .instruction
+            .accounts
+            .iter()
+            .filter(|account| account.is_writable)
+            .map(|account| account.pubkey)
+            .collect();
         let signed = self.sign(call, signer, recent).await?;
-        if let Err(error) = self.submitter.send(&signed.bytes).await {
-            // Whether it left is not known: the loop sends it again and finds out.
-            tracing::debug!(%error, signature = signed.signature, "first send failed");
-        }
         let followed = Followed {
             bytes: &signed.bytes,
             signature: &signed.signature,
             last_valid_block_height: recent.last_valid_block_height,
         };
+        if let Err(error) = self.submitter.send(followed, commitment).await {
+            // Whether it left is not known: the loop sends it again and finds out.
+            tracing::debug!(%error, signature = signed.signature, "first send failed");
+        }
         let landing = tokio::select! {
             landing = self.follow(followed, commitment) => landing,
             // It may still land; whoever asked is told so, rather than kept waiting for a node that is gone.
@@ -173,6 +227,7 @@ impl SolanaChain {
                 return Err(ChainError::Unavailable { during: "confirmation", reason });
             }
         };
+        self.watched.forget(&written);
         match landing {
             Landing::Landed { slot } => Ok(Confirmed { signature: signed.signature, slot }),
             Landing::Failed { fault, .. } => Err(fault.into()),
@@ -234,6 +289,15 @@ impl Chain for SolanaChain {
         self.transfer_view(operator, agent, destination).await
     }
 
+    fn known_for_transfer(
+        &self,
+        operator: &Address,
+        agent: &AgentAddresses,
+        destination: &Address,
+    ) -> Option<TransferView> {
+        self.known_transfer_view(operator, agent, destination)
+    }
+
     async fn create_operator(
         &self,
         admin_secret: &[u8],
@@ -277,6 +341,7 @@ impl Chain for SolanaChain {
         let recent = self.clock.recent().await?;
         let call = self.instructions.transfer(address(signer), order);
         let signed = self.sign(call, signer, recent).await?;
+        self.own.signed(order, &signed.signature);
         Ok(SignedTransfer {
             bytes: signed.bytes,
             signature: signed.signature,
@@ -285,20 +350,18 @@ impl Chain for SolanaChain {
     }
 
     async fn send(&self, signed: &SignedTransfer) -> Result<(), ChainError> {
-        self.submitter.send(&signed.bytes).await
+        self.submitter.send(followed(signed), self.settings.commitment).await
     }
 
     async fn outcome(&self, signed: &SignedTransfer) -> Outcome {
-        let followed = Followed {
-            bytes: &signed.bytes,
-            signature: &signed.signature,
-            last_valid_block_height: signed.last_valid_block_height,
-        };
-        match self.follow(followed, self.settings.commitment).await {
-            Landing::Landed { slot } => Outcome::Settled { slot, block_time: None },
+        let landing = self.follow(followed(signed), self.settings.commitment).await;
+        let outcome = match landing {
+            Landing::Landed { slot } => return Outcome::Settled { slot, block_time: None },
             Landing::Failed { fault, .. } => fault.of_transfer(),
             Landing::Expired => Outcome::Expired,
-        }
+        };
+        self.own.not_paid(&signed.signature);
+        outcome
     }
 
     async fn block_time(&self, slot: u64) -> Result<Option<i64>, ChainError> {
@@ -307,5 +370,21 @@ impl Chain for SolanaChain {
 
     async fn find_landed(&self, agent: &Address, tag: u64) -> Result<Option<LandedTransfer>, ChainError> {
         self.find_transfer(&to_pubkey(agent), tag).await
+    }
+
+    async fn list_landed(
+        &self,
+        agent: &Address,
+        after: Option<&str>,
+    ) -> Result<Vec<LandedTransfer>, ChainError> {
+        self.transfers_after(&to_pubkey(agent), after).await
+    }
+}
+
+fn followed(signed: &SignedTransfer) -> Followed<'_> {
+    Followed {
+        bytes: &signed.bytes,
+        signature: &signed.signature,
+        last_valid_block_height: signed.last_valid_block_height,
     }
 }

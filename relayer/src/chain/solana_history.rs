@@ -9,7 +9,6 @@ use super::{ChainError, Commitment};
 use crate::domain::{Address, Network};
 use purser_policy::UsdcAmount;
 use serde_json::json;
-use solana_rpc_client_api::request::RpcRequest;
 use solana_sdk::pubkey::Pubkey;
 use std::sync::Arc;
 
@@ -103,22 +102,6 @@ impl SolanaChain {
 }
 
 impl SolanaHistory {
-    /// Over any transport, of the program at its own address.
-    #[cfg(test)]
-    pub(crate) fn over(
-        sender: impl solana_rpc_client::rpc_sender::RpcSender + Send + Sync + 'static,
-        usdc_mint: Address,
-        commitment: Commitment,
-    ) -> Self {
-        Self {
-            network: Network::Test,
-            rpc: Arc::new(Rpc::over(sender, Arc::default())),
-            program: purser::ID,
-            usdc_mint: to_pubkey(&usdc_mint),
-            commitment,
-        }
-    }
-
     pub const fn network(&self) -> Network {
         self.network
     }
@@ -160,7 +143,7 @@ impl SolanaHistory {
                 "commitment": self.commitment.as_str(),
             }
         ]);
-        let answer: Option<WireLanded> = self.rpc.ask(DURING, RpcRequest::GetTransaction, params).await?;
+        let answer: Option<WireLanded> = self.rpc.ask(DURING, params).await?;
         let Some(answer) = answer else { return Ok(Looked::Unknown) };
         match answer.read(&self.program, &self.usdc_mint, signature) {
             None => Ok(Looked::Unknown),

@@ -1,84 +1,80 @@
 //! The ONE loop of a network that follows transactions to their end.
 //!
-//! Everything in flight is asked for together. What the node does not know is sent again, the same bytes, until it is
-//! known or can no longer land. Nothing but the chain ends a flight: not a deadline, not a send error, not the caller's
-//! going away. Polling is one source of landings; others may call [`Submitter::land`] beside it.
+//! A websocket tells of landings first; what it does not tell of is asked for, everything together. What no node knows
+//! is sent again, the same bytes, until it is known or can no longer land. Nothing but the chain ends a flight: not a
+//! deadline, not a send error, not the caller's going away.
 
-use super::fault::Fault;
+use super::flight::{Flight, Followed, Landing, POLL_YOUNG, topics};
 use super::rpc::{Rpc, STATUSES_MAX};
+use super::socket::Subscriber;
 use super::wire::{FinalizedTip, SignatureStatus};
+use super::witness::Claim;
 use super::{ChainError, Commitment};
 use base64::Engine;
 use futures::StreamExt;
-use std::collections::HashMap;
+use serde_json::Value;
+use std::collections::{HashMap, VecDeque};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
-use tokio::sync::{Notify, watch};
+use tokio::sync::{Notify, mpsc, watch};
 use tokio::time::Instant;
 use tokio_util::sync::CancellationToken;
 use tokio_util::task::TaskTracker;
 
-/// How often statuses are asked while something young is in flight, something older, or only leftovers.
-const POLL_YOUNG: Duration = Duration::from_millis(50);
-const POLL_OLDER: Duration = Duration::from_millis(100);
-const POLL_LEFTOVER: Duration = Duration::from_millis(500);
-const YOUNG: Duration = Duration::from_secs(5);
-const LEFTOVER: Duration = Duration::from_secs(60);
-/// After failed polls the pause doubles up to this.
+/// After failed polls the pause doubles from this up to that.
+const POLL_PAUSE: Duration = Duration::from_millis(200);
 const POLL_PAUSE_MAX: Duration = Duration::from_millis(1_600);
-/// How long after the last send bytes that the node does not know are sent again.
-const RESEND_INTERVAL: Duration = Duration::from_secs(2);
 const RESENDS_AT_ONCE: usize = 8;
 /// How often expiry is looked into while something stays unknown.
 const EXPIRY_INTERVAL: Duration = Duration::from_secs(2);
-
-/// How a transaction ended. Every variant is final.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) enum Landing {
-    Landed { slot: u64 },
-    Failed { slot: u64, fault: Fault },
-    Expired,
-}
-
-/// Signed bytes to follow.
-#[derive(Debug, Clone, Copy)]
-pub(super) struct Followed<'a> {
-    pub bytes: &'a [u8],
-    /// Base58.
-    pub signature: &'a str,
-    pub last_valid_block_height: u64,
-}
-
-#[derive(Debug)]
-struct Flight {
-    transaction_base64: Arc<str>,
-    last_valid_block_height: u64,
-    commitment: Commitment,
-    since: Instant,
-    sent_at: Instant,
-    /// The node knows the signature, below the commitment.
-    known: bool,
-    end: watch::Sender<Option<Landing>>,
-}
+/// How many landings are remembered for who asks late.
+const ENDED_MAX: usize = 4_096;
 
 /// Follows the transactions of one network.
 pub(super) struct Submitter {
     rpc: Arc<Rpc>,
+    subscriber: Subscriber,
     flights: Mutex<HashMap<String, Flight>>,
     wake: Notify,
-    /// Since when no poll was answered, while something is in flight.
-    silent_since: Mutex<Option<Instant>>,
+    /// How the latest flights ended, for those who ask a moment later.
+    ended: Mutex<Ended>,
+    /// Since when a node owes an answer about what is in flight.
+    unanswered_since: Mutex<Option<Instant>>,
+    /// Where landings go that another node is to confirm; `None` where there is no other node.
+    claims: Option<mpsc::UnboundedSender<Claim>>,
     tasks: TaskTracker,
 }
 
 impl Submitter {
-    pub fn new(rpc: Arc<Rpc>, tasks: TaskTracker) -> Self {
-        Self { rpc, flights: Mutex::default(), wake: Notify::new(), silent_since: Mutex::default(), tasks }
+    /// With the claims that need a second opinion, where there are several nodes.
+    pub fn new(
+        rpc: Arc<Rpc>,
+        subscriber: Subscriber,
+        tasks: TaskTracker,
+    ) -> (Self, Option<mpsc::UnboundedReceiver<Claim>>) {
+        let (claims, inbox) = (rpc.nodes() > 1).then(mpsc::unbounded_channel).unzip();
+        let submitter = Self {
+            rpc,
+            subscriber,
+            flights: Mutex::default(),
+            wake: Notify::new(),
+            ended: Mutex::default(),
+            unanswered_since: Mutex::default(),
+            claims,
+            tasks,
+        };
+        (submitter, inbox)
     }
 
-    /// Sends bytes once.
-    pub async fn send(&self, bytes: &[u8]) -> Result<(), ChainError> {
-        self.rpc.send(&base64::engine::general_purpose::STANDARD.encode(bytes)).await
+    /// Sends the bytes once, and follows them from before that. Unavailable, Rejected: says nothing about their landing.
+    pub async fn send(&self, followed: Followed<'_>, commitment: Commitment) -> Result<(), ChainError> {
+        let _ = self.register(followed, commitment);
+        self.asking();
+        let sent = self.rpc.send(&base64::engine::general_purpose::STANDARD.encode(followed.bytes)).await;
+        if sent.is_ok() {
+            self.answered();
+        }
+        sent
     }
 
     /// Resolves when the transaction is at `commitment`, or never can be. Joins a flight that is under way.
@@ -100,29 +96,75 @@ impl Submitter {
         self.flights().len()
     }
 
-    /// Resolves when no poll has been answered for `limit`: whoever waits for a landing may stop waiting. The flight
+    /// Resolves when nodes have owed an answer for `limit`: whoever waits for a landing may stop waiting. The flight
     /// goes on.
     pub async fn silent(&self, limit: Duration) {
         loop {
-            let since = *self.silent_since.lock().unwrap_or_else(PoisonError::into_inner);
+            let since = *self.unanswered_since.lock().unwrap_or_else(PoisonError::into_inner);
             let left = since.map_or(limit, |since| limit.saturating_sub(since.elapsed()));
-            if left.is_zero() {
+            if left.is_zero() && self.in_flight() > 0 {
                 return;
             }
-            tokio::time::sleep(left).await;
+            tokio::time::sleep(left.max(POLL_YOUNG)).await;
         }
     }
 
-    fn heard(&self, answered: bool) {
-        let mut since = self.silent_since.lock().unwrap_or_else(PoisonError::into_inner);
-        *since = if answered { None } else { Some(since.unwrap_or_else(Instant::now)) };
+    fn asking(&self) {
+        let mut since = self.unanswered_since.lock().unwrap_or_else(PoisonError::into_inner);
+        since.get_or_insert_with(Instant::now);
     }
 
-    /// Ends a flight. Called by the poll, and by whatever else learns of a landing at the flight's commitment.
+    fn answered(&self) {
+        *self.unanswered_since.lock().unwrap_or_else(PoisonError::into_inner) = None;
+    }
+
+    /// A websocket is going to tell when this transaction is at `commitment`.
+    pub fn listening(&self, signature: &str, commitment: Commitment) {
+        if let Some(flight) = self.flights().get_mut(signature)
+            && flight.commitment == commitment
+        {
+            flight.noticed = true;
+        }
+    }
+
+    /// No websocket tells of anything any more: everything is asked for again, at once.
+    pub fn deaf(&self) {
+        self.flights().values_mut().for_each(|flight| flight.noticed = false);
+    }
+
+    /// A websocket told that a transaction is at `commitment`; `err` is null when it landed well.
+    pub fn noticed(&self, node: usize, signature: &str, commitment: Commitment, slot: u64, err: &Value) {
+        self.answered();
+        {
+            let mut flights = self.flights();
+            let Some(flight) = flights.get_mut(signature) else { return };
+            flight.known = true;
+            if commitment < flight.commitment {
+                return;
+            }
+            // The notice comes once. Should another node deny it, it is asked for again.
+            flight.noticed = false;
+            flight.asked();
+        }
+        self.claim(Claim { signature: signature.to_owned(), landing: Landing::at(slot, err), node });
+    }
+
+    /// Believes a landing, or has another node confirm it first.
+    fn claim(&self, claim: Claim) {
+        match &self.claims {
+            None => self.land(&claim.signature, claim.landing),
+            Some(claims) => {
+                let _ = claims.send(claim);
+            }
+        }
+    }
+
+    /// Ends a flight.
     pub fn land(&self, signature: &str, landing: Landing) {
-        if let Some(flight) = self.flights().remove(signature) {
-            flight.end.send_replace(Some(landing));
-        }
+        let Some(flight) = self.flights().remove(signature) else { return };
+        topics(signature, flight.commitment).for_each(|topic| self.subscriber.unsubscribe(topic));
+        self.ended().keep(signature, landing.clone());
+        flight.end.send_replace(Some(landing));
     }
 
     /// Runs until `stop` is cancelled.
@@ -131,13 +173,14 @@ impl Submitter {
         let mut expiry_looked_at = Instant::now();
         loop {
             if self.in_flight() == 0 {
-                self.heard(true);
+                self.answered();
                 tokio::select! {
                     () = stop.cancelled() => return,
                     () = self.wake.notified() => {}
                 }
             }
             let turn = async {
+                self.rest(failures).await;
                 let polled = self.poll().await;
                 self.resend(&stop);
                 if expiry_looked_at.elapsed() >= EXPIRY_INTERVAL && self.has_long_unknown() {
@@ -152,7 +195,6 @@ impl Submitter {
                 () = stop.cancelled() => return,
                 polled = turn => polled,
             };
-            self.heard(polled.is_ok());
             failures = match polled {
                 Ok(()) => 0,
                 Err(error) => {
@@ -162,24 +204,16 @@ impl Submitter {
                     failures.saturating_add(1)
                 }
             };
-            tokio::select! {
-                () = stop.cancelled() => return,
-                () = self.rest(failures) => {}
-            }
         }
     }
 
-    /// The pause before the next poll. What comes in meanwhile shortens it, and nothing in flight ends it.
+    /// The pause before the next poll. After failures it grows; in between, what is due is resent all the same.
     async fn rest(&self, failures: u32) {
-        let begun = Instant::now();
-        loop {
-            let left =
-                self.pause(failures).map_or(Duration::ZERO, |pause| pause.saturating_sub(begun.elapsed()));
-            if left.is_zero() {
-                return;
-            }
-            tokio::time::sleep(left.min(POLL_YOUNG)).await;
-        }
+        let pause = match failures {
+            0 => POLL_YOUNG / 5,
+            failures => POLL_PAUSE.saturating_mul(1 << failures.min(6)).min(POLL_PAUSE_MAX),
+        };
+        tokio::time::sleep(pause).await;
     }
 
     fn register(&self, followed: Followed, commitment: Commitment) -> watch::Receiver<Option<Landing>> {
@@ -187,61 +221,62 @@ impl Submitter {
         if let Some(flight) = flights.get(followed.signature) {
             return flight.end.subscribe();
         }
-        let (end, receiver) = watch::channel(None);
-        let now = Instant::now();
-        let flight = Flight {
-            transaction_base64: base64::engine::general_purpose::STANDARD.encode(followed.bytes).into(),
-            last_valid_block_height: followed.last_valid_block_height,
-            commitment,
-            since: now,
-            sent_at: now,
-            known: false,
-            end,
-        };
+        if let Some(landing) = self.ended().landings.get(followed.signature) {
+            return watch::channel(Some(landing.clone())).1;
+        }
+        let flight = Flight::new(followed, commitment);
+        let end = flight.end.subscribe();
         flights.insert(followed.signature.to_owned(), flight);
         drop(flights);
+        topics(followed.signature, commitment).for_each(|topic| self.subscriber.subscribe(topic));
         self.wake.notify_one();
-        receiver
+        end
     }
 
-    /// Asks for everything in flight, in batches side by side.
+    /// Asks for everything that is due, in batches side by side.
     async fn poll(&self) -> Result<(), ChainError> {
-        let signatures: Vec<String> = self.flights().keys().cloned().collect();
+        let signatures = due(&mut self.flights());
+        if !signatures.is_empty() {
+            self.asking();
+        }
         let batches = signatures.chunks(STATUSES_MAX).map(|batch| async move {
-            let statuses = self.rpc.statuses(batch, false).await?;
+            let statuses = self.rpc.statuses(batch, false).await.inspect_err(|_| self.doubt(batch))?;
+            self.answered();
             for (signature, status) in batch.iter().zip(statuses.value) {
-                self.learn(signature, status);
+                self.learn(signature, status, statuses.node);
             }
             Ok(())
         });
         futures::future::join_all(batches).await.into_iter().collect()
     }
 
-    /// Takes in what the node says of a signature; `None` when it does not know it.
-    fn learn(&self, signature: &str, status: Option<SignatureStatus>) {
+    /// What could not be asked for is asked for again soon, websocket or not.
+    fn doubt(&self, signatures: &[String]) {
         let mut flights = self.flights();
-        let Some(flight) = flights.get_mut(signature) else { return };
-        match status {
-            Some(status) if status.reached(flight.commitment) => {
-                drop(flights);
-                self.land(signature, landing(&status));
+        for signature in signatures {
+            if let Some(flight) = flights.get_mut(signature) {
+                flight.noticed = false;
             }
-            Some(_) => flight.known = true,
-            None => flight.known = false,
         }
     }
 
-    /// Sends the bytes again of whatever the node has not known for a while.
+    /// Takes in what a node says of a signature; `None` when it does not know it.
+    fn learn(&self, signature: &str, status: Option<SignatureStatus>, node: usize) {
+        let mut flights = self.flights();
+        let Some(flight) = flights.get_mut(signature) else { return };
+        flight.known = status.is_some();
+        match status {
+            Some(status) if status.reached(flight.commitment) => {
+                drop(flights);
+                self.claim(Claim { signature: signature.to_owned(), landing: Landing::of(&status), node });
+            }
+            Some(_) | None => {}
+        }
+    }
+
+    /// Sends the bytes again of whatever no node has known for a while.
     fn resend(&self, stop: &CancellationToken) {
-        let due: Vec<Arc<str>> = self
-            .flights()
-            .values_mut()
-            .filter(|flight| !flight.known && flight.sent_at.elapsed() >= RESEND_INTERVAL)
-            .map(|flight| {
-                flight.sent_at = Instant::now();
-                flight.transaction_base64.clone()
-            })
-            .collect();
+        let due: Vec<Arc<str>> = self.flights().values_mut().filter_map(Flight::resend).collect();
         if due.is_empty() {
             return;
         }
@@ -280,42 +315,58 @@ impl Submitter {
             for (signature, status) in batch.iter().zip(statuses.value) {
                 match status {
                     None if has_seen(statuses.slot, tip) => self.land(signature, Landing::Expired),
-                    status => self.learn(signature, status),
+                    status => self.learn(signature, status, statuses.node),
                 }
             }
         }
         Ok(())
     }
 
-    /// `None` when nothing is in flight.
-    fn pause(&self, failures: u32) -> Option<Duration> {
-        let youngest = self.flights().values().map(|flight| flight.since.elapsed()).min()?;
-        if failures > 0 {
-            return Some(POLL_OLDER.saturating_mul(1 << failures.min(6)).min(POLL_PAUSE_MAX));
-        }
-        Some(match youngest {
-            age if age < YOUNG => POLL_YOUNG,
-            age if age < LEFTOVER => POLL_OLDER,
-            _ => POLL_LEFTOVER,
-        })
-    }
-
     fn flights(&self) -> MutexGuard<'_, HashMap<String, Flight>> {
         self.flights.lock().unwrap_or_else(PoisonError::into_inner)
     }
+
+    fn ended(&self) -> MutexGuard<'_, Ended> {
+        self.ended.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+/// The latest landings, oldest first in `order`.
+#[derive(Debug, Default)]
+struct Ended {
+    landings: HashMap<String, Landing>,
+    order: VecDeque<String>,
+}
+
+impl Ended {
+    fn keep(&mut self, signature: &str, landing: Landing) {
+        if self.landings.insert(signature.to_owned(), landing).is_none() {
+            self.order.push_back(signature.to_owned());
+        }
+        if self.order.len() > ENDED_MAX
+            && let Some(oldest) = self.order.pop_front()
+        {
+            self.landings.remove(&oldest);
+        }
+    }
+}
+
+/// What is to be asked about now. Once something is, what almost is comes along in the same call.
+fn due(flights: &mut HashMap<String, Flight>) -> Vec<String> {
+    if !flights.values().any(|flight| flight.asked_in().is_zero()) {
+        return Vec::new();
+    }
+    let soon = flights.iter_mut().filter(|(_, flight)| flight.asked_in() <= POLL_YOUNG / 2);
+    soon.map(|(signature, flight)| {
+        flight.asked();
+        signature.clone()
+    })
+    .collect()
 }
 
 /// Whether an answer given at `slot` comes from a node that has seen the tip: behind a balancer it may be another one.
 fn has_seen(slot: u64, tip: FinalizedTip) -> bool {
     slot >= tip.slot
-}
-
-fn landing(status: &SignatureStatus) -> Landing {
-    let slot = status.slot;
-    match &status.err {
-        None => Landing::Landed { slot },
-        Some(err) => Landing::Failed { slot, fault: Fault::from_json(err) },
-    }
 }
 
 #[cfg(test)]

@@ -1,93 +1,34 @@
 //! The loop against a node that does as it is told, on a clock that only moves when everybody waits.
 
+use super::super::flight::Followed;
+use super::super::node_fault::NodeFault;
+use super::super::scripted_node::{ScriptedNode, status};
+use super::super::socket::{Subscriber, Wish};
+use super::super::witness;
 use super::*;
-use async_trait::async_trait;
-use serde_json::{Value, json};
-use solana_rpc_client::rpc_sender::{RpcSender, RpcTransportStats};
-use solana_rpc_client_api::client_error::Result as ClientResult;
-use solana_rpc_client_api::request::{RpcError, RpcRequest};
-
-/// What the node does. Heights and slots are the same number.
-#[derive(Debug, Default)]
-struct NodeState {
-    finalized: u64,
-    /// Slot at which statuses are answered, when behind the finalized tip.
-    statuses_slot: Option<u64>,
-    recent: Option<Value>,
-    history: Option<Value>,
-    down: bool,
-    history_off: bool,
-    sent: Vec<String>,
-    status_calls: usize,
-    history_searches: usize,
-}
-
-#[derive(Clone, Default)]
-struct Node(Arc<Mutex<NodeState>>);
-
-impl Node {
-    fn set(&self, change: impl FnOnce(&mut NodeState)) {
-        change(&mut self.0.lock().unwrap());
-    }
-
-    fn get<T>(&self, read: impl FnOnce(&NodeState) -> T) -> T {
-        read(&self.0.lock().unwrap())
-    }
-}
-
-#[async_trait]
-impl RpcSender for Node {
-    async fn send(&self, request: RpcRequest, params: Value) -> ClientResult<Value> {
-        let mut node = self.0.lock().unwrap();
-        if node.down {
-            return Err(RpcError::RpcRequestError("HTTP status 503".into()).into());
-        }
-        Ok(match request {
-            RpcRequest::SendTransaction => {
-                node.sent.push(params[0].as_str().unwrap().to_owned());
-                json!("signature")
-            }
-            RpcRequest::GetEpochInfo => {
-                json!({ "absoluteSlot": node.finalized, "blockHeight": node.finalized })
-            }
-            RpcRequest::GetSignatureStatuses => {
-                node.status_calls += 1;
-                let searching = params[1]["searchTransactionHistory"] == json!(true);
-                node.history_searches += usize::from(searching);
-                if searching && node.history_off {
-                    return Err(RpcError::RpcRequestError("history is off".into()).into());
-                }
-                let status = node.recent.clone().or_else(|| node.history.clone().filter(|_| searching));
-                let slot = node.statuses_slot.unwrap_or(node.finalized);
-                let statuses: Vec<_> = params[0].as_array().unwrap().iter().map(|_| status.clone()).collect();
-                json!({ "context": { "slot": slot }, "value": statuses })
-            }
-            other => panic!("asked for {other}"),
-        })
-    }
-
-    fn get_transport_stats(&self) -> RpcTransportStats {
-        RpcTransportStats::default()
-    }
-
-    fn url(&self) -> String {
-        String::new()
-    }
-}
+use serde_json::json;
 
 const LAST_VALID: u64 = 150;
 const TRANSACTION: Followed<'static> =
     Followed { bytes: b"signed bytes", signature: "signature", last_valid_block_height: LAST_VALID };
 
-fn status(word: &str, err: Value) -> Option<Value> {
-    Some(json!({ "slot": 77, "confirmations": null, "err": err, "confirmationStatus": word }))
+fn start(node: &ScriptedNode) -> Arc<Submitter> {
+    start_with(&[node], Subscriber::none())
 }
 
-fn start(node: &Node) -> Arc<Submitter> {
-    let submitter =
-        Arc::new(Submitter::new(Arc::new(Rpc::over(node.clone(), Arc::default())), TaskTracker::new()));
+fn start_with(nodes: &[&ScriptedNode], subscriber: Subscriber) -> Arc<Submitter> {
+    let (tasks, stop) = (TaskTracker::new(), CancellationToken::new());
+    let transports = nodes.iter().map(|node| node.boxed()).collect();
+    let rpc = Arc::new(Rpc::over(transports, Arc::default(), tasks.clone()));
+    let (submitter, claims) = Submitter::new(rpc.clone(), subscriber, tasks.clone());
+    let submitter = Arc::new(submitter);
+    if let Some(claims) = claims {
+        let believing = submitter.clone();
+        let believe = move |signature: &str, landing| believing.land(signature, landing);
+        tasks.spawn(witness::run(rpc, claims, believe, stop.clone()));
+    }
     let looping = submitter.clone();
-    TaskTracker::new().spawn(async move { looping.run(CancellationToken::new()).await });
+    tasks.spawn(async move { looping.run(stop).await });
     submitter
 }
 
@@ -115,7 +56,7 @@ impl Following {
 
 #[tokio::test(start_paused = true)]
 async fn it_settles_at_the_commitment_and_not_below_it() {
-    let node = Node::default();
+    let node = ScriptedNode::default();
     let submitter = start(&node);
     let following = Following::begin(&submitter, Commitment::Finalized);
     node.set(|node| node.recent = status("confirmed", Value::Null));
@@ -128,7 +69,7 @@ async fn it_settles_at_the_commitment_and_not_below_it() {
 
 #[tokio::test(start_paused = true)]
 async fn a_landed_failure_is_final_with_its_code() {
-    let node = Node::default();
+    let node = ScriptedNode::default();
     let following = Following::begin(&start(&node), Commitment::Confirmed);
     node.set(|node| {
         node.recent = status("confirmed", json!({ "InstructionError": [2, { "Custom": 6001 }] }))
@@ -139,7 +80,7 @@ async fn a_landed_failure_is_final_with_its_code() {
 
 #[tokio::test(start_paused = true)]
 async fn the_same_bytes_are_sent_again_while_the_node_does_not_know_them() {
-    let node = Node::default();
+    let node = ScriptedNode::default();
     let following = Following::begin(&start(&node), Commitment::Finalized);
     after(9).await;
     let sent = node.get(|node| node.sent.clone());
@@ -156,7 +97,7 @@ async fn the_same_bytes_are_sent_again_while_the_node_does_not_know_them() {
 
 #[tokio::test(start_paused = true)]
 async fn it_expires_only_past_its_last_valid_finalized_height() {
-    let node = Node::default();
+    let node = ScriptedNode::default();
     let following = Following::begin(&start(&node), Commitment::Finalized);
     node.set(|node| node.finalized = LAST_VALID);
     after(60).await;
@@ -168,7 +109,7 @@ async fn it_expires_only_past_its_last_valid_finalized_height() {
 
 #[tokio::test(start_paused = true)]
 async fn what_history_knows_has_not_expired() {
-    let node = Node::default();
+    let node = ScriptedNode::default();
     node.set(|node| {
         node.finalized = LAST_VALID + 1_000;
         node.history = status("finalized", Value::Null);
@@ -179,7 +120,7 @@ async fn what_history_knows_has_not_expired() {
 
 #[tokio::test(start_paused = true)]
 async fn a_node_behind_the_finalized_tip_cannot_expire_anything() {
-    let node = Node::default();
+    let node = ScriptedNode::default();
     node.set(|node| {
         node.finalized = LAST_VALID + 1;
         node.statuses_slot = Some(LAST_VALID);
@@ -194,18 +135,18 @@ async fn a_node_behind_the_finalized_tip_cannot_expire_anything() {
 
 #[tokio::test(start_paused = true)]
 async fn a_node_without_history_or_answers_ends_nothing() {
-    let node = Node::default();
+    let node = ScriptedNode::default();
     node.set(|node| {
         node.finalized = LAST_VALID + 1;
         node.history_off = true;
     });
     let following = Following::begin(&start(&node), Commitment::Finalized);
     after(60).await;
-    node.set(|node| node.down = true);
+    node.set(|node| node.fault = Some(NodeFault::Unreachable));
     after(600).await;
     assert!(following.is_open());
     node.set(|node| {
-        node.down = false;
+        node.fault = None;
         node.recent = status("finalized", Value::Null);
     });
     assert_eq!(following.end().await, Landing::Landed { slot: 77 });
@@ -213,7 +154,7 @@ async fn a_node_without_history_or_answers_ends_nothing() {
 
 #[tokio::test(start_paused = true)]
 async fn going_away_does_not_stop_the_following_and_asking_again_joins_it() {
-    let node = Node::default();
+    let node = ScriptedNode::default();
     let submitter = start(&node);
     let given_up =
         tokio::time::timeout(Duration::from_secs(1), submitter.follow(TRANSACTION, Commitment::Finalized));
@@ -229,10 +170,10 @@ async fn going_away_does_not_stop_the_following_and_asking_again_joins_it() {
 
 #[tokio::test(start_paused = true)]
 async fn many_in_flight_are_asked_for_together_and_nothing_is_asked_when_idle() {
-    let node = Node::default();
+    let node = ScriptedNode::default();
     let submitter = start(&node);
     after(60).await;
-    assert_eq!(node.get(|node| node.sent.len() + node.status_calls), 0);
+    assert_eq!(node.get(|node| node.calls.len()), 0);
     let names: Vec<String> = (0..300).map(|index| format!("signature {index}")).collect();
     let follows = names
         .iter()
@@ -242,22 +183,123 @@ async fn many_in_flight_are_asked_for_together_and_nothing_is_asked_when_idle() 
     let landings = futures::future::join_all(follows).await;
     assert!(landings.iter().all(|landing| *landing == Landing::Landed { slot: 77 }));
     assert!(begun.elapsed() <= POLL_YOUNG * 2, "{:?}", begun.elapsed());
-    assert!(node.get(|node| node.status_calls) <= 4);
+    assert!(node.calls("getSignatureStatuses") <= 4);
 }
 
 #[tokio::test(start_paused = true)]
 async fn silence_is_told_only_while_something_is_in_flight_and_ends_nothing() {
-    let node = Node::default();
+    let node = ScriptedNode::default();
     let submitter = start(&node);
     let limit = Duration::from_secs(10);
     let silent_within = |seconds| tokio::time::timeout(Duration::from_secs(seconds), submitter.silent(limit));
-    node.set(|node| node.down = true);
+    node.set(|node| node.fault = Some(NodeFault::Unreachable));
     assert!(silent_within(60).await.is_err(), "nothing is asked, so nothing is silent");
     let following = Following::begin(&submitter, Commitment::Finalized);
     assert!(silent_within(9).await.is_err());
     assert!(silent_within(5).await.is_ok());
-    node.set(|node| node.down = false);
+    node.set(|node| node.fault = None);
     after(5).await;
     assert!(silent_within(60).await.is_err());
     assert!(following.is_open());
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_node_that_hangs_is_silent_from_when_it_was_asked() {
+    let node = ScriptedNode::default();
+    let submitter = start(&node);
+    node.set(|node| node.hangs = true);
+    let _following = Following::begin(&submitter, Commitment::Finalized);
+    let silent = submitter.silent(Duration::from_secs(10));
+    assert!(tokio::time::timeout(Duration::from_secs(11), silent).await.is_ok());
+}
+
+#[tokio::test(start_paused = true)]
+async fn while_a_websocket_tells_nothing_is_asked_and_the_bytes_are_sent_once() {
+    let node = ScriptedNode::default();
+    let (subscriber, mut wishes) = Subscriber::new();
+    let submitter = start_with(&[&node], subscriber);
+    submitter.send(TRANSACTION, Commitment::Finalized).await.unwrap();
+    let following = Following::begin(&submitter, Commitment::Finalized);
+    let subscribed: Vec<_> = std::iter::from_fn(|| wishes.try_recv().ok()).collect();
+    assert!(matches!(&subscribed[..], [Wish::Subscribe(_), Wish::Subscribe(_)]), "{subscribed:?}");
+    submitter.listening(TRANSACTION.signature, Commitment::Confirmed);
+    submitter.listening(TRANSACTION.signature, Commitment::Finalized);
+    after(1).await;
+    submitter.noticed(0, TRANSACTION.signature, Commitment::Confirmed, 70, &Value::Null);
+    after(6).await;
+    assert!(following.is_open(), "confirmed is not finalized");
+    submitter.noticed(0, TRANSACTION.signature, Commitment::Finalized, 77, &Value::Null);
+    assert_eq!(following.end().await, Landing::Landed { slot: 77 });
+    assert_eq!(node.get(|node| node.calls.clone()), ["sendTransaction"]);
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_lost_websocket_costs_one_poll_and_a_missed_notice_a_slow_one() {
+    let node = ScriptedNode::default();
+    let submitter = start_with(&[&node], Subscriber::new().0);
+    let following = Following::begin(&submitter, Commitment::Confirmed);
+    tokio::task::yield_now().await;
+    submitter.listening(TRANSACTION.signature, Commitment::Confirmed);
+    node.set(|node| node.recent = status("confirmed", Value::Null));
+    after(2).await;
+    assert!(following.is_open(), "the websocket is waited for");
+    let begun = Instant::now();
+    submitter.deaf();
+    following.end().await;
+    assert!(begun.elapsed() <= POLL_YOUNG * 2, "{:?}", begun.elapsed());
+
+    let missed = Followed { signature: "missed", ..TRANSACTION };
+    let begun = Instant::now();
+    let follow = submitter.follow(missed, Commitment::Confirmed);
+    let listen = async { submitter.listening("missed", Commitment::Confirmed) };
+    let (landing, ()) = tokio::join!(follow, listen);
+    assert_eq!(landing, Landing::Landed { slot: 77 });
+    assert!(begun.elapsed() <= Duration::from_secs(6), "{:?}", begun.elapsed());
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_landing_told_before_anybody_asks_is_kept() {
+    let node = ScriptedNode::default();
+    let submitter = start_with(&[&node], Subscriber::new().0);
+    submitter.send(TRANSACTION, Commitment::Confirmed).await.unwrap();
+    let err = json!({ "InstructionError": [1, { "Custom": 6001 }] });
+    submitter.noticed(0, TRANSACTION.signature, Commitment::Confirmed, 5, &err);
+    let landing = submitter.follow(TRANSACTION, Commitment::Confirmed).await;
+    assert_eq!(landing, Landing::at(5, &err));
+    assert_eq!(submitter.in_flight(), 0);
+}
+
+#[tokio::test(start_paused = true)]
+async fn what_one_node_says_and_another_denies_is_not_settled() {
+    let (liar, honest) = (ScriptedNode::default(), ScriptedNode::default());
+    liar.set(|node| node.recent = status("finalized", Value::Null));
+    honest.set(|node| node.finalized = 100);
+    let submitter = start_with(&[&liar, &honest], Subscriber::new().0);
+    let following = Following::begin(&submitter, Commitment::Finalized);
+    submitter.noticed(0, TRANSACTION.signature, Commitment::Finalized, 77, &Value::Null);
+    after(120).await;
+    assert!(following.is_open());
+    honest.set(|node| node.recent = status("confirmed", Value::Null));
+    after(60).await;
+    assert_eq!(following.end().await, Landing::Landed { slot: 77 });
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_landing_far_ahead_of_every_other_node_is_not_believed() {
+    let (liar, honest) = (ScriptedNode::default(), ScriptedNode::default());
+    honest.set(|node| node.finalized = 100);
+    let submitter = start_with(&[&liar, &honest], Subscriber::new().0);
+    let following = Following::begin(&submitter, Commitment::Finalized);
+    submitter.noticed(0, TRANSACTION.signature, Commitment::Finalized, u64::MAX, &Value::Null);
+    after(5).await;
+    assert!(following.is_open());
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_second_node_that_is_down_denies_nothing() {
+    let (node, down) = (ScriptedNode::default(), ScriptedNode::default());
+    down.set(|node| node.fault = Some(NodeFault::Unreachable));
+    node.set(|node| node.recent = status("finalized", Value::Null));
+    let following = Following::begin(&start_with(&[&node, &down], Subscriber::none()), Commitment::Finalized);
+    assert_eq!(following.end().await, Landing::Landed { slot: 77 });
 }

@@ -3,7 +3,7 @@
 use super::ChainError;
 use crate::domain::Address;
 pub use crate::domain::SignedTransfer;
-use purser_policy::{Allowlist, Limit, Policy, RecentTags, SpendWindow, UsdcAmount};
+use purser_policy::{Allowlist, Limit, Policy, RecentTags, SpendWindow, TAGS_MAX, UsdcAmount};
 
 /// The two addresses of an agent account, derived and never asked of the chain.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -77,6 +77,21 @@ pub struct AgentOnChain {
     pub tags: RecentTags,
     pub balance: UsdcAmount,
 }
+
+impl AgentOnChain {
+    /// The tags that the chain still refuses at `now` (unix seconds).
+    pub fn remembered_tags(&self, now: i64) -> Vec<u64> {
+        let (_, tags) = bytemuck::bytes_of(&self.tags).split_at(TAGS_OFFSET);
+        let tags = tags.chunks_exact(size_of::<u64>()).take(TAGS_MAX);
+        let tags = tags.filter_map(|tag| tag.try_into().ok().map(u64::from_le_bytes));
+        tags.filter(|tag| self.tags.contains(*tag, now)).collect()
+    }
+}
+
+/// Where the tags begin in their memory: after the newest second and the next place.
+const TAGS_OFFSET: usize = 16;
+const _: () =
+    assert!(size_of::<RecentTags>() == TAGS_OFFSET + TAGS_MAX * (size_of::<u64>() + size_of::<u32>()));
 
 /// What stands at the address that a transfer is to pay.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -185,7 +200,7 @@ pub struct LandedTransfer {
 }
 
 /// How deep a transaction must stand before it counts.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Commitment {
     Confirmed,
     Finalized,
@@ -209,5 +224,40 @@ impl std::str::FromStr for Commitment {
             .into_iter()
             .find(|commitment| commitment.as_str() == text)
             .ok_or_else(|| ChainError::Misconfigured("commitment must be `confirmed` or `finalized`".into()))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_tags_that_the_chain_remembers_are_listed() {
+        let mut tags = RecentTags::EMPTY;
+        for tag in 1..=20 {
+            tags.record(tag, 1_000 + tag as i64);
+        }
+        let agent = AgentOnChain {
+            address: Address::from_bytes([1; 32]),
+            operator: Address::from_bytes([2; 32]),
+            agent_id: [3; 16],
+            token_account: Address::from_bytes([4; 32]),
+            policy: OnChainPolicy {
+                max_single_transfer: Limit::Unlimited,
+                max_daily_spend: Limit::Unlimited,
+                require_memo: false,
+                paused: false,
+                allowlist: AllowedRecipients::Anyone,
+            },
+            policy_version: 1,
+            policy_updated_at: 0,
+            window: SpendWindow::EMPTY,
+            tags,
+            balance: UsdcAmount::ZERO,
+        };
+        let mut listed = agent.remembered_tags(1_020);
+        listed.sort_unstable();
+        assert_eq!(listed, (5..=20).collect::<Vec<u64>>());
+        assert_eq!(agent.remembered_tags(1_019 + 86_400), [20]);
     }
 }

@@ -1,6 +1,7 @@
 //! Before anything is sent: is this the cluster, the program and the mint that the configuration means?
 
 use super::decode::{TOKEN_PROGRAM, to_pubkey};
+use super::deployment::{self, Comparison, ProgramCheck};
 use super::signer::address;
 use super::solana::SolanaChain;
 use super::wire::RawAccount;
@@ -20,12 +21,13 @@ const MINT_INITIALIZED: usize = 45;
 const FEE_PAYER_LAMPORTS_LOW: u64 = 10_000_000;
 
 impl SolanaChain {
-    /// Checks the cluster's genesis, that the program is there and executable, and that the mint is USDC's kind.
-    /// Warns of fee payers that will soon be unable to pay: their transactions would only expire.
+    /// Checks the cluster's genesis, that the program is there and which one it is, and that the mint is USDC's kind;
+    /// says in one line each what it found. Warns of fee payers that will soon be unable to pay: their transactions
+    /// would only expire.
     pub async fn verify(&self) -> Result<(), ChainError> {
         let network = self.network();
-        let genesis = self.rpc.genesis_hash().await?;
-        check_cluster(network, self.settings.genesis_hash.as_deref(), &genesis)?;
+        let genesis = self.verify_cluster().await?;
+        tracing::info!(%network, genesis, rpc_nodes = self.rpc.nodes(), "cluster");
 
         let payers = [&self.signers.policy, &self.signers.transfer].map(|signer| address(&**signer));
         let mint_key = to_pubkey(&self.settings.usdc_mint);
@@ -38,7 +40,7 @@ impl SolanaChain {
         match program {
             None => return wrong(format!("program {program_key} is not deployed on this cluster")),
             Some(program) if !program.executable => return wrong(format!("{program_key} is not a program")),
-            Some(_) => {}
+            Some(program) => self.verify_program(program).await?,
         }
         if !mint.as_ref().is_some_and(is_usdc_kind) {
             return wrong(format!("{mint_key} is not a legacy SPL Token mint with six decimals"));
@@ -49,9 +51,69 @@ impl SolanaChain {
             let lamports = payer.as_ref().map_or(0, |payer| payer.lamports);
             if lamports < FEE_PAYER_LAMPORTS_LOW {
                 tracing::warn!(%network, role, address = %key, lamports, "fee payer is low on SOL");
+            } else {
+                tracing::info!(%network, role, address = %key, lamports, "fee payer");
             }
         }
         Ok(())
+    }
+
+    /// The genesis hash that all nodes which answer agree on; the others are asked before they are used.
+    async fn verify_cluster(&self) -> Result<String, ChainError> {
+        let asked =
+            futures::future::join_all((0..self.rpc.nodes()).map(|node| self.rpc.genesis_hash(node))).await;
+        let mut agreed: Option<String> = None;
+        let mut failed = None;
+        for answer in asked {
+            match (answer, &agreed) {
+                (Ok(genesis), None) => {
+                    check_cluster(self.network(), self.settings.genesis_hash.as_deref(), &genesis)?;
+                    agreed = Some(genesis);
+                }
+                (Ok(genesis), Some(agreed)) if genesis != *agreed => {
+                    let what = format!("the RPC nodes are on different clusters: {agreed} and {genesis}");
+                    return Err(ChainError::Misconfigured(what));
+                }
+                (Ok(_), Some(_)) => {}
+                (Err(error), _) => failed = Some(error),
+            }
+        }
+        let unanswered = || ChainError::Unavailable { during: "verify", reason: "no RPC node".into() };
+        let genesis = agreed.ok_or_else(|| failed.unwrap_or_else(unanswered))?;
+        self.rpc.require_genesis(&genesis);
+        Ok(genesis)
+    }
+
+    async fn verify_program(&self, program: &RawAccount) -> Result<(), ChainError> {
+        let (network, id) = (self.network(), &self.settings.program_id);
+        if self.settings.program_check == ProgramCheck::Off {
+            tracing::info!(%network, program = %id, "program; its hash is not checked");
+            return Ok(());
+        }
+        let bytes = match deployment::program_data_address(program) {
+            Some(address) => self.accounts(&[address]).await?.into_iter().flatten().next(),
+            None => None,
+        };
+        let committed = deployment::committed_sha256();
+        let problem = match bytes.as_ref().and_then(deployment::program_bytes) {
+            Some(bytes) => match deployment::compare(bytes, &committed) {
+                Comparison::Same => {
+                    tracing::info!(%network, program = %id, sha256 = committed, "program");
+                    return Ok(());
+                }
+                Comparison::Other(found) => format!("has hash {found}"),
+            },
+            None => "cannot be read".to_owned(),
+        };
+        let problem =
+            format!("program {id} {problem}, the build that belongs to this relayer has {committed}");
+        match self.settings.program_check {
+            ProgramCheck::Refuse => Err(ChainError::Misconfigured(problem)),
+            ProgramCheck::Warn | ProgramCheck::Off => {
+                tracing::warn!(%network, "{problem}");
+                Ok(())
+            }
+        }
     }
 }
 

@@ -40,11 +40,24 @@ impl WireAccount {
     }
 }
 
-/// Values read at one slot.
+/// Values read at one slot, of one node (by its place in the configuration).
 #[derive(Debug, Clone)]
 pub(super) struct AtSlot<T> {
     pub slot: u64,
     pub value: T,
+    pub node: usize,
+}
+
+/// The envelope of answers and notices that belong to a slot.
+#[derive(Debug, Deserialize)]
+pub(super) struct Response<T> {
+    pub context: Context,
+    pub value: T,
+}
+
+#[derive(Debug, Deserialize)]
+pub(super) struct Context {
+    pub slot: u64,
 }
 
 /// A blockhash to sign over.

@@ -98,3 +98,26 @@ fn secrets_do_not_print_themselves() {
     let config = read(WHOLE, &[]).expect("valid");
     assert!(!format!("{config:?}").contains("hush"));
 }
+
+#[test]
+fn further_nodes_are_a_list_or_text_with_commas() {
+    let list = WHOLE.replace(
+        "program_id",
+        "rpc_urls = [\"http://b\", \"http://c\"]\n    ws_urls = [\"\", \"ws://c\"]\n    program_id",
+    );
+    let text = [
+        ("PURSER__NETWORKS__TEST__RPC_URLS", "http://b, http://c"),
+        ("PURSER__NETWORKS__TEST__WS_URLS", ",ws://c"),
+    ];
+    for config in [read(&list, &[]), read(WHOLE, &text)] {
+        let config = config.expect("valid");
+        let network = config.networks.get(Network::Test).expect("configured");
+        let exposed = |urls: &[SecretString]| -> Vec<String> {
+            urls.iter().map(|url| url.expose_secret().to_owned()).collect()
+        };
+        assert_eq!(exposed(&network.rpc_urls), ["http://b", "http://c"]);
+        assert_eq!(exposed(&network.ws_urls), ["", "ws://c"]);
+    }
+    let more = read(WHOLE, &text[1..]).expect_err("websockets of no node");
+    assert_eq!(more.key, "networks.test.ws_urls");
+}

@@ -6,8 +6,8 @@ use super::query::query;
 use super::transfer_row::{StateColumns, TransferRow};
 use super::{Store, StoreError, Transaction, retried};
 use crate::domain::{
-    Failure, IDEMPOTENCY_SECONDS, OperatorId, Rejection, Settlement, SignedTransfer, Timestamp, Transfer,
-    TransferId, TransferState,
+    AccountId, Failure, IDEMPOTENCY_SECONDS, OperatorId, Rejection, Settlement, SignedTransfer, Timestamp,
+    Transfer, TransferId, TransferState,
 };
 
 /// What [`TransferRow`] is read from.
@@ -34,6 +34,30 @@ impl Store {
             .fetch_optional(self.reader())
             .await?;
         row.map(Transfer::try_from).transpose()
+    }
+
+    /// Which of the tags belong to transfers of the account, in whatever state.
+    pub async fn find_tags(
+        &self,
+        operator: OperatorId,
+        account: AccountId,
+        tags: &[u64],
+    ) -> Result<Vec<u64>, StoreError> {
+        let places: Vec<String> = (0..tags.len()).map(|index| format!("${}", index + 3)).collect();
+        let sql = format!(
+            "SELECT DISTINCT tag FROM transfers WHERE operator_id = $1 AND account_id = $2 AND tag IN ({})",
+            places.join(", ")
+        );
+        if tags.is_empty() {
+            return Ok(Vec::new());
+        }
+        let rows: Vec<(String,)> = query(AssertSqlSafe(sql))
+            .bind(operator.to_string())
+            .bind(account.to_string())
+            .bind_all(tags.iter().map(|tag| format!("{tag:016x}")))
+            .fetch_all(self.reader())
+            .await?;
+        Ok(rows.iter().filter_map(|(tag,)| u64::from_str_radix(tag, 16).ok()).collect())
     }
 
     /// Stores the signed bytes; to be called before the first send. `Superseded` means: do not send.

@@ -223,3 +223,36 @@ async fn a_payment_that_the_chain_knows_is_the_answer_and_another_is_a_conflict(
         }
     }
 }
+
+#[tokio::test]
+async fn a_payment_that_only_the_chain_still_knows_is_found_before_another_is_signed() {
+    let relayer = Relayer::start().await;
+    let account = relayer.account().await;
+    let foreign = 77;
+    let mut agent = None;
+    for found in relayer.chain.script().agents.values_mut() {
+        found.tags.record(foreign, super::scripted_chain::NOW - 10);
+        agent = Some((found.operator, found.address));
+    }
+    let (operator, agent) = agent.expect("one agent");
+    let key = crate::domain::IdempotencyKey::parse("lost").expect("valid");
+    let landed = LandedTransfer {
+        signature: "lost-one".into(),
+        slot: 5,
+        block_time: Some(super::scripted_chain::NOW - 100),
+        transfer_id: [1; 16],
+        tag: crate::domain::transfer_tag(&operator, &agent, &key),
+        amount: UsdcAmount::from_micros(1_500_000),
+        recipient: relayer.chain.payee(1),
+        recipient_owner: Address::from_bytes([2; 32]),
+        memo: String::new(),
+        policy_version: 0,
+    };
+    relayer.chain.script().landed = Some(landed);
+    let answer = relayer.post("/v1/transfers", &relayer.order(&account, "lost")).await;
+    assert_eq!((answer.status, &answer.body["tx_signature"]), (StatusCode::OK, &json!("lost-one")));
+    assert!(relayer.chain.script().orders.is_empty(), "nothing was signed");
+    let other = relayer.post("/v1/transfers", &relayer.order(&account, "another")).await;
+    assert_eq!(other.status, StatusCode::OK, "{}", other.text);
+    assert_eq!(relayer.chain.script().orders.len(), 1);
+}

@@ -29,6 +29,8 @@ pub(super) struct Script {
     /// Outcomes come only while this is false.
     pub held: bool,
     pub landed: Option<LandedTransfer>,
+    /// How often the agent's history was walked.
+    pub walks: usize,
     /// How long writing a policy takes.
     pub policy_delay: Duration,
     pub orders: Vec<TransferOrder>,
@@ -57,6 +59,7 @@ impl ScriptedChain {
             outcomes: VecDeque::new(),
             held: false,
             landed: None,
+            walks: 0,
             policy_delay: Duration::ZERO,
             orders: Vec::new(),
             sent: Vec::new(),
@@ -244,5 +247,12 @@ impl Chain for ScriptedChain {
     async fn find_landed(&self, _: &Address, tag: u64) -> Result<Option<LandedTransfer>, ChainError> {
         let landed = self.reach()?.landed.clone();
         Ok(landed.map(|landed| LandedTransfer { tag, ..landed }))
+    }
+
+    async fn list_landed(&self, _: &Address, after: Option<&str>) -> Result<Vec<LandedTransfer>, ChainError> {
+        let mut script = self.reach()?;
+        script.walks += 1;
+        let landed = script.landed.iter().take_while(|landed| Some(landed.signature.as_str()) != after);
+        Ok(landed.cloned().collect())
     }
 }

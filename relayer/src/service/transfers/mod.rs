@@ -4,6 +4,7 @@ mod balances;
 mod carry;
 mod decide;
 mod flights;
+mod known;
 mod read;
 mod record;
 mod sweep;
@@ -16,6 +17,7 @@ use tokio::time::Instant;
 
 use self::carry::Carrier;
 use self::flights::{Ended, Flight, Flights, Landing};
+use self::known::KnownTags;
 pub use self::read::{LimitsView, Preview, PreviewRequest};
 use super::accounts::find_account;
 use super::error::{Resource, ServiceError};
@@ -53,6 +55,7 @@ pub struct TransferAnswer {
 pub struct Transfers {
     parts: Parts,
     flights: Flights,
+    known: KnownTags,
     wake: Arc<Notify>,
 }
 
@@ -65,7 +68,7 @@ enum Started {
 
 impl Transfers {
     pub(super) fn new(parts: Parts) -> Self {
-        Self { parts, flights: Flights::default(), wake: Arc::default() }
+        Self { parts, flights: Flights::default(), known: KnownTags::default(), wake: Arc::default() }
     }
 
     /// Carries out a transfer and waits for its end up to the deadline; it goes on when nobody waits any longer.
@@ -136,7 +139,8 @@ impl Transfers {
         Ok(match claim {
             Claim::New(transfer) | Claim::Retry(transfer) => {
                 let id = transfer.id;
-                let carrier = Carrier { parts: self.parts.clone(), network, operator, account };
+                let known = self.known.clone();
+                let carrier = Carrier { parts: self.parts.clone(), network, operator, account, known };
                 if let Some(flight) = self.flights.begin(id) {
                     self.fly(flight, async move { carrier.carry_out(transfer).await });
                 }

@@ -72,7 +72,8 @@ impl Transfers {
         let operator = principal.operator().clone();
         let account = find_account(&self.parts, principal, request.from).await?;
         let network = self.parts.chains.get(operator.network)?.clone();
-        let carrier = Carrier { parts: self.parts.clone(), network, operator, account };
+        let known = self.known.clone();
+        let carrier = Carrier { parts: self.parts.clone(), network, operator, account, known };
         let found = carrier.destination(&request.to).await?;
         let destination = found.map_err(ServiceError::InvalidRecipient)?;
         let read = carrier.read(&destination).await;

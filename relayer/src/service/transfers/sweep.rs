@@ -84,7 +84,9 @@ impl Transfers {
         let Some(flight) = self.flights.begin(transfer.id) else { return Ok(()) };
         crash_point!("take_up.before");
         tracing::info!(transfer_id = %transfer.id, state = transfer.state.as_str(), "taking up an open transfer");
-        let carrier = Carrier { parts: self.parts.clone(), network: network.clone(), operator, account };
+        let known = self.known.clone();
+        let carrier =
+            Carrier { parts: self.parts.clone(), network: network.clone(), operator, account, known };
         self.fly(flight, async move {
             if interrupted {
                 let message = "The service stopped before the transfer was signed; nothing was paid. Send the same \

@@ -1,0 +1,72 @@
+//! What we signed and the chain's accounts, as we know them, do not show yet.
+//!
+//! A view from [`super::watched`] may be a moment older than our last transfer. Transfers that are on their way are
+//! counted as if they had been made, until the agent's own memory of tags shows them or they ended without a payment.
+
+use super::{AgentOnChain, TransferOrder};
+use crate::domain::Address;
+use purser_policy::{TAGS_MAX, UsdcAmount};
+use std::collections::{HashMap, VecDeque};
+use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::time::Duration;
+use tokio::time::Instant;
+
+/// A transfer that shows nowhere for this long was never sent, or can no longer land.
+const FORGOTTEN_AFTER: Duration = Duration::from_secs(120);
+
+/// The transfers on their way, by agent.
+#[derive(Default)]
+pub(super) struct OwnTransfers(Mutex<HashMap<Address, VecDeque<OwnTransfer>>>);
+
+#[derive(Debug)]
+struct OwnTransfer {
+    tag: u64,
+    amount: UsdcAmount,
+    signature: String,
+    signed_at: Instant,
+}
+
+impl OwnTransfers {
+    /// A transfer was signed; it may be sent any moment.
+    pub fn signed(&self, order: &TransferOrder, signature: &str) {
+        let mut all = self.all();
+        let own = all.entry(order.agent.agent).or_default();
+        own.retain(|known| known.tag != order.tag && known.signed_at.elapsed() < FORGOTTEN_AFTER);
+        if own.len() == TAGS_MAX {
+            own.pop_front();
+        }
+        let (tag, amount, signature) = (order.tag, order.amount, signature.to_owned());
+        own.push_back(OwnTransfer { tag, amount, signature, signed_at: Instant::now() });
+    }
+
+    /// A transfer ended without a payment.
+    pub fn not_paid(&self, signature: &str) {
+        let mut all = self.all();
+        for own in all.values_mut() {
+            own.retain(|known| known.signature != signature);
+        }
+        all.retain(|_, own| !own.is_empty());
+    }
+
+    /// Counts what `agent` does not show yet as made at `now` (unix seconds).
+    pub fn count_in(&self, agent: &mut AgentOnChain, now: i64) {
+        let mut all = self.all();
+        let Some(own) = all.get_mut(&agent.address) else { return };
+        own.retain(|known| {
+            known.signed_at.elapsed() < FORGOTTEN_AFTER && !agent.tags.contains(known.tag, now)
+        });
+        for known in own.iter() {
+            agent.window.record(now, known.amount);
+            agent.tags.record(known.tag, now);
+            agent.balance =
+                UsdcAmount::from_micros(agent.balance.micros().saturating_sub(known.amount.micros()));
+        }
+        if own.is_empty() {
+            all.remove(&agent.address);
+        }
+    }
+
+    fn all(&self) -> MutexGuard<'_, HashMap<Address, VecDeque<OwnTransfer>>> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}

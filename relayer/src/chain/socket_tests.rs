@@ -1,0 +1,165 @@
+//! Against a websocket of the test's own, over loopback.
+
+use super::*;
+use serde_json::{Value, json};
+use solana_sdk::pubkey::Pubkey;
+use std::sync::{Arc, Mutex};
+use tokio::net::{TcpListener, TcpStream};
+use tokio_tungstenite::WebSocketStream;
+use tokio_util::task::TaskTracker;
+
+#[derive(Clone, Default)]
+struct Heard(Arc<Mutex<Vec<String>>>);
+
+impl Heard {
+    fn take(&self, line: String) {
+        self.0.lock().unwrap().push(line);
+    }
+
+    /// Waits until this is the last that was heard.
+    async fn comes_to(&self, last: &str) {
+        let come = async {
+            while self.0.lock().unwrap().last().map(String::as_str) != Some(last) {
+                sleep(Duration::from_millis(2)).await;
+            }
+        };
+        let heard = timeout(Duration::from_secs(10), come).await;
+        assert!(heard.is_ok(), "{last} is not the last of {:?}", self.0.lock().unwrap());
+    }
+}
+
+impl Listener for Heard {
+    fn subscribed(&self, topic: &Topic) {
+        self.take(format!("subscribed {}", name(topic)));
+    }
+
+    fn notice(&self, node: usize, slot: u64, notice: Notice) {
+        let what = match notice {
+            Notice::Signature { signature, err, .. } => format!("{signature} {err}"),
+            Notice::Account { account, .. } => format!("account {}", account.lamports),
+        };
+        self.take(format!("node {node} slot {slot} {what}"));
+    }
+
+    fn lost(&self) {
+        self.take("lost".into());
+    }
+}
+
+fn name(topic: &Topic) -> String {
+    match topic {
+        Topic::Signature { signature, commitment } => format!("{signature} {}", commitment.as_str()),
+        Topic::Account(_) => "account".into(),
+    }
+}
+
+struct Server {
+    listener: TcpListener,
+}
+
+struct Connection(WebSocketStream<TcpStream>);
+
+impl Server {
+    async fn start() -> (Self, Subscriber, Heard) {
+        let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
+        let url = format!("ws://{}", listener.local_addr().unwrap());
+        let (subscriber, inbox) = Subscriber::new();
+        let heard = Heard::default();
+        TaskTracker::new().spawn(run(vec![(3, url)], inbox, heard.clone(), CancellationToken::new()));
+        (Self { listener }, subscriber, heard)
+    }
+
+    async fn accept(&self) -> Connection {
+        let (stream, _) = self.listener.accept().await.unwrap();
+        Connection(tokio_tungstenite::accept_async(stream).await.unwrap())
+    }
+}
+
+impl Connection {
+    async fn request(&mut self) -> Value {
+        loop {
+            match self.0.next().await.unwrap().unwrap() {
+                Message::Text(text) => return serde_json::from_str(&text).unwrap(),
+                _ => continue,
+            }
+        }
+    }
+
+    async fn says(&mut self, message: Value) {
+        self.0.send(Message::text(message.to_string())).await.unwrap();
+    }
+
+    /// Takes one request, checks its method and grants it.
+    async fn grants(&mut self, method: &str, number: u64) -> Value {
+        let request = self.request().await;
+        assert_eq!(request["method"], method);
+        self.says(json!({ "jsonrpc": "2.0", "id": request["id"], "result": number })).await;
+        request
+    }
+
+    async fn notifies(&mut self, number: u64, slot: u64, value: Value) {
+        let result = json!({ "context": { "slot": slot }, "value": value });
+        self.says(json!({ "method": "any", "params": { "subscription": number, "result": result } })).await;
+    }
+}
+
+fn landing() -> Topic {
+    Topic::Signature { signature: "sig".into(), commitment: super::super::Commitment::Confirmed }
+}
+
+#[tokio::test]
+async fn a_landing_is_told_once_with_its_node_and_slot() {
+    let (server, subscriber, heard) = Server::start().await;
+    subscriber.subscribe(landing());
+    let mut connection = server.accept().await;
+    let request = connection.grants("signatureSubscribe", 40).await;
+    assert_eq!(request["params"], json!(["sig", { "commitment": "confirmed" }]));
+    heard.comes_to("subscribed sig confirmed").await;
+    connection.notifies(41, 6, json!({ "err": null })).await;
+    connection.notifies(40, 7, json!({ "err": null })).await;
+    heard.comes_to("node 3 slot 7 sig null").await;
+    connection.notifies(40, 8, json!({ "err": null })).await;
+    subscriber.subscribe(Topic::Account(Pubkey::default()));
+    connection.grants("accountSubscribe", 42).await;
+    heard.comes_to("subscribed account").await;
+    assert_eq!(heard.0.lock().unwrap().len(), 3);
+}
+
+#[tokio::test]
+async fn after_a_loss_everything_wanted_is_subscribed_to_again_and_nothing_else() {
+    let (server, subscriber, heard) = Server::start().await;
+    let mut connection = server.accept().await;
+    subscriber.subscribe(landing());
+    connection.grants("signatureSubscribe", 1).await;
+    subscriber.subscribe(Topic::Account(Pubkey::default()));
+    connection.grants("accountSubscribe", 2).await;
+    subscriber.unsubscribe(landing());
+    let request = connection.grants("signatureUnsubscribe", 0).await;
+    assert_eq!(request["params"], json!([1]));
+    drop(connection);
+    heard.comes_to("lost").await;
+    let mut connection = server.accept().await;
+    connection.grants("accountSubscribe", 9).await;
+    heard.comes_to("subscribed account").await;
+    // The old number says nothing on the new connection.
+    let account = json!({ "owner": Pubkey::default().to_string(), "executable": false, "lamports": 5, "data": ["", "base64"] });
+    connection.notifies(2, 10, account.clone()).await;
+    connection.notifies(9, 11, account).await;
+    heard.comes_to("node 3 slot 11 account 5").await;
+}
+
+#[tokio::test]
+async fn what_is_refused_or_unreadable_is_passed_over() {
+    let (server, subscriber, heard) = Server::start().await;
+    let mut connection = server.accept().await;
+    subscriber.subscribe(landing());
+    let request = connection.request().await;
+    let error = json!({ "code": -32601, "message": "no" });
+    connection.says(json!({ "jsonrpc": "2.0", "id": request["id"], "error": error })).await;
+    connection.says(json!("what?")).await;
+    connection.0.send(Message::text("{")).await.unwrap();
+    subscriber.subscribe(Topic::Account(Pubkey::default()));
+    connection.grants("accountSubscribe", 2).await;
+    heard.comes_to("subscribed account").await;
+    assert_eq!(heard.0.lock().unwrap().len(), 1);
+}
