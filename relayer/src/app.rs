@@ -97,10 +97,9 @@ impl App {
         });
         services.reconcile();
         deliver_webhooks(&store, &webhooks, &tasks)?;
-        for (parts, history) in networks {
+        for (_, history) in networks {
             let indexer = Indexer::new(IndexerParts {
                 history,
-                chain: parts.chain,
                 store: store.clone(),
                 events: services.events.clone(),
                 ambient: Ambient::SYSTEM,

@@ -24,6 +24,8 @@ mod happening;
 mod history;
 mod instructions;
 mod landed;
+#[cfg(test)]
+mod landed_tests;
 mod node_fault;
 mod nodes;
 mod notices;

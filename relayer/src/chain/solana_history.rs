@@ -5,6 +5,7 @@ use super::decode::{self, to_pubkey};
 use super::landed::{Landed, LandedRecord, WireLanded};
 use super::rpc::{ACCOUNTS_MAX, Rpc, STATUSES_MAX};
 use super::solana::SolanaChain;
+use super::wire::RawAccount;
 use super::{ChainError, Commitment};
 use crate::domain::{Address, Network};
 use purser_policy::UsdcAmount;
@@ -169,6 +170,18 @@ impl SolanaHistory {
         let amount = |account: &Option<_>| account.as_ref().and_then(decode::balance);
         let amounts = read.value.iter().map(|account| amount(account).unwrap_or(UsdcAmount::ZERO)).collect();
         Ok(Balances { slot: read.slot, amounts })
+    }
+
+    /// Whether the policies of up to [`BALANCES_MAX`] agents say `paused` now, by the newest confirmed state; `None`
+    /// where no agent of ours lives.
+    pub async fn paused(&self, agents: &[Address]) -> Result<Vec<Option<bool>>, ChainError> {
+        let keys: Vec<Pubkey> = agents.iter().map(to_pubkey).collect();
+        let read = self.rpc.accounts(&keys, 0).await?;
+        let paused = |(key, account): (&Pubkey, &Option<RawAccount>)| {
+            let agent = decode::agent(&self.program, key, account.as_ref()?, (key, None))?;
+            Some(agent.policy.paused)
+        };
+        Ok(keys.iter().zip(&read.value).map(paused).collect())
     }
 
     /// What has become of up to [`STANDINGS_MAX`] transactions, however old.

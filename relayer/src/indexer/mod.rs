@@ -25,13 +25,14 @@ mod walk;
 mod tests;
 
 use std::sync::Arc;
+use std::sync::atomic::{AtomicU32, Ordering};
 use std::time::Duration;
 
 use tokio::sync::Notify;
 use tokio_util::sync::CancellationToken;
 
 use self::memory::Memory;
-use crate::chain::{Chain, ChainError, SolanaHistory};
+use crate::chain::{ChainError, SolanaHistory};
 use crate::domain::{Network, Operator};
 use crate::service::{Ambient, Events, ServiceError};
 use crate::store::{Store, StoreError, Whose};
@@ -42,6 +43,12 @@ const OPERATORS_AT_ONCE: usize = 8;
 const ADOPTED_AT_ONCE: u32 = 50;
 /// However often it is woken, this much passes between two cycles.
 const PAUSE: Duration = Duration::from_millis(200);
+/// Once in so many cycles everything that nodes may have left out at first is looked at again.
+const AUDIT_EVERY: u32 = 360;
+/// How far back an audit of an operator looks: a node may list a transaction later than others of later slots.
+const AUDIT_SLOTS: u64 = 50_000;
+/// Accounts with money that nothing explains, whose past one audit reads again.
+const AUDITED_AT_ONCE: u32 = 50;
 /// How long one process keeps a network beyond three intervals, so that a dead one is followed by another.
 const LEASE_MARGIN: Duration = Duration::from_secs(10);
 
@@ -63,7 +70,6 @@ pub(crate) enum IndexError {
 #[derive(Clone)]
 pub struct IndexerParts {
     pub history: SolanaHistory,
-    pub chain: Arc<dyn Chain>,
     pub store: Store,
     pub events: Events,
     pub ambient: Ambient,
@@ -77,13 +83,14 @@ pub struct Indexer {
     network: Network,
     memory: Memory,
     wake: Arc<Notify>,
+    cycles: AtomicU32,
 }
 
 impl Indexer {
     /// Nothing runs yet; see [`Indexer::run`].
     pub fn new(parts: IndexerParts) -> Self {
         let network = parts.history.network();
-        Self { parts, network, memory: Memory::default(), wake: Arc::default() }
+        Self { parts, network, memory: Memory::default(), wake: Arc::default(), cycles: AtomicU32::new(0) }
     }
 
     /// Makes it look soon.
@@ -124,6 +131,9 @@ impl Indexer {
 
     /// Everything once. What fails is left for the next cycle and keeps nothing else from being done.
     pub(crate) async fn cycle(&self) {
+        if self.cycles.fetch_add(1, Ordering::Relaxed).is_multiple_of(AUDIT_EVERY) {
+            self.done("auditing", self.audit().await);
+        }
         self.done("walking operators", self.walk_operators().await);
         self.done("walking found accounts", self.walk_adopted().await);
         self.done("asking for what is owed", self.ask_for_owed().await);
@@ -139,14 +149,7 @@ impl Indexer {
     }
 
     async fn walk_operators(&self) -> Result<(), IndexError> {
-        let operators: Vec<Operator> = self
-            .parts
-            .store
-            .list_operators()
-            .await?
-            .into_iter()
-            .filter(|known| known.network == self.network)
-            .collect();
+        let operators = self.operators().await?;
         let mut interrupted = Ok(());
         for operator in self.memory.next_operators(&operators, OPERATORS_AT_ONCE) {
             // One operator's trouble is not the others'.
@@ -154,6 +157,23 @@ impl Indexer {
             interrupted = interrupted.and(walked);
         }
         interrupted
+    }
+
+    /// Looks again at what was read, for what was not there to be read.
+    async fn audit(&self) -> Result<(), IndexError> {
+        for operator in self.operators().await? {
+            self.walk_again(operator.address, Whose::Operator(operator.id), AUDIT_SLOTS).await?;
+        }
+        let unexplained = self.parts.store.list_unexplained(self.network, AUDITED_AT_ONCE).await?;
+        for ledger in unexplained {
+            self.walk_all(ledger.token_account, Whose::Account(ledger.account_id)).await?;
+        }
+        Ok(())
+    }
+
+    async fn operators(&self) -> Result<Vec<Operator>, IndexError> {
+        let all = self.parts.store.list_operators().await?;
+        Ok(all.into_iter().filter(|operator| operator.network == self.network).collect())
     }
 
     async fn walk_adopted(&self) -> Result<(), IndexError> {

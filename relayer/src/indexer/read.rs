@@ -4,7 +4,7 @@ use futures::StreamExt;
 
 use super::book::{Parties, addresses_of, entries_of};
 use super::{IndexError, Indexer};
-use crate::chain::{AgentAddresses, ChainError, Happening, LandedRecord, Looked};
+use crate::chain::{AgentAddresses, BALANCES_MAX, ChainError, Happening, LandedRecord, Looked};
 use crate::domain::{
     Account, AccountId, AccountName, AccountStatus, Address, Counterparties, HistoryEntry, Provisioning,
     Timestamp,
@@ -132,7 +132,7 @@ impl Indexer {
     /// The status of accounts whose policy was changed by whomever.
     pub(super) async fn refresh_agents(&self) -> Result<(), IndexError> {
         let changed = self.memory.take_changed();
-        for agents in changed.chunks(LOOKED_UP_AT_ONCE) {
+        for agents in changed.chunks(BALANCES_MAX) {
             let refreshed = self.refresh(agents).await;
             if refreshed.is_err() {
                 self.memory.mark_changed(changed.iter().copied());
@@ -144,14 +144,11 @@ impl Indexer {
 
     async fn refresh(&self, agents: &[Address]) -> Result<(), IndexError> {
         let parties = self.parts.store.find_parties(self.network, agents).await?;
-        let places: Vec<AgentAddresses> = parties
-            .iter()
-            .map(|(agent, party)| AgentAddresses { agent: *agent, token_account: party.token_account })
-            .collect();
-        let read = self.parts.chain.read_agents(&places).await?;
-        for ((_, party), agent) in parties.iter().zip(read) {
-            let Some(agent) = agent else { continue };
-            let status = AccountStatus::from_paused(agent.policy.paused);
+        let agents: Vec<Address> = parties.iter().map(|(agent, _)| *agent).collect();
+        let read = self.parts.history.paused(&agents).await?;
+        for ((_, party), paused) in parties.iter().zip(read) {
+            let Some(paused) = paused else { continue };
+            let status = AccountStatus::from_paused(paused);
             self.parts.store.mark_account_status(party.operator_id, party.account_id, status).await?;
         }
         Ok(())

@@ -7,16 +7,31 @@ use crate::chain::{SignatureLine, SignaturePage, Standing};
 use crate::domain::{Address, Timestamp};
 use crate::store::{Mark, Readings, StoreError, UnderWay, Walk, Whose};
 
-/// Signatures on one page: the most that nodes give.
-const PAGE_LINES: usize = 1_000;
+/// Signatures on one page: the most that nodes give. Few in tests, so that there are many pages.
+const PAGE_LINES: usize = if cfg!(test) { 16 } else { 1_000 };
 /// Transactions that are written down together with how far that is.
-const STEP_LINES: usize = 50;
+const STEP_LINES: usize = if cfg!(test) { 5 } else { 50 };
 
 impl Indexer {
     /// Reads what is new of an address. After an interruption it goes on from where that was.
     pub(super) async fn walk(&self, address: Address, whose: Whose) -> Result<(), IndexError> {
         let stored = self.parts.store.find_walk(self.network, &address).await?;
         let walk = stored.clone().unwrap_or(Walk::new(address));
+        self.walk_from(stored, walk, whose).await
+    }
+
+    /// Reads what is new, and the `slots` before that once more.
+    pub(super) async fn walk_again(
+        &self,
+        address: Address,
+        whose: Whose,
+        slots: u64,
+    ) -> Result<(), IndexError> {
+        let stored = self.parts.store.find_walk(self.network, &address).await?;
+        let mut walk = stored.clone().unwrap_or(Walk::new(address));
+        if let (Some(until), None) = (&mut walk.until, &walk.under_way) {
+            *until = Mark { signature: String::new(), slot: until.slot.saturating_sub(slots) };
+        }
         self.walk_from(stored, walk, whose).await
     }
 
@@ -42,7 +57,10 @@ impl Indexer {
             let page = SignaturePage {
                 address: &address,
                 before: under_way.before.as_deref(),
-                until: until.as_ref().map(|mark| mark.signature.as_str()),
+                until: until
+                    .as_ref()
+                    .map(|mark| mark.signature.as_str())
+                    .filter(|signature| !signature.is_empty()),
                 lines_max: PAGE_LINES,
             };
             let lines = self.parts.history.signatures(page).await?;

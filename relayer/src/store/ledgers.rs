@@ -113,6 +113,21 @@ impl Store {
         rows.into_iter().map(Ledger::try_from).collect()
     }
 
+    /// For the indexer: the ledgers of up to `rows_max` accounts of every operator on `network` with money that nothing
+    /// explains.
+    pub async fn list_unexplained(&self, network: Network, rows_max: u32) -> Result<Vec<Ledger>, StoreError> {
+        const SQL: &str = "SELECT accounts.account_id, accounts.operator_id, accounts.token_account,
+                 ledgers.booked_micros, ledgers.unexplained_micros, ledgers.seen_micros, ledgers.seen_slot
+             FROM ledgers
+                 JOIN accounts ON accounts.account_id = ledgers.account_id
+                 JOIN operators ON operators.operator_id = accounts.operator_id
+             WHERE operators.network = $1 AND ledgers.unexplained_micros <> 0
+             ORDER BY accounts.account_id DESC LIMIT $2";
+        let rows: Vec<LedgerRow> =
+            query(SQL).bind(network.as_str()).bind(i64::from(rows_max)).fetch_all(self.reader()).await?;
+        rows.into_iter().map(Ledger::try_from).collect()
+    }
+
     /// For the indexer: an account's ledger as it was after `slot`: without what was booked of later slots.
     pub async fn find_ledger_at(
         &self,
