@@ -26,6 +26,13 @@ pub(super) struct Standing {
     signatures: HashSet<String>,
 }
 
+#[cfg(test)]
+impl Standing {
+    pub(super) fn of(balances: impl IntoIterator<Item = (Pubkey, u64)>) -> Standing {
+        Standing { balances: balances.into_iter().collect(), signatures: HashSet::new() }
+    }
+}
+
 /// A `TransferExecuted` of the program, in a transaction that succeeded.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct Payment {

@@ -19,7 +19,7 @@ pub(super) const SINGLE_LIMIT_MICROS: u64 = 10_000_000;
 const BEGIN_WITHIN_MS: u64 = 3_000;
 
 /// Where a relayer can be made to die. Each must be met in a long run.
-pub const CRASH_POINTS: [&str; 19] = [
+pub const CRASH_POINTS: [&str; 20] = [
     "claim.before",
     "claim.after",
     "read.before",
@@ -39,6 +39,7 @@ pub const CRASH_POINTS: [&str; 19] = [
     "failed.after",
     "answer.before",
     "take_up.before",
+    "duplicate.before",
 ];
 
 /// One start of the relayers with what happens to them.
@@ -163,7 +164,8 @@ fn death(random: &mut Random) -> Death {
     // Rare points are met by few transfers: do not wait for many there.
     let point = random.chance(80).then(|| {
         let point = random.one_of(&CRASH_POINTS).unwrap_or("send.after");
-        let rare = ["rejected.", "failed.", "take_up."].iter().any(|prefix| point.starts_with(prefix));
+        let rare =
+            ["rejected.", "failed.", "take_up.", "duplicate."].iter().any(|prefix| point.starts_with(prefix));
         (point, 1 + random.below(if rare { 2 } else { 6 }))
     });
     Death { point, killed_after }

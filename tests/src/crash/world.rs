@@ -130,9 +130,11 @@ impl World {
                 *met.entry(format!("network: {name}")).or_default() += 1;
             }
         }
+        let sources: Vec<(Pubkey, Pubkey)> =
+            agents.iter().map(|agent| (agent.address, agent.token_account)).collect();
         let scene = verdict::Scene {
             plan,
-            agents: &self.agents,
+            agents: &sources,
             accounts: &accounts,
             before: &before,
             after: &after,
