@@ -233,7 +233,7 @@ async fn since_leaves_out_its_own_moment_and_all_before() {
     assert_eq!((&newer["amount_usdc"], &older["amount_usdc"]), (&json!("3.000000"), &json!("2.000000")));
     let moment = older["created_at"].as_str().expect("a moment");
     let path = |since: &str| format!("?since={}", since.replace('+', "%2B"));
-    assert_eq!(self::entries(&agent, &path(moment)).await, [newer.clone()]);
+    assert_eq!(self::entries(&agent, &path(moment)).await, std::slice::from_ref(newer));
     assert_eq!(self::entries(&agent, &path(&iso_of(unix_of(moment) - 1))).await.len(), 2);
     assert!(self::entries(&agent, &path("2100-01-01T00:00:00+02:00")).await.is_empty());
 }
