@@ -42,14 +42,14 @@ impl Workspace {
         cargo
     }
 
-    /// `cargo` in the workspace of the program's tests, whose lock excludes the root's. The target directory is the
-    /// root's: what both locks agree on is built once.
+    /// `cargo` in the workspace of the program's tests, whose lock excludes the root's. Its own target directory: the
+    /// program is built with other versions of the same crates, and one directory would mix them up.
     pub fn program_tests_cargo(&self, subcommand: &str) -> Command {
         let mut cargo = command("cargo");
         cargo
             .arg(subcommand)
             .current_dir(self.program_dir().join("tests"))
-            .env("CARGO_TARGET_DIR", &self.target);
+            .env("CARGO_TARGET_DIR", self.target.join("program-tests"));
         if subcommand != "fmt" {
             cargo.arg("--locked");
         }
