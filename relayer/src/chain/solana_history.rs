@@ -102,6 +102,43 @@ impl SolanaChain {
     }
 }
 
+#[cfg(test)]
+impl SolanaHistory {
+    /// Of the program at its own address, on a node that answers like this; `None` when it cannot.
+    pub(crate) fn told_by(
+        answer: impl Fn(&'static str, &serde_json::Value) -> Option<serde_json::Value> + Send + Sync + 'static,
+        usdc_mint: Address,
+        commitment: Commitment,
+    ) -> Self {
+        use super::node_fault::{CallError, NodeFault};
+        use super::transport::Transport;
+
+        struct Told<F>(F);
+
+        #[async_trait::async_trait]
+        impl<F> Transport for Told<F>
+        where
+            F: Fn(&'static str, &serde_json::Value) -> Option<serde_json::Value> + Send + Sync + 'static,
+        {
+            async fn call(
+                &self,
+                method: &'static str,
+                params: serde_json::Value,
+            ) -> Result<serde_json::Value, CallError> {
+                (self.0)(method, &params).ok_or(CallError::Node(NodeFault::Unhealthy))
+            }
+        }
+
+        Self {
+            network: Network::Test,
+            rpc: Arc::new(Rpc::over(vec![Box::new(Told(answer))], Arc::default(), Default::default())),
+            program: purser::ID,
+            usdc_mint: to_pubkey(&usdc_mint),
+            commitment,
+        }
+    }
+}
+
 impl SolanaHistory {
     pub const fn network(&self) -> Network {
         self.network

@@ -105,7 +105,8 @@ impl HistoryStatus {
     }
 }
 
-/// The other side, in the operator's words: its own accounts by their ids, anybody else by the token account.
+/// The other side. The chain knows token accounts; whoever reads a history is shown the operator's own accounts by
+/// their ids, and anybody else by the token account.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Counterparty {
     Account(AccountId),
@@ -140,17 +141,6 @@ pub struct Party {
     pub account_id: AccountId,
     pub operator_id: OperatorId,
     pub token_account: Address,
-}
-
-impl Party {
-    /// How `other` is shown to this party's operator: another operator's account is a token account like any other.
-    pub fn sees(&self, other: &Party) -> Counterparty {
-        if self.operator_id == other.operator_id {
-            Counterparty::Account(other.account_id)
-        } else {
-            Counterparty::TokenAccount(other.token_account)
-        }
-    }
 }
 
 /// Which entry of a transaction: the `ordinal`-th of the account's own, counted in the order of the transaction, money
@@ -200,7 +190,7 @@ impl HistoryEntry {
             network: transfer.network,
             kind: EntryKind::Transfer,
             amount: transfer.request.amount,
-            counterparty: Some(recipient.map_or(Counterparty::TokenAccount(to), |party| from.sees(party))),
+            counterparty: Some(Counterparty::TokenAccount(to)),
             memo: transfer.request.memo.clone().filter(|memo| !memo.as_str().is_empty()),
             transfer_id: Some(transfer.id),
             outcome: EntryOutcome::Settled { signature: signature.clone(), slot: settlement.slot },
@@ -211,7 +201,7 @@ impl HistoryEntry {
             operator_id: party.operator_id,
             account_id: party.account_id,
             kind: EntryKind::Deposit,
-            counterparty: Some(party.sees(from)),
+            counterparty: Some(Counterparty::TokenAccount(from.token_account)),
             memo: None,
             transfer_id: None,
             ..outgoing.clone()
@@ -260,10 +250,10 @@ mod tests {
         }
     }
 
-    fn party(byte: u8, operator: u8) -> Party {
+    fn party(byte: u8) -> Party {
         Party {
             account_id: AccountId::from_bytes([byte; 16]),
-            operator_id: OperatorId::from_bytes([operator; 16]),
+            operator_id: OperatorId::from_bytes([1; 16]),
             token_account: Address::from_bytes([byte; 32]),
         }
     }
@@ -274,27 +264,16 @@ mod tests {
 
     #[test]
     fn a_payment_between_two_accounts_leaves_one_and_enters_the_other() {
-        let (from, to) = (party(3, 1), party(4, 1));
+        let (from, to) = (party(3), party(4));
         let payment = transfer("acct_01ARZ3NDEKTSV4RRFFQ69G5FAV");
         let entries =
             HistoryEntry::of_settlement(&payment, &settlement(), &from, to.token_account, Some(&to));
         let [out, into] = &entries[..] else { panic!("{entries:?}") };
         assert_eq!((out.kind, out.account_id), (EntryKind::Transfer, from.account_id));
-        assert_eq!(out.counterparty, Some(Counterparty::Account(to.account_id)));
+        assert_eq!(out.counterparty, Some(Counterparty::TokenAccount(to.token_account)));
         assert_eq!((into.kind, into.account_id, &into.memo), (EntryKind::Deposit, to.account_id, &None));
-        assert_eq!(into.counterparty, Some(Counterparty::Account(from.account_id)));
+        assert_eq!(into.counterparty, Some(Counterparty::TokenAccount(from.token_account)));
         assert_ne!(out.id, into.id);
-    }
-
-    #[test]
-    fn another_operators_account_is_shown_as_a_token_account() {
-        let (from, to) = (party(3, 1), party(4, 2));
-        let payment = transfer(&to.token_account.to_string());
-        let entries =
-            HistoryEntry::of_settlement(&payment, &settlement(), &from, to.token_account, Some(&to));
-        assert_eq!(entries[0].counterparty, Some(Counterparty::TokenAccount(to.token_account)));
-        assert_eq!(entries[1].counterparty, Some(Counterparty::TokenAccount(from.token_account)));
-        assert_eq!(entries[1].operator_id, to.operator_id);
     }
 
     #[test]
@@ -303,15 +282,9 @@ mod tests {
             let settlement =
                 Settlement { slot, settled_at: Timestamp::from_unix_seconds(second), ..settlement() };
             let payment = transfer("11111111111111111111111111111111");
-            HistoryEntry::of_settlement(
-                &payment,
-                &settlement,
-                &party(3, 1),
-                Address::from_bytes([0; 32]),
-                None,
-            )
-            .remove(0)
-            .position()
+            HistoryEntry::of_settlement(&payment, &settlement, &party(3), Address::from_bytes([0; 32]), None)
+                .remove(0)
+                .position()
         };
         assert!(at(50, 9) < at(50, 10) && at(50, 999) < at(51, 1));
         let since = position_after(Timestamp::from_unix_seconds(50));

@@ -90,8 +90,7 @@ impl Booking<'_> {
             | Happening::PolicyChanged { .. } => return,
         };
         let Some(party) = self.parties.by_agent.get(agent).copied() else { return };
-        let counterparty = Some(self.counterparty(&party, *recipient));
-        let mut entry = self.entry(&party, kind, amount, counterparty);
+        let mut entry = self.entry(&party, kind, amount, Some(*recipient));
         if let Happening::TransferExecuted { transfer_id, memo, .. } = happening {
             entry.transfer_id = Some(TransferId::from_bytes(*transfer_id));
             entry.memo = memo_of(memo);
@@ -121,8 +120,7 @@ impl Booking<'_> {
                 0 => continue,
                 1 => {
                     let source = sole_source(flows, &party.token_account);
-                    let counterparty = source.map(|source| self.counterparty(&party, source));
-                    self.entry(&party, EntryKind::Deposit, amount, counterparty)
+                    self.entry(&party, EntryKind::Deposit, amount, source)
                 }
                 _ => {
                     // Only our program signs for an agent, so this cannot be; what is seen is shown all the same.
@@ -135,17 +133,12 @@ impl Booking<'_> {
         }
     }
 
-    fn counterparty(&self, party: &Party, token_account: Address) -> Counterparty {
-        let other = self.parties.by_token_account.get(&token_account);
-        other.map_or(Counterparty::TokenAccount(token_account), |other| party.sees(other))
-    }
-
     fn entry(
         &mut self,
         party: &Party,
         kind: EntryKind,
         amount: UsdcAmount,
-        counterparty: Option<Counterparty>,
+        counterparty: Option<Address>,
     ) -> HistoryEntry {
         let (_, ordinal, _) = self.accounts.entry(party.account_id).or_insert((*party, 0, 0));
         let id = entry_id(&self.record.signature, party.account_id, *ordinal);
@@ -157,7 +150,7 @@ impl Booking<'_> {
             network: self.network,
             kind,
             amount,
-            counterparty,
+            counterparty: counterparty.map(Counterparty::TokenAccount),
             memo: None,
             transfer_id: None,
             outcome: EntryOutcome::Settled {

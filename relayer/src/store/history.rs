@@ -15,8 +15,11 @@ const TABLE: Table = Table("history");
 
 /// What [`EntryRow`] is read from.
 const COLUMNS: &str =
-    "entry_id, operator_id, account_id, network, kind, status, amount_usdc, counterparty, memo,
-    transfer_id, tx_signature, slot, reason, message, created_at";
+    "entry_id, operator_id, account_id, network, kind, status, amount_usdc, memo, transfer_id,
+    tx_signature, slot, reason, message, created_at,
+    COALESCE((SELECT MIN(accounts.account_id) FROM accounts
+        WHERE accounts.token_account = history.counterparty AND accounts.operator_id = history.operator_id),
+        history.counterparty) AS counterparty";
 
 #[derive(Debug, FromRow)]
 struct EntryRow {
@@ -74,7 +77,8 @@ impl TryFrom<EntryRow> for HistoryEntry {
 
 impl Store {
     /// Up to `rows_max` entries of the operator's account, newest first: those after `since`, and beyond the position
-    /// `after` in that order.
+    /// `after` in that order. Counterparties that are accounts of the operator are given by their ids: which they are
+    /// may come to light later than the entry.
     pub async fn list_history(
         &self,
         operator: OperatorId,

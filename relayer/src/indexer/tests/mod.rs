@@ -1,1 +1,147 @@
+//! The indexer against a chain that was made up, told by nodes that misbehave.
 
+mod book;
+mod chaos;
+mod cost;
+mod node;
+mod world;
+
+use std::collections::BTreeSet;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicI64, Ordering};
+use std::time::Duration;
+
+use self::node::Node;
+use self::world::{Expected, World};
+use super::{Indexer, IndexerParts};
+use crate::chain::{Commitment, SolanaHistory};
+use crate::domain::{
+    Account, AccountName, AccountStatus, Address, Counterparties, EntryOutcome, HistoryEntry, Network,
+    Operator, OperatorName, Provisioning, Timestamp,
+};
+use crate::service::{Ambient, Chains, Parts, Services, Tasks, WebhookParts};
+use crate::store::Store;
+use crate::webhook::SystemResolver;
+
+/// The time of day of the process under test; only ever moved forward.
+static NOW: AtomicI64 = AtomicI64::new(1_900_000_000);
+
+fn pass_seconds(seconds: i64) {
+    NOW.fetch_add(seconds, Ordering::SeqCst);
+}
+
+const AMBIENT: Ambient = Ambient {
+    now: || Timestamp::from_unix_seconds(NOW.load(Ordering::SeqCst)),
+    fill_random: |bytes| bytes.fill(7),
+};
+
+/// A database, and indexers of a made-up chain over it.
+struct Scene {
+    _folder: tempfile::TempDir,
+    store: Store,
+    node: Arc<Node>,
+    commitment: Commitment,
+}
+
+impl Scene {
+    /// The first accounts of each operator are known; the others are found, if they come to be.
+    async fn new(world: World, commitment: Commitment) -> Self {
+        let folder = tempfile::tempdir().expect("a folder");
+        let url = format!("sqlite://{}", folder.path().join("purser.db").display());
+        let store = Store::open(&url).await.expect("a database");
+        for operator in world.operators.iter().filter(|operator| operator.is_registered) {
+            let registered = Operator {
+                id: operator.id,
+                network: Network::Test,
+                name: OperatorName::parse("operator").expect("valid"),
+                address: operator.address,
+                created_at: AMBIENT.now(),
+            };
+            store.insert_operator(&registered).await.expect("inserted");
+        }
+        for agent in world.agents.iter().filter(|agent| agent.is_known) {
+            let account = Account {
+                id: agent.id,
+                operator_id: world.operators[agent.operator].id,
+                name: AccountName::parse("agent").expect("valid"),
+                metadata: None,
+                address: agent.address,
+                token_account: agent.token_account,
+                status: AccountStatus::Active,
+                counterparties: Counterparties::Anyone,
+                provisioning: Provisioning::Ready,
+                created_at: AMBIENT.now(),
+            };
+            store.insert_account(&account).await.expect("inserted");
+        }
+        Self { _folder: folder, store, node: Arc::new(Node::of(world)), commitment }
+    }
+
+    /// A process that begins with what the database says and nothing else.
+    fn indexer(&self) -> Indexer {
+        let services = Services::new(Parts {
+            store: self.store.clone(),
+            chains: Chains::default(),
+            tasks: Tasks::default(),
+            ambient: AMBIENT,
+            transfer_deadline: Duration::from_secs(1),
+            webhooks: WebhookParts {
+                sealing_key: None,
+                rules: Arc::default(),
+                resolve: Arc::new(SystemResolver),
+            },
+        });
+        let node = self.node.clone();
+        Indexer::new(IndexerParts {
+            history: SolanaHistory::told_by(
+                move |method, params| node.call(method, params),
+                world::MINT,
+                self.commitment,
+            ),
+            store: self.store.clone(),
+            events: services.events,
+            ambient: AMBIENT,
+            interval: Duration::from_secs(10),
+        })
+    }
+
+    /// Every account's history, as far as the chain decides it.
+    async fn recorded(&self) -> BTreeSet<Expected> {
+        let mut all = BTreeSet::new();
+        let (operators, agents) = self.node.parties();
+        for agent in &agents {
+            let operator = operators[agent.operator].id;
+            let entries = self
+                .store
+                .list_history(operator, agent.id, None, None, None, u32::MAX)
+                .await
+                .expect("listed");
+            for entry in entries {
+                let recorded = recorded(&entry);
+                assert!(all.insert(recorded), "twice in the history: {entry:?}");
+            }
+        }
+        all
+    }
+}
+
+fn recorded(entry: &HistoryEntry) -> Expected {
+    let EntryOutcome::Settled { signature, slot } = &entry.outcome else {
+        panic!("not of the chain: {entry:?}")
+    };
+    Expected {
+        account: entry.account_id,
+        signature: signature.clone(),
+        slot: *slot,
+        kind: entry.kind.as_str(),
+        micros: entry.amount.micros(),
+        transfer_id: entry.transfer_id.map(|id| id.bytes()),
+        created_at: entry.created_at,
+    }
+}
+
+fn address(kind: u8, number: u8) -> Address {
+    let mut bytes = [kind; 32];
+    bytes[0] = number;
+    Address::from_bytes(bytes)
+}

@@ -1,0 +1,120 @@
+use std::collections::BTreeSet;
+
+use super::world::{Expected, World};
+use super::{Scene, pass_seconds};
+use crate::chain::Commitment;
+use crate::indexer::Indexer;
+
+/// Cycles that a well-behaved network is given to bring everything to light.
+const QUIET_CYCLES: usize = 12;
+
+async fn comes_to_light(scene: &Scene, indexer: &Indexer) {
+    scene.node.misbehaves(false);
+    scene.node.world().comes_to_rest();
+    for _ in 0..QUIET_CYCLES {
+        pass_seconds(700);
+        indexer.audit().await.expect("a quiet network");
+        indexer.cycle().await;
+    }
+}
+
+async fn assert_complete(scene: &Scene, seed: u64) {
+    let expected: BTreeSet<Expected> = scene.node.world().expected().into_iter().collect();
+    let recorded = scene.recorded().await;
+    let missing: Vec<_> = expected.difference(&recorded).collect();
+    let surplus: Vec<_> = recorded.difference(&expected).collect();
+    assert!(
+        missing.is_empty() && surplus.is_empty(),
+        "seed {seed}: missing {missing:#?}, surplus {surplus:#?}"
+    );
+    assert!(expected.len() > 20, "seed {seed}: too little happened to prove anything");
+}
+
+/// Every account's history adds up to what it holds, and nothing was waved through.
+async fn assert_adds_up(scene: &Scene, seed: u64) {
+    let ledgers = scene.store.list_ledgers(crate::domain::Network::Test, None, 1_000).await.expect("listed");
+    let world = scene.node.world();
+    for ledger in ledgers {
+        let held = i64::try_from(world.balance(&ledger.token_account, u64::MAX)).expect("small");
+        assert_eq!((ledger.booked, ledger.unexplained), (held, 0), "seed {seed}: {:?}", ledger.account_id);
+    }
+}
+
+async fn survives(seed: u64, commitment: Commitment, rounds: usize) {
+    let scene = Scene::new(World::new(seed, 12), commitment).await;
+    let mut indexer = scene.indexer();
+    scene.node.misbehaves(true);
+    for round in 0..rounds {
+        scene.node.world().goes_on();
+        if round % 7 == 3 {
+            scene.node.world().forks();
+        }
+        if round % 11 == 5 {
+            // Killed and started again.
+            indexer = scene.indexer();
+        }
+        indexer.cycle().await;
+        pass_seconds(1);
+    }
+    comes_to_light(&scene, &indexer).await;
+    assert_complete(&scene, seed).await;
+    assert_adds_up(&scene, seed).await;
+}
+
+#[tokio::test]
+async fn nothing_is_missed_and_nothing_invented_at_finalized() {
+    for seed in 0..12 {
+        survives(seed, Commitment::Finalized, 40).await;
+    }
+}
+
+#[tokio::test]
+async fn nothing_is_missed_and_nothing_invented_at_confirmed_with_forks() {
+    for seed in 100..112 {
+        survives(seed, Commitment::Confirmed, 40).await;
+    }
+}
+
+#[tokio::test]
+async fn indexing_anew_gives_the_same_history_with_the_same_ids() {
+    let scene = Scene::new(World::new(77, 12), Commitment::Finalized).await;
+    let indexer = scene.indexer();
+    for _ in 0..40 {
+        scene.node.world().goes_on();
+        indexer.cycle().await;
+    }
+    comes_to_light(&scene, &indexer).await;
+    let world = std::mem::replace(&mut *scene.node.world(), World::new(77, 12));
+    let again = Scene::new(world, Commitment::Finalized).await;
+    comes_to_light(&again, &again.indexer()).await;
+    assert_complete(&again, 77).await;
+    let (operators, agents) = again.node.parties();
+    for agent in agents {
+        let operator = operators[agent.operator].id;
+        let of = async |store: &crate::store::Store| {
+            store.list_history(operator, agent.id, None, None, None, u32::MAX).await.expect("listed")
+        };
+        assert_eq!(of(&scene.store).await, of(&again.store).await);
+    }
+}
+
+#[tokio::test]
+async fn confirmed_entry_whose_slot_is_forked_away_is_taken_back() {
+    let scene = Scene::new(World::new(3, 12), Commitment::Confirmed).await;
+    let indexer = scene.indexer();
+    let mut taken_back = false;
+    for _ in 0..60 {
+        scene.node.world().goes_on();
+        indexer.cycle().await;
+        let shown: BTreeSet<String> = scene.recorded().await.into_iter().map(|line| line.signature).collect();
+        scene.node.world().forks();
+        let left: BTreeSet<String> =
+            scene.node.world().transactions.iter().map(|transaction| transaction.signature.clone()).collect();
+        taken_back |= !shown.is_subset(&left);
+        indexer.cycle().await;
+    }
+    assert!(taken_back, "the forks took away something that was shown");
+    comes_to_light(&scene, &indexer).await;
+    assert_complete(&scene, 3).await;
+    assert_adds_up(&scene, 3).await;
+}

@@ -1,0 +1,44 @@
+use super::world::World;
+use super::{AMBIENT, Scene};
+use crate::chain::Commitment;
+use crate::domain::{Account, AccountId, AccountName, AccountStatus, Address, Counterparties, Provisioning};
+
+const ACCOUNTS: u32 = 10_000;
+
+#[tokio::test]
+async fn ten_thousand_accounts_are_swept_with_at_most_110_calls() {
+    let scene = Scene::new(World::new(1, 6), Commitment::Finalized).await;
+    let operator = scene.node.parties().0[0].clone();
+    for number in 0..ACCOUNTS - 4 {
+        let mut bytes = [9; 32];
+        bytes[..4].copy_from_slice(&number.to_be_bytes());
+        let mut token_account = bytes;
+        token_account[31] = 8;
+        let mut id = [50; 16];
+        id[..4].copy_from_slice(&number.to_be_bytes());
+        let account = Account {
+            id: AccountId::from_bytes(id),
+            operator_id: operator.id,
+            name: AccountName::parse("one of many").expect("valid"),
+            metadata: None,
+            address: Address::from_bytes(bytes),
+            token_account: Address::from_bytes(token_account),
+            status: AccountStatus::Active,
+            counterparties: Counterparties::Anyone,
+            provisioning: Provisioning::Ready,
+            created_at: AMBIENT.now(),
+        };
+        scene.store.insert_account(&account).await.expect("inserted");
+    }
+    let indexer = scene.indexer();
+    // The first cycles find what there is to find.
+    for _ in 0..3 {
+        indexer.cycle().await;
+    }
+    scene.node.take_calls();
+    for _ in 0..3 {
+        indexer.cycle().await;
+        let calls = scene.node.take_calls();
+        assert!((100..=110).contains(&calls), "{calls} calls");
+    }
+}

@@ -1,0 +1,191 @@
+//! Nodes behind one address that tell of a made-up chain: well, or each a little behind, leaving out, repeating, mixing
+//! up, and now and then not at all.
+
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::sync::{Mutex, MutexGuard, PoisonError};
+
+use base64::Engine;
+use base64::engine::general_purpose::STANDARD;
+use rand::rngs::StdRng;
+use rand::{Rng, SeedableRng};
+use serde_json::{Value, json};
+
+use super::world::{MINT, Transaction, World, WorldAgent, WorldOperator, time_of};
+use crate::domain::Address;
+
+pub struct Node {
+    world: Mutex<World>,
+    random: Mutex<StdRng>,
+    misbehaves: AtomicBool,
+    calls: AtomicU64,
+}
+
+/// How far one answer's node has come.
+struct View {
+    tip: u64,
+    finalized: u64,
+}
+
+impl Node {
+    pub fn of(world: World) -> Self {
+        Self {
+            world: Mutex::new(world),
+            random: Mutex::new(StdRng::seed_from_u64(5)),
+            misbehaves: AtomicBool::new(false),
+            calls: AtomicU64::new(0),
+        }
+    }
+
+    pub fn world(&self) -> MutexGuard<'_, World> {
+        self.world.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    pub fn parties(&self) -> (Vec<WorldOperator>, Vec<WorldAgent>) {
+        let world = self.world();
+        (world.operators.clone(), world.agents.clone())
+    }
+
+    pub fn misbehaves(&self, whether: bool) {
+        self.misbehaves.store(whether, Ordering::SeqCst);
+    }
+
+    /// Calls since the last time this was asked.
+    pub fn take_calls(&self) -> u64 {
+        self.calls.swap(0, Ordering::SeqCst)
+    }
+
+    /// One call of a process to the nodes.
+    pub fn call(&self, method: &'static str, params: &Value) -> Option<Value> {
+        self.calls.fetch_add(1, Ordering::SeqCst);
+        (!self.chance(0.08)).then(|| self.answer(method, params))
+    }
+
+    fn chance(&self, of: f64) -> bool {
+        self.misbehaves.load(Ordering::SeqCst) && self.random().random_bool(of)
+    }
+
+    fn random(&self) -> MutexGuard<'_, StdRng> {
+        self.random.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn view(&self, world: &World) -> View {
+        let lag = if self.chance(0.3) { self.random().random_range(0..8) } else { 0 };
+        let tip = world.tip.saturating_sub(lag);
+        View { tip, finalized: world.finalized.min(tip) }
+    }
+
+    fn answer(&self, method: &str, params: &Value) -> Value {
+        let world = self.world();
+        let view = self.view(&world);
+        let text = |value: &Value| value.as_str().unwrap_or_default().to_owned();
+        let config = &params[1];
+        let seen = if config["commitment"] == "finalized" { view.finalized } else { view.tip };
+        match method {
+            "getSignaturesForAddress" => {
+                let address: Address = text(&params[0]).parse().expect("an address");
+                self.signatures(&world, &view, seen, &address, config)
+            }
+            "getTransaction" => self.transaction(&world, seen, &text(&params[0])),
+            "getMultipleAccounts" => {
+                let keys = params[0].as_array().expect("keys");
+                assert!(keys.len() <= 100, "too many keys");
+                let values: Vec<Value> =
+                    keys.iter().map(|key| token_account(&world, &text(key), seen)).collect();
+                json!({ "context": { "slot": seen }, "value": values })
+            }
+            "getSignatureStatuses" => {
+                let signatures = params[0].as_array().expect("signatures");
+                let status = |signature: &Value| {
+                    let known = find(&world, &text(signature)).filter(|known| known.slot <= view.tip);
+                    known.map_or(Value::Null, |known| {
+                        let word = if known.slot <= view.finalized { "finalized" } else { "confirmed" };
+                        json!({ "slot": known.slot, "err": null, "confirmationStatus": word })
+                    })
+                };
+                let values: Vec<Value> = signatures.iter().map(status).collect();
+                json!({ "context": { "slot": view.tip }, "value": values })
+            }
+            "getEpochInfo" => json!({ "absoluteSlot": view.finalized, "blockHeight": view.finalized }),
+            "getBlockTime" => json!(params[0].as_u64().map(time_of)),
+            other => panic!("{other} is not asked when indexing"),
+        }
+    }
+
+    fn signatures(&self, world: &World, view: &View, seen: u64, address: &Address, config: &Value) -> Value {
+        let mut all: Vec<&Transaction> = world
+            .transactions
+            .iter()
+            .filter(|transaction| transaction.slot <= seen && world.touched(transaction).contains(address))
+            .collect();
+        all.reverse();
+        if let Some(before) = config["before"].as_str() {
+            match all.iter().position(|transaction| transaction.signature == before) {
+                Some(place) => all.drain(..=place),
+                None => all.drain(..),
+            };
+        }
+        if let Some(until) = config["until"].as_str() {
+            let end = all.iter().position(|transaction| transaction.signature == until);
+            all.truncate(end.unwrap_or(all.len()));
+        }
+        all.truncate(usize::try_from(config["limit"].as_u64().expect("a limit")).expect("small"));
+        if self.chance(0.15) && !all.is_empty() {
+            let left_out = self.random().random_range(0..all.len());
+            all.remove(left_out);
+        }
+        if self.chance(0.2) && !all.is_empty() {
+            let place = self.random().random_range(0..all.len());
+            all.insert(place, all[place]);
+        }
+        if self.chance(0.2) && all.len() > 1 {
+            let place = self.random().random_range(1..all.len());
+            all.swap(place - 1, place);
+        }
+        let line = |transaction: &&Transaction| {
+            let err = if transaction.failed { json!("failed") } else { Value::Null };
+            let time = if self.chance(0.2) { Value::Null } else { json!(time_of(transaction.slot)) };
+            let word = if transaction.slot <= view.finalized { "finalized" } else { "confirmed" };
+            json!({ "signature": transaction.signature, "slot": transaction.slot, "err": err, "blockTime": time,
+                "confirmationStatus": word })
+        };
+        all.iter().map(line).collect()
+    }
+
+    fn transaction(&self, world: &World, seen: u64, signature: &str) -> Value {
+        let Some(known) = find(world, signature).filter(|known| known.slot <= seen) else {
+            return Value::Null;
+        };
+        if self.chance(0.15) {
+            return Value::Null;
+        }
+        if self.chance(0.05) {
+            // The answer to somebody else's question.
+            return world.json(&world.transactions[0], false);
+        }
+        let mut answer = world.json(known, self.chance(0.3));
+        if self.chance(0.1) {
+            answer["blockTime"] = Value::Null;
+        }
+        if self.chance(0.05) {
+            answer["meta"]["postTokenBalances"] = Value::Null;
+        }
+        answer
+    }
+}
+
+fn find<'a>(world: &'a World, signature: &str) -> Option<&'a Transaction> {
+    world.transactions.iter().find(|transaction| transaction.signature == signature)
+}
+
+fn token_account(world: &World, address: &str, slot: u64) -> Value {
+    let address: Address = address.parse().expect("an address");
+    if !world.agents.iter().any(|agent| agent.exists && agent.token_account == address) {
+        return Value::Null;
+    }
+    let mut data = vec![0; 165];
+    data[..32].copy_from_slice(&MINT.bytes());
+    data[64..72].copy_from_slice(&world.balance(&address, slot).to_le_bytes());
+    data[108] = 1;
+    json!({ "owner": anchor_spl::token::ID.to_string(), "executable": false, "lamports": 1,
+        "data": [STANDARD.encode(data), "base64"] })
+}

@@ -1,0 +1,461 @@
+//! A made-up chain: who is on it, what they do, forks and all, and what histories must say of it in the end.
+
+use std::collections::BTreeMap;
+
+use anchor_lang::{Event, InstructionData};
+use base64::Engine;
+use base64::engine::general_purpose::STANDARD;
+use purser::events;
+use rand::rngs::StdRng;
+use rand::{Rng, SeedableRng};
+use serde_json::{Value, json};
+use solana_sdk::pubkey::Pubkey;
+
+use super::address;
+use crate::domain::{AccountId, Address, OperatorId, Timestamp};
+
+pub const MINT: Address = Address::from_bytes([200; 32]);
+const TOKEN_PROGRAM: Pubkey = anchor_spl::token::ID;
+const OTHER_PROGRAM: Pubkey = Pubkey::from_str_const("Memo1UhkJRfHyvLMcVucJwxXeuD728EqVDDwQDxFMNo");
+/// Who is neither an account nor pays its own way: wallets with much money.
+const OUTSIDERS: u8 = 3;
+const WEALTH: u64 = 1_000_000_000_000;
+/// What every account is given first: more than it will spend.
+const BEGINNING: u64 = 1_000_000;
+
+#[derive(Debug, Clone)]
+pub struct WorldOperator {
+    pub id: OperatorId,
+    pub address: Address,
+    pub is_registered: bool,
+}
+
+#[derive(Debug, Clone)]
+pub struct WorldAgent {
+    pub id: AccountId,
+    pub operator: usize,
+    pub address: Address,
+    pub token_account: Address,
+    /// The database has it from the beginning.
+    pub is_known: bool,
+    /// It is on the chain.
+    pub exists: bool,
+}
+
+/// What an instruction does.
+#[derive(Debug, Clone)]
+enum Deed {
+    Pay {
+        agent: usize,
+        to: Address,
+        micros: u64,
+        transfer_id: [u8; 16],
+    },
+    Withdraw {
+        agent: usize,
+        to: Address,
+        micros: u64,
+    },
+    /// By a wallet, by another program, or minted: it is all one.
+    Give {
+        from: Option<Address>,
+        to: Address,
+        micros: u64,
+    },
+    Create {
+        agent: usize,
+    },
+    Pause {
+        agent: usize,
+    },
+    /// Another program that writes our event, as if `agent` had paid.
+    Forge {
+        agent: usize,
+        micros: u64,
+    },
+}
+
+#[derive(Debug, Clone)]
+pub struct Transaction {
+    pub signature: String,
+    pub slot: u64,
+    pub failed: bool,
+    deeds: Vec<Deed>,
+}
+
+/// One line that a history must have.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
+pub struct Expected {
+    pub account: AccountId,
+    pub signature: String,
+    pub slot: u64,
+    pub kind: &'static str,
+    pub micros: u64,
+    pub transfer_id: Option<[u8; 16]>,
+    pub created_at: Timestamp,
+}
+
+pub struct World {
+    pub operators: Vec<WorldOperator>,
+    pub agents: Vec<WorldAgent>,
+    /// In the order of the chain.
+    pub transactions: Vec<Transaction>,
+    pub tip: u64,
+    pub finalized: u64,
+    random: StdRng,
+}
+
+pub fn time_of(slot: u64) -> i64 {
+    1_800_000_000 + i64::try_from(slot / 2).expect("small")
+}
+
+impl World {
+    /// Three operators, the last of them a stranger; accounts that are there and accounts that come to be.
+    pub fn new(seed: u64, agents: u8) -> Self {
+        let operators = (0..3)
+            .map(|number| WorldOperator {
+                id: OperatorId::from_bytes([100 + number; 16]),
+                address: address(1, number),
+                is_registered: number < 2,
+            })
+            .collect();
+        let agents: Vec<WorldAgent> = (0..agents)
+            .map(|number| WorldAgent {
+                id: AccountId::from_bytes([number; 16]),
+                operator: usize::from(number % 3),
+                address: address(2, number),
+                token_account: address(3, number),
+                is_known: number % 3 < 2 && number < 6,
+                exists: number < 6,
+            })
+            .collect();
+        let mut world = Self {
+            operators,
+            agents,
+            transactions: Vec::new(),
+            tip: 100,
+            finalized: 100,
+            random: StdRng::seed_from_u64(seed),
+        };
+        for agent in 0..6 {
+            let to = world.agents[agent].token_account;
+            world.lands(vec![Deed::Give { from: None, to, micros: BEGINNING }], false);
+        }
+        world.finalized = world.tip;
+        world
+    }
+
+    /// Some slots pass, with and without blocks, and things happen in them.
+    pub fn goes_on(&mut self) {
+        for _ in 0..self.random.random_range(0..5) {
+            // Skipped slots.
+            self.tip += self.random.random_range(0..3);
+            let deeds: Vec<Deed> = (0..self.random.random_range(1..4)).flat_map(|_| self.deeds()).collect();
+            let failed = self.random.random_bool(0.1);
+            self.lands(deeds, failed);
+        }
+        self.tip += self.random.random_range(1..4);
+        let lag = self.random.random_range(2..12);
+        self.finalized = self.finalized.max(self.tip.saturating_sub(lag));
+    }
+
+    /// What was not final is gone, or lands again in another slot.
+    pub fn forks(&mut self) {
+        let cut = self.random.random_range(self.finalized..=self.tip);
+        let (kept, gone): (Vec<_>, Vec<_>) =
+            self.transactions.drain(..).partition(|transaction| transaction.slot <= cut);
+        self.transactions = kept;
+        for transaction in gone {
+            let creates = transaction.deeds.iter().any(|deed| matches!(deed, Deed::Create { .. }));
+            if creates || self.random.random_bool(0.5) {
+                self.tip += 1;
+                self.transactions.push(Transaction { slot: self.tip, ..transaction });
+            }
+        }
+    }
+
+    /// Nothing can be forked away any longer.
+    pub fn comes_to_rest(&mut self) {
+        self.tip += 100;
+        self.finalized = self.tip;
+    }
+
+    fn lands(&mut self, deeds: Vec<Deed>, failed: bool) {
+        let bytes: [u8; 64] = std::array::from_fn(|_| self.random.random());
+        if !failed {
+            for deed in &deeds {
+                if let Deed::Create { agent } = deed {
+                    self.agents[*agent].exists = true;
+                }
+            }
+        }
+        let signature = bs58::encode(bytes).into_string();
+        self.transactions.push(Transaction { signature, slot: self.tip, failed, deeds });
+    }
+
+    /// Usually one; an account that comes to be gets its money in the same transaction.
+    fn deeds(&mut self) -> Vec<Deed> {
+        let micros = self.random.random_range(1..500);
+        let existing: Vec<usize> =
+            (0..self.agents.len()).filter(|index| self.agents[*index].exists).collect();
+        let agent = existing[self.random.random_range(0..existing.len())];
+        let own = self.agents[agent].token_account;
+        let other = existing[self.random.random_range(0..existing.len())];
+        let outsider = address(4, self.random.random_range(0..OUTSIDERS));
+        let to = match self.agents[other].token_account {
+            same if same == own => outsider,
+            _ if self.random.random_bool(0.5) => outsider,
+            other => other,
+        };
+        vec![match self.random.random_range(0..20) {
+            0..7 => Deed::Pay { agent, to, micros, transfer_id: self.random.random() },
+            7..9 => Deed::Withdraw { agent, to, micros },
+            9..14 => Deed::Give { from: self.random.random_bool(0.7).then_some(outsider), to: own, micros },
+            14..16 => Deed::Pause { agent },
+            16..18 => Deed::Forge { agent, micros },
+            _ => match self.agents.iter().position(|agent| !agent.exists) {
+                Some(agent) => {
+                    let to = self.agents[agent].token_account;
+                    return vec![Deed::Create { agent }, Deed::Give { from: None, to, micros: BEGINNING }];
+                }
+                None => Deed::Give { from: Some(outsider), to: own, micros },
+            },
+        }]
+    }
+
+    /// Every line that the histories of registered operators must have, and no other.
+    pub fn expected(&self) -> Vec<Expected> {
+        let mut all = Vec::new();
+        for transaction in self.transactions.iter().filter(|transaction| !transaction.failed) {
+            for agent in self.agents.iter().filter(|agent| self.operators[agent.operator].is_registered) {
+                let line = |kind, micros, transfer_id| Expected {
+                    account: agent.id,
+                    signature: transaction.signature.clone(),
+                    slot: transaction.slot,
+                    kind,
+                    micros,
+                    transfer_id,
+                    created_at: Timestamp::from_unix_seconds(time_of(transaction.slot)),
+                };
+                let mut came = 0;
+                for deed in &transaction.deeds {
+                    match deed {
+                        Deed::Pay { agent: payer, to, micros, transfer_id } => {
+                            if self.agents[*payer].id == agent.id {
+                                all.push(line("transfer", *micros, Some(*transfer_id)));
+                            }
+                            came += if *to == agent.token_account { *micros } else { 0 };
+                        }
+                        Deed::Withdraw { agent: payer, to, micros } => {
+                            if self.agents[*payer].id == agent.id {
+                                all.push(line("withdrawal", *micros, None));
+                            }
+                            came += if *to == agent.token_account { *micros } else { 0 };
+                        }
+                        Deed::Give { to, micros, .. } => {
+                            came += if *to == agent.token_account { *micros } else { 0 };
+                        }
+                        Deed::Create { .. } | Deed::Pause { .. } | Deed::Forge { .. } => {}
+                    }
+                }
+                if came > 0 {
+                    all.push(line("deposit", came, None));
+                }
+            }
+        }
+        all
+    }
+
+    fn moves(&self, transaction: &Transaction) -> BTreeMap<Address, i64> {
+        let mut moves = BTreeMap::new();
+        for deed in &transaction.deeds {
+            let (from, to, micros) = match deed {
+                Deed::Pay { agent, to, micros, .. } | Deed::Withdraw { agent, to, micros } => {
+                    (Some(self.agents[*agent].token_account), to, micros)
+                }
+                Deed::Give { from, to, micros } => (*from, to, micros),
+                Deed::Create { .. } | Deed::Pause { .. } | Deed::Forge { .. } => continue,
+            };
+            let micros = i64::try_from(*micros).expect("small");
+            *moves.entry(*to).or_default() += micros;
+            if let Some(from) = from {
+                *moves.entry(from).or_default() -= micros;
+            }
+        }
+        moves
+    }
+
+    /// What a token account holds after everything up to `slot`.
+    pub fn balance(&self, token_account: &Address, slot: u64) -> u64 {
+        let before = self.transactions.iter().filter(|transaction| transaction.slot <= slot);
+        self.sum(token_account, before)
+    }
+
+    fn sum<'a>(&self, token_account: &Address, all: impl Iterator<Item = &'a Transaction>) -> u64 {
+        let begin = if token_account.bytes()[1] == 4 { WEALTH } else { 0 };
+        let moved: i64 = all
+            .filter(|transaction| !transaction.failed)
+            .filter_map(|transaction| self.moves(transaction).get(token_account).copied())
+            .sum();
+        begin.checked_add_signed(moved).expect("nobody is overdrawn")
+    }
+
+    /// Every address that it names.
+    pub fn touched(&self, transaction: &Transaction) -> Vec<Address> {
+        let mut touched = Vec::new();
+        for deed in &transaction.deeds {
+            let (agent, others) = match deed {
+                Deed::Pay { agent, to, .. } | Deed::Withdraw { agent, to, .. } => (Some(agent), vec![*to]),
+                Deed::Give { from, to, .. } => (None, from.iter().copied().chain([*to]).collect()),
+                Deed::Create { agent } | Deed::Pause { agent } | Deed::Forge { agent, .. } => {
+                    (Some(agent), vec![])
+                }
+            };
+            touched.extend(others);
+            if let Some(agent) = agent {
+                let agent = &self.agents[*agent];
+                touched.extend([self.operators[agent.operator].address, agent.address, agent.token_account]);
+            }
+        }
+        touched
+    }
+
+    /// As a node answers it; with its log cut after the first line or so.
+    pub fn json(&self, transaction: &Transaction, log_is_cut: bool) -> Value {
+        let index = self.transactions.iter().position(|known| known.signature == transaction.signature);
+        let before = &self.transactions[..index.expect("on the chain")];
+        let mut keys: Vec<Address> = self.touched(transaction);
+        keys.sort_unstable_by_key(Address::bytes);
+        keys.dedup();
+        let [ours, other] =
+            [purser::ID, OTHER_PROGRAM].map(|program| Address::from_bytes(program.to_bytes()));
+        keys.extend([ours, other, Address::from_bytes([0; 32])]);
+        let place = |address: &Address| keys.iter().position(|key| key == address).expect("a key");
+        let (mut instructions, mut logs) = (Vec::new(), Vec::new());
+        for deed in &transaction.deeds {
+            let Some((program, accounts, data, event)) = self.called(deed) else { continue };
+            let accounts: Vec<usize> = accounts.iter().map(place).collect();
+            let data = bs58::encode(data).into_string();
+            instructions
+                .push(json!({ "programIdIndex": place(&program), "accounts": accounts, "data": data }));
+            logs.push(format!("Program {program} invoke [1]"));
+            logs.push(format!("Program data: {}", STANDARD.encode(event)));
+            logs.push(format!("Program {program} success"));
+        }
+        if log_is_cut && !logs.is_empty() {
+            logs.truncate(logs.len() / 2);
+            logs.push("Log truncated".into());
+        }
+        let moves = if transaction.failed { BTreeMap::new() } else { self.moves(transaction) };
+        let balance = |address: &Address, micros: u64| {
+            json!({ "accountIndex": place(address), "mint": MINT.to_string(), "programId": TOKEN_PROGRAM.to_string(),
+                "uiTokenAmount": { "amount": micros.to_string() } })
+        };
+        let held: Vec<_> = moves
+            .iter()
+            .map(|(address, change)| (address, self.sum(address, before.iter()), *change))
+            .collect();
+        let pre: Vec<Value> = held.iter().map(|(address, held, _)| balance(address, *held)).collect();
+        let post: Vec<Value> = held
+            .iter()
+            .map(|(address, held, change)| {
+                balance(address, held.checked_add_signed(*change).expect("enough"))
+            })
+            .collect();
+        let keys: Vec<String> = keys.iter().map(Address::to_string).collect();
+        let err = if transaction.failed {
+            json!({ "InstructionError": [0, { "Custom": 1 }] })
+        } else {
+            Value::Null
+        };
+        json!({
+            "slot": transaction.slot,
+            "blockTime": time_of(transaction.slot),
+            "version": 1,
+            "transaction": {
+                "signatures": [transaction.signature],
+                "message": { "accountKeys": keys, "instructions": instructions },
+            },
+            "meta": {
+                "err": err, "logMessages": logs, "innerInstructions": [],
+                "preTokenBalances": pre, "postTokenBalances": post,
+            },
+        })
+    }
+
+    /// The program that a deed calls, its accounts and data, and the event that it logs.
+    fn called(&self, deed: &Deed) -> Option<(Address, Vec<Address>, Vec<u8>, Vec<u8>)> {
+        let [ours, other] =
+            [purser::ID, OTHER_PROGRAM].map(|program| Address::from_bytes(program.to_bytes()));
+        let nobody = Address::from_bytes([0; 32]);
+        let key = |address: &Address| Pubkey::new_from_array(address.bytes());
+        let of = |agent: usize| {
+            let agent = &self.agents[agent];
+            (self.operators[agent.operator].address, agent.address, agent.token_account)
+        };
+        let paid =
+            |agent: usize, to: &Address, amount: u64, transfer_id: [u8; 16]| events::TransferExecuted {
+                agent: key(&of(agent).1),
+                transfer_id,
+                tag: 1,
+                amount,
+                recipient: key(to),
+                recipient_owner: key(to),
+                policy_version: 1,
+                spent_in_window: amount,
+                memo: "memo".into(),
+            };
+        Some(match deed {
+            Deed::Give { .. } => return None,
+            Deed::Pay { agent, to, micros, transfer_id } => {
+                let (operator, address, source) = of(*agent);
+                let (transfer_id, amount) = (*transfer_id, *micros);
+                let data = purser::instruction::Transfer { transfer_id, tag: 1, amount, memo: "memo".into() };
+                let event = paid(*agent, to, amount, transfer_id);
+                (ours, vec![nobody, operator, address, source, *to], data.data(), event.data())
+            }
+            Deed::Withdraw { agent, to, micros } => {
+                let (operator, address, source) = of(*agent);
+                let event = events::Withdrawn {
+                    operator: key(&operator),
+                    agent: key(&address),
+                    amount: *micros,
+                    recipient: key(to),
+                    recipient_owner: key(to),
+                    admin: key(&nobody),
+                };
+                let data = purser::instruction::Withdraw { amount: *micros };
+                (ours, vec![nobody, operator, address, source, *to], data.data(), event.data())
+            }
+            Deed::Create { agent } => {
+                let (operator, address, token_account) = of(*agent);
+                let agent_id = self.agents[*agent].id.bytes();
+                let event = events::AgentCreated {
+                    operator: key(&operator),
+                    agent: key(&address),
+                    agent_id,
+                    token_account: key(&token_account),
+                };
+                let data = purser::instruction::CreateAgent { agent_id };
+                (ours, vec![nobody, operator, address, token_account], data.data(), event.data())
+            }
+            Deed::Pause { agent } => {
+                let (operator, address, _) = of(*agent);
+                let event = events::PausedSet {
+                    operator: key(&operator),
+                    agent: Some(key(&address)),
+                    paused: true,
+                    policy_version: 2,
+                    signer: key(&nobody),
+                };
+                let data = purser::instruction::SetPaused { paused: true };
+                (ours, vec![nobody, operator, address], data.data(), event.data())
+            }
+            Deed::Forge { agent, micros } => {
+                let (operator, address, source) = of(*agent);
+                let event = paid(*agent, &source, *micros, [9; 16]).data();
+                (other, vec![nobody, operator, address, source], event.clone(), event)
+            }
+        })
+    }
+}
