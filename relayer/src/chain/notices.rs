@@ -1,4 +1,5 @@
-//! Whom the websocket's notices go to: landings to the submitter, accounts to the watched, time to the clock.
+//! Whom the websocket's notices go to: landings to the submitter, accounts to the watched, time to the clock,
+//! the program's doings to whoever reads the past.
 
 use super::clock::ChainClock;
 use super::decode;
@@ -8,12 +9,15 @@ use super::topics::{Notice, Topic};
 use super::watched::Watched;
 use solana_sdk::pubkey::Pubkey;
 use std::sync::Arc;
+use tokio::sync::Notify;
 
 pub(super) struct Notices {
     pub submitter: Arc<Submitter>,
     pub watched: Arc<Watched>,
     pub clock: Arc<ChainClock>,
     pub program: Pubkey,
+    /// Whoever reads the past: something may be new.
+    pub activity: Arc<Notify>,
 }
 
 impl Listener for Notices {
@@ -21,6 +25,8 @@ impl Listener for Notices {
         match topic {
             Topic::Signature { signature, commitment } => self.submitter.listening(signature, *commitment),
             Topic::Account(key) => self.watched.subscribed(key),
+            // What happened while nobody told is there to be read.
+            Topic::Program { .. } => self.activity.notify_one(),
         }
     }
 
@@ -35,6 +41,7 @@ impl Listener for Notices {
                 }
             }
             Notice::Account { key, account } => self.watched.changed(&self.program, &key, account),
+            Notice::Program => self.activity.notify_one(),
         }
     }
 

@@ -37,6 +37,7 @@ impl Listener for Heard {
         let what = match notice {
             Notice::Signature { signature, err, .. } => format!("{signature} {err}"),
             Notice::Account { account, .. } => format!("account {}", account.lamports),
+            Notice::Program => "program".into(),
         };
         self.take(format!("node {node} slot {slot} {what}"));
     }
@@ -50,6 +51,7 @@ fn name(topic: &Topic) -> String {
     match topic {
         Topic::Signature { signature, commitment } => format!("{signature} {}", commitment.as_str()),
         Topic::Account(_) => "account".into(),
+        Topic::Program { .. } => "program".into(),
     }
 }
 

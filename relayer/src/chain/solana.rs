@@ -28,6 +28,7 @@ use solana_sdk::pubkey::Pubkey;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
+use tokio::sync::Notify;
 use tokio_util::sync::CancellationToken;
 use tokio_util::task::TaskTracker;
 
@@ -76,6 +77,8 @@ pub struct SolanaChain {
     pub(super) watched: Arc<Watched>,
     pub(super) own: OwnTransfers,
     block_times: BlockTimes,
+    /// The program was used, as far as the websocket tells.
+    pub(super) activity: Arc<Notify>,
 }
 
 impl SolanaChain {
@@ -140,14 +143,18 @@ impl SolanaChain {
             let believe = move |signature: &str, landing| submitter.land(signature, landing);
             tasks.spawn(witness::run(rpc, claims, believe, stop));
         }
+        let activity = Arc::new(Notify::new());
         if !settings.ws_urls.is_empty() {
             // Tells the time with every slot; where a node does so, nobody needs to ask for it.
             subscriber.subscribe(Topic::Account(decode::CLOCK));
+            let (program, commitment) = (instructions.program, settings.commitment);
+            subscriber.subscribe(Topic::Program { program, commitment });
             let notices = Notices {
                 submitter: submitter.clone(),
                 watched: watched.clone(),
                 clock: clock.clone(),
                 program: instructions.program,
+                activity: activity.clone(),
             };
             tasks.spawn(socket::run(settings.ws_urls.clone(), wishes, notices, stop.clone()));
         }
@@ -165,6 +172,7 @@ impl SolanaChain {
             watched,
             own: OwnTransfers::default(),
             block_times: BlockTimes::default(),
+            activity,
         })
     }
 

@@ -12,6 +12,7 @@ use purser_policy::UsdcAmount;
 use serde_json::json;
 use solana_sdk::pubkey::Pubkey;
 use std::sync::Arc;
+use tokio::sync::Notify;
 
 /// Most token accounts that one call answers.
 pub const BALANCES_MAX: usize = ACCOUNTS_MAX;
@@ -26,6 +27,7 @@ pub struct SolanaHistory {
     program: Pubkey,
     usdc_mint: Pubkey,
     commitment: Commitment,
+    activity: Arc<Notify>,
 }
 
 /// A page of an address's signatures, newest first.
@@ -98,6 +100,7 @@ impl SolanaChain {
             program: self.instructions.program,
             usdc_mint: self.instructions.usdc_mint,
             commitment: self.settings.commitment,
+            activity: self.activity.clone(),
         }
     }
 }
@@ -135,6 +138,7 @@ impl SolanaHistory {
             program: purser::ID,
             usdc_mint: to_pubkey(&usdc_mint),
             commitment,
+            activity: Arc::default(),
         }
     }
 }
@@ -142,6 +146,11 @@ impl SolanaHistory {
 impl SolanaHistory {
     pub const fn network(&self) -> Network {
         self.network
+    }
+
+    /// Returns when something may be new; without a websocket, never. One waiter at a time.
+    pub async fn activity(&self) {
+        self.activity.notified().await;
     }
 
     /// Whether what is read here can still be forked away.

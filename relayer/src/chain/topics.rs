@@ -14,6 +14,8 @@ pub(super) enum Topic {
     Signature { signature: Arc<str>, commitment: Commitment },
     /// Every confirmed change of an account.
     Account(Pubkey),
+    /// Every transaction that names a program, once it stands at a commitment.
+    Program { program: Pubkey, commitment: Commitment },
 }
 
 /// What a node told.
@@ -29,6 +31,8 @@ pub(super) enum Notice {
         key: Pubkey,
         account: RawAccount,
     },
+    /// Something was done with the program. What, is to be asked: notices get lost.
+    Program,
 }
 
 impl Topic {
@@ -42,6 +46,10 @@ impl Topic {
                 let config = json!({ "encoding": "base64", "commitment": Commitment::Confirmed.as_str() });
                 ("accountSubscribe", json!([key.to_string(), config]))
             }
+            Topic::Program { program, commitment } => {
+                let mentions = json!({ "mentions": [program.to_string()] });
+                ("logsSubscribe", json!([mentions, { "commitment": commitment.as_str() }]))
+            }
         };
         request(id, method, params)
     }
@@ -51,6 +59,7 @@ impl Topic {
         let method = match self {
             Topic::Signature { .. } => "signatureUnsubscribe",
             Topic::Account(_) => "accountUnsubscribe",
+            Topic::Program { .. } => "logsUnsubscribe",
         };
         request(id, method, json!([number]))
     }
@@ -59,7 +68,7 @@ impl Topic {
     pub fn ends_with_a_notice(&self) -> bool {
         match self {
             Topic::Signature { .. } => true,
-            Topic::Account(_) => false,
+            Topic::Account(_) | Topic::Program { .. } => false,
         }
     }
 
@@ -78,6 +87,10 @@ impl Topic {
             Topic::Account(key) => {
                 let Response::<WireAccount> { context, value } = serde_json::from_value(result).ok()?;
                 Some((context.slot, Notice::Account { key: *key, account: value.decode()? }))
+            }
+            Topic::Program { .. } => {
+                let Response::<Value> { context, .. } = serde_json::from_value(result).ok()?;
+                Some((context.slot, Notice::Program))
             }
         }
     }

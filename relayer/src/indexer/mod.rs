@@ -24,11 +24,10 @@ mod walk;
 #[cfg(test)]
 mod tests;
 
-use std::sync::Arc;
 use std::sync::atomic::{AtomicU32, Ordering};
 use std::time::Duration;
 
-use tokio::sync::Notify;
+use tokio::time::Instant;
 use tokio_util::sync::CancellationToken;
 
 use self::memory::Memory;
@@ -41,8 +40,8 @@ use crate::store::{Store, StoreError, Whose};
 const OPERATORS_AT_ONCE: usize = 8;
 /// Found accounts whose past one cycle reads.
 const ADOPTED_AT_ONCE: u32 = 50;
-/// However often it is woken, this much passes between two cycles.
-const PAUSE: Duration = Duration::from_millis(200);
+/// However often it is woken, this much passes between two looks.
+const PAUSE: Duration = Duration::from_secs(1);
 /// Once in so many cycles everything that nodes may have left out at first is looked at again.
 const AUDIT_EVERY: u32 = 360;
 /// How far back an audit of an operator looks: a node may list a transaction later than others of later slots.
@@ -82,7 +81,6 @@ pub struct Indexer {
     parts: IndexerParts,
     network: Network,
     memory: Memory,
-    wake: Arc<Notify>,
     cycles: AtomicU32,
 }
 
@@ -90,28 +88,25 @@ impl Indexer {
     /// Nothing runs yet; see [`Indexer::run`].
     pub fn new(parts: IndexerParts) -> Self {
         let network = parts.history.network();
-        Self { parts, network, memory: Memory::default(), wake: Arc::default(), cycles: AtomicU32::new(0) }
+        Self { parts, network, memory: Memory::default(), cycles: AtomicU32::new(0) }
     }
 
-    /// Makes it look soon.
-    pub fn wake(&self) -> Arc<Notify> {
-        self.wake.clone()
-    }
-
-    /// Looks at once, on every wake-up and by timer, until `stop`.
+    /// Looks at once, by timer, and when the program was used, until `stop`.
     pub async fn run(&self, stop: CancellationToken) {
+        let mut everything_at = Instant::now();
         loop {
-            tokio::select! {
-                () = self.look() => {}
-                () = stop.cancelled() => break,
+            let everything = everything_at <= Instant::now();
+            if everything {
+                everything_at = Instant::now() + self.parts.interval;
             }
-            let rest = async {
+            let look_and_rest = async {
+                self.look(everything).await;
                 tokio::time::sleep(PAUSE.min(self.parts.interval)).await;
-                let _ = tokio::time::timeout(self.parts.interval, self.wake.notified()).await;
+                // A wake-up or the timer, whichever is first.
+                let _ = tokio::time::timeout_at(everything_at, self.parts.history.activity()).await;
             };
-            tokio::select! {
-                () = rest => {}
-                () = stop.cancelled() => break,
+            if stop.run_until_cancelled(look_and_rest).await.is_none() {
+                break;
             }
         }
         if let Err(error) = self.parts.store.release_index(self.network).await {
@@ -119,11 +114,12 @@ impl Indexer {
         }
     }
 
-    async fn look(&self) {
+    async fn look(&self, everything: bool) {
         let now = self.parts.ambient.now();
         let expires_at = now.after(self.parts.interval * 3 + LEASE_MARGIN);
         match self.parts.store.lease_index(self.network, now, expires_at).await {
-            Ok(true) => self.cycle().await,
+            Ok(true) if everything => self.cycle().await,
+            Ok(true) => self.look_at_operators().await,
             Ok(false) => {}
             Err(error) => tracing::warn!(network = %self.network, %error, "cannot index"),
         }
@@ -134,12 +130,17 @@ impl Indexer {
         if self.cycles.fetch_add(1, Ordering::Relaxed).is_multiple_of(AUDIT_EVERY) {
             self.done("auditing", self.audit().await);
         }
+        self.look_at_operators().await;
+        self.done("sweeping balances", self.sweep().await);
+        self.done("looking for finality", self.settle_open().await);
+    }
+
+    /// What was done with the program.
+    async fn look_at_operators(&self) {
         self.done("walking operators", self.walk_operators().await);
         self.done("walking found accounts", self.walk_adopted().await);
         self.done("asking for what is owed", self.ask_for_owed().await);
         self.done("reading changed policies", self.refresh_agents().await);
-        self.done("sweeping balances", self.sweep().await);
-        self.done("looking for finality", self.settle_open().await);
     }
 
     fn done(&self, what: &'static str, result: Result<(), IndexError>) {

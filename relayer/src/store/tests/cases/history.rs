@@ -1,0 +1,266 @@
+use super::*;
+use crate::store::{Known, Mark, Owed, Readings, UnderWay, Walk, Whose};
+
+/// A second account of the fixture's operator, and one of another operator.
+async fn neighbours(fixture: &Fixture) -> (Account, Account) {
+    let other = operator(30);
+    let (second, foreign) = (account(&fixture.operator, 20), account(&other, 40));
+    fixture.store.insert_operator(&other).await.expect("inserted");
+    fixture.store.insert_account(&second).await.expect("inserted");
+    fixture.store.insert_account(&foreign).await.expect("inserted");
+    (second, foreign)
+}
+
+fn party(account: &Account) -> Party {
+    Party { account_id: account.id, operator_id: account.operator_id, token_account: account.token_account }
+}
+
+async fn history(fixture: &Fixture, account: &Account) -> Vec<HistoryEntry> {
+    let store = &fixture.store;
+    let listed = store.list_history(account.operator_id, account.id, None, None, None, 100).await;
+    listed.expect("listed")
+}
+
+/// Paid to `to`, signed and settled.
+async fn settles(fixture: &Fixture, number: u8, to: Recipient, slot: u64) -> Transfer {
+    let mut new = fixture.transfer(number, &format!("key-{number}"));
+    new.request.to = to;
+    let claimed = fixture.claim_new(&new, 0).await;
+    let signed = fixture.store.mark_signed(&claimed, signed(number), at(1)).await.expect("signed");
+    let settlement = Settlement {
+        signature: format!("signature-{number}"),
+        settled_at: at(i64::try_from(slot).expect("small")),
+        slot,
+    };
+    fixture.store.mark_settled(&signed, settlement, at(2)).await.expect("settled")
+}
+
+async fn booked(fixture: &Fixture, account: &Account) -> i64 {
+    let ledger = fixture.store.find_ledger_at(Network::Test, account.id, u64::MAX >> 1).await;
+    ledger.expect("read").expect("there").booked
+}
+
+#[tokio::test]
+async fn a_settlement_is_in_the_history_of_both_sides_and_booked() {
+    let Some(fixture) = fixture().await else { return };
+    let (second, foreign) = neighbours(&fixture).await;
+    settles(&fixture, 1, Recipient::Agent(second.id), 5).await;
+    settles(&fixture, 2, Recipient::TokenAccount(second.token_account), 6).await;
+    settles(&fixture, 3, Recipient::TokenAccount(foreign.token_account), 7).await;
+    let seen = |entries: Vec<HistoryEntry>| -> Vec<_> {
+        entries.into_iter().map(|entry| (entry.kind, entry.counterparty)).collect()
+    };
+    let (own, other) = (Counterparty::Account(second.id), Counterparty::Account(fixture.account.id));
+    // Another operator's account is a token account like any other, on both sides.
+    let stranger = Counterparty::TokenAccount(foreign.token_account);
+    assert_eq!(
+        seen(history(&fixture, &fixture.account).await),
+        [stranger, own, own].map(|party| (EntryKind::Transfer, Some(party)))
+    );
+    assert_eq!(seen(history(&fixture, &second).await), [(EntryKind::Deposit, Some(other)); 2]);
+    let payer = Counterparty::TokenAccount(fixture.account.token_account);
+    assert_eq!(seen(history(&fixture, &foreign).await), [(EntryKind::Deposit, Some(payer))]);
+    assert_eq!(booked(&fixture, &fixture.account).await, -37_500_000);
+    assert_eq!(booked(&fixture, &second).await, 25_000_000);
+    // The indexer makes the same of it, and writing it again changes nothing.
+    let again = history(&fixture, &second).await;
+    let readings = Readings { entries: again.clone(), are_final: true, ..Readings::default() };
+    fixture.store.insert_readings(Network::Test, &readings, None).await.expect("written");
+    assert_eq!(history(&fixture, &second).await, again);
+    assert_eq!(booked(&fixture, &second).await, 25_000_000);
+}
+
+#[tokio::test]
+async fn a_rejection_is_history_and_a_failure_is_not() {
+    let Some(fixture) = fixture().await else { return };
+    let claimed = fixture.claim_new(&fixture.transfer(1, "a"), 0).await;
+    let rejection = rejection(RejectionReason::DailyLimitExceeded);
+    fixture.store.mark_rejected(&claimed, rejection.clone(), at(1)).await.expect("rejected");
+    let other = fixture.claim_new(&fixture.transfer(2, "b"), 0).await;
+    fixture
+        .store
+        .mark_failed(&other, failure(FailureCode::InsufficientBalance), at(1))
+        .await
+        .expect("failed");
+    let entries = history(&fixture, &fixture.account).await;
+    assert_eq!(entries, [HistoryEntry::of_rejection(&claimed, &rejection)]);
+    assert_eq!(booked(&fixture, &fixture.account).await, 0);
+}
+
+#[tokio::test]
+async fn a_settlement_by_another_transaction_is_left_to_the_indexer() {
+    let Some(fixture) = fixture().await else { return };
+    let claimed = fixture.claim_new(&fixture.transfer(1, "a"), 0).await;
+    let signed = fixture.store.mark_signed(&claimed, signed(1), at(1)).await.expect("signed");
+    let elsewhere = Settlement { signature: "another".into(), ..settlement(5) };
+    fixture.store.mark_settled(&signed, elsewhere, at(2)).await.expect("settled");
+    assert!(history(&fixture, &fixture.account).await.is_empty());
+}
+
+#[tokio::test]
+async fn histories_are_listed_newest_first_by_status_since_and_position() {
+    let Some(fixture) = fixture().await else { return };
+    let (second, _) = neighbours(&fixture).await;
+    for (number, slot) in [(1, 10), (2, 30), (3, 20)] {
+        settles(&fixture, number, Recipient::Agent(second.id), slot).await;
+    }
+    let claimed = fixture.claim_new(&fixture.transfer(9, "z"), 0).await;
+    let rejection = Rejection { rejected_at: at(25), ..rejection(RejectionReason::Paused) };
+    fixture.store.mark_rejected(&claimed, rejection, at(25)).await.expect("rejected");
+    let (operator, account) = (fixture.operator.id, fixture.account.id);
+    let list = async |status, since, after: Option<&str>, rows_max| -> Vec<i64> {
+        let listed = fixture.store.list_history(operator, account, status, since, after, rows_max).await;
+        let seconds = |entry: &HistoryEntry| entry.created_at.unix_seconds() - at(0).unix_seconds();
+        listed.expect("listed").iter().map(seconds).collect()
+    };
+    assert_eq!(list(None, None, None, 9).await, [30, 25, 20, 10]);
+    assert_eq!(list(Some(HistoryStatus::Rejected), None, None, 9).await, [25]);
+    assert_eq!(list(Some(HistoryStatus::Settled), Some(at(10)), None, 9).await, [30, 20]);
+    let first = history(&fixture, &fixture.account).await;
+    assert_eq!(list(None, None, Some(&first[1].position()), 9).await, [20, 10]);
+    assert_eq!(list(None, Some(at(10)), Some(&first[1].position()), 1).await, [20]);
+    // Nobody else's operator finds it.
+    let foreign = fixture.store.list_history(operator_id(30), account, None, None, None, 9).await;
+    assert!(foreign.expect("listed").is_empty());
+}
+
+fn operator_id(byte: u8) -> OperatorId {
+    operator(byte).id
+}
+
+#[tokio::test]
+async fn an_entry_of_an_open_slot_becomes_final_or_is_taken_back_with_its_money() {
+    let Some(fixture) = fixture().await else { return };
+    let (second, _) = neighbours(&fixture).await;
+    settles(&fixture, 1, Recipient::Agent(second.id), 5).await;
+    settles(&fixture, 2, Recipient::Agent(second.id), 6).await;
+    let store = &fixture.store;
+    let mark = |number: u8, slot| Mark { signature: format!("signature-{number}"), slot };
+    let open = store.list_open_transactions(Network::Test, 10).await.expect("listed");
+    assert_eq!(open, [mark(1, 5), mark(2, 6)]);
+    store.mark_final(Network::Test, &["signature-1".into()]).await.expect("marked");
+    assert_eq!(store.list_open_transactions(Network::Test, 10).await.expect("listed"), [mark(2, 6)]);
+    // What is final stays.
+    assert_eq!(store.undo_transaction(Network::Test, "signature-1").await.expect("undone"), 0);
+    assert_eq!(store.undo_transaction(Network::Test, "signature-2").await.expect("undone"), 2);
+    assert_eq!(booked(&fixture, &fixture.account).await, -12_500_000);
+    assert_eq!(booked(&fixture, &second).await, 12_500_000);
+    assert_eq!(history(&fixture, &second).await.len(), 1);
+}
+
+#[tokio::test]
+async fn a_ledger_at_a_slot_leaves_out_what_came_later() {
+    let Some(fixture) = fixture().await else { return };
+    let (second, _) = neighbours(&fixture).await;
+    settles(&fixture, 1, Recipient::Agent(second.id), 5).await;
+    settles(&fixture, 2, Recipient::Agent(second.id), 6).await;
+    let at_slot = async |slot| {
+        let ledger = fixture.store.find_ledger_at(Network::Test, second.id, slot).await.expect("read");
+        ledger.expect("there").booked
+    };
+    assert_eq!([at_slot(4).await, at_slot(5).await, at_slot(6).await], [0, 12_500_000, 25_000_000]);
+    // What no transaction explains counts from then on.
+    fixture.store.mark_unexplained(second.id, 3).await.expect("marked");
+    fixture.store.mark_seen(9, &[(second.id, UsdcAmount::from_micros(7))]).await.expect("marked");
+    fixture.store.mark_seen(8, &[(second.id, UsdcAmount::from_micros(1))]).await.expect("marked");
+    let ledgers = fixture.store.list_ledgers(Network::Test, None, 10).await.expect("listed");
+    let ledger = ledgers.iter().find(|ledger| ledger.account_id == second.id).expect("listed");
+    assert_eq!((ledger.unexplained, ledger.seen, ledger.seen_slot), (3, 7, 9));
+    assert_eq!(ledger.difference(UsdcAmount::from_micros(25_000_003)), 0);
+    let unexplained = fixture.store.list_unexplained(Network::Test, 10).await.expect("listed");
+    assert_eq!(unexplained.iter().map(|ledger| ledger.account_id).collect::<Vec<_>>(), [second.id]);
+}
+
+#[tokio::test]
+async fn a_walk_moves_with_its_readings_and_only_from_where_it_stood() {
+    let Some(fixture) = fixture().await else { return };
+    let store = &fixture.store;
+    let address = fixture.operator.address;
+    let mark = |text: &str, slot| Some(Mark { signature: text.into(), slot });
+    let beginning = None;
+    let begun = Walk {
+        address,
+        until: None,
+        under_way: Some(UnderWay { top: mark("top", 9), before: Some("mid".into()) }),
+    };
+    let done = Walk { address, until: mark("top", 9), under_way: None };
+    let party = party(&fixture.account);
+    let claimed = fixture.claim_new(&fixture.transfer(1, "a"), 0).await;
+    let entries = HistoryEntry::of_settlement(&claimed, &settlement(5), &party, address, None);
+    let readings = Readings { entries, are_final: true, ..Readings::default() };
+    store.insert_readings(Network::Test, &readings, Some((&beginning, &begun))).await.expect("written");
+    assert_eq!(store.find_walk(Network::Test, &address).await.expect("read"), Some(begun.clone()));
+    assert_eq!(history(&fixture, &fixture.account).await.len(), 1);
+    // Another process that stands elsewhere writes nothing at all.
+    let mut later = readings.clone();
+    later.entries[0].id = EntryId::from_bytes([9; 16]);
+    let elsewhere = Some(Walk { until: mark("other", 3), ..begun.clone() });
+    for from in [&beginning, &elsewhere] {
+        let written = store.insert_readings(Network::Test, &later, Some((from, &done))).await;
+        assert!(matches!(written, Err(StoreError::Superseded)), "{written:?}");
+    }
+    assert_eq!(history(&fixture, &fixture.account).await.len(), 1);
+    store
+        .insert_readings(Network::Test, &Readings::default(), Some((&Some(begun), &done)))
+        .await
+        .expect("written");
+    assert_eq!(store.find_walk(Network::Test, &address).await.expect("read"), Some(done));
+    assert_eq!(store.find_walk(Network::Live, &address).await.expect("read"), None);
+    let known =
+        store.find_known(Network::Test, Whose::Account(fixture.account.id), &["signature-1", "x"]).await;
+    let expected = Known { slot: u64::MAX, created_at: at(5) };
+    assert_eq!(known.expect("read").into_iter().collect::<Vec<_>>(), [("signature-1".to_owned(), expected)]);
+    let others = store.find_known(Network::Test, Whose::Operator(operator_id(30)), &["signature-1"]).await;
+    assert!(others.expect("read").is_empty());
+}
+
+#[tokio::test]
+async fn what_is_owed_is_asked_for_when_it_is_due_until_it_is_paid() {
+    let Some(fixture) = fixture().await else { return };
+    let store = &fixture.store;
+    let owed = |tries, second| Owed { signature: "lost".into(), slot: 4, tries, next_try_at: at(second) };
+    let write = async |owed: Vec<Owed>, paid: Vec<String>| {
+        let readings = Readings { owed, paid, ..Readings::default() };
+        store.insert_readings(Network::Test, &readings, None).await.expect("written");
+    };
+    write(vec![owed(3, 10)], vec![]).await;
+    // Listed anew by another walk: it does not become younger.
+    write(vec![owed(1, 2)], vec![]).await;
+    assert!(store.list_owed(Network::Test, at(9), 5).await.expect("listed").is_empty());
+    assert_eq!(store.list_owed(Network::Test, at(10), 5).await.expect("listed"), [owed(3, 10)]);
+    write(vec![], vec!["lost".into()]).await;
+    assert!(store.list_owed(Network::Test, at(99), 5).await.expect("listed").is_empty());
+}
+
+#[tokio::test]
+async fn an_account_of_the_chain_is_adopted_once_with_a_walk_to_do() {
+    let Some(fixture) = fixture().await else { return };
+    let store = &fixture.store;
+    let found = account(&fixture.operator, 60);
+    assert!(store.adopt_account(Network::Test, &found).await.expect("adopted"));
+    assert!(!store.adopt_account(Network::Test, &found).await.expect("known"));
+    let walks = store.list_walks_under_way(Network::Test, 5).await.expect("listed");
+    assert_eq!(walks, [(found.id, found.token_account)]);
+    let parties = store.find_parties(Network::Test, &[found.address]).await.expect("found");
+    assert_eq!(parties, [(found.address, party(&found))]);
+    assert!(store.find_parties(Network::Live, &[found.address]).await.expect("found").is_empty());
+    // One that is being created is ready from then on.
+    let requested = Account { provisioning: Provisioning::Requested, ..account(&fixture.operator, 70) };
+    store.insert_account(&requested).await.expect("inserted");
+    assert!(!store.adopt_account(Network::Test, &requested).await.expect("known"));
+    assert!(store.find_account(fixture.operator.id, requested.id).await.expect("read").is_some());
+}
+
+#[tokio::test]
+async fn one_process_at_a_time_indexes_a_network() {
+    let Some(fixture) = fixture().await else { return };
+    let other = fixture.reopen().await;
+    assert!(fixture.store.lease_index(Network::Test, at(0), at(10)).await.expect("asked"));
+    assert!(fixture.store.lease_index(Network::Test, at(1), at(11)).await.expect("asked"));
+    let alone = fixture.store.kind() == "sqlite";
+    // A SQLite file serves one process: the one before is gone.
+    assert_eq!(other.lease_index(Network::Test, at(5), at(15)).await.expect("asked"), alone);
+    assert!(other.lease_index(Network::Test, at(11), at(20)).await.expect("asked"));
+    other.release_index(Network::Test).await.expect("released");
+    assert!(fixture.store.lease_index(Network::Test, at(12), at(22)).await.expect("asked"));
+}
