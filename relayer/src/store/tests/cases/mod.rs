@@ -11,4 +11,3 @@ mod leases;
 mod order;
 mod text;
 mod transfers;
-mod webhooks;
