@@ -9,6 +9,7 @@ mod auth_matrix;
 mod concurrency;
 mod crash;
 mod error_codes;
+mod events;
 mod history;
 mod history_rebuilt;
 mod hostile_bodies;

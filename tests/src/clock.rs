@@ -10,6 +10,13 @@ pub fn unix_of(text: &str) -> i64 {
     moment.unwrap_or_else(|error| panic!("not a timestamp: {text}: {error}")).unix_timestamp()
 }
 
+/// Unix microseconds of an ISO 8601 UTC timestamp after 1970. Panics when it is none.
+pub fn unix_micros_of(text: &str) -> u64 {
+    let moment = OffsetDateTime::parse(text, &Rfc3339);
+    let moment = moment.unwrap_or_else(|error| panic!("not a timestamp: {text}: {error}"));
+    u64::try_from(moment.unix_timestamp_nanos() / 1_000).expect("tests stay after 1970")
+}
+
 /// The ISO 8601 UTC timestamp of a unix second.
 pub fn iso_of(unix_seconds: i64) -> String {
     let moment =

@@ -112,6 +112,11 @@ impl Receiver {
         lock(&self.desk.received).clone()
     }
 
+    /// How many deliveries have arrived at paths that begin so.
+    pub fn count_below(&self, prefix: &str) -> usize {
+        lock(&self.desk.received).iter().filter(|delivery| delivery.path.starts_with(prefix)).count()
+    }
+
     /// Waits until as many deliveries have arrived at the path, and gives all of them; panics after 20 s.
     pub async fn waits_for(&self, path: &str, count: usize) -> Vec<Delivery> {
         let started = Instant::now();

@@ -15,6 +15,8 @@ const OPTIMISED: [&str; 4] = ["purser-relayer", "purser-policy", "purser", "purs
 pub enum Bench {
     /// Latency and throughput of transfers: a tight loop, the stock client, the relayer, the relayer's own ceiling
     Transfers(Args),
+    /// Webhooks: from a settlement to the first attempt, deliveries a second, and the same with half of the endpoints hanging
+    Webhooks(Args),
 }
 
 #[derive(clap::Args)]
@@ -24,7 +26,7 @@ pub struct Args {
     #[arg(long)]
     release: bool,
     /// Handed to the load: --transfers N, --ceiling-transfers N, --seconds S, --in-flight 1,8,64,
-    /// --commitment confirmed|finalized, --json, --help
+    /// --commitment confirmed|finalized, or --endpoints N, --transfers N, --in-flight N, --events N; --json, --help
     #[arg(trailing_var_arg = true, allow_hyphen_values = true)]
     load: Vec<String>,
 }
@@ -32,6 +34,7 @@ pub struct Args {
 pub fn run(workspace: &Workspace, bench: &Bench) -> Result<()> {
     let (binary, args) = match bench {
         Bench::Transfers(args) => ("bench_transfers", args),
+        Bench::Webhooks(args) => ("bench_webhooks", args),
     };
     localnet::ensure_built(workspace)?;
     let relayer = built(workspace, "purser-relayer", "purser", args.release)?;

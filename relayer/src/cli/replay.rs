@@ -46,8 +46,7 @@ async fn replay(store: &Store, format: Format, arguments: Replay) -> Result<()> 
     let replayed = match (arguments.event, arguments.since) {
         (Some(event), _) => {
             let event = store.find_event(webhook.operator_id, event).await?.context("no such event")?;
-            store.replay_event(&webhook, &event, now).await?;
-            1
+            u64::from(store.replay_event(&webhook, &event, now).await?)
         }
         (None, Some(since)) => {
             let scope = if arguments.all { ReplayScope::All } else { ReplayScope::Undelivered };

@@ -24,7 +24,7 @@ impl Store {
         if !self.has_thresholds(account.operator_id).await? {
             return Ok(Vec::new());
         }
-        let webhooks = self.list_webhooks(account.operator_id, None, u32::MAX).await?;
+        let webhooks = self.list_all_webhooks(account.operator_id).await?;
         Ok(webhooks
             .into_iter()
             .filter(|webhook| webhook.subscription.watches(account.id).is_some())

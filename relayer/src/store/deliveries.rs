@@ -3,14 +3,13 @@
 use sqlx::{AssertSqlSafe, FromRow};
 
 use super::columns::Table;
-use super::delivery_row::{AttemptRow, DeliveryRow, StateColumns, attempt_columns};
+use super::delivery_row::{AttemptRow, DeliveryRow, StateColumns};
 use super::events::{COLUMNS as EVENT_COLUMNS, EventRow};
 use super::pools::Pools;
 use super::query::query;
-use super::{Store, StoreError, Transaction, retried};
+use super::{Store, StoreError, Transaction};
 use crate::domain::{
-    Attempt, Delivery, DeliveryState, DeliveryStatus, DisabledReason, Event, EventId, Health, OperatorId,
-    Timestamp, WebhookId,
+    Delivery, DeliveryState, DeliveryStatus, Event, EventId, OperatorId, Timestamp, WebhookId,
 };
 
 /// A delivery that this process has leased, to be attempted now.
@@ -22,27 +21,10 @@ pub struct LeasedDelivery {
     pub failures: u32,
 }
 
-/// An attempt that was made of a leased delivery.
-#[derive(Debug, Clone)]
-pub struct AttemptMade {
-    pub webhook_id: WebhookId,
-    pub event_id: EventId,
-    pub attempt: Attempt,
-    /// What becomes of the delivery.
-    pub next: DeliveryState,
-}
-
 #[derive(Debug, FromRow)]
 struct LeasedRow {
     event_id: String,
     failures: i64,
-}
-
-#[derive(Debug, FromRow)]
-struct HealthRow {
-    failures: i64,
-    failing_since: Option<String>,
-    status: String,
 }
 
 const TABLE: Table = Table("deliveries");
@@ -78,13 +60,15 @@ impl Store {
         lease_expires_at: Timestamp,
         rows_max: u32,
     ) -> Result<Vec<LeasedDelivery>, StoreError> {
+        // Apart, so that Postgres runs it once: inside a join it may run it again and again, past the limit.
         let sql = format!(
-            "UPDATE deliveries SET lease_holder = $1, lease_expires_at = $2
-             WHERE webhook_id = $3 AND event_id IN (
+            "WITH due AS MATERIALIZED (
                  SELECT event_id FROM deliveries
                  WHERE webhook_id = $3 AND state = 'pending' AND next_attempt_at <= $4
                      AND (lease_expires_at IS NULL OR lease_expires_at <= $4)
                  ORDER BY next_attempt_at, event_id LIMIT $5 {})
+             UPDATE deliveries SET lease_holder = $1, lease_expires_at = $2
+             WHERE webhook_id = $3 AND event_id IN (SELECT event_id FROM due)
              RETURNING event_id, failures",
             self.pools.skip_locked()
         );
@@ -111,76 +95,6 @@ impl Store {
                 })
             })
             .collect()
-    }
-
-    /// Writes attempts down, each with what becomes of its delivery and of its webhook's health; in one transaction,
-    /// all or none. A webhook that has only failed for days is disabled. Attempts of what was deleted are forgotten.
-    pub async fn mark_attempts(&self, made: &[AttemptMade]) -> Result<(), StoreError> {
-        retried(|| async move {
-            let mut tx = self.begin().await?;
-            for attempt in made {
-                self.mark_attempt(&mut tx, attempt).await?;
-            }
-            Ok(tx.commit().await?)
-        })
-        .await
-    }
-
-    async fn mark_attempt(&self, tx: &mut Transaction, made: &AttemptMade) -> Result<(), StoreError> {
-        let Some(number) = self.move_delivery(tx, made).await? else { return Ok(()) };
-        insert_attempt(tx, made, number).await?;
-        mark_health(tx, made).await
-    }
-
-    /// Gives the attempt's number; `None` when there is no such delivery any longer.
-    async fn move_delivery(
-        &self,
-        tx: &mut Transaction,
-        made: &AttemptMade,
-    ) -> Result<Option<i64>, StoreError> {
-        // What was acknowledged is delivered, whoever holds the lease by now.
-        const DELIVERED: &str =
-            "UPDATE deliveries SET attempts = attempts + 1, state = 'delivered', failures = $3,
-                 next_attempt_at = NULL, ended_at = $4, lease_holder = NULL, lease_expires_at = NULL
-             WHERE webhook_id = $1 AND event_id = $2 RETURNING attempts";
-        const FAILED: &str = "UPDATE deliveries SET attempts = attempts + 1, state = $3, failures = $4,
-                 next_attempt_at = $5, ended_at = $6, lease_holder = NULL, lease_expires_at = NULL
-             WHERE webhook_id = $1 AND event_id = $2 AND state = 'pending' AND lease_holder = $7
-             RETURNING attempts";
-        const COUNTED: &str = "UPDATE deliveries SET attempts = attempts + 1
-             WHERE webhook_id = $1 AND event_id = $2 RETURNING attempts";
-        let (webhook, event) = (made.webhook_id.to_string(), made.event_id.to_string());
-        let columns = StateColumns::from(&made.next);
-        let moved: Option<(i64,)> = match made.next {
-            DeliveryState::Delivered { .. } => {
-                let update = query(DELIVERED).bind(webhook.as_str()).bind(event.as_str());
-                update.bind(columns.failures).bind(columns.ended_at).fetch_optional(&mut *tx).await?
-            }
-            DeliveryState::Pending { .. } | DeliveryState::Undelivered { .. } => {
-                let update = query(FAILED).bind(webhook.as_str()).bind(event.as_str());
-                update
-                    .bind(columns.state)
-                    .bind(columns.failures)
-                    .bind(columns.next_attempt_at)
-                    .bind(columns.ended_at)
-                    .bind(&*self.holder)
-                    .fetch_optional(&mut *tx)
-                    .await?
-            }
-        };
-        let counted: Option<(i64,)> = match moved {
-            Some(moved) => Some(moved),
-            None => query(COUNTED).bind(webhook).bind(event).fetch_optional(tx).await?,
-        };
-        Ok(counted.map(|(number,)| number))
-    }
-
-    /// For a worker: gives back deliveries that were taken and not attempted.
-    pub async fn release_deliveries(&self) -> Result<(), StoreError> {
-        const SQL: &str =
-            "UPDATE deliveries SET lease_holder = NULL, lease_expires_at = NULL WHERE lease_holder = $1";
-        query(SQL).bind(&*self.holder).execute(self.writer()).await?;
-        Ok(())
     }
 
     /// Ends the leases of processes that are gone. For a start: a SQLite file serves one relayer, so whoever held a
@@ -256,30 +170,35 @@ impl Store {
     }
 }
 
-/// A new delivery. One that is there already stays.
-pub(super) async fn insert_delivery(
+/// New deliveries of one event, at most 100. Those that are there already stay. Gives the number of new ones.
+pub(super) async fn insert_deliveries(
     tx: &mut Transaction,
-    webhook: WebhookId,
     event: EventId,
-    state: &DeliveryState,
+    deliveries: &[(WebhookId, DeliveryState)],
     now: Timestamp,
-) -> Result<(), StoreError> {
-    const SQL: &str = "INSERT INTO deliveries
-             (webhook_id, event_id, state, failures, next_attempt_at, ended_at, attempts, created_at)
-         VALUES ($1, $2, $3, $4, $5, $6, 0, $7)
-         ON CONFLICT (webhook_id, event_id) DO NOTHING";
-    let columns = StateColumns::from(state);
-    query(SQL)
-        .bind(webhook.to_string())
-        .bind(event.to_string())
-        .bind(columns.state)
-        .bind(columns.failures)
-        .bind(columns.next_attempt_at)
-        .bind(columns.ended_at)
-        .bind(now.to_string())
-        .execute(tx)
-        .await?;
-    Ok(())
+) -> Result<u64, StoreError> {
+    if deliveries.is_empty() {
+        return Ok(0);
+    }
+    let row = |at: usize| {
+        let places: Vec<String> = (5 * at + 3..5 * at + 8).map(|place| format!("${place}")).collect();
+        format!("($1, $2, 0, {})", places.join(", "))
+    };
+    let rows: Vec<String> = (0..deliveries.len()).map(row).collect();
+    let sql = format!(
+        "INSERT INTO deliveries
+             (event_id, created_at, attempts, webhook_id, state, failures, next_attempt_at, ended_at)
+         VALUES {} ON CONFLICT (webhook_id, event_id) DO NOTHING",
+        rows.join(", ")
+    );
+    // Only placeholders were put into the text.
+    let mut insert = query(AssertSqlSafe(sql)).bind(event.to_string()).bind(now.to_string());
+    for (webhook, state) in deliveries {
+        let columns = StateColumns::from(state);
+        insert = insert.bind(webhook.to_string()).bind(columns.state).bind(columns.failures);
+        insert = insert.bind(columns.next_attempt_at).bind(columns.ended_at);
+    }
+    Ok(insert.execute(tx).await?)
 }
 
 /// Everything that is pending for a webhook is undelivered.
@@ -292,52 +211,5 @@ pub(super) async fn give_up_all(
              lease_holder = NULL, lease_expires_at = NULL
          WHERE webhook_id = $1 AND state = 'pending'";
     query(SQL).bind(webhook.to_string()).bind(now.to_string()).execute(tx).await?;
-    Ok(())
-}
-
-async fn insert_attempt(tx: &mut Transaction, made: &AttemptMade, number: i64) -> Result<(), StoreError> {
-    const SQL: &str = "INSERT INTO delivery_attempts
-             (webhook_id, event_id, attempt, started_at, ended_at, status_code, body, unanswered)
-         VALUES ($1, $2, $3, $4, $5, $6, $7, $8)";
-    let (status_code, body, unanswered) = attempt_columns(&made.attempt.outcome);
-    query(SQL)
-        .bind(made.webhook_id.to_string())
-        .bind(made.event_id.to_string())
-        .bind(number)
-        .bind(made.attempt.started_at.to_string())
-        .bind(made.attempt.ended_at.to_string())
-        .bind(status_code)
-        .bind(body)
-        .bind(unanswered)
-        .execute(tx)
-        .await?;
-    Ok(())
-}
-
-async fn mark_health(tx: &mut Transaction, made: &AttemptMade) -> Result<(), StoreError> {
-    const WELL: &str =
-        "UPDATE webhooks SET failures = 0, failing_since = NULL WHERE webhook_id = $1 AND failures > 0";
-    const FAILED: &str = "UPDATE webhooks
-         SET failures = failures + 1, failing_since = COALESCE(failing_since, $2)
-         WHERE webhook_id = $1 RETURNING failures, failing_since, status";
-    const DISABLED: &str = "UPDATE webhooks SET status = 'disabled', disabled_reason = $2, disabled_at = $3
-         WHERE webhook_id = $1";
-    let (webhook, ended_at) = (made.webhook_id.to_string(), made.attempt.ended_at);
-    if made.attempt.outcome.is_success() {
-        query(WELL).bind(webhook).execute(tx).await?;
-        return Ok(());
-    }
-    let marked = query(FAILED).bind(webhook.as_str()).bind(ended_at.to_string());
-    let row: Option<HealthRow> = marked.fetch_optional(&mut *tx).await?;
-    let Some(row) = row else { return Ok(()) };
-    let health = Health {
-        failures: u32::try_from(row.failures).unwrap_or(u32::MAX),
-        failing_since: TABLE.read_optional("failing_since", row.failing_since.as_deref())?,
-    };
-    if row.status == "enabled" && health.is_hopeless(ended_at) {
-        let reason = DisabledReason::Failing.as_str();
-        query(DISABLED).bind(webhook).bind(reason).bind(ended_at.to_string()).execute(&mut *tx).await?;
-        give_up_all(tx, made.webhook_id, ended_at).await?;
-    }
     Ok(())
 }

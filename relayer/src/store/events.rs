@@ -165,46 +165,46 @@ impl Store {
     }
 }
 
-/// Announces a transfer's step in the step's own transaction. Gives the webhooks to hint at after the commit.
-pub(super) async fn announce_transfer(
-    tx: &mut Transaction,
-    transfer: &Transfer,
-    next: &TransferState,
-    now: Timestamp,
-) -> Result<Vec<WebhookId>, StoreError> {
+/// What a transfer's step announces.
+pub(super) fn steps_of(transfer: &Transfer, next: &TransferState, now: Timestamp) -> Vec<Event> {
     // That a node took the bytes is only noted when there is time for it; the end proves it too.
-    let unnoted = match (&transfer.state, next) {
-        (TransferState::Signed(signed), TransferState::Settled(_) | TransferState::Rejected(_)) => {
-            Some(Event::transfer_initiated(transfer, &signed.signature, now))
-        }
-        _ => None,
+    let unnoted = match &transfer.state {
+        TransferState::Signed(signed) => Some(Event::transfer_initiated(transfer, &signed.signature, now)),
+        TransferState::Claimed
+        | TransferState::Sent { .. }
+        | TransferState::Settled(_)
+        | TransferState::Rejected(_)
+        | TransferState::Failed(_) => None,
     };
-    let step = match next {
+    match next {
         TransferState::Sent { signed, .. } => {
-            Some(Event::transfer_initiated(transfer, &signed.signature, now))
+            vec![Event::transfer_initiated(transfer, &signed.signature, now)]
         }
-        TransferState::Settled(settlement) => Some(Event::transfer_settled(transfer, settlement, now)),
-        TransferState::Rejected(rejection) => Some(Event::transfer_rejected(transfer, rejection, now)),
-        TransferState::Claimed | TransferState::Signed(_) | TransferState::Failed(_) => None,
-    };
-    let mut told = Vec::new();
-    for event in unnoted.iter().chain(&step) {
-        told.extend(announce(tx, event, now).await?);
+        TransferState::Settled(settlement) => {
+            unnoted.into_iter().chain([Event::transfer_settled(transfer, settlement, now)]).collect()
+        }
+        TransferState::Rejected(rejection) => {
+            unnoted.into_iter().chain([Event::transfer_rejected(transfer, rejection, now)]).collect()
+        }
+        TransferState::Claimed | TransferState::Signed(_) | TransferState::Failed(_) => Vec::new(),
     }
-    Ok(told)
 }
 
-/// Writes an event down, if it is not there yet, with a delivery for every webhook of the operator that it concerns.
+/// Writes events down in the transaction of the fact that they announce, as far as they are not there yet, with a delivery
+/// for each of `webhooks` that they concern. Gives the webhooks to hint at after the commit.
 pub(super) async fn announce(
     tx: &mut Transaction,
-    event: &Event,
+    events: &[Event],
+    webhooks: &[Webhook],
     now: Timestamp,
 ) -> Result<Vec<WebhookId>, StoreError> {
-    if !insert_event(tx, event).await? {
-        return Ok(Vec::new());
+    let mut told = Vec::new();
+    for event in events {
+        if insert_event(tx, event).await? {
+            told.extend(insert_deliveries(tx, event, webhooks, now).await?);
+        }
     }
-    let webhooks = super::webhooks::list_in(tx, event.operator_id).await?;
-    insert_deliveries(tx, event, &webhooks, now).await
+    Ok(told)
 }
 
 /// Writes an event down. `false` when it was there already.
@@ -242,12 +242,7 @@ pub(super) async fn insert_deliveries(
 ) -> Result<Vec<WebhookId>, StoreError> {
     let concerned: Vec<(WebhookId, DeliveryState)> =
         webhooks.iter().filter_map(|webhook| Some((webhook.id, webhook.delivery_of(event, now)?))).collect();
-    let mut told = Vec::new();
-    for (webhook, state) in concerned {
-        super::deliveries::insert_delivery(tx, webhook, event.id, &state, now).await?;
-        if matches!(state, DeliveryState::Pending { .. }) {
-            told.push(webhook);
-        }
-    }
-    Ok(told)
+    super::deliveries::insert_deliveries(tx, event.id, &concerned, now).await?;
+    let pending = concerned.iter().filter(|(_, state)| matches!(state, DeliveryState::Pending { .. }));
+    Ok(pending.map(|(webhook, _)| *webhook).collect())
 }

@@ -16,6 +16,7 @@
 //! Tests in `tests/cases` run on both databases.
 
 mod accounts;
+mod attempts;
 mod balances;
 mod claims;
 mod columns;
@@ -43,8 +44,9 @@ mod tests;
 use std::sync::Arc;
 use std::time::Duration;
 
+pub use attempts::AttemptMade;
 pub use claims::{ClaimClock, NewTransfer};
-pub use deliveries::{AttemptMade, LeasedDelivery};
+pub use deliveries::LeasedDelivery;
 pub use error::StoreError;
 use events::Outbox;
 pub use ledgers::{Ledger, in_ledger};

@@ -1,5 +1,6 @@
 //! Replays: a delivery begins a new round, whatever became of the one before.
 
+use super::deliveries::insert_deliveries;
 use super::events::insert_event;
 use super::query::query;
 use super::{Store, StoreError, Transaction, retried};
@@ -18,21 +19,23 @@ pub enum ReplayScope {
 }
 
 impl Store {
-    /// Delivers an event to a webhook of the same operator once more. What is being attempted right now is left to that.
+    /// Delivers an event to a webhook of the same operator once more. `false` when it is being attempted right now and is
+    /// left to that.
     pub async fn replay_event(
         &self,
         webhook: &Webhook,
         event: &Event,
         now: Timestamp,
-    ) -> Result<(), StoreError> {
-        retried(|| async move {
+    ) -> Result<bool, StoreError> {
+        let renewed = retried(|| async move {
             let mut tx = self.begin().await?;
-            renew(&mut tx, webhook.id, event.id, now).await?;
-            Ok(tx.commit().await?)
+            let renewed = renew(&mut tx, webhook.id, event.id, now).await?;
+            tx.commit().await?;
+            Ok(renewed)
         })
         .await?;
-        self.outbox.hint([webhook.id]);
-        Ok(())
+        self.outbox.hint(renewed.then_some(webhook.id));
+        Ok(renewed)
     }
 
     /// Delivers the events from `since` on and before `until` once more, and gives their number.
@@ -93,15 +96,16 @@ impl Store {
                 .map(|event| event.id)
                 .collect();
             let ids = &concerned;
-            retried(|| async move {
+            replayed += retried(|| async move {
                 let mut tx = self.begin().await?;
+                let mut renewed = 0;
                 for id in ids {
-                    renew(&mut tx, webhook.id, *id, now).await?;
+                    renewed += u64::from(renew(&mut tx, webhook.id, *id, now).await?);
                 }
-                Ok(tx.commit().await?)
+                tx.commit().await?;
+                Ok(renewed)
             })
             .await?;
-            replayed += concerned.len() as u64;
             last = Some(end);
         }
     }
@@ -117,7 +121,7 @@ impl Store {
             let mut tx = self.begin().await?;
             insert_event(&mut tx, event).await?;
             let state = DeliveryState::due(now);
-            super::deliveries::insert_delivery(&mut tx, webhook.id, event.id, &state, now).await?;
+            insert_deliveries(&mut tx, event.id, &[(webhook.id, state)], now).await?;
             Ok(tx.commit().await?)
         })
         .await?;
@@ -126,13 +130,13 @@ impl Store {
     }
 }
 
-/// A delivery that is due at once: the one that is there, unless somebody is at it, or a new one.
+/// A delivery that is due at once: the one that is there, or a new one. `false` when somebody is at it.
 async fn renew(
     tx: &mut Transaction,
     webhook: WebhookId,
     event: EventId,
     now: Timestamp,
-) -> Result<(), StoreError> {
+) -> Result<bool, StoreError> {
     const SQL: &str =
         "UPDATE deliveries SET state = 'pending', failures = 0, next_attempt_at = $3, ended_at = NULL
          WHERE webhook_id = $1 AND event_id = $2 AND (lease_expires_at IS NULL OR lease_expires_at <= $3)";
@@ -142,8 +146,8 @@ async fn renew(
         .bind(now.to_string())
         .execute(&mut *tx)
         .await?;
-    if touched == 0 {
-        super::deliveries::insert_delivery(tx, webhook, event, &DeliveryState::due(now), now).await?;
+    if touched == 1 {
+        return Ok(true);
     }
-    Ok(())
+    Ok(insert_deliveries(tx, event, &[(webhook, DeliveryState::due(now))], now).await? == 1)
 }

@@ -1,6 +1,6 @@
 use sqlx::AssertSqlSafe;
 
-use super::events::announce_transfer;
+use super::events::{announce, steps_of};
 use super::history::record_step;
 use super::query::query;
 use super::transfer_row::{StateColumns, TransferRow};
@@ -113,6 +113,12 @@ impl Store {
         now: Timestamp,
     ) -> Result<Transfer, StoreError> {
         let next = &next;
+        let events = &steps_of(transfer, next, now);
+        // Read beforehand, so that the one who writes is not held up: whoever registers at this moment comes too late.
+        let webhooks = &match &events[..] {
+            [] => Vec::new(),
+            _ => self.list_all_webhooks(transfer.operator_id).await?,
+        };
         let told = retried(|| async move {
             let mut tx = self.begin().await?;
             write_state(&mut tx, transfer, next, now).await?;
@@ -120,7 +126,7 @@ impl Store {
                 extend_key(&mut tx, transfer.id, settlement.settled_at).await?;
             }
             record_step(&mut tx, transfer, next).await?;
-            let told = announce_transfer(&mut tx, transfer, next, now).await?;
+            let told = announce(&mut tx, events, webhooks, now).await?;
             tx.commit().await?;
             Ok(told)
         })

@@ -2,7 +2,7 @@ use sqlx::{AssertSqlSafe, FromRow};
 
 use super::columns::Table;
 use super::query::query;
-use super::{Store, StoreError, Transaction};
+use super::{Store, StoreError};
 use crate::domain::{
     AccountId, DisabledReason, EventType, Health, OperatorId, SealedSecret, Subscription, Timestamp, Webhook,
     WebhookId, WebhookStatus, WebhookUrl,
@@ -196,6 +196,14 @@ impl Store {
         rows.into_iter().map(Webhook::try_from).collect()
     }
 
+    /// Every webhook of the operator.
+    pub(super) async fn list_all_webhooks(&self, operator: OperatorId) -> Result<Vec<Webhook>, StoreError> {
+        let sql = format!("SELECT {COLUMNS} FROM webhooks WHERE operator_id = $1");
+        let listing = query(AssertSqlSafe(sql)).bind(operator.to_string());
+        let rows: Vec<WebhookRow> = listing.fetch_all(self.reader()).await?;
+        rows.into_iter().map(Webhook::try_from).collect()
+    }
+
     /// Replaces `seen` by `changed`, its health too. What is pending when it becomes disabled is undelivered.
     /// `Superseded` when it is not as it was seen any longer.
     pub async fn mark_webhook_changed(&self, seen: &Webhook, changed: &Webhook) -> Result<(), StoreError> {
@@ -272,11 +280,4 @@ impl Store {
         tx.commit().await?;
         Ok(true)
     }
-}
-
-/// Every webhook of the operator, in the transaction that has something to tell them.
-pub(super) async fn list_in(tx: &mut Transaction, operator: OperatorId) -> Result<Vec<Webhook>, StoreError> {
-    let sql = format!("SELECT {COLUMNS} FROM webhooks WHERE operator_id = $1");
-    let rows: Vec<WebhookRow> = query(AssertSqlSafe(sql)).bind(operator.to_string()).fetch_all(tx).await?;
-    rows.into_iter().map(Webhook::try_from).collect()
 }

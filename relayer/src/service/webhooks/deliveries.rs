@@ -59,7 +59,8 @@ impl Webhooks {
         Ok(event)
     }
 
-    /// Delivers once more, with the same event ids, and gives the number of deliveries.
+    /// Delivers once more, with the same event ids, and gives the number of deliveries; those that are being attempted
+    /// right now are left to that and do not count.
     /// NotFound: the webhook, or the event. Invalid: the webhook is disabled, or the span is empty.
     pub async fn replay(
         &self,
@@ -74,8 +75,7 @@ impl Webhooks {
             Replay::Event(event_id) => {
                 let event = store.find_event(operator.id, event_id).await?;
                 let event = event.ok_or(ServiceError::NotFound(Resource::Event))?;
-                store.replay_event(&webhook, &event, now).await?;
-                Ok(1)
+                Ok(u64::from(store.replay_event(&webhook, &event, now).await?))
             }
             Replay::Span { since, until, scope } => {
                 let until = until.unwrap_or(now);

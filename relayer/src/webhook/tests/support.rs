@@ -92,7 +92,6 @@ pub struct Scene {
     pub account: Account,
     pub receiver: Arc<Receiver>,
     pub dispatcher: Dispatcher,
-    pub deliverer: Deliverer,
     pub sealing_key: Arc<SealingKey>,
     pub tracker: TaskTracker,
     pub stop: CancellationToken,
@@ -143,14 +142,13 @@ impl Scene {
         let receiver = Arc::new(Receiver { now: now.clone(), ..Receiver::default() });
         let sealing_key = Arc::new(SealingKey::parse(&hex::encode([7; 32])).expect("a key"));
         let (tracker, stop) = (TaskTracker::new(), CancellationToken::new());
-        let (deliverer, dispatcher) = deliverers(&store, &sealing_key, &receiver, &now, &tracker, &stop);
+        let dispatcher = dispatcher(&store, &sealing_key, &receiver, &now, &tracker, &stop);
         Self {
             store,
             operator,
             account,
             receiver,
             dispatcher,
-            deliverer,
             sealing_key,
             tracker,
             stop,
@@ -164,8 +162,8 @@ impl Scene {
     /// The same database, opened as the next process opens it after this one was killed.
     pub async fn after_a_crash(&self) -> (Store, Dispatcher) {
         let store = open(&self.folder).await;
-        let (_, dispatcher) =
-            deliverers(&store, &self.sealing_key, &self.receiver, &self.now, &self.tracker, &self.stop);
+        let dispatcher =
+            dispatcher(&store, &self.sealing_key, &self.receiver, &self.now, &self.tracker, &self.stop);
         (store, dispatcher)
     }
 
@@ -271,17 +269,17 @@ async fn open(folder: &TempDir) -> Store {
     Store::open(&format!("sqlite://{}", path.display())).await.expect("opened")
 }
 
-fn deliverers(
+fn dispatcher(
     store: &Store,
     sealing_key: &Arc<SealingKey>,
     receiver: &Arc<Receiver>,
     now: &Arc<AtomicI64>,
     tracker: &TaskTracker,
     stop: &CancellationToken,
-) -> (Deliverer, Dispatcher) {
+) -> Dispatcher {
     let now = now.clone();
     let clock: Clock = Arc::new(move || at(now.load(Ordering::SeqCst)));
     let deliverer =
         Deliverer::new(store.clone(), sealing_key.clone(), receiver.clone(), clock, tracker, stop.clone());
-    (deliverer.clone(), Dispatcher::new(deliverer, tracker.clone(), stop.clone()))
+    Dispatcher::new(deliverer, tracker.clone(), stop.clone())
 }

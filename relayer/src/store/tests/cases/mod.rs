@@ -11,3 +11,4 @@ mod leases;
 mod order;
 mod text;
 mod transfers;
+mod webhooks;

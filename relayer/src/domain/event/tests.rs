@@ -1,0 +1,76 @@
+use super::*;
+use crate::domain::{
+    Address, IdempotencyKey, KeyId, Memo, Network, Recipient, TransferRequest, TransferState,
+};
+
+const AT: fn() -> Timestamp = || Timestamp::from_unix_seconds(1_700_000_000);
+
+fn transfer() -> Transfer {
+    Transfer {
+        id: TransferId::from_bytes([1; 16]),
+        operator_id: OperatorId::from_bytes([2; 16]),
+        network: Network::Test,
+        key_id: KeyId::from_bytes([3; 16]),
+        request: TransferRequest {
+            from: AccountId::from_bytes([4; 16]),
+            to: Recipient::TokenAccount(Address::from_bytes([5; 32])),
+            amount: UsdcAmount::from_micros(1_500_000),
+            memo: Some(Memo::parse("a \"b\" \u{1F600}").expect("valid")),
+            idempotency_key: IdempotencyKey::parse("k").expect("valid"),
+        },
+        tag: 1,
+        attempt: 1,
+        state: TransferState::Claimed,
+        created_at: AT(),
+        updated_at: AT(),
+    }
+}
+
+#[test]
+fn an_envelope_has_the_four_fields_of_the_interface_and_its_data_too() {
+    let settlement = Settlement { signature: "sig".into(), settled_at: AT(), slot: 9 };
+    let event = Event::transfer_settled(&transfer(), &settlement, AT());
+    let read: serde_json::Value = serde_json::from_str(event.envelope().get()).expect("JSON");
+    assert_eq!(
+        read,
+        serde_json::json!({
+            "id": event.id.to_string(),
+            "type": "transfer.settled",
+            "created_at": "2023-11-14T22:13:20.000000Z",
+            "data": {
+                "transfer_id": transfer().id.to_string(),
+                "account_id": transfer().request.from.to_string(),
+                "amount_usdc": "1.500000",
+                "tx_signature": "sig",
+                "settled_at": "2023-11-14T22:13:20.000000Z",
+            },
+        })
+    );
+    assert!(event.id.to_string().starts_with("evt_"));
+}
+
+#[test]
+fn a_memo_survives_in_the_data() {
+    let event = Event::transfer_initiated(&transfer(), "sig", AT());
+    let read: serde_json::Value = serde_json::from_str(event.data.get()).expect("JSON");
+    assert_eq!(read["memo"], "a \"b\" \u{1F600}");
+    assert_eq!(read["amount_usdc"], "1.500000");
+}
+
+#[test]
+fn the_same_fact_is_the_same_event_and_another_fact_another() {
+    let one = Event::transfer_initiated(&transfer(), "sig", AT());
+    assert_eq!(one.id, Event::transfer_initiated(&transfer(), "sig", AT()).id);
+    let settlement = Settlement { signature: "sig".into(), settled_at: AT(), slot: 9 };
+    assert_ne!(one.id, Event::transfer_settled(&transfer(), &settlement, AT()).id);
+}
+
+#[test]
+fn every_type_keeps_its_name() {
+    for known in EventType::ALL {
+        assert_eq!(known.as_str().parse(), Ok(known));
+    }
+    for other in ["", "transfer", "transfer.failed", "Transfer.settled"] {
+        assert!(other.parse::<EventType>().is_err(), "{other}");
+    }
+}

@@ -1,0 +1,140 @@
+//! Attempts written down: each with what becomes of its delivery, and of its webhook's health.
+
+use sqlx::FromRow;
+
+use super::columns::Table;
+use super::deliveries::give_up_all;
+use super::delivery_row::{StateColumns, attempt_columns};
+use super::query::query;
+use super::{Store, StoreError, Transaction, retried};
+use crate::domain::{Attempt, DeliveryState, DisabledReason, EventId, Health, WebhookId};
+
+const TABLE: Table = Table("webhooks");
+
+/// An attempt that was made of a leased delivery.
+#[derive(Debug, Clone)]
+pub struct AttemptMade {
+    pub webhook_id: WebhookId,
+    pub event_id: EventId,
+    pub attempt: Attempt,
+    /// What becomes of the delivery.
+    pub next: DeliveryState,
+}
+
+#[derive(Debug, FromRow)]
+struct HealthRow {
+    failures: i64,
+    failing_since: Option<String>,
+    status: String,
+}
+
+impl Store {
+    /// Writes attempts down, each with what becomes of its delivery and of its webhook's health; in one transaction,
+    /// all or none. A webhook that has only failed for days is disabled. Attempts of what was deleted are forgotten.
+    pub async fn mark_attempts(&self, made: &[AttemptMade]) -> Result<(), StoreError> {
+        retried(|| async move {
+            let mut tx = self.begin().await?;
+            for attempt in made {
+                self.mark_attempt(&mut tx, attempt).await?;
+            }
+            Ok(tx.commit().await?)
+        })
+        .await
+    }
+
+    async fn mark_attempt(&self, tx: &mut Transaction, made: &AttemptMade) -> Result<(), StoreError> {
+        let Some(number) = self.move_delivery(tx, made).await? else { return Ok(()) };
+        insert_attempt(tx, made, number).await?;
+        mark_health(tx, made).await
+    }
+
+    /// Gives the attempt's number; `None` when there is no such delivery any longer.
+    async fn move_delivery(
+        &self,
+        tx: &mut Transaction,
+        made: &AttemptMade,
+    ) -> Result<Option<i64>, StoreError> {
+        // What was acknowledged is delivered, whoever holds the lease by now.
+        const DELIVERED: &str =
+            "UPDATE deliveries SET attempts = attempts + 1, state = 'delivered', failures = $3,
+                 next_attempt_at = NULL, ended_at = $4, lease_holder = NULL, lease_expires_at = NULL
+             WHERE webhook_id = $1 AND event_id = $2 RETURNING attempts";
+        const FAILED: &str = "UPDATE deliveries SET attempts = attempts + 1, state = $3, failures = $4,
+                 next_attempt_at = $5, ended_at = $6, lease_holder = NULL, lease_expires_at = NULL
+             WHERE webhook_id = $1 AND event_id = $2 AND state = 'pending' AND lease_holder = $7
+             RETURNING attempts";
+        const COUNTED: &str = "UPDATE deliveries SET attempts = attempts + 1
+             WHERE webhook_id = $1 AND event_id = $2 RETURNING attempts";
+        let (webhook, event) = (made.webhook_id.to_string(), made.event_id.to_string());
+        let columns = StateColumns::from(&made.next);
+        let moved: Option<(i64,)> = match made.next {
+            DeliveryState::Delivered { .. } => {
+                let update = query(DELIVERED).bind(webhook.as_str()).bind(event.as_str());
+                update.bind(columns.failures).bind(columns.ended_at).fetch_optional(&mut *tx).await?
+            }
+            DeliveryState::Pending { .. } | DeliveryState::Undelivered { .. } => {
+                let update = query(FAILED).bind(webhook.as_str()).bind(event.as_str());
+                update
+                    .bind(columns.state)
+                    .bind(columns.failures)
+                    .bind(columns.next_attempt_at)
+                    .bind(columns.ended_at)
+                    .bind(&*self.holder)
+                    .fetch_optional(&mut *tx)
+                    .await?
+            }
+        };
+        let counted: Option<(i64,)> = match moved {
+            Some(moved) => Some(moved),
+            None => query(COUNTED).bind(webhook).bind(event).fetch_optional(tx).await?,
+        };
+        Ok(counted.map(|(number,)| number))
+    }
+}
+
+async fn insert_attempt(tx: &mut Transaction, made: &AttemptMade, number: i64) -> Result<(), StoreError> {
+    const SQL: &str = "INSERT INTO delivery_attempts
+             (webhook_id, event_id, attempt, started_at, ended_at, status_code, body, unanswered)
+         VALUES ($1, $2, $3, $4, $5, $6, $7, $8)";
+    let (status_code, body, unanswered) = attempt_columns(&made.attempt.outcome);
+    query(SQL)
+        .bind(made.webhook_id.to_string())
+        .bind(made.event_id.to_string())
+        .bind(number)
+        .bind(made.attempt.started_at.to_string())
+        .bind(made.attempt.ended_at.to_string())
+        .bind(status_code)
+        .bind(body)
+        .bind(unanswered)
+        .execute(tx)
+        .await?;
+    Ok(())
+}
+
+async fn mark_health(tx: &mut Transaction, made: &AttemptMade) -> Result<(), StoreError> {
+    const WELL: &str =
+        "UPDATE webhooks SET failures = 0, failing_since = NULL WHERE webhook_id = $1 AND failures > 0";
+    const FAILED: &str = "UPDATE webhooks
+         SET failures = failures + 1, failing_since = COALESCE(failing_since, $2)
+         WHERE webhook_id = $1 RETURNING failures, failing_since, status";
+    const DISABLED: &str = "UPDATE webhooks SET status = 'disabled', disabled_reason = $2, disabled_at = $3
+         WHERE webhook_id = $1";
+    let (webhook, ended_at) = (made.webhook_id.to_string(), made.attempt.ended_at);
+    if made.attempt.outcome.is_success() {
+        query(WELL).bind(webhook).execute(tx).await?;
+        return Ok(());
+    }
+    let marked = query(FAILED).bind(webhook.as_str()).bind(ended_at.to_string());
+    let row: Option<HealthRow> = marked.fetch_optional(&mut *tx).await?;
+    let Some(row) = row else { return Ok(()) };
+    let health = Health {
+        failures: u32::try_from(row.failures).unwrap_or(u32::MAX),
+        failing_since: TABLE.read_optional("failing_since", row.failing_since.as_deref())?,
+    };
+    if row.status == "enabled" && health.is_hopeless(ended_at) {
+        let reason = DisabledReason::Failing.as_str();
+        query(DISABLED).bind(webhook).bind(reason).bind(ended_at.to_string()).execute(&mut *tx).await?;
+        give_up_all(tx, made.webhook_id, ended_at).await?;
+    }
+    Ok(())
+}

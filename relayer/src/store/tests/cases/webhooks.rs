@@ -1,0 +1,269 @@
+use std::collections::BTreeSet;
+
+use tokio::task::JoinSet;
+
+use super::*;
+use crate::store::{AttemptMade, LeasedDelivery, ReplayScope};
+
+fn webhook(fixture: &Fixture, number: u8, threshold: Option<u64>) -> Webhook {
+    let events = EventType::SUBSCRIBABLE.into_iter();
+    let events =
+        events.filter(|event| threshold.is_some() || *event != EventType::BalanceLowThreshold).collect();
+    let threshold = threshold.map(|usdc| UsdcAmount::from_micros(usdc * 1_000_000));
+    Webhook {
+        id: WebhookId::from_bytes([number; 16]),
+        operator_id: fixture.operator.id,
+        url: WebhookUrl::from_stored("https://example.com/hook").expect("a URL"),
+        subscription: Subscription::new(events, vec![fixture.account.id], threshold).expect("valid"),
+        status: WebhookStatus::Enabled,
+        health: Health::default(),
+        previous_secret_until: None,
+        created_at: at(0),
+        updated_at: at(0),
+    }
+}
+
+fn sealed(text: &str) -> SealedSecret {
+    SealedSecret::from_stored(text.to_owned())
+}
+
+async fn registered(fixture: &Fixture, number: u8) -> Webhook {
+    let webhook = webhook(fixture, number, None);
+    fixture.store.insert_webhook(&webhook, &sealed("sealed")).await.expect("inserted");
+    webhook
+}
+
+/// An event from a transfer that policy refuses at `seconds`.
+async fn announces(fixture: &Fixture, number: u8, seconds: i64) -> TransferId {
+    let claimed = fixture.claim_new(&fixture.transfer(number, &number.to_string()), seconds).await;
+    let rejected = rejection(RejectionReason::Paused);
+    fixture.store.mark_rejected(&claimed, rejected, at(seconds)).await.expect("rejected").id
+}
+
+async fn takes(store: &Store, webhook: &Webhook, seconds: i64, rows_max: u32) -> Vec<LeasedDelivery> {
+    store.take_due_deliveries(webhook.id, at(seconds), at(seconds + 30), rows_max).await.expect("taken")
+}
+
+fn made(taken: &LeasedDelivery, status: u16, seconds: i64) -> AttemptMade {
+    let outcome = AttemptOutcome::Answered { status, body: "caf\u{e9}".into() };
+    let next = if outcome.is_success() {
+        DeliveryState::Delivered { delivered_at: at(seconds) }
+    } else {
+        DeliveryState::after_failure(taken.failures, at(seconds))
+    };
+    let attempt = Attempt { started_at: at(seconds), ended_at: at(seconds), outcome };
+    AttemptMade { webhook_id: taken.webhook_id, event_id: taken.event.id, attempt, next }
+}
+
+async fn deliveries(fixture: &Fixture, webhook: &Webhook, status: Option<DeliveryStatus>) -> Vec<Delivery> {
+    let listed = fixture.store.list_deliveries(fixture.operator.id, webhook.id, status, None, 100).await;
+    listed.expect("listed")
+}
+
+#[tokio::test]
+async fn a_webhook_comes_back_whole_and_is_its_operators_alone() {
+    let Some(fixture) = fixture().await else { return };
+    let store = &fixture.store;
+    let first = webhook(&fixture, 1, Some(5));
+    store.insert_webhook(&first, &sealed("one")).await.expect("inserted");
+    let second = registered(&fixture, 2).await;
+    let (owner, stranger) = (fixture.operator.id, OperatorId::from_bytes([99; 16]));
+    assert_eq!(store.find_webhook(owner, first.id).await.expect("read"), Some(first.clone()));
+    assert_eq!(store.find_webhook(stranger, first.id).await.expect("read"), None);
+    let listed = store.list_webhooks(owner, None, 10).await.expect("listed");
+    assert_eq!(listed, [second.clone(), first.clone()]);
+    let older = store.list_webhooks(owner, Some(second.id), 10).await.expect("listed");
+    assert_eq!(older, std::slice::from_ref(&first));
+    assert_eq!(store.count_webhooks(owner).await.expect("counted"), 2);
+    let status = WebhookStatus::Disabled { reason: DisabledReason::Requested, since: at(3) };
+    let changed = Webhook { status, updated_at: at(3), ..first.clone() };
+    store.mark_webhook_changed(&first, &changed).await.expect("changed");
+    assert_eq!(store.find_any_webhook(first.id).await.expect("read"), Some(changed.clone()));
+    let stale = store.mark_webhook_changed(&first, &changed).await;
+    assert!(matches!(stale, Err(StoreError::Superseded)));
+    assert!(!store.mark_secret_rotated(stranger, first.id, &sealed("x"), at(9), at(4)).await.expect("asked"));
+    assert!(store.mark_secret_rotated(owner, first.id, &sealed("two"), at(9), at(4)).await.expect("rotated"));
+    let secrets = store.find_webhook_secrets(first.id).await.expect("read").expect("there");
+    assert_eq!((secrets.current, secrets.previous), (sealed("two"), Some((sealed("one"), at(9)))));
+    assert!(!store.delete_webhook(stranger, first.id).await.expect("asked"));
+    assert!(store.delete_webhook(owner, first.id).await.expect("deleted"));
+    assert_eq!(store.find_any_webhook(first.id).await.expect("read"), None);
+}
+
+#[tokio::test]
+async fn events_are_written_with_their_facts_and_listed_newest_first() {
+    let Some(fixture) = fixture().await else { return };
+    let store = &fixture.store;
+    let claimed = fixture.claim_new(&fixture.transfer(1, "a"), 0).await;
+    let one = store.mark_signed(&claimed, signed(1), at(1)).await.expect("signed");
+    let sent = store.mark_sent(&one, at(2)).await.expect("sent");
+    store.mark_settled(&sent, settlement(3), at(3)).await.expect("settled");
+    store.mark_settled(&sent, settlement(3), at(4)).await.expect_err("superseded");
+    announces(&fixture, 2, 5).await;
+    let (owner, account) = (fixture.operator.id, fixture.account.id);
+    let list = async |event_type, account, after| {
+        store.list_events(owner, event_type, account, after, 10).await.expect("listed")
+    };
+    let all = list(None, Some(account), None).await;
+    let types: Vec<_> = all.iter().map(|event| event.event_type).collect();
+    let [initiated, settled, rejected] =
+        [EventType::TransferInitiated, EventType::TransferSettled, EventType::TransferRejected];
+    assert_eq!(types, [rejected, settled, initiated]);
+    assert_eq!(list(Some(settled), None, None).await.len(), 1);
+    assert_eq!(list(None, None, Some(all[0].id)).await.len(), 2);
+    assert!(list(None, Some(AccountId::from_bytes([77; 16])), None).await.is_empty());
+    let found = store.find_event(owner, all[1].id).await.expect("read").expect("there");
+    assert_eq!(found.envelope().get(), all[1].envelope().get());
+    assert!(store.find_event(OperatorId::from_bytes([99; 16]), all[1].id).await.expect("read").is_none());
+    let span = store.list_events_between(owner, at(3), at(5), None, 10).await.expect("listed");
+    assert_eq!(span.iter().map(|event| event.id).collect::<Vec<_>>(), [all[1].id]);
+    let rest = store.list_events_between(owner, at(0), at(9), Some(&all[2]), 10).await.expect("listed");
+    assert_eq!(rest.iter().map(|event| event.id).collect::<Vec<_>>(), [all[1].id, all[0].id]);
+}
+
+#[tokio::test]
+async fn what_is_due_is_taken_once_however_many_take() {
+    let Some(fixture) = fixture().await else { return };
+    let webhook = registered(&fixture, 1).await;
+    for number in 1..=30 {
+        announces(&fixture, number, 0).await;
+    }
+    assert_eq!(fixture.store.list_due_webhooks(at(0)).await.expect("listed"), [webhook.id]);
+    let mut takers = JoinSet::new();
+    for _ in 0..4 {
+        let (store, webhook) = (fixture.reopen().await, webhook.clone());
+        takers.spawn(async move {
+            let mut ids = Vec::new();
+            loop {
+                let taken = takes(&store, &webhook, 0, 4).await;
+                if taken.is_empty() {
+                    return ids;
+                }
+                ids.extend(taken.into_iter().map(|delivery| delivery.event.id));
+            }
+        });
+    }
+    let ids: Vec<EventId> = takers.join_all().await.into_iter().flatten().collect();
+    assert_eq!(ids.len(), 30);
+    assert_eq!(ids.into_iter().collect::<BTreeSet<_>>().len(), 30);
+    assert!(fixture.store.list_due_webhooks(at(29)).await.expect("listed").is_empty());
+    assert_eq!(fixture.store.list_due_webhooks(at(30)).await.expect("listed"), [webhook.id]);
+}
+
+#[tokio::test]
+async fn attempts_are_kept_with_what_became_of_the_delivery() {
+    let Some(fixture) = fixture().await else { return };
+    let store = &fixture.store;
+    let webhook = registered(&fixture, 1).await;
+    announces(&fixture, 1, 0).await;
+    let [first] = &takes(store, &webhook, 0, 9).await[..] else { panic!("one is due") };
+    store.mark_attempts(&[made(first, 500, 1)]).await.expect("written");
+    assert!(takes(store, &webhook, 30, 9).await.is_empty());
+    assert_eq!(store.find_next_due(at(2)).await.expect("read"), Some(at(31)));
+    let health = store.find_any_webhook(webhook.id).await.expect("read").expect("there").health;
+    assert_eq!(health, Health { failures: 1, failing_since: Some(at(1)) });
+    let [second] = &takes(store, &webhook, 31, 9).await[..] else { panic!("one is due") };
+    assert_eq!(second.failures, 1);
+    // Its lease ends, another takes it and fails; the late success counts, a late failure would not have.
+    let other = fixture.reopen().await;
+    let [late] = &takes(&other, &webhook, 61, 9).await[..] else { panic!("the lease has ended") };
+    other.mark_attempts(&[made(late, 500, 62)]).await.expect("written");
+    store.mark_attempts(&[made(second, 500, 63)]).await.expect("written");
+    assert_eq!(
+        store.find_next_due(at(70)).await.expect("read"),
+        Some(at(362)),
+        "the holder's failure counts"
+    );
+    store.mark_attempts(&[made(second, 204, 64)]).await.expect("written");
+    let [delivery] = &deliveries(&fixture, &webhook, Some(DeliveryStatus::Delivered)).await[..] else {
+        panic!("one is delivered")
+    };
+    assert_eq!(delivery.state, DeliveryState::Delivered { delivered_at: at(64) });
+    let started: Vec<_> = delivery.attempts.iter().map(|attempt| attempt.started_at).collect();
+    assert_eq!(started, [at(1), at(62), at(63), at(64)]);
+    assert_eq!(delivery.attempts[0].outcome, made(first, 500, 1).attempt.outcome);
+    let health = store.find_any_webhook(webhook.id).await.expect("read").expect("there").health;
+    assert_eq!(health, Health::default());
+    assert!(deliveries(&fixture, &webhook, Some(DeliveryStatus::Pending)).await.is_empty());
+    assert!(store.delete_webhook(fixture.operator.id, webhook.id).await.expect("deleted"));
+    store.mark_attempts(&[made(second, 204, 65)]).await.expect("what was deleted is forgotten");
+}
+
+#[tokio::test]
+async fn a_replay_leaves_what_is_under_way_and_begins_the_rest_anew() {
+    let Some(fixture) = fixture().await else { return };
+    let store = &fixture.store;
+    let webhook = registered(&fixture, 1).await;
+    for number in 1..=3 {
+        announces(&fixture, number, i64::from(number)).await;
+    }
+    let taken = takes(store, &webhook, 3, 2).await;
+    let given_up =
+        AttemptMade { next: DeliveryState::Undelivered { since: at(4) }, ..made(&taken[0], 500, 4) };
+    store.mark_attempts(&[given_up, made(&taken[1], 200, 4)]).await.expect("written");
+    let [under_way] = &takes(store, &webhook, 4, 2).await[..] else { panic!("one is left") };
+    assert!(!store.replay_event(&webhook, &under_way.event, at(5)).await.expect("asked"));
+    let undelivered = ReplayScope::Undelivered;
+    assert_eq!(store.replay_span(&webhook, at(2), at(9), undelivered, at(5)).await.expect("replayed"), 0);
+    assert_eq!(store.replay_span(&webhook, at(0), at(9), undelivered, at(5)).await.expect("replayed"), 1);
+    assert_eq!(
+        store.replay_span(&webhook, at(0), at(9), ReplayScope::All, at(6)).await.expect("replayed"),
+        2
+    );
+    let due: BTreeSet<_> = takes(store, &webhook, 6, 9).await.iter().map(|one| one.event.id).collect();
+    assert_eq!(due, taken.iter().map(|one| one.event.id).collect());
+    let late = webhook_without_deliveries(&fixture).await;
+    assert_eq!(store.replay_span(&late, at(1), at(3), ReplayScope::All, at(7)).await.expect("replayed"), 2);
+    assert_eq!(takes(store, &late, 7, 9).await.len(), 2);
+}
+
+async fn webhook_without_deliveries(fixture: &Fixture) -> Webhook {
+    let webhook = registered(fixture, 9).await;
+    assert!(deliveries(fixture, &webhook, None).await.is_empty());
+    webhook
+}
+
+#[tokio::test]
+async fn a_crossing_seen_by_many_at_once_is_announced_once() {
+    let Some(fixture) = fixture().await else { return };
+    let webhook = webhook(&fixture, 1, Some(50));
+    fixture.store.insert_webhook(&webhook, &sealed("sealed")).await.expect("inserted");
+    let usdc = |whole: u64| UsdcAmount::from_micros(whole * 1_000_000);
+    let seen = fixture.store.mark_balance(&fixture.account, usdc(80), at(1), at(1), || 1).await;
+    seen.expect("noted");
+    let mut relayers = JoinSet::new();
+    for number in 0_u8..6 {
+        let (store, account) = (fixture.reopen().await, fixture.account.clone());
+        relayers.spawn(async move {
+            let read_at = at(2 + i64::from(number % 2));
+            store.mark_balance(&account, usdc(40), read_at, at(4), || u128::from(number)).await
+        });
+    }
+    for done in relayers.join_all().await {
+        done.expect("noted");
+    }
+    let low = Some(EventType::BalanceLowThreshold);
+    let events = fixture.store.list_events(fixture.operator.id, low, None, None, 10).await.expect("listed");
+    assert_eq!(events.len(), 1);
+    assert_eq!(deliveries(&fixture, &webhook, None).await.len(), 1);
+}
+
+#[tokio::test]
+async fn a_webhook_that_only_fails_is_disabled_with_what_was_pending() {
+    let Some(fixture) = fixture().await else { return };
+    let store = &fixture.store;
+    let webhook = registered(&fixture, 1).await;
+    announces(&fixture, 1, 0).await;
+    announces(&fixture, 2, 1).await;
+    let [first] = &takes(store, &webhook, 1, 1).await[..] else { panic!("one is due") };
+    let days = i64::try_from(FAILING_MAX.as_secs()).expect("seconds");
+    let failures: Vec<_> = (0..FAILURES_MAX).map(|_| made(first, 500, 2)).collect();
+    store.mark_attempts(&failures).await.expect("written");
+    let read = async || store.find_any_webhook(webhook.id).await.expect("read").expect("there").status;
+    assert_eq!(read().await, WebhookStatus::Enabled);
+    store.mark_attempts(&[made(first, 500, 2 + days)]).await.expect("written");
+    let since = at(2 + days);
+    assert_eq!(read().await, WebhookStatus::Disabled { reason: DisabledReason::Failing, since });
+    assert_eq!(deliveries(&fixture, &webhook, Some(DeliveryStatus::Undelivered)).await.len(), 2);
+    assert!(store.list_due_webhooks(at(3 + days)).await.expect("listed").is_empty());
+}

@@ -1,0 +1,156 @@
+//! What is announced, as a webhook hears it and as it is read: the real relayer, the real network, a real receiver.
+
+use purser_tests::binaries::workspace;
+use purser_tests::receiver::Delivery;
+use purser_tests::{Operator, Receiver};
+use serde_json::json;
+
+use crate::webhooks::{TRANSFERS, registers, signature};
+
+fn of_type<'a>(received: &'a [Delivery], event_type: &str) -> Vec<&'a Delivery> {
+    received.iter().filter(|delivery| delivery.event_type() == event_type).collect()
+}
+
+#[tokio::test]
+async fn transfer_is_announced_when_it_is_submitted_and_when_it_is_settled() {
+    let (operator, receiver) = (Operator::shared().await, Receiver::start());
+    let agent = operator.creates_account_with("Ada", "10").await;
+    let (payee, _) = operator.chain.new_payee().await;
+    let webhook = registers(&operator, &receiver.url("/a"), &TRANSFERS).await;
+    let paid = agent.pays("1.5").to(&payee).memo("caf\u{e9} \u{1F600}").await.is_settled();
+    let received = receiver.waits_for("/a", 2).await;
+    let [initiated] = of_type(&received, "transfer.initiated")[..] else { panic!("one is initiated") };
+    let [settled] = of_type(&received, "transfer.settled")[..] else { panic!("one is settled") };
+    assert_eq!(
+        initiated.event()["data"],
+        json!({
+            "transfer_id": paid["transfer_id"],
+            "account_id": agent.id,
+            "to": payee.to_string(),
+            "amount_usdc": "1.500000",
+            "memo": "caf\u{e9} \u{1F600}",
+            "tx_signature": paid["tx_signature"],
+        })
+    );
+    assert_eq!(
+        settled.event()["data"],
+        json!({
+            "transfer_id": paid["transfer_id"],
+            "account_id": agent.id,
+            "amount_usdc": "1.500000",
+            "tx_signature": paid["tx_signature"],
+            "settled_at": paid["settled_at"],
+        })
+    );
+    for delivery in &received {
+        let event = delivery.event();
+        let fields: Vec<_> = event.as_object().expect("an object").keys().map(String::as_str).collect();
+        assert_eq!(fields, ["created_at", "data", "id", "type"]);
+        assert_eq!(delivery.header("content-type"), "application/json");
+        assert_eq!(delivery.header("webhook-id"), delivery.event_id());
+        let expected = signature(webhook.text_of("secret"), &delivery.body);
+        assert_eq!(delivery.header("x-service-signature"), expected);
+        assert!(delivery.header("webhook-signature").starts_with("v1,"));
+        let read = operator.client.get(&format!("/v1/events/{}", delivery.event_id())).await.has_status(200);
+        assert_eq!(read.text.as_bytes(), delivery.body, "an event is read as it is delivered");
+    }
+}
+
+#[tokio::test]
+async fn transfer_that_policy_refuses_is_announced_as_rejected() {
+    let (operator, receiver) = (Operator::shared().await, Receiver::start());
+    let agent = operator.creates_account_with("Ada", "10").await;
+    let (payee, _) = operator.chain.new_payee().await;
+    agent.has_policy(json!({ "max_single_transfer": 1 })).await;
+    registers(&operator, &receiver.url("/a"), &TRANSFERS).await;
+    let refused = agent.pays("2").to(&payee).await.is_error(402, "policy_violation");
+    agent.pays("0.5").to(&payee).key("again").await.is_settled();
+    // What fails for another reason than policy is no rejection.
+    agent.has_policy(json!({})).await;
+    agent.pays("100").to(&payee).await.is_error(402, "insufficient_balance");
+    let received = receiver.waits_for("/a", 3).await;
+    let [rejected] = of_type(&received, "transfer.rejected")[..] else { panic!("one is rejected") };
+    let data = &rejected.event()["data"];
+    assert_eq!(data["account_id"], agent.id);
+    assert_eq!(data["rejection_reason"], "single_limit_exceeded");
+    assert_eq!(data["transfer_id"], refused["transfer_id"]);
+    assert_eq!(data["message"], refused["message"]);
+}
+
+#[tokio::test]
+async fn low_balance_is_announced_once_per_crossing() {
+    let (operator, receiver) = (Operator::shared().await, Receiver::start());
+    let agent = operator.creates_account_with("Ada", "100").await;
+    let (payee, _) = operator.chain.new_payee().await;
+    let body = json!({
+        "url": receiver.url("/low"), "events": ["balance.low_threshold"], "low_balance_threshold_usdc": 50.5,
+    });
+    let webhook = operator.client.post("/v1/webhooks", &body).await.has_status(201);
+    assert!(webhook.text.contains("\"low_balance_threshold_usdc\":50.5,"), "{}", webhook.text);
+    agent.pays("49.5").to(&payee).await.is_settled();
+    agent.pays("0.5").to(&payee).await.is_settled();
+    let [first] = &receiver.waits_for("/low", 1).await[..] else { panic!("one crossing") };
+    agent.pays("5").to(&payee).await.is_settled();
+    agent.holds("80").await;
+    agent.pays("70").to(&payee).await.is_settled();
+    let received = receiver.waits_for("/low", 2).await;
+    assert_eq!(received.len(), 2);
+    assert_eq!(
+        first.event()["data"],
+        json!({
+            "account_id": agent.id,
+            "balance_usdc": "50.000000",
+            "usdc_token_account": agent.token_account.to_string(),
+            "threshold_usdc": "50.500000",
+        })
+    );
+    assert_eq!(received[1].event()["data"]["balance_usdc"], "10.000000");
+}
+
+#[tokio::test]
+async fn events_are_listed_by_type_and_account_and_page() {
+    let operator = Operator::shared().await;
+    let ada = operator.creates_account_with("Ada", "10").await;
+    let ben = operator.creates_account_with("Ben", "10").await;
+    for agent in [&ada, &ben] {
+        agent.pays("1").to(&agent.operator.chain.new_payee().await.0).await.is_settled();
+    }
+    let list = async |query: &str| {
+        let answer = operator.client.get(&format!("/v1/events{query}")).await.has_status(200);
+        answer["data"].as_array().expect("a list").clone()
+    };
+    assert_eq!(list("").await.len(), 4);
+    assert_eq!(list("?type=transfer.settled").await.len(), 2);
+    let of_ada = list(&format!("?account_id={}", ada.id)).await;
+    assert!(of_ada.len() == 2 && of_ada.iter().all(|event| event["data"]["account_id"] == ada.id));
+    let first = operator.client.get("/v1/events?limit=3").await.has_status(200);
+    assert_eq!(first["has_more"], true);
+    let cursor = first.text_of("cursor");
+    ada.pays("1").to(&operator.chain.new_payee().await.0).await.is_settled();
+    let second = list(&format!("?limit=3&cursor={cursor}")).await;
+    assert_eq!(second.len(), 1, "new events do not move a page");
+    operator.client.get(&format!("/v1/events?type=transfer.settled&cursor={cursor}")).await.blames("cursor");
+    operator.client.get("/v1/events?type=transfer.failed").await.blames("type");
+}
+
+#[test]
+fn every_event_type_is_tested_here_and_explained() {
+    let source =
+        std::fs::read_to_string(workspace().join("relayer/src/domain/event.rs")).expect("events are named");
+    let types: Vec<&str> = source
+        .lines()
+        .filter(|line| line.trim_start().starts_with("Self::") && line.contains("=> \""))
+        .filter_map(|line| line.split('"').nth(1))
+        .collect();
+    assert_eq!(types.len(), 5, "{types:?}");
+    let page = std::fs::read_to_string(workspace().join("docs/webhooks.md")).expect("webhooks are explained");
+    for event_type in types {
+        assert!(page.contains(&format!("`{event_type}`")), "docs/webhooks.md does not tell of {event_type}");
+        assert!(
+            [include_str!("events.rs"), include_str!("webhooks.rs")]
+                .iter()
+                .any(|tests| tests.contains(&format!("\"{event_type}\""))),
+            "{event_type} is not tested"
+        );
+    }
+}
