@@ -1,7 +1,7 @@
 //! Purser's relayer: maps a REST API onto the Purser program, and keeps what the chain does not.
 //!
 //! ```text
-//! domain  <-  store, chain  <-  service  <-  http  <-  app  <-  cli  <-  main
+//! domain  <-  store, chain  <-  service  <-  http, indexer, webhook  <-  app  <-  cli  <-  main
 //! ```
 //!
 //! What always holds:

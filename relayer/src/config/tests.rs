@@ -121,3 +121,14 @@ fn further_nodes_are_a_list_or_text_with_commas() {
     let more = read(WHOLE, &text[1..]).expect_err("websockets of no node");
     assert_eq!(more.key, "networks.test.ws_urls");
 }
+
+#[test]
+fn deposits_are_looked_for_at_a_sensible_pace() {
+    let with = |interval: &str| read(&format!("{WHOLE}\n[indexer]\ninterval_ms = {interval}"), &[]);
+    assert_eq!(read(WHOLE, &[]).expect("valid").indexer.interval_ms, 10_000);
+    assert_eq!(with("100").expect("valid").indexer.interval_ms, 100);
+    for interval in ["0", "99", "3600001", "-1", "\"soon\""] {
+        let error = with(interval).expect_err(interval).to_string();
+        assert!(error.contains("indexer.interval_ms"), "{error}");
+    }
+}
