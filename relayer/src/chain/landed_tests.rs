@@ -192,8 +192,11 @@ fn what_a_node_did_not_keep_whole_is_not_taken_for_all_of_it() {
     assert_eq!(spoiled(&|t| t["transaction"]["signatures"] = json!([])), None);
 }
 
+/// Accounts, data and event of an instruction, and what it is read as.
+type Written = (Vec<Pubkey>, Vec<u8>, Vec<u8>, Happening);
+
 /// Every instruction that histories know, as it is called and as it logs.
-fn instructions() -> Vec<(Vec<Pubkey>, Vec<u8>, Vec<u8>, Happening)> {
+fn instructions() -> Vec<Written> {
     let [authority, operator, agent, source, destination, owner] = [11, 12, 13, 14, 15, 16].map(key);
     let of = |accounts: &dyn ToAccountMetas| -> Vec<Pubkey> {
         accounts.to_account_metas(None).iter().map(|meta| meta.pubkey).collect()

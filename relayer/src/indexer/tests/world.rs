@@ -23,6 +23,9 @@ const WEALTH: u64 = 1_000_000_000_000;
 /// What every account is given first: more than it will spend.
 const BEGINNING: u64 = 1_000_000;
 
+/// The program that a deed calls, its accounts and data, and the event that it logs.
+type Called = (Address, Vec<Address>, Vec<u8>, Vec<u8>);
+
 #[derive(Debug, Clone)]
 pub struct WorldOperator {
     pub id: OperatorId,
@@ -383,8 +386,7 @@ impl World {
         })
     }
 
-    /// The program that a deed calls, its accounts and data, and the event that it logs.
-    fn called(&self, deed: &Deed) -> Option<(Address, Vec<Address>, Vec<u8>, Vec<u8>)> {
+    fn called(&self, deed: &Deed) -> Option<Called> {
         let [ours, other] =
             [purser::ID, OTHER_PROGRAM].map(|program| Address::from_bytes(program.to_bytes()));
         let nobody = Address::from_bytes([0; 32]);
