@@ -76,3 +76,18 @@ impl Indexer {
 pub(super) fn is_gone(standings: &Standings, index: usize, slot: u64) -> bool {
     standings.each.get(index) == Some(&Standing::Unknown) && standings.finalized_slot >= slot
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn only_what_is_unknown_where_all_up_to_its_slot_is_final_is_gone() {
+        let told = |finalized_slot, standing| Standings { finalized_slot, each: vec![standing] };
+        assert!(is_gone(&told(7, Standing::Unknown), 0, 7));
+        assert!(!is_gone(&told(6, Standing::Unknown), 0, 7));
+        assert!(!is_gone(&told(9, Standing::Open), 0, 7));
+        assert!(!is_gone(&told(9, Standing::Finalized { slot: 7 }), 0, 7));
+        assert!(!is_gone(&told(9, Standing::Unknown), 1, 7));
+    }
+}

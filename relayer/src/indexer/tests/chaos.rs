@@ -75,6 +75,57 @@ async fn nothing_is_missed_and_nothing_invented_at_confirmed_with_forks() {
     }
 }
 
+/// Walks of operators, interrupted now and then, must find all that the program did: without a sweep or an audit.
+async fn is_found_by_walks_alone(seed: u64, commitment: Commitment) {
+    let scene = Scene::new(World::new(seed, 12), commitment).await;
+    let indexer = scene.indexer();
+    scene.node.falls_silent(true);
+    scene.node.world().lag = 20..60;
+    for round in 0..30 {
+        for _ in 0..8 {
+            scene.node.world().goes_on();
+        }
+        indexer.look_at_operators().await;
+        if round % 3 == 1 {
+            scene.node.world().forks();
+        }
+        let _ = indexer.settle_open().await;
+        pass_seconds(1);
+    }
+    scene.node.falls_silent(false);
+    scene.node.world().comes_to_rest();
+    for _ in 0..8 {
+        pass_seconds(700);
+        indexer.look_at_operators().await;
+        indexer.settle_open().await.expect("a network that answers");
+    }
+    let by_the_program = |line: &Expected| line.kind != "deposit";
+    let expected: BTreeSet<Expected> =
+        scene.node.world().expected().into_iter().filter(by_the_program).collect();
+    let recorded: BTreeSet<Expected> = scene.recorded().await.into_iter().filter(by_the_program).collect();
+    let missing: Vec<_> = expected.difference(&recorded).collect();
+    let surplus: Vec<_> = recorded.difference(&expected).collect();
+    assert!(
+        missing.is_empty() && surplus.is_empty(),
+        "seed {seed}: missing {missing:#?}, surplus {surplus:#?}"
+    );
+    assert!(expected.len() > 100, "seed {seed}: too little happened to prove anything");
+}
+
+#[tokio::test]
+async fn interrupted_walks_find_all_that_the_program_did_without_a_sweep_at_finalized() {
+    for seed in 200..204 {
+        is_found_by_walks_alone(seed, Commitment::Finalized).await;
+    }
+}
+
+#[tokio::test]
+async fn interrupted_walks_find_all_that_the_program_did_without_a_sweep_at_confirmed() {
+    for seed in 300..306 {
+        is_found_by_walks_alone(seed, Commitment::Confirmed).await;
+    }
+}
+
 #[tokio::test]
 async fn indexing_anew_gives_the_same_history_with_the_same_ids() {
     let scene = Scene::new(World::new(77, 12), Commitment::Finalized).await;

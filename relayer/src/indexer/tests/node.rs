@@ -17,6 +17,7 @@ pub struct Node {
     world: Mutex<World>,
     random: Mutex<StdRng>,
     misbehaves: AtomicBool,
+    falls_silent: AtomicBool,
     calls: AtomicU64,
 }
 
@@ -32,6 +33,7 @@ impl Node {
             world: Mutex::new(world),
             random: Mutex::new(StdRng::seed_from_u64(5)),
             misbehaves: AtomicBool::new(false),
+            falls_silent: AtomicBool::new(false),
             calls: AtomicU64::new(0),
         }
     }
@@ -49,6 +51,11 @@ impl Node {
         self.misbehaves.store(whether, Ordering::SeqCst);
     }
 
+    /// Tells the truth when it answers, which is not always.
+    pub fn falls_silent(&self, whether: bool) {
+        self.falls_silent.store(whether, Ordering::SeqCst);
+    }
+
     /// Calls since the last time this was asked.
     pub fn take_calls(&self) -> u64 {
         self.calls.swap(0, Ordering::SeqCst)
@@ -57,7 +64,8 @@ impl Node {
     /// One call of a process to the nodes.
     pub fn call(&self, method: &'static str, params: &Value) -> Option<Value> {
         self.calls.fetch_add(1, Ordering::SeqCst);
-        (!self.chance(0.08)).then(|| self.answer(method, params))
+        let silent = self.falls_silent.load(Ordering::SeqCst) && self.random().random_bool(0.2);
+        (!silent && !self.chance(0.08)).then(|| self.answer(method, params))
     }
 
     fn chance(&self, of: f64) -> bool {

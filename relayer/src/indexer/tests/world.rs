@@ -105,6 +105,8 @@ pub struct World {
     pub transactions: Vec<Transaction>,
     pub tip: u64,
     pub finalized: u64,
+    /// How many slots it takes to become final.
+    pub lag: std::ops::Range<u64>,
     random: StdRng,
 }
 
@@ -138,6 +140,7 @@ impl World {
             transactions: Vec::new(),
             tip: 100,
             finalized: 100,
+            lag: 2..12,
             random: StdRng::seed_from_u64(seed),
         };
         for agent in 0..6 {
@@ -158,23 +161,39 @@ impl World {
             self.lands(deeds, failed);
         }
         self.tip += self.random.random_range(1..4);
-        let lag = self.random.random_range(2..12);
+        let lag = self.random.random_range(self.lag.clone());
         self.finalized = self.finalized.max(self.tip.saturating_sub(lag));
     }
 
-    /// What was not final is gone, or lands again in another slot.
+    /// What was not final is gone, or lands again in another slot; and what nobody has seen yet landed in between.
     pub fn forks(&mut self) {
         let cut = self.random.random_range(self.finalized..=self.tip);
-        let (kept, gone): (Vec<_>, Vec<_>) =
+        let (mut kept, gone): (Vec<_>, Vec<_>) =
             self.transactions.drain(..).partition(|transaction| transaction.slot <= cut);
-        self.transactions = kept;
+        let mut slot = cut + 1;
         for transaction in gone {
+            if self.random.random_bool(0.4) {
+                let deed = Deed::Pay {
+                    agent: self.random.random_range(0..6),
+                    to: address(4, 0),
+                    micros: self.random.random_range(1..500),
+                    transfer_id: self.random.random(),
+                };
+                kept.push(Transaction {
+                    signature: self.signature(),
+                    slot,
+                    failed: false,
+                    deeds: vec![deed],
+                });
+            }
             let creates = transaction.deeds.iter().any(|deed| matches!(deed, Deed::Create { .. }));
             if creates || self.random.random_bool(0.5) {
-                self.tip += 1;
-                self.transactions.push(Transaction { slot: self.tip, ..transaction });
+                kept.push(Transaction { slot, ..transaction });
+                slot += self.random.random_range(0..2);
             }
         }
+        self.transactions = kept;
+        self.tip = self.tip.max(slot);
     }
 
     /// Nothing can be forked away any longer.
@@ -184,7 +203,6 @@ impl World {
     }
 
     fn lands(&mut self, deeds: Vec<Deed>, failed: bool) {
-        let bytes: [u8; 64] = std::array::from_fn(|_| self.random.random());
         if !failed {
             for deed in &deeds {
                 if let Deed::Create { agent } = deed {
@@ -192,8 +210,13 @@ impl World {
                 }
             }
         }
-        let signature = bs58::encode(bytes).into_string();
+        let signature = self.signature();
         self.transactions.push(Transaction { signature, slot: self.tip, failed, deeds });
+    }
+
+    fn signature(&mut self) -> String {
+        let bytes: [u8; 64] = std::array::from_fn(|_| self.random.random());
+        bs58::encode(bytes).into_string()
     }
 
     /// Usually one; an account that comes to be gets its money in the same transaction.
