@@ -1,12 +1,13 @@
 //! Attempts written down: each with what becomes of its delivery, and of its webhook's health.
 
+use futures::FutureExt;
 use sqlx::FromRow;
 
 use super::columns::Table;
 use super::deliveries::give_up_all;
 use super::delivery_row::{StateColumns, attempt_columns};
 use super::query::query;
-use super::{Store, StoreError, Transaction, retried};
+use super::{Store, StoreError, Transaction};
 use crate::domain::{Attempt, DeliveryState, DisabledReason, EventId, Health, WebhookId};
 
 const TABLE: Table = Table("webhooks");
@@ -32,67 +33,69 @@ impl Store {
     /// Writes attempts down, each with what becomes of its delivery and of its webhook's health; in one transaction,
     /// all or none. A webhook that has only failed for days is disabled. Attempts of what was deleted are forgotten.
     pub async fn mark_attempts(&self, made: &[AttemptMade]) -> Result<(), StoreError> {
-        retried(|| async move {
-            let mut tx = self.begin().await?;
-            for attempt in made {
-                self.mark_attempt(&mut tx, attempt).await?;
+        let (made, holder) = (made.to_vec(), self.holder.clone());
+        self.write(move |tx| {
+            async move {
+                for attempt in &made {
+                    mark_attempt(tx, attempt, &holder).await?;
+                }
+                Ok(())
             }
-            Ok(tx.commit().await?)
+            .boxed()
         })
         .await
     }
-
-    async fn mark_attempt(&self, tx: &mut Transaction, made: &AttemptMade) -> Result<(), StoreError> {
-        let Some(number) = self.move_delivery(tx, made).await? else { return Ok(()) };
-        insert_attempt(tx, made, number).await?;
-        mark_health(tx, made).await
-    }
-
-    /// Gives the attempt's number; `None` when there is no such delivery any longer.
-    async fn move_delivery(
-        &self,
-        tx: &mut Transaction,
-        made: &AttemptMade,
-    ) -> Result<Option<i64>, StoreError> {
-        // What was acknowledged is delivered, whoever holds the lease by now.
-        const DELIVERED: &str =
-            "UPDATE deliveries SET attempts = attempts + 1, state = 'delivered', failures = $3,
-                 next_attempt_at = NULL, ended_at = $4, lease_holder = NULL, lease_expires_at = NULL
-             WHERE webhook_id = $1 AND event_id = $2 RETURNING attempts";
-        const FAILED: &str = "UPDATE deliveries SET attempts = attempts + 1, state = $3, failures = $4,
-                 next_attempt_at = $5, ended_at = $6, lease_holder = NULL, lease_expires_at = NULL
-             WHERE webhook_id = $1 AND event_id = $2 AND state = 'pending' AND lease_holder = $7
-             RETURNING attempts";
-        const COUNTED: &str = "UPDATE deliveries SET attempts = attempts + 1
-             WHERE webhook_id = $1 AND event_id = $2 RETURNING attempts";
-        let (webhook, event) = (made.webhook_id.to_string(), made.event_id.to_string());
-        let columns = StateColumns::from(&made.next);
-        let moved: Option<(i64,)> = match made.next {
-            DeliveryState::Delivered { .. } => {
-                let update = query(DELIVERED).bind(webhook.as_str()).bind(event.as_str());
-                update.bind(columns.failures).bind(columns.ended_at).fetch_optional(&mut *tx).await?
-            }
-            DeliveryState::Pending { .. } | DeliveryState::Undelivered { .. } => {
-                let update = query(FAILED).bind(webhook.as_str()).bind(event.as_str());
-                update
-                    .bind(columns.state)
-                    .bind(columns.failures)
-                    .bind(columns.next_attempt_at)
-                    .bind(columns.ended_at)
-                    .bind(&*self.holder)
-                    .fetch_optional(&mut *tx)
-                    .await?
-            }
-        };
-        let counted: Option<(i64,)> = match moved {
-            Some(moved) => Some(moved),
-            None => query(COUNTED).bind(webhook).bind(event).fetch_optional(tx).await?,
-        };
-        Ok(counted.map(|(number,)| number))
-    }
 }
 
-async fn insert_attempt(tx: &mut Transaction, made: &AttemptMade, number: i64) -> Result<(), StoreError> {
+async fn mark_attempt(tx: &mut Transaction<'_>, made: &AttemptMade, holder: &str) -> Result<(), StoreError> {
+    let Some(number) = move_delivery(tx, made, holder).await? else { return Ok(()) };
+    insert_attempt(tx, made, number).await?;
+    mark_health(tx, made).await
+}
+
+/// Gives the attempt's number; `None` when there is no such delivery any longer.
+async fn move_delivery(
+    tx: &mut Transaction<'_>,
+    made: &AttemptMade,
+    holder: &str,
+) -> Result<Option<i64>, StoreError> {
+    // What was acknowledged is delivered, whoever holds the lease by now.
+    const DELIVERED: &str =
+        "UPDATE deliveries SET attempts = attempts + 1, state = 'delivered', failures = $3,
+             next_attempt_at = NULL, ended_at = $4, lease_holder = NULL, lease_expires_at = NULL
+         WHERE webhook_id = $1 AND event_id = $2 RETURNING attempts";
+    const FAILED: &str = "UPDATE deliveries SET attempts = attempts + 1, state = $3, failures = $4,
+             next_attempt_at = $5, ended_at = $6, lease_holder = NULL, lease_expires_at = NULL
+         WHERE webhook_id = $1 AND event_id = $2 AND state = 'pending' AND lease_holder = $7
+         RETURNING attempts";
+    const COUNTED: &str = "UPDATE deliveries SET attempts = attempts + 1
+         WHERE webhook_id = $1 AND event_id = $2 RETURNING attempts";
+    let (webhook, event) = (made.webhook_id.to_string(), made.event_id.to_string());
+    let columns = StateColumns::from(&made.next);
+    let moved: Option<(i64,)> = match made.next {
+        DeliveryState::Delivered { .. } => {
+            let update = query(DELIVERED).bind(webhook.as_str()).bind(event.as_str());
+            update.bind(columns.failures).bind(columns.ended_at).fetch_optional(&mut *tx).await?
+        }
+        DeliveryState::Pending { .. } | DeliveryState::Undelivered { .. } => {
+            let update = query(FAILED).bind(webhook.as_str()).bind(event.as_str());
+            update
+                .bind(columns.state)
+                .bind(columns.failures)
+                .bind(columns.next_attempt_at)
+                .bind(columns.ended_at)
+                .bind(holder)
+                .fetch_optional(&mut *tx)
+                .await?
+        }
+    };
+    let counted: Option<(i64,)> = match moved {
+        Some(moved) => Some(moved),
+        None => query(COUNTED).bind(webhook).bind(event).fetch_optional(tx).await?,
+    };
+    Ok(counted.map(|(number,)| number))
+}
+async fn insert_attempt(tx: &mut Transaction<'_>, made: &AttemptMade, number: i64) -> Result<(), StoreError> {
     const SQL: &str = "INSERT INTO delivery_attempts
              (webhook_id, event_id, attempt, started_at, ended_at, status_code, body, unanswered)
          VALUES ($1, $2, $3, $4, $5, $6, $7, $8)";
@@ -111,7 +114,7 @@ async fn insert_attempt(tx: &mut Transaction, made: &AttemptMade, number: i64) -
     Ok(())
 }
 
-async fn mark_health(tx: &mut Transaction, made: &AttemptMade) -> Result<(), StoreError> {
+async fn mark_health(tx: &mut Transaction<'_>, made: &AttemptMade) -> Result<(), StoreError> {
     const WELL: &str =
         "UPDATE webhooks SET failures = 0, failing_since = NULL WHERE webhook_id = $1 AND failures > 0";
     const FAILED: &str = "UPDATE webhooks

@@ -2,12 +2,13 @@
 
 use std::collections::BTreeMap;
 
+use futures::FutureExt;
 use sqlx::FromRow;
 
 use super::columns::Table;
 use super::events::{insert_deliveries, insert_event};
 use super::query::query;
-use super::{Store, StoreError, Transaction, retried};
+use super::{Store, StoreError, Transaction};
 use crate::domain::{Account, Event, OperatorId, Timestamp, UsdcAmount, Webhook, WebhookId};
 
 const TABLE: Table = Table("webhook_balances");
@@ -49,41 +50,41 @@ impl Store {
         balance: UsdcAmount,
         read_at: Timestamp,
         now: Timestamp,
-        random: impl Fn() -> u128 + Send + Sync,
+        random: impl Fn() -> u128 + Clone + Send + Sync + 'static,
     ) -> Result<(), StoreError> {
-        let watching = &self.list_watching(account).await?;
+        let watching = self.list_watching(account).await?;
         if watching.is_empty() {
             return Ok(());
         }
-        let random = &random;
-        let told = retried(|| async move {
-            let mut tx = self.begin().await?;
-            let mut crossed: BTreeMap<UsdcAmount, Vec<Webhook>> = BTreeMap::new();
-            for webhook in watching {
-                let Some(threshold) = webhook.subscription.watches(account.id) else { continue };
-                let before = replace_known(&mut tx, webhook.id, account, balance, read_at).await?;
-                if before.is_some_and(|before| before >= threshold) && balance < threshold {
-                    crossed.entry(threshold).or_default().push(webhook.clone());
+        let account = account.clone();
+        let write = self.write(move |tx| {
+            async move {
+                let mut crossed: BTreeMap<UsdcAmount, Vec<Webhook>> = BTreeMap::new();
+                for webhook in watching {
+                    let Some(threshold) = webhook.subscription.watches(account.id) else { continue };
+                    let before = replace_known(tx, webhook.id, &account, balance, read_at).await?;
+                    if before.is_some_and(|before| before >= threshold) && balance < threshold {
+                        crossed.entry(threshold).or_default().push(webhook);
+                    }
                 }
+                let mut told = Vec::new();
+                for (threshold, webhooks) in crossed {
+                    let event = Event::balance_low(&account, balance, threshold, now, random());
+                    insert_event(tx, &event).await?;
+                    told.extend(insert_deliveries(tx, &event, &webhooks, now).await?);
+                }
+                Ok(told)
             }
-            let mut told = Vec::new();
-            for (threshold, webhooks) in crossed {
-                let event = Event::balance_low(account, balance, threshold, now, random());
-                insert_event(&mut tx, &event).await?;
-                told.extend(insert_deliveries(&mut tx, &event, &webhooks, now).await?);
-            }
-            tx.commit().await?;
-            Ok(told)
-        })
-        .await?;
-        self.outbox.hint(told);
+            .boxed()
+        });
+        self.outbox.hint(write.await?);
         Ok(())
     }
 }
 
 /// Gives what was known before, if this is news. `Contended` when another reading came in between.
 async fn replace_known(
-    tx: &mut Transaction,
+    tx: &mut Transaction<'_>,
     webhook: WebhookId,
     account: &Account,
     balance: UsdcAmount,

@@ -1,9 +1,10 @@
+use futures::FutureExt;
 use sqlx::{AssertSqlSafe, FromRow};
 
 use super::query::query;
 use super::transfer_row::TransferRow;
 use super::transfers::{COLUMNS, write_state};
-use super::{Store, StoreError, Transaction, retried};
+use super::{Store, StoreError, Transaction};
 use crate::domain::{
     Claim, Failure, FailureCode, Fingerprint, IDEMPOTENCY_SECONDS, KeyId, Network, OperatorId, Timestamp,
     Transfer, TransferId, TransferRequest, TransferState,
@@ -55,13 +56,17 @@ impl Store {
     /// Takes the idempotency key for a new try, or tells what it stands for; in one transaction, so that of any number
     /// of identical requests exactly one is `New` (or `Retry`).
     pub async fn claim_transfer(&self, new: &NewTransfer, clock: ClaimClock) -> Result<Claim, StoreError> {
-        let fingerprint = &Fingerprint::of(&new.request).to_hex();
-        retried(|| async move {
-            match self.try_claim(new, fingerprint, clock).await {
-                // What was seen is gone: look again.
-                Err(StoreError::Superseded) => Err(StoreError::Contended),
-                tried => tried,
+        let (new, holder) = (new.clone(), self.holder.clone());
+        let fingerprint = Fingerprint::of(&new.request).to_hex();
+        self.write(move |tx| {
+            async move {
+                match try_claim(tx, &new, &fingerprint, &holder, clock).await {
+                    // What was seen is gone: look again.
+                    Err(StoreError::Superseded) => Err(StoreError::Contended),
+                    tried => tried,
+                }
             }
+            .boxed()
         })
         .await
     }
@@ -73,44 +78,46 @@ impl Store {
         query(SQL).bind(transfer.id.to_string()).execute(self.writer()).await?;
         Ok(())
     }
+}
 
-    async fn try_claim(
-        &self,
-        new: &NewTransfer,
-        fingerprint: &str,
-        clock: ClaimClock,
-    ) -> Result<Claim, StoreError> {
-        let mut tx = self.begin().await?;
-        let claim = match look_up(&mut tx, new, fingerprint, clock).await? {
-            Earlier::Is(claim) => *claim,
-            Earlier::Free { seen } => {
-                let transfer = insert_transfer(&mut tx, new, 1, &self.holder, clock).await?;
-                take_key(&mut tx, new, fingerprint, seen, clock).await?;
-                Claim::New(transfer)
-            }
-            Earlier::Failed { seen, attempt } => {
-                let transfer = insert_transfer(&mut tx, new, attempt + 1, &self.holder, clock).await?;
-                move_key(&mut tx, new, seen, attempt + 1).await?;
-                Claim::Retry(transfer)
-            }
-        };
-        tx.commit().await?;
-        Ok(claim)
+async fn try_claim(
+    tx: &mut Transaction<'_>,
+    new: &NewTransfer,
+    fingerprint: &str,
+    holder: &str,
+    clock: ClaimClock,
+) -> Result<Claim, StoreError> {
+    let (seen, attempt) = match look_up(tx, new, fingerprint, clock).await? {
+        Earlier::Is(claim) => return Ok(*claim),
+        Earlier::Free { seen } => (seen, 1),
+        Earlier::Failed { seen, attempt } => (Some(seen), attempt + 1),
+    };
+    let transfer = insert_transfer(tx, new, attempt, holder, clock).await?;
+    match seen {
+        Some(seen) if attempt > 1 => {
+            move_key(tx, new, seen, attempt).await?;
+            Ok(Claim::Retry(transfer))
+        }
+        seen => {
+            take_key(tx, new, fingerprint, seen, clock).await?;
+            Ok(Claim::New(transfer))
+        }
     }
 }
 
 async fn look_up(
-    tx: &mut Transaction,
+    tx: &mut Transaction<'_>,
     new: &NewTransfer,
     fingerprint: &str,
     clock: ClaimClock,
 ) -> Result<Earlier, StoreError> {
     let Some(found) = find(tx, new).await? else { return Ok(Earlier::Free { seen: None }) };
-    let (same, expired) = (found.fingerprint == fingerprint, found.expires_unix <= clock.chain_now);
     let abandoned = found.transfer.lease_expires_at <= clock.now.to_string();
     let attempt = found.key_attempt;
     let transfer = Transfer::try_from(found.transfer)?;
     let seen = transfer.id;
+    let same = found.fingerprint == fingerprint;
+    let expired = expires_unix(found.expires_unix, &transfer.state) <= clock.chain_now;
     match &transfer.state {
         // Something may be on its way, so the key is taken, however old it is.
         TransferState::Signed(_) | TransferState::Sent { .. } => {
@@ -143,7 +150,21 @@ async fn look_up(
     }
 }
 
-async fn find(tx: &mut Transaction, new: &NewTransfer) -> Result<Option<Found>, StoreError> {
+/// A key lives for 24 h from its claim, and until the chain has forgotten the tag of the payment that was made under it.
+fn expires_unix(from_claim: i64, state: &TransferState) -> i64 {
+    match state {
+        TransferState::Settled(settlement) => {
+            from_claim.max(settlement.settled_at.unix_seconds().saturating_add(IDEMPOTENCY_SECONDS))
+        }
+        TransferState::Claimed
+        | TransferState::Signed(_)
+        | TransferState::Sent { .. }
+        | TransferState::Rejected(_)
+        | TransferState::Failed(_) => from_claim,
+    }
+}
+
+async fn find(tx: &mut Transaction<'_>, new: &NewTransfer) -> Result<Option<Found>, StoreError> {
     let sql = format!(
         "SELECT k.fingerprint, k.attempt AS key_attempt, k.expires_unix, {COLUMNS}
          FROM idempotency_keys k JOIN transfers ON transfers.transfer_id = k.transfer_id
@@ -158,7 +179,7 @@ async fn find(tx: &mut Transaction, new: &NewTransfer) -> Result<Option<Found>, 
 }
 
 async fn insert_transfer(
-    tx: &mut Transaction,
+    tx: &mut Transaction<'_>,
     new: &NewTransfer,
     attempt: i64,
     holder: &str,
@@ -202,7 +223,7 @@ async fn insert_transfer(
 
 /// A new key, or an expired one that begins anew; `Superseded` when it stands for another transfer than was seen.
 async fn take_key(
-    tx: &mut Transaction,
+    tx: &mut Transaction<'_>,
     new: &NewTransfer,
     fingerprint: &str,
     seen: Option<TransferId>,
@@ -231,7 +252,7 @@ async fn take_key(
 
 /// The same key with its next try; it lives no longer for it. `Superseded` as for [`take_key`].
 async fn move_key(
-    tx: &mut Transaction,
+    tx: &mut Transaction<'_>,
     new: &NewTransfer,
     seen: TransferId,
     attempt: i64,

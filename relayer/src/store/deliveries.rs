@@ -172,7 +172,7 @@ impl Store {
 
 /// New deliveries of one event, at most 100. Those that are there already stay. Gives the number of new ones.
 pub(super) async fn insert_deliveries(
-    tx: &mut Transaction,
+    tx: &mut Transaction<'_>,
     event: EventId,
     deliveries: &[(WebhookId, DeliveryState)],
     now: Timestamp,
@@ -203,7 +203,7 @@ pub(super) async fn insert_deliveries(
 
 /// Everything that is pending for a webhook is undelivered.
 pub(super) async fn give_up_all(
-    tx: &mut Transaction,
+    tx: &mut Transaction<'_>,
     webhook: WebhookId,
     now: Timestamp,
 ) -> Result<(), StoreError> {

@@ -193,49 +193,68 @@ pub(super) fn steps_of(transfer: &Transfer, next: &TransferState, now: Timestamp
 /// Writes events down in the transaction of the fact that they announce, as far as they are not there yet, with a delivery
 /// for each of `webhooks` that they concern. Gives the webhooks to hint at after the commit.
 pub(super) async fn announce(
-    tx: &mut Transaction,
+    tx: &mut Transaction<'_>,
     events: &[Event],
     webhooks: &[Webhook],
     now: Timestamp,
 ) -> Result<Vec<WebhookId>, StoreError> {
     let mut told = Vec::new();
-    for event in events {
-        if insert_event(tx, event).await? {
-            told.extend(insert_deliveries(tx, event, webhooks, now).await?);
-        }
+    let inserted = insert_events(tx, events).await?;
+    for event in events.iter().filter(|event| inserted.contains(&event.id.to_string())) {
+        told.extend(insert_deliveries(tx, event, webhooks, now).await?);
     }
     Ok(told)
 }
 
-/// Writes an event down. `false` when it was there already.
-pub(super) async fn insert_event(tx: &mut Transaction, event: &Event) -> Result<bool, StoreError> {
-    const SQL: &str = "INSERT INTO events
-             (event_id, operator_id, event_type, account_id, transfer_id, threshold_usdc, webhook_id, data, created_at)
-         VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9)
-         ON CONFLICT DO NOTHING";
-    let (transfer_id, threshold, webhook_id) = match event.subject {
-        Subject::Transfer { transfer_id, .. } => (Some(transfer_id.to_string()), None, None),
-        Subject::Balance { threshold, .. } => (None, Some(threshold.to_string()), None),
-        Subject::Webhook(webhook_id) => (None, None, Some(webhook_id.to_string())),
+/// Writes an event down, if it is not there yet.
+pub(super) async fn insert_event(tx: &mut Transaction<'_>, event: &Event) -> Result<(), StoreError> {
+    insert_events(tx, std::slice::from_ref(event)).await.map(|_| ())
+}
+
+/// Gives the ids of those that were not there yet.
+async fn insert_events(tx: &mut Transaction<'_>, events: &[Event]) -> Result<Vec<String>, StoreError> {
+    const COLUMNS: usize = 9;
+    if events.is_empty() {
+        return Ok(Vec::new());
+    }
+    let places = |row: usize| {
+        let places: Vec<String> =
+            (1..=COLUMNS).map(|column| format!("${}", row * COLUMNS + column)).collect();
+        format!("({})", places.join(", "))
     };
-    let inserted = query(SQL)
-        .bind(event.id.to_string())
-        .bind(event.operator_id.to_string())
-        .bind(event.event_type.as_str())
-        .bind(event.subject.account_id().map(|account| account.to_string()))
-        .bind(transfer_id)
-        .bind(threshold)
-        .bind(webhook_id)
-        .bind(event.data.get())
-        .bind(event.created_at.to_string())
-        .execute(tx)
-        .await?;
-    Ok(inserted == 1)
+    let rows: Vec<String> = (0..events.len()).map(places).collect();
+    let sql = format!(
+        "INSERT INTO events
+             (event_id, operator_id, event_type, account_id, transfer_id, threshold_usdc, webhook_id, data, created_at)
+         VALUES {}
+         ON CONFLICT DO NOTHING RETURNING event_id",
+        rows.join(", ")
+    );
+    // Only placeholders were put into the text.
+    let insert = events.iter().fold(query(AssertSqlSafe(sql)), |insert, event| {
+        let (transfer_id, threshold, webhook_id) = match event.subject {
+            Subject::Transfer { transfer_id, .. } => (Some(transfer_id.to_string()), None, None),
+            Subject::Balance { threshold, .. } => (None, Some(threshold.to_string()), None),
+            Subject::Webhook(webhook_id) => (None, None, Some(webhook_id.to_string())),
+        };
+        insert
+            .bind(event.id.to_string())
+            .bind(event.operator_id.to_string())
+            .bind(event.event_type.as_str())
+            .bind(event.subject.account_id().map(|account| account.to_string()))
+            .bind(transfer_id)
+            .bind(threshold)
+            .bind(webhook_id)
+            .bind(event.data.get())
+            .bind(event.created_at.to_string())
+    });
+    let inserted: Vec<(String,)> = insert.fetch_all(tx).await?;
+    Ok(inserted.into_iter().map(|(id,)| id).collect())
 }
 
 /// A delivery of the event for each of `webhooks` that it concerns. Gives those that have one to attempt.
 pub(super) async fn insert_deliveries(
-    tx: &mut Transaction,
+    tx: &mut Transaction<'_>,
     event: &Event,
     webhooks: &[Webhook],
     now: Timestamp,

@@ -1,11 +1,12 @@
 //! Entries that may still be forked away: which they are, when they are final, and undoing those that are gone.
 
+use futures::FutureExt;
 use sqlx::{AssertSqlSafe, FromRow};
 
 use super::columns::Table;
 use super::query::query;
 use super::walks::Mark;
-use super::{Store, StoreError, ledgers, retried};
+use super::{Store, StoreError, ledgers};
 use crate::domain::{AccountId, EntryKind, Network, UsdcAmount};
 
 const TABLE: Table = Table("history");
@@ -59,18 +60,19 @@ impl Store {
     pub async fn undo_transaction(&self, network: Network, signature: &str) -> Result<usize, StoreError> {
         const SQL: &str = "DELETE FROM history WHERE network = $1 AND tx_signature = $2 AND NOT is_final
              RETURNING account_id, kind, amount_usdc";
-        retried(|| async move {
-            let mut tx = self.begin().await?;
-            let undone: Vec<UndoneRow> =
-                query(SQL).bind(network.as_str()).bind(signature).fetch_all(&mut tx).await?;
-            for row in &undone {
-                let account: AccountId = TABLE.read("account_id", &row.account_id)?;
-                let kind = EntryKind::from_stored(&row.kind).ok_or_else(|| TABLE.unreadable("kind"))?;
-                let amount = TABLE.read::<UsdcAmount>("amount_usdc", &row.amount_usdc)?;
-                ledgers::book(&mut tx, account, -ledgers::change_of(kind, amount)).await?;
+        let undo = query(SQL).bind(network.as_str()).bind(signature);
+        self.write(move |tx| {
+            async move {
+                let undone: Vec<UndoneRow> = undo.fetch_all(&mut *tx).await?;
+                for row in &undone {
+                    let account: AccountId = TABLE.read("account_id", &row.account_id)?;
+                    let kind = EntryKind::from_stored(&row.kind).ok_or_else(|| TABLE.unreadable("kind"))?;
+                    let amount = TABLE.read::<UsdcAmount>("amount_usdc", &row.amount_usdc)?;
+                    ledgers::book(tx, account, -ledgers::change_of(kind, amount)).await?;
+                }
+                Ok(undone.len())
             }
-            tx.commit().await?;
-            Ok(undone.len())
+            .boxed()
         })
         .await
     }

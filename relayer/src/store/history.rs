@@ -105,75 +105,80 @@ impl Store {
             .await?;
         rows.into_iter().map(HistoryEntry::try_from).collect()
     }
-}
 
-/// Writes the history of a transfer's step in the step's own transaction.
-pub(super) async fn record_step(
-    tx: &mut Transaction,
-    transfer: &Transfer,
-    next: &TransferState,
-) -> Result<(), StoreError> {
-    match next {
-        TransferState::Rejected(rejection) => {
-            insert_entry(tx, &HistoryEntry::of_rejection(transfer, rejection), true).await?;
-        }
-        // Another transaction than the one that was signed here is read from the chain: who knows what else it did.
-        TransferState::Settled(settlement)
-            if transfer.state.signed().is_some_and(|signed| signed.signature == settlement.signature) =>
-        {
-            for entry in settled_entries(tx, transfer, settlement).await? {
-                record_settled(tx, &entry, false).await?;
+    /// What a transfer's step adds to the history. Found beforehand, so that the one who writes is not held up: should
+    /// a recipient become an account of ours at this moment, the indexer finds its deposit.
+    pub(super) async fn entries_of(
+        &self,
+        transfer: &Transfer,
+        next: &TransferState,
+    ) -> Result<Vec<HistoryEntry>, StoreError> {
+        match next {
+            TransferState::Rejected(rejection) => Ok(vec![HistoryEntry::of_rejection(transfer, rejection)]),
+            // Another transaction than the one that was signed here is read from the chain: who knows what else it did.
+            TransferState::Settled(settlement)
+                if transfer.state.signed().is_some_and(|signed| signed.signature == settlement.signature) =>
+            {
+                self.settled_entries(transfer, settlement).await
             }
+            TransferState::Settled(_)
+            | TransferState::Claimed
+            | TransferState::Signed(_)
+            | TransferState::Sent { .. }
+            | TransferState::Failed(_) => Ok(Vec::new()),
         }
-        TransferState::Settled(_)
-        | TransferState::Claimed
-        | TransferState::Signed(_)
-        | TransferState::Sent { .. }
-        | TransferState::Failed(_) => {}
     }
-    Ok(())
+
+    async fn settled_entries(
+        &self,
+        transfer: &Transfer,
+        settlement: &Settlement,
+    ) -> Result<Vec<HistoryEntry>, StoreError> {
+        let request = &transfer.request;
+        let (recipient_id, recipient_address) = match &request.to {
+            Recipient::Agent(id) => (id.to_string(), String::new()),
+            Recipient::TokenAccount(address) => (String::new(), address.to_string()),
+            // Was never signed.
+            Recipient::Unreadable(_) => return Ok(Vec::new()),
+        };
+        const SQL: &str =
+            "SELECT accounts.account_id, accounts.operator_id, accounts.address, accounts.token_account
+             FROM accounts JOIN operators ON operators.operator_id = accounts.operator_id
+             WHERE operators.network = $1
+                 AND (accounts.account_id = $2 OR accounts.account_id = $3 OR accounts.token_account = $4)";
+        let rows: Vec<PartyRow> = query(SQL)
+            .bind(transfer.network.as_str())
+            .bind(request.from.to_string())
+            .bind(recipient_id)
+            .bind(recipient_address)
+            .fetch_all(self.reader())
+            .await?;
+        let parties = rows.into_iter().map(PartyRow::read).collect::<Result<Vec<_>, _>>()?;
+        let (from, others): (Vec<_>, Vec<_>) =
+            parties.into_iter().map(|(_, party)| party).partition(|party| party.account_id == request.from);
+        let Some(from) = from.first() else { return Ok(Vec::new()) };
+        let recipient = others.first();
+        let to = match (&request.to, recipient) {
+            (Recipient::TokenAccount(address), _) => *address,
+            (Recipient::Agent(_), Some(party)) => party.token_account,
+            (Recipient::Agent(_) | Recipient::Unreadable(_), _) => return Ok(Vec::new()),
+        };
+        Ok(HistoryEntry::of_settlement(transfer, settlement, from, to, recipient))
+    }
 }
 
-async fn settled_entries(
-    tx: &mut Transaction,
-    transfer: &Transfer,
-    settlement: &Settlement,
-) -> Result<Vec<HistoryEntry>, StoreError> {
-    let request = &transfer.request;
-    let (recipient_id, recipient_address) = match &request.to {
-        Recipient::Agent(id) => (id.to_string(), String::new()),
-        Recipient::TokenAccount(address) => (String::new(), address.to_string()),
-        // Was never signed.
-        Recipient::Unreadable(_) => return Ok(Vec::new()),
-    };
-    const SQL: &str =
-        "SELECT accounts.account_id, accounts.operator_id, accounts.address, accounts.token_account
-         FROM accounts JOIN operators ON operators.operator_id = accounts.operator_id
-         WHERE operators.network = $1
-             AND (accounts.account_id = $2 OR accounts.account_id = $3 OR accounts.token_account = $4)";
-    let rows: Vec<PartyRow> = query(SQL)
-        .bind(transfer.network.as_str())
-        .bind(request.from.to_string())
-        .bind(recipient_id)
-        .bind(recipient_address)
-        .fetch_all(tx)
-        .await?;
-    let parties = rows.into_iter().map(PartyRow::read).collect::<Result<Vec<_>, _>>()?;
-    let (from, others): (Vec<_>, Vec<_>) =
-        parties.into_iter().map(|(_, party)| party).partition(|party| party.account_id == request.from);
-    let Some(from) = from.first() else { return Ok(Vec::new()) };
-    let recipient = others.first();
-    let to = match (&request.to, recipient) {
-        (Recipient::TokenAccount(address), _) => *address,
-        (Recipient::Agent(_), Some(party)) => party.token_account,
-        (Recipient::Agent(_) | Recipient::Unreadable(_), _) => return Ok(Vec::new()),
-    };
-    Ok(HistoryEntry::of_settlement(transfer, settlement, from, to, recipient))
+/// Writes down an entry of a transfer's step.
+pub(super) async fn record(tx: &mut Transaction<'_>, entry: &HistoryEntry) -> Result<(), StoreError> {
+    match entry.outcome {
+        EntryOutcome::Settled { .. } => record_settled(tx, entry, false).await.map(|_| ()),
+        // Never on the chain, so nothing forks it away.
+        EntryOutcome::Rejected { .. } => insert_entry(tx, entry, true).await.map(|_| ()),
+    }
 }
 
 /// Writes down an entry of the chain and books its money, if it is not there yet. `true` when it was new.
 pub(super) async fn record_settled(
-    tx: &mut Transaction,
+    tx: &mut Transaction<'_>,
     entry: &HistoryEntry,
     is_final: bool,
 ) -> Result<bool, StoreError> {
@@ -186,7 +191,7 @@ pub(super) async fn record_settled(
 
 /// `false` when it was there already.
 async fn insert_entry(
-    tx: &mut Transaction,
+    tx: &mut Transaction<'_>,
     entry: &HistoryEntry,
     is_final: bool,
 ) -> Result<bool, StoreError> {

@@ -1,10 +1,11 @@
 //! Each account's money as its history has it, to be compared with what the chain holds.
 
+use futures::FutureExt;
 use sqlx::FromRow;
 
 use super::columns::Table;
 use super::query::query;
-use super::{Store, StoreError, Transaction, retried};
+use super::{Store, StoreError, Transaction};
 use crate::domain::{AccountId, Address, EntryKind, Network, OperatorId, UsdcAmount};
 
 const TABLE: Table = Table("ledgers");
@@ -45,7 +46,11 @@ pub(super) fn change_of(kind: EntryKind, amount: UsdcAmount) -> i64 {
 }
 
 /// Adds to what is booked.
-pub(super) async fn book(tx: &mut Transaction, account: AccountId, micros: i64) -> Result<(), StoreError> {
+pub(super) async fn book(
+    tx: &mut Transaction<'_>,
+    account: AccountId,
+    micros: i64,
+) -> Result<(), StoreError> {
     const SQL: &str = "INSERT INTO ledgers (account_id, booked_micros, unexplained_micros, seen_micros, seen_slot)
          VALUES ($1, $2, 0, 0, 0)
          ON CONFLICT (account_id) DO UPDATE SET booked_micros = ledgers.booked_micros + excluded.booked_micros";
@@ -172,17 +177,20 @@ impl Store {
         if seen.is_empty() {
             return Ok(());
         }
-        retried(|| async move {
-            let mut tx = self.begin().await?;
-            for (account, balance) in seen {
-                query(SQL)
-                    .bind(account.to_string())
-                    .bind(in_ledger(*balance))
-                    .bind(slot.cast_signed())
-                    .execute(&mut tx)
-                    .await?;
+        let seen = seen.to_vec();
+        self.write(move |tx| {
+            async move {
+                for (account, balance) in seen {
+                    query(SQL)
+                        .bind(account.to_string())
+                        .bind(in_ledger(balance))
+                        .bind(slot.cast_signed())
+                        .execute(&mut *tx)
+                        .await?;
+                }
+                Ok(())
             }
-            Ok(tx.commit().await?)
+            .boxed()
         })
         .await
     }

@@ -9,7 +9,7 @@
 //!
 //! **Any number of processes.** A transaction on Postgres does not keep others from writing between its reading and
 //! its writing, so nothing rests on what was read: a write names in its `WHERE` what it saw, and touches no row if
-//! that is gone (`Superseded`, or `Contended` and tried again by [`retried`]). Rows that a worker carries are leased
+//! that is gone (`Superseded`, or `Contended` and tried again by [`Store::write`]). Rows that a worker carries are leased
 //! ([`leases`]); a lease spares double work, and is never what makes a step safe.
 //!
 //! Every finder takes the owner first; the functions for workers, which serve all operators, say so.
@@ -37,12 +37,15 @@ mod transfer_row;
 mod transfers;
 mod walks;
 mod webhooks;
+mod writer;
 
 #[cfg(test)]
 mod tests;
 
 use std::sync::Arc;
 use std::time::Duration;
+
+use futures::future::BoxFuture;
 
 pub use attempts::AttemptMade;
 pub use claims::{ClaimClock, NewTransfer};
@@ -99,8 +102,21 @@ impl Store {
         self.pools.close().await;
     }
 
-    async fn begin(&self) -> Result<Transaction, StoreError> {
-        Ok(self.pools.begin().await?)
+    /// Does `work` in a transaction and commits it, again from the beginning when it was `Contended`, a bounded number of
+    /// times.
+    async fn write<T, F>(&self, work: F) -> Result<T, StoreError>
+    where
+        F: for<'c> FnOnce(&'c mut Transaction<'_>) -> BoxFuture<'c, Result<T, StoreError>>,
+        F: Clone + Send + 'static,
+        T: Send + 'static,
+    {
+        for tries in 1..TRIES_MAX {
+            match self.pools.write(work.clone()).await {
+                Err(StoreError::Contended) => tokio::time::sleep(RETRY_PAUSE * tries).await,
+                done => return done,
+            }
+        }
+        self.pools.write(work).await
     }
 
     fn writer(&self) -> Target<'_> {
@@ -110,18 +126,4 @@ impl Store {
     fn reader(&self) -> Target<'_> {
         self.pools.reader()
     }
-}
-
-/// Does a whole transaction, again when it was `Contended`, a bounded number of times. Every try must begin from nothing.
-async fn retried<T, F>(attempt: impl Fn() -> F) -> Result<T, StoreError>
-where
-    F: Future<Output = Result<T, StoreError>>,
-{
-    for tries in 1..TRIES_MAX {
-        match attempt().await {
-            Err(StoreError::Contended) => tokio::time::sleep(RETRY_PAUSE * tries).await,
-            done => return done,
-        }
-    }
-    attempt().await
 }

@@ -3,15 +3,18 @@
 use std::str::FromStr;
 use std::time::Duration;
 
+use futures::future::BoxFuture;
 use sqlx::migrate::Migrator;
 use sqlx::postgres::{PgConnectOptions, PgConnection, PgPool, PgPoolOptions};
 use sqlx::sqlite::{
-    SqliteConnectOptions, SqliteJournalMode, SqlitePool, SqlitePoolOptions, SqliteSynchronous,
+    SqliteConnectOptions, SqliteConnection, SqliteJournalMode, SqlitePool, SqlitePoolOptions,
+    SqliteSynchronous,
 };
-use sqlx::{ConnectOptions, Connection, Executor, Postgres, Sqlite};
+use sqlx::{ConnectOptions, Connection, Executor};
 
 use super::StoreError;
 use super::query::Target;
+use super::writer::Writer;
 
 static MIGRATIONS: Migrator = sqlx::migrate!("./migrations");
 
@@ -29,18 +32,14 @@ const MIGRATION_LOCK: i64 = 0x7075_7273_6572;
 /// Open connections to one of the two.
 #[derive(Clone)]
 pub(super) enum Pools {
-    Sqlite {
-        /// One connection: SQLite has one writer at a time, and a queue in the process is fairer than its busy loop.
-        writer: SqlitePool,
-        reader: SqlitePool,
-    },
+    Sqlite { writer: Writer, reader: SqlitePool },
     Postgres(PgPool),
 }
 
-/// A transaction on one of the two. Dropped without a commit, it is rolled back.
-pub(super) enum Transaction {
-    Sqlite(sqlx::Transaction<'static, Sqlite>),
-    Postgres(sqlx::Transaction<'static, Postgres>),
+/// A transaction on one of the two, for [`Pools::write`] to commit.
+pub(super) enum Transaction<'c> {
+    Sqlite(&'c mut SqliteConnection),
+    Postgres(&'c mut PgConnection),
 }
 
 impl Pools {
@@ -64,10 +63,18 @@ impl Pools {
             .journal_mode(SqliteJournalMode::Wal)
             // An answered commit survives a power cut: WAL is synced on each.
             .synchronous(SqliteSynchronous::Full);
-        let writer = sqlite_pool(1).connect_with(writing).await.map_err(failed)?;
-        MIGRATIONS.run(&writer).await.map_err(StoreError::Migrate)?;
+        let mut writer = writing.connect().await.map_err(failed)?;
+        MIGRATIONS.run(&mut writer).await.map_err(StoreError::Migrate)?;
+        let writer = Writer::start(writer).map_err(|error| failed(error.into()))?;
         let reading = options.read_only(true);
-        let reader = sqlite_pool(SQLITE_READERS_MAX).connect_with(reading).await.map_err(failed)?;
+        let readers = SqlitePoolOptions::new()
+            .min_connections(1)
+            .max_connections(SQLITE_READERS_MAX)
+            .idle_timeout(None)
+            .max_lifetime(None)
+            .test_before_acquire(false)
+            .acquire_timeout(Duration::from_secs(ACQUIRE_TIMEOUT_SECONDS));
+        let reader = readers.connect_with(reading).await.map_err(failed)?;
         Ok(Self::Sqlite { writer, reader })
     }
 
@@ -102,19 +109,28 @@ impl Pools {
         }
     }
 
-    /// A transaction that may write. What it reads is committed; only SQLite keeps all others from writing meanwhile.
-    pub async fn begin(&self) -> Result<Transaction, sqlx::Error> {
-        Ok(match self {
-            Self::Sqlite { writer, .. } => Transaction::Sqlite(writer.begin_with("BEGIN IMMEDIATE").await?),
+    /// Does `work` in a transaction, and commits it unless it fails. What it reads is committed; only SQLite keeps all
+    /// others from writing meanwhile. It must not wait for anything but statements.
+    pub async fn write<T, F>(&self, work: F) -> Result<T, StoreError>
+    where
+        F: for<'c> FnOnce(&'c mut Transaction<'_>) -> BoxFuture<'c, Result<T, StoreError>>,
+        F: Clone + Send + 'static,
+        T: Send + 'static,
+    {
+        match self {
+            Self::Sqlite { writer, .. } => writer.write(work).await,
             Self::Postgres(pool) => {
-                Transaction::Postgres(pool.begin_with("BEGIN ISOLATION LEVEL READ COMMITTED").await?)
+                let mut tx = pool.begin_with("BEGIN ISOLATION LEVEL READ COMMITTED").await?;
+                let done = work(&mut Transaction::Postgres(&mut tx)).await?;
+                tx.commit().await?;
+                Ok(done)
             }
-        })
+        }
     }
 
     pub fn writer(&self) -> Target<'_> {
         match self {
-            Self::Sqlite { writer, .. } => Target::SqlitePool(writer),
+            Self::Sqlite { writer, .. } => Target::SqliteWriter(writer),
             Self::Postgres(pool) => Target::PostgresPool(pool),
         }
     }
@@ -134,34 +150,6 @@ impl Pools {
             Self::Postgres(_) => "FOR UPDATE SKIP LOCKED",
         }
     }
-}
-
-impl Transaction {
-    pub async fn commit(self) -> Result<(), sqlx::Error> {
-        match self {
-            Self::Sqlite(transaction) => transaction.commit().await,
-            Self::Postgres(transaction) => transaction.commit().await,
-        }
-    }
-}
-
-impl<'c> From<&'c mut Transaction> for Target<'c> {
-    fn from(transaction: &'c mut Transaction) -> Self {
-        match transaction {
-            Transaction::Sqlite(transaction) => Self::Sqlite(transaction),
-            Transaction::Postgres(transaction) => Self::Postgres(transaction),
-        }
-    }
-}
-
-fn sqlite_pool(connections_max: u32) -> SqlitePoolOptions {
-    SqlitePoolOptions::new()
-        .min_connections(1)
-        .max_connections(connections_max)
-        .idle_timeout(None)
-        .max_lifetime(None)
-        .test_before_acquire(false)
-        .acquire_timeout(Duration::from_secs(ACQUIRE_TIMEOUT_SECONDS))
 }
 
 /// Exactly our migrations are applied. Asked first, so that a server whose tables are made needs no right to make any.

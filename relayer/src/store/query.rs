@@ -1,8 +1,13 @@
 //! One statement for both databases: its text, its values, and whichever connection it is run on.
 
+use futures::FutureExt;
 use sqlx::postgres::{PgConnection, PgPool, PgRow};
 use sqlx::sqlite::{SqliteConnection, SqlitePool, SqliteRow};
 use sqlx::{FromRow, SqlSafeStr, SqlStr};
+
+use super::StoreError;
+use super::pools::Transaction;
+use super::writer::Writer;
 
 /// A value of one of the types that both databases have.
 #[derive(Debug, Clone)]
@@ -54,23 +59,37 @@ impl From<bool> for Value {
     }
 }
 
-/// Where a statement runs: a pool of either database, or a transaction on it.
+/// Where a statement runs: where it finds a connection to either database, or in a transaction on it.
 pub(super) enum Target<'c> {
+    SqliteWriter(&'c Writer),
     SqlitePool(&'c SqlitePool),
     PostgresPool(&'c PgPool),
     Sqlite(&'c mut SqliteConnection),
     Postgres(&'c mut PgConnection),
 }
 
+impl<'c> From<&'c mut Transaction<'_>> for Target<'c> {
+    fn from(transaction: &'c mut Transaction<'_>) -> Self {
+        match transaction {
+            Transaction::Sqlite(connection) => Self::Sqlite(connection),
+            Transaction::Postgres(connection) => Self::Postgres(connection),
+        }
+    }
+}
+
 /// A row type that can be read from either database. Every `#[derive(FromRow)]` over TEXT, BIGINT and BOOLEAN is one.
 pub(super) trait Record:
-    for<'r> FromRow<'r, SqliteRow> + for<'r> FromRow<'r, PgRow> + Send + Unpin
+    for<'r> FromRow<'r, SqliteRow> + for<'r> FromRow<'r, PgRow> + Send + Unpin + 'static
 {
 }
 
-impl<T> Record for T where T: for<'r> FromRow<'r, SqliteRow> + for<'r> FromRow<'r, PgRow> + Send + Unpin {}
+impl<T> Record for T where
+    T: for<'r> FromRow<'r, SqliteRow> + for<'r> FromRow<'r, PgRow> + Send + Unpin + 'static
+{
+}
 
 /// A statement with its values, in the order of its placeholders `$1`, `$2`, ...
+#[derive(Clone)]
 pub(super) struct Query {
     sql: SqlStr,
     values: Vec<Value>,
@@ -81,27 +100,40 @@ pub(super) fn query(sql: impl SqlSafeStr) -> Query {
     Query { sql: sql.into_sql_str(), values: Vec::new() }
 }
 
-/// Hands the values to the driver's own query, of whichever database.
-macro_rules! bound {
-    ($query:expr, $values:expr) => {
-        $values.into_iter().fold($query, |query, value| match value {
+/// Runs a statement by `$method` on a connection or pool of whichever database.
+macro_rules! run {
+    ($sql:expr, $values:expr, $on:expr, $driver_query:path, $method:ident $(, $read:ident)?) => {{
+        let bound = $values.into_iter().fold($driver_query($sql), |query, value| match value {
             Value::Text(text) => query.bind(text),
             Value::Number(number) => query.bind(number),
             Value::Flag(flag) => query.bind(flag),
-        })
-    };
+        });
+        Ok(bound.$method($on).await?$(.$read())?)
+    }};
 }
 
-/// Runs `$driver_query` by `$method` on the target; the one place where the two drivers are told apart.
+/// Runs `$query` on the target; the one place where the two drivers are told apart.
 macro_rules! on {
-    ($target:expr, $method:ident, $driver_query:expr) => {
+    ($query:expr, $target:expr, $($how:tt)*) => {{
+        let Query { sql, values } = $query;
         match $target {
-            Target::SqlitePool(pool) => $driver_query.$method(pool).await,
-            Target::PostgresPool(pool) => $driver_query.$method(pool).await,
-            Target::Sqlite(connection) => $driver_query.$method(connection).await,
-            Target::Postgres(connection) => $driver_query.$method(connection).await,
+            Target::SqlitePool(pool) => run!(sql, values, pool, $($how)*),
+            Target::PostgresPool(pool) => run!(sql, values, pool, $($how)*),
+            Target::Sqlite(connection) => run!(sql, values, connection, $($how)*),
+            Target::Postgres(connection) => run!(sql, values, connection, $($how)*),
+            Target::SqliteWriter(writer) => {
+                writer.write(move |tx| {
+                    async move {
+                        match tx {
+                            Transaction::Sqlite(connection) => run!(sql, values, &mut **connection, $($how)*),
+                            Transaction::Postgres(connection) => run!(sql, values, &mut **connection, $($how)*),
+                        }
+                    }
+                    .boxed()
+                }).await
+            }
         }
-    };
+    }};
 }
 
 impl Query {
@@ -118,36 +150,17 @@ impl Query {
     }
 
     /// Runs it and gives the number of rows that it touched.
-    pub async fn execute(self, on: impl Into<Target<'_>>) -> Result<u64, sqlx::Error> {
-        let Self { sql, values } = self;
-        match on.into() {
-            Target::SqlitePool(pool) => {
-                bound!(sqlx::query(sql), values).execute(pool).await.map(|done| done.rows_affected())
-            }
-            Target::PostgresPool(pool) => {
-                bound!(sqlx::query(sql), values).execute(pool).await.map(|done| done.rows_affected())
-            }
-            Target::Sqlite(connection) => {
-                bound!(sqlx::query(sql), values).execute(connection).await.map(|done| done.rows_affected())
-            }
-            Target::Postgres(connection) => {
-                bound!(sqlx::query(sql), values).execute(connection).await.map(|done| done.rows_affected())
-            }
-        }
+    pub async fn execute(self, on: impl Into<Target<'_>>) -> Result<u64, StoreError> {
+        on!(self, on.into(), sqlx::query, execute, rows_affected)
     }
 
     /// Every row.
-    pub async fn fetch_all<R: Record>(self, on: impl Into<Target<'_>>) -> Result<Vec<R>, sqlx::Error> {
-        let Self { sql, values } = self;
-        on!(on.into(), fetch_all, bound!(sqlx::query_as(sql), values))
+    pub async fn fetch_all<R: Record>(self, on: impl Into<Target<'_>>) -> Result<Vec<R>, StoreError> {
+        on!(self, on.into(), sqlx::query_as, fetch_all)
     }
 
     /// The row, if there is one.
-    pub async fn fetch_optional<R: Record>(
-        self,
-        on: impl Into<Target<'_>>,
-    ) -> Result<Option<R>, sqlx::Error> {
-        let Self { sql, values } = self;
-        on!(on.into(), fetch_optional, bound!(sqlx::query_as(sql), values))
+    pub async fn fetch_optional<R: Record>(self, on: impl Into<Target<'_>>) -> Result<Option<R>, StoreError> {
+        on!(self, on.into(), sqlx::query_as, fetch_optional)
     }
 }

@@ -1,9 +1,11 @@
 //! Replays: a delivery begins a new round, whatever became of the one before.
 
+use futures::FutureExt;
+
 use super::deliveries::insert_deliveries;
 use super::events::insert_event;
 use super::query::query;
-use super::{Store, StoreError, Transaction, retried};
+use super::{Store, StoreError, Transaction};
 use crate::domain::{DeliveryState, Event, EventId, Timestamp, Webhook, WebhookId};
 
 /// How many events of a span are read and written at a time.
@@ -27,13 +29,8 @@ impl Store {
         event: &Event,
         now: Timestamp,
     ) -> Result<bool, StoreError> {
-        let renewed = retried(|| async move {
-            let mut tx = self.begin().await?;
-            let renewed = renew(&mut tx, webhook.id, event.id, now).await?;
-            tx.commit().await?;
-            Ok(renewed)
-        })
-        .await?;
+        let (id, event) = (webhook.id, event.id);
+        let renewed = self.write(move |tx| renew(tx, id, event, now).boxed()).await?;
         self.outbox.hint(renewed.then_some(webhook.id));
         Ok(renewed)
     }
@@ -95,17 +92,18 @@ impl Store {
                 .filter(|event| webhook.delivery_of(event, now).is_some())
                 .map(|event| event.id)
                 .collect();
-            let ids = &concerned;
-            replayed += retried(|| async move {
-                let mut tx = self.begin().await?;
-                let mut renewed = 0;
-                for id in ids {
-                    renewed += u64::from(renew(&mut tx, webhook.id, *id, now).await?);
+            let id = webhook.id;
+            let renewing = self.write(move |tx| {
+                async move {
+                    let mut renewed = 0;
+                    for event in concerned {
+                        renewed += u64::from(renew(tx, id, event, now).await?);
+                    }
+                    Ok(renewed)
                 }
-                tx.commit().await?;
-                Ok(renewed)
-            })
-            .await?;
+                .boxed()
+            });
+            replayed += renewing.await?;
             last = Some(end);
         }
     }
@@ -117,12 +115,13 @@ impl Store {
         event: &Event,
         now: Timestamp,
     ) -> Result<(), StoreError> {
-        retried(|| async move {
-            let mut tx = self.begin().await?;
-            insert_event(&mut tx, event).await?;
-            let state = DeliveryState::due(now);
-            insert_deliveries(&mut tx, event.id, &[(webhook.id, state)], now).await?;
-            Ok(tx.commit().await?)
+        let (id, event) = (webhook.id, event.clone());
+        self.write(move |tx| {
+            async move {
+                insert_event(tx, &event).await?;
+                insert_deliveries(tx, event.id, &[(id, DeliveryState::due(now))], now).await
+            }
+            .boxed()
         })
         .await?;
         self.outbox.hint([webhook.id]);
@@ -132,7 +131,7 @@ impl Store {
 
 /// A delivery that is due at once: the one that is there, or a new one. `false` when somebody is at it.
 async fn renew(
-    tx: &mut Transaction,
+    tx: &mut Transaction<'_>,
     webhook: WebhookId,
     event: EventId,
     now: Timestamp,

@@ -1,13 +1,14 @@
+use futures::FutureExt;
 use sqlx::AssertSqlSafe;
 
 use super::events::{announce, steps_of};
-use super::history::record_step;
+use super::history::record;
 use super::query::query;
 use super::transfer_row::{StateColumns, TransferRow};
-use super::{Store, StoreError, Transaction, retried};
+use super::{Store, StoreError, Transaction};
 use crate::domain::{
-    AccountId, Failure, IDEMPOTENCY_SECONDS, OperatorId, Rejection, Settlement, SignedTransfer, Timestamp,
-    Transfer, TransferId, TransferState,
+    AccountId, Failure, OperatorId, Rejection, Settlement, SignedTransfer, Timestamp, Transfer, TransferId,
+    TransferState,
 };
 
 /// What [`TransferRow`] is read from.
@@ -75,8 +76,7 @@ impl Store {
         self.mark(transfer, transfer.state.send(now)?, now).await
     }
 
-    /// Final on the chain. Its idempotency key lives on until 24 h after `settled_at`, which is to be the chain's time:
-    /// until then the chain knows the tag.
+    /// Final on the chain. Its idempotency key lives on until 24 h after `settled_at`, which is to be the chain's time.
     pub async fn mark_settled(
         &self,
         transfer: &Transfer,
@@ -112,33 +112,33 @@ impl Store {
         next: TransferState,
         now: Timestamp,
     ) -> Result<Transfer, StoreError> {
-        let next = &next;
-        let events = &steps_of(transfer, next, now);
+        let events = steps_of(transfer, &next, now);
         // Read beforehand, so that the one who writes is not held up: whoever registers at this moment comes too late.
-        let webhooks = &match &events[..] {
+        let webhooks = match &events[..] {
             [] => Vec::new(),
             _ => self.list_all_webhooks(transfer.operator_id).await?,
         };
-        let told = retried(|| async move {
-            let mut tx = self.begin().await?;
-            write_state(&mut tx, transfer, next, now).await?;
-            if let TransferState::Settled(settlement) = next {
-                extend_key(&mut tx, transfer.id, settlement.settled_at).await?;
+        let entries = self.entries_of(transfer, &next).await?;
+        let moved = Transfer { state: next.clone(), updated_at: now, ..transfer.clone() };
+        let transfer = transfer.clone();
+        let write = self.write(move |tx| {
+            async move {
+                write_state(tx, &transfer, &next, now).await?;
+                for entry in &entries {
+                    record(tx, entry).await?;
+                }
+                announce(tx, &events, &webhooks, now).await
             }
-            record_step(&mut tx, transfer, next).await?;
-            let told = announce(&mut tx, events, webhooks, now).await?;
-            tx.commit().await?;
-            Ok(told)
-        })
-        .await?;
-        self.outbox.hint(told);
-        Ok(Transfer { state: next.clone(), updated_at: now, ..transfer.clone() })
+            .boxed()
+        });
+        self.outbox.hint(write.await?);
+        Ok(moved)
     }
 }
 
 /// Moves a transfer from the state (and signature) that the caller knows to `next`, or gives `Superseded`.
 pub(super) async fn write_state(
-    tx: &mut Transaction,
+    tx: &mut Transaction<'_>,
     transfer: &Transfer,
     next: &TransferState,
     now: Timestamp,
@@ -170,13 +170,4 @@ pub(super) async fn write_state(
         .execute(tx)
         .await?;
     if done == 1 { Ok(()) } else { Err(StoreError::Superseded) }
-}
-
-async fn extend_key(tx: &mut Transaction, id: TransferId, settled_at: Timestamp) -> Result<(), StoreError> {
-    const SQL: &str =
-        "UPDATE idempotency_keys SET expires_unix = $2 WHERE transfer_id = $1 AND expires_unix < $2";
-    // A part of a second counts as a whole one: never free before the chain forgets the tag.
-    let expires_unix = settled_at.unix_seconds() + IDEMPOTENCY_SECONDS;
-    query(SQL).bind(id.to_string()).bind(expires_unix).execute(tx).await?;
-    Ok(())
 }

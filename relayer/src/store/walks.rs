@@ -2,13 +2,14 @@
 
 use std::collections::BTreeMap;
 
+use futures::FutureExt;
 use sqlx::{AssertSqlSafe, FromRow};
 
 use super::columns::Table;
 use super::history::record_settled;
 use super::pools::Pools;
 use super::query::query;
-use super::{Store, StoreError, Transaction, retried};
+use super::{Store, StoreError, Transaction};
 use crate::domain::{
     Account, AccountId, AccountStatus, Address, EntryOutcome, HistoryEntry, Network, OperatorId, Timestamp,
 };
@@ -192,24 +193,27 @@ impl Store {
         readings: &Readings,
         progress: Option<(&Option<Walk>, &Walk)>,
     ) -> Result<(), StoreError> {
-        let Readings { entries, are_final, owed, paid } = readings;
-        retried(|| async move {
-            let mut tx = self.begin().await?;
-            for entry in entries {
-                if !record_settled(&mut tx, entry, *are_final).await? {
-                    mark_placed(&mut tx, entry).await?;
+        let Readings { entries, are_final, owed, paid } = readings.clone();
+        let progress = progress.map(|(before, after)| (before.clone(), after.clone()));
+        self.write(move |tx| {
+            async move {
+                for entry in &entries {
+                    if !record_settled(tx, entry, are_final).await? {
+                        mark_placed(tx, entry).await?;
+                    }
+                }
+                for owed in &owed {
+                    replace_owed(tx, network, owed).await?;
+                }
+                for signature in &paid {
+                    delete_owed(tx, network, signature).await?;
+                }
+                match &progress {
+                    Some((before, after)) => move_walk(tx, network, before.as_ref(), after).await,
+                    None => Ok(()),
                 }
             }
-            for owed in owed {
-                replace_owed(&mut tx, network, owed).await?;
-            }
-            for signature in paid {
-                delete_owed(&mut tx, network, signature).await?;
-            }
-            if let Some((before, after)) = progress {
-                move_walk(&mut tx, network, before.as_ref(), after).await?;
-            }
-            Ok(tx.commit().await?)
+            .boxed()
         })
         .await
     }
@@ -251,34 +255,29 @@ impl Store {
              VALUES ($1, $2, $3, $4, $5, $6, 'ready', $7) ON CONFLICT (account_id) DO NOTHING";
         const WALK: &str = "INSERT INTO walks (network, address, under_way) VALUES ($1, $2, $3)
              ON CONFLICT (network, address) DO NOTHING";
-        let mut tx = self.begin().await?;
-        let inserted = query(SQL)
+        let insert = query(SQL)
             .bind(account.id.to_string())
             .bind(account.operator_id.to_string())
             .bind(account.name.as_str())
             .bind(account.address.to_string())
             .bind(account.token_account.to_string())
             .bind(account.status.as_str())
-            .bind(account.created_at.to_string())
-            .execute(&mut tx)
-            .await?;
-        if inserted == 1 {
-            query(WALK)
-                .bind(network.as_str())
-                .bind(account.token_account.to_string())
-                .bind(true)
-                .execute(&mut tx)
-                .await?;
-        } else {
-            query(READY)
-                .bind(account.id.to_string())
-                .bind(account.operator_id.to_string())
-                .bind(account.address.to_string())
-                .execute(&mut tx)
-                .await?;
-        }
-        tx.commit().await?;
-        Ok(inserted == 1)
+            .bind(account.created_at.to_string());
+        let walk = query(WALK).bind(network.as_str()).bind(account.token_account.to_string()).bind(true);
+        let ready = query(READY)
+            .bind(account.id.to_string())
+            .bind(account.operator_id.to_string())
+            .bind(account.address.to_string());
+        self.write(move |tx| {
+            async move {
+                let is_new = insert.execute(&mut *tx).await? == 1;
+                let also = if is_new { walk } else { ready };
+                also.execute(tx).await?;
+                Ok(is_new)
+            }
+            .boxed()
+        })
+        .await
     }
 
     /// For the indexer: takes `network` until `expires_at`, or keeps it. `false` while another process has it.
@@ -323,7 +322,7 @@ impl Walk {
 pub const ADOPTED_STATUS: AccountStatus = AccountStatus::Active;
 
 /// An entry that is there already takes the chain's slot and time, if it was written down with others.
-async fn mark_placed(tx: &mut Transaction, entry: &HistoryEntry) -> Result<(), StoreError> {
+async fn mark_placed(tx: &mut Transaction<'_>, entry: &HistoryEntry) -> Result<(), StoreError> {
     const SQL: &str = "UPDATE history SET slot = $2, created_at = $3, position = $4
          WHERE entry_id = $1 AND status = 'settled' AND position <> $4";
     let EntryOutcome::Settled { slot, .. } = &entry.outcome else { return Ok(()) };
@@ -338,7 +337,7 @@ async fn mark_placed(tx: &mut Transaction, entry: &HistoryEntry) -> Result<(), S
 }
 
 async fn move_walk(
-    tx: &mut Transaction,
+    tx: &mut Transaction<'_>,
     network: Network,
     before: Option<&Walk>,
     after: &Walk,
@@ -376,7 +375,7 @@ async fn move_walk(
     if write.execute(tx).await? == 1 { Ok(()) } else { Err(StoreError::Superseded) }
 }
 
-async fn replace_owed(tx: &mut Transaction, network: Network, owed: &Owed) -> Result<(), StoreError> {
+async fn replace_owed(tx: &mut Transaction<'_>, network: Network, owed: &Owed) -> Result<(), StoreError> {
     const SQL: &str = "INSERT INTO owed_transactions (network, tx_signature, slot, tries, next_try_at)
          VALUES ($1, $2, $3, $4, $5)
          ON CONFLICT (network, tx_signature) DO UPDATE
@@ -393,7 +392,7 @@ async fn replace_owed(tx: &mut Transaction, network: Network, owed: &Owed) -> Re
     Ok(())
 }
 
-async fn delete_owed(tx: &mut Transaction, network: Network, signature: &str) -> Result<(), StoreError> {
+async fn delete_owed(tx: &mut Transaction<'_>, network: Network, signature: &str) -> Result<(), StoreError> {
     const SQL: &str = "DELETE FROM owed_transactions WHERE network = $1 AND tx_signature = $2";
     query(SQL).bind(network.as_str()).bind(signature).execute(tx).await?;
     Ok(())

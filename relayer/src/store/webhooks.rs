@@ -1,3 +1,4 @@
+use futures::FutureExt;
 use sqlx::{AssertSqlSafe, FromRow};
 
 use super::columns::Table;
@@ -212,8 +213,7 @@ impl Store {
                  updated_at = $13
              WHERE operator_id = $1 AND webhook_id = $2 AND updated_at = $3";
         let (reason, since) = disabled(&changed.status);
-        let mut tx = self.begin().await?;
-        let touched = query(SQL)
+        let change = query(SQL)
             .bind(seen.operator_id.to_string())
             .bind(seen.id.to_string())
             .bind(seen.updated_at.to_string())
@@ -226,16 +226,21 @@ impl Store {
             .bind(since)
             .bind(i64::from(changed.health.failures))
             .bind(changed.health.failing_since.map(|since| since.to_string()))
-            .bind(changed.updated_at.to_string())
-            .execute(&mut tx)
-            .await?;
-        if touched == 0 {
-            return Err(StoreError::Superseded);
-        }
-        if let WebhookStatus::Disabled { since, .. } = changed.status {
-            super::deliveries::give_up_all(&mut tx, seen.id, since).await?;
-        }
-        Ok(tx.commit().await?)
+            .bind(changed.updated_at.to_string());
+        let (id, status) = (seen.id, changed.status.clone());
+        self.write(move |tx| {
+            async move {
+                if change.execute(&mut *tx).await? == 0 {
+                    return Err(StoreError::Superseded);
+                }
+                if let WebhookStatus::Disabled { since, .. } = status {
+                    super::deliveries::give_up_all(tx, id, since).await?;
+                }
+                Ok(())
+            }
+            .boxed()
+        })
+        .await
     }
 
     /// Gives a webhook a new secret; the one before goes on signing until `previous_until`. `false` when the operator
@@ -265,19 +270,23 @@ impl Store {
     /// Forgets a webhook with its deliveries. `false` when the operator has no such webhook.
     pub async fn delete_webhook(&self, operator: OperatorId, id: WebhookId) -> Result<bool, StoreError> {
         const SQL: &str = "DELETE FROM webhooks WHERE operator_id = $1 AND webhook_id = $2";
-        let mut tx = self.begin().await?;
-        let touched = query(SQL).bind(operator.to_string()).bind(id.to_string()).execute(&mut tx).await?;
-        if touched == 0 {
-            return Ok(false);
-        }
-        for sql in [
-            "DELETE FROM delivery_attempts WHERE webhook_id = $1",
-            "DELETE FROM deliveries WHERE webhook_id = $1",
-            "DELETE FROM webhook_balances WHERE webhook_id = $1",
-        ] {
-            query(sql).bind(id.to_string()).execute(&mut tx).await?;
-        }
-        tx.commit().await?;
-        Ok(true)
+        let delete = query(SQL).bind(operator.to_string()).bind(id.to_string());
+        self.write(move |tx| {
+            async move {
+                if delete.execute(&mut *tx).await? == 0 {
+                    return Ok(false);
+                }
+                for sql in [
+                    "DELETE FROM delivery_attempts WHERE webhook_id = $1",
+                    "DELETE FROM deliveries WHERE webhook_id = $1",
+                    "DELETE FROM webhook_balances WHERE webhook_id = $1",
+                ] {
+                    query(sql).bind(id.to_string()).execute(&mut *tx).await?;
+                }
+                Ok(true)
+            }
+            .boxed()
+        })
+        .await
     }
 }

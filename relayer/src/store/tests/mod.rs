@@ -2,7 +2,6 @@
 //! for Postgres, where `PURSER_TEST_POSTGRES_URL` names a server whose user may make schemas; a schema for each test.
 
 mod postgres;
-mod retried;
 mod sqlite;
 
 use std::time::Duration;

@@ -1,11 +1,11 @@
 use std::io::Write;
-use std::sync::Once;
 use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::{Arc, Once};
 
+use futures::FutureExt;
 use sqlx::{Connection, Executor, PgConnection};
 use tokio::runtime::Builder;
 
-use super::super::retried;
 use super::*;
 
 #[path = "cases/mod.rs"]
@@ -121,7 +121,7 @@ async fn a_transaction_that_lost_to_another_is_contended() {
     for (code, contended) in [("40001", true), ("40P01", true), ("40002", false)] {
         let sql = format!("DO $$ BEGIN RAISE EXCEPTION USING ERRCODE = '{code}'; END $$");
         let failed = query(AssertSqlSafe(sql)).execute(fixture.store.writer()).await.expect_err("raised");
-        assert_eq!(matches!(StoreError::from(failed), StoreError::Contended), contended, "{code}");
+        assert_eq!(matches!(failed, StoreError::Contended), contended, "{code}");
     }
 }
 
@@ -130,19 +130,21 @@ async fn two_transactions_that_wait_for_each_other_both_end_well() {
     let Some(fixture) = fixture().await else { return };
     let (store, others) = (&fixture.store, operator(40));
     store.insert_operator(&others).await.expect("inserted");
-    let barrier = &tokio::sync::Barrier::new(2);
-    let met = &AtomicUsize::new(0);
+    let barrier = Arc::new(tokio::sync::Barrier::new(2));
+    let met = Arc::new(AtomicUsize::new(0));
     let rename = |first: OperatorId, second: OperatorId| {
-        retried(move || async move {
-            const SQL: &str = "UPDATE operators SET name = name || '!' WHERE operator_id = $1";
-            let mut tx = store.begin().await?;
-            query(SQL).bind(first.to_string()).execute(&mut tx).await?;
-            // Only the first tries meet; a later one finds the other gone.
-            if met.fetch_add(1, Ordering::SeqCst) < 2 {
-                barrier.wait().await;
+        const SQL: &str = "UPDATE operators SET name = name || '!' WHERE operator_id = $1";
+        let (barrier, met) = (barrier.clone(), met.clone());
+        store.write(move |tx| {
+            async move {
+                query(SQL).bind(first.to_string()).execute(&mut *tx).await?;
+                // Only the first tries meet; a later one finds the other gone.
+                if met.fetch_add(1, Ordering::SeqCst) < 2 {
+                    barrier.wait().await;
+                }
+                query(SQL).bind(second.to_string()).execute(tx).await
             }
-            query(SQL).bind(second.to_string()).execute(&mut tx).await?;
-            Ok(tx.commit().await?)
+            .boxed()
         })
     };
     let (one, other) =

@@ -1,3 +1,5 @@
+use futures::FutureExt;
+
 use super::*;
 
 #[path = "cases/mod.rs"]
@@ -7,4 +9,29 @@ mod cases;
 async fn fixture() -> Option<Fixture> {
     let folder = tempfile::tempdir().expect("a folder");
     Some(Fixture::in_place(Place::Folder(folder)).await)
+}
+
+#[tokio::test]
+async fn work_that_panics_is_taken_back_and_stops_nobody_else() {
+    let Some(fixture) = fixture().await else { return };
+    let store = &fixture.store;
+    let panicking = store.write::<(), _>(|tx| {
+        async move {
+            query("DELETE FROM api_keys").execute(tx).await?;
+            panic!("on purpose");
+        }
+        .boxed()
+    });
+    let (failed, others) = tokio::join!(
+        panicking,
+        futures::future::join_all(
+            (50..60).map(|byte| async move { store.insert_operator(&operator(byte)).await })
+        ),
+    );
+    assert!(failed.is_err());
+    assert!(others.iter().all(Result::is_ok));
+    assert_eq!(store.list_operators().await.expect("read").len(), 11);
+    let rows: Vec<(String,)> =
+        query("SELECT key_id FROM api_keys").fetch_all(store.reader()).await.expect("read");
+    assert_eq!(rows.len(), 1);
 }

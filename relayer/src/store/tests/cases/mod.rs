@@ -12,3 +12,4 @@ mod order;
 mod text;
 mod transfers;
 mod webhooks;
+mod writing;

@@ -236,7 +236,7 @@ async fn a_crossing_seen_by_many_at_once_is_announced_once() {
         let (store, account) = (fixture.reopen().await, fixture.account.clone());
         relayers.spawn(async move {
             let read_at = at(2 + i64::from(number % 2));
-            store.mark_balance(&account, usdc(40), read_at, at(4), || u128::from(number)).await
+            store.mark_balance(&account, usdc(40), read_at, at(4), move || u128::from(number)).await
         });
     }
     for done in relayers.join_all().await {

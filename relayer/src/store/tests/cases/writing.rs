@@ -1,0 +1,122 @@
+//! Work in transactions: whole or not at all, again when it is contended, and nothing but itself.
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU32, Ordering};
+
+use futures::FutureExt;
+
+use super::*;
+use crate::store::{TRIES_MAX, Transaction};
+
+/// What this many operators write at once.
+const WRITERS: u8 = 40;
+
+async fn insert(tx: &mut Transaction<'_>, operator: &Operator) -> Result<(), StoreError> {
+    const SQL: &str = "INSERT INTO operators (operator_id, network, name, address, created_at)
+         VALUES ($1, $2, $3, $4, $5)";
+    query(SQL)
+        .bind(operator.id.to_string())
+        .bind(operator.network.as_str())
+        .bind(operator.name.as_str())
+        .bind(operator.address.to_string())
+        .bind(operator.created_at.to_string())
+        .execute(tx)
+        .await?;
+    Ok(())
+}
+
+async fn names(store: &Store) -> Vec<String> {
+    let operators = store.list_operators().await.expect("read");
+    operators.iter().map(|operator| operator.id.to_string()).collect()
+}
+
+#[tokio::test]
+async fn what_is_contended_is_tried_again_and_not_for_ever() {
+    let Some(fixture) = fixture().await else { return };
+    for (contended, tries, done) in [(0, 1, true), (2, 3, true), (TRIES_MAX, TRIES_MAX, false)] {
+        let tried = Arc::new(AtomicU32::new(0));
+        let count = tried.clone();
+        let written = fixture.store.write(move |_| {
+            let first = count.fetch_add(1, Ordering::SeqCst) < contended;
+            async move { if first { Err(StoreError::Contended) } else { Ok(()) } }.boxed()
+        });
+        assert_eq!(written.await.is_ok(), done, "contended {contended} times");
+        assert_eq!(tried.load(Ordering::SeqCst), tries, "contended {contended} times");
+    }
+}
+
+#[tokio::test]
+async fn what_fails_otherwise_is_taken_back_and_not_tried_again() {
+    let Some(fixture) = fixture().await else { return };
+    let before = names(&fixture.store).await;
+    let tried = Arc::new(AtomicU32::new(0));
+    let count = tried.clone();
+    let written = fixture.store.write(move |tx| {
+        async move {
+            count.fetch_add(1, Ordering::SeqCst);
+            insert(tx, &operator(50)).await?;
+            Err::<(), _>(StoreError::Superseded)
+        }
+        .boxed()
+    });
+    assert!(matches!(written.await, Err(StoreError::Superseded)));
+    assert_eq!(tried.load(Ordering::SeqCst), 1);
+    assert_eq!(names(&fixture.store).await, before);
+}
+
+#[tokio::test]
+async fn among_many_at_once_each_that_fails_takes_back_nothing_but_itself() {
+    let Some(fixture) = fixture().await else { return };
+    let store = &fixture.store;
+    let before = names(store).await.len();
+    let write = |number: u8| async move {
+        let written = store.write(move |tx| {
+            async move {
+                insert(tx, &operator(50 + number)).await?;
+                match number % 4 {
+                    1 => Err(StoreError::Superseded),
+                    // The same row once more: the database refuses.
+                    2 => insert(tx, &operator(50 + number)).await,
+                    _ => Ok(()),
+                }
+            }
+            .boxed()
+        });
+        (number, written.await)
+    };
+    for (number, done) in futures::future::join_all((0..WRITERS).map(write)).await {
+        let expected = match number % 4 {
+            1 => matches!(done, Err(StoreError::Superseded)),
+            2 => matches!(done, Err(StoreError::AlreadyThere)),
+            _ => done.is_ok(),
+        };
+        assert!(expected, "{number}: {done:?}");
+    }
+    let after = names(store).await;
+    assert_eq!(after.len(), before + usize::from(WRITERS) / 2);
+    for number in (0..WRITERS).filter(|number| number % 4 == 0) {
+        assert!(after.contains(&operator(50 + number).id.to_string()), "{number}");
+    }
+}
+
+#[tokio::test]
+async fn what_is_answered_is_there_for_whoever_opens_the_database() {
+    let Some(fixture) = fixture().await else { return };
+    let other = fixture.reopen().await;
+    for number in 0..WRITERS {
+        fixture.store.insert_operator(&operator(50 + number)).await.expect("inserted");
+        assert!(other.find_operator(operator(50 + number).id).await.expect("read").is_some(), "{number}");
+    }
+}
+
+#[tokio::test]
+async fn a_closed_store_refuses_and_has_kept_what_was_asked_before() {
+    let Some(fixture) = fixture().await else { return };
+    let store = &fixture.store;
+    let writing =
+        (0..WRITERS).map(|number| async move { store.insert_operator(&operator(50 + number)).await });
+    let (written, ()) = tokio::join!(futures::future::join_all(writing), store.close());
+    let done = written.iter().filter(|written| written.is_ok()).count();
+    assert!(store.insert_operator(&operator(49)).await.is_err());
+    assert_eq!(names(&fixture.reopen().await).await.len(), 1 + done);
+}
