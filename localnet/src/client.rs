@@ -22,7 +22,7 @@ use crate::start::parse_address;
 use crate::state::mint_authority;
 
 const RPC_TIMEOUT: Duration = Duration::from_secs(30);
-const CLOCK_SYSVAR: Pubkey = Pubkey::from_str_const("SysvarC1ock11111111111111111111111111111111");
+pub const CLOCK_SYSVAR: Pubkey = Pubkey::from_str_const("SysvarC1ock11111111111111111111111111111111");
 
 #[derive(Args)]
 pub struct MintArgs {

@@ -17,6 +17,7 @@ use surfpool_types::{
     SvmFeatureConfig,
 };
 
+use crate::client::CLOCK_SYSVAR;
 use crate::driver::{Driver, Traveled};
 use crate::error::{Context, Error, Result};
 use crate::genesis;
@@ -88,7 +89,7 @@ impl Network {
             spawn_engine(locker, config, requests, engine_rx, geyser_events).map_err(StartError::Other)?
         };
         wait_until_started(&events, &engine)?;
-        drain(events, plan.verbose);
+        drain(events, locker.clone(), plan.verbose);
 
         let traveled = Arc::new(Traveled::default());
         Driver {
@@ -265,18 +266,38 @@ fn wait_until_started(
 }
 
 /// The engine's events must be read for it to go on; what it reports goes to stderr.
-fn drain(events: Receiver<SimnetEvent>, verbose: bool) {
+fn drain(events: Receiver<SimnetEvent>, locker: SurfnetSvmLocker, verbose: bool) {
+    let (clocks, told) = crossbeam_channel::unbounded();
+    // Apart: the engine holds its lock while it reports.
+    std::thread::spawn(move || told.iter().for_each(|clock| tell_time(&locker, &clock)));
     std::thread::spawn(move || {
         for event in events {
             match event {
                 SimnetEvent::ErrorLog(_, text) | SimnetEvent::Aborted(text) => {
                     eprintln!("engine error: {text}")
                 }
+                // Whoever tells the time ends with the process.
+                SimnetEvent::SystemClockUpdated(clock) => drop(clocks.send(clock)),
                 SimnetEvent::WarnLog(_, text) if verbose => eprintln!("engine warning: {text}"),
                 SimnetEvent::InfoLog(_, text) if verbose => eprintln!("engine: {text}"),
                 _ => {}
             }
         }
+    });
+}
+
+/// Tells those who subscribed to the clock's account, as a validator does with every slot and the engine does not. The
+/// engine dates a block by the clock of the next one.
+fn tell_time(locker: &SurfnetSvmLocker, clock: &Clock) {
+    let (block, time) = (clock.slot.saturating_sub(1), clock.unix_timestamp);
+    locker.with_svm_writer(move |svm| {
+        let Ok(Some(mut account)) = svm.get_account(&CLOCK_SYSVAR) else { return };
+        for (at, bytes) in [(0, block.to_le_bytes()), (32, time.to_le_bytes())] {
+            if let Some(field) = account.data.get_mut(at..at + bytes.len()) {
+                field.copy_from_slice(&bytes);
+            }
+        }
+        svm.notify_account_subscribers(&CLOCK_SYSVAR, &account);
     });
 }
 

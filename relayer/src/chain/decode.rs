@@ -41,6 +41,11 @@ pub(super) fn associated_token_account(owner: &Pubkey, mint: &Pubkey) -> Pubkey 
     anchor_spl::associated_token::get_associated_token_address(owner, mint)
 }
 
+/// Slot and unix seconds in the Clock sysvar's data.
+pub(super) fn slot_and_time(clock: &[u8]) -> Option<(u64, i64)> {
+    Some((field(clock, 0).map(u64::from_le_bytes)?, unix_timestamp(clock)?))
+}
+
 /// Unix seconds in the Clock sysvar's data.
 pub(super) fn unix_timestamp(clock: &[u8]) -> Option<i64> {
     field(clock, CLOCK_UNIX_TIMESTAMP).map(i64::from_le_bytes)

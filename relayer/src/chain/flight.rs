@@ -2,10 +2,10 @@
 
 use super::Commitment;
 use super::fault::Fault;
-use super::topics::Topic;
 use super::wire::SignatureStatus;
 use base64::Engine;
 use serde_json::Value;
+use solana_sdk::pubkey::Pubkey;
 use std::sync::Arc;
 use std::time::Duration;
 use tokio::sync::watch;
@@ -59,6 +59,8 @@ pub(super) struct Followed<'a> {
     /// Base58.
     pub signature: &'a str,
     pub last_valid_block_height: u64,
+    /// Who signs and pays: a websocket tells of the transactions that name it.
+    pub payer: Pubkey,
 }
 
 #[derive(Debug)]
@@ -78,7 +80,7 @@ pub(super) struct Flight {
 
 impl Flight {
     /// Beginning now.
-    pub fn new(followed: Followed, commitment: Commitment) -> Self {
+    pub fn new(followed: Followed, commitment: Commitment, noticed: bool) -> Self {
         let now = Instant::now();
         Self {
             transaction_base64: base64::engine::general_purpose::STANDARD.encode(followed.bytes).into(),
@@ -88,7 +90,7 @@ impl Flight {
             asked_at: now,
             sent_at: now,
             known: false,
-            noticed: false,
+            noticed,
             end: watch::channel(None).0,
         }
     }
@@ -119,13 +121,4 @@ impl Flight {
         self.sent_at = Instant::now();
         Some(self.transaction_base64.clone())
     }
-}
-
-/// What a websocket is to tell of a transaction: that it is confirmed, so that it is not sent again, and its end.
-pub(super) fn topics(signature: &str, commitment: Commitment) -> impl Iterator<Item = Topic> {
-    let signature: Arc<str> = signature.into();
-    [Commitment::Confirmed, Commitment::Finalized]
-        .into_iter()
-        .filter(move |told| *told <= commitment)
-        .map(move |commitment| Topic::Signature { signature: signature.clone(), commitment })
 }

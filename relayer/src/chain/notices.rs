@@ -1,6 +1,7 @@
 //! Whom the websocket's notices go to: landings to the submitter, accounts to the watched, time to the clock,
 //! the program's doings to whoever reads the past.
 
+use super::block_times::BlockTimes;
 use super::clock::ChainClock;
 use super::decode;
 use super::socket::Listener;
@@ -15,6 +16,7 @@ pub(super) struct Notices {
     pub submitter: Arc<Submitter>,
     pub watched: Arc<Watched>,
     pub clock: Arc<ChainClock>,
+    pub block_times: Arc<BlockTimes>,
     pub program: Pubkey,
     /// Whoever reads the past: something may be new.
     pub activity: Arc<Notify>,
@@ -23,25 +25,28 @@ pub(super) struct Notices {
 impl Listener for Notices {
     fn subscribed(&self, topic: &Topic) {
         match topic {
-            Topic::Signature { signature, commitment } => self.submitter.listening(signature, *commitment),
             Topic::Account(key) => self.watched.subscribed(key),
             // What happened while nobody told is there to be read.
-            Topic::Program { .. } => self.activity.notify_one(),
+            Topic::Naming { account, .. } if *account == self.program => self.activity.notify_one(),
+            Topic::Naming { account, commitment } => self.submitter.listening(*account, *commitment),
         }
     }
 
     fn notice(&self, node: usize, slot: u64, notice: Notice) {
         match notice {
-            Notice::Signature { signature, commitment, err } => {
-                self.submitter.noticed(node, &signature, commitment, slot, &err);
-            }
             Notice::Account { key: decode::CLOCK, account } => {
-                if let Some(now) = decode::unix_timestamp(&account.data) {
+                // By the clock's own slot: not every node dates its notices.
+                if let Some((slot, now)) = decode::slot_and_time(&account.data) {
                     self.clock.time_seen(slot, now);
+                    self.block_times.told(slot, now);
                 }
             }
             Notice::Account { key, account } => self.watched.changed(&self.program, &key, account),
-            Notice::Program => self.activity.notify_one(),
+            // What was done is to be asked: notices get lost.
+            Notice::Landed { naming, .. } if naming == self.program => self.activity.notify_one(),
+            Notice::Landed { commitment, signature, err, .. } => {
+                self.submitter.noticed(node, &signature, commitment, slot, err.as_ref());
+            }
         }
     }
 

@@ -126,13 +126,8 @@ impl Subscriptions {
     fn hear(&mut self, text: &str, node: usize, listener: &dyn Listener) -> Option<String> {
         let incoming: Incoming = serde_json::from_str(text).ok()?;
         if let Some(notice) = incoming.params {
-            let topic = self.by_number.get(&notice.subscription)?.clone();
+            let topic = self.by_number.get(&notice.subscription)?;
             let (slot, told) = topic.read(notice.result)?;
-            if topic.ends_with_a_notice() {
-                self.by_number.remove(&notice.subscription);
-                self.numbers.remove(&topic);
-                self.wanted.remove(&topic);
-            }
             listener.notice(node, slot, told);
             return None;
         }

@@ -35,9 +35,8 @@ impl Listener for Heard {
 
     fn notice(&self, node: usize, slot: u64, notice: Notice) {
         let what = match notice {
-            Notice::Signature { signature, err, .. } => format!("{signature} {err}"),
+            Notice::Landed { signature, err, .. } => format!("{signature} {err:?}"),
             Notice::Account { account, .. } => format!("account {}", account.lamports),
-            Notice::Program => "program".into(),
         };
         self.take(format!("node {node} slot {slot} {what}"));
     }
@@ -49,9 +48,8 @@ impl Listener for Heard {
 
 fn name(topic: &Topic) -> String {
     match topic {
-        Topic::Signature { signature, commitment } => format!("{signature} {}", commitment.as_str()),
+        Topic::Naming { commitment, .. } => format!("naming {}", commitment.as_str()),
         Topic::Account(_) => "account".into(),
-        Topic::Program { .. } => "program".into(),
     }
 }
 
@@ -105,38 +103,41 @@ impl Connection {
     }
 }
 
-fn landing() -> Topic {
-    Topic::Signature { signature: "sig".into(), commitment: super::super::Commitment::Confirmed }
+fn naming() -> Topic {
+    let commitment = super::super::Commitment::Confirmed;
+    Topic::Naming { account: Pubkey::default(), commitment }
 }
 
 #[tokio::test]
-async fn a_landing_is_told_once_with_its_node_and_slot() {
+async fn landings_are_told_with_their_node_and_slot() {
     let (server, subscriber, heard) = Server::start().await;
-    subscriber.subscribe(landing());
+    subscriber.subscribe(naming());
     let mut connection = server.accept().await;
-    let request = connection.grants("signatureSubscribe", 40).await;
-    assert_eq!(request["params"], json!(["sig", { "commitment": "confirmed" }]));
-    heard.comes_to("subscribed sig confirmed").await;
-    connection.notifies(41, 6, json!({ "err": null })).await;
-    connection.notifies(40, 7, json!({ "err": null })).await;
-    heard.comes_to("node 3 slot 7 sig null").await;
-    connection.notifies(40, 8, json!({ "err": null })).await;
-    subscriber.subscribe(Topic::Account(Pubkey::default()));
-    connection.grants("accountSubscribe", 42).await;
-    heard.comes_to("subscribed account").await;
-    assert_eq!(heard.0.lock().unwrap().len(), 3);
+    let request = connection.grants("logsSubscribe", 40).await;
+    let mentions = json!({ "mentions": [Pubkey::default().to_string()] });
+    assert_eq!(request["params"], json!([mentions, { "commitment": "confirmed" }]));
+    heard.comes_to("subscribed naming confirmed").await;
+    let landed = |signature: &str| json!({ "signature": signature, "err": null, "logs": [] });
+    connection.notifies(41, 6, landed("not asked for")).await;
+    connection.notifies(40, 7, landed("one")).await;
+    connection.notifies(40, 8, landed("two")).await;
+    heard.comes_to("node 3 slot 8 two Some(Null)").await;
+    assert_eq!(
+        heard.0.lock().unwrap()[1..],
+        ["node 3 slot 7 one Some(Null)", "node 3 slot 8 two Some(Null)"]
+    );
 }
 
 #[tokio::test]
 async fn after_a_loss_everything_wanted_is_subscribed_to_again_and_nothing_else() {
     let (server, subscriber, heard) = Server::start().await;
     let mut connection = server.accept().await;
-    subscriber.subscribe(landing());
-    connection.grants("signatureSubscribe", 1).await;
+    subscriber.subscribe(naming());
+    connection.grants("logsSubscribe", 1).await;
     subscriber.subscribe(Topic::Account(Pubkey::default()));
     connection.grants("accountSubscribe", 2).await;
-    subscriber.unsubscribe(landing());
-    let request = connection.grants("signatureUnsubscribe", 0).await;
+    subscriber.unsubscribe(naming());
+    let request = connection.grants("logsUnsubscribe", 0).await;
     assert_eq!(request["params"], json!([1]));
     drop(connection);
     heard.comes_to("lost").await;
@@ -154,7 +155,7 @@ async fn after_a_loss_everything_wanted_is_subscribed_to_again_and_nothing_else(
 async fn what_is_refused_or_unreadable_is_passed_over() {
     let (server, subscriber, heard) = Server::start().await;
     let mut connection = server.accept().await;
-    subscriber.subscribe(landing());
+    subscriber.subscribe(naming());
     let request = connection.request().await;
     let error = json!({ "code": -32601, "message": "no" });
     connection.says(json!({ "jsonrpc": "2.0", "id": request["id"], "error": error })).await;

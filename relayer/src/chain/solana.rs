@@ -76,7 +76,7 @@ pub struct SolanaChain {
     pub(super) staging: super::staging::Staging,
     pub(super) watched: Arc<Watched>,
     pub(super) own: OwnTransfers,
-    block_times: BlockTimes,
+    block_times: Arc<BlockTimes>,
     /// The program was used, as far as the websocket tells.
     pub(super) activity: Arc<Notify>,
 }
@@ -116,7 +116,7 @@ impl SolanaChain {
         };
         let (subscriber, wishes) = Subscriber::new();
         let subscriber = if settings.ws_urls.is_empty() { Subscriber::none() } else { subscriber };
-        let (submitter, claims) = Submitter::new(rpc.clone(), subscriber.clone(), tasks.clone());
+        let (submitter, claims) = Submitter::new(rpc.clone(), tasks.clone());
         let submitter = Arc::new(submitter);
         let watched = Arc::new(Watched::new(subscriber.clone()));
         tasks.spawn({
@@ -144,15 +144,23 @@ impl SolanaChain {
             tasks.spawn(witness::run(rpc, claims, believe, stop));
         }
         let activity = Arc::new(Notify::new());
+        let block_times = Arc::new(BlockTimes::new());
         if !settings.ws_urls.is_empty() {
             // Tells the time with every slot; where a node does so, nobody needs to ask for it.
             subscriber.subscribe(Topic::Account(decode::CLOCK));
             let (program, commitment) = (instructions.program, settings.commitment);
-            subscriber.subscribe(Topic::Program { program, commitment });
+            subscriber.subscribe(Topic::Naming { account: program, commitment });
+            for signer in [&signers.policy, &signers.transfer] {
+                // Confirmed too: what is confirmed need not be sent again.
+                for commitment in [Commitment::Confirmed, commitment] {
+                    subscriber.subscribe(Topic::Naming { account: address(&**signer), commitment });
+                }
+            }
             let notices = Notices {
                 submitter: submitter.clone(),
                 watched: watched.clone(),
                 clock: clock.clone(),
+                block_times: block_times.clone(),
                 program: instructions.program,
                 activity: activity.clone(),
             };
@@ -171,7 +179,7 @@ impl SolanaChain {
             staging: super::staging::Staging::default(),
             watched,
             own: OwnTransfers::default(),
-            block_times: BlockTimes::default(),
+            block_times,
             activity,
         })
     }
@@ -222,6 +230,7 @@ impl SolanaChain {
             bytes: &signed.bytes,
             signature: &signed.signature,
             last_valid_block_height: recent.last_valid_block_height,
+            payer: address(signer),
         };
         if let Err(error) = self.submitter.send(followed, commitment).await {
             // Whether it left is not known: the loop sends it again and finds out.
@@ -245,6 +254,15 @@ impl SolanaChain {
 
     async fn sign(&self, call: Call, signer: &dyn Signer, recent: Recent) -> Result<SignedBytes, ChainError> {
         signing::sign(call, &self.distinct, signer, recent, self.settings.priority_fee_micro_lamports).await
+    }
+
+    fn followed<'a>(&self, signed: &'a SignedTransfer) -> Followed<'a> {
+        Followed {
+            bytes: &signed.bytes,
+            signature: &signed.signature,
+            last_valid_block_height: signed.last_valid_block_height,
+            payer: address(&*self.signers.transfer),
+        }
     }
 
     async fn follow(&self, followed: Followed<'_>, commitment: Commitment) -> Landing {
@@ -358,11 +376,11 @@ impl Chain for SolanaChain {
     }
 
     async fn send(&self, signed: &SignedTransfer) -> Result<(), ChainError> {
-        self.submitter.send(followed(signed), self.settings.commitment).await
+        self.submitter.send(self.followed(signed), self.settings.commitment).await
     }
 
     async fn outcome(&self, signed: &SignedTransfer) -> Outcome {
-        let landing = self.follow(followed(signed), self.settings.commitment).await;
+        let landing = self.follow(self.followed(signed), self.settings.commitment).await;
         let outcome = match landing {
             Landing::Landed { slot } => return Outcome::Settled { slot, block_time: None },
             Landing::Failed { fault, .. } => fault.of_transfer(),
@@ -386,13 +404,5 @@ impl Chain for SolanaChain {
         after: Option<&str>,
     ) -> Result<Vec<LandedTransfer>, ChainError> {
         self.transfers_after(&to_pubkey(agent), after).await
-    }
-}
-
-fn followed(signed: &SignedTransfer) -> Followed<'_> {
-    Followed {
-        bytes: &signed.bytes,
-        signature: &signed.signature,
-        last_valid_block_height: signed.last_valid_block_height,
     }
 }

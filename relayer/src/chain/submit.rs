@@ -4,16 +4,16 @@
 //! is sent again, the same bytes, until it is known or can no longer land. Nothing but the chain ends a flight: not a
 //! deadline, not a send error, not the caller's going away.
 
-use super::flight::{Flight, Followed, Landing, POLL_YOUNG, topics};
+use super::flight::{Flight, Followed, Landing, POLL_YOUNG};
 use super::rpc::{Rpc, STATUSES_MAX};
-use super::socket::Subscriber;
 use super::wire::{FinalizedTip, SignatureStatus};
 use super::witness::Claim;
 use super::{ChainError, Commitment};
 use base64::Engine;
 use futures::StreamExt;
 use serde_json::Value;
-use std::collections::{HashMap, VecDeque};
+use solana_sdk::pubkey::Pubkey;
+use std::collections::{HashMap, HashSet, VecDeque};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 use tokio::sync::{Notify, mpsc, watch};
@@ -33,7 +33,8 @@ const ENDED_MAX: usize = 4_096;
 /// Follows the transactions of one network.
 pub(super) struct Submitter {
     rpc: Arc<Rpc>,
-    subscriber: Subscriber,
+    /// Whose transactions a websocket tells of now, and at which commitment.
+    heard: Mutex<HashSet<(Pubkey, Commitment)>>,
     flights: Mutex<HashMap<String, Flight>>,
     wake: Notify,
     /// How the latest flights ended, for those who ask a moment later.
@@ -47,15 +48,11 @@ pub(super) struct Submitter {
 
 impl Submitter {
     /// With the claims that need a second opinion, where there are several nodes.
-    pub fn new(
-        rpc: Arc<Rpc>,
-        subscriber: Subscriber,
-        tasks: TaskTracker,
-    ) -> (Self, Option<mpsc::UnboundedReceiver<Claim>>) {
+    pub fn new(rpc: Arc<Rpc>, tasks: TaskTracker) -> (Self, Option<mpsc::UnboundedReceiver<Claim>>) {
         let (claims, inbox) = (rpc.nodes() > 1).then(mpsc::unbounded_channel).unzip();
         let submitter = Self {
             rpc,
-            subscriber,
+            heard: Mutex::default(),
             flights: Mutex::default(),
             wake: Notify::new(),
             ended: Mutex::default(),
@@ -118,22 +115,28 @@ impl Submitter {
         *self.unanswered_since.lock().unwrap_or_else(PoisonError::into_inner) = None;
     }
 
-    /// A websocket is going to tell when this transaction is at `commitment`.
-    pub fn listening(&self, signature: &str, commitment: Commitment) {
-        if let Some(flight) = self.flights().get_mut(signature)
-            && flight.commitment == commitment
-        {
-            flight.noticed = true;
-        }
+    /// From now on a websocket tells when transactions that `payer` pays for are at `commitment`. Those in flight may have
+    /// come there before.
+    pub fn listening(&self, payer: Pubkey, commitment: Commitment) {
+        self.heard().insert((payer, commitment));
     }
 
     /// No websocket tells of anything any more: everything is asked for again, at once.
     pub fn deaf(&self) {
+        self.heard().clear();
         self.flights().values_mut().for_each(|flight| flight.noticed = false);
     }
 
-    /// A websocket told that a transaction is at `commitment`; `err` is null when it landed well.
-    pub fn noticed(&self, node: usize, signature: &str, commitment: Commitment, slot: u64, err: &Value) {
+    /// A websocket told that a transaction is at `commitment`; `err` is null when it landed well, `None` when it has to be
+    /// asked for.
+    pub fn noticed(
+        &self,
+        node: usize,
+        signature: &str,
+        commitment: Commitment,
+        slot: u64,
+        err: Option<&Value>,
+    ) {
         self.answered();
         {
             let mut flights = self.flights();
@@ -146,6 +149,7 @@ impl Submitter {
             flight.noticed = false;
             flight.asked();
         }
+        let Some(err) = err else { return };
         self.claim(Claim { signature: signature.to_owned(), landing: Landing::at(slot, err), node });
     }
 
@@ -162,7 +166,6 @@ impl Submitter {
     /// Ends a flight.
     pub fn land(&self, signature: &str, landing: Landing) {
         let Some(flight) = self.flights().remove(signature) else { return };
-        topics(signature, flight.commitment).for_each(|topic| self.subscriber.unsubscribe(topic));
         self.ended().keep(signature, landing.clone());
         flight.end.send_replace(Some(landing));
     }
@@ -224,11 +227,11 @@ impl Submitter {
         if let Some(landing) = self.ended().landings.get(followed.signature) {
             return watch::channel(Some(landing.clone())).1;
         }
-        let flight = Flight::new(followed, commitment);
+        let noticed = self.heard().contains(&(followed.payer, commitment));
+        let flight = Flight::new(followed, commitment, noticed);
         let end = flight.end.subscribe();
         flights.insert(followed.signature.to_owned(), flight);
         drop(flights);
-        topics(followed.signature, commitment).for_each(|topic| self.subscriber.subscribe(topic));
         self.wake.notify_one();
         end
     }
@@ -324,6 +327,10 @@ impl Submitter {
 
     fn flights(&self) -> MutexGuard<'_, HashMap<String, Flight>> {
         self.flights.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn heard(&self) -> MutexGuard<'_, HashSet<(Pubkey, Commitment)>> {
+        self.heard.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     fn ended(&self) -> MutexGuard<'_, Ended> {

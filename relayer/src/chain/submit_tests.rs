@@ -3,24 +3,28 @@
 use super::super::flight::Followed;
 use super::super::node_fault::NodeFault;
 use super::super::scripted_node::{ScriptedNode, status};
-use super::super::socket::{Subscriber, Wish};
 use super::super::witness;
 use super::*;
 use serde_json::json;
 
 const LAST_VALID: u64 = 150;
-const TRANSACTION: Followed<'static> =
-    Followed { bytes: b"signed bytes", signature: "signature", last_valid_block_height: LAST_VALID };
+const PAYER: Pubkey = Pubkey::new_from_array([7; 32]);
+const TRANSACTION: Followed<'static> = Followed {
+    bytes: b"signed bytes",
+    signature: "signature",
+    last_valid_block_height: LAST_VALID,
+    payer: PAYER,
+};
 
 fn start(node: &ScriptedNode) -> Arc<Submitter> {
-    start_with(&[node], Subscriber::none())
+    start_with(&[node])
 }
 
-fn start_with(nodes: &[&ScriptedNode], subscriber: Subscriber) -> Arc<Submitter> {
+fn start_with(nodes: &[&ScriptedNode]) -> Arc<Submitter> {
     let (tasks, stop) = (TaskTracker::new(), CancellationToken::new());
     let transports = nodes.iter().map(|node| node.boxed()).collect();
     let rpc = Arc::new(Rpc::over(transports, Arc::default(), tasks.clone()));
-    let (submitter, claims) = Submitter::new(rpc.clone(), subscriber, tasks.clone());
+    let (submitter, claims) = Submitter::new(rpc.clone(), tasks.clone());
     let submitter = Arc::new(submitter);
     if let Some(claims) = claims {
         let believing = submitter.clone();
@@ -216,19 +220,16 @@ async fn a_node_that_hangs_is_silent_from_when_it_was_asked() {
 #[tokio::test(start_paused = true)]
 async fn while_a_websocket_tells_nothing_is_asked_and_the_bytes_are_sent_once() {
     let node = ScriptedNode::default();
-    let (subscriber, mut wishes) = Subscriber::new();
-    let submitter = start_with(&[&node], subscriber);
+    let submitter = start(&node);
+    submitter.listening(PAYER, Commitment::Confirmed);
+    submitter.listening(PAYER, Commitment::Finalized);
     submitter.send(TRANSACTION, Commitment::Finalized).await.unwrap();
     let following = Following::begin(&submitter, Commitment::Finalized);
-    let subscribed: Vec<_> = std::iter::from_fn(|| wishes.try_recv().ok()).collect();
-    assert!(matches!(&subscribed[..], [Wish::Subscribe(_), Wish::Subscribe(_)]), "{subscribed:?}");
-    submitter.listening(TRANSACTION.signature, Commitment::Confirmed);
-    submitter.listening(TRANSACTION.signature, Commitment::Finalized);
     after(1).await;
-    submitter.noticed(0, TRANSACTION.signature, Commitment::Confirmed, 70, &Value::Null);
+    submitter.noticed(0, TRANSACTION.signature, Commitment::Confirmed, 70, Some(&Value::Null));
     after(6).await;
     assert!(following.is_open(), "confirmed is not finalized");
-    submitter.noticed(0, TRANSACTION.signature, Commitment::Finalized, 77, &Value::Null);
+    submitter.noticed(0, TRANSACTION.signature, Commitment::Finalized, 77, Some(&Value::Null));
     assert_eq!(following.end().await, Landing::Landed { slot: 77 });
     assert_eq!(node.get(|node| node.calls.clone()), ["sendTransaction"]);
 }
@@ -236,10 +237,9 @@ async fn while_a_websocket_tells_nothing_is_asked_and_the_bytes_are_sent_once() 
 #[tokio::test(start_paused = true)]
 async fn a_lost_websocket_costs_one_poll_and_a_missed_notice_a_slow_one() {
     let node = ScriptedNode::default();
-    let submitter = start_with(&[&node], Subscriber::new().0);
+    let submitter = start(&node);
+    submitter.listening(PAYER, Commitment::Confirmed);
     let following = Following::begin(&submitter, Commitment::Confirmed);
-    tokio::task::yield_now().await;
-    submitter.listening(TRANSACTION.signature, Commitment::Confirmed);
     node.set(|node| node.recent = status("confirmed", Value::Null));
     after(2).await;
     assert!(following.is_open(), "the websocket is waited for");
@@ -248,22 +248,52 @@ async fn a_lost_websocket_costs_one_poll_and_a_missed_notice_a_slow_one() {
     following.end().await;
     assert!(begun.elapsed() <= POLL_YOUNG * 2, "{:?}", begun.elapsed());
 
+    submitter.listening(PAYER, Commitment::Confirmed);
     let missed = Followed { signature: "missed", ..TRANSACTION };
     let begun = Instant::now();
-    let follow = submitter.follow(missed, Commitment::Confirmed);
-    let listen = async { submitter.listening("missed", Commitment::Confirmed) };
-    let (landing, ()) = tokio::join!(follow, listen);
-    assert_eq!(landing, Landing::Landed { slot: 77 });
+    assert_eq!(submitter.follow(missed, Commitment::Confirmed).await, Landing::Landed { slot: 77 });
+    assert!(begun.elapsed() > POLL_YOUNG * 4, "{:?}", begun.elapsed());
     assert!(begun.elapsed() <= Duration::from_secs(6), "{:?}", begun.elapsed());
+}
+
+#[tokio::test(start_paused = true)]
+async fn what_a_websocket_does_not_tell_of_is_asked_for() {
+    let node = ScriptedNode::default();
+    let submitter = start(&node);
+    // Of another's transactions, at another commitment, and from after this one may have landed.
+    submitter.listening(Pubkey::default(), Commitment::Confirmed);
+    submitter.listening(PAYER, Commitment::Finalized);
+    let following = Following::begin(&submitter, Commitment::Confirmed);
+    tokio::task::yield_now().await;
+    submitter.listening(PAYER, Commitment::Confirmed);
+    node.set(|node| node.recent = status("confirmed", Value::Null));
+    let begun = Instant::now();
+    following.end().await;
+    assert!(begun.elapsed() <= POLL_YOUNG * 2, "{:?}", begun.elapsed());
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_notice_that_contradicts_itself_is_asked_about_at_once() {
+    let node = ScriptedNode::default();
+    let submitter = start(&node);
+    submitter.listening(PAYER, Commitment::Confirmed);
+    let following = Following::begin(&submitter, Commitment::Confirmed);
+    tokio::task::yield_now().await;
+    let err = json!({ "InstructionError": [1, { "Custom": 6001 }] });
+    node.set(|node| node.recent = status("confirmed", err.clone()));
+    let begun = Instant::now();
+    submitter.noticed(0, TRANSACTION.signature, Commitment::Confirmed, 5, None);
+    assert_eq!(following.end().await, Landing::at(77, &err));
+    assert!(begun.elapsed() <= POLL_YOUNG * 2, "{:?}", begun.elapsed());
 }
 
 #[tokio::test(start_paused = true)]
 async fn a_landing_told_before_anybody_asks_is_kept() {
     let node = ScriptedNode::default();
-    let submitter = start_with(&[&node], Subscriber::new().0);
+    let submitter = start_with(&[&node]);
     submitter.send(TRANSACTION, Commitment::Confirmed).await.unwrap();
     let err = json!({ "InstructionError": [1, { "Custom": 6001 }] });
-    submitter.noticed(0, TRANSACTION.signature, Commitment::Confirmed, 5, &err);
+    submitter.noticed(0, TRANSACTION.signature, Commitment::Confirmed, 5, Some(&err));
     let landing = submitter.follow(TRANSACTION, Commitment::Confirmed).await;
     assert_eq!(landing, Landing::at(5, &err));
     assert_eq!(submitter.in_flight(), 0);
@@ -274,9 +304,9 @@ async fn what_one_node_says_and_another_denies_is_not_settled() {
     let (liar, honest) = (ScriptedNode::default(), ScriptedNode::default());
     liar.set(|node| node.recent = status("finalized", Value::Null));
     honest.set(|node| node.finalized = 100);
-    let submitter = start_with(&[&liar, &honest], Subscriber::new().0);
+    let submitter = start_with(&[&liar, &honest]);
     let following = Following::begin(&submitter, Commitment::Finalized);
-    submitter.noticed(0, TRANSACTION.signature, Commitment::Finalized, 77, &Value::Null);
+    submitter.noticed(0, TRANSACTION.signature, Commitment::Finalized, 77, Some(&Value::Null));
     after(120).await;
     assert!(following.is_open());
     honest.set(|node| node.recent = status("confirmed", Value::Null));
@@ -288,9 +318,9 @@ async fn what_one_node_says_and_another_denies_is_not_settled() {
 async fn a_landing_far_ahead_of_every_other_node_is_not_believed() {
     let (liar, honest) = (ScriptedNode::default(), ScriptedNode::default());
     honest.set(|node| node.finalized = 100);
-    let submitter = start_with(&[&liar, &honest], Subscriber::new().0);
+    let submitter = start_with(&[&liar, &honest]);
     let following = Following::begin(&submitter, Commitment::Finalized);
-    submitter.noticed(0, TRANSACTION.signature, Commitment::Finalized, u64::MAX, &Value::Null);
+    submitter.noticed(0, TRANSACTION.signature, Commitment::Finalized, u64::MAX, Some(&Value::Null));
     after(5).await;
     assert!(following.is_open());
 }
@@ -300,6 +330,6 @@ async fn a_second_node_that_is_down_denies_nothing() {
     let (node, down) = (ScriptedNode::default(), ScriptedNode::default());
     down.set(|node| node.fault = Some(NodeFault::Unreachable));
     node.set(|node| node.recent = status("finalized", Value::Null));
-    let following = Following::begin(&start_with(&[&node, &down], Subscriber::none()), Commitment::Finalized);
+    let following = Following::begin(&start_with(&[&node, &down]), Commitment::Finalized);
     assert_eq!(following.end().await, Landing::Landed { slot: 77 });
 }

@@ -5,49 +5,43 @@ use super::wire::{RawAccount, Response, WireAccount};
 use serde::Deserialize;
 use serde_json::{Value, json};
 use solana_sdk::pubkey::Pubkey;
-use std::sync::Arc;
 
 /// Something that a node tells of when it changes.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub(super) enum Topic {
-    /// That a transaction reached a commitment; told once.
-    Signature { signature: Arc<str>, commitment: Commitment },
     /// Every confirmed change of an account.
     Account(Pubkey),
-    /// Every transaction that names a program, once it stands at a commitment.
-    Program { program: Pubkey, commitment: Commitment },
+    /// Every transaction that names an account, once it stands at a commitment.
+    Naming { account: Pubkey, commitment: Commitment },
 }
 
 /// What a node told.
 #[derive(Debug, Clone, PartialEq)]
 pub(super) enum Notice {
-    /// `err` is null when it landed well.
-    Signature {
-        signature: Arc<str>,
-        commitment: Commitment,
-        err: Value,
-    },
     Account {
         key: Pubkey,
         account: RawAccount,
     },
-    /// Something was done with the program. What, is to be asked: notices get lost.
-    Program,
+    /// A transaction that names an account stands at a commitment.
+    Landed {
+        naming: Pubkey,
+        commitment: Commitment,
+        signature: String,
+        /// Null when it landed well; `None` when the node says that and its logs say that it failed.
+        err: Option<Value>,
+    },
 }
 
 impl Topic {
     /// The request that subscribes.
     pub fn subscribe(&self, id: u64) -> String {
         let (method, params) = match self {
-            Topic::Signature { signature, commitment } => {
-                ("signatureSubscribe", json!([&**signature, { "commitment": commitment.as_str() }]))
-            }
             Topic::Account(key) => {
                 let config = json!({ "encoding": "base64", "commitment": Commitment::Confirmed.as_str() });
                 ("accountSubscribe", json!([key.to_string(), config]))
             }
-            Topic::Program { program, commitment } => {
-                let mentions = json!({ "mentions": [program.to_string()] });
+            Topic::Naming { account, commitment } => {
+                let mentions = json!({ "mentions": [account.to_string()] });
                 ("logsSubscribe", json!([mentions, { "commitment": commitment.as_str() }]))
             }
         };
@@ -57,43 +51,45 @@ impl Topic {
     /// The request that ends subscription `number`.
     pub fn unsubscribe(&self, id: u64, number: u64) -> String {
         let method = match self {
-            Topic::Signature { .. } => "signatureUnsubscribe",
             Topic::Account(_) => "accountUnsubscribe",
-            Topic::Program { .. } => "logsUnsubscribe",
+            Topic::Naming { .. } => "logsUnsubscribe",
         };
         request(id, method, json!([number]))
-    }
-
-    /// Whether the node ends the subscription by itself after one notice.
-    pub fn ends_with_a_notice(&self) -> bool {
-        match self {
-            Topic::Signature { .. } => true,
-            Topic::Account(_) | Topic::Program { .. } => false,
-        }
     }
 
     /// Slot and contents of a notice on this topic; `None` when it is not one.
     pub fn read(&self, result: Value) -> Option<(u64, Notice)> {
         #[derive(Deserialize)]
-        struct Landed {
+        struct Logs {
+            signature: String,
             err: Value,
+            logs: Vec<String>,
         }
         match self {
-            Topic::Signature { signature, commitment } => {
-                let Response::<Landed> { context, value } = serde_json::from_value(result).ok()?;
-                let (signature, commitment) = (signature.clone(), *commitment);
-                Some((context.slot, Notice::Signature { signature, commitment, err: value.err }))
-            }
             Topic::Account(key) => {
                 let Response::<WireAccount> { context, value } = serde_json::from_value(result).ok()?;
                 Some((context.slot, Notice::Account { key: *key, account: value.decode()? }))
             }
-            Topic::Program { .. } => {
-                let Response::<Value> { context, .. } = serde_json::from_value(result).ok()?;
-                Some((context.slot, Notice::Program))
+            Topic::Naming { account, commitment } => {
+                let Response::<Logs> { context, value: Logs { signature, err, logs } } =
+                    serde_json::from_value(result).ok()?;
+                let contradicted = err.is_null() && logs.iter().any(|line| is_failure(line));
+                let err = (!contradicted).then_some(err);
+                Some((
+                    context.slot,
+                    Notice::Landed { naming: *account, commitment: *commitment, signature, err },
+                ))
             }
         }
     }
+}
+
+/// The runtime's own word; what programs write stands behind `Program log: ` and the like.
+fn is_failure(line: &str) -> bool {
+    let mut words = line.split(' ');
+    words.next() == Some("Program")
+        && words.next().is_some_and(|program| !program.ends_with(':'))
+        && words.next() == Some("failed:")
 }
 
 fn request(id: u64, method: &str, params: Value) -> String {
@@ -120,22 +116,24 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_signature_notice_is_read_with_its_slot_and_error() {
-        let topic = Topic::Signature { signature: "sig".into(), commitment: Commitment::Confirmed };
+    fn a_landing_is_read_with_its_slot_and_error() {
+        let naming = Pubkey::new_from_array([3; 32]);
+        let topic = Topic::Naming { account: naming, commitment: Commitment::Confirmed };
         let read = |value: Value| topic.read(json!({ "context": { "slot": 7 }, "value": value }));
+        let landed = |err| {
+            let (commitment, signature) = (Commitment::Confirmed, "sig".to_owned());
+            Some((7, Notice::Landed { naming, commitment, signature, err }))
+        };
+        let well = ["Program 11 invoke [1]", "Program log: Program 11 failed: no", "Program 11 success"];
+        let badly = ["Program 11 invoke [1]", "Program 11 failed: custom program error: 0x1771"];
+        let told =
+            |err: &Value, logs: [&str; 3]| read(json!({ "signature": "sig", "err": err, "logs": logs }));
         let err = json!({ "InstructionError": [2, { "Custom": 6001 }] });
-        for err in [Value::Null, err] {
-            let notice = Notice::Signature {
-                signature: "sig".into(),
-                commitment: Commitment::Confirmed,
-                err: err.clone(),
-            };
-            assert_eq!(read(json!({ "err": err })), Some((7, notice)));
-        }
-        // That a node received it says nothing about its landing.
-        assert_eq!(read(json!("receivedSignature")), None);
+        assert_eq!(told(&Value::Null, well), landed(Some(Value::Null)));
+        assert_eq!(told(&err, [badly[0], badly[1], ""]), landed(Some(err)));
+        assert_eq!(told(&Value::Null, [badly[0], badly[1], ""]), landed(None));
+        assert_eq!(read(json!({ "signature": "sig", "err": null })), None);
         assert_eq!(read(json!({})), None);
-        assert_eq!(topic.read(json!({ "value": { "err": null } })), None);
     }
 
     #[test]

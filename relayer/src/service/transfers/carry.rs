@@ -1,6 +1,8 @@
 //! One transfer from its claim to its end: read, decide, sign, store, send, wait, record.
 //! Whatever happens between two of these steps, the sweeper goes on from what is stored.
 
+use std::time::Duration;
+
 use super::decide::{Decision, Order, decide, insufficient, invalid_recipient, rejection_without_numbers};
 use super::flights::{Ended, Landing};
 use super::known::{KnownTags, Unknowable};
@@ -12,6 +14,8 @@ use crate::domain::{
 use crate::service::accounts::addresses;
 use crate::service::{NetworkParts, Parts, ServiceError};
 
+/// An outcome that comes sooner than this says too that the bytes went out.
+const NOTED_AFTER: Duration = Duration::from_millis(20);
 /// How often one transfer is signed: anew only after the bytes before can no longer land.
 const SIGNATURES_MAX: u32 = 2;
 
@@ -154,17 +158,21 @@ impl Carrier {
             tracing::info!(transfer_id = %transfer.id, %error, "a send went unanswered");
         }
         crash_point!("send.after");
-        let (transfer, outcome) = tokio::join!(self.note_sent(transfer), async {
+        let mut outcome = Box::pin(async {
             tokio::select! {
                 outcome = self.network.chain.outcome(&signed) => Some(outcome),
                 () = self.parts.tasks.stop.cancelled() => None,
             }
         });
+        let (transfer, outcome) = match tokio::time::timeout(NOTED_AFTER, &mut outcome).await {
+            Ok(outcome) => (transfer, outcome),
+            Err(_) => tokio::join!(self.note_sent(transfer), outcome),
+        };
         let Some(outcome) = outcome else { return Ok(Ended { transfer, checks: None }) };
         crash_point!("outcome.after");
         match outcome {
             Outcome::Settled { slot, block_time } => {
-                self.settle(transfer, signed.signature, slot, block_time).await
+                self.settle(transfer, signed.signature.clone(), slot, block_time).await
             }
             Outcome::Refused(refusal) => self.refused(transfer, destination, refusal).await,
             Outcome::Failed { code, message } => {

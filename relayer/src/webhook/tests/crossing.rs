@@ -5,7 +5,7 @@ const LOW: [EventType; 1] = [EventType::BalanceLowThreshold];
 
 async fn holds(scene: &Scene, usdc: u64, second: i64) {
     let balance = UsdcAmount::from_micros(usdc * 1_000_000);
-    let bits = || u128::from(usdc) << 64 | u128::from(second.unsigned_abs());
+    let bits = move || u128::from(usdc) << 64 | u128::from(second.unsigned_abs());
     scene.store.mark_balance(&scene.account, balance, at(second), at(second), bits).await.expect("noted");
 }
 
@@ -78,7 +78,7 @@ async fn two_relayers_that_see_the_same_crossing_announce_it_once() {
     let low = UsdcAmount::from_micros(40_000_000);
     let mark = |store: &crate::store::Store, bits: u128| {
         let (store, account) = (store.clone(), scene.account.clone());
-        async move { store.mark_balance(&account, low, at(2), at(2), || bits).await }
+        async move { store.mark_balance(&account, low, at(2), at(2), move || bits).await }
     };
     let (one, two) = tokio::join!(mark(&scene.store, 1), mark(&other, 2));
     one.and(two).expect("noted");

@@ -15,14 +15,22 @@ use axum::routing::post;
 use base64::Engine;
 use futures::{SinkExt, StreamExt};
 use serde_json::{Value, json};
+use solana_sdk::pubkey::Pubkey;
 use tokio::net::{TcpListener, TcpStream};
 use tokio::runtime::Handle;
 use tokio::sync::mpsc::{UnboundedSender, unbounded_channel};
 use tokio_tungstenite::tungstenite::Message;
 use tokio_tungstenite::{accept_async, connect_async};
 
-/// Subscriptions of the script: far from the network's own numbers.
-const FIRST_SUBSCRIPTION: u64 = 1 << 40;
+/// As long as those of a transfer.
+const LOGS: [&str; 6] = [
+    "Program PujGKaV9Hdg61jtnWf7vFc2ptse8aFEuEAqr81Gv1rx invoke [1]",
+    "Program TokenkegQfeZyiNwAJbNbGKPFXCWuBvf9Ss623VQ5DA invoke [2]",
+    "Program TokenkegQfeZyiNwAJbNbGKPFXCWuBvf9Ss623VQ5DA success",
+    "Program data: AAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAA",
+    "Program PujGKaV9Hdg61jtnWf7vFc2ptse8aFEuEAqr81Gv1rx consumed 3227 of 25000 compute units",
+    "Program PujGKaV9Hdg61jtnWf7vFc2ptse8aFEuEAqr81Gv1rx success",
+];
 
 /// A door with two addresses.
 pub struct Node {
@@ -39,17 +47,23 @@ struct Door {
     scripted: AtomicBool,
     /// The one slot of the script.
     slot: AtomicU64,
-    next_subscription: AtomicU64,
     script: Mutex<Script>,
 }
 
 #[derive(Default)]
 struct Script {
     sent: HashSet<String>,
-    /// Who waits for a signature on a websocket, and under which subscription.
-    waiting: HashMap<String, (UnboundedSender<Message>, u64)>,
+    /// Who is told of the transactions that name an account.
+    subscribers: Vec<Subscriber>,
     /// Answers about accounts, by the accounts asked for.
     accounts: HashMap<String, Value>,
+}
+
+/// A `logsSubscribe` on a websocket.
+struct Subscriber {
+    socket: UnboundedSender<Message>,
+    mentions: Pubkey,
+    number: u64,
 }
 
 impl Node {
@@ -62,7 +76,6 @@ impl Node {
             calls: AtomicU64::new(0),
             scripted: AtomicBool::new(false),
             slot: AtomicU64::new(0),
-            next_subscription: AtomicU64::new(FIRST_SUBSCRIPTION),
             script: Mutex::default(),
         });
         let (http, http_address) = listener(runtime);
@@ -127,9 +140,7 @@ impl Door {
         let params = &call["params"];
         let result = match call["method"].as_str().unwrap_or_default() {
             "sendTransaction" => {
-                let signature = signature_of(params[0].as_str().context("a transaction is a text")?)?;
-                self.confirms(&signature);
-                json!(signature)
+                json!(self.confirms(params[0].as_str().context("a transaction is a text")?)?)
             }
             "getSignatureStatuses" => {
                 let confirmed = json!({
@@ -165,20 +176,24 @@ impl Door {
         Ok(serde_json::to_vec(&json!({ "jsonrpc": "2.0", "id": call["id"], "result": result }))?)
     }
 
-    fn confirms(&self, signature: &str) {
+    fn confirms(&self, transaction: &str) -> Result<String> {
+        let bytes = base64::engine::general_purpose::STANDARD.decode(transaction)?;
+        let signature = bytes.get(1..65).context("a transaction begins with its signatures")?;
+        let signature = bs58::encode(signature).into_string();
+        let names = |account: &Pubkey| bytes.windows(32).any(|window| window == account.as_ref());
         let mut script = self.script();
-        script.sent.insert(signature.to_owned());
-        if let Some((subscriber, subscription)) = script.waiting.remove(signature) {
-            // A subscriber that has gone needs no notice.
-            let _ = subscriber.send(self.notice(subscription));
-        }
-    }
-
-    fn notice(&self, subscription: u64) -> Message {
+        script.sent.insert(signature.clone());
         let context = json!({ "slot": self.slot.load(Ordering::Relaxed) });
-        let result = json!({ "context": context, "value": { "err": null } });
-        let params = json!({ "result": result, "subscription": subscription });
-        text(&json!({ "jsonrpc": "2.0", "method": "signatureNotification", "params": params }))
+        let value = json!({ "signature": signature, "err": null, "logs": LOGS });
+        let result = json!({ "context": context, "value": value });
+        for subscriber in script.subscribers.iter().filter(|subscriber| names(&subscriber.mentions)) {
+            let params = json!({ "result": result, "subscription": subscriber.number });
+            // A subscriber that has gone needs no notice.
+            let _ = subscriber
+                .socket
+                .send(text(&json!({ "jsonrpc": "2.0", "method": "logsNotification", "params": params })));
+        }
+        Ok(signature)
     }
 
     /// One websocket, until either side has enough.
@@ -187,7 +202,9 @@ impl Door {
         let (mut to_client, mut from_client) = accept_async(stream).await?.split();
         let (network, _) = connect_async(&self.ws_url).await?;
         let (mut to_network, mut from_network) = network.split();
-        let (subscriber, mut notices) = unbounded_channel();
+        let (socket, mut notices) = unbounded_channel();
+        // Subscriptions that the network has not answered yet.
+        let mut asked: HashMap<u64, Pubkey> = HashMap::new();
         loop {
             tokio::select! {
                 message = from_client.next() => {
@@ -195,49 +212,23 @@ impl Door {
                     if message.is_text() {
                         self.calls.fetch_add(1, Ordering::Relaxed);
                     }
-                    if !self.takes(&message, &subscriber) {
-                        to_network.send(message).await?;
-                    }
+                    asked.extend(logs_asked_for(&message));
+                    to_network.send(message).await?;
                 }
                 message = from_network.next() => {
                     let Some(Ok(message)) = message else { break };
+                    if let Some((id, number)) = granted(&message)
+                        && let Some(mentions) = asked.remove(&id)
+                    {
+                        let socket = socket.clone();
+                        self.script().subscribers.push(Subscriber { socket, mentions, number });
+                    }
                     to_client.send(message).await?;
                 }
                 Some(notice) = notices.recv() => to_client.send(notice).await?,
             }
         }
         Ok(())
-    }
-
-    /// True when the script answers this message.
-    fn takes(&self, message: &Message, subscriber: &UnboundedSender<Message>) -> bool {
-        if !self.scripted.load(Ordering::Relaxed) {
-            return false;
-        }
-        let Message::Text(call) = message else { return false };
-        let Ok(call) = serde_json::from_str::<Value>(call) else { return false };
-        let result = |result: Value| text(&json!({ "jsonrpc": "2.0", "id": call["id"], "result": result }));
-        match call["method"].as_str() {
-            Some("signatureSubscribe") => {
-                let subscription = self.next_subscription.fetch_add(1, Ordering::Relaxed);
-                let signature = call["params"][0].as_str().unwrap_or_default().to_owned();
-                let mut script = self.script();
-                let _ = subscriber.send(result(json!(subscription)));
-                if script.sent.contains(&signature) {
-                    let _ = subscriber.send(self.notice(subscription));
-                } else {
-                    script.waiting.insert(signature, (subscriber.clone(), subscription));
-                }
-                true
-            }
-            Some("signatureUnsubscribe")
-                if call["params"][0].as_u64().is_some_and(|id| id >= FIRST_SUBSCRIPTION) =>
-            {
-                let _ = subscriber.send(result(json!(true)));
-                true
-            }
-            Some(_) | None => false,
-        }
     }
 
     fn script(&self) -> MutexGuard<'_, Script> {
@@ -257,8 +248,15 @@ fn text(value: &Value) -> Message {
     Message::text(value.to_string())
 }
 
-/// The first signature of a transaction in base64.
-fn signature_of(transaction: &str) -> Result<String> {
-    let bytes = base64::engine::general_purpose::STANDARD.decode(transaction)?;
-    Ok(bs58::encode(bytes.get(1..65).context("a transaction begins with its signatures")?).into_string())
+/// Id and account of a `logsSubscribe`.
+fn logs_asked_for(message: &Message) -> Option<(u64, Pubkey)> {
+    let call: Value = serde_json::from_str(message.to_text().ok()?).ok()?;
+    let mentions = call["params"][0]["mentions"][0].as_str()?.parse().ok()?;
+    Some((call["id"].as_u64()?, mentions))
+}
+
+/// Id and number of an answered subscription.
+fn granted(message: &Message) -> Option<(u64, u64)> {
+    let answer: Value = serde_json::from_str(message.to_text().ok()?).ok()?;
+    Some((answer["id"].as_u64()?, answer["result"].as_u64()?))
 }
