@@ -42,8 +42,12 @@ impl Listener for Notices {
                 }
             }
             Notice::Account { key, account } => self.watched.changed(&self.program, &key, account),
-            // What was done is to be asked: notices get lost.
-            Notice::Landed { naming, .. } if naming == self.program => self.activity.notify_one(),
+            Notice::Landed { naming, signature, .. } if naming == self.program => {
+                // What others did is to be read. What we did is written down by whoever waits for it.
+                if !self.submitter.is_ours(&signature) {
+                    self.activity.notify_one();
+                }
+            }
             Notice::Landed { commitment, signature, err, .. } => {
                 self.submitter.noticed(node, &signature, commitment, slot, err.as_ref());
             }

@@ -88,6 +88,11 @@ impl Submitter {
         }
     }
 
+    /// Whether a transaction is being followed, or was until lately.
+    pub fn is_ours(&self, signature: &str) -> bool {
+        self.flights().contains_key(signature) || self.ended().landings.contains_key(signature)
+    }
+
     /// How many transactions are being followed.
     pub fn in_flight(&self) -> usize {
         self.flights().len()

@@ -56,10 +56,7 @@ impl Keys {
     pub async fn authenticate(&self, key: &PlainKey) -> Result<Principal, ServiceError> {
         let unauthorized = |reason| Err(ServiceError::Unauthorized(reason));
         // The index finds the hash of 256 random bits: how long that takes tells nothing about a key.
-        let Some(record) = self.store.find_key_by_hash(&key.hash()).await? else {
-            return unauthorized(Unauthorized::UnknownKey);
-        };
-        let Some(operator) = self.store.find_operator(record.operator_id).await? else {
+        let Some((record, operator)) = self.store.find_key_by_hash(&key.hash()).await? else {
             return unauthorized(Unauthorized::UnknownKey);
         };
         if operator.network != key.network() {

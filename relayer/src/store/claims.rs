@@ -87,12 +87,17 @@ async fn try_claim(
     holder: &str,
     clock: ClaimClock,
 ) -> Result<Claim, StoreError> {
+    if let Some(transfer) = insert_transfer(tx, new, 1, holder, clock, IF_FREE).await? {
+        take_key(tx, new, fingerprint, None, clock).await?;
+        return Ok(Claim::New(transfer));
+    }
     let (seen, attempt) = match look_up(tx, new, fingerprint, clock).await? {
         Earlier::Is(claim) => return Ok(*claim),
         Earlier::Free { seen } => (seen, 1),
         Earlier::Failed { seen, attempt } => (Some(seen), attempt + 1),
     };
-    let transfer = insert_transfer(tx, new, attempt, holder, clock).await?;
+    let inserted = insert_transfer(tx, new, attempt, holder, clock, "").await?;
+    let transfer = inserted.ok_or(StoreError::Superseded)?;
     match seen {
         Some(seen) if attempt > 1 => {
             move_key(tx, new, seen, attempt).await?;
@@ -178,19 +183,27 @@ async fn find(tx: &mut Transaction<'_>, new: &NewTransfer) -> Result<Option<Foun
         .await?)
 }
 
+/// Mostly nothing stands under a key, and this spares looking.
+const IF_FREE: &str = "WHERE NOT EXISTS (
+    SELECT 1 FROM idempotency_keys WHERE operator_id = $2 AND network = $3 AND idempotency_key = $9)";
+
+/// `None` when the condition does not hold.
 async fn insert_transfer(
     tx: &mut Transaction<'_>,
     new: &NewTransfer,
     attempt: i64,
     holder: &str,
     clock: ClaimClock,
-) -> Result<Transfer, StoreError> {
-    const SQL: &str = "INSERT INTO transfers
+    condition: &'static str,
+) -> Result<Option<Transfer>, StoreError> {
+    let sql = format!(
+        "INSERT INTO transfers
              (transfer_id, operator_id, network, account_id, key_id, recipient, amount_usdc, memo, idempotency_key,
               tag, attempt, state, lease_holder, lease_expires_at, created_at, updated_at)
-         VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, 'claimed', $12, $13, $14, $14)";
+         SELECT $1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, 'claimed', $12, $13, $14, $14 {condition}"
+    );
     let request = &new.request;
-    query(SQL)
+    let inserted = query(AssertSqlSafe(sql))
         .bind(new.id.to_string())
         .bind(new.operator_id.to_string())
         .bind(new.network.as_str())
@@ -207,7 +220,7 @@ async fn insert_transfer(
         .bind(clock.now.to_string())
         .execute(tx)
         .await?;
-    Ok(Transfer {
+    Ok((inserted == 1).then(|| Transfer {
         id: new.id,
         operator_id: new.operator_id,
         network: new.network,
@@ -218,7 +231,7 @@ async fn insert_transfer(
         state: TransferState::Claimed,
         created_at: clock.now,
         updated_at: clock.now,
-    })
+    }))
 }
 
 /// A new key, or an expired one that begins anew; `Superseded` when it stands for another transfer than was seen.

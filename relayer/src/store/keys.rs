@@ -1,9 +1,12 @@
 use sqlx::FromRow;
 
 use super::columns::Table;
+use super::operators::OperatorRow;
 use super::query::query;
 use super::{Store, StoreError};
-use crate::domain::{AccountId, ApiKey, HashedKey, KeyHint, KeyId, KeyScope, OperatorId, Timestamp};
+use crate::domain::{
+    AccountId, ApiKey, HashedKey, KeyHint, KeyId, KeyScope, Operator, OperatorId, Timestamp,
+};
 
 const TABLE: Table = Table("api_keys");
 
@@ -17,6 +20,16 @@ struct KeyRow {
     created_at: String,
     expires_at: Option<String>,
     revoked_at: Option<String>,
+}
+
+#[derive(Debug, FromRow)]
+struct OwnedKeyRow {
+    #[sqlx(flatten)]
+    key: KeyRow,
+    network: String,
+    operator_name: String,
+    address: String,
+    operator_created_at: String,
 }
 
 impl TryFrom<KeyRow> for ApiKey {
@@ -62,13 +75,25 @@ impl Store {
         Ok(())
     }
 
-    /// The key with this hash, revoked and expired ones too: the one finder without an owner, since it finds the owner.
-    pub async fn find_key_by_hash(&self, hash: &HashedKey) -> Result<Option<ApiKey>, StoreError> {
+    /// The key with this hash, revoked and expired ones too, and its operator: the one finder without an owner, since it
+    /// finds the owner.
+    pub async fn find_key_by_hash(&self, hash: &HashedKey) -> Result<Option<(ApiKey, Operator)>, StoreError> {
         const SQL: &str =
-            "SELECT key_id, operator_id, account_id, name, hint, created_at, expires_at, revoked_at
-             FROM api_keys WHERE key_hash = $1";
-        let row: Option<KeyRow> = query(SQL).bind(hash.to_hex()).fetch_optional(self.reader()).await?;
-        row.map(ApiKey::try_from).transpose()
+            "SELECT k.key_id, k.operator_id, k.account_id, k.name, k.hint, k.created_at, k.expires_at, k.revoked_at,
+                 o.network, o.name AS operator_name, o.address, o.created_at AS operator_created_at
+             FROM api_keys k JOIN operators o ON o.operator_id = k.operator_id WHERE k.key_hash = $1";
+        let row: Option<OwnedKeyRow> = query(SQL).bind(hash.to_hex()).fetch_optional(self.reader()).await?;
+        let Some(OwnedKeyRow { key, network, operator_name, address, operator_created_at }) = row else {
+            return Ok(None);
+        };
+        let operator = OperatorRow {
+            operator_id: key.operator_id.clone(),
+            network,
+            name: operator_name,
+            address,
+            created_at: operator_created_at,
+        };
+        Ok(Some((key.try_into()?, operator.try_into()?)))
     }
 
     /// The key with this id, whoever owns it. For the command line.

@@ -10,11 +10,11 @@ const TABLE: Table = Table("operators");
 /// A row of `operators`.
 #[derive(Debug, FromRow)]
 pub(super) struct OperatorRow {
-    operator_id: String,
-    network: String,
-    name: String,
-    address: String,
-    created_at: String,
+    pub operator_id: String,
+    pub network: String,
+    pub name: String,
+    pub address: String,
+    pub created_at: String,
 }
 
 impl TryFrom<OperatorRow> for Operator {

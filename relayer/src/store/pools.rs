@@ -25,6 +25,10 @@ const ACQUIRE_TIMEOUT_SECONDS: u64 = 30;
 /// How long a start waits for Postgres to answer, in seconds.
 const CONNECT_TIMEOUT_SECONDS: u64 = 10;
 const SQLITE_READERS_MAX: u32 = 4;
+/// Pages of 4 KiB in the log before they are written back: 32 MiB.
+const WAL_PAGES: &str = "8192";
+/// What the writer keeps in memory; below zero, SQLite counts in KiB instead of pages.
+const CACHE_KIBIBYTES: &str = "-8192";
 const POSTGRES_CONNECTIONS_MAX: u32 = 16;
 /// The advisory lock under which one process at a time changes the tables: "purser" in ASCII.
 const MIGRATION_LOCK: i64 = 0x7075_7273_6572;
@@ -62,7 +66,10 @@ impl Pools {
             .create_if_missing(true)
             .journal_mode(SqliteJournalMode::Wal)
             // An answered commit survives a power cut: WAL is synced on each.
-            .synchronous(SqliteSynchronous::Full);
+            .synchronous(SqliteSynchronous::Full)
+            // A page that is written often is written back once.
+            .pragma("wal_autocheckpoint", WAL_PAGES)
+            .pragma("cache_size", CACHE_KIBIBYTES);
         let mut writer = writing.connect().await.map_err(failed)?;
         MIGRATIONS.run(&mut writer).await.map_err(StoreError::Migrate)?;
         let writer = Writer::start(writer).map_err(|error| failed(error.into()))?;

@@ -54,6 +54,8 @@ impl Bench {
             ws_url: Some(node.ws_url.clone()),
             requests_per_second: 1_000_000,
             burst: 1_000_000,
+            // As by default.
+            indexer_interval_ms: 10_000,
             ..AppSettings::default()
         };
         let app = TestApp::start(Arc::clone(&network), &settings).await;

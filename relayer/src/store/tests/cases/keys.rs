@@ -7,6 +7,10 @@ async fn a_key_is_found_by_its_hash_alone() {
     let agent_key = ApiKey { expires_at: Some(at(9)), name: None, ..agent_key };
     fixture.store.insert_key(&agent_key, &plain.hash()).await.expect("inserted");
     let found = fixture.reopen().await.find_key_by_hash(&plain.hash()).await.expect("read");
+    let found = found.map(|(key, operator)| {
+        assert_eq!(operator, fixture.operator);
+        key
+    });
     assert_eq!(found, Some(agent_key));
     let unknown = PlainKey::new(KeyRole::Agent, Network::Test, [61; 32]);
     assert!(fixture.store.find_key_by_hash(&unknown.hash()).await.expect("read").is_none());
@@ -49,7 +53,7 @@ async fn a_key_is_revoked_by_its_own_operator_and_stays_revoked() {
     let again = store.mark_key_revoked(operator, id, at(7)).await.expect("done").expect("its own");
     assert_eq!(again.revoked_at, Some(at(6)));
     let plain = PlainKey::new(KeyRole::Operator, Network::Test, [3; 32]);
-    let found = store.find_key_by_hash(&plain.hash()).await.expect("read").expect("there");
+    let (found, _) = store.find_key_by_hash(&plain.hash()).await.expect("read").expect("there");
     assert_eq!(found.revoked_at, Some(at(6)));
 }
 
