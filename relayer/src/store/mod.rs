@@ -45,6 +45,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 pub use attempts::AttemptMade;
+pub use balances::{BalanceSeen, PaidBefore};
 pub use claims::{ClaimClock, NewTransfer};
 pub use deliveries::LeasedDelivery;
 pub use error::StoreError;
