@@ -2,7 +2,7 @@ use sqlx::{AssertSqlSafe, FromRow};
 
 use super::columns::Table;
 use super::query::query;
-use super::{Store, StoreError};
+use super::{Store, StoreError, retried};
 use crate::domain::{
     AccountId, DisabledReason, EventType, Health, OperatorId, SealedSecret, Subscription, Timestamp, Webhook,
     WebhookId, WebhookStatus, WebhookUrl,
@@ -211,31 +211,34 @@ impl Store {
                  status = $8, disabled_reason = $9, disabled_at = $10, failures = $11, failing_since = $12,
                  updated_at = $13
              WHERE operator_id = $1 AND webhook_id = $2 AND updated_at = $3";
-        let (reason, since) = disabled(&changed.status);
-        let mut tx = self.begin().await?;
-        let touched = query(SQL)
-            .bind(seen.operator_id.to_string())
-            .bind(seen.id.to_string())
-            .bind(seen.updated_at.to_string())
-            .bind(changed.url.as_str())
-            .bind(write_list(changed.subscription.events()))
-            .bind(write_list(changed.subscription.accounts()))
-            .bind(changed.subscription.threshold().map(|threshold| threshold.to_string()))
-            .bind(changed.status.as_str())
-            .bind(reason)
-            .bind(since)
-            .bind(i64::from(changed.health.failures))
-            .bind(changed.health.failing_since.map(|since| since.to_string()))
-            .bind(changed.updated_at.to_string())
-            .execute(&mut tx)
-            .await?;
-        if touched == 0 {
-            return Err(StoreError::Superseded);
-        }
-        if let WebhookStatus::Disabled { since, .. } = changed.status {
-            super::deliveries::give_up_all(&mut tx, seen.id, since).await?;
-        }
-        Ok(tx.commit().await?)
+        retried(|| async move {
+            let (reason, since) = disabled(&changed.status);
+            let mut tx = self.begin().await?;
+            let touched = query(SQL)
+                .bind(seen.operator_id.to_string())
+                .bind(seen.id.to_string())
+                .bind(seen.updated_at.to_string())
+                .bind(changed.url.as_str())
+                .bind(write_list(changed.subscription.events()))
+                .bind(write_list(changed.subscription.accounts()))
+                .bind(changed.subscription.threshold().map(|threshold| threshold.to_string()))
+                .bind(changed.status.as_str())
+                .bind(reason)
+                .bind(since)
+                .bind(i64::from(changed.health.failures))
+                .bind(changed.health.failing_since.map(|since| since.to_string()))
+                .bind(changed.updated_at.to_string())
+                .execute(&mut tx)
+                .await?;
+            if touched == 0 {
+                return Err(StoreError::Superseded);
+            }
+            if let WebhookStatus::Disabled { since, .. } = changed.status {
+                super::deliveries::give_up_all(&mut tx, seen.id, since).await?;
+            }
+            Ok(tx.commit().await?)
+        })
+        .await
     }
 
     /// Gives a webhook a new secret; the one before goes on signing until `previous_until`. `false` when the operator
@@ -265,19 +268,24 @@ impl Store {
     /// Forgets a webhook with its deliveries. `false` when the operator has no such webhook.
     pub async fn delete_webhook(&self, operator: OperatorId, id: WebhookId) -> Result<bool, StoreError> {
         const SQL: &str = "DELETE FROM webhooks WHERE operator_id = $1 AND webhook_id = $2";
-        let mut tx = self.begin().await?;
-        let touched = query(SQL).bind(operator.to_string()).bind(id.to_string()).execute(&mut tx).await?;
-        if touched == 0 {
-            return Ok(false);
-        }
-        for sql in [
-            "DELETE FROM delivery_attempts WHERE webhook_id = $1",
-            "DELETE FROM deliveries WHERE webhook_id = $1",
-            "DELETE FROM webhook_balances WHERE webhook_id = $1",
-        ] {
-            query(sql).bind(id.to_string()).execute(&mut tx).await?;
-        }
-        tx.commit().await?;
-        Ok(true)
+        retried(|| async move {
+            let mut tx = self.begin().await?;
+            let touched = query(SQL).bind(operator.to_string()).bind(id.to_string()).execute(&mut tx).await?;
+            if touched == 0 {
+                return Ok(false);
+            }
+            for sql in [
+                // Waits for attempts that are being written down, so that the next statement sees them.
+                "UPDATE deliveries SET attempts = attempts WHERE webhook_id = $1",
+                "DELETE FROM delivery_attempts WHERE webhook_id = $1",
+                "DELETE FROM deliveries WHERE webhook_id = $1",
+                "DELETE FROM webhook_balances WHERE webhook_id = $1",
+            ] {
+                query(sql).bind(id.to_string()).execute(&mut tx).await?;
+            }
+            tx.commit().await?;
+            Ok(true)
+        })
+        .await
     }
 }
