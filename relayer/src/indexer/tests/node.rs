@@ -171,6 +171,10 @@ impl Node {
             return world.json(&world.transactions[0], false);
         }
         let mut answer = world.json(known, self.chance(0.3));
+        if self.chance(0.3) {
+            let other = &world.transactions[self.random().random_range(0..world.transactions.len())];
+            self.spoil(&mut answer["meta"]["logMessages"], &world.json(other, false)["meta"]["logMessages"]);
+        }
         if self.chance(0.1) {
             answer["blockTime"] = Value::Null;
         }
@@ -178,6 +182,30 @@ impl Node {
             answer["meta"]["postTokenBalances"] = Value::Null;
         }
         answer
+    }
+}
+
+impl Node {
+    /// Doubles a line, mixes two up, drops one, or puts in one of another transaction.
+    fn spoil(&self, lines: &mut Value, others: &Value) {
+        let (Some(lines), Some(others)) = (lines.as_array_mut(), others.as_array()) else { return };
+        if lines.is_empty() {
+            return;
+        }
+        let mut random = self.random();
+        let [one, two] = [random.random_range(0..lines.len()), random.random_range(0..lines.len())];
+        match random.random_range(0..4) {
+            0 => lines.insert(one, lines[one].clone()),
+            1 => lines.swap(one, two),
+            2 => drop(lines.remove(one)),
+            _ => {
+                let is_data =
+                    |line: &&Value| line.as_str().is_some_and(|line| line.starts_with("Program data: "));
+                lines.extend(others.iter().find(is_data).cloned());
+                let last = lines.len() - 1;
+                lines.swap(one, last);
+            }
+        }
     }
 }
 
