@@ -1,8 +1,9 @@
 //! The receivers of `docs/webhooks.md`, as they stand there, against real deliveries.
 
+use std::io::Write;
 use std::net::{Ipv4Addr, TcpListener, TcpStream};
 use std::path::{Path, PathBuf};
-use std::process::Command;
+use std::process::{Command, Stdio};
 use std::time::Duration;
 
 use purser_tests::binaries::workspace;
@@ -74,10 +75,10 @@ impl Running {
     }
 }
 
-async fn receives(language: &str, name: &str, program: &[&str]) {
+async fn receives(name: &str, program: &[&str], text: impl Fn(u16) -> String) {
     let (operator, folder, port) = (Operator::shared().await, temp_folder(), free_port());
     let file = folder.path().join(name);
-    std::fs::write(&file, receiver_of_the_page(language, port)).expect("the folder is writable");
+    std::fs::write(&file, text(port)).expect("the folder is writable");
     let url = format!("http://127.0.0.1:{port}/purser");
     let webhook = registers(&operator, &url, &["transfer.settled", "transfer.rejected"]).await;
     let secret = webhook.text_of("secret");
@@ -126,18 +127,38 @@ fn version_of(program: &str) -> Option<(u32, u32)> {
 #[tokio::test]
 async fn receiver_in_python_takes_what_is_ours_once_and_nothing_else() {
     match version_of("python3") {
-        Some(version) if version >= (3, 9) => receives("python", "receiver.py", &["python3", "-u"]).await,
+        Some(version) if version >= (3, 9) => {
+            receives("receiver.py", &["python3", "-u"], |port| receiver_of_the_page("python", port)).await;
+        }
         other => eprintln!("not run: it needs Python 3.9, and there is {other:?}"),
     }
 }
 
 #[tokio::test]
 async fn receiver_in_typescript_takes_what_is_ours_once_and_nothing_else() {
-    // The first version that runs TypeScript by leaving the types out.
+    let text = |port| receiver_of_the_page("ts", port);
     match version_of("node") {
+        // The first version that leaves types out by itself.
         Some(version) if version >= (22, 6) => {
-            receives("ts", "receiver.mts", &["node", "--experimental-strip-types"]).await;
+            receives("receiver.mts", &["node", "--experimental-strip-types"], text).await;
         }
-        other => eprintln!("not run: it needs Node 22.6, and there is {other:?}"),
+        Some(version) if version >= (20, 0) && without_types("").is_some() => {
+            let stripped = |port| without_types(&text(port)).expect("the types can be left out");
+            receives("receiver.mjs", &["node"], stripped).await;
+        }
+        other => eprintln!("not run: it needs Node 22.6, or 20 and `amaro`, and there is {other:?}"),
     }
+}
+
+/// TypeScript as JavaScript, by the package `amaro` in the folder that `PURSER_NODE_MODULES` names, if it is there.
+fn without_types(text: &str) -> Option<String> {
+    const STRIP: &str = "const { transformSync } = require('amaro');
+        const text = require('fs').readFileSync(0, 'utf8');
+        process.stdout.write(transformSync(text, { mode: 'strip-only' }).code);";
+    let mut node = Command::new("node");
+    node.args(["-e", STRIP]).env("NODE_PATH", std::env::var_os("PURSER_NODE_MODULES")?);
+    let mut child = node.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::null()).spawn().ok()?;
+    child.stdin.take()?.write_all(text.as_bytes()).ok()?;
+    let output = child.wait_with_output().ok()?;
+    output.status.success().then(|| String::from_utf8_lossy(&output.stdout).into_owned())
 }
