@@ -115,6 +115,15 @@ async fn receives(name: &str, program: &[&str], text: impl Fn(u16) -> String) {
     assert!(printed.contains(paid.text_of("transfer_id")), "{printed}");
 }
 
+#[test]
+fn receiver_in_rust_is_the_example_that_is_compiled() {
+    let example = std::fs::read_to_string(workspace().join("relayer/examples/webhook_receiver.rs"));
+    let example = example.expect("the example is there");
+    let (about, text) = example.split_once("\n\n").expect("it says what it is");
+    assert!(about.starts_with("//! "));
+    assert_eq!(receiver_of_the_page("rust", 3000), text);
+}
+
 /// The program's version as numbers, if it is there.
 fn version_of(program: &str) -> Option<(u32, u32)> {
     let output = Command::new(program).arg("--version").output().ok()?;
