@@ -172,7 +172,8 @@ impl Indexer {
             Ok(readings) => readings,
             Err(error) => {
                 // Behind the others, that it may not keep them from being asked for.
-                let later = Readings { owed: vec![self.owed(&mark, owed.tries)], ..Readings::default() };
+                let tries = owed.tries.saturating_add(1);
+                let later = Readings { owed: vec![self.owed(&mark, tries)], ..Readings::default() };
                 self.parts.store.insert_readings(self.network, &later, None).await?;
                 return Err(error);
             }
@@ -193,6 +194,11 @@ impl Indexer {
         }
         let standings = self.parts.history.standings(std::slice::from_ref(&owed.signature)).await?;
         Ok(super::finality::is_gone(&standings, 0, owed.slot))
+    }
+
+    /// As if no node had shown it.
+    pub(super) fn owed_alone(&self, mark: &Mark) -> Readings {
+        Readings { owed: vec![self.owed(mark, 1)], ..Readings::default() }
     }
 
     fn owed(&self, mark: &Mark, tries: u32) -> Owed {

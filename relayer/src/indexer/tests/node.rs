@@ -19,6 +19,17 @@ pub struct Node {
     misbehaves: AtomicBool,
     falls_silent: AtomicBool,
     calls: AtomicU64,
+    hidden: Mutex<Option<(String, Hides)>>,
+}
+
+/// What becomes of the question for a transaction that no node can show.
+#[derive(Debug, Clone, Copy)]
+pub enum Hides {
+    InSilence,
+    /// In a form that nobody understands.
+    Unreadable,
+    /// It is shown, and its status is not known.
+    Forgotten,
 }
 
 /// How far one answer's node has come.
@@ -35,6 +46,7 @@ impl Node {
             misbehaves: AtomicBool::new(false),
             falls_silent: AtomicBool::new(false),
             calls: AtomicU64::new(0),
+            hidden: Mutex::default(),
         }
     }
 
@@ -56,6 +68,21 @@ impl Node {
         self.falls_silent.store(whether, Ordering::SeqCst);
     }
 
+    /// From now on this transaction, and no other, is listed and cannot be shown.
+    pub fn hides(&self, signature: &str, how: Hides) {
+        *self.hidden.lock().expect("lock") = Some((signature.to_owned(), how));
+    }
+
+    /// Everything is shown again.
+    pub fn hides_nothing(&self) {
+        *self.hidden.lock().expect("lock") = None;
+    }
+
+    fn has_forgotten(&self, signature: &str) -> bool {
+        let hidden = self.hidden.lock().expect("lock");
+        matches!(&*hidden, Some((known, Hides::Forgotten)) if known == signature)
+    }
+
     /// Calls since the last time this was asked.
     pub fn take_calls(&self) -> u64 {
         self.calls.swap(0, Ordering::SeqCst)
@@ -65,6 +92,16 @@ impl Node {
     pub fn call(&self, method: &'static str, params: &Value) -> Option<Value> {
         self.calls.fetch_add(1, Ordering::SeqCst);
         let silent = self.falls_silent.load(Ordering::SeqCst) && self.random().random_bool(0.2);
+        if method == "getTransaction"
+            && let Some((signature, how)) = &*self.hidden.lock().expect("lock")
+            && params[0] == *signature
+        {
+            match how {
+                Hides::InSilence => return None,
+                Hides::Unreadable => return Some(json!({ "slot": "?", "version": 2 })),
+                Hides::Forgotten => {}
+            }
+        }
         (!silent && !self.chance(0.08)).then(|| self.answer(method, params))
     }
 
@@ -105,6 +142,7 @@ impl Node {
                 let signatures = params[0].as_array().expect("signatures");
                 let status = |signature: &Value| {
                     let known = find(&world, &text(signature)).filter(|known| known.slot <= view.tip);
+                    let known = known.filter(|known| !self.has_forgotten(&known.signature));
                     known.map_or(Value::Null, |known| {
                         let word = if known.slot <= view.finalized { "finalized" } else { "confirmed" };
                         json!({ "slot": known.slot, "err": null, "confirmationStatus": word })
