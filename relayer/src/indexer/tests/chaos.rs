@@ -83,11 +83,12 @@ async fn is_found_by_walks_alone(seed: u64, commitment: Commitment) {
     scene.node.falls_silent(true);
     scene.node.world().lag = 20..60;
     for round in 0..30 {
-        for _ in 0..8 {
+        // So many that the first page of a walk holds both what is final and what may be forked away.
+        for _ in 0..16 {
             scene.node.world().goes_on();
         }
         indexer.look_at_operators().await;
-        if round % 3 == 1 {
+        if round % 2 == 1 {
             scene.node.world().forks();
         }
         let _ = indexer.settle_open().await;

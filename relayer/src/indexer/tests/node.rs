@@ -18,6 +18,8 @@ pub struct Node {
     random: Mutex<StdRng>,
     misbehaves: AtomicBool,
     falls_silent: AtomicBool,
+    /// Calls that go unanswered from now on: silences last.
+    silence: AtomicU64,
     calls: AtomicU64,
     hidden: Mutex<Option<(String, Hides)>>,
 }
@@ -45,6 +47,7 @@ impl Node {
             random: Mutex::new(StdRng::seed_from_u64(5)),
             misbehaves: AtomicBool::new(false),
             falls_silent: AtomicBool::new(false),
+            silence: AtomicU64::new(0),
             calls: AtomicU64::new(0),
             hidden: Mutex::default(),
         }
@@ -91,7 +94,7 @@ impl Node {
     /// One call of a process to the nodes.
     pub fn call(&self, method: &'static str, params: &Value) -> Option<Value> {
         self.calls.fetch_add(1, Ordering::SeqCst);
-        let silent = self.falls_silent.load(Ordering::SeqCst) && self.random().random_bool(0.2);
+        let silent = self.falls_silent.load(Ordering::SeqCst) && self.is_silent();
         if method == "getTransaction"
             && let Some((signature, how)) = &*self.hidden.lock().expect("lock")
             && params[0] == *signature
@@ -103,6 +106,17 @@ impl Node {
             }
         }
         (!silent && !self.chance(0.08)).then(|| self.answer(method, params))
+    }
+
+    fn is_silent(&self) -> bool {
+        let left = self.silence.load(Ordering::SeqCst);
+        let mut random = self.random();
+        let next = match left {
+            0 if random.random_bool(0.06) => random.random_range(1..14),
+            left => left.saturating_sub(1),
+        };
+        self.silence.store(next, Ordering::SeqCst);
+        next > 0
     }
 
     fn chance(&self, of: f64) -> bool {
