@@ -1,10 +1,14 @@
 //! What is announced, as a webhook hears it and as it is read: the real relayer, the real network, a real receiver.
 
+use std::time::Duration;
+
 use purser_tests::binaries::workspace;
 use purser_tests::receiver::Delivery;
-use purser_tests::{Operator, Receiver};
+use purser_tests::wallet::{mints, withdraws};
+use purser_tests::{Agent, AppSettings, Operator, Receiver, TestApp, TestNetwork};
 use serde_json::json;
 
+use crate::history::entries_once;
 use crate::webhooks::{TRANSFERS, registers, signature};
 
 fn of_type<'a>(received: &'a [Delivery], event_type: &str) -> Vec<&'a Delivery> {
@@ -105,6 +109,75 @@ async fn low_balance_is_announced_once_per_crossing() {
         })
     );
     assert_eq!(received[1].event()["data"]["balance_usdc"], "10.000000");
+}
+
+/// An account with this much, and a webhook at `/low` that hears when less than 50 USDC are left.
+async fn watched(operator: &Operator, receiver: &Receiver, usdc: &str) -> Agent {
+    let agent = operator.creates_account("Watched").await;
+    mints(&operator.chain, usdc, &agent.token_account).await;
+    entries_once(&agent, 1).await;
+    let body = json!({
+        "url": receiver.url("/low"), "events": ["balance.low_threshold"], "low_balance_threshold_usdc": 50,
+    });
+    operator.client.post("/v1/webhooks", &body).await.has_status(201);
+    // The balance to start from is read after the answer.
+    tokio::time::sleep(Duration::from_millis(500)).await;
+    agent
+}
+
+/// The balances that were announced as low, once there are so many; and nothing more comes for three cycles.
+async fn announced(receiver: &Receiver, count: usize) -> Vec<String> {
+    receiver.waits_for("/low", count).await;
+    tokio::time::sleep(Duration::from_secs(3)).await;
+    let balance = |delivery: &Delivery| delivery.event()["data"]["balance_usdc"].as_str().map(str::to_owned);
+    receiver.received("/low").iter().filter_map(balance).collect()
+}
+
+#[tokio::test]
+async fn low_balance_is_announced_for_a_withdrawal_by_wallet_once_and_again_after_it_was_back() {
+    let (operator, receiver) = (Operator::shared().await, Receiver::start());
+    let agent = watched(&operator, &receiver, "100").await;
+    let (payee, _) = operator.chain.new_payee().await;
+    let takes = async |usdc: &str| withdraws(&agent, usdc, &payee, operator.app().admin()).await;
+    takes("49.999999").await;
+    takes("0.000001").await;
+    entries_once(&agent, 3).await;
+    assert!(receiver.received("/low").is_empty(), "50 are not less than 50");
+    takes("0.000001").await;
+    assert_eq!(announced(&receiver, 1).await, ["49.999999"]);
+    // Further down, by wallet and through the relayer: no crossing.
+    takes("9.999999").await;
+    agent.pays("5").to(&payee).await.is_settled();
+    entries_once(&agent, 6).await;
+    assert_eq!(announced(&receiver, 1).await, ["49.999999"]);
+    mints(&operator.chain, "15", &agent.token_account).await;
+    entries_once(&agent, 7).await;
+    assert_eq!(announced(&receiver, 1).await, ["49.999999"], "being back is no crossing");
+    takes("20").await;
+    assert_eq!(announced(&receiver, 2).await, ["49.999999", "30.000000"]);
+}
+
+#[tokio::test]
+async fn low_balance_is_announced_again_though_nobody_saw_the_deposit_in_between() {
+    // Deposits are not looked for while this runs.
+    let settings = AppSettings { indexer_interval_ms: 600_000, ..AppSettings::default() };
+    let app = TestApp::start(TestNetwork::shared().await, &settings).await;
+    let (operator, receiver) = (app.new_operator().await, Receiver::start());
+    let agent = operator.creates_account_with("Ada", "60").await;
+    let (payee, _) = operator.chain.new_payee().await;
+    let body = json!({
+        "url": receiver.url("/low"), "events": ["balance.low_threshold"], "low_balance_threshold_usdc": 50,
+    });
+    operator.client.post("/v1/webhooks", &body).await.has_status(201);
+    tokio::time::sleep(Duration::from_millis(500)).await;
+    agent.pays("20").to(&payee).await.is_settled();
+    assert_eq!(announced(&receiver, 1).await, ["40.000000"]);
+    for (deposit, payment) in [("30", "25"), ("15", "15.5"), ("10.5", "5.5")] {
+        mints(&operator.chain, deposit, &agent.token_account).await;
+        agent.pays(payment).to(&payee).await.is_settled();
+    }
+    // 40 + 30 - 25, + 15 - 15.5, and + 10.5 - 5.5, which ends at 49.5.
+    assert_eq!(announced(&receiver, 4).await, ["40.000000", "45.000000", "44.500000", "49.500000"]);
 }
 
 #[tokio::test]

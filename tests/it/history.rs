@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use purser_tests::clock::{iso_of, unix_of};
 use purser_tests::wallet::{mints, withdraws};
-use purser_tests::{Agent, Landing, Operator, Wallet};
+use purser_tests::{Agent, AppSettings, Landing, Operator, TestApp, TestNetwork, Wallet, Wire};
 use serde_json::{Value, json};
 
 /// How long a deposit may take to show.
@@ -113,9 +113,18 @@ async fn every_way_of_depositing_shows_up_once() {
         (vec![wallet.transfer("0.000001", to)], "0.000001"),
         (vec![wallet.transfer("1", to), wallet.transfer_checked("0.25", to)], "1.250000"),
         (vec![wallet.transfer("3", to), wallet.transfer("4", &other.token_account)], "3.000000"),
+        (vec![wallet.batch(&[wallet.transfer("0.5", to), wallet.transfer_checked("0.1", to)])], "0.600000"),
     ] {
         expected.insert((wallet.does(&instructions).await, amount.to_owned(), source.clone()));
     }
+    let looked_up = wallet.does_by_lookup(&[wallet.transfer("6", to)], &[*to]).await;
+    expected.insert((looked_up, "6.000000".to_owned(), source));
+    // From within another program: ours, by an account that is not of this service.
+    let stranger = operator.app().new_operator().await.creates_account_with("Stranger", "9").await;
+    let Landing::Settled(inner) = stranger.pays_directly("9", to, "from within").await else {
+        panic!("the transfer lands")
+    };
+    expected.insert((inner.to_string(), "9.000000".to_owned(), Some(stranger.token_account.to_string())));
     let shown = entries_once(&agent, expected.len()).await;
     let text = |entry: &Value, field: &str| entry[field].as_str().map(str::to_owned);
     let shown: BTreeSet<_> = shown
@@ -129,6 +138,41 @@ async fn every_way_of_depositing_shows_up_once() {
     assert_eq!(shown, expected);
     let others = entries_once(&other, 1).await;
     assert_eq!((others.len(), &others[0]["amount_usdc"]), (1, &json!("4.000000")));
+}
+
+#[tokio::test]
+async fn history_goes_on_when_the_websocket_was_cut() {
+    let network = TestNetwork::shared().await;
+    let wire = Wire::to(&network.ws_url);
+    // So rarely that nothing here is found by the timer.
+    let settings = AppSettings {
+        rpc_url: Some(network.rpc_url.clone()),
+        ws_url: Some(wire.url()),
+        indexer_interval_ms: 600_000,
+        ..AppSettings::default()
+    };
+    let app = TestApp::start(network, &settings).await;
+    let operator = app.new_operator().await;
+    let agent = operator.creates_account_with("Ada", "10").await;
+    let (payee, _) = operator.chain.new_payee().await;
+    let pays = async |usdc: &str| match agent.pays_directly(usdc, &payee, "by hand").await {
+        Landing::Settled(signature) => signature.to_string(),
+        other => panic!("{other:?}"),
+    };
+    let mut expected = vec![pays("1").await];
+    assert_eq!(entries_once(&agent, 1).await.len(), 1, "woken by the program's log");
+    let before = wire.connections();
+    wire.cuts();
+    expected.push(pays("2").await);
+    tokio::time::sleep(Duration::from_secs(2)).await;
+    assert_eq!(entries(&agent, "").await.len(), 1, "nobody was told");
+    wire.mends();
+    assert_eq!(entries_once(&agent, 2).await.len(), 2, "what was missed is found after the reconnection");
+    assert!(wire.connections() > before);
+    expected.push(pays("3").await);
+    let shown = entries_once(&agent, 3).await;
+    let shown: Vec<_> = shown.iter().rev().map(signature_of).collect();
+    assert_eq!(shown, expected);
 }
 
 #[tokio::test]

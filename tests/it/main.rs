@@ -22,6 +22,7 @@ mod limits_preview;
 mod networks;
 mod onchain_refusal;
 mod policy;
+mod receivers;
 mod relayers;
 mod restart;
 mod routes;

@@ -8,19 +8,22 @@ use purser::state::{Agent as AgentState, AgentView};
 use serde_json::{Value, json};
 use solana_commitment_config::CommitmentConfig;
 use solana_rpc_client::nonblocking::rpc_client::RpcClient;
+use solana_rpc_client::rpc_client::SerializableTransaction;
 use solana_rpc_client_api::config::RpcSendTransactionConfig;
 use solana_rpc_client_api::request::RpcRequest;
-use solana_sdk::instruction::{Instruction, InstructionError};
+use solana_sdk::instruction::{AccountMeta, Instruction, InstructionError};
+use solana_sdk::message::{AddressLookupTableAccount, VersionedMessage, v0};
 use solana_sdk::pubkey::Pubkey;
 use solana_sdk::signature::{Keypair, Signature};
 use solana_sdk::signer::Signer;
-use solana_sdk::transaction::{Transaction, TransactionError};
+use solana_sdk::transaction::{Transaction, TransactionError, VersionedTransaction};
 
 /// The SPL Token program, the legacy one that USDC uses.
 pub const TOKEN_PROGRAM: Pubkey = solana_sdk::pubkey!("TokenkegQfeZyiNwAJbNbGKPFXCWuBvf9Ss623VQ5DA");
 /// The program that derives and creates associated token accounts.
 pub const ASSOCIATED_TOKEN_PROGRAM: Pubkey =
     solana_sdk::pubkey!("ATokenGPvbdGVxr1b2hvZbsiqW5xWH25efTNsLJA8knL");
+const LOOKUP_TABLE_PROGRAM: Pubkey = solana_sdk::pubkey!("AddressLookupTab1e1111111111111111111111111");
 const CLOCK_SYSVAR: Pubkey = solana_sdk::pubkey!("SysvarC1ock11111111111111111111111111111111");
 
 /// How a transaction that was sent straight to the chain ended.
@@ -196,8 +199,64 @@ impl Chain {
             &signers.to_vec(),
             blockhash,
         );
+        self.lands_signed(&transaction).await
+    }
+
+    /// As `lands`, in a transaction of version 0 that takes addresses out of a lookup table.
+    pub async fn all_land_by_lookup(
+        &self,
+        instructions: &[Instruction],
+        payer: &Keypair,
+        table: AddressLookupTableAccount,
+    ) -> Landing {
+        let blockhash = self.rpc.get_latest_blockhash().await.expect("the network has a blockhash");
+        let message = v0::Message::try_compile(&payer.pubkey(), instructions, &[table], blockhash)
+            .expect("the instructions fit");
+        assert!(!message.address_table_lookups.is_empty(), "nothing is looked up");
+        let transaction = VersionedTransaction::try_new(VersionedMessage::V0(message), &[payer]);
+        self.lands_signed(&transaction.expect("the payer alone signs")).await
+    }
+
+    /// Makes a lookup table that holds `addresses`, ready to be used.
+    pub async fn makes_lookup_table(
+        &self,
+        payer: &Keypair,
+        addresses: &[Pubkey],
+    ) -> AddressLookupTableAccount {
+        let slot = self.rpc.get_slot().await.expect("the network has a slot");
+        let owner = payer.pubkey();
+        let (key, bump) =
+            Pubkey::find_program_address(&[owner.as_ref(), &slot.to_le_bytes()], &LOOKUP_TABLE_PROGRAM);
+        let accounts = || {
+            vec![
+                AccountMeta::new(key, false),
+                AccountMeta::new_readonly(owner, true),
+                AccountMeta::new(owner, true),
+                AccountMeta::new_readonly(Pubkey::default(), false),
+            ]
+        };
+        let create = [&0_u32.to_le_bytes()[..], &slot.to_le_bytes(), &[bump]].concat();
+        let count = (addresses.len() as u64).to_le_bytes();
+        let listed: Vec<u8> = addresses.iter().flat_map(|address| address.to_bytes()).collect();
+        let extend = [&2_u32.to_le_bytes()[..], &count, &listed].concat();
+        let instructions = [create, extend].map(|data| Instruction {
+            program_id: LOOKUP_TABLE_PROGRAM,
+            accounts: accounts(),
+            data,
+        });
+        let landing = self.all_land(&instructions, &[payer]).await;
+        assert!(matches!(landing, Landing::Settled(_)), "no lookup table: {landing:?}");
+        // What a slot adds is found from the next one on.
+        let made_in = self.rpc.get_slot().await.expect("the network has a slot");
+        while self.rpc.get_slot().await.expect("the network has a slot") <= made_in {
+            tokio::time::sleep(Duration::from_millis(10)).await;
+        }
+        AddressLookupTableAccount { key, addresses: addresses.to_vec() }
+    }
+
+    async fn lands_signed(&self, transaction: &impl SerializableTransaction) -> Landing {
         let config = RpcSendTransactionConfig { skip_preflight: true, ..RpcSendTransactionConfig::default() };
-        let signature = match self.rpc.send_transaction_with_config(&transaction, config).await {
+        let signature = match self.rpc.send_transaction_with_config(transaction, config).await {
             Ok(signature) => signature,
             Err(error) => return outcome_of_send(error),
         };

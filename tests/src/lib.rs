@@ -17,6 +17,7 @@
 //! | [`crash`] | crashes, faults and retries by seed, and the reading of the chain that judges them |
 //! | [`random`] | chance that can be had again |
 //! | [`wallet`] | [`Wallet`]: what anybody may do on the chain without the relayer |
+//! | [`wire`] | [`Wire`]: a websocket's line that can be cut |
 //! | [`clock`] | unix seconds from and to the timestamps of the API |
 //! | [`money`] | micro-USDC from text, without floats |
 //!
@@ -40,6 +41,7 @@ pub mod receiver;
 pub mod scripted_rpc;
 pub mod settings;
 pub mod wallet;
+pub mod wire;
 
 pub use agent::{Agent, Payment};
 pub use app::TestApp;
@@ -53,3 +55,4 @@ pub use receiver::Receiver;
 pub use scripted_rpc::ScriptedRpc;
 pub use settings::AppSettings;
 pub use wallet::Wallet;
+pub use wire::Wire;

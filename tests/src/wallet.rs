@@ -14,6 +14,7 @@ use crate::money::micros;
 const TRANSFER: u8 = 3;
 const MINT_TO: u8 = 7;
 const TRANSFER_CHECKED: u8 = 12;
+const BATCH: u8 = 255;
 
 /// A wallet that pays its own fees.
 pub struct Wallet {
@@ -43,6 +44,27 @@ impl Wallet {
         let mint = AccountMeta::new_readonly(self.chain.usdc_mint, false);
         let accounts = vec![writable(&self.token_account), mint, writable(to), self.owner()];
         token_instruction(TRANSFER_CHECKED, micros(usdc), &[6], accounts)
+    }
+
+    /// Several transfers of this wallet's money in one `batch` instruction.
+    pub fn batch(&self, transfers: &[Instruction]) -> Instruction {
+        let mut data = vec![BATCH];
+        for transfer in transfers {
+            data.extend([transfer.accounts.len(), transfer.data.len()].map(|count| count as u8));
+            data.extend(&transfer.data);
+        }
+        let accounts = transfers.iter().flat_map(|transfer| transfer.accounts.clone()).collect();
+        Instruction { program_id: TOKEN_PROGRAM, accounts, data }
+    }
+
+    /// Sends instructions as a transaction of version 0 that finds `looked_up` in a lookup table made for it, and
+    /// returns its signature.
+    pub async fn does_by_lookup(&self, instructions: &[Instruction], looked_up: &[Pubkey]) -> String {
+        let table = self.chain.makes_lookup_table(&self.keypair, looked_up).await;
+        match self.chain.all_land_by_lookup(instructions, &self.keypair, table).await {
+            Landing::Settled(signature) => signature.to_string(),
+            other => panic!("the wallet's transaction did not land well: {other:?}"),
+        }
     }
 
     /// Sends instructions as one transaction, and returns its signature.

@@ -144,12 +144,19 @@ impl WireLanded {
             .collect::<Option<_>>()?;
         let flows = flows(&keys, usdc_mint, &meta.pre_token_balances?, &meta.post_token_balances?)?;
         let log = meta.log_messages.map(|lines| EventLog::read(program, &lines));
-        let happenings = match log {
-            Some(log) if !log.incomplete => happening::from_events(&log),
-            Some(_) | None => {
-                let inner = meta.inner_instructions.unwrap_or_default();
-                happening::from_instructions(&calls(program, &keys, &message.instructions, &inner)?)
+        let logged = log.filter(|log| !log.incomplete).map(|log| happening::from_events(&log));
+        let inner = meta.inner_instructions.as_deref();
+        let calls = calls(program, &keys, &message.instructions, inner.unwrap_or_default())?;
+        let called = happening::from_instructions(&calls);
+        // Each instruction logs what it did, once. Where a node tells otherwise, lines were lost, doubled or made up on
+        // the way; what was called is covered by signatures. Only a node that did not keep all calls is taken by its log.
+        let happenings = match logged {
+            Some(logged) if logged == called || inner.is_none() => logged,
+            Some(_) => {
+                tracing::warn!(signature, slot, "a node's log does not say what was called");
+                called
             }
+            None => called,
         };
         let signature = signature.to_owned();
         Some(Landed::Well(LandedRecord { signature, slot, block_time, happenings, flows }))

@@ -363,6 +363,56 @@ fn cut_log_is_made_up_for_by_all_instructions_in_their_order_those_within_others
 }
 
 #[test]
+fn lines_that_a_node_doubled_lost_moved_or_made_up_change_nothing() {
+    let all = instructions();
+    let (transfer, withdrawal) = (&all[0], &all[1]);
+    let mut whole = transaction();
+    let calls: Vec<Value> = [transfer, withdrawal]
+        .map(|(accounts, data, ..)| instruction(&mut whole, &PROGRAM, accounts, data))
+        .into();
+    whole["transaction"]["message"]["instructions"] = json!(calls);
+    let [begin, end] = ["invoke [1]", "success"].map(|what| format!("Program {PROGRAM} {what}"));
+    let [first, second] = [transfer, withdrawal].map(|(_, _, event, _)| logged(event));
+    let made_up = logged(&all[2].2);
+    let lines = |lines: &[&String]| lines.iter().map(|line| (*line).clone()).collect::<Vec<_>>();
+    for spoiled in [
+        lines(&[&begin, &first, &end, &begin, &second, &end]),
+        lines(&[&begin, &first, &first, &end, &begin, &second, &end]),
+        lines(&[&begin, &first, &end, &begin, &second, &end, &begin, &first, &end]),
+        lines(&[&begin, &end, &begin, &second, &end]),
+        lines(&[&begin, &second, &end, &begin, &first, &end]),
+        lines(&[&begin, &first, &end, &begin, &end, &second]),
+        lines(&[&begin, &first, &end, &begin, &second, &made_up, &end]),
+        lines(&[&begin, &made_up, &end, &begin, &second, &end]),
+        Vec::new(),
+    ] {
+        let mut transaction = whole.clone();
+        transaction["meta"]["logMessages"] = json!(spoiled);
+        assert_eq!(record(transaction).happenings, [transfer.3.clone(), withdrawal.3.clone()], "{spoiled:?}");
+    }
+}
+
+#[test]
+fn node_that_kept_no_inner_calls_is_taken_by_its_log() {
+    let (accounts, data, event, expected) = instructions().remove(0);
+    let mut transaction = transaction();
+    let within = instruction(&mut transaction, &PROGRAM, &accounts, &data);
+    let outer = instruction(&mut transaction, &OTHER, &[key(1)], &[1]);
+    transaction["transaction"]["message"]["instructions"] = json!([outer]);
+    transaction["meta"]["logMessages"] = json!([
+        format!("Program {OTHER} invoke [1]"),
+        format!("Program {PROGRAM} invoke [2]"),
+        logged(&event),
+        format!("Program {PROGRAM} success"),
+        format!("Program {OTHER} success"),
+    ]);
+    transaction["meta"]["innerInstructions"] = Value::Null;
+    assert_eq!(record(transaction.clone()).happenings, std::slice::from_ref(&expected));
+    transaction["meta"]["innerInstructions"] = json!([{ "index": 0, "instructions": [within] }]);
+    assert_eq!(record(transaction).happenings, [expected]);
+}
+
+#[test]
 fn events_that_another_program_forges_are_not_ours() {
     for (_, _, event, _) in instructions() {
         let mut transaction = transaction();

@@ -92,3 +92,30 @@ impl Memory {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::domain::{Network, OperatorName, Timestamp};
+
+    #[test]
+    fn every_operator_has_its_turn() {
+        let operator = |number: u8| Operator {
+            id: OperatorId::from_bytes([number; 16]),
+            network: Network::Test,
+            name: OperatorName::parse("operator").expect("valid"),
+            address: Address::from_bytes([number; 32]),
+            created_at: Timestamp::from_unix_seconds(0),
+        };
+        let operators: Vec<Operator> = (1..=5).map(operator).collect();
+        let memory = Memory::default();
+        let next = |operators: &[Operator]| -> Vec<u8> {
+            memory.next_operators(operators, 2).iter().map(|operator| operator.id.bytes()[0]).collect()
+        };
+        assert_eq!([next(&operators), next(&operators), next(&operators)], [[1, 2], [3, 4], [5, 1]]);
+        // One that is gone is passed over.
+        assert_eq!(next(&operators[2..]), [3, 4]);
+        assert_eq!(next(&operators[..1]), [1]);
+        assert!(next(&[]).is_empty());
+    }
+}

@@ -162,14 +162,17 @@ impl Indexer {
 
     /// Looks again at what was read, for what was not there to be read.
     async fn audit(&self) -> Result<(), IndexError> {
+        let mut interrupted = Ok(());
         for operator in self.operators().await? {
-            self.walk_again(operator.address, Whose::Operator(operator.id), AUDIT_SLOTS).await?;
+            let walked = self.walk_again(operator.address, Whose::Operator(operator.id), AUDIT_SLOTS).await;
+            interrupted = interrupted.and(walked);
         }
         let unexplained = self.parts.store.list_unexplained(self.network, AUDITED_AT_ONCE).await?;
         for ledger in unexplained {
-            self.walk_all(ledger.token_account, Whose::Account(ledger.account_id)).await?;
+            let walked = self.walk_all(ledger.token_account, Whose::Account(ledger.account_id)).await;
+            interrupted = interrupted.and(walked);
         }
-        Ok(())
+        interrupted
     }
 
     async fn operators(&self) -> Result<Vec<Operator>, IndexError> {
@@ -179,9 +182,10 @@ impl Indexer {
 
     async fn walk_adopted(&self) -> Result<(), IndexError> {
         let found = self.parts.store.list_walks_under_way(self.network, ADOPTED_AT_ONCE).await?;
+        let mut interrupted = Ok(());
         for (account, token_account) in found {
-            self.walk(token_account, Whose::Account(account)).await?;
+            interrupted = interrupted.and(self.walk(token_account, Whose::Account(account)).await);
         }
-        Ok(())
+        interrupted
     }
 }

@@ -33,6 +33,8 @@ impl Indexer {
             .collect();
         let answers: Vec<_> = futures::stream::iter(asked).buffered(ASKED_AT_ONCE).collect().await;
         let (mut records, mut owed) = (Vec::new(), Vec::new());
+        let mut unanswered = None;
+        let none_answered = answers.iter().all(|(_, answer)| is_unavailable(answer));
         for (mark, answer) in answers {
             match answer {
                 Ok(Looked::Found(record)) => match record.block_time {
@@ -41,15 +43,16 @@ impl Indexer {
                 },
                 Ok(Looked::Failed) => {}
                 Ok(Looked::Unknown) => owed.push(self.owed(mark, 1)),
-                Err(ChainError::Unavailable { during, reason }) => {
-                    return Err(ChainError::Unavailable { during, reason }.into());
-                }
-                // A node may be too old for a transaction: another will not be.
+                Err(error) if none_answered => unanswered = Some(error),
+                // A node may be too old for a transaction, or choke on it: another will not.
                 Err(error) => {
                     tracing::warn!(network = %self.network, signature = mark.signature, %error, "cannot be read");
                     owed.push(self.owed(mark, 1));
                 }
             }
+        }
+        if let Some(error) = unanswered {
+            return Err(error.into());
         }
         let entries = self.entries(&records).await?;
         Ok(Readings { entries, are_final: self.parts.history.is_final(), owed, paid: Vec::new() })
@@ -158,17 +161,30 @@ impl Indexer {
     pub(super) async fn ask_for_owed(&self) -> Result<(), IndexError> {
         let due = self.parts.store.list_owed(self.network, self.parts.ambient.now(), OWED_AT_ONCE).await?;
         for owed in due {
-            let mark = Mark { signature: owed.signature.clone(), slot: owed.slot };
-            let mut readings = self.read(std::slice::from_ref(&mark)).await?;
-            if readings.owed.is_empty() || self.is_gone(&owed).await? {
-                readings.owed.clear();
-                readings.paid.push(owed.signature);
-            } else {
-                readings.owed = vec![self.owed(&mark, owed.tries.saturating_add(1))];
-            }
-            self.parts.store.insert_readings(self.network, &readings, None).await?;
+            self.ask_for(owed).await?;
         }
         Ok(())
+    }
+
+    async fn ask_for(&self, owed: Owed) -> Result<(), IndexError> {
+        let mark = Mark { signature: owed.signature.clone(), slot: owed.slot };
+        let mut readings = match self.read(std::slice::from_ref(&mark)).await {
+            Ok(readings) => readings,
+            Err(error) => {
+                // Behind the others, that it may not keep them from being asked for.
+                let tries = owed.tries.saturating_add(1);
+                let later = Readings { owed: vec![self.owed(&mark, tries)], ..Readings::default() };
+                self.parts.store.insert_readings(self.network, &later, None).await?;
+                return Err(error);
+            }
+        };
+        if readings.owed.is_empty() || self.is_gone(&owed).await? {
+            readings.owed.clear();
+            readings.paid.push(owed.signature);
+        } else {
+            readings.owed = vec![self.owed(&mark, owed.tries.saturating_add(1))];
+        }
+        Ok(self.parts.store.insert_readings(self.network, &readings, None).await?)
     }
 
     /// Whether an owed transaction was forked away: unknown, though its slot is final.
@@ -180,9 +196,18 @@ impl Indexer {
         Ok(super::finality::is_gone(&standings, 0, owed.slot))
     }
 
+    /// As if no node had shown it.
+    pub(super) fn owed_alone(&self, mark: &Mark) -> Readings {
+        Readings { owed: vec![self.owed(mark, 1)], ..Readings::default() }
+    }
+
     fn owed(&self, mark: &Mark, tries: u32) -> Owed {
         let pause = Duration::from_secs(1 << tries.saturating_sub(1).min(10)).min(OWED_PAUSE_MAX);
         let next_try_at = self.parts.ambient.now().after(pause);
         Owed { signature: mark.signature.clone(), slot: mark.slot, tries, next_try_at }
     }
+}
+
+const fn is_unavailable(answer: &Result<Looked, ChainError>) -> bool {
+    matches!(answer, Err(ChainError::Unavailable { .. }))
 }

@@ -25,19 +25,22 @@ struct Sight {
 impl Indexer {
     /// Every account once.
     pub(super) async fn sweep(&self) -> Result<(), IndexError> {
-        let mut after = None;
+        let (mut after, mut interrupted) = (None, Ok(()));
         loop {
             let ledgers = self.parts.store.list_ledgers(self.network, after, BALANCES_MAX).await?;
-            let Some(last) = ledgers.last() else { return Ok(()) };
+            let Some(last) = ledgers.last() else { return interrupted };
             after = Some(last.account_id);
-            self.sweep_some(&ledgers).await?;
+            let looked_into = self.sweep_some(&ledgers).await?;
+            // One account's trouble is not the others'.
+            interrupted = looked_into.into_iter().fold(interrupted, Result::and);
             if ledgers.len() < BALANCES_MAX {
-                return Ok(());
+                return interrupted;
             }
         }
     }
 
-    async fn sweep_some(&self, ledgers: &[Ledger]) -> Result<(), IndexError> {
+    /// Gives how looking into accounts went.
+    async fn sweep_some(&self, ledgers: &[Ledger]) -> Result<Vec<Result<(), IndexError>>, IndexError> {
         let token_accounts: Vec<Address> = ledgers.iter().map(|ledger| ledger.token_account).collect();
         let read = self.parts.history.balances(&token_accounts).await?;
         let (mut changed, mut suspects) = (Vec::new(), Vec::new());
@@ -55,13 +58,13 @@ impl Indexer {
             }
         }
         let looked_into: Vec<_> = suspects.into_iter().map(|sight| self.look_into(sight)).collect();
-        let results: Vec<_> =
+        let looked_into: Vec<_> =
             futures::stream::iter(looked_into).buffer_unordered(LOOKED_INTO_AT_ONCE).collect().await;
         for (account, _) in &changed {
             self.observe(ledgers, *account).await?;
         }
         self.parts.store.mark_seen(read.slot, &changed).await?;
-        results.into_iter().collect()
+        Ok(looked_into)
     }
 
     /// Finds the transactions that make up a difference.

@@ -108,7 +108,15 @@ impl Indexer {
         lines: &[SignatureLine],
     ) -> Result<(), IndexError> {
         let wanted = self.unread(&walk.address, whose, lines).await?;
-        let readings = if wanted.is_empty() { Readings::default() } else { self.read(&wanted).await? };
+        let readings = match &wanted[..] {
+            [] => Readings::default(),
+            // The node has just answered: that one transaction goes unanswered is no reason to stand still.
+            [only] => match self.read(&wanted).await {
+                Err(IndexError::Chain(_)) => self.owed_alone(only),
+                read => read?,
+            },
+            _ => self.read(&wanted).await?,
+        };
         let moved = stored.as_ref() != Some(walk);
         if wanted.is_empty() && !moved {
             return Ok(());

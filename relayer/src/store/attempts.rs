@@ -120,7 +120,9 @@ async fn mark_health(tx: &mut Transaction<'_>, made: &AttemptMade) -> Result<(),
     const FAILED: &str = "UPDATE webhooks
          SET failures = failures + 1, failing_since = COALESCE(failing_since, $2)
          WHERE webhook_id = $1 RETURNING failures, failing_since, status";
-    const DISABLED: &str = "UPDATE webhooks SET status = 'disabled', disabled_reason = $2, disabled_at = $3
+    // A change that does not know of it is not to undo it: see `mark_webhook_changed`.
+    const DISABLED: &str = "UPDATE webhooks
+         SET status = 'disabled', disabled_reason = $2, disabled_at = $3, updated_at = $3
          WHERE webhook_id = $1";
     let (webhook, ended_at) = (made.webhook_id.to_string(), made.attempt.ended_at);
     if made.attempt.outcome.is_success() {

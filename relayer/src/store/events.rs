@@ -186,7 +186,8 @@ pub(super) fn steps_of(transfer: &Transfer, next: &TransferState, now: Timestamp
         TransferState::Rejected(rejection) => {
             unnoted.into_iter().chain([Event::transfer_rejected(transfer, rejection, now)]).collect()
         }
-        TransferState::Claimed | TransferState::Signed(_) | TransferState::Failed(_) => Vec::new(),
+        TransferState::Failed(_) => unnoted.into_iter().collect(),
+        TransferState::Claimed | TransferState::Signed(_) => Vec::new(),
     }
 }
 

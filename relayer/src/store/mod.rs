@@ -48,6 +48,7 @@ use std::time::Duration;
 use futures::future::BoxFuture;
 
 pub use attempts::AttemptMade;
+pub use balances::{BalanceSeen, PaidBefore};
 pub use claims::{ClaimClock, NewTransfer};
 pub use deliveries::LeasedDelivery;
 pub use error::StoreError;

@@ -277,6 +277,8 @@ impl Store {
                     return Ok(false);
                 }
                 for sql in [
+                    // Waits for attempts that are being written down, so that the next statement sees them.
+                    "UPDATE deliveries SET attempts = attempts WHERE webhook_id = $1",
                     "DELETE FROM delivery_attempts WHERE webhook_id = $1",
                     "DELETE FROM deliveries WHERE webhook_id = $1",
                     "DELETE FROM webhook_balances WHERE webhook_id = $1",

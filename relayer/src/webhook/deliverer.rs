@@ -5,12 +5,11 @@ use std::time::Duration;
 
 use futures::StreamExt;
 use futures::stream::FuturesUnordered;
-use tokio::sync::OwnedSemaphorePermit;
 use tokio_util::sync::CancellationToken;
 use tokio_util::task::TaskTracker;
 
 use super::client::Post;
-use super::lanes::Lanes;
+use super::lanes::{Lanes, Place};
 use super::payload::Payload;
 use super::recorder::Recorder;
 use super::{ATTEMPT_TIMEOUT, Clock};
@@ -64,25 +63,38 @@ impl Deliverer {
     /// Attempts everything that is due for one webhook, and what becomes due meanwhile.
     pub async fn serve(&self, id: WebhookId) -> Result<(), StoreError> {
         let mut under_way = FuturesUnordered::new();
+        let mut interrupted = Ok(());
         loop {
-            // What was changed, rotated, disabled or deleted counts from the next attempt on.
-            let endpoint = if self.stop.is_cancelled() { None } else { self.find_endpoint(id).await? };
-            if let Some(endpoint) = endpoint.map(Arc::new) {
-                let lane = self.lanes.of(&endpoint.webhook.health);
-                // Taken by the half dozen rather than one by one.
-                if under_way.len() <= lane.at_once / 2 {
-                    let wanted = lane.at_once - under_way.len();
-                    let places = lane.take(wanted, under_way.is_empty()).await;
-                    let taken = self.take(id, places.len()).await?;
-                    for (delivery, place) in taken.into_iter().zip(places) {
-                        under_way.push(self.deliver(endpoint.clone(), delivery, place));
-                    }
+            if !self.stop.is_cancelled() && interrupted.is_ok() {
+                match self.take_more(id, under_way.len()).await {
+                    Ok(more) => under_way.extend(
+                        more.into_iter().map(|(endpoint, one, place)| self.deliver(endpoint, one, place)),
+                    ),
+                    // What is under way comes to its end all the same.
+                    Err(error) => interrupted = Err(error),
                 }
             }
             if under_way.next().await.is_none() {
-                return Ok(());
+                return interrupted;
             }
         }
+    }
+
+    /// What is due, as far as there is room for it. What was changed, rotated, disabled or deleted counts from here on.
+    async fn take_more(
+        &self,
+        id: WebhookId,
+        under_way: usize,
+    ) -> Result<Vec<(Arc<Endpoint>, LeasedDelivery, Place)>, StoreError> {
+        let Some(endpoint) = self.find_endpoint(id).await?.map(Arc::new) else { return Ok(Vec::new()) };
+        let lane = self.lanes.of(&endpoint.webhook);
+        // Taken by the half dozen rather than one by one.
+        if under_way > lane.at_once / 2 {
+            return Ok(Vec::new());
+        }
+        let places = lane.take(lane.at_once - under_way, under_way == 0).await;
+        let taken = self.take(id, places.len()).await?;
+        Ok(taken.into_iter().zip(places).map(|(one, place)| (endpoint.clone(), one, place)).collect())
     }
 
     async fn take(&self, id: WebhookId, places: usize) -> Result<Vec<LeasedDelivery>, StoreError> {
@@ -94,7 +106,7 @@ impl Deliverer {
         self.store.take_due_deliveries(id, now, now.after(LEASE), rows_max).await
     }
 
-    async fn deliver(&self, endpoint: Arc<Endpoint>, delivery: LeasedDelivery, place: OwnedSemaphorePermit) {
+    async fn deliver(&self, endpoint: Arc<Endpoint>, delivery: LeasedDelivery, place: Place) {
         let started_at = (self.clock)();
         let previous = endpoint.previous.as_ref();
         let payload = Payload::new(&delivery.event, started_at, &endpoint.secret, previous);

@@ -1,5 +1,6 @@
 use std::collections::BTreeSet;
 
+use super::node::Hides;
 use super::world::{Expected, World};
 use super::{Scene, pass_seconds};
 use crate::chain::Commitment;
@@ -82,11 +83,12 @@ async fn is_found_by_walks_alone(seed: u64, commitment: Commitment) {
     scene.node.falls_silent(true);
     scene.node.world().lag = 20..60;
     for round in 0..30 {
-        for _ in 0..8 {
+        // So many that the first page of a walk holds both what is final and what may be forked away.
+        for _ in 0..16 {
             scene.node.world().goes_on();
         }
         indexer.look_at_operators().await;
-        if round % 3 == 1 {
+        if round % 2 == 1 {
             scene.node.world().forks();
         }
         let _ = indexer.settle_open().await;
@@ -123,6 +125,40 @@ async fn interrupted_walks_find_all_that_the_program_did_without_a_sweep_at_fina
 async fn interrupted_walks_find_all_that_the_program_did_without_a_sweep_at_confirmed() {
     for seed in 300..306 {
         is_found_by_walks_alone(seed, Commitment::Confirmed).await;
+    }
+}
+
+#[tokio::test]
+async fn one_transaction_that_no_node_can_show_keeps_no_other_from_being_found() {
+    for how in [Hides::InSilence, Hides::Unreadable] {
+        let scene = Scene::new(World::new(5, 12), Commitment::Finalized).await;
+        let indexer = scene.indexer();
+        let mut hidden = String::new();
+        for round in 0..40 {
+            scene.node.world().goes_on();
+            if round == 10 {
+                let world = scene.node.world();
+                let paid = world.expected().into_iter().rfind(|line| line.kind == "transfer");
+                hidden = paid.expect("a payment").signature;
+                drop(world);
+                scene.node.hides(&hidden, how);
+            }
+            // What was made before is read after it is hidden.
+            if round >= 10 {
+                indexer.cycle().await;
+                pass_seconds(1);
+            }
+        }
+        scene.node.world().comes_to_rest();
+        for _ in 0..QUIET_CYCLES {
+            pass_seconds(700);
+            indexer.cycle().await;
+        }
+        let expected: BTreeSet<Expected> =
+            scene.node.world().expected().into_iter().filter(|line| line.signature != hidden).collect();
+        let recorded = scene.recorded().await;
+        let missing: Vec<_> = expected.difference(&recorded).collect();
+        assert!(missing.is_empty() && recorded == expected, "{how:?}: missing {missing:#?}");
     }
 }
 

@@ -3,6 +3,7 @@
 mod book;
 mod chaos;
 mod cost;
+mod finality;
 mod node;
 mod world;
 

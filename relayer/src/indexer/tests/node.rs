@@ -18,7 +18,20 @@ pub struct Node {
     random: Mutex<StdRng>,
     misbehaves: AtomicBool,
     falls_silent: AtomicBool,
+    /// Calls that go unanswered from now on: silences last.
+    silence: AtomicU64,
     calls: AtomicU64,
+    hidden: Mutex<Option<(String, Hides)>>,
+}
+
+/// What becomes of the question for a transaction that no node can show.
+#[derive(Debug, Clone, Copy)]
+pub enum Hides {
+    InSilence,
+    /// In a form that nobody understands.
+    Unreadable,
+    /// It is shown, and its status is not known.
+    Forgotten,
 }
 
 /// How far one answer's node has come.
@@ -34,7 +47,9 @@ impl Node {
             random: Mutex::new(StdRng::seed_from_u64(5)),
             misbehaves: AtomicBool::new(false),
             falls_silent: AtomicBool::new(false),
+            silence: AtomicU64::new(0),
             calls: AtomicU64::new(0),
+            hidden: Mutex::default(),
         }
     }
 
@@ -56,6 +71,21 @@ impl Node {
         self.falls_silent.store(whether, Ordering::SeqCst);
     }
 
+    /// From now on this transaction, and no other, is listed and cannot be shown.
+    pub fn hides(&self, signature: &str, how: Hides) {
+        *self.hidden.lock().expect("lock") = Some((signature.to_owned(), how));
+    }
+
+    /// Everything is shown again.
+    pub fn hides_nothing(&self) {
+        *self.hidden.lock().expect("lock") = None;
+    }
+
+    fn has_forgotten(&self, signature: &str) -> bool {
+        let hidden = self.hidden.lock().expect("lock");
+        matches!(&*hidden, Some((known, Hides::Forgotten)) if known == signature)
+    }
+
     /// Calls since the last time this was asked.
     pub fn take_calls(&self) -> u64 {
         self.calls.swap(0, Ordering::SeqCst)
@@ -64,8 +94,29 @@ impl Node {
     /// One call of a process to the nodes.
     pub fn call(&self, method: &'static str, params: &Value) -> Option<Value> {
         self.calls.fetch_add(1, Ordering::SeqCst);
-        let silent = self.falls_silent.load(Ordering::SeqCst) && self.random().random_bool(0.2);
+        let silent = self.falls_silent.load(Ordering::SeqCst) && self.is_silent();
+        if method == "getTransaction"
+            && let Some((signature, how)) = &*self.hidden.lock().expect("lock")
+            && params[0] == *signature
+        {
+            match how {
+                Hides::InSilence => return None,
+                Hides::Unreadable => return Some(json!({ "slot": "?", "version": 2 })),
+                Hides::Forgotten => {}
+            }
+        }
         (!silent && !self.chance(0.08)).then(|| self.answer(method, params))
+    }
+
+    fn is_silent(&self) -> bool {
+        let left = self.silence.load(Ordering::SeqCst);
+        let mut random = self.random();
+        let next = match left {
+            0 if random.random_bool(0.06) => random.random_range(1..14),
+            left => left.saturating_sub(1),
+        };
+        self.silence.store(next, Ordering::SeqCst);
+        next > 0
     }
 
     fn chance(&self, of: f64) -> bool {
@@ -105,6 +156,7 @@ impl Node {
                 let signatures = params[0].as_array().expect("signatures");
                 let status = |signature: &Value| {
                     let known = find(&world, &text(signature)).filter(|known| known.slot <= view.tip);
+                    let known = known.filter(|known| !self.has_forgotten(&known.signature));
                     known.map_or(Value::Null, |known| {
                         let word = if known.slot <= view.finalized { "finalized" } else { "confirmed" };
                         json!({ "slot": known.slot, "err": null, "confirmationStatus": word })
@@ -171,6 +223,10 @@ impl Node {
             return world.json(&world.transactions[0], false);
         }
         let mut answer = world.json(known, self.chance(0.3));
+        if self.chance(0.3) {
+            let other = &world.transactions[self.random().random_range(0..world.transactions.len())];
+            self.spoil(&mut answer["meta"]["logMessages"], &world.json(other, false)["meta"]["logMessages"]);
+        }
         if self.chance(0.1) {
             answer["blockTime"] = Value::Null;
         }
@@ -178,6 +234,30 @@ impl Node {
             answer["meta"]["postTokenBalances"] = Value::Null;
         }
         answer
+    }
+}
+
+impl Node {
+    /// Doubles a line, mixes two up, drops one, or puts in one of another transaction.
+    fn spoil(&self, lines: &mut Value, others: &Value) {
+        let (Some(lines), Some(others)) = (lines.as_array_mut(), others.as_array()) else { return };
+        if lines.is_empty() {
+            return;
+        }
+        let mut random = self.random();
+        let [one, two] = [random.random_range(0..lines.len()), random.random_range(0..lines.len())];
+        match random.random_range(0..4) {
+            0 => lines.insert(one, lines[one].clone()),
+            1 => lines.swap(one, two),
+            2 => drop(lines.remove(one)),
+            _ => {
+                let is_data =
+                    |line: &&Value| line.as_str().is_some_and(|line| line.starts_with("Program data: "));
+                lines.extend(others.iter().find(is_data).cloned());
+                let last = lines.len() - 1;
+                lines.swap(one, last);
+            }
+        }
     }
 }
 

@@ -1,26 +1,43 @@
 //! What carrying out a transfer learns of its account's balance, for webhooks with a threshold.
 
 use super::carry::Carrier;
-use crate::domain::{Timestamp, UsdcAmount};
+use crate::domain::{Timestamp, Transfer, TransferState, UsdcAmount};
 use crate::service::Events;
+use crate::service::events::Paid;
+use crate::store::BalanceSeen;
 
 impl Carrier {
     /// Before the payment: where a crossing starts from. No reason to hold the payment up.
     pub(super) async fn note_balance(&self, balance: UsdcAmount, read_at: Timestamp) {
         let events = Events::new(self.parts.clone());
-        if let Err(error) = events.observe_balance(&self.account, balance, read_at).await {
+        if let Err(error) =
+            events.observe_balance(&self.account, BalanceSeen { balance, read_at, paid: None }).await
+        {
             tracing::warn!(account_id = %self.account.id, %error, "a balance could not be noted");
         }
     }
 
     /// After the payment, and after it was answered. Should this be cut off, the next look finds the crossing.
-    pub(super) fn look_at_balance(&self) {
+    pub(super) fn look_at_balance(&self, paid: Option<Paid>) {
         let events = Events::new(self.parts.clone());
         let (operator, account) = (self.operator.clone(), self.account.clone());
         self.parts.tasks.start(async move {
-            if let Err(error) = events.look_at_balance(&operator, &account).await {
+            if let Err(error) = events.look_after(&operator, &account, paid).await {
                 tracing::warn!(account_id = %account.id, %error, "a balance could not be looked at after a payment");
             }
         });
     }
+}
+
+/// What `transfer` has paid, settled at `settled_at`; `None` where nobody knows when it was sent.
+pub(super) fn paid_by(transfer: &Transfer, settled_at: Timestamp) -> Option<Paid> {
+    let sent_at = match &transfer.state {
+        TransferState::Sent { sent_at, .. } => *sent_at,
+        TransferState::Signed(_) => transfer.updated_at,
+        TransferState::Claimed
+        | TransferState::Settled(_)
+        | TransferState::Rejected(_)
+        | TransferState::Failed(_) => return None,
+    };
+    Some(Paid { tag: transfer.tag, amount: transfer.request.amount, sent_at, settled_at })
 }

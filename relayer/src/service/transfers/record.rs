@@ -2,6 +2,7 @@
 
 use std::time::Duration;
 
+use super::balances::paid_by;
 use super::carry::Carrier;
 use super::flights::{Ended, Landing};
 use crate::crash_point::crash_point;
@@ -25,11 +26,12 @@ impl Carrier {
             None => self.time_of(slot).await,
         };
         let settlement = Settlement { signature, settled_at, slot };
+        let paid = paid_by(&transfer, settled_at);
         crash_point!("settled.before");
         match self.parts.store.mark_settled(&transfer, settlement, self.now()).await {
             Ok(transfer) => {
                 crash_point!("settled.after");
-                self.look_at_balance();
+                self.look_at_balance(paid);
                 Ok(Ended { transfer, checks: None })
             }
             Err(error) => self.superseded(transfer, error).await,

@@ -1,12 +1,25 @@
 use super::support::{Scene, at};
 use crate::domain::*;
+use crate::store::{BalanceSeen, PaidBefore};
 
 const LOW: [EventType; 1] = [EventType::BalanceLowThreshold];
 
 async fn holds(scene: &Scene, usdc: u64, second: i64) {
     let balance = UsdcAmount::from_micros(usdc * 1_000_000);
-    let bits = move || u128::from(usdc) << 64 | u128::from(second.unsigned_abs());
-    scene.store.mark_balance(&scene.account, balance, at(second), at(second), bits).await.expect("noted");
+    sees(scene, BalanceSeen { balance, read_at: at(second), paid: None }).await;
+}
+
+/// Pays, and is then seen to hold `usdc`.
+async fn paid(scene: &Scene, (amount, sent_at): (u64, i64), usdc: u64, second: i64) {
+    let whole = |usdc: u64| UsdcAmount::from_micros(usdc * 1_000_000);
+    let paid = Some(PaidBefore { amount: whole(amount), sent_at: at(sent_at) });
+    sees(scene, BalanceSeen { balance: whole(usdc), read_at: at(second), paid }).await;
+}
+
+async fn sees(scene: &Scene, seen: BalanceSeen) {
+    let second = u128::try_from(seen.read_at.unix_seconds()).expect("positive");
+    let bits = move || u128::from(seen.balance.micros()) << 64 | second;
+    scene.store.mark_balance(&scene.account, seen, seen.read_at, bits).await.expect("noted");
 }
 
 /// The balances that were announced as low, with the threshold.
@@ -55,6 +68,35 @@ async fn a_reading_that_comes_late_changes_nothing() {
 }
 
 #[tokio::test]
+async fn a_deposit_that_nobody_saw_counts_by_what_it_let_the_account_pay() {
+    let scene = Scene::set().await;
+    scene.webhook(1, "a.example.com", &LOW, 50).await;
+    holds(&scene, 60, 1).await;
+    paid(&scene, (20, 2), 40, 3).await;
+    // 30 came in between; 25 of the 70 were paid. Then 5 came, and 10 of the 50 were paid: from the threshold itself.
+    paid(&scene, (25, 4), 45, 5).await;
+    paid(&scene, (10, 6), 40, 7).await;
+    // 5 came, and the same was paid again: what is held is what was known, and there was a crossing all the same.
+    paid(&scene, (10, 8), 40, 9).await;
+    let announced = announced(&scene).await;
+    let balances: Vec<_> = announced.iter().map(|(balance, _)| balance.as_str()).collect();
+    assert_eq!(balances, ["40.000000", "45.000000", "40.000000", "40.000000"]);
+}
+
+#[tokio::test]
+async fn a_payment_that_others_have_looked_at_already_is_not_counted_twice() {
+    let scene = Scene::set().await;
+    scene.webhook(1, "a.example.com", &LOW, 50).await;
+    holds(&scene, 70, 1).await;
+    // Two payments at once, both of them there when the first is looked at.
+    paid(&scene, (15, 2), 40, 4).await;
+    paid(&scene, (15, 3), 40, 5).await;
+    // Below all the time.
+    paid(&scene, (5, 6), 35, 7).await;
+    assert_eq!(announced(&scene).await, [("40.000000".into(), "50.000000".into())]);
+}
+
+#[tokio::test]
 async fn every_threshold_has_its_own_crossing_and_tells_its_own_webhooks() {
     let scene = Scene::set().await;
     let (fifty, _) = scene.webhook(1, "fifty.example.com", &LOW, 50).await;
@@ -75,10 +117,10 @@ async fn two_relayers_that_see_the_same_crossing_announce_it_once() {
     scene.webhook(1, "a.example.com", &LOW, 50).await;
     holds(&scene, 100, 1).await;
     let (other, _) = scene.after_a_crash().await;
-    let low = UsdcAmount::from_micros(40_000_000);
+    let low = BalanceSeen { balance: UsdcAmount::from_micros(40_000_000), read_at: at(2), paid: None };
     let mark = |store: &crate::store::Store, bits: u128| {
         let (store, account) = (store.clone(), scene.account.clone());
-        async move { store.mark_balance(&account, low, at(2), at(2), move || bits).await }
+        async move { store.mark_balance(&account, low, at(2), move || bits).await }
     };
     let (one, two) = tokio::join!(mark(&scene.store, 1), mark(&other, 2));
     one.and(two).expect("noted");

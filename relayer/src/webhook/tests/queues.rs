@@ -57,9 +57,27 @@ async fn what_did_not_happen_is_not_announced() {
     // Another worker ends it as well: neither its state nor its announcement is written.
     scene.store.mark_settled(&one, settlement(), at(4)).await.expect_err("superseded");
     let failing = scene.claims().await;
-    let failure = Failure { code: FailureCode::InsufficientBalance, message: "no".into(), failed_at: at(4) };
-    scene.store.mark_failed(&failing, failure, at(4)).await.expect("failed");
+    scene.store.mark_failed(&failing, failure(), at(4)).await.expect("failed");
     assert_eq!(scene.events().await.len(), before);
+}
+
+fn failure() -> Failure {
+    Failure { code: FailureCode::TransferExpired, message: "no".into(), failed_at: at(4) }
+}
+
+#[tokio::test]
+async fn a_transfer_that_went_out_and_failed_was_initiated_all_the_same() {
+    let scene = Scene::set().await;
+    for is_noted in [true, false] {
+        let claimed = scene.claims().await;
+        let mut one = scene.store.mark_signed(&claimed, signed(), at(1)).await.expect("signed");
+        if is_noted {
+            one = scene.store.mark_sent(&one, at(1)).await.expect("sent");
+        }
+        scene.store.mark_failed(&one, failure(), at(4)).await.expect("failed");
+    }
+    let initiated = EventType::TransferInitiated;
+    assert_eq!(types(&scene.events().await), [initiated, initiated]);
 }
 
 #[tokio::test]

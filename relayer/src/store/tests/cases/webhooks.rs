@@ -3,7 +3,7 @@ use std::collections::BTreeSet;
 use tokio::task::JoinSet;
 
 use super::*;
-use crate::store::{AttemptMade, LeasedDelivery, ReplayScope};
+use crate::store::{AttemptMade, BalanceSeen, LeasedDelivery, ReplayScope};
 
 fn webhook(fixture: &Fixture, number: u8, threshold: Option<u64>) -> Webhook {
     let events = EventType::SUBSCRIBABLE.into_iter();
@@ -229,15 +229,16 @@ async fn a_crossing_seen_by_many_at_once_is_announced_once() {
     let webhook = webhook(&fixture, 1, Some(50));
     fixture.store.insert_webhook(&webhook, &sealed("sealed")).await.expect("inserted");
     let usdc = |whole: u64| UsdcAmount::from_micros(whole * 1_000_000);
-    let seen = fixture.store.mark_balance(&fixture.account, usdc(80), at(1), at(1), || 1).await;
+    let sight = |whole, read_at| BalanceSeen { balance: usdc(whole), read_at, paid: None };
+    let seen = fixture.store.mark_balance(&fixture.account, sight(80, at(1)), at(1), || 1).await;
     seen.expect("noted");
     let mut relayers = JoinSet::new();
     for number in 0_u8..6 {
         let (store, account) = (fixture.reopen().await, fixture.account.clone());
-        relayers.spawn(async move {
-            let read_at = at(2 + i64::from(number % 2));
-            store.mark_balance(&account, usdc(40), read_at, at(4), move || u128::from(number)).await
-        });
+        let seen = sight(40, at(2 + i64::from(number % 2)));
+        relayers.spawn(
+            async move { store.mark_balance(&account, seen, at(4), move || u128::from(number)).await },
+        );
     }
     for done in relayers.join_all().await {
         done.expect("noted");
@@ -266,4 +267,51 @@ async fn a_webhook_that_only_fails_is_disabled_with_what_was_pending() {
     assert_eq!(read().await, WebhookStatus::Disabled { reason: DisabledReason::Failing, since });
     assert_eq!(deliveries(&fixture, &webhook, Some(DeliveryStatus::Undelivered)).await.len(), 2);
     assert!(store.list_due_webhooks(at(3 + days)).await.expect("listed").is_empty());
+}
+
+#[tokio::test]
+async fn a_webhook_is_deleted_while_its_attempts_are_written_down() {
+    let Some(fixture) = fixture().await else { return };
+    let mut transfers = 0;
+    for round in 1..=6 {
+        let webhook = registered(&fixture, round).await;
+        for _ in 0..8 {
+            transfers += 1;
+            announces(&fixture, transfers, 0).await;
+        }
+        let taken = takes(&fixture.store, &webhook, 0, 8).await;
+        assert_eq!(taken.len(), 8);
+        let mut recorders = JoinSet::new();
+        for (number, one) in taken.into_iter().enumerate() {
+            let store = fixture.reopen().await;
+            recorders.spawn(async move {
+                for second in 1..6 {
+                    let status = if number % 2 == 0 { 500 } else { 200 };
+                    store.mark_attempts(&[made(&one, status, second)]).await?;
+                }
+                Ok::<_, StoreError>(())
+            });
+        }
+        let deleted = fixture.store.delete_webhook(fixture.operator.id, webhook.id).await;
+        assert!(deleted.expect("deleted"));
+        for done in recorders.join_all().await {
+            done.expect("written, or forgotten");
+        }
+        assert!(deliveries(&fixture, &webhook, None).await.is_empty());
+    }
+}
+
+#[tokio::test]
+async fn a_change_that_does_not_know_of_a_disabling_does_not_undo_it() {
+    let Some(fixture) = fixture().await else { return };
+    let store = &fixture.store;
+    let seen = registered(&fixture, 1).await;
+    announces(&fixture, 1, 0).await;
+    let [first] = &takes(store, &seen, 1, 1).await[..] else { panic!("one is due") };
+    let days = i64::try_from(FAILING_MAX.as_secs()).expect("seconds");
+    let mut failures: Vec<_> = (0..FAILURES_MAX).map(|_| made(first, 500, 2)).collect();
+    failures.push(made(first, 500, 2 + days));
+    store.mark_attempts(&failures).await.expect("written");
+    let moved = Webhook { updated_at: at(3), ..seen.clone() };
+    assert!(matches!(store.mark_webhook_changed(&seen, &moved).await, Err(StoreError::Superseded)));
 }

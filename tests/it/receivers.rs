@@ -1,0 +1,173 @@
+//! The receivers of `docs/webhooks.md`, as they stand there, against real deliveries.
+
+use std::io::Write;
+use std::net::{Ipv4Addr, TcpListener, TcpStream};
+use std::path::{Path, PathBuf};
+use std::process::{Command, Stdio};
+use std::time::Duration;
+
+use purser_tests::binaries::workspace;
+use purser_tests::network::{path_text, temp_folder};
+use purser_tests::process::Process;
+use purser_tests::{Answer, Operator};
+use serde_json::json;
+
+use crate::webhooks::{registers, signature};
+
+/// The only block of this language on the page, to listen on `port`.
+fn receiver_of_the_page(language: &str, port: u16) -> String {
+    let page = std::fs::read_to_string(workspace().join("docs/webhooks.md")).expect("webhooks are explained");
+    let blocks: Vec<&str> = page.split(&format!("```{language}\n")).skip(1).collect();
+    let [block] = blocks[..] else { panic!("one receiver in {language}, not {}", blocks.len()) };
+    let text = block.split("```").next().expect("a block ends");
+    assert!(text.contains("3000"), "it listens on port 3000");
+    text.replace("3000", &port.to_string())
+}
+
+fn free_port() -> u16 {
+    let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, 0)).expect("a local port is free");
+    listener.local_addr().expect("the listener is bound").port()
+}
+
+/// A receiver that runs, and writes what it works on to a file.
+struct Running {
+    _process: Process,
+    port: u16,
+    printed: PathBuf,
+    log: PathBuf,
+}
+
+impl Running {
+    async fn starts(program: &[&str], folder: &Path, file: &Path, port: u16, secret: &str) -> Running {
+        let [printed, log] = ["printed", "log"].map(|name| folder.join(name));
+        let mut arguments = vec!["-c", "exec \"$@\" >\"$PRINTED\"", "receiver"];
+        arguments.extend(program);
+        arguments.push(path_text(file));
+        let environment =
+            [("PURSER_WEBHOOK_SECRET", secret.to_owned()), ("PRINTED", path_text(&printed).to_owned())];
+        let process = Process::start_with(Path::new("/bin/sh"), &arguments, &environment, &log, None);
+        let running = Running { _process: process, port, printed, log };
+        running.waits(|_| TcpStream::connect((Ipv4Addr::LOCALHOST, port)).is_ok()).await;
+        running
+    }
+
+    /// Until it has printed what is wanted; panics after 20 s.
+    async fn waits(&self, done: impl Fn(&str) -> bool) -> String {
+        let read = |path: &Path| std::fs::read_to_string(path).unwrap_or_default();
+        for _ in 0..400 {
+            let printed = read(&self.printed);
+            if done(&printed) {
+                return printed;
+            }
+            tokio::time::sleep(Duration::from_millis(50)).await;
+        }
+        panic!("it printed {:?}\n{}", read(&self.printed), read(&self.log));
+    }
+
+    /// The status that it answers to this body with this signature.
+    async fn answers(&self, body: &str, signature: Option<&str>) -> u16 {
+        let url = format!("http://127.0.0.1:{}/purser", self.port);
+        let mut request = reqwest::Client::new().post(url).body(body.to_owned());
+        if let Some(signature) = signature {
+            request = request.header("X-Service-Signature", signature);
+        }
+        request.send().await.expect("an answer").status().as_u16()
+    }
+}
+
+async fn receives(name: &str, program: &[&str], text: impl Fn(u16) -> String) {
+    let (operator, folder, port) = (Operator::shared().await, temp_folder(), free_port());
+    let file = folder.path().join(name);
+    std::fs::write(&file, text(port)).expect("the folder is writable");
+    let url = format!("http://127.0.0.1:{port}/purser");
+    let webhook = registers(&operator, &url, &["transfer.settled", "transfer.rejected"]).await;
+    let secret = webhook.text_of("secret");
+    let running = Running::starts(program, folder.path(), &file, port, secret).await;
+
+    let agent = operator.creates_account_with("Ada", "10").await;
+    let (payee, _) = operator.chain.new_payee().await;
+    let paid: Answer = agent.pays("1").to(&payee).memo("caf\u{e9} \u{1F600}").await.is_settled();
+    running.waits(|printed| printed.contains("transfer.settled")).await;
+    let path = format!("/v1/webhooks/{}", webhook.text_of("id"));
+    for _ in 0..200 {
+        let delivered = operator.client.get(&format!("{path}/deliveries?status=delivered")).await;
+        if delivered["data"].as_array().is_some_and(|data| data.len() == 1) {
+            break;
+        }
+        tokio::time::sleep(Duration::from_millis(20)).await;
+    }
+    let events = operator.client.get("/v1/events?type=transfer.settled").await.has_status(200);
+    let replay = json!({ "event_id": events["data"][0]["id"] });
+    let replayed = operator.client.post(&format!("{path}/replay"), &replay).await.has_status(202);
+    assert_eq!(replayed["replayed"], 1, "the receiver has acknowledged the first delivery");
+
+    let body = r#"{"id":"evt_1","type":"transfer.settled","created_at":"","data":{"forged":true}}"#;
+    let good = signature(secret, body.as_bytes());
+    let changed = signature(secret, body.replace("true", "false").as_bytes());
+    for wrong in [None, Some(""), Some("00"), Some("\u{e9}zz"), Some(changed.as_str()), Some(&good[..62])] {
+        assert_eq!(running.answers(body, wrong).await, 401, "{wrong:?}");
+    }
+    assert_eq!(running.answers(&body.replace("forged", "genuine"), Some(&good)).await, 401);
+    assert_eq!(running.answers(body, Some(&good)).await, 204);
+    let printed = running.waits(|printed| printed.contains("forged")).await;
+    let lines = |text: &str| printed.lines().filter(|line| line.contains(text)).count();
+    assert_eq!(lines("transfer.settled"), 2, "a replayed event is worked on once: {printed}");
+    assert!(printed.contains(paid.text_of("transfer_id")), "{printed}");
+}
+
+#[test]
+fn receiver_in_rust_is_the_example_that_is_compiled() {
+    let example = std::fs::read_to_string(workspace().join("relayer/examples/webhook_receiver.rs"));
+    let example = example.expect("the example is there");
+    let (about, text) = example.split_once("\n\n").expect("it says what it is");
+    assert!(about.starts_with("//! "));
+    assert_eq!(receiver_of_the_page("rust", 3000), text);
+}
+
+/// The program's version as numbers, if it is there.
+fn version_of(program: &str) -> Option<(u32, u32)> {
+    let output = Command::new(program).arg("--version").output().ok()?;
+    let text = String::from_utf8_lossy(&output.stdout).into_owned();
+    let numbers = text.trim().trim_start_matches(|letter: char| !letter.is_ascii_digit());
+    let mut numbers = numbers.split('.').map_while(|number| number.parse().ok());
+    Some((numbers.next()?, numbers.next()?))
+}
+
+#[tokio::test]
+async fn receiver_in_python_takes_what_is_ours_once_and_nothing_else() {
+    match version_of("python3") {
+        Some(version) if version >= (3, 9) => {
+            receives("receiver.py", &["python3", "-u"], |port| receiver_of_the_page("python", port)).await;
+        }
+        other => eprintln!("not run: it needs Python 3.9, and there is {other:?}"),
+    }
+}
+
+#[tokio::test]
+async fn receiver_in_typescript_takes_what_is_ours_once_and_nothing_else() {
+    let text = |port| receiver_of_the_page("ts", port);
+    match version_of("node") {
+        // The first version that leaves types out by itself.
+        Some(version) if version >= (22, 6) => {
+            receives("receiver.mts", &["node", "--experimental-strip-types"], text).await;
+        }
+        Some(version) if version >= (20, 0) && without_types("").is_some() => {
+            let stripped = |port| without_types(&text(port)).expect("the types can be left out");
+            receives("receiver.mjs", &["node"], stripped).await;
+        }
+        other => eprintln!("not run: it needs Node 22.6, or 20 and `amaro`, and there is {other:?}"),
+    }
+}
+
+/// TypeScript as JavaScript, by the package `amaro` in the folder that `PURSER_NODE_MODULES` names, if it is there.
+fn without_types(text: &str) -> Option<String> {
+    const STRIP: &str = "const { transformSync } = require('amaro');
+        const text = require('fs').readFileSync(0, 'utf8');
+        process.stdout.write(transformSync(text, { mode: 'strip-only' }).code);";
+    let mut node = Command::new("node");
+    node.args(["-e", STRIP]).env("NODE_PATH", std::env::var_os("PURSER_NODE_MODULES")?);
+    let mut child = node.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::null()).spawn().ok()?;
+    child.stdin.take()?.write_all(text.as_bytes()).ok()?;
+    let output = child.wait_with_output().ok()?;
+    output.status.success().then(|| String::from_utf8_lossy(&output.stdout).into_owned())
+}
