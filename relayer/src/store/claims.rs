@@ -175,12 +175,12 @@ async fn find(tx: &mut Transaction<'_>, new: &NewTransfer) -> Result<Option<Foun
          FROM idempotency_keys k JOIN transfers ON transfers.transfer_id = k.transfer_id
          WHERE k.operator_id = $1 AND k.network = $2 AND k.idempotency_key = $3"
     );
-    Ok(query(AssertSqlSafe(sql))
+    query(AssertSqlSafe(sql))
         .bind(new.operator_id.to_string())
         .bind(new.network.as_str())
         .bind(new.request.idempotency_key.as_str())
         .fetch_optional(tx)
-        .await?)
+        .await
 }
 
 /// Mostly nothing stands under a key, and this spares looking.

@@ -198,7 +198,7 @@ pub(super) async fn insert_deliveries(
         insert = insert.bind(webhook.to_string()).bind(columns.state).bind(columns.failures);
         insert = insert.bind(columns.next_attempt_at).bind(columns.ended_at);
     }
-    Ok(insert.execute(tx).await?)
+    insert.execute(tx).await
 }
 
 /// Everything that is pending for a webhook is undelivered.

@@ -3,13 +3,11 @@
 use std::str::FromStr;
 use std::time::Duration;
 
+use deadpool::unmanaged;
 use futures::future::BoxFuture;
 use sqlx::migrate::Migrator;
 use sqlx::postgres::{PgConnectOptions, PgConnection, PgPool, PgPoolOptions};
-use sqlx::sqlite::{
-    SqliteConnectOptions, SqliteConnection, SqliteJournalMode, SqlitePool, SqlitePoolOptions,
-    SqliteSynchronous,
-};
+use sqlx::sqlite::{SqliteConnectOptions, SqliteConnection, SqliteJournalMode, SqliteSynchronous};
 use sqlx::{ConnectOptions, Connection, Executor};
 
 use super::StoreError;
@@ -24,7 +22,7 @@ const BUSY_TIMEOUT_SECONDS: u64 = 10;
 const ACQUIRE_TIMEOUT_SECONDS: u64 = 30;
 /// How long a start waits for Postgres to answer, in seconds.
 const CONNECT_TIMEOUT_SECONDS: u64 = 10;
-const SQLITE_READERS_MAX: u32 = 4;
+const SQLITE_READERS: usize = 4;
 /// Pages of 4 KiB in the log before they are written back: 32 MiB.
 const WAL_PAGES: &str = "8192";
 /// What the writer keeps in memory; below zero, SQLite counts in KiB instead of pages.
@@ -33,10 +31,14 @@ const POSTGRES_CONNECTIONS_MAX: u32 = 16;
 /// The advisory lock under which one process at a time changes the tables: "purser" in ASCII.
 const MIGRATION_LOCK: i64 = 0x7075_7273_6572;
 
+/// The connections that only read. The driver's own pool asks each connection how it is whenever it is given back; that
+/// takes as long as the reading, and a file is not cut off as a server may be.
+pub(super) type Readers = unmanaged::Pool<SqliteConnection>;
+
 /// Open connections to one of the two.
 #[derive(Clone)]
 pub(super) enum Pools {
-    Sqlite { writer: Writer, reader: SqlitePool },
+    Sqlite { writer: Writer, readers: Readers },
     Postgres(PgPool),
 }
 
@@ -74,15 +76,8 @@ impl Pools {
         MIGRATIONS.run(&mut writer).await.map_err(StoreError::Migrate)?;
         let writer = Writer::start(writer).map_err(|error| failed(error.into()))?;
         let reading = options.read_only(true);
-        let readers = SqlitePoolOptions::new()
-            .min_connections(1)
-            .max_connections(SQLITE_READERS_MAX)
-            .idle_timeout(None)
-            .max_lifetime(None)
-            .test_before_acquire(false)
-            .acquire_timeout(Duration::from_secs(ACQUIRE_TIMEOUT_SECONDS));
-        let reader = readers.connect_with(reading).await.map_err(failed)?;
-        Ok(Self::Sqlite { writer, reader })
+        let readers = futures::future::try_join_all((0..SQLITE_READERS).map(|_| reading.connect()));
+        Ok(Self::Sqlite { writer, readers: readers.await.map_err(failed)?.into() })
     }
 
     async fn open_postgres(url: &str) -> Result<Self, StoreError> {
@@ -108,8 +103,15 @@ impl Pools {
     /// Waits for connections in use, and closes.
     pub async fn close(&self) {
         match self {
-            Self::Sqlite { writer, reader } => {
-                reader.close().await;
+            Self::Sqlite { writer, readers } => {
+                for _ in 0..readers.status().size {
+                    if let Ok(reader) = readers.remove().await
+                        && let Err(error) = reader.close().await
+                    {
+                        tracing::warn!(%error, "the database was not closed well");
+                    }
+                }
+                readers.close();
                 writer.close().await;
             }
             Self::Postgres(pool) => pool.close().await,
@@ -128,9 +130,18 @@ impl Pools {
             Self::Sqlite { writer, .. } => writer.write(work).await,
             Self::Postgres(pool) => {
                 let mut tx = pool.begin_with("BEGIN ISOLATION LEVEL READ COMMITTED").await?;
-                let done = work(&mut Transaction::Postgres(&mut tx)).await?;
-                tx.commit().await?;
-                Ok(done)
+                match work(&mut Transaction::Postgres(&mut tx)).await {
+                    Ok(done) => {
+                        tx.commit().await?;
+                        Ok(done)
+                    }
+                    Err(error) => {
+                        // Now, since rows stay locked until the driver gets to it. A connection that cannot is gone,
+                        // and the transaction with it.
+                        let _ = tx.rollback().await;
+                        Err(error)
+                    }
+                }
             }
         }
     }
@@ -144,7 +155,7 @@ impl Pools {
 
     pub fn reader(&self) -> Target<'_> {
         match self {
-            Self::Sqlite { reader, .. } => Target::SqlitePool(reader),
+            Self::Sqlite { readers, .. } => Target::SqliteReaders(readers),
             Self::Postgres(pool) => Target::PostgresPool(pool),
         }
     }

@@ -2,11 +2,11 @@
 
 use futures::FutureExt;
 use sqlx::postgres::{PgConnection, PgPool, PgRow};
-use sqlx::sqlite::{SqliteConnection, SqlitePool, SqliteRow};
+use sqlx::sqlite::{SqliteConnection, SqliteRow};
 use sqlx::{FromRow, SqlSafeStr, SqlStr};
 
 use super::StoreError;
-use super::pools::Transaction;
+use super::pools::{Readers, Transaction};
 use super::writer::Writer;
 
 /// A value of one of the types that both databases have.
@@ -62,7 +62,7 @@ impl From<bool> for Value {
 /// Where a statement runs: where it finds a connection to either database, or in a transaction on it.
 pub(super) enum Target<'c> {
     SqliteWriter(&'c Writer),
-    SqlitePool(&'c SqlitePool),
+    SqliteReaders(&'c Readers),
     PostgresPool(&'c PgPool),
     Sqlite(&'c mut SqliteConnection),
     Postgres(&'c mut PgConnection),
@@ -117,7 +117,10 @@ macro_rules! on {
     ($query:expr, $target:expr, $($how:tt)*) => {{
         let Query { sql, values } = $query;
         match $target {
-            Target::SqlitePool(pool) => run!(sql, values, pool, $($how)*),
+            Target::SqliteReaders(readers) => {
+                let mut reader = readers.get().await.map_err(|_| sqlx::Error::PoolClosed)?;
+                run!(sql, values, &mut *reader, $($how)*)
+            }
             Target::PostgresPool(pool) => run!(sql, values, pool, $($how)*),
             Target::Sqlite(connection) => run!(sql, values, connection, $($how)*),
             Target::Postgres(connection) => run!(sql, values, connection, $($how)*),

@@ -227,7 +227,7 @@ impl Store {
             .bind(i64::from(changed.health.failures))
             .bind(changed.health.failing_since.map(|since| since.to_string()))
             .bind(changed.updated_at.to_string());
-        let (id, status) = (seen.id, changed.status.clone());
+        let (id, status) = (seen.id, changed.status);
         self.write(move |tx| {
             async move {
                 if change.execute(&mut *tx).await? == 0 {
