@@ -24,12 +24,14 @@ impl Store {
         lease_expires_at: Timestamp,
         rows_max: u32,
     ) -> Result<Vec<Transfer>, StoreError> {
+        // Apart, so that Postgres runs it once: within the update it may run it again and again, past the limit.
         let sql = format!(
-            "UPDATE transfers SET lease_holder = $1, lease_expires_at = $2
-             WHERE transfer_id IN (
+            "WITH abandoned AS MATERIALIZED (
                  SELECT transfer_id FROM transfers
                  WHERE network = $3 AND state IN ('claimed', 'signed', 'sent') AND lease_expires_at <= $4
                  ORDER BY lease_expires_at LIMIT $5 {})
+             UPDATE transfers SET lease_holder = $1, lease_expires_at = $2
+             WHERE transfer_id IN (SELECT transfer_id FROM abandoned)
              RETURNING {COLUMNS}",
             self.pools.skip_locked()
         );
