@@ -4,6 +4,7 @@ use sqlx::{AssertSqlSafe, FromRow};
 use super::query::query;
 use super::transfer_row::TransferRow;
 use super::transfers::{COLUMNS, write_state};
+use super::writer::Turn;
 use super::{Store, StoreError, Transaction};
 use crate::domain::{
     Claim, Failure, FailureCode, Fingerprint, IDEMPOTENCY_SECONDS, KeyId, Network, OperatorId, Timestamp,
@@ -58,17 +59,20 @@ impl Store {
     pub async fn claim_transfer(&self, new: &NewTransfer, clock: ClaimClock) -> Result<Claim, StoreError> {
         let (new, holder) = (new.clone(), self.holder.clone());
         let fingerprint = Fingerprint::of(&new.request).to_hex();
-        self.write(move |tx| {
-            async move {
-                match try_claim(tx, &new, &fingerprint, &holder, clock).await {
-                    // What was seen is gone: look again.
-                    Err(StoreError::Superseded) => Err(StoreError::Contended),
-                    tried => tried,
+        let claim = self.write_in_turn(
+            move |tx| {
+                async move {
+                    match try_claim(tx, &new, &fingerprint, &holder, clock).await {
+                        // What was seen is gone: look again.
+                        Err(StoreError::Superseded) => Err(StoreError::Contended),
+                        tried => tried,
+                    }
                 }
-            }
-            .boxed()
-        })
-        .await
+                .boxed()
+            },
+            Turn::Begins,
+        );
+        claim.await
     }
 
     /// Gives an idempotency key back: the chain knows it as another transfer's, so the one that was claimed under it here

@@ -57,8 +57,10 @@ pub use ledgers::{Ledger, in_ledger};
 use pools::{Pools, Transaction};
 use query::{Target, query};
 pub use replays::ReplayScope;
+pub use transfers::Settled;
 pub use walks::{ADOPTED_STATUS, Known, Mark, Owed, Readings, UnderWay, Walk, Whose};
 pub use webhooks::SealedSecrets;
+use writer::Turn;
 
 /// How often a transaction is tried that others keep getting ahead of.
 const TRIES_MAX: u32 = 10;
@@ -111,13 +113,22 @@ impl Store {
         F: Clone + Send + 'static,
         T: Send + 'static,
     {
+        self.write_in_turn(work, Turn::GoesOn).await
+    }
+
+    async fn write_in_turn<T, F>(&self, work: F, turn: Turn) -> Result<T, StoreError>
+    where
+        F: for<'c> FnOnce(&'c mut Transaction<'_>) -> BoxFuture<'c, Result<T, StoreError>>,
+        F: Clone + Send + 'static,
+        T: Send + 'static,
+    {
         for tries in 1..TRIES_MAX {
-            match self.pools.write(work.clone()).await {
+            match self.pools.write(work.clone(), turn).await {
                 Err(StoreError::Contended) => tokio::time::sleep(RETRY_PAUSE * tries).await,
                 done => return done,
             }
         }
-        self.pools.write(work).await
+        self.pools.write(work, turn).await
     }
 
     fn writer(&self) -> Target<'_> {

@@ -12,7 +12,7 @@ use sqlx::{ConnectOptions, Connection, Executor};
 
 use super::StoreError;
 use super::query::Target;
-use super::writer::Writer;
+use super::writer::{Turn, Writer};
 
 static MIGRATIONS: Migrator = sqlx::migrate!("./migrations");
 
@@ -23,8 +23,6 @@ const ACQUIRE_TIMEOUT_SECONDS: u64 = 30;
 /// How long a start waits for Postgres to answer, in seconds.
 const CONNECT_TIMEOUT_SECONDS: u64 = 10;
 const SQLITE_READERS: usize = 4;
-/// Pages of 4 KiB in the log before they are written back: 32 MiB.
-const WAL_PAGES: &str = "8192";
 /// What the writer keeps in memory; below zero, SQLite counts in KiB instead of pages.
 const CACHE_KIBIBYTES: &str = "-8192";
 const POSTGRES_CONNECTIONS_MAX: u32 = 16;
@@ -69,8 +67,8 @@ impl Pools {
             .journal_mode(SqliteJournalMode::Wal)
             // An answered commit survives a power cut: WAL is synced on each.
             .synchronous(SqliteSynchronous::Full)
-            // A page that is written often is written back once.
-            .pragma("wal_autocheckpoint", WAL_PAGES)
+            // What a statement keeps to take itself back by.
+            .pragma("temp_store", "memory")
             .pragma("cache_size", CACHE_KIBIBYTES);
         let mut writer = writing.connect().await.map_err(failed)?;
         MIGRATIONS.run(&mut writer).await.map_err(StoreError::Migrate)?;
@@ -120,14 +118,14 @@ impl Pools {
 
     /// Does `work` in a transaction, and commits it unless it fails. What it reads is committed; only SQLite keeps all
     /// others from writing meanwhile. It must not wait for anything but statements.
-    pub async fn write<T, F>(&self, work: F) -> Result<T, StoreError>
+    pub async fn write<T, F>(&self, work: F, turn: Turn) -> Result<T, StoreError>
     where
         F: for<'c> FnOnce(&'c mut Transaction<'_>) -> BoxFuture<'c, Result<T, StoreError>>,
         F: Clone + Send + 'static,
         T: Send + 'static,
     {
         match self {
-            Self::Sqlite { writer, .. } => writer.write(work).await,
+            Self::Sqlite { writer, .. } => writer.write(work, turn).await,
             Self::Postgres(pool) => {
                 let mut tx = pool.begin_with("BEGIN ISOLATION LEVEL READ COMMITTED").await?;
                 match work(&mut Transaction::Postgres(&mut tx)).await {

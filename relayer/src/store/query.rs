@@ -7,7 +7,7 @@ use sqlx::{FromRow, SqlSafeStr, SqlStr};
 
 use super::StoreError;
 use super::pools::{Readers, Transaction};
-use super::writer::Writer;
+use super::writer::{Turn, Writer};
 
 /// A value of one of the types that both databases have.
 #[derive(Debug, Clone)]
@@ -133,7 +133,7 @@ macro_rules! on {
                         }
                     }
                     .boxed()
-                }).await
+                }, Turn::GoesOn).await
             }
         }
     }};

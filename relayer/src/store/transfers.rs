@@ -8,7 +8,7 @@ use super::transfer_row::{StateColumns, TransferRow};
 use super::{Store, StoreError, Transaction};
 use crate::domain::{
     AccountId, Failure, OperatorId, Rejection, Settlement, SignedTransfer, Timestamp, Transfer, TransferId,
-    TransferState,
+    TransferState, Webhook,
 };
 
 /// What [`TransferRow`] is read from.
@@ -20,6 +20,14 @@ pub(super) const COLUMNS: &str =
     transfers.last_valid_block_height, transfers.sent_at, transfers.slot, transfers.ended_at,
     transfers.reason, transfers.message, transfers.checks, transfers.retry_at, transfers.created_at,
     transfers.updated_at";
+
+/// A transfer that has just been marked as settled.
+#[derive(Debug, Clone)]
+pub struct Settled {
+    pub transfer: Transfer,
+    /// A webhook has a threshold for what its account holds.
+    pub is_watched: bool,
+}
 
 impl Store {
     /// The operator's transfer with this id, in whatever state.
@@ -82,8 +90,14 @@ impl Store {
         transfer: &Transfer,
         settlement: Settlement,
         now: Timestamp,
-    ) -> Result<Transfer, StoreError> {
-        self.mark(transfer, transfer.state.settle(settlement)?, now).await
+    ) -> Result<Settled, StoreError> {
+        let next = transfer.state.settle(settlement)?;
+        // Read beforehand, so that the one who writes is not held up: whoever registers at this moment comes too late.
+        let webhooks = self.list_all_webhooks(transfer.operator_id).await?;
+        let account = transfer.request.from;
+        let is_watched = webhooks.iter().any(|webhook| webhook.subscription.watches(account).is_some());
+        let transfer = self.mark_and_tell(transfer, next, webhooks, now).await?;
+        Ok(Settled { transfer, is_watched })
     }
 
     /// Refused by policy.
@@ -112,12 +126,25 @@ impl Store {
         next: TransferState,
         now: Timestamp,
     ) -> Result<Transfer, StoreError> {
-        let events = steps_of(transfer, &next, now);
-        // Read beforehand, so that the one who writes is not held up: whoever registers at this moment comes too late.
-        let webhooks = match &events[..] {
-            [] => Vec::new(),
-            _ => self.list_all_webhooks(transfer.operator_id).await?,
+        let webhooks = match next {
+            TransferState::Claimed | TransferState::Signed(_) => Vec::new(),
+            TransferState::Sent { .. }
+            | TransferState::Settled(_)
+            | TransferState::Rejected(_)
+            | TransferState::Failed(_) => self.list_all_webhooks(transfer.operator_id).await?,
         };
+        self.mark_and_tell(transfer, next, webhooks, now).await
+    }
+
+    /// Takes a step, writes down what it adds to the history, and announces it to those of `webhooks` that it concerns.
+    async fn mark_and_tell(
+        &self,
+        transfer: &Transfer,
+        next: TransferState,
+        webhooks: Vec<Webhook>,
+        now: Timestamp,
+    ) -> Result<Transfer, StoreError> {
+        let events = steps_of(transfer, &next, now);
         let entries = self.entries_of(transfer, &next).await?;
         let moved = Transfer { state: next.clone(), updated_at: now, ..transfer.clone() };
         let transfer = transfer.clone();

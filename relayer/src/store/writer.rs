@@ -2,9 +2,13 @@
 //!
 //! SQLite has one writer at a time, and a commit costs a sync of the disk. What is asked for while the thread is busy waits,
 //! and then commits together (group commit). Should one piece of work fail, all is taken back and each is done alone. Nobody
-//! is answered before the commit.
+//! is answered before the commit. When more waits than one commit takes, what goes on with something comes before what begins
+//! something new: so work under way ends sooner, and those who wait to begin wait alike.
 
+use std::collections::VecDeque;
 use std::panic::AssertUnwindSafe;
+use std::pin::pin;
+use std::time::{Duration, Instant};
 
 use futures::FutureExt;
 use futures::future::BoxFuture;
@@ -16,15 +20,28 @@ use super::StoreError;
 use super::pools::Transaction;
 
 /// Most pieces of work that commit together.
-const GROUP_MAX: usize = 64;
+const GROUP_MAX: usize = 24;
+/// So many of them may begin something, however much goes on.
+const BEGINNING_MIN: usize = 6;
+/// How long the thread stays awake for the driver's answer.
+const WAKEFUL: Duration = Duration::from_micros(100);
 
 /// Where work is handed to the thread. It ends when this is closed, or when the last clone is dropped.
 #[derive(Clone)]
 pub(super) struct Writer(mpsc::UnboundedSender<Request>);
 
 enum Request {
-    Work(Box<dyn Work>),
+    Work(Box<dyn Work>, Turn),
     Close(oneshot::Sender<()>),
+}
+
+/// Which work is done first.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Turn {
+    /// Somebody waits for the end of something that this is a step of.
+    GoesOn,
+    /// Something new.
+    Begins,
 }
 
 /// Statements of one transaction, and whom to tell of their end.
@@ -73,7 +90,7 @@ impl Writer {
 
     /// Does `work` in a transaction, and answers when that is committed. It must not wait for anything but statements. It
     /// is done to the end even when nobody waits for it any longer.
-    pub async fn write<T, F>(&self, work: F) -> Result<T, StoreError>
+    pub async fn write<T, F>(&self, work: F, turn: Turn) -> Result<T, StoreError>
     where
         F: for<'c> FnOnce(&'c mut Transaction<'_>) -> BoxFuture<'c, Result<T, StoreError>>,
         F: Clone + Send + 'static,
@@ -81,7 +98,7 @@ impl Writer {
     {
         let (answer, answered) = oneshot::channel();
         let asked = Asked { work, result: Err(gone()), answer };
-        self.0.send(Request::Work(Box::new(asked))).map_err(|_| gone())?;
+        self.0.send(Request::Work(Box::new(asked), turn)).map_err(|_| gone())?;
         answered.await.unwrap_or_else(|_| Err(gone()))
     }
 
@@ -98,18 +115,50 @@ fn gone() -> StoreError {
     StoreError::Database(sqlx::Error::WorkerCrashed)
 }
 
-async fn write_until_closed(mut connection: SqliteConnection, mut inbox: mpsc::UnboundedReceiver<Request>) {
-    let mut requests = Vec::with_capacity(GROUP_MAX);
-    while inbox.recv_many(&mut requests, GROUP_MAX).await > 0 {
-        let (mut group, mut closing) = (Vec::with_capacity(requests.len()), None);
-        for request in requests.drain(..) {
-            match request {
-                Request::Work(work) => group.push(work),
-                Request::Close(closed) => closing = Some(closed),
-            }
+/// What waits to be written.
+#[derive(Default)]
+struct Queue {
+    going_on: VecDeque<Box<dyn Work>>,
+    beginning: VecDeque<Box<dyn Work>>,
+    closing: Option<oneshot::Sender<()>>,
+}
+
+impl Queue {
+    fn take_in(&mut self, request: Request) {
+        match request {
+            Request::Work(work, Turn::GoesOn) => self.going_on.push_back(work),
+            Request::Work(work, Turn::Begins) => self.beginning.push_back(work),
+            Request::Close(closed) => self.closing = Some(closed),
         }
-        write_together(&mut connection, group).await;
-        if let Some(closed) = closing {
+    }
+
+    fn is_empty(&self) -> bool {
+        self.going_on.is_empty() && self.beginning.is_empty()
+    }
+
+    /// What is to commit next.
+    fn next_group(&mut self) -> Vec<Box<dyn Work>> {
+        let kept_free = self.beginning.len().min(BEGINNING_MIN);
+        let going_on = self.going_on.len().min(GROUP_MAX - kept_free);
+        let beginning = self.beginning.len().min(GROUP_MAX - going_on);
+        self.going_on.drain(..going_on).chain(self.beginning.drain(..beginning)).collect()
+    }
+}
+
+async fn write_until_closed(mut connection: SqliteConnection, mut inbox: mpsc::UnboundedReceiver<Request>) {
+    let mut queue = Queue::default();
+    while let Some(request) = inbox.recv().await {
+        queue.take_in(request);
+        loop {
+            while let Ok(request) = inbox.try_recv() {
+                queue.take_in(request);
+            }
+            if queue.is_empty() {
+                break;
+            }
+            write_together(&mut connection, queue.next_group()).await;
+        }
+        if let Some(closed) = queue.closing.take() {
             if let Err(error) = connection.close().await {
                 tracing::warn!(%error, "the database was not closed well");
             }
@@ -121,12 +170,12 @@ async fn write_until_closed(mut connection: SqliteConnection, mut inbox: mpsc::U
 }
 
 async fn write_together(connection: &mut SqliteConnection, mut group: Vec<Box<dyn Work>>) {
-    if group.len() > 1 && matches!(commit(connection, &mut group).await, Ok(true)) {
+    if group.len() > 1 && matches!(wakeful(commit(connection, &mut group)).await, Ok(true)) {
         group.into_iter().for_each(|work| work.finish(Ok(())));
         return;
     }
     for mut work in group {
-        let committed = commit(connection, std::slice::from_mut(&mut work)).await;
+        let committed = wakeful(commit(connection, std::slice::from_mut(&mut work))).await;
         work.finish(committed.map(|_| ()).map_err(StoreError::from));
     }
 }
@@ -145,4 +194,20 @@ async fn commit(connection: &mut SqliteConnection, group: &mut [Box<dyn Work>]) 
     }
     tx.commit().await?;
     Ok(true)
+}
+
+/// Stays awake for a moment while the driver's thread runs a statement: to be woken takes longer than most of them.
+async fn wakeful<F: Future>(future: F) -> F::Output {
+    let mut future = pin!(future);
+    std::future::poll_fn(move |context| {
+        let awake_until = Instant::now() + WAKEFUL;
+        loop {
+            let polled = future.as_mut().poll(context);
+            if polled.is_ready() || Instant::now() > awake_until {
+                return polled;
+            }
+            std::thread::yield_now();
+        }
+    })
+    .await
 }

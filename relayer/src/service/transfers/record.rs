@@ -7,7 +7,7 @@ use super::carry::Carrier;
 use super::flights::{Ended, Landing};
 use crate::crash_point::crash_point;
 use crate::domain::{Checks, Failure, Rejection, Settlement, Timestamp, Transfer, TransferState};
-use crate::store::StoreError;
+use crate::store::{Settled, StoreError};
 
 /// How long a settlement waits for its block's time.
 const BLOCK_TIME_PATIENCE: Duration = Duration::from_secs(1);
@@ -29,9 +29,11 @@ impl Carrier {
         let paid = paid_by(&transfer, settled_at);
         crash_point!("settled.before");
         match self.parts.store.mark_settled(&transfer, settlement, self.now()).await {
-            Ok(transfer) => {
+            Ok(Settled { transfer, is_watched }) => {
                 crash_point!("settled.after");
-                self.look_at_balance(paid);
+                if is_watched {
+                    self.look_at_balance(paid);
+                }
                 Ok(Ended { transfer, checks: None })
             }
             Err(error) => self.superseded(transfer, error).await,

@@ -10,6 +10,9 @@ use tokio::task::JoinSet;
 /// The name of the threads that the clients run on.
 pub const LOAD_THREADS: &str = "load";
 
+/// How long a transfer may take before the measurement is called off.
+const PATIENCE: Duration = Duration::from_secs(25);
+
 /// How fast each transfer was, and how long all took.
 pub struct Times {
     /// Ascending.
@@ -36,7 +39,7 @@ where
                     break;
                 }
                 let started = Instant::now();
-                makes(index).await?;
+                tokio::time::timeout(PATIENCE, makes(index)).await.context("a transfer took too long")??;
                 times.push(started.elapsed());
             }
             anyhow::Ok(times)

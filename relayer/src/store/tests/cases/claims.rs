@@ -28,7 +28,7 @@ async fn a_free_key_is_new_and_the_same_request_waits_for_it() {
 async fn a_settled_transfer_is_replayed() {
     let Some(fixture) = fixture().await else { return };
     let first = fixture.claim_new(&fixture.transfer(1, "a"), 0).await;
-    let settled = fixture.store.mark_settled(&first, settlement(1), at(1)).await.expect("settled");
+    let settled = fixture.store.mark_settled(&first, settlement(1), at(1)).await.expect("settled").transfer;
     match fixture.claim(&fixture.transfer(2, "a"), 2).await {
         Claim::Replay(transfer) => {
             assert_eq!((transfer.id, &transfer.state), (settled.id, &settled.state));

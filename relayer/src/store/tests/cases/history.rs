@@ -32,7 +32,7 @@ async fn settles(fixture: &Fixture, number: u8, to: Recipient, slot: u64) -> Tra
         settled_at: at(i64::try_from(slot).expect("small")),
         slot,
     };
-    fixture.store.mark_settled(&signed, settlement, at(2)).await.expect("settled")
+    fixture.store.mark_settled(&signed, settlement, at(2)).await.expect("settled").transfer
 }
 
 async fn booked(fixture: &Fixture, account: &Account) -> i64 {

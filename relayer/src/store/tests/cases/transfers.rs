@@ -8,7 +8,7 @@ async fn a_transfer_comes_back_whole_in_every_state_after_a_restart() {
     let claimed = fixture.claim_new(&fixture.transfer(1, "a"), 0).await;
     let signed_one = store.mark_signed(&claimed, signed(1), at(1)).await.expect("signed");
     let sent = store.mark_sent(&signed_one, at(2)).await.expect("sent");
-    let settled = store.mark_settled(&sent, settlement(3), at(4)).await.expect("settled");
+    let settled = store.mark_settled(&sent, settlement(3), at(4)).await.expect("settled").transfer;
     let other = fixture.claim_new(&fixture.transfer(2, "b"), 0).await;
     let rejected = store.mark_rejected(&other, rejection(RejectionReason::MemoTooLong), at(1)).await;
     let third = fixture.claim_new(&fixture.transfer(3, "c"), 0).await;
@@ -51,7 +51,7 @@ async fn a_step_from_a_state_that_is_gone_is_superseded() {
 async fn an_end_is_final() {
     let Some(fixture) = fixture().await else { return };
     let claimed = fixture.claim_new(&fixture.transfer(1, "a"), 0).await;
-    let settled = fixture.store.mark_settled(&claimed, settlement(1), at(1)).await.expect("settled");
+    let settled = fixture.store.mark_settled(&claimed, settlement(1), at(1)).await.expect("settled").transfer;
     let failed = fixture.store.mark_failed(&settled, failure(FailureCode::TransferFailed), at(2)).await;
     assert!(matches!(failed, Err(StoreError::WrongState(_))));
 }
