@@ -1,4 +1,4 @@
-//! `cargo xtask bench`: what is measured, with everything built the same way.
+//! `cargo xtask bench`: a release build of the relayer under load, about 10 minutes to compile the first time.
 
 use std::fs;
 use std::path::PathBuf;
@@ -7,9 +7,6 @@ use anyhow::{Context, Result};
 
 use crate::localnet;
 use crate::workspace::{Workspace, build, command, run as run_to_end};
-
-/// What dev builds of our own crates lack; what they depend on is optimised in them already.
-const OPTIMISED: [&str; 4] = ["purser-relayer", "purser-policy", "purser", "purser-tests"];
 
 #[derive(clap::Subcommand)]
 pub enum Bench {
@@ -21,10 +18,6 @@ pub enum Bench {
 
 #[derive(clap::Args)]
 pub struct Args {
-    /// Measure a release build of the relayer (about 10 minutes to compile the first time) instead of a dev build with
-    /// our own crates at opt-level 2
-    #[arg(long)]
-    release: bool,
     /// Handed to the load: --transfers N, --ceiling-transfers N, --seconds S, --in-flight 1,8,64,
     /// --commitment confirmed|finalized, or --endpoints N, --transfers N, --in-flight N, --events N; --json, --help
     #[arg(trailing_var_arg = true, allow_hyphen_values = true)]
@@ -37,9 +30,14 @@ pub fn run(workspace: &Workspace, bench: &Bench) -> Result<()> {
         Bench::Webhooks(args) => ("bench_webhooks", args),
     };
     localnet::ensure_built(workspace)?;
-    let relayer = built(workspace, "purser-relayer", "purser", args.release)?;
-    // The load itself is not what is measured: it needs no release build.
-    let load = built(workspace, "purser-tests", binary, false)?;
+    let relayer = built(workspace, "purser-relayer", "purser", &["--release"])?;
+    // The load itself is not what is measured, and what it depends on is optimised in a dev build already.
+    let load = built(
+        workspace,
+        "purser-tests",
+        binary,
+        &["--config", "profile.dev.package.purser-tests.opt-level=2"],
+    )?;
     let mut load = command(load);
     load.args(&args.load);
     load.env("PURSER_BIN", relayer);
@@ -49,18 +47,11 @@ pub fn run(workspace: &Workspace, bench: &Bench) -> Result<()> {
 }
 
 /// A binary in a folder of its own, where no later build of another kind replaces it.
-fn built(workspace: &Workspace, package: &str, binary: &str, release: bool) -> Result<PathBuf> {
+fn built(workspace: &Workspace, package: &str, binary: &str, how: &[&str]) -> Result<PathBuf> {
     let mut cargo = workspace.cargo("build");
-    cargo.args(["--package", package, "--bin", binary]);
-    if release {
-        cargo.arg("--release");
-    } else {
-        for name in OPTIMISED {
-            cargo.arg("--config").arg(format!("profile.dev.package.{name}.opt-level=2"));
-        }
-    }
+    cargo.args(["--package", package, "--bin", binary]).args(how);
     build(binary, &mut cargo)?;
-    let profile = if release { "release" } else { "debug" };
+    let profile = if how.contains(&"--release") { "release" } else { "debug" };
     let folder = workspace.target.join("bench");
     fs::create_dir_all(&folder)?;
     let (from, to) = (workspace.target.join(profile).join(binary), folder.join(binary));

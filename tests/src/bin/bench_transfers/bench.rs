@@ -1,4 +1,4 @@
-//! What is measured: one network, one relayer on it, and agents that pay.
+//! What is measured: one network, relayers on it, and agents that pay.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -33,7 +33,7 @@ pub struct Bench {
     network: Arc<TestNetwork>,
     /// The relayer's door.
     node: Node,
-    /// The door of the other two clients: what the relayer asks in the background is not theirs.
+    /// The door of the clients that need no relayer: what it asks in the background is not theirs.
     clients: Node,
     app: Arc<TestApp>,
     agents: Vec<Agent>,
@@ -41,12 +41,33 @@ pub struct Bench {
     commitment: CommitmentConfig,
 }
 
+/// Measures every client on one network with slots as on mainnet, the tight loop and the stock client first. Each kind has
+/// agents and a relayer of its own: a relayer reads into the history what others pay, and that is not what a transfer costs.
+pub async fn measures_all(options: &Options, door: impl Fn(&str, &str) -> Node) -> Result<Vec<Row>> {
+    eprintln!("starting a network");
+    let network = TestNetwork::slow();
+    // As by default, or never: it would look for payments that the script confirmed and no chain ever saw.
+    let (by_default, never) = (Duration::from_secs(10), Duration::from_secs(3_600));
+    let mut rows = Vec::new();
+    for (clients, indexer_interval) in
+        [(&["loop", "stock"][..], by_default), (&["purser"], by_default), (&["purser_ceiling"], never)]
+    {
+        let bench = Bench::starts(Arc::clone(&network), options, &door, indexer_interval).await;
+        for client in clients {
+            bench.measures(client, options, &mut rows).await?;
+        }
+    }
+    Ok(rows)
+}
+
 impl Bench {
-    /// Starts a network with slots as long as on mainnet, a relayer that reaches it through a counting door, and agents
-    /// without limits.
-    pub async fn starts(options: &Options, door: impl Fn(&str, &str) -> Node) -> Bench {
-        eprintln!("starting a network and a relayer");
-        let network = TestNetwork::slow();
+    /// Starts a relayer that reaches the network through a counting door, and makes agents without limits.
+    async fn starts(
+        network: Arc<TestNetwork>,
+        options: &Options,
+        door: impl Fn(&str, &str) -> Node,
+        indexer_interval: Duration,
+    ) -> Bench {
         let [node, clients] = [(); 2].map(|()| door(&network.rpc_url, &network.ws_url));
         let settings = AppSettings {
             commitment: options.commitment,
@@ -54,8 +75,7 @@ impl Bench {
             ws_url: Some(node.ws_url.clone()),
             requests_per_second: 1_000_000,
             burst: 1_000_000,
-            // As by default.
-            indexer_interval_ms: 10_000,
+            indexer_interval_ms: indexer_interval.as_millis().try_into().expect("short"),
             ..AppSettings::default()
         };
         let app = TestApp::start(Arc::clone(&network), &settings).await;
@@ -74,27 +94,26 @@ impl Bench {
         Bench { network, node, clients, app, agents, payee, commitment }
     }
 
-    /// Row by row, the scripted network last: what it confirms is not on the chain.
-    pub async fn measures(&self, options: &Options) -> Result<Vec<Row>> {
-        let &Options { transfers, ceiling_transfers, within, .. } = options;
-        let mut rows = Vec::new();
-        for client in ["loop", "stock", "purser", "purser_ceiling"] {
-            let count = if client == "purser_ceiling" { ceiling_transfers } else { transfers };
-            if client == "purser_ceiling" {
-                self.node.follows_the_script().await?;
-            }
-            for &in_flight in &options.in_flight {
-                self.run(client, WARM_UP, in_flight.min(WARM_UP), within).await?;
-                let row = self.run(client, count, in_flight, within).await;
-                let row = row.with_context(|| format!("{client}, {in_flight} in flight"))?;
-                eprintln!(
-                    "{client}, {in_flight} in flight: {} transfers, p50 {} ms, {} a second",
-                    row.transfers, row.p50_ms, row.per_second
-                );
-                rows.push(row);
-            }
+    /// A row for each number of transfers in flight.
+    async fn measures(&self, client: &'static str, options: &Options, rows: &mut Vec<Row>) -> Result<()> {
+        let within = options.within;
+        let count = if client == "purser_ceiling" {
+            self.node.follows_the_script().await?;
+            options.ceiling_transfers
+        } else {
+            options.transfers
+        };
+        for &in_flight in &options.in_flight {
+            self.run(client, WARM_UP, in_flight.min(WARM_UP), within).await?;
+            let row = self.run(client, count, in_flight, within).await;
+            let row = row.with_context(|| format!("{client}, {in_flight} in flight"))?;
+            eprintln!(
+                "{client}, {in_flight} in flight: {} transfers, p50 {} ms, {} a second",
+                row.transfers, row.p50_ms, row.per_second
+            );
+            rows.push(row);
         }
-        Ok(rows)
+        Ok(())
     }
 
     async fn run(

@@ -3,7 +3,7 @@
 //! | Room | What it is for |
 //! |---|---|
 //! | `node` | the network, or a script in its place, behind a door that counts calls |
-//! | `bench` | what is measured: the network, the relayer, the agents that pay |
+//! | `bench` | what is measured: the network, relayers, agents that pay |
 //! | `clients` | the three ways to make a transfer |
 //! | `load` | so many at a time, so many in all, each timed |
 //! | `usage` | CPU time and memory, as the kernel counts them |
@@ -21,7 +21,7 @@ use std::time::Duration;
 
 use clap::Parser;
 
-use self::bench::{Bench, Options};
+use self::bench::{Options, measures_all};
 use self::load::LOAD_THREADS;
 use self::node::Node;
 
@@ -65,11 +65,8 @@ fn main() -> ExitCode {
         builder.worker_threads(2).thread_name(name).enable_all().build().expect("threads can be started")
     };
     let (doors, load) = (runtime("door"), runtime(LOAD_THREADS));
-    let measured = load.block_on(async {
-        let bench =
-            Bench::starts(&options, |rpc_url, ws_url| Node::before(rpc_url, ws_url, doors.handle())).await;
-        bench.measures(&options).await
-    });
+    let measured = load
+        .block_on(measures_all(&options, |rpc_url, ws_url| Node::before(rpc_url, ws_url, doors.handle())));
     let code = match measured {
         Ok(rows) if arguments.json => {
             println!("{}", serde_json::to_string(&rows).expect("rows are JSON"));
