@@ -20,8 +20,8 @@ const AGENTS: usize = 8;
 const WARM_UP: usize = 16;
 /// As often as by default.
 const INDEXER_INTERVAL: Duration = Duration::from_secs(10);
-/// After this the relayer knows what its accounts were given before, and reads only what happens.
-const FIRST_SWEEP: Duration = Duration::from_secs(12);
+/// What agents are given here comes from no transaction, so the relayer looks for one, three times, before it goes on without.
+const THREE_SWEEPS: Duration = Duration::from_secs(35);
 
 /// What to measure.
 pub struct Options {
@@ -106,8 +106,8 @@ impl Bench {
         let count = if client == "purser_ceiling" { options.ceiling_transfers } else { options.transfers };
         match client {
             "purser" => {
-                eprintln!("the relayer reads what the agents were given");
-                tokio::time::sleep(FIRST_SWEEP).await;
+                eprintln!("the relayer comes to terms with what the agents were given");
+                tokio::time::sleep(THREE_SWEEPS).await;
             }
             "purser_ceiling" => self.node.follows_the_script().await?,
             _ => {}
