@@ -95,6 +95,7 @@ async fn move_delivery(
     };
     Ok(counted.map(|(number,)| number))
 }
+
 async fn insert_attempt(tx: &mut Transaction<'_>, made: &AttemptMade, number: i64) -> Result<(), StoreError> {
     const SQL: &str = "INSERT INTO delivery_attempts
              (webhook_id, event_id, attempt, started_at, ended_at, status_code, body, unanswered)

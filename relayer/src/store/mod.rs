@@ -1,11 +1,12 @@
 //! What Purser remembers. Never asks the chain, and never holds a transaction while anybody waits for a network.
 //!
 //! **Two databases, one text.** Every function has one body and one SQL text for SQLite and Postgres:
-//! `query("... $1 ...").bind(..).fetch_all(self.reader())`, or `.execute(&mut tx)` in a transaction
+//! `query("... $1 ...").bind(..).fetch_all(self.reader())`, or `.execute(tx)` in [`Store::write`]
 //! ([`query::Query`] hands the values to whichever driver it is). So the text keeps to what both understand:
 //! `$1` placeholders; TEXT, BIGINT and BOOLEAN; `ON CONFLICT`, `RETURNING` (columns without an alias of their table).
 //! In migrations every text column is `TEXT COLLATE "binary"`, so that ids and moments order by bytes in both.
-//! Only [`pools`] knows how the two differ: how they are opened, how a transaction begins, `skip_locked`.
+//! Only [`pools`] knows how the two differ: how they are opened, how a transaction is run (SQLite's by [`writer`]),
+//! `skip_locked`.
 //!
 //! **Any number of processes.** A transaction on Postgres does not keep others from writing between its reading and
 //! its writing, so nothing rests on what was read: a write names in its `WHERE` what it saw, and touches no row if

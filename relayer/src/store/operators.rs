@@ -1,7 +1,7 @@
 use sqlx::FromRow;
 
 use super::columns::Table;
-use super::query::query;
+use super::query::{Query, query};
 use super::{Store, StoreError};
 use crate::domain::{Address, Network, Operator, OperatorId, OperatorName};
 
@@ -31,19 +31,22 @@ impl TryFrom<OperatorRow> for Operator {
     }
 }
 
+/// Writes a new operator down.
+pub(super) fn insert(operator: &Operator) -> Query {
+    const SQL: &str = "INSERT INTO operators (operator_id, network, name, address, created_at)
+         VALUES ($1, $2, $3, $4, $5)";
+    query(SQL)
+        .bind(operator.id.to_string())
+        .bind(operator.network.as_str())
+        .bind(operator.name.as_str())
+        .bind(operator.address.to_string())
+        .bind(operator.created_at.to_string())
+}
+
 impl Store {
     /// `AlreadyThere` when the network has an operator with this address.
     pub async fn insert_operator(&self, operator: &Operator) -> Result<(), StoreError> {
-        const SQL: &str = "INSERT INTO operators (operator_id, network, name, address, created_at)
-             VALUES ($1, $2, $3, $4, $5)";
-        query(SQL)
-            .bind(operator.id.to_string())
-            .bind(operator.network.as_str())
-            .bind(operator.name.as_str())
-            .bind(operator.address.to_string())
-            .bind(operator.created_at.to_string())
-            .execute(self.writer())
-            .await?;
+        insert(operator).execute(self.writer()).await?;
         Ok(())
     }
 

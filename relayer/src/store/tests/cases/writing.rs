@@ -6,23 +6,13 @@ use std::sync::atomic::{AtomicU32, Ordering};
 use futures::FutureExt;
 
 use super::*;
-use crate::store::{TRIES_MAX, Transaction};
+use crate::store::{TRIES_MAX, Transaction, operators};
 
 /// What this many operators write at once.
 const WRITERS: u8 = 40;
 
 async fn insert(tx: &mut Transaction<'_>, operator: &Operator) -> Result<(), StoreError> {
-    const SQL: &str = "INSERT INTO operators (operator_id, network, name, address, created_at)
-         VALUES ($1, $2, $3, $4, $5)";
-    query(SQL)
-        .bind(operator.id.to_string())
-        .bind(operator.network.as_str())
-        .bind(operator.name.as_str())
-        .bind(operator.address.to_string())
-        .bind(operator.created_at.to_string())
-        .execute(tx)
-        .await?;
-    Ok(())
+    operators::insert(operator).execute(tx).await.map(|_| ())
 }
 
 async fn names(store: &Store) -> Vec<String> {
