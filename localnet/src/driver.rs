@@ -1,8 +1,9 @@
 //! Time. The engine does not advance by itself here: this thread sits between the RPC servers and the engine and
 //! asks for one block per slot, counted on a monotonic clock, so that the chain's clock never drifts from real time.
 //!
-//! The invariant: time(slot) = genesis time + (slot - genesis slot) x slot_ms, for every slot ever produced. The engine
-//! computes block times of past slots that way; time travel therefore jumps slots as well as seconds.
+//! The invariant: a slot begins at genesis time + (slot - genesis slot) x slot_ms, for every slot ever produced, and its
+//! block is dated by its end. The engine computes block times of past slots that way; time travel therefore jumps slots
+//! as well as seconds.
 //!
 //! What it does with the clock's RPC methods:
 //! - `surfnet_timeTravel`: lands on the very second asked for, at its beginning;
@@ -17,6 +18,7 @@ use std::time::{Duration, Instant};
 use crossbeam_channel::{Receiver, RecvTimeoutError, Sender};
 use solana_clock::Clock;
 use surfpool_core::surfnet::locker::SurfnetSvmLocker;
+use surfpool_core::surfnet::svm::SurfnetSvm;
 use surfpool_types::{ClockCommand, SimnetCommand};
 
 /// Blocks that may wait for a busy engine; beyond it the driver falls behind instead of flooding the queue.
@@ -120,7 +122,7 @@ impl Driver {
         let slot_ms = self.slot_ms;
         let target_ms = clock.unix_timestamp.max(0) as u64 * 1_000;
         let slot = self.locker.with_svm_reader(|svm| {
-            let slots = target_ms.saturating_sub(svm.genesis_updated_at).div_ceil(slot_ms);
+            let slots = target_ms.saturating_sub(genesis_ms(svm)).div_ceil(slot_ms);
             (svm.genesis_slot + slots).max(svm.get_latest_absolute_slot() + 2)
         });
         Clock { slot, ..clock }
@@ -132,8 +134,8 @@ impl Driver {
         let slot = clock.slot;
         let (genesis_time_ms, chain_time_ms) = self.locker.with_svm_writer(move |svm| {
             let elapsed_ms = slot.saturating_sub(svm.genesis_slot) * slot_ms;
-            svm.genesis_updated_at = svm.updated_at.saturating_sub(elapsed_ms);
-            (svm.genesis_updated_at, svm.updated_at)
+            set_genesis_ms(svm, svm.updated_at.saturating_sub(elapsed_ms));
+            (genesis_ms(svm), svm.updated_at)
         });
         self.traveled.genesis_time_ms.store(genesis_time_ms, Ordering::Release);
         self.traveled.chain_time_ms.store(chain_time_ms, Ordering::Release);
@@ -147,4 +149,14 @@ impl Driver {
             std::thread::sleep(Duration::from_millis(1));
         }
     }
+}
+
+/// When the first slot began. The engine keeps the time of its block, which is that of its end: only so do
+/// `getSignaturesForAddress`, which computes times, and `getBlockTime`, which has them stored, say the same.
+pub fn genesis_ms(svm: &SurfnetSvm) -> u64 {
+    svm.genesis_updated_at.saturating_sub(svm.slot_time)
+}
+
+pub fn set_genesis_ms(svm: &mut SurfnetSvm, genesis_ms: u64) {
+    svm.genesis_updated_at = genesis_ms + svm.slot_time;
 }

@@ -18,7 +18,7 @@ use surfpool_types::{
 };
 
 use crate::client::CLOCK_SYSVAR;
-use crate::driver::{Driver, Traveled};
+use crate::driver::{Driver, Traveled, genesis_ms, set_genesis_ms};
 use crate::error::{Context, Error, Result};
 use crate::genesis;
 use crate::state::{NetworkRecord, StateDir, mint_authority};
@@ -140,7 +140,7 @@ impl Network {
             if let Err(error) = svm.slot_checkpoint.store("latest_slot".into(), slot) {
                 eprintln!("warning: the latest slot was not saved: {error}");
             }
-            (svm.genesis_updated_at, svm.updated_at)
+            (genesis_ms(svm), svm.updated_at)
         });
         self.record.genesis_time_ms = Some(genesis_time_ms);
         self.record.clock_ahead_ms = chain_time_ms as i64 - unix_now_ms() as i64;
@@ -193,9 +193,10 @@ fn build_svm(plan: &Plan, state: &StateDir, mut record: NetworkRecord) -> Result
     } else {
         svm.updated_at = now_ms;
     }
-    svm.genesis_updated_at = svm.updated_at.saturating_sub(slots_before * plan.slot_ms);
+    let genesis_time_ms = svm.updated_at.saturating_sub(slots_before * plan.slot_ms);
+    set_genesis_ms(&mut svm, genesis_time_ms);
     svm.reconstruct_sysvars();
-    record.genesis_time_ms = Some(svm.genesis_updated_at);
+    record.genesis_time_ms = Some(genesis_time_ms);
     record.slot_ms = plan.slot_ms;
 
     let authority = mint_authority(&record.mint().pubkey()).pubkey();

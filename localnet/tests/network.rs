@@ -111,6 +111,29 @@ fn the_clock_keeps_real_time() {
 }
 
 #[test]
+fn a_block_has_one_time_whoever_is_asked() {
+    let network = TestNetwork::start(&[]);
+    let payer = network.funded();
+    let blockhash = network.rpc.get_latest_blockhash().unwrap();
+    // One in each of a second's slots, so that some lie at its edge; a travel moves all that follow.
+    for lamports in 0..120 {
+        if lamports == 60 {
+            network.run(&["travel", "--seconds", "100"]);
+        }
+        network.rpc.send_transaction(&network.transfer_sol(&payer, 1_000_000 + lamports, blockhash)).unwrap();
+        std::thread::sleep(Duration::from_millis(20));
+    }
+    let listed = network.call("getSignaturesForAddress", json!([payer.pubkey().to_string()]));
+    let listed = listed.as_array().unwrap();
+    assert_eq!(listed.len(), 121, "and the airdrop");
+    for line in listed {
+        let details = json!([line["signature"], { "encoding": "json", "maxSupportedTransactionVersion": 1 }]);
+        assert_eq!(line["blockTime"], network.call("getTransaction", details)["blockTime"], "{line}");
+        assert_eq!(line["blockTime"], network.call("getBlockTime", json!([line["slot"]])), "{line}");
+    }
+}
+
+#[test]
 fn a_blockhash_expires_after_150_blocks() {
     let network = TestNetwork::start(&[]);
     let payer = network.funded();
