@@ -30,15 +30,9 @@ pub fn run(workspace: &Workspace, bench: &Bench) -> Result<()> {
         Bench::Webhooks(args) => ("bench_webhooks", args),
     };
     localnet::ensure_built(workspace)?;
-    let relayer = built(workspace, "purser-relayer", "purser", &["--release"])?;
-    // The load itself is not what is measured, and what it depends on is optimised in a dev build already.
-    let load = built(
-        workspace,
-        "purser-tests",
-        binary,
-        &["--config", "profile.dev.package.purser-tests.opt-level=2"],
-    )?;
-    let mut load = command(load);
+    let relayer = built(workspace, "purser-relayer", "purser")?;
+    // The load as well: it runs on the same cores as what is measured.
+    let mut load = command(built(workspace, "purser-tests", binary)?);
     load.args(&args.load);
     load.env("PURSER_BIN", relayer);
     load.env("PURSER_LOCALNET_BIN", localnet::binary(workspace));
@@ -47,14 +41,13 @@ pub fn run(workspace: &Workspace, bench: &Bench) -> Result<()> {
 }
 
 /// A binary in a folder of its own, where no later build of another kind replaces it.
-fn built(workspace: &Workspace, package: &str, binary: &str, how: &[&str]) -> Result<PathBuf> {
+fn built(workspace: &Workspace, package: &str, binary: &str) -> Result<PathBuf> {
     let mut cargo = workspace.cargo("build");
-    cargo.args(["--package", package, "--bin", binary]).args(how);
+    cargo.args(["--release", "--package", package, "--bin", binary]);
     build(binary, &mut cargo)?;
-    let profile = if how.contains(&"--release") { "release" } else { "debug" };
     let folder = workspace.target.join("bench");
     fs::create_dir_all(&folder)?;
-    let (from, to) = (workspace.target.join(profile).join(binary), folder.join(binary));
+    let (from, to) = (workspace.target.join("release").join(binary), folder.join(binary));
     // Not over a running one.
     if to.exists() {
         fs::remove_file(&to)?;

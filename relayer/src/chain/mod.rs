@@ -156,6 +156,11 @@ pub trait Chain: Send + Sync + 'static {
     /// Signs over the cached blockhash; nothing is sent. Store the result before `send`.
     async fn sign_transfer(&self, order: &TransferOrder) -> Result<SignedTransfer, ChainError>;
 
+    /// Signed bytes will never be sent.
+    fn discard(&self, signed: &SignedTransfer) {
+        let _ = signed;
+    }
+
     /// Sends the stored bytes once. An error says nothing about whether they land: ask `outcome`.
     async fn send(&self, signed: &SignedTransfer) -> Result<(), ChainError>;
 

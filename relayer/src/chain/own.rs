@@ -31,7 +31,7 @@ impl OwnTransfers {
     pub fn signed(&self, order: &TransferOrder, signature: &str) {
         let mut all = self.all();
         let own = all.entry(order.agent.agent).or_default();
-        own.retain(|known| known.tag != order.tag && known.signed_at.elapsed() < FORGOTTEN_AFTER);
+        own.retain(|known| known.signed_at.elapsed() < FORGOTTEN_AFTER);
         if own.len() == TAGS_MAX {
             own.pop_front();
         }
@@ -39,7 +39,7 @@ impl OwnTransfers {
         own.push_back(OwnTransfer { tag, amount, signature, signed_at: Instant::now() });
     }
 
-    /// A transfer ended without a payment.
+    /// A transfer ended without a payment, or was never sent.
     pub fn not_paid(&self, signature: &str) {
         let mut all = self.all();
         for own in all.values_mut() {
@@ -56,6 +56,10 @@ impl OwnTransfers {
             known.signed_at.elapsed() < FORGOTTEN_AFTER && !agent.tags.contains(known.tag, now)
         });
         for known in own.iter() {
+            // Signed more than once; at most one of them pays.
+            if agent.tags.contains(known.tag, now) {
+                continue;
+            }
             agent.window.record(now, known.amount);
             agent.tags.record(known.tag, now);
             agent.balance =
@@ -68,5 +72,57 @@ impl OwnTransfers {
 
     fn all(&self) -> MutexGuard<'_, HashMap<Address, VecDeque<OwnTransfer>>> {
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::AgentAddresses;
+    use super::super::types::tests::agent_without_limits;
+    use super::*;
+
+    const NOW: i64 = 1_000;
+
+    fn order(tag: u64, micros: u64) -> TransferOrder {
+        let AgentOnChain { address, operator, token_account, .. } = agent_without_limits();
+        TransferOrder {
+            operator,
+            agent: AgentAddresses { agent: address, token_account },
+            destination: Address::from_bytes([9; 32]),
+            transfer_id: [5; 16],
+            tag,
+            amount: UsdcAmount::from_micros(micros),
+            memo: String::new(),
+        }
+    }
+
+    fn balance_and_spent(own: &OwnTransfers) -> (u64, u64) {
+        let mut agent = agent_without_limits();
+        own.count_in(&mut agent, NOW);
+        (agent.balance.micros(), agent.window.spent(NOW).micros())
+    }
+
+    #[test]
+    fn what_is_signed_twice_counts_once_until_both_are_out() {
+        let own = OwnTransfers::default();
+        own.signed(&order(7, 30), "one");
+        own.signed(&order(7, 30), "two");
+        own.signed(&order(8, 5), "three");
+        assert_eq!(balance_and_spent(&own), (65, 35));
+        own.not_paid("two");
+        assert_eq!(balance_and_spent(&own), (65, 35));
+        own.not_paid("one");
+        assert_eq!(balance_and_spent(&own), (95, 5));
+    }
+
+    #[test]
+    fn what_the_chain_shows_is_not_counted_again() {
+        let own = OwnTransfers::default();
+        own.signed(&order(7, 30), "one");
+        let mut agent = agent_without_limits();
+        agent.tags.record(7, NOW);
+        own.count_in(&mut agent, NOW);
+        assert_eq!(agent.balance.micros(), 100);
+        assert_eq!(balance_and_spent(&own), (100, 0), "and is forgotten");
     }
 }

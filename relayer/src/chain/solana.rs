@@ -375,6 +375,10 @@ impl Chain for SolanaChain {
         })
     }
 
+    fn discard(&self, signed: &SignedTransfer) {
+        self.own.not_paid(&signed.signature);
+    }
+
     async fn send(&self, signed: &SignedTransfer) -> Result<(), ChainError> {
         self.submitter.send(self.followed(signed), self.settings.commitment).await
     }

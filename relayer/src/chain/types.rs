@@ -228,16 +228,12 @@ impl std::str::FromStr for Commitment {
 }
 
 #[cfg(test)]
-mod tests {
+pub(super) mod tests {
     use super::*;
 
-    #[test]
-    fn the_tags_that_the_chain_remembers_are_listed() {
-        let mut tags = RecentTags::EMPTY;
-        for tag in 1..=20 {
-            tags.record(tag, 1_000 + tag as i64);
-        }
-        let agent = AgentOnChain {
+    /// Holds 100 micro-USDC, of which all may go anywhere.
+    pub fn agent_without_limits() -> AgentOnChain {
+        AgentOnChain {
             address: Address::from_bytes([1; 32]),
             operator: Address::from_bytes([2; 32]),
             agent_id: [3; 16],
@@ -252,9 +248,17 @@ mod tests {
             policy_version: 1,
             policy_updated_at: 0,
             window: SpendWindow::EMPTY,
-            tags,
-            balance: UsdcAmount::ZERO,
-        };
+            tags: RecentTags::EMPTY,
+            balance: UsdcAmount::from_micros(100),
+        }
+    }
+
+    #[test]
+    fn the_tags_that_the_chain_remembers_are_listed() {
+        let mut agent = agent_without_limits();
+        for tag in 1..=20 {
+            agent.tags.record(tag, 1_000 + tag as i64);
+        }
         let mut listed = agent.remembered_tags(1_020);
         listed.sort_unstable();
         assert_eq!(listed, (5..=20).collect::<Vec<u64>>());

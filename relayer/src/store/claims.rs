@@ -2,13 +2,13 @@ use futures::FutureExt;
 use sqlx::{AssertSqlSafe, FromRow};
 
 use super::query::query;
-use super::transfer_row::TransferRow;
+use super::transfer_row::{StateColumns, TransferRow};
 use super::transfers::{COLUMNS, write_state};
 use super::writer::Turn;
 use super::{Store, StoreError, Transaction};
 use crate::domain::{
-    Claim, Failure, FailureCode, Fingerprint, IDEMPOTENCY_SECONDS, KeyId, Network, OperatorId, Timestamp,
-    Transfer, TransferId, TransferRequest, TransferState,
+    Claim, Failure, FailureCode, Fingerprint, IDEMPOTENCY_SECONDS, KeyId, Network, OperatorId,
+    SignedTransfer, Timestamp, Transfer, TransferId, TransferRequest, TransferState,
 };
 
 /// A transfer that asks for its idempotency key.
@@ -22,6 +22,9 @@ pub struct NewTransfer {
     pub request: TransferRequest,
     /// See [`crate::domain::transfer_tag`].
     pub tag: u64,
+    /// Bytes that were signed ahead: a claim that is `New` or `Retry` stores them with it. Any other claim means: do not
+    /// send.
+    pub signed: Option<SignedTransfer>,
 }
 
 /// The two clocks of a claim: leases go by the host's, idempotency keys by the chain's.
@@ -203,10 +206,13 @@ async fn insert_transfer(
     let sql = format!(
         "INSERT INTO transfers
              (transfer_id, operator_id, network, account_id, key_id, recipient, amount_usdc, memo, idempotency_key,
-              tag, attempt, state, lease_holder, lease_expires_at, created_at, updated_at)
-         SELECT $1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, 'claimed', $12, $13, $14, $14 {condition}"
+              tag, attempt, state, lease_holder, lease_expires_at, created_at, updated_at,
+              signed_bytes, tx_signature, last_valid_block_height)
+         SELECT $1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $15, $16, $17, $18 {condition}"
     );
     let request = &new.request;
+    let state = new.signed.clone().map_or(TransferState::Claimed, TransferState::Signed);
+    let columns = StateColumns::from(&state);
     let inserted = query(AssertSqlSafe(sql))
         .bind(new.id.to_string())
         .bind(new.operator_id.to_string())
@@ -219,9 +225,13 @@ async fn insert_transfer(
         .bind(request.idempotency_key.as_str())
         .bind(format!("{:016x}", new.tag))
         .bind(attempt)
+        .bind(state.as_str())
         .bind(holder)
         .bind(clock.lease_expires_at.to_string())
         .bind(clock.now.to_string())
+        .bind(columns.signed_bytes)
+        .bind(columns.tx_signature)
+        .bind(columns.last_valid_block_height)
         .execute(tx)
         .await?;
     Ok((inserted == 1).then(|| Transfer {
@@ -232,7 +242,7 @@ async fn insert_transfer(
         request: request.clone(),
         tag: new.tag,
         attempt: u32::try_from(attempt).unwrap_or(u32::MAX),
-        state: TransferState::Claimed,
+        state,
         created_at: clock.now,
         updated_at: clock.now,
     }))

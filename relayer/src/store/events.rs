@@ -8,7 +8,7 @@ use sqlx::{AssertSqlSafe, FromRow};
 use tokio::sync::Notify;
 
 use super::columns::Table;
-use super::query::query;
+use super::query::{Query, query};
 use super::{Store, StoreError, Transaction};
 use crate::domain::{
     AccountId, DeliveryState, Event, EventId, EventType, OperatorId, Subject, Timestamp, Transfer,
@@ -200,7 +200,15 @@ pub(super) async fn announce(
     now: Timestamp,
 ) -> Result<Vec<WebhookId>, StoreError> {
     let mut told = Vec::new();
-    let inserted = insert_events(tx, events).await?;
+    if events.is_empty() {
+        return Ok(told);
+    }
+    if webhooks.is_empty() {
+        insertion(events, "").execute(tx).await?;
+        return Ok(told);
+    }
+    let inserted: Vec<(String,)> = insertion(events, "RETURNING event_id").fetch_all(&mut *tx).await?;
+    let inserted: BTreeSet<String> = inserted.into_iter().map(|(id,)| id).collect();
     for event in events.iter().filter(|event| inserted.contains(&event.id.to_string())) {
         told.extend(insert_deliveries(tx, event, webhooks, now).await?);
     }
@@ -209,15 +217,12 @@ pub(super) async fn announce(
 
 /// Writes an event down, if it is not there yet.
 pub(super) async fn insert_event(tx: &mut Transaction<'_>, event: &Event) -> Result<(), StoreError> {
-    insert_events(tx, std::slice::from_ref(event)).await.map(|_| ())
+    insertion(std::slice::from_ref(event), "").execute(tx).await.map(|_| ())
 }
 
-/// Gives the ids of those that were not there yet.
-async fn insert_events(tx: &mut Transaction<'_>, events: &[Event]) -> Result<Vec<String>, StoreError> {
+/// Inserts those (at least one) that are not there yet; `ending` may ask which these were.
+fn insertion(events: &[Event], ending: &str) -> Query {
     const COLUMNS: usize = 9;
-    if events.is_empty() {
-        return Ok(Vec::new());
-    }
     let places = |row: usize| {
         let places: Vec<String> =
             (1..=COLUMNS).map(|column| format!("${}", row * COLUMNS + column)).collect();
@@ -228,11 +233,11 @@ async fn insert_events(tx: &mut Transaction<'_>, events: &[Event]) -> Result<Vec
         "INSERT INTO events
              (event_id, operator_id, event_type, account_id, transfer_id, threshold_usdc, webhook_id, data, created_at)
          VALUES {}
-         ON CONFLICT DO NOTHING RETURNING event_id",
+         ON CONFLICT DO NOTHING {ending}",
         rows.join(", ")
     );
     // Only placeholders were put into the text.
-    let insert = events.iter().fold(query(AssertSqlSafe(sql)), |insert, event| {
+    events.iter().fold(query(AssertSqlSafe(sql)), |insert, event| {
         let (transfer_id, threshold, webhook_id) = match event.subject {
             Subject::Transfer { transfer_id, .. } => (Some(transfer_id.to_string()), None, None),
             Subject::Balance { threshold, .. } => (None, Some(threshold.to_string()), None),
@@ -248,9 +253,7 @@ async fn insert_events(tx: &mut Transaction<'_>, events: &[Event]) -> Result<Vec
             .bind(webhook_id)
             .bind(event.data.get())
             .bind(event.created_at.to_string())
-    });
-    let inserted: Vec<(String,)> = insert.fetch_all(tx).await?;
-    Ok(inserted.into_iter().map(|(id,)| id).collect())
+    })
 }
 
 /// A delivery of the event for each of `webhooks` that it concerns. Gives those that have one to attempt.

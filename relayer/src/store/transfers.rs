@@ -76,12 +76,12 @@ impl Store {
         signed: SignedTransfer,
         now: Timestamp,
     ) -> Result<Transfer, StoreError> {
-        self.mark(transfer, transfer.state.sign(signed)?, now).await
+        Ok(self.mark(transfer, transfer.state.sign(signed)?, now).await?.0)
     }
 
     /// A node took the bytes.
     pub async fn mark_sent(&self, transfer: &Transfer, now: Timestamp) -> Result<Transfer, StoreError> {
-        self.mark(transfer, transfer.state.send(now)?, now).await
+        Ok(self.mark(transfer, transfer.state.send(now)?, now).await?.0)
     }
 
     /// Final on the chain. Its idempotency key lives on until 24 h after `settled_at`, which is to be the chain's time.
@@ -91,12 +91,9 @@ impl Store {
         settlement: Settlement,
         now: Timestamp,
     ) -> Result<Settled, StoreError> {
-        let next = transfer.state.settle(settlement)?;
-        // Read beforehand, so that the one who writes is not held up: whoever registers at this moment comes too late.
-        let webhooks = self.list_all_webhooks(transfer.operator_id).await?;
         let account = transfer.request.from;
+        let (transfer, webhooks) = self.mark(transfer, transfer.state.settle(settlement)?, now).await?;
         let is_watched = webhooks.iter().any(|webhook| webhook.subscription.watches(account).is_some());
-        let transfer = self.mark_and_tell(transfer, next, webhooks, now).await?;
         Ok(Settled { transfer, is_watched })
     }
 
@@ -107,7 +104,7 @@ impl Store {
         rejection: Rejection,
         now: Timestamp,
     ) -> Result<Transfer, StoreError> {
-        self.mark(transfer, transfer.state.reject(rejection)?, now).await
+        Ok(self.mark(transfer, transfer.state.reject(rejection)?, now).await?.0)
     }
 
     /// Ended without a payment; may be tried again.
@@ -117,49 +114,40 @@ impl Store {
         failure: Failure,
         now: Timestamp,
     ) -> Result<Transfer, StoreError> {
-        self.mark(transfer, transfer.state.fail(failure)?, now).await
+        Ok(self.mark(transfer, transfer.state.fail(failure)?, now).await?.0)
     }
 
+    /// Takes a step, writes down what it adds to the history, and announces it to the operator's webhooks, which it gives.
     async fn mark(
         &self,
         transfer: &Transfer,
         next: TransferState,
         now: Timestamp,
-    ) -> Result<Transfer, StoreError> {
-        let webhooks = match next {
-            TransferState::Claimed | TransferState::Signed(_) => Vec::new(),
-            TransferState::Sent { .. }
-            | TransferState::Settled(_)
-            | TransferState::Rejected(_)
-            | TransferState::Failed(_) => self.list_all_webhooks(transfer.operator_id).await?,
-        };
-        self.mark_and_tell(transfer, next, webhooks, now).await
-    }
-
-    /// Takes a step, writes down what it adds to the history, and announces it to those of `webhooks` that it concerns.
-    async fn mark_and_tell(
-        &self,
-        transfer: &Transfer,
-        next: TransferState,
-        webhooks: Vec<Webhook>,
-        now: Timestamp,
-    ) -> Result<Transfer, StoreError> {
+    ) -> Result<(Transfer, Vec<Webhook>), StoreError> {
         let events = steps_of(transfer, &next, now);
-        let entries = self.entries_of(transfer, &next).await?;
+        // Read beforehand, so that the one who writes is not held up: whoever registers at this moment comes too late.
+        let webhooks = async {
+            if events.is_empty() {
+                Ok(Vec::new())
+            } else {
+                self.list_all_webhooks(transfer.operator_id).await
+            }
+        };
+        let (webhooks, entries) = tokio::try_join!(webhooks, self.entries_of(transfer, &next))?;
         let moved = Transfer { state: next.clone(), updated_at: now, ..transfer.clone() };
-        let transfer = transfer.clone();
+        let (transfer, told) = (transfer.clone(), webhooks.clone());
         let write = self.write(move |tx| {
             async move {
                 write_state(tx, &transfer, &next, now).await?;
                 for entry in &entries {
                     record(tx, entry).await?;
                 }
-                announce(tx, &events, &webhooks, now).await
+                announce(tx, &events, &told, now).await
             }
             .boxed()
         });
         self.outbox.hint(write.await?);
-        Ok(moved)
+        Ok((moved, webhooks))
     }
 }
 

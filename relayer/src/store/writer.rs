@@ -20,9 +20,9 @@ use super::StoreError;
 use super::pools::Transaction;
 
 /// Most pieces of work that commit together.
-const GROUP_MAX: usize = 24;
+const GROUP_MAX: usize = 16;
 /// So many of them may begin something, however much goes on.
-const BEGINNING_MIN: usize = 6;
+const BEGINNING_MIN: usize = 8;
 /// How long the thread stays awake for the driver's answer.
 const WAKEFUL: Duration = Duration::from_micros(100);
 

@@ -1,5 +1,8 @@
 //! One transfer from its claim to its end: read, decide, sign, store, send, wait, record.
 //! Whatever happens between two of these steps, the sweeper goes on from what is stored.
+//!
+//! Where all that the decision needs is known, it is signed ahead, and stored with the claim: one write instead of two. A
+//! claim that is not ours to carry out throws the signature away.
 
 use std::time::Duration;
 
@@ -9,10 +12,12 @@ use super::known::{KnownTags, Unknowable};
 use crate::chain::{ChainError, LandedTransfer, Outcome, Refusal, TransferOrder, TransferView};
 use crate::crash_point::crash_point;
 use crate::domain::{
-    Account, Address, Checks, Failure, FailureCode, Operator, Recipient, RejectionReason, Timestamp, Transfer,
+    Account, Address, Checks, Failure, FailureCode, Operator, Recipient, RejectionReason, SignedTransfer,
+    Timestamp, Transfer, TransferId, TransferRequest,
 };
 use crate::service::accounts::addresses;
 use crate::service::{NetworkParts, Parts, ServiceError};
+use crate::store::NewTransfer;
 
 /// An outcome that comes sooner than this says too that the bytes went out.
 const NOTED_AFTER: Duration = Duration::from_millis(20);
@@ -28,7 +33,43 @@ pub(super) struct Carrier {
     pub known: KnownTags,
 }
 
+/// A payment that was signed before its claim.
+pub(super) struct SignedAhead {
+    pub signed: SignedTransfer,
+    destination: Address,
+    checks: Checks,
+}
+
 impl Carrier {
+    /// Signs what is about to be claimed, if nobody needs to be asked whether it may be paid.
+    pub(super) async fn sign_ahead(&self, asked: &NewTransfer) -> Option<SignedAhead> {
+        let destination = self.destination(&asked.request.to).await.ok()?.ok()?;
+        let (view, checks) = self.clearly_allowed(&order(asked.tag, &asked.request, destination))?;
+        if !self.is_surely_unpaid(asked.tag, &view) {
+            return None;
+        }
+        let order = self.transfer_order(asked.id, asked.tag, &asked.request, destination);
+        match self.network.chain.sign_transfer(&order).await {
+            Ok(signed) => Some(SignedAhead { signed, destination, checks }),
+            Err(_) => {
+                self.disown(asked.tag);
+                None
+            }
+        }
+    }
+
+    /// The claim is not ours to carry out.
+    pub(super) fn discard(&self, tag: u64, signed: &SignedTransfer) {
+        self.disown(tag);
+        self.network.chain.discard(signed);
+    }
+
+    /// From a claim on that has stored the signature.
+    pub(super) async fn carry_out_signed(&self, transfer: Transfer, ahead: SignedAhead) -> Landing {
+        let landing = self.follow(transfer, ahead.destination, 1).await?;
+        Ok(landing.with_checks(ahead.checks))
+    }
+
     /// From the claim on.
     pub(super) async fn carry_out(&self, transfer: Transfer) -> Landing {
         let destination = match self.destination(&transfer.request.to).await? {
@@ -37,7 +78,9 @@ impl Carrier {
         };
         crash_point!("read.before");
         // What is known without asking is enough to go on by; nothing is refused before the chain was asked.
-        if let Some((view, checks)) = self.clearly_allowed(&order(&transfer, destination)) {
+        if let Some((view, checks)) =
+            self.clearly_allowed(&order(transfer.tag, &transfer.request, destination))
+        {
             crash_point!("read.after");
             return self.pay(transfer, destination, &view, checks).await;
         }
@@ -47,7 +90,8 @@ impl Carrier {
             Err(error) => return self.fail_unsigned(transfer, &error).await,
         };
         crash_point!("read.after");
-        let (decision, checks) = decide(&view, &order(&transfer, destination), self.now());
+        let order = order(transfer.tag, &transfer.request, destination);
+        let (decision, checks) = decide(&view, &order, self.now());
         match decision {
             Decision::AlreadyMade => self.settle_as_landed(transfer, destination).await,
             Decision::Rejected(rejection) => self.reject(transfer, rejection).await,
@@ -118,20 +162,30 @@ impl Carrier {
             Err(Unknowable::Service(error)) => return Err(error),
         }
         let landing = self.sign_and_follow(transfer, destination, 1).await?;
-        Ok(Ended { checks: landing.checks.or(Some(checks)), ..landing })
+        Ok(landing.with_checks(checks))
     }
 
-    async fn sign_and_follow(&self, transfer: Transfer, destination: Address, signature: u32) -> Landing {
-        let request = &transfer.request;
-        let order = TransferOrder {
+    fn transfer_order(
+        &self,
+        id: TransferId,
+        tag: u64,
+        request: &TransferRequest,
+        destination: Address,
+    ) -> TransferOrder {
+        let order = order(tag, request, destination);
+        TransferOrder {
             operator: self.operator.address,
             agent: addresses(&self.account),
             destination,
-            transfer_id: transfer.id.bytes(),
-            tag: transfer.tag,
-            amount: request.amount,
-            memo: request.memo.as_ref().map_or("", |memo| memo.as_str()).to_owned(),
-        };
+            transfer_id: id.bytes(),
+            tag,
+            amount: order.amount,
+            memo: order.memo.to_owned(),
+        }
+    }
+
+    async fn sign_and_follow(&self, transfer: Transfer, destination: Address, signature: u32) -> Landing {
+        let order = self.transfer_order(transfer.id, transfer.tag, &transfer.request, destination);
         let signed = match self.network.chain.sign_transfer(&order).await {
             Ok(signed) => signed,
             Err(error) => return self.fail_unsigned(transfer, &error).await,
@@ -215,7 +269,7 @@ impl Carrier {
         };
         // The program's code carries no numbers: decide once more by what is there now.
         let decided = match self.read(&destination).await {
-            Ok(view) => Some(decide(&view, &order(&transfer, destination), self.now())),
+            Ok(view) => Some(decide(&view, &order(transfer.tag, &transfer.request, destination), self.now())),
             Err(_) => None,
         };
         let rejection = match decided {
@@ -279,16 +333,12 @@ impl Carrier {
     }
 }
 
-fn order<'a>(transfer: &'a Transfer, destination: Address) -> Order<'a> {
-    Order {
-        tag: transfer.tag,
-        amount: transfer.request.amount,
-        memo: transfer.request.memo.as_ref().map_or("", |memo| memo.as_str()),
-        destination,
-    }
+fn order(tag: u64, request: &TransferRequest, destination: Address) -> Order<'_> {
+    let memo = request.memo.as_ref().map_or("", |memo| memo.as_str());
+    Order { tag, amount: request.amount, memo, destination }
 }
 
 fn is_same(landed: &LandedTransfer, transfer: &Transfer, destination: &Address) -> bool {
-    let order = order(transfer, *destination);
+    let order = order(transfer.tag, &transfer.request, *destination);
     landed.amount == order.amount && landed.recipient == order.destination && landed.memo == order.memo
 }

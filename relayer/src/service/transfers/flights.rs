@@ -15,6 +15,13 @@ pub(super) struct Ended {
     pub checks: Option<Checks>,
 }
 
+impl Ended {
+    /// With what every rule said at first, unless it was looked at again.
+    pub(super) fn with_checks(self, first: Checks) -> Self {
+        Self { checks: self.checks.or(Some(first)), ..self }
+    }
+}
+
 pub(super) type Landing = Result<Ended, ServiceError>;
 
 type Watchers = HashMap<TransferId, watch::Receiver<Option<Landing>>>;

@@ -69,6 +69,23 @@ pub(super) enum Unknowable {
 }
 
 impl Carrier {
+    /// All that the chain remembers is known, and this tag was never paid: from here on it is ours, until it is disowned.
+    pub(super) fn is_surely_unpaid(&self, tag: u64, view: &TransferView) -> bool {
+        let remembered = view.agent.remembered_tags(view.now);
+        self.known.with(&self.account.address, |tags| {
+            let unpaid = tags.unknown(&remembered).is_empty() && !tags.landed.contains_key(&tag);
+            if unpaid {
+                tags.ours.insert(tag);
+            }
+            unpaid
+        })
+    }
+
+    /// Whether this tag is ours is to be looked up again.
+    pub(super) fn disown(&self, tag: u64) {
+        self.known.with(&self.account.address, |tags| tags.ours.remove(&tag));
+    }
+
     /// Whether the chain's history of the last 24 hours holds a payment with this transfer's tag that our database does
     /// not know as made. Asks nobody while all that the chain remembers is ours.
     pub(super) async fn was_paid_before(

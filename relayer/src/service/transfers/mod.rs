@@ -120,29 +120,42 @@ impl Transfers {
         // lets through, the chain still knows the tag.
         let chain_now = tokio::time::timeout(CLOCK_PATIENCE, network.chain.now()).await;
         let now = self.parts.ambient.now();
-        let asked = NewTransfer {
+        let mut asked = NewTransfer {
             id: TransferId::new(now, self.parts.ambient.id_bits()),
             operator_id: operator.id,
             network: operator.network,
             key_id: principal.key_id(),
             tag: transfer_tag(&operator.address, &account.address, &request.idempotency_key),
             request,
+            signed: None,
         };
+        let known = self.known.clone();
+        let carrier = Carrier { parts: self.parts.clone(), network, operator, account, known };
+        let ahead = carrier.sign_ahead(&asked).await;
+        asked.signed = ahead.as_ref().map(|ahead| ahead.signed.clone());
         let clock = ClaimClock {
             now,
             lease_expires_at: now.after(sweep::LEASE),
             chain_now: chain_now.ok().and_then(Result::ok).unwrap_or(now.unix_seconds()),
         };
         crash_point!("claim.before");
-        let claim = self.parts.store.claim_transfer(&asked, clock).await?;
+        let claim = self.parts.store.claim_transfer(&asked, clock).await;
         crash_point!("claim.after");
-        Ok(match claim {
+        if let (Some(signed), Ok(Claim::InFlight(_) | Claim::Replay(_) | Claim::Conflict) | Err(_)) =
+            (&asked.signed, &claim)
+        {
+            carrier.discard(asked.tag, signed);
+        }
+        Ok(match claim? {
             Claim::New(transfer) | Claim::Retry(transfer) => {
                 let id = transfer.id;
-                let known = self.known.clone();
-                let carrier = Carrier { parts: self.parts.clone(), network, operator, account, known };
                 if let Some(flight) = self.flights.begin(id) {
-                    self.fly(flight, async move { carrier.carry_out(transfer).await });
+                    self.fly(flight, async move {
+                        match ahead {
+                            Some(ahead) => carrier.carry_out_signed(transfer, ahead).await,
+                            None => carrier.carry_out(transfer).await,
+                        }
+                    });
                 }
                 Started::Ours(id)
             }

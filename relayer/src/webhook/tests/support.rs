@@ -222,6 +222,7 @@ impl Scene {
                 memo: None,
                 idempotency_key,
             },
+            signed: None,
         };
         let clock = ClaimClock {
             now,

@@ -25,6 +25,23 @@ async fn a_free_key_is_new_and_the_same_request_waits_for_it() {
 }
 
 #[tokio::test]
+async fn bytes_signed_ahead_are_stored_with_the_claim_that_makes_the_transfer_and_with_no_other() {
+    let Some(fixture) = fixture().await else { return };
+    let ahead = |number| NewTransfer { signed: Some(signed(number)), ..fixture.transfer(number, "a") };
+    let first = fixture.claim_new(&ahead(1), 0).await;
+    assert_eq!(first.state, TransferState::Signed(signed(1)));
+    let stored = fixture.store.find_transfer(fixture.operator.id, first.id).await.expect("read");
+    assert_eq!(stored.expect("stored").state, first.state);
+    match fixture.claim(&ahead(2), 1).await {
+        Claim::InFlight(transfer) => assert_eq!((transfer.id, &transfer.state), (first.id, &first.state)),
+        other => panic!("{other:?}"),
+    }
+    fixture.store.mark_failed(&first, failure(FailureCode::TransferExpired), at(2)).await.expect("failed");
+    let third = retry(fixture.claim(&ahead(3), 3).await);
+    assert_eq!((third.attempt, third.state), (2, TransferState::Signed(signed(3))));
+}
+
+#[tokio::test]
 async fn a_settled_transfer_is_replayed() {
     let Some(fixture) = fixture().await else { return };
     let first = fixture.claim_new(&fixture.transfer(1, "a"), 0).await;
