@@ -60,8 +60,8 @@ impl Carrier {
 
     /// The claim is not ours to carry out.
     pub(super) fn discard(&self, tag: u64, signed: &SignedTransfer) {
-        self.disown(tag);
         self.network.chain.discard(signed);
+        self.disown(tag);
     }
 
     /// From a claim on that has stored the signature.
