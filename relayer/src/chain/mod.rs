@@ -156,7 +156,7 @@ pub trait Chain: Send + Sync + 'static {
     /// Signs over the cached blockhash; nothing is sent. Store the result before `send`.
     async fn sign_transfer(&self, order: &TransferOrder) -> Result<SignedTransfer, ChainError>;
 
-    /// Signed bytes will never be sent.
+    /// Takes back that the signed bytes are about to be sent: they no longer count.
     fn discard(&self, signed: &SignedTransfer) {
         let _ = signed;
     }

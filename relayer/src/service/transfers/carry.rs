@@ -45,7 +45,7 @@ impl Carrier {
     pub(super) async fn sign_ahead(&self, asked: &NewTransfer) -> Option<SignedAhead> {
         let destination = self.destination(&asked.request.to).await.ok()?.ok()?;
         let (view, checks) = self.clearly_allowed(&order(asked.tag, &asked.request, destination))?;
-        if !self.is_surely_unpaid(asked.tag, &view) {
+        if !self.own_if_unpaid(asked.tag, &view) {
             return None;
         }
         let order = self.transfer_order(asked.id, asked.tag, &asked.request, destination);

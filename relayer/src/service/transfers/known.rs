@@ -69,8 +69,9 @@ pub(super) enum Unknowable {
 }
 
 impl Carrier {
-    /// All that the chain remembers is known, and this tag was never paid: from here on it is ours, until it is disowned.
-    pub(super) fn is_surely_unpaid(&self, tag: u64, view: &TransferView) -> bool {
+    /// Takes the tag as ours, until it is disowned. False, and not taken, when it was paid, or may have been: the chain
+    /// remembers a payment that nothing is known about.
+    pub(super) fn own_if_unpaid(&self, tag: u64, view: &TransferView) -> bool {
         let remembered = view.agent.remembered_tags(view.now);
         self.known.with(&self.account.address, |tags| {
             let unpaid = tags.unknown(&remembered).is_empty() && !tags.landed.contains_key(&tag);
@@ -81,7 +82,7 @@ impl Carrier {
         })
     }
 
-    /// Whether this tag is ours is to be looked up again.
+    /// Whether this tag is ours is to be looked up again, should the chain remember it.
     pub(super) fn disown(&self, tag: u64) {
         self.known.with(&self.account.address, |tags| tags.ours.remove(&tag));
     }

@@ -14,6 +14,8 @@ use crate::node::Node;
 use crate::report::Row;
 use crate::usage;
 
+/// Who makes transfers, in the order of the table.
+pub const CLIENTS: [&str; 4] = ["loop", "stock", "purser", "purser_ceiling"];
 /// More than one, so that not every transfer writes the same account.
 const AGENTS: usize = 8;
 /// Transfers before the first that counts: connections open, caches fill.
@@ -28,6 +30,8 @@ pub struct Options {
     pub transfers: usize,
     pub ceiling_transfers: usize,
     pub within: Duration,
+    /// Some of [`CLIENTS`].
+    pub clients: Vec<String>,
     pub in_flight: Vec<usize>,
     pub commitment: &'static str,
 }
@@ -58,6 +62,11 @@ pub async fn measures_all(options: &Options, door: impl Fn(&str, &str) -> Node) 
         (&["purser"], INDEXER_INTERVAL),
         (&["purser_ceiling"], never),
     ] {
+        let clients: Vec<_> =
+            clients.iter().filter(|client| options.clients.iter().any(|asked| asked == *client)).collect();
+        if clients.is_empty() {
+            continue;
+        }
         let bench = Bench::starts(Arc::clone(&network), options, &door, indexer_interval).await;
         for client in clients {
             bench.measures(client, options, &mut rows).await?;

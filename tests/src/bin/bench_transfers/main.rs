@@ -21,7 +21,7 @@ use std::time::Duration;
 
 use clap::Parser;
 
-use self::bench::{Options, measures_all};
+use self::bench::{CLIENTS, Options, measures_all};
 use self::load::LOAD_THREADS;
 use self::node::Node;
 
@@ -39,6 +39,9 @@ struct Arguments {
     /// How long each row is measured, at most; below the life of a blockhash, which is 30 s here
     #[arg(long, default_value_t = 15, value_parser = clap::value_parser!(u64).range(1..=20))]
     seconds: u64,
+    /// Which clients, in the order of the table
+    #[arg(long, value_delimiter = ',', default_values = CLIENTS, value_parser = CLIENTS)]
+    clients: Vec<String>,
     /// How many transfers are in flight, row by row
     #[arg(long, value_delimiter = ',', default_values_t = [1, 8, 64])]
     in_flight: Vec<usize>,
@@ -56,6 +59,7 @@ fn main() -> ExitCode {
         transfers: arguments.transfers.max(1),
         ceiling_transfers: arguments.ceiling_transfers.max(1),
         within: Duration::from_secs(arguments.seconds),
+        clients: arguments.clients,
         in_flight: arguments.in_flight,
         commitment: if arguments.commitment == "finalized" { "finalized" } else { "confirmed" },
     };
