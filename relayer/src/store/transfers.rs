@@ -45,7 +45,7 @@ impl Store {
         row.map(Transfer::try_from).transpose()
     }
 
-    /// Which of the tags belong to transfers of the account, in whatever state.
+    /// Which of the tags belong to the account's latest transfers (1,000), in whatever state.
     pub async fn find_tags(
         &self,
         operator: OperatorId,
@@ -54,7 +54,10 @@ impl Store {
     ) -> Result<Vec<u64>, StoreError> {
         let places: Vec<String> = (0..tags.len()).map(|index| format!("${}", index + 3)).collect();
         let sql = format!(
-            "SELECT DISTINCT tag FROM transfers WHERE operator_id = $1 AND account_id = $2 AND tag IN ({})",
+            "SELECT DISTINCT tag FROM (
+                 SELECT tag FROM transfers WHERE operator_id = $1 AND account_id = $2
+                 ORDER BY transfer_id DESC LIMIT 1000) latest
+             WHERE tag IN ({})",
             places.join(", ")
         );
         if tags.is_empty() {

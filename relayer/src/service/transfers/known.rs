@@ -4,7 +4,7 @@
 //! transfer of our database, others may have been made that we do not know either, further back: before anything new is
 //! signed, the agent's history of the last 24 hours is read once, and a payment that is in there is the answer.
 
-use std::collections::{HashMap, HashSet};
+use std::collections::{HashMap, VecDeque};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use purser_policy::DAY_SECONDS;
@@ -16,6 +16,8 @@ use crate::service::ServiceError;
 
 /// For how many agents this is remembered; beyond that it is found out anew.
 const AGENTS_MAX: usize = 10_000;
+/// So many tags of ours are remembered for each. The chain remembers fewer; what is on its way meanwhile comes on top.
+const OURS_MAX: usize = 256;
 
 /// The tags that were found out about, by agent.
 #[derive(Clone, Default)]
@@ -23,8 +25,8 @@ pub(super) struct KnownTags(Arc<Mutex<HashMap<Address, AgentTags>>>);
 
 #[derive(Debug, Default)]
 struct AgentTags {
-    /// Of transfers in our database.
-    ours: HashSet<u64>,
+    /// Of transfers in our database, the latest last.
+    ours: VecDeque<u64>,
     /// Read from the chain's history, with when they landed (unix seconds).
     landed: HashMap<u64, i64>,
     /// As far as the history was read.
@@ -46,9 +48,18 @@ impl KnownTags {
 }
 
 impl AgentTags {
-    /// The tags that nothing is known about. Of ours, only those that the chain still remembers are kept.
-    fn unknown(&mut self, remembered: &[u64]) -> Vec<u64> {
-        self.ours.retain(|tag| remembered.contains(tag));
+    fn own(&mut self, tag: u64) {
+        if self.ours.contains(&tag) {
+            return;
+        }
+        if self.ours.len() == OURS_MAX {
+            self.ours.pop_front();
+        }
+        self.ours.push_back(tag);
+    }
+
+    /// The tags that nothing is known about.
+    fn unknown(&self, remembered: &[u64]) -> Vec<u64> {
         let known = |tag: &&u64| self.ours.contains(*tag) || self.landed.contains_key(*tag);
         remembered.iter().filter(|tag| !known(tag)).copied().collect()
     }
@@ -76,7 +87,7 @@ impl Carrier {
         self.known.with(&self.account.address, |tags| {
             let unpaid = tags.unknown(&remembered).is_empty() && !tags.landed.contains_key(&tag);
             if unpaid {
-                tags.ours.insert(tag);
+                tags.own(tag);
             }
             unpaid
         })
@@ -84,7 +95,7 @@ impl Carrier {
 
     /// Whether this tag is ours is to be looked up again, should the chain remember it.
     pub(super) fn disown(&self, tag: u64) {
-        self.known.with(&self.account.address, |tags| tags.ours.remove(&tag));
+        self.known.with(&self.account.address, |tags| tags.ours.retain(|known| *known != tag));
     }
 
     /// Whether the chain's history of the last 24 hours holds a payment with this transfer's tag that our database does
@@ -102,7 +113,7 @@ impl Carrier {
             let found = store.find_tags(self.operator.id, self.account.id, &unknown).await;
             let ours = found.map_err(|error| Unknowable::Service(error.into()))?;
             let (foreign, newest) = self.known.with(agent, |tags| {
-                tags.ours.extend(&ours);
+                ours.into_iter().for_each(|tag| tags.own(tag));
                 (!tags.unknown(&remembered).is_empty(), tags.newest.clone())
             });
             if foreign {
@@ -114,7 +125,7 @@ impl Carrier {
         }
         Ok(self.known.with(agent, |tags| {
             // From here on it is ours, whether it is sent or answered.
-            tags.ours.insert(transfer.tag);
+            tags.own(transfer.tag);
             tags.landed.contains_key(&transfer.tag)
         }))
     }
@@ -144,7 +155,7 @@ mod tests {
     fn what_was_read_is_known_until_a_day_later_and_reading_goes_on_where_it_ended() {
         let mut tags = AgentTags::default();
         assert_eq!(tags.unknown(&[7, 8]), [7, 8]);
-        tags.ours.insert(8);
+        tags.own(8);
         tags.read(&[landed(7, 1_000), landed(6, 900)], 2_000);
         assert_eq!(tags.unknown(&[7, 8]), Vec::<u64>::new());
         assert_eq!(tags.newest.as_deref(), Some("signature 7"));
@@ -152,6 +163,17 @@ mod tests {
         assert!(!tags.landed.contains_key(&6) && tags.landed.contains_key(&7));
         assert_eq!(tags.newest.as_deref(), Some("signature 7"));
         assert_eq!(tags.unknown(&[9]), [9]);
-        assert!(tags.ours.is_empty(), "what the chain forgot need not be kept");
+    }
+
+    #[test]
+    fn ours_are_known_whatever_an_older_view_shows_and_the_oldest_of_too_many_are_let_go() {
+        let mut tags = AgentTags::default();
+        tags.own(1);
+        // Somebody looks who read the chain before.
+        assert_eq!(tags.unknown(&[]), Vec::<u64>::new());
+        assert_eq!(tags.unknown(&[1, 2]), [2]);
+        (0..OURS_MAX as u64).for_each(|number| tags.own(100 + number));
+        tags.own(100);
+        assert_eq!(tags.unknown(&[1, 100, 99 + OURS_MAX as u64]), [1]);
     }
 }
