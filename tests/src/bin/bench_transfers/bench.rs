@@ -9,7 +9,7 @@ use solana_commitment_config::CommitmentConfig;
 use solana_sdk::pubkey::Pubkey;
 
 use crate::clients::{Relayer, Stock, TightLoop, signed_transfers};
-use crate::load::{self, LOAD_THREADS, Times};
+use crate::load::{LOAD_THREADS, Load};
 use crate::node::Node;
 use crate::report::Row;
 use crate::usage;
@@ -18,8 +18,8 @@ use crate::usage;
 pub const CLIENTS: [&str; 4] = ["loop", "stock", "purser", "purser_ceiling"];
 /// More than one, so that not every transfer writes the same account.
 const AGENTS: usize = 8;
-/// Transfers before the first that counts: connections open, caches fill.
-const WARM_UP: usize = 16;
+/// Transfers before the first that counts, for each agent and for each in flight: connections open, caches fill.
+const WARM_UP_ROUNDS: usize = 2;
 /// As often as by default.
 const INDEXER_INTERVAL: Duration = Duration::from_secs(10);
 /// What agents are given here comes from no transaction, so the relayer looks for one, three times, before it goes on without.
@@ -111,7 +111,6 @@ impl Bench {
 
     /// A row for each number of transfers in flight.
     async fn measures(&self, client: &'static str, options: &Options, rows: &mut Vec<Row>) -> Result<()> {
-        let within = options.within;
         let count = if client == "purser_ceiling" { options.ceiling_transfers } else { options.transfers };
         match client {
             "purser" => {
@@ -122,8 +121,9 @@ impl Bench {
             _ => {}
         }
         for &in_flight in &options.in_flight {
-            self.run(client, WARM_UP, in_flight.min(WARM_UP), within).await?;
-            let row = self.run(client, count, in_flight, within).await;
+            let warm_up = WARM_UP_ROUNDS * in_flight.max(AGENTS);
+            let load = Load { warm_up, count, in_flight, within: options.within };
+            let row = self.run(client, load).await;
             let row = row.with_context(|| format!("{client}, {in_flight} in flight"))?;
             eprintln!(
                 "{client}, {in_flight} in flight: {} transfers, p50 {} ms, {} a second",
@@ -134,65 +134,44 @@ impl Bench {
         Ok(())
     }
 
-    async fn run(
-        &self,
-        client: &'static str,
-        count: usize,
-        in_flight: usize,
-        within: Duration,
-    ) -> Result<Row> {
+    async fn run(&self, client: &'static str, load: Load) -> Result<Row> {
         let prepared = || {
             let authority = self.app.transfer_authority();
             // Not through the door: making transfers ready is not measured.
-            signed_transfers(&self.network.rpc_url, &self.agents, &self.payee, authority, count)
+            signed_transfers(&self.network.rpc_url, &self.agents, &self.payee, authority, load.transfers())
         };
         match client {
             "loop" => {
                 let client = TightLoop::ready(&self.clients, prepared().await?, self.commitment).await?;
-                self.measured(
-                    "loop",
-                    in_flight,
-                    load::run(count, in_flight, within, move |index| client.clone().makes(index)),
-                )
-                .await
+                self.measured("loop", load, move |index| client.clone().makes(index)).await
             }
             "stock" => {
                 let client = Stock::ready(&self.clients, prepared().await?, self.commitment);
-                self.measured(
-                    "stock",
-                    in_flight,
-                    load::run(count, in_flight, within, move |index| client.clone().makes(index)),
-                )
-                .await
+                self.measured("stock", load, move |index| client.clone().makes(index)).await
             }
             _ => {
-                let relayer = Relayer::ready(&self.agents, &self.payee, count);
-                self.measured(
-                    client,
-                    in_flight,
-                    load::run(count, in_flight, within, move |index| relayer.clone().makes(index)),
-                )
-                .await
+                let relayer = Relayer::ready(&self.agents, &self.payee, load.transfers());
+                self.measured(client, load, move |index| relayer.clone().makes(index)).await
             }
         }
     }
 
     /// Runs a load and reads what it took: of the relayer, when it carries the transfers, else of the client.
-    async fn measured(
-        &self,
-        client: &'static str,
-        in_flight: usize,
-        load: impl Future<Output = Result<Times>>,
-    ) -> Result<Row> {
+    async fn measured<F, M>(&self, client: &'static str, load: Load, makes: M) -> Result<Row>
+    where
+        F: Future<Output = Result<()>> + Send,
+        M: Fn(usize) -> F + Clone + Send + 'static,
+    {
+        load.warm_up(makes.clone()).await?;
         let relayer = self.app.pid();
         let of_relayer = client.starts_with("purser");
         let cpu =
             || if of_relayer { usage::cpu_of_process(relayer) } else { usage::cpu_of_threads(LOAD_THREADS) };
         let node = if of_relayer { &self.node } else { &self.clients };
         let (calls_before, cpu_before) = (node.calls(), cpu());
-        let times = load.await?;
+        let times = load.run(makes).await?;
         let cpu = cpu().zip(cpu_before).map(|(after, before)| after.saturating_sub(before));
         let rss_mb = if of_relayer { usage::rss_mb(relayer) } else { None };
-        Ok(Row::of(client, in_flight, &times, node.calls() - calls_before, cpu, rss_mb))
+        Ok(Row::of(client, load.in_flight, &times, node.calls() - calls_before, cpu, rss_mb))
     }
 }

@@ -1,5 +1,6 @@
 //! So many transfers at a time, so many in all, each timed.
 
+use std::ops::Range;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::{Duration, Instant};
@@ -13,6 +14,17 @@ pub const LOAD_THREADS: &str = "load";
 /// How long a transfer may take before the measurement is called off.
 const PATIENCE: Duration = Duration::from_secs(25);
 
+/// What clients do in one row of the table.
+#[derive(Clone, Copy)]
+pub struct Load {
+    /// Transfers before the first that counts.
+    pub warm_up: usize,
+    pub count: usize,
+    pub in_flight: usize,
+    /// After this, no new one begins.
+    pub within: Duration,
+}
+
 /// How fast each transfer was, and how long all took.
 pub struct Times {
     /// Ascending.
@@ -20,37 +32,65 @@ pub struct Times {
     pub all: Duration,
 }
 
-/// Makes transfers `0..count`, `in_flight` at a time, until all are made or no new one may begin any more. The first
-/// transfer that fails ends it.
-pub async fn run<F, M>(count: usize, in_flight: usize, within: Duration, makes: M) -> Result<Times>
-where
-    M: Fn(usize) -> F + Clone + Send + 'static,
-    F: Future<Output = Result<()>> + Send,
-{
-    let (begun, next) = (Instant::now(), Arc::new(AtomicUsize::new(0)));
-    let mut workers = JoinSet::new();
-    for _ in 0..in_flight {
-        let (next, makes) = (Arc::clone(&next), makes.clone());
-        workers.spawn(async move {
-            let mut times = Vec::new();
-            while begun.elapsed() < within {
-                let index = next.fetch_add(1, Ordering::Relaxed);
-                if index >= count {
-                    break;
+impl Load {
+    /// All of them.
+    pub const fn transfers(&self) -> usize {
+        self.warm_up + self.count
+    }
+
+    /// Makes those that do not count.
+    pub async fn warm_up<F, M>(&self, makes: M) -> Result<()>
+    where
+        M: Fn(usize) -> F + Clone + Send + 'static,
+        F: Future<Output = Result<()>> + Send,
+    {
+        self.make(0..self.warm_up, makes).await.map(|_| ())
+    }
+
+    /// Makes those that count.
+    pub async fn run<F, M>(&self, makes: M) -> Result<Times>
+    where
+        M: Fn(usize) -> F + Clone + Send + 'static,
+        F: Future<Output = Result<()>> + Send,
+    {
+        self.make(self.warm_up..self.transfers(), makes).await
+    }
+
+    /// Makes transfers, so many at a time, until all are made or no new one may begin any more. The first one that fails
+    /// ends it.
+    async fn make<F, M>(&self, transfers: Range<usize>, makes: M) -> Result<Times>
+    where
+        M: Fn(usize) -> F + Clone + Send + 'static,
+        F: Future<Output = Result<()>> + Send,
+    {
+        let Self { in_flight, within, .. } = *self;
+        let (begun, next) = (Instant::now(), Arc::new(AtomicUsize::new(transfers.start)));
+        let mut workers = JoinSet::new();
+        for _ in 0..in_flight {
+            let (next, makes) = (Arc::clone(&next), makes.clone());
+            workers.spawn(async move {
+                let mut times = Vec::new();
+                while begun.elapsed() < within {
+                    let index = next.fetch_add(1, Ordering::Relaxed);
+                    if index >= transfers.end {
+                        break;
+                    }
+                    let started = Instant::now();
+                    tokio::time::timeout(PATIENCE, makes(index))
+                        .await
+                        .context("a transfer took too long")??;
+                    times.push(started.elapsed());
                 }
-                let started = Instant::now();
-                tokio::time::timeout(PATIENCE, makes(index)).await.context("a transfer took too long")??;
-                times.push(started.elapsed());
-            }
-            anyhow::Ok(times)
-        });
+                anyhow::Ok(times)
+            });
+        }
+        let mut each = Vec::new();
+        while let Some(worker) = workers.join_next().await {
+            each.extend(worker.context("a client panicked")??);
+        }
+        let all = begun.elapsed();
+        ensure!(!each.is_empty(), "no transfer was made");
+        each.sort_unstable();
+        Ok(Times { each, all })
     }
-    let mut each = Vec::new();
-    while let Some(worker) = workers.join_next().await {
-        each.extend(worker.context("a client panicked")??);
-    }
-    let all = begun.elapsed();
-    ensure!(!each.is_empty(), "no transfer was made");
-    each.sort_unstable();
-    Ok(Times { each, all })
 }
