@@ -18,9 +18,8 @@ impl Indexer {
                 return Ok(());
             }
             let final_now = if self.parts.history.is_final() {
-                let signatures: Vec<String> = open.into_iter().map(|mark| mark.signature).collect();
-                store.mark_final(self.network, &signatures).await?;
-                signatures.len()
+                store.mark_final(self.network, &open).await?;
+                open.len()
             } else {
                 self.settle_some(open).await?
             };
@@ -38,7 +37,7 @@ impl Indexer {
         let (mut finals, mut moved) = (Vec::new(), Vec::new());
         for (index, mark) in open.into_iter().enumerate() {
             match standings.each.get(index) {
-                Some(Standing::Finalized { slot }) if *slot == mark.slot => finals.push(mark.signature),
+                Some(Standing::Finalized { slot }) if *slot == mark.slot => finals.push(mark),
                 // It was forked away, and landed again elsewhere.
                 Some(Standing::Finalized { slot }) => moved.push(Mark { slot: *slot, ..mark }),
                 Some(Standing::Open) => self.memory.found(&mark.signature),
@@ -51,8 +50,8 @@ impl Indexer {
                 }
             }
         }
-        for signature in &finals {
-            self.memory.found(signature);
+        for mark in &finals {
+            self.memory.found(&mark.signature);
         }
         store.mark_final(self.network, &finals).await?;
         if !moved.is_empty() {
@@ -63,7 +62,7 @@ impl Indexer {
     }
 
     async fn undo(&self, mark: &Mark) -> Result<(), IndexError> {
-        let undone = self.parts.store.undo_transaction(self.network, &mark.signature).await?;
+        let undone = self.parts.store.undo_transaction(self.network, mark).await?;
         tracing::error!(network = %self.network, signature = mark.signature, slot = mark.slot, undone,
             "a confirmed transaction was forked away; its entries are taken back");
         self.memory.forget_read();

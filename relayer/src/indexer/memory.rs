@@ -4,6 +4,7 @@ use std::collections::{HashMap, HashSet};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use crate::domain::{AccountId, Address, Operator, OperatorId};
+use crate::store::Mark;
 
 /// Transactions that are remembered as read, before they are forgotten all at once.
 const READ_MAX: usize = 50_000;
@@ -17,7 +18,7 @@ pub(super) struct Memory {
 struct State {
     last_operator: Option<OperatorId>,
     /// Read for this address, with nothing in it that history would show.
-    read: HashSet<(Address, String)>,
+    read: HashSet<(Address, Mark)>,
     /// Agents whose policy changed.
     changed: HashSet<Address>,
     /// Accounts that do not add up: by how much, and in how many sweeps that was the same.
@@ -38,16 +39,16 @@ impl Memory {
         next
     }
 
-    pub fn was_read(&self, address: &Address, signature: &str) -> bool {
-        self.state().read.contains(&(*address, signature.to_owned()))
+    pub fn was_read(&self, address: &Address, transaction: &Mark) -> bool {
+        self.state().read.contains(&(*address, transaction.clone()))
     }
 
-    pub fn mark_read(&self, address: &Address, signatures: impl IntoIterator<Item = String>) {
+    pub fn mark_read(&self, address: &Address, transactions: impl IntoIterator<Item = Mark>) {
         let mut state = self.state();
         if state.read.len() > READ_MAX {
             state.read.clear();
         }
-        state.read.extend(signatures.into_iter().map(|signature| (*address, signature)));
+        state.read.extend(transactions.into_iter().map(|transaction| (*address, transaction)));
     }
 
     /// After something was taken back: it may come again.

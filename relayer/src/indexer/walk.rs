@@ -123,7 +123,7 @@ impl Indexer {
         }
         let progress = moved.then_some((&*stored, walk));
         self.parts.store.insert_readings(self.network, &readings, progress).await?;
-        self.memory.mark_read(&walk.address, wanted.into_iter().map(|mark| mark.signature));
+        self.memory.mark_read(&walk.address, wanted);
         *stored = Some(walk.clone());
         Ok(())
     }
@@ -135,17 +135,15 @@ impl Indexer {
         whose: Whose,
         lines: &[SignatureLine],
     ) -> Result<Vec<Mark>, IndexError> {
-        let candidates: Vec<&SignatureLine> = lines.iter().filter(|line| !line.failed).collect();
-        let signatures: Vec<&str> = candidates.iter().map(|line| line.signature.as_str()).collect();
-        let known = self.parts.store.find_known(self.network, whose, &signatures).await?;
-        let is_read = |line: &SignatureLine| match known.get(&line.signature) {
-            Some(known) => {
-                let same_time = |second| Timestamp::from_unix_seconds(second) == known.created_at;
-                known.slot == line.slot && line.block_time.is_none_or(same_time)
-            }
-            None => self.memory.was_read(address, &line.signature),
+        let candidates = || lines.iter().filter(|line| !line.failed);
+        let marks: Vec<Mark> = candidates().map(mark_of).collect();
+        let known = self.parts.store.find_known(self.network, whose, &marks).await?;
+        let is_read = |line: &SignatureLine, mark: &Mark| match known.get(mark) {
+            Some(time) => line.block_time.is_none_or(|second| Timestamp::from_unix_seconds(second) == *time),
+            None => self.memory.was_read(address, mark),
         };
-        Ok(candidates.into_iter().filter(|line| !is_read(line)).map(mark_of).collect())
+        let unread = candidates().zip(marks).filter(|(line, mark)| !is_read(line, mark));
+        Ok(unread.map(|(_, mark)| mark).collect())
     }
 
     /// Whether the node knows the place that a walk has come to. An unknown one has no past to tell of.

@@ -197,12 +197,12 @@ impl Store {
                  counterparties, provisioning, created_at
              FROM accounts
              WHERE operator_id = $1 AND provisioning = 'ready'
-                 AND ($2 = '' OR status = $2) AND ($3 = '' OR account_id < $3)
+                 AND ($2 = '' OR status = $2) AND account_id < $3
              ORDER BY account_id DESC LIMIT $4";
         let rows: Vec<AccountRow> = query(SQL)
             .bind(operator.to_string())
             .bind(status.map_or("", AccountStatus::as_str))
-            .bind(after.map_or_else(String::new, |after| after.to_string()))
+            .bind_below(after)
             .bind(i64::from(rows_max))
             .fetch_all(self.reader())
             .await?;

@@ -127,13 +127,13 @@ impl Store {
              FROM deliveries
              JOIN events ON events.event_id = deliveries.event_id
              WHERE events.operator_id = $1 AND deliveries.webhook_id = $2
-                 AND ($3 = '' OR deliveries.state = $3) AND ($4 = '' OR deliveries.event_id < $4)
+                 AND ($3 = '' OR deliveries.state = $3) AND deliveries.event_id < $4
              ORDER BY deliveries.event_id DESC LIMIT $5";
         let rows: Vec<DeliveryRow> = query(SQL)
             .bind(operator.to_string())
             .bind(webhook.to_string())
             .bind(status.map_or("", DeliveryStatus::as_str))
-            .bind(after.map_or_else(String::new, |after| after.to_string()))
+            .bind_below(after)
             .bind(i64::from(rows_max))
             .fetch_all(self.reader())
             .await?;

@@ -119,17 +119,18 @@ impl Store {
         after: Option<EventId>,
         rows_max: u32,
     ) -> Result<Vec<Event>, StoreError> {
+        // Said outright, since no index leads through an "or".
+        let of_account = if account.is_some() { "account_id = $3" } else { "$3 = ''" };
         let sql = format!(
             "SELECT {COLUMNS} FROM events
-             WHERE operator_id = $1 AND ($2 = '' OR event_type = $2) AND ($3 = '' OR account_id = $3)
-                 AND ($4 = '' OR event_id < $4)
+             WHERE operator_id = $1 AND ($2 = '' OR event_type = $2) AND {of_account} AND event_id < $4
              ORDER BY event_id DESC LIMIT $5"
         );
         let rows: Vec<EventRow> = query(AssertSqlSafe(sql))
             .bind(operator.to_string())
             .bind(event_type.map_or("", EventType::as_str))
             .bind(account.map_or_else(String::new, |account| account.to_string()))
-            .bind(after.map_or_else(String::new, |after| after.to_string()))
+            .bind_below(after)
             .bind(i64::from(rows_max))
             .fetch_all(self.reader())
             .await?;
@@ -143,26 +144,33 @@ impl Store {
         operator: OperatorId,
         since: Timestamp,
         until: Timestamp,
-        after: Option<&Event>,
+        after: Option<EventId>,
         rows_max: u32,
     ) -> Result<Vec<Event>, StoreError> {
         let sql = format!(
-            "SELECT {COLUMNS} FROM events
-             WHERE operator_id = $1 AND created_at >= $2 AND created_at < $3
-                 AND (created_at > $4 OR (created_at = $4 AND event_id > $5))
-             ORDER BY created_at, event_id LIMIT $6"
+            "SELECT {COLUMNS} FROM events WHERE {IN_SPAN} AND event_id > $6 ORDER BY event_id LIMIT $7"
         );
-        let rows: Vec<EventRow> = query(AssertSqlSafe(sql))
-            .bind(operator.to_string())
-            .bind(since.to_string())
-            .bind(until.to_string())
-            .bind(after.map_or_else(String::new, |event| event.created_at.to_string()))
-            .bind(after.map_or_else(String::new, |event| event.id.to_string()))
+        let rows: Vec<EventRow> = in_span(query(AssertSqlSafe(sql)), operator, since, until)
+            .bind(after.map_or_else(String::new, |after| after.to_string()))
             .bind(i64::from(rows_max))
             .fetch_all(self.reader())
             .await?;
         rows.into_iter().map(Event::try_from).collect()
     }
+}
+
+/// An operator's events of a span of time, by the first five placeholders: see [`in_span`].
+pub(super) const IN_SPAN: &str =
+    "operator_id = $1 AND event_id BETWEEN $2 AND $3 AND created_at >= $4 AND created_at < $5";
+
+/// Binds what [`IN_SPAN`] asks for. Ids begin with the millisecond of their events, so they lead to the span.
+pub(super) fn in_span(query: Query, operator: OperatorId, since: Timestamp, until: Timestamp) -> Query {
+    query
+        .bind(operator.to_string())
+        .bind(EventId::new(since, 0).to_string())
+        .bind(EventId::new(until, u128::MAX).to_string())
+        .bind(since.to_string())
+        .bind(until.to_string())
 }
 
 /// What a transfer's step announces.

@@ -5,7 +5,7 @@ use sqlx::{AssertSqlSafe, FromRow};
 
 use super::columns::Table;
 use super::query::query;
-use super::walks::Mark;
+use super::walks::{Mark, bind_marks, is_among};
 use super::{Store, StoreError, ledgers};
 use crate::domain::{AccountId, EntryKind, Network, UsdcAmount};
 
@@ -37,30 +37,30 @@ impl Store {
     }
 
     /// For the indexer: these transactions can no longer be forked away. At most 1,000.
-    pub async fn mark_final(&self, network: Network, signatures: &[String]) -> Result<(), StoreError> {
-        if signatures.is_empty() {
+    pub async fn mark_final(&self, network: Network, transactions: &[Mark]) -> Result<(), StoreError> {
+        if transactions.is_empty() {
             return Ok(());
         }
-        let places: Vec<String> = (3..signatures.len() + 3).map(|place| format!("${place}")).collect();
         let sql = format!(
-            "UPDATE history SET is_final = $2 WHERE network = $1 AND NOT is_final AND tx_signature IN ({})",
-            places.join(", ")
+            "UPDATE history SET is_final = $2 WHERE network = $1 AND NOT is_final AND {}",
+            is_among(3, transactions.len())
         );
         // Only placeholders were put into the text.
-        query(AssertSqlSafe(sql))
-            .bind(network.as_str())
-            .bind(true)
-            .bind_all(signatures.iter().map(String::as_str))
+        bind_marks(query(AssertSqlSafe(sql)).bind(network.as_str()).bind(true), transactions)
             .execute(self.writer())
             .await?;
         Ok(())
     }
 
     /// For the indexer: takes back what a transaction did, whose slot was forked away. Gives how many entries that were.
-    pub async fn undo_transaction(&self, network: Network, signature: &str) -> Result<usize, StoreError> {
-        const SQL: &str = "DELETE FROM history WHERE network = $1 AND tx_signature = $2 AND NOT is_final
+    pub async fn undo_transaction(&self, network: Network, transaction: &Mark) -> Result<usize, StoreError> {
+        const SQL: &str =
+            "DELETE FROM history WHERE network = $1 AND slot = $2 AND tx_signature = $3 AND NOT is_final
              RETURNING account_id, kind, amount_usdc";
-        let undo = query(SQL).bind(network.as_str()).bind(signature);
+        let undo = query(SQL)
+            .bind(network.as_str())
+            .bind(transaction.slot.cast_signed())
+            .bind(transaction.signature.as_str());
         self.write(move |tx| {
             async move {
                 let undone: Vec<UndoneRow> = undo.fetch_all(&mut *tx).await?;

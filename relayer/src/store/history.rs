@@ -91,7 +91,7 @@ impl Store {
         let sql = format!(
             "SELECT {COLUMNS} FROM history
              WHERE operator_id = $1 AND account_id = $2 AND ($3 = '' OR status = $3) AND position > $4
-                 AND ($5 = '' OR position < $5)
+                 AND position < $5
              ORDER BY position DESC LIMIT $6"
         );
         let rows: Vec<EntryRow> = query(AssertSqlSafe(sql))
@@ -99,7 +99,7 @@ impl Store {
             .bind(account.to_string())
             .bind(status.map_or("", HistoryStatus::as_str))
             .bind(since.map_or_else(String::new, position_after))
-            .bind(after.unwrap_or_default())
+            .bind_below(after)
             .bind(i64::from(rows_max))
             .fetch_all(self.reader())
             .await?;

@@ -125,12 +125,12 @@ impl Store {
         const SQL: &str =
             "SELECT key_id, operator_id, account_id, name, hint, created_at, expires_at, revoked_at
              FROM api_keys
-             WHERE operator_id = $1 AND account_id = $2 AND ($3 = '' OR key_id < $3)
+             WHERE operator_id = $1 AND account_id = $2 AND key_id < $3
              ORDER BY key_id DESC LIMIT $4";
         let rows: Vec<KeyRow> = query(SQL)
             .bind(operator.to_string())
             .bind(account.to_string())
-            .bind(after.map_or_else(String::new, |after| after.to_string()))
+            .bind_below(after)
             .bind(i64::from(rows_max))
             .fetch_all(self.reader())
             .await?;

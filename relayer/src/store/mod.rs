@@ -59,7 +59,7 @@ use pools::{Pools, Transaction};
 use query::{Target, query};
 pub use replays::ReplayScope;
 pub use transfers::Settled;
-pub use walks::{ADOPTED_STATUS, Known, Mark, Owed, Readings, UnderWay, Walk, Whose};
+pub use walks::{ADOPTED_STATUS, Mark, Owed, Readings, UnderWay, Walk, Whose};
 pub use webhooks::SealedSecrets;
 use writer::Turn;
 

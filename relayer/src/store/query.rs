@@ -1,5 +1,7 @@
 //! One statement for both databases: its text, its values, and whichever connection it is run on.
 
+use std::fmt::Display;
+
 use futures::FutureExt;
 use sqlx::postgres::{PgConnection, PgPool, PgRow};
 use sqlx::sqlite::{SqliteConnection, SqliteRow};
@@ -144,6 +146,11 @@ impl Query {
     pub fn bind(mut self, value: impl Into<Value>) -> Self {
         self.values.push(value.into());
         self
+    }
+
+    /// What a list goes on below, newest first: `after`, or at the beginning what is above every id and position.
+    pub fn bind_below(self, after: Option<impl Display>) -> Self {
+        self.bind(after.map_or_else(|| "~".to_owned(), |after| after.to_string()))
     }
 
     /// Several values for as many placeholders.

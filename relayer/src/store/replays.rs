@@ -1,9 +1,10 @@
 //! Replays: a delivery begins a new round, whatever became of the one before.
 
 use futures::FutureExt;
+use sqlx::AssertSqlSafe;
 
 use super::deliveries::insert_deliveries;
-use super::events::insert_event;
+use super::events::{IN_SPAN, in_span, insert_event};
 use super::query::query;
 use super::{Store, StoreError, Transaction};
 use crate::domain::{DeliveryState, Event, EventId, Timestamp, Webhook, WebhookId};
@@ -59,18 +60,16 @@ impl Store {
         until: Timestamp,
         now: Timestamp,
     ) -> Result<u64, StoreError> {
-        const SQL: &str = "UPDATE deliveries SET state = 'pending', failures = 0, next_attempt_at = $5, ended_at = NULL
-             WHERE webhook_id = $1 AND state = 'undelivered' AND event_id IN (
-                 SELECT event_id FROM events WHERE operator_id = $2 AND created_at >= $3 AND created_at < $4)";
-        let touched = query(SQL)
+        let sql = format!(
+            "UPDATE deliveries SET state = 'pending', failures = 0, next_attempt_at = $7, ended_at = NULL
+             WHERE webhook_id = $6 AND state = 'undelivered'
+                 AND event_id IN (SELECT event_id FROM events WHERE {IN_SPAN})"
+        );
+        in_span(query(AssertSqlSafe(sql)), webhook.operator_id, since, until)
             .bind(webhook.id.to_string())
-            .bind(webhook.operator_id.to_string())
-            .bind(since.to_string())
-            .bind(until.to_string())
             .bind(now.to_string())
             .execute(self.writer())
-            .await?;
-        Ok(touched)
+            .await
     }
 
     async fn replay_all(
@@ -81,12 +80,11 @@ impl Store {
         now: Timestamp,
     ) -> Result<u64, StoreError> {
         let mut replayed = 0;
-        let mut last: Option<Event> = None;
+        let mut last = None;
         loop {
-            let events = self
-                .list_events_between(webhook.operator_id, since, until, last.as_ref(), BATCH_ROWS)
-                .await?;
-            let Some(end) = events.last().cloned() else { return Ok(replayed) };
+            let events =
+                self.list_events_between(webhook.operator_id, since, until, last, BATCH_ROWS).await?;
+            let Some(end) = events.last().map(|event| event.id) else { return Ok(replayed) };
             let concerned: Vec<EventId> = events
                 .iter()
                 .filter(|event| webhook.delivery_of(event, now).is_some())

@@ -1,6 +1,6 @@
 //! How far the chain has been read. Where a walk stands commits with the entries that it found on its way there.
 
-use std::collections::BTreeMap;
+use std::collections::HashMap;
 
 use futures::FutureExt;
 use sqlx::{AssertSqlSafe, FromRow};
@@ -8,7 +8,7 @@ use sqlx::{AssertSqlSafe, FromRow};
 use super::columns::Table;
 use super::history::record_settled;
 use super::pools::Pools;
-use super::query::query;
+use super::query::{Query, query};
 use super::{Store, StoreError, Transaction};
 use crate::domain::{
     Account, AccountId, AccountStatus, Address, EntryOutcome, HistoryEntry, Network, OperatorId, Timestamp,
@@ -26,11 +26,27 @@ pub struct Walk {
 }
 
 /// A transaction as a place in an address's past.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub struct Mark {
     /// Base58.
     pub signature: String,
     pub slot: u64,
+}
+
+/// The condition that a row of the history is of one of so many transactions, by placeholders from `first` on: see
+/// [`bind_marks`]. The slots lead to the rows.
+pub(super) fn is_among(first: usize, marks: usize) -> String {
+    let places = |from: usize| {
+        let places: Vec<String> = (from..from + marks).map(|place| format!("${place}")).collect();
+        places.join(", ")
+    };
+    format!("slot IN ({}) AND tx_signature IN ({})", places(first), places(first + marks))
+}
+
+/// Binds what [`is_among`] asks for.
+pub(super) fn bind_marks(query: Query, marks: &[Mark]) -> Query {
+    let slots = marks.iter().map(|mark| mark.slot.cast_signed());
+    query.bind_all(slots).bind_all(marks.iter().map(|mark| mark.signature.as_str()))
 }
 
 /// A walk that has not come to its end.
@@ -61,13 +77,6 @@ pub struct Readings {
     pub owed: Vec<Owed>,
     /// Signatures that are owed no longer.
     pub paid: Vec<String>,
-}
-
-/// A transaction as history has it.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Known {
-    pub slot: u64,
-    pub created_at: Timestamp,
 }
 
 /// Whose history is looked into.
@@ -151,36 +160,33 @@ impl Store {
         rows.into_iter().map(read).collect()
     }
 
-    /// For the indexer: which of these transactions are in the history of `whose`. At most 1,000 signatures.
+    /// For the indexer: which of these transactions (at most 1,000) are in the history of `whose`, and the times that
+    /// stand there for them.
     pub async fn find_known(
         &self,
         network: Network,
         whose: Whose,
-        signatures: &[&str],
-    ) -> Result<BTreeMap<String, Known>, StoreError> {
-        if signatures.is_empty() {
-            return Ok(BTreeMap::new());
+        transactions: &[Mark],
+    ) -> Result<HashMap<Mark, Timestamp>, StoreError> {
+        if transactions.is_empty() {
+            return Ok(HashMap::new());
         }
         let (column, id) = match whose {
             Whose::Operator(id) => ("operator_id", id.to_string()),
             Whose::Account(id) => ("account_id", id.to_string()),
         };
-        let places: Vec<String> = (3..signatures.len() + 3).map(|place| format!("${place}")).collect();
         let sql = format!(
-            "SELECT tx_signature, slot, created_at FROM history
-             WHERE network = $1 AND {column} = $2 AND slot IS NOT NULL AND tx_signature IN ({})",
-            places.join(", ")
+            "SELECT tx_signature, slot, created_at FROM history WHERE network = $1 AND {column} = $2 AND {}",
+            is_among(3, transactions.len())
         );
         // Only placeholders and one of two names were put into the text.
-        let rows: Vec<KnownRow> = query(AssertSqlSafe(sql))
-            .bind(network.as_str())
-            .bind(id)
-            .bind_all(signatures.iter().copied())
-            .fetch_all(self.reader())
-            .await?;
+        let rows: Vec<KnownRow> =
+            bind_marks(query(AssertSqlSafe(sql)).bind(network.as_str()).bind(id), transactions)
+                .fetch_all(self.reader())
+                .await?;
         let read = |row: KnownRow| {
             let created_at = TABLE.read("created_at", &row.created_at)?;
-            Ok((row.tx_signature, Known { slot: row.slot.cast_unsigned(), created_at }))
+            Ok((Mark { signature: row.tx_signature, slot: row.slot.cast_unsigned() }, created_at))
         };
         rows.into_iter().map(read).collect()
     }

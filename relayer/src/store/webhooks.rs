@@ -186,11 +186,11 @@ impl Store {
     ) -> Result<Vec<Webhook>, StoreError> {
         let sql = format!(
             "SELECT {COLUMNS} FROM webhooks
-             WHERE operator_id = $1 AND ($2 = '' OR webhook_id < $2) ORDER BY webhook_id DESC LIMIT $3"
+             WHERE operator_id = $1 AND webhook_id < $2 ORDER BY webhook_id DESC LIMIT $3"
         );
         let rows: Vec<WebhookRow> = query(AssertSqlSafe(sql))
             .bind(operator.to_string())
-            .bind(after.map_or_else(String::new, |after| after.to_string()))
+            .bind_below(after)
             .bind(i64::from(rows_max))
             .fetch_all(self.reader())
             .await?;

@@ -1,5 +1,5 @@
 use super::*;
-use crate::store::{Known, Mark, Owed, Readings, UnderWay, Walk, Whose};
+use crate::store::{Mark, Owed, Readings, UnderWay, Walk, Whose};
 
 /// A second account of the fixture's operator, and one of another operator.
 async fn neighbours(fixture: &Fixture) -> (Account, Account) {
@@ -138,11 +138,11 @@ async fn an_entry_of_an_open_slot_becomes_final_or_is_taken_back_with_its_money(
     let mark = |number: u8, slot| Mark { signature: format!("signature-{number}"), slot };
     let open = store.list_open_transactions(Network::Test, 10).await.expect("listed");
     assert_eq!(open, [mark(1, 5), mark(2, 6)]);
-    store.mark_final(Network::Test, &["signature-1".into()]).await.expect("marked");
+    store.mark_final(Network::Test, &[mark(1, 5)]).await.expect("marked");
     assert_eq!(store.list_open_transactions(Network::Test, 10).await.expect("listed"), [mark(2, 6)]);
     // What is final stays.
-    assert_eq!(store.undo_transaction(Network::Test, "signature-1").await.expect("undone"), 0);
-    assert_eq!(store.undo_transaction(Network::Test, "signature-2").await.expect("undone"), 2);
+    assert_eq!(store.undo_transaction(Network::Test, &mark(1, 5)).await.expect("undone"), 0);
+    assert_eq!(store.undo_transaction(Network::Test, &mark(2, 6)).await.expect("undone"), 2);
     assert_eq!(booked(&fixture, &fixture.account).await, -12_500_000);
     assert_eq!(booked(&fixture, &second).await, 12_500_000);
     assert_eq!(history(&fixture, &second).await.len(), 1);
@@ -206,12 +206,18 @@ async fn a_walk_moves_with_its_readings_and_only_from_where_it_stood() {
         .expect("written");
     assert_eq!(store.find_walk(Network::Test, &address).await.expect("read"), Some(done));
     assert_eq!(store.find_walk(Network::Live, &address).await.expect("read"), None);
-    let known =
-        store.find_known(Network::Test, Whose::Account(fixture.account.id), &["signature-1", "x"]).await;
-    let expected = Known { slot: u64::MAX, created_at: at(5) };
-    assert_eq!(known.expect("read").into_iter().collect::<Vec<_>>(), [("signature-1".to_owned(), expected)]);
-    let others = store.find_known(Network::Test, Whose::Operator(operator_id(30)), &["signature-1"]).await;
-    assert!(others.expect("read").is_empty());
+    let known = async |whose, marks: &[Mark]| -> Vec<(Mark, Timestamp)> {
+        store.find_known(Network::Test, whose, marks).await.expect("read").into_iter().collect()
+    };
+    let at_slot = |signature: &str, slot| Mark { signature: signature.into(), slot };
+    let (there, elsewhere) = (at_slot("signature-1", u64::MAX), at_slot("signature-1", 4));
+    let asked = [there.clone(), at_slot("x", u64::MAX)];
+    for whose in [Whose::Account(fixture.account.id), Whose::Operator(fixture.operator.id)] {
+        assert_eq!(known(whose, &asked).await, [(there.clone(), at(5))]);
+        // It may have landed anew in another slot.
+        assert!(known(whose, std::slice::from_ref(&elsewhere)).await.is_empty());
+    }
+    assert!(known(Whose::Operator(operator_id(30)), &asked).await.is_empty());
 }
 
 #[tokio::test]

@@ -117,7 +117,7 @@ async fn events_are_written_with_their_facts_and_listed_newest_first() {
     assert!(store.find_event(OperatorId::from_bytes([99; 16]), all[1].id).await.expect("read").is_none());
     let span = store.list_events_between(owner, at(3), at(5), None, 10).await.expect("listed");
     assert_eq!(span.iter().map(|event| event.id).collect::<Vec<_>>(), [all[1].id]);
-    let rest = store.list_events_between(owner, at(0), at(9), Some(&all[2]), 10).await.expect("listed");
+    let rest = store.list_events_between(owner, at(0), at(9), Some(all[2].id), 10).await.expect("listed");
     assert_eq!(rest.iter().map(|event| event.id).collect::<Vec<_>>(), [all[1].id, all[0].id]);
 }
 
