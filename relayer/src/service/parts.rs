@@ -105,7 +105,8 @@ impl Tasks {
         &self,
         work: impl Future<Output = T> + Send + 'static,
     ) -> JoinHandle<T> {
-        self.tracker.spawn(work)
+        // Boxed: the runtime copies what a task is when it begins and when it ends.
+        self.tracker.spawn(Box::pin(work))
     }
 
     /// Does work to its end even if nobody waits for it any longer.

@@ -196,7 +196,8 @@ pub async fn create(
     Body(body): Body<CreateTransferBody>,
 ) -> Result<Response, ApiError> {
     let request = body.into_request(idempotency_header(&headers)?)?;
-    Ok(answer(transfers.create(&principal, request).await?))
+    // Boxed: every layer around a handler copies what it is.
+    Ok(answer(Box::pin(transfers.create(&principal, request)).await?))
 }
 
 /// `GET /v1/transfers/{id}`
