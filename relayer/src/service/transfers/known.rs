@@ -17,7 +17,7 @@ use crate::service::ServiceError;
 /// For how many agents this is remembered; beyond that it is found out anew.
 const AGENTS_MAX: usize = 10_000;
 /// So many tags of ours are remembered for each. The chain remembers fewer; what is on its way meanwhile comes on top.
-const OURS_MAX: usize = 256;
+const OURS_MAX: usize = 128;
 
 /// The tags that were found out about, by agent.
 #[derive(Clone, Default)]
