@@ -31,9 +31,8 @@ pub fn run(workspace: &Workspace, bench: &Bench) -> Result<()> {
         Bench::Webhooks(args) => ("bench_webhooks", args),
     };
     localnet::ensure_built(workspace)?;
-    let relayer = built(workspace, "purser-relayer", "purser")?;
-    // The load as well: it runs on the same cores as what is measured.
-    let mut load = command(built(workspace, "purser-tests", binary)?);
+    let [relayer, load] = built(workspace, binary)?;
+    let mut load = command(load);
     load.args(&args.load);
     load.env("PURSER_BIN", relayer);
     load.env("PURSER_LOCALNET_BIN", localnet::binary(workspace));
@@ -41,11 +40,18 @@ pub fn run(workspace: &Workspace, bench: &Bench) -> Result<()> {
     run_to_end(&mut load)
 }
 
-/// A binary in a folder of its own, where no later build of another kind replaces it.
-fn built(workspace: &Workspace, package: &str, binary: &str) -> Result<PathBuf> {
+/// The relayer and its load, which runs on the same cores. In one go: apart, each would ask for other features of what they
+/// share, and every run would compile both anew.
+fn built(workspace: &Workspace, load: &str) -> Result<[PathBuf; 2]> {
     let mut cargo = workspace.cargo("build");
-    cargo.args(["--release", "--package", package, "--bin", binary]);
-    build(binary, &mut cargo)?;
+    cargo.args(["--release", "--package", "purser-relayer", "--package", "purser-tests"]);
+    cargo.args(["--bin", "purser", "--bin", load]);
+    build("purser and its load", &mut cargo)?;
+    Ok([kept(workspace, "purser")?, kept(workspace, load)?])
+}
+
+/// A binary in a folder of its own, where no later build of another kind replaces it.
+fn kept(workspace: &Workspace, binary: &str) -> Result<PathBuf> {
     let folder = workspace.target.join("bench");
     fs::create_dir_all(&folder)?;
     let (from, to) = (workspace.target.join("release").join(binary), folder.join(binary));
