@@ -2,7 +2,7 @@ use serde_json::value::RawValue;
 use sqlx::{AssertSqlSafe, FromRow};
 
 use super::columns::Table;
-use super::query::query;
+use super::query::{places, query};
 use super::{Store, StoreError};
 use crate::domain::{
     Account, AccountId, AccountName, AccountStatus, Counterparties, Metadata, OperatorId, Provisioning,
@@ -169,12 +169,11 @@ impl Store {
         if ids.is_empty() {
             return Ok(Vec::new());
         }
-        let places: Vec<String> = (2..ids.len() + 2).map(|place| format!("${place}")).collect();
         let sql = format!(
             "SELECT account_id, operator_id, name, metadata, address, token_account, status,
                  counterparties, provisioning, created_at
              FROM accounts WHERE operator_id = $1 AND provisioning = 'ready' AND account_id IN ({})",
-            places.join(", ")
+            places(2, ids.len())
         );
         // Only placeholders were put into the text.
         let rows: Vec<AccountRow> = query(AssertSqlSafe(sql))

@@ -6,7 +6,7 @@ use super::columns::Table;
 use super::delivery_row::{AttemptRow, DeliveryRow, StateColumns};
 use super::events::{COLUMNS as EVENT_COLUMNS, EventRow};
 use super::pools::Pools;
-use super::query::query;
+use super::query::{places, query};
 use super::{Store, StoreError, Transaction};
 use crate::domain::{
     Delivery, DeliveryState, DeliveryStatus, Event, EventId, OperatorId, Timestamp, WebhookId,
@@ -140,11 +140,10 @@ impl Store {
         if rows.is_empty() {
             return Ok(Vec::new());
         }
-        let places: Vec<String> = (2..rows.len() + 2).map(|place| format!("${place}")).collect();
         let sql = format!(
             "SELECT event_id, started_at, ended_at, status_code, body, unanswered FROM delivery_attempts
              WHERE webhook_id = $1 AND event_id IN ({}) ORDER BY event_id, attempt",
-            places.join(", ")
+            places(2, rows.len())
         );
         // Only placeholders were put into the text.
         let attempts: Vec<AttemptRow> = query(AssertSqlSafe(sql))
@@ -162,8 +161,7 @@ impl Store {
         if ids.len() == 0 {
             return Ok(Vec::new());
         }
-        let places: Vec<String> = (1..=ids.len()).map(|place| format!("${place}")).collect();
-        let sql = format!("SELECT {EVENT_COLUMNS} FROM events WHERE event_id IN ({})", places.join(", "));
+        let sql = format!("SELECT {EVENT_COLUMNS} FROM events WHERE event_id IN ({})", places(1, ids.len()));
         // Only placeholders were put into the text.
         let rows: Vec<EventRow> = query(AssertSqlSafe(sql)).bind_all(ids).fetch_all(self.reader()).await?;
         rows.into_iter().map(Event::try_from).collect()
@@ -180,10 +178,7 @@ pub(super) async fn insert_deliveries(
     if deliveries.is_empty() {
         return Ok(0);
     }
-    let row = |at: usize| {
-        let places: Vec<String> = (5 * at + 3..5 * at + 8).map(|place| format!("${place}")).collect();
-        format!("($1, $2, 0, {})", places.join(", "))
-    };
+    let row = |at: usize| format!("($1, $2, 0, {})", places(5 * at + 3, 5));
     let rows: Vec<String> = (0..deliveries.len()).map(row).collect();
     let sql = format!(
         "INSERT INTO deliveries

@@ -8,7 +8,7 @@ use sqlx::{AssertSqlSafe, FromRow};
 use tokio::sync::Notify;
 
 use super::columns::Table;
-use super::query::{Query, query};
+use super::query::{Query, places, query};
 use super::{Store, StoreError, Transaction};
 use crate::domain::{
     AccountId, DeliveryState, Event, EventId, EventType, OperatorId, Subject, Timestamp, Transfer,
@@ -231,12 +231,8 @@ pub(super) async fn insert_event(tx: &mut Transaction<'_>, event: &Event) -> Res
 /// Inserts those (at least one) that are not there yet; `ending` may ask which these were.
 fn insertion(events: &[Event], ending: &str) -> Query {
     const COLUMNS: usize = 9;
-    let places = |row: usize| {
-        let places: Vec<String> =
-            (1..=COLUMNS).map(|column| format!("${}", row * COLUMNS + column)).collect();
-        format!("({})", places.join(", "))
-    };
-    let rows: Vec<String> = (0..events.len()).map(places).collect();
+    let row = |at: usize| format!("({})", places(at * COLUMNS + 1, COLUMNS));
+    let rows: Vec<String> = (0..events.len()).map(row).collect();
     let sql = format!(
         "INSERT INTO events
              (event_id, operator_id, event_type, account_id, transfer_id, threshold_usdc, webhook_id, data, created_at)

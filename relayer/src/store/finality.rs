@@ -4,8 +4,8 @@ use futures::FutureExt;
 use sqlx::{AssertSqlSafe, FromRow};
 
 use super::columns::Table;
+use super::marks::{Mark, bind_marks, is_among};
 use super::query::query;
-use super::walks::{Mark, bind_marks, is_among};
 use super::{Store, StoreError, ledgers};
 use crate::domain::{AccountId, EntryKind, Network, UsdcAmount};
 

@@ -3,7 +3,7 @@
 use sqlx::{AssertSqlSafe, FromRow};
 
 use super::columns::Table;
-use super::query::query;
+use super::query::{places, query};
 use super::{Store, StoreError, Transaction, ledgers};
 use crate::domain::{
     AccountId, Address, Counterparty, EntryKind, EntryOutcome, HistoryEntry, HistoryStatus, Memo, Network,
@@ -263,8 +263,7 @@ impl Store {
         if addresses.is_empty() {
             return Ok(Vec::new());
         }
-        let places: Vec<String> = (2..addresses.len() + 2).map(|place| format!("${place}")).collect();
-        let places = places.join(", ");
+        let places = places(2, addresses.len());
         let sql = format!(
             "SELECT accounts.account_id, accounts.operator_id, accounts.address, accounts.token_account
              FROM accounts JOIN operators ON operators.operator_id = accounts.operator_id

@@ -5,7 +5,7 @@
 use sqlx::AssertSqlSafe;
 
 use super::pools::Pools;
-use super::query::query;
+use super::query::{places, query};
 use super::transfer_row::TransferRow;
 use super::transfers::COLUMNS;
 use super::{Store, StoreError};
@@ -54,11 +54,10 @@ impl Store {
         lease_expires_at: Timestamp,
     ) -> Result<(), StoreError> {
         for ids in ids.chunks(RENEWED_AT_ONCE_MAX) {
-            let places: Vec<String> = (3..ids.len() + 3).map(|place| format!("${place}")).collect();
             let sql = format!(
                 "UPDATE transfers SET lease_expires_at = $2
                  WHERE lease_holder = $1 AND state IN ('claimed', 'signed', 'sent') AND transfer_id IN ({})",
-                places.join(", ")
+                places(3, ids.len())
             );
             // Only placeholders were put into the text.
             query(AssertSqlSafe(sql))

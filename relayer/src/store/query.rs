@@ -102,6 +102,12 @@ pub(super) fn query(sql: impl SqlSafeStr) -> Query {
     Query { sql: sql.into_sql_str(), values: Vec::new() }
 }
 
+/// So many placeholders in a row: `$first, ...`.
+pub(super) fn places(first: usize, count: usize) -> String {
+    let places: Vec<String> = (first..first + count).map(|place| format!("${place}")).collect();
+    places.join(", ")
+}
+
 /// Runs a statement by `$method` on a connection or pool of whichever database.
 macro_rules! run {
     ($sql:expr, $values:expr, $on:expr, $driver_query:path, $method:ident $(, $read:ident)?) => {{

@@ -3,7 +3,7 @@ use sqlx::AssertSqlSafe;
 
 use super::events::{announce, steps_of};
 use super::history::record;
-use super::query::query;
+use super::query::{places, query};
 use super::transfer_row::{StateColumns, TransferRow};
 use super::{Store, StoreError, Transaction};
 use crate::domain::{
@@ -52,13 +52,12 @@ impl Store {
         account: AccountId,
         tags: &[u64],
     ) -> Result<Vec<u64>, StoreError> {
-        let places: Vec<String> = (0..tags.len()).map(|index| format!("${}", index + 3)).collect();
         let sql = format!(
             "SELECT DISTINCT tag FROM (
                  SELECT tag FROM transfers WHERE operator_id = $1 AND account_id = $2
                  ORDER BY transfer_id DESC LIMIT 1000) latest
              WHERE tag IN ({})",
-            places.join(", ")
+            places(3, tags.len())
         );
         if tags.is_empty() {
             return Ok(Vec::new());

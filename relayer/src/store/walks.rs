@@ -7,8 +7,9 @@ use sqlx::{AssertSqlSafe, FromRow};
 
 use super::columns::Table;
 use super::history::record_settled;
+use super::marks::{Mark, bind_marks, is_among};
 use super::pools::Pools;
-use super::query::{Query, query};
+use super::query::query;
 use super::{Store, StoreError, Transaction};
 use crate::domain::{
     Account, AccountId, AccountStatus, Address, EntryOutcome, HistoryEntry, Network, OperatorId, Timestamp,
@@ -23,30 +24,6 @@ pub struct Walk {
     /// Everything up to this one was read.
     pub until: Option<Mark>,
     pub under_way: Option<UnderWay>,
-}
-
-/// A transaction as a place in an address's past.
-#[derive(Debug, Clone, PartialEq, Eq, Hash)]
-pub struct Mark {
-    /// Base58.
-    pub signature: String,
-    pub slot: u64,
-}
-
-/// The condition that a row of the history is of one of so many transactions, by placeholders from `first` on: see
-/// [`bind_marks`]. The slots lead to the rows.
-pub(super) fn is_among(first: usize, marks: usize) -> String {
-    let places = |from: usize| {
-        let places: Vec<String> = (from..from + marks).map(|place| format!("${place}")).collect();
-        places.join(", ")
-    };
-    format!("slot IN ({}) AND tx_signature IN ({})", places(first), places(first + marks))
-}
-
-/// Binds what [`is_among`] asks for.
-pub(super) fn bind_marks(query: Query, marks: &[Mark]) -> Query {
-    let slots = marks.iter().map(|mark| mark.slot.cast_signed());
-    query.bind_all(slots).bind_all(marks.iter().map(|mark| mark.signature.as_str()))
 }
 
 /// A walk that has not come to its end.

@@ -1,0 +1,22 @@
+//! Transactions by signature and slot. The slot leads to their rows in the history, since those of a moment lie together.
+
+use super::query::{Query, places};
+
+/// A transaction as a place in an address's past.
+#[derive(Debug, Clone, PartialEq, Eq, Hash)]
+pub struct Mark {
+    /// Base58.
+    pub signature: String,
+    pub slot: u64,
+}
+
+/// The condition that a row is of one of so many transactions, by placeholders from `first` on: see [`bind_marks`].
+pub(super) fn is_among(first: usize, marks: usize) -> String {
+    format!("slot IN ({}) AND tx_signature IN ({})", places(first, marks), places(first + marks, marks))
+}
+
+/// Binds what [`is_among`] asks for.
+pub(super) fn bind_marks(query: Query, marks: &[Mark]) -> Query {
+    let slots = marks.iter().map(|mark| mark.slot.cast_signed());
+    query.bind_all(slots).bind_all(marks.iter().map(|mark| mark.signature.as_str()))
+}
