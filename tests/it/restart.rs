@@ -125,6 +125,62 @@ async fn database_restored_from_before_a_payment_does_not_pay_it_again() {
     assert_eq!(operator.chain.usdc_micros(&payee).await, 4_000_000);
 }
 
+/// More than the chain remembers the tags of.
+const MANY: usize = 20;
+
+#[tokio::test]
+async fn payments_of_a_lost_database_are_not_made_again_in_whatever_order_they_are_asked_for() {
+    let app = TestApp::start(TestNetwork::shared().await, &AppSettings::default()).await;
+    let operator = app.new_operator().await;
+    let agent = operator.creates_account_with("Ada", "100").await;
+    let (payee, _) = operator.chain.new_payee().await;
+    app.crashes();
+    let saved = app.saved_database();
+    app.starts();
+    let client = operator.reconnected().client;
+    let mut paid = Vec::new();
+    for _ in 0..MANY {
+        let payment = agent.pays("1").to(&payee).by(&client);
+        let settled = payment.clone().await.is_settled();
+        paid.push((payment, settled.text_of("tx_signature").to_owned()));
+    }
+    app.crashes();
+    app.restores_database(&saved);
+    app.starts();
+    let client = operator.reconnected().client;
+    // The latest first: once these are known again, the chain remembers nothing that the database does not know.
+    for (payment, signature) in paid.into_iter().rev() {
+        let again = payment.by(&client).await.is_settled();
+        assert_eq!(again["tx_signature"], signature);
+    }
+    assert_eq!(operator.chain.usdc_micros(&payee).await, MANY as u64 * 1_000_000);
+}
+
+#[tokio::test]
+async fn payment_of_a_lost_database_is_not_made_again_after_the_chain_and_the_process_forgot_it() {
+    let app = TestApp::start(TestNetwork::shared().await, &AppSettings::default()).await;
+    let operator = app.new_operator().await;
+    let agent = operator.creates_account_with("Ada", "100").await;
+    let (payee, _) = operator.chain.new_payee().await;
+    app.crashes();
+    let saved = app.saved_database();
+    app.starts();
+    let payment = agent.pays("1").to(&payee);
+    let settled = payment.clone().by(&operator.reconnected().client).await.is_settled();
+    app.crashes();
+    app.restores_database(&saved);
+    app.starts();
+    let client = operator.reconnected().client;
+    for _ in 0..MANY {
+        agent.pays("1").to(&payee).by(&client).await.is_settled();
+    }
+    app.crashes();
+    app.starts();
+    let again = payment.by(&operator.reconnected().client).await.is_settled();
+    assert_eq!(again["tx_signature"], settled["tx_signature"]);
+    assert_eq!(operator.chain.usdc_micros(&payee).await, (MANY as u64 + 1) * 1_000_000);
+}
+
 #[tokio::test]
 async fn relayer_that_is_asked_to_stop_answers_what_is_under_way_and_ends() {
     let settings = AppSettings { commitment: "finalized", ..AppSettings::default() };

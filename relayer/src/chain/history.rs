@@ -3,6 +3,7 @@
 use super::decode::to_address;
 use super::events::EventLog;
 use super::solana::SolanaChain;
+use super::wire::LandedTransaction;
 use super::{ChainError, LandedTransfer};
 use purser_policy::{DAY_SECONDS, UsdcAmount};
 use solana_sdk::pubkey::Pubkey;
@@ -10,6 +11,8 @@ use std::ops::ControlFlow;
 
 /// Signatures on one page of an address's history: the most that nodes give.
 const HISTORY_PAGE: usize = 1_000;
+/// The program remembers by its clock; blocks bear times that may be a little earlier.
+const CLOCKS_DIFFER_SECONDS: i64 = 60;
 
 impl SolanaChain {
     /// Walks the agent's own signatures of the last 24 h, newest first, to the transfer with `tag`.
@@ -51,7 +54,7 @@ impl SolanaChain {
         after: Option<&str>,
         mut visit: impl FnMut(LandedTransfer) -> ControlFlow<()> + Send,
     ) -> Result<(), ChainError> {
-        let since = self.clock.now().await?.saturating_sub(DAY_SECONDS);
+        let since = self.clock.now().await?.saturating_sub(DAY_SECONDS + CLOCKS_DIFFER_SECONDS);
         let mut before: Option<String> = None;
         loop {
             let commitment = self.settings.commitment;
@@ -78,18 +81,18 @@ impl SolanaChain {
         }
     }
 
-    /// The transfers of `agent` in a landed transaction.
+    /// The transfers of `agent` in a transaction that its history lists.
     async fn transfers_in(&self, signature: &str, agent: &Pubkey) -> Result<Vec<LandedTransfer>, ChainError> {
-        let Some(landed) = self.rpc.transaction(signature, self.settings.commitment).await? else {
+        let landed = self.rpc.transaction(signature, self.settings.commitment).await?;
+        let Some(Logged { slot, block_time, lines }) = logged(signature, landed)? else {
             return Ok(Vec::new());
         };
-        let Some(meta) = landed.meta.filter(|meta| meta.err.is_none()) else { return Ok(Vec::new()) };
-        let log = EventLog::read(&self.instructions.program, &meta.log_messages.unwrap_or_default());
+        let log = EventLog::read(&self.instructions.program, &lines);
         let ours = log.transfers().filter(|event| event.agent == *agent);
         let landed = ours.map(|event| LandedTransfer {
             signature: signature.to_owned(),
-            slot: landed.slot,
-            block_time: landed.block_time,
+            slot,
+            block_time,
             transfer_id: event.transfer_id,
             tag: event.tag,
             amount: UsdcAmount::from_micros(event.amount),
@@ -99,5 +102,54 @@ impl SolanaChain {
             policy_version: u64::from(event.policy_version),
         });
         Ok(landed.collect())
+    }
+}
+
+/// What a transaction that landed well has logged.
+struct Logged {
+    slot: u64,
+    block_time: Option<i64>,
+    lines: Vec<String>,
+}
+
+/// `None` if it failed. A listed transaction that the node does not show whole may hide a transfer: that is no answer.
+fn logged(signature: &str, landed: Option<LandedTransaction>) -> Result<Option<Logged>, ChainError> {
+    let hidden = |what: &str| ChainError::Unavailable {
+        during: "getTransaction",
+        reason: format!("the node lists {signature} and does not show {what}"),
+    };
+    let landed = landed.ok_or_else(|| hidden("it"))?;
+    let meta = landed.meta.ok_or_else(|| hidden("its outcome"))?;
+    if meta.err.is_some() {
+        return Ok(None);
+    }
+    let lines = meta.log_messages.ok_or_else(|| hidden("its logs"))?;
+    Ok(Some(Logged { slot: landed.slot, block_time: landed.block_time, lines }))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use serde_json::{Value, json};
+
+    fn read(answer: Value) -> Result<Option<Logged>, ChainError> {
+        logged("signature", serde_json::from_value(answer).expect("an answer of a node"))
+    }
+
+    #[test]
+    fn a_listed_transaction_that_is_not_shown_whole_is_no_answer() {
+        for hidden in [
+            json!(null),
+            json!({ "slot": 7, "meta": null }),
+            json!({ "slot": 7, "meta": { "err": null } }),
+            json!({ "slot": 7, "meta": { "err": null, "logMessages": null } }),
+        ] {
+            assert!(matches!(read(hidden.clone()), Err(ChainError::Unavailable { .. })), "{hidden}");
+        }
+        let failed = json!({ "slot": 7, "meta": { "err": { "InstructionError": [0, "Custom"] } } });
+        assert!(matches!(read(failed), Ok(None)));
+        let whole = json!({ "slot": 7, "blockTime": 9, "meta": { "err": null, "logMessages": ["a"] } });
+        let Ok(Some(Logged { slot: 7, block_time: Some(9), lines })) = read(whole) else { panic!("whole") };
+        assert_eq!(lines, ["a"]);
     }
 }

@@ -35,6 +35,7 @@ mod operators;
 mod pools;
 mod query;
 mod replays;
+mod tags;
 mod transfer_row;
 mod transfers;
 mod walks;

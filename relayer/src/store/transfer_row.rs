@@ -124,7 +124,8 @@ impl TransferRow {
     }
 }
 
-/// A state as columns. `None` leaves the column as it is: an ended transfer keeps what it had signed.
+/// A state as columns. `None` leaves the column as it is: an ended transfer keeps what it had signed, unless another
+/// signature ended it.
 #[derive(Debug, Default)]
 pub(super) struct StateColumns {
     pub signed_bytes: Option<String>,

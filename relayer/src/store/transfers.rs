@@ -3,11 +3,11 @@ use sqlx::AssertSqlSafe;
 
 use super::events::{announce, steps_of};
 use super::history::record;
-use super::query::{places, query};
+use super::query::query;
 use super::transfer_row::{StateColumns, TransferRow};
 use super::{Store, StoreError, Transaction};
 use crate::domain::{
-    AccountId, Failure, OperatorId, Rejection, Settlement, SignedTransfer, Timestamp, Transfer, TransferId,
+    Failure, OperatorId, Rejection, Settlement, SignedTransfer, Timestamp, Transfer, TransferId,
     TransferState, Webhook,
 };
 
@@ -43,32 +43,6 @@ impl Store {
             .fetch_optional(self.reader())
             .await?;
         row.map(Transfer::try_from).transpose()
-    }
-
-    /// Which of the tags belong to the account's latest transfers (1,000), in whatever state.
-    pub async fn find_tags(
-        &self,
-        operator: OperatorId,
-        account: AccountId,
-        tags: &[u64],
-    ) -> Result<Vec<u64>, StoreError> {
-        let sql = format!(
-            "SELECT DISTINCT tag FROM (
-                 SELECT tag FROM transfers WHERE operator_id = $1 AND account_id = $2
-                 ORDER BY transfer_id DESC LIMIT 1000) latest
-             WHERE tag IN ({})",
-            places(3, tags.len())
-        );
-        if tags.is_empty() {
-            return Ok(Vec::new());
-        }
-        let rows: Vec<(String,)> = query(AssertSqlSafe(sql))
-            .bind(operator.to_string())
-            .bind(account.to_string())
-            .bind_all(tags.iter().map(|tag| format!("{tag:016x}")))
-            .fetch_all(self.reader())
-            .await?;
-        Ok(rows.iter().filter_map(|(tag,)| u64::from_str_radix(tag, 16).ok()).collect())
     }
 
     /// Stores the signed bytes; to be called before the first send. `Superseded` means: do not send.
@@ -160,9 +134,11 @@ pub(super) async fn write_state(
     next: &TransferState,
     now: Timestamp,
 ) -> Result<(), StoreError> {
+    // Bytes are those of the signature beside them: a payment that was found on the chain has none here.
     const SQL: &str = "UPDATE transfers SET
-             state = $4, updated_at = $5,
-             signed_bytes = COALESCE($6, signed_bytes), tx_signature = COALESCE($7, tx_signature),
+             state = $4, updated_at = $5, tx_signature = COALESCE($7, tx_signature),
+             signed_bytes = CASE WHEN COALESCE($7, tx_signature) = tx_signature
+                 THEN COALESCE($6, signed_bytes) ELSE $6 END,
              last_valid_block_height = COALESCE($8, last_valid_block_height), sent_at = COALESCE($9, sent_at),
              slot = $10, ended_at = $11, reason = $12, message = $13, checks = $14, retry_at = $15
          WHERE transfer_id = $1 AND state = $2 AND ($3 = '' OR tx_signature = $3)";

@@ -5,9 +5,10 @@ use std::time::Duration;
 use axum::http::{StatusCode, header};
 use serde_json::json;
 
+use super::scripted_chain::NOW;
 use super::{Answer, Relayer};
 use crate::chain::{LandedTransfer, Outcome, Refusal};
-use crate::domain::{Address, UsdcAmount};
+use crate::domain::{Address, IdempotencyKey, UsdcAmount, transfer_tag};
 
 async fn status_of(relayer: &Relayer, answer: &Answer) -> String {
     let id = answer.body["transfer_id"].as_str().expect("text");
@@ -194,30 +195,51 @@ async fn the_chains_refusal_is_answered_as_ours_would_be() {
     assert!(!answer.body["message"].as_str().expect("text").contains("own words"));
 }
 
-#[tokio::test]
-async fn a_payment_that_the_chain_knows_is_the_answer_and_another_is_a_conflict() {
-    let relayer = Relayer::start().await;
-    let account = relayer.account().await;
-    let landed = |amount| LandedTransfer {
-        signature: "earlier".into(),
+/// A payment of the only agent to the first payee, `seconds` ago, as the chain tells of it.
+fn landed(relayer: &Relayer, key: &str, amount: u64, seconds: i64) -> LandedTransfer {
+    let (operator, agent) = relayer
+        .chain
+        .script()
+        .agents
+        .values()
+        .map(|agent| (agent.operator, agent.address))
+        .next()
+        .expect("one agent");
+    let key_of_it = IdempotencyKey::parse(key).expect("valid");
+    LandedTransfer {
+        signature: format!("landed-{key}"),
         slot: 5,
-        block_time: Some(1_789_999_000),
+        block_time: Some(NOW - seconds),
         transfer_id: [1; 16],
-        tag: 0,
+        tag: transfer_tag(&operator, &agent, &key_of_it),
         amount: UsdcAmount::from_micros(amount),
         recipient: relayer.chain.payee(1),
         recipient_owner: Address::from_bytes([2; 32]),
         memo: String::new(),
         policy_version: 0,
-    };
-    for (number, amount) in [(1, 1_500_000), (2, 1_500_001)] {
-        let landed = landed(amount);
+    }
+}
+
+/// The only agent remembers what landed, and its history shows it.
+fn lands(relayer: &Relayer, landed: LandedTransfer) {
+    let mut script = relayer.chain.script();
+    let agent = script.agents.values_mut().next().expect("one agent");
+    agent.tags.record(landed.tag, landed.block_time.expect("a time"));
+    script.landed.insert(0, landed);
+}
+
+#[tokio::test]
+async fn a_payment_that_the_chain_knows_is_the_answer_and_another_is_a_conflict() {
+    let relayer = Relayer::start().await;
+    let account = relayer.account().await;
+    for (key, amount) in [("order-1", 1_500_000), ("order-2", 1_500_001)] {
+        let landed = landed(&relayer, key, amount, 1_000);
         relayer.chain.script().outcomes.push_back(Outcome::Refused(Refusal::DuplicateTransfer));
-        relayer.chain.script().landed = Some(landed);
-        let answer =
-            relayer.post("/v1/transfers", &relayer.order(&account, &format!("order-{number}"))).await;
-        if number == 1 {
-            assert_eq!((answer.status, &answer.body["tx_signature"]), (StatusCode::OK, &json!("earlier")));
+        relayer.chain.script().landed.push(landed);
+        let answer = relayer.post("/v1/transfers", &relayer.order(&account, key)).await;
+        if key == "order-1" {
+            let signature = &answer.body["tx_signature"];
+            assert_eq!((answer.status, signature), (StatusCode::OK, &json!("landed-order-1")));
         } else {
             assert_eq!(answer.error(), (409, "idempotency_conflict"), "{}", answer.body);
         }
@@ -228,31 +250,54 @@ async fn a_payment_that_the_chain_knows_is_the_answer_and_another_is_a_conflict(
 async fn a_payment_that_only_the_chain_still_knows_is_found_before_another_is_signed() {
     let relayer = Relayer::start().await;
     let account = relayer.account().await;
-    let foreign = 77;
-    let mut agent = None;
-    for found in relayer.chain.script().agents.values_mut() {
-        found.tags.record(foreign, super::scripted_chain::NOW - 10);
-        agent = Some((found.operator, found.address));
-    }
-    let (operator, agent) = agent.expect("one agent");
-    let key = crate::domain::IdempotencyKey::parse("lost").expect("valid");
-    let landed = LandedTransfer {
-        signature: "lost-one".into(),
-        slot: 5,
-        block_time: Some(super::scripted_chain::NOW - 100),
-        transfer_id: [1; 16],
-        tag: crate::domain::transfer_tag(&operator, &agent, &key),
-        amount: UsdcAmount::from_micros(1_500_000),
-        recipient: relayer.chain.payee(1),
-        recipient_owner: Address::from_bytes([2; 32]),
-        memo: String::new(),
-        policy_version: 0,
-    };
-    relayer.chain.script().landed = Some(landed);
+    // Its tag is forgotten; a later one, that is not ours either, is not.
+    let lost = landed(&relayer, "lost", 1_500_000, 100);
+    relayer.chain.script().landed.push(lost);
+    lands(&relayer, landed(&relayer, "foreign", 1, 10));
     let answer = relayer.post("/v1/transfers", &relayer.order(&account, "lost")).await;
-    assert_eq!((answer.status, &answer.body["tx_signature"]), (StatusCode::OK, &json!("lost-one")));
+    assert_eq!((answer.status, &answer.body["tx_signature"]), (StatusCode::OK, &json!("landed-lost")));
     assert!(relayer.chain.script().orders.is_empty(), "nothing was signed");
     let other = relayer.post("/v1/transfers", &relayer.order(&account, "another")).await;
     assert_eq!(other.status, StatusCode::OK, "{}", other.text);
     assert_eq!(relayer.chain.script().orders.len(), 1);
+    assert_eq!(relayer.chain.script().walks, 1, "once is enough");
+}
+
+#[tokio::test]
+async fn nothing_is_signed_while_the_history_does_not_show_what_the_account_remembers() {
+    let relayer = Relayer::start().await;
+    let account = relayer.account().await;
+    lands(&relayer, landed(&relayer, "foreign", 1, 10));
+    let hidden = std::mem::take(&mut relayer.chain.script().landed);
+    let order = relayer.order(&account, "order");
+    let answer = relayer.post("/v1/transfers", &order).await;
+    assert_eq!(answer.error(), (503, "solana_unavailable"), "{}", answer.body);
+    assert!(!answer.body["message"].as_str().expect("text").contains("nothing was paid"), "{}", answer.body);
+    assert!(relayer.chain.script().orders.is_empty());
+    relayer.chain.script().landed = hidden;
+    let answer = relayer.post("/v1/transfers", &order).await;
+    assert_eq!(answer.status, StatusCode::OK, "{}", answer.body);
+    assert_eq!(relayer.chain.script().orders.len(), 1);
+}
+
+#[tokio::test]
+async fn what_expired_is_signed_anew_unless_it_was_paid_under_the_same_tag() {
+    let relayer = Relayer::start().await;
+    let account = relayer.account().await;
+    relayer.chain.script().outcomes.push_back(Outcome::Expired);
+    let answer = relayer.post("/v1/transfers", &relayer.order(&account, "unpaid")).await;
+    assert_eq!(answer.status, StatusCode::OK, "{}", answer.body);
+    assert_eq!(relayer.chain.script().orders.len(), 2);
+    relayer.chain.script().held = true;
+    relayer.chain.script().outcomes.push_back(Outcome::Expired);
+    let order = relayer.order(&account, "paid");
+    let (answer, ()) = tokio::join!(relayer.post("/v1/transfers", &order), async {
+        while relayer.chain.script().orders.len() < 3 {
+            tokio::time::sleep(Duration::from_millis(5)).await;
+        }
+        lands(&relayer, landed(&relayer, "paid", 1_500_000, 0));
+        relayer.chain.release();
+    });
+    assert_eq!((answer.status, &answer.body["tx_signature"]), (StatusCode::OK, &json!("landed-paid")));
+    assert_eq!(relayer.chain.script().orders.len(), 3);
 }

@@ -28,7 +28,7 @@ pub(super) struct Script {
     pub outcomes: VecDeque<Outcome>,
     /// Outcomes come only while this is false.
     pub held: bool,
-    pub landed: Option<LandedTransfer>,
+    pub landed: Vec<LandedTransfer>,
     /// How often the agent's history was walked.
     pub walks: usize,
     /// How long writing a policy takes.
@@ -58,7 +58,7 @@ impl ScriptedChain {
             destinations: HashMap::new(),
             outcomes: VecDeque::new(),
             held: false,
-            landed: None,
+            landed: Vec::new(),
             walks: 0,
             policy_delay: Duration::ZERO,
             orders: Vec::new(),
@@ -245,8 +245,7 @@ impl Chain for ScriptedChain {
     }
 
     async fn find_landed(&self, _: &Address, tag: u64) -> Result<Option<LandedTransfer>, ChainError> {
-        let landed = self.reach()?.landed.clone();
-        Ok(landed.map(|landed| LandedTransfer { tag, ..landed }))
+        Ok(self.reach()?.landed.iter().find(|landed| landed.tag == tag).cloned())
     }
 
     async fn list_landed(&self, _: &Address, after: Option<&str>) -> Result<Vec<LandedTransfer>, ChainError> {

@@ -21,6 +21,8 @@ use crate::store::NewTransfer;
 
 /// An outcome that comes sooner than this says too that the bytes went out.
 const NOTED_AFTER: Duration = Duration::from_millis(20);
+/// How long to wait before the chain is asked again what other bytes would rest on.
+const READ_AGAIN_AFTER: Duration = Duration::from_secs(1);
 /// How often one transfer is signed: anew only after the bytes before can no longer land.
 const SIGNATURES_MAX: u32 = 2;
 
@@ -82,12 +84,29 @@ impl Carrier {
             self.clearly_allowed(&order(transfer.tag, &transfer.request, destination))
         {
             crash_point!("read.after");
-            return self.pay(transfer, destination, &view, checks).await;
+            return self.pay(transfer, destination, &view, checks, 1).await;
         }
-        let read_at = self.now();
-        let view = match self.read(&destination).await {
-            Ok(view) => view,
-            Err(error) => return self.fail_unsigned(transfer, &error).await,
+        self.carry_out_by_reading(transfer, destination, 1).await
+    }
+
+    /// From the chain's word on: at first, and again before other bytes are signed for what has expired.
+    async fn carry_out_by_reading(
+        &self,
+        transfer: Transfer,
+        destination: Address,
+        signature: u32,
+    ) -> Landing {
+        let (read_at, view) = loop {
+            let read_at = self.now();
+            match self.read(&destination).await {
+                Ok(view) => break (read_at, view),
+                Err(error) if signature == 1 => return self.fail_unsigned(transfer, &error).await,
+                Err(error) => tracing::warn!(transfer_id = %transfer.id, %error, "cannot decide anew yet"),
+            }
+            tokio::select! {
+                () = tokio::time::sleep(READ_AGAIN_AFTER) => {}
+                () = self.parts.tasks.stop.cancelled() => return Ok(Ended { transfer, checks: None }),
+            }
         };
         crash_point!("read.after");
         let order = order(transfer.tag, &transfer.request, destination);
@@ -98,7 +117,7 @@ impl Carrier {
             Decision::Failing(failure, checks) => self.fail(transfer, failure, checks).await,
             Decision::Sign => {
                 self.note_balance(view.agent.balance, read_at).await;
-                self.pay(transfer, destination, &view, checks).await
+                self.pay(transfer, destination, &view, checks, signature).await
             }
         }
     }
@@ -154,14 +173,22 @@ impl Carrier {
         destination: Address,
         view: &TransferView,
         checks: Checks,
+        signature: u32,
     ) -> Landing {
         match self.was_paid_before(&transfer, view).await {
             Ok(false) => {}
             Ok(true) => return self.settle_as_landed(transfer, destination).await,
-            Err(Unknowable::Chain(error)) => return self.fail_unsigned(transfer, &error).await,
+            Err(Unknowable::Chain(error)) => {
+                tracing::warn!(transfer_id = %transfer.id, %error, "what was paid before cannot be read");
+                let message =
+                    "Solana does not show yet whether this was paid before. Send the same request again.";
+                return self
+                    .fail(transfer, self.failure(FailureCode::SolanaUnavailable, message), None)
+                    .await;
+            }
             Err(Unknowable::Service(error)) => return Err(error),
         }
-        let landing = self.sign_and_follow(transfer, destination, 1).await?;
+        let landing = self.sign_and_follow(transfer, destination, signature).await?;
         Ok(landing.with_checks(checks))
     }
 
@@ -237,8 +264,9 @@ impl Carrier {
                 self.fail(transfer, self.failure(FailureCode::TransferFailed, message), None).await
             }
             Outcome::Expired if signature < SIGNATURES_MAX => {
-                tracing::info!(transfer_id = %transfer.id, "expired unseen; signing anew under the same tag");
-                self.sign_and_follow(transfer, destination, signature + 1).await
+                tracing::info!(transfer_id = %transfer.id, "expired unseen; deciding anew under the same tag");
+                self.disown(transfer.tag);
+                self.carry_out_by_reading(transfer, destination, signature + 1).await
             }
             Outcome::Expired => {
                 let message = "Solana did not take the transfer before it expired; nothing was paid. Send the same \
@@ -283,6 +311,8 @@ impl Carrier {
     /// The chain has seen the tag: the payment that bears it is the answer, if it is this one.
     async fn settle_as_landed(&self, transfer: Transfer, destination: Address) -> Landing {
         crash_point!("duplicate.before");
+        // Whoever made it knew what our database may not.
+        self.disown(transfer.tag);
         let found = self.network.chain.find_landed(&self.account.address, transfer.tag).await;
         match found {
             Ok(Some(landed)) if is_same(&landed, &transfer, &destination) => {
@@ -298,12 +328,13 @@ impl Carrier {
                 self.fail(transfer, self.failure(FailureCode::TransferFailed, message), None).await?;
                 Err(ServiceError::IdempotencyConflict)
             }
-            Ok(None) => {
+            found @ (Ok(None) | Err(_)) => {
+                let error = found.err().map(|error| error.to_string());
+                tracing::warn!(transfer_id = %transfer.id, error, "a payment that was made before is not shown");
                 let message = "The transfer was made before, but Solana does not show it yet. Send the same request \
                                again.";
                 self.fail(transfer, self.failure(FailureCode::SolanaUnavailable, message), None).await
             }
-            Err(error) => self.fail_unsigned(transfer, &error).await,
         }
     }
 

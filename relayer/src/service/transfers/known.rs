@@ -1,23 +1,31 @@
 //! What a database that was lost no longer knows.
 //!
-//! The chain refuses a payment's tag for as long as it is among the agent's latest 16. When one of these is not a
-//! transfer of our database, others may have been made that we do not know either, further back: before anything new is
-//! signed, the agent's history of the last 24 hours is read once, and a payment that is in there is the answer.
+//! The chain refuses a payment's tag for as long as it is among the agent's latest 16. When one of these was not made
+//! from our database, others may have been made that we do not know either, further back: before anything new is
+//! signed, the agent's history of the last 24 hours is read once and kept in the database, and a payment that is in
+//! there is the answer.
 
 use std::collections::{HashMap, VecDeque};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::time::Duration;
 
 use purser_policy::DAY_SECONDS;
 
 use super::carry::Carrier;
 use crate::chain::{ChainError, LandedTransfer, TransferView};
-use crate::domain::{Address, Transfer};
+use crate::domain::{Address, Timestamp, Transfer};
 use crate::service::ServiceError;
+use crate::store::StoreError;
 
 /// For how many agents this is remembered; beyond that it is found out anew.
 const AGENTS_MAX: usize = 10_000;
 /// So many tags of ours are remembered for each. The chain remembers fewer; what is on its way meanwhile comes on top.
 const OURS_MAX: usize = 128;
+/// How long what landed is kept (seconds): the times of blocks and the program's clock may differ a little.
+const KEPT_SECONDS: i64 = DAY_SECONDS + 60;
+/// A node shows a transaction in the history of its accounts a little later than in the accounts themselves.
+const LOOKS_MAX: u32 = 5;
+const LOOK_PAUSE: Duration = Duration::from_millis(400);
 
 /// The tags that were found out about, by agent.
 #[derive(Clone, Default)]
@@ -25,12 +33,14 @@ pub(super) struct KnownTags(Arc<Mutex<HashMap<Address, AgentTags>>>);
 
 #[derive(Debug, Default)]
 struct AgentTags {
-    /// Of transfers in our database, the latest last.
+    /// Of payments that were made from our database, or are about to be; the latest last.
     ours: VecDeque<u64>,
     /// Read from the chain's history, with when they landed (unix seconds).
     landed: HashMap<u64, i64>,
     /// As far as the history was read.
     newest: Option<String>,
+    /// Held by whoever finds out; everybody else then knows.
+    finding_out: Arc<tokio::sync::Mutex<()>>,
 }
 
 impl KnownTags {
@@ -58,18 +68,29 @@ impl AgentTags {
         self.ours.push_back(tag);
     }
 
+    fn disown(&mut self, tag: u64) {
+        self.ours.retain(|known| *known != tag);
+    }
+
+    /// Whether nothing needs to be found out before this tag is paid: all that the chain remembers is known, and that
+    /// this one was paid, or is just being paid, is not.
+    fn can_own(&self, tag: u64, remembered: &[u64]) -> bool {
+        self.unknown(remembered).is_empty() && !self.ours.contains(&tag) && !self.landed.contains_key(&tag)
+    }
+
     /// The tags that nothing is known about.
     fn unknown(&self, remembered: &[u64]) -> Vec<u64> {
         let known = |tag: &&u64| self.ours.contains(*tag) || self.landed.contains_key(*tag);
         remembered.iter().filter(|tag| !known(tag)).copied().collect()
     }
 
-    fn read(&mut self, landed: &[LandedTransfer], now: i64) {
-        self.landed.retain(|_, time| now.saturating_sub(*time) < DAY_SECONDS);
-        self.landed.extend(landed.iter().map(|found| (found.tag, found.block_time.unwrap_or(now))));
-        if let Some(newest) = landed.first() {
-            self.newest = Some(newest.signature.clone());
-        }
+    fn learn(&mut self, landed: impl IntoIterator<Item = (u64, Timestamp)>, now: i64) {
+        self.landed.extend(landed.into_iter().map(|(tag, at)| (tag, at.unix_seconds())));
+        self.landed.retain(|_, time| now.saturating_sub(*time) < KEPT_SECONDS);
+    }
+
+    fn has_landed(&self, tag: u64, now: i64) -> bool {
+        self.landed.get(&tag).is_some_and(|time| now.saturating_sub(*time) < DAY_SECONDS)
     }
 }
 
@@ -81,88 +102,129 @@ pub(super) enum Unknowable {
 
 impl Carrier {
     /// Takes the tag as ours, until it is disowned. False, and not taken, when it was paid, or may have been: the chain
-    /// remembers a payment that nothing is known about.
+    /// remembers a payment that nothing is known about, or the tag was taken before.
     pub(super) fn own_if_unpaid(&self, tag: u64, view: &TransferView) -> bool {
         let remembered = view.agent.remembered_tags(view.now);
         self.known.with(&self.account.address, |tags| {
-            let unpaid = tags.unknown(&remembered).is_empty() && !tags.landed.contains_key(&tag);
-            if unpaid {
+            let can_own = tags.can_own(tag, &remembered);
+            if can_own {
                 tags.own(tag);
             }
-            unpaid
+            can_own
         })
     }
 
-    /// Whether this tag is ours is to be looked up again, should the chain remember it.
+    /// Nothing was paid under this tag, or it was paid by somebody else: should the chain remember it, it is to be looked
+    /// up again.
     pub(super) fn disown(&self, tag: u64) {
-        self.known.with(&self.account.address, |tags| tags.ours.retain(|known| *known != tag));
+        self.known.with(&self.account.address, |tags| tags.disown(tag));
     }
 
-    /// Whether the chain's history of the last 24 hours holds a payment with this transfer's tag that our database does
-    /// not know as made. Asks nobody while all that the chain remembers is ours.
+    /// Takes the transfer's tag as ours, unless the chain's history of the last 24 hours holds a payment with it that our
+    /// database does not know as made. Asks nobody while all that the chain remembers is known.
     pub(super) async fn was_paid_before(
         &self,
         transfer: &Transfer,
         view: &TransferView,
     ) -> Result<bool, Unknowable> {
-        let (agent, now) = (&self.account.address, view.now);
-        let remembered = view.agent.remembered_tags(now);
-        let unknown = self.known.with(agent, |tags| tags.unknown(&remembered));
-        if !unknown.is_empty() {
-            let store = &self.parts.store;
-            let found = store.find_tags(self.operator.id, self.account.id, &unknown).await;
-            let ours = found.map_err(|error| Unknowable::Service(error.into()))?;
-            let (foreign, newest) = self.known.with(agent, |tags| {
-                ours.into_iter().for_each(|tag| tags.own(tag));
-                (!tags.unknown(&remembered).is_empty(), tags.newest.clone())
+        if self.own_if_unpaid(transfer.tag, view) {
+            return Ok(false);
+        }
+        let agent = &self.account.address;
+        let finding_out = self.known.with(agent, |tags| Arc::clone(&tags.finding_out));
+        let _turn = finding_out.lock().await;
+        let (remembered, now) = (view.agent.remembered_tags(view.now), view.now);
+        self.recall(&remembered, now).await.map_err(|error| Unknowable::Service(error.into()))?;
+        let (is_known, is_taken) = self
+            .known
+            .with(agent, |tags| (tags.unknown(&remembered).is_empty(), tags.ours.contains(&transfer.tag)));
+        if !is_known || is_taken {
+            self.read_history(&remembered, now).await?;
+        }
+        let was_paid = self.known.with(agent, |tags| tags.has_landed(transfer.tag, now));
+        if was_paid && is_taken {
+            tracing::warn!(account_id = %self.account.id, "the database has forgotten a payment of this process");
+            self.known.agents().clear();
+        }
+        if !was_paid {
+            self.known.with(agent, |tags| tags.own(transfer.tag));
+        }
+        Ok(was_paid)
+    }
+
+    /// What the database knows of the tags that the chain remembers, and of those that it no longer does.
+    async fn recall(&self, remembered: &[u64], now: i64) -> Result<(), StoreError> {
+        let store = &self.parts.store;
+        let unknown = self.known.with(&self.account.address, |tags| tags.unknown(remembered));
+        let made = store.find_made_tags(&self.account, &unknown).await?;
+        let landed = store.list_landed_tags(&self.account, since(now)).await?;
+        self.known.with(&self.account.address, |tags| {
+            made.into_iter().for_each(|tag| tags.own(tag));
+            tags.learn(landed, now);
+        });
+        Ok(())
+    }
+
+    /// Reads the agent's history until it shows everything that the chain remembers, and keeps it for good.
+    async fn read_history(&self, remembered: &[u64], now: i64) -> Result<(), Unknowable> {
+        tracing::info!(account_id = %self.account.id, "the chain knows payments that the database does not");
+        let agent = &self.account.address;
+        for look in 1..=LOOKS_MAX {
+            let newest = self.known.with(agent, |tags| tags.newest.clone());
+            let listed = self.network.chain.list_landed(agent, newest.as_deref()).await;
+            let listed = listed.map_err(Unknowable::Chain)?;
+            let landed: Vec<_> = listed.iter().map(|landed| (landed.tag, landed_at(landed, now))).collect();
+            let kept = self.parts.store.keep_landed_tags(&self.account, &landed, since(now)).await;
+            kept.map_err(|error| Unknowable::Service(error.into()))?;
+            let is_whole = self.known.with(agent, |tags| {
+                tags.learn(landed, now);
+                let is_whole = tags.unknown(remembered).is_empty();
+                if let (true, Some(newest)) = (is_whole, listed.first()) {
+                    tags.newest = Some(newest.signature.clone());
+                }
+                is_whole
             });
-            if foreign {
-                tracing::info!(account_id = %self.account.id, "the chain knows payments that the database does not");
-                let landed = self.network.chain.list_landed(agent, newest.as_deref()).await;
-                let landed = landed.map_err(Unknowable::Chain)?;
-                self.known.with(agent, |tags| tags.read(&landed, now));
+            if is_whole {
+                return Ok(());
+            }
+            if look < LOOKS_MAX {
+                tokio::time::sleep(LOOK_PAUSE).await;
             }
         }
-        Ok(self.known.with(agent, |tags| {
-            // From here on it is ours, whether it is sent or answered.
-            tags.own(transfer.tag);
-            tags.landed.contains_key(&transfer.tag)
-        }))
+        let reason = "the agent's history does not show all that its account remembers".to_owned();
+        Err(Unknowable::Chain(ChainError::Unavailable { during: "getSignaturesForAddress", reason }))
     }
+}
+
+fn landed_at(landed: &LandedTransfer, now: i64) -> Timestamp {
+    Timestamp::from_unix_seconds(landed.block_time.unwrap_or(now))
+}
+
+fn since(now: i64) -> Timestamp {
+    Timestamp::from_unix_seconds(now.saturating_sub(KEPT_SECONDS))
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::domain::UsdcAmount;
 
-    fn landed(tag: u64, block_time: i64) -> LandedTransfer {
-        LandedTransfer {
-            signature: format!("signature {tag}"),
-            slot: 1,
-            block_time: Some(block_time),
-            transfer_id: [1; 16],
-            tag,
-            amount: UsdcAmount::from_micros(1),
-            recipient: Address::from_bytes([1; 32]),
-            recipient_owner: Address::from_bytes([2; 32]),
-            memo: String::new(),
-            policy_version: 1,
-        }
+    fn landed(tag: u64, second: i64) -> (u64, Timestamp) {
+        (tag, Timestamp::from_unix_seconds(second))
     }
 
     #[test]
-    fn what_was_read_is_known_until_a_day_later_and_reading_goes_on_where_it_ended() {
+    fn what_was_read_is_known_and_counts_as_paid_for_a_day() {
         let mut tags = AgentTags::default();
         assert_eq!(tags.unknown(&[7, 8]), [7, 8]);
         tags.own(8);
-        tags.read(&[landed(7, 1_000), landed(6, 900)], 2_000);
+        tags.learn([landed(7, 1_000), landed(6, 900)], 2_000);
         assert_eq!(tags.unknown(&[7, 8]), Vec::<u64>::new());
-        assert_eq!(tags.newest.as_deref(), Some("signature 7"));
-        tags.read(&[], 900 + DAY_SECONDS);
-        assert!(!tags.landed.contains_key(&6) && tags.landed.contains_key(&7));
-        assert_eq!(tags.newest.as_deref(), Some("signature 7"));
-        assert_eq!(tags.unknown(&[9]), [9]);
+        assert!(tags.has_landed(6, 899 + DAY_SECONDS) && !tags.has_landed(6, 900 + DAY_SECONDS));
+        // The program's clock may be a little behind the times of blocks.
+        tags.learn([], 900 + DAY_SECONDS);
+        assert_eq!(tags.unknown(&[6]), Vec::<u64>::new());
+        tags.learn([], 900 + KEPT_SECONDS);
+        assert_eq!(tags.unknown(&[6, 7, 9]), [6, 9]);
     }
 
     #[test]
@@ -175,5 +237,17 @@ mod tests {
         (0..OURS_MAX as u64).for_each(|number| tags.own(100 + number));
         tags.own(100);
         assert_eq!(tags.unknown(&[1, 100, 99 + OURS_MAX as u64]), [1]);
+    }
+
+    #[test]
+    fn tag_can_be_owned_once_and_while_nothing_speaks_against_it() {
+        let mut tags = AgentTags::default();
+        assert!(tags.can_own(1, &[]) && !tags.can_own(1, &[2]));
+        tags.own(1);
+        assert!(!tags.can_own(1, &[]), "it is being paid");
+        tags.disown(1);
+        assert!(tags.can_own(1, &[]) && !tags.can_own(1, &[1]), "the chain remembers what we do not");
+        tags.learn([landed(1, 1_000)], 1_000);
+        assert!(!tags.can_own(1, &[1]) && tags.can_own(3, &[1]));
     }
 }

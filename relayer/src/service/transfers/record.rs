@@ -46,6 +46,7 @@ impl Carrier {
         match self.parts.store.mark_rejected(&transfer, rejection, self.now()).await {
             Ok(transfer) => {
                 crash_point!("rejected.after");
+                self.disown(transfer.tag);
                 Ok(Ended { transfer, checks: None })
             }
             Err(error) => self.superseded(transfer, error).await,
@@ -58,6 +59,7 @@ impl Carrier {
         match self.parts.store.mark_failed(&transfer, failure, self.now()).await {
             Ok(transfer) => {
                 crash_point!("failed.after");
+                self.disown(transfer.tag);
                 Ok(Ended { transfer, checks })
             }
             Err(error) => self.superseded(transfer, error).await,

@@ -9,6 +9,7 @@ mod history;
 mod keys;
 mod leases;
 mod order;
+mod tags;
 mod text;
 mod transfers;
 mod webhooks;

@@ -1,0 +1,81 @@
+//! The tags of an account's payments: those that were made from here, and those that only the chain knew.
+
+use futures::FutureExt;
+use sqlx::AssertSqlSafe;
+
+use super::columns::Table;
+use super::query::{places, query};
+use super::{Store, StoreError};
+use crate::domain::{Account, Timestamp};
+
+const TABLE: Table = Table("landed_tags");
+
+impl Store {
+    /// Which of the tags belong to payments that the account's latest transfers (1,000) made, or may be making. A
+    /// transfer that ended with a payment found on the chain made none.
+    pub async fn find_made_tags(&self, account: &Account, tags: &[u64]) -> Result<Vec<u64>, StoreError> {
+        let sql = format!(
+            "SELECT DISTINCT tag FROM (
+                 SELECT tag, state, signed_bytes FROM transfers WHERE operator_id = $1 AND account_id = $2
+                 ORDER BY transfer_id DESC LIMIT 1000) latest
+             WHERE state IN ('signed', 'sent', 'settled') AND signed_bytes IS NOT NULL AND tag IN ({})",
+            places(3, tags.len())
+        );
+        if tags.is_empty() {
+            return Ok(Vec::new());
+        }
+        let rows: Vec<(String,)> = query(AssertSqlSafe(sql))
+            .bind(account.operator_id.to_string())
+            .bind(account.id.to_string())
+            .bind_all(tags.iter().map(|tag| in_hex(*tag)))
+            .fetch_all(self.reader())
+            .await?;
+        rows.iter().map(|(tag,)| from_hex(tag)).collect()
+    }
+
+    /// What was kept of payments that landed at `since` or later, each with the moment when it landed.
+    pub async fn list_landed_tags(
+        &self,
+        account: &Account,
+        since: Timestamp,
+    ) -> Result<Vec<(u64, Timestamp)>, StoreError> {
+        const SQL: &str = "SELECT tag, landed_at FROM landed_tags WHERE account_id = $1 AND landed_at >= $2";
+        let rows: Vec<(String, String)> =
+            query(SQL).bind(account.id.to_string()).bind(since.to_string()).fetch_all(self.reader()).await?;
+        rows.iter().map(|(tag, at)| Ok((from_hex(tag)?, TABLE.read("landed_at", at)?))).collect()
+    }
+
+    /// Keeps what landed, and lets go of what landed before `since`.
+    pub async fn keep_landed_tags(
+        &self,
+        account: &Account,
+        landed: &[(u64, Timestamp)],
+        since: Timestamp,
+    ) -> Result<(), StoreError> {
+        const FORGET: &str = "DELETE FROM landed_tags WHERE account_id = $1 AND landed_at < $2";
+        const KEEP: &str = "INSERT INTO landed_tags (account_id, tag, landed_at) VALUES ($1, $2, $3)
+             ON CONFLICT (account_id, tag) DO UPDATE SET landed_at = excluded.landed_at
+             WHERE landed_tags.landed_at < excluded.landed_at";
+        let (account, landed) = (account.id.to_string(), landed.to_vec());
+        self.write(move |tx| {
+            async move {
+                query(FORGET).bind(account.as_str()).bind(since.to_string()).execute(&mut *tx).await?;
+                for (tag, at) in landed {
+                    let keep = query(KEEP).bind(account.as_str()).bind(in_hex(tag)).bind(at.to_string());
+                    keep.execute(&mut *tx).await?;
+                }
+                Ok(())
+            }
+            .boxed()
+        })
+        .await
+    }
+}
+
+fn in_hex(tag: u64) -> String {
+    format!("{tag:016x}")
+}
+
+fn from_hex(tag: &str) -> Result<u64, StoreError> {
+    u64::from_str_radix(tag, 16).map_err(|_| TABLE.unreadable("tag"))
+}
