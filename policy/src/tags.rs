@@ -15,14 +15,14 @@ const DAY: u32 = DAY_SECONDS as u32;
 pub struct RecentTags {
     /// Unix second of the newest tag.
     latest: i64,
-    /// Where the next tag goes: over the oldest.
-    next: u64,
+    /// How many tags were ever recorded. The next one goes to this place, counted around: over the oldest.
+    recorded: u64,
     tags: [u64; TAGS_MAX],
     seconds: [u32; TAGS_MAX],
 }
 
 impl RecentTags {
-    pub const EMPTY: Self = Self { latest: 0, next: 0, tags: [0; TAGS_MAX], seconds: [0; TAGS_MAX] };
+    pub const EMPTY: Self = Self { latest: 0, recorded: 0, tags: [0; TAGS_MAX], seconds: [0; TAGS_MAX] };
 
     /// Whether `tag` was recorded less than 24 hours before Unix second `now` and is still remembered.
     /// A clock behind the newest tag is read as that tag's second.
@@ -36,16 +36,35 @@ impl RecentTags {
         })
     }
 
+    /// The tags that [`Self::contains`] finds at `now`, in no order.
+    pub fn remembered(&self, now: i64) -> impl Iterator<Item = u64> + '_ {
+        self.tags.iter().copied().filter(move |tag| self.contains(*tag, now))
+    }
+
+    /// How many tags were ever recorded (the low 32 bits): what a transfer is signed with, so that [`Self::covers`] can
+    /// tell whether it is still known what happened since.
+    #[inline]
+    pub fn sequence(&self) -> u32 {
+        self.recorded as u32
+    }
+
+    /// Whether every tag that was recorded since `sequence` is remembered, and would be after one more. Then nobody who
+    /// looked for a tag at `sequence`, and finds it missing now, can have missed it in between.
+    #[inline]
+    pub fn covers(&self, sequence: u32) -> bool {
+        self.sequence().wrapping_sub(sequence) < TAGS_MAX as u32
+    }
+
     /// Remembers `tag` in place of the oldest one.
     #[inline]
     pub fn record(&mut self, tag: u64, now: i64) {
         let now = now.max(self.latest);
-        let slot = (self.next as usize) % TAGS_MAX;
+        let slot = (self.recorded as usize) % TAGS_MAX;
         if let (Some(known), Some(second)) = (self.tags.get_mut(slot), self.seconds.get_mut(slot)) {
             *known = tag;
             *second = now as u32;
         }
         self.latest = now;
-        self.next = ((slot + 1) % TAGS_MAX) as u64;
+        self.recorded = self.recorded.wrapping_add(1);
     }
 }

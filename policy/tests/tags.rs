@@ -51,3 +51,28 @@ fn zero_is_no_tag() {
     tags.record(0, 0);
     assert!(!tags.contains(0, 0));
 }
+
+#[test]
+fn what_was_recorded_since_is_covered_while_all_of_it_and_one_more_are_remembered() {
+    let mut tags = RecentTags::EMPTY;
+    let sequence = tags.sequence();
+    for tag in 1..TAGS_MAX as u64 {
+        tags.record(tag, 0);
+        assert!(tags.covers(sequence) && tags.contains(1, 0), "{tag}");
+    }
+    tags.record(TAGS_MAX as u64, 0);
+    assert!(!tags.covers(sequence) && tags.covers(sequence + 1) && tags.covers(tags.sequence()));
+    assert!(!tags.covers(tags.sequence() + 1) && !tags.covers(sequence.wrapping_sub(1)));
+}
+
+#[test]
+fn what_is_remembered_is_listed() {
+    let mut tags = RecentTags::EMPTY;
+    for tag in 1..=20 {
+        tags.record(tag, 1_000 + tag as i64);
+    }
+    let mut listed: Vec<u64> = tags.remembered(1_020).collect();
+    listed.sort_unstable();
+    assert_eq!(listed, (5..=20).collect::<Vec<u64>>());
+    assert!(tags.remembered(1_019 + DAY_SECONDS).eq([20]));
+}

@@ -174,7 +174,8 @@ impl Chain {
         let mut transfer_id = [0; 16];
         transfer_id.copy_from_slice(&order.destination.as_array()[..16]);
         let (tag, amount, memo) = (order.tag, order.amount_micros, order.memo.to_owned());
-        let data = purser::instruction::Transfer { transfer_id, tag, amount, memo };
+        let sequence = self.agent(&order.agent).await.agent.tags().sequence();
+        let data = purser::instruction::Transfer { transfer_id, tag, sequence, amount, memo };
         self.lands(instruction(accounts, data), authority).await
     }
 

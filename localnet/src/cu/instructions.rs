@@ -128,12 +128,23 @@ impl Addresses {
         self.call(data, [signer(authority), readable(self.operator), writable(self.agent)])
     }
 
-    pub fn transfer(&self, authority: Pubkey, to: Pubkey, tag: u64, amount: u64, memo: &str) -> Instruction {
+    /// The agent's next transfer, after so many.
+    pub fn transfer(
+        &self,
+        authority: Pubkey,
+        to: Pubkey,
+        after: u32,
+        amount: u64,
+        memo: &str,
+    ) -> Instruction {
+        let tag = u64::from(after) + 1;
         let mut transfer_id = [0; 16];
         transfer_id[..8].copy_from_slice(&tag.to_be_bytes());
         let data = Data::of("transfer")
+            .half()
             .raw(&transfer_id)
             .raw(&tag.to_le_bytes())
+            .raw(&after.to_le_bytes())
             .raw(&amount.to_le_bytes())
             .raw(&(memo.len() as u32).to_le_bytes())
             .raw(memo.as_bytes());
@@ -176,6 +187,12 @@ struct Data(Vec<u8>);
 impl Data {
     fn of(name: &str) -> Self {
         Self(Sha256::digest(format!("global:{name}"))[..8].to_vec())
+    }
+
+    /// Of the discriminator, so that a long memo fits.
+    fn half(mut self) -> Self {
+        self.0.truncate(4);
+        self
     }
 
     fn raw(mut self, bytes: &[u8]) -> Self {

@@ -11,9 +11,6 @@ use crate::arguments::account_id;
 use crate::network::Network;
 use crate::report::Report;
 
-/// Where the 16 tags lie in `Agent::tags`.
-const TAG_WORDS: core::ops::Range<usize> = 2..18;
-
 /// The auditor's read: from the chain alone, and as the chain's clock stands.
 pub async fn run(network: &Network, args: &AgentArgs) -> Result<Report> {
     let located = args.locate(network).await?;
@@ -81,8 +78,7 @@ fn counterparties(allowlist: &Allowlist) -> Value {
 
 /// Transfers whose repetition the chain would recognise now.
 fn recent_tags(agent: &Agent, now: i64) -> usize {
-    let tags = agent.tags.get(TAG_WORDS).unwrap_or_default();
-    tags.iter().filter(|tag| agent.tags().contains(**tag, now)).count()
+    agent.tags().remembered(now).count()
 }
 
 /// RFC 3339, or the Unix second where no calendar has it.

@@ -500,18 +500,16 @@ export type Purser = {
       "name": "transfer",
       "docs": [
         "Pays within the policy. `amount` in micro-USDC; an empty memo is none; the `tag` is the same for every try.",
+        "`sequence` is `RecentTags::sequence` of the account where it was seen that the tag had not been paid.",
         "",
-        "Declared here for the interface: `entry` answers it before Anchor is asked, for a quarter of the compute units."
+        "Declared here for the interface: `entry` answers it before Anchor is asked, for a quarter of the compute units. Half",
+        "a discriminator, so that an 800-byte memo fits a transaction."
       ],
       "discriminator": [
         163,
         52,
         200,
-        231,
-        140,
-        3,
-        69,
-        186
+        231
       ],
       "accounts": [
         {
@@ -551,6 +549,10 @@ export type Purser = {
         {
           "name": "tag",
           "type": "u64"
+        },
+        {
+          "name": "sequence",
+          "type": "u32"
         },
         {
           "name": "amount",
@@ -1003,6 +1005,11 @@ export type Purser = {
       "code": 6028,
       "name": "malformedInstruction",
       "msg": "The instruction has too few accounts, or data that cannot be read"
+    },
+    {
+      "code": 6029,
+      "name": "staleSequence",
+      "msg": "So many transfers were made since this one was signed that it could be a second one: look for its tag, sign anew"
     }
   ],
   "types": [
@@ -1102,7 +1109,8 @@ export type Purser = {
           {
             "name": "tags",
             "docs": [
-              "`purser_policy::RecentTags`: newest second, next slot, then 16 tags, then their 16 seconds (u32)."
+              "`purser_policy::RecentTags`: newest second, how many were ever recorded (the next one's place, modulo 16), then 16",
+              "tags, then their 16 seconds (u32)."
             ],
             "type": {
               "array": [

@@ -67,6 +67,8 @@ pub enum PurserError {
     PolicyVersionExhausted,
     #[msg("The instruction has too few accounts, or data that cannot be read")]
     MalformedInstruction,
+    #[msg("So many transfers were made since this one was signed that it could be a second one: look for its tag, sign anew")]
+    StaleSequence,
 }
 
 impl PurserError {
@@ -103,6 +105,7 @@ impl PurserError {
             UnknownLayout,
             PolicyVersionExhausted,
             MalformedInstruction,
+            StaleSequence,
         ];
         all.into_iter().find(|error| u32::from(*error) == code)
     }

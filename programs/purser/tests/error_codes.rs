@@ -2,7 +2,7 @@ use purser::error::PurserError::{self, *};
 use purser_policy::{UsdcAmount, Violation};
 
 /// Clients know these codes: they may be added to, and never change.
-const CODES: [(PurserError, u32); 29] = [
+const CODES: [(PurserError, u32); 30] = [
     (DuplicateTransfer, 6000),
     (Paused, 6001),
     (MemoRequired, 6002),
@@ -32,6 +32,7 @@ const CODES: [(PurserError, u32); 29] = [
     (UnknownLayout, 6026),
     (PolicyVersionExhausted, 6027),
     (MalformedInstruction, 6028),
+    (StaleSequence, 6029),
 ];
 
 #[test]
@@ -40,7 +41,7 @@ fn every_error_keeps_its_code() {
         assert_eq!(u32::from(error), code);
         assert!(PurserError::from_code(code) == Some(error), "{code}");
     }
-    for unknown in [0, 2000, 5999, 6029, u32::MAX] {
+    for unknown in [0, 2000, 5999, 6030, u32::MAX] {
         assert!(PurserError::from_code(unknown).is_none(), "{unknown}");
     }
 }

@@ -1,7 +1,9 @@
 use anchor_lang::solana_program::system_instruction;
+use anchor_lang::Discriminator;
 use anchor_spl::token::spl_token;
 use purser::error::PurserError;
 use purser::events::TransferExecuted;
+use purser::instruction;
 use purser::state::Agent;
 use solana_compute_budget_interface::ComputeBudgetInstruction;
 use solana_instruction_error::InstructionError;
@@ -111,7 +113,7 @@ fn a_memo_that_looks_like_a_log_is_only_a_memo() {
 fn data_that_is_short_long_or_no_text_is_refused() {
     let mut world = World::new();
     let call = world.main.transfer(Payment { memo: "four", ..Payment::default() });
-    for bytes in 8..call.data.len() {
+    for bytes in instruction::Transfer::DISCRIMINATOR.len()..call.data.len() {
         let short = Call { data: call.data[..bytes].to_vec(), ..call.clone() };
         world.refuse_as(&format!("{bytes} bytes"), &short, PurserError::MalformedInstruction);
     }

@@ -1,6 +1,7 @@
 //! A payment happens once: the tags of the last transfers.
 
 use purser::error::PurserError;
+use purser::state::Agent;
 
 use crate::support::{Call, Payment, World, DAY, NOON, PAYEE};
 
@@ -88,6 +89,66 @@ fn the_seventeenth_transfer_forgets_the_first_tag_and_no_other() {
     world.accept(&pay(&world, 2));
     world.refuse(&pay(&world, 4), PurserError::DuplicateTransfer);
     world.accept(&pay(&world, 3));
+}
+
+#[test]
+fn a_transfer_is_refused_once_a_first_one_under_its_tag_could_be_forgotten() {
+    let mut world = World::new();
+    let signed_at = |world: &World, sequence: u32| {
+        world.main.transfer(Payment { tag: 99, amount: 1, sequence, ..Payment::default() })
+    };
+    let sequence = world.agent().tags().sequence();
+    for tag in 1..REMEMBERED {
+        world.accept(&pay(&world, tag));
+    }
+    let one_less = world.clone().accept(&signed_at(&world, sequence));
+    assert_eq!(one_less.events.len(), 1, "15 came in between");
+    world.accept(&pay(&world, REMEMBERED));
+    world.refuse(&signed_at(&world, sequence), PurserError::StaleSequence);
+    // Whatever the policy says: it may have been paid.
+    world.policy(|policy| policy.paused = true);
+    world.refuse(&signed_at(&world, sequence), PurserError::StaleSequence);
+    world.policy(|_| {});
+    // Nor what was signed by a view of the chain that is not the chain's.
+    world.refuse(&signed_at(&world, sequence + REMEMBERED as u32 + 1), PurserError::StaleSequence);
+    world.refuse(&signed_at(&world, sequence.wrapping_sub(1)), PurserError::StaleSequence);
+    world.accept(&signed_at(&world, sequence + REMEMBERED as u32));
+}
+
+#[test]
+fn no_late_copy_of_a_transfer_lands_however_many_came_in_between() {
+    for between in 0..40 {
+        let mut world = World::new();
+        let copy = |world: &World, sequence: u32| {
+            world.main.transfer(Payment { tag: 99, amount: 1, sequence, ..Payment::default() })
+        };
+        let late = copy(&world, world.agent().tags().sequence());
+        world.accept(&copy(&world, world.agent().tags().sequence()));
+        for tag in 1..=between {
+            world.accept(&pay(&world, tag));
+        }
+        let expected = if between < 15 { PurserError::DuplicateTransfer } else { PurserError::StaleSequence };
+        world.refuse_as(&format!("{between} in between"), &late, expected);
+    }
+}
+
+#[test]
+fn the_sequence_goes_on_from_zero_after_the_largest() {
+    let mut world = World::new();
+    let agent = world.main.agent;
+    world.edit(agent, |account| {
+        let recorded_at = Agent::BYTES - size_of::<[u64; 26]>() + size_of::<u64>();
+        account.data[recorded_at..recorded_at + 8].copy_from_slice(&u64::from(u32::MAX - 1).to_le_bytes());
+    });
+    let sequence = u32::MAX - 1;
+    assert_eq!(world.agent().tags().sequence(), sequence);
+    for tag in 1..=15 {
+        world.accept(&world.main.transfer(Payment { tag, amount: 1, sequence, ..Payment::default() }));
+    }
+    assert_eq!(world.agent().tags().sequence(), 13);
+    world.accept(&world.main.transfer(Payment { tag: 16, amount: 1, sequence, ..Payment::default() }));
+    let late = Payment { tag: 17, amount: 1, sequence, ..Payment::default() };
+    world.refuse(&world.main.transfer(late), PurserError::StaleSequence);
 }
 
 #[test]

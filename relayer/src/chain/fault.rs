@@ -66,6 +66,7 @@ fn refusal(error: PurserError) -> Option<Refusal> {
         | PurserError::RecipientWrongMint
         | PurserError::RecipientFrozen
         | PurserError::RecipientIsSource => Some(Refusal::InvalidRecipient),
+        PurserError::StaleSequence => Some(Refusal::StaleSequence),
         PurserError::Unauthorized
         | PurserError::WrongOperator
         | PurserError::WrongMint

@@ -7,6 +7,7 @@ use super::wire::LandedTransaction;
 use super::{ChainError, LandedTransfer};
 use purser_policy::{DAY_SECONDS, UsdcAmount};
 use solana_sdk::pubkey::Pubkey;
+use std::collections::HashSet;
 use std::ops::ControlFlow;
 
 /// Signatures on one page of an address's history: the most that nodes give.
@@ -30,6 +31,36 @@ impl SolanaChain {
             ControlFlow::Continue(())
         };
         self.walk(agent, None, visit).await?;
+        Ok(found)
+    }
+
+    /// The same, for a transfer that was signed at `since` (unix seconds) at the earliest; sure only if the history shows
+    /// every tag of `remembered`.
+    pub(super) async fn find_transfer_since(
+        &self,
+        agent: &Pubkey,
+        tag: u64,
+        remembered: &[u64],
+        since: i64,
+    ) -> Result<Option<LandedTransfer>, ChainError> {
+        let mut unseen: HashSet<u64> = remembered.iter().copied().collect();
+        let mut found = None;
+        let visit = |landed: LandedTransfer| {
+            unseen.remove(&landed.tag);
+            let is_before = landed.block_time.is_some_and(|time| time < since);
+            if landed.tag == tag {
+                found = Some(landed);
+            }
+            if found.is_some() || (is_before && unseen.is_empty()) {
+                return ControlFlow::Break(());
+            }
+            ControlFlow::Continue(())
+        };
+        self.walk(agent, None, visit).await?;
+        if found.is_none() && !unseen.is_empty() {
+            let reason = "the agent's history does not show all that its account remembers".to_owned();
+            return Err(ChainError::Unavailable { during: "getSignaturesForAddress", reason });
+        }
         Ok(found)
     }
 

@@ -176,10 +176,11 @@ impl Instructions {
             destination: to_pubkey(&order.destination),
             token_program: TOKEN_PROGRAM,
         };
-        let TransferOrder { transfer_id, tag, amount, memo, .. } = order;
+        let TransferOrder { transfer_id, tag, sequence, amount, memo, .. } = order;
         let data = instruction::Transfer {
             transfer_id: *transfer_id,
             tag: *tag,
+            sequence: *sequence,
             amount: amount.micros(),
             memo: memo.clone(),
         };

@@ -242,7 +242,11 @@ fn instructions() -> Vec<Written> {
         (
             of(&transfer),
             purser::instruction::Transfer {
-                transfer_id: [5; 16], tag: 6, amount: 7, memo: "tea 🫖".into()
+                transfer_id: [5; 16],
+                tag: 6,
+                sequence: 8,
+                amount: 7,
+                memo: "tea 🫖".into(),
             }
             .data(),
             events::TransferExecuted {

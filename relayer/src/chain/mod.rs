@@ -177,6 +177,16 @@ pub trait Chain: Send + Sync + 'static {
     /// The transfer that used `tag` in the last 24 h, from the agent's own signatures.
     async fn find_landed(&self, agent: &Address, tag: u64) -> Result<Option<LandedTransfer>, ChainError>;
 
+    /// The same, for a transfer that was signed at `since` (unix seconds) at the earliest. `Unavailable` while the history
+    /// does not show every tag of `remembered`.
+    async fn find_landed_since(
+        &self,
+        agent: &Address,
+        tag: u64,
+        remembered: &[u64],
+        since: i64,
+    ) -> Result<Option<LandedTransfer>, ChainError>;
+
     /// Every transfer of the agent in the last 24 h, newest first, as far back as signature `after` and without it.
     async fn list_landed(
         &self,

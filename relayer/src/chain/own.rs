@@ -91,6 +91,7 @@ mod tests {
             destination: Address::from_bytes([9; 32]),
             transfer_id: [5; 16],
             tag,
+            sequence: 0,
             amount: UsdcAmount::from_micros(micros),
             memo: String::new(),
         }

@@ -93,7 +93,8 @@ impl SolanaChain {
             .ok_or(ChainError::NotFound { what: "agent", address: agent.agent })?;
         let mint = to_pubkey(&found_operator.usdc_mint);
         let destination = decode::destination(program, &mint, &destination_key, destination_account);
-        Ok(TransferView { operator: found_operator, agent: found_agent, destination, now })
+        let tags = found_agent.tags;
+        Ok(TransferView { operator: found_operator, agent: found_agent, destination, now, tags })
     }
 
     fn agent_of(

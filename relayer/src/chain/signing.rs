@@ -91,6 +91,7 @@ mod tests {
             destination: any(4),
             transfer_id: [5; 16],
             tag: u64::MAX,
+            sequence: u32::MAX,
             amount: UsdcAmount::MAX,
             memo: memo.into(),
         }

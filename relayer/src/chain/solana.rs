@@ -402,6 +402,16 @@ impl Chain for SolanaChain {
         self.find_transfer(&to_pubkey(agent), tag).await
     }
 
+    async fn find_landed_since(
+        &self,
+        agent: &Address,
+        tag: u64,
+        remembered: &[u64],
+        since: i64,
+    ) -> Result<Option<LandedTransfer>, ChainError> {
+        self.find_transfer_since(&to_pubkey(agent), tag, remembered, since).await
+    }
+
     async fn list_landed(
         &self,
         agent: &Address,

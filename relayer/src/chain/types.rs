@@ -3,7 +3,7 @@
 use super::ChainError;
 use crate::domain::Address;
 pub use crate::domain::SignedTransfer;
-use purser_policy::{Allowlist, Limit, Policy, RecentTags, SpendWindow, TAGS_MAX, UsdcAmount};
+use purser_policy::{Allowlist, Limit, Policy, RecentTags, SpendWindow, UsdcAmount};
 
 /// The two addresses of an agent account, derived and never asked of the chain.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -78,21 +78,6 @@ pub struct AgentOnChain {
     pub balance: UsdcAmount,
 }
 
-impl AgentOnChain {
-    /// The tags that the chain still refuses at `now` (unix seconds).
-    pub fn remembered_tags(&self, now: i64) -> Vec<u64> {
-        let (_, tags) = bytemuck::bytes_of(&self.tags).split_at(TAGS_OFFSET);
-        let tags = tags.chunks_exact(size_of::<u64>()).take(TAGS_MAX);
-        let tags = tags.filter_map(|tag| tag.try_into().ok().map(u64::from_le_bytes));
-        tags.filter(|tag| self.tags.contains(*tag, now)).collect()
-    }
-}
-
-/// Where the tags begin in their memory: after the newest second and the next place.
-const TAGS_OFFSET: usize = 16;
-const _: () =
-    assert!(size_of::<RecentTags>() == TAGS_OFFSET + TAGS_MAX * (size_of::<u64>() + size_of::<u32>()));
-
 /// What stands at the address that a transfer is to pay.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Destination {
@@ -120,6 +105,8 @@ pub struct TransferView {
     pub destination: Destination,
     /// Unix seconds, by the chain's clock at that slot.
     pub now: i64,
+    /// The agent's, as the chain has them: `agent` may count in what is only on its way.
+    pub tags: RecentTags,
 }
 
 /// A transaction that reached the configured commitment without error.
@@ -148,6 +135,8 @@ pub struct TransferOrder {
     pub transfer_id: [u8; 16],
     /// Derived from the idempotency key; the chain refuses it twice within 24 h.
     pub tag: u64,
+    /// Of the account where it was seen that the tag had not been paid; the chain refuses it when too much came since.
+    pub sequence: u32,
     pub amount: UsdcAmount,
     /// Empty when there is none.
     pub memo: String,
@@ -166,6 +155,8 @@ pub enum Refusal {
     InsufficientBalance,
     /// The destination stopped being an account that can be paid between the check and the chain.
     InvalidRecipient,
+    /// Too much was paid since it was signed to be sure that it was not paid before: look again, and sign anew.
+    StaleSequence,
 }
 
 /// How a signed transfer ended. Every variant is final.
@@ -251,17 +242,5 @@ pub(super) mod tests {
             tags: RecentTags::EMPTY,
             balance: UsdcAmount::from_micros(100),
         }
-    }
-
-    #[test]
-    fn the_tags_that_the_chain_remembers_are_listed() {
-        let mut agent = agent_without_limits();
-        for tag in 1..=20 {
-            agent.tags.record(tag, 1_000 + tag as i64);
-        }
-        let mut listed = agent.remembered_tags(1_020);
-        listed.sort_unstable();
-        assert_eq!(listed, (5..=20).collect::<Vec<u64>>());
-        assert_eq!(agent.remembered_tags(1_019 + 86_400), [20]);
     }
 }

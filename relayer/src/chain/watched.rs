@@ -146,8 +146,8 @@ enum Order {
     Unknown,
 }
 
-/// By the account's own contents: the slot of a notice is no measure, since not every node dates its notices. A policy
-/// version never falls; a notice that lost a race against a read is told by it. Of what may not be read wrongly even
+/// By the account's own contents: the slot of a notice is no measure, since not every node dates its notices. Neither a
+/// policy version nor a sequence falls; a notice that lost a race against a read is told by them. Of what may not be read wrongly even
 /// for a moment (an operator), a change is only a reason to read again.
 fn order(program: &Pubkey, known: &RawAccount, told: &RawAccount) -> Order {
     if known.owner != told.owner {
@@ -157,8 +157,11 @@ fn order(program: &Pubkey, known: &RawAccount, told: &RawAccount) -> Order {
         return Order::Newer;
     }
     match (Agent::read(&known.data), Agent::read(&told.data)) {
-        (Some(known), Some(told)) if told.agent.policy_version < known.agent.policy_version => Order::Older,
-        (Some(_), Some(_)) => Order::Newer,
+        (Some(known), Some(told)) => {
+            let ahead = told.agent.tags().sequence().wrapping_sub(known.agent.tags().sequence());
+            let fell = told.agent.policy_version < known.agent.policy_version || ahead > u32::MAX / 2;
+            if fell { Order::Older } else { Order::Newer }
+        }
         (_, _) => Order::Unknown,
     }
 }

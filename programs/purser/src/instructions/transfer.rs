@@ -41,7 +41,7 @@ type Outcome<T> = core::result::Result<T, PurserError>;
 pub(crate) fn process(views: &mut [AccountView; ACCOUNTS], arguments: &[u8]) -> Outcome<()> {
     // The token program's own account is not looked at: the payment calls the program by its constant id.
     let [authority, operator_view, agent_view, source_view, destination_view, _token_program] = views;
-    let Arguments { transfer_id, tag, amount, memo } = Arguments::parse(arguments)?;
+    let Arguments { transfer_id, tag, sequence, amount, memo } = Arguments::parse(arguments)?;
 
     // SAFETY: `Operator`, `Agent` and the token accounts cannot be one account: discriminators and owners differ.
     let operator = operator(operator_view, unsafe { operator_view.borrow_unchecked() })?;
@@ -61,6 +61,10 @@ pub(crate) fn process(views: &mut [AccountView; ACCOUNTS], arguments: &[u8]) -> 
     let destination = token_account(destination_view);
     let recipient_owner = destination.recipient(agent.token_account.as_array(), &operator.usdc_mint)?;
 
+    // Before any rule: of a transfer that may be a second one, no refusal is the truth.
+    if !agent.tags().covers(sequence) {
+        return Err(PurserError::StaleSequence);
+    }
     // The runtime always knows the time.
     let now = match pinocchio::sysvars::clock::Clock::get() {
         Ok(clock) => clock.unix_timestamp,
@@ -107,6 +111,7 @@ pub(crate) fn process(views: &mut [AccountView; ACCOUNTS], arguments: &[u8]) -> 
 struct Arguments<'a> {
     transfer_id: &'a [u8; 16],
     tag: u64,
+    sequence: u32,
     amount: u64,
     memo: &'a str,
 }
@@ -117,6 +122,7 @@ impl<'a> Arguments<'a> {
         let malformed = PurserError::MalformedInstruction;
         let (transfer_id, rest) = data.split_first_chunk().ok_or(malformed)?;
         let (tag, rest) = rest.split_first_chunk().ok_or(malformed)?;
+        let (sequence, rest) = rest.split_first_chunk().ok_or(malformed)?;
         let (amount, rest) = rest.split_first_chunk().ok_or(malformed)?;
         let (memo_bytes, memo) = rest.split_first_chunk().ok_or(malformed)?;
         if memo.len() != u32::from_le_bytes(*memo_bytes) as usize {
@@ -127,7 +133,7 @@ impl<'a> Arguments<'a> {
         match (tag, amount) {
             (0, _) => Err(PurserError::TagZero),
             (_, 0) => Err(PurserError::AmountZero),
-            _ => Ok(Self { transfer_id, tag, amount, memo }),
+            _ => Ok(Self { transfer_id, tag, sequence: u32::from_le_bytes(*sequence), amount, memo }),
         }
     }
 }

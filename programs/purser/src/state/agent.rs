@@ -38,7 +38,8 @@ pub struct Agent {
     pub policy_updated_at: i64,
     /// `purser_policy::SpendWindow`: newest second, span count, then 32 spans (first u32, last u32, amount u64).
     pub window: [u64; 66],
-    /// `purser_policy::RecentTags`: newest second, next slot, then 16 tags, then their 16 seconds (u32).
+    /// `purser_policy::RecentTags`: newest second, how many were ever recorded (the next one's place, modulo 16), then 16
+    /// tags, then their 16 seconds (u32).
     pub tags: [u64; 26],
 }
 

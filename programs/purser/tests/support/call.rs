@@ -34,11 +34,16 @@ impl Call {
     }
 }
 
+/// Stands for the agent's sequence at the moment of sending.
+pub const LATEST: u32 = 0xfeed_beef;
+
 /// A payment as the transfer authority orders it.
 #[derive(Clone, Copy, Debug)]
 pub struct Payment<'a> {
     pub transfer_id: [u8; 16],
     pub tag: u64,
+    /// [`LATEST`]: as the agent has it when the call is sent.
+    pub sequence: u32,
     /// Micro-USDC.
     pub amount: u64,
     pub memo: &'a str,
@@ -47,7 +52,7 @@ pub struct Payment<'a> {
 
 impl Default for Payment<'_> {
     fn default() -> Self {
-        Self { transfer_id: [7; 16], tag: 1, amount: 1_000_000, memo: "", to: PAYEE }
+        Self { transfer_id: [7; 16], tag: 1, sequence: LATEST, amount: 1_000_000, memo: "", to: PAYEE }
     }
 }
 
@@ -170,8 +175,9 @@ impl Place {
             destination: payment.to,
             token_program: token::ID,
         };
-        let Payment { transfer_id, tag, amount, memo, .. } = payment;
-        Call::new(accounts, instruction::Transfer { transfer_id, tag, amount, memo: memo.to_owned() })
+        let Payment { transfer_id, tag, sequence, amount, memo, .. } = payment;
+        let memo = memo.to_owned();
+        Call::new(accounts, instruction::Transfer { transfer_id, tag, sequence, amount, memo })
     }
 
     pub fn withdraw(&self, amount: u64, to: Pubkey) -> Call {

@@ -1,10 +1,13 @@
 use anchor_lang::prelude::Pubkey;
-use anchor_lang::Event;
+use anchor_lang::{Discriminator, Event};
+use purser::instruction;
+use purser::state::Agent;
 use solana_account::Account;
 use solana_instruction::Instruction;
 use solana_transaction::Transaction;
 use solana_transaction_error::TransactionError;
 
+use super::call::LATEST;
 use super::events::emitted_by;
 use super::{Call, Expected, Who, World};
 
@@ -67,7 +70,8 @@ impl World {
         fee_payer: Who,
     ) -> Result<Outcome, (TransactionError, Vec<String>)> {
         self.svm.expire_blockhash();
-        let mut transaction = Transaction::new_with_payer(instructions, Some(&fee_payer.key()));
+        let instructions: Vec<_> = instructions.iter().map(|one| self.with_sequence(one.clone())).collect();
+        let mut transaction = Transaction::new_with_payer(&instructions, Some(&fee_payer.key()));
         let needed = usize::from(transaction.message.header.num_required_signatures);
         let signers: Vec<_> = transaction.message.account_keys[..needed]
             .iter()
@@ -85,6 +89,21 @@ impl World {
                 Err((failed.err, failed.meta.logs))
             }
         }
+    }
+
+    /// With the agent's sequence as it is now, where a transfer asks for that.
+    fn with_sequence(&self, mut instruction: Instruction) -> Instruction {
+        let place = instruction::Transfer::DISCRIMINATOR.len() + size_of::<([u8; 16], u64)>();
+        let is_transfer = instruction.data.starts_with(instruction::Transfer::DISCRIMINATOR);
+        if let Some(sequence) = instruction.data.get_mut(place..place + 4).filter(|_| is_transfer) {
+            if *sequence == LATEST.to_le_bytes() {
+                let agent = instruction.accounts.get(2).and_then(|agent| self.svm.get_account(&agent.pubkey));
+                let agent = agent.and_then(|account| Agent::read(&account.data));
+                let now = agent.map_or(0, |view| view.agent.tags().sequence());
+                sequence.copy_from_slice(&now.to_le_bytes());
+            }
+        }
+        instruction
     }
 
     pub fn accounts(&self, keys: &[Pubkey]) -> Vec<Option<Account>> {

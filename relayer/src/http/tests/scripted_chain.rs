@@ -148,8 +148,8 @@ impl Chain for ScriptedChain {
             Some(payee) => Destination::TokenAccount { owner: payee.address },
             None => script.destinations.get(destination).copied().unwrap_or(Destination::Missing),
         };
-        let (paused, now) = (script.operator_paused, script.now);
-        Ok(TransferView { operator: self.operator(*operator, paused), agent, destination, now })
+        let (paused, now, tags) = (script.operator_paused, script.now, agent.tags);
+        Ok(TransferView { operator: self.operator(*operator, paused), agent, destination, now, tags })
     }
 
     async fn create_operator(&self, _: &[u8], _: u64, _: Option<Address>) -> Result<Address, ChainError> {
@@ -246,6 +246,20 @@ impl Chain for ScriptedChain {
 
     async fn find_landed(&self, _: &Address, tag: u64) -> Result<Option<LandedTransfer>, ChainError> {
         Ok(self.reach()?.landed.iter().find(|landed| landed.tag == tag).cloned())
+    }
+
+    async fn find_landed_since(
+        &self,
+        agent: &Address,
+        tag: u64,
+        remembered: &[u64],
+        _: i64,
+    ) -> Result<Option<LandedTransfer>, ChainError> {
+        let landed = self.reach()?.landed.clone();
+        if remembered.iter().all(|tag| landed.iter().any(|shown| shown.tag == *tag)) {
+            return self.find_landed(agent, tag).await;
+        }
+        Err(ChainError::Unavailable { during: "the test", reason: "does not show all".into() })
     }
 
     async fn list_landed(&self, _: &Address, after: Option<&str>) -> Result<Vec<LandedTransfer>, ChainError> {

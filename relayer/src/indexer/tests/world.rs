@@ -435,7 +435,13 @@ impl World {
             Deed::Pay { agent, to, micros, transfer_id } => {
                 let (operator, address, source) = of(*agent);
                 let (transfer_id, amount) = (*transfer_id, *micros);
-                let data = purser::instruction::Transfer { transfer_id, tag: 1, amount, memo: "memo".into() };
+                let data = purser::instruction::Transfer {
+                    transfer_id,
+                    tag: 1,
+                    sequence: 0,
+                    amount,
+                    memo: "memo".into(),
+                };
                 let event = paid(*agent, to, amount, transfer_id);
                 (ours, vec![nobody, operator, address, source, *to], data.data(), event.data())
             }

@@ -8,7 +8,7 @@ use std::time::Duration;
 
 use super::decide::{Decision, Order, decide, insufficient, invalid_recipient, rejection_without_numbers};
 use super::flights::{Ended, Landing};
-use super::known::{KnownTags, Unknowable};
+use super::known::{KnownTags, Place, Unknowable};
 use crate::chain::{ChainError, LandedTransfer, Outcome, Refusal, TransferOrder, TransferView};
 use crate::crash_point::crash_point;
 use crate::domain::{
@@ -23,8 +23,12 @@ use crate::store::NewTransfer;
 const NOTED_AFTER: Duration = Duration::from_millis(20);
 /// How long to wait before the chain is asked again what other bytes would rest on.
 const READ_AGAIN_AFTER: Duration = Duration::from_secs(1);
+/// How far our clock may be ahead of the chain's.
+const CLOCKS_DIFFER_SECONDS: i64 = 900;
 /// How often one transfer is signed: anew only after the bytes before can no longer land.
 const SIGNATURES_MAX: u32 = 2;
+/// How often at most where others make payments from the same account at the same time.
+const STALE_SIGNATURES_MAX: u32 = 10;
 
 /// Everything that carrying out transfers of one account needs.
 pub(super) struct Carrier {
@@ -40,19 +44,21 @@ pub(super) struct SignedAhead {
     pub signed: SignedTransfer,
     destination: Address,
     checks: Checks,
+    place: Place,
 }
 
 impl Carrier {
     /// Signs what is about to be claimed, if nobody needs to be asked whether it may be paid.
     pub(super) async fn sign_ahead(&self, asked: &NewTransfer) -> Option<SignedAhead> {
         let destination = self.destination(&asked.request.to).await.ok()?.ok()?;
+        let place = self.try_place()?;
         let (view, checks) = self.clearly_allowed(&order(asked.tag, &asked.request, destination))?;
         if !self.own_if_unpaid(asked.tag, &view) {
             return None;
         }
-        let order = self.transfer_order(asked.id, asked.tag, &asked.request, destination);
+        let order = self.transfer_order(asked.id, asked.tag, &asked.request, destination, &view);
         match self.network.chain.sign_transfer(&order).await {
-            Ok(signed) => Some(SignedAhead { signed, destination, checks }),
+            Ok(signed) => Some(SignedAhead { signed, destination, checks, place }),
             Err(_) => {
                 self.disown(asked.tag);
                 None
@@ -68,8 +74,9 @@ impl Carrier {
 
     /// From a claim on that has stored the signature.
     pub(super) async fn carry_out_signed(&self, transfer: Transfer, ahead: SignedAhead) -> Landing {
-        let landing = self.follow(transfer, ahead.destination, 1).await?;
-        Ok(landing.with_checks(ahead.checks))
+        let SignedAhead { destination, checks, place: _place, .. } = ahead;
+        let landing = self.follow(transfer, destination, 1).await?;
+        Ok(landing.with_checks(checks))
     }
 
     /// From the claim on.
@@ -80,44 +87,55 @@ impl Carrier {
         };
         crash_point!("read.before");
         // What is known without asking is enough to go on by; nothing is refused before the chain was asked.
-        if let Some((view, checks)) =
-            self.clearly_allowed(&order(transfer.tag, &transfer.request, destination))
+        let place = self.try_place();
+        if place.is_some()
+            && let Some((view, checks)) =
+                self.clearly_allowed(&order(transfer.tag, &transfer.request, destination))
         {
             crash_point!("read.after");
             return self.pay(transfer, destination, &view, checks, 1).await;
         }
-        self.carry_out_by_reading(transfer, destination, 1).await
+        self.carry_out_by_reading(transfer, destination, place.is_some(), 1).await
     }
 
-    /// From the chain's word on: at first, and again before other bytes are signed for what has expired.
+    /// From the chain's word on: at first, and again before other bytes are signed. What waits for a place reads once more
+    /// when it has one.
     async fn carry_out_by_reading(
         &self,
         transfer: Transfer,
         destination: Address,
+        holds_place: bool,
         signature: u32,
     ) -> Landing {
-        let (read_at, view) = loop {
+        let mut place = None;
+        loop {
             let read_at = self.now();
-            match self.read(&destination).await {
-                Ok(view) => break (read_at, view),
+            let view = match self.read(&destination).await {
+                Ok(view) => view,
                 Err(error) if signature == 1 => return self.fail_unsigned(transfer, &error).await,
-                Err(error) => tracing::warn!(transfer_id = %transfer.id, %error, "cannot decide anew yet"),
+                Err(error) => {
+                    tracing::warn!(transfer_id = %transfer.id, %error, "cannot decide anew yet");
+                    tokio::select! {
+                        () = tokio::time::sleep(READ_AGAIN_AFTER) => continue,
+                        () = self.parts.tasks.stop.cancelled() => return Ok(Ended { transfer, checks: None }),
+                    }
+                }
+            };
+            crash_point!("read.after");
+            let order = order(transfer.tag, &transfer.request, destination);
+            let (decision, checks) = decide(&view, &order, self.now());
+            match decision {
+                Decision::AlreadyMade => return self.settle_as_landed(transfer, destination).await,
+                Decision::Rejected(rejection) => return self.reject(transfer, rejection).await,
+                Decision::Failing(failure, checks) => return self.fail(transfer, failure, checks).await,
+                Decision::Sign => self.note_balance(view.agent.balance, read_at).await,
             }
-            tokio::select! {
-                () = tokio::time::sleep(READ_AGAIN_AFTER) => {}
-                () = self.parts.tasks.stop.cancelled() => return Ok(Ended { transfer, checks: None }),
+            if holds_place || place.is_some() {
+                return self.pay(transfer, destination, &view, checks, signature).await;
             }
-        };
-        crash_point!("read.after");
-        let order = order(transfer.tag, &transfer.request, destination);
-        let (decision, checks) = decide(&view, &order, self.now());
-        match decision {
-            Decision::AlreadyMade => self.settle_as_landed(transfer, destination).await,
-            Decision::Rejected(rejection) => self.reject(transfer, rejection).await,
-            Decision::Failing(failure, checks) => self.fail(transfer, failure, checks).await,
-            Decision::Sign => {
-                self.note_balance(view.agent.balance, read_at).await;
-                self.pay(transfer, destination, &view, checks, signature).await
+            place = self.place().await;
+            if place.is_none() {
+                return Ok(Ended { transfer, checks: None });
             }
         }
     }
@@ -128,6 +146,7 @@ impl Carrier {
             tracing::error!(transfer_id = %transfer.id, reason, "a signed transfer lost its recipient");
             ServiceError::Internal
         })?;
+        let Some(_place) = self.place().await else { return Ok(Ended { transfer, checks: None }) };
         self.follow(transfer, destination, 1).await
     }
 
@@ -188,7 +207,7 @@ impl Carrier {
             }
             Err(Unknowable::Service(error)) => return Err(error),
         }
-        let landing = self.sign_and_follow(transfer, destination, signature).await?;
+        let landing = self.sign_and_follow(transfer, destination, view, signature).await?;
         Ok(landing.with_checks(checks))
     }
 
@@ -198,6 +217,7 @@ impl Carrier {
         tag: u64,
         request: &TransferRequest,
         destination: Address,
+        view: &TransferView,
     ) -> TransferOrder {
         let order = order(tag, request, destination);
         TransferOrder {
@@ -206,13 +226,20 @@ impl Carrier {
             destination,
             transfer_id: id.bytes(),
             tag,
+            sequence: view.tags.sequence(),
             amount: order.amount,
             memo: order.memo.to_owned(),
         }
     }
 
-    async fn sign_and_follow(&self, transfer: Transfer, destination: Address, signature: u32) -> Landing {
-        let order = self.transfer_order(transfer.id, transfer.tag, &transfer.request, destination);
+    async fn sign_and_follow(
+        &self,
+        transfer: Transfer,
+        destination: Address,
+        view: &TransferView,
+        signature: u32,
+    ) -> Landing {
+        let order = self.transfer_order(transfer.id, transfer.tag, &transfer.request, destination, view);
         let signed = match self.network.chain.sign_transfer(&order).await {
             Ok(signed) => signed,
             Err(error) => return self.fail_unsigned(transfer, &error).await,
@@ -228,7 +255,7 @@ impl Carrier {
         }
     }
 
-    /// Sends the stored bytes and waits for their end. A stop leaves them to the next process.
+    /// Sends the stored bytes and waits for their end, while a place is held. A stop leaves them to the next process.
     async fn follow(&self, transfer: Transfer, destination: Address, signature: u32) -> Landing {
         let Some(signed) = transfer.state.signed().cloned() else {
             return Ok(Ended { transfer, checks: None });
@@ -255,6 +282,10 @@ impl Carrier {
             Outcome::Settled { slot, block_time } => {
                 self.settle(transfer, signed.signature.clone(), slot, block_time).await
             }
+            Outcome::Refused(Refusal::StaleSequence) if signature < STALE_SIGNATURES_MAX => {
+                tracing::info!(transfer_id = %transfer.id, "much was paid meanwhile; deciding anew under the same tag");
+                self.decide_anew(transfer, destination, signature).await
+            }
             Outcome::Refused(refusal) => self.refused(transfer, destination, refusal).await,
             Outcome::Failed { code, message } => {
                 tracing::warn!(transfer_id = %transfer.id, ?code, message, "a transfer failed on the chain");
@@ -263,17 +294,54 @@ impl Carrier {
                     format!("The transfer reached the chain and failed there{code}; nothing was paid.");
                 self.fail(transfer, self.failure(FailureCode::TransferFailed, message), None).await
             }
-            Outcome::Expired if signature < SIGNATURES_MAX => {
-                tracing::info!(transfer_id = %transfer.id, "expired unseen; deciding anew under the same tag");
-                self.disown(transfer.tag);
-                self.carry_out_by_reading(transfer, destination, signature + 1).await
+            Outcome::Expired => match self.has_landed_unseen(&transfer, &destination).await {
+                None => Ok(Ended { transfer, checks: None }),
+                Some(true) => self.settle_as_landed(transfer, destination).await,
+                Some(false) if signature < SIGNATURES_MAX => {
+                    tracing::info!(transfer_id = %transfer.id, "expired unseen; deciding anew under the same tag");
+                    self.decide_anew(transfer, destination, signature).await
+                }
+                Some(false) => {
+                    let message = "Solana did not take the transfer before it expired; nothing was paid. Send the same \
+                                   request again.";
+                    self.fail(transfer, self.failure(FailureCode::TransferExpired, message), None).await
+                }
+            },
+        }
+    }
+
+    /// Whether expired bytes did land, or others under their tag, though no node knows their signature: by the account and
+    /// its history, which must show all that the account remembers. `None` at a stop.
+    async fn has_landed_unseen(&self, transfer: &Transfer, destination: &Address) -> Option<bool> {
+        let since = transfer.created_at.unix_seconds().saturating_sub(CLOCKS_DIFFER_SECONDS);
+        let (agent, tag) = (&self.account.address, transfer.tag);
+        let look = async || {
+            let view = self.read(destination).await?;
+            if view.tags.contains(tag, view.now) {
+                return Ok(true);
             }
-            Outcome::Expired => {
-                let message = "Solana did not take the transfer before it expired; nothing was paid. Send the same \
-                               request again.";
-                self.fail(transfer, self.failure(FailureCode::TransferExpired, message), None).await
+            let remembered: Vec<u64> = view.tags.remembered(view.now).collect();
+            let landed = self.network.chain.find_landed_since(agent, tag, &remembered, since).await?;
+            Ok::<_, ChainError>(landed.is_some())
+        };
+        loop {
+            match look().await {
+                Ok(has_landed) => return Some(has_landed),
+                Err(error) => {
+                    tracing::warn!(transfer_id = %transfer.id, %error, "cannot tell yet whether it landed");
+                }
+            }
+            tokio::select! {
+                () = tokio::time::sleep(READ_AGAIN_AFTER) => {}
+                () = self.parts.tasks.stop.cancelled() => return None,
             }
         }
+    }
+
+    /// The bytes before can no longer land; their place is still held.
+    async fn decide_anew(&self, transfer: Transfer, destination: Address, signature: u32) -> Landing {
+        self.disown(transfer.tag);
+        self.carry_out_by_reading(transfer, destination, true, signature + 1).await
     }
 
     /// The program said no after we said yes: something changed in between.
@@ -287,6 +355,12 @@ impl Carrier {
             Refusal::InvalidRecipient => {
                 let message = "The recipient could no longer be paid when the transfer reached the chain.";
                 return self.fail(transfer, invalid_recipient(message, self.now()), None).await;
+            }
+            Refusal::StaleSequence => {
+                let message = "The account makes more payments at once than can be told apart; nothing was paid. Send \
+                               the same request again.";
+                let failure = self.failure(FailureCode::SolanaUnavailable, message);
+                return self.fail(transfer, failure, None).await;
             }
             Refusal::Paused => RejectionReason::Paused,
             Refusal::MemoRequired => RejectionReason::MemoRequired,

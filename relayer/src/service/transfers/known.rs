@@ -9,7 +9,8 @@ use std::collections::{HashMap, VecDeque};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
-use purser_policy::DAY_SECONDS;
+use purser_policy::{DAY_SECONDS, TAGS_MAX};
+use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 
 use super::carry::Carrier;
 use crate::chain::{ChainError, LandedTransfer, TransferView};
@@ -23,6 +24,9 @@ const AGENTS_MAX: usize = 10_000;
 const OURS_MAX: usize = 128;
 /// How long what landed is kept (seconds): the times of blocks and the program's clock may differ a little.
 const KEPT_SECONDS: i64 = DAY_SECONDS + 60;
+/// Payments of one agent that are on their way at once. The chain refuses one once as many came since it was signed as it
+/// remembers, and half of these may have landed already where what it was signed by is a moment old.
+const ON_THEIR_WAY_MAX: usize = TAGS_MAX / 2;
 /// A node shows a transaction in the history of its accounts a little later than in the accounts themselves.
 const LOOKS_MAX: u32 = 5;
 const LOOK_PAUSE: Duration = Duration::from_millis(400);
@@ -31,7 +35,7 @@ const LOOK_PAUSE: Duration = Duration::from_millis(400);
 #[derive(Clone, Default)]
 pub(super) struct KnownTags(Arc<Mutex<HashMap<Address, AgentTags>>>);
 
-#[derive(Debug, Default)]
+#[derive(Debug)]
 struct AgentTags {
     /// Of payments that were made from our database, or are about to be; the latest last.
     ours: VecDeque<u64>,
@@ -41,6 +45,22 @@ struct AgentTags {
     newest: Option<String>,
     /// Held by whoever finds out; everybody else then knows.
     finding_out: Arc<tokio::sync::Mutex<()>>,
+    on_their_way: Arc<Semaphore>,
+}
+
+/// A payment may be on its way for as long as this is held.
+pub(super) type Place = OwnedSemaphorePermit;
+
+impl Default for AgentTags {
+    fn default() -> Self {
+        Self {
+            ours: VecDeque::new(),
+            landed: HashMap::new(),
+            newest: None,
+            finding_out: Arc::default(),
+            on_their_way: Arc::new(Semaphore::new(ON_THEIR_WAY_MAX)),
+        }
+    }
 }
 
 impl KnownTags {
@@ -66,6 +86,13 @@ impl AgentTags {
             self.ours.pop_front();
         }
         self.ours.push_back(tag);
+    }
+
+    /// Everything that may be known no longer.
+    fn forget(&mut self) {
+        self.ours.clear();
+        self.landed.clear();
+        self.newest = None;
     }
 
     fn disown(&mut self, tag: u64) {
@@ -101,10 +128,27 @@ pub(super) enum Unknowable {
 }
 
 impl Carrier {
+    /// A place for one more payment of the agent's on its way, if there is one.
+    pub(super) fn try_place(&self) -> Option<Place> {
+        self.places().try_acquire_owned().ok()
+    }
+
+    /// The same, when there is one. `None` at a stop.
+    pub(super) async fn place(&self) -> Option<Place> {
+        tokio::select! {
+            place = self.places().acquire_owned() => place.ok(),
+            () = self.parts.tasks.stop.cancelled() => None,
+        }
+    }
+
+    fn places(&self) -> Arc<Semaphore> {
+        self.known.with(&self.account.address, |tags| Arc::clone(&tags.on_their_way))
+    }
+
     /// Takes the tag as ours, until it is disowned. False, and not taken, when it was paid, or may have been: the chain
     /// remembers a payment that nothing is known about, or the tag was taken before.
     pub(super) fn own_if_unpaid(&self, tag: u64, view: &TransferView) -> bool {
-        let remembered = view.agent.remembered_tags(view.now);
+        let remembered: Vec<u64> = view.tags.remembered(view.now).collect();
         self.known.with(&self.account.address, |tags| {
             let can_own = tags.can_own(tag, &remembered);
             if can_own {
@@ -133,7 +177,7 @@ impl Carrier {
         let agent = &self.account.address;
         let finding_out = self.known.with(agent, |tags| Arc::clone(&tags.finding_out));
         let _turn = finding_out.lock().await;
-        let (remembered, now) = (view.agent.remembered_tags(view.now), view.now);
+        let (remembered, now): (Vec<u64>, _) = (view.tags.remembered(view.now).collect(), view.now);
         self.recall(&remembered, now).await.map_err(|error| Unknowable::Service(error.into()))?;
         let (is_known, is_taken) = self
             .known
@@ -144,7 +188,7 @@ impl Carrier {
         let was_paid = self.known.with(agent, |tags| tags.has_landed(transfer.tag, now));
         if was_paid && is_taken {
             tracing::warn!(account_id = %self.account.id, "the database has forgotten a payment of this process");
-            self.known.agents().clear();
+            self.known.agents().values_mut().for_each(AgentTags::forget);
         }
         if !was_paid {
             self.known.with(agent, |tags| tags.own(transfer.tag));

@@ -8,7 +8,7 @@ use purser_tests::{Agent, AppSettings, TestApp, TestNetwork};
 use solana_commitment_config::CommitmentConfig;
 use solana_sdk::pubkey::Pubkey;
 
-use crate::clients::{Relayer, Stock, TightLoop, signed_transfers};
+use crate::clients::{Relayer, Stock, TightLoop, Transfers};
 use crate::load::{LOAD_THREADS, Load};
 use crate::node::Node;
 use crate::report::Row;
@@ -135,18 +135,18 @@ impl Bench {
     }
 
     async fn run(&self, client: &'static str, load: Load) -> Result<Row> {
-        let prepared = || {
+        let transfers = || {
             let authority = self.app.transfer_authority();
-            // Not through the door: making transfers ready is not measured.
-            signed_transfers(&self.network.rpc_url, &self.agents, &self.payee, authority, load.transfers())
+            // Not through the door: getting ready is not measured.
+            Transfers::ready(&self.network.rpc_url, &self.agents, &self.payee, authority)
         };
         match client {
             "loop" => {
-                let client = TightLoop::ready(&self.clients, prepared().await?, self.commitment).await?;
+                let client = TightLoop::ready(&self.clients, transfers().await?, self.commitment).await?;
                 self.measured("loop", load, move |index| client.clone().makes(index)).await
             }
             "stock" => {
-                let client = Stock::ready(&self.clients, prepared().await?, self.commitment);
+                let client = Stock::ready(&self.clients, transfers().await?, self.commitment);
                 self.measured("stock", load, move |index| client.clone().makes(index)).await
             }
             _ => {

@@ -1,6 +1,7 @@
-//! The three ways to make a transfer, each ready to go before the clock runs.
+//! The three ways to make a transfer.
 
 use std::sync::Arc;
+use std::sync::atomic::{AtomicU32, Ordering};
 
 use anchor_lang::{InstructionData, ToAccountMetas};
 use anyhow::{Context, Result, bail, ensure};
@@ -14,6 +15,7 @@ use solana_pubsub_client::nonblocking::pubsub_client::PubsubClient;
 use solana_rpc_client::nonblocking::rpc_client::RpcClient;
 use solana_rpc_client_api::config::{RpcSendTransactionConfig, RpcSignatureSubscribeConfig};
 use solana_rpc_client_api::response::RpcSignatureResult;
+use solana_sdk::hash::Hash;
 use solana_sdk::instruction::Instruction;
 use solana_sdk::pubkey::Pubkey;
 use solana_sdk::signature::Keypair;
@@ -31,29 +33,20 @@ const AMOUNT_MICROS: u64 = 1;
 pub struct TightLoop {
     rpc: Arc<RpcClient>,
     notices: Arc<PubsubClient>,
-    transactions: Arc<Vec<Transaction>>,
+    transfers: Arc<Transfers>,
     commitment: CommitmentConfig,
 }
 
 impl TightLoop {
-    /// A client with transactions to send.
-    pub async fn ready(
-        node: &Node,
-        transactions: Vec<Transaction>,
-        commitment: CommitmentConfig,
-    ) -> Result<Self> {
+    /// A client with transfers to make.
+    pub async fn ready(node: &Node, transfers: Arc<Transfers>, commitment: CommitmentConfig) -> Result<Self> {
         let rpc = RpcClient::new_with_commitment(node.rpc_url.clone(), commitment);
         let notices = PubsubClient::new(node.ws_url.as_str()).await?;
-        Ok(Self {
-            rpc: Arc::new(rpc),
-            notices: Arc::new(notices),
-            transactions: Arc::new(transactions),
-            commitment,
-        })
+        Ok(Self { rpc: Arc::new(rpc), notices: Arc::new(notices), transfers, commitment })
     }
 
     pub async fn makes(self, index: usize) -> Result<()> {
-        let transaction = &self.transactions[index];
+        let transaction = self.transfers.sign(index);
         let config = RpcSendTransactionConfig { skip_preflight: true, ..RpcSendTransactionConfig::default() };
         let watching = RpcSignatureSubscribeConfig {
             commitment: Some(self.commitment),
@@ -61,7 +54,7 @@ impl TightLoop {
         };
         let (subscribed, sent) = tokio::join!(
             self.notices.signature_subscribe(&transaction.signatures[0], Some(watching)),
-            self.rpc.send_transaction_with_config(transaction, config),
+            self.rpc.send_transaction_with_config(&transaction, config),
         );
         sent?;
         // A notice ends its subscription on the node: nothing is to be unsubscribed.
@@ -69,6 +62,7 @@ impl TightLoop {
         match notices.next().await.context("the websocket ended")?.value {
             RpcSignatureResult::ProcessedSignature(processed) => {
                 ensure!(processed.err.is_none(), "a transfer failed: {:?}", processed.err);
+                self.transfers.landed(index);
                 Ok(())
             }
             RpcSignatureResult::ReceivedSignature(_) => bail!("a notice of receipt, which was not asked for"),
@@ -80,18 +74,19 @@ impl TightLoop {
 #[derive(Clone)]
 pub struct Stock {
     rpc: Arc<RpcClient>,
-    transactions: Arc<Vec<Transaction>>,
+    transfers: Arc<Transfers>,
 }
 
 impl Stock {
-    /// A client with transactions to send.
-    pub fn ready(node: &Node, transactions: Vec<Transaction>, commitment: CommitmentConfig) -> Self {
+    /// A client with transfers to make.
+    pub fn ready(node: &Node, transfers: Arc<Transfers>, commitment: CommitmentConfig) -> Self {
         let rpc = RpcClient::new_with_commitment(node.rpc_url.clone(), commitment);
-        Self { rpc: Arc::new(rpc), transactions: Arc::new(transactions) }
+        Self { rpc: Arc::new(rpc), transfers }
     }
 
     pub async fn makes(self, index: usize) -> Result<()> {
-        self.rpc.send_and_confirm_transaction(&self.transactions[index]).await?;
+        self.rpc.send_and_confirm_transaction(&self.transfers.sign(index)).await?;
+        self.transfers.landed(index);
         Ok(())
     }
 }
@@ -119,36 +114,59 @@ impl Relayer {
     }
 }
 
-/// Signed transfers of distinct tags, straight to the program.
-pub async fn signed_transfers(
-    rpc_url: &str,
-    agents: &[Agent],
-    payee: &Pubkey,
-    authority: &Keypair,
-    count: usize,
-) -> Result<Vec<Transaction>> {
-    let rpc = RpcClient::new(rpc_url.to_owned());
-    let (blockhash, _) = rpc.get_latest_blockhash_with_commitment(CommitmentConfig::confirmed()).await?;
-    let sign = |agent: &Agent| {
+/// Transfers of distinct tags, straight to the program, by turns from each agent.
+pub struct Transfers {
+    agents: Vec<(Agent, AtomicU32)>,
+    payee: Pubkey,
+    authority: Keypair,
+    blockhash: Hash,
+}
+
+impl Transfers {
+    pub async fn ready(
+        rpc_url: &str,
+        agents: &[Agent],
+        payee: &Pubkey,
+        authority: &Keypair,
+    ) -> Result<Arc<Self>> {
+        let rpc = RpcClient::new(rpc_url.to_owned());
+        let (blockhash, _) = rpc.get_latest_blockhash_with_commitment(CommitmentConfig::confirmed()).await?;
+        let mut known = Vec::new();
+        for agent in agents {
+            let account = rpc.get_account(&agent.address).await?;
+            let view = purser::state::Agent::read(&account.data).context("an agent's account")?;
+            known.push((agent.clone(), AtomicU32::new(view.agent.tags().sequence())));
+        }
+        Ok(Arc::new(Self { agents: known, payee: *payee, authority: authority.insecure_clone(), blockhash }))
+    }
+
+    /// Signs one, by what has landed of its agent's.
+    fn sign(&self, index: usize) -> Transaction {
+        let (agent, landed) = &self.agents[index % self.agents.len()];
         let accounts = purser::accounts::Transfer {
-            transfer_authority: authority.pubkey(),
+            transfer_authority: self.authority.pubkey(),
             operator: agent.operator.address,
             agent: agent.address,
             source: agent.token_account,
-            destination: *payee,
+            destination: self.payee,
             token_program: TOKEN_PROGRAM,
         };
         let tag = random_tag();
         let mut transfer_id = [0; 16];
         transfer_id[..8].copy_from_slice(&tag.to_le_bytes());
-        let data =
-            purser::instruction::Transfer { transfer_id, tag, amount: AMOUNT_MICROS, memo: String::new() };
+        let sequence = landed.load(Ordering::Relaxed);
+        let (amount, memo) = (AMOUNT_MICROS, String::new());
+        let data = purser::instruction::Transfer { transfer_id, tag, sequence, amount, memo };
         let instruction = Instruction {
             program_id: purser::ID,
             accounts: accounts.to_account_metas(None),
             data: data.data(),
         };
-        Transaction::new_signed_with_payer(&[instruction], Some(&authority.pubkey()), &[authority], blockhash)
-    };
-    Ok(agents.iter().cycle().take(count).map(sign).collect())
+        let payer = Some(&self.authority.pubkey());
+        Transaction::new_signed_with_payer(&[instruction], payer, &[&self.authority], self.blockhash)
+    }
+
+    fn landed(&self, index: usize) {
+        self.agents[index % self.agents.len()].1.fetch_add(1, Ordering::Relaxed);
+    }
 }
