@@ -111,6 +111,7 @@ mod tests {
         for (code, refusal) in (6000..).zip(refusals) {
             assert_eq!(outcome_of(code), Outcome::Refused(refusal), "{code}");
         }
+        assert_eq!(outcome_of(PurserError::StaleSequence.into()), Outcome::Refused(Refusal::StaleSequence));
     }
 
     #[test]

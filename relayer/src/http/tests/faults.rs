@@ -288,16 +288,76 @@ async fn what_expired_is_signed_anew_unless_it_was_paid_under_the_same_tag() {
     let answer = relayer.post("/v1/transfers", &relayer.order(&account, "unpaid")).await;
     assert_eq!(answer.status, StatusCode::OK, "{}", answer.body);
     assert_eq!(relayer.chain.script().orders.len(), 2);
+    // The account still remembers one of them; the other only its history shows.
+    for (orders, key, is_remembered) in [(3, "remembered", true), (4, "forgotten", false)] {
+        relayer.chain.script().held = true;
+        relayer.chain.script().outcomes.push_back(Outcome::Expired);
+        let order = relayer.order(&account, key);
+        let (answer, ()) = tokio::join!(relayer.post("/v1/transfers", &order), async {
+            while relayer.chain.script().orders.len() < orders {
+                tokio::time::sleep(Duration::from_millis(5)).await;
+            }
+            let landed = landed(&relayer, key, 1_500_000, 0);
+            if is_remembered {
+                lands(&relayer, landed);
+            } else {
+                relayer.chain.script().landed.insert(0, landed);
+            }
+            relayer.chain.release();
+        });
+        let signature = &answer.body["tx_signature"];
+        assert_eq!((answer.status, signature), (StatusCode::OK, &json!(format!("landed-{key}"))));
+        assert_eq!(relayer.chain.script().orders.len(), orders);
+    }
+}
+
+#[tokio::test]
+async fn what_was_signed_too_long_ago_to_tell_is_signed_anew_by_what_is_known_now() {
+    let relayer = Relayer::start().await;
+    let account = relayer.account().await;
+    relayer.chain.script().outcomes.push_back(Outcome::Refused(Refusal::StaleSequence));
     relayer.chain.script().held = true;
-    relayer.chain.script().outcomes.push_back(Outcome::Expired);
-    let order = relayer.order(&account, "paid");
+    let order = relayer.order(&account, "order");
     let (answer, ()) = tokio::join!(relayer.post("/v1/transfers", &order), async {
-        while relayer.chain.script().orders.len() < 3 {
+        while relayer.chain.script().orders.is_empty() {
             tokio::time::sleep(Duration::from_millis(5)).await;
         }
-        lands(&relayer, landed(&relayer, "paid", 1_500_000, 0));
+        for number in 0..20 {
+            lands(&relayer, landed(&relayer, &format!("other-{number}"), 1, 0));
+        }
         relayer.chain.release();
     });
-    assert_eq!((answer.status, &answer.body["tx_signature"]), (StatusCode::OK, &json!("landed-paid")));
-    assert_eq!(relayer.chain.script().orders.len(), 3);
+    assert_eq!(answer.status, StatusCode::OK, "{}", answer.body);
+    let signed: Vec<_> =
+        relayer.chain.script().orders.iter().map(|order| (order.tag, order.sequence)).collect();
+    assert_eq!(signed, [(signed[0].0, 0), (signed[0].0, 20)]);
+    // Where it never catches up, nothing was paid.
+    for _ in 0..10 {
+        relayer.chain.script().outcomes.push_back(Outcome::Refused(Refusal::StaleSequence));
+    }
+    let order = relayer.order(&account, "another");
+    let answer = relayer.post("/v1/transfers", &order).await;
+    assert_eq!(answer.error(), (503, "solana_unavailable"), "{}", answer.body);
+    assert_eq!(answer.body["retryable"], true);
+    assert_eq!(relayer.chain.script().orders.len(), 12);
+    assert_eq!(relayer.post("/v1/transfers", &order).await.status, StatusCode::OK);
+}
+
+#[tokio::test]
+async fn no_more_payments_of_an_account_are_on_their_way_than_the_chain_can_tell_apart() {
+    let relayer = Relayer::start().await;
+    let account = relayer.account().await;
+    relayer.chain.script().held = true;
+    let orders: Vec<_> = (0..20).map(|number| relayer.order(&account, &format!("order-{number}"))).collect();
+    let posted = futures::future::join_all(orders.iter().map(|order| relayer.post("/v1/transfers", order)));
+    let (answers, ()) = tokio::join!(posted, async {
+        while relayer.chain.script().orders.len() < 8 {
+            tokio::time::sleep(Duration::from_millis(5)).await;
+        }
+        tokio::time::sleep(Duration::from_millis(100)).await;
+        assert_eq!(relayer.chain.script().orders.len(), 8, "the others wait");
+        relayer.chain.release();
+    });
+    assert!(answers.iter().all(|answer| answer.status == StatusCode::OK));
+    assert_eq!(relayer.chain.script().orders.len(), 20);
 }

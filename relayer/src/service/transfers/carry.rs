@@ -1,34 +1,21 @@
-//! One transfer from its claim to its end: read, decide, sign, store, send, wait, record.
-//! Whatever happens between two of these steps, the sweeper goes on from what is stored.
+//! One transfer from its claim to its stored bytes: read, decide, sign, store; [`super::follow`] goes on from there.
+//! Whatever happens between two steps, the sweeper goes on from what is stored.
 //!
 //! Where all that the decision needs is known, it is signed ahead, and stored with the claim: one write instead of two. A
 //! claim that is not ours to carry out throws the signature away.
 
-use std::time::Duration;
-
-use super::decide::{Decision, Order, decide, insufficient, invalid_recipient, rejection_without_numbers};
+use super::decide::{Decision, Order, decide, invalid_recipient};
 use super::flights::{Ended, Landing};
 use super::known::{KnownTags, Place, Unknowable};
-use crate::chain::{ChainError, LandedTransfer, Outcome, Refusal, TransferOrder, TransferView};
+use crate::chain::{ChainError, LandedTransfer, TransferOrder, TransferView};
 use crate::crash_point::crash_point;
 use crate::domain::{
-    Account, Address, Checks, Failure, FailureCode, Operator, Recipient, RejectionReason, SignedTransfer,
-    Timestamp, Transfer, TransferId, TransferRequest,
+    Account, Address, Checks, Failure, FailureCode, Operator, Recipient, SignedTransfer, Timestamp, Transfer,
+    TransferId, TransferRequest,
 };
 use crate::service::accounts::addresses;
 use crate::service::{NetworkParts, Parts, ServiceError};
 use crate::store::NewTransfer;
-
-/// An outcome that comes sooner than this says too that the bytes went out.
-const NOTED_AFTER: Duration = Duration::from_millis(20);
-/// How long to wait before the chain is asked again what other bytes would rest on.
-const READ_AGAIN_AFTER: Duration = Duration::from_secs(1);
-/// How far our clock may be ahead of the chain's.
-const CLOCKS_DIFFER_SECONDS: i64 = 900;
-/// How often one transfer is signed: anew only after the bytes before can no longer land.
-const SIGNATURES_MAX: u32 = 2;
-/// How often at most where others make payments from the same account at the same time.
-const STALE_SIGNATURES_MAX: u32 = 10;
 
 /// Everything that carrying out transfers of one account needs.
 pub(super) struct Carrier {
@@ -45,6 +32,13 @@ pub(super) struct SignedAhead {
     destination: Address,
     checks: Checks,
     place: Place,
+}
+
+/// How far deciding came.
+pub(super) enum Signing {
+    /// The bytes are stored; what every rule said.
+    Signed(Transfer, Checks),
+    Ended(Ended),
 }
 
 impl Carrier {
@@ -74,8 +68,8 @@ impl Carrier {
 
     /// From a claim on that has stored the signature.
     pub(super) async fn carry_out_signed(&self, transfer: Transfer, ahead: SignedAhead) -> Landing {
-        let SignedAhead { destination, checks, place: _place, .. } = ahead;
-        let landing = self.follow(transfer, destination, 1).await?;
+        let SignedAhead { destination, checks, place, .. } = ahead;
+        let landing = self.see_through(transfer, destination, Some(place)).await?;
         Ok(landing.with_checks(checks))
     }
 
@@ -86,57 +80,24 @@ impl Carrier {
             Err(message) => return self.fail(transfer, invalid_recipient(message, self.now()), None).await,
         };
         crash_point!("read.before");
+        let mut place = self.try_place();
+        let known = place
+            .as_ref()
+            .and_then(|_| self.clearly_allowed(&order(transfer.tag, &transfer.request, destination)));
         // What is known without asking is enough to go on by; nothing is refused before the chain was asked.
-        let place = self.try_place();
-        if place.is_some()
-            && let Some((view, checks)) =
-                self.clearly_allowed(&order(transfer.tag, &transfer.request, destination))
-        {
-            crash_point!("read.after");
-            return self.pay(transfer, destination, &view, checks, 1).await;
-        }
-        self.carry_out_by_reading(transfer, destination, place.is_some(), 1).await
-    }
-
-    /// From the chain's word on: at first, and again before other bytes are signed. What waits for a place reads once more
-    /// when it has one.
-    async fn carry_out_by_reading(
-        &self,
-        transfer: Transfer,
-        destination: Address,
-        holds_place: bool,
-        signature: u32,
-    ) -> Landing {
-        let mut place = None;
-        loop {
-            let read_at = self.now();
-            let view = match self.read(&destination).await {
-                Ok(view) => view,
-                Err(error) if signature == 1 => return self.fail_unsigned(transfer, &error).await,
-                Err(error) => {
-                    tracing::warn!(transfer_id = %transfer.id, %error, "cannot decide anew yet");
-                    tokio::select! {
-                        () = tokio::time::sleep(READ_AGAIN_AFTER) => continue,
-                        () = self.parts.tasks.stop.cancelled() => return Ok(Ended { transfer, checks: None }),
-                    }
-                }
-            };
-            crash_point!("read.after");
-            let order = order(transfer.tag, &transfer.request, destination);
-            let (decision, checks) = decide(&view, &order, self.now());
-            match decision {
-                Decision::AlreadyMade => return self.settle_as_landed(transfer, destination).await,
-                Decision::Rejected(rejection) => return self.reject(transfer, rejection).await,
-                Decision::Failing(failure, checks) => return self.fail(transfer, failure, checks).await,
-                Decision::Sign => self.note_balance(view.agent.balance, read_at).await,
+        let signing = match known {
+            Some((view, checks)) => {
+                crash_point!("read.after");
+                self.sign_if_unpaid(transfer, destination, &view, checks).await?
             }
-            if holds_place || place.is_some() {
-                return self.pay(transfer, destination, &view, checks, signature).await;
+            None => self.decide_and_sign(transfer, destination, &mut place).await?,
+        };
+        match signing {
+            Signing::Signed(transfer, checks) => {
+                let landing = self.see_through(transfer, destination, place).await?;
+                Ok(landing.with_checks(checks))
             }
-            place = self.place().await;
-            if place.is_none() {
-                return Ok(Ended { transfer, checks: None });
-            }
+            Signing::Ended(ended) => Ok(ended),
         }
     }
 
@@ -146,8 +107,53 @@ impl Carrier {
             tracing::error!(transfer_id = %transfer.id, reason, "a signed transfer lost its recipient");
             ServiceError::Internal
         })?;
-        let Some(_place) = self.place().await else { return Ok(Ended { transfer, checks: None }) };
-        self.follow(transfer, destination, 1).await
+        let Some(place) = self.place().await else { return Ok(Ended { transfer, checks: None }) };
+        self.see_through(transfer, destination, Some(place)).await
+    }
+
+    /// By the chain's word: at first, and again before other bytes are signed. What waits for a place reads once more when
+    /// it has one. A stop leaves the transfer as it is.
+    pub(super) async fn decide_and_sign(
+        &self,
+        transfer: Transfer,
+        destination: Address,
+        place: &mut Option<Place>,
+    ) -> Result<Signing, ServiceError> {
+        let ended = |landing: Landing| landing.map(Signing::Ended);
+        loop {
+            let read_at = self.now();
+            let view = match self.read(&destination).await {
+                Ok(view) => view,
+                Err(error) if transfer.state.signed().is_none() => {
+                    return ended(self.fail_unsigned(transfer, &error).await);
+                }
+                Err(error) => {
+                    tracing::warn!(transfer_id = %transfer.id, %error, "cannot decide anew yet");
+                    if self.pauses().await {
+                        continue;
+                    }
+                    return ended(Ok(Ended { transfer, checks: None }));
+                }
+            };
+            crash_point!("read.after");
+            let order = order(transfer.tag, &transfer.request, destination);
+            let (decision, checks) = decide(&view, &order, self.now());
+            match decision {
+                Decision::AlreadyMade => return ended(self.settle_as_landed(transfer, destination).await),
+                Decision::Rejected(rejection) => return ended(self.reject(transfer, rejection).await),
+                Decision::Failing(failure, checks) => {
+                    return ended(self.fail(transfer, failure, checks).await);
+                }
+                Decision::Sign => self.note_balance(view.agent.balance, read_at).await,
+            }
+            if place.is_some() {
+                return self.sign_if_unpaid(transfer, destination, &view, checks).await;
+            }
+            *place = self.place().await;
+            if place.is_none() {
+                return ended(Ok(Ended { transfer, checks: None }));
+            }
+        }
     }
 
     /// The token account to pay, or why there is none.
@@ -185,30 +191,41 @@ impl Carrier {
         }
     }
 
-    /// Pays, unless that was done before and forgotten.
-    async fn pay(
+    /// Signs and stores the bytes, unless it was paid before and forgotten.
+    async fn sign_if_unpaid(
         &self,
         transfer: Transfer,
         destination: Address,
         view: &TransferView,
         checks: Checks,
-        signature: u32,
-    ) -> Landing {
+    ) -> Result<Signing, ServiceError> {
+        let ended = |landing: Landing| landing.map(Signing::Ended);
         match self.was_paid_before(&transfer, view).await {
             Ok(false) => {}
-            Ok(true) => return self.settle_as_landed(transfer, destination).await,
+            Ok(true) => return ended(self.settle_as_landed(transfer, destination).await),
             Err(Unknowable::Chain(error)) => {
                 tracing::warn!(transfer_id = %transfer.id, %error, "what was paid before cannot be read");
                 let message =
                     "Solana does not show yet whether this was paid before. Send the same request again.";
-                return self
-                    .fail(transfer, self.failure(FailureCode::SolanaUnavailable, message), None)
-                    .await;
+                let failure = self.failure(FailureCode::SolanaUnavailable, message);
+                return ended(self.fail(transfer, failure, None).await);
             }
             Err(Unknowable::Service(error)) => return Err(error),
         }
-        let landing = self.sign_and_follow(transfer, destination, view, signature).await?;
-        Ok(landing.with_checks(checks))
+        let order = self.transfer_order(transfer.id, transfer.tag, &transfer.request, destination, view);
+        let signed = match self.network.chain.sign_transfer(&order).await {
+            Ok(signed) => signed,
+            Err(error) => return ended(self.fail_unsigned(transfer, &error).await),
+        };
+        crash_point!("signed.before");
+        // Stored before the first send: from here on it may be on the chain.
+        match self.parts.store.mark_signed(&transfer, signed, self.now()).await {
+            Ok(transfer) => {
+                crash_point!("signed.after");
+                Ok(Signing::Signed(transfer, checks))
+            }
+            Err(error) => ended(self.superseded(transfer, error).await),
+        }
     }
 
     fn transfer_order(
@@ -232,158 +249,8 @@ impl Carrier {
         }
     }
 
-    async fn sign_and_follow(
-        &self,
-        transfer: Transfer,
-        destination: Address,
-        view: &TransferView,
-        signature: u32,
-    ) -> Landing {
-        let order = self.transfer_order(transfer.id, transfer.tag, &transfer.request, destination, view);
-        let signed = match self.network.chain.sign_transfer(&order).await {
-            Ok(signed) => signed,
-            Err(error) => return self.fail_unsigned(transfer, &error).await,
-        };
-        crash_point!("signed.before");
-        // Stored before the first send: from here on it may be on the chain.
-        match self.parts.store.mark_signed(&transfer, signed, self.now()).await {
-            Ok(transfer) => {
-                crash_point!("signed.after");
-                Box::pin(self.follow(transfer, destination, signature)).await
-            }
-            Err(error) => self.superseded(transfer, error).await,
-        }
-    }
-
-    /// Sends the stored bytes and waits for their end, while a place is held. A stop leaves them to the next process.
-    async fn follow(&self, transfer: Transfer, destination: Address, signature: u32) -> Landing {
-        let Some(signed) = transfer.state.signed().cloned() else {
-            return Ok(Ended { transfer, checks: None });
-        };
-        crash_point!("send.before");
-        if let Err(error) = self.network.chain.send(&signed).await {
-            // Says nothing about whether they land; the outcome does.
-            tracing::info!(transfer_id = %transfer.id, %error, "a send went unanswered");
-        }
-        crash_point!("send.after");
-        let mut outcome = Box::pin(async {
-            tokio::select! {
-                outcome = self.network.chain.outcome(&signed) => Some(outcome),
-                () = self.parts.tasks.stop.cancelled() => None,
-            }
-        });
-        let (transfer, outcome) = match tokio::time::timeout(NOTED_AFTER, &mut outcome).await {
-            Ok(outcome) => (transfer, outcome),
-            Err(_) => tokio::join!(self.note_sent(transfer), outcome),
-        };
-        let Some(outcome) = outcome else { return Ok(Ended { transfer, checks: None }) };
-        crash_point!("outcome.after");
-        match outcome {
-            Outcome::Settled { slot, block_time } => {
-                self.settle(transfer, signed.signature.clone(), slot, block_time).await
-            }
-            Outcome::Refused(Refusal::StaleSequence) if signature < STALE_SIGNATURES_MAX => {
-                tracing::info!(transfer_id = %transfer.id, "much was paid meanwhile; deciding anew under the same tag");
-                self.decide_anew(transfer, destination, signature).await
-            }
-            Outcome::Refused(refusal) => self.refused(transfer, destination, refusal).await,
-            Outcome::Failed { code, message } => {
-                tracing::warn!(transfer_id = %transfer.id, ?code, message, "a transfer failed on the chain");
-                let code = code.map_or(String::new(), |code| format!(" (program error {code})"));
-                let message =
-                    format!("The transfer reached the chain and failed there{code}; nothing was paid.");
-                self.fail(transfer, self.failure(FailureCode::TransferFailed, message), None).await
-            }
-            Outcome::Expired => match self.has_landed_unseen(&transfer, &destination).await {
-                None => Ok(Ended { transfer, checks: None }),
-                Some(true) => self.settle_as_landed(transfer, destination).await,
-                Some(false) if signature < SIGNATURES_MAX => {
-                    tracing::info!(transfer_id = %transfer.id, "expired unseen; deciding anew under the same tag");
-                    self.decide_anew(transfer, destination, signature).await
-                }
-                Some(false) => {
-                    let message = "Solana did not take the transfer before it expired; nothing was paid. Send the same \
-                                   request again.";
-                    self.fail(transfer, self.failure(FailureCode::TransferExpired, message), None).await
-                }
-            },
-        }
-    }
-
-    /// Whether expired bytes did land, or others under their tag, though no node knows their signature: by the account and
-    /// its history, which must show all that the account remembers. `None` at a stop.
-    async fn has_landed_unseen(&self, transfer: &Transfer, destination: &Address) -> Option<bool> {
-        let since = transfer.created_at.unix_seconds().saturating_sub(CLOCKS_DIFFER_SECONDS);
-        let (agent, tag) = (&self.account.address, transfer.tag);
-        let look = async || {
-            let view = self.read(destination).await?;
-            if view.tags.contains(tag, view.now) {
-                return Ok(true);
-            }
-            let remembered: Vec<u64> = view.tags.remembered(view.now).collect();
-            let landed = self.network.chain.find_landed_since(agent, tag, &remembered, since).await?;
-            Ok::<_, ChainError>(landed.is_some())
-        };
-        loop {
-            match look().await {
-                Ok(has_landed) => return Some(has_landed),
-                Err(error) => {
-                    tracing::warn!(transfer_id = %transfer.id, %error, "cannot tell yet whether it landed");
-                }
-            }
-            tokio::select! {
-                () = tokio::time::sleep(READ_AGAIN_AFTER) => {}
-                () = self.parts.tasks.stop.cancelled() => return None,
-            }
-        }
-    }
-
-    /// The bytes before can no longer land; their place is still held.
-    async fn decide_anew(&self, transfer: Transfer, destination: Address, signature: u32) -> Landing {
-        self.disown(transfer.tag);
-        self.carry_out_by_reading(transfer, destination, true, signature + 1).await
-    }
-
-    /// The program said no after we said yes: something changed in between.
-    async fn refused(&self, transfer: Transfer, destination: Address, refusal: Refusal) -> Landing {
-        let reason = match refusal {
-            Refusal::DuplicateTransfer => return self.settle_as_landed(transfer, destination).await,
-            Refusal::InsufficientBalance => {
-                let failure = insufficient(transfer.request.amount, None, self.now());
-                return self.fail(transfer, failure, None).await;
-            }
-            Refusal::InvalidRecipient => {
-                let message = "The recipient could no longer be paid when the transfer reached the chain.";
-                return self.fail(transfer, invalid_recipient(message, self.now()), None).await;
-            }
-            Refusal::StaleSequence => {
-                let message = "The account makes more payments at once than can be told apart; nothing was paid. Send \
-                               the same request again.";
-                let failure = self.failure(FailureCode::SolanaUnavailable, message);
-                return self.fail(transfer, failure, None).await;
-            }
-            Refusal::Paused => RejectionReason::Paused,
-            Refusal::MemoRequired => RejectionReason::MemoRequired,
-            Refusal::MemoTooLong => RejectionReason::MemoTooLong,
-            Refusal::RecipientNotAllowed => RejectionReason::RecipientNotAllowed,
-            Refusal::SingleLimitExceeded => RejectionReason::SingleLimitExceeded,
-            Refusal::DailyLimitExceeded => RejectionReason::DailyLimitExceeded,
-        };
-        // The program's code carries no numbers: decide once more by what is there now.
-        let decided = match self.read(&destination).await {
-            Ok(view) => Some(decide(&view, &order(transfer.tag, &transfer.request, destination), self.now())),
-            Err(_) => None,
-        };
-        let rejection = match decided {
-            Some((Decision::Rejected(rejection), _)) if rejection.reason == reason => rejection,
-            Some((_, checks)) => rejection_without_numbers(reason, checks, self.now()),
-            None => rejection_without_numbers(reason, Checks::default(), self.now()),
-        };
-        self.reject(transfer, rejection).await
-    }
-
     /// The chain has seen the tag: the payment that bears it is the answer, if it is this one.
-    async fn settle_as_landed(&self, transfer: Transfer, destination: Address) -> Landing {
+    pub(super) async fn settle_as_landed(&self, transfer: Transfer, destination: Address) -> Landing {
         crash_point!("duplicate.before");
         // Whoever made it knew what our database may not.
         self.disown(transfer.tag);
@@ -438,7 +305,7 @@ impl Carrier {
     }
 }
 
-fn order(tag: u64, request: &TransferRequest, destination: Address) -> Order<'_> {
+pub(super) fn order(tag: u64, request: &TransferRequest, destination: Address) -> Order<'_> {
     let memo = request.memo.as_ref().map_or("", |memo| memo.as_str());
     Order { tag, amount: request.amount, memo, destination }
 }

@@ -177,6 +177,10 @@ impl Carrier {
         let agent = &self.account.address;
         let finding_out = self.known.with(agent, |tags| Arc::clone(&tags.finding_out));
         let _turn = finding_out.lock().await;
+        if self.own_if_unpaid(transfer.tag, view) {
+            // Somebody else has found out meanwhile.
+            return Ok(false);
+        }
         let (remembered, now): (Vec<u64>, _) = (view.tags.remembered(view.now).collect(), view.now);
         self.recall(&remembered, now).await.map_err(|error| Unknowable::Service(error.into()))?;
         let (is_known, is_taken) = self

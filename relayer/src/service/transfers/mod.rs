@@ -4,6 +4,7 @@ mod balances;
 mod carry;
 mod decide;
 mod flights;
+mod follow;
 mod known;
 mod read;
 mod record;
