@@ -48,7 +48,7 @@ impl SolanaChain {
         let visit = |landed: LandedTransfer| {
             unseen.remove(&landed.tag);
             let is_before = landed.block_time.is_some_and(|time| time < since);
-            if landed.tag == tag {
+            if landed.tag == tag && !is_before {
                 found = Some(landed);
             }
             if found.is_some() || (is_before && unseen.is_empty()) {

@@ -26,6 +26,13 @@ fn agent(policy_version: u32) -> RawAccount {
     RawAccount { owner: PROGRAM, executable: false, lamports: 1, data }
 }
 
+fn agent_after(payments: u64) -> RawAccount {
+    let mut account = agent(4);
+    let recorded = Agent::BYTES - size_of::<[u64; 26]>() + size_of::<u64>();
+    account.data[recorded..recorded + 8].copy_from_slice(&payments.to_le_bytes());
+    account
+}
+
 fn known(watched: &Watched, byte: u8) -> Option<u64> {
     watched.get(&[key(byte)]).map(|[account]| account.lamports)
 }
@@ -93,6 +100,23 @@ async fn an_older_policy_does_not_come_back_and_a_changed_operator_is_read_again
     watched.read(&key(2), operator(1));
     watched.changed(&PROGRAM, &key(2), operator(2));
     assert_eq!(known(&watched, 2), None);
+}
+
+#[tokio::test(start_paused = true)]
+async fn an_agent_from_before_a_payment_does_not_come_back() {
+    let (watched, _wishes) = watched();
+    let _ = known(&watched, 1);
+    watched.subscribed(&key(1));
+    let sequence = || {
+        watched.get(&[key(1)]).map(|[account]| Agent::read(&account.data).unwrap().agent.tags().sequence())
+    };
+    watched.read(&key(1), agent_after(u64::from(u32::MAX)));
+    watched.changed(&PROGRAM, &key(1), agent_after(u64::from(u32::MAX) - 1));
+    assert_eq!(sequence(), Some(u32::MAX));
+    watched.changed(&PROGRAM, &key(1), agent_after(u64::from(u32::MAX) + 1));
+    assert_eq!(sequence(), Some(0));
+    watched.read(&key(1), agent_after(7));
+    assert_eq!(sequence(), Some(7), "a read is believed");
 }
 
 #[tokio::test(start_paused = true)]

@@ -81,10 +81,15 @@ impl Carrier {
         };
         crash_point!("read.before");
         let mut place = self.try_place();
-        let known = place
-            .as_ref()
-            .and_then(|_| self.clearly_allowed(&order(transfer.tag, &transfer.request, destination)));
+        let asked = order(transfer.tag, &transfer.request, destination);
+        if place.is_none() && self.clearly_allowed(&asked).is_some() {
+            place = self.place().await;
+            if place.is_none() {
+                return Ok(Ended { transfer, checks: None });
+            }
+        }
         // What is known without asking is enough to go on by; nothing is refused before the chain was asked.
+        let known = place.as_ref().and_then(|_| self.clearly_allowed(&asked));
         let signing = match known {
             Some((view, checks)) => {
                 crash_point!("read.after");
