@@ -127,6 +127,23 @@ async fn database_restored_from_before_a_payment_does_not_pay_it_again() {
 
 /// More than the chain remembers the tags of.
 const MANY: usize = 20;
+/// What a relayer says that reads an account's history before it pays.
+const READS_HISTORY: &str = "the chain may know payments that the database does not";
+
+#[tokio::test]
+async fn relayer_whose_database_is_whole_reads_no_history_before_it_pays() {
+    let app = TestApp::start(TestNetwork::shared().await, &AppSettings::default()).await;
+    let operator = app.new_operator().await;
+    let agent = operator.creates_account_with("Ada", "100").await;
+    let (payee, _) = operator.chain.new_payee().await;
+    for _ in 0..MANY {
+        agent.pays("1").to(&payee).await.is_settled();
+    }
+    app.crashes();
+    app.starts();
+    agent.pays("1").to(&payee).by(&operator.reconnected().client).await.is_settled();
+    assert!(!app.log_tail().contains(READS_HISTORY), "{}", app.log_tail());
+}
 
 #[tokio::test]
 async fn payments_of_a_lost_database_are_not_made_again_in_whatever_order_they_are_asked_for() {
@@ -171,7 +188,9 @@ async fn payment_of_a_lost_database_is_not_made_again_after_the_chain_and_the_pr
     app.restores_database(&saved);
     app.starts();
     let client = operator.reconnected().client;
-    for _ in 0..MANY {
+    agent.pays("1").to(&payee).by(&client).await.is_settled();
+    assert!(app.log_tail().contains(READS_HISTORY), "{}", app.log_tail());
+    for _ in 1..MANY {
         agent.pays("1").to(&payee).by(&client).await.is_settled();
     }
     app.crashes();

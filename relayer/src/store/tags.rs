@@ -11,26 +11,31 @@ use crate::domain::{Account, Timestamp};
 const TABLE: Table = Table("landed_tags");
 
 impl Store {
-    /// Which of the tags belong to payments that the account's latest transfers (1,000) made, or may be making. A
-    /// transfer that ended with a payment found on the chain made none.
-    pub async fn find_made_tags(&self, account: &Account, tags: &[u64]) -> Result<Vec<u64>, StoreError> {
+    /// Which of the tags belong to payments that the account's latest transfers (1,000) made or may be making, and
+    /// whether the payment was made by them for certain. A transfer that ended with a payment found on the chain made none.
+    pub async fn find_made_tags(
+        &self,
+        account: &Account,
+        tags: &[u64],
+    ) -> Result<Vec<(u64, bool)>, StoreError> {
         let sql = format!(
-            "SELECT DISTINCT tag FROM (
+            "SELECT tag, CAST(MAX(CASE WHEN state = 'settled' THEN 1 ELSE 0 END) AS BIGINT) FROM (
                  SELECT tag, state, signed_bytes FROM transfers WHERE operator_id = $1 AND account_id = $2
                  ORDER BY transfer_id DESC LIMIT 1000) latest
-             WHERE state IN ('signed', 'sent', 'settled') AND signed_bytes IS NOT NULL AND tag IN ({})",
+             WHERE state IN ('signed', 'sent', 'settled') AND signed_bytes IS NOT NULL AND tag IN ({})
+             GROUP BY tag",
             places(3, tags.len())
         );
         if tags.is_empty() {
             return Ok(Vec::new());
         }
-        let rows: Vec<(String,)> = query(AssertSqlSafe(sql))
+        let rows: Vec<(String, i64)> = query(AssertSqlSafe(sql))
             .bind(account.operator_id.to_string())
             .bind(account.id.to_string())
             .bind_all(tags.iter().map(|tag| in_hex(*tag)))
             .fetch_all(self.reader())
             .await?;
-        rows.iter().map(|(tag,)| from_hex(tag)).collect()
+        rows.iter().map(|(tag, settled)| Ok((from_hex(tag)?, *settled == 1))).collect()
     }
 
     /// What was kept of payments that landed at `since` or later, each with the moment when it landed.

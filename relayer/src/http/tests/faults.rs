@@ -264,6 +264,24 @@ async fn a_payment_that_only_the_chain_still_knows_is_found_before_another_is_si
 }
 
 #[tokio::test]
+async fn a_payment_that_was_made_and_is_not_shown_yet_is_not_made_again_when_the_chain_forgets_it() {
+    let relayer = Relayer::start().await;
+    let account = relayer.account().await;
+    let order = relayer.order(&account, "order");
+    relayer.chain.script().outcomes.push_back(Outcome::Refused(Refusal::DuplicateTransfer));
+    let answer = relayer.post("/v1/transfers", &order).await;
+    assert_eq!(answer.error(), (503, "solana_unavailable"), "{}", answer.body);
+    assert_eq!(relayer.chain.script().orders.len(), 1);
+    let answer = relayer.post("/v1/transfers", &order).await;
+    assert_eq!(answer.error(), (503, "solana_unavailable"), "{}", answer.body);
+    let landed = landed(&relayer, "order", 1_500_000, 10);
+    relayer.chain.script().landed.push(landed);
+    let answer = relayer.post("/v1/transfers", &order).await;
+    assert_eq!((answer.status, &answer.body["tx_signature"]), (StatusCode::OK, &json!("landed-order")));
+    assert_eq!(relayer.chain.script().orders.len(), 1, "signed once");
+}
+
+#[tokio::test]
 async fn nothing_is_signed_while_the_history_does_not_show_what_the_account_remembers() {
     let relayer = Relayer::start().await;
     let account = relayer.account().await;

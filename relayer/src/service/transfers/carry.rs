@@ -257,9 +257,14 @@ impl Carrier {
     /// The chain has seen the tag: the payment that bears it is the answer, if it is this one.
     pub(super) async fn settle_as_landed(&self, transfer: Transfer, destination: Address) -> Landing {
         crash_point!("duplicate.before");
-        // Whoever made it knew what our database may not.
-        self.disown(transfer.tag);
         let found = self.network.chain.find_landed(&self.account.address, transfer.tag).await;
+        // However this ends: the next who asks under the key must know.
+        let landed_at = found.as_ref().ok().and_then(Option::as_ref).and_then(|landed| landed.block_time);
+        let landed_at = match landed_at {
+            Some(second) => Timestamp::from_unix_seconds(second),
+            None => self.chain_now().await,
+        };
+        self.keep_landed(transfer.tag, landed_at).await?;
         match found {
             Ok(Some(landed)) if is_same(&landed, &transfer, &destination) => {
                 self.settle(transfer, landed.signature, landed.slot, landed.block_time).await

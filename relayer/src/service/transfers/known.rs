@@ -4,6 +4,10 @@
 //! from our database, others may have been made that we do not know either, further back: before anything new is
 //! signed, the agent's history of the last 24 hours is read once and kept in the database, and a payment that is in
 //! there is the answer.
+//!
+//! What was paid before the latest 16 is known because somebody looked then: this process, not more than 16 payments
+//! ago; or whoever signed the newest of them, if all 16 were made from our database, since the chain takes no
+//! transfer whose signer was further behind.
 
 use std::collections::{HashMap, VecDeque};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -30,6 +34,8 @@ const ON_THEIR_WAY_MAX: usize = TAGS_MAX / 2;
 /// A node shows a transaction in the history of its accounts a little later than in the accounts themselves.
 const LOOKS_MAX: u32 = 5;
 const LOOK_PAUSE: Duration = Duration::from_millis(400);
+/// Another process records what has landed within moments; once more of it before each further look.
+const RECALL_PAUSE: Duration = Duration::from_millis(50);
 
 /// The tags that were found out about, by agent.
 #[derive(Clone, Default)]
@@ -43,6 +49,8 @@ struct AgentTags {
     landed: HashMap<u64, i64>,
     /// As far as the history was read.
     newest: Option<String>,
+    /// The latest sequence up to which every payment is known.
+    known_up_to: Option<u32>,
     /// Held by whoever finds out; everybody else then knows.
     finding_out: Arc<tokio::sync::Mutex<()>>,
     on_their_way: Arc<Semaphore>,
@@ -57,6 +65,7 @@ impl Default for AgentTags {
             ours: VecDeque::new(),
             landed: HashMap::new(),
             newest: None,
+            known_up_to: None,
             finding_out: Arc::default(),
             on_their_way: Arc::new(Semaphore::new(ON_THEIR_WAY_MAX)),
         }
@@ -93,22 +102,53 @@ impl AgentTags {
         self.ours.clear();
         self.landed.clear();
         self.newest = None;
+        self.known_up_to = None;
     }
 
+    /// Should it have been seen as paid while it was ours, it is not known any longer whose it is.
     fn disown(&mut self, tag: u64) {
-        self.ours.retain(|known| *known != tag);
+        if self.remove(tag) {
+            self.known_up_to = None;
+        }
     }
 
-    /// Whether nothing needs to be found out before this tag is paid: all that the chain remembers is known, and that
-    /// this one was paid, or is just being paid, is not.
-    fn can_own(&self, tag: u64, remembered: &[u64]) -> bool {
-        self.unknown(remembered).is_empty() && !self.ours.contains(&tag) && !self.landed.contains_key(&tag)
+    fn remove(&mut self, tag: u64) -> bool {
+        let before = self.ours.len();
+        self.ours.retain(|known| *known != tag);
+        self.ours.len() < before
+    }
+
+    /// Takes the tag as ours if nothing needs to be found out before it is paid: every payment is known, and that this one
+    /// was made, or is just being made, is not.
+    fn own_if_unpaid(&mut self, tag: u64, seen: &Seen) -> bool {
+        if !self.unknown(seen).is_empty() || !self.goes_on_to(seen) {
+            return false;
+        }
+        self.is_known_up_to(seen);
+        let can_own = !self.ours.contains(&tag) && !self.landed.contains_key(&tag);
+        if can_own {
+            self.own(tag);
+        }
+        can_own
+    }
+
+    /// Whether no payment can lie between what is known and what the chain remembers.
+    fn goes_on_to(&self, seen: &Seen) -> bool {
+        let is_near = |known: u32| seen.sequence.wrapping_sub(known).cast_signed() <= TAGS_MAX as i32;
+        seen.remembered.len() < TAGS_MAX || self.known_up_to.is_some_and(is_near)
+    }
+
+    fn is_known_up_to(&mut self, seen: &Seen) {
+        let is_newer = |known: u32| seen.sequence.wrapping_sub(known).cast_signed() > 0;
+        if self.known_up_to.is_none_or(is_newer) {
+            self.known_up_to = Some(seen.sequence);
+        }
     }
 
     /// The tags that nothing is known about.
-    fn unknown(&self, remembered: &[u64]) -> Vec<u64> {
+    fn unknown(&self, seen: &Seen) -> Vec<u64> {
         let known = |tag: &&u64| self.ours.contains(*tag) || self.landed.contains_key(*tag);
-        remembered.iter().filter(|tag| !known(tag)).copied().collect()
+        seen.remembered.iter().filter(|tag| !known(tag)).copied().collect()
     }
 
     fn learn(&mut self, landed: impl IntoIterator<Item = (u64, Timestamp)>, now: i64) {
@@ -118,6 +158,20 @@ impl AgentTags {
 
     fn has_landed(&self, tag: u64, now: i64) -> bool {
         self.landed.get(&tag).is_some_and(|time| now.saturating_sub(*time) < DAY_SECONDS)
+    }
+}
+
+/// What an account's memory of tags shows.
+struct Seen {
+    remembered: Vec<u64>,
+    sequence: u32,
+    now: i64,
+}
+
+impl Seen {
+    fn by(view: &TransferView) -> Self {
+        let remembered = view.tags.remembered(view.now).collect();
+        Self { remembered, sequence: view.tags.sequence(), now: view.now }
     }
 }
 
@@ -148,20 +202,24 @@ impl Carrier {
     /// Takes the tag as ours, until it is disowned. False, and not taken, when it was paid, or may have been: the chain
     /// remembers a payment that nothing is known about, or the tag was taken before.
     pub(super) fn own_if_unpaid(&self, tag: u64, view: &TransferView) -> bool {
-        let remembered: Vec<u64> = view.tags.remembered(view.now).collect();
-        self.known.with(&self.account.address, |tags| {
-            let can_own = tags.can_own(tag, &remembered);
-            if can_own {
-                tags.own(tag);
-            }
-            can_own
-        })
+        self.known.with(&self.account.address, |tags| tags.own_if_unpaid(tag, &Seen::by(view)))
     }
 
     /// Nothing was paid under this tag, or it was paid by somebody else: should the chain remember it, it is to be looked
     /// up again.
     pub(super) fn disown(&self, tag: u64) {
         self.known.with(&self.account.address, |tags| tags.disown(tag));
+    }
+
+    /// It was paid, and it may not have been from our database.
+    pub(super) async fn keep_landed(&self, tag: u64, at: Timestamp) -> Result<(), StoreError> {
+        let now = self.chain_now().await.unix_seconds();
+        self.parts.store.keep_landed_tags(&self.account, &[(tag, at)], since(now)).await?;
+        self.known.with(&self.account.address, |tags| {
+            tags.remove(tag);
+            tags.learn([(tag, at)], now);
+        });
+        Ok(())
     }
 
     /// Takes the transfer's tag as ours, unless the chain's history of the last 24 hours holds a payment with it that our
@@ -181,15 +239,15 @@ impl Carrier {
             // Somebody else has found out meanwhile.
             return Ok(false);
         }
-        let (remembered, now): (Vec<u64>, _) = (view.tags.remembered(view.now).collect(), view.now);
-        self.recall(&remembered, now).await.map_err(|error| Unknowable::Service(error.into()))?;
-        let (is_known, is_taken) = self
-            .known
-            .with(agent, |tags| (tags.unknown(&remembered).is_empty(), tags.ours.contains(&transfer.tag)));
-        if !is_known || is_taken {
-            self.read_history(&remembered, now).await?;
+        let seen = Seen::by(view);
+        let is_taken = self.known.with(agent, |tags| tags.ours.contains(&transfer.tag));
+        if is_taken || !self.recall(&seen).await.map_err(|error| Unknowable::Service(error.into()))? {
+            self.read_history(&seen).await?;
         }
-        let was_paid = self.known.with(agent, |tags| tags.has_landed(transfer.tag, now));
+        let was_paid = self.known.with(agent, |tags| {
+            tags.is_known_up_to(&seen);
+            tags.has_landed(transfer.tag, seen.now)
+        });
         if was_paid && is_taken {
             tracing::warn!(account_id = %self.account.id, "the database has forgotten a payment of this process");
             self.known.agents().values_mut().for_each(AgentTags::forget);
@@ -200,33 +258,42 @@ impl Carrier {
         Ok(was_paid)
     }
 
-    /// What the database knows of the tags that the chain remembers, and of those that it no longer does.
-    async fn recall(&self, remembered: &[u64], now: i64) -> Result<(), StoreError> {
-        let store = &self.parts.store;
-        let unknown = self.known.with(&self.account.address, |tags| tags.unknown(remembered));
-        let made = store.find_made_tags(&self.account, &unknown).await?;
-        let landed = store.list_landed_tags(&self.account, since(now)).await?;
-        self.known.with(&self.account.address, |tags| {
-            made.into_iter().for_each(|tag| tags.own(tag));
-            tags.learn(landed, now);
-        });
-        Ok(())
+    /// Whether the database knows everything up to what was seen. What another process is just making is waited for.
+    async fn recall(&self, seen: &Seen) -> Result<bool, StoreError> {
+        let (store, agent) = (&self.parts.store, &self.account.address);
+        for look in 1..=LOOKS_MAX {
+            let made = store.find_made_tags(&self.account, &seen.remembered).await?;
+            let landed = store.list_landed_tags(&self.account, since(seen.now)).await?;
+            let (is_foreign, is_known) = self.known.with(agent, |tags| {
+                made.iter().for_each(|(tag, _)| tags.own(*tag));
+                tags.learn(landed, seen.now);
+                let is_sure = |tag: &u64| made.contains(&(*tag, true)) || tags.landed.contains_key(tag);
+                let is_known = tags.goes_on_to(seen) || seen.remembered.iter().all(is_sure);
+                (!tags.unknown(seen).is_empty(), is_known)
+            });
+            if is_foreign || is_known {
+                return Ok(!is_foreign);
+            }
+            tokio::time::sleep(RECALL_PAUSE * look).await;
+        }
+        Ok(false)
     }
 
     /// Reads the agent's history until it shows everything that the chain remembers, and keeps it for good.
-    async fn read_history(&self, remembered: &[u64], now: i64) -> Result<(), Unknowable> {
-        tracing::info!(account_id = %self.account.id, "the chain knows payments that the database does not");
+    async fn read_history(&self, seen: &Seen) -> Result<(), Unknowable> {
+        tracing::info!(account_id = %self.account.id, "the chain may know payments that the database does not");
         let agent = &self.account.address;
         for look in 1..=LOOKS_MAX {
             let newest = self.known.with(agent, |tags| tags.newest.clone());
             let listed = self.network.chain.list_landed(agent, newest.as_deref()).await;
             let listed = listed.map_err(Unknowable::Chain)?;
-            let landed: Vec<_> = listed.iter().map(|landed| (landed.tag, landed_at(landed, now))).collect();
-            let kept = self.parts.store.keep_landed_tags(&self.account, &landed, since(now)).await;
+            let landed: Vec<_> =
+                listed.iter().map(|landed| (landed.tag, landed_at(landed, seen.now))).collect();
+            let kept = self.parts.store.keep_landed_tags(&self.account, &landed, since(seen.now)).await;
             kept.map_err(|error| Unknowable::Service(error.into()))?;
             let is_whole = self.known.with(agent, |tags| {
-                tags.learn(landed, now);
-                let is_whole = tags.unknown(remembered).is_empty();
+                tags.learn(landed, seen.now);
+                let is_whole = seen.remembered.iter().all(|tag| tags.landed.contains_key(tag));
                 if let (true, Some(newest)) = (is_whole, listed.first()) {
                     tags.newest = Some(newest.signature.clone());
                 }
@@ -260,19 +327,23 @@ mod tests {
         (tag, Timestamp::from_unix_seconds(second))
     }
 
+    fn seen(sequence: u32, remembered: &[u64]) -> Seen {
+        Seen { remembered: remembered.to_vec(), sequence, now: 2_000 }
+    }
+
     #[test]
     fn what_was_read_is_known_and_counts_as_paid_for_a_day() {
         let mut tags = AgentTags::default();
-        assert_eq!(tags.unknown(&[7, 8]), [7, 8]);
+        assert_eq!(tags.unknown(&seen(2, &[7, 8])), [7, 8]);
         tags.own(8);
         tags.learn([landed(7, 1_000), landed(6, 900)], 2_000);
-        assert_eq!(tags.unknown(&[7, 8]), Vec::<u64>::new());
+        assert!(tags.unknown(&seen(2, &[7, 8])).is_empty());
         assert!(tags.has_landed(6, 899 + DAY_SECONDS) && !tags.has_landed(6, 900 + DAY_SECONDS));
         // The program's clock may be a little behind the times of blocks.
         tags.learn([], 900 + DAY_SECONDS);
-        assert_eq!(tags.unknown(&[6]), Vec::<u64>::new());
+        assert!(tags.unknown(&seen(3, &[6])).is_empty());
         tags.learn([], 900 + KEPT_SECONDS);
-        assert_eq!(tags.unknown(&[6, 7, 9]), [6, 9]);
+        assert_eq!(tags.unknown(&seen(3, &[6, 7, 9])), [6, 9]);
     }
 
     #[test]
@@ -280,22 +351,39 @@ mod tests {
         let mut tags = AgentTags::default();
         tags.own(1);
         // Somebody looks who read the chain before.
-        assert_eq!(tags.unknown(&[]), Vec::<u64>::new());
-        assert_eq!(tags.unknown(&[1, 2]), [2]);
+        assert!(tags.unknown(&seen(0, &[])).is_empty());
+        assert_eq!(tags.unknown(&seen(2, &[1, 2])), [2]);
         (0..OURS_MAX as u64).for_each(|number| tags.own(100 + number));
         tags.own(100);
-        assert_eq!(tags.unknown(&[1, 100, 99 + OURS_MAX as u64]), [1]);
+        assert_eq!(tags.unknown(&seen(3, &[1, 100, 99 + OURS_MAX as u64])), [1]);
     }
 
     #[test]
     fn tag_can_be_owned_once_and_while_nothing_speaks_against_it() {
         let mut tags = AgentTags::default();
-        assert!(tags.can_own(1, &[]) && !tags.can_own(1, &[2]));
-        tags.own(1);
-        assert!(!tags.can_own(1, &[]), "it is being paid");
+        assert!(!tags.own_if_unpaid(1, &seen(1, &[2])), "the chain remembers what we do not");
+        assert!(tags.own_if_unpaid(1, &seen(0, &[])));
+        assert!(!tags.own_if_unpaid(1, &seen(0, &[])), "it is being paid");
         tags.disown(1);
-        assert!(tags.can_own(1, &[]) && !tags.can_own(1, &[1]), "the chain remembers what we do not");
+        assert_eq!(tags.known_up_to, None, "somebody else may have paid it meanwhile");
+        assert!(!tags.own_if_unpaid(1, &seen(1, &[1])));
         tags.learn([landed(1, 1_000)], 1_000);
-        assert!(!tags.can_own(1, &[1]) && tags.can_own(3, &[1]));
+        assert!(!tags.own_if_unpaid(1, &seen(1, &[1])) && tags.own_if_unpaid(3, &seen(1, &[1])));
+    }
+
+    #[test]
+    fn what_came_before_all_that_the_chain_remembers_is_known_only_from_a_look_not_long_ago() {
+        let mut tags = AgentTags::default();
+        let full: Vec<u64> = (1..=TAGS_MAX as u64).collect();
+        full.iter().for_each(|tag| tags.own(*tag));
+        assert!(!tags.own_if_unpaid(50, &seen(40, &full)), "never looked");
+        assert!(tags.own_if_unpaid(51, &seen(24, &full[1..])), "nothing else in 24 hours");
+        assert!(tags.own_if_unpaid(52, &seen(40, &full)), "16 ago");
+        assert!(!tags.own_if_unpaid(53, &seen(57, &full)), "17 ago");
+        assert!(tags.own_if_unpaid(54, &seen(30, &full)), "an older view is behind what is known");
+        assert!(tags.own_if_unpaid(55, &seen(56, &full)));
+        tags.forget();
+        full.iter().for_each(|tag| tags.own(*tag));
+        assert!(!tags.own_if_unpaid(56, &seen(56, &full)));
     }
 }

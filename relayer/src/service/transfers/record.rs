@@ -103,7 +103,7 @@ impl Carrier {
         }
     }
 
-    async fn chain_now(&self) -> Timestamp {
+    pub(super) async fn chain_now(&self) -> Timestamp {
         match self.network.chain.now().await {
             Ok(second) => Timestamp::from_unix_seconds(second),
             Err(_) => self.now(),

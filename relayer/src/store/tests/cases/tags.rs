@@ -57,7 +57,7 @@ async fn tags_of_payments_made_from_here_are_found_and_no_others() {
     tags.push(77);
     let mut made = fixture.reopen().await.find_made_tags(&fixture.account, &tags).await.expect("found");
     made.sort_unstable();
-    let mut expected = tags[1..=3].to_vec();
+    let mut expected = [(tags[1], false), (tags[2], false), (tags[3], true)];
     expected.sort_unstable();
     assert_eq!(made, expected);
     assert!(store.find_made_tags(&fixture.account, &[]).await.expect("found").is_empty());
