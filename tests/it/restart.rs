@@ -151,6 +151,8 @@ async fn payments_of_a_lost_database_are_not_made_again_in_whatever_order_they_a
     let operator = app.new_operator().await;
     let agent = operator.creates_account_with("Ada", "100").await;
     let (payee, _) = operator.chain.new_payee().await;
+    // No more than they spend: of a payment that was made, a refusal would be a lie.
+    agent.has_policy(json!({ "max_daily_spend": MANY })).await;
     app.crashes();
     let saved = app.saved_database();
     app.starts();

@@ -61,6 +61,7 @@ pub use marks::Mark;
 use pools::{Pools, Transaction};
 use query::{Target, query};
 pub use replays::ReplayScope;
+pub use tags::LandedTag;
 pub use transfers::Settled;
 pub use walks::{ADOPTED_STATUS, Owed, Readings, UnderWay, Walk, Whose};
 pub use webhooks::SealedSecrets;

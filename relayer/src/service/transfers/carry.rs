@@ -4,6 +4,8 @@
 //! Where all that the decision needs is known, it is signed ahead, and stored with the claim: one write instead of two. A
 //! claim that is not ours to carry out throws the signature away.
 
+use std::ops::ControlFlow;
+
 use super::decide::{Decision, Order, decide, invalid_recipient};
 use super::flights::{Ended, Landing};
 use super::known::{KnownTags, Place, Unknowable};
@@ -120,7 +122,7 @@ impl Carrier {
     /// it has one. A stop leaves the transfer as it is.
     pub(super) async fn decide_and_sign(
         &self,
-        transfer: Transfer,
+        mut transfer: Transfer,
         destination: Address,
         place: &mut Option<Place>,
     ) -> Result<Signing, ServiceError> {
@@ -143,6 +145,14 @@ impl Carrier {
             crash_point!("read.after");
             let order = order(transfer.tag, &transfer.request, destination);
             let (decision, checks) = decide(&view, &order, self.now());
+            let is_refused = matches!(decision, Decision::Rejected(_) | Decision::Failing(..));
+            if is_refused && !self.is_unpaid(transfer.tag, &view) {
+                // What was paid before may be what is in its own way now.
+                transfer = match self.unless_paid_before(transfer, destination, &view).await? {
+                    ControlFlow::Continue(transfer) => transfer,
+                    ControlFlow::Break(end) => return Ok(Signing::Ended(end)),
+                };
+            }
             match decision {
                 Decision::AlreadyMade => return ended(self.settle_as_landed(transfer, destination).await),
                 Decision::Rejected(rejection) => return ended(self.reject(transfer, rejection).await),
@@ -205,18 +215,10 @@ impl Carrier {
         checks: Checks,
     ) -> Result<Signing, ServiceError> {
         let ended = |landing: Landing| landing.map(Signing::Ended);
-        match self.was_paid_before(&transfer, view).await {
-            Ok(false) => {}
-            Ok(true) => return ended(self.settle_as_landed(transfer, destination).await),
-            Err(Unknowable::Chain(error)) => {
-                tracing::warn!(transfer_id = %transfer.id, %error, "what was paid before cannot be read");
-                let message =
-                    "Solana does not show yet whether this was paid before. Send the same request again.";
-                let failure = self.failure(FailureCode::SolanaUnavailable, message);
-                return ended(self.fail(transfer, failure, None).await);
-            }
-            Err(Unknowable::Service(error)) => return Err(error),
-        }
+        let transfer = match self.unless_paid_before(transfer, destination, view).await? {
+            ControlFlow::Continue(transfer) => transfer,
+            ControlFlow::Break(end) => return Ok(Signing::Ended(end)),
+        };
         let order = self.transfer_order(transfer.id, transfer.tag, &transfer.request, destination, view);
         let signed = match self.network.chain.sign_transfer(&order).await {
             Ok(signed) => signed,
@@ -231,6 +233,27 @@ impl Carrier {
             }
             Err(error) => ended(self.superseded(transfer, error).await),
         }
+    }
+
+    /// Goes on unless it was paid before and forgotten, or nobody can tell.
+    async fn unless_paid_before(
+        &self,
+        transfer: Transfer,
+        destination: Address,
+        view: &TransferView,
+    ) -> Result<ControlFlow<Ended, Transfer>, ServiceError> {
+        let end = match self.was_paid_before(&transfer, view).await {
+            Ok(false) => return Ok(ControlFlow::Continue(transfer)),
+            Ok(true) => self.settle_as_landed(transfer, destination).await,
+            Err(Unknowable::Chain(error)) => {
+                tracing::warn!(transfer_id = %transfer.id, %error, "what was paid before cannot be read");
+                let message =
+                    "Solana does not show yet whether this was paid before. Send the same request again.";
+                self.fail(transfer, self.failure(FailureCode::SolanaUnavailable, message), None).await
+            }
+            Err(Unknowable::Service(error)) => return Err(error),
+        };
+        end.map(ControlFlow::Break)
     }
 
     fn transfer_order(

@@ -20,7 +20,7 @@ use super::carry::Carrier;
 use crate::chain::{ChainError, LandedTransfer, TransferView};
 use crate::domain::{Address, Timestamp, Transfer};
 use crate::service::ServiceError;
-use crate::store::StoreError;
+use crate::store::{LandedTag, StoreError};
 
 /// For how many agents this is remembered; beyond that it is found out anew.
 const AGENTS_MAX: usize = 10_000;
@@ -45,8 +45,8 @@ pub(super) struct KnownTags(Arc<Mutex<HashMap<Address, AgentTags>>>);
 struct AgentTags {
     /// Of payments that were made from our database, or are about to be; the latest last.
     ours: VecDeque<u64>,
-    /// Read from the chain's history, with when they landed (unix seconds).
-    landed: HashMap<u64, i64>,
+    /// Of payments on the chain that may not be ours.
+    landed: HashMap<u64, LandedTag>,
     /// As far as the history was read.
     newest: Option<String>,
     /// The latest sequence up to which every payment is known.
@@ -118,18 +118,23 @@ impl AgentTags {
         self.ours.len() < before
     }
 
-    /// Takes the tag as ours if nothing needs to be found out before it is paid: every payment is known, and that this one
-    /// was made, or is just being made, is not.
+    /// Takes the tag as ours if it is unpaid for certain.
     fn own_if_unpaid(&mut self, tag: u64, seen: &Seen) -> bool {
+        let is_unpaid = self.is_unpaid(tag, seen);
+        if is_unpaid {
+            self.own(tag);
+        }
+        is_unpaid
+    }
+
+    /// Whether nothing needs to be found out before this tag is paid: every payment is known, and that this one was made,
+    /// or is just being made, is not.
+    fn is_unpaid(&mut self, tag: u64, seen: &Seen) -> bool {
         if !self.unknown(seen).is_empty() || !self.goes_on_to(seen) {
             return false;
         }
         self.is_known_up_to(seen);
-        let can_own = !self.ours.contains(&tag) && !self.landed.contains_key(&tag);
-        if can_own {
-            self.own(tag);
-        }
-        can_own
+        !self.ours.contains(&tag) && !self.landed.contains_key(&tag)
     }
 
     /// Whether no payment can lie between what is known and what the chain remembers.
@@ -151,13 +156,23 @@ impl AgentTags {
         seen.remembered.iter().filter(|tag| !known(tag)).copied().collect()
     }
 
-    fn learn(&mut self, landed: impl IntoIterator<Item = (u64, Timestamp)>, now: i64) {
-        self.landed.extend(landed.into_iter().map(|(tag, at)| (tag, at.unix_seconds())));
-        self.landed.retain(|_, time| now.saturating_sub(*time) < KEPT_SECONDS);
+    fn learn(&mut self, landed: &[LandedTag], now: i64) {
+        for new in landed {
+            let known = self.landed.entry(new.tag).or_insert(*new);
+            known.landed_at = known.landed_at.max(new.landed_at);
+            known.is_read |= new.is_read;
+        }
+        self.landed.retain(|_, known| now.saturating_sub(known.landed_at.unix_seconds()) < KEPT_SECONDS);
     }
 
     fn has_landed(&self, tag: u64, now: i64) -> bool {
-        self.landed.get(&tag).is_some_and(|time| now.saturating_sub(*time) < DAY_SECONDS)
+        let is_recent = |known: &LandedTag| now.saturating_sub(known.landed_at.unix_seconds()) < DAY_SECONDS;
+        self.landed.get(&tag).is_some_and(is_recent)
+    }
+
+    /// Whether every payment before this one is known too.
+    fn is_read(&self, tag: u64) -> bool {
+        self.landed.get(&tag).is_some_and(|known| known.is_read)
     }
 }
 
@@ -205,6 +220,11 @@ impl Carrier {
         self.known.with(&self.account.address, |tags| tags.own_if_unpaid(tag, &Seen::by(view)))
     }
 
+    /// Whether nothing was paid under this tag, as far as that is known without asking.
+    pub(super) fn is_unpaid(&self, tag: u64, view: &TransferView) -> bool {
+        self.known.with(&self.account.address, |tags| tags.is_unpaid(tag, &Seen::by(view)))
+    }
+
     /// Nothing was paid under this tag, or it was paid by somebody else: should the chain remember it, it is to be looked
     /// up again.
     pub(super) fn disown(&self, tag: u64) {
@@ -214,10 +234,11 @@ impl Carrier {
     /// It was paid, and it may not have been from our database.
     pub(super) async fn keep_landed(&self, tag: u64, at: Timestamp) -> Result<(), StoreError> {
         let now = self.chain_now().await.unix_seconds();
-        self.parts.store.keep_landed_tags(&self.account, &[(tag, at)], since(now)).await?;
+        let landed = [LandedTag { tag, landed_at: at, is_read: false }];
+        self.parts.store.keep_landed_tags(&self.account, &landed, since(now)).await?;
         self.known.with(&self.account.address, |tags| {
             tags.remove(tag);
-            tags.learn([(tag, at)], now);
+            tags.learn(&landed, now);
         });
         Ok(())
     }
@@ -264,15 +285,19 @@ impl Carrier {
         for look in 1..=LOOKS_MAX {
             let made = store.find_made_tags(&self.account, &seen.remembered).await?;
             let landed = store.list_landed_tags(&self.account, since(seen.now)).await?;
-            let (is_foreign, is_known) = self.known.with(agent, |tags| {
+            let (is_known, is_foreign) = self.known.with(agent, |tags| {
                 made.iter().for_each(|(tag, _)| tags.own(*tag));
-                tags.learn(landed, seen.now);
-                let is_sure = |tag: &u64| made.contains(&(*tag, true)) || tags.landed.contains_key(tag);
-                let is_known = tags.goes_on_to(seen) || seen.remembered.iter().all(is_sure);
-                (!tags.unknown(seen).is_empty(), is_known)
+                tags.learn(&landed, seen.now);
+                let may_be_foreign = |tag: &u64| tags.landed.contains_key(tag) && !tags.is_read(*tag);
+                let is_sure = |tag: &u64| made.contains(&(*tag, true)) || tags.is_read(*tag);
+                let is_near = tags.goes_on_to(seen);
+                let is_foreign = !tags.unknown(seen).is_empty()
+                    || (!is_near && seen.remembered.iter().any(may_be_foreign));
+                let is_known = !is_foreign && (is_near || seen.remembered.iter().all(is_sure));
+                (is_known, is_foreign)
             });
-            if is_foreign || is_known {
-                return Ok(!is_foreign);
+            if is_known || is_foreign {
+                return Ok(is_known);
             }
             tokio::time::sleep(RECALL_PAUSE * look).await;
         }
@@ -287,19 +312,21 @@ impl Carrier {
             let newest = self.known.with(agent, |tags| tags.newest.clone());
             let listed = self.network.chain.list_landed(agent, newest.as_deref()).await;
             let listed = listed.map_err(Unknowable::Chain)?;
-            let landed: Vec<_> =
-                listed.iter().map(|landed| (landed.tag, landed_at(landed, seen.now))).collect();
-            let kept = self.parts.store.keep_landed_tags(&self.account, &landed, since(seen.now)).await;
-            kept.map_err(|error| Unknowable::Service(error.into()))?;
             let is_whole = self.known.with(agent, |tags| {
-                tags.learn(landed, seen.now);
-                let is_whole = seen.remembered.iter().all(|tag| tags.landed.contains_key(tag));
-                if let (true, Some(newest)) = (is_whole, listed.first()) {
-                    tags.newest = Some(newest.signature.clone());
-                }
-                is_whole
+                let is_shown =
+                    |tag: &u64| tags.is_read(*tag) || listed.iter().any(|landed| landed.tag == *tag);
+                seen.remembered.iter().all(is_shown)
             });
             if is_whole {
+                let landed: Vec<_> = listed.iter().map(|landed| read(landed, seen.now)).collect();
+                let kept = self.parts.store.keep_landed_tags(&self.account, &landed, since(seen.now)).await;
+                kept.map_err(|error| Unknowable::Service(error.into()))?;
+                self.known.with(agent, |tags| {
+                    tags.learn(&landed, seen.now);
+                    if let Some(newest) = listed.first() {
+                        tags.newest = Some(newest.signature.clone());
+                    }
+                });
                 return Ok(());
             }
             if look < LOOKS_MAX {
@@ -311,8 +338,9 @@ impl Carrier {
     }
 }
 
-fn landed_at(landed: &LandedTransfer, now: i64) -> Timestamp {
-    Timestamp::from_unix_seconds(landed.block_time.unwrap_or(now))
+fn read(landed: &LandedTransfer, now: i64) -> LandedTag {
+    let landed_at = Timestamp::from_unix_seconds(landed.block_time.unwrap_or(now));
+    LandedTag { tag: landed.tag, landed_at, is_read: true }
 }
 
 fn since(now: i64) -> Timestamp {
@@ -323,8 +351,8 @@ fn since(now: i64) -> Timestamp {
 mod tests {
     use super::*;
 
-    fn landed(tag: u64, second: i64) -> (u64, Timestamp) {
-        (tag, Timestamp::from_unix_seconds(second))
+    fn landed(tag: u64, second: i64) -> LandedTag {
+        LandedTag { tag, landed_at: Timestamp::from_unix_seconds(second), is_read: false }
     }
 
     fn seen(sequence: u32, remembered: &[u64]) -> Seen {
@@ -336,13 +364,13 @@ mod tests {
         let mut tags = AgentTags::default();
         assert_eq!(tags.unknown(&seen(2, &[7, 8])), [7, 8]);
         tags.own(8);
-        tags.learn([landed(7, 1_000), landed(6, 900)], 2_000);
+        tags.learn(&[landed(7, 1_000), landed(6, 900)], 2_000);
         assert!(tags.unknown(&seen(2, &[7, 8])).is_empty());
         assert!(tags.has_landed(6, 899 + DAY_SECONDS) && !tags.has_landed(6, 900 + DAY_SECONDS));
         // The program's clock may be a little behind the times of blocks.
-        tags.learn([], 900 + DAY_SECONDS);
+        tags.learn(&[], 900 + DAY_SECONDS);
         assert!(tags.unknown(&seen(3, &[6])).is_empty());
-        tags.learn([], 900 + KEPT_SECONDS);
+        tags.learn(&[], 900 + KEPT_SECONDS);
         assert_eq!(tags.unknown(&seen(3, &[6, 7, 9])), [6, 9]);
     }
 
@@ -367,7 +395,7 @@ mod tests {
         tags.disown(1);
         assert_eq!(tags.known_up_to, None, "somebody else may have paid it meanwhile");
         assert!(!tags.own_if_unpaid(1, &seen(1, &[1])));
-        tags.learn([landed(1, 1_000)], 1_000);
+        tags.learn(&[landed(1, 1_000)], 1_000);
         assert!(!tags.own_if_unpaid(1, &seen(1, &[1])) && tags.own_if_unpaid(3, &seen(1, &[1])));
     }
 

@@ -11,7 +11,7 @@ use tempfile::TempDir;
 
 use super::pools::Pools;
 use super::query::query;
-use super::{ClaimClock, NewTransfer, Store, StoreError};
+use super::{ClaimClock, LandedTag, NewTransfer, Store, StoreError};
 use crate::domain::*;
 
 /// A database of its own, with one operator, one account and one key.

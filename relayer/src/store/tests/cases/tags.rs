@@ -74,14 +74,18 @@ async fn what_landed_is_kept_by_account_until_it_is_old() {
         listed.sort_unstable();
         listed
     };
-    store.keep_landed_tags(account, &[(u64::MAX, at(10)), (0, at(20))], at(0)).await.expect("kept");
-    assert_eq!(listed(10).await, [(0, at(20)), (u64::MAX, at(10))]);
-    assert_eq!(listed(11).await, [(0, at(20))]);
+    let landed = |tag, seconds, is_read| LandedTag { tag, landed_at: at(seconds), is_read };
+    let keep = async |landed: &[LandedTag], since| {
+        store.keep_landed_tags(account, landed, at(since)).await.expect("kept");
+    };
+    keep(&[landed(u64::MAX, 10, false), landed(0, 20, true)], 0).await;
+    assert_eq!(listed(10).await, [landed(0, 20, true), landed(u64::MAX, 10, false)]);
+    assert_eq!(listed(11).await, [landed(0, 20, true)]);
     // Seen again, and once more a day later.
-    store.keep_landed_tags(account, &[(0, at(19)), (u64::MAX, at(30))], at(0)).await.expect("kept");
-    assert_eq!(listed(0).await, [(0, at(20)), (u64::MAX, at(30))]);
-    store.keep_landed_tags(account, &[], at(21)).await.expect("kept");
-    assert_eq!(listed(0).await, [(u64::MAX, at(30))]);
+    keep(&[landed(0, 19, false), landed(u64::MAX, 30, true)], 0).await;
+    assert_eq!(listed(0).await, [landed(0, 20, true), landed(u64::MAX, 30, true)]);
+    keep(&[], 21).await;
+    assert_eq!(listed(0).await, [landed(u64::MAX, 30, true)]);
     let other = super::super::account(&fixture.operator, 50);
     assert!(store.list_landed_tags(&other, at(0)).await.expect("listed").is_empty());
 }
