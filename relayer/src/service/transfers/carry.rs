@@ -8,7 +8,8 @@ use std::ops::ControlFlow;
 
 use super::decide::{Decision, Order, decide, invalid_recipient};
 use super::flights::{Ended, Landing};
-use super::known::{KnownTags, Place, Unknowable};
+use super::known::{KnownTags, Place};
+use super::unpaid::Unknowable;
 use crate::chain::{ChainError, LandedTransfer, TransferOrder, TransferView};
 use crate::crash_point::crash_point;
 use crate::domain::{

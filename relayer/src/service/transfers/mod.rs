@@ -9,6 +9,7 @@ mod known;
 mod read;
 mod record;
 mod sweep;
+mod unpaid;
 
 use std::sync::Arc;
 use std::time::Duration;
