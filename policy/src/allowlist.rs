@@ -5,25 +5,48 @@ use core::cmp::Ordering;
 /// A Solana address: 32 bytes.
 pub type Address = [u8; 32];
 
-/// Most entries that an allowlist may have.
+/// Most entries that an allowlist may have, wallets and token accounts together.
 pub const ALLOWLIST_ENTRIES_MAX: usize = 256;
 
 /// Whom a policy allows as recipients.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Allowlist<'a> {
     Anyone,
-    /// Only these, sorted strictly ascending by bytes. An empty list allows nobody.
-    Only(&'a [Address]),
+    /// Only these. With no entries, nobody.
+    Only(Recipients<'a>),
+}
+
+/// Entries with their kind. An entry matches as what it is and as nothing else: anyone can make a token account whose
+/// owner field holds any address, so the address of a listed token account must not count as an owner.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Recipients<'a> {
+    /// Owners of token accounts, in strictly ascending order of bytes.
+    wallets: &'a [Address],
+    /// Token accounts, in the same order.
+    token_accounts: &'a [Address],
 }
 
 impl<'a> Allowlist<'a> {
-    /// `entries` as a list, if they are in strictly ascending order and not too many.
-    pub fn only(entries: &'a [Address]) -> Option<Self> {
-        let ascending = entries.windows(2).all(|pair| match pair {
-            [left, right] => compare(left, right) == Ordering::Less,
-            _ => true,
-        });
-        (ascending && entries.len() <= ALLOWLIST_ENTRIES_MAX).then_some(Self::Only(entries))
+    /// An allowlist of these entries, if each list is in strictly ascending order and they are not too many.
+    pub fn only(wallets: &'a [Address], token_accounts: &'a [Address]) -> Option<Self> {
+        let count = wallets.len().saturating_add(token_accounts.len());
+        let valid =
+            count <= ALLOWLIST_ENTRIES_MAX && is_ascending(wallets) && is_ascending(token_accounts);
+        valid.then_some(Self::stored(wallets, token_accounts))
+    }
+
+    /// As [`Self::only`], for entries that were checked when they were stored.
+    #[inline(always)]
+    pub fn stored(wallets: &'a [Address], token_accounts: &'a [Address]) -> Self {
+        Self::Only(Recipients { wallets, token_accounts })
+    }
+
+    /// Wallets and token accounts; both empty where anyone may be paid.
+    pub fn entries(&self) -> (&'a [Address], &'a [Address]) {
+        match self {
+            Self::Anyone => (&[], &[]),
+            Self::Only(Recipients { wallets, token_accounts }) => (wallets, token_accounts),
+        }
     }
 
     /// Whether a payment to `recipient`, a token account that `owner` owns at this moment, is allowed.
@@ -31,9 +54,28 @@ impl<'a> Allowlist<'a> {
     pub fn allows(&self, recipient: &Address, owner: &Address) -> bool {
         match self {
             Self::Anyone => true,
-            Self::Only(entries) => contains(entries, recipient) || contains(entries, owner),
+            Self::Only(only) => contains(only.token_accounts, recipient) || contains(only.wallets, owner),
         }
     }
+
+    /// Whether this list has an entry that `other` lacks.
+    pub fn adds_to(&self, other: &Self) -> bool {
+        match (self, other) {
+            (_, Self::Anyone) => false,
+            (Self::Anyone, Self::Only(_)) => true,
+            (Self::Only(new), Self::Only(old)) => {
+                let lacks = |old: &[Address], new: &[Address]| new.iter().any(|entry| !contains(old, entry));
+                lacks(old.wallets, new.wallets) || lacks(old.token_accounts, new.token_accounts)
+            }
+        }
+    }
+}
+
+fn is_ascending(entries: &[Address]) -> bool {
+    entries.windows(2).all(|pair| match pair {
+        [left, right] => compare(left, right) == Ordering::Less,
+        _ => true,
+    })
 }
 
 /// Byte order, eight bytes at a time: on chain, the derived order compares byte by byte.

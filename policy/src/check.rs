@@ -5,7 +5,8 @@ use crate::{Address, Limit, Policy, RecentTags, SpendWindow, UsdcAmount, Violati
 /// What the decision rests on.
 #[derive(Clone, Copy, Debug)]
 pub struct AccountState<'a> {
-    pub operator_paused: bool,
+    /// The operator or the agent account is halted.
+    pub halted: bool,
     pub policy: Policy<'a>,
     pub window: &'a SpendWindow,
     pub tags: &'a RecentTags,
@@ -54,9 +55,11 @@ impl Cleared {
 /// [`Violation`] declares them, is the answer.
 #[inline]
 pub fn check(state: &AccountState, request: &TransferRequest, now: i64) -> Result<Cleared, Violation> {
-    let AccountState { operator_paused, policy, window, tags } = state;
+    let AccountState { halted, policy, window, tags } = state;
+    let now = window.effective(now);
     not_duplicate(tags, request, now)?;
-    not_paused(*operator_paused, policy)?;
+    not_halted(*halted)?;
+    not_paused(policy)?;
     memo_given(policy, request)?;
     memo_fits(request)?;
     recipient_allowed(policy, request)?;
@@ -70,6 +73,7 @@ pub fn check(state: &AccountState, request: &TransferRequest, now: i64) -> Resul
 /// The rules of a policy, by the names of its fields.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Rule {
+    /// Neither paused by the policy nor halted.
     Paused,
     RequireMemo,
     AllowedCounterparties,
@@ -103,7 +107,7 @@ impl RuleOutcome {
 
 /// How every rule judges `request` at Unix second `now`, in order of precedence.
 pub fn explain(state: &AccountState, request: &TransferRequest, now: i64) -> [RuleOutcome; 5] {
-    let AccountState { operator_paused, policy, window, .. } = state;
+    let AccountState { halted, policy, window, .. } = state;
     let used = window.spent(now);
     let outcome = |rule, verdict: Result<(), Violation>, limit, used| RuleOutcome {
         rule,
@@ -112,9 +116,10 @@ pub fn explain(state: &AccountState, request: &TransferRequest, now: i64) -> [Ru
         used,
     };
     let zero = UsdcAmount::ZERO;
+    let paused = not_halted(*halted).and_then(|()| not_paused(policy));
     let memo = memo_given(policy, request).and_then(|()| memo_fits(request));
     [
-        outcome(Rule::Paused, not_paused(*operator_paused, policy), Limit::Unlimited, zero),
+        outcome(Rule::Paused, paused, Limit::Unlimited, zero),
         outcome(Rule::RequireMemo, memo, Limit::Unlimited, zero),
         outcome(Rule::AllowedCounterparties, recipient_allowed(policy, request), Limit::Unlimited, zero),
         outcome(
@@ -133,8 +138,13 @@ fn not_duplicate(tags: &RecentTags, request: &TransferRequest, now: i64) -> Resu
 }
 
 #[inline(always)]
-fn not_paused(operator_paused: bool, policy: &Policy) -> Result<(), Violation> {
-    refuse_if(operator_paused || policy.paused, Violation::Paused)
+fn not_halted(halted: bool) -> Result<(), Violation> {
+    refuse_if(halted, Violation::Halted)
+}
+
+#[inline(always)]
+fn not_paused(policy: &Policy) -> Result<(), Violation> {
+    refuse_if(policy.paused, Violation::Paused)
 }
 
 #[inline(always)]

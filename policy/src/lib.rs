@@ -13,7 +13,7 @@ mod tags;
 mod violation;
 mod window;
 
-pub use allowlist::{Address, Allowlist, ALLOWLIST_ENTRIES_MAX};
+pub use allowlist::{Address, Allowlist, Recipients, ALLOWLIST_ENTRIES_MAX};
 pub use amount::{AmountError, UsdcAmount, MICROS_PER_USDC};
 pub use check::{check, explain, AccountState, Cleared, Rule, RuleOutcome, TransferRequest};
 pub use policy::{Limit, Policy, MEMO_CHARS_MAX};

@@ -12,7 +12,17 @@ pub enum Limit {
     AtMost(UsdcAmount),
 }
 
-/// An agent account's spending policy. A new account has [`Policy::OPEN`].
+impl Limit {
+    fn is_above(self, other: Self) -> bool {
+        match (self, other) {
+            (_, Self::Unlimited) => false,
+            (Self::Unlimited, Self::AtMost(_)) => true,
+            (Self::AtMost(limit), Self::AtMost(other)) => limit > other,
+        }
+    }
+}
+
+/// An agent account's spending policy.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Policy<'a> {
     pub max_single_transfer: Limit,
@@ -32,4 +42,14 @@ impl Policy<'_> {
         paused: false,
         allowlist: Allowlist::Anyone,
     };
+
+    /// Whether this policy lets anything pass that `current` refuses: a higher limit, another recipient, no memo where
+    /// one is needed, payments where they are paused. Such a change waits where the operator has set a delay.
+    pub fn loosens(&self, current: &Policy) -> bool {
+        self.max_single_transfer.is_above(current.max_single_transfer)
+            || self.max_daily_spend.is_above(current.max_daily_spend)
+            || (current.require_memo && !self.require_memo)
+            || (current.paused && !self.paused)
+            || self.allowlist.adds_to(&current.allowlist)
+    }
 }

@@ -7,14 +7,12 @@ use crate::DAY_SECONDS;
 /// How many transfers back a tag is remembered, for 24 hours at most.
 pub const TAGS_MAX: usize = 16;
 
-const DAY: u32 = DAY_SECONDS as u32;
+const DAY: i32 = DAY_SECONDS as i32;
 
 /// The most recent tags with their seconds (the low 32 bits of Unix time). All zeros is the empty memory; zero is no tag.
 #[repr(C)]
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Pod, Zeroable)]
 pub struct RecentTags {
-    /// Unix second of the newest tag.
-    latest: i64,
     /// How many tags were ever recorded. The next one goes to this place, counted around: over the oldest.
     recorded: u64,
     tags: [u64; TAGS_MAX],
@@ -22,17 +20,17 @@ pub struct RecentTags {
 }
 
 impl RecentTags {
-    pub const EMPTY: Self = Self { latest: 0, recorded: 0, tags: [0; TAGS_MAX], seconds: [0; TAGS_MAX] };
+    pub const EMPTY: Self = Self { recorded: 0, tags: [0; TAGS_MAX], seconds: [0; TAGS_MAX] };
 
     /// Whether `tag` was recorded less than 24 hours before Unix second `now` and is still remembered.
-    /// A clock behind the newest tag is read as that tag's second.
+    ///
+    /// A tag of a later second counts too: a clock that is behind frees nothing. 32 bits tell ages of up to 68 years apart;
+    /// an account that slept longer may refuse its last tags once more, and no others.
     #[inline]
     pub fn contains(&self, tag: u64, now: i64) -> bool {
-        let now = now.max(self.latest);
-        let elapsed = (now as u64).wrapping_sub(self.latest as u64);
         // The comparison that is almost always false comes first: on chain, this loop is paid for by every transfer.
         self.tags.iter().zip(&self.seconds).any(|(known, second)| {
-            *known == tag && tag != 0 && elapsed < u64::from(DAY) && (now as u32).wrapping_sub(*second) < DAY
+            *known == tag && tag != 0 && ((now as u32).wrapping_sub(*second) as i32) < DAY
         })
     }
 
@@ -41,8 +39,14 @@ impl RecentTags {
         self.tags.iter().copied().filter(move |tag| self.contains(*tag, now))
     }
 
-    /// How many tags were ever recorded (the low 32 bits): what a transfer is signed with, so that [`Self::covers`] can
-    /// tell whether it is still known what happened since.
+    /// How many tags were ever recorded, which is the number of the newest payment.
+    #[inline]
+    pub fn recorded(&self) -> u64 {
+        self.recorded
+    }
+
+    /// The low 32 bits of [`Self::recorded`]: what a transfer is signed with, so that [`Self::covers`] can tell whether it
+    /// is still known what happened since.
     #[inline]
     pub fn sequence(&self) -> u32 {
         self.recorded as u32
@@ -55,16 +59,15 @@ impl RecentTags {
         self.sequence().wrapping_sub(sequence) < TAGS_MAX as u32
     }
 
-    /// Remembers `tag` in place of the oldest one.
+    /// Remembers `tag` in place of the oldest one. `now` must not be before the newest one's second: the spend window's
+    /// clock never is.
     #[inline]
     pub fn record(&mut self, tag: u64, now: i64) {
-        let now = now.max(self.latest);
         let slot = (self.recorded as usize) % TAGS_MAX;
         if let (Some(known), Some(second)) = (self.tags.get_mut(slot), self.seconds.get_mut(slot)) {
             *known = tag;
             *second = now as u32;
         }
-        self.latest = now;
         self.recorded = self.recorded.wrapping_add(1);
     }
 }

@@ -8,7 +8,9 @@ use crate::UsdcAmount;
 pub enum Violation {
     /// A transfer with this tag was made within the last 24 hours.
     DuplicateTransfer,
-    /// The operator or the agent account is paused.
+    /// The operator or the agent account is halted. Only the admin resumes it.
+    Halted,
+    /// The policy pauses the account.
     Paused,
     MemoRequired,
     /// The memo has more than [`MEMO_CHARS_MAX`](crate::MEMO_CHARS_MAX) characters.

@@ -102,7 +102,7 @@ impl SpendWindow {
 
     /// `now`, but never before the newest spend.
     #[inline]
-    fn effective(&self, now: i64) -> i64 {
+    pub fn effective(&self, now: i64) -> i64 {
         now.max(self.latest)
     }
 

@@ -4,7 +4,7 @@
 pub const OPERATOR_SEED: &[u8] = b"operator";
 /// Agent address: `["agent", operator, agent_id: 16 bytes]`.
 pub const AGENT_SEED: &[u8] = b"agent";
-/// Allowlist draft address: `["draft", agent]`.
+/// Policy draft address: `["draft", agent]`.
 pub const DRAFT_SEED: &[u8] = b"draft";
 
 /// Bytes of an Anchor account discriminator.
@@ -12,6 +12,10 @@ pub const DISCRIMINATOR_BYTES: usize = 8;
 /// Bytes of an allowlist entry.
 pub const ENTRY_BYTES: usize = 32;
 /// Layout version that this program writes into every account.
-pub const LAYOUT_VERSION: u8 = 1;
+pub const LAYOUT_VERSION: u8 = 2;
 /// Decimals of the USDC mint.
 pub const USDC_DECIMALS: u8 = 6;
+/// Most transfer authorities of an operator.
+pub const TRANSFER_AUTHORITIES_MAX: usize = 8;
+/// Longest time that an operator can let loosened policies wait: 30 days.
+pub const LOOSENING_DELAY_SECONDS_MAX: u32 = 30 * 86_400;

@@ -9,7 +9,7 @@ pub enum PurserError {
     // 6000-6006: policy, in order of precedence; one for each `Violation`.
     #[msg("A transfer with this tag was made within the last 24 hours")]
     DuplicateTransfer,
-    #[msg("The operator or the agent account is paused")]
+    #[msg("The policy pauses the account")]
     Paused,
     #[msg("The policy requires a memo")]
     MemoRequired,
@@ -39,27 +39,27 @@ pub enum PurserError {
     RecipientWrongMint,
     #[msg("The recipient's token account is frozen")]
     RecipientFrozen,
-    #[msg("The recipient is the source itself")]
+    #[msg("The recipient is the agent's own token account")]
     RecipientIsSource,
     #[msg("The amount is zero")]
     AmountZero,
     #[msg("The tag is zero")]
     TagZero,
-    #[msg("Admin, policy authority and transfer authority must be three different keys")]
+    #[msg("Admin, policy authority and each transfer authority must be different keys, and the guardian none of the latter")]
     KeysNotDistinct,
     #[msg("The allowlist has more than 256 entries")]
     AllowlistTooLong,
     #[msg("The allowlist is not sorted in strictly ascending order")]
     AllowlistNotSorted,
-    #[msg("The policy names a draft, and no draft account was given; or the other way round")]
+    #[msg("The draft is not the one that was asked for, or does not hold what it was opened for")]
     DraftMismatch,
-    #[msg("The draft has fewer entries than it was opened for")]
+    #[msg("The draft is not complete")]
     DraftIncomplete,
     #[msg("Draft entries must be written in order, within the count that the draft was opened for")]
     DraftOutOfOrder,
     #[msg("The account paid within the last 24 hours; close it later, so that re-creating it cannot reset its limits")]
     SpendWindowNotEmpty,
-    #[msg("The account still holds USDC; withdraw it first")]
+    #[msg("The address holds USDC already, and loosened policies wait here: only the admin creates this account")]
     AccountNotEmpty,
     #[msg("The account has a layout that this program does not know")]
     UnknownLayout,
@@ -69,6 +69,19 @@ pub enum PurserError {
     MalformedInstruction,
     #[msg("So many transfers were made since this one was signed that it could be a second one: look for its tag, sign anew")]
     StaleSequence,
+    // One more policy violation: after `DuplicateTransfer`, before `Paused`.
+    #[msg("The operator or the agent account is halted; only the admin can resume it")]
+    Halted,
+    #[msg("The policy was changed since the version that this was written against: read it again")]
+    PolicyChanged,
+    #[msg("This loosens the policy, and the operator lets that wait: seal it in a draft, apply it when its time has come")]
+    LooseningMustWait,
+    #[msg("An operator has one to eight transfer authorities")]
+    TransferAuthorityCount,
+    #[msg("The loosening delay is above 30 days")]
+    LooseningDelayTooLong,
+    #[msg("Rent goes back to whoever paid it: the account given is another one")]
+    WrongRentPayer,
 }
 
 impl PurserError {
@@ -106,6 +119,12 @@ impl PurserError {
             PolicyVersionExhausted,
             MalformedInstruction,
             StaleSequence,
+            Halted,
+            PolicyChanged,
+            LooseningMustWait,
+            TransferAuthorityCount,
+            LooseningDelayTooLong,
+            WrongRentPayer,
         ];
         all.into_iter().find(|error| u32::from(*error) == code)
     }
@@ -115,6 +134,7 @@ impl From<Violation> for PurserError {
     fn from(violation: Violation) -> Self {
         match violation {
             Violation::DuplicateTransfer => Self::DuplicateTransfer,
+            Violation::Halted => Self::Halted,
             Violation::Paused => Self::Paused,
             Violation::MemoRequired => Self::MemoRequired,
             Violation::MemoTooLong { .. } => Self::MemoTooLong,

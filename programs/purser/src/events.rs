@@ -5,30 +5,49 @@
 
 use anchor_lang::prelude::*;
 use anchor_lang::solana_program::log::sol_log_data;
+use purser_policy::{Address, Allowlist, Limit, Policy, UsdcAmount};
+
+use crate::state::{Operator, Role};
 
 #[event]
 pub struct OperatorCreated {
     pub operator: Pubkey,
-    pub admin: Pubkey,
     pub id: u64,
-    pub policy_authority: Pubkey,
-    pub transfer_authority: Pubkey,
-    /// The default key where there is none.
-    pub guardian: Pubkey,
     pub usdc_mint: Pubkey,
+    pub keys: OperatorRecord,
 }
 
 #[event]
 pub struct OperatorUpdated {
     pub operator: Pubkey,
-    pub admin: Pubkey,
-    /// The default key where there is none.
-    pub pending_admin: Pubkey,
-    pub policy_authority: Pubkey,
-    pub transfer_authority: Pubkey,
-    pub guardian: Pubkey,
+    pub keys: OperatorRecord,
 }
 
+/// Who holds which key from here on. The default key stands for none.
+#[derive(AnchorSerialize, AnchorDeserialize, Clone, Debug, PartialEq, Eq)]
+pub struct OperatorRecord {
+    pub admin: Pubkey,
+    pub pending_admin: Pubkey,
+    pub policy_authority: Pubkey,
+    pub guardian: Pubkey,
+    pub transfer_authorities: Vec<Pubkey>,
+    pub loosening_delay_seconds: u32,
+}
+
+impl From<&Operator> for OperatorRecord {
+    fn from(operator: &Operator) -> Self {
+        Self {
+            admin: operator.admin,
+            pending_admin: operator.pending_admin,
+            policy_authority: operator.policy_authority,
+            guardian: operator.guardian,
+            transfer_authorities: operator.transfer_authorities().to_vec(),
+            loosening_delay_seconds: operator.loosening_delay_seconds,
+        }
+    }
+}
+
+/// The policy that it begins with follows as [`PolicySet`].
 #[event]
 pub struct AgentCreated {
     pub operator: Pubkey,
@@ -37,17 +56,59 @@ pub struct AgentCreated {
     pub token_account: Pubkey,
 }
 
-/// The allowlist of a policy as an event can carry it.
+/// A whole policy as an event can carry it.
+#[derive(AnchorSerialize, AnchorDeserialize, Clone, Debug, PartialEq, Eq)]
+pub struct PolicyRecord {
+    pub max_single_transfer: Option<u64>,
+    pub max_daily_spend: Option<u64>,
+    pub require_memo: bool,
+    pub paused: bool,
+    pub allowlist: AllowlistRecord,
+}
+
 #[derive(AnchorSerialize, AnchorDeserialize, Clone, Debug, PartialEq, Eq)]
 pub enum AllowlistRecord {
     Anyone,
-    Only(Vec<Pubkey>),
-    /// Longer than a transaction's log: the entries stand in the `DraftWritten` events before this one.
-    Draft {
-        entry_count: u16,
-        /// SHA-256 of all entries, in order.
-        entries_hash: [u8; 32],
+    Only {
+        wallets: Vec<Pubkey>,
+        token_accounts: Vec<Pubkey>,
     },
+    /// Longer than a transaction's log: the entries stand in the `DraftWritten` events with this hash, wallets first.
+    Draft {
+        wallet_count: u16,
+        token_account_count: u16,
+        hash: [u8; 32],
+    },
+}
+
+impl PolicyRecord {
+    /// `draft`: the hash of the draft that the entries were written to.
+    pub(crate) fn new(policy: &Policy, draft: Option<[u8; 32]>) -> Self {
+        let micros = |limit| match limit {
+            Limit::Unlimited => None,
+            Limit::AtMost(amount) => Some(UsdcAmount::micros(amount)),
+        };
+        let (wallets, token_accounts) = policy.allowlist.entries();
+        let keys = |entries: &[Address]| entries.iter().copied().map(Pubkey::new_from_array).collect();
+        let allowlist = match (policy.allowlist, draft) {
+            (Allowlist::Anyone, _) => AllowlistRecord::Anyone,
+            (Allowlist::Only(_), None) => {
+                AllowlistRecord::Only { wallets: keys(wallets), token_accounts: keys(token_accounts) }
+            }
+            (Allowlist::Only(_), Some(hash)) => AllowlistRecord::Draft {
+                wallet_count: wallets.len() as u16,
+                token_account_count: token_accounts.len() as u16,
+                hash,
+            },
+        };
+        Self {
+            max_single_transfer: micros(policy.max_single_transfer),
+            max_daily_spend: micros(policy.max_daily_spend),
+            require_memo: policy.require_memo,
+            paused: policy.paused,
+            allowlist,
+        }
+    }
 }
 
 /// The whole policy that applies from here on.
@@ -56,37 +117,71 @@ pub struct PolicySet {
     pub operator: Pubkey,
     pub agent: Pubkey,
     pub policy_version: u32,
-    pub max_single_transfer: Option<u64>,
-    pub max_daily_spend: Option<u64>,
-    pub require_memo: bool,
-    pub paused: bool,
-    pub allowlist: AllowlistRecord,
+    pub policy: PolicyRecord,
     /// The key that signed.
     pub signer: Pubkey,
 }
 
-/// Entries added to an allowlist draft.
+/// Entries added to a draft.
 #[event]
 pub struct DraftWritten {
     pub agent: Pubkey,
+    /// What the draft was opened for.
+    pub hash: [u8; 32],
     pub start: u16,
     pub entries: Vec<Pubkey>,
+}
+
+/// A policy that is complete and waits to be applied.
+#[event]
+pub struct DraftSealed {
+    pub operator: Pubkey,
+    pub agent: Pubkey,
+    pub hash: [u8; 32],
+    /// It applies over this policy version and no other.
+    pub expected_version: u32,
+    pub policy: PolicyRecord,
+    /// Unix seconds.
+    pub sealed_at: i64,
+    /// Where it loosens anything: when it can be applied, as the operator's delay is now.
+    pub loosens_at: i64,
+    pub signer: Pubkey,
+}
+
+/// A draft that was given up, sealed or not.
+#[event]
+pub struct DraftClosed {
+    pub operator: Pubkey,
+    pub agent: Pubkey,
+    pub hash: [u8; 32],
+    pub signer: Pubkey,
 }
 
 #[event]
 pub struct PausedSet {
     pub operator: Pubkey,
+    pub agent: Pubkey,
+    pub paused: bool,
+    /// The agent's policy version from here on.
+    pub policy_version: u32,
+    pub signer: Pubkey,
+}
+
+#[event]
+pub struct HaltSet {
+    pub operator: Pubkey,
     /// `None`: the operator, and so all its agents.
     pub agent: Option<Pubkey>,
-    pub paused: bool,
-    /// The agent's policy version from here on; 0 for an operator.
-    pub policy_version: u32,
+    /// Who holds it halted from here on; `None` when it was resumed.
+    pub halted_by: Option<Role>,
     pub signer: Pubkey,
 }
 
 #[event]
 pub struct TransferExecuted {
     pub agent: Pubkey,
+    /// Of this payment among all of the agent, from 1: a number that is missing is a payment that was not shown.
+    pub number: u64,
     pub transfer_id: [u8; 16],
     pub tag: u64,
     pub amount: u64,
@@ -104,6 +199,7 @@ pub struct TransferExecuted {
 /// [`TransferExecuted`] as `transfer` logs it: the same bytes, without the heap.
 pub(crate) struct TransferExecutedLog<'a> {
     pub agent: &'a [u8; 32],
+    pub number: u64,
     pub transfer_id: &'a [u8; 16],
     pub tag: u64,
     pub amount: u64,
@@ -115,7 +211,7 @@ pub(crate) struct TransferExecutedLog<'a> {
 }
 
 impl TransferExecutedLog<'_> {
-    const FIXED_BYTES: usize = 8 + 32 + 16 + 8 + 8 + 32 + 32 + 4 + 8 + 4;
+    const FIXED_BYTES: usize = 8 + 32 + 8 + 16 + 8 + 8 + 32 + 32 + 4 + 8 + 4;
     /// Room for most memos, and for the longest: 200 characters of four bytes. On chain, a buffer is cleared at a
     /// compute unit for each eight bytes.
     const SHORT_BYTES: usize = Self::FIXED_BYTES + 64;
@@ -148,6 +244,7 @@ impl TransferExecutedLog<'_> {
         };
         put(TransferExecuted::DISCRIMINATOR);
         put(self.agent);
+        put(&self.number.to_le_bytes());
         put(self.transfer_id);
         put(&self.tag.to_le_bytes());
         put(&self.amount.to_le_bytes());
@@ -165,17 +262,25 @@ impl TransferExecutedLog<'_> {
 pub struct Withdrawn {
     pub operator: Pubkey,
     pub agent: Pubkey,
+    /// The agent's token account that it was taken from: its USDC account, or another one, of any mint.
+    pub source: Pubkey,
+    pub mint: Pubkey,
+    /// In the mint's smallest unit.
     pub amount: u64,
     pub recipient: Pubkey,
     pub recipient_owner: Pubkey,
     pub admin: Pubkey,
 }
 
+/// What its USDC account still held left by a [`Withdrawn`] before this.
 #[event]
 pub struct AgentClosed {
     pub operator: Pubkey,
     pub agent: Pubkey,
     pub agent_id: [u8; 16],
+    /// How many payments it made.
+    pub payments: u64,
+    pub admin: Pubkey,
 }
 
 #[cfg(test)]
@@ -188,6 +293,7 @@ mod tests {
         for memo in ["", "invoice 7", &"x".repeat(64), &"x".repeat(65), &"🪙".repeat(200)] {
             let log = TransferExecutedLog {
                 agent: &[1; 32],
+                number: 9,
                 transfer_id: &[2; 16],
                 tag: 3,
                 amount: u64::MAX,
@@ -199,6 +305,7 @@ mod tests {
             };
             let event = TransferExecuted {
                 agent: Pubkey::from(*log.agent),
+                number: log.number,
                 transfer_id: *log.transfer_id,
                 tag: log.tag,
                 amount: log.amount,

@@ -1,8 +1,8 @@
 //! Purser on chain: one account per agent, its spending policy, and the check of every transfer against it.
 //!
 //! The rule itself is `purser_policy`; this crate loads what the rule needs, asks it, and acts on the answer.
-//! Four keys: the admin may do everything; the policy authority creates agents and sets policies; the transfer
-//! authority pays within policy and nothing else; the guardian pauses.
+//! Four kinds of key: the admin may do everything; the policy authority creates agents and sets policies, and waits where
+//! it loosens one; up to eight transfer authorities pay within policy and do nothing else; the guardian halts.
 
 use anchor_lang::prelude::*;
 
@@ -37,39 +37,55 @@ pub mod purser {
         instructions::accept_admin::handler(ctx)
     }
 
-    /// Stops or resumes all agents of an operator.
-    pub fn set_operator_paused(ctx: Context<SetOperatorPaused>, paused: bool) -> Result<()> {
-        instructions::set_operator_paused::handler(ctx, paused)
+    /// Creates an agent account with the policy that it begins with, and its USDC token account.
+    pub fn create_agent(ctx: Context<CreateAgent>, agent_id: [u8; 16], policy: PolicyArgs) -> Result<()> {
+        instructions::create_agent::handler(ctx, agent_id, policy)
     }
 
-    /// Creates an agent account with an open policy, and its USDC token account.
-    pub fn create_agent(ctx: Context<CreateAgent>, agent_id: [u8; 16]) -> Result<()> {
-        instructions::create_agent::handler(ctx, agent_id)
+    /// Replaces an agent's whole policy at once, if it is still at `expected_version`. One that loosens anything has to
+    /// wait in a draft where the operator has set a delay.
+    pub fn set_policy(ctx: Context<SetPolicy>, expected_version: u32, policy: PolicyArgs) -> Result<()> {
+        instructions::set_policy::handler(ctx, expected_version, policy)
     }
 
-    /// Replaces an agent's whole policy at once.
-    pub fn set_policy(ctx: Context<SetPolicy>, policy: PolicyArgs) -> Result<()> {
-        instructions::set_policy::handler(ctx, policy)
+    /// Opens a draft for a policy that does not fit a transaction, or that has to wait.
+    pub fn open_draft(ctx: Context<OpenDraft>, args: DraftArgs) -> Result<()> {
+        instructions::open_draft::handler(ctx, args)
     }
 
-    /// Opens a draft for an allowlist that does not fit a transaction.
-    pub fn open_draft(ctx: Context<OpenDraft>, entry_count: u16) -> Result<()> {
-        instructions::open_draft::handler(ctx, entry_count)
+    /// Adds entries to a draft; the last ones seal it.
+    pub fn write_draft(
+        ctx: Context<WriteDraft>,
+        hash: [u8; 32],
+        start: u16,
+        entries: Vec<Pubkey>,
+    ) -> Result<()> {
+        instructions::write_draft::handler(ctx, hash, start, entries)
     }
 
-    /// Adds entries to a draft.
-    pub fn write_draft(ctx: Context<WriteDraft>, start: u16, entries: Vec<Pubkey>) -> Result<()> {
-        instructions::write_draft::handler(ctx, start, entries)
+    /// Puts a sealed draft in force, once its time has come.
+    pub fn apply_draft(ctx: Context<ApplyDraft>, hash: [u8; 32]) -> Result<()> {
+        instructions::apply_draft::handler(ctx, hash)
     }
 
     /// Gives up a draft.
-    pub fn close_draft(ctx: Context<CloseDraft>) -> Result<()> {
-        instructions::close_draft::handler(ctx)
+    pub fn close_draft(ctx: Context<CloseDraft>, hash: [u8; 32]) -> Result<()> {
+        instructions::close_draft::handler(ctx, hash)
     }
 
-    /// Stops or resumes one agent.
+    /// Pauses one agent by its policy, or lifts that pause.
     pub fn set_paused(ctx: Context<SetPaused>, paused: bool) -> Result<()> {
         instructions::set_paused::handler(ctx, paused)
+    }
+
+    /// Halts one agent, or without an agent the operator with all of them.
+    pub fn halt(ctx: Context<Halt>) -> Result<()> {
+        instructions::halt::halt(ctx)
+    }
+
+    /// Lifts a halt. Admin only.
+    pub fn resume(ctx: Context<Halt>) -> Result<()> {
+        instructions::halt::resume(ctx)
     }
 
     /// Pays within the policy. `amount` in micro-USDC; an empty memo is none; the `tag` is the same for every try.
@@ -90,13 +106,13 @@ pub mod purser {
         err!(anchor_lang::error::ErrorCode::InstructionFallbackNotFound)
     }
 
-    /// Takes `amount` micro-USDC out of an agent account. Admin only.
-    pub fn withdraw(ctx: Context<Withdraw>, amount: u64) -> Result<()> {
+    /// Takes `amount` out of any token account of the agent, in the mint's smallest unit. Admin only.
+    pub fn withdraw<'info>(ctx: Context<'info, Withdraw<'info>>, amount: u64) -> Result<()> {
         instructions::withdraw::handler(ctx, amount)
     }
 
-    /// Closes an agent account that is empty and has been quiet for 24 hours. Admin only.
-    pub fn close_agent(ctx: Context<CloseAgent>) -> Result<()> {
+    /// Closes an agent account that paid nothing for 24 hours. Admin only.
+    pub fn close_agent<'info>(ctx: Context<'info, CloseAgent<'info>>) -> Result<()> {
         instructions::close_agent::handler(ctx)
     }
 }

@@ -1,22 +1,23 @@
 use anchor_lang::prelude::*;
 
 use crate::error::PurserError;
-use crate::instructions::update_operator::operator_updated;
-use crate::state::Operator;
+use crate::events::OperatorUpdated;
+use crate::state::{Known, Operator};
 
 /// Second step of a hand-over: the new admin proves that it holds its key.
 #[derive(Accounts)]
 pub struct AcceptAdmin<'info> {
     pub pending_admin: Signer<'info>,
-    #[account(mut, has_one = pending_admin @ PurserError::Unauthorized)]
+    #[account(mut)]
     pub operator: AccountLoader<'info, Operator>,
 }
 
 pub(crate) fn handler(ctx: Context<AcceptAdmin>) -> Result<()> {
-    let mut operator = ctx.accounts.operator.load_mut()?;
+    let mut operator = ctx.accounts.operator.known_mut()?;
+    require_keys_eq!(*ctx.accounts.pending_admin.key, operator.pending_admin, PurserError::Unauthorized);
     operator.admin = operator.pending_admin;
     operator.pending_admin = Pubkey::default();
-    operator.check_keys()?;
-    emit!(operator_updated(ctx.accounts.operator.key(), &operator));
+    operator.check()?;
+    emit!(OperatorUpdated { operator: ctx.accounts.operator.key(), keys: (&*operator).into() });
     Ok(())
 }

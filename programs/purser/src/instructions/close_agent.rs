@@ -1,46 +1,106 @@
 use anchor_lang::prelude::*;
+use anchor_lang::AccountsClose;
 use anchor_spl::token::{self, CloseAccount, Token};
 
+use crate::constants::DRAFT_SEED;
 use crate::error::PurserError;
-use crate::events::AgentClosed;
-use crate::state::{Agent, Authority, Operator};
+use crate::events::{AgentClosed, DraftClosed};
+use crate::instructions::withdraw::Withdrawal;
+use crate::state::{Agent, Authority, Known, Operator, PolicyDraft};
 use crate::token_account::TokenAccount;
 
-/// Closes an account that holds nothing and paid nothing for 24 hours: created anew, it starts where it would be anyway.
+/// Closes an agent that paid nothing for 24 hours, with its token account and its draft: created anew, it starts where it
+/// would stand anyway. What the token account still holds goes to `destination`.
 #[derive(Accounts)]
 pub struct CloseAgent<'info> {
-    /// Gets the rent back.
-    #[account(mut)]
     pub admin: Signer<'info>,
     pub operator: AccountLoader<'info, Operator>,
-    #[account(mut, has_one = operator @ PurserError::WrongOperator, close = admin)]
+    #[account(mut)]
     pub agent: AccountLoader<'info, Agent>,
     /// CHECK: must be the agent's `token_account`; the token program checks the rest.
     #[account(mut)]
     pub token_account: UncheckedAccount<'info>,
+    /// CHECK: the token program holds it against both token accounts.
+    pub usdc_mint: UncheckedAccount<'info>,
+    /// CHECK: checked by `TokenAccount::recipient` where there is something to move.
+    #[account(mut)]
+    pub destination: UncheckedAccount<'info>,
+    /// CHECK: must be the agent's `rent_payer`; gets the rent of the agent and its token account.
+    #[account(mut)]
+    pub rent_payer: UncheckedAccount<'info>,
+    /// CHECK: the address by its seeds; often nothing is there.
+    #[account(mut, seeds = [DRAFT_SEED, agent.key().as_ref()], bump)]
+    pub draft: UncheckedAccount<'info>,
+    /// CHECK: must be the draft's `rent_payer` where there is a draft.
+    #[account(mut)]
+    pub draft_rent_payer: UncheckedAccount<'info>,
     pub token_program: Program<'info, Token>,
 }
 
-pub(crate) fn handler(ctx: Context<CloseAgent>) -> Result<()> {
-    let accounts = &*ctx.accounts;
-    accounts.operator.load()?.authorise(accounts.admin.key, Authority::Administer)?;
-    let agent = *accounts.agent.load()?;
+pub(crate) fn handler<'info>(ctx: Context<'info, CloseAgent<'info>>) -> Result<()> {
+    let accounts: &CloseAgent<'info> = ctx.accounts;
+    accounts.operator.known()?.authorise(accounts.admin.key, Authority::Administer)?;
+    let agent = *accounts.agent.known()?;
+    agent.check_operator(&accounts.operator.key())?;
     require_keys_eq!(*accounts.token_account.key, agent.token_account, PurserError::WrongSource);
+    require_keys_eq!(*accounts.rent_payer.key, agent.rent_payer, PurserError::WrongRentPayer);
     require!(agent.window().is_empty(Clock::get()?.unix_timestamp), PurserError::SpendWindowNotEmpty);
-    let balance =
-        TokenAccount::of(&accounts.token_account, &accounts.token_account.try_borrow_data()?).balance();
-    require!(balance == Some(0), PurserError::AccountNotEmpty);
+
+    let balance = {
+        let data = accounts.token_account.try_borrow_data()?;
+        TokenAccount::of(&accounts.token_account, &data).balance().ok_or(PurserError::WrongSource)?
+    };
+    if balance > 0 {
+        let rest = Withdrawal {
+            operator: accounts.operator.key(),
+            agent: &accounts.agent,
+            source: &accounts.token_account,
+            mint: &accounts.usdc_mint,
+            destination: &accounts.destination,
+            token_program: accounts.token_program.as_ref(),
+            admin: accounts.admin.key(),
+        };
+        rest.make(balance, &[])?;
+    }
     let bump = [agent.bump];
-    let seeds = agent.signer_seeds(&bump);
     token::close_account(CpiContext::new_with_signer(
         accounts.token_program.key(),
         CloseAccount {
             account: accounts.token_account.to_account_info(),
-            destination: accounts.admin.to_account_info(),
+            destination: accounts.rent_payer.to_account_info(),
             authority: accounts.agent.to_account_info(),
         },
-        &[&seeds],
+        &[&agent.signer_seeds(&bump)],
     ))?;
-    emit!(AgentClosed { operator: agent.operator, agent: accounts.agent.key(), agent_id: agent.agent_id });
+    close_draft(accounts, ctx.accounts.draft.as_ref())?;
+    accounts.agent.close(accounts.rent_payer.to_account_info())?;
+    emit!(AgentClosed {
+        operator: agent.operator,
+        agent: accounts.agent.key(),
+        agent_id: agent.agent_id,
+        payments: agent.tags().recorded(),
+        admin: accounts.admin.key(),
+    });
+    Ok(())
+}
+
+/// A draft that outlived its agent would be waiting for the next one at this address.
+fn close_draft<'info>(accounts: &CloseAgent<'info>, info: &'info AccountInfo<'info>) -> Result<()> {
+    if *info.owner != crate::ID {
+        return Ok(());
+    }
+    let loader = AccountLoader::<PolicyDraft>::try_from(info)?;
+    let hash = {
+        let draft = loader.known()?;
+        require_keys_eq!(*accounts.draft_rent_payer.key, draft.rent_payer, PurserError::WrongRentPayer);
+        draft.hash
+    };
+    loader.close(accounts.draft_rent_payer.to_account_info())?;
+    emit!(DraftClosed {
+        operator: accounts.operator.key(),
+        agent: accounts.agent.key(),
+        hash,
+        signer: accounts.admin.key(),
+    });
     Ok(())
 }

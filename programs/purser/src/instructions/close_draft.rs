@@ -1,20 +1,40 @@
 use anchor_lang::prelude::*;
+use anchor_lang::AccountsClose;
 
 use crate::error::PurserError;
-use crate::state::{Agent, AllowlistDraft, Authority, Operator};
+use crate::events::DraftClosed;
+use crate::state::{Agent, Authority, Known, Operator, PolicyDraft};
 
-/// Gives up a draft; its rent goes to the signer.
+/// Gives up a draft, whether it is complete or not.
 #[derive(Accounts)]
 pub struct CloseDraft<'info> {
-    #[account(mut)]
+    /// Guardian, policy authority or admin.
     pub authority: Signer<'info>,
     pub operator: AccountLoader<'info, Operator>,
-    #[account(has_one = operator @ PurserError::WrongOperator)]
     pub agent: AccountLoader<'info, Agent>,
-    #[account(mut, has_one = agent @ PurserError::DraftMismatch, close = authority)]
-    pub draft: AccountLoader<'info, AllowlistDraft>,
+    #[account(mut)]
+    pub draft: AccountLoader<'info, PolicyDraft>,
+    /// CHECK: must be the draft's `rent_payer`.
+    #[account(mut)]
+    pub rent_payer: UncheckedAccount<'info>,
 }
 
-pub(crate) fn handler(ctx: Context<CloseDraft>) -> Result<()> {
-    ctx.accounts.operator.load()?.authorise(ctx.accounts.authority.key, Authority::SetPolicy)
+/// `hash` says which draft is meant, so that one that was opened since stays.
+pub(crate) fn handler(ctx: Context<CloseDraft>, hash: [u8; 32]) -> Result<()> {
+    let accounts = &*ctx.accounts;
+    accounts.operator.known()?.authorise(accounts.authority.key, Authority::Halt)?;
+    accounts.agent.known()?.check_operator(&accounts.operator.key())?;
+    {
+        let draft = accounts.draft.known()?;
+        draft.check(&accounts.agent.key(), &hash)?;
+        require_keys_eq!(*accounts.rent_payer.key, draft.rent_payer, PurserError::WrongRentPayer);
+    }
+    accounts.draft.close(accounts.rent_payer.to_account_info())?;
+    emit!(DraftClosed {
+        operator: accounts.operator.key(),
+        agent: accounts.agent.key(),
+        hash,
+        signer: accounts.authority.key(),
+    });
+    Ok(())
 }

@@ -7,12 +7,14 @@ use crate::error::PurserError;
 use crate::events::OperatorCreated;
 use crate::state::Operator;
 
-/// The keys that an operator hands out.
-#[derive(AnchorSerialize, AnchorDeserialize, Clone, Copy, Debug, PartialEq, Eq)]
+/// The keys that an operator hands out, and how long loosened policies wait.
+#[derive(AnchorSerialize, AnchorDeserialize, Clone, Debug, PartialEq, Eq)]
 pub struct OperatorKeys {
     pub policy_authority: Pubkey,
-    pub transfer_authority: Pubkey,
+    /// One to eight.
+    pub transfer_authorities: Vec<Pubkey>,
     pub guardian: Option<Pubkey>,
+    pub loosening_delay_seconds: u32,
 }
 
 #[derive(Accounts)]
@@ -37,29 +39,22 @@ pub struct CreateOperator<'info> {
 pub(crate) fn handler(ctx: Context<CreateOperator>, id: u64, keys: OperatorKeys) -> Result<()> {
     check_mint(&ctx.accounts.usdc_mint)?;
     let mut operator = ctx.accounts.operator.load_init()?;
-    *operator = Operator {
-        version: LAYOUT_VERSION,
-        bump: ctx.bumps.operator,
-        paused: 0,
-        reserved: [0; 5],
-        id,
-        created_by: ctx.accounts.admin.key(),
-        admin: ctx.accounts.admin.key(),
-        pending_admin: Pubkey::default(),
-        policy_authority: keys.policy_authority,
-        transfer_authority: keys.transfer_authority,
-        guardian: keys.guardian.unwrap_or_default(),
-        usdc_mint: ctx.accounts.usdc_mint.key(),
-    };
-    operator.check_keys()?;
+    operator.version = LAYOUT_VERSION;
+    operator.bump = ctx.bumps.operator;
+    operator.loosening_delay_seconds = keys.loosening_delay_seconds;
+    operator.id = id;
+    operator.created_by = ctx.accounts.admin.key();
+    operator.admin = ctx.accounts.admin.key();
+    operator.policy_authority = keys.policy_authority;
+    operator.guardian = keys.guardian.unwrap_or_default();
+    operator.usdc_mint = ctx.accounts.usdc_mint.key();
+    operator.set_transfer_authorities(&keys.transfer_authorities)?;
+    operator.check()?;
     emit!(OperatorCreated {
         operator: ctx.accounts.operator.key(),
-        admin: operator.admin,
         id,
-        policy_authority: operator.policy_authority,
-        transfer_authority: operator.transfer_authority,
-        guardian: operator.guardian,
         usdc_mint: operator.usdc_mint,
+        keys: (&*operator).into(),
     });
     Ok(())
 }

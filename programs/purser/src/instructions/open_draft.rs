@@ -3,40 +3,86 @@ use purser_policy::ALLOWLIST_ENTRIES_MAX;
 
 use crate::constants::{DRAFT_SEED, LAYOUT_VERSION};
 use crate::error::PurserError;
-use crate::state::{Agent, AllowlistDraft, Authority, Operator};
+use crate::instructions::policy_args::limit;
+use crate::instructions::write_draft::seal;
+use crate::state::{Agent, Authority, Known, Operator, PolicyDraft, StoredPolicy};
+
+/// A whole policy whose entries are written later.
+#[derive(AnchorSerialize, AnchorDeserialize, Clone, Debug, PartialEq, Eq)]
+pub struct DraftArgs {
+    /// `PolicyDraft::hash_of` what it will hold.
+    pub hash: [u8; 32],
+    /// The policy version that it is written against, and can be applied over.
+    pub expected_version: u32,
+    pub max_single_transfer: Option<u64>,
+    pub max_daily_spend: Option<u64>,
+    pub require_memo: bool,
+    pub paused: bool,
+    /// `None`: anyone may be paid.
+    pub entries: Option<EntryCounts>,
+}
+
+#[derive(AnchorSerialize, AnchorDeserialize, Clone, Copy, Debug, PartialEq, Eq)]
+pub struct EntryCounts {
+    pub wallets: u16,
+    pub token_accounts: u16,
+}
 
 #[derive(Accounts)]
-#[instruction(entry_count: u16)]
+#[instruction(args: DraftArgs)]
 pub struct OpenDraft<'info> {
-    /// Policy authority or admin; pays for the draft.
-    #[account(mut)]
+    /// Policy authority or admin.
     pub authority: Signer<'info>,
+    /// Pays for the draft, and gets it back.
+    #[account(mut)]
+    pub payer: Signer<'info>,
     pub operator: AccountLoader<'info, Operator>,
-    #[account(has_one = operator @ PurserError::WrongOperator)]
     pub agent: AccountLoader<'info, Agent>,
     #[account(
         init,
-        payer = authority,
-        space = bytes(entry_count)?,
+        payer = payer,
+        space = bytes(&args)?,
         seeds = [DRAFT_SEED, agent.key().as_ref()],
         bump
     )]
-    pub draft: AccountLoader<'info, AllowlistDraft>,
+    pub draft: AccountLoader<'info, PolicyDraft>,
     pub system_program: Program<'info, System>,
 }
 
-pub(crate) fn handler(ctx: Context<OpenDraft>, entry_count: u16) -> Result<()> {
-    ctx.accounts.operator.load()?.authorise(ctx.accounts.authority.key, Authority::SetPolicy)?;
-    let mut draft = ctx.accounts.draft.load_init()?;
+pub(crate) fn handler(ctx: Context<OpenDraft>, args: DraftArgs) -> Result<()> {
+    let accounts = &*ctx.accounts;
+    let operator = accounts.operator.known()?;
+    operator.authorise(accounts.authority.key, Authority::SetPolicy)?;
+    let agent = accounts.agent.known()?;
+    agent.check_operator(&accounts.operator.key())?;
+    require!(agent.policy_version == args.expected_version, PurserError::PolicyChanged);
+    let mut draft = accounts.draft.load_init()?;
     draft.version = LAYOUT_VERSION;
     draft.bump = ctx.bumps.draft;
-    draft.entry_count = entry_count;
-    draft.agent = ctx.accounts.agent.key();
+    draft.entry_count = entry_count(&args)?;
+    draft.expected_version = args.expected_version;
+    draft.agent = accounts.agent.key();
+    draft.rent_payer = accounts.payer.key();
+    draft.hash = args.hash;
+    draft.policy = StoredPolicy::new(
+        [limit(args.max_single_transfer), limit(args.max_daily_spend)],
+        args.require_memo,
+        args.paused,
+        args.entries.map(|entries| entries.wallets),
+    );
+    if draft.entry_count == 0 {
+        emit!(seal(&mut draft, &[], &agent, &operator, accounts.authority.key)?);
+    }
     Ok(())
 }
 
+fn entry_count(args: &DraftArgs) -> Result<u16> {
+    let count = args.entries.map_or(Some(0), |entries| entries.wallets.checked_add(entries.token_accounts));
+    let count = count.filter(|count| usize::from(*count) <= ALLOWLIST_ENTRIES_MAX);
+    count.ok_or(error!(PurserError::AllowlistTooLong))
+}
+
 /// Refuses before there is anything to pay for.
-fn bytes(entry_count: u16) -> Result<usize> {
-    require!(usize::from(entry_count) <= ALLOWLIST_ENTRIES_MAX, PurserError::AllowlistTooLong);
-    Ok(AllowlistDraft::bytes(entry_count))
+fn bytes(args: &DraftArgs) -> Result<usize> {
+    Ok(PolicyDraft::bytes(entry_count(args)?))
 }

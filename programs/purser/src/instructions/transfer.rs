@@ -45,8 +45,9 @@ pub(crate) fn process(views: &mut [AccountView; ACCOUNTS], arguments: &[u8]) -> 
 
     // SAFETY: `Operator`, `Agent` and the token accounts cannot be one account: discriminators and owners differ.
     let operator = operator(operator_view, unsafe { operator_view.borrow_unchecked() })?;
-    let signed = authority.is_signer();
-    if !signed || !same(operator.transfer_authority.as_array(), authority.address().as_array()) {
+    // No one signs with the default key, which stands in free places.
+    let signer = authority.address().as_array();
+    if !authority.is_signer() || !operator.transfer_authorities.iter().any(|key| same(key.as_array(), signer)) {
         return Err(PurserError::Unauthorized);
     }
     let agent_address = agent_view.clone();
@@ -59,7 +60,11 @@ pub(crate) fn process(views: &mut [AccountView; ACCOUNTS], arguments: &[u8]) -> 
         return Err(PurserError::WrongSource);
     }
     let destination = token_account(destination_view);
-    let recipient_owner = destination.recipient(agent.token_account.as_array(), &operator.usdc_mint)?;
+    let recipient_owner = destination.recipient(&token::ID, &operator.usdc_mint)?;
+    // Its own account: the source, or another one that nobody but the admin could get the money out of.
+    if same(recipient_owner, agent_address.address().as_array()) {
+        return Err(PurserError::RecipientIsSource);
+    }
 
     // Before any rule: of a transfer that may be a second one, no refusal is the truth.
     if !agent.tags().covers(sequence) {
@@ -71,8 +76,8 @@ pub(crate) fn process(views: &mut [AccountView; ACCOUNTS], arguments: &[u8]) -> 
         Err(_) => return Err(PurserError::MalformedInstruction),
     };
     let state = AccountState {
-        operator_paused: operator.paused != 0,
-        policy: agent.policy(tail),
+        halted: operator.halted_by | agent.halted_by != 0,
+        policy: agent.policy.with(tail),
         window: agent.window(),
         tags: agent.tags(),
     };
@@ -88,11 +93,12 @@ pub(crate) fn process(views: &mut [AccountView; ACCOUNTS], arguments: &[u8]) -> 
         return Err(PurserError::InsufficientBalance);
     }
 
-    let spent_in_window = cleared.spent_after().micros();
+    let (spent_in_window, number) = (cleared.spent_after().micros(), agent.tags().recorded().wrapping_add(1));
     let (window, tags) = agent.ledger_mut();
     cleared.record(window, tags);
     TransferExecutedLog {
         agent: agent_address.address().as_array(),
+        number,
         transfer_id,
         tag,
         amount,

@@ -1,16 +1,18 @@
 use anchor_lang::prelude::*;
 
 use crate::events::OperatorUpdated;
-use crate::state::{Authority, Operator};
+use crate::state::{Authority, Known, Operator};
 
-/// What to change; `None` leaves a key as it is, the default key removes a guardian or a pending admin.
-#[derive(AnchorSerialize, AnchorDeserialize, Clone, Copy, Debug, Default, PartialEq, Eq)]
+/// What to change; `None` leaves it as it is, the default key removes a guardian or a pending admin.
+#[derive(AnchorSerialize, AnchorDeserialize, Clone, Debug, Default, PartialEq, Eq)]
 pub struct OperatorUpdate {
     pub policy_authority: Option<Pubkey>,
-    pub transfer_authority: Option<Pubkey>,
+    /// All of them, one to eight. An old and a new key side by side make a rotation without a refusal.
+    pub transfer_authorities: Option<Vec<Pubkey>>,
     pub guardian: Option<Pubkey>,
     /// First step of a hand-over: the second is `accept_admin`, signed by this key.
     pub pending_admin: Option<Pubkey>,
+    pub loosening_delay_seconds: Option<u32>,
 }
 
 #[derive(Accounts)]
@@ -21,25 +23,23 @@ pub struct UpdateOperator<'info> {
 }
 
 pub(crate) fn handler(ctx: Context<UpdateOperator>, update: OperatorUpdate) -> Result<()> {
-    let mut operator = ctx.accounts.operator.load_mut()?;
+    let mut operator = ctx.accounts.operator.known_mut()?;
     operator.authorise(ctx.accounts.admin.key, Authority::Administer)?;
-    let OperatorUpdate { policy_authority, transfer_authority, guardian, pending_admin } = update;
+    let OperatorUpdate {
+        policy_authority,
+        transfer_authorities,
+        guardian,
+        pending_admin,
+        loosening_delay_seconds,
+    } = update;
     operator.policy_authority = policy_authority.unwrap_or(operator.policy_authority);
-    operator.transfer_authority = transfer_authority.unwrap_or(operator.transfer_authority);
     operator.guardian = guardian.unwrap_or(operator.guardian);
     operator.pending_admin = pending_admin.unwrap_or(operator.pending_admin);
-    operator.check_keys()?;
-    emit!(operator_updated(ctx.accounts.operator.key(), &operator));
-    Ok(())
-}
-
-pub(crate) fn operator_updated(address: Pubkey, operator: &Operator) -> OperatorUpdated {
-    OperatorUpdated {
-        operator: address,
-        admin: operator.admin,
-        pending_admin: operator.pending_admin,
-        policy_authority: operator.policy_authority,
-        transfer_authority: operator.transfer_authority,
-        guardian: operator.guardian,
+    operator.loosening_delay_seconds = loosening_delay_seconds.unwrap_or(operator.loosening_delay_seconds);
+    if let Some(keys) = transfer_authorities {
+        operator.set_transfer_authorities(&keys)?;
     }
+    operator.check()?;
+    emit!(OperatorUpdated { operator: ctx.accounts.operator.key(), keys: (&*operator).into() });
+    Ok(())
 }

@@ -1,56 +1,115 @@
 use anchor_lang::prelude::*;
-use anchor_spl::token::{self, Token};
+use anchor_lang::solana_program::instruction::{AccountMeta, Instruction};
+use anchor_lang::solana_program::program::invoke_signed;
 
 use crate::error::PurserError;
 use crate::events::Withdrawn;
-use crate::state::{Agent, Authority, Operator};
-use crate::token_account::TokenAccount;
+use crate::state::{Agent, Authority, Known, Operator};
+use crate::token_account::{mint_decimals, TokenAccount, TOKEN_PROGRAMS};
 
-/// The admin's way out: any amount to any USDC account, past the policy and outside its window.
+/// `TokenInstruction::TransferChecked`, SPL Token and Token-2022 interface.
+const TRANSFER_CHECKED: u8 = 12;
+
+/// The admin's way out, past the policy and outside its window: any amount of any mint, from any token account that the
+/// agent owns. Accounts after these are handed to the token program, for mints with a transfer hook.
 #[derive(Accounts)]
 pub struct Withdraw<'info> {
     pub admin: Signer<'info>,
     pub operator: AccountLoader<'info, Operator>,
-    #[account(has_one = operator @ PurserError::WrongOperator)]
     pub agent: AccountLoader<'info, Agent>,
-    /// CHECK: must be the agent's `token_account`; the token program checks the rest.
+    /// CHECK: must be a token account that the agent owns.
     #[account(mut)]
     pub source: UncheckedAccount<'info>,
+    /// CHECK: the token program holds it against both token accounts.
+    pub mint: UncheckedAccount<'info>,
     /// CHECK: checked by `TokenAccount::recipient`.
     #[account(mut)]
     pub destination: UncheckedAccount<'info>,
-    pub token_program: Program<'info, Token>,
+    /// CHECK: must be SPL Token or Token-2022, and own the source.
+    pub token_program: UncheckedAccount<'info>,
 }
 
-pub(crate) fn handler(ctx: Context<Withdraw>, amount: u64) -> Result<()> {
+pub(crate) fn handler<'info>(ctx: Context<'info, Withdraw<'info>>, amount: u64) -> Result<()> {
     let accounts = &*ctx.accounts;
     require!(amount > 0, PurserError::AmountZero);
-    let agent = *accounts.agent.load()?;
-    let recipient_owner = {
-        let operator = accounts.operator.load()?;
-        operator.authorise(accounts.admin.key, Authority::Administer)?;
-        require_keys_eq!(*accounts.source.key, agent.token_account, PurserError::WrongSource);
-        let data = accounts.destination.try_borrow_data()?;
-        let recipient = TokenAccount::of(&accounts.destination, &data);
-        Pubkey::from(*recipient.recipient(agent.token_account.as_array(), &operator.usdc_mint)?)
-    };
-    let balance = TokenAccount::of(&accounts.source, &accounts.source.try_borrow_data()?).balance();
-    require!(balance >= Some(amount), PurserError::InsufficientBalance);
-    let payment = token::Transfer {
-        from: accounts.source.to_account_info(),
-        to: accounts.destination.to_account_info(),
-        authority: accounts.agent.to_account_info(),
-    };
-    let program = accounts.token_program.key();
-    let bump = [agent.bump];
-    token::transfer(CpiContext::new_with_signer(program, payment, &[&agent.signer_seeds(&bump)]), amount)?;
-    emit!(Withdrawn {
+    accounts.operator.known()?.authorise(accounts.admin.key, Authority::Administer)?;
+    accounts.agent.known()?.check_operator(&accounts.operator.key())?;
+    let hook: &[AccountInfo] = ctx.remaining_accounts;
+    let withdrawal = Withdrawal {
         operator: accounts.operator.key(),
-        agent: accounts.agent.key(),
-        amount,
-        recipient: accounts.destination.key(),
-        recipient_owner,
+        agent: &accounts.agent,
+        source: &accounts.source,
+        mint: &accounts.mint,
+        destination: &accounts.destination,
+        token_program: &accounts.token_program,
         admin: accounts.admin.key(),
-    });
-    Ok(())
+    };
+    withdrawal.make(amount, hook)
+}
+
+/// Money that leaves by the admin's word.
+pub(crate) struct Withdrawal<'a, 'info> {
+    pub operator: Pubkey,
+    pub agent: &'a AccountLoader<'info, Agent>,
+    pub source: &'a AccountInfo<'info>,
+    pub mint: &'a AccountInfo<'info>,
+    pub destination: &'a AccountInfo<'info>,
+    pub token_program: &'a AccountInfo<'info>,
+    pub admin: Pubkey,
+}
+
+impl<'info> Withdrawal<'_, 'info> {
+    pub fn make(&self, amount: u64, hook: &[AccountInfo<'info>]) -> Result<()> {
+        let program = *self.token_program.key;
+        require!(TOKEN_PROGRAMS.contains(&program), PurserError::WrongSource);
+        let (mint, recipient_owner) = {
+            let (source, destination) = (self.source.try_borrow_data()?, self.destination.try_borrow_data()?);
+            let source = TokenAccount::of(self.source, &source);
+            let (owner, mint) = (source.owner(&program), source.mint(&program));
+            let (Some(owner), Some(mint)) = (owner, mint) else { return err!(PurserError::WrongSource) };
+            require!(owner == self.agent.as_ref().key.as_array(), PurserError::WrongSource);
+            require!(source.balance() >= Some(amount), PurserError::InsufficientBalance);
+            require!(self.source.key != self.destination.key, PurserError::RecipientIsSource);
+            let destination = TokenAccount::of(self.destination, &destination);
+            let mint = Pubkey::new_from_array(*mint);
+            (mint, Pubkey::new_from_array(*destination.recipient(&program, &mint)?))
+        };
+        let decimals = mint_decimals(self.mint).ok_or(PurserError::WrongMint)?;
+        let agent = *self.agent.known()?;
+        let mut metas = vec![
+            AccountMeta::new(*self.source.key, false),
+            AccountMeta::new_readonly(*self.mint.key, false),
+            AccountMeta::new(*self.destination.key, false),
+            AccountMeta::new_readonly(self.agent.key(), true),
+        ];
+        metas.extend(hook.iter().map(|info| AccountMeta {
+            pubkey: *info.key,
+            is_signer: info.is_signer,
+            is_writable: info.is_writable,
+        }));
+        let [a, b, c, d, e, f, g, h] = amount.to_le_bytes();
+        let data = vec![TRANSFER_CHECKED, a, b, c, d, e, f, g, h, decimals];
+        let mut infos = vec![
+            self.source.clone(),
+            self.mint.clone(),
+            self.destination.clone(),
+            self.agent.to_account_info(),
+            self.token_program.clone(),
+        ];
+        infos.extend_from_slice(hook);
+        let bump = [agent.bump];
+        let instruction = Instruction { program_id: program, accounts: metas, data };
+        invoke_signed(&instruction, &infos, &[&agent.signer_seeds(&bump)])?;
+        emit!(Withdrawn {
+            operator: self.operator,
+            agent: self.agent.key(),
+            source: *self.source.key,
+            mint,
+            amount,
+            recipient: *self.destination.key,
+            recipient_owner,
+            admin: self.admin,
+        });
+        Ok(())
+    }
 }

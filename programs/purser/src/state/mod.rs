@@ -1,9 +1,58 @@
-//! Accounts of the program. All are zero-copy, little-endian, and begin with Anchor's eight discriminator bytes.
+//! Accounts of the program. All are zero-copy, little-endian, and begin with Anchor's eight discriminator bytes and a
+//! layout version.
 
 mod agent;
 mod draft;
 mod operator;
+mod tail;
 
-pub use agent::{Agent, AgentView};
-pub use draft::AllowlistDraft;
-pub use operator::{Authority, Operator};
+pub use agent::{Agent, AgentView, StoredPolicy};
+pub use draft::{DraftView, PolicyDraft};
+pub use operator::{Authority, Operator, Role};
+pub use tail::{read_tail, tail_bytes};
+pub(crate) use tail::write_tail;
+
+use anchor_lang::prelude::*;
+use anchor_lang::ZeroCopy;
+use core::cell::{Ref, RefMut};
+
+use crate::constants::{DISCRIMINATOR_BYTES, LAYOUT_VERSION};
+use crate::error::PurserError;
+
+/// Where the layout version stands in every account's data.
+const VERSION_AT: usize = DISCRIMINATOR_BYTES;
+
+/// An account in the layout that this program writes. The only ways to its contents: Anchor's own would read another
+/// layout as if it were this one, and panic on a shorter one.
+pub trait Known<'info, T> {
+    fn known(&self) -> Result<Ref<'_, T>>;
+    fn known_mut(&self) -> Result<RefMut<'_, T>>;
+}
+
+impl<'info, T: ZeroCopy + Owner> Known<'info, T> for AccountLoader<'info, T> {
+    fn known(&self) -> Result<Ref<'_, T>> {
+        check_layout::<T>(self.as_ref())?;
+        self.load()
+    }
+
+    fn known_mut(&self) -> Result<RefMut<'_, T>> {
+        check_layout::<T>(self.as_ref())?;
+        self.load_mut()
+    }
+}
+
+fn check_layout<T>(info: &AccountInfo) -> Result<()> {
+    let data = info.try_borrow_data()?;
+    let known = data.len() >= DISCRIMINATOR_BYTES + size_of::<T>() && data.get(VERSION_AT) == Some(&LAYOUT_VERSION);
+    require!(known, PurserError::UnknownLayout);
+    Ok(())
+}
+
+/// Reads the fixed part of an account's data off chain. `None` unless it is a `T` in this layout.
+fn read_body<T: Discriminator + bytemuck::AnyBitPattern>(data: &[u8]) -> Option<T> {
+    let body = data.strip_prefix(T::DISCRIMINATOR)?;
+    if body.first() != Some(&LAYOUT_VERSION) {
+        return None;
+    }
+    bytemuck::try_pod_read_unaligned(body.get(..size_of::<T>())?).ok()
+}

@@ -2,6 +2,7 @@
 
 use anchor_lang::prelude::*;
 
+use crate::constants::{DISCRIMINATOR_BYTES, LOOSENING_DELAY_SECONDS_MAX, TRANSFER_AUTHORITIES_MAX};
 use crate::error::PurserError;
 
 /// An operator. Address: `["operator", created_by, id: u64 le]`.
@@ -11,9 +12,11 @@ use crate::error::PurserError;
 pub struct Operator {
     pub version: u8,
     pub bump: u8,
-    /// 1 stops the transfers of all agents.
-    pub paused: u8,
-    pub reserved: [u8; 5],
+    /// Not 0: all its agents are halted, by the [`Role`] with this [number](Role::halt_number).
+    pub halted_by: u8,
+    pub reserved: u8,
+    /// How long a policy that loosens anything waits before it can be applied.
+    pub loosening_delay_seconds: u32,
     pub id: u64,
     /// The admin that created it: part of the address, without power of its own.
     pub created_by: Pubkey,
@@ -21,49 +24,114 @@ pub struct Operator {
     /// Offered the admin's place; the default key where nobody is.
     pub pending_admin: Pubkey,
     pub policy_authority: Pubkey,
-    pub transfer_authority: Pubkey,
-    /// May pause; the default key where there is none.
+    /// May halt; the default key where there is none.
     pub guardian: Pubkey,
     pub usdc_mint: Pubkey,
+    /// Whoever holds one of them can pay within policy. Free places, all after the others, hold the default key.
+    pub transfer_authorities: [Pubkey; TRANSFER_AUTHORITIES_MAX],
 }
 
-const _: () = assert!(core::mem::size_of::<Operator>() == 240);
+const _: () = assert!(core::mem::size_of::<Operator>() == 464);
 
 /// What a signer wants to do. Transfers are decided by the accounts of the instruction.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Authority {
+    /// Rotate keys, resume what is halted, withdraw, close.
     Administer,
+    /// Create agents, set and stage policies, pause.
     SetPolicy,
-    Pause,
+    /// Halt, drop a policy that waits.
+    Halt,
+}
+
+/// The key that a signer holds.
+#[derive(AnchorSerialize, AnchorDeserialize, Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Role {
+    Admin,
+    PolicyAuthority,
+    Guardian,
+}
+
+impl Role {
+    /// As `halted_by` stores it: 1, 2, 3.
+    pub fn halt_number(self) -> u8 {
+        self as u8 + 1
+    }
+
+    /// The role with this number in `halted_by`; `None` where nothing is halted.
+    pub fn of_halt(number: u8) -> Option<Self> {
+        match number {
+            0 => None,
+            1 => Some(Self::Admin),
+            2 => Some(Self::PolicyAuthority),
+            _ => Some(Self::Guardian),
+        }
+    }
 }
 
 impl Operator {
-    pub const BYTES: usize = crate::constants::DISCRIMINATOR_BYTES + core::mem::size_of::<Self>();
+    pub const BYTES: usize = DISCRIMINATOR_BYTES + core::mem::size_of::<Self>();
 
-    /// Whether `signer` holds a key that may do `what`.
-    pub fn authorise(&self, signer: &Pubkey, what: Authority) -> Result<()> {
-        let allowed: &[&Pubkey] = match what {
-            Authority::Administer => &[&self.admin],
-            Authority::SetPolicy => &[&self.admin, &self.policy_authority],
-            Authority::Pause => &[&self.admin, &self.policy_authority, &self.guardian],
+    /// The role in which `signer` may do `what`.
+    pub fn authorise(&self, signer: &Pubkey, what: Authority) -> Result<Role> {
+        let admin = (&self.admin, Role::Admin);
+        let policy_authority = (&self.policy_authority, Role::PolicyAuthority);
+        let guardian = (&self.guardian, Role::Guardian);
+        let allowed: &[(&Pubkey, Role)] = match what {
+            Authority::Administer => &[admin],
+            Authority::SetPolicy => &[admin, policy_authority],
+            Authority::Halt => &[admin, policy_authority, guardian],
         };
         // No one signs with the default key, which stands for "none".
-        require!(allowed.contains(&signer), PurserError::Unauthorized);
+        let found = allowed.iter().find(|(key, _)| *key == signer);
+        found.map(|(_, role)| *role).ok_or(error!(PurserError::Unauthorized))
+    }
+
+    /// The transfer authorities that are set.
+    pub fn transfer_authorities(&self) -> &[Pubkey] {
+        let is_free = |key: &Pubkey| *key == Pubkey::default();
+        let count = self.transfer_authorities.iter().position(is_free).unwrap_or(TRANSFER_AUTHORITIES_MAX);
+        self.transfer_authorities.get(..count).unwrap_or(&[])
+    }
+
+    /// Replaces all transfer authorities.
+    pub fn set_transfer_authorities(&mut self, keys: &[Pubkey]) -> Result<()> {
+        let mut places = [Pubkey::default(); TRANSFER_AUTHORITIES_MAX];
+        let taken = places.get_mut(..keys.len()).ok_or(PurserError::TransferAuthorityCount)?;
+        taken.copy_from_slice(keys);
+        self.transfer_authorities = places;
+        // A default key among them would end the list early.
+        require!(
+            !keys.is_empty() && self.transfer_authorities().len() == keys.len(),
+            PurserError::TransferAuthorityCount
+        );
         Ok(())
     }
 
-    /// A stolen relayer holds the transfer authority: it must be no other key at the same time.
-    pub fn check_keys(&self) -> Result<()> {
-        let [admin, policy, transfer] = [&self.admin, &self.policy_authority, &self.transfer_authority];
-        let given = *policy != Pubkey::default() && *transfer != Pubkey::default();
-        let distinct = admin != policy && admin != transfer && policy != transfer;
-        require!(given && distinct && self.guardian != *transfer, PurserError::KeysNotDistinct);
+    /// Whoever steals a server holds its transfer authorities: none of them may be another key too.
+    pub fn check(&self) -> Result<()> {
+        let [admin, policy, guardian] = [&self.admin, &self.policy_authority, &self.guardian];
+        require!(*policy != Pubkey::default() && admin != policy, PurserError::KeysNotDistinct);
+        let keys = self.transfer_authorities();
+        for (index, key) in keys.iter().enumerate() {
+            let again = keys.iter().skip(index + 1).any(|other| other == key);
+            let distinct = !again && ![admin, policy, guardian].contains(&key);
+            require!(distinct, PurserError::KeysNotDistinct);
+        }
+        require!(
+            self.loosening_delay_seconds <= LOOSENING_DELAY_SECONDS_MAX,
+            PurserError::LooseningDelayTooLong
+        );
         Ok(())
+    }
+
+    /// The first second at which a policy that loosens something, sealed at `sealed_at`, can be applied.
+    pub fn loosens_at(&self, sealed_at: i64) -> i64 {
+        sealed_at.saturating_add(i64::from(self.loosening_delay_seconds))
     }
 
     /// Reads the data of an account that the program owns, as an RPC node returns it.
     pub fn read(data: &[u8]) -> Option<Self> {
-        let body = data.strip_prefix(Self::DISCRIMINATOR)?;
-        bytemuck::try_pod_read_unaligned(body.get(..core::mem::size_of::<Self>())?).ok()
+        super::read_body(data)
     }
 }

@@ -1,0 +1,67 @@
+use anchor_lang::prelude::*;
+use anchor_lang::AccountsClose;
+
+use crate::error::PurserError;
+use crate::events::{PolicyRecord, PolicySet};
+use crate::instructions::policy_args::replace;
+use crate::state::{Agent, Authority, Known, Operator, PolicyDraft, Role};
+
+#[derive(Accounts)]
+pub struct ApplyDraft<'info> {
+    /// Policy authority or admin.
+    pub authority: Signer<'info>,
+    /// Pays for a longer allowlist.
+    #[account(mut)]
+    pub payer: Signer<'info>,
+    pub operator: AccountLoader<'info, Operator>,
+    #[account(mut)]
+    pub agent: AccountLoader<'info, Agent>,
+    #[account(mut)]
+    pub draft: AccountLoader<'info, PolicyDraft>,
+    /// CHECK: must be the agent's `rent_payer`.
+    #[account(mut)]
+    pub rent_payer: UncheckedAccount<'info>,
+    /// CHECK: must be the draft's `rent_payer`.
+    #[account(mut)]
+    pub draft_rent_payer: UncheckedAccount<'info>,
+    pub system_program: Program<'info, System>,
+}
+
+/// Puts a sealed draft in force, and closes it. One that loosens anything waits for the operator's delay, unless the admin
+/// signs.
+pub(crate) fn handler(ctx: Context<ApplyDraft>, hash: [u8; 32]) -> Result<()> {
+    let accounts = &*ctx.accounts;
+    let draft_data = {
+        let info: &AccountInfo = accounts.draft.as_ref();
+        info.try_borrow_data()?.get(PolicyDraft::BYTES..).unwrap_or(&[]).to_vec()
+    };
+    let draft = *accounts.draft.known()?;
+    let policy = draft.policy.with(&draft_data);
+    {
+        let operator = accounts.operator.known()?;
+        let role = operator.authorise(accounts.authority.key, Authority::SetPolicy)?;
+        let agent = accounts.agent.known()?;
+        agent.check_operator(&accounts.operator.key())?;
+        draft.check(&accounts.agent.key(), &hash)?;
+        require!(draft.is_sealed(), PurserError::DraftIncomplete);
+        require!(agent.policy_version == draft.expected_version, PurserError::PolicyChanged);
+        require_keys_eq!(*accounts.draft_rent_payer.key, draft.rent_payer, PurserError::WrongRentPayer);
+        let waits = role != Role::Admin && Clock::get()?.unix_timestamp < operator.loosens_at(draft.sealed_at);
+        if waits {
+            let info: &AccountInfo = accounts.agent.as_ref();
+            let data = info.try_borrow_data()?;
+            let current = agent.policy.with(data.get(Agent::BYTES..).unwrap_or(&[]));
+            require!(!policy.loosens(&current), PurserError::LooseningMustWait);
+        }
+    }
+    let policy_version = replace(&accounts.agent, &policy, &accounts.payer, &accounts.rent_payer)?;
+    accounts.draft.close(accounts.draft_rent_payer.to_account_info())?;
+    emit!(PolicySet {
+        operator: accounts.operator.key(),
+        agent: accounts.agent.key(),
+        policy_version,
+        policy: PolicyRecord::new(&policy, Some(hash)),
+        signer: accounts.authority.key(),
+    });
+    Ok(())
+}

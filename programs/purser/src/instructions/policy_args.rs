@@ -1,0 +1,91 @@
+//! A policy as instructions take it, and as it gets into an agent account.
+
+use anchor_lang::prelude::*;
+use anchor_lang::system_program;
+use purser_policy::{Address, Allowlist, Limit, Policy, UsdcAmount, ALLOWLIST_ENTRIES_MAX};
+
+use crate::error::PurserError;
+use crate::state::{tail_bytes, write_tail, Agent, Known, StoredPolicy};
+
+/// The whole policy. Amounts in micro-USDC; `None` is no limit.
+#[derive(AnchorSerialize, AnchorDeserialize, Clone, Debug, PartialEq, Eq)]
+pub struct PolicyArgs {
+    pub max_single_transfer: Option<u64>,
+    pub max_daily_spend: Option<u64>,
+    pub require_memo: bool,
+    pub paused: bool,
+    pub allowlist: AllowlistArg,
+}
+
+/// Whom to allow.
+#[derive(AnchorSerialize, AnchorDeserialize, Clone, Debug, PartialEq, Eq)]
+pub enum AllowlistArg {
+    Anyone,
+    /// Each list in strictly ascending order of bytes. As many as fit a transaction, about 20; more need a draft.
+    Only { wallets: Vec<Pubkey>, token_accounts: Vec<Pubkey> },
+}
+
+impl PolicyArgs {
+    pub fn policy(&self) -> Result<Policy<'_>> {
+        Ok(Policy {
+            max_single_transfer: limit(self.max_single_transfer),
+            max_daily_spend: limit(self.max_daily_spend),
+            require_memo: self.require_memo,
+            paused: self.paused,
+            allowlist: match &self.allowlist {
+                AllowlistArg::Anyone => Allowlist::Anyone,
+                AllowlistArg::Only { wallets, token_accounts } => {
+                    checked(addresses(wallets)?, addresses(token_accounts)?)?
+                }
+            },
+        })
+    }
+}
+
+/// At most so many micro-USDC.
+pub(crate) fn limit(micros: Option<u64>) -> Limit {
+    micros.map_or(Limit::Unlimited, |micros| Limit::AtMost(UsdcAmount::from_micros(micros)))
+}
+
+/// An allowlist, if it may be stored as one.
+pub(crate) fn checked<'a>(wallets: &'a [Address], token_accounts: &'a [Address]) -> Result<Allowlist<'a>> {
+    require!(wallets.len() + token_accounts.len() <= ALLOWLIST_ENTRIES_MAX, PurserError::AllowlistTooLong);
+    Allowlist::only(wallets, token_accounts).ok_or(error!(PurserError::AllowlistNotSorted))
+}
+
+fn addresses(keys: &[Pubkey]) -> Result<&[Address]> {
+    bytemuck::try_cast_slice(keys).map_err(|_| error!(PurserError::AllowlistNotSorted))
+}
+
+/// Replaces the policy of an agent, and makes its account as long as the allowlist needs. `payer` pays for more length;
+/// for less, `rent_payer` gets back what was paid. Returns the new policy version.
+pub(crate) fn replace<'info>(
+    agent: &AccountLoader<'info, Agent>,
+    policy: &Policy,
+    payer: &Signer<'info>,
+    rent_payer: &AccountInfo<'info>,
+) -> Result<u32> {
+    let info: &AccountInfo = agent.as_ref();
+    require_keys_eq!(agent.known()?.rent_payer, *rent_payer.key, PurserError::WrongRentPayer);
+    let bytes = Agent::BYTES + tail_bytes(&policy.allowlist);
+    let rent = Rent::get()?.minimum_balance(bytes);
+    let missing = rent.saturating_sub(info.lamports());
+    if missing > 0 {
+        let payment = system_program::Transfer { from: payer.to_account_info(), to: info.clone() };
+        system_program::transfer(CpiContext::new(system_program::ID, payment), missing)?;
+    }
+    let shrinks = bytes < info.data_len();
+    info.resize(bytes)?;
+    let surplus = info.lamports().saturating_sub(rent);
+    if shrinks && surplus > 0 {
+        info.sub_lamports(surplus)?;
+        rent_payer.add_lamports(surplus)?;
+    }
+    if let Some(tail) = info.try_borrow_mut_data()?.get_mut(Agent::BYTES..) {
+        write_tail(tail, &policy.allowlist);
+    }
+    let mut agent = agent.known_mut()?;
+    agent.policy = StoredPolicy::from(policy);
+    agent.policy_changed(Clock::get()?.unix_timestamp)?;
+    Ok(agent.policy_version)
+}
