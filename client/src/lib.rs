@@ -1,0 +1,11 @@
+//! What it takes to speak to the Purser program: its addresses, its instructions, and policies as one owns them.
+//!
+//! Nothing here asks a node or signs. Accounts and events are read by `purser` itself (`Agent::read`, `purser::events`).
+
+mod instructions;
+mod policy;
+
+pub use instructions::{Deployment, DraftAccounts, RentPayers, TransferOrder};
+pub use policy::{OwnedAllowlist, OwnedPolicy, Proposal};
+pub use purser;
+pub use purser_policy;
