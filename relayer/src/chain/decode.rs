@@ -125,9 +125,8 @@ fn halted_by(number: u8) -> Option<HaltedBy> {
 
 /// What an allowlist takes an address for.
 pub(super) fn kind(address: &Pubkey, account: Option<&RawAccount>) -> AddressKind {
-    let is_token_account = |account: &RawAccount| {
-        account.owner == TOKEN_PROGRAM && account.data.len() == TOKEN_ACCOUNT_BYTES
-    };
+    let is_token_account =
+        |account: &RawAccount| account.owner == TOKEN_PROGRAM && account.data.len() == TOKEN_ACCOUNT_BYTES;
     match account {
         Some(account) if is_token_account(account) => AddressKind::TokenAccount,
         Some(_) | None if address.is_on_curve() => AddressKind::Wallet,

@@ -106,7 +106,8 @@ fn from_event(payload: &[u8]) -> Option<Happening> {
         return Some(Happening::PolicyChanged { operator, agent });
     }
     let event = events::decode::<AgentClosed>(payload)?;
-    let [operator, agent, recipient] = [event.operator, event.agent, event.recipient].map(|key| to_address(&key));
+    let [operator, agent, recipient] =
+        [event.operator, event.agent, event.recipient].map(|key| to_address(&key));
     Some(Happening::AgentClosed { operator, agent, recipient })
 }
 

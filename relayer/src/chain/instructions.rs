@@ -2,8 +2,8 @@
 
 use super::TransferOrder;
 use super::decode::to_pubkey;
-use purser_client::{Deployment, DraftAccounts, OwnedPolicy, Proposal, RentPayers};
 use purser_client::purser::OperatorKeys;
+use purser_client::{Deployment, DraftAccounts, OwnedPolicy, Proposal, RentPayers};
 use solana_compute_budget_interface::ComputeBudgetInstruction;
 use solana_sdk::instruction::Instruction;
 use solana_sdk::pubkey::Pubkey;

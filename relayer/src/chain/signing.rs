@@ -75,9 +75,9 @@ mod tests {
     use super::super::instructions::{DRAFT_CHUNK_ENTRIES, INLINE_ENTRIES_MAX, Instructions};
     use super::super::signer::FileSigner;
     use super::super::{AgentAddresses, AllowedRecipients, OnChainPolicy, TransferOrder};
-    use purser_client::{Deployment, DraftAccounts};
     use super::*;
     use crate::domain::Address;
+    use purser_client::{Deployment, DraftAccounts};
     use purser_policy::{Limit, UsdcAmount};
     use solana_sdk::hash::Hash;
     use solana_sdk::signature::Keypair;

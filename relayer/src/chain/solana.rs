@@ -24,8 +24,8 @@ use super::{
     DraftOnChain, LandedTransfer, OnChainPolicy, OperatorOnChain, Outcome, TransferOrder, TransferView,
 };
 use crate::domain::{Address, Network, SignedTransfer};
-use purser_client::Deployment;
 use async_trait::async_trait;
+use purser_client::Deployment;
 use solana_sdk::pubkey::Pubkey;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
@@ -346,7 +346,8 @@ impl Chain for SolanaChain {
         let mut kinds = Vec::with_capacity(keys.len());
         for keys in keys.chunks(ACCOUNTS_MAX) {
             let accounts = self.accounts(keys).await?;
-            kinds.extend(keys.iter().zip(&accounts).map(|(key, account)| decode::kind(key, account.as_ref())));
+            kinds
+                .extend(keys.iter().zip(&accounts).map(|(key, account)| decode::kind(key, account.as_ref())));
         }
         Ok(kinds)
     }

@@ -78,9 +78,8 @@ impl Booking<'_> {
     fn pay_out(&mut self, happening: &Happening) {
         let (agent, kind, recipient) = match happening {
             Happening::TransferExecuted { agent, recipient, .. } => (agent, EntryKind::Transfer, recipient),
-            Happening::Withdrawn { agent, recipient, .. } | Happening::AgentClosed { agent, recipient, .. } => {
-                (agent, EntryKind::Withdrawal, recipient)
-            }
+            Happening::Withdrawn { agent, recipient, .. }
+            | Happening::AgentClosed { agent, recipient, .. } => (agent, EntryKind::Withdrawal, recipient),
             Happening::AgentCreated { .. } | Happening::PolicyChanged { .. } => return,
         };
         let Some(party) = self.parties.by_agent.get(agent).copied() else { return };
