@@ -3,7 +3,7 @@
 use anchor_lang::prelude::Pubkey;
 use anchor_spl::token::{self, spl_token};
 use litesvm::LiteSVM;
-use purser_client::{LOADED_BYTES, transfer_units};
+use purser_client::{transfer_units, LOADED_BYTES};
 use solana_account::Account;
 use solana_clock::Clock;
 use solana_compute_budget_interface::ComputeBudgetInstruction;
@@ -88,7 +88,14 @@ impl Bench {
             account_bytes += after.saturating_sub(before.unwrap_or(0)) as u64;
             accounts_created += u64::from(before.is_none() && after > 0);
         }
-        self.samples.push(Sample { name, units, tx_bytes, reserved_cu: None, account_bytes, accounts_created });
+        self.samples.push(Sample {
+            name,
+            units,
+            tx_bytes,
+            reserved_cu: None,
+            account_bytes,
+            accounts_created,
+        });
         Ok(())
     }
 
@@ -103,7 +110,8 @@ impl Bench {
         let (limit, loaded) = transfer_units(memo_bytes);
         let message = message(&instruction, &payer.pubkey(), loaded);
         let data_bytes: u64 = message.instructions.iter().map(|call| call.data.len() as u64).sum();
-        let write_locks = (0..message.account_keys.len()).filter(|index| message.is_maybe_writable(*index, None));
+        let write_locks =
+            (0..message.account_keys.len()).filter(|index| message.is_maybe_writable(*index, None));
         let pages = u64::from(loaded.unwrap_or(64 * 1024 * 1024)).div_ceil(LOADED_PAGE_BYTES);
         let reserved = SIGNATURE_UNITS
             + WRITE_LOCK_UNITS * write_locks.count() as u64
@@ -159,11 +167,18 @@ impl Bench {
     }
 
     /// A token account as it is after receiving `amount`.
-    pub fn put_token_account(&mut self, address: Pubkey, mint: Pubkey, owner: Pubkey, amount: u64) -> Result<()> {
+    pub fn put_token_account(
+        &mut self,
+        address: Pubkey,
+        mint: Pubkey,
+        owner: Pubkey,
+        amount: u64,
+    ) -> Result<()> {
         let mut data = vec![0; TokenAccount::LEN];
         let state = AccountState::Initialized;
         let account = TokenAccount { mint, owner, amount, state, ..TokenAccount::default() };
-        TokenAccount::pack(account, &mut data).map_err(|error| format!("cannot write a token account: {error}"))?;
+        TokenAccount::pack(account, &mut data)
+            .map_err(|error| format!("cannot write a token account: {error}"))?;
         self.put(address, 1_000_000_000, data, token::ID)
     }
 

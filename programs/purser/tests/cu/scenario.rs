@@ -8,10 +8,10 @@ use purser_policy::{Limit, UsdcAmount};
 use solana_keypair::Keypair;
 use solana_signer::Signer;
 
-use crate::Result;
 use crate::bench::Bench;
 use crate::keys::Keys;
 use crate::transfers;
+use crate::Result;
 
 pub const DAY_SECONDS: i64 = 86_400;
 pub const USDC: u64 = 1_000_000;
@@ -61,7 +61,8 @@ pub fn run(bench: &mut Bench, keys: &Keys) -> Result<()> {
 fn begin(bench: &mut Bench, keys: &Keys) -> Result<Cast> {
     let [first_admin, admin, policy, guardian] =
         ["first admin", "admin", "policy authority", "guardian"].map(|label| keys.keypair(label));
-    let payers: Vec<Keypair> = (0..8).map(|index| keys.keypair(&format!("transfer authority {index}"))).collect();
+    let payers: Vec<Keypair> =
+        (0..8).map(|index| keys.keypair(&format!("transfer authority {index}"))).collect();
     for keypair in [&first_admin, &admin, &policy, &guardian].into_iter().chain(&payers) {
         bench.put_wallet(keypair.pubkey())?;
     }
@@ -86,7 +87,11 @@ fn begin(bench: &mut Bench, keys: &Keys) -> Result<Cast> {
         pending_admin: Some(admin.pubkey()),
         ..OperatorUpdate::default()
     };
-    bench.measure("update_operator", at.update_operator(first_admin.pubkey(), operator, update), &first_admin)?;
+    bench.measure(
+        "update_operator",
+        at.update_operator(first_admin.pubkey(), operator, update),
+        &first_admin,
+    )?;
     bench.measure("accept_admin", at.accept_admin(admin.pubkey(), operator), &admin)?;
     bench.measure("halt", at.halt(guardian.pubkey(), operator, None), &guardian)?;
     bench.measure("resume", at.resume(admin.pubkey(), operator, None), &admin)?;
@@ -132,7 +137,8 @@ pub fn rules(allowlist: OwnedAllowlist) -> OwnedPolicy {
 /// Policies of several lengths, ending with the longest, which is held against another one as long.
 fn policies(bench: &mut Bench, keys: &Keys, cast: &Cast) -> Result<()> {
     let payer = cast.policy.pubkey();
-    let set = |version, policy: &OwnedPolicy| cast.at.set_policy(cast.accounts(), payer, payer, version, policy);
+    let set =
+        |version, policy: &OwnedPolicy| cast.at.set_policy(cast.accounts(), payer, payer, version, policy);
     let version = cast.version(bench)?;
     bench.measure("set_policy", set(version, &rules(OwnedAllowlist::Anyone)), &cast.policy)?;
     let some = OwnedAllowlist::only(keys.entries(ENTRIES_INLINE, cast.recipient), Vec::new());
@@ -184,10 +190,12 @@ impl Cast {
         }
         let view = Agent::read(&bench.data(&self.agent)).ok_or("the agent has another layout")?;
         if policy.as_policy().loosens(&view.policy()) {
-            let operator = Operator::read(&bench.data(&self.operator)).ok_or("the operator has another layout")?;
+            let operator =
+                Operator::read(&bench.data(&self.operator)).ok_or("the operator has another layout")?;
             bench.advance(i64::from(operator.loosening_delay_seconds));
         }
-        let apply = self.at.apply_draft(self.accounts(), payer, RentPayers { agent: payer, draft: payer }, hash);
+        let apply =
+            self.at.apply_draft(self.accounts(), payer, RentPayers { agent: payer, draft: payer }, hash);
         match measured {
             Some([_, _, name]) => bench.measure(name, apply, &self.policy),
             None => bench.run(apply, &self.policy).map(drop),

@@ -6,10 +6,10 @@ use solana_instruction::Instruction;
 use solana_keypair::Keypair;
 use solana_signer::Signer;
 
-use crate::Result;
 use crate::bench::Bench;
 use crate::keys::Keys;
-use crate::scenario::{Cast, DAY_SECONDS, USDC, rules};
+use crate::scenario::{rules, Cast, DAY_SECONDS, USDC};
+use crate::Result;
 
 const MEMO_20_CHARACTERS: &str = "invoice 2025-000042!";
 
