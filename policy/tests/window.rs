@@ -1,7 +1,9 @@
-//! The spend window against a plain list of spends: its four properties over random and adversarial schedules.
+//! The spend window against a plain list of spends: its properties over random and adversarial schedules.
 
 use proptest::prelude::*;
-use purser_policy::{SpendWindow, UsdcAmount, DAY_SECONDS, SPANS_MAX};
+use std::collections::BTreeSet;
+
+use purser_policy::{SpendWindow, UsdcAmount, DAY_SECONDS, SPANS_MAX, STRETCH_SECONDS_MAX};
 
 /// Every spend ever made, with its second. Time never goes back, and begins at 0.
 #[derive(Default)]
@@ -15,15 +17,21 @@ impl Oracle {
         now.max(self.latest)
     }
 
-    /// Spends that a window of `seconds` up to `now` holds.
-    fn within(&self, now: i64, seconds: i64) -> impl Iterator<Item = u64> + '_ {
+    /// Spends that are at most `seconds` old at `now`.
+    fn within(&self, now: i64, seconds: i64) -> impl Iterator<Item = (i64, u64)> + '_ {
         let now = i128::from(self.effective(now));
-        let counts = move |at: i64| now - i128::from(at) < i128::from(seconds);
-        self.spends.iter().filter(move |(at, _)| counts(*at)).map(|(_, amount)| *amount)
+        let counts = move |at: i64| now - i128::from(at) <= i128::from(seconds);
+        self.spends.iter().copied().filter(move |(at, _)| counts(*at))
     }
 
     fn spent(&self, now: i64, seconds: i64) -> u64 {
-        self.within(now, seconds).fold(0, u64::saturating_add)
+        self.within(now, seconds).fold(0, |sum, (_, amount)| sum.saturating_add(amount))
+    }
+
+    /// How many different seconds of the last 24 hours have spends.
+    fn seconds_with_spends(&self) -> usize {
+        let seconds: BTreeSet<_> = self.within(self.latest, DAY_SECONDS).map(|(at, _)| at).collect();
+        seconds.len()
     }
 
     fn record(&mut self, now: i64, amount: u64) {
@@ -51,8 +59,6 @@ fn run(cap: u64, steps: &[Step]) {
     let mut oracle = Oracle::default();
     let mut now = 1_700_000_000i64;
     let mut ever_overfull = false;
-    // Property 3: beyond SPANS_MAX spends in a day, a spend counts longer by at most this.
-    let error_max = 2 * DAY_SECONDS / (SPANS_MAX as i64 - 1);
     for step in steps {
         now = match step.clock {
             Clock::Forward(seconds) => now.saturating_add(seconds),
@@ -62,9 +68,9 @@ fn run(cap: u64, steps: &[Step]) {
         let counted = window.spent(now).micros();
         let truly = oracle.spent(now, DAY_SECONDS);
         assert!(counted >= truly, "a spend stopped counting early: {counted} < {truly} at {now}");
-        ever_overfull |= oracle.within(now, DAY_SECONDS).count() > SPANS_MAX;
         if ever_overfull {
-            let at_most = oracle.spent(now, DAY_SECONDS + error_max);
+            // Less than the maximum, so one second less at most.
+            let at_most = oracle.spent(now, DAY_SECONDS + STRETCH_SECONDS_MAX - 1);
             assert!(counted <= at_most, "a spend counts too long: {counted} > {at_most} at {now}");
         } else {
             assert_eq!(counted, truly, "not exact at {now}");
@@ -74,6 +80,7 @@ fn run(cap: u64, steps: &[Step]) {
         if fits && step.amount > 0 {
             window.record(now, UsdcAmount::from_micros(step.amount));
             oracle.record(now, step.amount);
+            ever_overfull = ever_overfull || oracle.seconds_with_spends() > SPANS_MAX;
             // Property 1: never more than the cap within any 24 hours that end with a spend.
             assert!(oracle.spent(now, DAY_SECONDS) <= cap);
             assert!(window.spent(now).micros() <= cap);
@@ -105,7 +112,7 @@ fn clock() -> impl Strategy<Value = Clock> {
         6 => (0i64..3).prop_map(Clock::Forward),
         6 => (0i64..4_000).prop_map(Clock::Forward),
         // Boundaries.
-        3 => (DAY_SECONDS - 2..=DAY_SECONDS + 2).prop_map(Clock::Forward),
+        3 => (DAY_SECONDS - 2..=DAY_SECONDS + 3).prop_map(Clock::Forward),
         2 => (0i64..200_000).prop_map(Clock::Forward),
         // A clock that goes back.
         2 => (1i64..100_000).prop_map(Clock::Back),
@@ -181,17 +188,31 @@ proptest! {
             now += forward;
             window.record(now, UsdcAmount::from_micros(amount));
             oracle.record(now, amount);
+            let at_most = oracle.spent(now, DAY_SECONDS + STRETCH_SECONDS_MAX - 1);
             prop_assert!(window.spent(now).micros() >= oracle.spent(now, DAY_SECONDS));
+            prop_assert!(window.spent(now).micros() <= at_most);
         }
     }
 }
 
 #[test]
-fn spend_counts_for_86_400_seconds_and_not_a_second_longer() {
+fn spend_counts_until_it_is_86_400_whole_seconds_old_and_not_a_second_longer() {
     let mut window = SpendWindow::EMPTY;
     window.record(1_000, UsdcAmount::from_micros(7));
-    assert_eq!(window.spent(1_000 + DAY_SECONDS - 1).micros(), 7);
-    assert_eq!(window.spent(1_000 + DAY_SECONDS).micros(), 0);
+    assert_eq!(window.spent(1_000 + DAY_SECONDS).micros(), 7);
+    assert_eq!(window.spent(1_000 + DAY_SECONDS + 1).micros(), 0);
+    let frees = window.frees_at(1_000, UsdcAmount::from_micros(7), UsdcAmount::from_micros(1));
+    assert_eq!(frees, Some(1_000 + DAY_SECONDS + 1));
+}
+
+#[test]
+fn no_day_of_wall_time_holds_more_than_the_cap_though_seconds_are_floored() {
+    // Spent at x.999 s and, a day less a moment later, at x.000 s: a day apart by the floored seconds.
+    let mut window = SpendWindow::EMPTY;
+    let (early_millis, late_millis) = (1_700_000_000_999, 1_700_086_400_000i64);
+    assert!(late_millis - early_millis < 1_000 * DAY_SECONDS);
+    window.record(early_millis / 1_000, UsdcAmount::from_micros(100));
+    assert_eq!(window.spent(late_millis / 1_000).micros(), 100);
 }
 
 #[test]
@@ -201,8 +222,42 @@ fn twice_the_cap_cannot_leave_around_a_reset() {
     let mut window = SpendWindow::EMPTY;
     let start = 1_700_000_000;
     window.record(start, UsdcAmount::from_micros(1));
-    window.record(start + DAY_SECONDS - 1, UsdcAmount::from_micros(cap - 1));
-    assert_eq!(window.spent(start + DAY_SECONDS).micros(), cap - 1);
+    window.record(start + DAY_SECONDS, UsdcAmount::from_micros(cap - 1));
+    assert_eq!(window.spent(start + DAY_SECONDS + 1).micros(), cap - 1);
+}
+
+#[test]
+fn least_of_the_spans_that_may_joins_the_next_one() {
+    let start = 1_700_000_000;
+    let mut window = SpendWindow::EMPTY;
+    for spend in 0..SPANS_MAX as i64 {
+        let amount = if spend == 20 { 5 } else { 100 };
+        window.record(start + spend * 60, UsdcAmount::from_micros(amount));
+    }
+    let full = SPANS_MAX as u64 * 100 - 95;
+    window.record(start + SPANS_MAX as i64 * 60, UsdcAmount::from_micros(100));
+    // The small one counts 60 seconds longer, the others as long as before.
+    let expired = start + 20 * 60 + DAY_SECONDS + 1;
+    assert_eq!(window.spent(expired - 1).micros(), full + 100 - 2_000);
+    assert_eq!(window.spent(expired).micros(), full + 100 - 2_000);
+    assert_eq!(window.spent(expired + 59).micros(), full + 100 - 2_000);
+    assert_eq!(window.spent(expired + 60).micros(), full + 100 - 2_000 - 105);
+}
+
+#[test]
+fn large_payment_followed_by_a_small_one_a_second_later_stays_exact() {
+    let start = 1_700_000_000;
+    let mut window = SpendWindow::EMPTY;
+    for spend in 0..500 {
+        window.record(start + spend * 60, UsdcAmount::from_micros(1));
+    }
+    let noon = start + 500 * 60;
+    window.record(noon, UsdcAmount::from_micros(10_000));
+    for spend in 0..500 {
+        window.record(noon + 1 + spend * 60, UsdcAmount::from_micros(1));
+    }
+    assert!(window.spent(noon + DAY_SECONDS).micros() >= 10_000);
+    assert_eq!(window.spent(noon + DAY_SECONDS + 1).micros(), 500);
 }
 
 #[test]
@@ -212,7 +267,25 @@ fn spends_of_one_second_take_one_span() {
         window.record(5, UsdcAmount::from_micros(1));
     }
     window.record(6, UsdcAmount::from_micros(1));
-    assert_eq!(window.spent(5 + DAY_SECONDS).micros(), 1);
+    assert_eq!(window.spent(5 + DAY_SECONDS + 1).micros(), 1);
+}
+
+#[test]
+fn spans_at_the_largest_amount_still_join_within_the_bound() {
+    let start = 1_700_000_000;
+    let mut window = SpendWindow::EMPTY;
+    // Far apart at the end, so that the newest may not join; every span that may is at `u64::MAX`.
+    for spend in 0..SPANS_MAX as i64 - 4 {
+        window.record(start + spend, UsdcAmount::MAX);
+    }
+    let far = start + 4 * STRETCH_SECONDS_MAX;
+    for spend in 0..5 {
+        window.record(far + spend * STRETCH_SECONDS_MAX, UsdcAmount::MAX);
+    }
+    let newest_but_one = far + 3 * STRETCH_SECONDS_MAX;
+    window.record(far + 5 * STRETCH_SECONDS_MAX, UsdcAmount::ZERO);
+    assert!(!window.is_empty(newest_but_one + STRETCH_SECONDS_MAX + DAY_SECONDS));
+    assert!(window.is_empty(newest_but_one + STRETCH_SECONDS_MAX + DAY_SECONDS + 1));
 }
 
 #[test]
