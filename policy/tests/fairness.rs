@@ -229,6 +229,44 @@ fn worst_timetable_that_a_search_finds_still_may_use_three_quarters() {
     assert!(worst >= 750, "{worst}");
 }
 
+/// Small payments in pairs of seconds, so far apart that hardly any of them may join the next one, and between two pairs
+/// a few large ones a second apart: they may.
+fn squeezed(group_of_large: i64, large: i64, per_cent: u64, apart: i64) -> Timetable {
+    let mut timetable = Vec::new();
+    let (mut second, mut group) = (0, 0);
+    while second < PERIOD - 20 {
+        timetable.push((second, 0));
+        if group == group_of_large {
+            timetable.extend((1..=large).map(|at| (second + at, per_cent * 1_000_000 / large as u64)));
+            second += large;
+        }
+        timetable.push((second + 1, 0));
+        second += apart;
+        group += 1;
+    }
+    let small = timetable.iter().filter(|(_, weight)| *weight == 0).count() as u64;
+    let fill =
+        |(second, weight)| (second, if weight == 0 { (100 - per_cent) * 1_000_000 / small } else { weight });
+    timetable.into_iter().map(fill).collect()
+}
+
+#[test]
+fn timetable_that_leaves_only_large_spans_to_join_still_may_use_three_quarters() {
+    let mut worst = 1_000;
+    let most_large = if is_long() { 24 } else { 12 };
+    for large in 1..most_large {
+        for group in 0..20 {
+            for per_cent in [30, 60, 90, 99] {
+                for apart in [2_700, 4_431, 5_574, 5_575] {
+                    worst = worst.min(timetable_may_use(&squeezed(group, large, per_cent, apart)));
+                }
+            }
+        }
+    }
+    println!("squeezed timetables: {worst}");
+    assert!(worst >= 750, "{worst}");
+}
+
 /// 55 days of a daily payment of 90 % of the cap, and of 1,000 small ones a day that add up to 5 % of it.
 fn days_on_which_the_large_one_is_refused(seed: u64) -> usize {
     const DAYS: i64 = 55;
