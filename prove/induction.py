@@ -35,8 +35,10 @@ def any_state(length):
     return State(Int("latest"), [span(at) for at in range(length)], Int("gone_due"))
 
 
-def invariant(rule, theta, state):
-    """By name, so that a failure says what failed."""
+def invariant(rule, theta, state, unchanged=()):
+    """By name, so that a failure says what failed. Leaves out what it says of the spans of `unchanged`, which stand one
+    after the other, where they still do: most come out of a step as they went in."""
+    after_it = {id(span): id(before) for before, span in zip([None, *unchanged], unchanged)}
     last_of = lambda at: state.spans[at].last
     parts = {
         "no second before 0": state.latest >= 0,
@@ -49,8 +51,11 @@ def invariant(rule, theta, state):
         parts["the oldest span counts"] = last_of(0) >= state.latest - DAY
     for at, span in enumerate(state.spans):
         first, due, lately = (span.ghost[name] for name in GHOSTS)
-        if at > 0:
+        known = id(span) in after_it
+        if at > 0 and not (known and after_it[id(span)] == id(state.spans[at - 1])):
             parts[f"span {at} begins after the one before"] = first > last_of(at - 1)
+        if known:
+            continue
         parts[f"span {at} is shorter than the stretch"] = And(first <= span.last, span.last - first < rule.stretch)
         parts[f"span {at} has its spends"] = And(
             0 <= due, due <= lately, lately <= span.amount,
@@ -136,24 +141,20 @@ class Paths:
         return None
 
 
-def steps(rule, theta, length):
-    """Every path of one record from a window of `length` spans: (decisions, state before, state after, spend)."""
+def steps(rule, theta, state):
+    """Every path of one record from `state`: (decisions, state after, spend)."""
     choices = []
     while choices is not None:
-        state, paths = any_state(length), Paths(rule, theta, choices)
+        paths = Paths(rule, theta, choices)
         spend = Span(Int("clock"), Int("amount"))
         latest, spans = record(rule, paths, state.latest, state.spans, spend)
         after = State(latest, spans, state.gone_due + ghost_sum("due", paths.forgotten))
-        yield paths, state, after, spend
+        yield paths, after, spend
         choices = paths.next_choices()
 
 
 def fails(solver, given, claims):
     """The first claim that does not follow, with a counterexample, or None."""
-    given = list(given)
-    # What is given follows. Most spans come out of a step as they went in, and z3 need not look at them.
-    known = {fact.get_id() for fact in given}
-    claims = {name: claim for name, claim in claims.items() if claim.get_id() not in known}
     solver.push()
     solver.add(*given)
     solver.add(Not(And(*claims.values())))
@@ -176,10 +177,13 @@ def prove_steps(rule, lengths, progress):
     solver = Solver()
     count, reported = 0, time.monotonic()
     for length in lengths:
-        for paths, before, after, spend in steps(rule, theta, length):
+        before = any_state(length)
+        solver.push()
+        solver.add(*invariant(rule, theta, before).values())
+        for paths, after, spend in steps(rule, theta, before):
             count += 1
-            given = [*invariant(rule, theta, before).values(), spend.amount >= 0, *paths.conditions]
-            claims = invariant(rule, theta, after)
+            given = [spend.amount >= 0, *paths.conditions]
+            claims = invariant(rule, theta, after, unchanged=before.spans)
             # A payer spends only what leaves the window within the cap; then the day before it truly held no more.
             fits = counted(rule, after.latest - DAY, before.spans) + spend.amount <= cap
             truly = ghost_sum("due", after.spans) + after.gone_due
@@ -192,6 +196,7 @@ def prove_steps(rule, lengths, progress):
             if time.monotonic() - reported > 15:
                 reported = time.monotonic()
                 progress(f"{rule.spans} spans: {count} paths, {length} spans before")
+        solver.pop()
     return count, None
 
 
@@ -199,11 +204,15 @@ def prove_that_every_span_may_be_the_one_that_joins(rule):
     """That the paths are walked at all: nothing follows from conditions that contradict each other."""
     theta = Int("theta")
     missing = {f"span {at} joins" for at in range(1, rule.spans)}
-    for paths, before, _, spend in steps(rule, theta, rule.spans):
-        solver = Solver()
-        solver.add(*invariant(rule, theta, before).values(), spend.amount >= 0, *paths.conditions)
-        if missing.intersection(paths.name) and solver.check() == sat:
-            missing.difference_update(paths.name)
+    before, solver = any_state(rule.spans), Solver()
+    solver.add(*invariant(rule, theta, before).values())
+    for paths, _, spend in steps(rule, theta, before):
+        if missing.intersection(paths.name):
+            solver.push()
+            solver.add(spend.amount >= 0, *paths.conditions)
+            if solver.check() == sat:
+                missing.difference_update(paths.name)
+            solver.pop()
     return missing or None
 
 
