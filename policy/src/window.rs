@@ -173,16 +173,18 @@ fn sum(spans: &[Span]) -> u64 {
     // Amounts below 2^59 cannot overflow: there are at most 32. On chain, a check after each addition costs more than
     // the additions.
     let (mut sum, mut bits) = (0u64, 0u64);
-    let mut add = |span: &Span| {
-        sum = sum.wrapping_add(span.amount);
-        bits |= span.amount;
-    };
     let mut rest = spans;
     while let Some((chunk, others)) = rest.split_first_chunk::<UNROLLED>() {
-        chunk.iter().for_each(&mut add);
+        for span in chunk {
+            sum = sum.wrapping_add(span.amount);
+            bits |= span.amount;
+        }
         rest = others;
     }
-    rest.iter().for_each(&mut add);
+    for span in rest {
+        sum = sum.wrapping_add(span.amount);
+        bits |= span.amount;
+    }
     if bits >> (u64::BITS - SPANS_MAX.ilog2()) == 0 {
         return sum;
     }

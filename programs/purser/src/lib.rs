@@ -4,6 +4,10 @@
 //! Four keys: the admin may do everything; the policy authority creates agents and sets policies; the transfer
 //! authority pays within policy and nothing else; the guardian pauses.
 
+// `sbf/build.sh` builds everything for size and sets `hot_path`, which keeps `transfer` built for speed. Other builds need
+// no unstable feature.
+#![cfg_attr(hot_path, feature(optimize_attribute))]
+
 use anchor_lang::prelude::*;
 
 pub mod constants;
