@@ -153,7 +153,8 @@ impl<'a> Arguments<'a> {
 #[cfg(target_os = "solana")]
 #[inline(always)]
 fn text(memo: &[u8]) -> Outcome<&str> {
-    if !purser_policy::is_ascii(memo) {
+    // ASCII of more bytes than characters are allowed is refused anyway, so there is no use in looking for it.
+    if memo.len() > purser_policy::MEMO_CHARS_MAX || !purser_policy::is_ascii(memo) {
         log_text(memo);
     }
     // SAFETY: ASCII is UTF-8, and of anything else the runtime has just seen to it.
