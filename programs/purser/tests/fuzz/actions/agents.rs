@@ -54,7 +54,10 @@ impl Actions {
         let draft = sight.model.drafts.get(&place.draft);
         let draft_rent_payer = draft.map_or(operator.admin, |draft| draft.rent_payer);
         let among = if self.one_in(8) { 20 } else { 12 };
-        let destination = CAST.recipients[self.below(among)].0;
+        let destination = match self.random.below(15) {
+            0 => place.others[self.below(3)],
+            _ => CAST.recipients[self.below(among)].0,
+        };
         let slots = [
             self.admin(operator),
             place.operator,

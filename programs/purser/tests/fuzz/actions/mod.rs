@@ -73,8 +73,8 @@ impl Actions {
     fn begin_phase(&mut self) {
         self.focus = self.below(CAST.agents.len());
         self.tempo = TEMPOS[self.below(TEMPOS.len())];
-        self.calm = !self.one_in(4);
-        self.phase_left = if self.calm { 200 + self.random.below(600) } else { 60 + self.random.below(240) };
+        self.calm = !self.one_in(3);
+        self.phase_left = if self.calm { 200 + self.random.below(500) } else { 100 + self.random.below(400) };
         self.wants_limits = !self.one_in(3);
     }
 
@@ -94,7 +94,7 @@ impl Actions {
         if std::mem::take(&mut self.wants_limits) {
             return self.set_limits(&scene);
         }
-        let among = if self.calm { 6_000 } else { 700 };
+        let among = if self.calm { 3_000 } else { 500 };
         match self.random.below(among) {
             0..30 => self.set_policy(&scene),
             30..80 => self.draft(&scene, sight),

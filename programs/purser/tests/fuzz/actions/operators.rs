@@ -18,7 +18,7 @@ impl Actions {
             guardian: Some(people[1]).filter(|_| !self.one_in(4)),
             loosening_delay_seconds: self.delay(),
         };
-        let mint = if self.one_in(150) { MINTS[self.below(MINTS.len())].0 } else { MINT };
+        let mint = if self.one_in(1_000) { MINTS[self.below(MINTS.len())].0 } else { MINT };
         Call::new(Args::CreateOperator { id: place.id, keys }, [place.admin, place.address, mint])
     }
 

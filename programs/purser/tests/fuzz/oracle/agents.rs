@@ -152,6 +152,9 @@ impl Model {
         let balance = self.tokens[token_account].amount;
         let mut events = vec![];
         if balance > 0 {
+            // In another account of its own it would be out of reach.
+            let to = self.tokens.get(destination).filter(|to| to.program == token::ID);
+            ensure(to.is_none_or(|to| to.owner != *address), code::RECIPIENT_IS_SOURCE)?;
             let way = [address, token_account, mint, destination, &token::ID];
             self.check_withdrawal(way, balance)?;
         }
