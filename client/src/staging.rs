@@ -12,7 +12,7 @@ use crate::policy::Proposal;
 
 /// Entries that one `write_draft` carries: as many as fit a transaction with compute-budget instructions, whether or not
 /// the payer is another key than the authority.
-pub const WRITE_ENTRIES_MAX: usize = 24;
+pub const WRITE_ENTRIES_MAX: usize = 23;
 /// Entries up to which an allowlist goes into `set_policy` itself, which then is the only transaction.
 pub const INLINE_ENTRIES_MAX: usize = 20;
 

@@ -100,7 +100,7 @@ fn the_longest_inline_list_fits_a_transaction() {
 
 #[test]
 fn a_list_is_opened_and_written_whole() {
-    for (count, steps) in [(0, 1), (1, 2), (24, 2), (25, 3), (256, 12)] {
+    for (count, steps) in [(0, 1), (1, 2), (23, 2), (24, 3), (256, 13)] {
         assert_eq!(staging(&proposal(count)).steps(None).len(), steps, "{count} entries");
     }
 }
@@ -111,7 +111,7 @@ fn a_broken_run_is_gone_on_with() {
     let staging = staging(&proposal);
     let all = staging.steps(None);
     assert_eq!(staging.steps(Some(&draft(&proposal, 0))), all[1..]);
-    assert_eq!(staging.steps(Some(&draft(&proposal, 24))), all[2..]);
+    assert_eq!(staging.steps(Some(&draft(&proposal, 23))), all[2..]);
     assert!(staging.steps(Some(&draft(&proposal, 60))).is_empty());
 }
 

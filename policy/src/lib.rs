@@ -8,6 +8,7 @@
 mod allowlist;
 mod amount;
 mod check;
+mod memo;
 mod policy;
 mod tags;
 mod violation;
@@ -16,10 +17,11 @@ mod window;
 pub use allowlist::{Address, Allowlist, Recipients, ALLOWLIST_ENTRIES_MAX};
 pub use amount::{AmountError, UsdcAmount, MICROS_PER_USDC};
 pub use check::{check, explain, AccountState, Cleared, Rule, RuleOutcome, TransferRequest};
+pub use memo::{count_chars, is_ascii};
 pub use policy::{Limit, Policy, MEMO_CHARS_MAX};
 pub use tags::{RecentTags, TAGS_MAX};
 pub use violation::Violation;
-pub use window::{SpendWindow, SPANS_MAX};
+pub use window::{SpendWindow, SPANS_MAX, STRETCH_SECONDS_MAX};
 
 /// Length of the rolling window and of a tag's memory, in seconds.
 pub const DAY_SECONDS: i64 = 86_400;

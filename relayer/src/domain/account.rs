@@ -80,6 +80,34 @@ impl FromStr for AccountStatus {
     }
 }
 
+/// Whose key halted an account or an operator.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub enum HaltedBy {
+    Admin,
+    PolicyAuthority,
+    Guardian,
+}
+
+impl HaltedBy {
+    /// `admin`, `policy_authority` or `guardian`.
+    pub const fn as_str(self) -> &'static str {
+        match self {
+            Self::Admin => "admin",
+            Self::PolicyAuthority => "policy_authority",
+            Self::Guardian => "guardian",
+        }
+    }
+
+    /// For a sentence.
+    pub const fn in_words(self) -> &'static str {
+        match self {
+            Self::Admin => "the admin",
+            Self::PolicyAuthority => "the policy authority",
+            Self::Guardian => "the guardian",
+        }
+    }
+}
+
 /// A label of 1 to 200 characters. Not unique; display only.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct AccountName(String);
