@@ -149,7 +149,13 @@ impl Deployment {
     }
 
     /// `start`: how many entries were written before.
-    pub fn write_draft(&self, at: DraftAccounts, hash: [u8; 32], start: u16, entries: &[Pubkey]) -> Instruction {
+    pub fn write_draft(
+        &self,
+        at: DraftAccounts,
+        hash: [u8; 32],
+        start: u16,
+        entries: &[Pubkey],
+    ) -> Instruction {
         let DraftAccounts { authority, operator, agent } = at;
         let accounts = accounts::WriteDraft { authority, operator, agent, draft: self.draft_address(&agent) };
         self.call(accounts, instruction::WriteDraft { hash, start, entries: entries.to_vec() })

@@ -21,7 +21,10 @@ pub struct OwnedPolicy {
 pub enum OwnedAllowlist {
     Anyone,
     /// Each list sorted by bytes, nothing twice: [`OwnedAllowlist::only`] sees to it.
-    Only { wallets: Vec<Address>, token_accounts: Vec<Address> },
+    Only {
+        wallets: Vec<Address>,
+        token_accounts: Vec<Address>,
+    },
 }
 
 impl OwnedAllowlist {
@@ -66,7 +69,9 @@ impl OwnedPolicy {
             paused: self.paused,
             allowlist: match &self.allowlist {
                 OwnedAllowlist::Anyone => Allowlist::Anyone,
-                OwnedAllowlist::Only { wallets, token_accounts } => Allowlist::stored(wallets, token_accounts),
+                OwnedAllowlist::Only { wallets, token_accounts } => {
+                    Allowlist::stored(wallets, token_accounts)
+                }
             },
         }
     }
@@ -125,7 +130,9 @@ impl Proposal {
     pub fn entries(&self) -> Vec<Pubkey> {
         match &self.policy.allowlist {
             OwnedAllowlist::Anyone => Vec::new(),
-            OwnedAllowlist::Only { wallets, token_accounts } => [keys(wallets), keys(token_accounts)].concat(),
+            OwnedAllowlist::Only { wallets, token_accounts } => {
+                [keys(wallets), keys(token_accounts)].concat()
+            }
         }
     }
 

@@ -19,7 +19,7 @@ pub use check::{check, explain, AccountState, Cleared, Rule, RuleOutcome, Transf
 pub use policy::{Limit, Policy, MEMO_CHARS_MAX};
 pub use tags::{RecentTags, TAGS_MAX};
 pub use violation::Violation;
-pub use window::{SpendWindow, SPANS_MAX};
+pub use window::{SpendWindow, SPANS_MAX, STRETCH_SECONDS_MAX};
 
 /// Length of the rolling window and of a tag's memory, in seconds.
 pub const DAY_SECONDS: i64 = 86_400;

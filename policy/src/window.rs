@@ -1,34 +1,56 @@
 //! What left an account in the last 24 hours: a rolling window in fixed memory.
 //!
-//! Spends are kept as spans `(first, last, amount)`, oldest first. A spend counts from its own second until
-//! 86,400 seconds after the *last* second of its span, so a span of one spend is exact. When all spans are taken,
-//! the two neighbours whose joined span is shortest become one; joining makes spends count longer, never shorter.
+//! Spends are kept as spans `(last, amount)`, oldest first. Spends of one second share a span; a span counts while its
+//! last second is at most 86,400 seconds ago. Seconds are floored, so a spend of age 86,400 may be a moment less than
+//! a day old: it still counts. When all spans are taken, a span joins the next one: its amount moves over, and counts
+//! until the next one's last second is a day old. Joining makes spends count longer, never shorter.
+//!
+//! The span that joins is the one with the least amount among those that may (below); of equal ones, the oldest. Who is
+//! held up by spends that count too long wants their amount to be small. Seconds do not enter: to someone who pays
+//! every day at noon, a large spend that counts one second too long is a payment refused.
 //!
 //! - Never more than the cap leaves in any 24 hours: no spend stops counting early.
-//! - Exact while no 24 hours held more than [`SPANS_MAX`] spends.
-//! - Otherwise a spend counts longer by at most the length of its span. `SPANS_MAX + 1` spans within 24 hours form
-//!   `SPANS_MAX` neighbouring pairs whose lengths add up to at most 2 x 24 h, so the shortest has at most
-//!   2 x 24 h / `SPANS_MAX`.
+//! - Exact while no 24 hours held spends of more than [`SPANS_MAX`] different seconds.
+//! - Otherwise a spend counts longer by less than [`STRETCH_SECONDS_MAX`]. Say `last[0..=N]` are the seconds of the N
+//!   spans that are kept and of the new spend, which stand in order. Span `i`, from 1 to N - 1, may join span `i + 1`
+//!   if `last[i + 1] - last[i - 1]` is at most that maximum. All spends of span `i` came after `last[i - 1]`, whatever
+//!   was joined before, so that is more than any of them is stretched. Span 0 never joins: what came before it is
+//!   forgotten, so nothing would say when its first spend was.
+//! - There is always a span that may join. Each second is in at most two of the N - 1 differences, once as an end and once
+//!   as a beginning, so they add up to at most twice `last[N] - last[0]`, and this to at most 2 x 24 h, because span 0
+//!   still counts. Where [`BOUND_SPANS`] - 1 differences were each more than 2 x 24 h / ([`BOUND_SPANS`] - 1), they
+//!   would add up to more. So at most [`BOUND_SPANS`] - 2 spans may not join, and at least
+//!   N - [`BOUND_SPANS`] + 1 = 9 may: whichever joins has at most a ninth of what counts.
 //! - Time never goes back: a clock behind the newest spend is read as that spend's second.
+//!
+//! `tests/plain_window.rs` has the same rule without any tricks, and holds this one to it step by step; `prove/` has
+//! the proof above for a machine to check.
 
 use bytemuck::{Pod, Zeroable};
 
 use crate::{UsdcAmount, DAY_SECONDS};
 
-/// Spends in 24 hours up to which the window is exact.
-pub const SPANS_MAX: usize = 32;
+/// Different seconds with spends in 24 hours up to which the window is exact.
+pub const SPANS_MAX: usize = 40;
+
+/// Spans that the bound on stretching is reckoned for. The others are there to choose from: with no more spans than
+/// these, whoever pays small amounts at the right seconds leaves only one span that may join, a large one.
+const BOUND_SPANS: usize = 32;
+
+/// A spend counts for 24 hours, and where spans were joined less than this longer.
+pub const STRETCH_SECONDS_MAX: i64 = 2 * DAY_SECONDS / (BOUND_SPANS as i64 - 1);
 
 const DAY: u32 = DAY_SECONDS as u32;
+const STRETCH: u32 = STRETCH_SECONDS_MAX as u32;
 
 /// Steps of an inner loop of constant length, which the compiler writes out: on chain, loops cost as much as their bodies.
 const UNROLLED: usize = 8;
 
-/// Spends between two seconds, as one amount. The seconds are the low 32 bits of Unix time: all spans that are kept
-/// counted at the second of the newest spend, so the distance to it says which second is meant.
-#[repr(C)]
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Pod, Zeroable)]
+/// Spends up to a second, as one amount. The second is the low 32 bits of Unix time: all spans that are kept counted at
+/// the second of the newest spend, so the distance to it says which second is meant.
+#[repr(C, packed(4))]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Pod, Zeroable)]
 struct Span {
-    first: u32,
     last: u32,
     /// Micro-USDC. Stays at `u64::MAX` when it would pass it: then every limit refuses, which is the right answer.
     amount: u64,
@@ -45,8 +67,7 @@ pub struct SpendWindow {
 }
 
 impl SpendWindow {
-    pub const EMPTY: Self =
-        Self { latest: 0, len: 0, spans: [Span { first: 0, last: 0, amount: 0 }; SPANS_MAX] };
+    pub const EMPTY: Self = Self { latest: 0, len: 0, spans: [Span { last: 0, amount: 0 }; SPANS_MAX] };
 
     /// What counts at Unix second `now`.
     #[inline]
@@ -63,14 +84,13 @@ impl SpendWindow {
     pub fn frees_at(&self, now: i64, cap: UsdcAmount, amount: UsdcAmount) -> Option<i64> {
         let room = cap.micros().checked_sub(amount.micros())?;
         let now = self.effective(now);
-        let second = now as u32;
         // Walk from the newest back to the first span that no longer fits; it has to expire.
         let mut sum = 0u64;
         for span in self.counting(now).iter().rev() {
             sum = sum.saturating_add(span.amount);
             if sum > room {
-                let age = second.wrapping_sub(span.last);
-                return Some(now.saturating_add(i64::from(DAY.saturating_sub(age))));
+                let expires_in = DAY.wrapping_add(1).saturating_sub(age(now, span));
+                return Some(now.saturating_add(i64::from(expires_in)));
             }
         }
         Some(now)
@@ -80,14 +100,13 @@ impl SpendWindow {
     #[inline]
     pub fn record(&mut self, now: i64, amount: UsdcAmount) {
         let now = self.effective(now);
-        let second = now as u32;
         self.forget_expired(now);
         self.latest = now;
-        let new = Span { first: second, last: second, amount: amount.micros() };
+        let new = Span { last: now as u32, amount: amount.micros() };
         let len = self.len();
-        // A span of this very second takes the spend without losing anything.
+        // A span that ends with this very second takes the spend without losing anything.
         if let Some(newest) = self.spans.get_mut(len.wrapping_sub(1)) {
-            if newest.first == second {
+            if newest.last == new.last {
                 newest.amount = newest.amount.saturating_add(new.amount);
                 return;
             }
@@ -96,7 +115,7 @@ impl SpendWindow {
             *free = new;
             self.len += 1;
         } else {
-            self.join_shortest_and_push(new);
+            self.join_least_and_push(new);
         }
     }
 
@@ -114,13 +133,13 @@ impl SpendWindow {
     /// The spans that count at `now`. They expire oldest first, so the first one that counts is all to look for.
     #[inline]
     fn counting(&self, now: i64) -> &[Span] {
-        let elapsed = (self.effective(now) as u64).wrapping_sub(self.latest as u64);
+        let now = self.effective(now);
+        let elapsed = (now as u64).wrapping_sub(self.latest as u64);
         // Beyond a day even the newest has expired, and 32 bits could no longer tell.
-        let len = if elapsed < u64::from(DAY) { self.len() } else { 0 };
-        let second = self.effective(now) as u32;
+        let len = if elapsed <= u64::from(DAY) { self.len() } else { 0 };
         let mut spans = self.spans.get(..len).unwrap_or(&[]);
         while let Some((oldest, newer)) = spans.split_first() {
-            if second.wrapping_sub(oldest.last) < DAY {
+            if age(now, oldest) <= DAY {
                 break;
             }
             spans = newer;
@@ -138,40 +157,65 @@ impl SpendWindow {
         }
     }
 
-    /// With all spans taken: makes one of the two neighbours, the new span among them, whose joined span is shortest.
+    /// With all spans taken: lets the least of those that may join the next one, which can be the new one.
     #[inline]
-    fn join_shortest_and_push(&mut self, new: Span) {
-        // A length in the upper half of a word and the pair's place in the lower: the least word is the shortest pair.
-        let mut shortest = length(&self.spans[SPANS_MAX - 1], &new) | SPANS_MAX as u64;
-        for start in (0..SPANS_MAX).step_by(UNROLLED) {
-            for left in start..start + UNROLLED {
-                if let Some([one, next]) = self.spans.get(left..left + 2) {
-                    shortest = shortest.min(length(one, next) | (left as u64 + 1));
-                }
-            }
-        }
-        let at = (shortest as u32) as usize;
-        if at == SPANS_MAX {
-            let newest = &mut self.spans[SPANS_MAX - 1];
-            newest.last = new.last;
-            newest.amount = newest.amount.saturating_add(new.amount);
-            return;
-        }
-        // `at` is the right one of the pair.
-        if let Some([left, right]) = self.spans.get_mut(at.wrapping_sub(1)..=at) {
-            left.last = right.last;
-            left.amount = left.amount.saturating_add(right.amount);
+    fn join_least_and_push(&mut self, mut new: Span) {
+        let at = self.least_to_join(&new);
+        if let Some(least) = self.spans.get(at).copied() {
+            let next = self.spans.get_mut(at + 1).unwrap_or(&mut new);
+            next.amount = next.amount.saturating_add(least.amount);
         }
         self.spans.copy_within(at + 1.., at);
         self.spans[SPANS_MAX - 1] = new;
     }
+
+    /// Where the least span is that may join the next one. Most spans cost one comparison: their amount is not the
+    /// least so far, and whether they may join does not matter.
+    #[inline(always)]
+    fn least_to_join(&self, new: &Span) -> usize {
+        const NEWEST: usize = SPANS_MAX - 1;
+        let spans = &self.spans;
+        // Span 0 never joins: as a place, 0 is none.
+        let (mut least, mut at) = (u64::MAX, 0);
+        for start in (0..NEWEST - 1).step_by(UNROLLED) {
+            for before in start..start + UNROLLED {
+                if let Some([before_it, it, next]) = spans.get(before..before + 3) {
+                    if it.amount < least && may_join(before_it, next) {
+                        (least, at) = (it.amount, before + 1);
+                    }
+                }
+            }
+        }
+        if spans[NEWEST].amount < least && may_join(&spans[NEWEST - 1], new) {
+            at = NEWEST;
+        }
+        if at == 0 {
+            // All that may join are at `u64::MAX`: the oldest of them.
+            let may = |at: &usize| matches!(spans.get(at - 1..at + 2), Some([a, _, c]) if may_join(a, c));
+            at = (1..NEWEST).find(may).unwrap_or(NEWEST);
+        }
+        at
+    }
+}
+
+/// Seconds from the last of `span` to `now`.
+#[inline(always)]
+fn age(now: i64, span: &Span) -> u32 {
+    (now as u32).wrapping_sub(span.last)
+}
+
+/// Whether the span between these two may join the later one.
+#[inline(always)]
+fn may_join(before: &Span, next: &Span) -> bool {
+    next.last.wrapping_sub(before.last) <= STRETCH
 }
 
 /// Micro-USDC in `spans`, `u64::MAX` where it would be more.
 #[inline(always)]
 fn sum(spans: &[Span]) -> u64 {
-    // Amounts below 2^59 cannot overflow: there are at most 32. On chain, a check after each addition costs more than
+    // Amounts below 2^58 cannot overflow: there are at most 40. On chain, a check after each addition costs more than
     // the additions.
+    const SMALL_BITS: u32 = u64::BITS - SPANS_MAX.next_power_of_two().ilog2();
     let (mut sum, mut bits) = (0u64, 0u64);
     let mut add = |span: &Span| {
         sum = sum.wrapping_add(span.amount);
@@ -183,14 +227,8 @@ fn sum(spans: &[Span]) -> u64 {
         rest = others;
     }
     rest.iter().for_each(&mut add);
-    if bits >> (u64::BITS - SPANS_MAX.ilog2()) == 0 {
+    if bits >> SMALL_BITS == 0 {
         return sum;
     }
     spans.iter().fold(0, |sum, span| sum.saturating_add(span.amount))
-}
-
-/// Seconds from the first of `left` to the last of `right`, times 2^32: what 32 bits wrap is shifted out.
-#[inline(always)]
-fn length(left: &Span, right: &Span) -> u64 {
-    u64::from(right.last).wrapping_sub(u64::from(left.first)) << 32
 }

@@ -272,7 +272,6 @@ pub struct Withdrawn {
     pub admin: Pubkey,
 }
 
-/// What its USDC account still held left by a [`Withdrawn`] before this.
 #[event]
 pub struct AgentClosed {
     pub operator: Pubkey,
@@ -280,6 +279,9 @@ pub struct AgentClosed {
     pub agent_id: [u8; 16],
     /// How many payments it made.
     pub payments: u64,
+    /// What its USDC account still held, in micro-USDC, went to `recipient`.
+    pub swept: u64,
+    pub recipient: Pubkey,
     pub admin: Pubkey,
 }
 

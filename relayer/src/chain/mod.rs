@@ -62,8 +62,8 @@ pub use solana_history::{
 };
 pub use types::{
     AddressKind, AgentAddresses, AgentCreation, AgentOnChain, AllowedRecipients, Commitment, Confirmed,
-    Destination, DraftOnChain, LandedTransfer, OnChainPolicy, OperatorOnChain, Outcome, Refusal, SignedTransfer, TransferOrder,
-    TransferView,
+    Destination, DraftOnChain, LandedTransfer, OnChainPolicy, OperatorOnChain, Outcome, Refusal,
+    SignedTransfer, TransferOrder, TransferView,
 };
 
 use crate::domain::{Address, Network};

@@ -87,6 +87,7 @@ mod tests {
         let AgentOnChain { address, operator, token_account, .. } = agent_without_limits();
         TransferOrder {
             operator,
+            transfer_authorities: Vec::new(),
             agent: AgentAddresses { agent: address, token_account },
             destination: Address::from_bytes([9; 32]),
             transfer_id: [5; 16],

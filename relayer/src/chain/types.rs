@@ -127,6 +127,8 @@ pub enum AgentCreation {
 #[derive(Debug, Clone)]
 pub struct TransferOrder {
     pub operator: Address,
+    /// The operator's, as they were read: one of ours among them signs.
+    pub transfer_authorities: Vec<Address>,
     pub agent: AgentAddresses,
     /// The token account to pay.
     pub destination: Address,
@@ -179,6 +181,8 @@ pub struct LandedTransfer {
     pub slot: u64,
     /// Unix seconds.
     pub block_time: Option<i64>,
+    /// Of this payment among all of the agent, from 1.
+    pub number: u64,
     pub transfer_id: [u8; 16],
     pub tag: u64,
     pub amount: UsdcAmount,

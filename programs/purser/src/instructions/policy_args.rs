@@ -22,7 +22,10 @@ pub struct PolicyArgs {
 pub enum AllowlistArg {
     Anyone,
     /// Each list in strictly ascending order of bytes. As many as fit a transaction, about 20; more need a draft.
-    Only { wallets: Vec<Pubkey>, token_accounts: Vec<Pubkey> },
+    Only {
+        wallets: Vec<Pubkey>,
+        token_accounts: Vec<Pubkey>,
+    },
 }
 
 impl PolicyArgs {

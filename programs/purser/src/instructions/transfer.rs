@@ -47,7 +47,8 @@ pub(crate) fn process(views: &mut [AccountView; ACCOUNTS], arguments: &[u8]) -> 
     let operator = operator(operator_view, unsafe { operator_view.borrow_unchecked() })?;
     // No one signs with the default key, which stands in free places.
     let signer = authority.address().as_array();
-    if !authority.is_signer() || !operator.transfer_authorities.iter().any(|key| same(key.as_array(), signer)) {
+    if !authority.is_signer() || !operator.transfer_authorities.iter().any(|key| same(key.as_array(), signer))
+    {
         return Err(PurserError::Unauthorized);
     }
     let agent_address = agent_view.clone();

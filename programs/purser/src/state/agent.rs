@@ -65,7 +65,7 @@ pub struct Agent {
 }
 
 // At 5,080 lamports a byte, this and a token account cost less than 0.0065 SOL.
-const _: () = assert!(Agent::BYTES <= 896);
+const _: () = assert!(Agent::BYTES == 856);
 
 impl StoredPolicy {
     /// `limits`: single transfer, daily spend. `wallet_count`: `None` where anyone may be paid.
