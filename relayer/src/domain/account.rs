@@ -49,9 +49,9 @@ pub enum AccountStatus {
 }
 
 impl AccountStatus {
-    /// By the policy's `paused` and whether a halt is in force.
-    pub const fn of(paused: bool, halted: bool) -> Self {
-        if paused || halted { Self::Paused } else { Self::Active }
+    /// The status of an account that is paused or halted, or neither.
+    pub const fn from_paused(paused: bool) -> Self {
+        if paused { Self::Paused } else { Self::Active }
     }
 
     /// `active` or `paused`.

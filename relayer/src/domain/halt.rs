@@ -89,7 +89,9 @@ mod tests {
         assert_eq!(Halt::of(None, None), None);
         let account = Halt::of(None, Some(HaltedBy::Guardian)).expect("halted");
         assert_eq!((account.scope, account.by), (HaltScope::Account, HaltedBy::Guardian));
-        assert!(account.to_string().contains("halted by the guardian") && account.to_string().contains("resume`"));
+        assert!(
+            account.to_string().contains("halted by the guardian") && account.to_string().contains("resume`")
+        );
         let both = Halt::of(Some(HaltedBy::PolicyAuthority), Some(HaltedBy::Guardian)).expect("halted");
         assert_eq!((both.scope, both.by), (HaltScope::Operator, HaltedBy::PolicyAuthority));
         assert!(both.to_string().contains("`anchor run resume-all`"));
