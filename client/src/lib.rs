@@ -2,9 +2,11 @@
 //!
 //! Nothing here asks a node or signs. Accounts and events are read by `purser` itself (`Agent::read`, `purser::events`).
 
+mod budget;
 mod instructions;
 mod policy;
 
+pub use budget::{LOADED_BYTES, transfer_units};
 pub use instructions::{Deployment, DraftAccounts, RentPayers, TransferOrder};
 pub use policy::{OwnedAllowlist, OwnedPolicy, Proposal};
 pub use purser;

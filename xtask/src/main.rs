@@ -9,6 +9,7 @@ mod idl;
 mod imports;
 mod localnet;
 mod postgres;
+mod prove;
 mod sbf;
 mod test;
 mod workspace;
@@ -39,6 +40,8 @@ enum Command {
     Idl(idl::Args),
     /// Let the relayer die at every step, and check by the chain that every payment was made exactly once
     Crash(crash::Args),
+    /// Prove with z3 what is claimed of the spend window, and hold the proof's model to the Rust
+    Prove(prove::Args),
     /// Measure the compute units, bytes and rent of every instruction
     Cu(cu::Args),
     /// Measure what users wait for and what a machine carries; figures go into docs/benchmarks.md
@@ -55,6 +58,7 @@ fn main() -> ExitCode {
         Command::Sbf(args) => done(sbf::run(&workspace, &args)),
         Command::Idl(args) => done(idl::run(&workspace, &args)),
         Command::Crash(args) => done(crash::run(&workspace, &args)),
+        Command::Prove(args) => done(prove::run(&workspace, &args)),
         Command::Cu(args) => done(cu::run(&workspace, &args)),
         Command::Bench(bench) => done(bench::run(&workspace, &bench)),
     });

@@ -3,7 +3,9 @@
 use super::TransferOrder;
 use super::decode::to_pubkey;
 use purser_client::purser::OperatorKeys;
-use purser_client::{Deployment, DraftAccounts, OwnedPolicy, Proposal, RentPayers};
+use purser_client::{
+    Deployment, DraftAccounts, LOADED_BYTES, OwnedPolicy, Proposal, RentPayers, transfer_units,
+};
 use solana_compute_budget_interface::ComputeBudgetInstruction;
 use solana_sdk::instruction::Instruction;
 use solana_sdk::pubkey::Pubkey;
@@ -32,20 +34,6 @@ const HALT_UNITS: u32 = 20_000;
 const OPEN_DRAFT_UNITS: u32 = 70_000;
 const WRITE_DRAFT_UNITS: u32 = 60_000;
 const CLOSE_DRAFT_UNITS: u32 = 20_000;
-/// Without a memo.
-const TRANSFER_UNITS: u32 = 8_000;
-/// Copying, checking and logging a memo costs by the byte.
-const MEMO_BYTE_UNITS: u32 = 4;
-
-/// A transaction reserves compute units of its block for what it may load: 16,384 for the default of 64 MiB, and 8 for
-/// each 32 KiB that it asks for. Our program, the token programs and a few small accounts are far below this.
-const LOADED_BYTES: u32 = 1024 * 1024;
-
-/// What the limit on loaded accounts adds to a transaction. Only the longest memos leave no room for it.
-const LOADED_BYTES_LIMIT_BYTES: usize = 8;
-/// Longest memo beside which the limit on loaded accounts fits, with a price.
-const MEMO_BYTES_WITH_LIMIT: usize = 800 - LOADED_BYTES_LIMIT_BYTES;
-
 /// Builds calls for one deployment of the program.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Instructions(pub Deployment);
@@ -123,13 +111,8 @@ impl Instructions {
                 memo: &order.memo,
             },
         );
-        // At most 200 characters, so at most 800 bytes.
-        let memo_bytes = u32::try_from(order.memo.len()).unwrap_or(800);
-        let call = Call::new(transfer, TRANSFER_UNITS + MEMO_BYTE_UNITS * memo_bytes);
-        match order.memo.len() > MEMO_BYTES_WITH_LIMIT {
-            true => Call { loaded_bytes: None, ..call },
-            false => call,
-        }
+        let (compute_units, loaded_bytes) = transfer_units(order.memo.len());
+        Call { instruction: transfer, compute_units, loaded_bytes }
     }
 }
 
