@@ -41,7 +41,7 @@ pub enum Provisioning {
     Ready,
 }
 
-/// `paused` exactly when the policy's `paused` is true.
+/// `paused` exactly when the account may not pay: its policy pauses it, or it or its operator is halted.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum AccountStatus {
     Active,
@@ -49,7 +49,7 @@ pub enum AccountStatus {
 }
 
 impl AccountStatus {
-    /// The status that goes with the policy's `paused`.
+    /// The status of an account that is paused or halted, or neither.
     pub const fn from_paused(paused: bool) -> Self {
         if paused { Self::Paused } else { Self::Active }
     }
@@ -77,34 +77,6 @@ impl FromStr for AccountStatus {
             .into_iter()
             .find(|status| status.as_str() == text)
             .ok_or_else(|| Invalid::new("status", "must be `active` or `paused`"))
-    }
-}
-
-/// Whose key halted an account or an operator.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
-pub enum HaltedBy {
-    Admin,
-    PolicyAuthority,
-    Guardian,
-}
-
-impl HaltedBy {
-    /// `admin`, `policy_authority` or `guardian`.
-    pub const fn as_str(self) -> &'static str {
-        match self {
-            Self::Admin => "admin",
-            Self::PolicyAuthority => "policy_authority",
-            Self::Guardian => "guardian",
-        }
-    }
-
-    /// For a sentence.
-    pub const fn in_words(self) -> &'static str {
-        match self {
-            Self::Admin => "the admin",
-            Self::PolicyAuthority => "the policy authority",
-            Self::Guardian => "the guardian",
-        }
     }
 }
 
