@@ -76,12 +76,12 @@ pub(super) async fn run(config: &Config, format: Format, command: Command) -> Re
 async fn create(config: &Config, store: &Store, format: Format, arguments: Create) -> Result<()> {
     let name = OperatorName::parse(arguments.name)?;
     let secret = read_keypair(&arguments.admin_keypair)?;
-    let address = with_chain(config, arguments.network, async |chain| {
-        let Create { id, guardian, loosening_delay, .. } = arguments;
+    let Create { network, id, guardian, loosening_delay, .. } = arguments;
+    let address = with_chain(config, network, async |chain| {
         Ok(chain.create_operator(&secret, id, guardian, loosening_delay).await?)
     })
     .await?;
-    let operator = find_or_insert(store, arguments.network, name, address).await?;
+    let operator = find_or_insert(store, network, name, address).await?;
     print_one(format, &fields(&operator))
 }
 

@@ -130,8 +130,11 @@ impl Accounts {
     pub async fn get(&self, principal: &Principal, id: AccountId) -> Result<AccountView, ServiceError> {
         let operator = principal.operator();
         let network = self.parts.chains.get(operator.network)?;
-        let read = tokio::try_join!(read_operator(&self.parts, operator), self.read(principal, id));
-        let (on_chain, (account, agent)) = read?;
+        let account = find_account(&self.parts, principal, id).await?;
+        let (on_chain, agent) = tokio::try_join!(
+            read_operator(&self.parts, operator),
+            read_agent(&self.parts, operator, &account)
+        )?;
         let view = view(network, operator, &on_chain, account, agent);
         Ok(match principal {
             Principal::Operator { .. } => view,
@@ -141,7 +144,8 @@ impl Accounts {
 
     /// The balance of one account, read from its token account now. Errors as [`Accounts::get`].
     pub async fn balance(&self, principal: &Principal, id: AccountId) -> Result<BalanceView, ServiceError> {
-        let (account, agent) = self.read(principal, id).await?;
+        let account = find_account(&self.parts, principal, id).await?;
+        let agent = read_agent(&self.parts, principal.operator(), &account).await?;
         Ok(BalanceView { account_id: account.id, balance: agent.balance, read_at: self.parts.ambient.now() })
     }
 
@@ -193,16 +197,6 @@ impl Accounts {
             }
         }
         Ok(Page { items, next: after.map(cursor_after) })
-    }
-
-    async fn read(
-        &self,
-        principal: &Principal,
-        id: AccountId,
-    ) -> Result<(Account, AgentOnChain), ServiceError> {
-        let account = find_account(&self.parts, principal, id).await?;
-        let agent = read_agent(&self.parts, principal.operator(), &account).await?;
-        Ok((account, agent))
     }
 
     async fn read_many(

@@ -62,7 +62,7 @@ impl Event {
             subject: Subject::Policy { account_id },
             event_type,
             created_at: now,
-            data: raw(&data),
+            data: raw(data),
         }
     }
 }

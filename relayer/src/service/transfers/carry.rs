@@ -323,7 +323,10 @@ impl Carrier {
                     "Solana cannot be reached right now; nothing was paid. Send the same request again.";
                 self.failure(FailureCode::SolanaUnavailable, message)
             }
-            ChainError::Rejected { .. } | ChainError::NotFound { .. } | ChainError::Misconfigured(_) => {
+            ChainError::Rejected { .. }
+            | ChainError::PolicyChanged
+            | ChainError::NotFound { .. }
+            | ChainError::Misconfigured(_) => {
                 let message = "The account cannot pay: it is not in order on the chain. Nothing was paid.";
                 self.failure(FailureCode::TransferFailed, message)
             }
