@@ -99,3 +99,33 @@ fn innermost(error: &dyn std::error::Error) -> String {
     }
     cause.to_string()
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn explained(error: PurserError) -> String {
+        let code = InstructionError::Custom(u32::from(error));
+        explain_transaction(&TransactionError::InstructionError(0, code), &Pubkey::default()).to_string()
+    }
+
+    #[test]
+    fn refusals_say_what_to_do() {
+        let cases = [
+            (PurserError::Unauthorized, "`operator show` names the keys"),
+            (PurserError::Halted, "`agent resume`"),
+            (PurserError::PolicyChanged, "nothing of yours is in force: look with `agent show`"),
+            (PurserError::LooseningMustWait, "`agent apply-policy`"),
+            (PurserError::TransferAuthorityCount, "one to eight different --transfer-authority keys"),
+            (PurserError::LooseningDelayTooLong, "30d or less"),
+            (PurserError::WrongRentPayer, "run it again"),
+            (PurserError::DraftMismatch, "run the command again"),
+        ];
+        for (error, advice) in cases {
+            let text = explained(error);
+            assert!(text.contains(advice) && text.contains(&error.to_string()), "{text}");
+        }
+        // The codes that clients in other languages know.
+        assert_eq!((u32::from(PurserError::Halted), u32::from(PurserError::WrongRentPayer)), (6030, 6035));
+    }
+}

@@ -1,5 +1,6 @@
 //! The binary against a real network process: what an operator does with its own wallet.
 
+mod docs;
 mod money;
 mod operator;
 mod policy;

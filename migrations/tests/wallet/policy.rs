@@ -1,3 +1,5 @@
+use purser_client::{OwnedAllowlist, OwnedPolicy, Proposal, Staging};
+use purser_tests::Landing;
 use serde_json::{Value, json};
 use solana_sdk::signature::Keypair;
 use solana_sdk::signer::Signer;
@@ -141,4 +143,40 @@ async fn loosened_policy_waits_and_is_applied_or_dropped() {
     room.done(&policy, &to("pause"));
     assert!(room.refused(&policy, &to("unpause")).contains("--paused false"));
     assert_eq!(room.done(&admin, &to("unpause"))["paused"], json!(false));
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn run_that_broke_off_is_gone_on_with() {
+    let room = Room::new();
+    let (admin, policy) = (room.wallet("admin").await, room.wallet("policy").await);
+    let operator = room.creates_operator(&admin, &policy, &[]);
+    let agent = room.creates_agent(&operator, &policy, 0).await;
+    let recipients: Vec<Keypair> = (0..60).map(|_| Keypair::new()).collect();
+    let wallets = recipients.iter().map(|recipient| recipient.pubkey().to_bytes()).collect();
+    let allowlist = OwnedAllowlist::only(wallets, Vec::new());
+    let proposal =
+        Proposal { agent, expected_version: 1, policy: OwnedPolicy { allowlist, ..OwnedPolicy::OPEN } };
+    let authority = policy.keypair.pubkey();
+    let operator = operator.parse().unwrap();
+    let deployment = room.chain.program();
+    let staging = Staging { deployment, authority, payer: authority, operator, proposal: &proposal };
+    for step in staging.steps(None).into_iter().take(2) {
+        let landing = room.chain.lands(step, &policy.keypair).await;
+        assert!(matches!(landing, Landing::Settled(_)), "{landing:?}");
+    }
+    let agent = agent.to_string();
+    let shown = room.done(&admin, &["agent", "show", "--agent", &agent]);
+    assert_eq!(shown["waiting_policy"]["state"], json!("incomplete"));
+    assert!(room.refused(&policy, &["agent", "apply-policy", "--agent", &agent]).contains("in part"));
+
+    let file = room.folder.path().join("recipients");
+    let addresses: Vec<String> = recipients.iter().map(|recipient| recipient.pubkey().to_string()).collect();
+    std::fs::write(&file, addresses.join("\n")).unwrap();
+    let set = ["agent", "set-policy", "--agent", &agent, "--allow-file", file.to_str().unwrap()];
+    let shown = room.done(&policy, &set);
+    assert_eq!(sorted(&shown["allowed_counterparties"]["wallets"]), sorted(&json!(addresses)));
+    assert_eq!((&shown["policy_version"], &shown["waiting_policy"]), (&json!(2), &Value::Null));
+    // Opened once: the rest of its transactions were two writes, the last of which sealed it, and the one that applied it.
+    let draft = deployment.draft_address(&proposal.agent);
+    assert_eq!(room.chain.transactions_of(&draft).await, 2 + 2 + 1);
 }

@@ -55,7 +55,7 @@ async fn upgrade_authority_is_handed_over_and_dropped() {
 }
 
 /// By a method that only the embedded network has.
-async fn gives_upgrade_authority(room: &Room, wallet: &Wallet) {
+pub async fn gives_upgrade_authority(room: &Room, wallet: &Wallet) {
     let request = RpcRequest::Custom { method: "surfnet_setProgramAuthority" };
     let params = json!([purser::ID.to_string(), wallet.address()]);
     room.rpc().send::<Value>(request, params).await.unwrap();
