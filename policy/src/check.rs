@@ -1,6 +1,8 @@
 //! The decision: may this transfer be made now?
 
-use crate::{count_chars, Address, Limit, Policy, RecentTags, SpendWindow, UsdcAmount, Violation, MEMO_CHARS_MAX};
+use crate::{
+    count_chars, Address, Limit, Policy, RecentTags, SpendWindow, UsdcAmount, Violation, MEMO_CHARS_MAX,
+};
 
 /// What the decision rests on.
 #[derive(Clone, Copy, Debug)]

@@ -99,7 +99,16 @@ mod tests {
 
     /// One of each length, at its lowest and its highest, and the neighbours of what is no character.
     const CHARACTERS: [char; 10] = [
-        '\0', '\u{7f}', '\u{80}', '\u{7ff}', '\u{800}', '\u{d7ff}', '\u{e000}', '\u{ffff}', '\u{10000}', '\u{10ffff}',
+        '\0',
+        '\u{7f}',
+        '\u{80}',
+        '\u{7ff}',
+        '\u{800}',
+        '\u{d7ff}',
+        '\u{e000}',
+        '\u{ffff}',
+        '\u{10000}',
+        '\u{10ffff}',
     ];
 
     #[test]
