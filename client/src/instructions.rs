@@ -219,7 +219,7 @@ impl Deployment {
         let accounts =
             accounts::Transfer { transfer_authority, operator, agent, source, destination, token_program };
         let TransferOrder { transfer_id, tag, sequence, amount, memo, .. } = *order;
-        let memo = memo.to_owned();
+        let memo = memo.as_bytes().to_vec();
         self.call(accounts, instruction::Transfer { transfer_id, tag, sequence, amount, memo })
     }
 

@@ -1,7 +1,8 @@
 //! The decision: may this transfer be made now?
 
 use crate::{
-    count_chars, Address, Limit, Policy, RecentTags, SpendWindow, UsdcAmount, Violation, MEMO_CHARS_MAX,
+    count_chars, Address, Limit, Policy, RecentTags, SpendWindow, UsdcAmount, Violation, MEMO_BYTES_MAX,
+    MEMO_CHARS_MAX,
 };
 
 /// What the decision rests on.
@@ -21,8 +22,8 @@ pub struct TransferRequest<'a> {
     pub tag: u64,
     /// More than zero; the caller sees to it.
     pub amount: UsdcAmount,
-    /// Empty means none.
-    pub memo: &'a str,
+    /// UTF-8, as far as the program knows; empty means none.
+    pub memo: &'a [u8],
     /// The token account that is paid.
     pub recipient: &'a Address,
     /// The wallet that owns it at this moment.
@@ -156,12 +157,14 @@ fn memo_given(policy: &Policy, request: &TransferRequest) -> Result<(), Violatio
 
 #[inline(always)]
 fn memo_fits(request: &TransferRequest) -> Result<(), Violation> {
-    // No text has more characters than bytes, so most memos need no counting.
+    // Nothing has more characters than bytes, so most memos need no counting.
     if request.memo.len() <= MEMO_CHARS_MAX {
         return Ok(());
     }
-    let chars = count_chars(request.memo.as_bytes());
-    refuse_if(chars > MEMO_CHARS_MAX, Violation::MemoTooLong { chars })
+    let chars = count_chars(request.memo);
+    // Bytes that are no text could be many and hold few characters, or none.
+    let too_long = chars > MEMO_CHARS_MAX || request.memo.len() > MEMO_BYTES_MAX;
+    refuse_if(too_long, Violation::MemoTooLong { chars })
 }
 
 #[inline(always)]

@@ -1,4 +1,4 @@
-//! How long a memo is, in characters, and whether it is plain ASCII.
+//! How long a memo is, in characters.
 //!
 //! On chain every instruction is paid for, and a look at each byte would cost more than all other rules together. So
 //! the bytes are looked at in words of eight.
@@ -9,28 +9,7 @@ const GROUP: usize = 32;
 const STEP: usize = 3 * GROUP;
 /// The bits that say what a byte is: `10` continues a character, anything else begins one.
 const KIND: u64 = 0xc0c0_c0c0_c0c0_c0c0;
-const HIGH: u64 = 0x8080_8080_8080_8080;
 const EVEN: u64 = 0x5555_5555_5555_5555;
-
-/// Whether there is no byte above 127 in `text`.
-#[inline]
-pub fn is_ascii(text: &[u8]) -> bool {
-    let mut rest = text;
-    while let Some((group, others)) = rest.split_first_chunk::<GROUP>() {
-        let (words, _) = group.as_chunks::<8>();
-        if words.iter().fold(0, |bits, word| bits | u64::from_le_bytes(*word)) & HIGH != 0 {
-            return false;
-        }
-        rest = others;
-    }
-    while let Some((word, others)) = rest.split_first_chunk::<8>() {
-        if u64::from_le_bytes(*word) & HIGH != 0 {
-            return false;
-        }
-        rest = others;
-    }
-    rest.is_empty() || last_word(text, rest.len()) & HIGH == 0
-}
 
 /// Characters in `text`, which is UTF-8: the bytes that begin one.
 ///
@@ -147,19 +126,6 @@ mod tests {
             let kinds = 1 + next() as usize % CHARACTERS.len();
             let text: String = (0..length).map(|_| CHARACTERS[next() as usize % kinds]).collect();
             assert_eq!(count_chars(text.as_bytes()), text.chars().count(), "{text:?}");
-        }
-    }
-
-    #[test]
-    fn one_high_byte_is_found_at_every_length_and_place() {
-        for length in 0..=130 {
-            let mut bytes = std::vec![0x7f; length];
-            assert!(is_ascii(&bytes), "{length}");
-            for place in 0..length {
-                bytes[place] = 0x80;
-                assert!(!is_ascii(&bytes), "{place} of {length}");
-                bytes[place] = 0x7f;
-            }
         }
     }
 

@@ -15,7 +15,7 @@ fn micros(amount: u64) -> UsdcAmount {
 }
 
 fn request(amount: u64, memo: &str) -> TransferRequest<'_> {
-    TransferRequest { tag: 5, amount: micros(amount), memo, recipient: &SHOP, recipient_owner: &SHOP_WALLET }
+    TransferRequest { tag: 5, amount: micros(amount), memo: memo.as_bytes(), recipient: &SHOP, recipient_owner: &SHOP_WALLET }
 }
 
 /// A fresh account that is not halted.
@@ -56,8 +56,8 @@ fn violations_win_in_the_order_in_which_they_are_declared() {
             Violation::DuplicateTransfer => asked.tag = 6,
             Violation::Halted => halted = false,
             Violation::Paused => policy.paused = false,
-            Violation::MemoRequired => asked.memo = &long,
-            Violation::MemoTooLong { .. } => asked.memo = "invoice 7",
+            Violation::MemoRequired => asked.memo = long.as_bytes(),
+            Violation::MemoTooLong { .. } => asked.memo = b"invoice 7",
             Violation::RecipientNotAllowed => policy.allowlist = Allowlist::stored(&[SHOP_WALLET], &[]),
             Violation::SingleLimitExceeded { .. } => policy.max_single_transfer = Limit::Unlimited,
             Violation::DailyLimitExceeded { .. } => policy.max_daily_spend = Limit::Unlimited,

@@ -41,13 +41,12 @@ async fn paused_account_is_refused_here_and_on_chain() {
 }
 
 #[tokio::test]
-async fn paused_operator_is_refused_here_and_on_chain() {
+async fn halted_operator_is_refused_here_and_on_chain() {
     let (agent, payee) = agent_under(json!({})).await;
     let operator = &agent.operator;
-    let paused =
-        operator.chain.sets_operator_paused(operator.address, true, operator.app().policy_authority()).await;
-    assert!(matches!(paused, Landing::Settled(_)), "{paused:?}");
-    both_refuse(&agent, "1", &payee, "account_paused", "paused", PurserError::Paused).await;
+    let halted = operator.chain.halts(operator.address, None, operator.app().policy_authority()).await;
+    assert!(matches!(halted, Landing::Settled(_)), "{halted:?}");
+    both_refuse(&agent, "1", &payee, "account_paused", "paused", PurserError::Halted).await;
 }
 
 #[tokio::test]

@@ -252,17 +252,17 @@ async fn transfer_past_the_deadline_answers_202_and_settles_later() {
 }
 
 #[tokio::test]
-async fn operator_paused_on_chain_stops_every_account() {
+async fn operator_halted_on_chain_stops_every_account_until_the_admin_resumes() {
     let operator = Operator::shared().await;
     let (ada, ben) =
         (operator.creates_account_with("Ada", "1").await, operator.creates_account_with("Ben", "1").await);
     let (payee, _) = operator.chain.new_payee().await;
-    operator.chain.sets_operator_paused(operator.address, true, operator.app().admin()).await;
+    operator.chain.halts(operator.address, None, operator.app().admin()).await;
     for agent in [&ada, &ben] {
         let refused = agent.pays("0.1").to(&payee).await.is_error(402, "account_paused");
         assert_eq!(refused.failed_checks(), ["paused"]);
     }
-    operator.chain.sets_operator_paused(operator.address, false, operator.app().admin()).await;
+    operator.chain.resumes(operator.address, None, operator.app().admin()).await;
     ada.pays("0.1").to(&payee).await.is_settled();
 }
 

@@ -192,8 +192,9 @@ pub struct TransferExecuted {
     pub policy_version: u32,
     /// What left in the 24 hours up to and including this transfer.
     pub spent_in_window: u64,
+    /// UTF-8 wherever a relayer signed: the program does not look, which would cost more than all other rules together.
     /// Empty where there is none.
-    pub memo: String,
+    pub memo: Vec<u8>,
 }
 
 /// [`TransferExecuted`] as `transfer` logs it: the same bytes, without the heap.
@@ -207,7 +208,7 @@ pub(crate) struct TransferExecutedLog<'a> {
     pub recipient_owner: &'a [u8; 32],
     pub policy_version: u32,
     pub spent_in_window: u64,
-    pub memo: &'a str,
+    pub memo: &'a [u8],
 }
 
 impl TransferExecutedLog<'_> {
@@ -254,7 +255,7 @@ impl TransferExecutedLog<'_> {
         put(&self.policy_version.to_le_bytes());
         put(&self.spent_in_window.to_le_bytes());
         put(&(self.memo.len() as u32).to_le_bytes());
-        put(self.memo.as_bytes());
+        put(self.memo);
         bytes.get(..at).unwrap_or(&[])
     }
 }
@@ -304,7 +305,7 @@ mod tests {
                 recipient_owner: &[5; 32],
                 policy_version: 6,
                 spent_in_window: 7,
-                memo,
+                memo: memo.as_bytes(),
             };
             let event = TransferExecuted {
                 agent: Pubkey::from(*log.agent),
@@ -316,7 +317,7 @@ mod tests {
                 recipient_owner: Pubkey::from(*log.recipient_owner),
                 policy_version: log.policy_version,
                 spent_in_window: log.spent_in_window,
-                memo: memo.to_string(),
+                memo: memo.into(),
             };
             let mut room = [0; TransferExecutedLog::LONG_BYTES];
             assert_eq!(log.encode(&mut room), event.data());

@@ -104,7 +104,7 @@ pub mod purser {
         tag: u64,
         sequence: u32,
         amount: u64,
-        memo: String,
+        memo: Vec<u8>,
     ) -> Result<()> {
         let _ = (ctx, transfer_id, tag, sequence, amount, memo);
         err!(anchor_lang::error::ErrorCode::InstructionFallbackNotFound)

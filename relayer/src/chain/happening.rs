@@ -74,7 +74,7 @@ fn from_event(payload: &[u8]) -> Option<Happening> {
             transfer_id: event.transfer_id,
             amount: UsdcAmount::from_micros(event.amount),
             recipient: to_address(&event.recipient),
-            memo: event.memo,
+            memo: text_of(event.memo),
         });
     }
     if let Some(event) = events::decode::<Withdrawn>(payload) {
@@ -121,7 +121,7 @@ fn from_instruction(called: &Called) -> Option<Happening> {
             transfer_id: transfer.transfer_id,
             amount: UsdcAmount::from_micros(transfer.amount),
             recipient: at(4)?,
-            memo: transfer.memo,
+            memo: text_of(transfer.memo),
         });
     }
     if let Some(withdraw) = arguments::<instruction::Withdraw>(data) {
@@ -159,6 +159,11 @@ fn birth_policy(called: &Called) -> Option<Happening> {
     arguments::<instruction::CreateAgent>(&called.data)?;
     let at = |place: usize| called.accounts.get(place).map(to_address);
     Some(Happening::PolicyChanged { operator: at(2)?, agent: Some(at(3)?) })
+}
+
+/// Whoever holds a transfer authority can write bytes that are no text.
+pub(super) fn text_of(memo: Vec<u8>) -> String {
+    String::from_utf8(memo).unwrap_or_else(|error| String::from_utf8_lossy(error.as_bytes()).into_owned())
 }
 
 fn is<I: Discriminator>(data: &[u8]) -> bool {

@@ -130,7 +130,7 @@ impl SolanaChain {
             amount: UsdcAmount::from_micros(event.amount),
             recipient: to_address(&event.recipient),
             recipient_owner: to_address(&event.recipient_owner),
-            memo: event.memo,
+            memo: super::happening::text_of(event.memo),
             policy_version: u64::from(event.policy_version),
         });
         Ok(landed.collect())

@@ -121,7 +121,7 @@ struct Arguments<'a> {
     tag: u64,
     sequence: u32,
     amount: u64,
-    memo: &'a str,
+    memo: &'a [u8],
 }
 
 impl<'a> Arguments<'a> {
@@ -136,7 +136,6 @@ impl<'a> Arguments<'a> {
         if memo.len() != u32::from_le_bytes(*memo_bytes) as usize {
             return Err(malformed);
         }
-        let memo = text(memo)?;
         let (tag, amount) = (u64::from_le_bytes(*tag), u64::from_le_bytes(*amount));
         match (tag, amount) {
             (0, _) => Err(PurserError::TagZero),
@@ -144,33 +143,6 @@ impl<'a> Arguments<'a> {
             _ => Ok(Self { transfer_id, tag, sequence: u32::from_le_bytes(*sequence), amount, memo }),
         }
     }
-}
-
-/// `memo` as text.
-///
-/// On chain, `core::str::from_utf8` costs 12 to 25 compute units a byte of what is not ASCII. The runtime does the same
-/// check for one: it refuses to log what is not UTF-8, which ends the transaction.
-#[cfg(target_os = "solana")]
-#[inline(always)]
-fn text(memo: &[u8]) -> Outcome<&str> {
-    // ASCII of more bytes than characters are allowed is refused anyway, so there is no use in looking for it.
-    if memo.len() > purser_policy::MEMO_CHARS_MAX || !purser_policy::is_ascii(memo) {
-        log_text(memo);
-    }
-    // SAFETY: ASCII is UTF-8, and of anything else the runtime has just seen to it.
-    Ok(unsafe { core::str::from_utf8_unchecked(memo) })
-}
-
-#[cfg(target_os = "solana")]
-#[inline(never)]
-fn log_text(text: &[u8]) {
-    // SAFETY: the runtime reads the bytes of a valid slice, and returns only if they are UTF-8.
-    unsafe { solana_program::syscalls::sol_log_(text.as_ptr(), text.len() as u64) };
-}
-
-#[cfg(not(target_os = "solana"))]
-fn text(memo: &[u8]) -> Outcome<&str> {
-    core::str::from_utf8(memo).map_err(|_| PurserError::MalformedInstruction)
 }
 
 #[inline(always)]

@@ -51,7 +51,7 @@ pub(super) fn decide(view: &TransferView, order: &Order, at: Timestamp) -> (Deci
     let request = PolicyRequest {
         tag: order.tag,
         amount: order.amount,
-        memo: order.memo,
+        memo: order.memo.as_bytes(),
         recipient: order.destination.as_bytes(),
         recipient_owner: owner.as_bytes(),
     };
