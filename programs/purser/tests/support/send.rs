@@ -18,13 +18,20 @@ pub struct Outcome {
     pub events: Vec<Vec<u8>>,
     /// Length of the whole signed transaction.
     pub transaction_bytes: usize,
+    pub compute_units: u64,
 }
 
 impl Outcome {
     /// Exactly this event was emitted, and no other.
     #[track_caller]
     pub fn emitted(&self, event: impl Event) {
-        assert_eq!(self.events, [event.data()]);
+        self.emitted_all(&[event.data()]);
+    }
+
+    /// Exactly these events were emitted, as bytes and in this order.
+    #[track_caller]
+    pub fn emitted_all(&self, events: &[Vec<u8>]) {
+        assert_eq!(self.events, events);
     }
 }
 
@@ -77,13 +84,17 @@ impl World {
             .iter()
             .map(|key| Who::with_key(key).expect("a key that signs").pair())
             .collect();
-        transaction.sign(&signers.iter().collect::<Vec<_>>(), self.svm.latest_blockhash());
+        transaction.sign(&signers, self.svm.latest_blockhash());
         let message = &transaction.message;
         let transaction_bytes = 1 + 64 * needed + message.serialize().len();
         let touched: Vec<Pubkey> = message.account_keys[1..].to_vec();
         let before = self.accounts(&touched);
         match self.svm.send_transaction(transaction) {
-            Ok(done) => Ok(Outcome { events: emitted_by(&purser::ID, &done.logs), transaction_bytes }),
+            Ok(done) => Ok(Outcome {
+                events: emitted_by(&purser::ID, &done.logs),
+                transaction_bytes,
+                compute_units: done.compute_units_consumed,
+            }),
             Err(failed) => {
                 assert!(before == self.accounts(&touched), "a failed transaction changed an account");
                 Err((failed.err, failed.meta.logs))
