@@ -5,6 +5,7 @@ mod check;
 mod crash;
 mod cu;
 mod dev;
+mod fuzz;
 mod idl;
 mod imports;
 mod localnet;
@@ -39,6 +40,8 @@ enum Command {
     Idl(idl::Args),
     /// Let the relayer die at every step, and check by the chain that every payment was made exactly once
     Crash(crash::Args),
+    /// Random transactions for the program and for an oracle of it, side by side; and mutants that this must catch
+    Fuzz(fuzz::Args),
     /// Measure the compute units, bytes and rent of every instruction
     Cu(cu::Args),
     /// Measure what users wait for and what a machine carries; figures go into docs/benchmarks.md
@@ -55,6 +58,7 @@ fn main() -> ExitCode {
         Command::Sbf(args) => done(sbf::run(&workspace, &args)),
         Command::Idl(args) => done(idl::run(&workspace, &args)),
         Command::Crash(args) => done(crash::run(&workspace, &args)),
+        Command::Fuzz(args) => done(fuzz::run(&workspace, &args)),
         Command::Cu(args) => done(cu::run(&workspace, &args)),
         Command::Bench(bench) => done(bench::run(&workspace, &bench)),
     });
