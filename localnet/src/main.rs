@@ -1,11 +1,9 @@
 //! `purser-localnet`: an embedded Solana network for development and tests.
 //!
-//! `start` runs the network, `mint`, `airdrop` and `travel` act on a running one over its JSON-RPC,
-//! and `cu` measures what every instruction of the program costs without a network.
+//! `start` runs the network; `mint`, `airdrop` and `travel` act on a running one over its JSON-RPC.
 
 mod amount;
 mod client;
-mod cu;
 mod driver;
 mod error;
 mod genesis;
@@ -36,8 +34,6 @@ enum Command {
     Airdrop(client::AirdropArgs),
     /// Move the network's clock forward
     Travel(client::TravelArgs),
-    /// Measure the compute units of every instruction of the program
-    Cu(cu::CuArgs),
 }
 
 /// The program to run: its bytes and the address it lives at.
@@ -57,7 +53,6 @@ fn main() -> ExitCode {
         Command::Mint(args) => client::mint(args),
         Command::Airdrop(args) => client::airdrop(args),
         Command::Travel(args) => client::travel(args),
-        Command::Cu(args) => cu::run(args),
     };
     match result {
         Ok(()) => ExitCode::SUCCESS,

@@ -250,7 +250,6 @@ fn mistakes_are_answered_in_one_line() {
             "does not answer",
         ),
         (vec!["travel", "--rpc-url", url, "--to", "1000"], "does not lie ahead"),
-        (vec!["cu", "--program-so", "Cargo.toml", "--program-id", PROGRAM_ID], "is not a program"),
     ] {
         let answer = refused(&arguments);
         assert!(answer.contains(expected), "{arguments:?} answered {answer}");

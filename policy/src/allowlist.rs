@@ -30,8 +30,7 @@ impl<'a> Allowlist<'a> {
     /// An allowlist of these entries, if each list is in strictly ascending order and they are not too many.
     pub fn only(wallets: &'a [Address], token_accounts: &'a [Address]) -> Option<Self> {
         let count = wallets.len().saturating_add(token_accounts.len());
-        let valid =
-            count <= ALLOWLIST_ENTRIES_MAX && is_ascending(wallets) && is_ascending(token_accounts);
+        let valid = count <= ALLOWLIST_ENTRIES_MAX && is_ascending(wallets) && is_ascending(token_accounts);
         valid.then_some(Self::stored(wallets, token_accounts))
     }
 

@@ -214,19 +214,22 @@ fn may_join(before: &Span, next: &Span) -> bool {
 #[inline(always)]
 fn sum(spans: &[Span]) -> u64 {
     // Amounts below 2^58 cannot overflow: there are at most 40. On chain, a check after each addition costs more than
-    // the additions.
+    // the additions, and two amounts at a time cost less than one and one.
     const SMALL_BITS: u32 = u64::BITS - SPANS_MAX.next_power_of_two().ilog2();
     let (mut sum, mut bits) = (0u64, 0u64);
-    let mut add = |span: &Span| {
-        sum = sum.wrapping_add(span.amount);
-        bits |= span.amount;
-    };
     let mut rest = spans;
     while let Some((chunk, others)) = rest.split_first_chunk::<UNROLLED>() {
-        chunk.iter().for_each(&mut add);
+        for [one, other] in chunk.as_chunks().0 {
+            bits |= one.amount;
+            bits |= other.amount;
+            sum = sum.wrapping_add(one.amount.wrapping_add(other.amount));
+        }
         rest = others;
     }
-    rest.iter().for_each(&mut add);
+    for span in rest {
+        bits |= span.amount;
+        sum = sum.wrapping_add(span.amount);
+    }
     if bits >> SMALL_BITS == 0 {
         return sum;
     }

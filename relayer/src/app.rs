@@ -12,7 +12,7 @@ use tokio_util::sync::CancellationToken;
 use tokio_util::task::TaskTracker;
 
 use crate::chain::{
-    ChainError, ChainSettings, ChainSigners, Commitment, FileSigner, ProgramCheck, SolanaChain,
+    ChainError, ChainSettings, ChainSigners, Commitment, FileSigner, ProgramCheck, Signer, SolanaChain,
 };
 use crate::config::{CommitmentConfig, Config, NetworkConfig, ProgramCheckConfig, WebhooksConfig};
 use crate::domain::{Address, DestinationRules, Network, SealingKey};
@@ -182,10 +182,12 @@ pub async fn connect(
         policy: Arc::new(
             FileSigner::from_file("policy authority", &config.policy_authority_keypair).map_err(failed)?,
         ),
-        transfer: Arc::new(
-            FileSigner::from_file("transfer authority", &config.transfer_authority_keypair)
-                .map_err(failed)?,
-        ),
+        transfer: config
+            .transfer_authority_keypair
+            .iter()
+            .map(|file| Ok(Arc::new(FileSigner::from_file("transfer authority", file)?) as Arc<dyn Signer>))
+            .collect::<Result<_, _>>()
+            .map_err(failed)?,
     };
     let settings = ChainSettings {
         rpc_urls: std::iter::once(&config.rpc_url)

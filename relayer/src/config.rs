@@ -117,8 +117,10 @@ pub struct NetworkConfig {
     pub usdc_mint: Address,
     /// A Solana keypair file: creates agents and sets policies.
     pub policy_authority_keypair: PathBuf,
-    /// A Solana keypair file, another one: transfers within policy.
-    pub transfer_authority_keypair: PathBuf,
+    /// Solana keypair files, others: transfer within policy. One path, or a list of up to eight, which share the work and
+    /// let one key take over from another.
+    #[serde(deserialize_with = "paths")]
+    pub transfer_authority_keypair: Vec<PathBuf>,
     /// When a transfer counts as settled.
     #[serde(default)]
     pub commitment: CommitmentConfig,
@@ -331,17 +333,25 @@ fn optional_secret<'de, D: Deserializer<'de>>(value: D) -> Result<Option<SecretS
 }
 
 fn secrets<'de, D: Deserializer<'de>>(value: D) -> Result<Vec<SecretString>, D::Error> {
+    Ok(texts(value)?.into_iter().map(SecretString::from).collect())
+}
+
+fn paths<'de, D: Deserializer<'de>>(value: D) -> Result<Vec<PathBuf>, D::Error> {
+    Ok(texts(value)?.into_iter().map(PathBuf::from).collect())
+}
+
+/// A list, or one text with commas, as the environment has it.
+fn texts<'de, D: Deserializer<'de>>(value: D) -> Result<Vec<String>, D::Error> {
     #[derive(serde::Deserialize)]
     #[serde(untagged)]
     enum Texts {
         One(String),
         Many(Vec<String>),
     }
-    let texts = match Texts::deserialize(value)? {
+    Ok(match Texts::deserialize(value)? {
         Texts::One(text) => text.split(',').map(|text| text.trim().to_owned()).collect(),
         Texts::Many(texts) => texts,
-    };
-    Ok(texts.into_iter().map(SecretString::from).collect())
+    })
 }
 
 fn ranges<'de, D: Deserializer<'de>>(value: D) -> Result<Vec<IpNet>, D::Error> {

@@ -12,6 +12,8 @@ use serde_json::json;
 use solana_sdk::pubkey::Pubkey;
 
 const DAY: i64 = 86_400;
+/// A spend counts for a day inclusively: seconds are floored, and this way no 86,400 s of real time hold more than the limit.
+const FREES: i64 = DAY + 1;
 
 /// An agent with 1,000 USDC and a daily limit of 10 on a network of its own, somebody to pay, and the second at which
 /// the clock stands.
@@ -28,22 +30,22 @@ async fn agent_on_a_standing_clock() -> (Agent, Pubkey, i64) {
 }
 
 #[tokio::test]
-async fn daily_limit_frees_after_86_400_seconds_and_not_at_86_399() {
+async fn daily_limit_frees_after_86_401_seconds_and_not_at_86_400() {
     let (agent, payee, start) = agent_on_a_standing_clock().await;
     agent.pays("10").to(&payee).await.is_settled();
-    assert_eq!(retry_at(&refused(&agent, "0.000001", &payee).await), start + DAY);
+    assert_eq!(retry_at(&refused(&agent, "0.000001", &payee).await), start + FREES);
 
-    stands_at(&agent, start + DAY - 1).await;
+    stands_at(&agent, start + DAY).await;
     let refusal = refused(&agent, "0.000001", &payee).await;
-    assert_eq!(retry_at(&refusal), start + DAY);
+    assert_eq!(retry_at(&refusal), start + FREES);
     assert_eq!(refusal.check("max_daily_spend")["used"], "10.000000");
     let direct = agent.pays_directly("0.000001", &payee, "").await;
     assert_eq!(direct, Landing::Refused(u32::from(PurserError::DailyLimitExceeded)));
     assert_eq!(used_and_remaining(&agent).await, ("10.000000".to_owned(), "0.000000".to_owned()));
     let limits = agent.operator.client.get(&agent.path("/limits")).await.has_status(200);
-    assert_eq!(limits["max_daily_spend"]["frees_at"].as_str().map(unix_of), Some(start + DAY));
+    assert_eq!(limits["max_daily_spend"]["frees_at"].as_str().map(unix_of), Some(start + FREES));
 
-    stands_at(&agent, start + DAY).await;
+    stands_at(&agent, start + FREES).await;
     assert_eq!(used_and_remaining(&agent).await, ("0.000000".to_owned(), "10.000000".to_owned()));
     agent.pays("10").to(&payee).await.is_settled();
     assert_eq!(agent.operator.chain.usdc_micros(&payee).await, 20_000_000);
@@ -55,13 +57,13 @@ async fn spends_leave_the_window_one_by_one() {
     agent.pays("4").to(&payee).await.is_settled();
     stands_at(&agent, start + 1_000).await;
     agent.pays("5").to(&payee).await.is_settled();
-    assert_eq!(retry_at(&refused(&agent, "5", &payee).await), start + DAY);
-    assert_eq!(retry_at(&refused(&agent, "5.000001", &payee).await), start + 1_000 + DAY);
-    stands_at(&agent, start + DAY).await;
+    assert_eq!(retry_at(&refused(&agent, "5", &payee).await), start + FREES);
+    assert_eq!(retry_at(&refused(&agent, "5.000001", &payee).await), start + 1_000 + FREES);
+    stands_at(&agent, start + FREES).await;
     assert_eq!(used_and_remaining(&agent).await, ("5.000000".to_owned(), "5.000000".to_owned()));
     refused(&agent, "5.000001", &payee).await;
     agent.pays("5").to(&payee).await.is_settled();
-    stands_at(&agent, start + 1_000 + DAY).await;
+    stands_at(&agent, start + 1_000 + FREES).await;
     assert_eq!(used_and_remaining(&agent).await, ("5.000000".to_owned(), "5.000000".to_owned()));
 }
 
@@ -71,11 +73,11 @@ async fn no_schedule_around_midnight_gets_twice_the_limit_out() {
     let midnight = (start / DAY + 1) * DAY;
     stands_at(&agent, midnight - 1).await;
     agent.pays("10").to(&payee).await.is_settled();
-    for second in [midnight, midnight + 1, midnight + DAY / 2, midnight + DAY - 2] {
+    for second in [midnight, midnight + 1, midnight + DAY / 2, midnight + DAY - 1] {
         stands_at(&agent, second).await;
         refused(&agent, "0.000001", &payee).await;
     }
-    stands_at(&agent, midnight + DAY - 1).await;
+    stands_at(&agent, midnight - 1 + FREES).await;
     agent.pays("10").to(&payee).await.is_settled();
 }
 

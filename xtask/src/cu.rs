@@ -1,8 +1,7 @@
-//! `cargo xtask cu`: what every instruction costs, measured by the embedded network's own virtual machine.
+//! `cargo xtask cu`: what every instruction costs, measured on the virtual machine of the program's tests.
 
 use anyhow::Result;
 
-use crate::localnet;
 use crate::workspace::{Workspace, run as run_command};
 
 #[derive(clap::Args)]
@@ -13,9 +12,8 @@ pub struct Args {
 }
 
 pub fn run(workspace: &Workspace, args: &Args) -> Result<()> {
-    localnet::ensure_built(workspace)?;
-    let mut cu = localnet::tool(workspace, "cu")?;
-    cu.arg("--program-so").arg(workspace.program_so());
+    let mut cu = workspace.program_tests_cargo("run");
+    cu.args(["--quiet", "--example", "cu", "--", "--program-so"]).arg(workspace.program_so());
     if args.json {
         cu.arg("--json");
     }

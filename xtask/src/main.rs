@@ -10,6 +10,7 @@ mod idl;
 mod imports;
 mod localnet;
 mod postgres;
+mod prove;
 mod sbf;
 mod test;
 mod workspace;
@@ -42,6 +43,8 @@ enum Command {
     Crash(crash::Args),
     /// Random transactions for the program and for an oracle of it, side by side; and mutants that this must catch
     Fuzz(fuzz::Args),
+    /// Prove with z3 what is claimed of the spend window, and hold the proof's model to the Rust
+    Prove(prove::Args),
     /// Measure the compute units, bytes and rent of every instruction
     Cu(cu::Args),
     /// Measure what users wait for and what a machine carries; figures go into docs/benchmarks.md
@@ -59,6 +62,7 @@ fn main() -> ExitCode {
         Command::Idl(args) => done(idl::run(&workspace, &args)),
         Command::Crash(args) => done(crash::run(&workspace, &args)),
         Command::Fuzz(args) => done(fuzz::run(&workspace, &args)),
+        Command::Prove(args) => done(prove::run(&workspace, &args)),
         Command::Cu(args) => done(cu::run(&workspace, &args)),
         Command::Bench(bench) => done(bench::run(&workspace, &bench)),
     });

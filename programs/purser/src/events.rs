@@ -228,6 +228,7 @@ impl TransferExecutedLog<'_> {
 
     #[cold]
     #[inline(never)]
+    #[cfg_attr(hot_path, optimize(speed))]
     fn write_long(&self) {
         sol_log_data(&[self.encode(&mut [0; TransferExecutedLog::LONG_BYTES])]);
     }
@@ -272,7 +273,6 @@ pub struct Withdrawn {
     pub admin: Pubkey,
 }
 
-/// What its USDC account still held left by a [`Withdrawn`] before this.
 #[event]
 pub struct AgentClosed {
     pub operator: Pubkey,
@@ -280,6 +280,9 @@ pub struct AgentClosed {
     pub agent_id: [u8; 16],
     /// How many payments it made.
     pub payments: u64,
+    /// What its USDC account still held, in micro-USDC, went to `recipient`.
+    pub swept: u64,
+    pub recipient: Pubkey,
     pub admin: Pubkey,
 }
 

@@ -22,6 +22,7 @@ mod open_draft;
 mod set_paused;
 mod set_policy;
 mod transfer;
+mod transfer_memo;
 mod transfer_rules;
 mod transfer_tags;
 mod transfer_window;

@@ -1,9 +1,9 @@
 //! Bytes from the chain into our types: accounts of the program, token accounts, the clock.
 
-use super::{AgentOnChain, AllowedRecipients, Destination, OnChainPolicy, OperatorOnChain};
-use crate::domain::Address;
-use purser::state::{Agent, Operator};
-use purser_policy::{Allowlist, UsdcAmount};
+use super::{AddressKind, AgentOnChain, Destination, DraftOnChain, OperatorOnChain};
+use crate::domain::{Address, HaltedBy};
+use purser::state::{Agent, Operator, PolicyDraft, Role};
+use purser_policy::UsdcAmount;
 use solana_sdk::pubkey::Pubkey;
 
 use super::wire::RawAccount;
@@ -62,10 +62,11 @@ pub(super) fn operator(program: &Pubkey, address: &Pubkey, account: &RawAccount)
         address: to_address(address),
         admin: to_address(&operator.admin),
         policy_authority: to_address(&operator.policy_authority),
-        transfer_authority: to_address(&operator.transfer_authority),
+        transfer_authorities: operator.transfer_authorities().iter().map(to_address).collect(),
         guardian: (guardian != Pubkey::default()).then(|| to_address(&guardian)),
         usdc_mint: to_address(&operator.usdc_mint),
-        paused: operator.paused != 0,
+        loosening_delay_seconds: operator.loosening_delay_seconds,
+        halted_by: halted_by(operator.halted_by),
     })
 }
 
@@ -83,28 +84,54 @@ pub(super) fn agent(
     let view = Agent::read(&account.data)?;
     let (token_address, token_data) = token_account;
     let balance = token_data.filter(|_| view.agent.token_account == *token_address).and_then(balance);
-    let policy = view.policy();
     Some(AgentOnChain {
         address: to_address(address),
         operator: to_address(&view.agent.operator),
         agent_id: view.agent.agent_id,
         token_account: to_address(&view.agent.token_account),
-        policy: OnChainPolicy {
-            max_single_transfer: policy.max_single_transfer,
-            max_daily_spend: policy.max_daily_spend,
-            require_memo: policy.require_memo,
-            paused: policy.paused,
-            allowlist: match policy.allowlist {
-                Allowlist::Anyone => AllowedRecipients::Anyone,
-                Allowlist::Only(entries) => AllowedRecipients::Only(entries.to_vec()),
-            },
-        },
+        halted_by: halted_by(view.agent.halted_by),
+        rent_payer: to_address(&view.agent.rent_payer),
+        policy: view.policy().into(),
         policy_version: u64::from(view.agent.policy_version),
         policy_updated_at: view.agent.policy_updated_at,
         window: *view.agent.window(),
         tags: *view.agent.tags(),
         balance: balance.unwrap_or(UsdcAmount::ZERO),
     })
+}
+
+/// A draft of `program`; `None` for anything else.
+pub(super) fn draft(program: &Pubkey, account: &RawAccount) -> Option<DraftOnChain> {
+    if account.owner != *program {
+        return None;
+    }
+    let view = PolicyDraft::read(&account.data)?;
+    Some(DraftOnChain {
+        hash: view.draft.hash,
+        expected_version: u64::from(view.draft.expected_version),
+        policy: view.policy().into(),
+        sealed_at: view.draft.is_sealed().then_some(view.draft.sealed_at),
+        rent_payer: to_address(&view.draft.rent_payer),
+    })
+}
+
+fn halted_by(number: u8) -> Option<HaltedBy> {
+    Role::of_halt(number).map(|role| match role {
+        Role::Admin => HaltedBy::Admin,
+        Role::PolicyAuthority => HaltedBy::PolicyAuthority,
+        Role::Guardian => HaltedBy::Guardian,
+    })
+}
+
+/// What an allowlist takes an address for.
+pub(super) fn kind(address: &Pubkey, account: Option<&RawAccount>) -> AddressKind {
+    let is_token_account =
+        |account: &RawAccount| account.owner == TOKEN_PROGRAM && account.data.len() == TOKEN_ACCOUNT_BYTES;
+    match account {
+        Some(account) if is_token_account(account) => AddressKind::TokenAccount,
+        Some(_) | None if address.is_on_curve() => AddressKind::Wallet,
+        Some(_) | None => AddressKind::Unclear,
+    }
 }
 
 /// Micro-USDC in a token account.

@@ -101,6 +101,7 @@ mod tests {
     fn event(tag: u64) -> TransferExecuted {
         TransferExecuted {
             agent: Pubkey::new_from_array([2; 32]),
+            number: 1,
             transfer_id: [3; 16],
             tag,
             amount: 1_500_000,

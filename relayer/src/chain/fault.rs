@@ -55,6 +55,7 @@ impl From<Fault> for ChainError {
 fn refusal(error: PurserError) -> Option<Refusal> {
     match error {
         PurserError::DuplicateTransfer => Some(Refusal::DuplicateTransfer),
+        PurserError::Halted => Some(Refusal::Halted),
         PurserError::Paused => Some(Refusal::Paused),
         PurserError::MemoRequired => Some(Refusal::MemoRequired),
         PurserError::MemoTooLong => Some(Refusal::MemoTooLong),
@@ -83,6 +84,11 @@ fn refusal(error: PurserError) -> Option<Refusal> {
         | PurserError::AccountNotEmpty
         | PurserError::UnknownLayout
         | PurserError::PolicyVersionExhausted
+        | PurserError::PolicyChanged
+        | PurserError::LooseningMustWait
+        | PurserError::TransferAuthorityCount
+        | PurserError::LooseningDelayTooLong
+        | PurserError::WrongRentPayer
         | PurserError::MalformedInstruction => None,
     }
 }
@@ -112,6 +118,7 @@ mod tests {
             assert_eq!(outcome_of(code), Outcome::Refused(refusal), "{code}");
         }
         assert_eq!(outcome_of(PurserError::StaleSequence.into()), Outcome::Refused(Refusal::StaleSequence));
+        assert_eq!(outcome_of(PurserError::Halted.into()), Outcome::Refused(Refusal::Halted));
     }
 
     #[test]

@@ -4,7 +4,7 @@ use super::decode::to_address;
 use super::events::{self, EventLog};
 use crate::domain::Address;
 use anchor_lang::{AnchorDeserialize, Discriminator};
-use purser::events::{AgentClosed, AgentCreated, PausedSet, PolicySet, TransferExecuted, Withdrawn};
+use purser::events::{AgentClosed, AgentCreated, HaltSet, PausedSet, PolicySet, TransferExecuted, Withdrawn};
 use purser::instruction;
 use purser_policy::UsdcAmount;
 use solana_sdk::pubkey::Pubkey;
@@ -18,7 +18,7 @@ pub enum Happening {
         agent_id: [u8; 16],
         token_account: Address,
     },
-    /// A policy or a pause. No agent: all of the operator's.
+    /// Something that decides whether an account may pay: its policy, a pause, a halt. No agent: all of the operator's.
     PolicyChanged {
         operator: Address,
         agent: Option<Address>,
@@ -34,6 +34,8 @@ pub enum Happening {
     },
     Withdrawn {
         agent: Address,
+        /// The agent's token account that it was taken from: not always its USDC account.
+        source: Address,
         amount: UsdcAmount,
         /// The token account that was paid.
         recipient: Address,
@@ -41,12 +43,15 @@ pub enum Happening {
     AgentClosed {
         operator: Address,
         agent: Address,
+        /// The token account that got what was left.
+        recipient: Address,
     },
 }
 
 /// An instruction of our program: its accounts in order, and its data.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct Called {
+    pub program: Pubkey,
     pub accounts: Vec<Pubkey>,
     pub data: Vec<u8>,
 }
@@ -59,7 +64,7 @@ pub(super) fn from_events(log: &EventLog) -> Vec<Happening> {
 /// What the instructions of a transaction that landed well say. The program cannot have been called and have failed
 /// in it, since a failed call fails its whole transaction.
 pub(super) fn from_instructions(calls: &[Called]) -> Vec<Happening> {
-    calls.iter().filter_map(from_instruction).collect()
+    calls.iter().flat_map(|called| [from_instruction(called), birth_policy(called)]).flatten().collect()
 }
 
 fn from_event(payload: &[u8]) -> Option<Happening> {
@@ -75,6 +80,7 @@ fn from_event(payload: &[u8]) -> Option<Happening> {
     if let Some(event) = events::decode::<Withdrawn>(payload) {
         return Some(Happening::Withdrawn {
             agent: to_address(&event.agent),
+            source: to_address(&event.source),
             amount: UsdcAmount::from_micros(event.amount),
             recipient: to_address(&event.recipient),
         });
@@ -92,11 +98,17 @@ fn from_event(payload: &[u8]) -> Option<Happening> {
         return Some(Happening::PolicyChanged { operator, agent });
     }
     if let Some(event) = events::decode::<PausedSet>(payload) {
+        let (operator, agent) = (to_address(&event.operator), Some(to_address(&event.agent)));
+        return Some(Happening::PolicyChanged { operator, agent });
+    }
+    if let Some(event) = events::decode::<HaltSet>(payload) {
         let (operator, agent) = (to_address(&event.operator), event.agent.as_ref().map(to_address));
         return Some(Happening::PolicyChanged { operator, agent });
     }
     let event = events::decode::<AgentClosed>(payload)?;
-    Some(Happening::AgentClosed { operator: to_address(&event.operator), agent: to_address(&event.agent) })
+    let [operator, agent, recipient] =
+        [event.operator, event.agent, event.recipient].map(|key| to_address(&key));
+    Some(Happening::AgentClosed { operator, agent, recipient })
 }
 
 /// By the places that the program gives its accounts.
@@ -114,26 +126,39 @@ fn from_instruction(called: &Called) -> Option<Happening> {
     }
     if let Some(withdraw) = arguments::<instruction::Withdraw>(data) {
         let amount = UsdcAmount::from_micros(withdraw.amount);
-        return Some(Happening::Withdrawn { agent: at(2)?, amount, recipient: at(4)? });
+        return Some(Happening::Withdrawn { agent: at(2)?, source: at(3)?, amount, recipient: at(5)? });
     }
     if let Some(create) = arguments::<instruction::CreateAgent>(data) {
         return Some(Happening::AgentCreated {
-            operator: at(1)?,
-            agent: at(2)?,
+            operator: at(2)?,
+            agent: at(3)?,
             agent_id: create.agent_id,
-            token_account: at(3)?,
+            token_account: at(4)?,
         });
     }
-    if is::<instruction::SetPolicy>(data) || is::<instruction::SetPaused>(data) {
+    if is::<instruction::SetPolicy>(data) || is::<instruction::ApplyDraft>(data) {
+        return Some(Happening::PolicyChanged { operator: at(2)?, agent: Some(at(3)?) });
+    }
+    if is::<instruction::SetPaused>(data) {
         return Some(Happening::PolicyChanged { operator: at(1)?, agent: Some(at(2)?) });
     }
-    if is::<instruction::SetOperatorPaused>(data) {
-        return Some(Happening::PolicyChanged { operator: at(1)?, agent: None });
+    if is::<instruction::Halt>(data) || is::<instruction::Resume>(data) {
+        // Without an agent, the program's own address stands in its place.
+        let agent = at(2)?;
+        let agent = (agent != to_address(&called.program)).then_some(agent);
+        return Some(Happening::PolicyChanged { operator: at(1)?, agent });
     }
     if is::<instruction::CloseAgent>(data) {
-        return Some(Happening::AgentClosed { operator: at(1)?, agent: at(2)? });
+        return Some(Happening::AgentClosed { operator: at(1)?, agent: at(2)?, recipient: at(5)? });
     }
     None
+}
+
+/// An agent begins with a policy, of which an event of its own tells.
+fn birth_policy(called: &Called) -> Option<Happening> {
+    arguments::<instruction::CreateAgent>(&called.data)?;
+    let at = |place: usize| called.accounts.get(place).map(to_address);
+    Some(Happening::PolicyChanged { operator: at(2)?, agent: Some(at(3)?) })
 }
 
 fn is<I: Discriminator>(data: &[u8]) -> bool {

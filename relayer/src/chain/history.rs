@@ -118,9 +118,10 @@ impl SolanaChain {
         let Some(Logged { slot, block_time, lines }) = logged(signature, landed)? else {
             return Ok(Vec::new());
         };
-        let log = EventLog::read(&self.instructions.program, &lines);
+        let log = EventLog::read(&self.instructions.0.program, &lines);
         let ours = log.transfers().filter(|event| event.agent == *agent);
         let landed = ours.map(|event| LandedTransfer {
+            number: event.number,
             signature: signature.to_owned(),
             slot,
             block_time,

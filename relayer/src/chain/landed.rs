@@ -203,7 +203,7 @@ fn calls(
         .map(|instruction| {
             let accounts = instruction.accounts.iter().map(|index| keys.get(*index).copied());
             let data = bs58::decode(&instruction.data).into_vec().ok()?;
-            Some(Called { accounts: accounts.collect::<Option<_>>()?, data })
+            Some(Called { program: *program, accounts: accounts.collect::<Option<_>>()?, data })
         })
         .collect()
 }

@@ -1,14 +1,18 @@
 //! Transactions as nodes write them down, in every form that money comes in.
 
+use super::OnChainPolicy;
 use super::decode::to_address;
 use super::happening::Happening;
 use super::landed::{Flow, Landed, LandedRecord, WireLanded};
-use anchor_lang::{Event, InstructionData, ToAccountMetas};
+use anchor_lang::Event;
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
-use purser::events;
+use purser::events::{self, AllowlistRecord, PolicyRecord};
+use purser::state::Role;
+use purser_client::{Deployment, DraftAccounts, RentPayers, TransferOrder};
 use purser_policy::UsdcAmount;
 use serde_json::{Value, json};
+use solana_sdk::instruction::Instruction;
 use solana_sdk::pubkey::Pubkey;
 
 const PROGRAM: Pubkey = purser::ID;
@@ -192,133 +196,165 @@ fn what_a_node_did_not_keep_whole_is_not_taken_for_all_of_it() {
     assert_eq!(spoiled(&|t| t["transaction"]["signatures"] = json!([])), None);
 }
 
-/// Accounts, data and event of an instruction, and what it is read as.
-type Written = (Vec<Pubkey>, Vec<u8>, Vec<u8>, Happening);
+/// An instruction with the events that it logs, and what it is read as.
+struct Written {
+    accounts: Vec<Pubkey>,
+    data: Vec<u8>,
+    events: Vec<Vec<u8>>,
+    happenings: Vec<Happening>,
+}
+
+fn written(called: Instruction, events: Vec<Vec<u8>>, happenings: Vec<Happening>) -> Written {
+    let accounts = called.accounts.iter().map(|meta| meta.pubkey).collect();
+    Written { accounts, data: called.data, events, happenings }
+}
 
 /// Every instruction that histories know, as it is called and as it logs.
 fn instructions() -> Vec<Written> {
-    let [authority, operator, agent, source, destination, owner] = [11, 12, 13, 14, 15, 16].map(key);
-    let of = |accounts: &dyn ToAccountMetas| -> Vec<Pubkey> {
-        accounts.to_account_metas(None).iter().map(|meta| meta.pubkey).collect()
-    };
-    let transfer = purser::accounts::Transfer {
-        transfer_authority: authority,
+    let [authority, operator, agent, owner, destination] = [11, 12, 13, 16, 15].map(key);
+    let at = Deployment { program: PROGRAM, usdc_mint: MINT };
+    let source = at.token_account(&agent);
+    let policy_at = DraftAccounts { authority, operator, agent };
+    let rent_payers = RentPayers { agent: authority, draft: authority };
+    let created = at.agent_address(&operator, &[9; 16]);
+    let order = TransferOrder {
         operator,
         agent,
         source,
         destination,
-        token_program: TOKEN_PROGRAM,
+        transfer_id: [5; 16],
+        tag: 6,
+        sequence: 8,
+        amount: 7,
+        memo: "tea 🫖",
     };
-    let withdraw = purser::accounts::Withdraw {
-        admin: authority,
-        operator,
-        agent,
-        source,
-        destination,
-        token_program: TOKEN_PROGRAM,
+    let [operator_address, agent_address, source_address, destination_address, created_address] =
+        [operator, agent, source, destination, created].map(|key| to_address(&key));
+    let changed = |agent| Happening::PolicyChanged { operator: operator_address, agent };
+    let record = PolicyRecord {
+        max_single_transfer: None,
+        max_daily_spend: Some(5),
+        require_memo: false,
+        paused: false,
+        allowlist: AllowlistRecord::Anyone,
     };
-    let create = purser::accounts::CreateAgent {
-        authority,
-        operator,
-        agent,
-        token_account: source,
-        usdc_mint: MINT,
-        token_program: TOKEN_PROGRAM,
-        associated_token_program: OTHER,
-        system_program: Pubkey::default(),
+    let policy_set = |agent, policy_version| {
+        let policy = record.clone();
+        events::PolicySet { operator, agent, policy_version, policy, signer: authority }.data()
     };
-    let set_paused = purser::accounts::SetPaused { authority, operator, agent };
-    let set_operator_paused = purser::accounts::SetOperatorPaused { authority, operator };
-    let close = purser::accounts::CloseAgent {
-        admin: authority,
-        operator,
-        agent,
-        token_account: source,
-        token_program: TOKEN_PROGRAM,
-    };
-    let [operator_address, agent_address, source_address, destination_address] =
-        [operator, agent, source, destination].map(|key| to_address(&key));
+    let halt_set =
+        |agent, halted_by| events::HaltSet { operator, agent, halted_by, signer: authority }.data();
+    let paused = events::PausedSet { operator, agent, paused: true, policy_version: 3, signer: authority };
     vec![
-        (
-            of(&transfer),
-            purser::instruction::Transfer {
-                transfer_id: [5; 16],
-                tag: 6,
-                sequence: 8,
-                amount: 7,
-                memo: "tea 🫖".into(),
-            }
-            .data(),
-            events::TransferExecuted {
-                agent,
-                transfer_id: [5; 16],
-                tag: 6,
-                amount: 7,
-                recipient: destination,
-                recipient_owner: owner,
-                policy_version: 1,
-                spent_in_window: 7,
-                memo: "tea 🫖".into(),
-            }
-            .data(),
-            Happening::TransferExecuted {
+        written(
+            at.transfer(authority, &order),
+            vec![
+                events::TransferExecuted {
+                    agent,
+                    number: 9,
+                    transfer_id: [5; 16],
+                    tag: 6,
+                    amount: 7,
+                    recipient: destination,
+                    recipient_owner: owner,
+                    policy_version: 1,
+                    spent_in_window: 7,
+                    memo: "tea 🫖".into(),
+                }
+                .data(),
+            ],
+            vec![Happening::TransferExecuted {
                 agent: agent_address,
                 transfer_id: [5; 16],
                 amount: usdc(7),
                 recipient: destination_address,
                 memo: "tea 🫖".into(),
-            },
+            }],
         ),
-        (
-            of(&withdraw),
-            purser::instruction::Withdraw { amount: 8 }.data(),
-            events::Withdrawn {
-                operator,
-                agent,
-                amount: 8,
-                recipient: destination,
-                recipient_owner: owner,
-                admin: authority,
-            }
-            .data(),
-            Happening::Withdrawn { agent: agent_address, amount: usdc(8), recipient: destination_address },
+        written(
+            at.withdraw(authority, operator, agent, destination, 8),
+            vec![
+                events::Withdrawn {
+                    operator,
+                    agent,
+                    source,
+                    mint: MINT,
+                    amount: 8,
+                    recipient: destination,
+                    recipient_owner: owner,
+                    admin: authority,
+                }
+                .data(),
+            ],
+            vec![Happening::Withdrawn {
+                agent: agent_address,
+                source: source_address,
+                amount: usdc(8),
+                recipient: destination_address,
+            }],
         ),
-        (
-            of(&create),
-            purser::instruction::CreateAgent { agent_id: [9; 16] }.data(),
-            events::AgentCreated { operator, agent, agent_id: [9; 16], token_account: source }.data(),
-            Happening::AgentCreated {
+        written(
+            at.create_agent(authority, authority, operator, [9; 16], &OnChainPolicy::OPEN),
+            vec![
+                events::AgentCreated {
+                    operator,
+                    agent: created,
+                    agent_id: [9; 16],
+                    token_account: at.token_account(&created),
+                }
+                .data(),
+                policy_set(created, 1),
+            ],
+            vec![
+                Happening::AgentCreated {
+                    operator: operator_address,
+                    agent: created_address,
+                    agent_id: [9; 16],
+                    token_account: to_address(&at.token_account(&created)),
+                },
+                changed(Some(created_address)),
+            ],
+        ),
+        written(at.set_paused(policy_at, true), vec![paused.data()], vec![changed(Some(agent_address))]),
+        written(
+            at.set_policy(policy_at, authority, authority, 3, &OnChainPolicy::OPEN),
+            vec![policy_set(agent, 4)],
+            vec![changed(Some(agent_address))],
+        ),
+        written(
+            at.apply_draft(policy_at, authority, rent_payers, [7; 32]),
+            vec![policy_set(agent, 5)],
+            vec![changed(Some(agent_address))],
+        ),
+        written(
+            at.halt(authority, operator, None),
+            vec![halt_set(None, Some(Role::Guardian))],
+            vec![changed(None)],
+        ),
+        written(
+            at.resume(authority, operator, Some(agent)),
+            vec![halt_set(Some(agent), None)],
+            vec![changed(Some(agent_address))],
+        ),
+        written(
+            at.close_agent(authority, operator, agent, destination, rent_payers),
+            vec![
+                events::AgentClosed {
+                    operator,
+                    agent,
+                    agent_id: [9; 16],
+                    payments: 3,
+                    swept: 2,
+                    recipient: destination,
+                    admin: authority,
+                }
+                .data(),
+            ],
+            vec![Happening::AgentClosed {
                 operator: operator_address,
                 agent: agent_address,
-                agent_id: [9; 16],
-                token_account: source_address,
-            },
-        ),
-        (
-            of(&set_paused),
-            purser::instruction::SetPaused { paused: true }.data(),
-            events::PausedSet {
-                operator,
-                agent: Some(agent),
-                paused: true,
-                policy_version: 3,
-                signer: authority,
-            }
-            .data(),
-            Happening::PolicyChanged { operator: operator_address, agent: Some(agent_address) },
-        ),
-        (
-            of(&set_operator_paused),
-            purser::instruction::SetOperatorPaused { paused: true }.data(),
-            events::PausedSet { operator, agent: None, paused: true, policy_version: 0, signer: authority }
-                .data(),
-            Happening::PolicyChanged { operator: operator_address, agent: None },
-        ),
-        (
-            of(&close),
-            purser::instruction::CloseAgent {}.data(),
-            events::AgentClosed { operator, agent, agent_id: [9; 16] }.data(),
-            Happening::AgentClosed { operator: operator_address, agent: agent_address },
+                recipient: destination_address,
+            }],
         ),
     ]
 }
@@ -329,19 +365,22 @@ fn logged(event: &[u8]) -> String {
 
 #[test]
 fn every_event_says_what_its_instruction_says() {
-    for (accounts, data, event, expected) in instructions() {
+    for Written { accounts, data, events, happenings } in instructions() {
         let mut whole = transaction();
         let call = instruction(&mut whole, &PROGRAM, &accounts, &data);
         whole["transaction"]["message"]["instructions"] = json!([call]);
-        let lines =
-            [format!("Program {PROGRAM} invoke [1]"), logged(&event), format!("Program {PROGRAM} success")];
+        let begin = format!("Program {PROGRAM} invoke [1]");
+        let lines: Vec<String> = std::iter::once(begin)
+            .chain(events.iter().map(|event| logged(event)))
+            .chain([format!("Program {PROGRAM} success")])
+            .collect();
         whole["meta"]["logMessages"] = json!(lines);
         let mut cut = whole.clone();
         cut["meta"]["logMessages"] = json!([lines[0], "Log truncated"]);
         let mut silent = whole.clone();
         silent["meta"]["logMessages"] = Value::Null;
         for transaction in [whole, cut, silent] {
-            assert_eq!(record(transaction).happenings, std::slice::from_ref(&expected));
+            assert_eq!(record(transaction).happenings, happenings);
         }
     }
 }
@@ -352,17 +391,18 @@ fn cut_log_is_made_up_for_by_all_instructions_in_their_order_those_within_others
     let mut transaction = transaction();
     let mut calls: Vec<Value> = all
         .iter()
-        .map(|(accounts, data, ..)| instruction(&mut transaction, &PROGRAM, accounts, data))
+        .map(|called| instruction(&mut transaction, &PROGRAM, &called.accounts, &called.data))
         .collect();
     let foreign = instruction(&mut transaction, &OTHER, &[key(1)], &[1]);
     let (first, within) = (calls.remove(0), calls.split_off(2));
     let rest = calls;
+    let order = [0].into_iter().chain(3..all.len()).chain([1, 2]);
     transaction["transaction"]["message"]["instructions"] = json!([first, foreign, rest[0], rest[1]]);
     transaction["meta"]["innerInstructions"] = json!([{ "index": 1, "instructions": within }]);
     // Some events came before the cut: they are not counted twice.
-    let lines = [format!("Program {PROGRAM} invoke [1]"), logged(&all[0].2), "Log truncated".into()];
+    let lines = [format!("Program {PROGRAM} invoke [1]"), logged(&all[0].events[0]), "Log truncated".into()];
     transaction["meta"]["logMessages"] = json!(lines);
-    let expected: Vec<Happening> = [0, 3, 4, 5, 1, 2].map(|index| all[index].3.clone()).into();
+    let expected: Vec<Happening> = order.flat_map(|index| all[index].happenings.clone()).collect();
     assert_eq!(record(transaction).happenings, expected);
 }
 
@@ -372,12 +412,12 @@ fn lines_that_a_node_doubled_lost_moved_or_made_up_change_nothing() {
     let (transfer, withdrawal) = (&all[0], &all[1]);
     let mut whole = transaction();
     let calls: Vec<Value> = [transfer, withdrawal]
-        .map(|(accounts, data, ..)| instruction(&mut whole, &PROGRAM, accounts, data))
+        .map(|called| instruction(&mut whole, &PROGRAM, &called.accounts, &called.data))
         .into();
     whole["transaction"]["message"]["instructions"] = json!(calls);
     let [begin, end] = ["invoke [1]", "success"].map(|what| format!("Program {PROGRAM} {what}"));
-    let [first, second] = [transfer, withdrawal].map(|(_, _, event, _)| logged(event));
-    let made_up = logged(&all[2].2);
+    let [first, second] = [transfer, withdrawal].map(|called| logged(&called.events[0]));
+    let made_up = logged(&all[2].events[0]);
     let lines = |lines: &[&String]| lines.iter().map(|line| (*line).clone()).collect::<Vec<_>>();
     for spoiled in [
         lines(&[&begin, &first, &end, &begin, &second, &end]),
@@ -392,13 +432,14 @@ fn lines_that_a_node_doubled_lost_moved_or_made_up_change_nothing() {
     ] {
         let mut transaction = whole.clone();
         transaction["meta"]["logMessages"] = json!(spoiled);
-        assert_eq!(record(transaction).happenings, [transfer.3.clone(), withdrawal.3.clone()], "{spoiled:?}");
+        let expected = [transfer, withdrawal].map(|called| called.happenings[0].clone());
+        assert_eq!(record(transaction).happenings, expected, "{spoiled:?}");
     }
 }
 
 #[test]
 fn node_that_kept_no_inner_calls_is_taken_by_its_log() {
-    let (accounts, data, event, expected) = instructions().remove(0);
+    let Written { accounts, data, events, happenings: expected } = instructions().remove(0);
     let mut transaction = transaction();
     let within = instruction(&mut transaction, &PROGRAM, &accounts, &data);
     let outer = instruction(&mut transaction, &OTHER, &[key(1)], &[1]);
@@ -406,19 +447,19 @@ fn node_that_kept_no_inner_calls_is_taken_by_its_log() {
     transaction["meta"]["logMessages"] = json!([
         format!("Program {OTHER} invoke [1]"),
         format!("Program {PROGRAM} invoke [2]"),
-        logged(&event),
+        logged(&events[0]),
         format!("Program {PROGRAM} success"),
         format!("Program {OTHER} success"),
     ]);
     transaction["meta"]["innerInstructions"] = Value::Null;
-    assert_eq!(record(transaction.clone()).happenings, std::slice::from_ref(&expected));
+    assert_eq!(record(transaction.clone()).happenings, expected);
     transaction["meta"]["innerInstructions"] = json!([{ "index": 0, "instructions": [within] }]);
-    assert_eq!(record(transaction).happenings, [expected]);
+    assert_eq!(record(transaction).happenings, expected);
 }
 
 #[test]
 fn events_that_another_program_forges_are_not_ours() {
-    for (_, _, event, _) in instructions() {
+    for event in instructions().into_iter().flat_map(|called| called.events) {
         let mut transaction = transaction();
         let call = instruction(&mut transaction, &OTHER, &[key(13)], &event);
         transaction["transaction"]["message"]["instructions"] = json!([call]);
@@ -441,7 +482,7 @@ fn events_that_another_program_forges_are_not_ours() {
 
 #[test]
 fn instruction_of_ours_that_says_nothing_readable_is_passed_over() {
-    let (accounts, data, ..) = instructions().remove(0);
+    let Written { accounts, data, .. } = instructions().remove(0);
     for (accounts, data) in
         [(&accounts[..2], &data[..]), (&accounts[..], &data[..9]), (&accounts[..], &[1, 2, 3][..])]
     {

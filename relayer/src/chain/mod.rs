@@ -61,9 +61,9 @@ pub use solana_history::{
     Standings,
 };
 pub use types::{
-    AgentAddresses, AgentCreation, AgentOnChain, AllowedRecipients, Commitment, Confirmed, Destination,
-    LandedTransfer, OnChainPolicy, OperatorOnChain, Outcome, Refusal, SignedTransfer, TransferOrder,
-    TransferView,
+    AddressKind, AgentAddresses, AgentCreation, AgentOnChain, AllowedRecipients, Commitment, Confirmed,
+    Destination, DraftOnChain, LandedTransfer, OnChainPolicy, OperatorOnChain, Outcome, Refusal,
+    SignedTransfer, TransferOrder, TransferView,
 };
 
 use crate::domain::{Address, Network};
@@ -78,6 +78,9 @@ pub enum ChainError {
     /// The node or the program said no; asking again unchanged gives the same. `code`: the program's custom code.
     #[error("rejected by the chain: {message}")]
     Rejected { code: Option<u32>, message: String },
+    /// A policy was to be written over another one than stands there now.
+    #[error("the policy was changed meanwhile")]
+    PolicyChanged,
     /// A transaction of ours was never included and can no longer be; doing it again is safe.
     #[error("the transaction expired before it was included")]
     Expired,
@@ -125,33 +128,78 @@ pub trait Chain: Send + Sync + 'static {
         None
     }
 
+    /// What stands at these addresses, in the order asked.
+    async fn read_kinds(&self, addresses: &[Address]) -> Result<Vec<AddressKind>, ChainError>;
+
+    /// The agent's draft, complete or not.
+    async fn read_draft(&self, agent: &Address) -> Result<Option<DraftOnChain>, ChainError>;
+
     /// Creates the operator of `admin_secret` (64-byte keypair) and `id`; if it is there already, that is success.
     async fn create_operator(
         &self,
         admin_secret: &[u8],
         id: u64,
         guardian: Option<Address>,
+        loosening_delay_seconds: u32,
     ) -> Result<Address, ChainError>;
 
-    /// Waits for the commitment. Being there already under the same operator is success.
-    async fn create_agent(&self, operator: &Address, agent_id: [u8; 16])
-    -> Result<AgentCreation, ChainError>;
+    /// Waits for the commitment. Being there already under the same operator is success. The policy that it begins with
+    /// must fit a transaction.
+    async fn create_agent(
+        &self,
+        operator: &Address,
+        agent_id: [u8; 16],
+        policy: &OnChainPolicy,
+    ) -> Result<AgentCreation, ChainError>;
 
     /// Replaces the whole policy atomically and waits for the commitment; a long allowlist is staged first.
+    /// `PolicyChanged`: it is not at `expected_version` any more, or must wait now.
     async fn set_policy(
         &self,
         operator: &Address,
-        agent: &Address,
+        agent: &AgentOnChain,
         policy: &OnChainPolicy,
     ) -> Result<Confirmed, ChainError>;
 
-    /// Changes `paused` alone and waits for the commitment.
+    /// What [`Chain::propose_policy`] calls this proposal on chain. Asks nobody.
+    fn proposal_hash(&self, agent: &AgentOnChain, policy: &OnChainPolicy) -> [u8; 32];
+
+    /// Writes the whole policy into a draft that is sealed and waits, and waits for the commitment. A draft in its place is
+    /// dropped. `PolicyChanged`: as for [`Chain::set_policy`].
+    async fn propose_policy(
+        &self,
+        operator: &Address,
+        agent: &AgentOnChain,
+        policy: &OnChainPolicy,
+    ) -> Result<Confirmed, ChainError>;
+
+    /// Puts the sealed draft of this hash in force, and waits for the commitment. `PolicyChanged`: the policy is another one
+    /// by now, or the draft is.
+    async fn apply_draft(
+        &self,
+        operator: &Address,
+        agent: &AgentOnChain,
+        hash: [u8; 32],
+    ) -> Result<Confirmed, ChainError>;
+
+    /// Drops the draft of this hash, and waits for the commitment. `PolicyChanged`: the draft is another one by now.
+    async fn drop_draft(
+        &self,
+        operator: &Address,
+        agent: &AgentOnChain,
+        hash: [u8; 32],
+    ) -> Result<Confirmed, ChainError>;
+
+    /// Changes `paused` alone and waits for the commitment. `PolicyChanged`: lifting a pause has to wait here.
     async fn set_paused(
         &self,
         operator: &Address,
         agent: &Address,
         paused: bool,
     ) -> Result<Confirmed, ChainError>;
+
+    /// Halts every agent of the operator and waits for the commitment. Only the admin's own wallet resumes.
+    async fn halt(&self, operator: &Address) -> Result<Confirmed, ChainError>;
 
     /// Signs over the cached blockhash; nothing is sent. Store the result before `send`.
     async fn sign_transfer(&self, order: &TransferOrder) -> Result<SignedTransfer, ChainError>;

@@ -52,6 +52,7 @@ impl OwnTransfers {
     pub fn count_in(&self, agent: &mut AgentOnChain, now: i64) {
         let mut all = self.all();
         let Some(own) = all.get_mut(&agent.address) else { return };
+        let now = agent.window.effective(now);
         own.retain(|known| {
             known.signed_at.elapsed() < FORGOTTEN_AFTER && !agent.tags.contains(known.tag, now)
         });
@@ -87,6 +88,7 @@ mod tests {
         let AgentOnChain { address, operator, token_account, .. } = agent_without_limits();
         TransferOrder {
             operator,
+            transfer_authorities: Vec::new(),
             agent: AgentAddresses { agent: address, token_account },
             destination: Address::from_bytes([9; 32]),
             transfer_id: [5; 16],

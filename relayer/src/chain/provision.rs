@@ -1,10 +1,11 @@
 //! Bringing operators and agents onto the chain. Doing it twice is doing it once.
 
 use super::decode::{to_address, to_pubkey};
-use super::signer::{FileSigner, Signer, address};
+use super::signer::{FileSigner, address};
 use super::solana::SolanaChain;
-use super::{AgentCreation, Chain, ChainError, OperatorOnChain};
+use super::{AgentCreation, Chain, ChainError, OnChainPolicy, OperatorOnChain};
 use crate::domain::Address;
+use purser_client::purser::OperatorKeys;
 
 impl SolanaChain {
     /// Creates an operator that names this relayer's keys; one that does and is there already is success.
@@ -13,17 +14,21 @@ impl SolanaChain {
         admin_secret: &[u8],
         id: u64,
         guardian: Option<Address>,
+        loosening_delay_seconds: u32,
     ) -> Result<Address, ChainError> {
         let admin = FileSigner::from_bytes(admin_secret)?;
         let admin_address = address(&admin);
-        let operator = to_address(&self.instructions.operator_address(&admin_address, id));
+        let operator = to_address(&self.instructions.0.operator_address(&admin_address, id));
         if let Some(found) = self.read_operator(&operator).await? {
             return self.same_authorities(&found).map(|()| operator);
         }
-        let [policy, transfer] =
-            [&self.signers.policy, &self.signers.transfer].map(|signer| address(&**signer));
-        let guardian = guardian.as_ref().map(to_pubkey);
-        let call = self.instructions.create_operator(admin_address, id, policy, transfer, guardian);
+        let keys = OperatorKeys {
+            policy_authority: address(&*self.signers.policy),
+            transfer_authorities: self.signers.transfer.iter().map(|signer| address(&**signer)).collect(),
+            guardian: guardian.as_ref().map(to_pubkey),
+            loosening_delay_seconds,
+        };
+        let call = self.instructions.create_operator(admin_address, id, keys);
         match self.execute(&admin, call, self.settings.commitment).await {
             Ok(_) => Ok(operator),
             Err(error @ ChainError::Rejected { .. }) => match self.read_operator(&operator).await? {
@@ -39,9 +44,10 @@ impl SolanaChain {
         &self,
         operator: &Address,
         agent_id: [u8; 16],
+        policy: &OnChainPolicy,
     ) -> Result<AgentCreation, ChainError> {
         let signer = &*self.signers.policy;
-        let call = self.instructions.create_agent(address(signer), to_pubkey(operator), agent_id);
+        let call = self.instructions.create_agent(address(signer), to_pubkey(operator), agent_id, policy);
         match self.execute(signer, call, self.settings.commitment).await {
             Ok(confirmed) => Ok(AgentCreation::Created(confirmed)),
             Err(error @ ChainError::Rejected { .. }) => {
@@ -55,19 +61,16 @@ impl SolanaChain {
         }
     }
 
-    /// Whether an operator names this relayer's keys; otherwise the program would refuse all that we sign for it.
+    /// Whether an operator names this relayer's keys; otherwise the program would refuse all that we sign for it. One of
+    /// several transfer authorities is enough.
     pub fn same_authorities(&self, operator: &OperatorOnChain) -> Result<(), ChainError> {
-        let check = |role: &str, signer: &dyn Signer, named: &Address| {
-            let own = Address::from_bytes(signer.public_key());
-            if own == *named {
-                return Ok(());
-            }
-            Err(ChainError::Misconfigured(format!(
-                "operator {} names {named} as its {role}, this relayer signs as {own}",
-                operator.address
-            )))
-        };
-        check("policy authority", &*self.signers.policy, &operator.policy_authority)?;
-        check("transfer authority", &*self.signers.transfer, &operator.transfer_authority)
+        let own = Address::from_bytes(self.signers.policy.public_key());
+        if own != operator.policy_authority {
+            let (address, named) = (operator.address, operator.policy_authority);
+            return Err(ChainError::Misconfigured(format!(
+                "operator {address} names {named} as its policy authority, this relayer signs as {own}"
+            )));
+        }
+        self.transfer_signer(&operator.transfer_authorities).map(drop)
     }
 }

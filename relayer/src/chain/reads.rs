@@ -80,7 +80,7 @@ impl SolanaChain {
         accounts: [Option<&RawAccount>; 4],
         now: i64,
     ) -> Result<TransferView, ChainError> {
-        let program = &self.instructions.program;
+        let program = &self.instructions.0.program;
         let [operator_key, agent_key, token_key, destination_key] =
             transfer_keys(operator, agent, destination);
         let [operator_account, agent_account, token_account, destination_account] = accounts;
@@ -104,7 +104,7 @@ impl SolanaChain {
         pair: &[Option<RawAccount>],
     ) -> Option<AgentOnChain> {
         let [Some(agent), token_account] = pair else { return None };
-        decode::agent(&self.instructions.program, key, agent, (token_key, token_account.as_ref()))
+        decode::agent(&self.instructions.0.program, key, agent, (token_key, token_account.as_ref()))
     }
 
     async fn read_agent_batch(

@@ -5,11 +5,15 @@ use super::clock::Recent;
 use super::instructions::Call;
 use super::signer::{Signer, address};
 use solana_message::Message;
+use solana_sdk::pubkey::Pubkey;
 use solana_sdk::signature::Signature;
 use std::sync::atomic::{AtomicU32, Ordering};
 
 /// Most bytes of a transaction on the wire, its signatures included.
 pub(super) const TRANSACTION_BYTES_MAX: usize = 1_232;
+
+/// Where the first key stands: behind the count of signatures, one signature, the message's header and its count of keys.
+const FIRST_KEY_AT: usize = 1 + 64 + 3 + 1;
 
 /// A signed transaction.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -36,6 +40,12 @@ impl Distinct {
         call.compute_units += self.0.fetch_add(1, Ordering::Relaxed) % room;
         call
     }
+}
+
+/// Who pays for a transaction that [`sign`] made: the first key of its message.
+pub(super) fn payer_of(signed: &[u8]) -> Option<Pubkey> {
+    let key = signed.get(FIRST_KEY_AT..)?.first_chunk::<32>()?;
+    Some(Pubkey::new_from_array(*key))
 }
 
 /// Signs `call` over `recent`; `payer` pays and is the only signer.
@@ -67,13 +77,13 @@ mod tests {
     use super::super::{AgentAddresses, AllowedRecipients, OnChainPolicy, TransferOrder};
     use super::*;
     use crate::domain::Address;
+    use purser_client::{Deployment, DraftAccounts};
     use purser_policy::{Limit, UsdcAmount};
     use solana_sdk::hash::Hash;
-    use solana_sdk::pubkey::Pubkey;
     use solana_sdk::signature::Keypair;
 
     const PROGRAM: Instructions =
-        Instructions { program: purser::ID, usdc_mint: Pubkey::new_from_array([9; 32]) };
+        Instructions(Deployment { program: purser::ID, usdc_mint: Pubkey::new_from_array([9; 32]) });
 
     fn payer() -> FileSigner {
         FileSigner::from_bytes(&Keypair::new().to_bytes()).unwrap()
@@ -87,6 +97,7 @@ mod tests {
         let any = |byte| Address::from_bytes([byte; 32]);
         TransferOrder {
             operator: any(1),
+            transfer_authorities: Vec::new(),
             agent: AgentAddresses { agent: any(2), token_account: any(3) },
             destination: any(4),
             transfer_id: [5; 16],
@@ -116,6 +127,7 @@ mod tests {
         assert_eq!(signed.bytes[0], 1);
         assert_eq!(&signed.bytes[1..65], signature.as_ref());
         assert!(signature.verify(address(&payer).as_ref(), &signed.bytes[65..]));
+        assert_eq!(payer_of(&signed.bytes), Some(address(&payer)));
     }
 
     #[tokio::test]
@@ -123,7 +135,9 @@ mod tests {
         let (payer, distinct) = (payer(), Distinct::from(u32::MAX - 2));
         let mut signatures = std::collections::HashSet::new();
         for _ in 0..1_000 {
-            let call = PROGRAM.set_paused(address(&payer), Pubkey::default(), Pubkey::default(), true);
+            let (operator, agent) = (Pubkey::default(), Pubkey::default());
+            let at = DraftAccounts { authority: address(&payer), operator, agent };
+            let call = PROGRAM.set_paused(at, true);
             signatures.insert(sign(call, &distinct, &payer, recent(), 0).await.unwrap().signature);
         }
         assert_eq!(signatures.len(), 1_000);
@@ -133,18 +147,23 @@ mod tests {
     async fn the_longest_inline_allowlist_and_the_fullest_draft_chunk_fit() {
         let payer = payer();
         let [operator, agent] = [Pubkey::new_from_array([1; 32]), Pubkey::new_from_array([2; 32])];
-        let entries = |count: usize| -> Vec<[u8; 32]> { (0..count).map(|index| [index as u8; 32]).collect() };
+        let at = DraftAccounts { authority: address(&payer), operator, agent };
+        let entries = |from: usize, count: usize| -> Vec<[u8; 32]> {
+            (from..from + count).map(|index| [index as u8; 32]).collect()
+        };
         let policy = OnChainPolicy {
             max_single_transfer: Limit::AtMost(UsdcAmount::MAX),
             max_daily_spend: Limit::AtMost(UsdcAmount::MAX),
             require_memo: true,
             paused: true,
-            allowlist: AllowedRecipients::Only(entries(INLINE_ENTRIES_MAX)),
+            allowlist: AllowedRecipients::only(entries(0, 5), entries(5, INLINE_ENTRIES_MAX - 5)),
         };
-        let set_policy = PROGRAM.set_policy(address(&payer), operator, agent, &policy);
-        let chunk =
-            PROGRAM.write_draft(address(&payer), operator, agent, u16::MAX, &entries(DRAFT_CHUNK_ENTRIES));
-        for call in [set_policy, chunk] {
+        let rent_payer = Pubkey::new_from_array([3; 32]);
+        let set_policy = PROGRAM.set_policy(at, rent_payer, u32::MAX, &policy);
+        let create = PROGRAM.create_agent(address(&payer), operator, [4; 16], &policy);
+        let keys: Vec<_> = entries(0, DRAFT_CHUNK_ENTRIES).into_iter().map(Pubkey::new_from_array).collect();
+        let chunk = PROGRAM.write_draft(at, [5; 32], u16::MAX, &keys);
+        for call in [set_policy, create, chunk] {
             sign(call, &Distinct::from(u32::MAX), &payer, recent(), u64::MAX).await.unwrap();
         }
     }

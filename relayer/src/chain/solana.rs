@@ -9,24 +9,26 @@ use super::flight::{Followed, Landing};
 use super::instructions::{Call, Instructions};
 use super::notices::Notices;
 use super::own::OwnTransfers;
-use super::rpc::Rpc;
+use super::rpc::{ACCOUNTS_MAX, Rpc};
 use super::signer::{Signer, address};
 use super::signing::{self, Distinct, SignedBytes};
 use super::socket::{self, Subscriber};
+use super::staging;
 use super::submit::Submitter;
 use super::topics::Topic;
 use super::watched::Watched;
 use super::wire::RawAccount;
 use super::witness;
 use super::{
-    AgentAddresses, AgentCreation, AgentOnChain, Chain, ChainError, Commitment, Confirmed, LandedTransfer,
-    OnChainPolicy, OperatorOnChain, Outcome, TransferOrder, TransferView,
+    AddressKind, AgentAddresses, AgentCreation, AgentOnChain, Chain, ChainError, Commitment, Confirmed,
+    DraftOnChain, LandedTransfer, OnChainPolicy, OperatorOnChain, Outcome, TransferOrder, TransferView,
 };
 use crate::domain::{Address, Network, SignedTransfer};
 use async_trait::async_trait;
+use purser_client::Deployment;
 use solana_sdk::pubkey::Pubkey;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
 use std::time::Duration;
 use tokio::sync::Notify;
 use tokio_util::sync::CancellationToken;
@@ -57,8 +59,9 @@ pub struct ChainSettings {
 pub struct ChainSigners {
     /// Creates agents, sets policies, pays for both.
     pub policy: Arc<dyn Signer>,
-    /// Transfers within policy, pays their fees.
-    pub transfer: Arc<dyn Signer>,
+    /// Transfer within policy, and pay the fees of what they sign. At least one; several share the work, so that not every
+    /// transfer locks one fee payer.
+    pub transfer: Vec<Arc<dyn Signer>>,
 }
 
 /// One Solana network with our program on it.
@@ -70,10 +73,12 @@ pub struct SolanaChain {
     submitter: Arc<Submitter>,
     pub(super) instructions: Instructions,
     pub(super) signers: ChainSigners,
+    /// Counts transfers, so that signers take turns.
+    transfer_turn: AtomicUsize,
     distinct: Distinct,
     /// The newest slot at which a write of ours landed: no read may be older.
     written_slot: AtomicU64,
-    pub(super) staging: super::staging::Staging,
+    pub(super) staging: staging::Staging,
     pub(super) watched: Arc<Watched>,
     pub(super) own: OwnTransfers,
     block_times: Arc<BlockTimes>,
@@ -103,17 +108,20 @@ impl SolanaChain {
         tasks: &TaskTracker,
         stop: &CancellationToken,
     ) -> Result<Self, ChainError> {
-        if signers.policy.public_key() == signers.transfer.public_key() {
+        if signers.transfer.iter().any(|signer| signer.public_key() == signers.policy.public_key()) {
             return Err(ChainError::Misconfigured(
                 "policy authority and transfer authority are the same key".into(),
             ));
         }
+        if signers.transfer.is_empty() {
+            return Err(ChainError::Misconfigured("no transfer authority is configured".into()));
+        }
         let rpc = Arc::new(Rpc::new(&settings.rpc_urls, tasks.clone())?);
         let clock = Arc::new(ChainClock::new(rpc.clone()));
-        let instructions = Instructions {
+        let instructions = Instructions(Deployment {
             program: to_pubkey(&settings.program_id),
             usdc_mint: to_pubkey(&settings.usdc_mint),
-        };
+        });
         let (subscriber, wishes) = Subscriber::new();
         let subscriber = if settings.ws_urls.is_empty() { Subscriber::none() } else { subscriber };
         let (submitter, claims) = Submitter::new(rpc.clone(), tasks.clone());
@@ -148,9 +156,9 @@ impl SolanaChain {
         if !settings.ws_urls.is_empty() {
             // Tells the time with every slot; where a node does so, nobody needs to ask for it.
             subscriber.subscribe(Topic::Account(decode::CLOCK));
-            let (program, commitment) = (instructions.program, settings.commitment);
+            let (program, commitment) = (instructions.0.program, settings.commitment);
             subscriber.subscribe(Topic::Naming { account: program, commitment });
-            for signer in [&signers.policy, &signers.transfer] {
+            for signer in std::iter::once(&signers.policy).chain(&signers.transfer) {
                 // Confirmed too: what is confirmed need not be sent again.
                 for commitment in [Commitment::Confirmed, commitment] {
                     subscriber.subscribe(Topic::Naming { account: address(&**signer), commitment });
@@ -161,7 +169,7 @@ impl SolanaChain {
                 watched: watched.clone(),
                 clock: clock.clone(),
                 block_times: block_times.clone(),
-                program: instructions.program,
+                program: instructions.0.program,
                 activity: activity.clone(),
             };
             tasks.spawn(socket::run(settings.ws_urls.clone(), wishes, notices, stop.clone()));
@@ -174,9 +182,10 @@ impl SolanaChain {
             submitter,
             instructions,
             signers,
+            transfer_turn: AtomicUsize::new(0),
             distinct: Distinct::from(rand::random()),
             written_slot: AtomicU64::new(0),
-            staging: super::staging::Staging::default(),
+            staging: staging::Staging::default(),
             watched,
             own: OwnTransfers::default(),
             block_times,
@@ -194,10 +203,17 @@ impl SolanaChain {
         self.submitter.in_flight()
     }
 
-    /// The keys that operators must name for this relayer to act for them: policy authority, transfer authority.
-    pub fn authorities(&self) -> (Address, Address) {
-        let of = |signer: &Arc<dyn Signer>| Address::from_bytes(signer.public_key());
-        (of(&self.signers.policy), of(&self.signers.transfer))
+    /// The next of our transfer signers among those that an operator names.
+    pub(super) fn transfer_signer(&self, named: &[Address]) -> Result<&dyn Signer, ChainError> {
+        let is_named = |signer: &&Arc<dyn Signer>| named.contains(&Address::from_bytes(signer.public_key()));
+        let ours: Vec<_> = self.signers.transfer.iter().filter(is_named).collect();
+        let turn = self.transfer_turn.fetch_add(1, Ordering::Relaxed);
+        match ours.get(turn % ours.len().max(1)) {
+            Some(signer) => Ok(&***signer),
+            None => Err(ChainError::Misconfigured(
+                "the operator names none of this relayer's transfer authorities".into(),
+            )),
+        }
     }
 
     /// No read may be older than this slot.
@@ -261,7 +277,8 @@ impl SolanaChain {
             bytes: &signed.bytes,
             signature: &signed.signature,
             last_valid_block_height: signed.last_valid_block_height,
-            payer: address(&*self.signers.transfer),
+            // Other bytes than ours never get here; for those nobody would be told.
+            payer: signing::payer_of(&signed.bytes).unwrap_or_default(),
         }
     }
 
@@ -296,7 +313,7 @@ impl Chain for SolanaChain {
             None => Ok(None),
             // Lamports sent ahead do not make an account.
             Some(account) if account.is_blank() => Ok(None),
-            Some(account) => decode::operator(&self.instructions.program, &key, account)
+            Some(account) => decode::operator(&self.instructions.0.program, &key, account)
                 .map(Some)
                 .ok_or(ChainError::NotFound { what: "operator", address: *operator }),
         }
@@ -324,30 +341,78 @@ impl Chain for SolanaChain {
         self.known_transfer_view(operator, agent, destination)
     }
 
+    async fn read_kinds(&self, addresses: &[Address]) -> Result<Vec<AddressKind>, ChainError> {
+        let keys: Vec<Pubkey> = addresses.iter().map(to_pubkey).collect();
+        let mut kinds = Vec::with_capacity(keys.len());
+        for keys in keys.chunks(ACCOUNTS_MAX) {
+            let accounts = self.accounts(keys).await?;
+            kinds
+                .extend(keys.iter().zip(&accounts).map(|(key, account)| decode::kind(key, account.as_ref())));
+        }
+        Ok(kinds)
+    }
+
+    async fn read_draft(&self, agent: &Address) -> Result<Option<DraftOnChain>, ChainError> {
+        self.draft_of(&to_pubkey(agent)).await
+    }
+
     async fn create_operator(
         &self,
         admin_secret: &[u8],
         id: u64,
         guardian: Option<Address>,
+        loosening_delay_seconds: u32,
     ) -> Result<Address, ChainError> {
-        self.provision_operator(admin_secret, id, guardian).await
+        self.provision_operator(admin_secret, id, guardian, loosening_delay_seconds).await
     }
 
     async fn create_agent(
         &self,
         operator: &Address,
         agent_id: [u8; 16],
+        policy: &OnChainPolicy,
     ) -> Result<AgentCreation, ChainError> {
-        self.provision_agent(operator, agent_id).await
+        self.provision_agent(operator, agent_id, policy).await
     }
 
     async fn set_policy(
         &self,
         operator: &Address,
-        agent: &Address,
+        agent: &AgentOnChain,
         policy: &OnChainPolicy,
     ) -> Result<Confirmed, ChainError> {
-        self.replace_policy(to_pubkey(operator), to_pubkey(agent), policy.clone()).await
+        self.replace_policy(operator, agent, policy).await
+    }
+
+    fn proposal_hash(&self, agent: &AgentOnChain, policy: &OnChainPolicy) -> [u8; 32] {
+        staging::proposal(agent, policy).hash()
+    }
+
+    async fn propose_policy(
+        &self,
+        operator: &Address,
+        agent: &AgentOnChain,
+        policy: &OnChainPolicy,
+    ) -> Result<Confirmed, ChainError> {
+        self.seal_policy(operator, agent, policy).await
+    }
+
+    async fn apply_draft(
+        &self,
+        operator: &Address,
+        agent: &AgentOnChain,
+        hash: [u8; 32],
+    ) -> Result<Confirmed, ChainError> {
+        self.apply_sealed(operator, agent, hash).await
+    }
+
+    async fn drop_draft(
+        &self,
+        operator: &Address,
+        agent: &AgentOnChain,
+        hash: [u8; 32],
+    ) -> Result<Confirmed, ChainError> {
+        self.close_sealed(operator, agent, hash).await
     }
 
     async fn set_paused(
@@ -356,14 +421,18 @@ impl Chain for SolanaChain {
         agent: &Address,
         paused: bool,
     ) -> Result<Confirmed, ChainError> {
-        let signer = &*self.signers.policy;
-        let [operator, agent] = [operator, agent].map(to_pubkey);
-        let call = self.instructions.set_paused(address(signer), operator, agent, paused);
-        self.execute(signer, call, self.settings.commitment).await
+        let call = self.instructions.set_paused(self.policy_accounts(operator, agent), paused);
+        self.execute_for_policy(call, self.settings.commitment).await
+    }
+
+    async fn halt(&self, operator: &Address) -> Result<Confirmed, ChainError> {
+        let authority = address(&*self.signers.policy);
+        let call = self.instructions.halt(authority, to_pubkey(operator));
+        self.execute_for_policy(call, self.settings.commitment).await
     }
 
     async fn sign_transfer(&self, order: &TransferOrder) -> Result<SignedTransfer, ChainError> {
-        let signer = &*self.signers.transfer;
+        let signer = self.transfer_signer(&order.transfer_authorities)?;
         let recent = self.clock.recent().await?;
         let call = self.instructions.transfer(address(signer), order);
         let signed = self.sign(call, signer, recent).await?;

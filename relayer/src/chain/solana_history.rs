@@ -97,8 +97,8 @@ impl SolanaChain {
         SolanaHistory {
             network: self.network,
             rpc: self.rpc.clone(),
-            program: self.instructions.program,
-            usdc_mint: self.instructions.usdc_mint,
+            program: self.instructions.0.program,
+            usdc_mint: self.instructions.0.usdc_mint,
             commitment: self.settings.commitment,
             activity: self.activity.clone(),
         }
@@ -220,14 +220,14 @@ impl SolanaHistory {
         Ok(Balances { slot: read.slot, amounts })
     }
 
-    /// Whether the policies of up to [`BALANCES_MAX`] agents say `paused` now, by the newest confirmed state; `None`
+    /// Whether up to [`BALANCES_MAX`] agents are paused or halted by themselves now, by the newest confirmed state; `None`
     /// where no agent of ours lives.
     pub async fn paused(&self, agents: &[Address]) -> Result<Vec<Option<bool>>, ChainError> {
         let keys: Vec<Pubkey> = agents.iter().map(to_pubkey).collect();
         let read = self.rpc.accounts(&keys, 0).await?;
         let paused = |(key, account): (&Pubkey, &Option<RawAccount>)| {
             let agent = decode::agent(&self.program, key, account.as_ref()?, (key, None))?;
-            Some(agent.policy.paused)
+            Some(agent.policy.paused || agent.halted_by.is_some())
         };
         Ok(keys.iter().zip(&read.value).map(paused).collect())
     }

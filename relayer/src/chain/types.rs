@@ -1,9 +1,10 @@
 //! What goes in and comes out of the chain, in the domain's terms.
 
 use super::ChainError;
-use crate::domain::Address;
 pub use crate::domain::SignedTransfer;
-use purser_policy::{Allowlist, Limit, Policy, RecentTags, SpendWindow, UsdcAmount};
+use crate::domain::{Address, HaltedBy};
+pub use purser_client::{OwnedAllowlist as AllowedRecipients, OwnedPolicy as OnChainPolicy};
+use purser_policy::{RecentTags, SpendWindow, UsdcAmount};
 
 /// The two addresses of an agent account, derived and never asked of the chain.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -20,45 +21,14 @@ pub struct OperatorOnChain {
     pub address: Address,
     pub admin: Address,
     pub policy_authority: Address,
-    pub transfer_authority: Address,
+    /// One to eight.
+    pub transfer_authorities: Vec<Address>,
     pub guardian: Option<Address>,
     pub usdc_mint: Address,
-    /// Stops every agent of the operator.
-    pub paused: bool,
-}
-
-/// Who may be paid, owned. Entries are token accounts, wallets or agent PDAs.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub enum AllowedRecipients {
-    Anyone,
-    /// Any order going in (sorted and de-duplicated on the way); strictly ascending by bytes coming out.
-    Only(Vec<purser_policy::Address>),
-}
-
-/// A whole policy, owned: what `set_policy` writes and `read_agents` returns.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct OnChainPolicy {
-    pub max_single_transfer: Limit,
-    pub max_daily_spend: Limit,
-    pub require_memo: bool,
-    pub paused: bool,
-    pub allowlist: AllowedRecipients,
-}
-
-impl OnChainPolicy {
-    /// The form that `purser_policy::check` decides on.
-    pub fn as_policy(&self) -> Policy<'_> {
-        Policy {
-            max_single_transfer: self.max_single_transfer,
-            max_daily_spend: self.max_daily_spend,
-            require_memo: self.require_memo,
-            paused: self.paused,
-            allowlist: match &self.allowlist {
-                AllowedRecipients::Anyone => Allowlist::Anyone,
-                AllowedRecipients::Only(entries) => Allowlist::Only(entries),
-            },
-        }
-    }
+    /// How long a policy that loosens anything waits. 0: not at all.
+    pub loosening_delay_seconds: u32,
+    /// Every agent of the operator is halted.
+    pub halted_by: Option<HaltedBy>,
 }
 
 /// An agent account as it stands on chain, with its token balance.
@@ -68,6 +38,10 @@ pub struct AgentOnChain {
     pub operator: Address,
     pub agent_id: [u8; 16],
     pub token_account: Address,
+    /// Halted by itself, apart from its operator.
+    pub halted_by: Option<HaltedBy>,
+    /// Gets the rent back.
+    pub rent_payer: Address,
     pub policy: OnChainPolicy,
     /// Grows by one with every policy change.
     pub policy_version: u64,
@@ -76,6 +50,30 @@ pub struct AgentOnChain {
     pub window: SpendWindow,
     pub tags: RecentTags,
     pub balance: UsdcAmount,
+}
+
+/// A policy that stands in an agent's draft on chain.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct DraftOnChain {
+    /// Names the proposal: agent, version and policy.
+    pub hash: [u8; 32],
+    /// Applies over this policy version and no other.
+    pub expected_version: u64,
+    pub policy: OnChainPolicy,
+    /// Unix seconds by the chain's clock since when it is complete; `None` while it is being written.
+    pub sealed_at: Option<i64>,
+    pub rent_payer: Address,
+}
+
+/// What a recipient's address is, as an allowlist reads it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum AddressKind {
+    /// A token account stands there.
+    TokenAccount,
+    /// A point on the curve, where no token account stands.
+    Wallet,
+    /// Neither: it must be said what it is.
+    Unclear,
 }
 
 /// What stands at the address that a transfer is to pay.
@@ -129,6 +127,8 @@ pub enum AgentCreation {
 #[derive(Debug, Clone)]
 pub struct TransferOrder {
     pub operator: Address,
+    /// The operator's, as they were read: one of ours among them signs.
+    pub transfer_authorities: Vec<Address>,
     pub agent: AgentAddresses,
     /// The token account to pay.
     pub destination: Address,
@@ -146,6 +146,7 @@ pub struct TransferOrder {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Refusal {
     DuplicateTransfer,
+    Halted,
     Paused,
     MemoRequired,
     MemoTooLong,
@@ -180,6 +181,8 @@ pub struct LandedTransfer {
     pub slot: u64,
     /// Unix seconds.
     pub block_time: Option<i64>,
+    /// Of this payment among all of the agent, from 1.
+    pub number: u64,
     pub transfer_id: [u8; 16],
     pub tag: u64,
     pub amount: UsdcAmount,
@@ -229,13 +232,9 @@ pub(super) mod tests {
             operator: Address::from_bytes([2; 32]),
             agent_id: [3; 16],
             token_account: Address::from_bytes([4; 32]),
-            policy: OnChainPolicy {
-                max_single_transfer: Limit::Unlimited,
-                max_daily_spend: Limit::Unlimited,
-                require_memo: false,
-                paused: false,
-                allowlist: AllowedRecipients::Anyone,
-            },
+            halted_by: None,
+            rent_payer: Address::from_bytes([5; 32]),
+            policy: OnChainPolicy::OPEN,
             policy_version: 1,
             policy_updated_at: 0,
             window: SpendWindow::EMPTY,

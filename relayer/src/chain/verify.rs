@@ -29,11 +29,16 @@ impl SolanaChain {
         let genesis = self.verify_cluster().await?;
         tracing::info!(%network, genesis, rpc_nodes = self.rpc.nodes(), "cluster");
 
-        let payers = [&self.signers.policy, &self.signers.transfer].map(|signer| address(&**signer));
+        let policy_payer = ("policy authority", address(&*self.signers.policy));
+        let transfer_payers =
+            self.signers.transfer.iter().map(|signer| ("transfer authority", address(&**signer)));
+        let payers: Vec<_> = std::iter::once(policy_payer).chain(transfer_payers).collect();
         let mint_key = to_pubkey(&self.settings.usdc_mint);
         let program_key = to_pubkey(&self.settings.program_id);
-        let accounts = self.accounts(&[program_key, mint_key, payers[0], payers[1]]).await?;
-        let [program, mint, policy_payer, transfer_payer] = &accounts[..] else {
+        let payer_keys = payers.iter().map(|(_, key)| *key);
+        let keys: Vec<_> = [program_key, mint_key].into_iter().chain(payer_keys).collect();
+        let accounts = self.accounts(&keys).await?;
+        let [program, mint, payer_accounts @ ..] = &accounts[..] else {
             return Err(ChainError::Unavailable { during: "verify", reason: "unreadable answer".into() });
         };
         let wrong = |what: String| Err(ChainError::Misconfigured(what));
@@ -45,9 +50,7 @@ impl SolanaChain {
         if !mint.as_ref().is_some_and(is_usdc_kind) {
             return wrong(format!("{mint_key} is not a legacy SPL Token mint with six decimals"));
         }
-        for (role, key, payer) in
-            [("policy authority", payers[0], policy_payer), ("transfer authority", payers[1], transfer_payer)]
-        {
+        for ((role, key), payer) in payers.iter().zip(payer_accounts) {
             let lamports = payer.as_ref().map_or(0, |payer| payer.lamports);
             if lamports < FEE_PAYER_LAMPORTS_LOW {
                 tracing::warn!(%network, role, address = %key, lamports, "fee payer is low on SOL");

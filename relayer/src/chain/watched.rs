@@ -159,6 +159,11 @@ fn order(program: &Pubkey, known: &RawAccount, told: &RawAccount) -> Order {
     match (Agent::read(&known.data), Agent::read(&told.data)) {
         (Some(known), Some(told)) => {
             let ahead = told.agent.tags().sequence().wrapping_sub(known.agent.tags().sequence());
+            let same_age = ahead == 0 && told.agent.policy_version == known.agent.policy_version;
+            // A halt counts no version: of two that differ in it alone, nothing tells which is the newer.
+            if same_age && told.agent.halted_by != known.agent.halted_by {
+                return Order::Unknown;
+            }
             let fell = told.agent.policy_version < known.agent.policy_version || ahead > u32::MAX / 2;
             if fell { Order::Older } else { Order::Newer }
         }

@@ -1,5 +1,6 @@
 //! The command line: parses arguments, calls the other parts, prints text or JSON.
 
+mod halt;
 mod key;
 mod migrate;
 mod operator;
@@ -45,6 +46,8 @@ enum Command {
     /// Operators: the tenants that own accounts
     #[command(subcommand)]
     Operator(operator::Command),
+    /// Halt every account of an operator; only its admin resumes them, with its own wallet
+    Halt(halt::Halt),
     /// API keys of operators
     #[command(subcommand)]
     Key(key::Command),
@@ -74,6 +77,7 @@ fn execute(common: &Common, command: Command) -> Result<()> {
             Command::Serve => serve::run(&config).await,
             Command::Migrate => migrate::run(&config, format).await,
             Command::Operator(command) => operator::run(&config, format, command).await,
+            Command::Halt(arguments) => halt::run(&config, format, arguments).await,
             Command::Key(command) => key::run(&config, format, command).await,
             Command::Replay(arguments) => replay::run(&config, format, arguments).await,
         }
@@ -123,6 +127,19 @@ mod tests {
                 "--address",
                 "11111111111111111111111111111111",
             ],
+            &[
+                "operator",
+                "create",
+                "--network",
+                "test",
+                "--name",
+                "a",
+                "--admin-keypair",
+                "b",
+                "--loosening-delay",
+                "2d",
+            ],
+            &["halt", "--operator", operator],
             &["key", "create", "--operator", operator],
             &["key", "list", "--operator", operator],
             &["key", "revoke", key],
@@ -154,6 +171,19 @@ mod tests {
             &["replay", "--webhook", "whk_01ARZ3NDEKTSV4RRFFQ69G5FAV"],
             &["replay", "--webhook", "whk_01ARZ3NDEKTSV4RRFFQ69G5FAV", "--since", "yesterday"],
             &["replay", "--since", "2026-01-31T12:00:00Z"],
+            &["halt"],
+            &[
+                "operator",
+                "create",
+                "--network",
+                "test",
+                "--name",
+                "a",
+                "--admin-keypair",
+                "b",
+                "--loosening-delay",
+                "soon",
+            ],
         ] {
             assert!(Arguments::try_parse_from([&["purser"], command].concat()).is_err(), "{command:?}");
         }

@@ -41,9 +41,12 @@ pub(super) struct Create {
     /// Tells several operators of one admin apart
     #[arg(long, default_value_t = 0)]
     id: u64,
-    /// Address of a key that may pause, and never unpause
+    /// Address of a key that may halt, and never resume
     #[arg(long, value_name = "ADDRESS")]
     guardian: Option<Address>,
+    /// How long policies that loosen anything wait: seconds, or 90m, 24h, 2d
+    #[arg(long, value_name = "SECONDS", default_value = "0", value_parser = seconds)]
+    loosening_delay: u32,
 }
 
 #[derive(Debug, Args)]
@@ -73,11 +76,12 @@ pub(super) async fn run(config: &Config, format: Format, command: Command) -> Re
 async fn create(config: &Config, store: &Store, format: Format, arguments: Create) -> Result<()> {
     let name = OperatorName::parse(arguments.name)?;
     let secret = read_keypair(&arguments.admin_keypair)?;
-    let address = with_chain(config, arguments.network, async |chain| {
-        Ok(chain.create_operator(&secret, arguments.id, arguments.guardian).await?)
+    let Create { network, id, guardian, loosening_delay, .. } = arguments;
+    let address = with_chain(config, network, async |chain| {
+        Ok(chain.create_operator(&secret, id, guardian, loosening_delay).await?)
     })
     .await?;
-    let operator = find_or_insert(store, arguments.network, name, address).await?;
+    let operator = find_or_insert(store, network, name, address).await?;
     print_one(format, &fields(&operator))
 }
 
@@ -140,7 +144,7 @@ async fn find_or_insert(
 }
 
 /// Connects to one network for the length of `work`.
-async fn with_chain<T>(
+pub(super) async fn with_chain<T>(
     config: &Config,
     network: Network,
     work: impl AsyncFnOnce(&SolanaChain) -> Result<T>,
@@ -153,6 +157,15 @@ async fn with_chain<T>(
     };
     tasks.stop.cancel();
     done
+}
+
+/// A number of seconds, or of minutes, hours or days by their first letter.
+fn seconds(text: &str) -> Result<u32, String> {
+    let units = [('s', 1), ('m', 60), ('h', 60 * 60), ('d', 24 * 60 * 60)];
+    let unit = units.into_iter().find_map(|(letter, seconds)| Some((text.strip_suffix(letter)?, seconds)));
+    let (number, unit) = unit.unwrap_or((text, 1));
+    let number = number.parse::<u32>().ok().and_then(|number| number.checked_mul(unit));
+    number.ok_or_else(|| "must be a number of seconds, or such as 90m, 24h or 2d".to_owned())
 }
 
 fn read_keypair(file: &Path) -> Result<Zeroizing<Vec<u8>>> {
@@ -168,4 +181,18 @@ fn read_keypair(file: &Path) -> Result<Zeroizing<Vec<u8>>> {
         Err(_) => bail!("{}: is not a JSON array of 64 numbers from 0 to 255", named()),
     };
     Ok(Zeroizing::new(bytes))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_delay_is_seconds_or_says_its_unit() {
+        let read = ["0", "3600", "90s", "90m", "24h", "2d", "4294967295"].map(|text| seconds(text).ok());
+        assert_eq!(read, [0, 3_600, 90, 5_400, 86_400, 172_800, u32::MAX].map(Some));
+        for text in ["", "h", "-1", "1.5h", "1w", "4294967296", "50000d"] {
+            assert!(seconds(text).is_err(), "{text}");
+        }
+    }
 }

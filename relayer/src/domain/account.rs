@@ -41,7 +41,7 @@ pub enum Provisioning {
     Ready,
 }
 
-/// `paused` exactly when the policy's `paused` is true.
+/// `paused` exactly when the account may not pay: its policy pauses it, or it or its operator is halted.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum AccountStatus {
     Active,
@@ -49,7 +49,7 @@ pub enum AccountStatus {
 }
 
 impl AccountStatus {
-    /// The status that goes with the policy's `paused`.
+    /// The status of an account that is paused or halted, or neither.
     pub const fn from_paused(paused: bool) -> Self {
         if paused { Self::Paused } else { Self::Active }
     }

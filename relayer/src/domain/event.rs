@@ -1,3 +1,5 @@
+mod policies;
+
 use std::fmt;
 use std::str::FromStr;
 
@@ -21,22 +23,34 @@ pub enum EventType {
     TransferRejected,
     /// An account's balance fell below a webhook's threshold.
     BalanceLowThreshold,
+    /// A policy that loosens something is on the chain and waits.
+    PolicyPending,
+    /// A policy that waited is in force.
+    PolicyApplied,
     /// An operator asked for a test of one webhook. Nothing subscribes to it.
     WebhookTest,
 }
 
 impl EventType {
-    const ALL: [Self; 5] = [
+    const ALL: [Self; 7] = [
         Self::TransferInitiated,
         Self::TransferSettled,
         Self::TransferRejected,
         Self::BalanceLowThreshold,
+        Self::PolicyPending,
+        Self::PolicyApplied,
         Self::WebhookTest,
     ];
 
     /// The types that a webhook can subscribe to.
-    pub const SUBSCRIBABLE: [Self; 4] =
-        [Self::TransferInitiated, Self::TransferSettled, Self::TransferRejected, Self::BalanceLowThreshold];
+    pub const SUBSCRIBABLE: [Self; 6] = [
+        Self::TransferInitiated,
+        Self::TransferSettled,
+        Self::TransferRejected,
+        Self::BalanceLowThreshold,
+        Self::PolicyPending,
+        Self::PolicyApplied,
+    ];
 
     /// `transfer.settled` and so on.
     pub const fn as_str(self) -> &'static str {
@@ -45,6 +59,8 @@ impl EventType {
             Self::TransferSettled => "transfer.settled",
             Self::TransferRejected => "transfer.rejected",
             Self::BalanceLowThreshold => "balance.low_threshold",
+            Self::PolicyPending => "policy.pending",
+            Self::PolicyApplied => "policy.applied",
             Self::WebhookTest => "webhook.test",
         }
     }
@@ -85,6 +101,7 @@ pub struct Event {
 pub enum Subject {
     Transfer { account_id: AccountId, transfer_id: TransferId },
     Balance { account_id: AccountId, threshold: UsdcAmount },
+    Policy { account_id: AccountId },
     Webhook(WebhookId),
 }
 
@@ -92,7 +109,9 @@ impl Subject {
     /// The account that the event is about, if there is one.
     pub const fn account_id(&self) -> Option<AccountId> {
         match self {
-            Self::Transfer { account_id, .. } | Self::Balance { account_id, .. } => Some(*account_id),
+            Self::Transfer { account_id, .. }
+            | Self::Balance { account_id, .. }
+            | Self::Policy { account_id } => Some(*account_id),
             Self::Webhook(_) => None,
         }
     }
@@ -232,14 +251,8 @@ impl Event {
         data: &impl Serialize,
         now: Timestamp,
     ) -> Self {
-        let digest: [u8; 32] = Sha256::new()
-            .chain_update(transfer.id.bytes())
-            .chain_update(event_type.as_str())
-            .finalize()
-            .into();
-        let (bits, _) = digest.split_first_chunk().unwrap_or((&[0; 16], &[]));
         Self {
-            id: EventId::new(now, u128::from_le_bytes(*bits)),
+            id: id_of(&transfer.id.bytes(), event_type, now),
             operator_id: transfer.operator_id,
             subject: Subject::Transfer { account_id: transfer.request.from, transfer_id: transfer.id },
             event_type,
@@ -257,6 +270,14 @@ impl Event {
             data: &self.data,
         })
     }
+}
+
+/// The id of the event of this type that `subject` has at this moment.
+fn id_of(subject: &[u8], event_type: EventType, now: Timestamp) -> EventId {
+    let digest: [u8; 32] =
+        Sha256::new().chain_update(subject).chain_update(event_type.as_str()).finalize().into();
+    let (bits, _) = digest.split_first_chunk().unwrap_or((&[0; 16], &[]));
+    EventId::new(now, u128::from_le_bytes(*bits))
 }
 
 fn raw(value: &impl Serialize) -> Box<RawValue> {

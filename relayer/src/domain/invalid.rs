@@ -17,6 +17,15 @@ impl Invalid {
         &self.param
     }
 
+    /// The same for a value that is a field of the parameter `object`.
+    pub fn within(self, object: &str) -> Self {
+        let param = match self.param.as_str() {
+            "body" => object.to_owned(),
+            param => format!("{object}.{param}"),
+        };
+        Self { param, ..self }
+    }
+
     /// What is wrong with it, without its name.
     pub fn message(&self) -> &str {
         &self.message

@@ -4,10 +4,12 @@
 mod account;
 mod address;
 mod amount;
+mod counterparties;
 mod delivery;
 mod destination;
 mod event;
 mod failure;
+mod halt;
 mod history;
 mod idempotency;
 mod ids;
@@ -17,6 +19,7 @@ mod memo;
 mod network;
 mod operator;
 mod page;
+mod pending;
 mod policy;
 mod principal;
 mod recipient;
@@ -33,12 +36,14 @@ pub use account::{
 };
 pub use address::{Address, AddressError};
 pub use amount::{amount_from_json, amount_from_text, amount_to_json, limit_from_json, limit_to_json};
+pub use counterparties::{AllowlistEntry, Counterparties, CounterpartyKind};
 pub use delivery::{
     Attempt, AttemptOutcome, Delivery, DeliveryState, DeliveryStatus, RETRY_DELAYS, Unanswered,
 };
 pub use destination::{DestinationRules, URL_CHARS_MAX, WebhookUrl, may_reach};
 pub use event::{Event, EventType, Subject};
 pub use failure::{Failure, FailureCode};
+pub use halt::{Halt, HaltScope, HaltedBy};
 pub use history::{
     Counterparty, EntryKind, EntryOutcome, HistoryEntry, HistoryStatus, Party, entry_id, position_after,
 };
@@ -52,7 +57,8 @@ pub use memo::Memo;
 pub use network::Network;
 pub use operator::{Operator, OperatorName};
 pub use page::{Cursor, Page, PageLimit, PageRequest};
-pub use policy::{AllowlistEntry, Counterparties, PolicyUpdate, SpendingPolicy};
+pub use pending::PendingPolicy;
+pub use policy::{PolicyFields, PolicyUpdate, SpendingPolicy};
 pub use principal::Principal;
 pub use purser_policy::{Limit, UsdcAmount};
 pub use recipient::{RECIPIENT_CHARS_MAX, Recipient};

@@ -1,8 +1,8 @@
-use purser_policy::{ALLOWLIST_ENTRIES_MAX, Limit};
-use serde::{Deserialize, Deserializer};
+use purser_policy::Limit;
+use serde::{Deserialize, Deserializer, Serialize};
 use serde_json::value::RawValue;
 
-use super::{AccountId, Address, Invalid, limit_from_json};
+use super::{Counterparties, CounterpartyKind, Invalid, limit_from_json, limit_to_json};
 
 /// A whole spending policy, its allowlist as submitted. The default has no limits and allows everyone.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -27,74 +27,34 @@ impl Default for SpendingPolicy {
     }
 }
 
-/// Who may be paid.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Counterparties {
-    Anyone,
-    /// Nobody else; an empty list allows nobody. At most 256, no entry twice, in the order submitted.
-    Only(Vec<AllowlistEntry>),
+/// The five policy fields as they are answered and announced, with what each entry of the allowlist is. Limits are JSON
+/// numbers, written from integers.
+#[derive(Debug, Clone, Serialize)]
+pub struct PolicyFields {
+    max_single_transfer: Box<RawValue>,
+    max_daily_spend: Box<RawValue>,
+    allowed_counterparties: Option<Vec<String>>,
+    /// In the order of the entries.
+    counterparty_kinds: Option<Vec<Option<&'static str>>>,
+    require_memo: bool,
+    paused: bool,
 }
 
-/// One entry of an allowlist, as submitted.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
-pub enum AllowlistEntry {
-    /// An account of the same operator; stands for its PDA.
-    Account(AccountId),
-    /// A token account or the wallet that owns it.
-    Address(Address),
-}
-
-impl AllowlistEntry {
-    /// As submitted.
-    pub fn text(&self) -> String {
-        match self {
-            Self::Account(id) => id.to_string(),
-            Self::Address(address) => address.to_string(),
-        }
-    }
-
-    fn parse(text: &str) -> Option<Self> {
-        text.parse().map(Self::Account).or_else(|_| text.parse().map(Self::Address)).ok()
-    }
-}
-
-const ALLOWLIST: &str = "allowed_counterparties";
-
-impl Counterparties {
-    /// Reads `null` or an array of texts. Duplicates collapse. Invalid: an entry that is neither an account id nor
-    /// an address, or more than 256 different entries.
-    pub fn from_json(json: &RawValue) -> Result<Self, Invalid> {
-        let texts: Option<Vec<String>> = serde_json::from_str(json.get())
-            .map_err(|_| Invalid::new(ALLOWLIST, "must be null or an array of addresses and account ids"))?;
-        texts.map_or(Ok(Self::Anyone), |texts| Self::only(&texts))
-    }
-
-    /// The allowlist of these texts, by the same rules.
-    pub fn only<T: AsRef<str>>(texts: &[T]) -> Result<Self, Invalid> {
-        let mut entries = Vec::new();
-        let mut seen = std::collections::HashSet::new();
-        for (index, text) in texts.iter().enumerate() {
-            let entry = AllowlistEntry::parse(text.as_ref()).ok_or_else(|| {
-                Invalid::new(format!("{ALLOWLIST}[{index}]"), "must be a Solana address or an account id")
-            })?;
-            if seen.insert(entry) {
-                entries.push(entry);
+impl From<&SpendingPolicy> for PolicyFields {
+    fn from(policy: &SpendingPolicy) -> Self {
+        let kinds = match &policy.allowed_counterparties {
+            Counterparties::Anyone => None,
+            Counterparties::Only(entries) => {
+                Some(entries.iter().map(|entry| entry.kind().map(CounterpartyKind::as_str)).collect())
             }
-        }
-        if entries.len() > ALLOWLIST_ENTRIES_MAX {
-            return Err(Invalid::new(
-                ALLOWLIST,
-                format!("must have at most {ALLOWLIST_ENTRIES_MAX} entries"),
-            ));
-        }
-        Ok(Self::Only(entries))
-    }
-
-    /// The texts as submitted; `None` when anyone may be paid.
-    pub fn texts(&self) -> Option<Vec<String>> {
-        match self {
-            Self::Anyone => None,
-            Self::Only(entries) => Some(entries.iter().map(AllowlistEntry::text).collect()),
+        };
+        Self {
+            max_single_transfer: limit_to_json(policy.max_single_transfer),
+            max_daily_spend: limit_to_json(policy.max_daily_spend),
+            allowed_counterparties: policy.allowed_counterparties.texts(),
+            counterparty_kinds: kinds,
+            require_memo: policy.require_memo,
+            paused: policy.paused,
         }
     }
 }
@@ -107,6 +67,8 @@ pub struct PolicyUpdate {
     pub allowed_counterparties: Option<Counterparties>,
     pub require_memo: Option<bool>,
     pub paused: Option<bool>,
+    /// The version that it is to change, and no other.
+    pub expected_version: Option<u64>,
 }
 
 impl PolicyUpdate {
@@ -138,6 +100,7 @@ impl PolicyUpdate {
                 .transpose()?,
             require_memo: fields.require_memo,
             paused: fields.paused,
+            expected_version: fields.expected_version,
         })
     }
 
@@ -150,6 +113,7 @@ impl PolicyUpdate {
                 allowed_counterparties: None,
                 require_memo: None,
                 paused,
+                expected_version: _,
             } => *paused,
             Self { .. } => None,
         }
@@ -188,6 +152,8 @@ struct Fields {
     require_memo: Option<bool>,
     #[serde(default, deserialize_with = "present")]
     paused: Option<bool>,
+    #[serde(default, deserialize_with = "present")]
+    expected_version: Option<u64>,
 }
 
 /// Keeps a given `null` apart from an omitted field.
@@ -198,7 +164,7 @@ fn present<'de, T: Deserialize<'de>, D: Deserializer<'de>>(json: D) -> Result<Op
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::domain::UsdcAmount;
+    use crate::domain::{Address, AllowlistEntry, UsdcAmount};
 
     fn update(body: &str) -> Result<PolicyUpdate, Invalid> {
         PolicyUpdate::from_json(body.as_bytes())
@@ -266,6 +232,10 @@ mod tests {
             (r#"{"max_single_transfer":0.0000001}"#, "max_single_transfer"),
             (r#"{"allowed_counterparties":"all"}"#, "allowed_counterparties"),
             (&format!(r#"{{"allowed_counterparties":{two}}}"#), "allowed_counterparties[1]"),
+            (r#"{"expected_version":null}"#, "expected_version"),
+            (r#"{"expected_version":1.0}"#, "expected_version"),
+            (r#"{"expected_version":"1"}"#, "expected_version"),
+            (r#"{"expected_version":-1}"#, "expected_version"),
         ] {
             assert_eq!(update(body).expect_err(body).param(), param, "{body}");
         }
@@ -273,13 +243,26 @@ mod tests {
     }
 
     #[test]
-    fn duplicates_collapse_before_entries_are_counted() {
-        let texts: Vec<String> =
-            (0..=255u8).map(|byte| Address::from_bytes([byte; 32]).to_string()).collect();
-        let doubled: Vec<&String> = texts.iter().chain(&texts).collect();
-        assert_eq!(Counterparties::only(&doubled).expect("valid").texts(), Some(texts.clone()));
-        let mut more = texts;
-        more.push(AccountId::from_bytes([7; 16]).to_string());
-        assert!(Counterparties::only(&more).is_err());
+    fn an_expected_version_is_no_change_by_itself() {
+        let update = update(r#"{"paused":true,"expected_version":7}"#).expect("valid");
+        assert_eq!((update.expected_version, update.only_paused()), (Some(7), Some(true)));
+    }
+
+    #[test]
+    fn the_kinds_of_an_allowlist_stand_beside_it() {
+        let address = Address::from_bytes([0; 32]);
+        let entries = vec![AllowlistEntry::TokenAccount(address), AllowlistEntry::Wallet(address)];
+        let policy = SpendingPolicy { allowed_counterparties: Counterparties::Only(entries), ..strict() };
+        let text = address.to_string();
+        assert_eq!(
+            serde_json::to_value(PolicyFields::from(&policy)).expect("JSON"),
+            serde_json::json!({
+                "max_single_transfer": 0.000005, "max_daily_spend": 0.000009,
+                "allowed_counterparties": [text, text], "counterparty_kinds": ["token_account", "wallet"],
+                "require_memo": true, "paused": false,
+            })
+        );
+        let open = serde_json::to_value(PolicyFields::from(&SpendingPolicy::default())).expect("JSON");
+        assert!(open["allowed_counterparties"].is_null() && open["counterparty_kinds"].is_null());
     }
 }

@@ -15,9 +15,11 @@ pub struct Rejection {
     pub rejected_at: Timestamp,
 }
 
-/// The rule that refused: the kinds of [`Violation`] that are policy.
+/// What refused: the kinds of [`Violation`] but for the payment that was made already.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum RejectionReason {
+    /// The account or its operator is halted, whatever the policy says.
+    Halted,
     Paused,
     MemoRequired,
     MemoTooLong,
@@ -27,7 +29,8 @@ pub enum RejectionReason {
 }
 
 impl RejectionReason {
-    const ALL: [Self; 6] = [
+    const ALL: [Self; 7] = [
+        Self::Halted,
         Self::Paused,
         Self::MemoRequired,
         Self::MemoTooLong,
@@ -40,6 +43,7 @@ impl RejectionReason {
     pub const fn of(violation: &Violation) -> Option<Self> {
         match violation {
             Violation::DuplicateTransfer => None,
+            Violation::Halted => Some(Self::Halted),
             Violation::Paused => Some(Self::Paused),
             Violation::MemoRequired => Some(Self::MemoRequired),
             Violation::MemoTooLong { .. } => Some(Self::MemoTooLong),
@@ -52,6 +56,7 @@ impl RejectionReason {
     /// As stored and as events name it.
     pub const fn as_str(self) -> &'static str {
         match self {
+            Self::Halted => "halted",
             Self::Paused => "paused",
             Self::MemoRequired => "memo_required",
             Self::MemoTooLong => "memo_too_long",

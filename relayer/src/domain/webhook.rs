@@ -169,7 +169,7 @@ impl Subscription {
 
     fn wants(&self, event: &Event) -> bool {
         let covered = match event.subject {
-            Subject::Transfer { account_id, .. } => self.covers(account_id),
+            Subject::Transfer { account_id, .. } | Subject::Policy { account_id } => self.covers(account_id),
             Subject::Balance { account_id, threshold } => {
                 self.covers(account_id) && self.threshold == Some(threshold)
             }
@@ -184,7 +184,9 @@ impl Webhook {
     pub fn delivery_of(&self, event: &Event, now: Timestamp) -> Option<DeliveryState> {
         let concerned = match event.subject {
             Subject::Webhook(id) => id == self.id,
-            Subject::Transfer { .. } | Subject::Balance { .. } => self.subscription.wants(event),
+            Subject::Transfer { .. } | Subject::Balance { .. } | Subject::Policy { .. } => {
+                self.subscription.wants(event)
+            }
         };
         concerned.then(|| match self.status {
             WebhookStatus::Enabled => DeliveryState::due(now),

@@ -8,6 +8,7 @@ use axum::body::{Body, Bytes};
 use axum::extract::{FromRequest, Request};
 use axum::http::{HeaderMap, header};
 use futures::StreamExt;
+use serde::Deserialize;
 use serde::de::{self, DeserializeOwned, DeserializeSeed, Deserializer, MapAccess, SeqAccess, Visitor};
 
 use super::error::ApiError;
@@ -42,12 +43,39 @@ impl<S: Send + Sync> FromRequest<S> for JsonText {
         if !is_json(request.headers()) {
             return Err(ApiError::UnsupportedMediaType);
         }
-        let bytes = tokio::time::timeout(BODY_TIMEOUT, read(request.into_body()))
-            .await
-            .map_err(|_| ApiError::BodyTimeout)??;
+        let bytes = receive(request).await?;
         walk(&bytes)?;
         Ok(Self(bytes))
     }
+}
+
+/// The body of a request that has nothing to say: none, or an empty JSON object.
+pub struct NoFields;
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Nothing {}
+
+impl<S: Send + Sync> FromRequest<S> for NoFields {
+    type Rejection = ApiError;
+
+    async fn from_request(request: Request, _: &S) -> Result<Self, ApiError> {
+        let is_json = is_json(request.headers());
+        let bytes = receive(request).await?;
+        if bytes.is_empty() {
+            return Ok(Self);
+        }
+        if !is_json {
+            return Err(ApiError::UnsupportedMediaType);
+        }
+        walk(&bytes)?;
+        parse(&bytes).map(|Nothing {}| Self).map_err(ApiError::from)
+    }
+}
+
+async fn receive(request: Request) -> Result<Bytes, ApiError> {
+    let read = tokio::time::timeout(BODY_TIMEOUT, read(request.into_body())).await;
+    read.map_err(|_| ApiError::BodyTimeout)?
 }
 
 fn is_json(headers: &HeaderMap) -> bool {
@@ -182,7 +210,6 @@ impl<'de> Visitor<'de> for Walk {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use serde::Deserialize;
     use serde_json::value::RawValue;
 
     #[derive(Debug, Deserialize)]

@@ -59,6 +59,7 @@ const NOT_FOUND: Code = (StatusCode::NOT_FOUND, "not_found");
 const METHOD_NOT_ALLOWED: Code = (StatusCode::METHOD_NOT_ALLOWED, "method_not_allowed");
 const REQUEST_TIMEOUT: Code = (StatusCode::REQUEST_TIMEOUT, "request_timeout");
 const IDEMPOTENCY_CONFLICT: Code = (StatusCode::CONFLICT, "idempotency_conflict");
+const POLICY_CHANGED: Code = (StatusCode::CONFLICT, "policy_changed");
 const PAYLOAD_TOO_LARGE: Code = (StatusCode::PAYLOAD_TOO_LARGE, "payload_too_large");
 const UNSUPPORTED_MEDIA_TYPE: Code = (StatusCode::UNSUPPORTED_MEDIA_TYPE, "unsupported_media_type");
 const INVALID_RECIPIENT: Code = (StatusCode::UNPROCESSABLE_ENTITY, "invalid_recipient");
@@ -72,7 +73,7 @@ const TIMEOUT: Code = (StatusCode::GATEWAY_TIMEOUT, "timeout");
 /// The status and code of a policy's refusal.
 pub fn rejection_code(reason: RejectionReason) -> Code {
     match reason {
-        RejectionReason::Paused => ACCOUNT_PAUSED,
+        RejectionReason::Halted | RejectionReason::Paused => ACCOUNT_PAUSED,
         RejectionReason::MemoRequired
         | RejectionReason::MemoTooLong
         | RejectionReason::RecipientNotAllowed
@@ -249,12 +250,21 @@ fn service_body(error: ServiceError) -> (StatusCode, ErrorBody) {
                 Resource::Key => "There is no such key.",
                 Resource::Event => "There is no such event.",
                 Resource::Webhook => "There is no such webhook.",
+                Resource::PendingPolicy => "No policy waits for this account.",
             },
         ),
         ServiceError::IdempotencyConflict => ErrorBody::new(
             IDEMPOTENCY_CONFLICT,
             "The idempotency key was used within the last 24 hours for a transfer with other parameters.",
         ),
+        ServiceError::PolicyChanged => {
+            let (status, body) = ErrorBody::new(
+                POLICY_CHANGED,
+                "The policy is at another version than this change was meant for; nothing was changed. Read the policy \
+                 again, and decide by what it says now.",
+            );
+            (status, ErrorBody { retryable: Some(false), ..body })
+        }
         ServiceError::InvalidRecipient(message) => ErrorBody::new(INVALID_RECIPIENT, message),
         ServiceError::ChainUnavailable { retryable } => {
             let (status, body) = ErrorBody::new(

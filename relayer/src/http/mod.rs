@@ -29,7 +29,7 @@ pub use serve::serve;
 use self::auth::Guard;
 use self::error::ApiError;
 use self::rate_limit::RateLimit;
-use self::v1::{accounts, deliveries, events, history, keys, limits, policies, transfers, webhooks};
+use self::v1::{accounts, deliveries, events, halts, history, keys, limits, policies, transfers, webhooks};
 use crate::service::Services;
 
 /// How the front door is set.
@@ -52,7 +52,9 @@ pub fn router(services: &Services, settings: HttpSettings) -> Router {
         .with_state(services.accounts.clone());
     let policies = Router::new()
         .route("/v1/accounts/{id}/policy", get(policies::get).put(policies::put).patch(policies::patch))
+        .route("/v1/accounts/{id}/policy/pending", delete(policies::drop_pending))
         .with_state(services.policies.clone());
+    let halts = Router::new().route("/v1/halt", post(halts::create)).with_state(services.halts.clone());
     let transfers = Router::new()
         .route("/v1/transfers", post(transfers::create))
         .route("/v1/transfers/preview", post(transfers::preview))
@@ -87,6 +89,7 @@ pub fn router(services: &Services, settings: HttpSettings) -> Router {
     let routes = Router::new()
         .merge(accounts)
         .merge(policies)
+        .merge(halts)
         .merge(transfers)
         .merge(history)
         .merge(keys)

@@ -37,12 +37,10 @@ pub(super) fn addresses_of(record: &LandedRecord) -> Vec<Address> {
     });
     // A recipient is an account of the service even where its balance is the same in the end.
     let recipients = record.happenings.iter().filter_map(|happening| match happening {
-        Happening::TransferExecuted { recipient, .. } | Happening::Withdrawn { recipient, .. } => {
-            Some(*recipient)
-        }
-        Happening::AgentCreated { .. } | Happening::AgentClosed { .. } | Happening::PolicyChanged { .. } => {
-            None
-        }
+        Happening::TransferExecuted { recipient, .. }
+        | Happening::Withdrawn { recipient, .. }
+        | Happening::AgentClosed { recipient, .. } => Some(*recipient),
+        Happening::AgentCreated { .. } | Happening::PolicyChanged { .. } => None,
     });
     let flows = record.flows.iter().map(|flow| flow.token_account);
     agents.chain(recipients).chain(flows).collect()
@@ -78,18 +76,25 @@ struct Booking<'a> {
 
 impl Booking<'_> {
     fn pay_out(&mut self, happening: &Happening) {
-        let (agent, kind, amount, recipient) = match happening {
-            Happening::TransferExecuted { agent, amount, recipient, .. } => {
-                (agent, EntryKind::Transfer, *amount, recipient)
-            }
-            Happening::Withdrawn { agent, amount, recipient } => {
-                (agent, EntryKind::Withdrawal, *amount, recipient)
-            }
-            Happening::AgentCreated { .. }
-            | Happening::AgentClosed { .. }
-            | Happening::PolicyChanged { .. } => return,
+        let (agent, kind, recipient) = match happening {
+            Happening::TransferExecuted { agent, recipient, .. } => (agent, EntryKind::Transfer, recipient),
+            Happening::Withdrawn { agent, recipient, .. }
+            | Happening::AgentClosed { agent, recipient, .. } => (agent, EntryKind::Withdrawal, recipient),
+            Happening::AgentCreated { .. } | Happening::PolicyChanged { .. } => return,
         };
         let Some(party) = self.parties.by_agent.get(agent).copied() else { return };
+        let amount = match happening {
+            Happening::TransferExecuted { amount, .. } => *amount,
+            // What lay in another token account of the agent was never in its history.
+            Happening::Withdrawn { amount, source, .. } if *source == party.token_account => *amount,
+            Happening::AgentClosed { .. } => self.left_in(&party),
+            Happening::Withdrawn { .. }
+            | Happening::AgentCreated { .. }
+            | Happening::PolicyChanged { .. } => UsdcAmount::ZERO,
+        };
+        if amount.is_zero() {
+            return;
+        }
         let mut entry = self.entry(&party, kind, amount, Some(*recipient));
         if let Happening::TransferExecuted { transfer_id, memo, .. } = happening {
             entry.transfer_id = Some(TransferId::from_bytes(*transfer_id));
@@ -99,6 +104,14 @@ impl Booking<'_> {
         if let Some((_, _, paid)) = self.accounts.get_mut(&party.account_id) {
             *paid += u128::from(amount.micros());
         }
+    }
+
+    /// What a closed account still held.
+    fn left_in(&self, party: &Party) -> UsdcAmount {
+        let flow = self.record.flows.iter().find(|flow| flow.token_account == party.token_account);
+        let paid = self.accounts.get(&party.account_id).map_or(0, |(_, _, paid)| *paid);
+        let left = flow.map_or(0, |flow| u128::from(flow.before.micros()).saturating_sub(paid));
+        UsdcAmount::from_micros(u64::try_from(left).unwrap_or(u64::MAX))
     }
 
     fn pay_in(&mut self) {

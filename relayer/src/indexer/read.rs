@@ -92,7 +92,7 @@ impl Indexer {
                 self.memory.mark_changed([*agent]);
             }
             Happening::PolicyChanged { agent: Some(agent), .. } => self.memory.mark_changed([*agent]),
-            // The pause of an operator is not its agents' policy.
+            // The halt of an operator shows when its agents are read.
             Happening::PolicyChanged { agent: None, .. }
             | Happening::TransferExecuted { .. }
             | Happening::Withdrawn { .. }

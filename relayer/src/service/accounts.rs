@@ -1,12 +1,14 @@
 use std::time::Duration;
 
-use super::error::{Forbidden, Resource, ServiceError, from_chain};
+use super::allowlist::resolve;
+use super::error::{ServiceError, from_chain};
+use super::reads::{addresses, find_account, read_agent, read_operator};
 use super::submitted::as_submitted;
 use super::{NetworkParts, Parts};
-use crate::chain::{AgentAddresses, AgentOnChain};
+use crate::chain::{AgentAddresses, AgentOnChain, OnChainPolicy, OperatorOnChain};
 use crate::domain::{
-    Account, AccountId, AccountName, AccountStatus, Counterparties, Cursor, Invalid, Metadata, Operator,
-    OperatorId, Page, PageRequest, Principal, Provisioning, SpendingPolicy, Timestamp, UsdcAmount,
+    Account, AccountId, AccountName, AccountStatus, Counterparties, Cursor, Halt, Invalid, Metadata,
+    Operator, OperatorId, Page, PageRequest, Principal, Provisioning, SpendingPolicy, Timestamp, UsdcAmount,
 };
 
 /// How many rows a list reads at a time, and how often at most, to fill one filtered page.
@@ -16,13 +18,19 @@ const BATCHES_MAX: usize = 10;
 const PROVISIONING_TIMEOUT: Duration = Duration::from_secs(180);
 /// A creation that was asked for less than this ago may still be waited for.
 const CREATION_SECONDS_MAX: i64 = 60;
-const RECONCILE_EVERY: Duration = Duration::from_secs(30);
+/// Most entries of the allowlist that an account begins with: as many as fit the transaction that creates it.
+const ENTRIES_MAX: usize = 15;
+
+/// The parameter that a new account's policy is.
+const POLICY: &str = "policy";
 
 /// What is asked of a new account.
 #[derive(Debug, Clone)]
 pub struct CreateAccount {
     pub name: AccountName,
     pub metadata: Option<Metadata>,
+    /// What it begins with.
+    pub policy: SpendingPolicy,
 }
 
 /// An account with what the chain says of it now.
@@ -30,7 +38,10 @@ pub struct CreateAccount {
 pub struct AccountView {
     pub account: Account,
     pub balance: UsdcAmount,
-    pub paused: bool,
+    /// Paused by its policy, or halted.
+    pub status: AccountStatus,
+    /// What stops it apart from its policy.
+    pub halt: Option<Halt>,
     /// `None` for agents: they see their limits, not the policy.
     pub policy: Option<SpendingPolicy>,
 }
@@ -59,8 +70,8 @@ impl Accounts {
         Self { parts }
     }
 
-    /// Creates an account with the default policy. It is visible once it is on the chain, and not before.
-    /// Goes on to its end when nobody waits for it any longer.
+    /// Creates an account with its policy. It is visible once it is on the chain, and not before.
+    /// Goes on to its end when nobody waits for it any longer. Invalid: an allowlist that cannot be begun with.
     pub async fn create(
         &self,
         operator: Operator,
@@ -74,11 +85,24 @@ impl Accounts {
         let Parts { store, chains, ambient, .. } = &self.parts;
         let chain = &chains.get(operator.network)?.chain;
         // While nothing is asked of it, an absent chain may simply be asked again.
-        chain.now().await.map_err(|error| from_chain(operator.network, &error, true))?;
+        let on_chain = read_operator(&self.parts, &operator).await?;
+        let begun = resolve(&self.parts, &operator, &asked.policy, &OnChainPolicy::OPEN).await;
+        let begun = begun.map_err(|error| match error {
+            ServiceError::Invalid(invalid) => invalid.within(POLICY).into(),
+            other => other,
+        })?;
+        if begun.on_chain.allowlist.len() > ENTRIES_MAX {
+            let message = format!(
+                "may have at most {ENTRIES_MAX} entries in a new account; create it without them and PUT the policy \
+                 afterwards"
+            );
+            return Err(Counterparties::invalid(message).within(POLICY).into());
+        }
         let now = ambient.now();
         let id = AccountId::new(now, ambient.id_bits());
         let AgentAddresses { agent, token_account } = chain.addresses_of(&operator.address, id.bytes());
-        let policy = SpendingPolicy::default();
+        let (policy, halt) = (begun.policy, Halt::of(on_chain.halted_by, None));
+        let status = AccountStatus::from_paused(policy.paused || halt.is_some());
         let account = Account {
             id,
             operator_id: operator.id,
@@ -86,27 +110,32 @@ impl Accounts {
             metadata: asked.metadata,
             address: agent,
             token_account,
-            status: AccountStatus::from_paused(policy.paused),
-            counterparties: Counterparties::Anyone,
+            status,
+            counterparties: policy.allowed_counterparties.clone(),
             provisioning: Provisioning::Requested,
             created_at: now,
         };
         store.insert_account(&account).await?;
         // An error leaves the row as it is: it is invisible, and reconciling finishes or clears it.
         chain
-            .create_agent(&operator.address, id.bytes())
+            .create_agent(&operator.address, id.bytes(), &begun.on_chain)
             .await
             .map_err(|error| from_chain(operator.network, &error, false))?;
         store.mark_account_ready(operator.id, id).await?;
         let account = Account { provisioning: Provisioning::Ready, ..account };
-        Ok(AccountView { account, balance: UsdcAmount::ZERO, paused: policy.paused, policy: Some(policy) })
+        Ok(AccountView { account, balance: UsdcAmount::ZERO, status, halt, policy: Some(policy) })
     }
 
     /// One account. NotFound: unknown or another operator's. Forbidden: an agent key of another account.
     pub async fn get(&self, principal: &Principal, id: AccountId) -> Result<AccountView, ServiceError> {
-        let (account, agent) = self.read(principal, id).await?;
-        let network = self.parts.chains.get(principal.operator().network)?;
-        let view = view(network, principal.operator(), account, agent);
+        let operator = principal.operator();
+        let network = self.parts.chains.get(operator.network)?;
+        let account = find_account(&self.parts, principal, id).await?;
+        let (on_chain, agent) = tokio::try_join!(
+            read_operator(&self.parts, operator),
+            read_agent(&self.parts, operator, &account)
+        )?;
+        let view = view(network, operator, &on_chain, account, agent);
         Ok(match principal {
             Principal::Operator { .. } => view,
             Principal::Agent { .. } => AccountView { policy: None, ..view },
@@ -115,7 +144,8 @@ impl Accounts {
 
     /// The balance of one account, read from its token account now. Errors as [`Accounts::get`].
     pub async fn balance(&self, principal: &Principal, id: AccountId) -> Result<BalanceView, ServiceError> {
-        let (account, agent) = self.read(principal, id).await?;
+        let account = find_account(&self.parts, principal, id).await?;
+        let agent = read_agent(&self.parts, principal.operator(), &account).await?;
         Ok(BalanceView { account_id: account.id, balance: agent.balance, read_at: self.parts.ambient.now() })
     }
 
@@ -138,6 +168,7 @@ impl Accounts {
                 Some(position.map_err(|_| Invalid::new("cursor", "is not a cursor of this list"))?)
             }
         };
+        let on_chain = read_operator(&self.parts, operator).await?;
         let mut items = Vec::new();
         for _ in 0..BATCHES_MAX {
             // One row too many tells whether there is more.
@@ -149,9 +180,9 @@ impl Accounts {
             for (index, (account, agent)) in rows.into_iter().zip(agents).enumerate() {
                 after = Some(account.id);
                 let Some(agent) = agent else { continue };
-                let live = AccountStatus::from_paused(agent.policy.paused);
-                if status.is_none_or(|status| status == live) {
-                    items.push(view(network, operator, account, agent));
+                let view = view(network, operator, &on_chain, account, agent);
+                if status.is_none_or(|status| status == view.status) {
+                    items.push(view);
                 }
                 let more = more_rows || index + 1 < count;
                 if items.len() == wanted {
@@ -168,16 +199,6 @@ impl Accounts {
         Ok(Page { items, next: after.map(cursor_after) })
     }
 
-    async fn read(
-        &self,
-        principal: &Principal,
-        id: AccountId,
-    ) -> Result<(Account, AgentOnChain), ServiceError> {
-        let account = find_account(&self.parts, principal, id).await?;
-        let agent = read_agent(&self.parts, principal.operator(), &account).await?;
-        Ok((account, agent))
-    }
-
     async fn read_many(
         &self,
         operator: &Operator,
@@ -189,23 +210,6 @@ impl Accounts {
         let addresses: Vec<_> = accounts.iter().map(addresses).collect();
         let chain = &self.parts.chains.get(operator.network)?.chain;
         chain.read_agents(&addresses).await.map_err(|error| from_chain(operator.network, &error, true))
-    }
-
-    /// Finishes or clears what earlier processes left half made: at once, and every 30 s until the stop.
-    pub(super) fn reconcile_until_stopped(&self) {
-        let this = self.clone();
-        let stop = self.parts.tasks.stop.clone();
-        self.parts.tasks.start(async move {
-            loop {
-                if let Err(error) = this.reconcile().await {
-                    tracing::warn!(%error, "accounts could not be reconciled; trying again later");
-                }
-                tokio::select! {
-                    () = stop.cancelled() => return,
-                    () = tokio::time::sleep(RECONCILE_EVERY) => {}
-                }
-            }
-        });
     }
 
     /// One pass: an account that is on the chain becomes visible; one that can no longer get there is forgotten.
@@ -230,41 +234,19 @@ impl Accounts {
     }
 }
 
-/// An account's addresses, as the chain takes them.
-pub(super) fn addresses(account: &Account) -> AgentAddresses {
-    AgentAddresses { agent: account.address, token_account: account.token_account }
-}
-
-/// An account that the caller may use. Forbidden: an agent key of another account, whether that exists or not.
-/// NotFound: unknown or another operator's.
-pub(super) async fn find_account(
-    parts: &Parts,
-    principal: &Principal,
-    id: AccountId,
-) -> Result<Account, ServiceError> {
-    match principal {
-        Principal::Agent { account_id, .. } if *account_id != id => {
-            return Err(ServiceError::Forbidden(Forbidden::OtherAccount));
-        }
-        Principal::Agent { .. } | Principal::Operator { .. } => {}
-    }
-    let account = parts.store.find_account(principal.operator_id(), id).await?;
-    account.ok_or(ServiceError::NotFound(Resource::Account))
-}
-
-/// What the chain says of an account now. NotFound: it was closed there.
-pub(super) async fn read_agent(
-    parts: &Parts,
+fn view(
+    network: &NetworkParts,
     operator: &Operator,
-    account: &Account,
-) -> Result<AgentOnChain, ServiceError> {
-    let chain = &parts.chains.get(operator.network)?.chain;
-    let read = chain.read_agents(&[addresses(account)]).await;
-    let agents = read.map_err(|error| from_chain(operator.network, &error, true))?;
-    agents.into_iter().next().flatten().ok_or(ServiceError::NotFound(Resource::Account))
-}
-
-fn view(network: &NetworkParts, operator: &Operator, account: Account, agent: AgentOnChain) -> AccountView {
-    let policy = as_submitted(network.chain.as_ref(), operator, &agent.policy, &account.counterparties);
-    AccountView { account, balance: agent.balance, paused: agent.policy.paused, policy: Some(policy) }
+    on_chain: &OperatorOnChain,
+    account: Account,
+    agent: AgentOnChain,
+) -> AccountView {
+    let halt = Halt::of(on_chain.halted_by, agent.halted_by);
+    AccountView {
+        balance: agent.balance,
+        status: AccountStatus::from_paused(agent.policy.paused || halt.is_some()),
+        halt,
+        policy: Some(as_submitted(network.chain.as_ref(), operator, &agent.policy, &account.counterparties)),
+        account,
+    }
 }

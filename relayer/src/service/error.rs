@@ -16,6 +16,9 @@ pub enum ServiceError {
     NotFound(Resource),
     #[error("the idempotency key was used for another transfer")]
     IdempotencyConflict,
+    /// The policy is another one than the change was meant for, or became so on the way. Nothing was changed.
+    #[error("the policy has changed")]
+    PolicyChanged,
     /// Says what the recipient is, and what to pay instead where that is known.
     #[error("{0}")]
     InvalidRecipient(String),
@@ -54,6 +57,8 @@ pub enum Resource {
     Key,
     Event,
     Webhook,
+    /// A policy that waits.
+    PendingPolicy,
 }
 
 impl From<StoreError> for ServiceError {
@@ -74,9 +79,18 @@ pub(super) fn from_chain(network: Network, error: &ChainError, retryable: bool) 
             tracing::warn!(%network, %error, "the chain took too long");
             ServiceError::ChainUnavailable { retryable: true }
         }
+        ChainError::PolicyChanged => ServiceError::PolicyChanged,
         ChainError::Rejected { .. } | ChainError::NotFound { .. } | ChainError::Misconfigured(_) => {
             tracing::error!(%network, %error, "the chain refused what it should have taken");
             ServiceError::Internal
         }
+    }
+}
+
+/// Something was written, so trying again is no longer free of effect.
+pub(super) fn after_writing(error: ServiceError) -> ServiceError {
+    match error {
+        ServiceError::ChainUnavailable { .. } => ServiceError::ChainUnavailable { retryable: false },
+        other => other,
     }
 }

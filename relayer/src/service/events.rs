@@ -1,6 +1,6 @@
 use super::Parts;
-use super::accounts::addresses;
 use super::error::{Resource, ServiceError, from_chain};
+use super::reads::addresses;
 use crate::chain::AgentOnChain;
 use crate::domain::{
     Account, AccountId, Cursor, Event, EventId, EventType, Invalid, Operator, OperatorId, Page, PageRequest,

@@ -1,4 +1,4 @@
-use super::accounts::find_account;
+use super::reads::find_account;
 use super::{ExplorerUrl, Parts, ServiceError};
 use crate::domain::{
     AccountId, Cursor, HistoryEntry, HistoryStatus, OperatorId, Page, PageRequest, Principal, Timestamp,

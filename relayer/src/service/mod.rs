@@ -2,12 +2,15 @@
 //! Sees neither HTTP nor SQL nor RPC types.
 
 mod accounts;
+mod allowlist;
 mod error;
 mod events;
+mod halts;
 mod history;
 mod keys;
 mod parts;
 mod policies;
+mod reads;
 mod submitted;
 mod transfers;
 mod webhooks;
@@ -17,10 +20,11 @@ use std::time::Duration;
 pub use self::accounts::{AccountView, Accounts, BalanceView, CreateAccount, accounts_filter};
 pub use self::error::{Forbidden, Resource, ServiceError, Unauthorized};
 pub use self::events::{Events, EventsFilter};
+pub use self::halts::{HaltView, Halts};
 pub use self::history::{EntryView, History, HistoryFilter};
 pub use self::keys::{CreateKey, Keys, NewKey, keys_filter};
 pub use self::parts::{Ambient, Chains, ExplorerUrl, NetworkParts, Tasks};
-pub use self::policies::{Policies, PolicyChange, PolicyView};
+pub use self::policies::{PendingView, Policies, PolicyChange, PolicyView};
 pub use self::transfers::{LimitsView, Preview, PreviewRequest, TransferAnswer, TransferView, Transfers};
 pub use self::webhooks::{
     CreateWebhook, DeliveriesFilter, NewSecret, Replay, Resolve, Resolved, UpdateWebhook, WebhookParts,
@@ -28,6 +32,9 @@ pub use self::webhooks::{
 };
 pub use crate::store::ReplayScope;
 use crate::store::Store;
+
+/// How often what is left to be done later is looked for.
+const RECONCILE_EVERY: Duration = Duration::from_secs(5);
 
 /// Everything that the services stand on.
 #[derive(Clone)]
@@ -44,8 +51,10 @@ pub struct Parts {
 /// The services, one of each.
 #[derive(Clone)]
 pub struct Services {
+    tasks: Tasks,
     pub accounts: Accounts,
     pub policies: Policies,
+    pub halts: Halts,
     pub transfers: Transfers,
     pub history: History,
     pub keys: Keys,
@@ -57,8 +66,10 @@ impl Services {
     /// The services over these parts. Nothing runs yet; see [`Services::reconcile`].
     pub fn new(parts: Parts) -> Self {
         Self {
+            tasks: parts.tasks.clone(),
             accounts: Accounts::new(parts.clone()),
             policies: Policies::new(parts.clone()),
+            halts: Halts::new(parts.clone()),
             transfers: Transfers::new(parts.clone()),
             history: History::new(parts.clone()),
             keys: Keys::new(parts.clone()),
@@ -67,9 +78,30 @@ impl Services {
         }
     }
 
-    /// Starts the tasks that finish what a crash or an outage left behind: at once, by timer, and on a wake-up.
+    /// Starts the tasks that finish what a crash or an outage left behind, and what had to wait: at once, by timer, and
+    /// on a wake-up.
     pub fn reconcile(&self) {
-        self.accounts.reconcile_until_stopped();
         self.transfers.sweep_until_stopped();
+        let this = self.clone();
+        let stop = self.tasks.stop.clone();
+        self.tasks.start(async move {
+            loop {
+                this.reconcile_once().await;
+                tokio::select! {
+                    () = stop.cancelled() => return,
+                    () = tokio::time::sleep(RECONCILE_EVERY) => {}
+                }
+            }
+        });
+    }
+
+    /// One pass over accounts that are half made and policies that wait.
+    pub async fn reconcile_once(&self) {
+        if let Err(error) = self.accounts.reconcile().await {
+            tracing::warn!(%error, "accounts could not be reconciled; trying again later");
+        }
+        if let Err(error) = self.policies.reconcile().await {
+            tracing::warn!(%error, "policies that wait could not be looked at; trying again later");
+        }
     }
 }

@@ -1,10 +1,13 @@
-use std::collections::HashSet;
+use std::collections::BTreeSet;
 
 use crate::chain::{AllowedRecipients, Chain, OnChainPolicy};
-use crate::domain::{Address, AllowlistEntry, Counterparties, Operator, SpendingPolicy};
+use crate::domain::{Address, AllowlistEntry, Counterparties, CounterpartyKind, Operator, SpendingPolicy};
+
+/// What an address may be of which it is not known. One that is there twice is both.
+const EITHER: [CounterpartyKind; 2] = [CounterpartyKind::Wallet, CounterpartyKind::TokenAccount];
 
 /// The chain's policy in the words of the operator: every allowlist entry as submitted where `submitted` knows it, in
-/// the order submitted; entries that were written by another way follow as addresses.
+/// the order submitted; entries that were written by another way follow as addresses. Every entry says its kind.
 pub(super) fn as_submitted(
     chain: &dyn Chain,
     operator: &Operator,
@@ -13,24 +16,33 @@ pub(super) fn as_submitted(
 ) -> SpendingPolicy {
     let allowed_counterparties = match &policy.allowlist {
         AllowedRecipients::Anyone => Counterparties::Anyone,
-        AllowedRecipients::Only(on_chain) => {
-            let mut left: HashSet<_> = on_chain.iter().copied().collect();
-            let mut entries = Vec::with_capacity(on_chain.len());
-            let known = match submitted {
-                Counterparties::Anyone => [].as_slice(),
-                Counterparties::Only(entries) => entries,
-            };
-            for entry in known {
-                let address = match entry {
-                    AllowlistEntry::Address(address) => *address,
-                    AllowlistEntry::Account(id) => chain.addresses_of(&operator.address, id.bytes()).agent,
+        AllowedRecipients::Only { wallets, token_accounts } => {
+            let of_kind = |kind| move |bytes: &[u8; 32]| (kind, Address::from_bytes(*bytes));
+            let wallets = wallets.iter().map(of_kind(CounterpartyKind::Wallet));
+            let token_accounts = token_accounts.iter().map(of_kind(CounterpartyKind::TokenAccount));
+            let mut left: BTreeSet<_> = wallets.chain(token_accounts).collect();
+            let mut entries = Vec::with_capacity(left.len());
+            for entry in submitted.entries() {
+                let (address, kinds) = match entry {
+                    AllowlistEntry::Account(id) => {
+                        let pda = chain.addresses_of(&operator.address, id.bytes()).agent;
+                        (pda, &[CounterpartyKind::Wallet][..])
+                    }
+                    AllowlistEntry::Wallet(address) => (*address, &[CounterpartyKind::Wallet][..]),
+                    AllowlistEntry::TokenAccount(address) => {
+                        (*address, &[CounterpartyKind::TokenAccount][..])
+                    }
+                    AllowlistEntry::Address(address) => (*address, &EITHER[..]),
                 };
-                if left.remove(&address.bytes()) {
-                    entries.push(*entry);
-                }
+                let listed = kinds.iter().find(|kind| left.remove(&(**kind, address)));
+                entries.extend(listed.map(|kind| match entry {
+                    AllowlistEntry::Account(_) => *entry,
+                    AllowlistEntry::Wallet(_)
+                    | AllowlistEntry::TokenAccount(_)
+                    | AllowlistEntry::Address(_) => kind.entry(address),
+                }));
             }
-            let unknown = on_chain.iter().filter(|address| left.contains(*address));
-            entries.extend(unknown.map(|bytes| AllowlistEntry::Address(Address::from_bytes(*bytes))));
+            entries.extend(left.into_iter().map(|(kind, address)| kind.entry(address)));
             Counterparties::Only(entries)
         }
     };

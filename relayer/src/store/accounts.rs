@@ -37,7 +37,8 @@ impl TryFrom<AccountRow> for Account {
             address: TABLE.read("address", &row.address)?,
             token_account: TABLE.read("token_account", &row.token_account)?,
             status: TABLE.read("status", &row.status)?,
-            counterparties: read_counterparties(row.counterparties.as_deref())?,
+            counterparties: read_counterparties(row.counterparties.as_deref())
+                .ok_or_else(|| TABLE.unreadable("counterparties"))?,
             provisioning: match row.provisioning.as_str() {
                 "requested" => Provisioning::Requested,
                 "ready" => Provisioning::Ready,
@@ -53,13 +54,14 @@ fn read_metadata(json: String) -> Result<Metadata, StoreError> {
     Metadata::parse(&json).map_err(|_| TABLE.unreadable("metadata"))
 }
 
-fn read_counterparties(json: Option<&str>) -> Result<Counterparties, StoreError> {
-    let Some(json) = json else { return Ok(Counterparties::Anyone) };
-    let texts: Vec<String> = serde_json::from_str(json).map_err(|_| TABLE.unreadable("counterparties"))?;
-    Counterparties::only(&texts).map_err(|_| TABLE.unreadable("counterparties"))
+/// `None` where the column holds something else than [`write_counterparties`] wrote.
+pub(super) fn read_counterparties(json: Option<&str>) -> Option<Counterparties> {
+    let Some(json) = json else { return Some(Counterparties::Anyone) };
+    let texts: Vec<String> = serde_json::from_str(json).ok()?;
+    Counterparties::from_texts(&texts)
 }
 
-fn write_counterparties(counterparties: &Counterparties) -> Option<String> {
+pub(super) fn write_counterparties(counterparties: &Counterparties) -> Option<String> {
     counterparties.texts().map(|texts| serde_json::Value::from(texts).to_string())
 }
 

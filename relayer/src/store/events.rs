@@ -58,6 +58,9 @@ impl TryFrom<EventRow> for Event {
                     threshold: TABLE.read("threshold_usdc", threshold)?,
                 }
             }
+            EventType::PolicyPending | EventType::PolicyApplied => {
+                Subject::Policy { account_id: account_id()? }
+            }
             EventType::WebhookTest => {
                 let webhook_id = TABLE.required("webhook_id", row.webhook_id.as_deref())?;
                 Subject::Webhook(TABLE.read("webhook_id", webhook_id)?)
@@ -245,6 +248,7 @@ fn insertion(events: &[Event], ending: &str) -> Query {
         let (transfer_id, threshold, webhook_id) = match event.subject {
             Subject::Transfer { transfer_id, .. } => (Some(transfer_id.to_string()), None, None),
             Subject::Balance { threshold, .. } => (None, Some(threshold.to_string()), None),
+            Subject::Policy { .. } => (None, None, None),
             Subject::Webhook(webhook_id) => (None, None, Some(webhook_id.to_string())),
         };
         insert

@@ -32,6 +32,7 @@ mod leases;
 mod ledgers;
 mod marks;
 mod operators;
+mod pending_policies;
 mod pools;
 mod query;
 mod replays;

@@ -46,7 +46,8 @@ pub(crate) fn handler(ctx: Context<ApplyDraft>, hash: [u8; 32]) -> Result<()> {
         require!(draft.is_sealed(), PurserError::DraftIncomplete);
         require!(agent.policy_version == draft.expected_version, PurserError::PolicyChanged);
         require_keys_eq!(*accounts.draft_rent_payer.key, draft.rent_payer, PurserError::WrongRentPayer);
-        let waits = role != Role::Admin && Clock::get()?.unix_timestamp < operator.loosens_at(draft.sealed_at);
+        let waits =
+            role != Role::Admin && Clock::get()?.unix_timestamp < operator.loosens_at(draft.sealed_at);
         if waits {
             let info: &AccountInfo = accounts.agent.as_ref();
             let data = info.try_borrow_data()?;

@@ -59,13 +59,11 @@ pub(crate) fn handler<'info>(ctx: Context<'info, CloseAgent<'info>>) -> Result<(
         };
         require!(!is_own, PurserError::RecipientIsSource);
         let rest = Withdrawal {
-            operator: accounts.operator.key(),
             agent: &accounts.agent,
             source: &accounts.token_account,
             mint: &accounts.usdc_mint,
             destination: &accounts.destination,
             token_program: accounts.token_program.as_ref(),
-            admin: accounts.admin.key(),
         };
         rest.make(balance, &[])?;
     }
@@ -86,6 +84,8 @@ pub(crate) fn handler<'info>(ctx: Context<'info, CloseAgent<'info>>) -> Result<(
         agent: accounts.agent.key(),
         agent_id: agent.agent_id,
         payments: agent.tags().recorded(),
+        swept: balance,
+        recipient: accounts.destination.key(),
         admin: accounts.admin.key(),
     });
     Ok(())

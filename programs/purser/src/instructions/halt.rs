@@ -16,7 +16,11 @@ pub struct Halt<'info> {
 
 pub(crate) fn halt(ctx: Context<Halt>) -> Result<()> {
     let role = ctx.accounts.operator.known()?.authorise(ctx.accounts.authority.key, Authority::Halt)?;
-    set(&ctx, |halted_by| if *halted_by == 0 { *halted_by = role.halt_number() })
+    set(&ctx, |halted_by| {
+        if *halted_by == 0 {
+            *halted_by = role.halt_number()
+        }
+    })
 }
 
 pub(crate) fn resume(ctx: Context<Halt>) -> Result<()> {

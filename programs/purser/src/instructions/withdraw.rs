@@ -36,30 +36,38 @@ pub(crate) fn handler<'info>(ctx: Context<'info, Withdraw<'info>>, amount: u64) 
     accounts.agent.known()?.check_operator(&accounts.operator.key())?;
     let hook: &[AccountInfo] = ctx.remaining_accounts;
     let withdrawal = Withdrawal {
-        operator: accounts.operator.key(),
         agent: &accounts.agent,
         source: &accounts.source,
         mint: &accounts.mint,
         destination: &accounts.destination,
         token_program: &accounts.token_program,
-        admin: accounts.admin.key(),
     };
-    withdrawal.make(amount, hook)
+    let (mint, recipient_owner) = withdrawal.make(amount, hook)?;
+    emit!(Withdrawn {
+        operator: accounts.operator.key(),
+        agent: accounts.agent.key(),
+        source: accounts.source.key(),
+        mint,
+        amount,
+        recipient: accounts.destination.key(),
+        recipient_owner,
+        admin: accounts.admin.key(),
+    });
+    Ok(())
 }
 
 /// Money that leaves by the admin's word.
 pub(crate) struct Withdrawal<'a, 'info> {
-    pub operator: Pubkey,
     pub agent: &'a AccountLoader<'info, Agent>,
     pub source: &'a AccountInfo<'info>,
     pub mint: &'a AccountInfo<'info>,
     pub destination: &'a AccountInfo<'info>,
     pub token_program: &'a AccountInfo<'info>,
-    pub admin: Pubkey,
 }
 
 impl<'info> Withdrawal<'_, 'info> {
-    pub fn make(&self, amount: u64, hook: &[AccountInfo<'info>]) -> Result<()> {
+    /// Returns the mint, and the wallet that owned the recipient.
+    pub fn make(&self, amount: u64, hook: &[AccountInfo<'info>]) -> Result<(Pubkey, Pubkey)> {
         let program = *self.token_program.key;
         require!(TOKEN_PROGRAMS.contains(&program), PurserError::WrongSource);
         let (mint, recipient_owner) = {
@@ -102,16 +110,6 @@ impl<'info> Withdrawal<'_, 'info> {
         let bump = [agent.bump];
         let instruction = Instruction { program_id: program, accounts: metas, data };
         invoke_signed(&instruction, &infos, &[&agent.signer_seeds(&bump)])?;
-        emit!(Withdrawn {
-            operator: self.operator,
-            agent: self.agent.key(),
-            source: *self.source.key,
-            mint,
-            amount,
-            recipient: *self.destination.key,
-            recipient_owner,
-            admin: self.admin,
-        });
-        Ok(())
+        Ok((mint, recipient_owner))
     }
 }

@@ -17,7 +17,12 @@ pub struct WriteDraft<'info> {
 
 /// `hash` says which draft is meant, `start` how many entries were written before: a part that is sent twice, or belongs
 /// to a draft that somebody closed meanwhile, is refused.
-pub(crate) fn handler(ctx: Context<WriteDraft>, hash: [u8; 32], start: u16, entries: Vec<Pubkey>) -> Result<()> {
+pub(crate) fn handler(
+    ctx: Context<WriteDraft>,
+    hash: [u8; 32],
+    start: u16,
+    entries: Vec<Pubkey>,
+) -> Result<()> {
     let accounts = &*ctx.accounts;
     let operator = accounts.operator.known()?;
     operator.authorise(accounts.authority.key, Authority::SetPolicy)?;

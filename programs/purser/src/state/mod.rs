@@ -9,8 +9,8 @@ mod tail;
 pub use agent::{Agent, AgentView, StoredPolicy};
 pub use draft::{DraftView, PolicyDraft};
 pub use operator::{Authority, Operator, Role};
-pub use tail::{read_tail, tail_bytes};
 pub(crate) use tail::write_tail;
+pub use tail::{read_tail, tail_bytes};
 
 use anchor_lang::prelude::*;
 use anchor_lang::ZeroCopy;
@@ -43,7 +43,8 @@ impl<'info, T: ZeroCopy + Owner> Known<'info, T> for AccountLoader<'info, T> {
 
 fn check_layout<T>(info: &AccountInfo) -> Result<()> {
     let data = info.try_borrow_data()?;
-    let known = data.len() >= DISCRIMINATOR_BYTES + size_of::<T>() && data.get(VERSION_AT) == Some(&LAYOUT_VERSION);
+    let known =
+        data.len() >= DISCRIMINATOR_BYTES + size_of::<T>() && data.get(VERSION_AT) == Some(&LAYOUT_VERSION);
     require!(known, PurserError::UnknownLayout);
     Ok(())
 }

@@ -8,8 +8,7 @@ use crate::constants::ENTRY_BYTES;
 #[inline(always)]
 pub fn read_tail(tail: &[u8], wallets: u16) -> Allowlist<'_> {
     let entries = addresses(tail);
-    let (wallets, token_accounts) =
-        entries.split_at_checked(usize::from(wallets)).unwrap_or((entries, &[]));
+    let (wallets, token_accounts) = entries.split_at_checked(usize::from(wallets)).unwrap_or((entries, &[]));
     Allowlist::stored(wallets, token_accounts)
 }
 

@@ -1,4 +1,4 @@
-//! Accounts, their policies and keys.
+//! Accounts and keys.
 
 use std::time::Duration;
 
@@ -6,7 +6,6 @@ use axum::http::StatusCode;
 use serde_json::json;
 
 use super::{Relayer, operator_key};
-use crate::domain::Address;
 
 #[tokio::test]
 async fn a_new_account_has_the_default_policy() {
@@ -20,9 +19,9 @@ async fn a_new_account_has_the_default_policy() {
     );
     let policy = json!({
         "max_single_transfer": null, "max_daily_spend": null, "allowed_counterparties": null,
-        "require_memo": false, "paused": false
+        "counterparty_kinds": null, "require_memo": false, "paused": false
     });
-    assert_eq!(created.body["policy"], policy);
+    assert_eq!((&created.body["policy"], &created.body["halted"]), (&policy, &json!(null)));
     assert!(created.text.contains(r#""metadata":{"n":1.10,"big":123456789012345678901234567890}"#));
     let id = created.body["account_id"].as_str().expect("text");
     assert_eq!(relayer.get(&format!("/v1/accounts/{id}")).await.body, created.body);
@@ -79,102 +78,6 @@ async fn pages_are_stable_under_inserts_and_cursors_keep_to_their_filter() {
         assert_eq!(answer.error(), (400, "invalid_request"), "{query}");
     }
     assert_eq!(relayer.get("/v1/accounts?limit=100").await.body["data"].as_array().map(Vec::len), Some(6));
-}
-
-#[tokio::test]
-async fn a_policy_is_answered_as_it_was_submitted() {
-    let relayer = Relayer::start().await;
-    let (account, other) = (relayer.account().await, relayer.account().await);
-    let path = format!("/v1/accounts/{account}/policy");
-    let pda = relayer.get(&format!("/v1/accounts/{other}")).await.body["solana_address"].clone();
-    let wallet = Address::from_bytes([200; 32]).to_string();
-    let policy = json!({
-        "max_single_transfer": "18446744073709.551615", "max_daily_spend": "0.000001",
-        "allowed_counterparties": [wallet, other, pda, wallet]
-    });
-    let put = relayer.put(&path, &policy).await;
-    assert_eq!(put.status, StatusCode::OK, "{}", put.body);
-    assert_eq!(put.body["allowed_counterparties"], json!([wallet, other]));
-    assert!(put.text.contains(r#""max_single_transfer":18446744073709.551615,"max_daily_spend":0.000001,"#));
-    assert_eq!((&put.body["version"], &put.body["tx_signature"]), (&json!(1), &json!("policy-1")));
-    let read = relayer.get(&path).await;
-    assert_eq!(read.body["allowed_counterparties"], json!([wallet, other]));
-    assert!(read.body.get("tx_signature").is_none());
-
-    let paused = relayer.put(&path, &json!({ "paused": true })).await;
-    assert_eq!(
-        (&paused.body["paused"], &paused.body["max_daily_spend"]),
-        (&json!(true), &put.body["max_daily_spend"])
-    );
-    assert_eq!(relayer.get(&format!("/v1/accounts/{account}")).await.body["status"], "paused");
-    let open = relayer.put(&path, &json!({ "require_memo": true })).await;
-    assert_eq!((&open.body["paused"], &open.body["allowed_counterparties"]), (&json!(false), &json!(null)));
-}
-
-#[tokio::test]
-async fn policies_that_cannot_be_are_400_and_change_nothing() {
-    let relayer = Relayer::start().await;
-    let account = relayer.account().await;
-    let path = format!("/v1/accounts/{account}/policy");
-    let many: Vec<String> = (0..=256u16)
-        .map(|number| {
-            let mut bytes = [1; 32];
-            bytes[..2].copy_from_slice(&number.to_be_bytes());
-            Address::from_bytes(bytes).to_string()
-        })
-        .collect();
-    for (body, param) in [
-        (json!({ "allowed_counterparties": many }), "allowed_counterparties"),
-        (json!({ "allowed_counterparties": ["acct_01ARZ3NDEKTSV4RRFFQ69G5FAV"] }), "allowed_counterparties"),
-        (json!({ "allowed_counterparties": ["nobody"] }), "allowed_counterparties[0]"),
-        (json!({ "max_daily_spend": -1 }), "max_daily_spend"),
-        (json!({ "max_daily_spend": "0.0000001" }), "max_daily_spend"),
-        (json!({ "paused": "yes" }), "paused"),
-    ] {
-        for answer in [relayer.put(&path, &body).await, relayer.patch(&path, &body).await] {
-            assert_eq!(answer.error(), (400, "invalid_request"));
-            assert_eq!(answer.body["param"], param);
-        }
-    }
-    assert_eq!(relayer.get(&path).await.body["version"], 0);
-    let most = json!({ "allowed_counterparties": many[..256] });
-    assert_eq!(relayer.put(&path, &most).await.status, StatusCode::OK);
-}
-
-#[tokio::test]
-async fn changes_at_the_same_time_do_not_undo_each_other() {
-    let relayer = Relayer::start().await;
-    let account = relayer.account().await;
-    let path = format!("/v1/accounts/{account}/policy");
-    relayer.chain.script().policy_delay = Duration::from_millis(50);
-    let (memo, limit) = (json!({ "require_memo": true }), json!({ "max_daily_spend": 5 }));
-    let (one, two) = tokio::join!(relayer.patch(&path, &memo), relayer.patch(&path, &limit));
-    assert_eq!((one.status, two.status), (StatusCode::OK, StatusCode::OK));
-    let read = relayer.get(&path).await;
-    assert_eq!((&read.body["require_memo"], &read.body["max_daily_spend"]), (&json!(true), &json!(5)));
-    assert_eq!(read.body["version"], 2);
-}
-
-#[tokio::test]
-async fn a_halt_overtakes_a_change_under_way_and_outlasts_it() {
-    let relayer = Relayer::start().await;
-    let account = relayer.account().await;
-    let path = format!("/v1/accounts/{account}/policy");
-    relayer.chain.script().policy_delay = Duration::from_millis(300);
-    let (open, pause) = (json!({ "require_memo": true, "paused": false }), json!({ "paused": true }));
-    let halt = async {
-        tokio::time::sleep(Duration::from_millis(50)).await;
-        relayer.put(&path, &pause).await
-    };
-    let look = async {
-        tokio::time::sleep(Duration::from_millis(150)).await;
-        relayer.get(&path).await.body["paused"].clone()
-    };
-    let (opened, halted, seen) = tokio::join!(relayer.put(&path, &open), halt, look);
-    assert_eq!((opened.status, halted.status), (StatusCode::OK, StatusCode::OK));
-    assert_eq!(seen, true, "in force before the change under way");
-    let read = relayer.get(&path).await;
-    assert_eq!((&read.body["paused"], &read.body["require_memo"]), (&json!(true), &json!(true)));
 }
 
 #[tokio::test]

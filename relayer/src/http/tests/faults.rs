@@ -217,6 +217,7 @@ fn landed(relayer: &Relayer, key: &str, amount: u64, seconds: i64) -> LandedTran
         recipient_owner: Address::from_bytes([2; 32]),
         memo: String::new(),
         policy_version: 0,
+        number: 1,
     }
 }
 

@@ -3,6 +3,9 @@
 mod accounts;
 mod answers;
 mod faults;
+mod halts;
+mod pending;
+mod policies;
 mod scripted_chain;
 mod transfers;
 
@@ -135,6 +138,10 @@ impl Relayer {
 
     async fn patch(&self, path: &str, body: &Value) -> Answer {
         self.send("PATCH", path, &self.key, Some(&body.to_string())).await
+    }
+
+    async fn delete(&self, path: &str) -> Answer {
+        self.send("DELETE", path, &self.key, None).await
     }
 
     async fn put(&self, path: &str, body: &Value) -> Answer {

@@ -6,14 +6,15 @@ use std::time::Duration;
 
 use async_trait::async_trait;
 use purser_policy::{RecentTags, SpendWindow};
+use sha2::{Digest, Sha256};
 use tokio::sync::Notify;
 
 use crate::chain::{
-    AgentAddresses, AgentCreation, AgentOnChain, AllowedRecipients, Chain, ChainError, Confirmed,
-    Destination, LandedTransfer, OnChainPolicy, OperatorOnChain, Outcome, SignedTransfer, TransferOrder,
+    AddressKind, AgentAddresses, AgentCreation, AgentOnChain, Chain, ChainError, Confirmed, Destination,
+    DraftOnChain, LandedTransfer, OnChainPolicy, OperatorOnChain, Outcome, SignedTransfer, TransferOrder,
     TransferView,
 };
-use crate::domain::{Address, Limit, Network, UsdcAmount};
+use crate::domain::{Address, HaltedBy, Network, UsdcAmount};
 
 pub(super) const NOW: i64 = 1_790_000_000;
 
@@ -21,7 +22,13 @@ pub(super) const NOW: i64 = 1_790_000_000;
 pub(super) struct Script {
     pub unreachable: bool,
     pub now: i64,
-    pub operator_paused: bool,
+    pub operator_halted: Option<HaltedBy>,
+    pub loosening_delay: u32,
+    pub drafts: HashMap<Address, DraftOnChain>,
+    /// What is not listed is a wallet.
+    pub kinds: HashMap<Address, AddressKind>,
+    /// Writing a policy is done, and then answered so, one after the other.
+    pub lost_answers: VecDeque<ChainError>,
     pub agents: HashMap<Address, AgentOnChain>,
     pub destinations: HashMap<Address, Destination>,
     /// In order; afterwards everything settles.
@@ -53,7 +60,11 @@ impl ScriptedChain {
         let script = Script {
             unreachable: false,
             now: NOW,
-            operator_paused: false,
+            operator_halted: None,
+            loosening_delay: 0,
+            drafts: HashMap::new(),
+            kinds: HashMap::new(),
+            lost_answers: VecDeque::new(),
             agents: HashMap::new(),
             destinations: HashMap::new(),
             outcomes: VecDeque::new(),
@@ -92,21 +103,49 @@ impl ScriptedChain {
         Ok(script)
     }
 
-    fn operator(&self, address: Address, paused: bool) -> OperatorOnChain {
-        OperatorOnChain {
-            address,
-            admin: filled(&[1], 1),
-            policy_authority: filled(&[2], 1),
-            transfer_authority: filled(&[3], 1),
-            guardian: None,
-            usdc_mint: filled(&[4], 1),
-            paused,
+    /// Writing a policy was done; whether that is known is another question.
+    fn done(script: &mut Script, number: u64) -> Result<Confirmed, ChainError> {
+        match script.lost_answers.pop_front() {
+            Some(error) => Err(error),
+            None => Ok(Confirmed { signature: format!("policy-{number}"), slot: number }),
         }
     }
 }
 
-fn confirmed(number: u64) -> Confirmed {
-    Confirmed { signature: format!("policy-{number}"), slot: number }
+impl Script {
+    fn operator(&self, address: Address) -> OperatorOnChain {
+        OperatorOnChain {
+            address,
+            admin: filled(&[1], 1),
+            policy_authority: filled(&[2], 1),
+            transfer_authorities: vec![filled(&[3], 1)],
+            guardian: None,
+            usdc_mint: filled(&[4], 1),
+            loosening_delay_seconds: self.loosening_delay,
+            halted_by: self.operator_halted,
+        }
+    }
+
+    /// The agent as it is now, if its policy is the one that `seen` has and may be replaced by `policy`.
+    fn overwrite(
+        &mut self,
+        seen: &AgentOnChain,
+        policy: &OnChainPolicy,
+        sealed_at: Option<i64>,
+    ) -> Result<u64, ChainError> {
+        let may_loosen = sealed_at.map_or(self.loosening_delay == 0, |sealed_at| {
+            sealed_at + i64::from(self.loosening_delay) <= self.now
+        });
+        let agent = self.agents.get_mut(&seen.address).expect("the test made it");
+        let loosens = policy.as_policy().loosens(&agent.policy.as_policy());
+        if agent.policy_version != seen.policy_version || (loosens && !may_loosen) {
+            return Err(ChainError::PolicyChanged);
+        }
+        agent.policy = policy.clone();
+        agent.policy_version += 1;
+        agent.policy_updated_at = self.now;
+        Ok(agent.policy_version)
+    }
 }
 
 #[async_trait]
@@ -124,8 +163,7 @@ impl Chain for ScriptedChain {
     }
 
     async fn read_operator(&self, operator: &Address) -> Result<Option<OperatorOnChain>, ChainError> {
-        let paused = self.reach()?.operator_paused;
-        Ok(Some(self.operator(*operator, paused)))
+        Ok(Some(self.reach()?.operator(*operator)))
     }
 
     async fn read_agents(&self, agents: &[AgentAddresses]) -> Result<Vec<Option<AgentOnChain>>, ChainError> {
@@ -148,11 +186,27 @@ impl Chain for ScriptedChain {
             Some(payee) => Destination::TokenAccount { owner: payee.address },
             None => script.destinations.get(destination).copied().unwrap_or(Destination::Missing),
         };
-        let (paused, now, tags) = (script.operator_paused, script.now, agent.tags);
-        Ok(TransferView { operator: self.operator(*operator, paused), agent, destination, now, tags })
+        let (now, tags) = (script.now, agent.tags);
+        Ok(TransferView { operator: script.operator(*operator), agent, destination, now, tags })
     }
 
-    async fn create_operator(&self, _: &[u8], _: u64, _: Option<Address>) -> Result<Address, ChainError> {
+    async fn read_kinds(&self, addresses: &[Address]) -> Result<Vec<AddressKind>, ChainError> {
+        let script = self.reach()?;
+        let kind = |address| script.kinds.get(address).copied().unwrap_or(AddressKind::Wallet);
+        Ok(addresses.iter().map(kind).collect())
+    }
+
+    async fn read_draft(&self, agent: &Address) -> Result<Option<DraftOnChain>, ChainError> {
+        Ok(self.reach()?.drafts.get(agent).cloned())
+    }
+
+    async fn create_operator(
+        &self,
+        _: &[u8],
+        _: u64,
+        _: Option<Address>,
+        _: u32,
+    ) -> Result<Address, ChainError> {
         Ok(filled(&[9], 9))
     }
 
@@ -160,15 +214,9 @@ impl Chain for ScriptedChain {
         &self,
         operator: &Address,
         agent_id: [u8; 16],
+        policy: &OnChainPolicy,
     ) -> Result<AgentCreation, ChainError> {
         let AgentAddresses { agent, token_account } = self.addresses_of(operator, agent_id);
-        let policy = OnChainPolicy {
-            max_single_transfer: Limit::Unlimited,
-            max_daily_spend: Limit::Unlimited,
-            require_memo: false,
-            paused: false,
-            allowlist: AllowedRecipients::Anyone,
-        };
         let mut script = self.reach()?;
         let policy_updated_at = script.now;
         script.agents.insert(
@@ -178,41 +226,98 @@ impl Chain for ScriptedChain {
                 operator: *operator,
                 agent_id,
                 token_account,
-                policy,
-                policy_version: 0,
+                halted_by: None,
+                rent_payer: filled(&[2], 1),
+                policy: policy.clone(),
+                policy_version: 1,
                 policy_updated_at,
                 window: SpendWindow::EMPTY,
                 tags: RecentTags::EMPTY,
                 balance: UsdcAmount::ZERO,
             },
         );
-        Ok(AgentCreation::Created(confirmed(0)))
+        Ok(AgentCreation::Created(Confirmed { signature: "created".into(), slot: 1 }))
     }
 
     async fn set_policy(
         &self,
         _: &Address,
-        agent: &Address,
+        agent: &AgentOnChain,
         policy: &OnChainPolicy,
     ) -> Result<Confirmed, ChainError> {
         let delay = self.reach()?.policy_delay;
         tokio::time::sleep(delay).await;
         let mut script = self.reach()?;
-        let agent = script.agents.get_mut(agent).expect("the test made it");
-        agent.policy = policy.clone();
-        if let AllowedRecipients::Only(entries) = &mut agent.policy.allowlist {
-            entries.sort_unstable();
+        let version = script.overwrite(agent, policy, None)?;
+        Self::done(&mut script, version)
+    }
+
+    fn proposal_hash(&self, agent: &AgentOnChain, policy: &OnChainPolicy) -> [u8; 32] {
+        Sha256::digest(format!("{} {} {policy:?}", agent.address, agent.policy_version)).into()
+    }
+
+    async fn propose_policy(
+        &self,
+        _: &Address,
+        agent: &AgentOnChain,
+        policy: &OnChainPolicy,
+    ) -> Result<Confirmed, ChainError> {
+        let hash = self.proposal_hash(agent, policy);
+        let mut script = self.reach()?;
+        if script.agents.get(&agent.address).map(|agent| agent.policy_version) != Some(agent.policy_version) {
+            return Err(ChainError::PolicyChanged);
         }
-        agent.policy_version += 1;
-        Ok(confirmed(agent.policy_version))
+        let draft = DraftOnChain {
+            hash,
+            expected_version: agent.policy_version,
+            policy: policy.clone(),
+            sealed_at: Some(script.now),
+            rent_payer: filled(&[2], 1),
+        };
+        script.drafts.insert(agent.address, draft);
+        Self::done(&mut script, 0)
+    }
+
+    async fn apply_draft(
+        &self,
+        _: &Address,
+        agent: &AgentOnChain,
+        hash: [u8; 32],
+    ) -> Result<Confirmed, ChainError> {
+        let mut script = self.reach()?;
+        let draft = script.drafts.get(&agent.address).filter(|draft| draft.hash == hash).cloned();
+        let draft = draft.ok_or(ChainError::PolicyChanged)?;
+        let seen = AgentOnChain { policy_version: draft.expected_version, ..agent.clone() };
+        let version = script.overwrite(&seen, &draft.policy, draft.sealed_at)?;
+        script.drafts.remove(&agent.address);
+        Self::done(&mut script, version)
+    }
+
+    async fn drop_draft(
+        &self,
+        _: &Address,
+        agent: &AgentOnChain,
+        hash: [u8; 32],
+    ) -> Result<Confirmed, ChainError> {
+        let mut script = self.reach()?;
+        if script.drafts.get(&agent.address).is_none_or(|draft| draft.hash != hash) {
+            return Err(ChainError::PolicyChanged);
+        }
+        script.drafts.remove(&agent.address);
+        Self::done(&mut script, 0)
     }
 
     async fn set_paused(&self, _: &Address, agent: &Address, paused: bool) -> Result<Confirmed, ChainError> {
         let mut script = self.reach()?;
-        let agent = script.agents.get_mut(agent).expect("the test made it");
-        agent.policy.paused = paused;
-        agent.policy_version += 1;
-        Ok(confirmed(agent.policy_version))
+        let seen = script.agents.get(agent).expect("the test made it").clone();
+        let version = script.overwrite(&seen, &OnChainPolicy { paused, ..seen.policy.clone() }, None)?;
+        Self::done(&mut script, version)
+    }
+
+    async fn halt(&self, _: &Address) -> Result<Confirmed, ChainError> {
+        let mut script = self.reach()?;
+        script.operator_halted.get_or_insert(HaltedBy::PolicyAuthority);
+        Ok(Confirmed { signature: "halt".into(), slot: 1 })
     }
 
     async fn sign_transfer(&self, order: &TransferOrder) -> Result<SignedTransfer, ChainError> {

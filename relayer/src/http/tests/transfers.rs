@@ -226,12 +226,3 @@ async fn policy_refuses_in_the_order_of_precedence() {
     assert_eq!(relayer.post("/v1/transfers", &order).await.error(), (402, "insufficient_balance"));
     assert!(relayer.chain.script().orders.is_empty(), "nothing that is refused is signed");
 }
-
-#[tokio::test]
-async fn the_operators_pause_stops_its_accounts() {
-    let relayer = Relayer::start().await;
-    let account = relayer.account().await;
-    relayer.chain.script().operator_paused = true;
-    let answer = relayer.post("/v1/transfers", &relayer.order(&account, "order-1")).await;
-    assert_eq!(answer.error(), (402, "account_paused"));
-}

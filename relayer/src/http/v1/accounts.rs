@@ -4,9 +4,12 @@ use axum::http::StatusCode;
 use serde::{Deserialize, Serialize};
 use serde_json::value::RawValue;
 
-use super::policies::PolicyFields;
+use super::halts::HaltBody;
 use super::text;
-use crate::domain::{AccountId, AccountName, AccountStatus, Invalid, Metadata, Principal};
+use crate::domain::{
+    AccountId, AccountName, AccountStatus, Invalid, Metadata, PolicyFields, PolicyUpdate, Principal,
+    SpendingPolicy,
+};
 use crate::http::auth::OperatorOnly;
 use crate::http::body::Json as Body;
 use crate::http::error::ApiError;
@@ -22,6 +25,7 @@ const LIMIT_MAX: u32 = 100;
 pub struct CreateAccountBody {
     name: Option<String>,
     metadata: Option<Box<RawValue>>,
+    policy: Option<Box<RawValue>>,
 }
 
 impl TryFrom<CreateAccountBody> for CreateAccount {
@@ -30,8 +34,18 @@ impl TryFrom<CreateAccountBody> for CreateAccount {
     fn try_from(body: CreateAccountBody) -> Result<Self, Invalid> {
         let name = body.name.ok_or_else(|| Invalid::new("name", "is required"))?;
         let metadata = body.metadata.map(|json| Metadata::parse(&json)).transpose()?;
-        Ok(Self { name: AccountName::parse(name)?, metadata })
+        let policy = body.policy.map_or_else(|| Ok(SpendingPolicy::default()), |json| first_policy(&json))?;
+        Ok(Self { name: AccountName::parse(name)?, metadata, policy })
     }
+}
+
+/// What an account begins with: fields that are not given take their defaults.
+fn first_policy(json: &RawValue) -> Result<SpendingPolicy, Invalid> {
+    let update = PolicyUpdate::from_json(json.get().as_bytes()).map_err(|error| error.within("policy"))?;
+    if update.expected_version.is_some() {
+        return Err(Invalid::new("policy.expected_version", "is of no use for a new account"));
+    }
+    Ok(update.merge(SpendingPolicy::default()))
 }
 
 /// An account.
@@ -42,7 +56,9 @@ pub struct AccountResponse {
     solana_address: String,
     usdc_token_account: String,
     balance_usdc: String,
+    /// `paused` where the account may not pay, by its policy or by a halt.
     status: &'static str,
+    halted: Option<HaltBody>,
     /// Operators see the policy; agents see their limits.
     #[serde(skip_serializing_if = "Option::is_none")]
     policy: Option<PolicyFields>,
@@ -52,7 +68,7 @@ pub struct AccountResponse {
 
 impl From<AccountView> for AccountResponse {
     fn from(view: AccountView) -> Self {
-        let AccountView { account, balance, policy, paused } = view;
+        let AccountView { account, balance, status, halt, policy } = view;
         let metadata = account.metadata.map(|metadata| metadata.json().to_owned());
         Self {
             account_id: account.id.to_string(),
@@ -60,7 +76,8 @@ impl From<AccountView> for AccountResponse {
             solana_address: account.address.to_string(),
             usdc_token_account: account.token_account.to_string(),
             balance_usdc: balance.to_string(),
-            status: AccountStatus::from_paused(paused).as_str(),
+            status: status.as_str(),
+            halted: halt.map(HaltBody::from),
             policy: policy.as_ref().map(PolicyFields::from),
             metadata: metadata.unwrap_or_else(|| RawValue::NULL.to_owned()),
             created_at: text(account.created_at),

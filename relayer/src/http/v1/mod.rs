@@ -4,6 +4,7 @@ pub(super) mod accounts;
 pub(super) mod checks;
 pub(super) mod deliveries;
 pub(super) mod events;
+pub(super) mod halts;
 pub(super) mod history;
 pub(super) mod keys;
 pub(super) mod limits;

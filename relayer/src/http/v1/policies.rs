@@ -1,39 +1,18 @@
 use axum::Json;
 use axum::extract::State;
+use axum::http::{HeaderMap, HeaderValue, StatusCode, header};
+use axum::response::{IntoResponse, Response};
 use serde::Serialize;
-use serde_json::value::RawValue;
 
 use super::text;
-use crate::domain::{AccountId, PolicyUpdate, SpendingPolicy, limit_to_json};
+use crate::domain::{AccountId, Invalid, PolicyFields, PolicyUpdate};
 use crate::http::auth::OperatorOnly;
 use crate::http::body::JsonText;
 use crate::http::error::ApiError;
 use crate::http::page::Id;
-use crate::service::{Policies, PolicyChange, PolicyView};
+use crate::service::{PendingView, Policies, PolicyChange, PolicyView};
 
-/// The five policy fields. Limits are JSON numbers, written from integers.
-#[derive(Debug, Serialize)]
-pub struct PolicyFields {
-    max_single_transfer: Box<RawValue>,
-    max_daily_spend: Box<RawValue>,
-    allowed_counterparties: Option<Vec<String>>,
-    require_memo: bool,
-    paused: bool,
-}
-
-impl From<&SpendingPolicy> for PolicyFields {
-    fn from(policy: &SpendingPolicy) -> Self {
-        Self {
-            max_single_transfer: limit_to_json(policy.max_single_transfer),
-            max_daily_spend: limit_to_json(policy.max_daily_spend),
-            allowed_counterparties: policy.allowed_counterparties.texts(),
-            require_memo: policy.require_memo,
-            paused: policy.paused,
-        }
-    }
-}
-
-/// An account's policy; `tx_signature` where it was just written.
+/// An account's policy; `tx_signature` where it was just put in force, `effective_at` where the change has to wait.
 #[derive(Serialize)]
 pub struct PolicyResponse {
     account_id: String,
@@ -41,8 +20,25 @@ pub struct PolicyResponse {
     policy: PolicyFields,
     updated_at: String,
     version: u64,
+    pending: Option<PendingResponse>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    effective_at: Option<String>,
     #[serde(skip_serializing_if = "Option::is_none")]
     tx_signature: Option<String>,
+}
+
+/// A policy that waits.
+#[derive(Serialize)]
+struct PendingResponse {
+    #[serde(flatten)]
+    policy: PolicyFields,
+    effective_at: String,
+}
+
+impl From<PendingView> for PendingResponse {
+    fn from(view: PendingView) -> Self {
+        Self { policy: PolicyFields::from(&view.policy), effective_at: text(view.effective_at) }
+    }
 }
 
 impl From<PolicyView> for PolicyResponse {
@@ -52,15 +48,60 @@ impl From<PolicyView> for PolicyResponse {
             policy: PolicyFields::from(&view.policy),
             updated_at: text(view.updated_at),
             version: view.version,
+            pending: view.pending.map(PendingResponse::from),
+            effective_at: None,
             tx_signature: None,
         }
     }
 }
 
-impl From<PolicyChange> for PolicyResponse {
-    fn from(change: PolicyChange) -> Self {
-        Self { tx_signature: Some(change.tx_signature), ..change.view.into() }
+impl IntoResponse for PolicyResponse {
+    fn into_response(self) -> Response {
+        let tag = HeaderValue::from_str(&format!("\"{}\"", self.version));
+        let mut response = Json(self).into_response();
+        if let Ok(tag) = tag {
+            response.headers_mut().insert(header::ETAG, tag);
+        }
+        response
     }
+}
+
+/// 200 in force, 202 waits.
+fn answer(change: PolicyChange) -> Response {
+    match change {
+        PolicyChange::InForce { view, tx_signature } => {
+            PolicyResponse { tx_signature: Some(tx_signature), ..view.into() }.into_response()
+        }
+        PolicyChange::Waits(view) => {
+            let effective_at = view.pending.as_ref().map(|pending| text(pending.effective_at));
+            let waits = PolicyResponse { effective_at, ..view.into() };
+            (StatusCode::ACCEPTED, waits).into_response()
+        }
+    }
+}
+
+/// The change with the version that it is meant for, from the body or from `If-Match`; with both given, both must say
+/// the same.
+fn update(headers: &HeaderMap, body: &[u8]) -> Result<PolicyUpdate, Invalid> {
+    let update = PolicyUpdate::from_json(body)?;
+    match (update.expected_version, if_match(headers)?) {
+        (Some(body), Some(header)) if body != header => {
+            Err(Invalid::new("expected_version", "differs from the header `If-Match`"))
+        }
+        (body, header) => Ok(PolicyUpdate { expected_version: body.or(header), ..update }),
+    }
+}
+
+fn if_match(headers: &HeaderMap) -> Result<Option<u64>, Invalid> {
+    let mut values = headers.get_all(header::IF_MATCH).iter();
+    let Some(value) = values.next() else { return Ok(None) };
+    let invalid = || Invalid::new("If-Match", "must be one version of the policy, such as \"7\"");
+    let text = value.to_str().map_err(|_| invalid())?.trim();
+    let bare = text.strip_prefix('"').and_then(|text| text.strip_suffix('"')).unwrap_or(text);
+    if values.next().is_some() || !bare.bytes().all(|byte| byte.is_ascii_digit()) {
+        return Err(invalid());
+    }
+    bare.parse().map(Some).map_err(|_| invalid())
 }
 
 /// `GET /v1/accounts/{id}/policy`
@@ -68,8 +109,8 @@ pub async fn get(
     State(policies): State<Policies>,
     OperatorOnly(operator): OperatorOnly,
     Id(account_id): Id<AccountId>,
-) -> Result<Json<PolicyResponse>, ApiError> {
-    Ok(Json(policies.get(&operator, account_id).await?.into()))
+) -> Result<PolicyResponse, ApiError> {
+    Ok(policies.get(&operator, account_id).await?.into())
 }
 
 /// `PUT /v1/accounts/{id}/policy`
@@ -77,10 +118,10 @@ pub async fn put(
     State(policies): State<Policies>,
     OperatorOnly(operator): OperatorOnly,
     Id(account_id): Id<AccountId>,
+    headers: HeaderMap,
     JsonText(body): JsonText,
-) -> Result<Json<PolicyResponse>, ApiError> {
-    let update = PolicyUpdate::from_json(&body)?;
-    Ok(Json(policies.put(&operator, account_id, update).await?.into()))
+) -> Result<Response, ApiError> {
+    Ok(answer(policies.put(&operator, account_id, update(&headers, &body)?).await?))
 }
 
 /// `PATCH /v1/accounts/{id}/policy`
@@ -88,8 +129,17 @@ pub async fn patch(
     State(policies): State<Policies>,
     OperatorOnly(operator): OperatorOnly,
     Id(account_id): Id<AccountId>,
+    headers: HeaderMap,
     JsonText(body): JsonText,
-) -> Result<Json<PolicyResponse>, ApiError> {
-    let update = PolicyUpdate::from_json(&body)?;
-    Ok(Json(policies.patch(&operator, account_id, update).await?.into()))
+) -> Result<Response, ApiError> {
+    Ok(answer(policies.patch(&operator, account_id, update(&headers, &body)?).await?))
+}
+
+/// `DELETE /v1/accounts/{id}/policy/pending`
+pub async fn drop_pending(
+    State(policies): State<Policies>,
+    OperatorOnly(operator): OperatorOnly,
+    Id(account_id): Id<AccountId>,
+) -> Result<PolicyResponse, ApiError> {
+    Ok(policies.drop_pending(&operator, account_id).await?.into())
 }

@@ -107,7 +107,7 @@ fn money_that_comes_back_in_the_same_transaction_is_out_and_in() {
 fn several_payments_of_one_account_in_one_transaction_are_several_entries() {
     let happenings = vec![
         pays(1, token(9), 1),
-        Happening::Withdrawn { agent: agent(1), amount: usdc(2), recipient: token(2) },
+        Happening::Withdrawn { agent: agent(1), source: token(1), amount: usdc(2), recipient: token(2) },
         pays(1, token(2), 3),
     ];
     let flows = vec![flow(token(1), 10, 4), flow(token(9), 0, 1), flow(token(2), 0, 5)];

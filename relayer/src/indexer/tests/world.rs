@@ -5,13 +5,14 @@ use std::collections::BTreeMap;
 use anchor_lang::{Event, InstructionData};
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
-use purser::events;
+use purser::events::{self, AllowlistRecord, PolicyRecord};
 use rand::rngs::StdRng;
 use rand::{Rng, SeedableRng};
 use serde_json::{Value, json};
 use solana_sdk::pubkey::Pubkey;
 
 use super::address;
+use crate::chain::OnChainPolicy;
 use crate::domain::{AccountId, Address, OperatorId, Timestamp};
 
 pub const MINT: Address = Address::from_bytes([200; 32]);
@@ -23,8 +24,8 @@ const WEALTH: u64 = 1_000_000_000_000;
 /// What every account is given first: more than it will spend.
 const BEGINNING: u64 = 1_000_000;
 
-/// The program that a deed calls, its accounts and data, and the event that it logs.
-type Called = (Address, Vec<Address>, Vec<u8>, Vec<u8>);
+/// The program that a deed calls, its accounts and data, and the events that it logs.
+type Called = (Address, Vec<Address>, Vec<u8>, Vec<Vec<u8>>);
 
 #[derive(Debug, Clone)]
 pub struct WorldOperator {
@@ -359,13 +360,13 @@ impl World {
         let place = |address: &Address| keys.iter().position(|key| key == address).expect("a key");
         let (mut instructions, mut logs) = (Vec::new(), Vec::new());
         for deed in &transaction.deeds {
-            let Some((program, accounts, data, event)) = self.called(deed) else { continue };
+            let Some((program, accounts, data, events)) = self.called(deed) else { continue };
             let accounts: Vec<usize> = accounts.iter().map(place).collect();
             let data = bs58::encode(data).into_string();
             instructions
                 .push(json!({ "programIdIndex": place(&program), "accounts": accounts, "data": data }));
             logs.push(format!("Program {program} invoke [1]"));
-            logs.push(format!("Program data: {}", STANDARD.encode(event)));
+            logs.extend(events.iter().map(|event| format!("Program data: {}", STANDARD.encode(event))));
             logs.push(format!("Program {program} success"));
         }
         if log_is_cut && !logs.is_empty() {
@@ -421,6 +422,7 @@ impl World {
         let paid =
             |agent: usize, to: &Address, amount: u64, transfer_id: [u8; 16]| events::TransferExecuted {
                 agent: key(&of(agent).1),
+                number: 1,
                 transfer_id,
                 tag: 1,
                 amount,
@@ -443,20 +445,22 @@ impl World {
                     memo: "memo".into(),
                 };
                 let event = paid(*agent, to, amount, transfer_id);
-                (ours, vec![nobody, operator, address, source, *to], data.data(), event.data())
+                (ours, vec![nobody, operator, address, source, *to], data.data(), vec![event.data()])
             }
             Deed::Withdraw { agent, to, micros } => {
                 let (operator, address, source) = of(*agent);
                 let event = events::Withdrawn {
                     operator: key(&operator),
                     agent: key(&address),
+                    source: key(&source),
+                    mint: key(&nobody),
                     amount: *micros,
                     recipient: key(to),
                     recipient_owner: key(to),
                     admin: key(&nobody),
                 };
                 let data = purser::instruction::Withdraw { amount: *micros };
-                (ours, vec![nobody, operator, address, source, *to], data.data(), event.data())
+                (ours, vec![nobody, operator, address, source, nobody, *to], data.data(), vec![event.data()])
             }
             Deed::Create { agent } => {
                 let (operator, address, token_account) = of(*agent);
@@ -467,25 +471,40 @@ impl World {
                     agent_id,
                     token_account: key(&token_account),
                 };
-                let data = purser::instruction::CreateAgent { agent_id };
-                (ours, vec![nobody, operator, address, token_account], data.data(), event.data())
+                let policy = OnChainPolicy::OPEN.as_args();
+                let birth = events::PolicySet {
+                    operator: key(&operator),
+                    agent: key(&address),
+                    policy_version: 1,
+                    policy: PolicyRecord {
+                        max_single_transfer: None,
+                        max_daily_spend: None,
+                        require_memo: false,
+                        paused: false,
+                        allowlist: AllowlistRecord::Anyone,
+                    },
+                    signer: key(&nobody),
+                };
+                let data = purser::instruction::CreateAgent { agent_id, policy };
+                let accounts = vec![nobody, nobody, operator, address, token_account];
+                (ours, accounts, data.data(), vec![event.data(), birth.data()])
             }
             Deed::Pause { agent } => {
                 let (operator, address, _) = of(*agent);
                 let event = events::PausedSet {
                     operator: key(&operator),
-                    agent: Some(key(&address)),
+                    agent: key(&address),
                     paused: true,
                     policy_version: 2,
                     signer: key(&nobody),
                 };
                 let data = purser::instruction::SetPaused { paused: true };
-                (ours, vec![nobody, operator, address], data.data(), event.data())
+                (ours, vec![nobody, operator, address], data.data(), vec![event.data()])
             }
             Deed::Forge { agent, micros } => {
                 let (operator, address, source) = of(*agent);
                 let event = paid(*agent, &source, *micros, [9; 16]).data();
-                (other, vec![nobody, operator, address, source], event.clone(), event)
+                (other, vec![nobody, operator, address, source], event.clone(), vec![event])
             }
         })
     }

@@ -16,7 +16,7 @@ use crate::domain::{
     Account, Address, Checks, Failure, FailureCode, Operator, Recipient, SignedTransfer, Timestamp, Transfer,
     TransferId, TransferRequest,
 };
-use crate::service::accounts::addresses;
+use crate::service::reads::addresses;
 use crate::service::{NetworkParts, Parts, ServiceError};
 use crate::store::NewTransfer;
 
@@ -268,6 +268,7 @@ impl Carrier {
         let order = order(tag, request, destination);
         TransferOrder {
             operator: self.operator.address,
+            transfer_authorities: view.operator.transfer_authorities.clone(),
             agent: addresses(&self.account),
             destination,
             transfer_id: id.bytes(),
@@ -322,7 +323,10 @@ impl Carrier {
                     "Solana cannot be reached right now; nothing was paid. Send the same request again.";
                 self.failure(FailureCode::SolanaUnavailable, message)
             }
-            ChainError::Rejected { .. } | ChainError::NotFound { .. } | ChainError::Misconfigured(_) => {
+            ChainError::Rejected { .. }
+            | ChainError::PolicyChanged
+            | ChainError::NotFound { .. }
+            | ChainError::Misconfigured(_) => {
                 let message = "The account cannot pay: it is not in order on the chain. Nothing was paid.";
                 self.failure(FailureCode::TransferFailed, message)
             }

@@ -4,8 +4,12 @@ use purser_policy::{AccountState, TransferRequest as PolicyRequest, Violation, c
 
 use crate::chain::{Destination, TransferView};
 use crate::domain::{
-    Address, Checks, Failure, FailureCode, Rejection, RejectionReason, Timestamp, UsdcAmount,
+    Address, Checks, Failure, FailureCode, Halt, Rejection, RejectionReason, Timestamp, UsdcAmount,
 };
+
+/// Of a halt of which nothing more is known.
+const HALTED: &str = "The account or its operator was halted when the transfer arrived. Only the operator's admin can \
+                      resume it, with its own wallet.";
 
 /// What is asked of an account, with the recipient found.
 pub(super) struct Order<'a> {
@@ -37,8 +41,9 @@ pub(super) fn decide(view: &TransferView, order: &Order, at: Timestamp) -> (Deci
             return (Decision::Failing(failure, None), Checks::default());
         }
     };
+    let halt = Halt::of(view.operator.halted_by, view.agent.halted_by);
     let state = AccountState {
-        operator_paused: view.operator.paused,
+        halted: halt.is_some(),
         policy: view.agent.policy.as_policy(),
         window: &view.agent.window,
         tags: &view.agent.tags,
@@ -56,7 +61,7 @@ pub(super) fn decide(view: &TransferView, order: &Order, at: Timestamp) -> (Deci
             None => Decision::AlreadyMade,
             Some(reason) => Decision::Rejected(Rejection {
                 reason,
-                message: message(&violation, view.operator.paused),
+                message: message(&violation, halt),
                 checks: checks.clone(),
                 retry_at: retry_at(&violation, view),
                 rejected_at: at,
@@ -100,11 +105,11 @@ fn describe(destination: &Destination) -> String {
 }
 
 /// Names the violated limit, for people.
-fn message(violation: &Violation, operator_paused: bool) -> String {
+fn message(violation: &Violation, halt: Option<Halt>) -> String {
     match violation {
         // Never shown: it is answered with the payment that was made.
         Violation::DuplicateTransfer => "The transfer has been made already.".into(),
-        Violation::Paused if operator_paused => "The operator has paused all of its accounts.".into(),
+        Violation::Halted => halt.map_or_else(|| HALTED.into(), |halt| halt.to_string()),
         Violation::Paused => "The account is paused.".into(),
         Violation::MemoRequired => "The account's policy requires a memo (require_memo).".into(),
         Violation::MemoTooLong { chars } => {
@@ -129,6 +134,7 @@ fn retry_at(violation: &Violation, view: &TransferView) -> Option<Timestamp> {
             view.agent.window.frees_at(view.now, *limit, *amount).map(Timestamp::from_unix_seconds)
         }
         Violation::DuplicateTransfer
+        | Violation::Halted
         | Violation::Paused
         | Violation::MemoRequired
         | Violation::MemoTooLong { .. }
@@ -144,6 +150,10 @@ pub(super) fn rejection_without_numbers(
     rejected_at: Timestamp,
 ) -> Rejection {
     let rule = match reason {
+        RejectionReason::Halted => {
+            let message = HALTED.into();
+            return Rejection { reason, message, checks, retry_at: None, rejected_at };
+        }
         RejectionReason::Paused => "paused",
         RejectionReason::MemoRequired | RejectionReason::MemoTooLong => "require_memo",
         RejectionReason::RecipientNotAllowed => "allowed_counterparties",

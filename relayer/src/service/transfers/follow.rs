@@ -163,6 +163,7 @@ impl Carrier {
                 let failure = self.failure(FailureCode::SolanaUnavailable, message);
                 return self.fail(transfer, failure, None).await;
             }
+            Refusal::Halted => RejectionReason::Halted,
             Refusal::Paused => RejectionReason::Paused,
             Refusal::MemoRequired => RejectionReason::MemoRequired,
             Refusal::MemoTooLong => RejectionReason::MemoTooLong,

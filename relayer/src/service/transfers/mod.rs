@@ -21,8 +21,8 @@ use self::carry::Carrier;
 use self::flights::{Ended, Flight, Flights, Landing};
 use self::known::KnownTags;
 pub use self::read::{LimitsView, Preview, PreviewRequest};
-use super::accounts::find_account;
 use super::error::{Resource, ServiceError};
+use super::reads::find_account;
 use super::{ExplorerUrl, NetworkParts, Parts};
 use crate::crash_point::crash_point;
 use crate::domain::{

@@ -7,8 +7,8 @@ use crate::domain::{
     AccountId, Checks, Failure, FailureCode, Limit, Memo, Principal, Recipient, Rejection, Timestamp,
     UsdcAmount,
 };
-use crate::service::accounts::{find_account, read_agent};
 use crate::service::error::{ServiceError, from_chain};
+use crate::service::reads::{find_account, read_agent};
 
 /// The tag of no transfer: never seen on the chain.
 const NO_TAG: u64 = 0;

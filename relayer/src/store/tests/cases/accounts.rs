@@ -9,7 +9,7 @@ async fn an_account_comes_back_as_it_was_written() {
     let texts = ["acct_01ARZ3NDEKTSV4RRFFQ69G5FAV", "11111111111111111111111111111111"];
     let written = Account {
         metadata: Some(Metadata::parse(&json).expect("valid")),
-        counterparties: Counterparties::only(&texts).expect("valid"),
+        counterparties: Counterparties::from_texts(&texts).expect("valid"),
         status: AccountStatus::Paused,
         ..account(&fixture.operator, 50)
     };

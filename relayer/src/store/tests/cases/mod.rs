@@ -9,6 +9,7 @@ mod history;
 mod keys;
 mod leases;
 mod order;
+mod pending_policies;
 mod tags;
 mod text;
 mod transfers;

@@ -1,33 +1,39 @@
 //! The virtual machine that is measured on, and how one transaction is measured.
 
+use anchor_lang::prelude::Pubkey;
+use anchor_spl::token::{self, spl_token};
 use litesvm::LiteSVM;
+use purser_client::{transfer_units, LOADED_BYTES};
+use solana_account::Account;
 use solana_clock::Clock;
 use solana_compute_budget_interface::ComputeBudgetInstruction;
 use solana_instruction::Instruction;
 use solana_keypair::Keypair;
 use solana_message::Message;
 use solana_program_pack::Pack;
-use solana_pubkey::Pubkey;
 use solana_signer::Signer;
 use solana_transaction::Transaction;
-use spl_token_interface::instruction::transfer as token_transfer;
-use spl_token_interface::state::{Account as TokenAccount, AccountState, Mint};
-use surfpool_core::solana_account::Account;
+use spl_token::state::{Account as TokenAccount, AccountState, Mint};
 
-use crate::amount::USDC_DECIMALS;
-use crate::cu::instructions::{SYSTEM_PROGRAM, TOKEN_PROGRAM};
-use crate::error::{Context, Error, Result};
+use crate::Result;
 
 const START_SECOND: i64 = 1_800_000_000;
 /// A `Transfer` costs about 80 units in p-token and about 4,600 in the program it replaced.
 const P_TOKEN_TRANSFER_UNITS_MAX: u64 = 500;
 
+/// What a block reserves, in compute units (agave, `cost-model/src/block_cost_limits.rs`).
+const SIGNATURE_UNITS: u64 = 720;
+const WRITE_LOCK_UNITS: u64 = 300;
+const DATA_BYTES_A_UNIT: u64 = 4;
+const LOADED_PAGE_BYTES: u64 = 32 * 1024;
+const LOADED_PAGE_UNITS: u64 = 8;
+
 /// What one transaction cost.
 pub struct Sample {
     pub name: &'static str,
     pub units: u64,
-    /// Bytes of the whole transaction as clients send it: compute limit, compute price, the instruction.
     pub tx_bytes: usize,
+    pub reserved_cu: Option<u64>,
     /// Bytes of data that the transaction added to accounts.
     pub account_bytes: u64,
     pub accounts_created: u64,
@@ -35,14 +41,13 @@ pub struct Sample {
 
 pub struct Bench {
     pub svm: LiteSVM,
-    pub program: Pubkey,
     now: i64,
     pub samples: Vec<Sample>,
 }
 
 impl Bench {
     /// Mainnet's features and programs, and the program to measure.
-    pub fn new(program: Pubkey, elf: &[u8]) -> Result<Self> {
+    pub fn new(elf: &[u8]) -> Result<Self> {
         let mut svm = LiteSVM::default()
             .with_feature_set(LiteSVM::mainnet_feature_set())
             .with_feature_accounts()
@@ -51,11 +56,15 @@ impl Bench {
             .with_sysvars()
             .with_default_programs()
             .with_sigverify(false);
-        svm.add_program(program, elf).context("the program does not load")?;
-        let mut bench = Self { svm, program, now: START_SECOND, samples: Vec::new() };
+        svm.add_program(purser::ID, elf).map_err(|error| format!("the program does not load: {error}"))?;
+        let mut bench = Self { svm, now: START_SECOND, samples: Vec::new() };
         bench.advance(0);
         bench.require_p_token()?;
         Ok(bench)
+    }
+
+    pub fn now(&self) -> i64 {
+        self.now
     }
 
     /// Moves the clock forward.
@@ -71,15 +80,52 @@ impl Bench {
         let written: Vec<Pubkey> =
             instruction.accounts.iter().filter(|meta| meta.is_writable).map(|meta| meta.pubkey).collect();
         let before: Vec<Option<usize>> = written.iter().map(|address| self.data_len(address)).collect();
-        let tx_bytes = sent_bytes(&instruction, &payer.pubkey());
-        let units = self.run(instruction, payer).map_err(|error| Error::new(format!("{name}: {error}")))?;
+        let tx_bytes = sent_bytes(&instruction, &payer.pubkey(), Some(LOADED_BYTES));
+        let units = self.run(instruction, payer).map_err(|error| format!("{name}: {error}"))?;
         let (mut account_bytes, mut accounts_created) = (0, 0);
         for (address, before) in written.iter().zip(before) {
             let after = self.data_len(address).unwrap_or(0);
             account_bytes += after.saturating_sub(before.unwrap_or(0)) as u64;
             accounts_created += u64::from(before.is_none() && after > 0);
         }
-        self.samples.push(Sample { name, units, tx_bytes, account_bytes, accounts_created });
+        self.samples.push(Sample {
+            name,
+            units,
+            tx_bytes,
+            reserved_cu: None,
+            account_bytes,
+            accounts_created,
+        });
+        Ok(())
+    }
+
+    /// [`Bench::measure`] of a transfer with a memo of so many bytes, with the budget that the client gives it.
+    pub fn measure_transfer(
+        &mut self,
+        name: &'static str,
+        instruction: Instruction,
+        payer: &Keypair,
+        memo_bytes: usize,
+    ) -> Result<()> {
+        let (limit, loaded) = transfer_units(memo_bytes);
+        let message = message(&instruction, &payer.pubkey(), loaded);
+        let data_bytes: u64 = message.instructions.iter().map(|call| call.data.len() as u64).sum();
+        let write_locks =
+            (0..message.account_keys.len()).filter(|index| message.is_maybe_writable(*index, None));
+        let pages = u64::from(loaded.unwrap_or(64 * 1024 * 1024)).div_ceil(LOADED_PAGE_BYTES);
+        let reserved = SIGNATURE_UNITS
+            + WRITE_LOCK_UNITS * write_locks.count() as u64
+            + data_bytes / DATA_BYTES_A_UNIT
+            + u64::from(limit)
+            + LOADED_PAGE_UNITS * pages;
+        let tx_bytes = sent_bytes(&instruction, &payer.pubkey(), loaded);
+        self.measure(name, instruction, payer)?;
+        if let Some(sample) = self.samples.last_mut() {
+            (sample.reserved_cu, sample.tx_bytes) = (Some(reserved), tx_bytes);
+            if sample.units > u64::from(limit) {
+                return Err(format!("{name}: {} units, and the client asks for {limit}", sample.units));
+            }
+        }
         Ok(())
     }
 
@@ -94,7 +140,7 @@ impl Bench {
             Ok(done) => Ok(done.compute_units_consumed),
             Err(failed) => {
                 let last = failed.meta.logs.iter().rev().find(|line| line.contains("Error")).cloned();
-                Err(Error::new(format!("{}; {}", failed.err, last.unwrap_or_default())))
+                Err(format!("{}; {}", failed.err, last.unwrap_or_default()))
             }
         }
     }
@@ -104,7 +150,7 @@ impl Bench {
     }
 
     pub fn put_wallet(&mut self, address: Pubkey) -> Result<()> {
-        self.put(address, 100_000_000_000, Vec::new(), SYSTEM_PROGRAM)
+        self.put(address, 100_000_000_000, Vec::new(), anchor_lang::system_program::ID)
     }
 
     pub fn put_mint(&mut self, address: Pubkey, authority: Pubkey) -> Result<()> {
@@ -112,12 +158,12 @@ impl Bench {
         let mint = Mint {
             mint_authority: Some(authority).into(),
             supply: u64::MAX / 2,
-            decimals: USDC_DECIMALS as u8,
+            decimals: purser::constants::USDC_DECIMALS,
             is_initialized: true,
             freeze_authority: None.into(),
         };
-        Mint::pack(mint, &mut data).context("cannot write a mint")?;
-        self.put(address, 1_000_000_000, data, TOKEN_PROGRAM)
+        Mint::pack(mint, &mut data).map_err(|error| format!("cannot write a mint: {error}"))?;
+        self.put(address, 1_000_000_000, data, token::ID)
     }
 
     /// A token account as it is after receiving `amount`.
@@ -131,13 +177,14 @@ impl Bench {
         let mut data = vec![0; TokenAccount::LEN];
         let state = AccountState::Initialized;
         let account = TokenAccount { mint, owner, amount, state, ..TokenAccount::default() };
-        TokenAccount::pack(account, &mut data).context("cannot write a token account")?;
-        self.put(address, 1_000_000_000, data, TOKEN_PROGRAM)
+        TokenAccount::pack(account, &mut data)
+            .map_err(|error| format!("cannot write a token account: {error}"))?;
+        self.put(address, 1_000_000_000, data, token::ID)
     }
 
     fn put(&mut self, address: Pubkey, lamports: u64, data: Vec<u8>, owner: Pubkey) -> Result<()> {
         let account = Account { lamports, data, owner, executable: false, rent_epoch: u64::MAX };
-        self.svm.set_account(address, account).context(format!("cannot write {address}"))
+        self.svm.set_account(address, account).map_err(|error| format!("cannot write {address}: {error}"))
     }
 
     fn data_len(&self, address: &Pubkey) -> Option<usize> {
@@ -152,25 +199,29 @@ impl Bench {
         self.put_mint(mint, owner.pubkey())?;
         self.put_token_account(from, mint, owner.pubkey(), 10)?;
         self.put_token_account(to, mint, owner.pubkey(), 0)?;
-        let transfer = token_transfer(&TOKEN_PROGRAM, &from, &to, &owner.pubkey(), &[], 1)
-            .context("cannot build a token transfer")?;
+        let transfer = spl_token::instruction::transfer(&token::ID, &from, &to, &owner.pubkey(), &[], 1)
+            .map_err(|error| format!("cannot build a token transfer: {error}"))?;
         let units = self.run(transfer, &owner)?;
         if units > P_TOKEN_TRANSFER_UNITS_MAX {
-            return Err(Error::new(format!(
-                "the token program is not p-token: a transfer costs {units} units"
-            )));
+            return Err(format!("the token program is not p-token: a transfer costs {units} units"));
         }
         Ok(())
     }
 }
 
-/// Length of the transaction that clients send: one signature, a legacy message, compute limit and price first.
-fn sent_bytes(instruction: &Instruction, payer: &Pubkey) -> usize {
-    let instructions = [
+/// As clients send it: the budget and a price first.
+fn message(instruction: &Instruction, payer: &Pubkey, loaded: Option<u32>) -> Message {
+    let mut instructions = vec![
         ComputeBudgetInstruction::set_compute_unit_limit(10_000),
         ComputeBudgetInstruction::set_compute_unit_price(1_000),
-        instruction.clone(),
     ];
-    let message = Message::new(&instructions, Some(payer));
+    instructions.extend(loaded.map(ComputeBudgetInstruction::set_loaded_accounts_data_size_limit));
+    instructions.push(instruction.clone());
+    Message::new(&instructions, Some(payer))
+}
+
+/// Length of the transaction that clients send.
+fn sent_bytes(instruction: &Instruction, payer: &Pubkey, loaded: Option<u32>) -> usize {
+    let message = message(instruction, payer, loaded);
     1 + 64 * usize::from(message.header.num_required_signatures) + message.serialize().len()
 }

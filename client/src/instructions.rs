@@ -1,0 +1,290 @@
+//! Every instruction of the program, and the addresses that follow from seeds.
+
+use anchor_lang::prelude::Pubkey;
+use anchor_lang::solana_program::instruction::Instruction;
+use anchor_lang::{InstructionData, ToAccountMetas};
+use purser::constants::{AGENT_SEED, DRAFT_SEED, OPERATOR_SEED};
+use purser::{OperatorKeys, OperatorUpdate, accounts, instruction};
+
+use crate::policy::{OwnedPolicy, Proposal};
+
+const SYSTEM_PROGRAM: Pubkey = anchor_lang::system_program::ID;
+const TOKEN_PROGRAM: Pubkey = anchor_spl::token::ID;
+
+/// The program on one cluster.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Deployment {
+    pub program: Pubkey,
+    pub usdc_mint: Pubkey,
+}
+
+/// Who signs for a policy and whose it is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct DraftAccounts {
+    /// Policy authority or admin; the guardian too where a draft is closed.
+    pub authority: Pubkey,
+    pub operator: Pubkey,
+    pub agent: Pubkey,
+}
+
+/// Who gets rent back: stored in the accounts.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct RentPayers {
+    pub agent: Pubkey,
+    pub draft: Pubkey,
+}
+
+/// A token account, of either token program, that money is taken from.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct TokenSource {
+    pub token_account: Pubkey,
+    pub mint: Pubkey,
+    pub token_program: Pubkey,
+}
+
+/// One payment.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct TransferOrder<'a> {
+    pub operator: Pubkey,
+    pub agent: Pubkey,
+    /// The agent's USDC token account.
+    pub source: Pubkey,
+    /// The token account to pay.
+    pub destination: Pubkey,
+    pub transfer_id: [u8; 16],
+    /// The same for every try of this payment; not 0.
+    pub tag: u64,
+    /// `RecentTags::sequence` of the account where it was seen that the tag had not been paid.
+    pub sequence: u32,
+    /// Micro-USDC.
+    pub amount: u64,
+    /// Empty for none.
+    pub memo: &'a str,
+}
+
+impl Deployment {
+    pub fn operator_address(&self, admin: &Pubkey, id: u64) -> Pubkey {
+        self.find(&[OPERATOR_SEED, admin.as_ref(), &id.to_le_bytes()])
+    }
+
+    pub fn agent_address(&self, operator: &Pubkey, agent_id: &[u8; 16]) -> Pubkey {
+        self.find(&[AGENT_SEED, operator.as_ref(), agent_id])
+    }
+
+    /// The USDC token account of an agent, or of any other owner.
+    pub fn token_account(&self, owner: &Pubkey) -> Pubkey {
+        anchor_spl::associated_token::get_associated_token_address(owner, &self.usdc_mint)
+    }
+
+    pub fn draft_address(&self, agent: &Pubkey) -> Pubkey {
+        self.find(&[DRAFT_SEED, agent.as_ref()])
+    }
+
+    pub fn create_operator(&self, admin: Pubkey, id: u64, keys: OperatorKeys) -> Instruction {
+        let accounts = accounts::CreateOperator {
+            admin,
+            operator: self.operator_address(&admin, id),
+            usdc_mint: self.usdc_mint,
+            system_program: SYSTEM_PROGRAM,
+        };
+        self.call(accounts, instruction::CreateOperator { id, keys })
+    }
+
+    pub fn update_operator(&self, admin: Pubkey, operator: Pubkey, update: OperatorUpdate) -> Instruction {
+        self.call(accounts::UpdateOperator { admin, operator }, instruction::UpdateOperator { update })
+    }
+
+    pub fn accept_admin(&self, pending_admin: Pubkey, operator: Pubkey) -> Instruction {
+        self.call(accounts::AcceptAdmin { pending_admin, operator }, instruction::AcceptAdmin {})
+    }
+
+    /// `payer` pays rent, and gets it back when the account is closed.
+    pub fn create_agent(
+        &self,
+        authority: Pubkey,
+        payer: Pubkey,
+        operator: Pubkey,
+        agent_id: [u8; 16],
+        policy: &OwnedPolicy,
+    ) -> Instruction {
+        let agent = self.agent_address(&operator, &agent_id);
+        let accounts = accounts::CreateAgent {
+            authority,
+            payer,
+            operator,
+            agent,
+            token_account: self.token_account(&agent),
+            usdc_mint: self.usdc_mint,
+            token_program: TOKEN_PROGRAM,
+            associated_token_program: anchor_spl::associated_token::ID,
+            system_program: SYSTEM_PROGRAM,
+        };
+        self.call(accounts, instruction::CreateAgent { agent_id, policy: policy.as_args() })
+    }
+
+    /// With the allowlist in the instruction. `rent_payer`: the agent's.
+    pub fn set_policy(
+        &self,
+        at: DraftAccounts,
+        payer: Pubkey,
+        rent_payer: Pubkey,
+        expected_version: u32,
+        policy: &OwnedPolicy,
+    ) -> Instruction {
+        let DraftAccounts { authority, operator, agent } = at;
+        let system_program = SYSTEM_PROGRAM;
+        let accounts = accounts::SetPolicy { authority, payer, operator, agent, rent_payer, system_program };
+        self.call(accounts, instruction::SetPolicy { expected_version, policy: policy.as_args() })
+    }
+
+    /// `payer` pays for the draft, and gets it back.
+    pub fn open_draft(
+        &self,
+        authority: Pubkey,
+        payer: Pubkey,
+        operator: Pubkey,
+        proposal: &Proposal,
+    ) -> Instruction {
+        let accounts = accounts::OpenDraft {
+            authority,
+            payer,
+            operator,
+            agent: proposal.agent,
+            draft: self.draft_address(&proposal.agent),
+            system_program: SYSTEM_PROGRAM,
+        };
+        self.call(accounts, instruction::OpenDraft { args: proposal.as_args() })
+    }
+
+    /// `start`: how many entries were written before.
+    pub fn write_draft(
+        &self,
+        at: DraftAccounts,
+        hash: [u8; 32],
+        start: u16,
+        entries: &[Pubkey],
+    ) -> Instruction {
+        let DraftAccounts { authority, operator, agent } = at;
+        let accounts = accounts::WriteDraft { authority, operator, agent, draft: self.draft_address(&agent) };
+        self.call(accounts, instruction::WriteDraft { hash, start, entries: entries.to_vec() })
+    }
+
+    pub fn apply_draft(
+        &self,
+        at: DraftAccounts,
+        payer: Pubkey,
+        rent_payers: RentPayers,
+        hash: [u8; 32],
+    ) -> Instruction {
+        let DraftAccounts { authority, operator, agent } = at;
+        let accounts = accounts::ApplyDraft {
+            authority,
+            payer,
+            operator,
+            agent,
+            draft: self.draft_address(&agent),
+            rent_payer: rent_payers.agent,
+            draft_rent_payer: rent_payers.draft,
+            system_program: SYSTEM_PROGRAM,
+        };
+        self.call(accounts, instruction::ApplyDraft { hash })
+    }
+
+    /// `rent_payer`: the draft's.
+    pub fn close_draft(&self, at: DraftAccounts, rent_payer: Pubkey, hash: [u8; 32]) -> Instruction {
+        let DraftAccounts { authority, operator, agent } = at;
+        let draft = self.draft_address(&agent);
+        let accounts = accounts::CloseDraft { authority, operator, agent, draft, rent_payer };
+        self.call(accounts, instruction::CloseDraft { hash })
+    }
+
+    pub fn set_paused(&self, at: DraftAccounts, paused: bool) -> Instruction {
+        let DraftAccounts { authority, operator, agent } = at;
+        self.call(accounts::SetPaused { authority, operator, agent }, instruction::SetPaused { paused })
+    }
+
+    /// Halts one agent, or without one the operator with all its agents.
+    pub fn halt(&self, authority: Pubkey, operator: Pubkey, agent: Option<Pubkey>) -> Instruction {
+        self.call(accounts::Halt { authority, operator, agent }, instruction::Halt {})
+    }
+
+    /// Lifts a halt: the admin's signature alone does.
+    pub fn resume(&self, admin: Pubkey, operator: Pubkey, agent: Option<Pubkey>) -> Instruction {
+        self.call(accounts::Halt { authority: admin, operator, agent }, instruction::Resume {})
+    }
+
+    pub fn transfer(&self, transfer_authority: Pubkey, order: &TransferOrder<'_>) -> Instruction {
+        let TransferOrder { operator, agent, source, destination, .. } = *order;
+        let token_program = TOKEN_PROGRAM;
+        let accounts =
+            accounts::Transfer { transfer_authority, operator, agent, source, destination, token_program };
+        let TransferOrder { transfer_id, tag, sequence, amount, memo, .. } = *order;
+        let memo = memo.to_owned();
+        self.call(accounts, instruction::Transfer { transfer_id, tag, sequence, amount, memo })
+    }
+
+    /// The USDC token account of an agent, to withdraw from.
+    pub fn usdc_of(&self, agent: &Pubkey) -> TokenSource {
+        TokenSource {
+            token_account: self.token_account(agent),
+            mint: self.usdc_mint,
+            token_program: TOKEN_PROGRAM,
+        }
+    }
+
+    /// Out of any token account of the agent; `amount` in the mint's smallest unit.
+    pub fn withdraw(
+        &self,
+        admin: Pubkey,
+        operator: Pubkey,
+        agent: Pubkey,
+        from: TokenSource,
+        destination: Pubkey,
+        amount: u64,
+    ) -> Instruction {
+        let TokenSource { token_account, mint, token_program } = from;
+        let source = token_account;
+        let accounts =
+            accounts::Withdraw { admin, operator, agent, source, mint, destination, token_program };
+        self.call(accounts, instruction::Withdraw { amount })
+    }
+
+    /// What the agent's token account still holds goes to `destination`.
+    pub fn close_agent(
+        &self,
+        admin: Pubkey,
+        operator: Pubkey,
+        agent: Pubkey,
+        destination: Pubkey,
+        rent_payers: RentPayers,
+    ) -> Instruction {
+        let accounts = accounts::CloseAgent {
+            admin,
+            operator,
+            agent,
+            token_account: self.token_account(&agent),
+            usdc_mint: self.usdc_mint,
+            destination,
+            rent_payer: rent_payers.agent,
+            draft: self.draft_address(&agent),
+            draft_rent_payer: rent_payers.draft,
+            token_program: TOKEN_PROGRAM,
+        };
+        self.call(accounts, instruction::CloseAgent {})
+    }
+
+    fn find(&self, seeds: &[&[u8]]) -> Pubkey {
+        Pubkey::find_program_address(seeds, &self.program).0
+    }
+
+    fn call(&self, accounts: impl ToAccountMetas, data: impl InstructionData) -> Instruction {
+        let mut accounts = accounts.to_account_metas(None);
+        // An optional account that is not given is written as the program's address: of this deployment.
+        for meta in &mut accounts {
+            if meta.pubkey == purser::ID {
+                meta.pubkey = self.program;
+            }
+        }
+        Instruction { program_id: self.program, accounts, data: data.data() }
+    }
+}

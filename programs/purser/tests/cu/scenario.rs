@@ -1,0 +1,204 @@
+//! The life of one operator and one agent under one set of random keys, each instruction measured on the way.
+
+use anchor_lang::prelude::Pubkey;
+use purser::state::{Agent, Operator};
+use purser::{OperatorKeys, OperatorUpdate};
+use purser_client::{Deployment, DraftAccounts, OwnedAllowlist, OwnedPolicy, Proposal, RentPayers};
+use purser_policy::{Limit, UsdcAmount};
+use solana_keypair::Keypair;
+use solana_signer::Signer;
+
+use crate::bench::Bench;
+use crate::keys::Keys;
+use crate::transfers;
+use crate::Result;
+
+pub const DAY_SECONDS: i64 = 86_400;
+pub const USDC: u64 = 1_000_000;
+const ENTRIES_MAX: usize = 256;
+/// What fits one `write_draft` transaction with room to spare.
+const ENTRIES_A_WRITE: usize = 24;
+/// What fits one `set_policy` or `create_agent` transaction.
+const ENTRIES_INLINE: usize = 15;
+
+/// One operator with one agent, and all of its keys.
+pub struct Cast {
+    pub at: Deployment,
+    pub operator: Pubkey,
+    pub agent: Pubkey,
+    pub source: Pubkey,
+    pub admin: Keypair,
+    pub policy: Keypair,
+    pub guardian: Keypair,
+    /// The first and the last of eight transfer authorities.
+    pub payers: [Keypair; 2],
+    /// A wallet, and its token account, which is paid.
+    pub recipient: Pubkey,
+    pub destination: Pubkey,
+}
+
+pub fn run(bench: &mut Bench, keys: &Keys) -> Result<()> {
+    let cast = begin(bench, keys)?;
+    bench.put_token_account(cast.source, cast.at.usdc_mint, cast.agent, 1_000_000 * USDC)?;
+    let mut paid = transfers::memos(bench, &cast)?;
+    bench.measure("set_paused", cast.at.set_paused(cast.accounts(), true), &cast.policy)?;
+    bench.run(cast.at.set_paused(cast.accounts(), false), &cast.policy)?;
+    policies(bench, keys, &cast)?;
+    let no_delay = OperatorUpdate { loosening_delay_seconds: Some(0), ..OperatorUpdate::default() };
+    bench.run(cast.at.update_operator(cast.admin.pubkey(), cast.operator, no_delay), &cast.admin)?;
+    paid += transfers::rules_on(bench, keys, &cast, paid)?;
+    bench.advance(2 * DAY_SECONDS);
+    let rest = 1_000_000 * USDC - u64::from(paid) * USDC;
+    let withdraw = cast.at.withdraw(cast.admin.pubkey(), cast.operator, cast.agent, cast.destination, rest);
+    bench.measure("withdraw", withdraw, &cast.admin)?;
+    let rent_payers = RentPayers { agent: cast.policy.pubkey(), draft: cast.policy.pubkey() };
+    let close =
+        cast.at.close_agent(cast.admin.pubkey(), cast.operator, cast.agent, cast.destination, rent_payers);
+    bench.measure("close_agent", close, &cast.admin)
+}
+
+/// Operator and agent, created and halted once.
+fn begin(bench: &mut Bench, keys: &Keys) -> Result<Cast> {
+    let [first_admin, admin, policy, guardian] =
+        ["first admin", "admin", "policy authority", "guardian"].map(|label| keys.keypair(label));
+    let payers: Vec<Keypair> =
+        (0..8).map(|index| keys.keypair(&format!("transfer authority {index}"))).collect();
+    for keypair in [&first_admin, &admin, &policy, &guardian].into_iter().chain(&payers) {
+        bench.put_wallet(keypair.pubkey())?;
+    }
+    let at = Deployment { program: purser::ID, usdc_mint: keys.address("mint") };
+    bench.put_mint(at.usdc_mint, keys.address("mint authority"))?;
+    let (recipient, destination) = (keys.address("recipient"), keys.address("destination"));
+    bench.put_token_account(destination, at.usdc_mint, recipient, 0)?;
+
+    let transfer_authorities: Vec<Pubkey> = payers.iter().map(Keypair::pubkey).collect();
+    let handed_out = OperatorKeys {
+        policy_authority: policy.pubkey(),
+        transfer_authorities: transfer_authorities[..1].to_vec(),
+        guardian: Some(guardian.pubkey()),
+        loosening_delay_seconds: 3_600,
+    };
+    let id = keys.number("operator id");
+    let operator = at.operator_address(&first_admin.pubkey(), id);
+    let create = at.create_operator(first_admin.pubkey(), id, handed_out);
+    bench.measure("create_operator", create, &first_admin)?;
+    let update = OperatorUpdate {
+        transfer_authorities: Some(transfer_authorities),
+        pending_admin: Some(admin.pubkey()),
+        ..OperatorUpdate::default()
+    };
+    bench.measure(
+        "update_operator",
+        at.update_operator(first_admin.pubkey(), operator, update),
+        &first_admin,
+    )?;
+    bench.measure("accept_admin", at.accept_admin(admin.pubkey(), operator), &admin)?;
+    bench.measure("halt", at.halt(guardian.pubkey(), operator, None), &guardian)?;
+    bench.measure("resume", at.resume(admin.pubkey(), operator, None), &admin)?;
+
+    let mut agent_id = [0; 16];
+    agent_id.copy_from_slice(&keys.bytes("agent id")[..16]);
+    let agent = at.agent_address(&operator, &agent_id);
+    let create = |agent_id, policy_of: &OwnedPolicy| {
+        at.create_agent(policy.pubkey(), policy.pubkey(), operator, agent_id, policy_of)
+    };
+    bench.measure("create_agent", create(agent_id, &OwnedPolicy::OPEN), &policy)?;
+    let listed = rules(OwnedAllowlist::only(keys.entries(ENTRIES_INLINE, recipient), Vec::new()));
+    bench.measure("create_agent_15_entries", create([7; 16], &listed), &policy)?;
+    let mut payers = payers.into_iter();
+    let (Some(first), Some(last)) = (payers.next(), payers.next_back()) else {
+        return Err("no transfer authorities".into());
+    };
+    Ok(Cast {
+        source: at.token_account(&agent),
+        payers: [first, last],
+        at,
+        operator,
+        agent,
+        admin,
+        policy,
+        guardian,
+        recipient,
+        destination,
+    })
+}
+
+/// All five rules.
+pub fn rules(allowlist: OwnedAllowlist) -> OwnedPolicy {
+    OwnedPolicy {
+        max_single_transfer: Limit::AtMost(UsdcAmount::from_micros(5 * USDC)),
+        max_daily_spend: Limit::AtMost(UsdcAmount::from_micros(1_000 * USDC)),
+        require_memo: true,
+        paused: false,
+        allowlist,
+    }
+}
+
+/// Policies of several lengths, ending with the longest, which is held against another one as long.
+fn policies(bench: &mut Bench, keys: &Keys, cast: &Cast) -> Result<()> {
+    let payer = cast.policy.pubkey();
+    let set =
+        |version, policy: &OwnedPolicy| cast.at.set_policy(cast.accounts(), payer, payer, version, policy);
+    let version = cast.version(bench)?;
+    bench.measure("set_policy", set(version, &rules(OwnedAllowlist::Anyone)), &cast.policy)?;
+    let some = OwnedAllowlist::only(keys.entries(ENTRIES_INLINE, cast.recipient), Vec::new());
+    bench.measure("set_policy_15_entries", set(version + 1, &rules(some)), &cast.policy)?;
+
+    let longest = rules(OwnedAllowlist::only(keys.entries(ENTRIES_MAX, cast.recipient), Vec::new()));
+    let proposal = cast.proposal(bench, &longest)?;
+    bench.measure("open_draft", cast.at.open_draft(payer, payer, cast.operator, &proposal), &cast.policy)?;
+    let close = cast.at.close_draft(cast.accounts(), payer, proposal.hash());
+    bench.measure("close_draft", close, &cast.policy)?;
+    cast.apply(bench, &longest, Some(["write_draft", "write_draft_that_seals", "apply_draft_256_entries"]))?;
+    // The dearest comparison: nothing is loosened, so every entry is looked up, and the delay has not passed.
+    let tighter = OwnedPolicy { max_daily_spend: Limit::AtMost(UsdcAmount::from_micros(USDC)), ..longest };
+    cast.apply(bench, &tighter, Some(["write_draft", "write_draft_that_seals", "apply_draft_256_over_256"]))
+}
+
+impl Cast {
+    pub fn accounts(&self) -> DraftAccounts {
+        DraftAccounts { authority: self.policy.pubkey(), operator: self.operator, agent: self.agent }
+    }
+
+    pub fn version(&self, bench: &Bench) -> Result<u32> {
+        let view = Agent::read(&bench.data(&self.agent)).ok_or("the agent has another layout")?;
+        Ok(view.agent.policy_version)
+    }
+
+    fn proposal(&self, bench: &Bench, policy: &OwnedPolicy) -> Result<Proposal> {
+        Ok(Proposal { agent: self.agent, expected_version: self.version(bench)?, policy: policy.clone() })
+    }
+
+    /// Sets a policy through a draft; `measured` names the first write, the last one, and the application.
+    pub fn apply(
+        &self,
+        bench: &mut Bench,
+        policy: &OwnedPolicy,
+        measured: Option<[&'static str; 3]>,
+    ) -> Result<()> {
+        let (payer, proposal) = (self.policy.pubkey(), self.proposal(bench, policy)?);
+        let (hash, entries) = (proposal.hash(), proposal.entries());
+        bench.run(self.at.open_draft(payer, payer, self.operator, &proposal), &self.policy)?;
+        let writes = entries.len().div_ceil(ENTRIES_A_WRITE);
+        for (index, part) in entries.chunks(ENTRIES_A_WRITE).enumerate() {
+            let write = self.at.write_draft(self.accounts(), hash, (index * ENTRIES_A_WRITE) as u16, part);
+            match measured {
+                Some([first, ..]) if index == 0 => bench.measure(first, write, &self.policy)?,
+                Some([_, last, _]) if index + 1 == writes => bench.measure(last, write, &self.policy)?,
+                _ => drop(bench.run(write, &self.policy)?),
+            }
+        }
+        let view = Agent::read(&bench.data(&self.agent)).ok_or("the agent has another layout")?;
+        if policy.as_policy().loosens(&view.policy()) {
+            let operator =
+                Operator::read(&bench.data(&self.operator)).ok_or("the operator has another layout")?;
+            bench.advance(i64::from(operator.loosening_delay_seconds));
+        }
+        let apply =
+            self.at.apply_draft(self.accounts(), payer, RentPayers { agent: payer, draft: payer }, hash);
+        match measured {
+            Some([_, _, name]) => bench.measure(name, apply, &self.policy),
+            None => bench.run(apply, &self.policy).map(drop),
+        }
+    }
+}

@@ -1,0 +1,108 @@
+//! Transfers: with memos of every script, and with all rules on.
+
+use purser_client::{OwnedAllowlist, TransferOrder};
+use purser_policy::SPANS_MAX;
+use solana_instruction::Instruction;
+use solana_keypair::Keypair;
+use solana_signer::Signer;
+
+use crate::bench::Bench;
+use crate::keys::Keys;
+use crate::scenario::{rules, Cast, DAY_SECONDS, USDC};
+use crate::Result;
+
+const MEMO_20_CHARACTERS: &str = "invoice 2025-000042!";
+
+/// Plain transfers, by memo. Returns how many were made.
+pub fn memos(bench: &mut Bench, cast: &Cast) -> Result<u32> {
+    let memos = [
+        ("transfer", String::new()),
+        ("transfer_memo_20_ascii", MEMO_20_CHARACTERS.to_owned()),
+        ("transfer_memo_200_ascii", "a".repeat(200)),
+        ("transfer_memo_400_bytes_cyrillic", "ж".repeat(200)),
+        ("transfer_memo_600_bytes_cjk", "支".repeat(200)),
+        ("transfer_memo_800_bytes_emoji", "\u{1f4b8}".repeat(200)),
+        ("transfer_memo_500_bytes_mixed", "aж支\u{1f4b8}".repeat(50)),
+    ];
+    for (made, (name, memo)) in (0..).zip(&memos) {
+        let transfer = pay(cast, &cast.payers[0], made, memo);
+        bench.measure_transfer(name, transfer, &cast.payers[0], memo.len())?;
+    }
+    Ok(memos.len() as u32)
+}
+
+/// All rules on and the window full, by allowlist; `before` were made. Returns how many were made here.
+pub fn rules_on(bench: &mut Bench, keys: &Keys, cast: &Cast, before: u32) -> Result<u32> {
+    let (wallet, account) = (cast.recipient, cast.destination);
+    let wallets = |entries| OwnedAllowlist::only(entries, Vec::new());
+    let accounts = |entries| OwnedAllowlist::only(Vec::new(), entries);
+    let first = &cast.payers[0];
+    // By wallet is the dearer way to be listed: it is looked up after the token account.
+    let cases = [
+        ("transfer_all_rules", wallets(keys.entries(32, wallet)), first),
+        ("transfer_all_rules_listed_account", accounts(keys.entries(32, account)), first),
+        ("transfer_all_rules_16_and_16", both(keys, wallet), first),
+        ("transfer_all_rules_1_entry", wallets(keys.entries(1, wallet)), first),
+        ("transfer_all_rules_256_entries", wallets(keys.entries(256, wallet)), first),
+        ("transfer_all_rules_256_look_alikes", wallets(keys.look_alikes(256, wallet)), first),
+        ("transfer_all_rules_eighth_authority", wallets(keys.entries(32, wallet)), &cast.payers[1]),
+    ];
+    let mut made = 0;
+    for (round, (name, allowlist, payer)) in cases.into_iter().enumerate() {
+        cast.apply(bench, &rules(allowlist), None)?;
+        if round == 0 {
+            bench.advance(2 * DAY_SECONDS);
+            for spend in 0..SPANS_MAX as u32 {
+                bench.run(pay(cast, first, before + made, MEMO_20_CHARACTERS), first)?;
+                bench.advance(uneven_gap_seconds(spend));
+                made += 1;
+            }
+        }
+        require_full_window(bench, cast)?;
+        let transfer = pay(cast, payer, before + made, MEMO_20_CHARACTERS);
+        bench.measure_transfer(name, transfer, payer, MEMO_20_CHARACTERS.len())?;
+        made += 1;
+        bench.advance(1);
+    }
+    Ok(made)
+}
+
+fn both(keys: &Keys, wallet: anchor_lang::prelude::Pubkey) -> OwnedAllowlist {
+    let others = keys.entries(32, wallet);
+    OwnedAllowlist::only(others[16..].to_vec(), others[..16].to_vec())
+}
+
+/// The agent's next transfer, after so many.
+fn pay(cast: &Cast, authority: &Keypair, after: u32, memo: &str) -> Instruction {
+    let tag = u64::from(after) + 1;
+    let mut transfer_id = [0; 16];
+    transfer_id[..8].copy_from_slice(&tag.to_be_bytes());
+    let order = TransferOrder {
+        operator: cast.operator,
+        agent: cast.agent,
+        source: cast.source,
+        destination: cast.destination,
+        transfer_id,
+        tag,
+        sequence: after,
+        amount: USDC,
+        memo,
+    };
+    cast.at.transfer(authority.pubkey(), &order)
+}
+
+/// The same for every set of keys, so that only keys make a difference; all of them stay within 24 hours.
+fn uneven_gap_seconds(spend: u32) -> i64 {
+    1_400 + i64::from(spend * 7 % 11) * 45
+}
+
+/// The window must hold as many payments as it has spans: otherwise the next figure is not what it claims.
+fn require_full_window(bench: &Bench, cast: &Cast) -> Result<()> {
+    let view = purser::state::Agent::read(&bench.data(&cast.agent)).ok_or("the agent has another layout")?;
+    let now = bench.now();
+    let spent = view.agent.window().spent(now).micros();
+    if spent >= SPANS_MAX as u64 * USDC {
+        return Ok(());
+    }
+    Err(format!("the window holds {spent} micro-USDC, not the payments of {SPANS_MAX} seconds"))
+}

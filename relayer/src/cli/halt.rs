@@ -1,0 +1,43 @@
+use anyhow::{Context, Result};
+use clap::Args;
+use secrecy::ExposeSecret;
+use serde_json::json;
+
+use super::operator::with_chain;
+use super::output::{Format, print_one};
+use crate::chain::Chain;
+use crate::config::Config;
+use crate::domain::{HaltedBy, OperatorId};
+use crate::store::Store;
+
+#[derive(Debug, Args)]
+pub(super) struct Halt {
+    /// The operator's id, `op_...`
+    #[arg(long, value_name = "ID")]
+    operator: OperatorId,
+}
+
+/// Halts every account of an operator by the configured policy authority. Only the operator's admin resumes them.
+pub(super) async fn run(config: &Config, format: Format, arguments: Halt) -> Result<()> {
+    let store = Store::open(config.database.url.expose_secret()).await?;
+    let found = store.find_operator(arguments.operator).await;
+    store.close().await;
+    let operator = found?.context("no such operator")?;
+    let (confirmed, halted_by) = with_chain(config, operator.network, async |chain| {
+        let confirmed = chain.halt(&operator.address).await?;
+        // It is halted, whether or not this can be read: then by us, as far as is known.
+        let read = chain.read_operator(&operator.address).await;
+        let halted_by = read.ok().flatten().and_then(|operator| operator.halted_by);
+        Ok((confirmed, halted_by.unwrap_or(HaltedBy::PolicyAuthority)))
+    })
+    .await?;
+    print_one(
+        format,
+        &[
+            ("operator_id", json!(operator.id.to_string())),
+            ("halted", json!(true)),
+            ("halted_by", json!(halted_by.as_str())),
+            ("tx_signature", json!(confirmed.signature)),
+        ],
+    )
+}

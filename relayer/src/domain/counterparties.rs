@@ -1,0 +1,205 @@
+use serde::Deserialize;
+use serde_json::value::RawValue;
+
+use super::{AccountId, Address, Invalid};
+
+/// Who may be paid.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Counterparties {
+    Anyone,
+    /// Nobody else; an empty list allows nobody. In the order submitted.
+    Only(Vec<AllowlistEntry>),
+}
+
+/// One entry of an allowlist. Each matches as what it is and as nothing else.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub enum AllowlistEntry {
+    /// An account of the same operator; stands for its PDA as a wallet.
+    Account(AccountId),
+    /// Every token account that this address owns.
+    Wallet(Address),
+    /// This token account alone.
+    TokenAccount(Address),
+    /// An address of which it was not said what it is.
+    Address(Address),
+}
+
+/// What an entry matches.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum CounterpartyKind {
+    Wallet,
+    TokenAccount,
+}
+
+impl CounterpartyKind {
+    /// `wallet` or `token_account`.
+    pub const fn as_str(self) -> &'static str {
+        match self {
+            Self::Wallet => "wallet",
+            Self::TokenAccount => "token_account",
+        }
+    }
+
+    /// The entry of this address as this kind.
+    pub const fn entry(self, address: Address) -> AllowlistEntry {
+        match self {
+            Self::Wallet => AllowlistEntry::Wallet(address),
+            Self::TokenAccount => AllowlistEntry::TokenAccount(address),
+        }
+    }
+}
+
+const PARAM: &str = "allowed_counterparties";
+const FORMS: &str =
+    r#"must be an account id, a Solana address, {"wallet": ADDRESS} or {"token_account": ADDRESS}"#;
+
+/// An entry whose kind is said.
+#[derive(Deserialize)]
+#[serde(rename_all = "snake_case")]
+enum Said {
+    Wallet(String),
+    TokenAccount(String),
+}
+
+impl AllowlistEntry {
+    /// As submitted; of an object, its address.
+    pub fn text(&self) -> String {
+        match self {
+            Self::Account(id) => id.to_string(),
+            Self::Wallet(address) | Self::TokenAccount(address) | Self::Address(address) => {
+                address.to_string()
+            }
+        }
+    }
+
+    /// `None` where it was not said.
+    pub const fn kind(&self) -> Option<CounterpartyKind> {
+        match self {
+            Self::Account(_) | Self::Wallet(_) => Some(CounterpartyKind::Wallet),
+            Self::TokenAccount(_) => Some(CounterpartyKind::TokenAccount),
+            Self::Address(_) => None,
+        }
+    }
+
+    fn from_text(text: &str) -> Option<Self> {
+        text.parse().map(Self::Account).or_else(|_| text.parse().map(Self::Address)).ok()
+    }
+
+    fn from_json(json: &RawValue) -> Option<Self> {
+        if json.get().starts_with('"') {
+            return Self::from_text(&serde_json::from_str::<String>(json.get()).ok()?);
+        }
+        match serde_json::from_str(json.get()).ok()? {
+            Said::Wallet(text) => text.parse().map(Self::Wallet).ok(),
+            Said::TokenAccount(text) => text.parse().map(Self::TokenAccount).ok(),
+        }
+    }
+}
+
+impl Counterparties {
+    /// Reads `null` or an array of entries. Entries may be there twice, and as many as fit a request: they are counted
+    /// once it is known what they stand for. Invalid: an entry that is none, by its place.
+    pub fn from_json(json: &RawValue) -> Result<Self, Invalid> {
+        let entries: Option<Vec<&RawValue>> = serde_json::from_str(json.get())
+            .map_err(|_| Invalid::new(PARAM, "must be null or an array of addresses and account ids"))?;
+        let Some(entries) = entries else { return Ok(Self::Anyone) };
+        let read = |(index, json): (usize, &RawValue)| {
+            AllowlistEntry::from_json(json).ok_or_else(|| Self::invalid_entry(index, FORMS))
+        };
+        Ok(Self::Only(entries.into_iter().enumerate().map(read).collect::<Result<_, _>>()?))
+    }
+
+    /// The allowlist of these texts, as [`Counterparties::texts`] gives them. `None` when one of them is no entry.
+    pub fn from_texts<T: AsRef<str>>(texts: &[T]) -> Option<Self> {
+        let entries: Option<_> = texts.iter().map(|text| AllowlistEntry::from_text(text.as_ref())).collect();
+        entries.map(Self::Only)
+    }
+
+    /// What is wrong with the entry at `index`, counted from 0.
+    pub fn invalid_entry(index: usize, message: impl Into<String>) -> Invalid {
+        Invalid::new(format!("{PARAM}[{index}]"), message)
+    }
+
+    /// What is wrong with the list as a whole.
+    pub fn invalid(message: impl Into<String>) -> Invalid {
+        Invalid::new(PARAM, message)
+    }
+
+    /// The entries; none when anyone may be paid.
+    pub fn entries(&self) -> &[AllowlistEntry] {
+        match self {
+            Self::Anyone => &[],
+            Self::Only(entries) => entries,
+        }
+    }
+
+    /// The texts as submitted; `None` when anyone may be paid.
+    pub fn texts(&self) -> Option<Vec<String>> {
+        match self {
+            Self::Anyone => None,
+            Self::Only(entries) => Some(entries.iter().map(AllowlistEntry::text).collect()),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const ADDRESS: &str = "11111111111111111111111111111111";
+    const ACCOUNT: &str = "acct_01ARZ3NDEKTSV4RRFFQ69G5FAV";
+
+    fn read(json: &str) -> Result<Counterparties, Invalid> {
+        Counterparties::from_json(serde_json::from_str(json).expect("JSON"))
+    }
+
+    #[test]
+    fn an_entry_says_its_kind_or_leaves_it_to_be_found_out() {
+        let list = read(&format!(
+            r#"["{ACCOUNT}", "{ADDRESS}", {{"wallet": "{ADDRESS}"}}, {{"token_account":"{ADDRESS}"}}]"#
+        ));
+        let list = list.expect("valid");
+        let address = Address::from_bytes([0; 32]);
+        let expected = [
+            AllowlistEntry::Account(ACCOUNT.parse().expect("an id")),
+            AllowlistEntry::Address(address),
+            AllowlistEntry::Wallet(address),
+            AllowlistEntry::TokenAccount(address),
+        ];
+        assert_eq!(list.entries(), expected);
+        let kinds = expected.map(|entry| entry.kind().map(CounterpartyKind::as_str));
+        assert_eq!(kinds, [Some("wallet"), None, Some("wallet"), Some("token_account")]);
+        assert_eq!(list.texts().expect("a list"), [ACCOUNT, ADDRESS, ADDRESS, ADDRESS]);
+        assert_eq!(read("null"), Ok(Counterparties::Anyone));
+        assert_eq!(read("[]"), Ok(Counterparties::Only(vec![])));
+    }
+
+    #[test]
+    fn a_bad_entry_is_named_by_its_place() {
+        for entry in [
+            r#""nobody""#.to_owned(),
+            "5".to_owned(),
+            "null".to_owned(),
+            "{}".to_owned(),
+            r#"["wallet"]"#.to_owned(),
+            format!(r#"{{"Wallet":"{ADDRESS}"}}"#),
+            format!(r#"{{"wallet":"{ACCOUNT}"}}"#),
+            format!(r#"{{"wallet":"{ADDRESS}","token_account":"{ADDRESS}"}}"#),
+            r#"{"wallet":5}"#.to_owned(),
+        ] {
+            let error = read(&format!(r#"["{ADDRESS}", {entry}]"#)).expect_err(&entry);
+            assert_eq!(error.param(), "allowed_counterparties[1]", "{entry}");
+        }
+        for list in ["\"all\"", "{}", "1"] {
+            assert_eq!(read(list).expect_err(list).param(), "allowed_counterparties");
+        }
+    }
+
+    #[test]
+    fn texts_come_back() {
+        let texts = [ACCOUNT, ADDRESS];
+        let list = Counterparties::from_texts(&texts).expect("entries");
+        assert_eq!(list.texts().expect("a list"), texts);
+        assert_eq!(Counterparties::from_texts(&[ADDRESS, "a\0b"]), None);
+    }
+}

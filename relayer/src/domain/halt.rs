@@ -1,0 +1,99 @@
+use std::fmt;
+
+/// Whose key halted an account or an operator.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub enum HaltedBy {
+    Admin,
+    PolicyAuthority,
+    Guardian,
+}
+
+impl HaltedBy {
+    /// `admin`, `policy_authority` or `guardian`.
+    pub const fn as_str(self) -> &'static str {
+        match self {
+            Self::Admin => "admin",
+            Self::PolicyAuthority => "policy_authority",
+            Self::Guardian => "guardian",
+        }
+    }
+
+    /// For a sentence.
+    pub const fn in_words(self) -> &'static str {
+        match self {
+            Self::Admin => "the admin",
+            Self::PolicyAuthority => "the policy authority",
+            Self::Guardian => "the guardian",
+        }
+    }
+}
+
+/// What a halt stops.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum HaltScope {
+    Account,
+    /// Every account of the operator.
+    Operator,
+}
+
+impl HaltScope {
+    /// `account` or `operator`.
+    pub const fn as_str(self) -> &'static str {
+        match self {
+            Self::Account => "account",
+            Self::Operator => "operator",
+        }
+    }
+}
+
+/// A halt in force: a stop apart from the policy, which only the admin ends.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Halt {
+    pub by: HaltedBy,
+    pub scope: HaltScope,
+}
+
+impl Halt {
+    /// What stops an account, if anything does. Where both are halted, the operator's halt is the one to tell of.
+    pub fn of(operator: Option<HaltedBy>, account: Option<HaltedBy>) -> Option<Self> {
+        let of_operator = operator.map(|by| Self { by, scope: HaltScope::Operator });
+        of_operator.or(account.map(|by| Self { by, scope: HaltScope::Account }))
+    }
+}
+
+/// For whoever wanted to pay: what is halted, by whom, and who ends it.
+impl fmt::Display for Halt {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let by = self.by.in_words();
+        match self.scope {
+            HaltScope::Account => write!(
+                f,
+                "The account has been halted by {by}. Only the operator's admin can resume it, with its own wallet \
+                 (`anchor run resume`)."
+            ),
+            HaltScope::Operator => write!(
+                f,
+                "The operator with all of its accounts has been halted by {by}. Only the operator's admin can resume \
+                 them, with its own wallet (`anchor run resume-all`)."
+            ),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_halt_of_the_operator_is_told_of_first() {
+        assert_eq!(Halt::of(None, None), None);
+        let account = Halt::of(None, Some(HaltedBy::Guardian)).expect("halted");
+        assert_eq!((account.scope, account.by), (HaltScope::Account, HaltedBy::Guardian));
+        assert!(
+            account.to_string().contains("halted by the guardian") && account.to_string().contains("resume`")
+        );
+        let both = Halt::of(Some(HaltedBy::PolicyAuthority), Some(HaltedBy::Guardian)).expect("halted");
+        assert_eq!((both.scope, both.by), (HaltScope::Operator, HaltedBy::PolicyAuthority));
+        assert!(both.to_string().contains("`anchor run resume-all`"));
+    }
+}

@@ -1,0 +1,295 @@
+//! Policies that loosen something where that has to wait.
+
+use std::collections::HashMap;
+
+use axum::http::{StatusCode, header};
+use serde_json::{Value, json};
+
+use super::scripted_chain::NOW;
+use super::{Answer, Relayer};
+use crate::chain::ChainError;
+use crate::domain::{Address, Timestamp};
+
+const DELAY: i64 = 86_400;
+
+struct Scene {
+    relayer: Relayer,
+    account: String,
+    path: String,
+}
+
+impl Scene {
+    /// An account with a limit of 10 a day, and an operator whose loosenings wait for a day.
+    async fn new() -> Self {
+        let relayer = Relayer::start().await;
+        let account = relayer.account().await;
+        let path = format!("/v1/accounts/{account}/policy");
+        assert_eq!(relayer.put(&path, &json!({ "max_daily_spend": 10 })).await.status, StatusCode::OK);
+        relayer.chain.script().loosening_delay = u32::try_from(DELAY).expect("small");
+        Self { relayer, account, path }
+    }
+
+    async fn read(&self) -> Answer {
+        self.relayer.get(&self.path).await
+    }
+
+    /// `seconds` after the beginning by the chain's clock, with one pass of the worker.
+    async fn at(&self, seconds: i64) {
+        self.relayer.chain.script().now = NOW + seconds;
+        self.relayer.services.reconcile_once().await;
+    }
+
+    async fn events(&self) -> Vec<Value> {
+        let page = self.relayer.get("/v1/events?limit=100").await;
+        let mut events = page.body["data"].as_array().expect("a list").clone();
+        events.reverse();
+        events
+    }
+
+    async fn told(&self) -> Vec<String> {
+        let text = |event: Value| event["type"].as_str().expect("text").to_owned();
+        self.events().await.into_iter().map(text).collect()
+    }
+
+    fn drafts(&self) -> usize {
+        self.relayer.chain.script().drafts.len()
+    }
+}
+
+fn text(seconds: i64) -> String {
+    Timestamp::from_unix_seconds(NOW + seconds).to_string()
+}
+
+#[tokio::test]
+async fn a_loosening_waits_its_time_and_then_applies_by_itself() {
+    let scene = Scene::new().await;
+    let (relayer, other) = (&scene.relayer, scene.relayer.account().await);
+    let wallet = Address::from_bytes([200; 32]).to_string();
+    let loose =
+        json!({ "max_daily_spend": 20, "allowed_counterparties": [other, wallet], "require_memo": true });
+    let waits = relayer.put(&scene.path, &loose).await;
+    assert_eq!(waits.status, StatusCode::ACCEPTED, "{}", waits.body);
+    assert_eq!(
+        (&waits.body["max_daily_spend"], &waits.body["version"]),
+        (&json!(10), &json!(2)),
+        "still in force"
+    );
+    assert_eq!(
+        (&waits.headers[header::ETAG], waits.body.get("tx_signature")),
+        (&"\"2\"".parse().expect("text"), None)
+    );
+    let policy = json!({
+        "max_single_transfer": null, "max_daily_spend": 20, "allowed_counterparties": [other, wallet],
+        "counterparty_kinds": ["wallet", "wallet"], "require_memo": true, "paused": false
+    });
+    let mut pending = policy.clone();
+    pending["effective_at"] = json!(text(DELAY));
+    assert_eq!((&waits.body["effective_at"], &waits.body["pending"]), (&json!(text(DELAY)), &pending));
+    let read = scene.read().await;
+    assert_eq!((&read.body["pending"], read.body.get("effective_at")), (&pending, None));
+
+    scene.at(DELAY - 1).await;
+    assert_eq!(scene.read().await.body["version"], 2);
+    scene.at(DELAY).await;
+    let read = scene.read().await;
+    assert_eq!(
+        (&read.body["version"], &read.body["max_daily_spend"], &read.body["pending"]),
+        (&json!(3), &json!(20), &json!(null))
+    );
+    assert_eq!(read.body["allowed_counterparties"], json!([other, wallet]), "as submitted");
+    scene.at(DELAY + 100).await;
+    assert_eq!(scene.told().await, ["policy.pending", "policy.applied"], "once each");
+    let events = scene.events().await;
+    let account = &scene.account;
+    assert_eq!(
+        events[0]["data"],
+        json!({ "account_id": account, "policy": policy, "effective_at": text(DELAY) })
+    );
+    assert_eq!(
+        events[1]["data"],
+        json!({ "account_id": account, "policy": policy, "version": 3, "tx_signature": "policy-3" })
+    );
+}
+
+#[tokio::test]
+async fn what_tightens_or_stops_applies_at_once_and_voids_what_waits() {
+    for change in [json!({ "max_daily_spend": 5 }), json!({ "paused": true })] {
+        let scene = Scene::new().await;
+        let relayer = &scene.relayer;
+        assert_eq!(
+            relayer.patch(&scene.path, &json!({ "max_daily_spend": 20 })).await.status,
+            StatusCode::ACCEPTED
+        );
+        let tight = relayer.patch(&scene.path, &change).await;
+        assert_eq!((tight.status, &tight.body["pending"]), (StatusCode::OK, &json!(null)), "{}", tight.body);
+        assert_eq!((&scene.read().await.body["pending"], scene.drafts()), (&json!(null), 1));
+        scene.at(1).await;
+        assert_eq!(scene.drafts(), 0, "its rent is given back");
+        scene.at(DELAY).await;
+        assert_eq!(scene.read().await.body["version"], 3);
+        assert_eq!(scene.told().await, ["policy.pending"]);
+    }
+}
+
+#[tokio::test]
+async fn lifting_a_pause_waits_too() {
+    let scene = Scene::new().await;
+    let relayer = &scene.relayer;
+    relayer.put(&scene.path, &json!({ "paused": true })).await;
+    let waits = relayer.put(&scene.path, &json!({ "paused": false })).await;
+    assert_eq!((waits.status, &waits.body["paused"]), (StatusCode::ACCEPTED, &json!(true)));
+    assert_eq!(waits.body["pending"]["max_daily_spend"], 10, "it changes nothing else");
+    scene.at(DELAY).await;
+    assert_eq!(scene.read().await.body["paused"], false);
+    // One that is not paused has nothing to lift.
+    assert_eq!(relayer.put(&scene.path, &json!({ "paused": false })).await.status, StatusCode::OK);
+}
+
+#[tokio::test]
+async fn a_new_proposal_takes_the_place_of_the_one_before_and_the_same_goes_on_waiting() {
+    let scene = Scene::new().await;
+    let relayer = &scene.relayer;
+    let (one, two) = (json!({ "max_daily_spend": 20 }), json!({ "max_daily_spend": 30 }));
+    assert_eq!(relayer.patch(&scene.path, &one).await.status, StatusCode::ACCEPTED);
+    scene.at(100).await;
+    let again = relayer.patch(&scene.path, &one).await;
+    assert_eq!(again.body["effective_at"], text(DELAY), "its time does not begin anew");
+    let other = relayer.patch(&scene.path, &two).await;
+    assert_eq!(other.body["effective_at"], text(DELAY + 100));
+    assert_eq!(other.body["pending"]["max_daily_spend"], 30);
+    scene.at(DELAY).await;
+    assert_eq!(scene.read().await.body["version"], 2);
+    scene.at(DELAY + 100).await;
+    assert_eq!((&scene.read().await.body["max_daily_spend"], scene.drafts()), (&json!(30), 0));
+    assert_eq!(scene.told().await, ["policy.pending", "policy.pending", "policy.applied"]);
+}
+
+#[tokio::test]
+async fn what_waits_can_be_dropped() {
+    let scene = Scene::new().await;
+    let relayer = &scene.relayer;
+    let pending = format!("{}/pending", scene.path);
+    assert_eq!(relayer.delete(&pending).await.error(), (404, "not_found"));
+    let loose = json!({ "max_daily_spend": null });
+    assert_eq!(relayer.patch(&scene.path, &loose).await.status, StatusCode::ACCEPTED);
+    let dropped = relayer.delete(&pending).await;
+    assert_eq!((dropped.status, &dropped.body["pending"]), (StatusCode::OK, &json!(null)));
+    assert_eq!(
+        (&dropped.body["max_daily_spend"], &dropped.headers[header::ETAG]),
+        (&json!(10), &"\"2\"".parse().expect("text"))
+    );
+    assert_eq!((relayer.delete(&pending).await.error(), scene.drafts()), ((404, "not_found"), 0));
+    scene.at(DELAY).await;
+    assert_eq!((&scene.read().await.body["version"], scene.told().await.len()), (&json!(2), 1));
+    // Proposed once more, it is announced once more.
+    assert_eq!(relayer.patch(&scene.path, &loose).await.status, StatusCode::ACCEPTED);
+    assert_eq!(scene.told().await, ["policy.pending", "policy.pending"]);
+}
+
+#[tokio::test]
+async fn a_drop_or_an_application_by_another_hand_is_noticed() {
+    let scene = Scene::new().await;
+    let relayer = &scene.relayer;
+    assert_eq!(
+        relayer.patch(&scene.path, &json!({ "max_daily_spend": 20 })).await.status,
+        StatusCode::ACCEPTED
+    );
+    relayer.chain.script().drafts.clear();
+    scene.at(DELAY).await;
+    assert_eq!(scene.told().await, ["policy.pending"], "it was dropped");
+
+    assert_eq!(
+        relayer.patch(&scene.path, &json!({ "max_daily_spend": 30 })).await.status,
+        StatusCode::ACCEPTED
+    );
+    {
+        // The admin need not wait.
+        let mut script = relayer.chain.script();
+        let drafts: HashMap<_, _> = script.drafts.drain().collect();
+        for (address, draft) in drafts {
+            let agent = script.agents.get_mut(&address).expect("there");
+            agent.policy = draft.policy;
+            agent.policy_version += 1;
+        }
+    }
+    scene.at(2 * DELAY).await;
+    let events = scene.events().await;
+    let applied = &events.last().expect("events")["data"];
+    assert_eq!((&applied["version"], &applied["tx_signature"]), (&json!(3), &json!(null)));
+    assert_eq!(applied["policy"]["max_daily_spend"], 30);
+    assert_eq!(events.len(), 3);
+}
+
+#[tokio::test]
+async fn an_answer_that_is_lost_loses_nothing() {
+    let lost = || ChainError::Unavailable { during: "the test", reason: "as scripted".into() };
+    let scene = Scene::new().await;
+    let relayer = &scene.relayer;
+    relayer.chain.script().lost_answers.push_back(lost());
+    let unknown = relayer.patch(&scene.path, &json!({ "max_daily_spend": 20 })).await;
+    assert_eq!((unknown.error(), &unknown.body["retryable"]), ((503, "solana_unavailable"), &json!(false)));
+    assert!(scene.told().await.is_empty(), "nothing is announced that may not be");
+    scene.at(30).await;
+    assert_eq!(scene.told().await, ["policy.pending"], "it did reach the chain");
+
+    relayer.chain.script().lost_answers.push_back(lost());
+    scene.at(DELAY).await;
+    assert_eq!(scene.told().await, ["policy.pending"], "looked at again later");
+    scene.at(DELAY + 30).await;
+    let events = scene.events().await;
+    assert_eq!(
+        (&events[1]["type"], &events[1]["data"]["tx_signature"]),
+        (&json!("policy.applied"), &json!(null))
+    );
+
+    // While the chain is away everything stays as it is.
+    assert_eq!(
+        relayer.patch(&scene.path, &json!({ "max_daily_spend": 30 })).await.status,
+        StatusCode::ACCEPTED
+    );
+    relayer.chain.script().unreachable = true;
+    scene.at(3 * DELAY).await;
+    relayer.chain.script().unreachable = false;
+    scene.at(3 * DELAY).await;
+    assert_eq!(scene.read().await.body["max_daily_spend"], 30);
+}
+
+#[tokio::test]
+async fn a_delay_that_grows_meanwhile_counts() {
+    let scene = Scene::new().await;
+    let relayer = &scene.relayer;
+    assert_eq!(
+        relayer.patch(&scene.path, &json!({ "max_daily_spend": 20 })).await.status,
+        StatusCode::ACCEPTED
+    );
+    relayer.chain.script().loosening_delay *= 2;
+    assert_eq!(scene.read().await.body["pending"]["effective_at"], text(2 * DELAY));
+    scene.at(DELAY).await;
+    assert_eq!(scene.read().await.body["version"], 2);
+    scene.at(2 * DELAY).await;
+    assert_eq!((&scene.read().await.body["version"], scene.told().await.len()), (&json!(3), 2));
+}
+
+#[tokio::test]
+async fn two_relayers_apply_and_announce_once() {
+    let scene = Scene::new().await;
+    let beside = scene.relayer.beside().await;
+    assert_eq!(
+        scene.relayer.patch(&scene.path, &json!({ "max_daily_spend": 20 })).await.status,
+        StatusCode::ACCEPTED
+    );
+    scene.relayer.chain.script().now = NOW + DELAY;
+    tokio::join!(scene.relayer.services.reconcile_once(), beside.services.reconcile_once());
+    beside.services.reconcile_once().await;
+    assert_eq!((&scene.read().await.body["version"], scene.drafts()), (&json!(3), 0));
+    assert_eq!(scene.told().await, ["policy.pending", "policy.applied"]);
+}
+
+#[tokio::test]
+async fn a_proposal_over_another_version_is_refused() {
+    let scene = Scene::new().await;
+    let relayer = &scene.relayer;
+    let loose = json!({ "max_daily_spend": 20, "expected_version": 1 });
+    assert_eq!(relayer.put(&scene.path, &loose).await.error(), (409, "policy_changed"));
+    assert_eq!((scene.drafts(), scene.told().await.len()), (0, 0));
+}

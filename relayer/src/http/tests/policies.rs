@@ -1,0 +1,285 @@
+//! Policies: as they are submitted and answered, and that no change is made over one that it has not seen.
+
+use std::time::Duration;
+
+use axum::body::Body;
+use axum::http::{Request, StatusCode, header};
+use serde_json::{Value, json};
+
+use super::{Answer, Relayer};
+use crate::chain::AddressKind;
+use crate::domain::Address;
+
+impl Relayer {
+    async fn policy(&self, method: &str, path: &str, if_match: &str, body: &Value) -> Answer {
+        let request = Request::builder()
+            .method(method)
+            .uri(path)
+            .header(header::AUTHORIZATION, format!("Bearer {}", self.key))
+            .header(header::CONTENT_TYPE, "application/json")
+            .header(header::IF_MATCH, if_match);
+        self.answer(request.body(Body::from(body.to_string())).expect("a request")).await
+    }
+}
+
+fn address(byte: u8) -> Address {
+    Address::from_bytes([byte; 32])
+}
+
+fn many(count: u16) -> Vec<String> {
+    let numbered = |number: u16| {
+        let mut bytes = [1; 32];
+        bytes[..2].copy_from_slice(&number.to_be_bytes());
+        Address::from_bytes(bytes).to_string()
+    };
+    (0..count).map(numbered).collect()
+}
+
+#[tokio::test]
+async fn a_policy_is_answered_as_it_was_submitted() {
+    let relayer = Relayer::start().await;
+    let (account, other) = (relayer.account().await, relayer.account().await);
+    let path = format!("/v1/accounts/{account}/policy");
+    let pda = relayer.get(&format!("/v1/accounts/{other}")).await.body["solana_address"].clone();
+    let wallet = address(200).to_string();
+    let policy = json!({
+        "max_single_transfer": "18446744073709.551615", "max_daily_spend": "0.000001",
+        "allowed_counterparties": [wallet, other, pda, wallet]
+    });
+    let put = relayer.put(&path, &policy).await;
+    assert_eq!(put.status, StatusCode::OK, "{}", put.body);
+    assert_eq!(put.body["allowed_counterparties"], json!([wallet, other]));
+    assert_eq!(put.body["counterparty_kinds"], json!(["wallet", "wallet"]));
+    assert!(put.text.contains(r#""max_single_transfer":18446744073709.551615,"max_daily_spend":0.000001,"#));
+    assert_eq!((&put.body["version"], &put.body["tx_signature"]), (&json!(2), &json!("policy-2")));
+    assert_eq!(
+        (&put.body["pending"], &put.headers[header::ETAG]),
+        (&json!(null), &"\"2\"".parse().expect("text"))
+    );
+    let read = relayer.get(&path).await;
+    assert_eq!(read.body["allowed_counterparties"], json!([wallet, other]));
+    assert!(read.body.get("tx_signature").is_none() && read.body.get("effective_at").is_none());
+    assert_eq!(read.headers[header::ETAG], "\"2\"");
+
+    let paused = relayer.put(&path, &json!({ "paused": true })).await;
+    assert_eq!(
+        (&paused.body["paused"], &paused.body["max_daily_spend"]),
+        (&json!(true), &put.body["max_daily_spend"])
+    );
+    assert_eq!(relayer.get(&format!("/v1/accounts/{account}")).await.body["status"], "paused");
+    let open = relayer.put(&path, &json!({ "require_memo": true })).await;
+    assert_eq!((&open.body["paused"], &open.body["allowed_counterparties"]), (&json!(false), &json!(null)));
+}
+
+#[tokio::test]
+async fn an_entry_is_what_it_says_or_shows_or_already_is() {
+    let relayer = Relayer::start().await;
+    let account = relayer.account().await;
+    let path = format!("/v1/accounts/{account}/policy");
+    let (token, wallet, pda) = (address(10).to_string(), address(11).to_string(), address(12).to_string());
+    relayer.chain.script().kinds.insert(address(10), AddressKind::TokenAccount);
+    relayer.chain.script().kinds.insert(address(12), AddressKind::Unclear);
+
+    let unclear = relayer.put(&path, &json!({ "allowed_counterparties": [wallet, token, pda] })).await;
+    assert_eq!(
+        (unclear.error(), &unclear.body["param"]),
+        ((400, "invalid_request"), &json!("allowed_counterparties[2]"))
+    );
+    let message = unclear.body["message"].as_str().expect("text");
+    assert!(message.contains(&format!("{{\"wallet\": \"{pda}\"}}")), "{message}");
+
+    let said = json!({ "allowed_counterparties": [wallet, token, { "wallet": pda }, { "token_account": wallet }, pda] });
+    let unclear = relayer.put(&path, &said).await;
+    assert_eq!(unclear.body["param"], "allowed_counterparties[4]", "what another entry says is not in force");
+    let said =
+        json!({ "allowed_counterparties": [wallet, token, { "wallet": pda }, { "token_account": wallet }] });
+    let put = relayer.put(&path, &said).await;
+    assert_eq!(put.body["allowed_counterparties"], json!([wallet, token, pda, wallet]), "{}", put.body);
+    assert_eq!(put.body["counterparty_kinds"], json!(["wallet", "token_account", "wallet", "token_account"]));
+    let read = relayer.get(&path).await;
+    for field in ["allowed_counterparties", "counterparty_kinds"] {
+        assert_eq!(read.body[field], put.body[field]);
+    }
+
+    // Whatever stands there by now, a listed address stays what it was listed as.
+    relayer.chain.script().kinds.insert(address(10), AddressKind::Unclear);
+    let again = relayer.put(&path, &json!({ "allowed_counterparties": [pda, token] })).await;
+    assert_eq!(again.body["counterparty_kinds"], json!(["wallet", "token_account"]), "{}", again.body);
+    let patched = relayer.patch(&path, &json!({ "require_memo": true })).await;
+    assert_eq!(patched.body["allowed_counterparties"], json!([pda, token]));
+}
+
+#[tokio::test]
+async fn policies_that_cannot_be_are_400_and_change_nothing() {
+    let relayer = Relayer::start().await;
+    let account = relayer.account().await;
+    let path = format!("/v1/accounts/{account}/policy");
+    let unknown = "acct_01ARZ3NDEKTSV4RRFFQ69G5FAV";
+    let both: Vec<Value> = many(200)
+        .into_iter()
+        .flat_map(|address| [json!({ "wallet": address }), json!({ "token_account": address })])
+        .collect();
+    for (body, param) in [
+        (json!({ "allowed_counterparties": many(257) }), "allowed_counterparties"),
+        (json!({ "allowed_counterparties": both }), "allowed_counterparties"),
+        (json!({ "allowed_counterparties": [address(3).to_string(), unknown] }), "allowed_counterparties[1]"),
+        (json!({ "allowed_counterparties": ["nobody"] }), "allowed_counterparties[0]"),
+        (
+            json!({ "allowed_counterparties": [{ "pda": address(3).to_string() }] }),
+            "allowed_counterparties[0]",
+        ),
+        (json!({ "max_daily_spend": -1 }), "max_daily_spend"),
+        (json!({ "max_daily_spend": "0.0000001" }), "max_daily_spend"),
+        (json!({ "paused": "yes" }), "paused"),
+        (json!({ "expected_version": 1.5 }), "expected_version"),
+    ] {
+        for answer in [relayer.put(&path, &body).await, relayer.patch(&path, &body).await] {
+            assert_eq!(answer.error(), (400, "invalid_request"));
+            assert_eq!(answer.body["param"], param);
+        }
+    }
+    assert_eq!(relayer.get(&path).await.body["version"], 1);
+    let doubled = [many(256), many(256)].concat();
+    let most = relayer.put(&path, &json!({ "allowed_counterparties": doubled })).await;
+    assert_eq!(most.status, StatusCode::OK, "duplicates collapse before entries are counted");
+    assert_eq!(most.body["allowed_counterparties"], json!(many(256)));
+}
+
+#[tokio::test]
+async fn an_account_may_begin_with_its_policy() {
+    let relayer = Relayer::start().await;
+    let other = relayer.account().await;
+    let policy =
+        json!({ "max_daily_spend": "50", "allowed_counterparties": [other, address(7).to_string()] });
+    let created = relayer.post("/v1/accounts", &json!({ "name": "a", "policy": policy })).await;
+    assert_eq!(created.status, StatusCode::CREATED, "{}", created.body);
+    let expected = json!({
+        "max_single_transfer": null, "max_daily_spend": 50, "require_memo": false, "paused": false,
+        "allowed_counterparties": [other, address(7).to_string()], "counterparty_kinds": ["wallet", "wallet"],
+    });
+    assert_eq!(created.body["policy"], expected);
+    let path = format!("/v1/accounts/{}", created.body["account_id"].as_str().expect("text"));
+    assert_eq!(relayer.get(&path).await.body["policy"], expected);
+    assert_eq!(relayer.get(&format!("{path}/policy")).await.body["version"], 1);
+
+    for (policy, param) in [
+        (json!({ "allowed_counterparties": many(16) }), "policy.allowed_counterparties"),
+        (json!({ "allowed_counterparties": ["nobody"] }), "policy.allowed_counterparties[0]"),
+        (json!({ "max_daily_spend": -1 }), "policy.max_daily_spend"),
+        (json!({ "expected_version": 1 }), "policy.expected_version"),
+        (json!({ "colour": 1 }), "policy.colour"),
+        (json!([]), "policy"),
+    ] {
+        let answer = relayer.post("/v1/accounts", &json!({ "name": "a", "policy": policy })).await;
+        assert_eq!((answer.error(), &answer.body["param"]), ((400, "invalid_request"), &json!(param)));
+    }
+    let most = json!({ "name": "a", "policy": { "allowed_counterparties": many(15), "paused": true } });
+    let created = relayer.post("/v1/accounts", &most).await;
+    assert_eq!((created.status, &created.body["status"]), (StatusCode::CREATED, &json!("paused")));
+    let none = relayer.post("/v1/accounts", &json!({ "name": "a", "policy": null })).await;
+    assert_eq!(none.body["policy"]["max_daily_spend"], json!(null));
+}
+
+#[tokio::test]
+async fn changes_at_the_same_time_do_not_undo_each_other() {
+    let relayer = Relayer::start().await;
+    let account = relayer.account().await;
+    let path = format!("/v1/accounts/{account}/policy");
+    relayer.chain.script().policy_delay = Duration::from_millis(50);
+    let (memo, limit) = (json!({ "require_memo": true }), json!({ "max_daily_spend": 5 }));
+    let (one, two) = tokio::join!(relayer.patch(&path, &memo), relayer.patch(&path, &limit));
+    assert_eq!((one.status, two.status), (StatusCode::OK, StatusCode::OK));
+    let read = relayer.get(&path).await;
+    assert_eq!((&read.body["require_memo"], &read.body["max_daily_spend"]), (&json!(true), &json!(5)));
+    assert_eq!(read.body["version"], 3);
+}
+
+#[tokio::test]
+async fn a_change_is_made_to_the_version_that_it_is_meant_for() {
+    let relayer = Relayer::start().await;
+    let account = relayer.account().await;
+    let path = format!("/v1/accounts/{account}/policy");
+    let memo = json!({ "require_memo": true });
+    for method in ["PUT", "PATCH"] {
+        let version = relayer.get(&path).await.body["version"].as_u64().expect("a number");
+        let stale = relayer.policy(method, &path, &format!("\"{}\"", version - 1), &memo).await;
+        assert_eq!(stale.error(), (409, "policy_changed"));
+        assert_eq!((&stale.body["retryable"], stale.body["request_id"].is_string()), (&json!(false), true));
+        let done = relayer.policy(method, &path, &version.to_string(), &memo).await;
+        assert_eq!(done.headers[header::ETAG], format!("\"{}\"", version + 1));
+    }
+    let mut body = json!({ "require_memo": true, "expected_version": 3 });
+    assert_eq!(relayer.put(&path, &body).await.status, StatusCode::OK);
+    assert_eq!(relayer.put(&path, &body).await.error(), (409, "policy_changed"));
+    let unlike = relayer.policy("PUT", &path, "4", &body).await;
+    assert_eq!(
+        (unlike.error(), &unlike.body["param"]),
+        ((400, "invalid_request"), &json!("expected_version"))
+    );
+    body["expected_version"] = json!(4);
+    assert_eq!(relayer.policy("PUT", &path, "\"4\"", &body).await.status, StatusCode::OK);
+    for header in ["*", "W/\"5\"", "\"4\", \"5\"", "", "-1", "+5", "\"\"", "99999999999999999999"] {
+        let answer = relayer.policy("PUT", &path, header, &memo).await;
+        assert_eq!(
+            (answer.error(), &answer.body["param"]),
+            ((400, "invalid_request"), &json!("If-Match")),
+            "{header}"
+        );
+    }
+
+    // A stop is right whatever the version; to lift it at another version than meant is not.
+    assert_eq!(relayer.policy("PUT", &path, "1", &json!({ "paused": true })).await.body["version"], 6);
+    assert_eq!(
+        relayer.policy("PUT", &path, "1", &json!({ "paused": false })).await.error(),
+        (409, "policy_changed")
+    );
+    let lifted = relayer.policy("PUT", &path, "6", &json!({ "paused": false })).await;
+    assert_eq!((&lifted.body["paused"], &lifted.body["require_memo"]), (&json!(false), &json!(true)));
+}
+
+/// Two relayers that know nothing of each other, one of them in the middle of a change when the other pauses the account.
+async fn paused_in_the_middle(method: &str, body: &Value) -> (Relayer, String, Answer) {
+    let relayer = Relayer::start().await;
+    let beside = relayer.beside().await;
+    let account = relayer.account().await;
+    let path = format!("/v1/accounts/{account}/policy");
+    relayer.chain.script().policy_delay = Duration::from_millis(300);
+    let pause = async {
+        tokio::time::sleep(Duration::from_millis(100)).await;
+        let paused = beside.put(&path, &json!({ "paused": true })).await;
+        assert_eq!((paused.status, &paused.body["paused"]), (StatusCode::OK, &json!(true)), "at once");
+    };
+    let text = body.to_string();
+    let (changed, ()) = tokio::join!(relayer.send(method, &path, &relayer.key, Some(&text)), pause);
+    (relayer, path, changed)
+}
+
+#[tokio::test]
+async fn nothing_that_was_asked_for_before_a_pause_takes_it_back() {
+    for (method, body) in [
+        ("PATCH", json!({ "max_daily_spend": 5 })),
+        ("PATCH", json!({ "paused": false, "require_memo": true })),
+        ("PUT", json!({ "require_memo": true })),
+        ("PUT", json!({ "require_memo": true, "expected_version": 1 })),
+    ] {
+        let (relayer, path, changed) = paused_in_the_middle(method, &body).await;
+        assert_eq!(changed.error(), (409, "policy_changed"), "{method} {body}");
+        let read = relayer.get(&path).await;
+        assert_eq!(
+            (&read.body["paused"], &read.body["version"]),
+            (&json!(true), &json!(2)),
+            "{method} {body}"
+        );
+        // From here on the pause is known, and lifting it is meant.
+        assert_eq!(relayer.put(&path, &json!({ "require_memo": true })).await.body["paused"], false);
+    }
+}
+
+#[tokio::test]
+async fn a_replacement_goes_over_what_came_in_between() {
+    let (relayer, path, changed) =
+        paused_in_the_middle("PUT", &json!({ "require_memo": true, "paused": true })).await;
+    assert_eq!(changed.status, StatusCode::OK, "{}", changed.body);
+    let read = relayer.get(&path).await;
+    assert_eq!((&read.body["version"], &read.body["require_memo"]), (&json!(3), &json!(true)));
+}

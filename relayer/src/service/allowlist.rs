@@ -1,0 +1,174 @@
+//! Allowlists as they are submitted, and what they stand for on the chain.
+
+use std::collections::{HashMap, HashSet};
+
+use purser_policy::ALLOWLIST_ENTRIES_MAX;
+
+use super::Parts;
+use super::error::{ServiceError, from_chain};
+use crate::chain::{AddressKind, AllowedRecipients, OnChainPolicy};
+use crate::domain::{
+    AccountId, Address, AllowlistEntry, Counterparties, CounterpartyKind, Operator, SpendingPolicy,
+};
+
+/// A policy of which it is known what every entry is.
+pub(super) struct Resolved {
+    pub on_chain: OnChainPolicy,
+    /// The same as submitted: each entry with its kind, none twice.
+    pub policy: SpendingPolicy,
+}
+
+/// Finds out what every entry stands for: account ids are the wallets at their PDAs, and a plain address is what it is in
+/// the policy that is in force, a token account where one stands, or a wallet where there can be one. Nothing twice.
+///
+/// Invalid: an entry that is no account of the operator or of which the kind must be said, by its place; too many.
+pub(super) async fn resolve(
+    parts: &Parts,
+    operator: &Operator,
+    policy: &SpendingPolicy,
+    in_force: &OnChainPolicy,
+) -> Result<Resolved, ServiceError> {
+    let (allowlist, allowed_counterparties) = match &policy.allowed_counterparties {
+        Counterparties::Anyone => (AllowedRecipients::Anyone, Counterparties::Anyone),
+        Counterparties::Only(entries) => {
+            let (on_chain, entries) = resolve_entries(parts, operator, entries, in_force).await?;
+            (on_chain, Counterparties::Only(entries))
+        }
+    };
+    Ok(Resolved {
+        on_chain: OnChainPolicy {
+            max_single_transfer: policy.max_single_transfer,
+            max_daily_spend: policy.max_daily_spend,
+            require_memo: policy.require_memo,
+            paused: policy.paused,
+            allowlist,
+        },
+        policy: SpendingPolicy { allowed_counterparties, ..policy.clone() },
+    })
+}
+
+async fn resolve_entries(
+    parts: &Parts,
+    operator: &Operator,
+    entries: &[AllowlistEntry],
+    in_force: &OnChainPolicy,
+) -> Result<(AllowedRecipients, Vec<AllowlistEntry>), ServiceError> {
+    let accounts = find_accounts(parts, operator, entries).await?;
+    let kinds = find_kinds(parts, operator, entries, in_force).await?;
+    let mut seen = HashSet::new();
+    let mut resolved = Vec::new();
+    for (index, entry) in entries.iter().enumerate() {
+        let (kind, address, entry) = match entry {
+            AllowlistEntry::Account(id) => {
+                let unknown = || {
+                    let message = format!("names {id}, which is not an account of yours");
+                    Counterparties::invalid_entry(index, message)
+                };
+                (CounterpartyKind::Wallet, *accounts.get(id).ok_or_else(unknown)?, *entry)
+            }
+            AllowlistEntry::Wallet(address) => (CounterpartyKind::Wallet, *address, *entry),
+            AllowlistEntry::TokenAccount(address) => (CounterpartyKind::TokenAccount, *address, *entry),
+            AllowlistEntry::Address(address) => {
+                let unclear = || Counterparties::invalid_entry(index, unclear(address));
+                let kind = kinds.get(address).copied().flatten().ok_or_else(unclear)?;
+                (kind, *address, kind.entry(*address))
+            }
+        };
+        if seen.insert((kind, address.bytes())) {
+            resolved.push(entry);
+        }
+    }
+    if seen.len() > ALLOWLIST_ENTRIES_MAX {
+        let message = format!("must have at most {ALLOWLIST_ENTRIES_MAX} entries");
+        return Err(Counterparties::invalid(message).into());
+    }
+    let of_kind =
+        |wanted| seen.iter().filter(move |(kind, _)| *kind == wanted).map(|(_, bytes)| *bytes).collect();
+    let on_chain =
+        AllowedRecipients::only(of_kind(CounterpartyKind::Wallet), of_kind(CounterpartyKind::TokenAccount));
+    Ok((on_chain, resolved))
+}
+
+fn unclear(address: &Address) -> String {
+    format!(
+        "does not show what it is: no token account stands at {address}, and it cannot be a key. Say it outright: \
+         {{\"wallet\": \"{address}\"}} or {{\"token_account\": \"{address}\"}}"
+    )
+}
+
+/// The PDAs of those entries that are accounts of the operator.
+async fn find_accounts(
+    parts: &Parts,
+    operator: &Operator,
+    entries: &[AllowlistEntry],
+) -> Result<HashMap<AccountId, Address>, ServiceError> {
+    let ids: HashSet<AccountId> = entries.iter().filter_map(account_id).collect();
+    let ids: Vec<AccountId> = ids.into_iter().collect();
+    let mut accounts = HashMap::new();
+    for ids in ids.chunks(ALLOWLIST_ENTRIES_MAX) {
+        let found = parts.store.find_accounts(operator.id, ids).await?;
+        accounts.extend(found.into_iter().map(|account| (account.id, account.address)));
+    }
+    Ok(accounts)
+}
+
+fn account_id(entry: &AllowlistEntry) -> Option<AccountId> {
+    match entry {
+        AllowlistEntry::Account(id) => Some(*id),
+        AllowlistEntry::Wallet(_) | AllowlistEntry::TokenAccount(_) | AllowlistEntry::Address(_) => None,
+    }
+}
+
+/// What the plain addresses among the entries are; `None` where it must be said.
+async fn find_kinds(
+    parts: &Parts,
+    operator: &Operator,
+    entries: &[AllowlistEntry],
+    in_force: &OnChainPolicy,
+) -> Result<HashMap<Address, Option<CounterpartyKind>>, ServiceError> {
+    let plain: HashSet<Address> = entries.iter().filter_map(plain_address).collect();
+    let (listed, unlisted): (Vec<_>, Vec<_>) = plain
+        .into_iter()
+        .map(|address| (address, kind_in(in_force, &address)))
+        .partition(|(_, kind)| kind.is_some());
+    let mut kinds: HashMap<_, _> = listed.into_iter().collect();
+    // More different addresses than an allowlist takes are refused whatever they are.
+    if kinds.len() + unlisted.len() > ALLOWLIST_ENTRIES_MAX {
+        let message = format!("must have at most {ALLOWLIST_ENTRIES_MAX} entries");
+        return Err(Counterparties::invalid(message).into());
+    }
+    let unlisted: Vec<Address> = unlisted.into_iter().map(|(address, _)| address).collect();
+    if unlisted.is_empty() {
+        return Ok(kinds);
+    }
+    let chain = &parts.chains.get(operator.network)?.chain;
+    let read = chain.read_kinds(&unlisted).await;
+    let read = read.map_err(|error| from_chain(operator.network, &error, true))?;
+    kinds.extend(unlisted.into_iter().zip(read).map(|(address, kind)| {
+        let kind = match kind {
+            AddressKind::TokenAccount => Some(CounterpartyKind::TokenAccount),
+            AddressKind::Wallet => Some(CounterpartyKind::Wallet),
+            AddressKind::Unclear => None,
+        };
+        (address, kind)
+    }));
+    Ok(kinds)
+}
+
+fn plain_address(entry: &AllowlistEntry) -> Option<Address> {
+    match entry {
+        AllowlistEntry::Address(address) => Some(*address),
+        AllowlistEntry::Account(_) | AllowlistEntry::Wallet(_) | AllowlistEntry::TokenAccount(_) => None,
+    }
+}
+
+/// What the address is in a policy, if it is there as one thing.
+fn kind_in(policy: &OnChainPolicy, address: &Address) -> Option<CounterpartyKind> {
+    let AllowedRecipients::Only { wallets, token_accounts } = &policy.allowlist else { return None };
+    let lists = |entries: &[purser_policy::Address]| entries.binary_search(address.as_bytes()).is_ok();
+    match (lists(wallets), lists(token_accounts)) {
+        (true, false) => Some(CounterpartyKind::Wallet),
+        (false, true) => Some(CounterpartyKind::TokenAccount),
+        (true, true) | (false, false) => None,
+    }
+}

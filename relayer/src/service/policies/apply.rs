@@ -1,0 +1,161 @@
+//! Policies that have waited come into force here, and what cannot any longer is cleared. Any number of relayers may look
+//! at the same proposal: the program takes it once, and whoever writes that down first announces it.
+
+use std::time::Duration;
+
+use super::pending::{LOOK_AFTER_SECONDS, Waiting};
+use super::{Policies, Standing};
+use crate::chain::{AgentOnChain, ChainError, DraftOnChain, OnChainPolicy};
+use crate::crash_point::crash_point;
+use crate::domain::{AccountStatus, Event, Operator, PendingPolicy};
+use crate::service::error::{Resource, ServiceError, from_chain};
+
+/// How many proposals one pass looks at.
+const ROWS_MAX: u32 = 100;
+/// After this long without a trace on the chain, a proposal can no longer get there.
+const PROPOSING_TIMEOUT: Duration = Duration::from_secs(180);
+
+impl Policies {
+    /// One pass over what is due by the chain's clock. What cannot be done now is done later.
+    pub(in crate::service) async fn reconcile(&self) -> Result<(), ServiceError> {
+        let Self { parts, .. } = self;
+        for network in parts.chains.networks() {
+            // Mostly nothing waits, and then the chain is not asked.
+            if parts.store.list_due_policies(network, i64::MAX, 1).await?.is_empty() {
+                continue;
+            }
+            let now = match parts.chains.get(network)?.chain.now().await {
+                Ok(now) => now,
+                Err(error) => {
+                    tracing::warn!(%network, %error, "policies that wait cannot be looked at now");
+                    continue;
+                }
+            };
+            for pending in parts.store.list_due_policies(network, now, ROWS_MAX).await? {
+                if let Err(error) = self.look_at(&pending, now).await {
+                    tracing::warn!(account_id = %pending.account_id, %error, "a policy that waits is looked at later");
+                    self.put_off(&pending, now).await?;
+                }
+            }
+        }
+        Ok(())
+    }
+
+    async fn look_at(&self, pending: &PendingPolicy, now: i64) -> Result<(), ServiceError> {
+        let store = &self.parts.store;
+        let operator = store.find_operator(pending.operator_id).await?.ok_or(ServiceError::Internal)?;
+        let account = self.find(&operator, pending.account_id).await?;
+        let chain = &self.parts.chains.get(operator.network)?.chain;
+        // Before the policy: a draft that is gone by now has left its trace there.
+        let read = chain.read_draft(&account.address).await;
+        let draft = read.map_err(|error| from_chain(operator.network, &error, true))?;
+        let standing = match self.stand(&operator, pending.account_id).await {
+            // Closed on the chain, and the draft is of no use to anybody.
+            Err(ServiceError::NotFound(Resource::Account)) => {
+                return Ok(store.delete_pending_policy(pending).await?);
+            }
+            standing => standing?,
+        };
+        let Some(draft) = draft.filter(|draft| draft.hash == pending.hash) else {
+            return self.look_for_trace(&operator, &standing, pending, now).await;
+        };
+        let may_be_under_way = draft.sealed_at.is_none() && self.is_recent(pending);
+        match Waiting::of(draft, &standing) {
+            Some(waiting) => self.apply(&operator, &standing, pending, waiting, now).await,
+            None if may_be_under_way => self.put_off(pending, now).await,
+            None => self.clear(&operator, &standing, pending).await,
+        }
+    }
+
+    async fn apply(
+        &self,
+        operator: &Operator,
+        standing: &Standing,
+        pending: &PendingPolicy,
+        waiting: Waiting,
+        now: i64,
+    ) -> Result<(), ServiceError> {
+        let Waiting { draft: DraftOnChain { policy, .. }, effective_at } = waiting;
+        if !pending.is_announced || pending.due_at != effective_at {
+            let submitted = self.submitted(operator, &policy, &pending.counterparties)?;
+            self.announce_pending(pending, &submitted, effective_at).await?;
+        }
+        if effective_at > now {
+            return Ok(());
+        }
+        let chain = &self.parts.chains.get(operator.network)?.chain;
+        crash_point!("apply.before");
+        let applied = chain.apply_draft(&operator.address, &standing.agent, pending.hash).await;
+        crash_point!("apply.after");
+        match applied {
+            Ok(confirmed) => {
+                tracing::info!(account_id = %pending.account_id, "a policy that waited is in force");
+                self.announce_applied(operator, pending, &policy, Some(&confirmed.signature)).await
+            }
+            // Somebody was faster, or time is not quite up: the next pass sees which.
+            Err(ChainError::PolicyChanged) => Ok(()),
+            Err(error) => Err(from_chain(operator.network, &error, true)),
+        }
+    }
+
+    /// The draft is not there: somebody applied it, somebody dropped it, or it never came to be.
+    async fn look_for_trace(
+        &self,
+        operator: &Operator,
+        standing: &Standing,
+        pending: &PendingPolicy,
+        now: i64,
+    ) -> Result<(), ServiceError> {
+        let Standing { agent, .. } = standing;
+        let chain = &self.parts.chains.get(operator.network)?.chain;
+        let before = AgentOnChain { policy_version: pending.expected_version, ..agent.clone() };
+        let is_next = agent.policy_version == pending.expected_version.saturating_add(1);
+        if is_next && chain.proposal_hash(&before, &agent.policy) == pending.hash {
+            return self.announce_applied(operator, pending, &agent.policy, None).await;
+        }
+        if !pending.is_announced && self.is_recent(pending) {
+            return self.put_off(pending, now).await;
+        }
+        Ok(self.parts.store.delete_pending_policy(pending).await?)
+    }
+
+    async fn announce_applied(
+        &self,
+        operator: &Operator,
+        pending: &PendingPolicy,
+        policy: &OnChainPolicy,
+        tx_signature: Option<&str>,
+    ) -> Result<(), ServiceError> {
+        let now = self.parts.ambient.now();
+        let submitted = self.submitted(operator, policy, &pending.counterparties)?;
+        let version = pending.expected_version.saturating_add(1);
+        let event = Event::policy_applied(pending, &submitted, version, tx_signature, now);
+        let status = AccountStatus::from_paused(policy.paused);
+        Ok(self.parts.store.mark_policy_applied(pending, status, event, now).await?)
+    }
+
+    /// Closes a draft that can never take effect, which gives its rent back.
+    async fn clear(
+        &self,
+        operator: &Operator,
+        standing: &Standing,
+        pending: &PendingPolicy,
+    ) -> Result<(), ServiceError> {
+        let chain = &self.parts.chains.get(operator.network)?.chain;
+        match chain.drop_draft(&operator.address, &standing.agent, pending.hash).await {
+            Ok(_) | Err(ChainError::PolicyChanged) => {}
+            Err(error) => return Err(from_chain(operator.network, &error, true)),
+        }
+        tracing::info!(account_id = %pending.account_id, "dropped a policy that could no longer take effect");
+        Ok(self.parts.store.delete_pending_policy(pending).await?)
+    }
+
+    async fn put_off(&self, pending: &PendingPolicy, now: i64) -> Result<(), ServiceError> {
+        let due_at = now.saturating_add(LOOK_AFTER_SECONDS);
+        Ok(self.parts.store.put_off_pending_policy(pending, due_at).await?)
+    }
+
+    fn is_recent(&self, pending: &PendingPolicy) -> bool {
+        self.parts.ambient.now() < pending.created_at.after(PROPOSING_TIMEOUT)
+    }
+}

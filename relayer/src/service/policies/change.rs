@@ -1,0 +1,122 @@
+//! Changing a policy. Nothing is written over what its writer has not seen: the program compares versions.
+
+use super::{Omitted, Policies, PolicyChange, Standing};
+use crate::chain::Confirmed;
+use crate::domain::{Account, AccountId, AccountStatus, Operator, PolicyUpdate, SpendingPolicy};
+use crate::service::ServiceError;
+use crate::service::allowlist::resolve;
+use crate::service::error::{after_writing, from_chain};
+use crate::service::reads::read_agent;
+
+/// How often a policy is replaced that others keep changing.
+const TRIES_MAX: u32 = 4;
+
+impl Policies {
+    pub(super) async fn change(
+        &self,
+        operator: &Operator,
+        id: AccountId,
+        update: PolicyUpdate,
+        omitted: Omitted,
+    ) -> Result<PolicyChange, ServiceError> {
+        let (this, operator) = (self.clone(), operator.clone());
+        let work = async move {
+            // A stop waits for nobody, and is right whatever the version.
+            if update.only_paused() == Some(true) {
+                return this.pause(&operator, id).await;
+            }
+            let account = this.find(&operator, id).await?;
+            let was_paused = read_agent(&this.parts, &operator, &account).await?.policy.paused;
+            // One change of an account at a time, so that a merge sees the change before it.
+            let writer = this.writers.of(id);
+            let _turn = writer.lock().await;
+            let mut tries_left = match (omitted, update.expected_version) {
+                // It replaces everything, so it replaces too what came in between.
+                (Omitted::TakeDefaults, None) => TRIES_MAX - 1,
+                (Omitted::TakeDefaults, Some(_)) | (Omitted::StayAsTheyAre, _) => 0,
+            };
+            loop {
+                let standing = this.stand(&operator, id).await?;
+                let asked = this.asked(&operator, &standing, &update, omitted)?;
+                // But it was not to lift a pause that came after it was asked for.
+                if standing.agent.policy.paused && !was_paused && !asked.paused {
+                    return Err(ServiceError::PolicyChanged);
+                }
+                match this.write(&operator, &standing, &update, &asked).await {
+                    Err(ServiceError::PolicyChanged) if tries_left > 0 => tries_left -= 1,
+                    done => return done,
+                }
+            }
+        };
+        self.parts.tasks.finish(work).await
+    }
+
+    /// The whole policy that is asked for. PolicyChanged: it was meant for another version than stands.
+    fn asked(
+        &self,
+        operator: &Operator,
+        standing: &Standing,
+        update: &PolicyUpdate,
+        omitted: Omitted,
+    ) -> Result<SpendingPolicy, ServiceError> {
+        let Standing { account, agent, .. } = standing;
+        if update.expected_version.is_some_and(|expected| expected != agent.policy_version) {
+            return Err(ServiceError::PolicyChanged);
+        }
+        let current = self.submitted(operator, &agent.policy, &account.counterparties)?;
+        Ok(match omitted {
+            Omitted::TakeDefaults => update.clone().replace(current),
+            Omitted::StayAsTheyAre => update.clone().merge(current),
+        })
+    }
+
+    async fn write(
+        &self,
+        operator: &Operator,
+        standing: &Standing,
+        update: &PolicyUpdate,
+        asked: &SpendingPolicy,
+    ) -> Result<PolicyChange, ServiceError> {
+        let Standing { account, agent, operator: on_chain } = standing;
+        let resolved = resolve(&self.parts, operator, asked, &agent.policy).await?;
+        let loosens = resolved.on_chain.as_policy().loosens(&agent.policy.as_policy());
+        if loosens && on_chain.loosening_delay_seconds > 0 {
+            return self.propose(operator, standing, resolved).await;
+        }
+        let chain = &self.parts.chains.get(operator.network)?.chain;
+        let written = match (update.only_paused(), update.expected_version) {
+            // Cheaper, however long the allowlist is.
+            (Some(paused), None) => chain.set_paused(&operator.address, &account.address, paused).await,
+            (None, _) | (_, Some(_)) => chain.set_policy(&operator.address, agent, &resolved.on_chain).await,
+        };
+        let confirmed = written.map_err(|error| from_chain(operator.network, &error, false))?;
+        let status = AccountStatus::from_paused(resolved.policy.paused);
+        let counterparties = resolved.policy.allowed_counterparties;
+        self.parts.store.mark_account_policy(operator.id, account.id, status, &counterparties).await?;
+        self.in_force(operator, Account { counterparties, ..account.clone() }, confirmed).await
+    }
+
+    async fn pause(&self, operator: &Operator, id: AccountId) -> Result<PolicyChange, ServiceError> {
+        let account = self.find(operator, id).await?;
+        let chain = &self.parts.chains.get(operator.network)?.chain;
+        // While nothing is asked of it, an absent chain may simply be asked again.
+        chain.now().await.map_err(|error| from_chain(operator.network, &error, true))?;
+        let written = chain.set_paused(&operator.address, &account.address, true).await;
+        let confirmed = written.map_err(|error| from_chain(operator.network, &error, false))?;
+        self.parts.store.mark_account_status(operator.id, id, AccountStatus::Paused).await?;
+        self.in_force(operator, account, confirmed).await
+    }
+
+    /// After a change: what waited was meant for the policy before, and cannot take effect any longer.
+    async fn in_force(
+        &self,
+        operator: &Operator,
+        account: Account,
+        confirmed: Confirmed,
+    ) -> Result<PolicyChange, ServiceError> {
+        self.parts.store.look_at_pending_policies(operator.id, account.id).await?;
+        let agent = read_agent(&self.parts, operator, &account).await.map_err(after_writing)?;
+        let view = self.view(operator, &account, &agent, None)?;
+        Ok(PolicyChange::InForce { view, tx_signature: confirmed.signature })
+    }
+}

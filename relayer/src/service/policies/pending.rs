@@ -1,0 +1,146 @@
+//! Policies that wait: proposed, shown and dropped. Whether one waits, and what it says, is on the chain.
+
+use super::{PendingView, Policies, PolicyChange, PolicyView, Standing};
+use crate::chain::{ChainError, DraftOnChain};
+use crate::crash_point::crash_point;
+use crate::domain::{AccountId, Event, Operator, PendingPolicy, SpendingPolicy, Timestamp};
+use crate::service::allowlist::Resolved;
+use crate::service::error::{Resource, ServiceError, after_writing, from_chain};
+
+/// When to look whether a proposal came to be on the chain, if whoever made it does not say.
+pub(super) const LOOK_AFTER_SECONDS: i64 = 30;
+
+/// A draft that can take effect.
+pub(super) struct Waiting {
+    pub draft: DraftOnChain,
+    /// Unix seconds by the chain's clock.
+    pub effective_at: i64,
+}
+
+impl Waiting {
+    /// A draft waits when it is complete, and meant for the version that stands.
+    pub fn of(draft: DraftOnChain, standing: &Standing) -> Option<Self> {
+        let sealed_at =
+            draft.sealed_at.filter(|_| draft.expected_version == standing.agent.policy_version)?;
+        let delay = i64::from(standing.operator.loosening_delay_seconds);
+        Some(Self { draft, effective_at: sealed_at.saturating_add(delay) })
+    }
+}
+
+impl Policies {
+    /// What waits to take the place of the policy in force.
+    pub(super) async fn pending(
+        &self,
+        operator: &Operator,
+        standing: &Standing,
+    ) -> Result<Option<PendingView>, ServiceError> {
+        let Some(Waiting { draft, effective_at }) = self.waiting(operator, standing).await? else {
+            return Ok(None);
+        };
+        let account = &standing.account;
+        let written = self.parts.store.find_pending_policy(operator.id, account.id, draft.hash).await?;
+        let submitted = written.map_or_else(|| account.counterparties.clone(), |known| known.counterparties);
+        let policy = self.submitted(operator, &draft.policy, &submitted)?;
+        Ok(Some(PendingView { policy, effective_at: Timestamp::from_unix_seconds(effective_at) }))
+    }
+
+    async fn waiting(
+        &self,
+        operator: &Operator,
+        standing: &Standing,
+    ) -> Result<Option<Waiting>, ServiceError> {
+        let chain = &self.parts.chains.get(operator.network)?.chain;
+        let read = chain.read_draft(&standing.account.address).await;
+        let draft = read.map_err(|error| from_chain(operator.network, &error, true))?;
+        Ok(draft.and_then(|draft| Waiting::of(draft, standing)))
+    }
+
+    /// Has a policy wait on the chain, in place of what waits there. One that waits already goes on waiting.
+    pub(super) async fn propose(
+        &self,
+        operator: &Operator,
+        standing: &Standing,
+        resolved: Resolved,
+    ) -> Result<PolicyChange, ServiceError> {
+        let Standing { account, agent, operator: on_chain } = standing;
+        let store = &self.parts.store;
+        let chain = &self.parts.chains.get(operator.network)?.chain;
+        let hash = chain.proposal_hash(agent, &resolved.on_chain);
+        let now = chain.now().await.map_err(|error| from_chain(operator.network, &error, true))?;
+        let is_it = |waiting: &Waiting| waiting.draft.hash == hash;
+        let mut waiting = self.waiting(operator, standing).await?.filter(is_it);
+        let written = store.find_pending_policy(operator.id, account.id, hash).await?;
+        let pending = PendingPolicy {
+            operator_id: operator.id,
+            account_id: account.id,
+            hash,
+            expected_version: agent.policy_version,
+            counterparties: resolved.policy.allowed_counterparties.clone(),
+            due_at: now.saturating_add(LOOK_AFTER_SECONDS),
+            is_announced: waiting.is_some() && written.is_some_and(|written| written.is_announced),
+            created_at: self.parts.ambient.now(),
+        };
+        store.insert_pending_policy(&pending).await?;
+        if waiting.is_none() {
+            crash_point!("propose.before");
+            let proposed = chain.propose_policy(&operator.address, agent, &resolved.on_chain).await;
+            crash_point!("propose.after");
+            waiting = match &proposed {
+                // Another relayer may have been ahead with the very same.
+                Ok(_) | Err(ChainError::PolicyChanged) => {
+                    self.waiting(operator, standing).await.map_err(after_writing)?.filter(is_it)
+                }
+                Err(error) => return Err(from_chain(operator.network, error, false)),
+            };
+            if proposed.is_err() && waiting.is_none() {
+                return Err(ServiceError::PolicyChanged);
+            }
+        }
+        let effective_at = match waiting {
+            Some(Waiting { effective_at, .. }) => {
+                self.announce_pending(&pending, &resolved.policy, effective_at).await?;
+                effective_at
+            }
+            // The node does not show yet what it has taken. Whoever looks next announces it.
+            None => now.saturating_add(i64::from(on_chain.loosening_delay_seconds)),
+        };
+        let effective_at = Timestamp::from_unix_seconds(effective_at);
+        let waits = PendingView { policy: resolved.policy, effective_at };
+        Ok(PolicyChange::Waits(self.view(operator, account, agent, Some(waits))?))
+    }
+
+    /// Writes down that a proposal waits, and announces it if that was not done yet.
+    pub(super) async fn announce_pending(
+        &self,
+        pending: &PendingPolicy,
+        policy: &SpendingPolicy,
+        effective_at: i64,
+    ) -> Result<(), ServiceError> {
+        let now = self.parts.ambient.now();
+        let from = Timestamp::from_unix_seconds(effective_at);
+        let event = Event::policy_pending(pending, policy, from, now);
+        Ok(self.parts.store.mark_policy_pending(pending, effective_at, event, now).await?)
+    }
+
+    /// Drops what waits. NotFound: the account; or nothing waits. PolicyChanged: it came into force at this moment, or
+    /// something else took its place.
+    pub async fn drop_pending(&self, operator: &Operator, id: AccountId) -> Result<PolicyView, ServiceError> {
+        let (this, operator) = (self.clone(), operator.clone());
+        let work = async move {
+            let writer = this.writers.of(id);
+            let _turn = writer.lock().await;
+            let standing = this.stand(&operator, id).await?;
+            let waiting = this.waiting(&operator, &standing).await?;
+            let hash = waiting.ok_or(ServiceError::NotFound(Resource::PendingPolicy))?.draft.hash;
+            let chain = &this.parts.chains.get(operator.network)?.chain;
+            let dropped = chain.drop_draft(&operator.address, &standing.agent, hash).await;
+            dropped.map_err(|error| from_chain(operator.network, &error, false))?;
+            let store = &this.parts.store;
+            if let Some(written) = store.find_pending_policy(operator.id, id, hash).await? {
+                store.delete_pending_policy(&written).await?;
+            }
+            this.view(&operator, &standing.account, &standing.agent, None)
+        };
+        self.parts.tasks.finish(work).await
+    }
+}

@@ -1,0 +1,54 @@
+//! What the verbs begin with: the account that the caller may use, and what the chain says of it now.
+
+use super::Parts;
+use super::error::{Forbidden, Resource, ServiceError, from_chain};
+use crate::chain::{AgentAddresses, AgentOnChain, OperatorOnChain};
+use crate::domain::{Account, AccountId, Operator, Principal};
+
+/// An account's addresses, as the chain takes them.
+pub(super) fn addresses(account: &Account) -> AgentAddresses {
+    AgentAddresses { agent: account.address, token_account: account.token_account }
+}
+
+/// An account that the caller may use. Forbidden: an agent key of another account, whether that exists or not.
+/// NotFound: unknown or another operator's.
+pub(super) async fn find_account(
+    parts: &Parts,
+    principal: &Principal,
+    id: AccountId,
+) -> Result<Account, ServiceError> {
+    match principal {
+        Principal::Agent { account_id, .. } if *account_id != id => {
+            return Err(ServiceError::Forbidden(Forbidden::OtherAccount));
+        }
+        Principal::Agent { .. } | Principal::Operator { .. } => {}
+    }
+    let account = parts.store.find_account(principal.operator_id(), id).await?;
+    account.ok_or(ServiceError::NotFound(Resource::Account))
+}
+
+/// What the chain says of an account now. NotFound: it was closed there.
+pub(super) async fn read_agent(
+    parts: &Parts,
+    operator: &Operator,
+    account: &Account,
+) -> Result<AgentOnChain, ServiceError> {
+    let chain = &parts.chains.get(operator.network)?.chain;
+    let read = chain.read_agents(&[addresses(account)]).await;
+    let agents = read.map_err(|error| from_chain(operator.network, &error, true))?;
+    agents.into_iter().next().flatten().ok_or(ServiceError::NotFound(Resource::Account))
+}
+
+/// What the chain says of an operator now.
+pub(super) async fn read_operator(
+    parts: &Parts,
+    operator: &Operator,
+) -> Result<OperatorOnChain, ServiceError> {
+    let chain = &parts.chains.get(operator.network)?.chain;
+    let read = chain.read_operator(&operator.address).await;
+    let found = read.map_err(|error| from_chain(operator.network, &error, true))?;
+    found.ok_or_else(|| {
+        tracing::error!(operator_id = %operator.id, address = %operator.address, "the operator is not on the chain");
+        ServiceError::Internal
+    })
+}
