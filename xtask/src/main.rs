@@ -5,6 +5,7 @@ mod check;
 mod crash;
 mod cu;
 mod dev;
+mod fuzz;
 mod idl;
 mod imports;
 mod localnet;
@@ -40,6 +41,8 @@ enum Command {
     Idl(idl::Args),
     /// Let the relayer die at every step, and check by the chain that every payment was made exactly once
     Crash(crash::Args),
+    /// Random transactions for the program and for an oracle of it, side by side; and mutants that this must catch
+    Fuzz(fuzz::Args),
     /// Prove with z3 what is claimed of the spend window, and hold the proof's model to the Rust
     Prove(prove::Args),
     /// Measure the compute units, bytes and rent of every instruction
@@ -58,6 +61,7 @@ fn main() -> ExitCode {
         Command::Sbf(args) => done(sbf::run(&workspace, &args)),
         Command::Idl(args) => done(idl::run(&workspace, &args)),
         Command::Crash(args) => done(crash::run(&workspace, &args)),
+        Command::Fuzz(args) => done(fuzz::run(&workspace, &args)),
         Command::Prove(args) => done(prove::run(&workspace, &args)),
         Command::Cu(args) => done(cu::run(&workspace, &args)),
         Command::Bench(bench) => done(bench::run(&workspace, &bench)),

@@ -1,6 +1,6 @@
 use anchor_lang::prelude::Pubkey;
 use purser::error::PurserError;
-use purser::events::OperatorUpdated;
+use purser::events::{OperatorRecord, OperatorUpdated};
 use purser::state::Operator;
 use purser::OperatorUpdate;
 
@@ -26,14 +26,15 @@ fn the_offered_key_becomes_admin_and_the_offer_is_used_up() {
     let outcome = world.accept(&call);
     let expected = Operator { admin: Who::NewAdmin.key(), pending_admin: Pubkey::default(), ..before };
     assert_eq!(world.operator(), expected);
-    outcome.emitted(OperatorUpdated {
-        operator: world.main.operator,
+    let keys = OperatorRecord {
         admin: Who::NewAdmin.key(),
         pending_admin: Pubkey::default(),
-        policy_authority: expected.policy_authority,
-        transfer_authority: expected.transfer_authority,
-        guardian: expected.guardian,
-    });
+        policy_authority: Who::PolicyAuthority.key(),
+        guardian: Who::Guardian.key(),
+        transfer_authorities: vec![Who::TransferAuthority.key()],
+        loosening_delay_seconds: 0,
+    };
+    outcome.emitted(OperatorUpdated { operator: world.main.operator, keys });
     world.refuse(&call, PurserError::Unauthorized);
 }
 

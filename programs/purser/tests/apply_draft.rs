@@ -1,76 +1,62 @@
-//! Allowlists that do not fit a transaction: staged in a draft, then taken over at once.
+//! Policies that do not fit a transaction: staged in a draft, then taken over at once.
 
+use anchor_lang::error::ErrorCode;
 use anchor_lang::prelude::Pubkey;
 use purser::error::PurserError;
-use purser::events::{AllowlistRecord, PolicySet};
-use purser::state::{Agent, AllowlistDraft};
+use purser::events::PolicySet;
+use purser::state::{Agent, PolicyDraft};
 use purser::{AllowlistArg, PolicyArgs};
-use purser_policy::Allowlist;
 
 use crate::support::{
-    agent, attack, draft, operator, program, signer, Payment, Random, Who, World, PAYEE, PAYEE_OWNER,
+    address, agent, any_signer, assert_policy, attack, draft, keys, many_keys, only, open_policy, operator,
+    program, signer, Payment, Proposal, Who, World, NOON, PAYEE,
 };
 
-const PART: usize = 25;
-
-fn from_draft() -> PolicyArgs {
-    PolicyArgs { allowlist: AllowlistArg::Draft, max_daily_spend: Some(9_000_000), ..World::open_policy() }
-}
-
-/// `count` sorted keys, the payee's wallet among them.
-fn keys(count: usize) -> Vec<Pubkey> {
-    let mut random = Random(7);
-    let mut keys: Vec<Pubkey> =
-        (1..count).map(|_| Pubkey::new_from_array(core::array::from_fn(|_| random.next() as u8))).collect();
-    keys.push(PAYEE_OWNER);
-    keys.sort_unstable();
-    keys
-}
-
-fn stage(world: &mut World, entry_count: u16, entries: &[Pubkey]) {
-    let main = world.main;
-    world.accept(&main.open_draft(entry_count));
-    for (index, part) in entries.chunks(PART).enumerate() {
-        world.accept(&main.write_draft((index * PART) as u16, part));
-    }
-}
-
-fn sha256(bytes: &[u8]) -> [u8; 32] {
-    solana_sha256_hasher::hash(bytes).to_bytes()
+/// `wallets` wallets with the payee's among them, and `token_accounts` token accounts.
+fn policy(wallets: usize, token_accounts: usize) -> PolicyArgs {
+    let token_accounts = &many_keys(token_accounts + 1)[..token_accounts];
+    let allowlist = only(&many_keys(wallets.max(1))[..wallets], token_accounts);
+    PolicyArgs { max_daily_spend: Some(9_000_000), allowlist, ..open_policy() }
 }
 
 #[test]
-fn an_allowlist_of_256_entries_is_taken_over_at_once_and_its_draft_is_closed() {
+fn a_policy_of_256_entries_is_taken_over_at_once_and_its_draft_is_closed() {
     for who in [Who::PolicyAuthority, Who::Admin] {
-        let mut world = World::new();
-        let main = world.main;
-        let keys = keys(256);
-        stage(&mut world, 256, &keys);
-        let before = world.agent();
-        let had = world.lamports(&who.key());
-        let outcome = world.accept(&main.set_policy(from_draft(), Some(main.draft)).signed_by(who));
-        let addresses: Vec<_> = keys.iter().map(Pubkey::to_bytes).collect();
-        let view = world.agent_view();
-        assert_eq!(view.policy().allowlist, Allowlist::Only(&addresses));
-        assert_eq!(view.agent.policy_version, before.policy_version + 1);
-        let data = world.account(&main.agent).data;
-        assert_eq!(data.len(), Agent::BYTES + 256 * 32);
-        assert_eq!(data[Agent::BYTES..], addresses.concat());
-        assert_eq!(world.svm.get_account(&main.draft), None);
-        let growth = world.rent(256 * 32) - world.rent(0);
-        assert_eq!(world.lamports(&who.key()), had - growth + world.rent(AllowlistDraft::bytes(256)));
-        assert_eq!(world.lamports(&main.agent), world.rent(data.len()));
-        outcome.emitted(PolicySet {
-            operator: main.operator,
-            agent: main.agent,
-            policy_version: view.agent.policy_version,
-            max_single_transfer: None,
-            max_daily_spend: Some(9_000_000),
-            require_memo: false,
-            paused: false,
-            allowlist: AllowlistRecord::Draft { entry_count: 256, entries_hash: sha256(&addresses.concat()) },
-            signer: who.key(),
-        });
+        for (wallets, token_accounts) in [(256, 0), (0, 256), (100, 156)] {
+            let mut world = World::new();
+            let main = world.main;
+            let proposal = world.sealed(policy(wallets, token_accounts));
+            let before = world.agent();
+            let had = [who, Who::Payer, Who::DraftPayer].map(|who| world.lamports(&who.key()));
+            world.set_clock(NOON + 3);
+            let outcome = world.accept(&proposal.apply().signed_by(who));
+            let view = world.agent_view();
+            assert_policy(view.policy(), &proposal.policy);
+            let expected = Agent {
+                policy: view.agent.policy,
+                policy_version: before.policy_version + 1,
+                policy_updated_at: NOON + 3,
+                ..before
+            };
+            assert_eq!(view.agent, expected);
+            let data = world.account(&main.agent).data;
+            assert_eq!(data.len(), Agent::BYTES + 256 * 32);
+            let written: Vec<u8> = proposal.entries.iter().flat_map(Pubkey::to_bytes).collect();
+            assert_eq!(data[Agent::BYTES..], written);
+            assert_eq!(world.svm.get_account(&main.draft), None);
+            let growth = world.rent(256 * 32) - world.rent(0);
+            let back = world.rent(PolicyDraft::bytes(256));
+            let has = [who, Who::Payer, Who::DraftPayer].map(|who| world.lamports(&who.key()));
+            assert_eq!(has, [had[0], had[1] - growth, had[2] + back]);
+            assert_eq!(world.lamports(&main.agent), world.rent(data.len()));
+            outcome.emitted(PolicySet {
+                operator: main.operator,
+                agent: main.agent,
+                policy_version: 2,
+                policy: proposal.record(),
+                signer: who.key(),
+            });
+        }
     }
 }
 
@@ -78,79 +64,106 @@ fn an_allowlist_of_256_entries_is_taken_over_at_once_and_its_draft_is_closed() {
 fn an_agent_with_256_entries_pays_those_and_nobody_else_and_can_shrink_again() {
     let mut world = World::new();
     let main = world.main;
-    let start = world.lamports(&Who::PolicyAuthority.key());
-    stage(&mut world, 256, &keys(256));
-    world.accept(&main.set_policy(from_draft(), Some(main.draft)));
+    let start = [Who::Payer, Who::DraftPayer].map(|who| world.lamports(&who.key()));
+    let proposal = world.sealed(policy(200, 56));
+    world.accept(&proposal.apply());
     world.accept(&main.transfer(Payment::default()));
     let to_sibling = Payment { tag: 2, to: world.sibling.source, ..Payment::default() };
     world.refuse(&main.transfer(to_sibling), PurserError::RecipientNotAllowed);
-    world.accept(&main.set_policy(World::open_policy(), None));
+    world.accept(&main.set_policy(2, open_policy()));
     assert_eq!(world.account(&main.agent).data.len(), Agent::BYTES);
     assert_eq!(world.lamports(&main.agent), world.rent(Agent::BYTES));
-    assert_eq!(world.lamports(&Who::PolicyAuthority.key()), start);
+    assert_eq!([Who::Payer, Who::DraftPayer].map(|who| world.lamports(&who.key())), start);
     world.accept(&main.transfer(to_sibling));
 }
 
 #[test]
-fn a_short_or_empty_draft_is_as_good() {
-    for count in [0, 1, 2] {
+fn a_short_or_empty_list_or_none_is_as_good() {
+    let of = |allowlist| PolicyArgs { allowlist, require_memo: true, ..open_policy() };
+    for policy in
+        [of(AllowlistArg::Anyone), of(only(&[], &[])), of(only(&keys(1), &[])), of(only(&keys(1), &keys(2)))]
+    {
         let mut world = World::new();
-        let main = world.main;
-        let keys = &keys(2)[..count];
-        stage(&mut world, count as u16, keys);
-        world.accept(&main.set_policy(from_draft(), Some(main.draft)));
-        let addresses: Vec<_> = keys.iter().map(Pubkey::to_bytes).collect();
-        assert_eq!(world.agent_view().policy().allowlist, Allowlist::Only(&addresses));
+        let proposal = world.sealed(policy);
+        world.accept(&proposal.apply());
+        assert_policy(world.agent_view().policy(), &proposal.policy);
     }
 }
 
 #[test]
 fn an_incomplete_draft_is_refused() {
     let mut world = World::new();
-    let main = world.main;
-    let keys = keys(50);
-    stage(&mut world, 51, &keys);
-    let call = main.set_policy(from_draft(), Some(main.draft));
-    world.refuse(&call, PurserError::DraftIncomplete);
-    world.accept(&main.write_draft(50, &[Pubkey::new_from_array([0xff; 32])]));
-    world.accept(&call);
+    let proposal = world.propose(policy(51, 0));
+    world.accept(&proposal.open());
+    for (start, end) in [(0, 0), (0, 25), (25, 50)] {
+        world.accept(&proposal.write(start, end));
+        for who in [Who::PolicyAuthority, Who::Admin] {
+            world.refuse(&proposal.apply().signed_by(who), PurserError::DraftIncomplete);
+        }
+    }
+    world.accept(&proposal.write(50, 51));
+    world.accept(&proposal.apply());
 }
 
 #[test]
-fn a_draft_that_is_not_in_strictly_ascending_order_is_refused_across_its_parts_too() {
-    for (left, right) in [(24, 25), (0, 1), (48, 49)] {
-        for equal in [false, true] {
-            let mut world = World::new();
-            let main = world.main;
-            let mut keys = keys(50);
-            if equal {
-                keys[left] = keys[right];
-            } else {
-                keys.swap(left, right);
-            }
-            stage(&mut world, 50, &keys);
-            let call = main.set_policy(from_draft(), Some(main.draft));
-            world.refuse_as(&format!("{left} {right} {equal}"), &call, PurserError::AllowlistNotSorted);
-        }
+fn nobody_else_applies_a_draft() {
+    let mut world = World::new();
+    let proposal = world.sealed(policy(2, 0));
+    for who in Who::but(&[Who::PolicyAuthority, Who::Admin]) {
+        world.refuse_as(&format!("{who:?}"), &proposal.apply().signed_by(who), PurserError::Unauthorized);
     }
 }
 
 #[test]
 fn a_draft_is_used_once() {
     let mut world = World::new();
-    let main = world.main;
-    stage(&mut world, 2, &keys(2));
-    let call = main.set_policy(from_draft(), Some(main.draft));
-    world.accept(&call);
-    world.refuse(&call, anchor_lang::error::ErrorCode::AccountOwnedByWrongProgram);
+    let proposal = world.sealed(policy(2, 0));
+    world.accept(&proposal.apply());
+    world.refuse(&proposal.apply(), ErrorCode::AccountOwnedByWrongProgram);
+    world.refuse(&proposal.open(), PurserError::PolicyChanged);
 }
 
 #[test]
 fn the_draft_of_another_agent_is_refused() {
     let mut world = World::new();
     let main = world.main;
-    for draft in [world.sibling.draft, world.twin.draft, world.foreign.draft] {
-        world.refuse(&main.set_policy(from_draft(), Some(draft)), PurserError::DraftMismatch);
+    for place in [world.sibling, world.twin, world.foreign] {
+        let theirs = PolicyArgs { allowlist: only(&[], &[PAYEE]), ..open_policy() };
+        let proposal = Proposal::new(place, 1, theirs);
+        let call = main.apply_draft(proposal.args.hash).with(4, place.draft);
+        world.refuse(&call, PurserError::DraftMismatch);
+    }
+}
+
+#[test]
+fn a_draft_is_applied_by_its_own_hash_and_no_other() {
+    let mut world = World::new();
+    let proposal = world.sealed(policy(2, 0));
+    let other = world.propose(policy(3, 0));
+    for hash in [[0; 32], other.args.hash] {
+        world.refuse(&world.main.apply_draft(hash), PurserError::DraftMismatch);
+    }
+    world.accept(&proposal.apply());
+}
+
+#[test]
+fn a_policy_that_changed_since_is_not_overwritten() {
+    let changes: [fn(&World) -> crate::support::Call; 3] = [
+        |world| world.main.set_policy(1, PolicyArgs { require_memo: true, ..open_policy() }),
+        |world| world.main.set_paused(true),
+        // Even to what it was.
+        |world| world.main.set_paused(false),
+    ];
+    for change in changes {
+        for who in [Who::PolicyAuthority, Who::Admin] {
+            let mut world = World::new();
+            let proposal = world.sealed(policy(2, 0));
+            world.accept(&change(&world));
+            let before = world.agent_view();
+            world.refuse(&proposal.apply().signed_by(who), PurserError::PolicyChanged);
+            assert_eq!(world.agent_view(), before);
+            world.accept(&proposal.close());
+        }
     }
 }
 
@@ -158,30 +171,29 @@ fn the_draft_of_another_agent_is_refused() {
 fn a_longer_list_replaces_a_shorter_and_the_other_way_round() {
     let mut world = World::new();
     let main = world.main;
-    for count in [1, 200, 3, 256, 30, 256, 1] {
-        let keys = keys(count);
-        stage(&mut world, count as u16, &keys);
-        world.accept(&main.set_policy(from_draft(), Some(main.draft)));
-        let addresses: Vec<_> = keys.iter().map(Pubkey::to_bytes).collect();
-        assert_eq!(world.agent_view().policy().allowlist, Allowlist::Only(&addresses));
-        assert_eq!(world.lamports(&main.agent), world.rent(Agent::BYTES + 32 * count));
+    for (wallets, token_accounts) in [(1, 0), (1, 199), (3, 0), (256, 0), (0, 30), (56, 200), (0, 1)] {
+        let proposal = world.sealed(policy(wallets, token_accounts));
+        world.accept(&proposal.apply());
+        assert_policy(world.agent_view().policy(), &proposal.policy);
+        assert_eq!(world.lamports(&main.agent), world.rent(Agent::BYTES + 32 * (wallets + token_accounts)));
     }
 }
 
 #[test]
 fn every_wrong_account_in_every_slot_is_refused() {
     let mut world = World::new();
-    let main = world.main;
-    stage(&mut world, 1, &[PAYEE]);
+    let proposal = world.sealed(PolicyArgs { allowlist: only(&[], &[PAYEE]), ..open_policy() });
     attack(
         &world,
-        &main.set_policy(from_draft(), Some(main.draft)),
+        &proposal.apply().with(1, Who::Stranger.key()),
         &[
             signer("authority", PurserError::Unauthorized).accepts(&["admin"]),
-            operator(PurserError::WrongOperator),
+            any_signer("payer"),
+            operator(PurserError::Unauthorized).but(&["twin_operator"], PurserError::WrongOperator),
             agent(PurserError::WrongOperator).but(&["sibling_agent"], PurserError::DraftMismatch),
-            // The program's own address stands for no draft.
-            draft(PurserError::DraftMismatch).but(&["purser_program"], PurserError::DraftMismatch),
+            draft(PurserError::DraftMismatch),
+            address("rent_payer", PurserError::WrongRentPayer),
+            address("draft_rent_payer", PurserError::WrongRentPayer),
             program("system_program"),
         ],
     );

@@ -1,14 +1,19 @@
 use anchor_lang::error::ErrorCode;
+use anchor_lang::Event;
 use purser::error::PurserError;
-use purser::events::AgentClosed;
+use purser::events::{AgentClosed, DraftClosed, Withdrawn};
 use purser::state::Agent;
-use purser::AllowlistArg;
+use purser::PolicyArgs;
 use purser_policy::{RecentTags, SpendWindow};
 
 use crate::support::{
-    address, agent, attack, operator, program, signer, Payment, TokenAccountState, Who, World, AGENT_ID,
-    BALANCE, DAY, NOON, PAYEE,
+    address, agent, assert_policy, attack, keys, only, open_policy, operator, program, signer, Expected,
+    Payment, TokenAccountState, Who, World, AGENT_ID, BALANCE, DAY, MINT, NOON, PAYEE, PAYEE_OWNER,
 };
+
+const MINT_SLOT: usize = 4;
+const DESTINATION: usize = 5;
+const DRAFT_RENT_PAYER: usize = 8;
 
 fn emptied() -> World {
     let mut world = World::new();
@@ -25,53 +30,142 @@ fn spent() -> World {
     world
 }
 
+fn closed(world: &World, payments: u64) -> AgentClosed {
+    AgentClosed {
+        operator: world.main.operator,
+        agent: world.main.agent,
+        agent_id: AGENT_ID,
+        payments,
+        admin: Who::Admin.key(),
+    }
+}
+
 #[test]
-fn closing_an_empty_agent_gives_all_rent_to_the_admin_and_says_so() {
+fn closing_an_empty_agent_gives_all_rent_to_whoever_paid_it_and_says_so() {
     let mut world = emptied();
     let main = world.main;
-    world.policy(|policy| policy.allowlist = AllowlistArg::Only(vec![PAYEE]));
+    world.policy(|policy| policy.allowlist = only(&[], &[PAYEE]));
     let rent = world.lamports(&main.agent) + world.lamports(&main.source);
     assert_eq!(world.lamports(&main.agent), world.rent(Agent::BYTES + 32));
-    let before = world.lamports(&Who::Admin.key());
+    let (own, before) = (world.lamports(&Who::Admin.key()), world.lamports(&Who::Payer.key()));
     let outcome = world.accept(&main.close_agent());
     assert_eq!(world.accounts(&[main.agent, main.source]), [None, None]);
-    assert_eq!(world.lamports(&Who::Admin.key()), before + rent);
-    outcome.emitted(AgentClosed { operator: main.operator, agent: main.agent, agent_id: AGENT_ID });
+    assert_eq!(world.lamports(&Who::Payer.key()), before + rent);
+    assert_eq!(world.lamports(&Who::Admin.key()), own);
+    outcome.emitted(closed(&world, 0));
 }
 
 #[test]
 fn nobody_but_the_admin_closes_an_agent() {
     let mut world = emptied();
-    for who in Who::ALL.into_iter().filter(|who| *who != Who::Admin) {
+    for who in Who::but(&[Who::Admin]) {
         let call = world.main.close_agent().signed_by(who);
         world.refuse_as(&format!("{who:?}"), &call, PurserError::Unauthorized);
     }
 }
 
 #[test]
-fn an_agent_that_holds_usdc_is_not_closed() {
-    let mut world = World::new();
-    for balance in [1, BALANCE, u64::MAX] {
-        world.fund(world.main.source, balance);
-        let call = world.main.close_agent();
-        world.refuse(&call, PurserError::AccountNotEmpty);
+fn what_is_left_goes_to_the_destination_with_an_event_of_its_own() {
+    for left in [1, BALANCE, u64::MAX] {
+        let mut world = World::new();
+        let main = world.main;
+        world.fund(main.source, left);
+        let outcome = world.accept(&main.close_agent());
+        assert_eq!(world.balance(&PAYEE), left);
+        assert_eq!(world.accounts(&[main.agent, main.source]), [None, None]);
+        let swept = Withdrawn {
+            operator: main.operator,
+            agent: main.agent,
+            source: main.source,
+            mint: MINT,
+            amount: left,
+            recipient: PAYEE,
+            recipient_owner: PAYEE_OWNER,
+            admin: Who::Admin.key(),
+        };
+        outcome.emitted_all(&[swept.data(), closed(&world, 0).data()]);
     }
+}
+
+#[test]
+fn what_is_left_goes_to_no_account_that_cannot_take_it() {
+    let mut world = World::new();
+    let main = world.main;
+    for (name, answer) in [
+        ("source", PurserError::RecipientIsSource),
+        // Where nobody could get it before the agent is created anew.
+        ("second_source", PurserError::RecipientIsSource),
+        ("other_mint_account", PurserError::RecipientWrongMint),
+        ("frozen", PurserError::RecipientFrozen),
+        ("admin", PurserError::RecipientNotTokenAccount),
+        ("nobody", PurserError::RecipientNotTokenAccount),
+        ("token_2022_account", PurserError::RecipientNotTokenAccount),
+    ] {
+        let call = main.close_agent().with(DESTINATION, world.cast.get(name));
+        world.refuse_as(name, &call, answer);
+    }
+}
+
+#[test]
+fn the_draft_goes_too_sealed_or_not_and_its_rent_to_whoever_paid_it() {
+    for sealed in [false, true] {
+        let mut world = emptied();
+        let main = world.main;
+        let proposal = world.propose(PolicyArgs { allowlist: only(&keys(3), &[]), ..open_policy() });
+        world.accept(&proposal.open());
+        world.accept(&proposal.write(0, if sealed { 3 } else { 2 }));
+        let [agent, source, draft] = [main.agent, main.source, main.draft].map(|key| world.lamports(&key));
+        let before = [Who::Payer, Who::DraftPayer].map(|who| world.lamports(&who.key()));
+        let wrong = main.close_agent().with(DRAFT_RENT_PAYER, Who::Payer.key());
+        world.refuse(&wrong, PurserError::WrongRentPayer);
+        let outcome = world.accept(&main.close_agent());
+        assert_eq!(world.accounts(&[main.agent, main.source, main.draft]), [None, None, None]);
+        let after = [Who::Payer, Who::DraftPayer].map(|who| world.lamports(&who.key()));
+        assert_eq!(after, [before[0] + agent + source, before[1] + draft]);
+        let dropped = DraftClosed {
+            operator: main.operator,
+            agent: main.agent,
+            hash: proposal.args.hash,
+            signer: Who::Admin.key(),
+        };
+        outcome.emitted_all(&[dropped.data(), closed(&world, 0).data()]);
+        // The next agent at this address has no draft, and the old one's parts and hash are worth nothing.
+        world.accept(&main.create_agent(AGENT_ID));
+        for call in [proposal.apply(), proposal.close(), proposal.write(2, 3)] {
+            world.refuse(&call, ErrorCode::AccountOwnedByWrongProgram);
+        }
+        world.accept(&proposal.open());
+    }
+}
+
+#[test]
+fn the_number_of_payments_is_told() {
+    let mut world = World::new();
+    let main = world.main;
+    for tag in 1..=20 {
+        world.accept(&main.transfer(Payment { tag, amount: 1, ..Payment::default() }));
+    }
+    world.accept(&main.withdraw(BALANCE - 20, PAYEE));
+    world.set_clock(NOON + DAY + 1);
+    let outcome = world.accept(&main.close_agent());
+    outcome.emitted(closed(&world, 20));
 }
 
 #[test]
 fn closing_and_creating_anew_cannot_reset_the_window() {
     let mut world = spent();
     let main = world.main;
-    for now in [NOON, NOON + 1, NOON + DAY - 1, NOON - 1, 0, i64::MIN] {
+    for now in [NOON, NOON + 1, NOON + DAY - 1, NOON + DAY, NOON - 1, 0, i64::MIN] {
         world.set_clock(now);
         world.refuse_as(&format!("at {now}"), &main.close_agent(), PurserError::SpendWindowNotEmpty);
     }
-    world.set_clock(NOON + DAY);
+    world.set_clock(NOON + DAY + 1);
     world.accept(&main.close_agent());
     world.accept(&main.create_agent(AGENT_ID));
     let agent = world.agent();
     assert_eq!((agent.window(), agent.tags()), (&SpendWindow::EMPTY, &RecentTags::EMPTY));
-    assert_eq!((agent.policy_version, agent.flags), (1, 0));
+    assert_eq!(agent.policy_version, 1);
+    assert_policy(world.agent_view().policy(), &open_policy());
     // By then the tag would be free again anyway.
     world.fund(main.source, BALANCE);
     world.accept(&main.transfer(Payment { tag: 77, ..Payment::default() }));
@@ -86,7 +180,10 @@ fn a_closed_agent_answers_nothing_and_pays_nobody() {
     world.refuse(&main.close_agent(), gone);
     world.refuse(&main.set_paused(true), gone);
     world.refuse(&main.withdraw(1, PAYEE), gone);
-    world.refuse(&main.set_policy(World::open_policy(), None), gone);
+    world.refuse(&main.set_policy(1, open_policy()), gone);
+    world.refuse(&main.halt(), gone);
+    world.refuse(&main.resume(), gone);
+
     world.refuse(&main.transfer(Payment::default()), PurserError::UnknownLayout);
 }
 
@@ -96,7 +193,7 @@ fn closing_and_creating_anew_in_one_transaction_cannot_reset_the_window_either()
     let main = world.main;
     let calls = [main.close_agent(), main.create_agent(AGENT_ID)].map(|call| call.instruction());
     assert!(world.send(&calls, Who::FeePayer).is_err());
-    world.set_clock(NOON + DAY);
+    world.set_clock(NOON + DAY + 1);
     world.accept_all(&calls, Who::FeePayer);
     assert_eq!(world.agent().window(), &SpendWindow::EMPTY);
 }
@@ -118,11 +215,14 @@ fn lamports_sent_in_the_closing_transaction_do_not_keep_an_agent_alive() {
 }
 
 #[test]
-fn a_frozen_token_account_keeps_its_agent() {
+fn a_frozen_token_account_is_closed_while_it_is_empty_and_not_with_usdc_in_it() {
     let mut world = emptied();
     let source = world.main.source;
     world.edit_token(source, |state| state.state = TokenAccountState::Frozen);
     let call = world.main.close_agent();
+    world.fund(source, 1);
+    world.refuse(&call, Expected::FROZEN);
+    world.fund(source, 0);
     // A frozen account that is empty may be closed, says the token program: nothing is lost.
     world.accept(&call);
     assert_eq!(world.svm.get_account(&source), None);
@@ -133,15 +233,45 @@ fn every_wrong_account_in_every_slot_is_refused() {
     let mut world = emptied();
     let sibling = world.sibling.source;
     world.fund(sibling, 0);
+    let proposal = world.sealed(PolicyArgs { paused: true, ..open_policy() });
+    assert_eq!(proposal.entries.len(), 0);
+    let nothing_to_move: Vec<&str> = world.cast.iter().map(|(name, _)| name).collect();
+    let writable = |name: &&str| !["system_program", "purser_program", "clock", "payee"].contains(name);
+    let destinations: Vec<&str> = nothing_to_move.iter().copied().filter(writable).collect();
+    let mints: Vec<&str> = nothing_to_move.iter().copied().filter(|name| *name != "mint").collect();
     attack(
         &world,
         &world.main.close_agent(),
         &[
             signer("admin", PurserError::Unauthorized),
-            operator(PurserError::WrongOperator),
-            agent(PurserError::WrongOperator).but(&["sibling_agent"], PurserError::WrongSource),
+            operator(PurserError::Unauthorized).but(&["twin_operator"], PurserError::WrongOperator),
+            agent(ErrorCode::ConstraintSeeds).but(&["truncated_agent"], ErrorCode::ConstraintSeeds),
             address("token_account", PurserError::WrongSource),
+            address("usdc_mint", PurserError::WrongMint).accepts(&mints).accepts_own(),
+            address("destination", PurserError::RecipientNotTokenAccount)
+                .accepts(&destinations)
+                .accepts_own(),
+            address("rent_payer", PurserError::WrongRentPayer),
+            address("draft", ErrorCode::ConstraintSeeds)
+                .but(&["system_program", "purser_program", "clock"], ErrorCode::ConstraintSeeds),
+            address("draft_rent_payer", PurserError::WrongRentPayer),
             program("token_program"),
         ],
     );
+}
+
+#[test]
+fn every_wrong_mint_and_destination_is_refused_where_something_is_left() {
+    let world = World::new();
+    let mut target = world.clone();
+    for (name, key) in world.cast.iter() {
+        let call = target.main.close_agent().with(MINT_SLOT, key);
+        if key != MINT {
+            assert!(target.send(&[call.instruction()], Who::FeePayer).is_err(), "{name} as the mint");
+        }
+        let call = target.main.close_agent().with(DESTINATION, key);
+        let good = ["payee", "sibling_source", "twin_source", "foreign_source"].contains(&name);
+        let done = target.clone().send(&[call.instruction()], Who::FeePayer).is_ok();
+        assert_eq!(done, good, "{name} as the destination");
+    }
 }

@@ -1,16 +1,19 @@
 use anchor_lang::error::ErrorCode;
 use anchor_lang::prelude::{AccountMeta, Pubkey};
+use anchor_lang::Event;
 use anchor_spl::token;
 use purser::error::PurserError;
-use purser::events::AgentCreated;
-use purser::state::Agent;
+use purser::events::{AgentCreated, PolicySet};
+use purser::state::{Agent, StoredPolicy};
+use purser::PolicyArgs;
 use purser_policy::{RecentTags, SpendWindow};
 use solana_account::Account;
 use solana_instruction_error::InstructionError;
 
 use crate::support::{
-    address, attack, operator, program, signer, token_account, Call, Expected, Payment, Place,
-    TokenAccountState, Who, World, BALANCE, MINT, NOON,
+    address, any_signer, assert_policy, attack, entries, keys, only, open_policy, operator, program, record,
+    signer, token_account, Call, Expected, Payment, Place, TokenAccountState, Who, World, BALANCE, MINT,
+    NOON, PAYEE, PAYEE_OWNER,
 };
 
 const ID: [u8; 16] = *b"a fresh account!";
@@ -24,37 +27,50 @@ fn create() -> Call {
     fresh().create_agent(ID)
 }
 
-fn expected(now: i64) -> Agent {
+fn create_with(policy: &PolicyArgs) -> Call {
+    fresh().create_agent_with(ID, policy.clone())
+}
+
+/// All but the stored policy, which is `policy`.
+fn expected(now: i64, policy: StoredPolicy) -> Agent {
     let place = fresh();
     let seeds: [&[u8]; 3] = [b"agent", place.operator.as_ref(), &ID];
     let (address, bump) = Pubkey::find_program_address(&seeds, &purser::ID);
     assert_eq!(address, place.agent);
     Agent {
-        version: 1,
+        version: 2,
         bump,
-        flags: 0,
+        halted_by: 0,
         reserved: 0,
         policy_version: 1,
         operator: place.operator,
         agent_id: ID,
         token_account: place.source,
-        max_single_transfer: 0,
-        max_daily_spend: 0,
+        rent_payer: Who::Payer.key(),
         policy_updated_at: now,
-        window: [0; 66],
-        tags: [0; 26],
+        policy,
+        window: [0; 62],
+        tags: [0; 25],
     }
+}
+
+#[track_caller]
+fn assert_created(world: &World, now: i64) {
+    assert_created_with(world, now, &open_policy());
 }
 
 /// The agent and its token account are as they should be.
 #[track_caller]
-fn assert_created(world: &World, now: i64) {
+fn assert_created_with(world: &World, now: i64, policy: &PolicyArgs) {
     let place = fresh();
     let account = world.account(&place.agent);
     assert_eq!(account.owner, purser::ID);
-    assert_eq!(account.data.len(), Agent::BYTES);
-    let agent = Agent::read(&account.data).expect("an agent").agent;
-    assert_eq!(agent, expected(now));
+    let (wallets, token_accounts) = entries(&policy.allowlist);
+    assert_eq!(account.data.len(), Agent::BYTES + 32 * (wallets.len() + token_accounts.len()));
+    let view = Agent::read(&account.data).expect("an agent");
+    assert_policy(view.policy(), policy);
+    let agent = view.agent;
+    assert_eq!(agent, expected(now, agent.policy));
     assert_eq!(agent.window(), &SpendWindow::EMPTY);
     assert_eq!(agent.tags(), &RecentTags::EMPTY);
     assert_eq!(world.account(&place.source).owner, token::ID);
@@ -63,23 +79,109 @@ fn assert_created(world: &World, now: i64) {
     assert!(token.delegate.is_none() && token.close_authority.is_none() && token.is_native.is_none());
 }
 
+/// From nothing to all there is.
+fn policies() -> Vec<PolicyArgs> {
+    let full = PolicyArgs {
+        max_single_transfer: Some(7),
+        max_daily_spend: Some(u64::MAX),
+        require_memo: true,
+        paused: true,
+        allowlist: only(&keys(3), &keys(2)),
+    };
+    let list = |allowlist| PolicyArgs { allowlist, ..open_policy() };
+    vec![
+        open_policy(),
+        full,
+        PolicyArgs { max_daily_spend: Some(0), ..open_policy() },
+        list(only(&[], &[])),
+        list(only(&[PAYEE_OWNER], &[])),
+        list(only(&[], &keys(12))),
+    ]
+}
+
 #[test]
-fn an_agent_is_created_with_an_open_policy_its_token_account_and_an_event() {
+fn an_agent_is_created_with_its_policy_its_token_account_and_two_events() {
     for who in [Who::PolicyAuthority, Who::Admin] {
-        let mut world = World::new();
-        let before = world.lamports(&who.key());
-        let outcome = world.accept(&create().signed_by(who));
-        assert_created(&world, NOON);
-        assert_eq!(world.balance(&fresh().source), 0);
-        outcome.emitted(AgentCreated {
-            operator: world.main.operator,
-            agent: fresh().agent,
-            agent_id: ID,
-            token_account: fresh().source,
-        });
-        let rent = world.rent(Agent::BYTES) + world.rent(TOKEN_ACCOUNT_BYTES);
-        assert_eq!(world.lamports(&who.key()), before - rent);
+        for policy in policies() {
+            let mut world = World::new();
+            let (own, before) = (world.lamports(&who.key()), world.lamports(&Who::Payer.key()));
+            let outcome = world.accept(&create_with(&policy).signed_by(who));
+            assert_created_with(&world, NOON, &policy);
+            assert_eq!(world.balance(&fresh().source), 0);
+            let created = AgentCreated {
+                operator: world.main.operator,
+                agent: fresh().agent,
+                agent_id: ID,
+                token_account: fresh().source,
+            };
+            let set = PolicySet {
+                operator: world.main.operator,
+                agent: fresh().agent,
+                policy_version: 1,
+                policy: record(&policy),
+                signer: who.key(),
+            };
+            outcome.emitted_all(&[created.data(), set.data()]);
+            let bytes = world.account(&fresh().agent).data.len();
+            let rent = world.rent(bytes) + world.rent(TOKEN_ACCOUNT_BYTES);
+            assert_eq!(world.lamports(&Who::Payer.key()), before - rent);
+            assert_eq!(world.lamports(&who.key()), own);
+        }
     }
+}
+
+#[test]
+fn the_first_transfer_obeys_the_policy_that_the_agent_began_with() {
+    for (policy, answer) in [
+        (PolicyArgs { max_single_transfer: Some(4), ..open_policy() }, PurserError::SingleLimitExceeded),
+        (PolicyArgs { max_daily_spend: Some(4), ..open_policy() }, PurserError::DailyLimitExceeded),
+        (PolicyArgs { require_memo: true, ..open_policy() }, PurserError::MemoRequired),
+        (PolicyArgs { paused: true, ..open_policy() }, PurserError::Paused),
+        (PolicyArgs { allowlist: only(&keys(3), &[]), ..open_policy() }, PurserError::RecipientNotAllowed),
+    ] {
+        let mut world = World::new();
+        let place = fresh();
+        world.accept(&create_with(&policy));
+        world.fund(place.source, 10);
+        world.refuse(&place.transfer(Payment { amount: 5, ..Payment::default() }), answer);
+    }
+    let mut world = World::new();
+    let place = fresh();
+    let policy = PolicyArgs { max_daily_spend: Some(5), allowlist: only(&[], &[PAYEE]), ..open_policy() };
+    world.accept(&create_with(&policy));
+    world.fund(place.source, 10);
+    world.accept(&place.transfer(Payment { amount: 5, ..Payment::default() }));
+}
+
+#[test]
+fn a_bad_list_is_refused_before_anything_is_paid() {
+    let mut world = World::new();
+    // Whoever cannot pay for an account hears of the list all the same.
+    world.edit(Who::Payer.key(), |account| account.lamports = 1_000_000);
+    let [one, two] = [Pubkey::new_from_array([1; 32]), Pubkey::new_from_array([2; 32])];
+    for list in [vec![two, one], vec![one, one]] {
+        for allowlist in [only(&list, &[]), only(&[], &list)] {
+            let call = create_with(&PolicyArgs { allowlist, ..open_policy() });
+            world.refuse(&call, PurserError::AllowlistNotSorted);
+        }
+    }
+    world.refuse(&create(), Expected::TOO_FEW_LAMPORTS);
+}
+
+#[test]
+fn where_loosened_policies_wait_the_admin_alone_creates_an_agent_where_usdc_lies() {
+    let mut world = World::new();
+    let place = fresh();
+    let early = token_account(token::ID, MINT, place.agent, 1, TokenAccountState::Initialized);
+    world.put(place.source, early);
+    world.clone().accept(&create());
+    world.delay(1);
+    for policy in policies() {
+        world.refuse(&create_with(&policy), PurserError::AccountNotEmpty);
+        world.clone().accept(&create_with(&policy).signed_by(Who::Admin));
+    }
+    world.fund(place.source, 0);
+    world.accept(&create());
 }
 
 #[test]
@@ -92,7 +194,7 @@ fn an_agent_costs_at_most_the_goal_at_5080_lamports_a_byte() {
 #[test]
 fn nobody_else_creates_an_agent() {
     let mut world = World::new();
-    for who in Who::ALL.into_iter().filter(|who| ![Who::PolicyAuthority, Who::Admin].contains(who)) {
+    for who in Who::but(&[Who::PolicyAuthority, Who::Admin]) {
         world.refuse_as(&format!("{who:?}"), &create().signed_by(who), PurserError::Unauthorized);
     }
 }
@@ -172,9 +274,11 @@ fn every_agent_id_has_its_own_agent() {
 fn an_agent_id_that_is_not_in_the_address_is_refused() {
     let mut world = World::new();
     world.refuse(&fresh().create_agent(*b"some other agent"), ErrorCode::ConstraintSeeds);
-    let mut short = create();
-    short.data.pop();
-    world.refuse(&short, ErrorCode::InstructionDidNotDeserialize);
+    for bytes in 8..create().data.len() {
+        let mut short = create();
+        short.data.truncate(bytes);
+        world.refuse_as(&format!("{bytes} bytes"), &short, ErrorCode::InstructionDidNotDeserialize);
+    }
 }
 
 #[test]
@@ -183,7 +287,7 @@ fn another_token_account_is_refused_even_with_the_right_one_at_hand() {
     let second = token_account(token::ID, MINT, fresh().agent, 0, TokenAccountState::Initialized);
     let address = Pubkey::new_from_array([9; 32]);
     world.put(address, second);
-    let mut call = create().with(3, address);
+    let mut call = create().with(4, address);
     call.accounts.push(AccountMeta::new(fresh().source, false));
     world.refuse(&call, InstructionError::MissingAccount);
 }
@@ -194,10 +298,9 @@ fn every_wrong_account_in_every_slot_is_refused() {
         &World::new(),
         &create(),
         &[
-            signer("authority", PurserError::Unauthorized)
-                .accepts(&["admin"])
-                .read_only(InstructionError::PrivilegeEscalation),
-            operator(ErrorCode::ConstraintSeeds),
+            signer("authority", PurserError::Unauthorized).accepts(&["admin"]),
+            any_signer("payer").read_only(InstructionError::PrivilegeEscalation),
+            operator(ErrorCode::ConstraintSeeds).but(&["truncated_operator"], ErrorCode::ConstraintSeeds),
             address("agent", ErrorCode::ConstraintSeeds).read_only(InstructionError::PrivilegeEscalation),
             address("token_account", InstructionError::MissingAccount),
             address("usdc_mint", PurserError::WrongMint),

@@ -1,7 +1,8 @@
 use anchor_lang::error::ErrorCode;
 use anchor_lang::prelude::Pubkey;
+use purser::constants::LOOSENING_DELAY_SECONDS_MAX;
 use purser::error::PurserError;
-use purser::events::OperatorCreated;
+use purser::events::{OperatorCreated, OperatorRecord};
 use purser::state::Operator;
 use purser::OperatorKeys;
 use solana_instruction_error::InstructionError;
@@ -28,19 +29,22 @@ fn expected(id: u64, guardian: Pubkey) -> Operator {
     let (address, bump) =
         Pubkey::find_program_address(&[b"operator", admin.as_ref(), &id.to_le_bytes()], &purser::ID);
     assert_eq!(address, operator_address(&admin, id));
+    let mut transfer_authorities = [Pubkey::default(); 8];
+    transfer_authorities[0] = Who::TransferAuthority.key();
     Operator {
-        version: 1,
+        version: 2,
         bump,
-        paused: 0,
-        reserved: [0; 5],
+        halted_by: 0,
+        reserved: 0,
+        loosening_delay_seconds: 0,
         id,
         created_by: admin,
         admin,
         pending_admin: Pubkey::default(),
         policy_authority: Who::PolicyAuthority.key(),
-        transfer_authority: Who::TransferAuthority.key(),
         guardian,
         usdc_mint: MINT,
+        transfer_authorities,
     }
 }
 
@@ -53,12 +57,16 @@ fn an_operator_is_created_with_its_keys_and_an_event() {
     assert_eq!(world.lamports(&Who::Stranger.key()), before - world.rent(Operator::BYTES));
     outcome.emitted(OperatorCreated {
         operator: operator_address(&Who::Stranger.key(), 5),
-        admin: Who::Stranger.key(),
         id: 5,
-        policy_authority: Who::PolicyAuthority.key(),
-        transfer_authority: Who::TransferAuthority.key(),
-        guardian: Who::Guardian.key(),
         usdc_mint: MINT,
+        keys: OperatorRecord {
+            admin: Who::Stranger.key(),
+            pending_admin: Pubkey::default(),
+            policy_authority: Who::PolicyAuthority.key(),
+            guardian: Who::Guardian.key(),
+            transfer_authorities: vec![Who::TransferAuthority.key()],
+            loosening_delay_seconds: 0,
+        },
     });
 }
 
@@ -92,27 +100,50 @@ fn lamports_sent_ahead_do_not_block_an_operator_address() {
 }
 
 #[test]
-fn the_three_keys_must_be_distinct_and_given_and_the_guardian_no_transfer_authority() {
+fn keys_must_be_distinct_and_given_and_the_guardian_no_transfer_authority() {
     let mut world = World::new();
     let [admin, one, two, none] =
         [Who::Stranger.key(), Who::PolicyAuthority.key(), Who::TransferAuthority.key(), Pubkey::default()];
-    for (policy_authority, transfer_authority, guardian) in [
-        (admin, two, None),
-        (one, admin, None),
-        (one, one, None),
-        (none, two, None),
-        (one, none, None),
-        (none, none, None),
-        (one, two, Some(two)),
+    for (policy_authority, transfer_authorities, guardian) in [
+        (admin, vec![two], None),
+        (one, vec![admin], None),
+        (one, vec![one], None),
+        (none, vec![two], None),
+        (one, vec![two], Some(two)),
+        (one, vec![two, two], None),
+        (one, vec![two, admin], None),
+        (one, vec![two, Who::Guardian.key()], Some(Who::Guardian.key())),
     ] {
-        let keys = OperatorKeys { policy_authority, transfer_authority, guardian };
-        let call = Place::create_operator(Who::Stranger, 5, keys);
+        let keys = OperatorKeys { policy_authority, transfer_authorities, guardian, ..World::keys() };
+        let call = Place::create_operator(Who::Stranger, 5, keys.clone());
         world.refuse_as(&format!("{keys:?}"), &call, PurserError::KeysNotDistinct);
     }
     for guardian in [admin, one] {
         let keys = OperatorKeys { guardian: Some(guardian), ..World::keys() };
         world.clone().accept(&Place::create_operator(Who::Stranger, 5, keys));
     }
+}
+
+#[test]
+fn an_operator_begins_with_one_to_eight_transfer_authorities_and_a_delay_of_up_to_30_days() {
+    let mut world = World::new();
+    let keys = |count: u8| (0..count).map(|n| Pubkey::new_from_array([n + 1; 32])).collect::<Vec<_>>();
+    for transfer_authorities in
+        [vec![], keys(9), vec![Pubkey::default()], [keys(1), vec![Pubkey::default()]].concat()]
+    {
+        let call =
+            Place::create_operator(Who::Stranger, 5, OperatorKeys { transfer_authorities, ..World::keys() });
+        world.refuse(&call, PurserError::TransferAuthorityCount);
+    }
+    let max = LOOSENING_DELAY_SECONDS_MAX;
+    let with = |transfer_authorities, loosening_delay_seconds| {
+        let keys = OperatorKeys { transfer_authorities, loosening_delay_seconds, ..World::keys() };
+        Place::create_operator(Who::Stranger, 5, keys)
+    };
+    world.refuse(&with(keys(1), max + 1), PurserError::LooseningDelayTooLong);
+    world.accept(&with(keys(8), max));
+    let operator = read(&world, 5);
+    assert_eq!((operator.transfer_authorities(), operator.loosening_delay_seconds), (&keys(8)[..], max));
 }
 
 #[test]

@@ -1,86 +1,173 @@
 use anchor_lang::error::ErrorCode;
 use anchor_lang::prelude::Pubkey;
 use purser::error::PurserError;
-use purser::state::AllowlistDraft;
+use purser::events::DraftSealed;
+use purser::state::PolicyDraft;
+use purser::{AllowlistArg, DraftArgs, EntryCounts, PolicyArgs};
 use solana_account::Account;
 use solana_instruction_error::InstructionError;
 
-use crate::support::{address, agent, attack, operator, program, signer, Expected, Who, World};
+use crate::support::{
+    address, agent, any_signer, attack, many_keys, only, open_policy, operator, program, signer, Expected,
+    Proposal, Who, World, NOON,
+};
+
+fn proposal(world: &World, wallets: usize, token_accounts: usize) -> Proposal {
+    let allowlist =
+        only(&many_keys(wallets + 1)[..wallets], &many_keys(token_accounts + 1)[..token_accounts]);
+    world.propose(PolicyArgs { max_daily_spend: Some(5), allowlist, ..open_policy() })
+}
 
 #[track_caller]
-fn assert_opened(world: &World, entry_count: u16) {
+fn assert_opened(world: &World, proposal: &Proposal) {
     let main = world.main;
     let account = world.account(&main.draft);
     let (address, bump) = Pubkey::find_program_address(&[b"draft", main.agent.as_ref()], &purser::ID);
     assert_eq!((address, account.owner), (main.draft, purser::ID));
-    let expected =
-        AllowlistDraft { version: 1, bump, entry_count, written: 0, reserved: [0; 2], agent: main.agent };
-    assert_eq!(draft(&account), expected);
-    assert_eq!(account.data.len(), 48 + 32 * usize::from(entry_count));
-    assert!(account.data[AllowlistDraft::BYTES..].iter().all(|byte| *byte == 0));
+    let entry_count = proposal.entries.len() as u16;
+    let view = PolicyDraft::read(&account.data).expect("a draft");
+    let sealed = u8::from(entry_count == 0);
+    let expected = PolicyDraft {
+        version: 2,
+        bump,
+        entry_count,
+        written: 0,
+        sealed,
+        reserved: 0,
+        sealed_at: if sealed == 1 { NOON } else { 0 },
+        expected_version: proposal.args.expected_version,
+        reserved_too: [0; 4],
+        agent: main.agent,
+        rent_payer: Who::DraftPayer.key(),
+        hash: proposal.args.hash,
+        policy: view.draft.policy,
+    };
+    assert_eq!(view.draft, expected);
+    assert_eq!(stored_policy(&account), crate::support::stored(&proposal.policy));
+    assert_eq!(account.data.len(), 152 + 32 * usize::from(entry_count));
+    assert!(account.data[PolicyDraft::BYTES..].iter().all(|byte| *byte == 0));
 }
 
-fn draft(account: &Account) -> AllowlistDraft {
-    let mut draft = AllowlistDraft {
-        version: 0,
-        bump: 0,
-        entry_count: 0,
-        written: 0,
-        reserved: [0; 2],
-        agent: Pubkey::default(),
-    };
-    let data = &account.data[8..AllowlistDraft::BYTES];
-    draft.version = data[0];
-    draft.bump = data[1];
-    draft.entry_count = u16::from_le_bytes([data[2], data[3]]);
-    draft.written = u16::from_le_bytes([data[4], data[5]]);
-    draft.reserved = [data[6], data[7]];
-    draft.agent = Pubkey::try_from(&data[8..]).expect("32 bytes");
-    draft
+/// The stored policy, the last field of a draft.
+fn stored_policy(account: &Account) -> [u8; 24] {
+    account.data[PolicyDraft::BYTES - 24..PolicyDraft::BYTES].try_into().expect("24 bytes")
 }
 
 #[test]
-fn a_draft_has_room_for_exactly_its_entries() {
-    for entry_count in [0, 1, 25, 26, 255, 256] {
+fn a_draft_has_room_for_exactly_its_entries_and_its_payer_pays() {
+    for (wallets, token_accounts) in [(1, 0), (0, 1), (25, 1), (255, 0), (200, 56), (0, 256), (256, 0)] {
         for who in [Who::PolicyAuthority, Who::Admin] {
             let mut world = World::new();
-            let before = world.lamports(&who.key());
-            let outcome = world.accept(&world.main.open_draft(entry_count).signed_by(who));
-            assert_opened(&world, entry_count);
+            let (own, before) = (world.lamports(&who.key()), world.lamports(&Who::DraftPayer.key()));
+            let proposal = proposal(&world, wallets, token_accounts);
+            let outcome = world.accept(&proposal.open().signed_by(who));
+            assert_opened(&world, &proposal);
             assert_eq!(outcome.events.len(), 0);
-            let rent = world.rent(AllowlistDraft::bytes(entry_count));
-            assert_eq!(world.lamports(&who.key()), before - rent);
+            let rent = world.rent(PolicyDraft::bytes((wallets + token_accounts) as u16));
+            assert_eq!(world.lamports(&Who::DraftPayer.key()), before - rent);
+            assert_eq!(world.lamports(&who.key()), own);
         }
     }
 }
 
 #[test]
+fn a_draft_without_entries_is_sealed_at_once() {
+    for allowlist in [AllowlistArg::Anyone, only(&[], &[])] {
+        for who in [Who::PolicyAuthority, Who::Admin] {
+            let mut world = World::new();
+            world.delay(60);
+            let policy = PolicyArgs { allowlist: allowlist.clone(), paused: true, ..open_policy() };
+            let proposal = world.propose(policy);
+            let outcome = world.accept(&proposal.open().signed_by(who));
+            assert_opened(&world, &proposal);
+            outcome.emitted(DraftSealed {
+                operator: world.main.operator,
+                agent: world.main.agent,
+                hash: proposal.args.hash,
+                expected_version: 1,
+                policy: proposal.record(),
+                sealed_at: NOON,
+                loosens_at: NOON + 60,
+                signer: who.key(),
+            });
+            world.accept(&proposal.apply().signed_by(Who::Admin));
+            crate::support::assert_policy(world.agent_view().policy(), &proposal.policy);
+        }
+    }
+}
+
+#[test]
+fn a_draft_without_entries_under_another_hash_is_refused() {
+    let mut world = World::new();
+    let right = world.propose(open_policy()).args;
+    let only_nobody = Some(EntryCounts { wallets: 0, token_accounts: 0 });
+    for wrong in [
+        DraftArgs { hash: [0; 32], ..right.clone() },
+        DraftArgs { paused: true, ..right.clone() },
+        DraftArgs { entries: only_nobody, ..right.clone() },
+        DraftArgs { max_single_transfer: Some(0), ..right.clone() },
+    ] {
+        let call = world.main.open_draft(wrong);
+        world.refuse(&call, PurserError::DraftMismatch);
+    }
+    let mut elsewhere = right;
+    elsewhere.hash = Proposal::new(world.sibling, 1, open_policy()).args.hash;
+    let call = world.main.open_draft(elsewhere);
+    world.refuse(&call, PurserError::DraftMismatch);
+}
+
+#[test]
 fn more_than_256_entries_are_refused() {
     let mut world = World::new();
-    for entry_count in [257, 258, 300, 320, 1000, u16::MAX] {
-        let call = world.main.open_draft(entry_count);
-        world.refuse_as(&format!("{entry_count}"), &call, PurserError::AllowlistTooLong);
+    let right = world.propose(open_policy()).args;
+    let max = u16::MAX;
+    for (wallets, token_accounts) in
+        [(257, 0), (0, 257), (256, 1), (1, 256), (129, 128), (max, 0), (max, 1), (max, max), (0x8000, 0x8000)]
+    {
+        let entries = Some(EntryCounts { wallets, token_accounts });
+        let call = world.main.open_draft(DraftArgs { entries, ..right.clone() });
+        world.refuse_as(&format!("{entries:?}"), &call, PurserError::AllowlistTooLong);
     }
+}
+
+#[test]
+fn a_draft_against_another_version_of_the_policy_is_refused() {
+    let mut world = World::new();
+    world.policy(|policy| policy.require_memo = true);
+    assert_eq!(world.version(), 2);
+    for version in [0, 1, 3, u32::MAX] {
+        for who in [Who::PolicyAuthority, Who::Admin] {
+            let stale = Proposal::new(world.main, version, open_policy());
+            world.refuse_as(&format!("{version}"), &stale.open().signed_by(who), PurserError::PolicyChanged);
+        }
+    }
+    world.accept(&Proposal::new(world.main, 2, open_policy()).open());
 }
 
 #[test]
 fn nobody_else_opens_a_draft() {
     let mut world = World::new();
-    for who in Who::ALL.into_iter().filter(|who| ![Who::PolicyAuthority, Who::Admin].contains(who)) {
-        let call = world.main.open_draft(1).signed_by(who);
-        world.refuse_as(&format!("{who:?}"), &call, PurserError::Unauthorized);
+    let proposal = proposal(&world, 1, 0);
+    for who in Who::but(&[Who::PolicyAuthority, Who::Admin]) {
+        world.refuse_as(&format!("{who:?}"), &proposal.open().signed_by(who), PurserError::Unauthorized);
     }
 }
 
 #[test]
 fn an_agent_has_one_draft_at_a_time() {
     let mut world = World::new();
-    let main = world.main;
-    world.accept(&main.open_draft(2));
-    world.refuse(&main.open_draft(2), Expected::ALREADY_IN_USE);
-    world.accept(&main.close_draft());
-    world.accept(&main.open_draft(3));
-    assert_opened(&world, 3);
+    let (two, three) = (proposal(&world, 2, 0), proposal(&world, 3, 0));
+    world.accept(&two.open());
+    for sealed in [false, true] {
+        if sealed {
+            world.accept(&two.write(0, 2));
+        }
+        world.refuse(&two.open(), Expected::ALREADY_IN_USE);
+        world.refuse(&three.open().signed_by(Who::Admin), Expected::ALREADY_IN_USE);
+    }
+    world.accept(&two.close());
+    world.accept(&three.open());
+    assert_opened(&world, &three);
 }
 
 #[test]
@@ -89,26 +176,30 @@ fn lamports_sent_ahead_do_not_block_a_draft() {
         let mut world = World::new();
         let main = world.main;
         world.put(main.draft, Account { lamports, ..Account::default() });
-        world.accept(&main.open_draft(3));
-        assert_opened(&world, 3);
-        assert_eq!(world.lamports(&main.draft), lamports.max(world.rent(AllowlistDraft::bytes(3))));
+        let proposal = proposal(&world, 3, 0);
+        world.accept(&proposal.open());
+        assert_opened(&world, &proposal);
+        assert_eq!(world.lamports(&main.draft), lamports.max(world.rent(PolicyDraft::bytes(3))));
     }
 }
 
 #[test]
 fn every_wrong_account_in_every_slot_is_refused() {
     let world = World::new();
-    attack(
-        &world,
-        &world.main.open_draft(2),
-        &[
-            signer("authority", PurserError::Unauthorized)
-                .accepts(&["admin"])
-                .read_only(InstructionError::PrivilegeEscalation),
-            operator(PurserError::WrongOperator),
-            agent(ErrorCode::ConstraintSeeds).but(&["truncated_agent"], ErrorCode::ConstraintSeeds),
-            address("draft", ErrorCode::ConstraintSeeds).read_only(InstructionError::PrivilegeEscalation),
-            program("system_program"),
-        ],
-    );
+    for call in
+        [proposal(&world, 2, 0).open(), world.propose(PolicyArgs { paused: true, ..open_policy() }).open()]
+    {
+        attack(
+            &world,
+            &call,
+            &[
+                signer("authority", PurserError::Unauthorized).accepts(&["admin"]),
+                any_signer("payer").read_only(InstructionError::PrivilegeEscalation),
+                operator(PurserError::Unauthorized).but(&["twin_operator"], PurserError::WrongOperator),
+                agent(ErrorCode::ConstraintSeeds).but(&["truncated_agent"], ErrorCode::ConstraintSeeds),
+                address("draft", ErrorCode::ConstraintSeeds).read_only(InstructionError::PrivilegeEscalation),
+                program("system_program"),
+            ],
+        );
+    }
 }

@@ -1,12 +1,13 @@
 use purser::error::PurserError;
 use purser::events::PausedSet;
 use purser::state::Agent;
+use purser::PolicyArgs;
 
-use crate::support::{agent, attack, operator, signer, Payment, Who, World, NOON};
+use crate::support::{
+    agent, assert_policy, attack, only, open_policy, operator, signer, Payment, Who, World, NOON,
+};
 
-const MAY_PAUSE: [Who; 3] = [Who::Admin, Who::PolicyAuthority, Who::Guardian];
-const MAY_RESUME: [Who; 2] = [Who::Admin, Who::PolicyAuthority];
-const PAUSED: u8 = 1;
+const MAY: [Who; 2] = [Who::Admin, Who::PolicyAuthority];
 
 fn paused() -> World {
     let mut world = World::new();
@@ -16,24 +17,25 @@ fn paused() -> World {
 }
 
 #[test]
-fn the_right_keys_pause_and_resume_an_agent() {
-    for (paused, holders) in [(true, &MAY_PAUSE[..]), (false, &MAY_RESUME[..])] {
-        for who in holders {
+fn admin_and_policy_authority_pause_and_resume_an_agent() {
+    for paused in [true, false] {
+        for who in MAY {
             let mut world = if paused { World::new() } else { self::paused() };
             let before = world.agent();
             world.set_clock(NOON + 7);
-            let call = world.main.set_paused(paused).signed_by(*who);
-            let outcome = world.accept(&call);
+            let outcome = world.accept(&world.main.set_paused(paused).signed_by(who));
+            let after = world.agent();
             let expected = Agent {
-                flags: if paused { PAUSED } else { 0 },
+                policy: after.policy,
                 policy_version: before.policy_version + 1,
                 policy_updated_at: NOON + 7,
                 ..before
             };
-            assert_eq!(world.agent(), expected);
+            assert_eq!(after, expected);
+            assert_policy(world.agent_view().policy(), &PolicyArgs { paused, ..open_policy() });
             outcome.emitted(PausedSet {
                 operator: world.main.operator,
-                agent: Some(world.main.agent),
+                agent: world.main.agent,
                 paused,
                 policy_version: expected.policy_version,
                 signer: who.key(),
@@ -43,14 +45,27 @@ fn the_right_keys_pause_and_resume_an_agent() {
 }
 
 #[test]
-fn nobody_else_pauses_and_the_guardian_does_not_resume() {
-    for (paused, holders) in [(true, &MAY_PAUSE[..]), (false, &MAY_RESUME[..])] {
+fn nobody_else_pauses_or_resumes() {
+    for paused in [true, false] {
         let mut world = if paused { World::new() } else { self::paused() };
-        for who in Who::ALL.into_iter().filter(|who| !holders.contains(who)) {
+        for who in Who::but(&MAY) {
             let call = world.main.set_paused(paused).signed_by(who);
             world.refuse_as(&format!("{who:?} {paused}"), &call, PurserError::Unauthorized);
         }
     }
+}
+
+#[test]
+fn where_loosened_policies_wait_the_admin_alone_resumes_at_once() {
+    let mut world = paused();
+    let main = world.main;
+    world.delay(1);
+    world.refuse(&main.set_paused(false), PurserError::LooseningMustWait);
+    world.accept(&main.set_paused(true));
+    world.accept(&main.set_paused(false).signed_by(Who::Admin));
+    // Nothing is loosened where nothing was paused.
+    world.accept(&main.set_paused(false));
+    world.accept(&main.set_paused(true));
 }
 
 #[test]
@@ -60,7 +75,7 @@ fn pausing_keeps_the_rest_of_the_policy() {
         policy.max_single_transfer = Some(7);
         policy.max_daily_spend = Some(8);
         policy.require_memo = true;
-        policy.allowlist = purser::AllowlistArg::Only(vec![crate::support::PAYEE]);
+        policy.allowlist = only(&[crate::support::PAYEE_OWNER], &[crate::support::PAYEE]);
     });
     let before = world.agent_view();
     let main = world.main;
@@ -91,7 +106,7 @@ fn the_last_policy_version_is_not_passed() {
     world.accept(&main.set_paused(true));
     assert_eq!(world.agent().policy_version, u32::MAX);
     world.refuse(&main.set_paused(false), PurserError::PolicyVersionExhausted);
-    world.refuse(&main.set_policy(World::open_policy(), None), PurserError::PolicyVersionExhausted);
+    world.refuse(&main.set_policy(u32::MAX, open_policy()), PurserError::PolicyVersionExhausted);
 }
 
 #[test]
@@ -101,8 +116,8 @@ fn every_wrong_account_in_every_slot_is_refused() {
         &world,
         &world.main.set_paused(true),
         &[
-            signer("authority", PurserError::Unauthorized).accepts(&["admin", "guardian"]),
-            operator(PurserError::WrongOperator),
+            signer("authority", PurserError::Unauthorized).accepts(&["admin"]),
+            operator(PurserError::Unauthorized).but(&["twin_operator"], PurserError::WrongOperator),
             agent(PurserError::WrongOperator).accepts(&["sibling_agent"]),
         ],
     );

@@ -1,22 +1,16 @@
 use anchor_lang::error::ErrorCode;
 use anchor_lang::prelude::Pubkey;
 use purser::error::PurserError;
-use purser::events::{AllowlistRecord, PolicySet};
+use purser::events::PolicySet;
 use purser::state::Agent;
-use purser::{AllowlistArg, PolicyArgs};
-use purser_policy::{Allowlist, Limit, Policy, UsdcAmount};
+use purser::PolicyArgs;
 
 use crate::support::{
-    agent, attack, draft, operator, program, signer, Call, Payment, Who, World, DAY, NOON, PAYEE, PAYEE_OWNER,
+    address, agent, any_signer, assert_policy, attack, entries, keys, only, open_policy, operator, program,
+    record, signer, Call, Expected, Payment, Who, World, DAY, NOON, PAYEE, PAYEE_OWNER,
 };
 
-fn keys(count: u8) -> Vec<Pubkey> {
-    (1..=count).map(|first| Pubkey::new_from_array([first; 32])).collect()
-}
-
-fn limit(micros: Option<u64>) -> Limit {
-    micros.map_or(Limit::Unlimited, |micros| Limit::AtMost(UsdcAmount::from_micros(micros)))
-}
+const PAYER: usize = 1;
 
 fn full() -> PolicyArgs {
     PolicyArgs {
@@ -24,7 +18,7 @@ fn full() -> PolicyArgs {
         max_daily_spend: Some(8),
         require_memo: true,
         paused: true,
-        allowlist: AllowlistArg::Only(keys(3)),
+        allowlist: only(&keys(3), &keys(2)),
     }
 }
 
@@ -33,54 +27,35 @@ fn full() -> PolicyArgs {
 fn set(world: &mut World, args: &PolicyArgs, who: Who) {
     let main = world.main;
     let before = world.agent();
-    let outcome = world.accept(&main.set_policy(args.clone(), None).signed_by(who));
+    let outcome = world.accept(&main.set_policy(before.policy_version, args.clone()).signed_by(who));
     let view = world.agent_view();
-    let (entries, record) = match &args.allowlist {
-        AllowlistArg::Only(keys) => (keys.clone(), AllowlistRecord::Only(keys.clone())),
-        AllowlistArg::Anyone | AllowlistArg::Draft => (vec![], AllowlistRecord::Anyone),
-    };
-    let addresses: Vec<_> = entries.iter().map(Pubkey::to_bytes).collect();
-    let expected = Policy {
-        max_single_transfer: limit(args.max_single_transfer),
-        max_daily_spend: limit(args.max_daily_spend),
-        require_memo: args.require_memo,
-        paused: args.paused,
-        allowlist: match args.allowlist {
-            AllowlistArg::Anyone => Allowlist::Anyone,
-            AllowlistArg::Only(_) | AllowlistArg::Draft => Allowlist::Only(&addresses),
-        },
-    };
-    assert_eq!(view.policy(), expected);
+    assert_policy(view.policy(), args);
     // Whatever is not policy stays.
     let rest = Agent {
-        flags: view.agent.flags,
-        max_single_transfer: args.max_single_transfer.unwrap_or(0),
-        max_daily_spend: args.max_daily_spend.unwrap_or(0),
+        policy: view.agent.policy,
         policy_version: before.policy_version + 1,
         policy_updated_at: NOON,
         ..before
     };
     assert_eq!(view.agent, rest);
     let account = world.account(&main.agent);
-    assert_eq!(account.data.len(), Agent::BYTES + 32 * entries.len());
+    let (wallets, token_accounts) = entries(&args.allowlist);
+    assert_eq!(account.data.len(), Agent::BYTES + 32 * (wallets.len() + token_accounts.len()));
     assert_eq!(account.lamports, world.rent(account.data.len()));
     outcome.emitted(PolicySet {
         operator: main.operator,
         agent: main.agent,
         policy_version: rest.policy_version,
-        max_single_transfer: args.max_single_transfer,
-        max_daily_spend: args.max_daily_spend,
-        require_memo: args.require_memo,
-        paused: args.paused,
-        allowlist: record,
+        policy: record(args),
         signer: who.key(),
     });
 }
 
 #[test]
-fn each_policy_replaces_the_one_before_as_a_whole() {
+fn every_field_is_set_by_its_name_and_the_whole_policy_is_replaced() {
     let mut world = World::new();
-    let open = World::open_policy();
+    let open = open_policy();
+    let list = |allowlist| PolicyArgs { allowlist, ..open_policy() };
     for args in [
         full(),
         open.clone(),
@@ -90,10 +65,12 @@ fn each_policy_replaces_the_one_before_as_a_whole() {
         PolicyArgs { max_single_transfer: Some(9), max_daily_spend: Some(1), ..open.clone() },
         PolicyArgs { require_memo: true, ..open.clone() },
         PolicyArgs { paused: true, ..open.clone() },
-        PolicyArgs { allowlist: AllowlistArg::Only(vec![]), ..open.clone() },
-        PolicyArgs { allowlist: AllowlistArg::Only(keys(20)), ..open.clone() },
-        PolicyArgs { allowlist: AllowlistArg::Only(keys(1)), ..open.clone() },
-        PolicyArgs { allowlist: AllowlistArg::Only(vec![Pubkey::default()]), ..open.clone() },
+        list(only(&[], &[])),
+        list(only(&keys(17), &[])),
+        list(only(&[], &keys(17))),
+        list(only(&keys(8), &keys(9))),
+        list(only(&keys(1), &[])),
+        list(only(&[Pubkey::default()], &[Pubkey::default()])),
         open,
     ] {
         for who in [Who::PolicyAuthority, Who::Admin] {
@@ -103,11 +80,32 @@ fn each_policy_replaces_the_one_before_as_a_whole() {
 }
 
 #[test]
+fn a_policy_written_against_another_version_is_refused() {
+    let mut world = World::new();
+    let main = world.main;
+    world.accept(&main.set_policy(1, full()));
+    assert_eq!(world.version(), 2);
+    for version in [0, 1, 3, u32::MAX] {
+        for who in [Who::PolicyAuthority, Who::Admin] {
+            let call = main.set_policy(version, open_policy()).signed_by(who);
+            world.refuse_as(&format!("{version}"), &call, PurserError::PolicyChanged);
+        }
+    }
+    // Of two that were written against one version, the second is refused.
+    world.accept(&main.set_policy(2, open_policy()));
+    world.refuse(&main.set_policy(2, full()), PurserError::PolicyChanged);
+    // A pause is a change as well.
+    world.accept(&main.set_paused(true));
+    world.refuse(&main.set_policy(3, full()), PurserError::PolicyChanged);
+    world.accept(&main.set_policy(4, full()));
+}
+
+#[test]
 fn a_policy_leaves_what_was_spent_and_the_tags_as_they_are() {
     let mut world = World::new();
     let main = world.main;
     world.accept(&main.transfer(Payment { amount: 60, tag: 5, ..Payment::default() }));
-    set(&mut world, &PolicyArgs { max_daily_spend: Some(100), ..World::open_policy() }, Who::PolicyAuthority);
+    set(&mut world, &PolicyArgs { max_daily_spend: Some(100), ..open_policy() }, Who::PolicyAuthority);
     world.refuse(
         &main.transfer(Payment { amount: 40, tag: 5, ..Payment::default() }),
         PurserError::DuplicateTransfer,
@@ -122,8 +120,8 @@ fn a_policy_leaves_what_was_spent_and_the_tags_as_they_are() {
 #[test]
 fn nobody_else_sets_a_policy() {
     let mut world = World::new();
-    for who in Who::ALL.into_iter().filter(|who| ![Who::PolicyAuthority, Who::Admin].contains(who)) {
-        let call = world.main.set_policy(full(), None).signed_by(who);
+    for who in Who::but(&[Who::PolicyAuthority, Who::Admin]) {
+        let call = world.main.set_policy(1, full()).signed_by(who);
         world.refuse_as(&format!("{who:?}"), &call, PurserError::Unauthorized);
     }
 }
@@ -146,37 +144,61 @@ fn an_allowlist_out_of_order_or_with_an_entry_twice_changes_nothing() {
         vec![last_byte(2), last_byte(1)],
         vec![Pubkey::new_from_array([0x80; 32]), Pubkey::new_from_array([0x7f; 32])],
     ] {
-        let args = PolicyArgs { allowlist: AllowlistArg::Only(list), ..World::open_policy() };
-        let call = world.main.set_policy(args, None);
-        world.refuse(&call, PurserError::AllowlistNotSorted);
+        for allowlist in [only(&list, &[]), only(&[], &list), only(&[one], &list), only(&list, &[two])] {
+            let call = world.main.set_policy(2, PolicyArgs { allowlist, ..open_policy() });
+            world.refuse(&call, PurserError::AllowlistNotSorted);
+        }
     }
-    let ordered = vec![last_byte(1), last_byte(2), Pubkey::new_from_array([0x80; 32])];
-    set(&mut world, &PolicyArgs { allowlist: AllowlistArg::Only(ordered), ..full() }, Who::PolicyAuthority);
+    let ordered = [last_byte(1), last_byte(2), Pubkey::new_from_array([0x80; 32])];
+    // One address may be both, and the two lists are sorted each by itself.
+    let allowlist = only(&ordered, &ordered[..2]);
+    set(&mut world, &PolicyArgs { allowlist, ..full() }, Who::PolicyAuthority);
 }
 
 #[test]
-fn growing_costs_the_signer_the_rent_and_shrinking_pays_it_back() {
+fn growing_costs_the_payer_and_shrinking_pays_back_whoever_paid_for_the_agent() {
     let mut world = World::new();
     let main = world.main;
-    let of = |count| PolicyArgs { allowlist: AllowlistArg::Only(keys(count)), ..World::open_policy() };
+    let of = |count| PolicyArgs { allowlist: only(&keys(count), &[]), ..open_policy() };
     let entry = world.rent(32) - world.rent(0);
-    for (from, to) in [(0u8, 5u8), (5, 20), (20, 20), (20, 1), (1, 0)] {
-        let before = world.lamports(&Who::PolicyAuthority.key());
-        world.accept(&main.set_policy(of(to), None));
-        let after = world.lamports(&Who::PolicyAuthority.key());
-        let moved = i128::from(before) - i128::from(after);
-        assert_eq!(moved, (i128::from(to) - i128::from(from)) * i128::from(entry), "{from} to {to}");
+    // Somebody else than the one that paid for the agent pays for its growth.
+    let payer = Who::Stranger;
+    for (from, to) in [(0u8, 5u8), (5, 17), (17, 17), (17, 1), (1, 0)] {
+        let before = [Who::PolicyAuthority, payer, Who::Payer].map(|who| world.lamports(&who.key()));
+        let call = main.set_policy(world.version(), of(to)).with(PAYER, payer.key());
+        world.accept(&call);
+        let after = [Who::PolicyAuthority, payer, Who::Payer].map(|who| world.lamports(&who.key()));
+        let grown = u64::from(to.saturating_sub(from)) * entry;
+        let shrunk = u64::from(from.saturating_sub(to)) * entry;
+        assert_eq!(after, [before[0], before[1] - grown, before[2] + shrunk], "{from} to {to}");
     }
 }
 
 #[test]
-fn a_signer_without_lamports_cannot_grow_an_allowlist_and_nothing_changes() {
+fn a_payer_without_lamports_cannot_grow_an_allowlist_and_nothing_changes() {
     let mut world = World::new();
     let min = world.rent(0);
-    world.edit(Who::PolicyAuthority.key(), |account| account.lamports = min);
-    let args = PolicyArgs { allowlist: AllowlistArg::Only(keys(10)), ..full() };
-    let call = world.main.set_policy(args, None);
-    world.refuse(&call, crate::support::Expected::TOO_FEW_LAMPORTS);
+    world.edit(Who::Payer.key(), |account| account.lamports = min);
+    let args = PolicyArgs { allowlist: only(&keys(10), &[]), ..full() };
+    let call = world.main.set_policy(1, args);
+    world.refuse(&call, Expected::TOO_FEW_LAMPORTS);
+}
+
+#[test]
+fn a_list_can_be_cut_although_whoever_paid_for_the_agent_has_nothing_left() {
+    let mut world = World::new();
+    let main = world.main;
+    let of = |count| PolicyArgs { allowlist: only(&keys(count), &[]), ..open_policy() };
+    world.accept(&main.set_policy(1, of(2)));
+    // An account of so few lamports as one entry gives back may not exist on the chain.
+    world.edit(Who::Payer.key(), |account| account.lamports = 0);
+    let had = world.lamports(&main.agent);
+    world.accept(&main.set_policy(2, of(1)).with(PAYER, Who::Stranger.key()));
+    assert_policy(world.agent_view().policy(), &of(1));
+    // They are not lost: they pay for the next growth, or come back with the rest.
+    assert_eq!((world.lamports(&main.agent), world.lamports(&Who::Payer.key())), (had, 0));
+    world.accept(&main.close_agent());
+    assert!(world.lamports(&Who::Payer.key()) > had);
 }
 
 #[test]
@@ -185,12 +207,12 @@ fn lamports_given_to_an_agent_pay_for_its_growth_and_stay_while_it_does_not_shri
     let main = world.main;
     let gift = 50_000_000;
     world.edit(main.agent, |account| account.lamports += gift);
-    let before = world.lamports(&Who::PolicyAuthority.key());
+    let before = world.lamports(&Who::Payer.key());
     let had = world.lamports(&main.agent);
-    world.accept(&main.set_policy(full(), None));
-    world.accept(&main.set_policy(full(), None));
+    world.accept(&main.set_policy(1, full()));
+    world.accept(&main.set_policy(2, full()));
     assert_eq!(world.lamports(&main.agent), had);
-    assert_eq!(world.lamports(&Who::PolicyAuthority.key()), before);
+    assert_eq!(world.lamports(&Who::Payer.key()), before);
 }
 
 #[test]
@@ -209,43 +231,32 @@ fn a_policy_applies_to_the_next_transfer() {
     let main = world.main;
     let pay = |tag| main.transfer(Payment { tag, ..Payment::default() });
     world.accept(&pay(1));
-    world.policy(|policy| policy.allowlist = AllowlistArg::Only(vec![]));
+    world.policy(|policy| policy.allowlist = only(&[], &[]));
     world.refuse(&pay(2), PurserError::RecipientNotAllowed);
-    for entry in [PAYEE, PAYEE_OWNER] {
-        world.policy(|policy| policy.allowlist = AllowlistArg::Only(vec![entry]));
+    for allowlist in [only(&[], &[PAYEE]), only(&[PAYEE_OWNER], &[])] {
+        world.policy(|policy| policy.allowlist = allowlist);
         world.set_clock(NOON + DAY);
         world.clone().accept(&pay(2));
     }
 }
 
 #[test]
-fn a_draft_that_is_not_there_cannot_be_named_and_one_that_is_cannot_be_ignored() {
-    let mut world = World::new();
-    let main = world.main;
-    world.accept(&main.open_draft(0));
-    let of = |allowlist| PolicyArgs { allowlist, ..World::open_policy() };
-    world.refuse(&main.set_policy(of(AllowlistArg::Draft), None), PurserError::DraftMismatch);
-    for allowlist in [AllowlistArg::Anyone, AllowlistArg::Only(vec![])] {
-        world.refuse(&main.set_policy(of(allowlist), Some(main.draft)), PurserError::DraftMismatch);
-    }
-}
-
-#[test]
 fn short_or_unknown_instruction_data_is_refused_and_trailing_bytes_do_nothing() {
     let mut world = World::new();
-    let call = world.main.set_policy(full(), None);
+    let call = world.main.set_policy(1, full());
     for bytes in 8..call.data.len() {
         let short = Call { data: call.data[..bytes].to_vec(), ..call.clone() };
         world.refuse_as(&format!("{bytes} bytes"), &short, ErrorCode::InstructionDidNotDeserialize);
     }
-    let mut unknown = world.main.set_policy(World::open_policy(), None);
-    *unknown.data.last_mut().expect("the kind of allowlist") = 3;
-    world.refuse(&unknown, ErrorCode::InstructionDidNotDeserialize);
+    let mut unknown = world.main.set_policy(1, open_policy());
+    for kind in [2, 3, 0xff] {
+        *unknown.data.last_mut().expect("the kind of allowlist") = kind;
+        world.refuse(&unknown, ErrorCode::InstructionDidNotDeserialize);
+    }
     let mut long = call;
     long.data.extend([0xff; 32]);
     world.accept(&long);
-    let allowed: Vec<_> = keys(3).iter().map(Pubkey::to_bytes).collect();
-    assert_eq!(world.agent_view().policy().allowlist, Allowlist::Only(&allowed));
+    assert_policy(world.agent_view().policy(), &full());
 }
 
 #[test]
@@ -253,13 +264,13 @@ fn every_wrong_account_in_every_slot_is_refused() {
     let world = World::new();
     attack(
         &world,
-        &world.main.set_policy(full(), None),
+        &world.main.set_policy(1, full()).with(PAYER, Who::Stranger.key()),
         &[
             signer("authority", PurserError::Unauthorized).accepts(&["admin"]),
-            operator(PurserError::WrongOperator),
+            any_signer("payer"),
+            operator(PurserError::Unauthorized).but(&["twin_operator"], PurserError::WrongOperator),
             agent(PurserError::WrongOperator).accepts(&["sibling_agent"]),
-            // No draft was named, so even a good one is one too many; whether it may be written is asked first.
-            draft(ErrorCode::ConstraintMut),
+            address("rent_payer", PurserError::WrongRentPayer),
             program("system_program"),
         ],
     );

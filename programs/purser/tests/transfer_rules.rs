@@ -1,10 +1,13 @@
 //! What the policy says of a transfer, and which rule answers when several are broken.
 
 use anchor_lang::prelude::Pubkey;
+use anchor_spl::token;
 use purser::error::PurserError;
 use purser::{AllowlistArg, PolicyArgs};
 
-use crate::support::{Payment, Who, World, BALANCE, PAYEE, PAYEE_OWNER};
+use crate::support::{
+    keys, only, token_account, Payment, TokenAccountState, Who, World, BALANCE, MINT, PAYEE, PAYEE_OWNER,
+};
 
 /// What `payment` gets under a policy.
 #[track_caller]
@@ -30,14 +33,15 @@ fn the_first_broken_rule_in_the_order_of_precedence_answers() {
         max_daily_spend: Some(5),
         require_memo: true,
         paused: true,
-        allowlist: AllowlistArg::Only(vec![]),
+        allowlist: only(&[], &[]),
     };
     let nobody = world.cast.get("nobody");
     let mut payment = Payment { tag: 0, amount: 0, to: nobody, ..Payment::default() };
     let mut signer = Who::Stranger;
     let mut source = world.sibling.source;
+    world.accept(&main.halt());
     // Each step mends one thing; everything after it in the order is still broken.
-    for step in 0..13 {
+    for step in 0..14 {
         world.policy(|args| *args = policy.clone());
         let call = main.transfer(payment).signed_by(signer).with(3, source);
         let expected = match step {
@@ -47,12 +51,13 @@ fn the_first_broken_rule_in_the_order_of_precedence_answers() {
             3 => PurserError::WrongSource,
             4 => PurserError::RecipientNotTokenAccount,
             5 => PurserError::DuplicateTransfer,
-            6 => PurserError::Paused,
-            7 => PurserError::MemoRequired,
-            8 => PurserError::MemoTooLong,
-            9 => PurserError::RecipientNotAllowed,
-            10 => PurserError::SingleLimitExceeded,
-            11 => PurserError::DailyLimitExceeded,
+            6 => PurserError::Halted,
+            7 => PurserError::Paused,
+            8 => PurserError::MemoRequired,
+            9 => PurserError::MemoTooLong,
+            10 => PurserError::RecipientNotAllowed,
+            11 => PurserError::SingleLimitExceeded,
+            12 => PurserError::DailyLimitExceeded,
             _ => PurserError::InsufficientBalance,
         };
         world.refuse_as(&format!("step {step}"), &call, expected);
@@ -63,12 +68,13 @@ fn the_first_broken_rule_in_the_order_of_precedence_answers() {
             3 => source = main.source,
             4 => payment.to = PAYEE,
             5 => payment.tag = 2,
-            6 => policy.paused = false,
-            7 => payment.memo = &too_long,
-            8 => payment.memo = "short",
-            9 => policy.allowlist = AllowlistArg::Anyone,
-            10 => policy.max_single_transfer = None,
-            11 => policy.max_daily_spend = None,
+            6 => drop(world.accept(&main.resume())),
+            7 => policy.paused = false,
+            8 => payment.memo = &too_long,
+            9 => payment.memo = "short",
+            10 => policy.allowlist = AllowlistArg::Anyone,
+            11 => policy.max_single_transfer = None,
+            12 => policy.max_daily_spend = None,
             _ => payment.amount = BALANCE - 5,
         }
     }
@@ -129,24 +135,47 @@ fn a_required_memo_must_be_there_and_an_optional_one_may() {
 fn an_entry_is_the_token_account_or_the_wallet_that_owns_it_and_nothing_else() {
     let mut world = World::new();
     let sibling = world.sibling;
-    for (entry, to) in [
-        (PAYEE, PAYEE),
-        (PAYEE_OWNER, PAYEE),
-        (sibling.source, sibling.source),
+    for (allowlist, to) in [
+        (only(&[], &[PAYEE]), PAYEE),
+        (only(&[PAYEE_OWNER], &[]), PAYEE),
+        (only(&[], &[sibling.source]), sibling.source),
         // An account of the service is listed by its agent's address, which owns its token account.
-        (sibling.agent, sibling.source),
+        (only(&[sibling.agent], &[]), sibling.source),
     ] {
         let other = if to == PAYEE { sibling.source } else { PAYEE };
-        world.policy(|policy| policy.allowlist = AllowlistArg::Only(vec![entry]));
+        world.policy(|policy| policy.allowlist = allowlist);
         paid(&world, Payment { to, ..Payment::default() });
         refused(&mut world, Payment { to: other, ..Payment::default() }, PurserError::RecipientNotAllowed);
     }
 }
 
 #[test]
+fn an_entry_does_not_match_as_the_other_kind() {
+    let mut world = World::new();
+    // Anyone can make a token account whose owner field holds the address of a listed token account.
+    let disguised = Pubkey::new_from_array([210; 32]);
+    let initialized = TokenAccountState::Initialized;
+    world.put(disguised, token_account(token::ID, MINT, PAYEE, 0, initialized));
+    world.policy(|policy| policy.allowlist = only(&[], &[PAYEE]));
+    refused(&mut world, Payment { to: disguised, ..Payment::default() }, PurserError::RecipientNotAllowed);
+    paid(&world, Payment::default());
+    // A wallet's address that is a token account's too.
+    world.policy(|policy| policy.allowlist = only(&[PAYEE], &[]));
+    refused(&mut world, Payment::default(), PurserError::RecipientNotAllowed);
+    paid(&world, Payment { to: disguised, ..Payment::default() });
+    world.policy(|policy| policy.allowlist = only(&[], &[PAYEE_OWNER]));
+    refused(&mut world, Payment::default(), PurserError::RecipientNotAllowed);
+    // Beside entries of the other kind too.
+    world.policy(|policy| policy.allowlist = only(&keys(5), &[PAYEE]));
+    refused(&mut world, Payment { to: disguised, ..Payment::default() }, PurserError::RecipientNotAllowed);
+    world.policy(|policy| policy.allowlist = only(&[PAYEE], &keys(5)));
+    refused(&mut world, Payment::default(), PurserError::RecipientNotAllowed);
+}
+
+#[test]
 fn an_empty_allowlist_allows_nobody() {
     let mut world = World::new();
-    world.policy(|policy| policy.allowlist = AllowlistArg::Only(vec![]));
+    world.policy(|policy| policy.allowlist = only(&[], &[]));
     refused(&mut world, Payment::default(), PurserError::RecipientNotAllowed);
 }
 
@@ -163,11 +192,11 @@ fn every_entry_of_a_list_is_found_and_no_neighbour_of_one_is() {
         let list = || around.iter().take(size).copied();
         let mut without: Vec<Pubkey> = list().collect();
         without.sort_unstable();
-        world.policy(|policy| policy.allowlist = AllowlistArg::Only(without));
+        world.policy(|policy| policy.allowlist = only(&[], &without));
         refused(&mut world, Payment::default(), PurserError::RecipientNotAllowed);
         let mut with: Vec<Pubkey> = list().chain([PAYEE]).collect();
         with.sort_unstable();
-        world.policy(|policy| policy.allowlist = AllowlistArg::Only(with));
+        world.policy(|policy| policy.allowlist = only(&[], &with));
         paid(&world, Payment::default());
     }
 }

@@ -51,6 +51,13 @@ pub(crate) fn handler<'info>(ctx: Context<'info, CloseAgent<'info>>) -> Result<(
         TokenAccount::of(&accounts.token_account, &data).balance().ok_or(PurserError::WrongSource)?
     };
     if balance > 0 {
+        // In another account of its own it would be out of reach until the agent is created anew.
+        let is_own = {
+            let data = accounts.destination.try_borrow_data()?;
+            let owner = TokenAccount::of(&accounts.destination, &data).owner(&token::ID);
+            owner == Some(accounts.agent.as_ref().key.as_array())
+        };
+        require!(!is_own, PurserError::RecipientIsSource);
         let rest = Withdrawal {
             agent: &accounts.agent,
             source: &accounts.token_account,

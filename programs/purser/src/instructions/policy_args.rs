@@ -82,7 +82,8 @@ pub(crate) fn replace<'info>(
     let surplus = info.lamports().saturating_sub(rent);
     // An account of fewer lamports than an empty one needs may not exist: then they stay here until the agent is closed,
     // because nobody who cuts a list may have to wait for lamports of somebody else.
-    let may_exist = Rent::get()?.is_exempt(rent_payer.lamports().saturating_add(surplus), rent_payer.data_len());
+    let may_exist =
+        Rent::get()?.is_exempt(rent_payer.lamports().saturating_add(surplus), rent_payer.data_len());
     if shrinks && surplus > 0 && may_exist {
         info.sub_lamports(surplus)?;
         rent_payer.add_lamports(surplus)?;

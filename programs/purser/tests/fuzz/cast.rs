@@ -117,6 +117,22 @@ impl Cast {
         everything.extend(recipients.iter().map(|(address, _)| *address));
         Self { people, operators, agents, recipients, everything }
     }
+
+    /// `text` with names in place of addresses.
+    pub fn name(&self, text: &str) -> String {
+        let mut names = vec![(purser::ID, "the program".to_owned()), (MINT, "USDC".to_owned())];
+        let numbered = |what: &'static str| move |(at, key): (usize, Pubkey)| (key, format!("{what} {at}"));
+        names.extend(self.people.iter().copied().enumerate().map(numbered("person")));
+        names.extend(self.operators.iter().map(|place| place.address).enumerate().map(numbered("operator")));
+        for (at, place) in self.agents.iter().enumerate() {
+            let own = [(place.address, "agent"), (place.source, "source"), (place.draft, "draft")];
+            names.extend(own.map(|(key, what)| (key, format!("{what} {at}"))));
+        }
+        names.extend(self.recipients.iter().map(|(key, _)| *key).enumerate().map(numbered("recipient")));
+        let owners = self.recipients.iter().map(|(_, token)| token.owner).enumerate();
+        names.extend(owners.map(numbered("owner of recipient")));
+        names.iter().fold(text.to_owned(), |text, (key, name)| text.replace(&key.to_string(), name))
+    }
 }
 
 impl AgentPlace {

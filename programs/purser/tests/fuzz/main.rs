@@ -105,7 +105,7 @@ fn report(plan: &Plan, divergence: &Divergence) -> String {
     for difference in differences {
         text += &format!("  {difference}\n");
     }
-    text
+    cast::CAST.name(&text)
 }
 
 fn as_json(tally: &Tally, diverged: bool, seconds: f64) -> String {

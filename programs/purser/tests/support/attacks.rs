@@ -2,7 +2,7 @@ use anchor_lang::error::ErrorCode;
 use anchor_lang::prelude::{AccountMeta, Pubkey};
 use anchor_lang::Discriminator;
 use purser::error::PurserError;
-use purser::state::{Agent, AllowlistDraft, Operator};
+use purser::state::{Agent, Operator, PolicyDraft};
 
 use super::{Call, Expected, Who, World};
 
@@ -19,6 +19,9 @@ pub struct Slot {
     read_only: Expected,
 }
 
+/// What an account of the call is called that is not in the cast.
+const OWN: &str = "another slot's account";
+
 enum Kind {
     Signer,
     State { discriminator: &'static [u8], bytes: usize },
@@ -32,6 +35,24 @@ pub fn signer(name: &'static str, other: impl Into<Expected>) -> Slot {
     Slot::new(name, Kind::Signer, other)
 }
 
+/// A signer that may be anyone: whoever pays.
+pub fn any_signer(name: &'static str) -> Slot {
+    let everyone = [
+        "admin",
+        "policy_authority",
+        "transfer_authority",
+        "guardian",
+        "stranger",
+        "new_admin",
+        "foreign_admin",
+        "foreign_policy_authority",
+        "foreign_transfer_authority",
+        "payer",
+        "draft_payer",
+    ];
+    signer(name, PurserError::Unauthorized).accepts(&everyone)
+}
+
 pub fn operator(other: impl Into<Expected>) -> Slot {
     let kind = Kind::State { discriminator: Operator::DISCRIMINATOR, bytes: Operator::BYTES };
     Slot::new("operator", kind, other)
@@ -43,7 +64,7 @@ pub fn agent(other: impl Into<Expected>) -> Slot {
 }
 
 pub fn draft(other: impl Into<Expected>) -> Slot {
-    let kind = Kind::State { discriminator: AllowlistDraft::DISCRIMINATOR, bytes: AllowlistDraft::BYTES };
+    let kind = Kind::State { discriminator: PolicyDraft::DISCRIMINATOR, bytes: PolicyDraft::BYTES };
     Slot::new("draft", kind, other)
 }
 
@@ -97,6 +118,11 @@ impl Slot {
         self
     }
 
+    /// So are accounts of other slots that have no name.
+    pub fn accepts_own(self) -> Self {
+        self.accepts(&[OWN])
+    }
+
     /// The answer to `candidate`; `None` if it is accepted.
     fn answer(&self, world: &World, candidate: (&str, Pubkey), writable: bool) -> Option<Expected> {
         let (name, key) = candidate;
@@ -114,7 +140,7 @@ impl Slot {
                     } else if !account.data.starts_with(discriminator) {
                         ErrorCode::AccountDiscriminatorMismatch.into()
                     } else if account.data.len() < *bytes {
-                        ErrorCode::AccountDidNotDeserialize.into()
+                        PurserError::UnknownLayout.into()
                     } else {
                         self.other.clone()
                     }
@@ -154,7 +180,7 @@ pub fn attack(world: &World, call: &Call, slots: &[Slot]) {
         }
         let known = |key: &Pubkey| world.cast.iter().any(|(_, known)| known == *key);
         let own = call.accounts.iter().map(|account| account.pubkey).filter(|key| !known(key));
-        let candidates = world.cast.iter().chain(own.map(|key| ("another slot's account", key)));
+        let candidates = world.cast.iter().chain(own.map(|key| (OWN, key)));
         for candidate in candidates.filter(|(_, key)| *key != right.pubkey) {
             let mut forged = call.clone().with(index, candidate.1);
             forged.accounts[index].is_signer = right.is_signer && Who::with_key(&candidate.1).is_some();
@@ -165,7 +191,7 @@ pub fn attack(world: &World, call: &Call, slots: &[Slot]) {
                 None => drop(world.clone().accept(&forged)),
             }
         }
-        for (name, _) in &slot.exceptions {
+        for (name, _) in slot.exceptions.iter().filter(|(name, _)| *name != OWN) {
             world.cast.get(name);
         }
     }
@@ -187,4 +213,37 @@ fn attack_with_extra_accounts(world: &World, call: &Call) {
     let extendedly = extended.accept(&longer);
     assert_eq!(plainly.events, extendedly.events);
     assert!(plain.accounts(&keys) == extended.accounts(&keys), "extra accounts changed the result");
+}
+
+/// Gives each account of this program that `call` reads another layout version, and cuts it short; `call` would succeed
+/// as it is.
+#[track_caller]
+pub fn attack_layouts(world: &World, name: &str, call: &Call) {
+    world.clone().accept(call);
+    let bytes = |data: &[u8]| match data.get(..8) {
+        Some(Operator::DISCRIMINATOR) => Operator::BYTES,
+        Some(Agent::DISCRIMINATOR) => Agent::BYTES,
+        _ => PolicyDraft::BYTES,
+    };
+    for slot in &call.accounts {
+        let key = slot.pubkey;
+        let Some(account) = world.svm.get_account(&key).filter(|account| account.owner == purser::ID) else {
+            continue;
+        };
+        for version in [0, 1, 3, 255] {
+            let mut world = world.clone();
+            world.edit(key, |account| account.data[8] = version);
+            world.refuse_as(&format!("{name}, version {version}"), call, PurserError::UnknownLayout);
+        }
+        // From the bare discriminator to one byte too few.
+        for length in [8, 9, 10, bytes(&account.data) - 1] {
+            let mut world = world.clone();
+            world.edit(key, |account| account.data.truncate(length));
+            world.refuse_as(&format!("{name}, {length} bytes"), call, PurserError::UnknownLayout);
+        }
+        let mut world = world.clone();
+        world.edit(key, |account| account.data.truncate(7));
+        let empty = world.send(&[call.instruction()], Who::FeePayer);
+        assert!(empty.is_err(), "{name}, 7 bytes");
+    }
 }

@@ -1,9 +1,10 @@
 use anchor_lang::prelude::{AccountMeta, Pubkey};
 use anchor_lang::{system_program, InstructionData, ToAccountMetas};
 use anchor_spl::{associated_token, token};
-use purser::{accounts, instruction, OperatorKeys, OperatorUpdate, PolicyArgs};
+use purser::{accounts, instruction, DraftArgs, OperatorKeys, OperatorUpdate, PolicyArgs};
 use solana_instruction::Instruction;
 
+use super::policies::open_policy;
 use super::{agent_address, draft_address, operator_address, token_account_address, Who, MINT, PAYEE};
 
 /// One instruction of the program. Every account that is marked as a signer signs.
@@ -14,7 +15,7 @@ pub struct Call {
 }
 
 impl Call {
-    fn new(accounts: impl ToAccountMetas, arguments: impl InstructionData) -> Self {
+    pub(super) fn new(accounts: impl ToAccountMetas, arguments: impl InstructionData) -> Self {
         Self { accounts: accounts.to_account_metas(None), data: arguments.data() }
     }
 
@@ -94,16 +95,15 @@ impl Place {
         Call::new(accounts, instruction::AcceptAdmin {})
     }
 
-    pub fn set_operator_paused(&self, paused: bool) -> Call {
-        let authority = Who::PolicyAuthority.key();
-        let accounts = accounts::SetOperatorPaused { authority, operator: self.operator };
-        Call::new(accounts, instruction::SetOperatorPaused { paused })
-    }
-
     /// `agent_id` is the one that this place was made with.
     pub fn create_agent(&self, agent_id: [u8; 16]) -> Call {
+        self.create_agent_with(agent_id, open_policy())
+    }
+
+    pub fn create_agent_with(&self, agent_id: [u8; 16], policy: PolicyArgs) -> Call {
         let accounts = accounts::CreateAgent {
             authority: Who::PolicyAuthority.key(),
+            payer: Who::Payer.key(),
             operator: self.operator,
             agent: self.agent,
             token_account: self.source,
@@ -112,49 +112,88 @@ impl Place {
             associated_token_program: associated_token::ID,
             system_program: system_program::ID,
         };
-        Call::new(accounts, instruction::CreateAgent { agent_id })
+        Call::new(accounts, instruction::CreateAgent { agent_id, policy })
     }
 
-    pub fn set_policy(&self, policy: PolicyArgs, draft: Option<Pubkey>) -> Call {
+    pub fn set_policy(&self, expected_version: u32, policy: PolicyArgs) -> Call {
         let accounts = accounts::SetPolicy {
             authority: Who::PolicyAuthority.key(),
+            payer: Who::Payer.key(),
             operator: self.operator,
             agent: self.agent,
-            draft,
+            rent_payer: Who::Payer.key(),
             system_program: system_program::ID,
         };
-        Call::new(accounts, instruction::SetPolicy { policy })
+        Call::new(accounts, instruction::SetPolicy { expected_version, policy })
     }
 
-    pub fn open_draft(&self, entry_count: u16) -> Call {
+    pub fn open_draft(&self, args: DraftArgs) -> Call {
         let accounts = accounts::OpenDraft {
             authority: Who::PolicyAuthority.key(),
+            payer: Who::DraftPayer.key(),
             operator: self.operator,
             agent: self.agent,
             draft: self.draft,
             system_program: system_program::ID,
         };
-        Call::new(accounts, instruction::OpenDraft { entry_count })
+        Call::new(accounts, instruction::OpenDraft { args })
     }
 
-    pub fn write_draft(&self, start: u16, entries: &[Pubkey]) -> Call {
+    pub fn write_draft(&self, hash: [u8; 32], start: u16, entries: &[Pubkey]) -> Call {
         let accounts = accounts::WriteDraft {
             authority: Who::PolicyAuthority.key(),
             operator: self.operator,
             agent: self.agent,
             draft: self.draft,
         };
-        Call::new(accounts, instruction::WriteDraft { start, entries: entries.to_vec() })
+        Call::new(accounts, instruction::WriteDraft { hash, start, entries: entries.to_vec() })
     }
 
-    pub fn close_draft(&self) -> Call {
+    pub fn apply_draft(&self, hash: [u8; 32]) -> Call {
+        let accounts = accounts::ApplyDraft {
+            authority: Who::PolicyAuthority.key(),
+            payer: Who::Payer.key(),
+            operator: self.operator,
+            agent: self.agent,
+            draft: self.draft,
+            rent_payer: Who::Payer.key(),
+            draft_rent_payer: Who::DraftPayer.key(),
+            system_program: system_program::ID,
+        };
+        Call::new(accounts, instruction::ApplyDraft { hash })
+    }
+
+    pub fn close_draft(&self, hash: [u8; 32]) -> Call {
         let accounts = accounts::CloseDraft {
             authority: Who::PolicyAuthority.key(),
             operator: self.operator,
             agent: self.agent,
             draft: self.draft,
+            rent_payer: Who::DraftPayer.key(),
         };
-        Call::new(accounts, instruction::CloseDraft {})
+        Call::new(accounts, instruction::CloseDraft { hash })
+    }
+
+    /// Halts the agent, signed by the guardian.
+    pub fn halt(&self) -> Call {
+        Call::new(self.halt_accounts(Who::Guardian, Some(self.agent)), instruction::Halt {})
+    }
+
+    /// Halts the operator, signed by the guardian.
+    pub fn halt_operator(&self) -> Call {
+        Call::new(self.halt_accounts(Who::Guardian, None), instruction::Halt {})
+    }
+
+    pub fn resume(&self) -> Call {
+        Call::new(self.halt_accounts(Who::Admin, Some(self.agent)), instruction::Resume {})
+    }
+
+    pub fn resume_operator(&self) -> Call {
+        Call::new(self.halt_accounts(Who::Admin, None), instruction::Resume {})
+    }
+
+    fn halt_accounts(&self, authority: Who, agent: Option<Pubkey>) -> accounts::Halt {
+        accounts::Halt { authority: authority.key(), operator: self.operator, agent }
     }
 
     pub fn set_paused(&self, paused: bool) -> Call {
@@ -186,18 +225,25 @@ impl Place {
             operator: self.operator,
             agent: self.agent,
             source: self.source,
+            mint: MINT,
             destination: to,
             token_program: token::ID,
         };
         Call::new(accounts, instruction::Withdraw { amount })
     }
 
+    /// What is left goes to [`PAYEE`].
     pub fn close_agent(&self) -> Call {
         let accounts = accounts::CloseAgent {
             admin: Who::Admin.key(),
             operator: self.operator,
             agent: self.agent,
             token_account: self.source,
+            usdc_mint: MINT,
+            destination: PAYEE,
+            rent_payer: Who::Payer.key(),
+            draft: self.draft,
+            draft_rent_payer: Who::DraftPayer.key(),
             token_program: token::ID,
         };
         Call::new(accounts, instruction::CloseAgent {})

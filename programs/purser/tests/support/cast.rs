@@ -1,8 +1,8 @@
 use anchor_lang::prelude::Pubkey;
-use anchor_lang::{system_program, Discriminator};
+use anchor_lang::system_program;
 use anchor_spl::token::spl_token::state::Multisig;
 use anchor_spl::{associated_token, token};
-use purser::state::Agent;
+use purser::state::{Agent, Operator, PolicyDraft};
 use solana_program_pack::Pack;
 use solana_sdk_ids::sysvar;
 
@@ -38,6 +38,8 @@ impl Cast {
             ("foreign_admin", Who::ForeignAdmin),
             ("foreign_policy_authority", Who::ForeignPolicyAuthority),
             ("foreign_transfer_authority", Who::ForeignTransferAuthority),
+            ("payer", Who::Payer),
+            ("draft_payer", Who::DraftPayer),
         ] {
             cast.0.push((name, who.key()));
         }
@@ -85,9 +87,15 @@ impl Cast {
         });
         self.put(world, "zeroed", account(purser::ID, vec![0; Agent::BYTES]));
         self.put(world, "stub", account(purser::ID, vec![1; 4]));
-        let mut truncated = Agent::DISCRIMINATOR.to_vec();
-        truncated.resize(Agent::BYTES - 1, 0);
-        self.put(world, "truncated_agent", account(purser::ID, truncated));
+        for (name, original, bytes) in [
+            ("truncated_operator", world.main.operator, Operator::BYTES),
+            ("truncated_agent", world.main.agent, Agent::BYTES),
+            ("truncated_draft", world.sibling.draft, PolicyDraft::BYTES),
+        ] {
+            let mut data = world.account(&original).data;
+            data.truncate(bytes - 1);
+            self.put(world, name, account(purser::ID, data));
+        }
     }
 
     fn enter_tokens(&mut self, world: &mut World) {

@@ -7,16 +7,22 @@ mod cast;
 mod events;
 mod expected;
 mod oracle;
+mod policies;
 mod random;
 mod send;
 mod who;
 mod world;
 
-pub use account_bytes::{token_account, TokenAccountState};
-pub use attacks::{address, agent, attack, draft, operator, program, raw, signer};
+pub use account_bytes::{mint_account, token_account, TokenAccountState};
+pub use attacks::{
+    address, agent, any_signer, attack, attack_layouts, draft, operator, program, raw, signer,
+};
 pub use call::{Call, Payment, Place};
 pub use expected::Expected;
 pub use oracle::Spends;
+pub use policies::{
+    assert_policy, entries, hash, keys, many_keys, only, open_policy, record, stored, Proposal,
+};
 pub use random::Random;
 pub use send::Outcome;
 pub use who::Who;

@@ -15,17 +15,19 @@ impl Spends {
         self.spent_for(now, DAY)
     }
 
-    /// The same if each spend counted for `seconds`.
+    /// The same if each spend counted for `seconds`: while it is as old as that, and not older.
     pub fn spent_for(&self, now: i64, seconds: i64) -> u128 {
         let now = i128::from(self.effective(now));
-        let counts = |at: i64| now - i128::from(at) < i128::from(seconds);
+        let counts = |at: i64| now - i128::from(at) <= i128::from(seconds);
         self.0.iter().filter(|(at, _)| counts(*at)).map(|(_, amount)| u128::from(*amount)).sum()
     }
 
-    /// How many were made in the 24 hours up to `now`.
-    pub fn count(&self, now: i64) -> usize {
+    /// How many seconds saw one in the 24 hours up to `now`.
+    pub fn seconds(&self, now: i64) -> usize {
         let now = self.effective(now);
-        self.0.iter().filter(|(at, _)| now - at < DAY).count()
+        let mut seconds: Vec<i64> = self.0.iter().map(|(at, _)| *at).filter(|at| now - at <= DAY).collect();
+        seconds.dedup();
+        seconds.len()
     }
 
     /// Time never goes back.

@@ -25,7 +25,13 @@ impl Outcome {
     /// Exactly this event was emitted, and no other.
     #[track_caller]
     pub fn emitted(&self, event: impl Event) {
-        assert_eq!(self.events, [event.data()]);
+        self.emitted_all(&[event.data()]);
+    }
+
+    /// Exactly these events were emitted, as bytes and in this order.
+    #[track_caller]
+    pub fn emitted_all(&self, events: &[Vec<u8>]) {
+        assert_eq!(self.events, events);
     }
 }
 
@@ -78,7 +84,7 @@ impl World {
             .iter()
             .map(|key| Who::with_key(key).expect("a key that signs").pair())
             .collect();
-        transaction.sign(&signers.iter().collect::<Vec<_>>(), self.svm.latest_blockhash());
+        transaction.sign(&signers, self.svm.latest_blockhash());
         let message = &transaction.message;
         let transaction_bytes = 1 + 64 * needed + message.serialize().len();
         let touched: Vec<Pubkey> = message.account_keys[1..].to_vec();

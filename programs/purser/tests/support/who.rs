@@ -1,3 +1,5 @@
+use std::sync::OnceLock;
+
 use anchor_lang::prelude::Pubkey;
 use solana_keypair::Keypair;
 use solana_signer::Signer;
@@ -17,10 +19,21 @@ pub enum Who {
     ForeignAdmin,
     ForeignPolicyAuthority,
     ForeignTransferAuthority,
+    /// Paid the rent of every agent, and of every draft.
+    Payer,
+    DraftPayer,
+    /// Seven more, for an operator with all the transfer authorities that it may have.
+    Second,
+    Third,
+    Fourth,
+    Fifth,
+    Sixth,
+    Seventh,
+    Eighth,
 }
 
 impl Who {
-    pub const ALL: [Self; 10] = [
+    pub const ALL: [Self; 12] = [
         Self::FeePayer,
         Self::Admin,
         Self::PolicyAuthority,
@@ -31,17 +44,56 @@ impl Who {
         Self::ForeignAdmin,
         Self::ForeignPolicyAuthority,
         Self::ForeignTransferAuthority,
+        Self::Payer,
+        Self::DraftPayer,
     ];
 
-    pub fn pair(self) -> Keypair {
-        Keypair::new_from_array([self as u8; 32])
+    /// Eight who may be transfer authorities at once.
+    pub const TRANSFER_AUTHORITIES: [Self; 8] = [
+        Self::TransferAuthority,
+        Self::Second,
+        Self::Third,
+        Self::Fourth,
+        Self::Fifth,
+        Self::Sixth,
+        Self::Seventh,
+        Self::Eighth,
+    ];
+
+    pub fn pair(self) -> &'static Keypair {
+        &Self::table()[self as usize - 1].1
     }
 
     pub fn key(self) -> Pubkey {
-        self.pair().pubkey()
+        Self::table()[self as usize - 1].2
+    }
+
+    /// Everyone in the order of their numbers. Deriving keys costs more than what most tests do with them.
+    fn table() -> &'static [(Self, Keypair, Pubkey)] {
+        static TABLE: OnceLock<Vec<(Who, Keypair, Pubkey)>> = OnceLock::new();
+        TABLE.get_or_init(|| {
+            let pair = |who: Self| {
+                let pair = Keypair::new_from_array([who as u8; 32]);
+                let key = pair.pubkey();
+                (who, pair, key)
+            };
+            let mut table: Vec<_> = Self::everyone().map(pair).collect();
+            table.sort_by_key(|(who, ..)| *who as u8);
+            table
+        })
+    }
+
+    /// Each once.
+    pub fn everyone() -> impl Iterator<Item = Self> {
+        Self::ALL.into_iter().chain(Self::TRANSFER_AUTHORITIES.into_iter().skip(1))
+    }
+
+    /// All but these.
+    pub fn but(these: &[Self]) -> impl Iterator<Item = Self> + '_ {
+        Self::ALL.into_iter().filter(|who| !these.contains(who))
     }
 
     pub fn with_key(key: &Pubkey) -> Option<Self> {
-        Self::ALL.into_iter().find(|who| who.key() == *key)
+        Self::table().iter().find(|(.., known)| known == key).map(|(who, ..)| *who)
     }
 }

@@ -5,13 +5,14 @@ use anchor_spl::token::{self, spl_token::state::Account as TokenState};
 use litesvm::LiteSVM;
 use purser::constants::{AGENT_SEED, DRAFT_SEED, OPERATOR_SEED};
 use purser::state::{Agent, AgentView, Operator};
-use purser::{AllowlistArg, OperatorKeys, PolicyArgs};
+use purser::{OperatorKeys, OperatorUpdate, PolicyArgs};
 use solana_account::Account;
 use solana_clock::Clock;
 use solana_program_pack::Pack;
 
 use super::account_bytes::{account, mint_account, token_account, TokenAccountState};
 use super::cast::Cast;
+use super::policies::{only, open_policy, Proposal};
 use super::{Place, Who};
 
 pub const DAY: i64 = purser_policy::DAY_SECONDS;
@@ -84,7 +85,7 @@ impl World {
             cast: Cast::default(),
         };
         world.set_clock(NOON);
-        for who in Who::ALL {
+        for who in Who::everyone() {
             world.put(who.key(), account(anchor_lang::system_program::ID, vec![]));
         }
         world.put(MINT, mint_account(token::ID, 6, true));
@@ -95,8 +96,9 @@ impl World {
         world.accept(&Place::create_operator(Who::Admin, 1, Self::keys()));
         let foreign_keys = OperatorKeys {
             policy_authority: Who::ForeignPolicyAuthority.key(),
-            transfer_authority: Who::ForeignTransferAuthority.key(),
+            transfer_authorities: vec![Who::ForeignTransferAuthority.key()],
             guardian: None,
+            loosening_delay_seconds: 0,
         };
         world.accept(&Place::create_operator(Who::ForeignAdmin, 0, foreign_keys));
         for (place, id, authority) in [
@@ -108,8 +110,8 @@ impl World {
             world.accept(&place.create_agent(id).signed_by(authority));
             world.fund(place.source, BALANCE);
             if place != main {
-                world.accept(&place.open_draft(1).signed_by(authority));
-                world.accept(&place.write_draft(0, &[PAYEE]).signed_by(authority));
+                let policy = PolicyArgs { allowlist: only(&[], &[PAYEE]), ..open_policy() };
+                world.seal(&Proposal::new(place, 1, policy), authority);
             }
         }
         world.cast = Cast::enter(&mut world);
@@ -120,8 +122,9 @@ impl World {
     pub fn keys() -> OperatorKeys {
         OperatorKeys {
             policy_authority: Who::PolicyAuthority.key(),
-            transfer_authority: Who::TransferAuthority.key(),
+            transfer_authorities: vec![Who::TransferAuthority.key()],
             guardian: Some(Who::Guardian.key()),
+            loosening_delay_seconds: 0,
         }
     }
 
@@ -198,22 +201,31 @@ impl World {
         Agent::read(&self.account(&self.main.agent).data).expect("an agent")
     }
 
+    /// The version of the main agent's policy.
+    #[track_caller]
+    pub fn version(&self) -> u32 {
+        self.agent().policy_version
+    }
+
     /// Gives the main agent this policy; whatever it does not say stays open.
     #[track_caller]
     pub fn policy(&mut self, change: impl FnOnce(&mut PolicyArgs)) {
-        let mut policy = Self::open_policy();
+        let mut policy = open_policy();
         change(&mut policy);
-        let call = self.main.set_policy(policy, None);
+        let call = self.main.set_policy(self.version(), policy).signed_by(Who::Admin);
         self.accept(&call);
     }
 
-    pub fn open_policy() -> PolicyArgs {
-        PolicyArgs {
-            max_single_transfer: None,
-            max_daily_spend: None,
-            require_memo: false,
-            paused: false,
-            allowlist: AllowlistArg::Anyone,
-        }
+    /// Changes the main operator as its admin.
+    #[track_caller]
+    pub fn update(&mut self, update: OperatorUpdate) {
+        let call = self.main.update_operator(update);
+        self.accept(&call);
+    }
+
+    /// Lets loosened policies of the main operator wait.
+    #[track_caller]
+    pub fn delay(&mut self, seconds: u32) {
+        self.update(OperatorUpdate { loosening_delay_seconds: Some(seconds), ..OperatorUpdate::default() });
     }
 }

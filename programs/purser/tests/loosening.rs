@@ -1,0 +1,265 @@
+//! Where an operator lets loosened policies wait: what has to, for whom, and for how long.
+
+use purser::error::PurserError;
+use purser::{AllowlistArg, PolicyArgs};
+
+use crate::support::{
+    assert_policy, keys, many_keys, only, open_policy, Payment, Proposal, Who, World, NOON, PAYEE,
+};
+
+const DELAY: u32 = 3_600;
+
+/// A policy in force, another one, and whether that loosens it.
+struct Change {
+    name: &'static str,
+    from: PolicyArgs,
+    to: PolicyArgs,
+    loosens: bool,
+}
+
+/// Every single change of a policy: each field tighter, looser and as it is.
+fn changes() -> Vec<Change> {
+    let mut changes = Vec::new();
+    let mut add = |name, loosens, change: &dyn Fn(&mut PolicyArgs, bool)| {
+        let policy = |is_new| {
+            let mut policy = open_policy();
+            change(&mut policy, is_new);
+            policy
+        };
+        changes.push(Change { name, from: policy(false), to: policy(true), loosens });
+    };
+    for (name, old, new, loosens) in [
+        ("a higher limit", Some(5), Some(6), true),
+        ("a lower limit", Some(6), Some(5), false),
+        ("the same limit", Some(5), Some(5), false),
+        ("no limit any more", Some(u64::MAX), None, true),
+        ("a limit for the first time", None, Some(u64::MAX), false),
+        ("no limit as before", None, None, false),
+        ("from nothing to something", Some(0), Some(1), true),
+        ("down to nothing", Some(1), Some(0), false),
+    ] {
+        add(name, loosens, &|policy, is_new| policy.max_single_transfer = if is_new { new } else { old });
+        add(name, loosens, &|policy, is_new| policy.max_daily_spend = if is_new { new } else { old });
+    }
+    for (name, old, new, loosens) in [
+        ("on", false, true, false),
+        ("off", true, false, true),
+        ("still on", true, true, false),
+        ("still off", false, false, false),
+    ] {
+        add(name, loosens, &|policy, is_new| policy.require_memo = if is_new { new } else { old });
+        add(name, loosens, &|policy, is_new| policy.paused = if is_new { new } else { old });
+    }
+    let [one, two, three] = [keys(1), keys(2), keys(3)];
+    let last = &three[2..];
+    let anyone = AllowlistArg::Anyone;
+    for (name, old, new, loosens) in [
+        ("anyone instead of a list", only(&two, &two), anyone.clone(), true),
+        ("anyone instead of nobody", only(&[], &[]), anyone.clone(), true),
+        ("a list instead of anyone", anyone.clone(), only(&two, &two), false),
+        ("nobody instead of anyone", anyone, only(&[], &[]), false),
+        ("the same list", only(&two, &one), only(&two, &one), false),
+        ("one wallet more", only(&two, &one), only(&three, &one), true),
+        ("one token account more", only(&two, &one), only(&two, &two), true),
+        ("one wallet less", only(&two, &one), only(&one, &one), false),
+        ("one token account less", only(&two, &one), only(&two, &[]), false),
+        ("the first entry", only(&[], &[]), only(&one, &[]), true),
+        ("the last entry less", only(&one, &[]), only(&[], &[]), false),
+        ("another entry", only(&one, &[]), only(last, &[]), true),
+        ("another entry of fewer", only(&two, &[]), only(last, &[]), true),
+        ("a wallet becomes a token account", only(&one, &[]), only(&[], &one), true),
+        ("a token account becomes a wallet", only(&[], &one), only(&one, &[]), true),
+        ("a wallet is a token account too", only(&one, &[]), only(&one, &one), true),
+        ("what was both is a wallet", only(&one, &one), only(&one, &[]), false),
+    ] {
+        add(name, loosens, &|policy, is_new| policy.allowlist = if is_new { &new } else { &old }.clone());
+    }
+    // A tightening beside it makes a loosening no better.
+    add("looser and tighter", true, &|policy, is_new| {
+        (policy.max_single_transfer, policy.max_daily_spend) =
+            if is_new { (Some(6), Some(0)) } else { (Some(5), None) };
+        policy.paused = is_new;
+    });
+    changes
+}
+
+/// With the policy `from` in force and a delay of so many seconds.
+fn under(from: &PolicyArgs, delay: u32) -> World {
+    let mut world = World::new();
+    world.policy(|policy| *policy = from.clone());
+    world.delay(delay);
+    world
+}
+
+#[test]
+fn a_policy_that_loosens_anything_is_not_set_at_once_by_the_policy_authority() {
+    for change in changes() {
+        for delay in [0, DELAY] {
+            for who in [Who::Admin, Who::PolicyAuthority] {
+                let mut world = under(&change.from, delay);
+                let call = world.main.set_policy(2, change.to.clone()).signed_by(who);
+                if change.loosens && delay > 0 && who == Who::PolicyAuthority {
+                    world.refuse_as(change.name, &call, PurserError::LooseningMustWait);
+                    assert_policy(world.agent_view().policy(), &change.from);
+                } else {
+                    world.accept(&call);
+                    assert_policy(world.agent_view().policy(), &change.to);
+                }
+            }
+        }
+    }
+}
+
+#[test]
+fn a_draft_that_loosens_anything_waits_for_the_policy_authority_to_the_second() {
+    for change in changes() {
+        for delay in [0, DELAY] {
+            for who in [Who::Admin, Who::PolicyAuthority] {
+                let mut world = under(&change.from, delay);
+                let proposal = world.propose(change.to.clone());
+                world.seal(&proposal, who);
+                let apply = proposal.apply().signed_by(who);
+                if change.loosens && delay > 0 && who == Who::PolicyAuthority {
+                    for now in [NOON, NOON + 1, NOON + i64::from(DELAY) - 1, NOON - 1, 0, i64::MIN] {
+                        world.set_clock(now);
+                        world.refuse_as(change.name, &apply, PurserError::LooseningMustWait);
+                        assert_policy(world.agent_view().policy(), &change.from);
+                    }
+                    world.set_clock(NOON + i64::from(DELAY));
+                }
+                world.accept(&apply);
+                assert_policy(world.agent_view().policy(), &change.to);
+            }
+        }
+    }
+}
+
+#[test]
+fn a_pause_is_lifted_at_once_by_the_admin_or_without_a_delay() {
+    for from in [false, true] {
+        for to in [false, true] {
+            for delay in [0, DELAY] {
+                for who in [Who::Admin, Who::PolicyAuthority] {
+                    let mut world = under(&PolicyArgs { paused: from, ..open_policy() }, delay);
+                    let call = world.main.set_paused(to).signed_by(who);
+                    if from && !to && delay > 0 && who == Who::PolicyAuthority {
+                        world.refuse(&call, PurserError::LooseningMustWait);
+                    } else {
+                        world.accept(&call);
+                        assert_eq!(world.agent_view().policy().paused, to);
+                    }
+                }
+            }
+        }
+    }
+}
+
+/// A tight policy in force, an open one sealed by the policy authority, and a delay.
+fn waiting(delay: u32) -> (World, Proposal) {
+    let mut world = under(&PolicyArgs { max_daily_spend: Some(5), ..open_policy() }, delay);
+    let proposal = world.sealed(PolicyArgs { allowlist: only(&[], &[PAYEE]), ..open_policy() });
+    (world, proposal)
+}
+
+#[test]
+fn time_runs_from_the_seal_and_not_from_the_opening() {
+    let mut world = under(&PolicyArgs { max_daily_spend: Some(5), ..open_policy() }, DELAY);
+    let proposal = world.propose(PolicyArgs { allowlist: only(&many_keys(30), &[]), ..open_policy() });
+    world.accept(&proposal.open());
+    world.accept(&proposal.write(0, 25));
+    world.set_clock(NOON + 10 * i64::from(DELAY));
+    world.accept(&proposal.write(25, 30));
+    world.refuse(&proposal.apply(), PurserError::LooseningMustWait);
+    world.set_clock(NOON + 11 * i64::from(DELAY) - 1);
+    world.refuse(&proposal.apply(), PurserError::LooseningMustWait);
+    world.set_clock(NOON + 11 * i64::from(DELAY));
+    world.accept(&proposal.apply());
+}
+
+#[test]
+fn a_draft_that_is_dropped_and_sealed_anew_waits_anew() {
+    let (mut world, proposal) = waiting(DELAY);
+    world.set_clock(NOON + i64::from(DELAY) - 1);
+    world.accept(&proposal.close());
+    world.seal(&proposal, Who::PolicyAuthority);
+    world.set_clock(NOON + i64::from(DELAY));
+    world.refuse(&proposal.apply(), PurserError::LooseningMustWait);
+    world.set_clock(NOON + 2 * i64::from(DELAY) - 1);
+    world.accept(&proposal.apply());
+}
+
+#[test]
+fn the_delay_is_the_operators_at_the_moment_of_applying() {
+    let hour = i64::from(DELAY);
+    for (changed, applies_at) in
+        [(2 * DELAY, 2 * hour), (DELAY / 2, hour / 2), (0, 0), (30 * 86_400, 720 * hour)]
+    {
+        let (mut world, proposal) = waiting(DELAY);
+        world.delay(changed);
+        if applies_at > 0 {
+            world.set_clock(NOON + applies_at - 1);
+            world.refuse(&proposal.apply(), PurserError::LooseningMustWait);
+        }
+        world.set_clock(NOON + applies_at);
+        world.accept(&proposal.apply());
+    }
+    // One that was sealed before there was any delay waits all the same.
+    let (mut world, proposal) = waiting(0);
+    world.delay(DELAY);
+    world.refuse(&proposal.apply(), PurserError::LooseningMustWait);
+    world.accept(&proposal.apply().signed_by(Who::Admin));
+}
+
+#[test]
+fn whoever_may_halt_drops_what_waits_and_nobody_else() {
+    for who in [Who::Guardian, Who::PolicyAuthority, Who::Admin] {
+        let (mut world, proposal) = waiting(DELAY);
+        for other in Who::but(&[Who::Guardian, Who::PolicyAuthority, Who::Admin]) {
+            world.refuse(&proposal.close().signed_by(other), PurserError::Unauthorized);
+        }
+        world.accept(&proposal.close().signed_by(who));
+        world.set_clock(NOON + i64::from(DELAY));
+        world.refuse(&proposal.apply(), anchor_lang::error::ErrorCode::AccountOwnedByWrongProgram);
+    }
+}
+
+#[test]
+fn what_waits_is_void_once_the_policy_changed_even_to_a_tighter_one() {
+    let tighter = PolicyArgs { max_daily_spend: Some(4), ..open_policy() };
+    let (mut world, proposal) = waiting(DELAY);
+    world.accept(&world.main.set_policy(2, tighter.clone()));
+    world.set_clock(NOON + i64::from(DELAY));
+    for who in [Who::PolicyAuthority, Who::Admin] {
+        world.refuse(&proposal.apply().signed_by(who), PurserError::PolicyChanged);
+    }
+    let (mut world, proposal) = waiting(DELAY);
+    world.accept(&world.main.set_paused(true));
+    world.set_clock(NOON + i64::from(DELAY));
+    world.refuse(&proposal.apply(), PurserError::PolicyChanged);
+}
+
+#[test]
+fn what_waits_does_not_hold_up_a_tightening() {
+    let (mut world, proposal) = waiting(DELAY);
+    let main = world.main;
+    world.accept(&main.set_policy(2, PolicyArgs { max_daily_spend: Some(0), ..open_policy() }));
+    world.refuse(&main.transfer(Payment::default()), PurserError::DailyLimitExceeded);
+    world.accept(&proposal.close());
+}
+
+#[test]
+fn the_longest_delay_is_30_days_and_holds_at_the_ends_of_time() {
+    let month = 30 * 86_400;
+    for start in [i64::MIN, -1, 0, NOON, i64::MAX - 2 * i64::from(month), i64::MAX - 1] {
+        let mut world = under(&PolicyArgs { max_daily_spend: Some(5), ..open_policy() }, month);
+        world.set_clock(start);
+        let proposal = world.sealed(open_policy());
+        let opens = start.saturating_add(i64::from(month));
+        for now in [start, opens - 1, i64::MIN] {
+            world.set_clock(now);
+            world.refuse_as(&format!("{start} {now}"), &proposal.apply(), PurserError::LooseningMustWait);
+        }
+        world.set_clock(opens);
+        world.accept(&proposal.apply());
+    }
+}

@@ -1,0 +1,105 @@
+//! Payments are numbered: a number that is missing is a payment that somebody was not shown.
+
+use anchor_lang::{AnchorDeserialize, Discriminator};
+use purser::events::TransferExecuted;
+use purser::PolicyArgs;
+
+use crate::support::{
+    open_policy, Call, Payment, Place, Random, Who, World, AGENT_ID, BALANCE, DAY, NOON, PAYEE,
+};
+
+/// Anything that may come between two payments of an agent, or one of them.
+fn step(world: &World, place: Place, random: &mut Random, tag: u64) -> Call {
+    let payment = Payment { tag, amount: 1 + random.below(90), ..Payment::default() };
+    match random.below(16) {
+        0 => place.transfer(Payment { tag: tag.saturating_sub(1 + random.below(3)), ..payment }),
+        1 => place.transfer(Payment { amount: 1 + random.below(2 * BALANCE), ..payment }),
+        2 => place.transfer(Payment { amount: 0, ..payment }),
+        3 => place.transfer(payment).signed_by(Who::Stranger),
+        4 => place.transfer(Payment { sequence: random.below(40) as u32, ..payment }),
+        5 => place.transfer(Payment { to: world.cast.get("other_mint_account"), ..payment }),
+        6 => place.set_paused(random.below(4) == 0),
+        7 => match random.below(4) {
+            0 => place.halt(),
+            _ => place.resume(),
+        },
+        8 => place.withdraw(1, PAYEE),
+        9 => {
+            let limit = [None, Some(80)][random.below(2) as usize];
+            place.set_policy(
+                1 + random.below(9) as u32,
+                PolicyArgs { max_single_transfer: limit, ..open_policy() },
+            )
+        }
+        _ => place.transfer(payment),
+    }
+}
+
+fn numbers(events: &[Vec<u8>]) -> Vec<TransferExecuted> {
+    let payments = events.iter().filter_map(|event| event.strip_prefix(TransferExecuted::DISCRIMINATOR));
+    payments.map(|fields| TransferExecuted::try_from_slice(fields).expect("a transfer")).collect()
+}
+
+#[test]
+fn each_agents_payments_are_numbered_from_one_without_a_gap() {
+    for seed in 1..=4 {
+        let mut random = Random(seed);
+        let mut world = World::new();
+        let places = [world.main, world.sibling, world.twin];
+        let mut paid = [0; 3];
+        let mut refused = 0;
+        for tag in 1..=300 {
+            let which = random.below(3) as usize;
+            let call = step(&world, places[which], &mut random, tag);
+            // Several at once are numbered in their order; if one of them is refused, none counts.
+            let mut instructions = vec![call.instruction()];
+            if random.below(8) == 0 {
+                let more = Payment { tag: 10_000 + tag, amount: 1, ..Payment::default() };
+                instructions.push(places[which].transfer(more).instruction());
+            }
+            world.set_clock(NOON + random.below(3 * DAY as u64) as i64);
+            match world.send(&instructions, Who::FeePayer) {
+                Err(_) => refused += 1,
+                Ok(outcome) => {
+                    for payment in numbers(&outcome.events) {
+                        paid[which] += 1;
+                        assert_eq!((payment.agent, payment.number), (places[which].agent, paid[which]));
+                    }
+                }
+            }
+        }
+        assert!(
+            refused > 50 && paid.iter().all(|count| *count > 4),
+            "seed {seed}: {paid:?}, {refused} refused"
+        );
+    }
+}
+
+#[test]
+fn numbers_go_on_where_the_sequence_begins_anew() {
+    let mut world = World::new();
+    let main = world.main;
+    let recorded_at = purser::state::Agent::BYTES - size_of::<purser_policy::RecentTags>();
+    let last = u64::from(u32::MAX);
+    world.edit(main.agent, |account| {
+        account.data[recorded_at..recorded_at + 8].copy_from_slice(&last.to_le_bytes())
+    });
+    for number in last + 1..last + 40 {
+        let outcome = world.accept(&main.transfer(Payment { tag: number, amount: 1, ..Payment::default() }));
+        assert_eq!(numbers(&outcome.events)[0].number, number);
+        assert_eq!(world.agent().tags().sequence(), number as u32);
+    }
+}
+
+#[test]
+fn an_agent_that_is_created_anew_counts_anew_and_the_old_count_was_told() {
+    let mut world = World::new();
+    let main = world.main;
+    world.accept(&main.transfer(Payment { amount: BALANCE, ..Payment::default() }));
+    world.set_clock(NOON + DAY + 1);
+    world.accept(&main.close_agent());
+    world.accept(&main.create_agent(AGENT_ID));
+    world.fund(main.source, BALANCE);
+    let outcome = world.accept(&main.transfer(Payment::default()));
+    assert_eq!(numbers(&outcome.events)[0].number, 1);
+}

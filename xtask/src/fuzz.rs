@@ -1,0 +1,144 @@
+//! `cargo xtask fuzz`: the built program beside an oracle written from its documentation, and proof that the fuzzer would
+//! notice: small mistakes in the program's source, each of which it must catch.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::process::{Command, Stdio};
+use std::time::Instant;
+
+use anyhow::{Context, Result, bail, ensure};
+
+use crate::workspace::{Workspace, command, output_of, run as run_command};
+
+#[derive(clap::Args)]
+pub struct Args {
+    /// How many transactions; every test run takes 200,000
+    #[arg(long, default_value_t = 200_000)]
+    transactions: u64,
+    /// Everything that happens follows from it
+    #[arg(long, default_value_t = 1)]
+    seed: u64,
+    /// Only this world: the replay of a divergence
+    #[arg(long)]
+    world: Option<u64>,
+    /// Worlds side by side
+    #[arg(long, default_value_t = 2)]
+    jobs: u64,
+    /// Another build of the program than the committed one
+    #[arg(long)]
+    program: Option<PathBuf>,
+    /// Print the closing figures as JSON
+    #[arg(long)]
+    json: bool,
+    /// Build every mutant of the program and see that it is caught; takes half a minute for each
+    #[arg(long)]
+    mutants: bool,
+    /// The mutants whose names have this in them
+    #[arg(long, conflicts_with = "mutants")]
+    mutant: Option<String>,
+}
+
+pub fn run(workspace: &Workspace, args: &Args) -> Result<()> {
+    if args.mutants || args.mutant.is_some() {
+        return mutants(workspace, args);
+    }
+    let mut fuzz = fuzzer(workspace, args);
+    if let Some(world) = args.world {
+        fuzz.args(["--world", &world.to_string()]);
+    }
+    if let Some(program) = &args.program {
+        fuzz.arg("--program").arg(program.canonicalize().with_context(|| program.display().to_string())?);
+    }
+    run_command(&mut fuzz)
+}
+
+/// In the profile of the tests: the program's own code is compiled to machine code in any, and there is one build less.
+fn fuzzer(workspace: &Workspace, args: &Args) -> Command {
+    let mut fuzz = workspace.program_tests_cargo("run");
+    fuzz.args(["--quiet", "--example", "fuzz", "--"]);
+    fuzz.args(["--transactions", &args.transactions.to_string(), "--seed", &args.seed.to_string()]);
+    fuzz.args(["--jobs", &args.jobs.to_string()]);
+    if args.json {
+        fuzz.arg("--json");
+    }
+    fuzz
+}
+
+fn mutants(workspace: &Workspace, args: &Args) -> Result<()> {
+    let patches = patches(workspace, args.mutant.as_deref().unwrap_or(""))?;
+    ensure!(!patches.is_empty(), "no mutant has such a name");
+    let tree = workspace.target.join("fuzz-mutants/tree");
+    copy_tree(workspace, &tree)?;
+    let begun = Instant::now();
+    let mut survivors = Vec::new();
+    for patch in &patches {
+        let name = patch.file_stem().unwrap_or_default().to_string_lossy().into_owned();
+        let caught = apply(&tree, patch, &[]).and_then(|()| caught_after(workspace, args, &tree))?;
+        apply(&tree, patch, &["--reverse"])?;
+        match caught {
+            Some(transactions) => println!("{name:40} caught after {transactions:>7} transactions"),
+            None => {
+                println!("{name:40} not caught in {} transactions", args.transactions);
+                survivors.push(name);
+            }
+        }
+    }
+    println!("{} of {} mutants caught", patches.len() - survivors.len(), patches.len());
+    eprintln!("fuzz: {} s, most of it builds", begun.elapsed().as_secs());
+    if !survivors.is_empty() {
+        bail!("not caught: {}", survivors.join(", "));
+    }
+    Ok(())
+}
+
+/// By their numbers.
+fn patches(workspace: &Workspace, name: &str) -> Result<Vec<PathBuf>> {
+    let folder = workspace.program_dir().join("tests/fuzz/mutants");
+    let mut patches = Vec::new();
+    for entry in fs::read_dir(&folder).with_context(|| folder.display().to_string())? {
+        let path = entry?.path();
+        if path.file_stem().is_some_and(|stem| stem.to_string_lossy().contains(name)) {
+            patches.push(path);
+        }
+    }
+    patches.sort();
+    Ok(patches)
+}
+
+/// The files that git knows, as they are now: the mutants are of the program as it is being worked on.
+fn copy_tree(workspace: &Workspace, tree: &Path) -> Result<()> {
+    if tree.exists() {
+        fs::remove_dir_all(tree)?;
+    }
+    let mut files = command("git");
+    files.current_dir(&workspace.root).args(["ls-files", "-z"]);
+    for file in output_of(&mut files)?.split_terminator('\0') {
+        let (from, to) = (workspace.root.join(file), tree.join(file));
+        if from.is_file() {
+            fs::create_dir_all(to.parent().context("a file has a folder")?)?;
+            fs::copy(from, to)?;
+        }
+    }
+    Ok(())
+}
+
+fn apply(tree: &Path, patch: &Path, options: &[&str]) -> Result<()> {
+    let mut apply = command("patch");
+    apply.args(["--strip=1", "--silent", "--force"]).args(options).arg("--directory").arg(tree);
+    apply.arg("--input").arg(patch);
+    run_command(&mut apply).with_context(|| format!("{} does not fit the source any more", patch.display()))
+}
+
+/// Builds the program in `tree` and fuzzes it. After how many transactions it was caught, if it was.
+fn caught_after(workspace: &Workspace, args: &Args, tree: &Path) -> Result<Option<u64>> {
+    let out = tree.with_file_name("built");
+    let mut build = command(tree.join("sbf/build.sh"));
+    build.arg(tree.join("programs/purser")).arg(&out).stdout(Stdio::null()).stderr(Stdio::null());
+    run_command(&mut build).context("the mutant does not compile")?;
+    let mut fuzz = fuzzer(workspace, args);
+    fuzz.args(["--json", "--no-shrink"]).arg("--program").arg(out.join("purser.so"));
+    let output = fuzz.stderr(Stdio::null()).output().context("cannot start the fuzzer")?;
+    let figures: serde_json::Value = serde_json::from_slice(&output.stdout).context("the fuzzer gave no figures")?;
+    let caught = figures["divergences"].as_u64().context("no count of divergences")? > 0;
+    Ok(caught.then(|| figures["transactions"].as_u64()).flatten())
+}
