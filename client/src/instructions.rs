@@ -34,6 +34,14 @@ pub struct RentPayers {
     pub draft: Pubkey,
 }
 
+/// A token account, of either token program, that money is taken from.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct TokenSource {
+    pub token_account: Pubkey,
+    pub mint: Pubkey,
+    pub token_program: Pubkey,
+}
+
 /// One payment.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct TransferOrder<'a> {
@@ -215,24 +223,29 @@ impl Deployment {
         self.call(accounts, instruction::Transfer { transfer_id, tag, sequence, amount, memo })
     }
 
-    /// USDC out of the agent's own token account.
+    /// The USDC token account of an agent, to withdraw from.
+    pub fn usdc_of(&self, agent: &Pubkey) -> TokenSource {
+        TokenSource {
+            token_account: self.token_account(agent),
+            mint: self.usdc_mint,
+            token_program: TOKEN_PROGRAM,
+        }
+    }
+
+    /// Out of any token account of the agent; `amount` in the mint's smallest unit.
     pub fn withdraw(
         &self,
         admin: Pubkey,
         operator: Pubkey,
         agent: Pubkey,
+        from: TokenSource,
         destination: Pubkey,
         amount: u64,
     ) -> Instruction {
-        let accounts = accounts::Withdraw {
-            admin,
-            operator,
-            agent,
-            source: self.token_account(&agent),
-            mint: self.usdc_mint,
-            destination,
-            token_program: TOKEN_PROGRAM,
-        };
+        let TokenSource { token_account, mint, token_program } = from;
+        let source = token_account;
+        let accounts =
+            accounts::Withdraw { admin, operator, agent, source, mint, destination, token_program };
         self.call(accounts, instruction::Withdraw { amount })
     }
 

@@ -5,9 +5,11 @@
 mod budget;
 mod instructions;
 mod policy;
+mod staging;
 
 pub use budget::{LOADED_BYTES, transfer_units};
-pub use instructions::{Deployment, DraftAccounts, RentPayers, TransferOrder};
+pub use instructions::{Deployment, DraftAccounts, RentPayers, TokenSource, TransferOrder};
 pub use policy::{OwnedAllowlist, OwnedPolicy, Proposal};
 pub use purser;
 pub use purser_policy;
+pub use staging::{INLINE_ENTRIES_MAX, Staging, WRITE_ENTRIES_MAX, must_wait};

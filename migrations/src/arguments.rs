@@ -5,6 +5,7 @@ use std::str::FromStr;
 
 use anchor_lang::prelude::Pubkey;
 use clap::{Args, ValueEnum};
+use purser::constants::LOOSENING_DELAY_SECONDS_MAX;
 use purser_policy::{Limit, UsdcAmount};
 use solana_commitment_config::CommitmentConfig;
 use ulid::Ulid;
@@ -86,14 +87,6 @@ impl From<AddressOrNone> for Pubkey {
     }
 }
 
-/// An amount of USDC as decimal text, above zero.
-pub fn amount(text: &str) -> Result<UsdcAmount, String> {
-    match UsdcAmount::from_str(text).map_err(|error| error.to_string())? {
-        UsdcAmount::ZERO => Err("must be at least 0.000001".to_string()),
-        amount => Ok(amount),
-    }
-}
-
 /// An amount of USDC as decimal text, or `none` for no limit. Zero lets nothing out.
 pub fn limit(text: &str) -> Result<Limit, String> {
     match text {
@@ -101,6 +94,23 @@ pub fn limit(text: &str) -> Result<Limit, String> {
         text => UsdcAmount::from_str(text)
             .map(Limit::AtMost)
             .map_err(|error| format!("{error}, nor \"none\" for no limit")),
+    }
+}
+
+/// A time: whole seconds, or with a unit behind them.
+pub fn delay(text: &str) -> Result<u32, String> {
+    let units = [("s", 1), ("m", 60), ("h", 3_600), ("d", 86_400)];
+    let (digits, unit) = units
+        .iter()
+        .find_map(|(letter, seconds)| Some((text.strip_suffix(letter)?, *seconds)))
+        .unwrap_or((text, 1));
+    let is_number = !digits.is_empty() && digits.bytes().all(|byte| byte.is_ascii_digit());
+    let seconds =
+        digits.parse::<u32>().ok().filter(|_| is_number).and_then(|number| number.checked_mul(unit));
+    match seconds {
+        Some(seconds) if seconds <= LOOSENING_DELAY_SECONDS_MAX => Ok(seconds),
+        _ => Err("is not a time of at most 30 days: give seconds, or a number with s, m, h or d, as 2h"
+            .to_string()),
     }
 }
 
@@ -148,9 +158,15 @@ mod tests {
     }
 
     #[test]
-    fn amounts_are_above_zero() {
-        assert_eq!(amount("0.000001"), Ok(UsdcAmount::from_micros(1)));
-        assert!(amount("0").is_err() && amount("0.000000").is_err());
+    fn delays_are_seconds_or_carry_a_unit() {
+        for (text, seconds) in
+            [("0", 0), ("90", 90), ("90s", 90), ("15m", 900), ("1h", 3_600), ("30d", 2_592_000)]
+        {
+            assert_eq!(delay(text), Ok(seconds), "{text}");
+        }
+        for text in ["", "h", "1.5h", "-1", "+1", "1w", "31d", "2592001", "99999999999d", " 1h"] {
+            assert!(delay(text).is_err(), "{text:?}");
+        }
     }
 
     #[test]

@@ -1,6 +1,5 @@
 //! What went wrong, in one line that says what to do. Errors are told apart by code, never by their text.
 
-use anchor_client::ClientError;
 use anchor_lang::prelude::Pubkey;
 use anyhow::{Error, anyhow};
 use purser::error::PurserError;
@@ -32,14 +31,6 @@ pub fn explain_read(error: &RpcClientError, url: &str) -> Error {
     }
 }
 
-/// Why Anchor's client could not build and sign a transaction.
-pub fn explain_client(error: ClientError, url: &str) -> Error {
-    match error {
-        ClientError::SolanaClientError(error) => explain_read(&error, url),
-        other => anyhow!("the transaction cannot be built: {other}"),
-    }
-}
-
 /// Why the chain refused a transaction that `wallet` signed and paid for.
 pub fn explain_transaction(error: &TransactionError, wallet: &Pubkey) -> Error {
     match error {
@@ -65,13 +56,36 @@ pub fn explain_transaction(error: &TransactionError, wallet: &Pubkey) -> Error {
     }
 }
 
+/// What the program said, and what to do about it where that is not said by itself.
 fn explain_program(error: PurserError, wallet: &Pubkey) -> Error {
-    match error {
+    let advice = match error {
         PurserError::Unauthorized => {
-            anyhow!("{error}: the wallet {wallet} signed; `operator show` names the keys that may")
+            return anyhow!("{error}: the wallet {wallet} signed; `operator show` names the keys that may");
         }
-        other => anyhow!("{other}"),
-    }
+        PurserError::Halted => {
+            "`operator show` and `agent show` say by whom; the admin lifts it with `operator resume` or `agent resume`"
+        }
+        PurserError::PolicyChanged => {
+            "somebody changed the policy after this command read it, and nothing of yours is in force: look with \
+             `agent show`, and run the command again if you still want it"
+        }
+        PurserError::LooseningMustWait => {
+            "`agent set-policy` seals it and says when its time comes, `agent apply-policy` applies it then; the \
+             admin's wallet may do so at once"
+        }
+        PurserError::TransferAuthorityCount => "give one to eight different --transfer-authority keys",
+        PurserError::LooseningDelayTooLong => "give a --loosening-delay of 30d or less",
+        PurserError::WrongRentPayer => {
+            "the account was closed and made anew while this command ran: run it again"
+        }
+        PurserError::DraftMismatch | PurserError::DraftIncomplete | PurserError::DraftOutOfOrder => {
+            "somebody else put another policy in this draft's place: look with `agent show`, and run the command again \
+             if you still want it"
+        }
+        PurserError::RecipientIsSource => "name another token account with --to",
+        _ => return anyhow!("{error}"),
+    };
+    anyhow!("{error}: {advice}")
 }
 
 fn too_little_sol(wallet: &Pubkey) -> Error {
@@ -84,4 +98,34 @@ fn innermost(error: &dyn std::error::Error) -> String {
         cause = next;
     }
     cause.to_string()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn explained(error: PurserError) -> String {
+        let code = InstructionError::Custom(u32::from(error));
+        explain_transaction(&TransactionError::InstructionError(0, code), &Pubkey::default()).to_string()
+    }
+
+    #[test]
+    fn refusals_say_what_to_do() {
+        let cases = [
+            (PurserError::Unauthorized, "`operator show` names the keys"),
+            (PurserError::Halted, "`agent resume`"),
+            (PurserError::PolicyChanged, "nothing of yours is in force: look with `agent show`"),
+            (PurserError::LooseningMustWait, "`agent apply-policy`"),
+            (PurserError::TransferAuthorityCount, "one to eight different --transfer-authority keys"),
+            (PurserError::LooseningDelayTooLong, "30d or less"),
+            (PurserError::WrongRentPayer, "run it again"),
+            (PurserError::DraftMismatch, "run the command again"),
+        ];
+        for (error, advice) in cases {
+            let text = explained(error);
+            assert!(text.contains(advice) && text.contains(&error.to_string()), "{text}");
+        }
+        // The codes that clients in other languages know.
+        assert_eq!((u32::from(PurserError::Halted), u32::from(PurserError::WrongRentPayer)), (6030, 6035));
+    }
 }

@@ -8,6 +8,7 @@
 //! | [`failure`] | what went wrong, in one line that says what to do |
 //! | [`loader`] | the program's bytes: deploy, upgrade, refund, verify |
 //! | [`operator`], [`agent`] | one file per verb |
+//! | [`tokens`] | token accounts of either token program, and amounts of any mint |
 //! | [`report`] | one answer, as text or as JSON |
 
 mod agent;
@@ -18,6 +19,7 @@ mod network;
 mod operator;
 mod report;
 mod submit;
+mod tokens;
 
 use std::process::ExitCode;
 
@@ -48,6 +50,8 @@ enum Command {
     Refund(loader::deploy::RefundArgs),
     /// Check that the cluster runs the committed build of the program (reads only)
     Verify(loader::verify::VerifyArgs),
+    /// Hand over who may upgrade the program, or make it final; signed by the upgrade authority
+    UpgradeAuthority(loader::authority::AuthorityArgs),
     /// Create and change an operator, the holder of the keys
     #[command(subcommand)]
     Operator(operator::OperatorCommand),
@@ -79,6 +83,7 @@ fn run(cli: &Cli) -> Result<Report> {
             Command::Deploy(args) => loader::deploy::run(&network, args).await,
             Command::Refund(args) => loader::deploy::refund(&network, args).await,
             Command::Verify(args) => loader::verify::run(&network, args).await,
+            Command::UpgradeAuthority(args) => loader::authority::run(&network, args).await,
             Command::Operator(command) => operator::run(&network, command).await,
             Command::Agent(command) => agent::run(&network, command).await,
         }

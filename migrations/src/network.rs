@@ -2,13 +2,11 @@
 
 use std::path::Path;
 use std::str::FromStr;
-use std::sync::Arc;
 use std::time::Duration;
 
-use anchor_client::{Client, Cluster, Program};
+use anchor_client::Cluster;
 use anchor_lang::prelude::Pubkey;
-use anchor_lang::{InstructionData, ToAccountMetas};
-use anyhow::{Context, Result, anyhow, bail};
+use anyhow::{Context, Result, anyhow, bail, ensure};
 use solana_commitment_config::CommitmentConfig;
 use solana_compute_budget_interface::ComputeBudgetInstruction;
 use solana_rpc_client::nonblocking::rpc_client::RpcClient;
@@ -24,6 +22,8 @@ use crate::failure;
 use crate::submit;
 
 const CLOCK_SYSVAR: Pubkey = pubkey!("SysvarC1ock11111111111111111111111111111111");
+/// Accounts that one request may name.
+const ACCOUNTS_AT_ONCE: usize = 100;
 const RPC_TIMEOUT: Duration = Duration::from_secs(30);
 
 /// A cluster, read at one commitment.
@@ -31,7 +31,6 @@ pub struct Network {
     pub url: String,
     pub rpc: RpcClient,
     pub commitment: CommitmentConfig,
-    cluster: Cluster,
     /// Micro-lamports per compute unit.
     priority_fee: u64,
     wallet_file: Option<std::path::PathBuf>,
@@ -52,7 +51,6 @@ impl Network {
             rpc: RpcClient::new_with_timeout_and_commitment(url.clone(), RPC_TIMEOUT, commitment),
             url,
             commitment,
-            cluster,
             priority_fee: args.priority_fee,
             wallet_file: args.wallet.clone(),
         })
@@ -72,15 +70,30 @@ impl Network {
             .map_err(|_| anyhow!("{} answers with another number of accounts than asked for", self.url))
     }
 
-    /// An account, the chain's Unix second beside it.
+    /// Any number of accounts.
+    pub async fn many_accounts(&self, addresses: &[Pubkey]) -> Result<Vec<Option<Account>>> {
+        let mut accounts = Vec::with_capacity(addresses.len());
+        for part in addresses.chunks(ACCOUNTS_AT_ONCE) {
+            let answer = self.rpc.get_multiple_accounts_with_commitment(part, self.commitment).await;
+            accounts.extend(answer.map_err(|error| failure::explain_read(&error, &self.url))?.value);
+        }
+        ensure!(accounts.len() == addresses.len(), "{} answers with too few accounts", self.url);
+        Ok(accounts)
+    }
+
+    /// Accounts, the chain's Unix second beside them.
     pub async fn accounts_and_time<const N: usize>(
         &self,
         addresses: &[Pubkey; N],
     ) -> Result<([Option<Account>; N], i64)> {
-        let accounts = self.accounts(addresses).await?;
+        Ok((self.accounts(addresses).await?, self.time().await?))
+    }
+
+    /// The chain's Unix second.
+    pub async fn time(&self) -> Result<i64> {
         let clock = self.account(&CLOCK_SYSVAR).await?.context("the cluster has no clock")?;
         let seconds = clock.data.get(32..40).and_then(|bytes| bytes.try_into().ok());
-        Ok((accounts, seconds.map(i64::from_le_bytes).context("the cluster's clock has an unknown layout")?))
+        seconds.map(i64::from_le_bytes).context("the cluster's clock has an unknown layout")
     }
 
     /// Lamports that an account of `bytes` must hold.
@@ -111,18 +124,14 @@ impl Network {
 
     /// This cluster with the wallet that signs and pays.
     pub fn signing(&self) -> Result<Signing<'_>> {
-        let wallet = Arc::new(self.wallet()?);
-        let client = Client::new_with_options(self.cluster.clone(), wallet.clone(), self.commitment);
-        let program = client.program(purser::ID).map_err(|error| anyhow!("{error}"))?;
-        Ok(Signing { network: self, wallet, program })
+        Ok(Signing { network: self, wallet: self.wallet()? })
     }
 }
 
 /// A cluster and the wallet that signs and pays.
 pub struct Signing<'a> {
     pub network: &'a Network,
-    wallet: Arc<Keypair>,
-    program: Program<Arc<Keypair>>,
+    wallet: Keypair,
 }
 
 impl Signing<'_> {
@@ -130,17 +139,12 @@ impl Signing<'_> {
         self.wallet.pubkey()
     }
 
-    /// Calls one instruction of the program, signed by the wallet alone, and waits for the commitment.
-    pub async fn call(&self, accounts: impl ToAccountMetas, args: impl InstructionData) -> Result<Signature> {
-        let fees = self.network.fees().into_iter();
-        let request =
-            fees.fold(self.program.request(), |request, instruction| request.instruction(instruction));
-        let signed = request.accounts(accounts).args(args).signed_transaction().await;
-        let transaction = signed.map_err(|error| failure::explain_client(error, &self.network.url))?;
-        submit::submit(self.network, &transaction).await.map_err(|refusal| refusal.explain(&self.address()))
+    /// Sends one instruction, signed by the wallet alone, and waits for the commitment.
+    pub async fn call(&self, instruction: Instruction) -> Result<Signature> {
+        self.send(&[instruction], &[]).await.map_err(|refusal| refusal.explain(&self.address()))
     }
 
-    /// Sends instructions of other programs; `also` signs beside the wallet.
+    /// Sends instructions in one transaction; `also` signs beside the wallet.
     pub async fn send(
         &self,
         instructions: &[Instruction],
@@ -150,7 +154,7 @@ impl Signing<'_> {
         let blockhash = latest
             .map_err(|error| submit::Refusal::other(failure::explain_read(&error, &self.network.url)))?;
         let instructions = [self.network.fees().as_slice(), instructions].concat();
-        let mut signers = vec![&*self.wallet];
+        let mut signers = vec![&self.wallet];
         signers.extend(also);
         let payer = self.address();
         let transaction =
@@ -162,7 +166,7 @@ impl Signing<'_> {
     pub fn sign(&self, instruction: Instruction, blockhash: solana_sdk::hash::Hash) -> Transaction {
         let mut instructions = self.network.fees();
         instructions.push(instruction);
-        Transaction::new_signed_with_payer(&instructions, Some(&self.address()), &[&*self.wallet], blockhash)
+        Transaction::new_signed_with_payer(&instructions, Some(&self.address()), &[&self.wallet], blockhash)
     }
 }
 

@@ -65,7 +65,16 @@ fn plain(value: &Value) -> Vec<String> {
         Value::Null => vec!["none".to_string()],
         Value::String(text) => vec![text.clone()],
         Value::Array(values) => values.iter().flat_map(plain).collect(),
-        Value::Bool(_) | Value::Number(_) | Value::Object(_) => vec![value.to_string()],
+        Value::Object(facts) => facts.iter().flat_map(|(name, value)| named(name, value)).collect(),
+        Value::Bool(_) | Value::Number(_) => vec![value.to_string()],
+    }
+}
+
+/// Lines that say in front whose they are.
+fn named(name: &str, value: &Value) -> Vec<String> {
+    match plain(value) {
+        lines if lines.is_empty() => vec![format!("{name}: nobody")],
+        lines => lines.iter().map(|line| format!("{name}: {line}")).collect(),
     }
 }
 
@@ -81,14 +90,19 @@ mod tests {
             .with("short", "a")
             .with("a_longer_one", json!(["b", "c"]))
             .with("none", Value::Null)
-            .with("empty", json!([]));
+            .with("empty", json!([]))
+            .with("inner", json!({"list": ["d", "e"], "nobody": []}));
         assert_eq!(
             report.text(),
-            "done\n  short         a\n  a_longer_one  b\n                c\n  none          none\n  empty         nobody"
+            "done\n  short         a\n  a_longer_one  b\n                c\n  none          none\n  empty         nobody\n  \
+             inner         list: d\n                list: e\n                nobody: nobody"
         );
         assert_eq!(
             report.json(),
-            json!({"short": "a", "a_longer_one": ["b", "c"], "none": null, "empty": []})
+            json!({
+                "short": "a", "a_longer_one": ["b", "c"], "none": null, "empty": [],
+                "inner": {"list": ["d", "e"], "nobody": []}
+            })
         );
     }
 }

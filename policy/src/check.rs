@@ -1,6 +1,8 @@
 //! The decision: may this transfer be made now?
 
-use crate::{Address, Limit, Policy, RecentTags, SpendWindow, UsdcAmount, Violation, MEMO_CHARS_MAX};
+use crate::{
+    count_chars, Address, Limit, Policy, RecentTags, SpendWindow, UsdcAmount, Violation, MEMO_CHARS_MAX,
+};
 
 /// What the decision rests on.
 #[derive(Clone, Copy, Debug)]
@@ -158,7 +160,7 @@ fn memo_fits(request: &TransferRequest) -> Result<(), Violation> {
     if request.memo.len() <= MEMO_CHARS_MAX {
         return Ok(());
     }
-    let chars = request.memo.chars().count();
+    let chars = count_chars(request.memo.as_bytes());
     refuse_if(chars > MEMO_CHARS_MAX, Violation::MemoTooLong { chars })
 }
 

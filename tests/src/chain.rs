@@ -3,8 +3,8 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use anchor_lang::{InstructionData, ToAccountMetas};
 use purser::state::{Agent as AgentState, AgentView};
+use purser_client::{Deployment, TransferOrder};
 use serde_json::{Value, json};
 use solana_commitment_config::CommitmentConfig;
 use solana_rpc_client::nonblocking::rpc_client::RpcClient;
@@ -98,7 +98,7 @@ impl Chain {
 
     /// The associated token account of `owner` for USDC.
     pub fn usdc_account_of(&self, owner: &Pubkey) -> Pubkey {
-        associated_token_account(owner, &self.usdc_mint)
+        self.program().token_account(owner)
     }
 
     /// Gives `owner` a USDC token account with exactly this balance, and returns it.
@@ -123,9 +123,7 @@ impl Chain {
     pub async fn new_payee_of_other_mint(&self) -> Pubkey {
         let mint = Keypair::new().pubkey();
         let usdc = self.data(&self.usdc_mint).await.expect("the USDC mint exists");
-        let account =
-            json!({ "lamports": 10_000_000u64, "owner": TOKEN_PROGRAM.to_string(), "data": hex_of(&usdc) });
-        self.call("surfnet_setAccount", json!([mint.to_string(), account])).await;
+        self.sets_account(&mint, &TOKEN_PROGRAM, &usdc).await;
         self.sets_token(&Keypair::new().pubkey(), &mint, json!({ "amount": 0 })).await
     }
 
@@ -133,6 +131,12 @@ impl Chain {
         let params = json!([owner.to_string(), mint.to_string(), update, TOKEN_PROGRAM.to_string()]);
         self.call("surfnet_setTokenAccount", params).await;
         associated_token_account(owner, mint)
+    }
+
+    /// Puts an account with this content on the chain.
+    pub async fn sets_account(&self, address: &Pubkey, owner: &Pubkey, data: &[u8]) {
+        let account = json!({ "lamports": 10_000_000u64, "owner": owner.to_string(), "data": hex_of(data) });
+        self.call("surfnet_setAccount", json!([address.to_string(), account])).await;
     }
 
     /// Gives an address SOL, for fees and rent.
@@ -163,26 +167,35 @@ impl Chain {
 
     /// Sends a transfer straight to the program, signed and paid by `authority`, past any check of the relayer or the node.
     pub async fn transfers(&self, order: &DirectTransfer<'_>, authority: &Keypair) -> Landing {
-        let accounts = purser::accounts::Transfer {
-            transfer_authority: authority.pubkey(),
+        let mut transfer_id = [0; 16];
+        transfer_id.copy_from_slice(&order.destination.as_array()[..16]);
+        let order = TransferOrder {
             operator: order.operator,
             agent: order.agent,
             source: self.usdc_account_of(&order.agent),
             destination: order.destination,
-            token_program: TOKEN_PROGRAM,
+            transfer_id,
+            tag: order.tag,
+            sequence: self.agent(&order.agent).await.agent.tags().sequence(),
+            amount: order.amount_micros,
+            memo: order.memo,
         };
-        let mut transfer_id = [0; 16];
-        transfer_id.copy_from_slice(&order.destination.as_array()[..16]);
-        let (tag, amount, memo) = (order.tag, order.amount_micros, order.memo.to_owned());
-        let sequence = self.agent(&order.agent).await.agent.tags().sequence();
-        let data = purser::instruction::Transfer { transfer_id, tag, sequence, amount, memo };
-        self.lands(instruction(accounts, data), authority).await
+        self.lands(self.program().transfer(authority.pubkey(), &order), authority).await
     }
 
-    /// Stops or resumes all agents of an operator, as its admin.
-    pub async fn sets_operator_paused(&self, operator: Pubkey, paused: bool, admin: &Keypair) -> Landing {
-        let accounts = purser::accounts::SetOperatorPaused { authority: admin.pubkey(), operator };
-        self.lands(instruction(accounts, purser::instruction::SetOperatorPaused { paused }), admin).await
+    /// Halts an operator, or one agent of it, with a key that may.
+    pub async fn halts(&self, operator: Pubkey, agent: Option<Pubkey>, by: &Keypair) -> Landing {
+        self.lands(self.program().halt(by.pubkey(), operator, agent), by).await
+    }
+
+    /// Lifts a halt, as the admin.
+    pub async fn resumes(&self, operator: Pubkey, agent: Option<Pubkey>, admin: &Keypair) -> Landing {
+        self.lands(self.program().resume(admin.pubkey(), operator, agent), admin).await
+    }
+
+    /// The program on this chain: its addresses and instructions.
+    pub fn program(&self) -> Deployment {
+        Deployment { program: purser::ID, usdc_mint: self.usdc_mint }
     }
 
     /// Signs, sends without preflight and waits for the outcome.
@@ -284,17 +297,14 @@ impl Chain {
 pub fn agent_address(operator: &Pubkey, account_id: &str) -> Pubkey {
     let text = account_id.strip_prefix("acct_").expect("account ids start with acct_");
     let id = ulid::Ulid::from_string(text).expect("account ids carry a ULID").to_bytes();
-    Pubkey::find_program_address(&[b"agent", operator.as_ref(), &id], &purser::ID).0
+    // The mint plays no part in it.
+    Deployment { program: purser::ID, usdc_mint: Pubkey::default() }.agent_address(operator, &id)
 }
 
 /// The associated token account of `owner` for `mint`, of the legacy token program.
 pub fn associated_token_account(owner: &Pubkey, mint: &Pubkey) -> Pubkey {
     let seeds = [owner.as_ref(), TOKEN_PROGRAM.as_ref(), mint.as_ref()];
     Pubkey::find_program_address(&seeds, &ASSOCIATED_TOKEN_PROGRAM).0
-}
-
-pub(crate) fn instruction(accounts: impl ToAccountMetas, data: impl InstructionData) -> Instruction {
-    Instruction { program_id: purser::ID, accounts: accounts.to_account_metas(None), data: data.data() }
 }
 
 fn outcome_of(error: TransactionError) -> Landing {

@@ -94,16 +94,11 @@ pub async fn mints(chain: &Chain, usdc: &str, to: &Pubkey) -> String {
 
 /// Takes money out of an agent's account as the operator's admin, and returns the transaction's signature.
 pub async fn withdraws(agent: &Agent, usdc: &str, to: &Pubkey, admin: &Keypair) -> String {
-    let accounts = purser::accounts::Withdraw {
-        admin: admin.pubkey(),
-        operator: agent.operator.address,
-        agent: agent.address,
-        source: agent.token_account,
-        destination: *to,
-        token_program: TOKEN_PROGRAM,
-    };
-    let data = purser::instruction::Withdraw { amount: micros(usdc) };
-    match agent.operator.chain.lands(crate::chain::instruction(accounts, data), admin).await {
+    let chain = &agent.operator.chain;
+    let program = chain.program();
+    let (from, amount) = (program.usdc_of(&agent.address), micros(usdc));
+    let withdraw = program.withdraw(admin.pubkey(), agent.operator.address, agent.address, from, *to, amount);
+    match chain.lands(withdraw, admin).await {
         Landing::Settled(signature) => signature.to_string(),
         other => panic!("the withdrawal did not land well: {other:?}"),
     }

@@ -1,24 +1,57 @@
-use anyhow::Result;
-use purser::{accounts, instruction};
+use anchor_lang::prelude::Pubkey;
+use anyhow::{Context, Result, bail};
+use clap::Args;
+use purser_client::RentPayers;
 
 use super::AgentArgs;
-use crate::arguments::account_id;
+use super::withdraw::{ensure_payable, holding};
+use crate::arguments::{self, account_id};
 use crate::network::Network;
 use crate::report::Report;
+use crate::tokens::{decimal, decimals};
 
-pub async fn run(network: &Network, args: &AgentArgs) -> Result<Report> {
-    let located = args.locate(network).await?;
-    let signing = network.signing()?;
-    let accounts = accounts::CloseAgent {
-        admin: signing.address(),
-        operator: located.operator_address,
-        agent: located.address,
-        token_account: located.view.agent.token_account,
-        token_program: anchor_spl::token::ID,
+#[derive(Args)]
+pub struct CloseArgs {
+    #[command(flatten)]
+    agent: AgentArgs,
+    /// The USDC token account that gets what the agent's still holds; needed only where it holds something
+    #[arg(long, value_name = "TOKEN_ACCOUNT", value_parser = arguments::address)]
+    to: Option<Pubkey>,
+}
+
+pub async fn run(network: &Network, args: &CloseArgs) -> Result<Report> {
+    let located = args.agent.locate(network).await?;
+    let agent = located.view.agent;
+    let source = agent.token_account;
+    let held = holding(network, &source).await?;
+    let held = held.with_context(|| format!("the agent's token account {source} is missing"))?;
+    let amount = decimal(held.units, decimals(network, &held.mint).await?);
+    let destination = match args.to {
+        Some(to) => to,
+        // Nothing moves, so nobody is named.
+        None if held.units == 0 => source,
+        None => bail!("the agent holds {amount} USDC still: say which USDC token account gets it with --to"),
     };
-    let signature = signing.call(accounts, instruction::CloseAgent {}).await?;
-    Ok(Report::new("agent account closed, its rent is back in the wallet")
+    if args.to.is_some() {
+        ensure_payable(network, &destination, &source, &held).await?;
+    }
+    let draft = located.draft(network).await?.map(|draft| draft.draft.rent_payer);
+    let rent_payers = RentPayers { agent: agent.rent_payer, draft: draft.unwrap_or(agent.rent_payer) };
+    let signing = network.signing()?;
+    let close = located.deployment().close_agent(
+        signing.address(),
+        located.operator_address,
+        located.address,
+        destination,
+        rent_payers,
+    );
+    let signature = signing.call(close).await?;
+    Ok(Report::new("agent account closed, with its token account and its draft")
         .with("agent", located.address.to_string())
-        .with("account_id", account_id(&located.view.agent.agent_id))
+        .with("account_id", account_id(&agent.agent_id))
+        .with("swept_usdc", amount)
+        .with("to", args.to.map(|to| to.to_string()))
+        .with("rent_back_to", agent.rent_payer.to_string())
+        .with("draft_rent_back_to", draft.map(|payer| payer.to_string()))
         .with("signature", signature.to_string()))
 }

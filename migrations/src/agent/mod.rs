@@ -1,45 +1,60 @@
 //! An agent account: its policy, what it did lately, and the admin's way to its money.
 
 pub mod close;
-pub mod draft;
+pub mod halt;
 pub mod pause;
+pub mod recipients;
 pub mod set_policy;
 pub mod show;
+pub mod waiting;
 pub mod withdraw;
 
 use anchor_lang::prelude::Pubkey;
-use anyhow::{Result, anyhow, ensure};
+use anyhow::{Context, Result, anyhow, ensure};
 use clap::{Args, Subcommand};
-use purser::constants::AGENT_SEED;
-use purser::state::{Agent, AgentView, Operator};
+use purser::state::{Agent, AgentView, DraftView, Operator, PolicyDraft};
+use purser_client::{Deployment, DraftAccounts};
 
 use crate::arguments::{self, AgentName};
 use crate::network::Network;
+use crate::operator::halt::Halt;
 use crate::operator::{self, OperatorName};
 use crate::report::Report;
 
 #[derive(Subcommand)]
 pub enum AgentCommand {
-    /// Show an agent's policy, what left it in the last 24 hours, and its balance (reads only)
+    /// Show an agent's policy, the one that waits, what left it in the last 24 hours, and its balance (reads only)
     Show(AgentArgs),
-    /// Replace an agent's whole policy; signed by policy authority or admin
+    /// Change an agent's policy; rules that are not named stay as they are; signed by policy authority or admin
     SetPolicy(set_policy::SetPolicyArgs),
-    /// Stop an agent's transfers; signed by guardian, policy authority or admin
-    Pause(AgentArgs),
-    /// Let an agent's transfers go on; signed by policy authority or admin
+    /// Put the policy that waits in force; signed by policy authority, or before its time by the admin
+    ApplyPolicy(waiting::WaitingArgs),
+    /// Give up the policy that waits; signed by guardian, policy authority or admin
+    DropPolicy(waiting::WaitingArgs),
+    /// Stop an agent's transfers, until the admin resumes it; signed by guardian, policy authority or admin
+    Halt(AgentArgs),
+    /// Lift an agent's halt; signed by the admin
     Resume(AgentArgs),
-    /// Take USDC out of an agent's account, past its policy; signed by the admin
+    /// Set `paused` in an agent's policy; signed by policy authority or admin
+    Pause(AgentArgs),
+    /// Take `paused` out of an agent's policy; signed by policy authority or admin
+    Unpause(AgentArgs),
+    /// Take money out of a token account of the agent, past its policy; signed by the admin
     Withdraw(withdraw::WithdrawArgs),
-    /// Close an agent's account that is empty and paid nothing for 24 hours; signed by the admin, who gets the rent
-    Close(AgentArgs),
+    /// Close an agent that paid nothing for 24 hours, with its token account and its draft; signed by the admin
+    Close(close::CloseArgs),
 }
 
 pub async fn run(network: &Network, command: &AgentCommand) -> Result<Report> {
     match command {
         AgentCommand::Show(args) => show::run(network, args).await,
         AgentCommand::SetPolicy(args) => set_policy::run(network, args).await,
+        AgentCommand::ApplyPolicy(args) => waiting::apply(network, args).await,
+        AgentCommand::DropPolicy(args) => waiting::drop(network, args).await,
+        AgentCommand::Halt(args) => halt::run(network, args, Halt::Set).await,
+        AgentCommand::Resume(args) => halt::run(network, args, Halt::Lift).await,
         AgentCommand::Pause(args) => pause::run(network, args, true).await,
-        AgentCommand::Resume(args) => pause::run(network, args, false).await,
+        AgentCommand::Unpause(args) => pause::run(network, args, false).await,
         AgentCommand::Withdraw(args) => withdraw::run(network, args).await,
         AgentCommand::Close(args) => close::run(network, args).await,
     }
@@ -67,7 +82,7 @@ impl AgentArgs {
     pub async fn locate(&self, network: &Network) -> Result<LocatedAgent> {
         let address = match self.agent {
             AgentName::Address(address) => address,
-            AgentName::Id(id) => address_of(&self.operator.address(network)?, &id),
+            AgentName::Id(id) => by_id(&self.operator.address(network)?, &id),
         };
         let view = find(network, &address).await?.ok_or_else(|| {
             anyhow!(
@@ -85,9 +100,29 @@ impl AgentArgs {
     }
 }
 
+impl LocatedAgent {
+    pub fn deployment(&self) -> Deployment {
+        operator::deployment(&self.operator)
+    }
+
+    /// The accounts of a change that `authority` signs.
+    pub fn signed_by(&self, authority: Pubkey) -> DraftAccounts {
+        DraftAccounts { authority, operator: self.operator_address, agent: self.address }
+    }
+
+    /// The agent's draft, sealed or not.
+    pub async fn draft(&self, network: &Network) -> Result<Option<DraftView>> {
+        let address = self.deployment().draft_address(&self.address);
+        let account = network.account(&address).await?.filter(|account| account.owner == purser::ID);
+        let draft = account.map(|account| PolicyDraft::read(&account.data));
+        draft.map(|draft| draft.context("the agent's draft has an unknown layout")).transpose()
+    }
+}
+
 /// The agent account of an operator under an id.
-pub fn address_of(operator: &Pubkey, id: &[u8; 16]) -> Pubkey {
-    Pubkey::find_program_address(&[AGENT_SEED, operator.as_ref(), id], &purser::ID).0
+pub fn by_id(operator: &Pubkey, id: &[u8; 16]) -> Pubkey {
+    // Which mint it is about makes no difference to addresses.
+    Deployment { program: purser::ID, usdc_mint: Pubkey::default() }.agent_address(operator, id)
 }
 
 /// The agent at `address`, or `None` where there is none.

@@ -1,30 +1,38 @@
-use anyhow::Result;
-use purser::{accounts, instruction};
+use anyhow::{Result, ensure};
 
 use super::AgentArgs;
 use crate::network::Network;
+use crate::operator::show::role;
 use crate::report::Report;
 
-/// Stops (`paused`) or resumes one agent.
+/// Sets `paused` in the policy, and nothing else.
 pub async fn run(network: &Network, args: &AgentArgs, paused: bool) -> Result<Report> {
     let located = args.locate(network).await?;
     let signing = network.signing()?;
-    let accounts = accounts::SetPaused {
-        authority: signing.address(),
-        operator: located.operator_address,
-        agent: located.address,
-    };
-    let signature = signing.call(accounts, instruction::SetPaused { paused }).await?;
+    let wallet = signing.address();
+    let waits = !paused
+        && located.view.agent.policy.is_paused()
+        && wallet == located.operator.policy_authority
+        && located.operator.loosening_delay_seconds > 0;
+    ensure!(
+        !waits,
+        "lifting a pause loosens the policy, and this operator lets that wait: begin the wait with \
+         `agent set-policy --agent {} --paused false`, or let the admin's wallet unpause at once",
+        located.address
+    );
+    let signature = signing.call(located.deployment().set_paused(located.signed_by(wallet), paused)).await?;
     let after = args.locate(network).await?;
-    let title = match (paused, after.operator.paused != 0) {
-        (true, _) => "agent paused",
-        (false, false) => "agent resumed",
-        (false, true) => "agent resumed, but its operator is paused, so it still pays nothing",
+    let agent = &after.view.agent;
+    let title = match (paused, after.operator.halted_by | agent.halted_by) {
+        (true, _) => "agent paused by its policy",
+        (false, 0) => "agent not paused any more",
+        (false, _) => "agent not paused any more, but it is halted, so it still pays nothing",
     };
     Ok(Report::new(title)
         .with("agent", located.address.to_string())
-        .with("paused", after.view.agent.is_paused())
-        .with("operator_paused", after.operator.paused != 0)
-        .with("policy_version", after.view.agent.policy_version)
+        .with("paused", agent.policy.is_paused())
+        .with("halted_by", role(agent.halted_by))
+        .with("operator_halted_by", role(after.operator.halted_by))
+        .with("policy_version", agent.policy_version)
         .with("signature", signature.to_string()))
 }

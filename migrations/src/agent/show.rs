@@ -1,56 +1,70 @@
 use anchor_lang::prelude::Pubkey;
 use anyhow::{Result, anyhow};
 use purser::state::Agent;
-use purser_policy::{Allowlist, Limit, UsdcAmount};
-use serde_json::Value;
-use time::OffsetDateTime;
-use time::format_description::well_known::Rfc3339;
+use purser_policy::{Address, Allowlist, Limit, Policy, UsdcAmount};
+use serde_json::{Value, json};
 
-use super::AgentArgs;
+use super::waiting::{self, timestamp};
+use super::{AgentArgs, LocatedAgent};
 use crate::arguments::account_id;
 use crate::network::Network;
+use crate::operator::show::role;
 use crate::report::Report;
+use crate::tokens::Holding;
 
 /// The auditor's read: from the chain alone, and as the chain's clock stands.
 pub async fn run(network: &Network, args: &AgentArgs) -> Result<Report> {
-    let located = args.locate(network).await?;
+    let mut located = args.locate(network).await?;
     // Once more, now together with the balance and the clock.
-    let addresses = [located.address, located.view.agent.token_account];
-    let ([agent, token_account], now) = network.accounts_and_time(&addresses).await?;
+    let token_account = located.view.agent.token_account;
+    let ([agent, usdc], now) = network.accounts_and_time(&[located.address, token_account]).await?;
     let view = agent.and_then(|account| Agent::read(&account.data));
-    let view = view.ok_or_else(|| anyhow!("the agent {} was closed just now", located.address))?;
+    located.view = view.ok_or_else(|| anyhow!("the agent {} was closed just now", located.address))?;
+    let draft = located.draft(network).await?;
+    let LocatedAgent { address, view, operator, .. } = &located;
     let agent = &view.agent;
     let policy = view.policy();
     let spent = agent.window().spent(now);
-    let operator_paused = located.operator.paused != 0;
-    Ok(Report::new("agent account")
-        .with("agent", located.address.to_string())
+    let balance = usdc.and_then(|account| Holding::read(&token_account, &account));
+    let halted = agent.halted_by | operator.halted_by != 0;
+    let status = match (halted, policy.paused) {
+        (true, _) => "halted",
+        (false, true) => "paused",
+        (false, false) => "active",
+    };
+    let mut report = Report::new("agent account")
+        .with("agent", address.to_string())
         .with("account_id", account_id(&agent.agent_id))
         .with("operator", agent.operator.to_string())
-        .with("usdc_token_account", agent.token_account.to_string())
-        .with(
-            "balance_usdc",
-            token_account.and_then(|account| balance(&account.data)).map(|usdc| usdc.to_string()),
-        )
-        .with("status", if policy.paused || operator_paused { "paused" } else { "active" })
-        .with("operator_paused", operator_paused)
-        .with("paused", policy.paused)
+        .with("usdc_token_account", token_account.to_string())
+        .with("balance_usdc", balance.map(|held| UsdcAmount::from_micros(held.units).to_string()))
+        .with("status", status)
+        .with("halted_by", role(agent.halted_by))
+        .with("operator_halted_by", role(operator.halted_by))
         .with("policy_version", agent.policy_version)
-        .with("policy_updated_at", timestamp(agent.policy_updated_at))
-        .with("max_single_transfer_usdc", limit(policy.max_single_transfer))
-        .with("max_daily_spend_usdc", limit(policy.max_daily_spend))
-        .with("require_memo", policy.require_memo)
-        .with("allowed_counterparties", counterparties(&policy.allowlist))
+        .with("policy_updated_at", timestamp(agent.policy_updated_at));
+    for (name, value) in rules(&policy) {
+        report = report.with(name, value);
+    }
+    Ok(report
+        .with("waiting_policy", draft.map(|draft| waiting::describe(&draft, &located, now)))
         .with("spent_last_24_hours_usdc", spent.to_string())
         .with("daily_remaining_usdc", remaining(policy.max_daily_spend, spent))
+        .with("payments", agent.tags().recorded())
         .with("recent_tags", recent_tags(agent, now))
+        .with("rent_back_to", agent.rent_payer.to_string())
         .with("chain_time", timestamp(now)))
 }
 
-/// Micro-USDC of a token account's data.
-pub fn balance(data: &[u8]) -> Option<UsdcAmount> {
-    let micros = data.get(64..72)?.try_into().ok()?;
-    Some(UsdcAmount::from_micros(u64::from_le_bytes(micros)))
+/// The rules of a policy by name.
+pub fn rules(policy: &Policy) -> [(&'static str, Value); 5] {
+    [
+        ("max_single_transfer_usdc", json!(limit(policy.max_single_transfer))),
+        ("max_daily_spend_usdc", json!(limit(policy.max_daily_spend))),
+        ("require_memo", json!(policy.require_memo)),
+        ("paused", json!(policy.paused)),
+        ("allowed_counterparties", counterparties(&policy.allowlist)),
+    ]
 }
 
 fn limit(limit: Limit) -> Option<String> {
@@ -68,23 +82,20 @@ fn remaining(limit: Limit, spent: UsdcAmount) -> Option<String> {
 }
 
 fn counterparties(allowlist: &Allowlist) -> Value {
+    let (wallets, token_accounts) = allowlist.entries();
     match allowlist {
-        Allowlist::Anyone => Value::from("anyone"),
-        Allowlist::Only(entries) => {
-            entries.iter().map(|entry| Pubkey::new_from_array(*entry).to_string()).collect::<Vec<_>>().into()
-        }
+        Allowlist::Anyone => json!("anyone"),
+        Allowlist::Only(_) => json!({ "wallets": texts(wallets), "token_accounts": texts(token_accounts) }),
     }
+}
+
+fn texts(entries: &[Address]) -> Vec<String> {
+    entries.iter().map(|entry| Pubkey::new_from_array(*entry).to_string()).collect()
 }
 
 /// Transfers whose repetition the chain would recognise now.
 fn recent_tags(agent: &Agent, now: i64) -> usize {
     agent.tags().remembered(now).count()
-}
-
-/// RFC 3339, or the Unix second where no calendar has it.
-fn timestamp(unix_seconds: i64) -> String {
-    let time = OffsetDateTime::from_unix_timestamp(unix_seconds).ok();
-    time.and_then(|time| time.format(&Rfc3339).ok()).unwrap_or_else(|| unix_seconds.to_string())
 }
 
 #[cfg(test)]

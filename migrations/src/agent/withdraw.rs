@@ -1,90 +1,98 @@
-use std::str::FromStr;
-
 use anchor_lang::prelude::Pubkey;
-use anchor_spl::associated_token::get_associated_token_address;
+use anchor_spl::associated_token::get_associated_token_address_with_program_id;
 use anyhow::{Context, Result, anyhow, bail, ensure};
 use clap::Args;
-use purser::{accounts, instruction};
-use purser_policy::UsdcAmount;
+use purser_client::TokenSource;
 
-use super::{AgentArgs, show};
+use super::AgentArgs;
 use crate::arguments;
 use crate::network::Network;
 use crate::report::Report;
+use crate::tokens::{Amount, Holding, decimal, decimals};
 
 #[derive(Args)]
 pub struct WithdrawArgs {
     #[command(flatten)]
     agent: AgentArgs,
-    /// USDC as a decimal, at most six digits after the point; or `all`
-    #[arg(long, value_name = "USDC|all")]
+    /// A decimal in the mint's own unit (dollars for USDC), with as many digits after the point as the mint has; or `all`
+    #[arg(long, value_name = "AMOUNT|all")]
     amount: Amount,
-    /// The USDC token account that gets it
+    /// The token account that gets it, of the same mint
     #[arg(long, value_name = "TOKEN_ACCOUNT", value_parser = arguments::address)]
     to: Pubkey,
-}
-
-#[derive(Clone, Copy)]
-enum Amount {
-    Exactly(UsdcAmount),
-    All,
-}
-
-impl FromStr for Amount {
-    type Err = String;
-
-    fn from_str(text: &str) -> Result<Self, String> {
-        match text {
-            "all" => Ok(Self::All),
-            text => arguments::amount(text).map(Self::Exactly),
-        }
-    }
+    /// Any token account that the agent owns, of any mint, SPL Token or Token-2022 [default: its USDC account]
+    #[arg(long, value_name = "TOKEN_ACCOUNT", value_parser = arguments::address)]
+    from: Option<Pubkey>,
 }
 
 pub async fn run(network: &Network, args: &WithdrawArgs) -> Result<Report> {
     let located = args.agent.locate(network).await?;
     let signing = network.signing()?;
-    let source = located.view.agent.token_account;
-    let [from, to] = network.accounts(&[source, args.to]).await?;
-    let balance = from.and_then(|account| show::balance(&account.data));
-    let balance = balance.with_context(|| format!("the agent's token account {source} is missing"))?;
-    let amount = match args.amount {
-        Amount::Exactly(amount) => amount,
-        Amount::All => balance,
+    let source = args.from.unwrap_or(located.view.agent.token_account);
+    let held = holding(network, &source).await?;
+    let held = held.with_context(|| format!("{source} is not a token account on {}", network.url))?;
+    ensure!(
+        held.owner == located.address,
+        "the token account {source} belongs to {}, not to the agent {}",
+        held.owner,
+        located.address
+    );
+    let decimals = decimals(network, &held.mint).await?;
+    let unit = match held.mint == located.operator.usdc_mint {
+        true => "USDC".to_string(),
+        false => format!("of the mint {}", held.mint),
     };
-    ensure!(!balance.is_zero(), "the agent holds no USDC");
-    ensure!(amount <= balance, "the agent holds {balance} USDC, which is less than {amount}");
-    if to.is_none_or(|account| account.owner != anchor_spl::token::ID) {
-        bail!(not_a_token_account(network, &args.to, &located.operator.usdc_mint).await?);
-    }
-    let accounts = accounts::Withdraw {
-        admin: signing.address(),
-        operator: located.operator_address,
-        agent: located.address,
-        source,
-        destination: args.to,
-        token_program: anchor_spl::token::ID,
-    };
-    let signature = signing.call(accounts, instruction::Withdraw { amount: amount.micros() }).await?;
-    let after = network.account(&source).await?.and_then(|account| show::balance(&account.data));
-    Ok(Report::new(format!("{amount} USDC withdrawn"))
-        .with("agent", located.address.to_string())
-        .with("amount_usdc", amount.to_string())
+    ensure!(held.units > 0, "the token account {source} is empty");
+    let units = args.amount.units(decimals, held.units)?;
+    let (amount, balance) = (decimal(units, decimals), decimal(held.units, decimals));
+    ensure!(units <= held.units, "the agent holds {balance} {unit}, which is less than {amount}");
+    ensure_payable(network, &args.to, &source, &held).await?;
+    let from = TokenSource { token_account: source, mint: held.mint, token_program: held.program };
+    let (wallet, agent) = (signing.address(), located.address);
+    let withdraw =
+        located.deployment().withdraw(wallet, located.operator_address, agent, from, args.to, units);
+    let signature = signing.call(withdraw).await?;
+    let left = holding(network, &source).await?;
+    Ok(Report::new(format!("{amount} {unit} withdrawn"))
+        .with("agent", agent.to_string())
+        .with("amount", amount)
+        .with("mint", held.mint.to_string())
+        .with("from", source.to_string())
         .with("to", args.to.to_string())
-        .with("balance_usdc", after.map(|usdc| usdc.to_string()))
+        .with("balance", left.map(|left| decimal(left.units, decimals)))
         .with("signature", signature.to_string()))
 }
 
-/// A wallet is not paid on a guess: its token account is named, and chosen by whoever types it.
-async fn not_a_token_account(network: &Network, to: &Pubkey, mint: &Pubkey) -> Result<anyhow::Error> {
-    let token_account = get_associated_token_address(to, mint);
+pub async fn holding(network: &Network, address: &Pubkey) -> Result<Option<Holding>> {
+    Ok(network.account(address).await?.and_then(|account| Holding::read(address, &account)))
+}
+
+/// That `to` is a token account which can take what `from` holds. A wallet is not paid on a guess: its token account is
+/// named, and chosen by whoever types it.
+pub async fn ensure_payable(network: &Network, to: &Pubkey, source: &Pubkey, from: &Holding) -> Result<()> {
+    let Holding { mint, program, .. } = from;
+    ensure!(to != source, "--to is the token account that the money is in: name another one");
+    match holding(network, to).await? {
+        Some(found) if found.mint == *mint && found.program == *program => Ok(()),
+        Some(found) => bail!("{to} is a token account of the mint {}, not of {mint}", found.mint),
+        None => Err(not_a_token_account(network, to, mint, program).await?),
+    }
+}
+
+async fn not_a_token_account(
+    network: &Network,
+    to: &Pubkey,
+    mint: &Pubkey,
+    program: &Pubkey,
+) -> Result<anyhow::Error> {
+    let token_account = get_associated_token_address_with_program_id(to, mint, program);
     Ok(match network.account(&token_account).await? {
-        Some(_) => anyhow!(
-            "{to} is not a USDC token account; if it is a wallet, pass its token account {token_account}"
-        ),
+        Some(_) => {
+            anyhow!("{to} is not a token account; if it is a wallet, pass its token account {token_account}")
+        }
         None => anyhow!(
-            "{to} is not a USDC token account; if it is a wallet, it has none yet: \
-             create {token_account} with `spl-token create-account {mint} --owner {to}`, and pass that"
+            "{to} is not a token account; if it is a wallet, it has none of this mint yet: create {token_account} with \
+             `spl-token create-account {mint} --owner {to}`, and pass that"
         ),
     })
 }

@@ -1,5 +1,6 @@
 //! The program's bytes on a cluster, kept by the upgradeable loader (version 3).
 
+pub mod authority;
 mod buffer;
 pub mod deploy;
 pub mod migrate;

@@ -1,7 +1,6 @@
 use anchor_lang::prelude::Pubkey;
 use anyhow::{Result, ensure};
 use clap::Args;
-use purser::{accounts, instruction};
 
 use super::show::describe;
 use crate::arguments;
@@ -25,8 +24,8 @@ pub async fn run(network: &Network, args: &AcceptAdminArgs) -> Result<Report> {
          `operator update --operator {} --pending-admin {wallet}`",
         args.operator
     );
-    let accounts = accounts::AcceptAdmin { pending_admin: wallet, operator: args.operator };
-    let signature = signing.call(accounts, instruction::AcceptAdmin {}).await?;
+    let accept = super::deployment(&before).accept_admin(wallet, args.operator);
+    let signature = signing.call(accept).await?;
     let operator = super::read(network, &args.operator).await?;
     Ok(describe("admin handed over", &args.operator, &operator).with("signature", signature.to_string()))
 }

@@ -1,8 +1,10 @@
 use anchor_lang::prelude::Pubkey;
 use anyhow::{Result, ensure};
 use clap::Args;
+use purser::OperatorKeys;
+use purser::constants::TRANSFER_AUTHORITIES_MAX;
 use purser::state::Operator;
-use purser::{OperatorKeys, accounts, instruction};
+use purser_client::Deployment;
 
 use super::show::describe;
 use crate::arguments;
@@ -14,15 +16,18 @@ pub struct CreateArgs {
     /// The operator's number among those that this wallet creates
     #[arg(long, value_name = "N", default_value_t = 0)]
     id: u64,
-    /// Creates agents, sets policies, pauses and resumes: the relayer's policy signer
+    /// Creates agents, sets and pauses policies, halts: the relayer's policy signer
     #[arg(long, value_name = "ADDRESS", value_parser = arguments::address)]
     policy_authority: Pubkey,
-    /// Pays within policy, and nothing else: the relayer's transfer signer
-    #[arg(long, value_name = "ADDRESS", value_parser = arguments::address)]
-    transfer_authority: Pubkey,
-    /// May pause, never resume
+    /// Pays within policy, and nothing else: the relayer's transfer signer; may be repeated, up to eight keys
+    #[arg(long = "transfer-authority", value_name = "ADDRESS", required = true, value_parser = arguments::address)]
+    transfer_authorities: Vec<Pubkey>,
+    /// May halt, and drop a policy that waits; never resumes, never pays
     #[arg(long, value_name = "ADDRESS", value_parser = arguments::address)]
     guardian: Option<Pubkey>,
+    /// How long a policy waits that loosens anything, unless the admin signs it: seconds, or as 15m, 1h, 2d; at most 30d
+    #[arg(long, value_name = "TIME", default_value = "0", value_parser = arguments::delay)]
+    loosening_delay: u32,
     /// The USDC mint of this cluster: a legacy SPL Token mint with six decimals
     #[arg(long, value_name = "ADDRESS", value_parser = arguments::address)]
     usdc_mint: Pubkey,
@@ -31,12 +36,14 @@ pub struct CreateArgs {
 /// What can be found wrong before anything is spent.
 pub async fn check(network: &Network, args: &CreateArgs) -> Result<()> {
     let admin = network.wallet_address()?;
-    let keys = [admin, args.policy_authority, args.transfer_authority];
-    let [admin_key, policy, transfer] = &keys;
     ensure!(
-        admin_key != policy && admin_key != transfer && policy != transfer,
-        "the wallet (which becomes the admin), --policy-authority and --transfer-authority must be three different keys"
+        admin != args.policy_authority,
+        "the wallet {admin} becomes the admin, and --policy-authority must be another key"
     );
+    check_transfer_authorities(
+        &args.transfer_authorities,
+        &[admin, args.policy_authority, args.guardian.unwrap_or_default()],
+    )?;
     let mint = network.account(&args.usdc_mint).await?;
     ensure!(
         mint.is_some_and(|mint| mint.owner == anchor_spl::token::ID),
@@ -44,6 +51,27 @@ pub async fn check(network: &Network, args: &CreateArgs) -> Result<()> {
         args.usdc_mint,
         network.url
     );
+    Ok(())
+}
+
+/// `others`: admin, policy authority and guardian.
+pub fn check_transfer_authorities(keys: &[Pubkey], others: &[Pubkey; 3]) -> Result<()> {
+    ensure!(
+        (1..=TRANSFER_AUTHORITIES_MAX).contains(&keys.len()),
+        "an operator has one to {TRANSFER_AUTHORITIES_MAX} transfer authorities, and these would be {}",
+        keys.len()
+    );
+    for (index, key) in keys.iter().enumerate() {
+        ensure!(
+            !others.contains(key),
+            "the transfer authority {key} is the admin, the policy authority or the guardian too: whoever steals the \
+             paying server would hold that place as well, so give it a key of its own"
+        );
+        ensure!(
+            !keys.iter().take(index).any(|other| other == key),
+            "the transfer authority {key} is given twice"
+        );
+    }
     Ok(())
 }
 
@@ -56,32 +84,34 @@ pub async fn run(network: &Network, args: &CreateArgs) -> Result<Report> {
     if let Some(operator) = super::find(network, &address).await? {
         ensure!(
             is_as_asked(&operator, args),
-            "operator {address} exists with other keys: see `operator show`, change them with `operator update`, or \
-             create another one with --id"
+            "operator {address} exists with other keys or another delay: see `operator show`, change them with \
+             `operator update`, or create another one with --id"
         );
         return Ok(
             describe("operator unchanged", &address, &operator).with("create_signature", None::<String>)
         );
     }
-    let accounts = accounts::CreateOperator {
-        admin,
-        operator: address,
-        usdc_mint: args.usdc_mint,
-        system_program: anchor_lang::system_program::ID,
-    };
     let keys = OperatorKeys {
         policy_authority: args.policy_authority,
-        transfer_authority: args.transfer_authority,
+        transfer_authorities: args.transfer_authorities.clone(),
         guardian: args.guardian,
+        loosening_delay_seconds: args.loosening_delay,
     };
-    let signature = signing.call(accounts, instruction::CreateOperator { id: args.id, keys }).await?;
+    let deployment = Deployment { program: purser::ID, usdc_mint: args.usdc_mint };
+    let signature = signing.call(deployment.create_operator(admin, args.id, keys)).await?;
     let operator = super::read(network, &address).await?;
     Ok(describe("operator created", &address, &operator).with("create_signature", signature.to_string()))
 }
 
 fn is_as_asked(operator: &Operator, args: &CreateArgs) -> bool {
+    let sorted = |keys: &[Pubkey]| {
+        let mut keys = keys.to_vec();
+        keys.sort_unstable();
+        keys
+    };
     operator.policy_authority == args.policy_authority
-        && operator.transfer_authority == args.transfer_authority
+        && sorted(operator.transfer_authorities()) == sorted(&args.transfer_authorities)
         && operator.guardian == args.guardian.unwrap_or_default()
+        && operator.loosening_delay_seconds == args.loosening_delay
         && operator.usdc_mint == args.usdc_mint
 }

@@ -2,15 +2,17 @@
 
 pub mod accept_admin;
 pub mod create;
-pub mod pause;
+pub mod halt;
 pub mod show;
 pub mod update;
 
 use anchor_lang::prelude::Pubkey;
 use anyhow::{Result, anyhow, bail};
 use clap::{Args, Subcommand};
-use purser::constants::OPERATOR_SEED;
 use purser::state::Operator;
+use purser_client::Deployment;
+
+use self::halt::Halt;
 
 use crate::arguments;
 use crate::network::Network;
@@ -22,13 +24,13 @@ pub enum OperatorCommand {
     Create(create::CreateArgs),
     /// Show an operator's keys and state (reads only)
     Show(OperatorName),
-    /// Change keys; signed by the admin
+    /// Change keys and the loosening delay; signed by the admin
     Update(update::UpdateArgs),
     /// Take over the admin's place that `update --pending-admin` offered to this wallet
     AcceptAdmin(accept_admin::AcceptAdminArgs),
-    /// Stop the transfers of all agents; signed by guardian, policy authority or admin
-    Pause(OperatorName),
-    /// Let transfers go on; signed by policy authority or admin
+    /// Stop the transfers of all agents, until the admin resumes them; signed by guardian, policy authority or admin
+    Halt(OperatorName),
+    /// Lift the halt of all agents; signed by the admin
     Resume(OperatorName),
 }
 
@@ -38,8 +40,8 @@ pub async fn run(network: &Network, command: &OperatorCommand) -> Result<Report>
         OperatorCommand::Show(name) => show::run(network, name).await,
         OperatorCommand::Update(args) => update::run(network, args).await,
         OperatorCommand::AcceptAdmin(args) => accept_admin::run(network, args).await,
-        OperatorCommand::Pause(name) => pause::run(network, name, true).await,
-        OperatorCommand::Resume(name) => pause::run(network, name, false).await,
+        OperatorCommand::Halt(name) => halt::run(network, name, Halt::Set).await,
+        OperatorCommand::Resume(name) => halt::run(network, name, Halt::Lift).await,
     }
 }
 
@@ -70,7 +72,13 @@ impl OperatorName {
 
 /// The operator that `admin` created, or would create, under `id`.
 pub fn address_of(admin: &Pubkey, id: u64) -> Pubkey {
-    Pubkey::find_program_address(&[OPERATOR_SEED, admin.as_ref(), &id.to_le_bytes()], &purser::ID).0
+    // Which mint it is about makes no difference to addresses.
+    Deployment { program: purser::ID, usdc_mint: Pubkey::default() }.operator_address(admin, id)
+}
+
+/// The program with the mint of this operator.
+pub fn deployment(operator: &Operator) -> Deployment {
+    Deployment { program: purser::ID, usdc_mint: operator.usdc_mint }
 }
 
 /// The operator at `address`, or `None` where there is none.

@@ -1,9 +1,11 @@
 use anchor_lang::prelude::Pubkey;
-use anyhow::Result;
+use anyhow::{Result, ensure};
 use clap::{ArgGroup, Args};
-use purser::{OperatorUpdate, accounts, instruction};
+use purser::OperatorUpdate;
+use purser::state::Operator;
 
 use super::OperatorName;
+use super::create::check_transfer_authorities;
 use super::show::describe;
 use crate::arguments::{self, AddressOrNone};
 use crate::network::Network;
@@ -14,7 +16,10 @@ use crate::report::Report;
     ArgGroup::new("change")
         .required(true)
         .multiple(true)
-        .args(["policy_authority", "transfer_authority", "guardian", "pending_admin"])
+        .args([
+            "policy_authority", "transfer_authorities", "add_transfer_authority", "remove_transfer_authority",
+            "guardian", "pending_admin", "loosening_delay",
+        ])
 ))]
 pub struct UpdateArgs {
     #[command(flatten)]
@@ -22,29 +27,77 @@ pub struct UpdateArgs {
     /// The new policy authority
     #[arg(long, value_name = "ADDRESS", value_parser = arguments::address)]
     policy_authority: Option<Pubkey>,
-    /// The new transfer authority
+    /// The transfer authorities from here on, in the place of all that there are; may be repeated, up to eight keys
+    #[arg(
+        long = "transfer-authority",
+        value_name = "ADDRESS",
+        value_parser = arguments::address,
+        conflicts_with_all = ["add_transfer_authority", "remove_transfer_authority"]
+    )]
+    transfer_authorities: Vec<Pubkey>,
+    /// One more transfer authority beside those that there are; may be repeated
     #[arg(long, value_name = "ADDRESS", value_parser = arguments::address)]
-    transfer_authority: Option<Pubkey>,
+    add_transfer_authority: Vec<Pubkey>,
+    /// A transfer authority that is none any more; may be repeated
+    #[arg(long, value_name = "ADDRESS", value_parser = arguments::address)]
+    remove_transfer_authority: Vec<Pubkey>,
     /// The new guardian, or `none`
     #[arg(long, value_name = "ADDRESS|none", value_parser = arguments::address_or_none)]
     guardian: Option<AddressOrNone>,
     /// Offer the admin's place to this key, which takes it with `operator accept-admin`; `none` takes the offer back
     #[arg(long, value_name = "ADDRESS|none", value_parser = arguments::address_or_none)]
     pending_admin: Option<AddressOrNone>,
+    /// How long a policy waits that loosens anything, those that wait already too: seconds, or as 15m, 1h, 2d; at most 30d
+    #[arg(long, value_name = "TIME", value_parser = arguments::delay)]
+    loosening_delay: Option<u32>,
 }
 
 pub async fn run(network: &Network, args: &UpdateArgs) -> Result<Report> {
     let address = args.name.address(network)?;
-    super::read(network, &address).await?;
+    let before = super::read(network, &address).await?;
+    let transfer_authorities = args.transfer_authorities(&before)?;
+    let policy_authority = args.policy_authority.unwrap_or(before.policy_authority);
+    let guardian = args.guardian.map_or(before.guardian, Pubkey::from);
+    ensure!(
+        policy_authority != before.admin,
+        "{policy_authority} is the admin, and the policy authority must be another key"
+    );
+    check_transfer_authorities(&transfer_authorities, &[before.admin, policy_authority, guardian])?;
     let signing = network.signing()?;
     let update = OperatorUpdate {
         policy_authority: args.policy_authority,
-        transfer_authority: args.transfer_authority,
+        transfer_authorities: (transfer_authorities != before.transfer_authorities())
+            .then_some(transfer_authorities),
         guardian: args.guardian.map(Pubkey::from),
         pending_admin: args.pending_admin.map(Pubkey::from),
+        loosening_delay_seconds: args.loosening_delay,
     };
-    let accounts = accounts::UpdateOperator { admin: signing.address(), operator: address };
-    let signature = signing.call(accounts, instruction::UpdateOperator { update }).await?;
+    let deployment = super::deployment(&before);
+    let signature = signing.call(deployment.update_operator(signing.address(), address, update)).await?;
     let operator = super::read(network, &address).await?;
     Ok(describe("operator updated", &address, &operator).with("signature", signature.to_string()))
+}
+
+impl UpdateArgs {
+    /// All transfer authorities from here on.
+    fn transfer_authorities(&self, before: &Operator) -> Result<Vec<Pubkey>> {
+        if !self.transfer_authorities.is_empty() {
+            return Ok(self.transfer_authorities.clone());
+        }
+        let mut keys = before.transfer_authorities().to_vec();
+        for key in &self.remove_transfer_authority {
+            // Most of all not in silence: whoever mistypes a stolen key would believe it gone.
+            ensure!(
+                keys.contains(key),
+                "{key} is no transfer authority of this operator: see `operator show`"
+            );
+            keys.retain(|other| other != key);
+        }
+        for key in &self.add_transfer_authority {
+            if !keys.contains(key) {
+                keys.push(*key);
+            }
+        }
+        Ok(keys)
+    }
 }

@@ -228,6 +228,7 @@ impl TransferExecutedLog<'_> {
 
     #[cold]
     #[inline(never)]
+    #[cfg_attr(hot_path, optimize(speed))]
     fn write_long(&self) {
         sol_log_data(&[self.encode(&mut [0; TransferExecutedLog::LONG_BYTES])]);
     }

@@ -4,6 +4,10 @@
 //! Four kinds of key: the admin may do everything; the policy authority creates agents and sets policies, and waits where
 //! it loosens one; up to eight transfer authorities pay within policy and do nothing else; the guardian halts.
 
+// `sbf/build.sh` builds everything for size and sets `hot_path`, which keeps `transfer` built for speed. Other builds need
+// no unstable feature.
+#![cfg_attr(hot_path, feature(optimize_attribute))]
+
 use anchor_lang::prelude::*;
 
 pub mod constants;

@@ -16,6 +16,7 @@ mod set_paused;
 mod set_policy;
 mod set_policy_draft;
 mod transfer;
+mod transfer_memo;
 mod transfer_rules;
 mod transfer_tags;
 mod transfer_window;

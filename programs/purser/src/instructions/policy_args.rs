@@ -80,7 +80,10 @@ pub(crate) fn replace<'info>(
     let shrinks = bytes < info.data_len();
     info.resize(bytes)?;
     let surplus = info.lamports().saturating_sub(rent);
-    if shrinks && surplus > 0 {
+    // An account of fewer lamports than an empty one needs may not exist: then they stay here until the agent is closed,
+    // because nobody who cuts a list may have to wait for lamports of somebody else.
+    let may_exist = Rent::get()?.is_exempt(rent_payer.lamports().saturating_add(surplus), rent_payer.data_len());
+    if shrinks && surplus > 0 && may_exist {
         info.sub_lamports(surplus)?;
         rent_payer.add_lamports(surplus)?;
     }

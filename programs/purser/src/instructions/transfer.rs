@@ -38,6 +38,7 @@ const TOKEN_TRANSFER: u8 = 3;
 
 type Outcome<T> = core::result::Result<T, PurserError>;
 
+#[cfg_attr(hot_path, optimize(speed))]
 pub(crate) fn process(views: &mut [AccountView; ACCOUNTS], arguments: &[u8]) -> Outcome<()> {
     // The token program's own account is not looked at: the payment calls the program by its constant id.
     let [authority, operator_view, agent_view, source_view, destination_view, _token_program] = views;
@@ -135,7 +136,7 @@ impl<'a> Arguments<'a> {
         if memo.len() != u32::from_le_bytes(*memo_bytes) as usize {
             return Err(malformed);
         }
-        let memo = core::str::from_utf8(memo).map_err(|_| malformed)?;
+        let memo = text(memo)?;
         let (tag, amount) = (u64::from_le_bytes(*tag), u64::from_le_bytes(*amount));
         match (tag, amount) {
             (0, _) => Err(PurserError::TagZero),
@@ -143,6 +144,33 @@ impl<'a> Arguments<'a> {
             _ => Ok(Self { transfer_id, tag, sequence: u32::from_le_bytes(*sequence), amount, memo }),
         }
     }
+}
+
+/// `memo` as text.
+///
+/// On chain, `core::str::from_utf8` costs 12 to 25 compute units a byte of what is not ASCII. The runtime does the same
+/// check for one: it refuses to log what is not UTF-8, which ends the transaction.
+#[cfg(target_os = "solana")]
+#[inline(always)]
+fn text(memo: &[u8]) -> Outcome<&str> {
+    // ASCII of more bytes than characters are allowed is refused anyway, so there is no use in looking for it.
+    if memo.len() > purser_policy::MEMO_CHARS_MAX || !purser_policy::is_ascii(memo) {
+        log_text(memo);
+    }
+    // SAFETY: ASCII is UTF-8, and of anything else the runtime has just seen to it.
+    Ok(unsafe { core::str::from_utf8_unchecked(memo) })
+}
+
+#[cfg(target_os = "solana")]
+#[inline(never)]
+fn log_text(text: &[u8]) {
+    // SAFETY: the runtime reads the bytes of a valid slice, and returns only if they are UTF-8.
+    unsafe { solana_program::syscalls::sol_log_(text.as_ptr(), text.len() as u64) };
+}
+
+#[cfg(not(target_os = "solana"))]
+fn text(memo: &[u8]) -> Outcome<&str> {
+    core::str::from_utf8(memo).map_err(|_| PurserError::MalformedInstruction)
 }
 
 #[inline(always)]

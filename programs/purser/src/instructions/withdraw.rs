@@ -90,9 +90,11 @@ impl<'info> Withdrawal<'_, 'info> {
             AccountMeta::new(*self.destination.key, false),
             AccountMeta::new_readonly(self.agent.key(), true),
         ];
+        // A hook is somebody else's program, and whoever sends tokens here chooses it: it gets no one's signature, or it
+        // could spend what the signer owns.
         metas.extend(hook.iter().map(|info| AccountMeta {
             pubkey: *info.key,
-            is_signer: info.is_signer,
+            is_signer: false,
             is_writable: info.is_writable,
         }));
         let [a, b, c, d, e, f, g, h] = amount.to_le_bytes();

@@ -18,6 +18,7 @@ pub struct Outcome {
     pub events: Vec<Vec<u8>>,
     /// Length of the whole signed transaction.
     pub transaction_bytes: usize,
+    pub compute_units: u64,
 }
 
 impl Outcome {
@@ -83,7 +84,11 @@ impl World {
         let touched: Vec<Pubkey> = message.account_keys[1..].to_vec();
         let before = self.accounts(&touched);
         match self.svm.send_transaction(transaction) {
-            Ok(done) => Ok(Outcome { events: emitted_by(&purser::ID, &done.logs), transaction_bytes }),
+            Ok(done) => Ok(Outcome {
+                events: emitted_by(&purser::ID, &done.logs),
+                transaction_bytes,
+                compute_units: done.compute_units_consumed,
+            }),
             Err(failed) => {
                 assert!(before == self.accounts(&touched), "a failed transaction changed an account");
                 Err((failed.err, failed.meta.logs))

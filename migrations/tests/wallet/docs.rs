@@ -1,0 +1,80 @@
+//! Every command that docs/operating.md prints is run as it is printed, in its order, by the wallet that it names.
+
+use purser_tests::binaries;
+use serde_json::{Value, json};
+use solana_sdk::signature::Keypair;
+use solana_sdk::signer::Signer;
+
+use crate::program::gives_upgrade_authority;
+use crate::room::{Room, Wallet};
+
+/// The name of the script and its arguments, of each `anchor run` that says what it takes.
+fn printed() -> Vec<(String, String)> {
+    let text = std::fs::read_to_string(binaries::workspace().join("docs/operating.md")).unwrap();
+    let commands = text.split("anchor run ").skip(1).filter_map(|rest| rest.split(['`', '\n']).next());
+    let commands = commands.filter_map(|command| command.split_once(" -- "));
+    commands.map(|(name, arguments)| (name.to_string(), arguments.to_string())).collect()
+}
+
+/// What `Anchor.toml` runs under a name.
+fn script(name: &str) -> String {
+    let text = std::fs::read_to_string(binaries::workspace().join("Anchor.toml")).unwrap();
+    let start = format!("{name} = \"cargo run -q -p purser-migrate -- ");
+    let line = text.lines().find_map(|line| line.strip_prefix(&start)?.strip_suffix('"'));
+    line.unwrap_or_else(|| panic!("Anchor.toml has no script {name}")).to_string()
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn emergency_steps_do_what_they_say() {
+    let room = Room::new();
+    let (admin, guardian) = (room.wallet("admin").await, room.wallet("guardian").await);
+    let (stolen, next) = (room.wallet("stolen").await, room.wallet("next").await);
+    let keys = ["--guardian", &guardian.address(), "--loosening-delay", "1d"];
+    let operator = room.creates_operator(&admin, &stolen, &keys);
+    let agent = room.creates_agent(&operator, &stolen, 5_000_000).await.to_string();
+    let to_agent = |verb: &'static str| ["agent", verb, "--agent", agent.as_str()];
+    let limit = |usdc: &'static str| [&to_agent("set-policy")[..], &["--max-single-transfer", usdc]].concat();
+    room.done(&stolen, &limit("10"));
+    let shown = room.done(&admin, &["operator", "show"]);
+    let (payee, _) = room.chain.new_payee().await;
+    let places = [
+        ("NEW_POLICY_AUTHORITY", next.address()),
+        ("NEW_TRANSFER_AUTHORITY", Keypair::new().pubkey().to_string()),
+        ("OLD_TRANSFER_AUTHORITY", shown["transfer_authorities"][0].as_str().unwrap().to_string()),
+        ("MULTISIG_VAULT", Keypair::new().pubkey().to_string()),
+        ("TOKEN_ACCOUNT", payee.to_string()),
+        ("RECIPIENT", payee.to_string()),
+        ("OPERATOR", operator.clone()),
+        ("AGENT", agent.clone()),
+    ];
+    let commands = printed();
+    assert!(commands.len() > 15, "{commands:?}");
+    for (name, arguments) in commands {
+        let filled = places.iter().fold(arguments, |text, (place, value)| text.replace(place, value));
+        let rotated = room.done(&admin, &["operator", "show"])["policy_authority"] == json!(next.address());
+        let wallet: &Wallet = if name == "halt-all" { &guardian } else { &admin };
+        match name.as_str() {
+            "upgrade-authority" => gives_upgrade_authority(&room, &admin).await,
+            "drop-policy" => {
+                let thief = if rotated { &next } else { &stolen };
+                let sealed = room.done(thief, &limit("99"));
+                assert_eq!(sealed["waiting_policy"]["state"], json!("waiting"));
+            }
+            _ => {}
+        }
+        let command = format!("{} {filled}", script(&name));
+        let answer = room.done(wallet, &command.split(' ').collect::<Vec<_>>());
+        println!("$ anchor run {name} -- {filled}\n{answer}");
+    }
+    let operator = room.done(&admin, &["operator", "show"]);
+    assert_eq!(operator["halted_by"], Value::Null);
+    assert_eq!(operator["policy_authority"], json!(next.address()));
+    assert_eq!(operator["transfer_authorities"], json!([places[1].1]));
+    let shown = room.done(&admin, &to_agent("show"));
+    assert_eq!((&shown["status"], &shown["waiting_policy"]), (&json!("paused"), &Value::Null));
+    assert_eq!(
+        (&shown["balance_usdc"], &shown["max_single_transfer_usdc"]),
+        (&json!("0.000000"), &json!("10.000000"))
+    );
+    assert!(room.refused(&stolen, &limit("99")).contains("may not do this"));
+}

@@ -1,0 +1,9 @@
+//! The binary against a real network process: what an operator does with its own wallet.
+
+mod docs;
+mod money;
+mod operator;
+mod policy;
+mod program;
+mod room;
+mod scripts;

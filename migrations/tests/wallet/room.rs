@@ -1,0 +1,105 @@
+//! One network, and wallets that run the binary on it.
+
+use std::path::PathBuf;
+use std::process::{Command, Output};
+use std::sync::Arc;
+
+use purser_client::OwnedPolicy;
+use purser_tests::{Chain, Landing, TestNetwork, binaries};
+use serde_json::{Value, json};
+use solana_rpc_client::nonblocking::rpc_client::RpcClient;
+use solana_sdk::pubkey::Pubkey;
+use solana_sdk::signature::Keypair;
+use solana_sdk::signer::Signer;
+use tempfile::TempDir;
+
+pub const AGENT_ID: [u8; 16] = *b"purser-migrate-1";
+
+/// One network, one folder of wallets.
+pub struct Room {
+    pub network: Arc<TestNetwork>,
+    pub chain: Chain,
+    pub folder: TempDir,
+}
+
+/// A wallet and its file.
+pub struct Wallet {
+    pub keypair: Keypair,
+    pub file: PathBuf,
+}
+
+impl Wallet {
+    pub fn address(&self) -> String {
+        self.keypair.pubkey().to_string()
+    }
+}
+
+impl Room {
+    pub fn new() -> Self {
+        let network = TestNetwork::own();
+        let chain = network.chain();
+        Self { network, chain, folder: tempfile::tempdir().unwrap() }
+    }
+
+    pub async fn wallet(&self, name: &str) -> Wallet {
+        let wallet = Wallet { keypair: Keypair::new(), file: self.folder.path().join(name) };
+        std::fs::write(&wallet.file, json!(wallet.keypair.to_bytes().to_vec()).to_string()).unwrap();
+        self.chain.funds(&wallet.keypair.pubkey(), 20).await;
+        wallet
+    }
+
+    fn run(&self, wallet: &Wallet, arguments: &[&str]) -> Output {
+        Command::new(env!("CARGO_BIN_EXE_purser-migrate"))
+            .args(arguments)
+            .args(["--json", "--url", &self.network.rpc_url, "--wallet"])
+            .arg(&wallet.file)
+            .current_dir(binaries::workspace())
+            .output()
+            .unwrap()
+    }
+
+    /// The answer of a command that must succeed.
+    pub fn done(&self, wallet: &Wallet, arguments: &[&str]) -> Value {
+        let output = self.run(wallet, arguments);
+        assert!(output.status.success(), "{arguments:?}: {}", String::from_utf8_lossy(&output.stderr));
+        serde_json::from_slice(&output.stdout).unwrap()
+    }
+
+    /// The error of a command that must fail: one line.
+    pub fn refused(&self, wallet: &Wallet, arguments: &[&str]) -> String {
+        let output = self.run(wallet, arguments);
+        let printed = String::from_utf8_lossy(&output.stdout);
+        assert_eq!(output.status.code(), Some(1), "{arguments:?}: {printed}");
+        assert!(printed.is_empty(), "{printed}");
+        let text = String::from_utf8(output.stderr).unwrap();
+        let error = text.lines().last().unwrap_or_default();
+        assert!(error.starts_with("error: "), "{text}");
+        error.to_string()
+    }
+
+    /// An operator with a transfer authority of its own; `more` goes to `operator create`.
+    pub fn creates_operator(&self, admin: &Wallet, policy: &Wallet, more: &[&str]) -> String {
+        let transfer = Keypair::new().pubkey().to_string();
+        let (policy, mint) = (policy.address(), self.network.usdc_mint.to_string());
+        let keys = ["--policy-authority", &policy, "--transfer-authority", &transfer, "--usdc-mint", &mint];
+        let created = self.done(admin, &[&["operator", "create"], &keys[..], more].concat());
+        created["operator"].as_str().unwrap().to_string()
+    }
+
+    /// As the relayer creates one; the policy authority pays its rent.
+    pub async fn creates_agent(&self, operator: &str, policy: &Wallet, micros: u64) -> Pubkey {
+        let operator: Pubkey = operator.parse().unwrap();
+        let program = self.chain.program();
+        let authority = policy.keypair.pubkey();
+        let create = program.create_agent(authority, authority, operator, AGENT_ID, &OwnedPolicy::OPEN);
+        let landing = self.chain.lands(create, &policy.keypair).await;
+        assert!(matches!(landing, Landing::Settled(_)), "{landing:?}");
+        let agent = program.agent_address(&operator, &AGENT_ID);
+        self.chain.sets_usdc(&agent, micros).await;
+        agent
+    }
+
+    pub fn rpc(&self) -> RpcClient {
+        RpcClient::new(self.network.rpc_url.clone())
+    }
+}

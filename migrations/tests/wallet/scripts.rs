@@ -1,0 +1,59 @@
+use std::process::{Command, Output};
+
+use purser_tests::binaries;
+
+fn run(arguments: &[&str]) -> Output {
+    Command::new(env!("CARGO_BIN_EXE_purser-migrate")).args(arguments).output().unwrap()
+}
+
+#[test]
+fn every_script_of_anchor_toml_is_a_command_with_help() {
+    let text = std::fs::read_to_string(binaries::workspace().join("Anchor.toml")).unwrap();
+    let commands: Vec<&str> = text
+        .lines()
+        .filter_map(|line| line.split_once("= \"cargo run -q -p purser-migrate -- ")?.1.strip_suffix('"'))
+        .collect();
+    assert!(commands.len() > 20, "{commands:?}");
+    for command in commands {
+        let words: Vec<&str> = command.split(' ').chain(["--help"]).collect();
+        let output = run(&words);
+        let help = String::from_utf8(output.stdout).unwrap();
+        assert!(output.status.success(), "{command}");
+        assert!(help.contains("--json") && help.contains("--wallet"), "{command}: {help}");
+    }
+}
+
+#[test]
+fn cluster_that_is_down_is_named_in_one_line() {
+    let operator = "11111111111111111111111111111111";
+    let output = run(&["operator", "show", "--url", "http://127.0.0.1:9", "--operator", operator]);
+    let text = String::from_utf8(output.stderr).unwrap();
+    assert!(
+        text.starts_with("error: http://127.0.0.1:9 does not answer") && text.lines().count() == 1,
+        "{text}"
+    );
+    assert_eq!(output.status.code(), Some(1));
+}
+
+#[test]
+fn words_that_make_no_sense_are_refused_before_anything_is_asked() {
+    let agent = ["--agent", "11111111111111111111111111111111"];
+    let cases: [(&[&str], &str); 5] = [
+        (&["agent", "set-policy"], "required"),
+        (&["agent", "set-policy", "--require-memo", "yes"], "[possible values: true, false]"),
+        (&["agent", "set-policy", "--allow-anyone", "--allow-nobody"], "cannot be used with"),
+        (
+            &["agent", "withdraw", "--to", agent[1], "--amount", "1e3"],
+            "neither a decimal like 12.5 nor \"all\"",
+        ),
+        (&["agent", "set-policy", "--max-daily", "-1"], "unexpected argument"),
+    ];
+    for (words, expected) in cases {
+        let output = run(&[words, &agent[..]].concat());
+        let text = String::from_utf8(output.stderr).unwrap();
+        assert_eq!(output.status.code(), Some(2), "{words:?}");
+        assert!(text.contains(expected), "{words:?}: {text}");
+    }
+    let delay = run(&["operator", "update", "--loosening-delay", "31d"]);
+    assert!(String::from_utf8(delay.stderr).unwrap().contains("at most 30 days"));
+}

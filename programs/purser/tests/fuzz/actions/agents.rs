@@ -1,0 +1,74 @@
+//! Agents created and closed, and the admin's way out.
+
+use super::{Actions, Scene, Sight};
+use crate::call::{Args, Call};
+use crate::cast::{AgentPlace, CAST, MINT, MINTS, MINT_2022, OTHER_MINT, TOKEN_2022};
+use crate::oracle::{Operator, Policy, DAY};
+use anchor_spl::token;
+
+impl Actions {
+    pub(super) fn create_agent(&mut self, place: &AgentPlace, operator: &Operator) -> Call {
+        let policy = if self.one_in(2) { Policy::default() } else { self.policy(&Policy::default()) };
+        let signer = self.setter(operator);
+        let mint = if self.one_in(30) { MINTS[self.below(MINTS.len())].0 } else { operator.mint };
+        let slots = [signer, self.person(), place.operator, place.address, place.source, mint];
+        Call::new(Args::CreateAgent { agent_id: place.id, policy }, slots)
+    }
+
+    pub(super) fn withdraw(&mut self, scene: &Scene, sight: &Sight) -> Call {
+        let place = scene.place;
+        let [usdc, other, token_2022] = place.others;
+        let (source, mint, program) = match self.random.below(8) {
+            0 => (usdc, MINT, token::ID),
+            1 => (other, OTHER_MINT, token::ID),
+            2 => (token_2022, MINT_2022, TOKEN_2022),
+            3 => (place.source, MINTS[self.below(MINTS.len())].0, [token::ID, TOKEN_2022][self.below(2)]),
+            _ => (place.source, MINT, token::ID),
+        };
+        let balance = sight.model.tokens.get(&source).map_or(0, |token| token.amount);
+        let amount = match self.random.below(8) {
+            0 => 0,
+            1 => balance,
+            2 => balance.saturating_add(1),
+            _ => self.random.below(balance.min(500) + 1),
+        };
+        let of_that_mint = |token: &crate::oracle::Token| token.mint == mint;
+        let matching: Vec<_> = CAST.recipients.iter().filter(|(_, token)| of_that_mint(token)).collect();
+        let destination = match self.random.below(10) {
+            0 => CAST.recipients[self.below(CAST.recipients.len())].0,
+            1 => source,
+            _ => matching.get(self.below(matching.len().max(1))).map_or(source, |(address, _)| *address),
+        };
+        let slots =
+            [self.admin(scene.operator), place.operator, place.address, source, mint, destination, program];
+        Call::new(Args::Withdraw { amount }, slots)
+    }
+
+    pub(super) fn close_agent(&mut self, scene: &Scene, sight: &mut Sight) -> Call {
+        let Scene { place, operator, agent, .. } = scene;
+        if self.one_in(2) {
+            // When the newest payment is a day old, and a second before and after.
+            let free = agent.window.latest + DAY - 1 + self.random.below(4) as i64;
+            sight.at = sight.at.max(free);
+        }
+        let draft = sight.model.drafts.get(&place.draft);
+        let draft_rent_payer = draft.map_or(operator.admin, |draft| draft.rent_payer);
+        let among = if self.one_in(8) { 20 } else { 12 };
+        let destination = match self.random.below(15) {
+            0 => place.others[self.below(3)],
+            _ => CAST.recipients[self.below(among)].0,
+        };
+        let slots = [
+            self.admin(operator),
+            place.operator,
+            place.address,
+            place.source,
+            if self.one_in(20) { OTHER_MINT } else { MINT },
+            destination,
+            self.mostly(agent.rent_payer),
+            place.draft,
+            self.mostly(draft_rent_payer),
+        ];
+        Call::new(Args::CloseAgent, slots)
+    }
+}

@@ -1,0 +1,251 @@
+//! What happens next: random, and aimed at where rules begin and end.
+
+mod agents;
+mod drafts;
+mod operators;
+mod policies;
+mod transfers;
+
+use std::collections::HashMap;
+
+use anchor_lang::prelude::Pubkey;
+
+use crate::call::{Call, Slot};
+use crate::cast::{AgentPlace, OperatorPlace, CAST};
+use crate::oracle::{Agent, Model, Operator, Policy, DAY};
+use crate::random::Random;
+use crate::world::{Edit, Step};
+
+/// Seconds between payments on average, in a phase: from bursts to some 40, 200 and a few a day.
+const TEMPOS: [u64; 8] = [1, 20, 200, 430, 430, 900, 2_000, 12_000];
+
+/// Makes up one world's history.
+pub struct Actions {
+    random: Random,
+    /// The agent that most is about for a while.
+    focus: usize,
+    tempo: u64,
+    phase_left: u64,
+    /// Little but payments, and no leaps of the clock: days with many of them.
+    calm: bool,
+    /// The phase begins with limits that its payments will reach.
+    wants_limits: bool,
+    next_tag: u64,
+    /// What the drafts are meant to hold.
+    plans: HashMap<Pubkey, Policy>,
+}
+
+impl Actions {
+    pub fn new(seed: u64) -> Self {
+        Self {
+            random: Random(seed),
+            focus: 0,
+            tempo: 1,
+            phase_left: 0,
+            calm: false,
+            wants_limits: false,
+            next_tag: 1,
+            plans: HashMap::new(),
+        }
+    }
+
+    pub fn next(&mut self, model: &Model) -> Step {
+        if self.phase_left == 0 {
+            self.begin_phase();
+        }
+        self.phase_left -= 1;
+        let elsewhere = if self.calm { 40 } else { 10 };
+        let number = if self.one_in(elsewhere) { self.below(CAST.agents.len()) } else { self.focus };
+        let place = &CAST.agents[number];
+        if let Some(edit) = self.edit(place, model) {
+            return Step::Edit(edit);
+        }
+        let at = self.time(place, model);
+        let mut model = Sight { model, at };
+        let mut call = self.call(place, &mut model);
+        let odds = if self.calm { 80 } else { 20 };
+        if self.one_in(odds) {
+            self.corrupt(&mut call);
+        }
+        Step::Call { at: model.at, call }
+    }
+
+    fn begin_phase(&mut self) {
+        self.focus = self.below(CAST.agents.len());
+        self.tempo = TEMPOS[self.below(TEMPOS.len())];
+        self.calm = !self.one_in(3);
+        self.phase_left = if self.calm { 200 + self.random.below(500) } else { 100 + self.random.below(400) };
+        self.wants_limits = !self.one_in(3);
+    }
+
+    fn call(&mut self, place: &AgentPlace, sight: &mut Sight) -> Call {
+        let number = CAST.operators.iter().position(|operator| operator.address == place.operator);
+        let operator_place = &CAST.operators[number.expect("an agent's operator is in the cast")];
+        let Some(operator) = sight.model.operators.get(&place.operator) else {
+            return self.create_operator(operator_place);
+        };
+        let Some(agent) = sight.model.agents.get(&place.address) else {
+            return self.create_agent(place, operator);
+        };
+        let scene = Scene { place, operator_place, operator, agent };
+        if let Some(remedy) = self.remedy(&scene) {
+            return remedy;
+        }
+        if std::mem::take(&mut self.wants_limits) {
+            return self.set_limits(&scene);
+        }
+        let among = if self.calm { 3_000 } else { 500 };
+        match self.random.below(among) {
+            0..30 => self.set_policy(&scene),
+            30..80 => self.draft(&scene, sight),
+            80..95 => self.set_paused(&scene),
+            95..110 => self.halt(&scene),
+            110..125 => self.update_operator(&scene),
+            125..130 => self.accept_admin(&scene),
+            130..145 => self.withdraw(&scene, sight),
+            145..155 => self.close_agent(&scene, sight),
+            155..158 => self.create_operator(operator_place),
+            158..162 => self.create_agent(place, operator),
+            _ => self.transfer(&scene, sight),
+        }
+    }
+
+    /// Without these, a world would end up halted, paused or frozen, and refuse everything for that.
+    fn remedy(&mut self, scene: &Scene) -> Option<Call> {
+        let Scene { place, operator, agent, .. } = scene;
+        if operator.halted_by.is_some() && self.one_in(4) {
+            return Some(self.resume(operator, place, purser::ID));
+        }
+        if agent.halted_by.is_some() && self.one_in(4) {
+            return Some(self.resume(operator, place, place.address));
+        }
+        if agent.policy.paused && self.one_in(4) {
+            return Some(self.unpause(operator, place));
+        }
+        let closed = agent.policy.only.as_ref().is_some_and(|only| only.len() == 0);
+        (closed && self.one_in(8)).then(|| self.set_limits(scene))
+    }
+
+    fn edit(&mut self, place: &AgentPlace, model: &Model) -> Option<Edit> {
+        let token = model.tokens.get(&place.source);
+        let agent = model.agents.contains_key(&place.address);
+        let balance = token.map_or(0, |token| token.amount);
+        let odds = if balance < 2_000 && agent { 2 } else { 60 };
+        if self.one_in(odds) {
+            let amount = if self.one_in(40) { 1 << 62 } else { self.random.below(200_000) };
+            // One account never holds more than there is.
+            let amount = amount.min((1 << 62) - balance.min(1 << 62));
+            return Some(Edit::Deposit { to: place.source, amount });
+        }
+        let frozen = token.is_some_and(|token| token.frozen);
+        if frozen && self.one_in(4) || self.one_in(500) {
+            return Some(Edit::Freeze { account: place.source, frozen: !frozen });
+        }
+        if self.one_in(800) {
+            let of = [place.address, place.draft, place.source, place.operator];
+            return Some(Edit::Donate { to: of[self.below(4)], lamports: 1 + self.random.below(10_000_000) });
+        }
+        None
+    }
+
+    /// The second of the next transaction.
+    fn time(&mut self, place: &AgentPlace, model: &Model) -> i64 {
+        let now = model.now;
+        let forward = |seconds: u64| now + seconds as i64;
+        let leap = self.random.below(1000);
+        let agent = model.agents.get(&place.address);
+        if let (Some(agent), 0..30) = (agent, leap) {
+            // Around the moment at which something that is remembered is a day old.
+            let spans = &agent.window.spans;
+            let remembered = if leap < 20 && !spans.is_empty() {
+                // Mostly old ones: they are next.
+                Some(spans[self.below(spans.len().min(4))].0)
+            } else {
+                agent.tags.iter().rev().nth(self.below(16)).map(|(_, at)| *at)
+            };
+            let edge = remembered.map(|at| at + DAY - 1 + self.random.below(4) as i64);
+            let far = if self.calm { 20 * self.tempo as i64 } else { DAY };
+            return edge.filter(|edge| (now..now + far).contains(edge)).unwrap_or(now);
+        }
+        match leap {
+            30..40 => now - self.random.below(1000) as i64,
+            40..44 if !self.calm => forward(86_398 + self.random.below(5)),
+            44..46 if !self.calm => forward(self.random.below(40 * 86_400)),
+            46..250 => now,
+            _ => forward(self.random.below(2 * self.tempo + 1)),
+        }
+    }
+
+    /// Another account in a slot, twice the same one, or no signature.
+    fn corrupt(&mut self, call: &mut Call) {
+        let slot = self.below(call.slots.len());
+        let signs = matches!(call.args.slots()[slot], Slot::Signer | Slot::Payer);
+        call.slots[slot] = match self.random.below(8) {
+            0 if slot == 0 => {
+                call.signed = false;
+                return;
+            }
+            // Only people sign.
+            _ if signs => self.person(),
+            0..3 => call.slots[self.below(call.slots.len())],
+            3..5 => {
+                let place = &CAST.agents[self.below(CAST.agents.len())];
+                [place.operator, place.address, place.source, place.draft][self.below(4)]
+            }
+            _ => CAST.everything[self.below(CAST.everything.len())],
+        };
+    }
+
+    fn person(&mut self) -> Pubkey {
+        CAST.people[self.below(CAST.people.len())]
+    }
+
+    fn below(&mut self, bound: usize) -> usize {
+        self.random.below(bound as u64) as usize
+    }
+
+    fn one_in(&mut self, odds: u64) -> bool {
+        self.random.below(odds) == 0
+    }
+
+    /// Admin or policy authority; rarely anybody.
+    fn setter(&mut self, operator: &Operator) -> Pubkey {
+        match self.random.below(20) {
+            0 => self.person(),
+            1 => operator.guardian.unwrap_or(operator.admin),
+            2..11 => operator.policy_authority,
+            _ => operator.admin,
+        }
+    }
+
+    fn admin(&mut self, operator: &Operator) -> Pubkey {
+        match self.random.below(20) {
+            0 => self.person(),
+            1 => operator.policy_authority,
+            _ => operator.admin,
+        }
+    }
+
+    /// `right` almost always.
+    fn mostly(&mut self, right: Pubkey) -> Pubkey {
+        if self.one_in(40) {
+            self.person()
+        } else {
+            right
+        }
+    }
+}
+
+/// What the actions see of the world, and when they happen: an action may choose its moment.
+struct Sight<'a> {
+    model: &'a Model,
+    at: i64,
+}
+
+/// An agent that is there, and whose it is.
+struct Scene<'a> {
+    place: &'a AgentPlace,
+    operator_place: &'a OperatorPlace,
+    operator: &'a Operator,
+    agent: &'a Agent,
+}

@@ -1,0 +1,115 @@
+//! Payments: near limits, again, late, to those who are listed and to those who only look like it.
+
+use anchor_lang::prelude::Pubkey;
+
+use super::{Actions, Scene, Sight};
+use crate::call::{Args, Call, Payment};
+use crate::cast::CAST;
+use crate::oracle::Policy;
+
+impl Actions {
+    pub(super) fn transfer(&mut self, scene: &Scene, sight: &Sight) -> Call {
+        let Scene { place, operator, agent, .. } = scene;
+        let signer = match self.random.below(50) {
+            0 => self.person(),
+            1 if self.one_in(4) => operator.admin,
+            _ => operator.transfer_authorities[self.below(operator.transfer_authorities.len())],
+        };
+        let destination = self.destination(scene);
+        let payment = Payment {
+            transfer_id: std::array::from_fn(|_| self.random.next() as u8),
+            tag: self.tag(scene),
+            sequence: self.sequence(agent.payments as u32),
+            amount: self.amount(scene, sight),
+            memo: self.memo(&agent.policy),
+        };
+        Call::new(Args::Transfer(payment), [signer, place.operator, place.address, place.source, destination])
+    }
+
+    fn destination(&mut self, scene: &Scene) -> Pubkey {
+        if self.one_in(60) {
+            let agent = &CAST.agents[self.below(CAST.agents.len())];
+            return [agent.source, agent.address, scene.place.source][self.below(3)];
+        }
+        if self.one_in(30) {
+            return scene.place.others[self.below(3)];
+        }
+        let any = CAST.recipients[self.below(CAST.recipients.len())].0;
+        // Those that are in order come first in the cast.
+        let common = CAST.recipients[self.below(14)].0;
+        let Some(only) = &scene.agent.policy.only else { return if self.one_in(15) { any } else { common } };
+        if only.len() == 0 || self.one_in(6) {
+            return if self.one_in(3) { any } else { common };
+        }
+        let entry = only.entries()[self.below(only.len())];
+        let mut matching =
+            CAST.recipients.iter().filter(|(address, token)| *address == entry || token.owner == entry);
+        let which = self.below(2);
+        let first = matching.next();
+        matching.nth(which).or(first).map_or(any, |(address, _)| *address)
+    }
+
+    /// A new one, or one that was paid before: just now, or about as long ago as it is remembered.
+    fn tag(&mut self, scene: &Scene) -> u64 {
+        let tags = &scene.agent.tags;
+        let back = match self.random.below(100) {
+            0 if self.one_in(4) => return 0,
+            1..4 => self.below(16),
+            4..10 => 13 + self.below(5),
+            10..12 => self.below(40),
+            _ => usize::MAX,
+        };
+        match tags.iter().rev().nth(back) {
+            Some((tag, _)) => *tag,
+            None => {
+                self.next_tag += 1;
+                self.next_tag
+            }
+        }
+    }
+
+    fn sequence(&mut self, latest: u32) -> u32 {
+        match self.random.below(40) {
+            0 => latest.wrapping_add(1),
+            1 => self.random.next() as u32,
+            2..5 => latest.wrapping_sub(14 + self.random.below(4) as u32),
+            5..10 => latest.wrapping_sub(self.random.below(16) as u32),
+            _ => latest,
+        }
+    }
+
+    fn amount(&mut self, scene: &Scene, sight: &Sight) -> u64 {
+        let policy = &scene.agent.policy;
+        let balance = sight.model.tokens.get(&scene.place.source).map_or(0, |token| token.amount);
+        let spent = scene.agent.window.spent(sight.at);
+        let left = policy.daily.map(|most| most.saturating_sub(spent));
+        let about = [3, 60, 300, 3_000][self.below(4)];
+        let plain = 1 + self.random.below(about);
+        let amount = match self.random.below(100) {
+            0 if self.one_in(3) => 0,
+            1..4 => balance + self.random.below(2),
+            4..7 => policy.single.unwrap_or(plain).saturating_add(self.random.below(2)),
+            7..15 => left.unwrap_or(plain).max(1).saturating_add(self.random.below(2)),
+            // A good part of what is left, so that limits are reached.
+            15..18 => left.unwrap_or(plain).div_ceil(2).max(1),
+            25 => u64::MAX - self.random.below(2),
+            26 if balance > 1 << 40 => balance,
+            _ => plain,
+        };
+        let small_enough = |most: &u64| amount > most.saturating_mul(2) && amount == plain;
+        policy.single.filter(small_enough).map_or(amount, |most| 1 + self.random.below(most.max(1)))
+    }
+
+    fn memo(&mut self, policy: &Policy) -> String {
+        let wanted = if policy.memo { !self.one_in(12) } else { self.one_in(4) };
+        if !wanted {
+            return String::new();
+        }
+        let chars = match self.random.below(16) {
+            0 => 199 + self.below(3),
+            1 => 250,
+            _ => 1 + self.below(80),
+        };
+        ["x", "é", "🪙"][self.below(3)].repeat(chars)
+    }
+}

@@ -1,0 +1,184 @@
+//! One instruction of the program: what it asks for, and which account stands in which slot.
+
+use anchor_lang::prelude::{AccountMeta, Pubkey};
+use anchor_lang::{system_program, InstructionData};
+use anchor_spl::{associated_token, token};
+use purser::{instruction, AllowlistArg, DraftArgs, EntryCounts, OperatorKeys, OperatorUpdate, PolicyArgs};
+use solana_instruction::Instruction;
+
+use crate::oracle::Policy;
+
+#[derive(Clone, Debug)]
+pub struct Call {
+    pub args: Args,
+    /// The accounts that can differ from call to call; programs come behind them.
+    pub slots: Vec<Pubkey>,
+    /// The first slot holds a signer everywhere. Does it sign?
+    pub signed: bool,
+}
+
+#[derive(Clone, Debug)]
+pub enum Args {
+    CreateOperator { id: u64, keys: OperatorKeys },
+    UpdateOperator(OperatorUpdate),
+    AcceptAdmin,
+    CreateAgent { agent_id: [u8; 16], policy: Policy },
+    SetPolicy { expected_version: u32, policy: Policy },
+    OpenDraft(DraftArgs),
+    WriteDraft { hash: [u8; 32], start: u16, entries: Vec<Pubkey> },
+    ApplyDraft { hash: [u8; 32] },
+    CloseDraft { hash: [u8; 32] },
+    SetPaused(bool),
+    Halt { resume: bool },
+    Transfer(Payment),
+    Withdraw { amount: u64 },
+    CloseAgent,
+}
+
+#[derive(Clone, Debug)]
+pub struct Payment {
+    pub transfer_id: [u8; 16],
+    pub tag: u64,
+    pub sequence: u32,
+    pub amount: u64,
+    pub memo: String,
+}
+
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub enum Slot {
+    Signer,
+    /// Signs, and is written to.
+    Payer,
+    Read,
+    Write,
+}
+
+impl Args {
+    /// What its slots are, in order.
+    pub fn slots(&self) -> &'static [Slot] {
+        use Slot::{Payer, Read, Signer, Write};
+        match self {
+            Self::CreateOperator { .. } => &[Payer, Write, Read],
+            Self::UpdateOperator(_) | Self::AcceptAdmin => &[Signer, Write],
+            Self::CreateAgent { .. } => &[Signer, Payer, Read, Write, Write, Read],
+            Self::SetPolicy { .. } => &[Signer, Payer, Read, Write, Write],
+            Self::OpenDraft(_) => &[Signer, Payer, Read, Read, Write],
+            Self::WriteDraft { .. } => &[Signer, Read, Read, Write],
+            Self::ApplyDraft { .. } => &[Signer, Payer, Read, Write, Write, Write, Write],
+            Self::CloseDraft { .. } => &[Signer, Read, Read, Write, Write],
+            Self::SetPaused(_) => &[Signer, Read, Write],
+            Self::Halt { .. } => &[Signer, Write, Write],
+            Self::Transfer(_) => &[Signer, Read, Write, Write, Write],
+            Self::Withdraw { .. } => &[Signer, Read, Read, Write, Read, Write, Read],
+            Self::CloseAgent => &[Signer, Read, Write, Write, Read, Write, Write, Write, Write],
+        }
+    }
+
+    fn programs(&self) -> &'static [Pubkey] {
+        const CREATE_AGENT: &[Pubkey] = &[token::ID, associated_token::ID, system_program::ID];
+        match self {
+            Self::CreateAgent { .. } => CREATE_AGENT,
+            Self::CreateOperator { .. }
+            | Self::SetPolicy { .. }
+            | Self::OpenDraft(_)
+            | Self::ApplyDraft { .. } => &[system_program::ID],
+            Self::Transfer(_) | Self::CloseAgent => &[token::ID],
+            _ => &[],
+        }
+    }
+
+    fn data(&self) -> Vec<u8> {
+        match self.clone() {
+            Self::CreateOperator { id, keys } => instruction::CreateOperator { id, keys }.data(),
+            Self::UpdateOperator(update) => instruction::UpdateOperator { update }.data(),
+            Self::AcceptAdmin => instruction::AcceptAdmin {}.data(),
+            Self::CreateAgent { agent_id, policy } => {
+                instruction::CreateAgent { agent_id, policy: policy.into() }.data()
+            }
+            Self::SetPolicy { expected_version, policy } => {
+                instruction::SetPolicy { expected_version, policy: policy.into() }.data()
+            }
+            Self::OpenDraft(args) => instruction::OpenDraft { args }.data(),
+            Self::WriteDraft { hash, start, entries } => {
+                instruction::WriteDraft { hash, start, entries }.data()
+            }
+            Self::ApplyDraft { hash } => instruction::ApplyDraft { hash }.data(),
+            Self::CloseDraft { hash } => instruction::CloseDraft { hash }.data(),
+            Self::SetPaused(paused) => instruction::SetPaused { paused }.data(),
+            Self::Halt { resume: false } => instruction::Halt {}.data(),
+            Self::Halt { resume: true } => instruction::Resume {}.data(),
+            Self::Transfer(Payment { transfer_id, tag, sequence, amount, memo }) => {
+                instruction::Transfer { transfer_id, tag, sequence, amount, memo }.data()
+            }
+            Self::Withdraw { amount } => instruction::Withdraw { amount }.data(),
+            Self::CloseAgent => instruction::CloseAgent {}.data(),
+        }
+    }
+}
+
+impl Call {
+    pub fn new(args: Args, slots: impl Into<Vec<Pubkey>>) -> Self {
+        let slots = slots.into();
+        assert_eq!(slots.len(), args.slots().len(), "{args:?}");
+        Self { args, slots, signed: true }
+    }
+
+    /// Whether `key` signs the transaction, in whichever slot.
+    pub fn signs(&self, key: &Pubkey) -> bool {
+        let signs = |(at, slot): (usize, &Slot)| {
+            matches!(slot, Slot::Signer | Slot::Payer) && (at > 0 || self.signed)
+        };
+        let mut signers = self.args.slots().iter().enumerate().filter(|(at, slot)| signs((*at, slot)));
+        signers.any(|(at, _)| self.slots[at] == *key)
+    }
+
+    /// The accounts that the call may change.
+    pub fn written(&self) -> impl Iterator<Item = Pubkey> + '_ {
+        let slots = self.args.slots().iter().zip(&self.slots);
+        slots.filter(|(slot, _)| matches!(slot, Slot::Payer | Slot::Write)).map(|(_, key)| *key)
+    }
+
+    pub fn instruction(&self) -> Instruction {
+        let meta = |(at, (slot, key)): (usize, (&Slot, &Pubkey))| AccountMeta {
+            pubkey: *key,
+            is_signer: matches!(slot, Slot::Signer | Slot::Payer) && (at > 0 || self.signed),
+            is_writable: matches!(slot, Slot::Payer | Slot::Write),
+        };
+        let mut accounts: Vec<_> = self.args.slots().iter().zip(&self.slots).enumerate().map(meta).collect();
+        accounts.extend(self.args.programs().iter().map(|id| AccountMeta::new_readonly(*id, false)));
+        Instruction { program_id: purser::ID, accounts, data: self.args.data() }
+    }
+}
+
+impl From<Policy> for PolicyArgs {
+    fn from(policy: Policy) -> Self {
+        Self {
+            max_single_transfer: policy.single,
+            max_daily_spend: policy.daily,
+            require_memo: policy.memo,
+            paused: policy.paused,
+            allowlist: match policy.only {
+                None => AllowlistArg::Anyone,
+                Some(only) => {
+                    AllowlistArg::Only { wallets: only.wallets, token_accounts: only.token_accounts }
+                }
+            },
+        }
+    }
+}
+
+/// What a draft for `policy` is opened with.
+pub fn draft_args(policy: &Policy, expected_version: u32, hash: [u8; 32]) -> DraftArgs {
+    DraftArgs {
+        hash,
+        expected_version,
+        max_single_transfer: policy.single,
+        max_daily_spend: policy.daily,
+        require_memo: policy.memo,
+        paused: policy.paused,
+        entries: policy.only.as_ref().map(|only| EntryCounts {
+            wallets: only.wallets.len() as u16,
+            token_accounts: only.token_accounts.len() as u16,
+        }),
+    }
+}

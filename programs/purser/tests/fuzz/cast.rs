@@ -1,0 +1,169 @@
+//! Who and what is in every world: people, mints, places for operators and agents, and accounts to pay to.
+
+use std::sync::LazyLock;
+
+use anchor_lang::prelude::Pubkey;
+use anchor_spl::associated_token::get_associated_token_address;
+use anchor_spl::token;
+
+use crate::oracle::Token;
+
+/// USDC: six decimals.
+pub const MINT: Pubkey = Pubkey::new_from_array([101; 32]);
+pub const OTHER_MINT: Pubkey = Pubkey::new_from_array([102; 32]);
+/// A mint that no operator can have.
+pub const NINE_DECIMALS: Pubkey = Pubkey::new_from_array([103; 32]);
+pub const MINT_2022: Pubkey = Pubkey::new_from_array([104; 32]);
+pub const TOKEN_2022: Pubkey = Pubkey::from_str_const("TokenzQdBNbLqP5VEhdkAS6EPFLC1PHnBqCXEpPxuEb");
+/// Pays transaction fees, and is nobody else.
+pub const FEE_PAYER: Pubkey = Pubkey::new_from_array([100; 32]);
+
+/// The mints with their token programs and decimals.
+pub const MINTS: [(Pubkey, Pubkey, u8); 4] = [
+    (MINT, token::ID, 6),
+    (OTHER_MINT, token::ID, 6),
+    (NINE_DECIMALS, token::ID, 9),
+    (MINT_2022, TOKEN_2022, 6),
+];
+
+const PEOPLE: usize = 24;
+const WALLETS: usize = 6;
+
+/// A place for an operator: the admin that creates it, and its id.
+pub struct OperatorPlace {
+    pub admin: Pubkey,
+    pub id: u64,
+    pub address: Pubkey,
+}
+
+/// A place for an agent, and what belongs to it.
+#[derive(Clone)]
+pub struct AgentPlace {
+    pub operator: Pubkey,
+    pub id: [u8; 16],
+    pub address: Pubkey,
+    pub source: Pubkey,
+    pub draft: Pubkey,
+    /// Token accounts that it owns besides: USDC, another mint, Token-2022.
+    pub others: [Pubkey; 3],
+}
+
+pub struct Cast {
+    /// Whoever can sign.
+    pub people: Vec<Pubkey>,
+    pub operators: Vec<OperatorPlace>,
+    pub agents: Vec<AgentPlace>,
+    /// Accounts that can be paid, and some that cannot.
+    pub recipients: Vec<(Pubkey, Token)>,
+    /// Every address in the world that an attacker could put in a slot.
+    pub everything: Vec<Pubkey>,
+}
+
+pub static CAST: LazyLock<Cast> = LazyLock::new(Cast::new);
+
+pub fn operator_address(admin: &Pubkey, id: u64) -> Pubkey {
+    let known = CAST.operators.iter().find(|place| place.admin == *admin && place.id == id);
+    known.map_or_else(|| derive(&[b"operator", admin.as_ref(), &id.to_le_bytes()]), |place| place.address)
+}
+
+pub fn agent_address(operator: &Pubkey, id: &[u8; 16]) -> Pubkey {
+    let known = CAST.agents.iter().find(|place| place.operator == *operator && place.id == *id);
+    known.map_or_else(|| derive(&[b"agent", operator.as_ref(), id]), |place| place.address)
+}
+
+pub fn draft_address(agent: &Pubkey) -> Pubkey {
+    let known = CAST.agents.iter().find(|place| place.address == *agent);
+    known.map_or_else(|| derive(&[b"draft", agent.as_ref()]), |place| place.draft)
+}
+
+pub fn token_account_address(owner: &Pubkey, mint: &Pubkey) -> Pubkey {
+    let known = CAST.agents.iter().find(|place| place.address == *owner && *mint == MINT);
+    known.map_or_else(|| get_associated_token_address(owner, mint), |place| place.source)
+}
+
+fn derive(seeds: &[&[u8]]) -> Pubkey {
+    Pubkey::find_program_address(seeds, &purser::ID).0
+}
+
+/// An address of a family whose members differ in one byte, the last or the first of the later words.
+fn alike(family: u8, at: usize, member: u8) -> Pubkey {
+    let mut bytes = [family; 32];
+    bytes[at] = member;
+    Pubkey::new_from_array(bytes)
+}
+
+impl Cast {
+    fn new() -> Self {
+        let people: Vec<_> =
+            (0..PEOPLE).map(|person| Pubkey::new_from_array([1 + person as u8; 32])).collect();
+        let operator = |admin: Pubkey, id: u64| {
+            let address = derive(&[b"operator", admin.as_ref(), &id.to_le_bytes()]);
+            OperatorPlace { admin, id, address }
+        };
+        let operators = vec![operator(people[0], 0), operator(people[0], 1), operator(people[1], 0)];
+        let ids = [[7; 16], *b"an agent account", *b"an agent accounu"];
+        let agents: Vec<_> = operators
+            .iter()
+            .flat_map(|place| ids.iter().map(|id| AgentPlace::new(place.address, *id)))
+            .enumerate()
+            .map(|(number, place)| place.with_others(number as u8))
+            .collect();
+        let recipients = recipients(&agents);
+        let mut everything = people.clone();
+        everything.extend(MINTS.iter().map(|(mint, ..)| *mint));
+        everything.extend(operators.iter().map(|place| place.address));
+        everything.extend(agents.iter().flat_map(|place| [place.address, place.source, place.draft]));
+        everything.extend(agents.iter().flat_map(|place| place.others));
+        everything.extend(recipients.iter().map(|(address, _)| *address));
+        Self { people, operators, agents, recipients, everything }
+    }
+}
+
+impl AgentPlace {
+    fn new(operator: Pubkey, id: [u8; 16]) -> Self {
+        let address = derive(&[b"agent", operator.as_ref(), &id]);
+        let source = get_associated_token_address(&address, &MINT);
+        let draft = derive(&[b"draft", address.as_ref()]);
+        Self { operator, id, address, source, draft, others: [Pubkey::default(); 3] }
+    }
+
+    fn with_others(self, number: u8) -> Self {
+        let others = [0, 1, 2].map(|which| alike(120 + which, 31, number));
+        Self { others, ..self }
+    }
+
+    /// What it holds besides USDC in its own account.
+    pub fn other_tokens(&self) -> [(Pubkey, Token); 3] {
+        let kinds = [(token::ID, MINT), (token::ID, OTHER_MINT), (TOKEN_2022, MINT_2022)];
+        let mut kinds = kinds.into_iter();
+        self.others.map(|address| {
+            let (program, mint) = kinds.next().expect("three kinds");
+            (address, Token { program, mint, owner: self.address, amount: 1_000_000, frozen: false })
+        })
+    }
+}
+
+/// Wallets whose addresses share a word or all but a byte, two token accounts each, likewise; and accounts that must not
+/// pass for one of these.
+fn recipients(agents: &[AgentPlace]) -> Vec<(Pubkey, Token)> {
+    let of = |owner: Pubkey| Token { program: token::ID, mint: MINT, owner, amount: 0, frozen: false };
+    let mut all = Vec::new();
+    for wallet in 0..WALLETS as u8 {
+        // The first half differs in the last byte, the other half where the second word begins.
+        let at = if wallet < 3 { 31 } else { 8 };
+        let owner = alike(150, at, wallet);
+        all.push((alike(160, at, wallet), of(owner)));
+        all.push((alike(161, 31, wallet), of(owner)));
+    }
+    let listed = all[0].0;
+    let wallet = all[0].1.owner;
+    // Owned by an address that is listed as a token account, and standing where a wallet is that is listed.
+    all.push((alike(170, 31, 0), of(listed)));
+    all.push((wallet, of(alike(171, 31, 0))));
+    all.push((alike(172, 31, 0), Token { frozen: true, ..of(wallet) }));
+    all.push((alike(173, 31, 0), Token { mint: OTHER_MINT, ..of(wallet) }));
+    all.push((alike(174, 31, 0), Token { program: TOKEN_2022, mint: MINT_2022, ..of(wallet) }));
+    all.push((alike(175, 31, 0), Token { program: TOKEN_2022, ..of(wallet) }));
+    all.extend(agents.iter().flat_map(AgentPlace::other_tokens));
+    all
+}

@@ -1,0 +1,174 @@
+//! Accounts as they are, held against what the oracle says of them.
+
+use anchor_lang::prelude::Pubkey;
+use anchor_spl::token::spl_token::state::{Account as TokenState, AccountState};
+use purser::state as stored;
+use solana_account::ReadableAccount;
+use solana_program_pack::Pack;
+
+use crate::cast::CAST;
+use crate::chain::Chain;
+use crate::oracle::{as_u64, Agent, Draft, Model, Operator, Policy, Role, Token, SPANS};
+
+/// What differs, for people to read.
+pub type Differences = Vec<String>;
+
+struct Differing<'a> {
+    of: &'a str,
+    found: &'a mut Differences,
+}
+
+impl Differing<'_> {
+    fn check<T: PartialEq + std::fmt::Debug>(&mut self, what: &str, chain: T, oracle: T) {
+        if chain != oracle {
+            self.found.push(format!("{}.{what}: the chain has {chain:?}, the oracle {oracle:?}", self.of));
+        }
+    }
+}
+
+/// Everything that both know.
+pub fn everything(chain: &Chain, model: &Model) -> Differences {
+    let known = model.operators.keys().chain(model.agents.keys()).chain(model.drafts.keys());
+    let known = known.chain(model.tokens.keys()).chain(model.lamports.keys()).chain(&CAST.everything);
+    known.flat_map(|key| one(chain, model, key)).collect()
+}
+
+/// The account at `key`.
+pub fn one(chain: &Chain, model: &Model, key: &Pubkey) -> Differences {
+    let mut found = Vec::new();
+    let account = chain.account(key);
+    let data = account.map_or(&[][..], |account| account.data());
+    if let Some(lamports) = model.lamports.get(key) {
+        let has = account.map_or(0, ReadableAccount::lamports);
+        Differing { of: "account", found: &mut found }.check("lamports", has, *lamports);
+    }
+    if let Some(expected) = model.operators.get(key) {
+        match stored::Operator::read(data) {
+            Some(operator) => operators(&operator, expected, &mut found),
+            None => found.push("the operator cannot be read".to_owned()),
+        }
+    } else if let Some(expected) = model.agents.get(key) {
+        match stored::Agent::read(data) {
+            Some(view) => agents(&view, data.len(), expected, &mut found),
+            None => found.push("the agent cannot be read".to_owned()),
+        }
+    } else if let Some(expected) = model.drafts.get(key) {
+        match stored::PolicyDraft::read(data) {
+            Some(view) => drafts(&view, data, expected, &mut found),
+            None => found.push("the draft cannot be read".to_owned()),
+        }
+    } else if let Some(expected) = model.tokens.get(key) {
+        let state = TokenState::unpack_from_slice(data).unwrap_or_default();
+        let program = account.map(|account| *account.owner()).unwrap_or_default();
+        let TokenState { mint, owner, amount, state, .. } = state;
+        let token = Token { program, mint, owner, amount, frozen: state == AccountState::Frozen };
+        Differing { of: "token", found: &mut found }.check("account", &token, expected);
+    } else if account.is_some_and(|account| *account.owner() == purser::ID) {
+        found.push("the chain has an account of the program that the oracle does not know".to_owned());
+    }
+    found.into_iter().map(|difference| format!("{key}: {difference}")).collect()
+}
+
+fn operators(found: &stored::Operator, expected: &Operator, differences: &mut Differences) {
+    let mut differing = Differing { of: "operator", found: differences };
+    let some = |key: Pubkey| Some(key).filter(|key| *key != Pubkey::default());
+    let operator = Operator {
+        id: found.id,
+        created_by: found.created_by,
+        admin: found.admin,
+        pending_admin: some(found.pending_admin),
+        policy_authority: found.policy_authority,
+        guardian: some(found.guardian),
+        transfer_authorities: found.transfer_authorities().to_vec(),
+        delay: found.loosening_delay_seconds,
+        mint: found.usdc_mint,
+        halted_by: role(found.halted_by),
+    };
+    differing.check("fields", &operator, expected);
+    let free = found.transfer_authorities.iter().skip(expected.transfer_authorities.len());
+    differing.check("free places", free.copied().all(|key| key == Pubkey::default()), true);
+}
+
+fn role(number: u8) -> Option<Role> {
+    [None, Some(Role::Admin), Some(Role::PolicyAuthority), Some(Role::Guardian)][usize::from(number)]
+}
+
+fn agents(view: &stored::AgentView, bytes: usize, expected: &Agent, differences: &mut Differences) {
+    let agent = &view.agent;
+    let mut differing = Differing { of: "agent", found: differences };
+    differing.check("operator", agent.operator, expected.operator);
+    differing.check("agent_id", agent.agent_id, expected.id);
+    differing.check("token_account", agent.token_account, expected.token_account);
+    differing.check("rent_payer", agent.rent_payer, expected.rent_payer);
+    differing.check("policy_version", agent.policy_version, expected.version);
+    differing.check("policy_updated_at", agent.policy_updated_at, expected.updated_at);
+    differing.check("halted_by", role(agent.halted_by), expected.halted_by);
+    differing.check("length", bytes, stored::Agent::BYTES + 32 * expected.policy.entry_count());
+    differing.check("policy", &policy(&view.policy()), &expected.policy);
+    differing.check("window", window(&agent.window), (expected.window.latest, spans(expected)));
+    differing.check("payments", agent.tags[0], expected.payments);
+    let newest = expected.tags.iter().rev().take(16).enumerate();
+    for (back, (tag, second)) in newest {
+        let place = (expected.payments as usize - 1 - back) % 16;
+        let seconds = agent.tags[17 + place / 2];
+        let found = (agent.tags[1 + place], (seconds >> (32 * (place % 2))) as u32);
+        differing.check("tag", found, (*tag, *second as u32));
+    }
+}
+
+fn spans(agent: &Agent) -> Vec<(u32, u64)> {
+    agent.window.spans.iter().map(|(last, amount)| (*last as u32, as_u64(*amount))).collect()
+}
+
+/// Newest second, number of spans, then twelve bytes for each span: its last second and its amount.
+fn window(words: &[u64]) -> (i64, Vec<(u32, u64)>) {
+    let bytes: Vec<u8> = words.iter().skip(2).flat_map(|word| word.to_le_bytes()).collect();
+    let count = (words[1] as usize).min(SPANS);
+    let spans = bytes.chunks_exact(12).take(count).map(|span| {
+        let (last, amount) = span.split_at(4);
+        let amount = amount.try_into().expect("eight bytes");
+        (u32::from_le_bytes(last.try_into().expect("four bytes")), u64::from_le_bytes(amount))
+    });
+    (words[0] as i64, spans.collect())
+}
+
+fn drafts(view: &stored::DraftView, data: &[u8], expected: &Draft, differences: &mut Differences) {
+    let draft = &view.draft;
+    let mut differing = Differing { of: "draft", found: differences };
+    differing.check("agent", draft.agent, expected.agent);
+    differing.check("rent_payer", draft.rent_payer, expected.rent_payer);
+    differing.check("hash", draft.hash, expected.hash);
+    differing.check("expected_version", draft.expected_version, expected.expected_version);
+    differing.check("entry_count", usize::from(draft.entry_count), expected.count);
+    differing.check("written", usize::from(draft.written), expected.entries.len());
+    differing.check("sealed", draft.is_sealed(), expected.sealed_at.is_some());
+    differing.check("sealed_at", draft.sealed_at, expected.sealed_at.unwrap_or(0));
+    if expected.sealed_at.is_some() {
+        differing.check("policy", &policy(&view.policy()), &expected.policy);
+    }
+    let entries = data[stored::PolicyDraft::BYTES..].chunks_exact(32).take(expected.entries.len());
+    let entries: Vec<_> = entries.map(|entry| Pubkey::try_from(entry).expect("32 bytes")).collect();
+    differing.check("entries", &entries, &expected.entries);
+}
+
+/// As the client's crate reads it.
+fn policy(policy: &purser_policy::Policy) -> Policy {
+    let limit = |limit| match limit {
+        purser_policy::Limit::Unlimited => None,
+        purser_policy::Limit::AtMost(amount) => Some(purser_policy::UsdcAmount::micros(amount)),
+    };
+    let keys = |entries: &[[u8; 32]]| entries.iter().copied().map(Pubkey::new_from_array).collect();
+    let (wallets, token_accounts) = policy.allowlist.entries();
+    Policy {
+        single: limit(policy.max_single_transfer),
+        daily: limit(policy.max_daily_spend),
+        memo: policy.require_memo,
+        paused: policy.paused,
+        only: match policy.allowlist {
+            purser_policy::Allowlist::Anyone => None,
+            purser_policy::Allowlist::Only(_) => {
+                Some(crate::oracle::Only { wallets: keys(wallets), token_accounts: keys(token_accounts) })
+            }
+        },
+    }
+}

@@ -1,0 +1,192 @@
+//! Agents: created, given policies, paused, closed.
+
+use std::collections::VecDeque;
+
+use anchor_lang::prelude::Pubkey;
+use anchor_lang::Event;
+use anchor_spl::token;
+use purser::events::{AgentClosed, AgentCreated, DraftClosed, PausedSet, PolicySet};
+
+use super::{code, ensure, Agent, Answer, Model, Policy, Refusal, Role, Window};
+use crate::cast;
+
+pub(super) const AGENT_BYTES: usize = 856;
+pub(super) const ENTRY_BYTES: usize = 32;
+const TOKEN_ACCOUNT_BYTES: usize = 165;
+
+impl Model {
+    pub(super) fn create_agent(&mut self, id: &[u8; 16], policy: &Policy, slots: &[Pubkey]) -> Answer {
+        let [signer, payer, operator_address, address, token_account, mint] = slots else {
+            unreachable!("six slots")
+        };
+        let operator = self.operator(operator_address)?;
+        ensure(*address == cast::agent_address(operator_address, id), code::CONSTRAINT_SEEDS)?;
+        policy.check()?;
+        ensure(!self.agents.contains_key(address), code::ALREADY_IN_USE)?;
+        let role = operator.setter(signer)?;
+        ensure(*mint == operator.mint, code::WRONG_MINT)?;
+        let right = cast::token_account_address(address, mint);
+        // The associated token program is told which account to make, and that one is not there.
+        let missing = || Refusal::Other("MissingAccount".to_owned());
+        if *token_account != right {
+            return Err(missing());
+        }
+        let balance = self.tokens.get(token_account).map_or(0, |account| account.amount);
+        let may_hold = role == Role::Admin || operator.delay == 0;
+        ensure(may_hold || balance == 0, code::ACCOUNT_NOT_EMPTY)?;
+
+        let bytes = AGENT_BYTES + ENTRY_BYTES * policy.entry_count();
+        let missing = self.rent(bytes).saturating_sub(self.lamports(address));
+        self.pay(payer, address, missing);
+        if !self.tokens.contains_key(token_account) {
+            self.pay(payer, token_account, self.rent(TOKEN_ACCOUNT_BYTES));
+            self.tokens.insert(*token_account, Self::empty_token_account(*address));
+        }
+        let agent = Agent {
+            operator: *operator_address,
+            id: *id,
+            token_account: *token_account,
+            rent_payer: *payer,
+            version: 1,
+            updated_at: self.now,
+            halted_by: None,
+            policy: policy.clone(),
+            window: Window::default(),
+            payments: 0,
+            tags: VecDeque::new(),
+        };
+        self.agents.insert(*address, agent);
+        let created = AgentCreated {
+            operator: *operator_address,
+            agent: *address,
+            agent_id: *id,
+            token_account: *token_account,
+        };
+        Ok(vec![created.data(), self.policy_set(address, None, signer)])
+    }
+
+    pub(super) fn set_policy(&mut self, expected: u32, policy: &Policy, slots: &[Pubkey]) -> Answer {
+        let [signer, payer, operator_address, address, rent_payer] = slots else {
+            unreachable!("five slots")
+        };
+        let operator = self.operator(operator_address)?;
+        let agent = self.agent(address)?;
+        policy.check()?;
+        let role = operator.setter(signer)?;
+        ensure(agent.operator == *operator_address, code::WRONG_OPERATOR)?;
+        ensure(agent.version == expected, code::POLICY_CHANGED)?;
+        let at_once = role == Role::Admin || operator.delay == 0 || !policy.loosens(&agent.policy);
+        ensure(at_once, code::LOOSENING_MUST_WAIT)?;
+        ensure(agent.rent_payer == *rent_payer, code::WRONG_RENT_PAYER)?;
+        self.put_in_force(address, policy.clone(), payer);
+        Ok(vec![self.policy_set(address, None, signer)])
+    }
+
+    /// A longer account is paid for by `payer`; what a shorter one frees goes to whoever paid for the agent.
+    pub(super) fn put_in_force(&mut self, address: &Pubkey, policy: Policy, payer: &Pubkey) {
+        let now = self.now;
+        let rent = self.rent(AGENT_BYTES + ENTRY_BYTES * policy.entry_count());
+        let agent = self.agents.get_mut(address).expect("known");
+        let shrinks = policy.entry_count() < agent.policy.entry_count();
+        let rent_payer = agent.rent_payer;
+        agent.policy = policy;
+        agent.version += 1;
+        agent.updated_at = now;
+        let has = self.lamports(address);
+        if has < rent {
+            self.pay(payer, address, rent - has);
+        } else if shrinks {
+            self.pay(address, &rent_payer, has - rent);
+        }
+    }
+
+    pub(super) fn policy_set(&self, address: &Pubkey, draft: Option<[u8; 32]>, signer: &Pubkey) -> Vec<u8> {
+        let agent = &self.agents[address];
+        let event = PolicySet {
+            operator: agent.operator,
+            agent: *address,
+            policy_version: agent.version,
+            policy: agent.policy.record(draft),
+            signer: *signer,
+        };
+        event.data()
+    }
+
+    pub(super) fn set_paused(&mut self, paused: bool, slots: &[Pubkey]) -> Answer {
+        let [signer, operator_address, address] = slots else { unreachable!("three slots") };
+        let operator = self.operator(operator_address)?;
+        let agent = self.agent(address)?;
+        let role = operator.setter(signer)?;
+        ensure(agent.operator == *operator_address, code::WRONG_OPERATOR)?;
+        let loosens = agent.policy.paused && !paused;
+        ensure(!loosens || role == Role::Admin || operator.delay == 0, code::LOOSENING_MUST_WAIT)?;
+        let now = self.now;
+        let agent = self.agents.get_mut(address).expect("known");
+        agent.policy.paused = paused;
+        agent.version += 1;
+        agent.updated_at = now;
+        let event = PausedSet {
+            operator: *operator_address,
+            agent: *address,
+            paused,
+            policy_version: agent.version,
+            signer: *signer,
+        };
+        Ok(vec![event.data()])
+    }
+
+    pub(super) fn close_agent(&mut self, slots: &[Pubkey]) -> Answer {
+        let [signer, operator_address, address, token_account, mint, destination, rent_payer, draft, draft_rent_payer] =
+            slots
+        else {
+            unreachable!("nine slots")
+        };
+        let operator = self.operator(operator_address)?;
+        let agent = self.agent(address)?.clone();
+        ensure(*draft == cast::draft_address(address), code::CONSTRAINT_SEEDS)?;
+        operator.admin(signer)?;
+        ensure(agent.operator == *operator_address, code::WRONG_OPERATOR)?;
+        ensure(agent.token_account == *token_account, code::WRONG_SOURCE)?;
+        ensure(agent.rent_payer == *rent_payer, code::WRONG_RENT_PAYER)?;
+        ensure(agent.window.is_empty(self.now), code::SPEND_WINDOW_NOT_EMPTY)?;
+        let balance = self.tokens[token_account].amount;
+        let mut events = vec![];
+        if balance > 0 {
+            // In another account of its own it would be out of reach.
+            let to = self.tokens.get(destination).filter(|to| to.program == token::ID);
+            ensure(to.is_none_or(|to| to.owner != *address), code::RECIPIENT_IS_SOURCE)?;
+            let way = [address, token_account, mint, destination, &token::ID];
+            self.check_withdrawal(way, balance)?;
+        }
+        let waiting = self.drafts.get(draft);
+        ensure(waiting.is_none_or(|draft| draft.rent_payer == *draft_rent_payer), code::WRONG_RENT_PAYER)?;
+
+        if balance > 0 {
+            let way = [address, token_account, destination];
+            events.push(self.make_withdrawal(operator_address, way, balance, signer));
+        }
+        self.tokens.remove(token_account);
+        self.sweep(token_account, rent_payer);
+        if let Some(closed) = self.drafts.remove(draft) {
+            self.sweep(draft, draft_rent_payer);
+            let event = DraftClosed {
+                operator: *operator_address,
+                agent: *address,
+                hash: closed.hash,
+                signer: *signer,
+            };
+            events.push(event.data());
+        }
+        self.agents.remove(address);
+        self.sweep(address, rent_payer);
+        let event = AgentClosed {
+            operator: *operator_address,
+            agent: *address,
+            agent_id: agent.id,
+            payments: agent.payments,
+            admin: *signer,
+        };
+        events.push(event.data());
+        Ok(events)
+    }
+}

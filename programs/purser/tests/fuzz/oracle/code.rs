@@ -1,0 +1,47 @@
+//! Error codes as docs/errors.md has them, and those of Anchor, the system program and the token programs.
+
+pub const DUPLICATE_TRANSFER: u32 = 6000;
+pub const PAUSED: u32 = 6001;
+pub const MEMO_REQUIRED: u32 = 6002;
+pub const MEMO_TOO_LONG: u32 = 6003;
+pub const RECIPIENT_NOT_ALLOWED: u32 = 6004;
+pub const SINGLE_LIMIT_EXCEEDED: u32 = 6005;
+pub const DAILY_LIMIT_EXCEEDED: u32 = 6006;
+pub const INSUFFICIENT_BALANCE: u32 = 6007;
+pub const UNAUTHORIZED: u32 = 6008;
+pub const WRONG_OPERATOR: u32 = 6009;
+pub const WRONG_MINT: u32 = 6010;
+pub const WRONG_SOURCE: u32 = 6011;
+pub const RECIPIENT_NOT_TOKEN_ACCOUNT: u32 = 6012;
+pub const RECIPIENT_WRONG_MINT: u32 = 6013;
+pub const RECIPIENT_FROZEN: u32 = 6014;
+pub const RECIPIENT_IS_SOURCE: u32 = 6015;
+pub const AMOUNT_ZERO: u32 = 6016;
+pub const TAG_ZERO: u32 = 6017;
+pub const KEYS_NOT_DISTINCT: u32 = 6018;
+pub const ALLOWLIST_TOO_LONG: u32 = 6019;
+pub const ALLOWLIST_NOT_SORTED: u32 = 6020;
+pub const DRAFT_MISMATCH: u32 = 6021;
+pub const DRAFT_INCOMPLETE: u32 = 6022;
+pub const DRAFT_OUT_OF_ORDER: u32 = 6023;
+pub const SPEND_WINDOW_NOT_EMPTY: u32 = 6024;
+pub const ACCOUNT_NOT_EMPTY: u32 = 6025;
+pub const UNKNOWN_LAYOUT: u32 = 6026;
+pub const STALE_SEQUENCE: u32 = 6029;
+pub const HALTED: u32 = 6030;
+pub const POLICY_CHANGED: u32 = 6031;
+pub const LOOSENING_MUST_WAIT: u32 = 6032;
+pub const TRANSFER_AUTHORITY_COUNT: u32 = 6033;
+pub const LOOSENING_DELAY_TOO_LONG: u32 = 6034;
+pub const WRONG_RENT_PAYER: u32 = 6035;
+
+pub const CONSTRAINT_SEEDS: u32 = 2006;
+pub const DISCRIMINATOR_MISMATCH: u32 = 3002;
+pub const OWNED_BY_WRONG_PROGRAM: u32 = 3007;
+pub const NOT_SIGNER: u32 = 3010;
+
+/// The system program: the address is in use.
+pub const ALREADY_IN_USE: u32 = 0;
+/// The token programs.
+pub const MINT_MISMATCH: u32 = 3;
+pub const ACCOUNT_FROZEN: u32 = 17;

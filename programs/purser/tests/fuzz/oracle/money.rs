@@ -1,0 +1,64 @@
+//! Withdrawals by the admin.
+
+use anchor_lang::prelude::Pubkey;
+use anchor_lang::Event;
+use anchor_spl::token;
+use purser::events::Withdrawn;
+
+use super::{code, ensure, Answer, Model, Refusal};
+use crate::cast::TOKEN_2022;
+
+impl Model {
+    pub(super) fn withdraw(&mut self, amount: u64, slots: &[Pubkey]) -> Answer {
+        let [signer, operator_address, address, source, mint, destination, program] = slots else {
+            unreachable!("seven slots")
+        };
+        let operator = self.operator(operator_address)?;
+        let agent = self.agent(address)?;
+        ensure(amount > 0, code::AMOUNT_ZERO)?;
+        operator.admin(signer)?;
+        ensure(agent.operator == *operator_address, code::WRONG_OPERATOR)?;
+        self.check_withdrawal([address, source, mint, destination, program], amount)?;
+        let event = self.make_withdrawal(operator_address, [address, source, destination], amount, signer);
+        Ok(vec![event])
+    }
+
+    /// `way`: agent, source, mint, destination, token program.
+    pub(super) fn check_withdrawal(&self, way: [&Pubkey; 5], amount: u64) -> Result<(), Refusal> {
+        let [agent, source, mint, destination, program] = way;
+        ensure([token::ID, TOKEN_2022].contains(program), code::WRONG_SOURCE)?;
+        let from = self.tokens.get(source).filter(|from| from.program == *program && from.owner == *agent);
+        let from = from.ok_or(code::WRONG_SOURCE)?;
+        ensure(from.amount >= amount, code::INSUFFICIENT_BALANCE)?;
+        ensure(source != destination, code::RECIPIENT_IS_SOURCE)?;
+        self.payable(destination, program, &from.mint)?;
+        // Anything of a token program that is long enough passes for a mint here; the token program looks closer.
+        let like_a_mint = self.mints.contains_key(mint) || self.tokens.contains_key(mint);
+        ensure(like_a_mint, code::WRONG_MINT)?;
+        ensure(!from.frozen, code::ACCOUNT_FROZEN)?;
+        ensure(*mint == from.mint, code::MINT_MISMATCH)
+    }
+
+    /// `way`: agent, source, destination.
+    pub(super) fn make_withdrawal(
+        &mut self,
+        operator: &Pubkey,
+        way: [&Pubkey; 3],
+        amount: u64,
+        admin: &Pubkey,
+    ) -> Vec<u8> {
+        let [agent, source, destination] = way;
+        self.move_tokens(source, destination, amount);
+        let event = Withdrawn {
+            operator: *operator,
+            agent: *agent,
+            source: *source,
+            mint: self.tokens[source].mint,
+            amount,
+            recipient: *destination,
+            recipient_owner: self.tokens[destination].owner,
+            admin: *admin,
+        };
+        event.data()
+    }
+}

@@ -1,0 +1,106 @@
+//! Payments.
+
+use anchor_lang::prelude::Pubkey;
+use anchor_lang::Event;
+use anchor_spl::token;
+use purser::events::TransferExecuted;
+
+use super::{as_u64, code, ensure, Agent, Answer, Model, Refusal, DAY, STRETCH};
+use crate::call::Payment;
+
+const TAGS: usize = 16;
+/// More tags than the rule looks at, for the actions to choose from.
+const TAGS_KEPT: usize = 40;
+const MEMO_CHARS_MAX: usize = 200;
+
+impl Agent {
+    /// Whether one of the last 16 payments, made less than 24 hours ago, has this tag.
+    fn has_paid(&self, tag: u64, now: i64) -> bool {
+        let now = self.window.effective(now);
+        self.tags.iter().rev().take(TAGS).any(|(known, at)| *known == tag && now - at < DAY)
+    }
+
+    /// Whether a payment signed at `sequence` can still be told from a second one.
+    fn covers(&self, sequence: u32) -> bool {
+        (self.payments as u32).wrapping_sub(sequence) < TAGS as u32
+    }
+
+    fn check_policy(&self, payment: &Payment, now: i64, recipient: [&Pubkey; 2]) -> Result<(), Refusal> {
+        let [account, owner] = recipient;
+        let policy = &self.policy;
+        ensure(!policy.paused, code::PAUSED)?;
+        ensure(!(policy.memo && payment.memo.is_empty()), code::MEMO_REQUIRED)?;
+        ensure(payment.memo.chars().count() <= MEMO_CHARS_MAX, code::MEMO_TOO_LONG)?;
+        ensure(policy.allows(account, owner), code::RECIPIENT_NOT_ALLOWED)?;
+        ensure(policy.single.is_none_or(|most| payment.amount <= most), code::SINGLE_LIMIT_EXCEEDED)?;
+        let after = u128::from(self.window.spent(now)) + u128::from(payment.amount);
+        ensure(policy.daily.is_none_or(|most| after <= u128::from(most)), code::DAILY_LIMIT_EXCEEDED)
+    }
+}
+
+impl Model {
+    pub(super) fn transfer(&mut self, payment: &Payment, slots: &[Pubkey], signed: bool) -> Answer {
+        let [signer, operator_address, address, source, destination] = slots else {
+            unreachable!("five slots")
+        };
+        let Payment { transfer_id, tag, sequence, amount, memo } = payment.clone();
+        ensure(tag != 0, code::TAG_ZERO)?;
+        ensure(amount != 0, code::AMOUNT_ZERO)?;
+        let operator = self.operators.get(operator_address).ok_or(code::UNKNOWN_LAYOUT)?;
+        ensure(signed && operator.transfer_authorities.contains(signer), code::UNAUTHORIZED)?;
+        let agent = self.agents.get(address).ok_or(code::UNKNOWN_LAYOUT)?;
+        ensure(agent.operator == *operator_address, code::WRONG_OPERATOR)?;
+        ensure(agent.token_account == *source, code::WRONG_SOURCE)?;
+        let recipient_owner = self.payable(destination, &token::ID, &operator.mint)?.owner;
+        ensure(recipient_owner != *address, code::RECIPIENT_IS_SOURCE)?;
+        ensure(agent.covers(sequence), code::STALE_SEQUENCE)?;
+        ensure(!agent.has_paid(tag, self.now), code::DUPLICATE_TRANSFER)?;
+        ensure(operator.halted_by.is_none() && agent.halted_by.is_none(), code::HALTED)?;
+        agent.check_policy(payment, self.now, [destination, &recipient_owner])?;
+        let from = &self.tokens[source];
+        ensure(from.amount >= amount, code::INSUFFICIENT_BALANCE)?;
+        ensure(!from.frozen, code::ACCOUNT_FROZEN)?;
+
+        let now = self.now;
+        self.move_tokens(source, destination, amount);
+        let agent = self.agents.get_mut(address).expect("known");
+        let spent_in_window = agent.window.spent(now).saturating_add(amount);
+        agent.window.record(now, amount);
+        agent.payments += 1;
+        agent.tags.push_back((tag, agent.window.latest));
+        if agent.tags.len() > TAGS_KEPT {
+            agent.tags.pop_front();
+        }
+        let broken = agent.broken_promise(spent_in_window);
+        let event = TransferExecuted {
+            agent: *address,
+            number: agent.payments,
+            transfer_id,
+            tag,
+            amount,
+            recipient: *destination,
+            recipient_owner,
+            policy_version: agent.version,
+            spent_in_window,
+            memo,
+        };
+        self.broken = self.broken.take().or(broken);
+        Ok(vec![event.data()])
+    }
+}
+
+impl Agent {
+    /// Holds the rule itself to what it promises: no more than the cap leaves in any 24 hours, and no spend counts as much
+    /// as the longest stretch longer. Says what is wrong.
+    fn broken_promise(&self, spent: u64) -> Option<String> {
+        let left = self.window.left_within(DAY);
+        let stretched = as_u64(self.window.left_within(DAY + STRETCH - 1));
+        if self.policy.daily.is_some_and(|cap| left > u128::from(cap)) {
+            Some(format!("{left} left within a day, above the cap"))
+        } else if as_u64(left) > spent || spent > stretched {
+            Some(format!("{spent} counted; {left} left within a day, {stretched} within a stretched one"))
+        } else {
+            None
+        }
+    }
+}
