@@ -7,8 +7,9 @@ use serde_json::{Value, json};
 
 use super::scripted_chain::NOW;
 use super::{Answer, Relayer};
-use crate::chain::ChainError;
-use crate::domain::{Address, Timestamp};
+use crate::chain::{ChainError, DraftOnChain, OnChainPolicy};
+use crate::domain::{Address, Counterparties, OperatorId, PendingPolicy, Timestamp};
+use crate::service::Ambient;
 
 const DELAY: i64 = 86_400;
 
@@ -292,4 +293,65 @@ async fn a_proposal_over_another_version_is_refused() {
     let loose = json!({ "max_daily_spend": 20, "expected_version": 1 });
     assert_eq!(relayer.put(&scene.path, &loose).await.error(), (409, "policy_changed"));
     assert_eq!((scene.drafts(), scene.told().await.len()), (0, 0));
+}
+
+/// A proposal that a process wrote down so many seconds ago before it died.
+async fn left_behind(scene: &Scene, seconds_ago: i64) -> PendingPolicy {
+    let pending = PendingPolicy {
+        operator_id: OperatorId::from_bytes([9; 16]),
+        account_id: scene.account.parse().expect("an id"),
+        hash: [7; 32],
+        expected_version: 2,
+        counterparties: Counterparties::Anyone,
+        due_at: NOW,
+        is_announced: false,
+        created_at: Timestamp::from_unix_seconds((Ambient::SYSTEM.now)().unix_seconds() - seconds_ago),
+    };
+    scene.relayer.store.insert_pending_policy(&pending).await.expect("inserted");
+    pending
+}
+
+#[tokio::test]
+async fn what_a_process_left_half_made_is_cleared_when_nobody_can_be_making_it() {
+    let scene = Scene::new().await;
+    let left = async |pending: &PendingPolicy| {
+        let found = scene
+            .relayer
+            .store
+            .find_pending_policy(pending.operator_id, pending.account_id, pending.hash)
+            .await;
+        found.expect("read").is_some()
+    };
+    for is_on_chain in [false, true] {
+        for (seconds_ago, stays) in [(0, true), (200, false)] {
+            let pending = left_behind(&scene, seconds_ago).await;
+            let account = {
+                let mut script = scene.relayer.chain.script();
+                let address = *script.agents.keys().next().expect("one account");
+                let draft = DraftOnChain {
+                    hash: pending.hash,
+                    expected_version: 2,
+                    policy: OnChainPolicy::OPEN,
+                    sealed_at: None,
+                    rent_payer: address,
+                };
+                script.drafts = is_on_chain.then_some((address, draft)).into_iter().collect();
+                address
+            };
+            scene.at(0).await;
+            assert_eq!(
+                (left(&pending).await, scene.drafts()),
+                (stays, usize::from(is_on_chain && stays)),
+                "{account}"
+            );
+        }
+    }
+    assert!(scene.told().await.is_empty());
+    assert_eq!(scene.read().await.body["pending"], json!(null), "what is not complete does not wait");
+
+    // An account that was closed on the chain takes its proposals with it.
+    let pending = left_behind(&scene, 0).await;
+    scene.relayer.chain.script().agents.clear();
+    scene.at(0).await;
+    assert!(!left(&pending).await);
 }
