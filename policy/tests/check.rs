@@ -15,7 +15,13 @@ fn micros(amount: u64) -> UsdcAmount {
 }
 
 fn request(amount: u64, memo: &str) -> TransferRequest<'_> {
-    TransferRequest { tag: 5, amount: micros(amount), memo: memo.as_bytes(), recipient: &SHOP, recipient_owner: &SHOP_WALLET }
+    TransferRequest {
+        tag: 5,
+        amount: micros(amount),
+        memo: memo.as_bytes(),
+        recipient: &SHOP,
+        recipient_owner: &SHOP_WALLET,
+    }
 }
 
 /// A fresh account that is not halted.

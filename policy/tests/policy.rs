@@ -113,7 +113,7 @@ proptest! {
         let request = TransferRequest {
             tag: 1,
             amount: UsdcAmount::from_micros(amount),
-            memo: if memo { "m" } else { "" },
+            memo: if memo { b"m" as &[u8] } else { b"" },
             recipient: &ADDRESSES[recipient],
             recipient_owner: &ADDRESSES[owner],
         };

@@ -62,6 +62,8 @@ impl Scene {
             "/v1/accounts" => json!({ "name": "Another" }),
             "/v1/accounts/{id}/policy" => json!({ "max_single_transfer": 5 }),
             "/v1/accounts/{id}/keys" => json!({}),
+            // Let in and then refused: nothing in this suite could resume what it halts.
+            "/v1/halt" => json!({ "unknown": true }),
             "/v1/transfers" | "/v1/transfers/preview" => {
                 self.ada.pays("0.000001").to(&self.payee).body().clone()
             }

@@ -8,6 +8,7 @@ use purser_tests::{Agent, Operator};
 use serde_json::{Value, json};
 use solana_sdk::pubkey::Pubkey;
 use solana_sdk::signature::Keypair;
+use solana_sdk::signer::Signer;
 
 /// An agent that holds 100 USDC under this policy, and somebody to pay.
 async fn agent_under(policy: Value) -> (Agent, Pubkey) {
@@ -68,7 +69,7 @@ async fn memo_of_201_characters_is_refused_here_and_on_chain() {
 
 #[tokio::test]
 async fn recipient_outside_the_allowlist_is_refused_here_and_on_chain() {
-    let friend = Pubkey::new_from_array([5; 32]).to_string();
+    let friend = Keypair::new_from_array([5; 32]).pubkey().to_string();
     let (agent, payee) = agent_under(json!({ "allowed_counterparties": [friend] })).await;
     let (code, rule) = ("policy_violation", "allowed_counterparties");
     both_refuse(&agent, "1", &payee, code, rule, PurserError::RecipientNotAllowed).await;

@@ -5,7 +5,8 @@ use purser_policy::{Allowlist, Limit, UsdcAmount};
 use purser_tests::chain::Landing;
 use purser_tests::{Agent, Answer, Operator};
 use serde_json::{Value, json};
-use solana_sdk::pubkey::Pubkey;
+use solana_sdk::signature::Keypair;
+use solana_sdk::signer::Signer;
 
 const FIELDS: [&str; 5] =
     ["max_single_transfer", "max_daily_spend", "allowed_counterparties", "require_memo", "paused"];
@@ -82,7 +83,7 @@ async fn change_of_policy_tells_its_version_and_its_transaction() {
 #[tokio::test]
 async fn policy_stands_on_chain_as_it_was_put() {
     let agent = Operator::shared().await.creates_account("Ada").await;
-    let friend = Pubkey::new_from_array([7; 32]);
+    let friend = Keypair::new_from_array([7; 32]).pubkey();
     puts(
         &agent,
         &json!({ "max_single_transfer": "0.000001", "max_daily_spend": 12.345678,
@@ -93,7 +94,7 @@ async fn policy_stands_on_chain_as_it_was_put() {
     let policy = view.policy();
     assert_eq!(policy.max_single_transfer, Limit::AtMost(UsdcAmount::from_micros(1)));
     assert_eq!(policy.max_daily_spend, Limit::AtMost(UsdcAmount::from_micros(12_345_678)));
-    assert_eq!(policy.allowlist, Allowlist::Only(&[friend.to_bytes()]));
+    assert_eq!(policy.allowlist, Allowlist::stored(&[friend.to_bytes()], &[]));
     assert!(policy.require_memo && policy.paused);
 }
 

@@ -39,7 +39,7 @@ const fn route(method: &'static str, path: &'static str, opens: Opens) -> Route 
 }
 
 /// All routes that need a key.
-pub const ROUTES: [Route; 26] = [
+pub const ROUTES: [Route; 28] = [
     route("POST", "/v1/accounts", Opens::Operator),
     route("GET", "/v1/accounts", Opens::Operator),
     route("GET", "/v1/accounts/{id}", Opens::OperatorAndAgent),
@@ -47,11 +47,13 @@ pub const ROUTES: [Route; 26] = [
     route("GET", "/v1/accounts/{id}/policy", Opens::Operator),
     route("PUT", "/v1/accounts/{id}/policy", Opens::Operator),
     route("PATCH", "/v1/accounts/{id}/policy", Opens::Operator),
+    route("DELETE", "/v1/accounts/{id}/policy/pending", Opens::Operator),
     route("GET", "/v1/accounts/{id}/limits", Opens::OperatorAndAgent),
     route("GET", "/v1/accounts/{id}/transactions", Opens::OperatorAndAgent),
     route("POST", "/v1/accounts/{id}/keys", Opens::Operator),
     route("GET", "/v1/accounts/{id}/keys", Opens::Operator),
     route("DELETE", "/v1/keys/{id}", Opens::Operator),
+    route("POST", "/v1/halt", Opens::Operator),
     route("POST", "/v1/transfers", Opens::OperatorAndAgent),
     route("POST", "/v1/transfers/preview", Opens::OperatorAndAgent),
     route("GET", "/v1/transfers/{id}", Opens::OperatorAndAgent),

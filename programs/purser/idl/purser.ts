@@ -31,10 +31,7 @@ export type Purser = {
       "accounts": [
         {
           "name": "pendingAdmin",
-          "signer": true,
-          "relations": [
-            "operator"
-          ]
+          "signer": true
         },
         {
           "name": "operator",
@@ -44,9 +41,76 @@ export type Purser = {
       "args": []
     },
     {
+      "name": "applyDraft",
+      "docs": [
+        "Puts a sealed draft in force, once its time has come."
+      ],
+      "discriminator": [
+        19,
+        20,
+        251,
+        212,
+        127,
+        137,
+        150,
+        116
+      ],
+      "accounts": [
+        {
+          "name": "authority",
+          "docs": [
+            "Policy authority or admin."
+          ],
+          "signer": true
+        },
+        {
+          "name": "payer",
+          "docs": [
+            "Pays for a longer allowlist."
+          ],
+          "writable": true,
+          "signer": true
+        },
+        {
+          "name": "operator"
+        },
+        {
+          "name": "agent",
+          "writable": true
+        },
+        {
+          "name": "draft",
+          "writable": true
+        },
+        {
+          "name": "rentPayer",
+          "writable": true
+        },
+        {
+          "name": "draftRentPayer",
+          "writable": true
+        },
+        {
+          "name": "systemProgram",
+          "address": "11111111111111111111111111111111"
+        }
+      ],
+      "args": [
+        {
+          "name": "hash",
+          "type": {
+            "array": [
+              "u8",
+              32
+            ]
+          }
+        }
+      ]
+    },
+    {
       "name": "closeAgent",
       "docs": [
-        "Closes an agent account that is empty and has been quiet for 24 hours. Admin only."
+        "Closes an agent account that paid nothing for 24 hours. Admin only."
       ],
       "discriminator": [
         52,
@@ -61,17 +125,10 @@ export type Purser = {
       "accounts": [
         {
           "name": "admin",
-          "docs": [
-            "Gets the rent back."
-          ],
-          "writable": true,
           "signer": true
         },
         {
-          "name": "operator",
-          "relations": [
-            "agent"
-          ]
+          "name": "operator"
         },
         {
           "name": "agent",
@@ -79,6 +136,43 @@ export type Purser = {
         },
         {
           "name": "tokenAccount",
+          "writable": true
+        },
+        {
+          "name": "usdcMint"
+        },
+        {
+          "name": "destination",
+          "writable": true
+        },
+        {
+          "name": "rentPayer",
+          "writable": true
+        },
+        {
+          "name": "draft",
+          "writable": true,
+          "pda": {
+            "seeds": [
+              {
+                "kind": "const",
+                "value": [
+                  100,
+                  114,
+                  97,
+                  102,
+                  116
+                ]
+              },
+              {
+                "kind": "account",
+                "path": "agent"
+              }
+            ]
+          }
+        },
+        {
+          "name": "draftRentPayer",
           "writable": true
         },
         {
@@ -106,32 +200,42 @@ export type Purser = {
       "accounts": [
         {
           "name": "authority",
-          "writable": true,
+          "docs": [
+            "Guardian, policy authority or admin."
+          ],
           "signer": true
         },
         {
-          "name": "operator",
-          "relations": [
-            "agent"
-          ]
+          "name": "operator"
         },
         {
-          "name": "agent",
-          "relations": [
-            "draft"
-          ]
+          "name": "agent"
         },
         {
           "name": "draft",
           "writable": true
+        },
+        {
+          "name": "rentPayer",
+          "writable": true
         }
       ],
-      "args": []
+      "args": [
+        {
+          "name": "hash",
+          "type": {
+            "array": [
+              "u8",
+              32
+            ]
+          }
+        }
+      ]
     },
     {
       "name": "createAgent",
       "docs": [
-        "Creates an agent account with an open policy, and its USDC token account."
+        "Creates an agent account with the policy that it begins with, and its USDC token account."
       ],
       "discriminator": [
         143,
@@ -147,7 +251,14 @@ export type Purser = {
         {
           "name": "authority",
           "docs": [
-            "Policy authority or admin; pays for the accounts."
+            "Policy authority or admin."
+          ],
+          "signer": true
+        },
+        {
+          "name": "payer",
+          "docs": [
+            "Pays for the accounts, and gets it back when they are closed."
           ],
           "writable": true,
           "signer": true
@@ -189,10 +300,7 @@ export type Purser = {
           "writable": true
         },
         {
-          "name": "usdcMint",
-          "relations": [
-            "operator"
-          ]
+          "name": "usdcMint"
         },
         {
           "name": "tokenProgram",
@@ -215,6 +323,14 @@ export type Purser = {
               "u8",
               16
             ]
+          }
+        },
+        {
+          "name": "policy",
+          "type": {
+            "defined": {
+              "name": "policyArgs"
+            }
           }
         }
       ]
@@ -296,9 +412,44 @@ export type Purser = {
       ]
     },
     {
+      "name": "halt",
+      "docs": [
+        "Halts one agent, or without an agent the operator with all of them."
+      ],
+      "discriminator": [
+        24,
+        156,
+        8,
+        121,
+        65,
+        3,
+        5,
+        82
+      ],
+      "accounts": [
+        {
+          "name": "authority",
+          "docs": [
+            "To halt: guardian, policy authority or admin. To resume: the admin."
+          ],
+          "signer": true
+        },
+        {
+          "name": "operator",
+          "writable": true
+        },
+        {
+          "name": "agent",
+          "writable": true,
+          "optional": true
+        }
+      ],
+      "args": []
+    },
+    {
       "name": "openDraft",
       "docs": [
-        "Opens a draft for an allowlist that does not fit a transaction."
+        "Opens a draft for a policy that does not fit a transaction, or that has to wait."
       ],
       "discriminator": [
         214,
@@ -314,16 +465,20 @@ export type Purser = {
         {
           "name": "authority",
           "docs": [
-            "Policy authority or admin; pays for the draft."
+            "Policy authority or admin."
+          ],
+          "signer": true
+        },
+        {
+          "name": "payer",
+          "docs": [
+            "Pays for the draft, and gets it back."
           ],
           "writable": true,
           "signer": true
         },
         {
-          "name": "operator",
-          "relations": [
-            "agent"
-          ]
+          "name": "operator"
         },
         {
           "name": "agent"
@@ -357,50 +512,54 @@ export type Purser = {
       ],
       "args": [
         {
-          "name": "entryCount",
-          "type": "u16"
+          "name": "args",
+          "type": {
+            "defined": {
+              "name": "draftArgs"
+            }
+          }
         }
       ]
     },
     {
-      "name": "setOperatorPaused",
+      "name": "resume",
       "docs": [
-        "Stops or resumes all agents of an operator."
+        "Lifts a halt. Admin only."
       ],
       "discriminator": [
-        28,
-        180,
-        6,
-        8,
-        119,
-        147,
-        233,
-        63
+        1,
+        166,
+        51,
+        170,
+        127,
+        32,
+        141,
+        206
       ],
       "accounts": [
         {
           "name": "authority",
           "docs": [
-            "Guardian, policy authority or admin to pause; policy authority or admin to resume."
+            "To halt: guardian, policy authority or admin. To resume: the admin."
           ],
           "signer": true
         },
         {
           "name": "operator",
           "writable": true
+        },
+        {
+          "name": "agent",
+          "writable": true,
+          "optional": true
         }
       ],
-      "args": [
-        {
-          "name": "paused",
-          "type": "bool"
-        }
-      ]
+      "args": []
     },
     {
       "name": "setPaused",
       "docs": [
-        "Stops or resumes one agent."
+        "Pauses one agent by its policy, or lifts that pause."
       ],
       "discriminator": [
         91,
@@ -416,15 +575,12 @@ export type Purser = {
         {
           "name": "authority",
           "docs": [
-            "Guardian, policy authority or admin to pause; policy authority or admin to resume."
+            "Policy authority or admin. Where loosened policies wait, the admin alone lifts a pause at once."
           ],
           "signer": true
         },
         {
-          "name": "operator",
-          "relations": [
-            "agent"
-          ]
+          "name": "operator"
         },
         {
           "name": "agent",
@@ -441,7 +597,8 @@ export type Purser = {
     {
       "name": "setPolicy",
       "docs": [
-        "Replaces an agent's whole policy at once."
+        "Replaces an agent's whole policy at once, if it is still at `expected_version`. One that loosens anything has to",
+        "wait in a draft where the operator has set a delay."
       ],
       "discriminator": [
         40,
@@ -457,28 +614,28 @@ export type Purser = {
         {
           "name": "authority",
           "docs": [
-            "Policy authority or admin; pays for a longer allowlist, is paid back for a shorter one."
+            "Policy authority or admin."
+          ],
+          "signer": true
+        },
+        {
+          "name": "payer",
+          "docs": [
+            "Pays for a longer allowlist."
           ],
           "writable": true,
           "signer": true
         },
         {
-          "name": "operator",
-          "relations": [
-            "agent"
-          ]
+          "name": "operator"
         },
         {
           "name": "agent",
-          "writable": true,
-          "relations": [
-            "draft"
-          ]
+          "writable": true
         },
         {
-          "name": "draft",
-          "writable": true,
-          "optional": true
+          "name": "rentPayer",
+          "writable": true
         },
         {
           "name": "systemProgram",
@@ -486,6 +643,10 @@ export type Purser = {
         }
       ],
       "args": [
+        {
+          "name": "expectedVersion",
+          "type": "u32"
+        },
         {
           "name": "policy",
           "type": {
@@ -560,7 +721,7 @@ export type Purser = {
         },
         {
           "name": "memo",
-          "type": "string"
+          "type": "bytes"
         }
       ]
     },
@@ -603,7 +764,7 @@ export type Purser = {
     {
       "name": "withdraw",
       "docs": [
-        "Takes `amount` micro-USDC out of an agent account. Admin only."
+        "Takes `amount` out of any token account of the agent, in the mint's smallest unit. Admin only."
       ],
       "discriminator": [
         183,
@@ -621,10 +782,7 @@ export type Purser = {
           "signer": true
         },
         {
-          "name": "operator",
-          "relations": [
-            "agent"
-          ]
+          "name": "operator"
         },
         {
           "name": "agent"
@@ -634,12 +792,14 @@ export type Purser = {
           "writable": true
         },
         {
+          "name": "mint"
+        },
+        {
           "name": "destination",
           "writable": true
         },
         {
-          "name": "tokenProgram",
-          "address": "TokenkegQfeZyiNwAJbNbGKPFXCWuBvf9Ss623VQ5DA"
+          "name": "tokenProgram"
         }
       ],
       "args": [
@@ -652,7 +812,7 @@ export type Purser = {
     {
       "name": "writeDraft",
       "docs": [
-        "Adds entries to a draft."
+        "Adds entries to a draft; the last ones seal it."
       ],
       "discriminator": [
         150,
@@ -670,16 +830,10 @@ export type Purser = {
           "signer": true
         },
         {
-          "name": "operator",
-          "relations": [
-            "agent"
-          ]
+          "name": "operator"
         },
         {
-          "name": "agent",
-          "relations": [
-            "draft"
-          ]
+          "name": "agent"
         },
         {
           "name": "draft",
@@ -687,6 +841,15 @@ export type Purser = {
         }
       ],
       "args": [
+        {
+          "name": "hash",
+          "type": {
+            "array": [
+              "u8",
+              32
+            ]
+          }
+        },
         {
           "name": "start",
           "type": "u16"
@@ -715,16 +878,16 @@ export type Purser = {
       ]
     },
     {
-      "name": "allowlistDraft",
+      "name": "policyDraft",
       "discriminator": [
-        4,
-        101,
-        151,
-        181,
-        73,
-        47,
-        45,
-        43
+        166,
+        118,
+        120,
+        202,
+        10,
+        11,
+        62,
+        213
       ]
     },
     {
@@ -769,6 +932,32 @@ export type Purser = {
       ]
     },
     {
+      "name": "draftClosed",
+      "discriminator": [
+        170,
+        144,
+        88,
+        164,
+        93,
+        136,
+        175,
+        196
+      ]
+    },
+    {
+      "name": "draftSealed",
+      "discriminator": [
+        237,
+        61,
+        142,
+        161,
+        58,
+        7,
+        47,
+        98
+      ]
+    },
+    {
       "name": "draftWritten",
       "discriminator": [
         246,
@@ -779,6 +968,19 @@ export type Purser = {
         221,
         119,
         131
+      ]
+    },
+    {
+      "name": "haltSet",
+      "discriminator": [
+        72,
+        72,
+        136,
+        23,
+        166,
+        26,
+        205,
+        223
       ]
     },
     {
@@ -869,7 +1071,7 @@ export type Purser = {
     {
       "code": 6001,
       "name": "paused",
-      "msg": "The operator or the agent account is paused"
+      "msg": "The policy pauses the account"
     },
     {
       "code": 6002,
@@ -939,7 +1141,7 @@ export type Purser = {
     {
       "code": 6015,
       "name": "recipientIsSource",
-      "msg": "The recipient is the source itself"
+      "msg": "The recipient is the agent's own token account"
     },
     {
       "code": 6016,
@@ -954,7 +1156,7 @@ export type Purser = {
     {
       "code": 6018,
       "name": "keysNotDistinct",
-      "msg": "Admin, policy authority and transfer authority must be three different keys"
+      "msg": "Admin, policy authority and each transfer authority must be different keys, and the guardian none of the latter"
     },
     {
       "code": 6019,
@@ -969,12 +1171,12 @@ export type Purser = {
     {
       "code": 6021,
       "name": "draftMismatch",
-      "msg": "The policy names a draft, and no draft account was given; or the other way round"
+      "msg": "The draft is not the one that was asked for, or does not hold what it was opened for"
     },
     {
       "code": 6022,
       "name": "draftIncomplete",
-      "msg": "The draft has fewer entries than it was opened for"
+      "msg": "The draft is not complete"
     },
     {
       "code": 6023,
@@ -989,7 +1191,7 @@ export type Purser = {
     {
       "code": 6025,
       "name": "accountNotEmpty",
-      "msg": "The account still holds USDC; withdraw it first"
+      "msg": "The address holds USDC already, and loosened policies wait here: only the admin creates this account"
     },
     {
       "code": 6026,
@@ -1010,6 +1212,36 @@ export type Purser = {
       "code": 6029,
       "name": "staleSequence",
       "msg": "So many transfers were made since this one was signed that it could be a second one: look for its tag, sign anew"
+    },
+    {
+      "code": 6030,
+      "name": "halted",
+      "msg": "The operator or the agent account is halted; only the admin can resume it"
+    },
+    {
+      "code": 6031,
+      "name": "policyChanged",
+      "msg": "The policy was changed since the version that this was written against: read it again"
+    },
+    {
+      "code": 6032,
+      "name": "looseningMustWait",
+      "msg": "This loosens the policy, and the operator lets that wait: seal it in a draft, apply it when its time has come"
+    },
+    {
+      "code": 6033,
+      "name": "transferAuthorityCount",
+      "msg": "An operator has one to eight transfer authorities"
+    },
+    {
+      "code": 6034,
+      "name": "looseningDelayTooLong",
+      "msg": "The loosening delay is above 30 days"
+    },
+    {
+      "code": 6035,
+      "name": "wrongRentPayer",
+      "msg": "Rent goes back to whoever paid it: the account given is another one"
     }
   ],
   "types": [
@@ -1018,7 +1250,7 @@ export type Purser = {
       "docs": [
         "An agent account. Address: `[\"agent\", operator, agent_id]`.",
         "",
-        "The sorted allowlist follows at the tail, 32 bytes an entry: its length is the account's length."
+        "The allowlist follows at the tail, 32 bytes an entry: sorted wallets, then sorted token accounts."
       ],
       "serialization": "bytemuck",
       "repr": {
@@ -1036,9 +1268,9 @@ export type Purser = {
             "type": "u8"
           },
           {
-            "name": "flags",
+            "name": "haltedBy",
             "docs": [
-              "Bit 0 paused, 1 memo required, 2 `max_single_transfer` applies, 3 `max_daily_spend` applies, 4 allowlist applies."
+              "Not 0: halted, by the `Role` with this number."
             ],
             "type": "u8"
           },
@@ -1074,18 +1306,11 @@ export type Purser = {
             "type": "pubkey"
           },
           {
-            "name": "maxSingleTransfer",
+            "name": "rentPayer",
             "docs": [
-              "Micro-USDC."
+              "Paid the rent of this account, and gets it back."
             ],
-            "type": "u64"
-          },
-          {
-            "name": "maxDailySpend",
-            "docs": [
-              "Micro-USDC in any 24 hours."
-            ],
-            "type": "u64"
+            "type": "pubkey"
           },
           {
             "name": "policyUpdatedAt",
@@ -1095,27 +1320,35 @@ export type Purser = {
             "type": "i64"
           },
           {
+            "name": "policy",
+            "type": {
+              "defined": {
+                "name": "storedPolicy"
+              }
+            }
+          },
+          {
             "name": "window",
             "docs": [
-              "`purser_policy::SpendWindow`: newest second, span count, then 32 spans (first u32, last u32, amount u64)."
+              "`purser_policy::SpendWindow`."
             ],
             "type": {
               "array": [
                 "u64",
-                66
+                62
               ]
             }
           },
           {
             "name": "tags",
             "docs": [
-              "`purser_policy::RecentTags`: newest second, how many were ever recorded (the next one's place, modulo 16), then 16",
-              "tags, then their 16 seconds (u32)."
+              "`purser_policy::RecentTags`: how many were ever recorded (the number of the newest payment; the next one's place,",
+              "modulo 16), then 16 tags, then their 16 seconds (u32)."
             ],
             "type": {
               "array": [
                 "u64",
-                26
+                25
               ]
             }
           }
@@ -1143,12 +1376,37 @@ export type Purser = {
                 16
               ]
             }
+          },
+          {
+            "name": "payments",
+            "docs": [
+              "How many payments it made."
+            ],
+            "type": "u64"
+          },
+          {
+            "name": "swept",
+            "docs": [
+              "What its USDC account still held, in micro-USDC, went to `recipient`."
+            ],
+            "type": "u64"
+          },
+          {
+            "name": "recipient",
+            "type": "pubkey"
+          },
+          {
+            "name": "admin",
+            "type": "pubkey"
           }
         ]
       }
     },
     {
       "name": "agentCreated",
+      "docs": [
+        "The policy that it begins with follows as [`PolicySet`]."
+      ],
       "type": {
         "kind": "struct",
         "fields": [
@@ -1191,68 +1449,24 @@ export type Purser = {
             "name": "only",
             "fields": [
               {
-                "vec": "pubkey"
+                "name": "wallets",
+                "type": {
+                  "vec": "pubkey"
+                }
+              },
+              {
+                "name": "tokenAccounts",
+                "type": {
+                  "vec": "pubkey"
+                }
               }
             ]
-          },
-          {
-            "name": "draft"
-          }
-        ]
-      }
-    },
-    {
-      "name": "allowlistDraft",
-      "docs": [
-        "A draft. Address: `[\"draft\", agent]`. Room for `entry_count` entries follows at the tail."
-      ],
-      "serialization": "bytemuck",
-      "repr": {
-        "kind": "c"
-      },
-      "type": {
-        "kind": "struct",
-        "fields": [
-          {
-            "name": "version",
-            "type": "u8"
-          },
-          {
-            "name": "bump",
-            "type": "u8"
-          },
-          {
-            "name": "entryCount",
-            "type": "u16"
-          },
-          {
-            "name": "written",
-            "docs": [
-              "Entries written so far."
-            ],
-            "type": "u16"
-          },
-          {
-            "name": "reserved",
-            "type": {
-              "array": [
-                "u8",
-                2
-              ]
-            }
-          },
-          {
-            "name": "agent",
-            "type": "pubkey"
           }
         ]
       }
     },
     {
       "name": "allowlistRecord",
-      "docs": [
-        "The allowlist of a policy as an event can carry it."
-      ],
       "type": {
         "kind": "enum",
         "variants": [
@@ -1263,7 +1477,16 @@ export type Purser = {
             "name": "only",
             "fields": [
               {
-                "vec": "pubkey"
+                "name": "wallets",
+                "type": {
+                  "vec": "pubkey"
+                }
+              },
+              {
+                "name": "tokenAccounts",
+                "type": {
+                  "vec": "pubkey"
+                }
               }
             ]
           },
@@ -1271,14 +1494,15 @@ export type Purser = {
             "name": "draft",
             "fields": [
               {
-                "name": "entryCount",
+                "name": "walletCount",
                 "type": "u16"
               },
               {
-                "name": "entriesHash",
-                "docs": [
-                  "SHA-256 of all entries, in order."
-                ],
+                "name": "tokenAccountCount",
+                "type": "u16"
+              },
+              {
+                "name": "hash",
                 "type": {
                   "array": [
                     "u8",
@@ -1292,9 +1516,165 @@ export type Purser = {
       }
     },
     {
+      "name": "draftArgs",
+      "docs": [
+        "A whole policy whose entries are written later."
+      ],
+      "type": {
+        "kind": "struct",
+        "fields": [
+          {
+            "name": "hash",
+            "docs": [
+              "`PolicyDraft::hash_of` what it will hold."
+            ],
+            "type": {
+              "array": [
+                "u8",
+                32
+              ]
+            }
+          },
+          {
+            "name": "expectedVersion",
+            "docs": [
+              "The policy version that it is written against, and can be applied over."
+            ],
+            "type": "u32"
+          },
+          {
+            "name": "maxSingleTransfer",
+            "type": {
+              "option": "u64"
+            }
+          },
+          {
+            "name": "maxDailySpend",
+            "type": {
+              "option": "u64"
+            }
+          },
+          {
+            "name": "requireMemo",
+            "type": "bool"
+          },
+          {
+            "name": "paused",
+            "type": "bool"
+          },
+          {
+            "name": "entries",
+            "docs": [
+              "`None`: anyone may be paid."
+            ],
+            "type": {
+              "option": {
+                "defined": {
+                  "name": "entryCounts"
+                }
+              }
+            }
+          }
+        ]
+      }
+    },
+    {
+      "name": "draftClosed",
+      "docs": [
+        "A draft that was given up, sealed or not."
+      ],
+      "type": {
+        "kind": "struct",
+        "fields": [
+          {
+            "name": "operator",
+            "type": "pubkey"
+          },
+          {
+            "name": "agent",
+            "type": "pubkey"
+          },
+          {
+            "name": "hash",
+            "type": {
+              "array": [
+                "u8",
+                32
+              ]
+            }
+          },
+          {
+            "name": "signer",
+            "type": "pubkey"
+          }
+        ]
+      }
+    },
+    {
+      "name": "draftSealed",
+      "docs": [
+        "A policy that is complete and waits to be applied."
+      ],
+      "type": {
+        "kind": "struct",
+        "fields": [
+          {
+            "name": "operator",
+            "type": "pubkey"
+          },
+          {
+            "name": "agent",
+            "type": "pubkey"
+          },
+          {
+            "name": "hash",
+            "type": {
+              "array": [
+                "u8",
+                32
+              ]
+            }
+          },
+          {
+            "name": "expectedVersion",
+            "docs": [
+              "It applies over this policy version and no other."
+            ],
+            "type": "u32"
+          },
+          {
+            "name": "policy",
+            "type": {
+              "defined": {
+                "name": "policyRecord"
+              }
+            }
+          },
+          {
+            "name": "sealedAt",
+            "docs": [
+              "Unix seconds."
+            ],
+            "type": "i64"
+          },
+          {
+            "name": "loosensAt",
+            "docs": [
+              "Where it loosens anything: when it can be applied, as the operator's delay is now."
+            ],
+            "type": "i64"
+          },
+          {
+            "name": "signer",
+            "type": "pubkey"
+          }
+        ]
+      }
+    },
+    {
       "name": "draftWritten",
       "docs": [
-        "Entries added to an allowlist draft."
+        "Entries added to a draft."
       ],
       "type": {
         "kind": "struct",
@@ -1302,6 +1682,18 @@ export type Purser = {
           {
             "name": "agent",
             "type": "pubkey"
+          },
+          {
+            "name": "hash",
+            "docs": [
+              "What the draft was opened for."
+            ],
+            "type": {
+              "array": [
+                "u8",
+                32
+              ]
+            }
           },
           {
             "name": "start",
@@ -1312,6 +1704,60 @@ export type Purser = {
             "type": {
               "vec": "pubkey"
             }
+          }
+        ]
+      }
+    },
+    {
+      "name": "entryCounts",
+      "type": {
+        "kind": "struct",
+        "fields": [
+          {
+            "name": "wallets",
+            "type": "u16"
+          },
+          {
+            "name": "tokenAccounts",
+            "type": "u16"
+          }
+        ]
+      }
+    },
+    {
+      "name": "haltSet",
+      "type": {
+        "kind": "struct",
+        "fields": [
+          {
+            "name": "operator",
+            "type": "pubkey"
+          },
+          {
+            "name": "agent",
+            "docs": [
+              "`None`: the operator, and so all its agents."
+            ],
+            "type": {
+              "option": "pubkey"
+            }
+          },
+          {
+            "name": "haltedBy",
+            "docs": [
+              "Who holds it halted from here on; `None` when it was resumed."
+            ],
+            "type": {
+              "option": {
+                "defined": {
+                  "name": "role"
+                }
+              }
+            }
+          },
+          {
+            "name": "signer",
+            "type": "pubkey"
           }
         ]
       }
@@ -1337,20 +1783,22 @@ export type Purser = {
             "type": "u8"
           },
           {
-            "name": "paused",
+            "name": "haltedBy",
             "docs": [
-              "1 stops the transfers of all agents."
+              "Not 0: all its agents are halted, by the [`Role`] with this [number](Role::halt_number)."
             ],
             "type": "u8"
           },
           {
             "name": "reserved",
-            "type": {
-              "array": [
-                "u8",
-                5
-              ]
-            }
+            "type": "u8"
+          },
+          {
+            "name": "looseningDelaySeconds",
+            "docs": [
+              "How long a policy that loosens anything waits before it can be applied."
+            ],
+            "type": "u32"
           },
           {
             "name": "id",
@@ -1379,19 +1827,27 @@ export type Purser = {
             "type": "pubkey"
           },
           {
-            "name": "transferAuthority",
-            "type": "pubkey"
-          },
-          {
             "name": "guardian",
             "docs": [
-              "May pause; the default key where there is none."
+              "May halt; the default key where there is none."
             ],
             "type": "pubkey"
           },
           {
             "name": "usdcMint",
             "type": "pubkey"
+          },
+          {
+            "name": "transferAuthorities",
+            "docs": [
+              "Whoever holds one of them can pay within policy. Free places, all after the others, hold the default key."
+            ],
+            "type": {
+              "array": [
+                "pubkey",
+                8
+              ]
+            }
           }
         ]
       }
@@ -1406,31 +1862,20 @@ export type Purser = {
             "type": "pubkey"
           },
           {
-            "name": "admin",
-            "type": "pubkey"
-          },
-          {
             "name": "id",
             "type": "u64"
           },
           {
-            "name": "policyAuthority",
-            "type": "pubkey"
-          },
-          {
-            "name": "transferAuthority",
-            "type": "pubkey"
-          },
-          {
-            "name": "guardian",
-            "docs": [
-              "The default key where there is none."
-            ],
-            "type": "pubkey"
-          },
-          {
             "name": "usdcMint",
             "type": "pubkey"
+          },
+          {
+            "name": "keys",
+            "type": {
+              "defined": {
+                "name": "operatorRecord"
+              }
+            }
           }
         ]
       }
@@ -1438,7 +1883,7 @@ export type Purser = {
     {
       "name": "operatorKeys",
       "docs": [
-        "The keys that an operator hands out."
+        "The keys that an operator hands out, and how long loosened policies wait."
       ],
       "type": {
         "kind": "struct",
@@ -1448,14 +1893,60 @@ export type Purser = {
             "type": "pubkey"
           },
           {
-            "name": "transferAuthority",
-            "type": "pubkey"
+            "name": "transferAuthorities",
+            "docs": [
+              "One to eight."
+            ],
+            "type": {
+              "vec": "pubkey"
+            }
           },
           {
             "name": "guardian",
             "type": {
               "option": "pubkey"
             }
+          },
+          {
+            "name": "looseningDelaySeconds",
+            "type": "u32"
+          }
+        ]
+      }
+    },
+    {
+      "name": "operatorRecord",
+      "docs": [
+        "Who holds which key from here on. The default key stands for none."
+      ],
+      "type": {
+        "kind": "struct",
+        "fields": [
+          {
+            "name": "admin",
+            "type": "pubkey"
+          },
+          {
+            "name": "pendingAdmin",
+            "type": "pubkey"
+          },
+          {
+            "name": "policyAuthority",
+            "type": "pubkey"
+          },
+          {
+            "name": "guardian",
+            "type": "pubkey"
+          },
+          {
+            "name": "transferAuthorities",
+            "type": {
+              "vec": "pubkey"
+            }
+          },
+          {
+            "name": "looseningDelaySeconds",
+            "type": "u32"
           }
         ]
       }
@@ -1463,7 +1954,7 @@ export type Purser = {
     {
       "name": "operatorUpdate",
       "docs": [
-        "What to change; `None` leaves a key as it is, the default key removes a guardian or a pending admin."
+        "What to change; `None` leaves it as it is, the default key removes a guardian or a pending admin."
       ],
       "type": {
         "kind": "struct",
@@ -1475,9 +1966,14 @@ export type Purser = {
             }
           },
           {
-            "name": "transferAuthority",
+            "name": "transferAuthorities",
+            "docs": [
+              "All of them, one to eight. An old and a new key side by side make a rotation without a refusal."
+            ],
             "type": {
-              "option": "pubkey"
+              "option": {
+                "vec": "pubkey"
+              }
             }
           },
           {
@@ -1494,6 +1990,12 @@ export type Purser = {
             "type": {
               "option": "pubkey"
             }
+          },
+          {
+            "name": "looseningDelaySeconds",
+            "type": {
+              "option": "u32"
+            }
           }
         ]
       }
@@ -1508,27 +2010,12 @@ export type Purser = {
             "type": "pubkey"
           },
           {
-            "name": "admin",
-            "type": "pubkey"
-          },
-          {
-            "name": "pendingAdmin",
-            "docs": [
-              "The default key where there is none."
-            ],
-            "type": "pubkey"
-          },
-          {
-            "name": "policyAuthority",
-            "type": "pubkey"
-          },
-          {
-            "name": "transferAuthority",
-            "type": "pubkey"
-          },
-          {
-            "name": "guardian",
-            "type": "pubkey"
+            "name": "keys",
+            "type": {
+              "defined": {
+                "name": "operatorRecord"
+              }
+            }
           }
         ]
       }
@@ -1544,12 +2031,7 @@ export type Purser = {
           },
           {
             "name": "agent",
-            "docs": [
-              "`None`: the operator, and so all its agents."
-            ],
-            "type": {
-              "option": "pubkey"
-            }
+            "type": "pubkey"
           },
           {
             "name": "paused",
@@ -1558,7 +2040,7 @@ export type Purser = {
           {
             "name": "policyVersion",
             "docs": [
-              "The agent's policy version from here on; 0 for an operator."
+              "The agent's policy version from here on."
             ],
             "type": "u32"
           },
@@ -1609,25 +2091,115 @@ export type Purser = {
       }
     },
     {
-      "name": "policySet",
+      "name": "policyDraft",
       "docs": [
-        "The whole policy that applies from here on."
+        "A draft. Address: `[\"draft\", agent]`. Room for `entry_count` entries follows at the tail."
       ],
+      "serialization": "bytemuck",
+      "repr": {
+        "kind": "c"
+      },
       "type": {
         "kind": "struct",
         "fields": [
           {
-            "name": "operator",
-            "type": "pubkey"
+            "name": "version",
+            "type": "u8"
+          },
+          {
+            "name": "bump",
+            "type": "u8"
+          },
+          {
+            "name": "entryCount",
+            "docs": [
+              "Wallets and token accounts."
+            ],
+            "type": "u16"
+          },
+          {
+            "name": "written",
+            "docs": [
+              "Entries written so far."
+            ],
+            "type": "u16"
+          },
+          {
+            "name": "sealed",
+            "docs": [
+              "1 once it is complete: from here on it does not change any more."
+            ],
+            "type": "u8"
+          },
+          {
+            "name": "reserved",
+            "type": "u8"
+          },
+          {
+            "name": "sealedAt",
+            "docs": [
+              "Unix seconds."
+            ],
+            "type": "i64"
+          },
+          {
+            "name": "expectedVersion",
+            "docs": [
+              "The policy version that it was written against: once the policy changes, it can only be dropped."
+            ],
+            "type": "u32"
+          },
+          {
+            "name": "reservedToo",
+            "type": {
+              "array": [
+                "u8",
+                4
+              ]
+            }
           },
           {
             "name": "agent",
             "type": "pubkey"
           },
           {
-            "name": "policyVersion",
-            "type": "u32"
+            "name": "rentPayer",
+            "docs": [
+              "Paid the rent of this account, and gets it back."
+            ],
+            "type": "pubkey"
           },
+          {
+            "name": "hash",
+            "docs": [
+              "What it was opened for ([`PolicyDraft::hash_of`]). It can be sealed with this content alone."
+            ],
+            "type": {
+              "array": [
+                "u8",
+                32
+              ]
+            }
+          },
+          {
+            "name": "policy",
+            "type": {
+              "defined": {
+                "name": "storedPolicy"
+              }
+            }
+          }
+        ]
+      }
+    },
+    {
+      "name": "policyRecord",
+      "docs": [
+        "A whole policy as an event can carry it."
+      ],
+      "type": {
+        "kind": "struct",
+        "fields": [
           {
             "name": "maxSingleTransfer",
             "type": {
@@ -1655,6 +2227,37 @@ export type Purser = {
                 "name": "allowlistRecord"
               }
             }
+          }
+        ]
+      }
+    },
+    {
+      "name": "policySet",
+      "docs": [
+        "The whole policy that applies from here on."
+      ],
+      "type": {
+        "kind": "struct",
+        "fields": [
+          {
+            "name": "operator",
+            "type": "pubkey"
+          },
+          {
+            "name": "agent",
+            "type": "pubkey"
+          },
+          {
+            "name": "policyVersion",
+            "type": "u32"
+          },
+          {
+            "name": "policy",
+            "type": {
+              "defined": {
+                "name": "policyRecord"
+              }
+            }
           },
           {
             "name": "signer",
@@ -1667,6 +2270,78 @@ export type Purser = {
       }
     },
     {
+      "name": "role",
+      "docs": [
+        "The key that a signer holds."
+      ],
+      "type": {
+        "kind": "enum",
+        "variants": [
+          {
+            "name": "admin"
+          },
+          {
+            "name": "policyAuthority"
+          },
+          {
+            "name": "guardian"
+          }
+        ]
+      }
+    },
+    {
+      "name": "storedPolicy",
+      "docs": [
+        "A policy without its allowlist's entries, as accounts store it."
+      ],
+      "serialization": "bytemuck",
+      "repr": {
+        "kind": "c"
+      },
+      "type": {
+        "kind": "struct",
+        "fields": [
+          {
+            "name": "maxSingleTransfer",
+            "docs": [
+              "Micro-USDC."
+            ],
+            "type": "u64"
+          },
+          {
+            "name": "maxDailySpend",
+            "docs": [
+              "Micro-USDC in any 24 hours."
+            ],
+            "type": "u64"
+          },
+          {
+            "name": "walletCount",
+            "docs": [
+              "How many of the entries at the account's tail are wallets; token accounts follow."
+            ],
+            "type": "u16"
+          },
+          {
+            "name": "flags",
+            "docs": [
+              "Bit 0 paused, 1 memo required, 2 `max_single_transfer` applies, 3 `max_daily_spend` applies, 4 allowlist applies."
+            ],
+            "type": "u8"
+          },
+          {
+            "name": "reserved",
+            "type": {
+              "array": [
+                "u8",
+                5
+              ]
+            }
+          }
+        ]
+      }
+    },
+    {
       "name": "transferExecuted",
       "type": {
         "kind": "struct",
@@ -1674,6 +2349,13 @@ export type Purser = {
           {
             "name": "agent",
             "type": "pubkey"
+          },
+          {
+            "name": "number",
+            "docs": [
+              "Of this payment among all of the agent, from 1: a number that is missing is a payment that was not shown."
+            ],
+            "type": "u64"
           },
           {
             "name": "transferId",
@@ -1720,9 +2402,10 @@ export type Purser = {
           {
             "name": "memo",
             "docs": [
+              "UTF-8 wherever a relayer signed: the program does not look, which would cost more than all other rules together.",
               "Empty where there is none."
             ],
-            "type": "string"
+            "type": "bytes"
           }
         ]
       }
@@ -1741,7 +2424,21 @@ export type Purser = {
             "type": "pubkey"
           },
           {
+            "name": "source",
+            "docs": [
+              "The agent's token account that it was taken from: its USDC account, or another one, of any mint."
+            ],
+            "type": "pubkey"
+          },
+          {
+            "name": "mint",
+            "type": "pubkey"
+          },
+          {
             "name": "amount",
+            "docs": [
+              "In the mint's smallest unit."
+            ],
             "type": "u64"
           },
           {

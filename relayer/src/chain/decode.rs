@@ -246,10 +246,17 @@ mod tests {
         assert_eq!(destination(&PROGRAM, &MINT, &pda, None), Destination::Missing);
     }
 
-    #[test]
-    fn accounts_of_another_program_are_not_ours() {
+    /// An agent of which only the layout is known.
+    fn agent_data() -> Vec<u8> {
         let mut data = vec![0; Agent::BYTES];
         data[..8].copy_from_slice(<Agent as anchor_lang::Discriminator>::DISCRIMINATOR);
+        data[8] = purser::constants::LAYOUT_VERSION;
+        data
+    }
+
+    #[test]
+    fn accounts_of_another_program_are_not_ours() {
+        let data = agent_data();
         let key = Pubkey::new_from_array([1; 32]);
         let mut account = RawAccount { owner: PROGRAM, executable: false, lamports: 1, data };
         assert!(agent(&PROGRAM, &key, &account, (&key, None)).is_some());
@@ -257,6 +264,9 @@ mod tests {
         account.owner = TOKEN_PROGRAM;
         assert!(agent(&PROGRAM, &key, &account, (&key, None)).is_none());
         account.owner = PROGRAM;
+        account.data[8] -= 1;
+        assert!(agent(&PROGRAM, &key, &account, (&key, None)).is_none(), "the layout before");
+        account.data[8] += 1;
         account.data.truncate(Agent::BYTES - 1);
         assert!(agent(&PROGRAM, &key, &account, (&key, None)).is_none());
     }
@@ -265,8 +275,7 @@ mod tests {
     fn only_the_agents_own_token_account_gives_its_balance() {
         let key = Pubkey::new_from_array([1; 32]);
         let own = Pubkey::default();
-        let mut data = vec![0; Agent::BYTES];
-        data[..8].copy_from_slice(<Agent as anchor_lang::Discriminator>::DISCRIMINATOR);
+        let data = agent_data();
         let account = RawAccount { owner: PROGRAM, executable: false, lamports: 1, data };
         let token = RawAccount {
             owner: TOKEN_PROGRAM,

@@ -144,7 +144,7 @@ mod tests {
         let log = EventLog::read(&OURS, &lines);
         assert!(!log.incomplete);
         let found: Vec<_> = log.transfers().collect();
-        assert_eq!((found.len(), found[0].tag, found[0].memo.as_str()), (1, 7, "rent 🏠"));
+        assert_eq!((found.len(), found[0].tag, found[0].memo.as_slice()), (1, 7, "rent 🏠".as_bytes()));
     }
 
     #[test]

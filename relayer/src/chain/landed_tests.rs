@@ -272,7 +272,7 @@ fn instructions() -> Vec<Written> {
             }],
         ),
         written(
-            at.withdraw(authority, operator, agent, destination, 8),
+            at.withdraw(authority, operator, agent, at.usdc_of(&agent), destination, 8),
             vec![
                 events::Withdrawn {
                     operator,

@@ -21,6 +21,7 @@ fn agent(policy_version: u32) -> RawAccount {
     use anchor_lang::Discriminator;
     let mut data = vec![0; Agent::BYTES];
     data[..8].copy_from_slice(Agent::DISCRIMINATOR);
+    data[8] = purser::constants::LAYOUT_VERSION;
     let version = core::mem::offset_of!(Agent, policy_version) + 8;
     data[version..version + 4].copy_from_slice(&policy_version.to_le_bytes());
     RawAccount { owner: PROGRAM, executable: false, lamports: 1, data }
@@ -28,7 +29,7 @@ fn agent(policy_version: u32) -> RawAccount {
 
 fn agent_after(payments: u64) -> RawAccount {
     let mut account = agent(4);
-    let recorded = Agent::BYTES - size_of::<[u64; 26]>() + size_of::<u64>();
+    let recorded = core::mem::offset_of!(Agent, tags) + 8;
     account.data[recorded..recorded + 8].copy_from_slice(&payments.to_le_bytes());
     account
 }

@@ -65,7 +65,7 @@ fn the_longest_memo_fits_a_transaction() {
 }
 
 #[test]
-fn the_program_is_at_most_200_kilobytes() {
+fn the_program_is_at_most_240_kilobytes() {
     let bytes = elf().len();
-    assert!(bytes <= 204_800, "{bytes}");
+    assert!(bytes <= 240_000, "{bytes}");
 }

@@ -155,7 +155,7 @@ impl Transfers {
         let mut transfer_id = [0; 16];
         transfer_id[..8].copy_from_slice(&tag.to_le_bytes());
         let sequence = landed.load(Ordering::Relaxed);
-        let (amount, memo) = (AMOUNT_MICROS, String::new());
+        let (amount, memo) = (AMOUNT_MICROS, Vec::new());
         let data = purser::instruction::Transfer { transfer_id, tag, sequence, amount, memo };
         let instruction = Instruction {
             program_id: purser::ID,
