@@ -138,7 +138,8 @@ fn caught_after(workspace: &Workspace, args: &Args, tree: &Path) -> Result<Optio
     let mut fuzz = fuzzer(workspace, args);
     fuzz.args(["--json", "--no-shrink"]).arg("--program").arg(out.join("purser.so"));
     let output = fuzz.stderr(Stdio::null()).output().context("cannot start the fuzzer")?;
-    let figures: serde_json::Value = serde_json::from_slice(&output.stdout).context("the fuzzer gave no figures")?;
+    let figures: serde_json::Value =
+        serde_json::from_slice(&output.stdout).context("the fuzzer gave no figures")?;
     let caught = figures["divergences"].as_u64().context("no count of divergences")? > 0;
     Ok(caught.then(|| figures["transactions"].as_u64()).flatten())
 }

@@ -97,12 +97,12 @@ impl Actions {
         let among = if self.calm { 3_000 } else { 500 };
         match self.random.below(among) {
             0..30 => self.set_policy(&scene),
-            30..80 => self.draft(&scene, sight),
-            80..95 => self.set_paused(&scene),
-            95..110 => self.halt(&scene),
-            110..125 => self.update_operator(&scene),
-            125..130 => self.accept_admin(&scene),
-            130..145 => self.withdraw(&scene, sight),
+            30..90 => self.draft(&scene, sight),
+            90..105 => self.set_paused(&scene),
+            105..118 => self.halt(&scene),
+            118..128 => self.update_operator(&scene),
+            128..132 => self.accept_admin(&scene),
+            132..145 => self.withdraw(&scene, sight),
             145..155 => self.close_agent(&scene, sight),
             155..158 => self.create_operator(operator_place),
             158..162 => self.create_agent(place, operator),
