@@ -65,7 +65,9 @@ impl Actions {
         let mut call = self.call(place, &mut model);
         let odds = if self.calm { 80 } else { 20 };
         if self.one_in(odds) {
-            self.corrupt(&mut call);
+            for _ in 0..1 + self.below(4) / 2 {
+                self.corrupt(&mut call);
+            }
         }
         Step::Call { at: model.at, call }
     }
@@ -74,7 +76,7 @@ impl Actions {
         self.focus = self.below(CAST.agents.len());
         self.tempo = TEMPOS[self.below(TEMPOS.len())];
         self.calm = !self.one_in(3);
-        self.phase_left = if self.calm { 200 + self.random.below(500) } else { 100 + self.random.below(400) };
+        self.phase_left = if self.calm { 300 + self.random.below(700) } else { 100 + self.random.below(400) };
         self.wants_limits = !self.one_in(3);
     }
 
