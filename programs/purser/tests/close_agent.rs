@@ -1,14 +1,14 @@
 use anchor_lang::error::ErrorCode;
 use anchor_lang::Event;
 use purser::error::PurserError;
-use purser::events::{AgentClosed, DraftClosed, Withdrawn};
+use purser::events::{AgentClosed, DraftClosed};
 use purser::state::Agent;
 use purser::PolicyArgs;
 use purser_policy::{RecentTags, SpendWindow};
 
 use crate::support::{
     address, agent, assert_policy, attack, keys, only, open_policy, operator, program, signer, Expected,
-    Payment, TokenAccountState, Who, World, AGENT_ID, BALANCE, DAY, MINT, NOON, PAYEE, PAYEE_OWNER,
+    Payment, TokenAccountState, Who, World, AGENT_ID, BALANCE, DAY, MINT, NOON, PAYEE,
 };
 
 const MINT_SLOT: usize = 4;
@@ -30,12 +30,15 @@ fn spent() -> World {
     world
 }
 
-fn closed(world: &World, payments: u64) -> AgentClosed {
+/// `swept`: what was left, and went to [`PAYEE`].
+fn closed(world: &World, payments: u64, swept: u64) -> AgentClosed {
     AgentClosed {
         operator: world.main.operator,
         agent: world.main.agent,
         agent_id: AGENT_ID,
         payments,
+        swept,
+        recipient: PAYEE,
         admin: Who::Admin.key(),
     }
 }
@@ -52,7 +55,7 @@ fn closing_an_empty_agent_gives_all_rent_to_whoever_paid_it_and_says_so() {
     assert_eq!(world.accounts(&[main.agent, main.source]), [None, None]);
     assert_eq!(world.lamports(&Who::Payer.key()), before + rent);
     assert_eq!(world.lamports(&Who::Admin.key()), own);
-    outcome.emitted(closed(&world, 0));
+    outcome.emitted(closed(&world, 0, 0));
 }
 
 #[test]
@@ -65,7 +68,7 @@ fn nobody_but_the_admin_closes_an_agent() {
 }
 
 #[test]
-fn what_is_left_goes_to_the_destination_with_an_event_of_its_own() {
+fn what_is_left_goes_to_the_destination_and_the_event_says_so() {
     for left in [1, BALANCE, u64::MAX] {
         let mut world = World::new();
         let main = world.main;
@@ -73,17 +76,7 @@ fn what_is_left_goes_to_the_destination_with_an_event_of_its_own() {
         let outcome = world.accept(&main.close_agent());
         assert_eq!(world.balance(&PAYEE), left);
         assert_eq!(world.accounts(&[main.agent, main.source]), [None, None]);
-        let swept = Withdrawn {
-            operator: main.operator,
-            agent: main.agent,
-            source: main.source,
-            mint: MINT,
-            amount: left,
-            recipient: PAYEE,
-            recipient_owner: PAYEE_OWNER,
-            admin: Who::Admin.key(),
-        };
-        outcome.emitted_all(&[swept.data(), closed(&world, 0).data()]);
+        outcome.emitted(closed(&world, 0, left));
     }
 }
 
@@ -128,7 +121,7 @@ fn the_draft_goes_too_sealed_or_not_and_its_rent_to_whoever_paid_it() {
             hash: proposal.args.hash,
             signer: Who::Admin.key(),
         };
-        outcome.emitted_all(&[dropped.data(), closed(&world, 0).data()]);
+        outcome.emitted_all(&[dropped.data(), closed(&world, 0, 0).data()]);
         // The next agent at this address has no draft, and the old one's parts and hash are worth nothing.
         world.accept(&main.create_agent(AGENT_ID));
         for call in [proposal.apply(), proposal.close(), proposal.write(2, 3)] {
@@ -148,7 +141,7 @@ fn the_number_of_payments_is_told() {
     world.accept(&main.withdraw(BALANCE - 20, PAYEE));
     world.set_clock(NOON + DAY + 1);
     let outcome = world.accept(&main.close_agent());
-    outcome.emitted(closed(&world, 20));
+    outcome.emitted(closed(&world, 20, 0));
 }
 
 #[test]

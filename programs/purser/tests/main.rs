@@ -19,6 +19,7 @@ mod limits;
 mod loosening;
 mod numbering;
 mod open_draft;
+mod revival;
 mod set_paused;
 mod set_policy;
 mod transfer;

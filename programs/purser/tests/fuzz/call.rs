@@ -43,15 +43,17 @@ pub struct Payment {
     pub tag: u64,
     pub sequence: u32,
     pub amount: u64,
-    pub memo: String,
+    /// Should be text.
+    pub memo: Vec<u8>,
 }
 
 impl fmt::Debug for Payment {
     /// Without the id, of which nothing depends, and without a memo's text.
     fn fmt(&self, f: &mut fmt::Formatter) -> fmt::Result {
         let Self { tag, sequence, amount, memo, .. } = self;
-        let chars = memo.chars().count();
-        write!(f, "tag {tag}, sequence {sequence}, amount {amount}, memo of {chars} characters")
+        let text = std::str::from_utf8(memo);
+        let memo = text.map_or("no text".to_owned(), |text| format!("{} characters", text.chars().count()));
+        write!(f, "tag {tag}, sequence {sequence}, amount {amount}, memo of {memo}")
     }
 }
 
@@ -119,7 +121,14 @@ impl Args {
             Self::Halt { resume: false } => instruction::Halt {}.data(),
             Self::Halt { resume: true } => instruction::Resume {}.data(),
             Self::Transfer(Payment { transfer_id, tag, sequence, amount, memo }) => {
-                instruction::Transfer { transfer_id, tag, sequence, amount, memo }.data()
+                let text = String::new();
+                let mut data =
+                    instruction::Transfer { transfer_id, tag, sequence, amount, memo: text }.data();
+                // The client's type takes text only; it ends with the length of it.
+                data.truncate(data.len() - 4);
+                data.extend((memo.len() as u32).to_le_bytes());
+                data.extend(memo);
+                data
             }
             Self::Withdraw { amount } => instruction::Withdraw { amount }.data(),
             Self::CloseAgent => instruction::CloseAgent {}.data(),

@@ -134,6 +134,9 @@ fn program_does_what_the_oracle_says() {
         panic!("{}", report(&plan, &divergence));
     }
     assert_eq!(tally.transactions, plan.transactions);
+    if plan.transactions < TRANSACTIONS {
+        return;
+    }
     // What every run of this length must have come by.
     assert!(tally.accepted * 3 > tally.transactions, "{} accepted", tally.accepted);
     assert!(tally.beyond_exact * 20 > tally.transactions, "{} beyond exact", tally.beyond_exact);

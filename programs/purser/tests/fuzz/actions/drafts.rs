@@ -13,7 +13,7 @@ impl Actions {
     pub(super) fn draft(&mut self, scene: &Scene, sight: &mut Sight) -> Call {
         match sight.model.drafts.get(&scene.place.draft) {
             None => self.open_draft(scene),
-            Some(draft) if self.one_in(8) => self.close_draft(scene, draft),
+            Some(draft) if self.one_in(10) => self.close_draft(scene, draft),
             Some(_) if self.one_in(20) => self.open_draft(scene),
             Some(draft) if draft.sealed_at.is_none() && !self.one_in(12) => self.write_draft(scene, draft),
             Some(draft) => self.apply_draft(scene, draft, sight),

@@ -65,7 +65,9 @@ impl Actions {
         let mut call = self.call(place, &mut model);
         let odds = if self.calm { 80 } else { 20 };
         if self.one_in(odds) {
-            self.corrupt(&mut call);
+            for _ in 0..1 + self.below(4) / 2 {
+                self.corrupt(&mut call);
+            }
         }
         Step::Call { at: model.at, call }
     }
@@ -74,7 +76,7 @@ impl Actions {
         self.focus = self.below(CAST.agents.len());
         self.tempo = TEMPOS[self.below(TEMPOS.len())];
         self.calm = !self.one_in(3);
-        self.phase_left = if self.calm { 200 + self.random.below(500) } else { 100 + self.random.below(400) };
+        self.phase_left = if self.calm { 300 + self.random.below(700) } else { 100 + self.random.below(400) };
         self.wants_limits = !self.one_in(3);
     }
 
@@ -97,12 +99,12 @@ impl Actions {
         let among = if self.calm { 3_000 } else { 500 };
         match self.random.below(among) {
             0..30 => self.set_policy(&scene),
-            30..80 => self.draft(&scene, sight),
-            80..95 => self.set_paused(&scene),
-            95..110 => self.halt(&scene),
-            110..125 => self.update_operator(&scene),
-            125..130 => self.accept_admin(&scene),
-            130..145 => self.withdraw(&scene, sight),
+            30..90 => self.draft(&scene, sight),
+            90..105 => self.set_paused(&scene),
+            105..118 => self.halt(&scene),
+            118..128 => self.update_operator(&scene),
+            128..132 => self.accept_admin(&scene),
+            132..145 => self.withdraw(&scene, sight),
             145..155 => self.close_agent(&scene, sight),
             155..158 => self.create_operator(operator_place),
             158..162 => self.create_agent(place, operator),

@@ -86,7 +86,7 @@ impl Actions {
 
     fn delay(&mut self) -> u32 {
         let delay = DELAYS[self.below(DELAYS.len())];
-        if self.one_in(15) {
+        if self.one_in(6) {
             delay + 1
         } else {
             delay

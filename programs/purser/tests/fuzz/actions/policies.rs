@@ -95,7 +95,7 @@ impl Actions {
     }
 
     pub(super) fn unpause(&mut self, operator: &Operator, place: &AgentPlace) -> Call {
-        Call::new(Args::SetPaused(false), [operator.admin, place.operator, place.address])
+        Call::new(Args::SetPaused(false), [self.setter(operator), place.operator, place.address])
     }
 
     pub(super) fn halt(&mut self, scene: &Scene) -> Call {

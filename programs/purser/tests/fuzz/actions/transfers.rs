@@ -100,16 +100,28 @@ impl Actions {
         policy.single.filter(small_enough).map_or(amount, |most| 1 + self.random.below(most.max(1)))
     }
 
-    fn memo(&mut self, policy: &Policy) -> String {
+    /// Of characters of one to four bytes, alike or mixed, some at the edge of what is allowed; rarely no text at all.
+    fn memo(&mut self, policy: &Policy) -> Vec<u8> {
+        const CHARACTERS: [&str; 5] = ["x", "é", "€", "🪙", "\u{7f}"];
         let wanted = if policy.memo { !self.one_in(12) } else { self.one_in(4) };
         if !wanted {
-            return String::new();
+            return Vec::new();
         }
         let chars = match self.random.below(16) {
             0 => 199 + self.below(3),
-            1 => 250,
+            1 => 150 + self.below(150),
             _ => 1 + self.below(80),
         };
-        ["x", "é", "🪙"][self.below(3)].repeat(chars)
+        let (first, kinds) = (self.below(5), 1 + self.below(4));
+        let mut memo = Vec::new();
+        for _ in 0..chars {
+            let character = CHARACTERS[(first + self.below(kinds)) % 5];
+            memo.extend(character.as_bytes());
+        }
+        if self.one_in(60) {
+            let at = self.below(memo.len());
+            memo[at] = [0x80, 0xc0, 0xff, 0xed][self.below(4)];
+        }
+        memo
     }
 }

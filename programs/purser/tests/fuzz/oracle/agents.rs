@@ -150,7 +150,6 @@ impl Model {
         ensure(agent.rent_payer == *rent_payer, code::WRONG_RENT_PAYER)?;
         ensure(agent.window.is_empty(self.now), code::SPEND_WINDOW_NOT_EMPTY)?;
         let balance = self.tokens[token_account].amount;
-        let mut events = vec![];
         if balance > 0 {
             // In another account of its own it would be out of reach.
             let to = self.tokens.get(destination).filter(|to| to.program == token::ID);
@@ -162,9 +161,9 @@ impl Model {
         ensure(waiting.is_none_or(|draft| draft.rent_payer == *draft_rent_payer), code::WRONG_RENT_PAYER)?;
 
         if balance > 0 {
-            let way = [address, token_account, destination];
-            events.push(self.make_withdrawal(operator_address, way, balance, signer));
+            self.move_tokens(token_account, destination, balance);
         }
+        let mut events = vec![];
         self.tokens.remove(token_account);
         self.sweep(token_account, rent_payer);
         if let Some(closed) = self.drafts.remove(draft) {
@@ -184,6 +183,8 @@ impl Model {
             agent: *address,
             agent_id: agent.id,
             payments: agent.payments,
+            swept: balance,
+            recipient: *destination,
             admin: *signer,
         };
         events.push(event.data());

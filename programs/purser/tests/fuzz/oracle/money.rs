@@ -19,8 +19,18 @@ impl Model {
         operator.admin(signer)?;
         ensure(agent.operator == *operator_address, code::WRONG_OPERATOR)?;
         self.check_withdrawal([address, source, mint, destination, program], amount)?;
-        let event = self.make_withdrawal(operator_address, [address, source, destination], amount, signer);
-        Ok(vec![event])
+        self.move_tokens(source, destination, amount);
+        let event = Withdrawn {
+            operator: *operator_address,
+            agent: *address,
+            source: *source,
+            mint: *mint,
+            amount,
+            recipient: *destination,
+            recipient_owner: self.tokens[destination].owner,
+            admin: *signer,
+        };
+        Ok(vec![event.data()])
     }
 
     /// `way`: agent, source, mint, destination, token program.
@@ -37,28 +47,5 @@ impl Model {
         ensure(like_a_mint, code::WRONG_MINT)?;
         ensure(!from.frozen, code::ACCOUNT_FROZEN)?;
         ensure(*mint == from.mint, code::MINT_MISMATCH)
-    }
-
-    /// `way`: agent, source, destination.
-    pub(super) fn make_withdrawal(
-        &mut self,
-        operator: &Pubkey,
-        way: [&Pubkey; 3],
-        amount: u64,
-        admin: &Pubkey,
-    ) -> Vec<u8> {
-        let [agent, source, destination] = way;
-        self.move_tokens(source, destination, amount);
-        let event = Withdrawn {
-            operator: *operator,
-            agent: *agent,
-            source: *source,
-            mint: self.tokens[source].mint,
-            amount,
-            recipient: *destination,
-            recipient_owner: self.tokens[destination].owner,
-            admin: *admin,
-        };
-        event.data()
     }
 }

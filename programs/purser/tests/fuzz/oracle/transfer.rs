@@ -25,15 +25,21 @@ impl Agent {
         (self.payments as u32).wrapping_sub(sequence) < TAGS as u32
     }
 
-    fn check_policy(&self, payment: &Payment, now: i64, recipient: [&Pubkey; 2]) -> Result<(), Refusal> {
+    fn check_policy(
+        &self,
+        amount: u64,
+        memo: &str,
+        now: i64,
+        recipient: [&Pubkey; 2],
+    ) -> Result<(), Refusal> {
         let [account, owner] = recipient;
         let policy = &self.policy;
         ensure(!policy.paused, code::PAUSED)?;
-        ensure(!(policy.memo && payment.memo.is_empty()), code::MEMO_REQUIRED)?;
-        ensure(payment.memo.chars().count() <= MEMO_CHARS_MAX, code::MEMO_TOO_LONG)?;
+        ensure(!(policy.memo && memo.is_empty()), code::MEMO_REQUIRED)?;
+        ensure(memo.chars().count() <= MEMO_CHARS_MAX, code::MEMO_TOO_LONG)?;
         ensure(policy.allows(account, owner), code::RECIPIENT_NOT_ALLOWED)?;
-        ensure(policy.single.is_none_or(|most| payment.amount <= most), code::SINGLE_LIMIT_EXCEEDED)?;
-        let after = u128::from(self.window.spent(now)) + u128::from(payment.amount);
+        ensure(policy.single.is_none_or(|most| amount <= most), code::SINGLE_LIMIT_EXCEEDED)?;
+        let after = u128::from(self.window.spent(now)) + u128::from(amount);
         ensure(policy.daily.is_none_or(|most| after <= u128::from(most)), code::DAILY_LIMIT_EXCEEDED)
     }
 }
@@ -44,6 +50,9 @@ impl Model {
             unreachable!("five slots")
         };
         let Payment { transfer_id, tag, sequence, amount, memo } = payment.clone();
+        // The runtime itself ends a transaction that would log anything but text.
+        let memo =
+            String::from_utf8(memo).map_err(|_| Refusal::Other("ProgramFailedToComplete".to_owned()))?;
         ensure(tag != 0, code::TAG_ZERO)?;
         ensure(amount != 0, code::AMOUNT_ZERO)?;
         let operator = self.operators.get(operator_address).ok_or(code::UNKNOWN_LAYOUT)?;
@@ -56,7 +65,7 @@ impl Model {
         ensure(agent.covers(sequence), code::STALE_SEQUENCE)?;
         ensure(!agent.has_paid(tag, self.now), code::DUPLICATE_TRANSFER)?;
         ensure(operator.halted_by.is_none() && agent.halted_by.is_none(), code::HALTED)?;
-        agent.check_policy(payment, self.now, [destination, &recipient_owner])?;
+        agent.check_policy(amount, &memo, self.now, [destination, &recipient_owner])?;
         let from = &self.tokens[source];
         ensure(from.amount >= amount, code::INSUFFICIENT_BALANCE)?;
         ensure(!from.frozen, code::ACCOUNT_FROZEN)?;
