@@ -3,7 +3,6 @@
 use purser_policy::Allowlist;
 use purser_tests::Operator;
 use serde_json::json;
-use solana_sdk::pubkey::Pubkey;
 use solana_sdk::signature::Keypair;
 use solana_sdk::signer::Signer;
 
@@ -45,8 +44,10 @@ async fn empty_allowlist_allows_nobody_and_null_allows_all() {
 #[tokio::test]
 async fn duplicate_allowlist_entries_collapse() {
     let agent = Operator::shared().await.creates_account("Ada").await;
-    let (one, two) =
-        (Keypair::new_from_array([1; 32]).pubkey().to_string(), Pubkey::new_from_array([2; 32]).to_string());
+    let (one, two) = (
+        Keypair::new_from_array([1; 32]).pubkey().to_string(),
+        Keypair::new_from_array([2; 32]).pubkey().to_string(),
+    );
     let policy = agent.has_policy(json!({ "allowed_counterparties": [one, two, one] })).await;
     assert_eq!(policy["allowed_counterparties"], json!([one, two]));
 }

@@ -66,6 +66,18 @@ async fn error_invalid_recipient_is_422() {
 }
 
 #[tokio::test]
+async fn error_policy_changed_is_409() {
+    let (agent, _) = agent_and_payee().await;
+    let path = agent.path("/policy");
+    let client = &agent.operator.client;
+    let version = client.get(&path).await.has_status(200)["version"].clone();
+    let body = json!({ "max_single_transfer": 5, "expected_version": version });
+    client.put(&path, &body).await.has_status(200);
+    client.put(&path, &body).await.is_error(409, "policy_changed");
+    client.patch(&path, &body).await.is_error(409, "policy_changed");
+}
+
+#[tokio::test]
 async fn error_solana_unavailable_is_503_and_retryable_when_nothing_was_signed() {
     let network = TestNetwork::shared().await;
     let proxy = Proxy::to(&network.rpc_url);

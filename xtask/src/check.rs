@@ -1,5 +1,7 @@
 //! `cargo xtask check`: everything that can be said of the tree without running it.
 
+use std::process::Command;
+
 use anyhow::Result;
 
 use crate::workspace::{Workspace, command, run as run_command};
@@ -15,11 +17,10 @@ pub fn run(workspace: &Workspace) -> Result<()> {
     imports::check(&workspace.root.join("relayer/src"))?;
 
     step("lints");
-    let deny_warnings = ["--all-targets", "--quiet", "--", "--deny", "warnings"];
     let features = ["--workspace", "--features", "purser-relayer/fault-injection"];
-    run_command(workspace.cargo("clippy").args(features).args(deny_warnings))?;
-    run_command(workspace.program_tests_cargo("clippy").args(deny_warnings))?;
-    run_command(localnet::cargo(workspace, "clippy").arg("--release").args(deny_warnings))?;
+    run_command(lint(workspace.cargo("build").args(features)))?;
+    run_command(lint(&mut workspace.program_tests_cargo("build")))?;
+    run_command(lint(localnet::cargo(workspace, "build").arg("--release")))?;
 
     step("IDL");
     idl::check(workspace)?;
@@ -34,6 +35,14 @@ pub fn run(workspace: &Workspace) -> Result<()> {
         step("dependencies: skipped, cargo-deny is not installed");
     }
     Ok(())
+}
+
+/// What `cargo clippy` does, on a build instead of a check: so the dependencies are those that the tests are built with, and
+/// are not compiled a second time. That alone took a third of the gate.
+fn lint(build: &mut Command) -> &mut Command {
+    build.env("RUSTC_WORKSPACE_WRAPPER", "clippy-driver");
+    build.env("CLIPPY_ARGS", ["--deny", "warnings"].map(|word| format!("{word}__CLIPPY_HACKERY__")).concat());
+    build.args(["--all-targets", "--quiet"])
 }
 
 fn step(name: &str) {

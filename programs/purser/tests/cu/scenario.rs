@@ -49,7 +49,14 @@ pub fn run(bench: &mut Bench, keys: &Keys) -> Result<()> {
     paid += transfers::rules_on(bench, keys, &cast, paid)?;
     bench.advance(2 * DAY_SECONDS);
     let rest = 1_000_000 * USDC - u64::from(paid) * USDC;
-    let withdraw = cast.at.withdraw(cast.admin.pubkey(), cast.operator, cast.agent, cast.destination, rest);
+    let withdraw = cast.at.withdraw(
+        cast.admin.pubkey(),
+        cast.operator,
+        cast.agent,
+        cast.at.usdc_of(&cast.agent),
+        cast.destination,
+        rest,
+    );
     bench.measure("withdraw", withdraw, &cast.admin)?;
     let rent_payers = RentPayers { agent: cast.policy.pubkey(), draft: cast.policy.pubkey() };
     let close =

@@ -121,14 +121,7 @@ impl Args {
             Self::Halt { resume: false } => instruction::Halt {}.data(),
             Self::Halt { resume: true } => instruction::Resume {}.data(),
             Self::Transfer(Payment { transfer_id, tag, sequence, amount, memo }) => {
-                let text = String::new();
-                let mut data =
-                    instruction::Transfer { transfer_id, tag, sequence, amount, memo: text }.data();
-                // The client's type takes text only; it ends with the length of it.
-                data.truncate(data.len() - 4);
-                data.extend((memo.len() as u32).to_le_bytes());
-                data.extend(memo);
-                data
+                instruction::Transfer { transfer_id, tag, sequence, amount, memo }.data()
             }
             Self::Withdraw { amount } => instruction::Withdraw { amount }.data(),
             Self::CloseAgent => instruction::CloseAgent {}.data(),

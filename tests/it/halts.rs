@@ -1,0 +1,72 @@
+//! Halts: what stops an account beside its policy, and who lifts it.
+
+use purser_tests::chain::Landing;
+use purser_tests::{AppSettings, Operator, TestApp, TestNetwork};
+use serde_json::json;
+
+async fn own_operator() -> Operator {
+    let app = TestApp::start(TestNetwork::shared().await, &AppSettings::default()).await;
+    app.new_operator().await
+}
+
+#[tokio::test]
+async fn halt_over_http_stops_every_account_and_only_the_admins_wallet_resumes() {
+    let operator = own_operator().await;
+    let (ada, ben) =
+        (operator.creates_account_with("Ada", "5").await, operator.creates_account_with("Ben", "5").await);
+    let (payee, _) = operator.chain.new_payee().await;
+    let halted = operator.client.post("/v1/halt", &json!({})).await.has_status(200);
+    assert_eq!(
+        (halted["halted"].as_bool(), halted["halted_by"].as_str()),
+        (Some(true), Some("policy_authority"))
+    );
+    assert!(operator.chain.has_settled(halted.text_of("tx_signature")).await);
+    operator.client.post("/v1/halt", &json!({})).await.has_status(200);
+    for agent in [&ada, &ben] {
+        let refused = agent.pays("1").to(&payee).await.is_error(402, "account_paused");
+        assert_eq!(refused.failed_checks(), ["paused"]);
+        assert!(refused.text_of("message").contains("policy authority"), "{}", refused.text);
+        let account = operator.reads_account(&agent.id).await.has_status(200);
+        assert_eq!(account["status"], "paused");
+        assert_eq!(account["halted"], json!({ "by": "policy_authority", "scope": "operator" }));
+    }
+
+    // Neither the policy's own switch nor the key that halted lifts it.
+    ada.has_policy(json!({ "paused": false })).await;
+    ada.pays("1").to(&payee).await.is_error(402, "account_paused");
+    let (app, chain) = (operator.app(), &operator.chain);
+    for key in [app.policy_authority(), app.transfer_authority()] {
+        assert!(matches!(chain.resumes(operator.address, None, key).await, Landing::Refused(6008)));
+    }
+    let resumed = chain.resumes(operator.address, None, app.admin()).await;
+    assert!(matches!(resumed, Landing::Settled(_)), "{resumed:?}");
+    ada.pays("1").to(&payee).await.is_settled();
+    let account = operator.reads_account(&ada.id).await.has_status(200);
+    assert_eq!((account["status"].as_str(), account["halted"].is_null()), (Some("active"), true));
+}
+
+#[tokio::test]
+async fn one_account_that_is_halted_on_chain_leaves_the_others_alone() {
+    let operator = own_operator().await;
+    let (ada, ben) =
+        (operator.creates_account_with("Ada", "5").await, operator.creates_account_with("Ben", "5").await);
+    let (payee, _) = operator.chain.new_payee().await;
+    operator.chain.halts(operator.address, Some(ada.address), operator.app().admin()).await;
+    let refused = ada.pays("1").to(&payee).await.is_error(402, "account_paused");
+    assert!(refused.text_of("message").contains("admin"), "{}", refused.text);
+    let account = operator.reads_account(&ada.id).await.has_status(200);
+    assert_eq!(account["halted"], json!({ "by": "admin", "scope": "account" }));
+    ben.pays("1").to(&payee).await.is_settled();
+}
+
+#[tokio::test]
+async fn halt_takes_no_fields_and_no_other_method() {
+    let operator = own_operator().await;
+    let ada = operator.creates_account_with("Ada", "5").await;
+    for body in [json!({ "account_id": "x" }), json!([]), json!("halt"), json!(null)] {
+        operator.client.post("/v1/halt", &body).await.is_error(400, "invalid_request");
+    }
+    operator.client.delete("/v1/halt").await.has_status(405);
+    let account = operator.reads_account(&ada.id).await.has_status(200);
+    assert_eq!(account["status"], "active");
+}

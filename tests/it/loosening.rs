@@ -1,0 +1,97 @@
+//! Loosened policies that wait, from the request to their announcement.
+
+use std::time::Duration;
+
+use purser::OperatorUpdate;
+use purser_tests::{Agent, AppSettings, Operator, Receiver, TestApp, TestNetwork};
+use serde_json::{Value, json};
+use solana_sdk::signer::Signer;
+
+use crate::webhooks::registers;
+
+/// An operator that lets loosened policies wait for so many seconds, with an agent that may spend 10 at once.
+async fn agent_with_delay(seconds: u32) -> (Operator, Agent) {
+    let app = TestApp::start(TestNetwork::shared().await, &AppSettings::default()).await;
+    let operator = app.new_operator().await;
+    let agent = operator.creates_account_with("Ada", "100").await;
+    agent.has_policy(json!({ "max_single_transfer": 10 })).await;
+    let update = OperatorUpdate { loosening_delay_seconds: Some(seconds), ..OperatorUpdate::default() };
+    let admin = operator.app().admin();
+    let call = operator.chain.program().update_operator(admin.pubkey(), operator.address, update);
+    operator.chain.lands(call, admin).await;
+    (operator, agent)
+}
+
+async fn policy_of(operator: &Operator, agent: &Agent) -> Value {
+    operator.client.get(&agent.path("/policy")).await.has_status(200).body.clone()
+}
+
+#[tokio::test]
+async fn loosened_policy_waits_is_announced_and_takes_effect_by_itself() {
+    let (operator, agent) = agent_with_delay(3).await;
+    let receiver = Receiver::start();
+    registers(&operator, &receiver.url("/p"), &["policy.pending", "policy.applied"]).await;
+    let (payee, _) = operator.chain.new_payee().await;
+    let asked = json!({ "max_single_transfer": 50 });
+    let waiting = operator.client.patch(&agent.path("/policy"), &asked).await.has_status(202);
+    assert_eq!(waiting["max_single_transfer"], 10);
+    assert_eq!(waiting["pending"]["max_single_transfer"], 50);
+    assert_eq!(waiting["effective_at"], waiting["pending"]["effective_at"]);
+    agent.pays("20").to(&payee).await.is_error(402, "policy_violation");
+    let mut paid = false;
+    for _ in 0..200 {
+        if policy_of(&operator, &agent).await["max_single_transfer"] == 50 {
+            agent.pays("20").to(&payee).await.is_settled();
+            paid = true;
+            break;
+        }
+        tokio::time::sleep(Duration::from_millis(100)).await;
+    }
+    assert!(paid, "the policy never took effect");
+    assert!(policy_of(&operator, &agent).await["pending"].is_null());
+    let heard = receiver.waits_for("/p", 2).await;
+    let types: Vec<String> = heard.iter().map(|delivery| delivery.event_type().to_owned()).collect();
+    assert_eq!(types, ["policy.pending", "policy.applied"]);
+    for delivery in &heard {
+        let data = &delivery.event()["data"];
+        assert_eq!(
+            (data["account_id"].as_str(), &data["policy"]["max_single_transfer"]),
+            (Some(&*agent.id), &json!(50))
+        );
+    }
+}
+
+#[tokio::test]
+async fn tightened_policy_applies_at_once_and_voids_what_waits() {
+    let (operator, agent) = agent_with_delay(3_600).await;
+    let path = agent.path("/policy");
+    operator.client.patch(&path, &json!({ "max_single_transfer": 50 })).await.has_status(202);
+    operator
+        .client
+        .patch(&path, &json!({ "max_single_transfer": 5, "require_memo": true }))
+        .await
+        .has_status(200);
+    let policy = policy_of(&operator, &agent).await;
+    assert_eq!((&policy["max_single_transfer"], policy["pending"].is_null()), (&json!(5), true));
+}
+
+#[tokio::test]
+async fn waiting_policy_is_dropped_on_request() {
+    let (operator, agent) = agent_with_delay(3_600).await;
+    let (path, pending) = (agent.path("/policy"), agent.path("/policy/pending"));
+    operator.client.delete(&pending).await.is_error(404, "not_found");
+    operator.client.patch(&path, &json!({ "max_single_transfer": 50 })).await.has_status(202);
+    let dropped = operator.client.delete(&pending).await.has_status(200);
+    assert!(dropped["pending"].is_null());
+    assert!(policy_of(&operator, &agent).await["pending"].is_null());
+    operator.client.delete(&pending).await.is_error(404, "not_found");
+}
+
+#[tokio::test]
+async fn lifting_a_pause_waits_and_pausing_does_not() {
+    let (operator, agent) = agent_with_delay(3_600).await;
+    let path = agent.path("/policy");
+    operator.client.put(&path, &json!({ "paused": true })).await.has_status(200);
+    let waiting = operator.client.put(&path, &json!({ "paused": false })).await.has_status(202);
+    assert_eq!((&waiting["paused"], &waiting["pending"]["paused"]), (&json!(true), &json!(false)));
+}
