@@ -42,10 +42,14 @@ impl Model {
         ensure(from.amount >= amount, code::INSUFFICIENT_BALANCE)?;
         ensure(source != destination, code::RECIPIENT_IS_SOURCE)?;
         self.payable(destination, program, &from.mint)?;
-        // Anything of a token program that is long enough passes for a mint here; the token program looks closer.
-        let like_a_mint = self.mints.contains_key(mint) || self.tokens.contains_key(mint);
-        ensure(like_a_mint, code::WRONG_MINT)?;
+        // Anything of a token program that is long enough passes for a mint here; the token programs look closer, and
+        // Token-2022 first at whose it is.
+        let account = self.tokens.get(mint).map(|account| account.program);
+        let mint_program = self.mints.get(mint).copied().or(account).ok_or(code::WRONG_MINT)?;
         ensure(!from.frozen, code::ACCOUNT_FROZEN)?;
+        if *program == TOKEN_2022 && mint_program != TOKEN_2022 {
+            return Err(Refusal::Other("IncorrectProgramId".to_owned()));
+        }
         ensure(*mint == from.mint, code::MINT_MISMATCH)
     }
 }
