@@ -5,6 +5,7 @@
 
 use anchor_lang::prelude::*;
 use anchor_lang::solana_program::log::sol_log_data;
+use core::mem::MaybeUninit;
 use purser_policy::{Address, Allowlist, Limit, Policy, UsdcAmount};
 
 use crate::state::{Operator, Role};
@@ -213,15 +214,15 @@ pub(crate) struct TransferExecutedLog<'a> {
 
 impl TransferExecutedLog<'_> {
     const FIXED_BYTES: usize = 8 + 32 + 8 + 16 + 8 + 8 + 32 + 32 + 4 + 8 + 4;
-    /// Room for most memos, and for the longest: 200 characters of four bytes. On chain, a buffer is cleared at a
-    /// compute unit for each eight bytes.
+    /// Room for most memos, and for the longest: 200 characters of four bytes. The smaller frame leaves the stack to what
+    /// is called from it.
     const SHORT_BYTES: usize = Self::FIXED_BYTES + 64;
     const LONG_BYTES: usize = Self::FIXED_BYTES + 4 * purser_policy::MEMO_CHARS_MAX;
 
     #[inline(always)]
     pub fn write(&self) {
         if Self::FIXED_BYTES + self.memo.len() <= Self::SHORT_BYTES {
-            sol_log_data(&[self.encode(&mut [0; TransferExecutedLog::SHORT_BYTES])]);
+            sol_log_data(&[self.encode(&mut [MaybeUninit::uninit(); TransferExecutedLog::SHORT_BYTES])]);
         } else {
             self.write_long();
         }
@@ -231,16 +232,16 @@ impl TransferExecutedLog<'_> {
     #[inline(never)]
     #[cfg_attr(hot_path, optimize(speed))]
     fn write_long(&self) {
-        sol_log_data(&[self.encode(&mut [0; TransferExecutedLog::LONG_BYTES])]);
+        sol_log_data(&[self.encode(&mut [MaybeUninit::uninit(); TransferExecutedLog::LONG_BYTES])]);
     }
 
     #[inline(always)]
-    fn encode<'b>(&self, bytes: &'b mut [u8]) -> &'b [u8] {
+    fn encode<'b>(&self, bytes: &'b mut [MaybeUninit<u8>]) -> &'b [u8] {
         let mut at = 0;
         let mut put = |part: &[u8]| {
             // There is always room: a memo that is longer was refused by the rule.
             if let Some(room) = bytes.get_mut(at..at + part.len()) {
-                room.copy_from_slice(part);
+                room.write_copy_of_slice(part);
                 at += part.len();
             }
         };
@@ -256,7 +257,8 @@ impl TransferExecutedLog<'_> {
         put(&self.spent_in_window.to_le_bytes());
         put(&(self.memo.len() as u32).to_le_bytes());
         put(self.memo);
-        bytes.get(..at).unwrap_or(&[])
+        // SAFETY: `put` wrote every byte up to `at`.
+        bytes.get(..at).map_or(&[], |written| unsafe { written.assume_init_ref() })
     }
 }
 
@@ -319,7 +321,7 @@ mod tests {
                 spent_in_window: log.spent_in_window,
                 memo: memo.into(),
             };
-            let mut room = [0; TransferExecutedLog::LONG_BYTES];
+            let mut room = [MaybeUninit::uninit(); TransferExecutedLog::LONG_BYTES];
             assert_eq!(log.encode(&mut room), event.data());
         }
     }

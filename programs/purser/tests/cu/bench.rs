@@ -1,5 +1,7 @@
 //! The virtual machine that is measured on, and how one transaction is measured.
 
+use std::collections::HashSet;
+
 use anchor_lang::prelude::Pubkey;
 use anchor_spl::token::{self, spl_token};
 use litesvm::LiteSVM;
@@ -110,8 +112,9 @@ impl Bench {
         let (limit, loaded) = transfer_units(memo_bytes);
         let message = message(&instruction, &payer.pubkey(), loaded);
         let data_bytes: u64 = message.instructions.iter().map(|call| call.data.len() as u64).sum();
-        let write_locks =
-            (0..message.account_keys.len()).filter(|index| message.is_maybe_writable(*index, None));
+        let none_reserved = None::<&HashSet<Pubkey>>;
+        let write_locks = (0..message.account_keys.len())
+            .filter(|index| message.is_maybe_writable_with_reserved_addresses(*index, none_reserved));
         let pages = u64::from(loaded.unwrap_or(64 * 1024 * 1024)).div_ceil(LOADED_PAGE_BYTES);
         let reserved = SIGNATURE_UNITS
             + WRITE_LOCK_UNITS * write_locks.count() as u64

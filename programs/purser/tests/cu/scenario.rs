@@ -29,7 +29,6 @@ pub struct Cast {
     pub source: Pubkey,
     pub admin: Keypair,
     pub policy: Keypair,
-    pub guardian: Keypair,
     /// The first and the last of eight transfer authorities.
     pub payers: [Keypair; 2],
     /// A wallet, and its token account, which is paid.
@@ -42,7 +41,8 @@ pub fn run(bench: &mut Bench, keys: &Keys) -> Result<()> {
     bench.put_token_account(cast.source, cast.at.usdc_mint, cast.agent, 1_000_000 * USDC)?;
     let mut paid = transfers::memos(bench, &cast)?;
     bench.measure("set_paused", cast.at.set_paused(cast.accounts(), true), &cast.policy)?;
-    bench.run(cast.at.set_paused(cast.accounts(), false), &cast.policy)?;
+    let as_admin = DraftAccounts { authority: cast.admin.pubkey(), ..cast.accounts() };
+    bench.run(cast.at.set_paused(as_admin, false), &cast.admin)?;
     policies(bench, keys, &cast)?;
     let no_delay = OperatorUpdate { loosening_delay_seconds: Some(0), ..OperatorUpdate::default() };
     bench.run(cast.at.update_operator(cast.admin.pubkey(), cast.operator, no_delay), &cast.admin)?;
@@ -124,7 +124,6 @@ fn begin(bench: &mut Bench, keys: &Keys) -> Result<Cast> {
         agent,
         admin,
         policy,
-        guardian,
         recipient,
         destination,
     })

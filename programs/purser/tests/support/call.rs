@@ -216,7 +216,7 @@ impl Place {
         };
         let Payment { transfer_id, tag, sequence, amount, memo, .. } = payment;
         let memo = memo.to_owned();
-        Call::new(accounts, instruction::Transfer { transfer_id, tag, sequence, amount, memo })
+        Call::new(accounts, instruction::Transfer { transfer_id, tag, sequence, amount, memo: memo.into() })
     }
 
     pub fn withdraw(&self, amount: u64, to: Pubkey) -> Call {
