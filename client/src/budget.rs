@@ -8,14 +8,11 @@ pub const LOADED_BYTES: u32 = 1024 * 1024;
 const TRANSFER_UNITS: u32 = 5_000;
 /// Copying, checking and logging a memo costs by the byte.
 const MEMO_BYTE_UNITS: u32 = 3;
-/// What the limit on loaded bytes adds to a transaction.
-const LIMIT_BYTES: usize = 8;
-/// A transfer with a memo of so many bytes, with a price and without that limit, fills a transaction to the last byte.
-const MEMO_BYTES_MAX: usize = 800;
+/// Of the longest memo that the program takes.
+const MEMO_BYTES_MAX: usize = 4 * purser_policy::MEMO_CHARS_MAX;
 
-/// Compute units, and the limit on loaded bytes where there is room for it.
-pub fn transfer_units(memo_bytes: usize) -> (u32, Option<u32>) {
+/// Compute units. They, the limit on loaded bytes and a price fit the transaction of the longest memo.
+pub fn transfer_units(memo_bytes: usize) -> u32 {
     let bytes = u32::try_from(memo_bytes.min(MEMO_BYTES_MAX)).unwrap_or(u32::MAX);
-    let fits = memo_bytes.saturating_add(LIMIT_BYTES) <= MEMO_BYTES_MAX;
-    (TRANSFER_UNITS + MEMO_BYTE_UNITS * bytes, fits.then_some(LOADED_BYTES))
+    TRANSFER_UNITS + MEMO_BYTE_UNITS * bytes
 }

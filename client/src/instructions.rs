@@ -51,9 +51,8 @@ pub struct TransferOrder<'a> {
     pub source: Pubkey,
     /// The token account to pay.
     pub destination: Pubkey,
+    /// Its last eight bytes are the tag ([`purser_policy::tag_of`]): the same for every try of this payment, and not 0.
     pub transfer_id: [u8; 16],
-    /// The same for every try of this payment; not 0.
-    pub tag: u64,
     /// `RecentTags::sequence` of the account where it was seen that the tag had not been paid.
     pub sequence: u32,
     /// Micro-USDC.
@@ -218,9 +217,9 @@ impl Deployment {
         let token_program = TOKEN_PROGRAM;
         let accounts =
             accounts::Transfer { transfer_authority, operator, agent, source, destination, token_program };
-        let TransferOrder { transfer_id, tag, sequence, amount, memo, .. } = *order;
+        let TransferOrder { transfer_id, sequence, amount, memo, .. } = *order;
         let memo = memo.as_bytes().to_vec();
-        self.call(accounts, instruction::Transfer { transfer_id, tag, sequence, amount, memo })
+        self.call(accounts, instruction::Transfer { transfer_id, sequence, amount, memo })
     }
 
     /// The USDC token account of an agent, to withdraw from.

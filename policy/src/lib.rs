@@ -19,7 +19,7 @@ pub use amount::{AmountError, UsdcAmount, MICROS_PER_USDC};
 pub use check::{check, explain, AccountState, Cleared, Rule, RuleOutcome, TransferRequest};
 pub use memo::count_chars;
 pub use policy::{Limit, Policy, MEMO_BYTES_MAX, MEMO_CHARS_MAX};
-pub use tags::{RecentTags, TAGS_MAX};
+pub use tags::{id_with_tag, tag_of, RecentTags, TAGS_MAX};
 pub use violation::Violation;
 pub use window::{SpendWindow, SPANS_MAX, STRETCH_SECONDS_MAX};
 

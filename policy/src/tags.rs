@@ -9,6 +9,17 @@ pub const TAGS_MAX: usize = 16;
 
 const DAY: i32 = DAY_SECONDS as i32;
 
+/// The tag of a transfer: the last eight bytes of its id, little endian.
+#[inline]
+pub const fn tag_of(transfer_id: &[u8; 16]) -> u64 {
+    (u128::from_le_bytes(*transfer_id) >> 64) as u64
+}
+
+/// The transfer id that begins with `start` and has this tag.
+pub const fn id_with_tag(start: [u8; 8], tag: u64) -> [u8; 16] {
+    (u64::from_le_bytes(start) as u128 | (tag as u128) << 64).to_le_bytes()
+}
+
 /// The most recent tags with their seconds (the low 32 bits of Unix time). All zeros is the empty memory; zero is no tag.
 #[repr(C)]
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Pod, Zeroable)]

@@ -5,6 +5,7 @@ use std::time::Duration;
 
 use purser::state::{Agent as AgentState, AgentView};
 use purser_client::{Deployment, TransferOrder};
+use purser_policy::id_with_tag;
 use serde_json::{Value, json};
 use solana_commitment_config::CommitmentConfig;
 use solana_rpc_client::nonblocking::rpc_client::RpcClient;
@@ -167,15 +168,12 @@ impl Chain {
 
     /// Sends a transfer straight to the program, signed and paid by `authority`, past any check of the relayer or the node.
     pub async fn transfers(&self, order: &DirectTransfer<'_>, authority: &Keypair) -> Landing {
-        let mut transfer_id = [0; 16];
-        transfer_id.copy_from_slice(&order.destination.as_array()[..16]);
         let order = TransferOrder {
             operator: order.operator,
             agent: order.agent,
             source: self.usdc_account_of(&order.agent),
             destination: order.destination,
-            transfer_id,
-            tag: order.tag,
+            transfer_id: id_with_tag([0; 8], order.tag),
             sequence: self.agent(&order.agent).await.agent.tags().sequence(),
             amount: order.amount_micros,
             memo: order.memo,

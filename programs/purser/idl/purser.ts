@@ -660,7 +660,8 @@ export type Purser = {
     {
       "name": "transfer",
       "docs": [
-        "Pays within the policy. `amount` in micro-USDC; an empty memo is none; the `tag` is the same for every try.",
+        "Pays within the policy. `amount` in micro-USDC; an empty memo is none. The last eight bytes of",
+        "`transfer_id` are the payment's tag, the same for every try.",
         "`sequence` is `RecentTags::sequence` of the account where it was seen that the tag had not been paid.",
         "",
         "Declared here for the interface: `entry` answers it before Anchor is asked, for a quarter of the compute units. Half",
@@ -706,10 +707,6 @@ export type Purser = {
               16
             ]
           }
-        },
-        {
-          "name": "tag",
-          "type": "u64"
         },
         {
           "name": "sequence",
@@ -2359,16 +2356,15 @@ export type Purser = {
           },
           {
             "name": "transferId",
+            "docs": [
+              "The last eight bytes are the payment's tag, little endian."
+            ],
             "type": {
               "array": [
                 "u8",
                 16
               ]
             }
-          },
-          {
-            "name": "tag",
-            "type": "u64"
           },
           {
             "name": "amount",

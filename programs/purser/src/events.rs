@@ -183,8 +183,8 @@ pub struct TransferExecuted {
     pub agent: Pubkey,
     /// Of this payment among all of the agent, from 1: a number that is missing is a payment that was not shown.
     pub number: u64,
+    /// The last eight bytes are the payment's tag, little endian.
     pub transfer_id: [u8; 16],
-    pub tag: u64,
     pub amount: u64,
     /// The token account that was paid.
     pub recipient: Pubkey,
@@ -203,7 +203,6 @@ pub(crate) struct TransferExecutedLog<'a> {
     pub agent: &'a [u8; 32],
     pub number: u64,
     pub transfer_id: &'a [u8; 16],
-    pub tag: u64,
     pub amount: u64,
     pub recipient: &'a [u8; 32],
     pub recipient_owner: &'a [u8; 32],
@@ -213,7 +212,7 @@ pub(crate) struct TransferExecutedLog<'a> {
 }
 
 impl TransferExecutedLog<'_> {
-    const FIXED_BYTES: usize = 8 + 32 + 8 + 16 + 8 + 8 + 32 + 32 + 4 + 8 + 4;
+    const FIXED_BYTES: usize = 8 + 32 + 8 + 16 + 8 + 32 + 32 + 4 + 8 + 4;
     /// Room for most memos, and for the longest: 200 characters of four bytes. The smaller frame leaves the stack to what
     /// is called from it.
     const SHORT_BYTES: usize = Self::FIXED_BYTES + 64;
@@ -249,7 +248,6 @@ impl TransferExecutedLog<'_> {
         put(self.agent);
         put(&self.number.to_le_bytes());
         put(self.transfer_id);
-        put(&self.tag.to_le_bytes());
         put(&self.amount.to_le_bytes());
         put(self.recipient);
         put(self.recipient_owner);
@@ -301,7 +299,6 @@ mod tests {
                 agent: &[1; 32],
                 number: 9,
                 transfer_id: &[2; 16],
-                tag: 3,
                 amount: u64::MAX,
                 recipient: &[4; 32],
                 recipient_owner: &[5; 32],
@@ -313,7 +310,6 @@ mod tests {
                 agent: Pubkey::from(*log.agent),
                 number: log.number,
                 transfer_id: *log.transfer_id,
-                tag: log.tag,
                 amount: log.amount,
                 recipient: Pubkey::from(*log.recipient),
                 recipient_owner: Pubkey::from(*log.recipient_owner),

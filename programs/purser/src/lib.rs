@@ -92,7 +92,8 @@ pub mod purser {
         instructions::halt::resume(ctx)
     }
 
-    /// Pays within the policy. `amount` in micro-USDC; an empty memo is none; the `tag` is the same for every try.
+    /// Pays within the policy. `amount` in micro-USDC; an empty memo is none. The last eight bytes of
+    /// `transfer_id` are the payment's tag, the same for every try.
     /// `sequence` is `RecentTags::sequence` of the account where it was seen that the tag had not been paid.
     ///
     /// Declared here for the interface: `entry` answers it before Anchor is asked, for a quarter of the compute units. Half
@@ -101,12 +102,11 @@ pub mod purser {
     pub fn transfer(
         ctx: Context<Transfer>,
         transfer_id: [u8; 16],
-        tag: u64,
         sequence: u32,
         amount: u64,
         memo: Vec<u8>,
     ) -> Result<()> {
-        let _ = (ctx, transfer_id, tag, sequence, amount, memo);
+        let _ = (ctx, transfer_id, sequence, amount, memo);
         err!(anchor_lang::error::ErrorCode::InstructionFallbackNotFound)
     }
 

@@ -5,6 +5,7 @@ use purser::error::PurserError;
 use purser::events::TransferExecuted;
 use purser::instruction;
 use purser::state::Agent;
+use purser_client::LOADED_BYTES;
 use purser_policy::{RecentTags, SpendWindow, UsdcAmount};
 use solana_compute_budget_interface::ComputeBudgetInstruction;
 use solana_instruction_error::InstructionError;
@@ -25,8 +26,7 @@ fn executed(world: &World, payment: Payment) -> TransferExecuted {
     TransferExecuted {
         agent: world.main.agent,
         number: 1,
-        transfer_id: payment.transfer_id,
-        tag: payment.tag,
+        transfer_id: payment.transfer_id(),
         amount: payment.amount,
         recipient: payment.to,
         recipient_owner: PAYEE_OWNER,
@@ -89,13 +89,14 @@ fn nobody_but_the_transfer_authority_transfers() {
 }
 
 #[test]
-fn a_memo_of_200_four_byte_characters_fits_a_transaction_with_limit_and_price() {
+fn a_memo_of_200_four_byte_characters_fits_a_transaction_with_limits_and_price() {
     let mut world = World::new();
     let memo = "🪙".repeat(200);
     let payment = Payment { memo: &memo, ..Payment::default() };
     let instructions = [
         ComputeBudgetInstruction::set_compute_unit_limit(20_000),
         ComputeBudgetInstruction::set_compute_unit_price(1_000),
+        ComputeBudgetInstruction::set_loaded_accounts_data_size_limit(LOADED_BYTES),
         world.main.transfer(payment).instruction(),
     ];
     let outcome = world.accept_all(&instructions, Who::TransferAuthority);

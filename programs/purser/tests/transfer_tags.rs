@@ -49,7 +49,7 @@ fn the_same_tag_is_refused_whatever_else_differs() {
     for other in [
         Payment { amount: 2, ..first },
         Payment { memo: "again", ..first },
-        Payment { transfer_id: [8; 16], ..first },
+        Payment { id_start: [8; 8], ..first },
         Payment { to: world.sibling.source, ..first },
     ] {
         world.refuse(&main.transfer(other), PurserError::DuplicateTransfer);

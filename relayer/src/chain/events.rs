@@ -94,6 +94,7 @@ pub(super) fn decode<E: Discriminator + AnchorDeserialize>(payload: &[u8]) -> Op
 mod tests {
     use super::*;
     use anchor_lang::Event;
+    use purser_policy::{id_with_tag, tag_of};
 
     const OURS: Pubkey = purser::ID;
     const OTHER: Pubkey = Pubkey::from_str_const("Memo1UhkJRfHyvLMcVucJwxXeuD728EqVDDwQDxFMNo");
@@ -102,8 +103,7 @@ mod tests {
         TransferExecuted {
             agent: Pubkey::new_from_array([2; 32]),
             number: 1,
-            transfer_id: [3; 16],
-            tag,
+            transfer_id: id_with_tag([3; 8], tag),
             amount: 1_500_000,
             recipient: Pubkey::new_from_array([4; 32]),
             recipient_owner: Pubkey::new_from_array([5; 32]),
@@ -118,7 +118,7 @@ mod tests {
     }
 
     fn tags(lines: &[String]) -> Vec<u64> {
-        EventLog::read(&OURS, lines).transfers().map(|event| event.tag).collect()
+        EventLog::read(&OURS, lines).transfers().map(|event| tag_of(&event.transfer_id)).collect()
     }
 
     fn invoke(program: Pubkey, depth: usize) -> String {
@@ -144,7 +144,10 @@ mod tests {
         let log = EventLog::read(&OURS, &lines);
         assert!(!log.incomplete);
         let found: Vec<_> = log.transfers().collect();
-        assert_eq!((found.len(), found[0].tag, found[0].memo.as_slice()), (1, 7, "rent 🏠".as_bytes()));
+        assert_eq!(
+            (found.len(), tag_of(&found[0].transfer_id), found[0].memo.as_slice()),
+            (1, 7, "rent 🏠".as_bytes())
+        );
     }
 
     #[test]
@@ -190,7 +193,7 @@ mod tests {
         let lines = [invoke(OURS, 1), data(1), "Log truncated".into(), data(2), success(OURS)];
         let log = EventLog::read(&OURS, &lines);
         assert!(log.incomplete);
-        assert_eq!(log.transfers().map(|event| event.tag).collect::<Vec<_>>(), [1]);
+        assert_eq!(log.transfers().map(|event| tag_of(&event.transfer_id)).collect::<Vec<_>>(), [1]);
         assert!(EventLog::read(&OURS, &[invoke(OURS, 1)]).incomplete);
     }
 

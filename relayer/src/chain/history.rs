@@ -5,7 +5,7 @@ use super::events::EventLog;
 use super::solana::SolanaChain;
 use super::wire::LandedTransaction;
 use super::{ChainError, LandedTransfer};
-use purser_policy::{DAY_SECONDS, UsdcAmount};
+use purser_policy::{DAY_SECONDS, UsdcAmount, tag_of};
 use solana_sdk::pubkey::Pubkey;
 use std::collections::HashSet;
 use std::ops::ControlFlow;
@@ -126,7 +126,7 @@ impl SolanaChain {
             slot,
             block_time,
             transfer_id: event.transfer_id,
-            tag: event.tag,
+            tag: tag_of(&event.transfer_id),
             amount: UsdcAmount::from_micros(event.amount),
             recipient: to_address(&event.recipient),
             recipient_owner: to_address(&event.recipient_owner),

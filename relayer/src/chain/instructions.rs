@@ -21,8 +21,6 @@ pub(super) const DRAFT_CHUNK_ENTRIES: usize = 24;
 pub(super) struct Call {
     pub instruction: Instruction,
     pub compute_units: u32,
-    /// Most bytes of accounts that it may load, programs included; `None` where a limit would not fit.
-    loaded_bytes: Option<u32>,
 }
 
 const CREATE_OPERATOR_UNITS: u32 = 60_000;
@@ -105,29 +103,27 @@ impl Instructions {
                 source: to_pubkey(&order.agent.token_account),
                 destination: to_pubkey(&order.destination),
                 transfer_id: order.transfer_id,
-                tag: order.tag,
                 sequence: order.sequence,
                 amount: order.amount.micros(),
                 memo: &order.memo,
             },
         );
-        let (compute_units, loaded_bytes) = transfer_units(order.memo.len());
-        Call { instruction: transfer, compute_units, loaded_bytes }
+        Call::new(transfer, transfer_units(order.memo.len()))
     }
 }
 
 impl Call {
     fn new(instruction: Instruction, compute_units: u32) -> Self {
-        Self { instruction, compute_units, loaded_bytes: Some(LOADED_BYTES) }
+        Self { instruction, compute_units }
     }
 
     /// The instructions of its transaction: unit limit, limit on loaded accounts, unit price where there is one, and the
     /// call.
     pub fn with_budget(self, priority_fee_micro_lamports: u64) -> Vec<Instruction> {
         let units = ComputeBudgetInstruction::set_compute_unit_limit(self.compute_units);
-        let loaded = self.loaded_bytes.map(ComputeBudgetInstruction::set_loaded_accounts_data_size_limit);
+        let loaded = ComputeBudgetInstruction::set_loaded_accounts_data_size_limit(LOADED_BYTES);
         let price = (priority_fee_micro_lamports > 0)
             .then(|| ComputeBudgetInstruction::set_compute_unit_price(priority_fee_micro_lamports));
-        std::iter::once(units).chain(loaded).chain(price).chain(std::iter::once(self.instruction)).collect()
+        [units, loaded].into_iter().chain(price).chain([self.instruction]).collect()
     }
 }

@@ -35,7 +35,7 @@ impl OwnTransfers {
         if own.len() == TAGS_MAX {
             own.pop_front();
         }
-        let (tag, amount, signature) = (order.tag, order.amount, signature.to_owned());
+        let (tag, amount, signature) = (order.tag(), order.amount, signature.to_owned());
         own.push_back(OwnTransfer { tag, amount, signature, signed_at: Instant::now() });
     }
 
@@ -81,6 +81,7 @@ mod tests {
     use super::super::AgentAddresses;
     use super::super::types::tests::agent_without_limits;
     use super::*;
+    use purser_policy::id_with_tag;
 
     const NOW: i64 = 1_000;
 
@@ -91,8 +92,7 @@ mod tests {
             transfer_authorities: Vec::new(),
             agent: AgentAddresses { agent: address, token_account },
             destination: Address::from_bytes([9; 32]),
-            transfer_id: [5; 16],
-            tag,
+            transfer_id: id_with_tag([5; 8], tag),
             sequence: 0,
             amount: UsdcAmount::from_micros(micros),
             memo: String::new(),

@@ -100,8 +100,7 @@ mod tests {
             transfer_authorities: Vec::new(),
             agent: AgentAddresses { agent: any(2), token_account: any(3) },
             destination: any(4),
-            transfer_id: [5; 16],
-            tag: u64::MAX,
+            transfer_id: [0xff; 16],
             sequence: u32::MAX,
             amount: UsdcAmount::MAX,
             memo: memo.into(),
@@ -109,13 +108,17 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn a_transfer_with_an_800_byte_memo_and_a_price_fits_one_transaction() {
+    async fn a_transfer_with_an_800_byte_memo_a_price_and_a_limit_on_what_is_loaded_fits_one_transaction() {
         let memo = "🏠".repeat(200);
         assert_eq!(memo.len(), 800);
         let payer = payer();
         let call = PROGRAM.transfer(address(&payer), &transfer(&memo));
+        let asked: Vec<u8> =
+            call.clone().with_budget(u64::MAX).iter().map(|instruction| instruction.data[0]).collect();
         let signed = sign(call, &Distinct::from(u32::MAX), &payer, recent(), u64::MAX).await.unwrap();
         assert!(signed.bytes.len() <= TRANSACTION_BYTES_MAX, "{}", signed.bytes.len());
+        // Unit limit, limit on what is loaded, unit price.
+        assert_eq!(asked[..3], [2, 4, 3]);
     }
 
     #[tokio::test]

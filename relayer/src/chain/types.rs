@@ -4,7 +4,7 @@ use super::ChainError;
 pub use crate::domain::SignedTransfer;
 use crate::domain::{Address, HaltedBy};
 pub use purser_client::{OwnedAllowlist as AllowedRecipients, OwnedPolicy as OnChainPolicy};
-use purser_policy::{RecentTags, SpendWindow, UsdcAmount};
+use purser_policy::{RecentTags, SpendWindow, UsdcAmount, tag_of};
 
 /// The two addresses of an agent account, derived and never asked of the chain.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -132,14 +132,20 @@ pub struct TransferOrder {
     pub agent: AgentAddresses,
     /// The token account to pay.
     pub destination: Address,
+    /// With the tag at its end, which the chain refuses twice within 24 h.
     pub transfer_id: [u8; 16],
-    /// Derived from the idempotency key; the chain refuses it twice within 24 h.
-    pub tag: u64,
     /// Of the account where it was seen that the tag had not been paid; the chain refuses it when too much came since.
     pub sequence: u32,
     pub amount: UsdcAmount,
     /// Empty when there is none.
     pub memo: String,
+}
+
+impl TransferOrder {
+    /// Derived from the idempotency key.
+    pub fn tag(&self) -> u64 {
+        tag_of(&self.transfer_id)
+    }
 }
 
 /// Why the program said no to a transfer, without the numbers (the program's codes carry none).

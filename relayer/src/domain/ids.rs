@@ -1,6 +1,7 @@
 use std::fmt;
 use std::str::FromStr;
 
+use purser_policy::tag_of;
 use ulid::Ulid;
 
 use super::Timestamp;
@@ -21,11 +22,6 @@ macro_rules! id {
         impl $name {
             /// What every id of this kind begins with.
             pub const PREFIX: &'static str = $prefix;
-
-            /// A new id made at `at`, its lower 80 bits from `random`.
-            pub fn new(at: Timestamp, random: u128) -> Self {
-                Self(Ulid::from_parts(at.unix_milliseconds().max(0) as u64, random))
-            }
 
             /// The id with these 16 bytes.
             pub const fn from_bytes(bytes: [u8; 16]) -> Self {
@@ -82,6 +78,36 @@ id!(
     /// A line of an account's history. What it says on the chain decides it, so it survives the database.
     EntryId, "ent_");
 
+macro_rules! made_anew {
+    ($($name:ident)*) => {$(
+        impl $name {
+            /// A new id made at `at`, its lower 80 bits from `random`.
+            pub fn new(at: Timestamp, random: u128) -> Self {
+                Self(ulid(at, random))
+            }
+        }
+    )*};
+}
+
+made_anew!(AccountId OperatorId KeyId EventId WebhookId);
+
+impl TransferId {
+    /// A new id made at `at` of a payment with `tag`, which its last eight bytes are. Between them stand 16 bits from
+    /// `random`: tries of one payment differ by them and by their milliseconds.
+    pub fn with_tag(at: Timestamp, random: u128, tag: u64) -> Self {
+        Self(ulid(at, random << 64 | u128::from(tag.swap_bytes())))
+    }
+
+    /// What makes its payment unique on the chain: the same for every try of it. See [`super::transfer_tag`].
+    pub fn tag(&self) -> u64 {
+        tag_of(&self.bytes())
+    }
+}
+
+fn ulid(at: Timestamp, random: u128) -> Ulid {
+    Ulid::from_parts(at.unix_milliseconds().max(0) as u64, random)
+}
+
 fn parse(text: &str, prefix: &'static str) -> Result<Ulid, IdError> {
     let error = IdError { prefix };
     let digits = text.strip_prefix(prefix).ok_or(error)?;
@@ -134,6 +160,21 @@ mod tests {
     #[test]
     fn a_later_id_sorts_after_an_earlier_one() {
         let (early, late) = (Timestamp::from_unix_seconds(1), Timestamp::from_unix_seconds(2));
-        assert!(TransferId::new(early, u128::MAX).to_string() < TransferId::new(late, 0).to_string());
+        assert!(AccountId::new(early, u128::MAX).to_string() < AccountId::new(late, 0).to_string());
+        let (first, second) = (TransferId::with_tag(early, 0, u64::MAX), TransferId::with_tag(late, 0, 1));
+        assert!(first.to_string() < second.to_string());
+    }
+
+    #[test]
+    fn a_transfers_id_ends_in_its_tag_and_tries_of_one_payment_differ() {
+        let (tag, at) = (0x0123_4567_89ab_cdef_u64, Timestamp::from_unix_seconds(1_800_000_000));
+        let id = TransferId::with_tag(at, u128::MAX, tag);
+        assert_eq!((id.tag(), &id.bytes()[8..]), (tag, &tag.to_le_bytes()[..]));
+        assert_eq!(id.to_string().parse::<TransferId>().map(|id| id.tag()), Ok(tag));
+        // Random bits beyond those that have a place change nothing.
+        assert_eq!(id, TransferId::with_tag(at, 0xffff, tag));
+        assert_ne!(id, TransferId::with_tag(at, 0xfffe, tag));
+        let milliseconds = at.after(std::time::Duration::from_millis(1));
+        assert_ne!(id, TransferId::with_tag(milliseconds, u128::MAX, tag));
     }
 }

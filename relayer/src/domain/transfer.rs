@@ -23,7 +23,7 @@ pub struct Transfer {
     /// The API key that asked for it.
     pub key_id: KeyId,
     pub request: TransferRequest,
-    /// Makes the payment unique on the chain; see [`super::transfer_tag`].
+    /// The end of `id`: [`TransferId::tag`].
     pub tag: u64,
     /// 1 for the first try under its idempotency key.
     pub attempt: u32,

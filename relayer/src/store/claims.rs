@@ -2,6 +2,7 @@ use futures::FutureExt;
 use sqlx::{AssertSqlSafe, FromRow};
 
 use super::query::query;
+use super::tags::in_hex;
 use super::transfer_row::{StateColumns, TransferRow};
 use super::transfers::{COLUMNS, write_state};
 use super::writer::Turn;
@@ -14,14 +15,12 @@ use crate::domain::{
 /// A transfer that asks for its idempotency key.
 #[derive(Debug, Clone)]
 pub struct NewTransfer {
-    /// Used when the claim is `New` or `Retry`.
+    /// Used when the claim is `New` or `Retry`. Ends in the tag of its key.
     pub id: TransferId,
     pub operator_id: OperatorId,
     pub network: Network,
     pub key_id: KeyId,
     pub request: TransferRequest,
-    /// See [`crate::domain::transfer_tag`].
-    pub tag: u64,
     /// Bytes that were signed ahead: a claim that is `New` or `Retry` stores them with it. Any other claim means: do not
     /// send.
     pub signed: Option<SignedTransfer>,
@@ -230,7 +229,7 @@ async fn insert_transfer(
         .bind(request.amount.to_string())
         .bind(request.memo.as_ref().map(|memo| memo.as_str()))
         .bind(request.idempotency_key.as_str())
-        .bind(format!("{:016x}", new.tag))
+        .bind(in_hex(new.id.tag()))
         .bind(attempt)
         .bind(state.as_str())
         .bind(holder)
@@ -247,7 +246,7 @@ async fn insert_transfer(
         network: new.network,
         key_id: new.key_id,
         request: request.clone(),
-        tag: new.tag,
+        tag: new.id.tag(),
         attempt: u32::try_from(attempt).unwrap_or(u32::MAX),
         state,
         created_at: clock.now,

@@ -94,7 +94,7 @@ impl Store {
     }
 }
 
-fn in_hex(tag: u64) -> String {
+pub(super) fn in_hex(tag: u64) -> String {
     format!("{tag:016x}")
 }
 

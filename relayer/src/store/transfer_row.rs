@@ -7,7 +7,7 @@ use super::StoreError;
 use super::columns::Table;
 use crate::domain::{
     Checks, Failure, FailureCode, IdempotencyKey, Limit, Memo, Recipient, Rejection, RejectionReason, Rule,
-    RuleCheck, Settlement, SignedTransfer, Timestamp, Transfer, TransferRequest, TransferState,
+    RuleCheck, Settlement, SignedTransfer, Timestamp, Transfer, TransferId, TransferRequest, TransferState,
 };
 
 const TABLE: Table = Table("transfers");
@@ -24,7 +24,6 @@ pub(super) struct TransferRow {
     amount_usdc: String,
     memo: Option<String>,
     idempotency_key: String,
-    tag: String,
     attempt: i64,
     pub(super) state: String,
     pub(super) lease_expires_at: String,
@@ -48,8 +47,9 @@ impl TryFrom<TransferRow> for Transfer {
     fn try_from(row: TransferRow) -> Result<Self, StoreError> {
         let state = row.read_state()?;
         let memo = row.memo.map(Memo::parse).transpose().map_err(|_| TABLE.unreadable("memo"))?;
+        let id: TransferId = TABLE.read("transfer_id", &row.transfer_id)?;
         Ok(Self {
-            id: TABLE.read("transfer_id", &row.transfer_id)?,
+            id,
             operator_id: TABLE.read("operator_id", &row.operator_id)?,
             network: TABLE.read("network", &row.network)?,
             key_id: TABLE.read("key_id", &row.key_id)?,
@@ -61,7 +61,7 @@ impl TryFrom<TransferRow> for Transfer {
                 idempotency_key: IdempotencyKey::parse(row.idempotency_key)
                     .map_err(|_| TABLE.unreadable("idempotency_key"))?,
             },
-            tag: u64::from_str_radix(&row.tag, 16).map_err(|_| TABLE.unreadable("tag"))?,
+            tag: id.tag(),
             attempt: u32::try_from(row.attempt).map_err(|_| TABLE.unreadable("attempt"))?,
             state,
             created_at: TABLE.read("created_at", &row.created_at)?,

@@ -131,22 +131,22 @@ fn payments_of_logs(program: &str, signature: &str, lines: &[&str]) -> Vec<Payme
     payments
 }
 
-/// Discriminator 8, agent 32, number 8, transfer id 16, tag 8, amount 8, recipient 32, its owner 32, policy version 4, spent in
+/// Discriminator 8, agent 32, number 8, transfer id 16 with the tag in its last 8, amount 8, recipient 32, its owner 32, policy version 4, spent in
 /// window 8, memo with its length 4.
 fn payment_of(signature: &str, data: &[u8]) -> Option<Payment> {
     let discriminator = Sha256::digest(b"event:TransferExecuted");
     let data = data.strip_prefix(&discriminator[..8])?;
     let key = |from: usize| Pubkey::try_from(data.get(from..from + 32)?).ok();
     let number = |from: usize| Some(u64::from_le_bytes(data.get(from..from + 8)?.try_into().ok()?));
-    let memo_length = u32::from_le_bytes(data.get(148..152)?.try_into().ok()?) as usize;
+    let memo_length = u32::from_le_bytes(data.get(140..144)?.try_into().ok()?) as usize;
     Some(Payment {
         signature: signature.to_owned(),
         agent: key(0)?,
         transfer_id: data.get(40..56)?.try_into().ok()?,
-        tag: number(56)?,
-        amount_micros: number(64)?,
-        recipient: key(72)?,
-        memo: String::from_utf8(data.get(152..152 + memo_length)?.to_vec()).ok()?,
+        tag: number(48)?,
+        amount_micros: number(56)?,
+        recipient: key(64)?,
+        memo: String::from_utf8(data.get(144..144 + memo_length)?.to_vec()).ok()?,
     })
 }
 
@@ -158,7 +158,7 @@ mod tests {
         let mut bytes = Sha256::digest(b"event:TransferExecuted")[..8].to_vec();
         bytes.extend([1; 32]);
         bytes.extend(9_u64.to_le_bytes());
-        bytes.extend([2; 16]);
+        bytes.extend([2; 8]);
         bytes.extend(7_u64.to_le_bytes());
         bytes.extend(1_500_000_u64.to_le_bytes());
         bytes.extend([3; 32]);

@@ -4,7 +4,7 @@ use pinocchio::cpi::{self, CpiAccount, Seed};
 use pinocchio::instruction::{InstructionAccount, InstructionView};
 use pinocchio::sysvars::Sysvar;
 use pinocchio::{AccountView, Address};
-use purser_policy::{check, AccountState, TransferRequest, UsdcAmount};
+use purser_policy::{check, tag_of, AccountState, TransferRequest, UsdcAmount};
 
 use crate::constants::{AGENT_SEED, DISCRIMINATOR_BYTES, LAYOUT_VERSION};
 use crate::error::PurserError;
@@ -42,7 +42,7 @@ type Outcome<T> = core::result::Result<T, PurserError>;
 pub(crate) fn process(views: &mut [AccountView; ACCOUNTS], arguments: &[u8]) -> Outcome<()> {
     // The token program's own account is not looked at: the payment calls the program by its constant id.
     let [authority, operator_view, agent_view, source_view, destination_view, _token_program] = views;
-    let Arguments { transfer_id, tag, sequence, amount, memo } = Arguments::parse(arguments)?;
+    let Arguments { transfer_id, sequence, amount, memo } = Arguments::parse(arguments)?;
 
     // SAFETY: `Operator`, `Agent` and the token accounts cannot be one account: discriminators and owners differ.
     let operator = operator(operator_view, unsafe { operator_view.borrow_unchecked() })?;
@@ -84,7 +84,7 @@ pub(crate) fn process(views: &mut [AccountView; ACCOUNTS], arguments: &[u8]) -> 
         tags: agent.tags(),
     };
     let request = TransferRequest {
-        tag,
+        tag: tag_of(transfer_id),
         amount: UsdcAmount::from_micros(amount),
         memo,
         recipient: destination.address,
@@ -102,7 +102,6 @@ pub(crate) fn process(views: &mut [AccountView; ACCOUNTS], arguments: &[u8]) -> 
         agent: agent_address.address().as_array(),
         number,
         transfer_id,
-        tag,
         amount,
         recipient: destination.address,
         recipient_owner,
@@ -117,8 +116,8 @@ pub(crate) fn process(views: &mut [AccountView; ACCOUNTS], arguments: &[u8]) -> 
 
 /// What the instruction's data says after its discriminator, in Borsh: nothing less, nothing more.
 struct Arguments<'a> {
+    /// Its end is the tag, so a payment that is tried again cannot come with another one than its id has.
     transfer_id: &'a [u8; 16],
-    tag: u64,
     sequence: u32,
     amount: u64,
     memo: &'a [u8],
@@ -129,18 +128,17 @@ impl<'a> Arguments<'a> {
     fn parse(data: &'a [u8]) -> Outcome<Self> {
         let malformed = PurserError::MalformedInstruction;
         let (transfer_id, rest) = data.split_first_chunk().ok_or(malformed)?;
-        let (tag, rest) = rest.split_first_chunk().ok_or(malformed)?;
         let (sequence, rest) = rest.split_first_chunk().ok_or(malformed)?;
         let (amount, rest) = rest.split_first_chunk().ok_or(malformed)?;
         let (memo_bytes, memo) = rest.split_first_chunk().ok_or(malformed)?;
         if memo.len() != u32::from_le_bytes(*memo_bytes) as usize {
             return Err(malformed);
         }
-        let (tag, amount) = (u64::from_le_bytes(*tag), u64::from_le_bytes(*amount));
-        match (tag, amount) {
+        let amount = u64::from_le_bytes(*amount);
+        match (tag_of(transfer_id), amount) {
             (0, _) => Err(PurserError::TagZero),
             (_, 0) => Err(PurserError::AmountZero),
-            _ => Ok(Self { transfer_id, tag, sequence: u32::from_le_bytes(*sequence), amount, memo }),
+            _ => Ok(Self { transfer_id, sequence: u32::from_le_bytes(*sequence), amount, memo }),
         }
     }
 }

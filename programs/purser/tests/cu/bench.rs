@@ -82,7 +82,7 @@ impl Bench {
         let written: Vec<Pubkey> =
             instruction.accounts.iter().filter(|meta| meta.is_writable).map(|meta| meta.pubkey).collect();
         let before: Vec<Option<usize>> = written.iter().map(|address| self.data_len(address)).collect();
-        let tx_bytes = sent_bytes(&instruction, &payer.pubkey(), Some(LOADED_BYTES));
+        let tx_bytes = sent_bytes(&instruction, &payer.pubkey());
         let units = self.run(instruction, payer).map_err(|error| format!("{name}: {error}"))?;
         let (mut account_bytes, mut accounts_created) = (0, 0);
         for (address, before) in written.iter().zip(before) {
@@ -109,22 +109,21 @@ impl Bench {
         payer: &Keypair,
         memo_bytes: usize,
     ) -> Result<()> {
-        let (limit, loaded) = transfer_units(memo_bytes);
-        let message = message(&instruction, &payer.pubkey(), loaded);
+        let limit = transfer_units(memo_bytes);
+        let message = message(&instruction, &payer.pubkey());
         let data_bytes: u64 = message.instructions.iter().map(|call| call.data.len() as u64).sum();
         let none_reserved = None::<&HashSet<Pubkey>>;
         let write_locks = (0..message.account_keys.len())
             .filter(|index| message.is_maybe_writable_with_reserved_addresses(*index, none_reserved));
-        let pages = u64::from(loaded.unwrap_or(64 * 1024 * 1024)).div_ceil(LOADED_PAGE_BYTES);
+        let pages = u64::from(LOADED_BYTES).div_ceil(LOADED_PAGE_BYTES);
         let reserved = SIGNATURE_UNITS
             + WRITE_LOCK_UNITS * write_locks.count() as u64
             + data_bytes / DATA_BYTES_A_UNIT
             + u64::from(limit)
             + LOADED_PAGE_UNITS * pages;
-        let tx_bytes = sent_bytes(&instruction, &payer.pubkey(), loaded);
         self.measure(name, instruction, payer)?;
         if let Some(sample) = self.samples.last_mut() {
-            (sample.reserved_cu, sample.tx_bytes) = (Some(reserved), tx_bytes);
+            sample.reserved_cu = Some(reserved);
             if sample.units > u64::from(limit) {
                 return Err(format!("{name}: {} units, and the client asks for {limit}", sample.units));
             }
@@ -213,18 +212,18 @@ impl Bench {
 }
 
 /// As clients send it: the budget and a price first.
-fn message(instruction: &Instruction, payer: &Pubkey, loaded: Option<u32>) -> Message {
-    let mut instructions = vec![
+fn message(instruction: &Instruction, payer: &Pubkey) -> Message {
+    let instructions = [
         ComputeBudgetInstruction::set_compute_unit_limit(10_000),
         ComputeBudgetInstruction::set_compute_unit_price(1_000),
+        ComputeBudgetInstruction::set_loaded_accounts_data_size_limit(LOADED_BYTES),
+        instruction.clone(),
     ];
-    instructions.extend(loaded.map(ComputeBudgetInstruction::set_loaded_accounts_data_size_limit));
-    instructions.push(instruction.clone());
     Message::new(&instructions, Some(payer))
 }
 
 /// Length of the transaction that clients send.
-fn sent_bytes(instruction: &Instruction, payer: &Pubkey, loaded: Option<u32>) -> usize {
-    let message = message(instruction, payer, loaded);
+fn sent_bytes(instruction: &Instruction, payer: &Pubkey) -> usize {
+    let message = message(instruction, payer);
     1 + 64 * usize::from(message.header.num_required_signatures) + message.serialize().len()
 }

@@ -1,7 +1,7 @@
 //! Transfers: with memos of every script, and with all rules on.
 
 use purser_client::{OwnedAllowlist, TransferOrder};
-use purser_policy::SPANS_MAX;
+use purser_policy::{id_with_tag, SPANS_MAX};
 use solana_instruction::Instruction;
 use solana_keypair::Keypair;
 use solana_signer::Signer;
@@ -74,16 +74,13 @@ fn both(keys: &Keys, wallet: anchor_lang::prelude::Pubkey) -> OwnedAllowlist {
 
 /// The agent's next transfer, after so many.
 fn pay(cast: &Cast, authority: &Keypair, after: u32, memo: &str) -> Instruction {
-    let tag = u64::from(after) + 1;
-    let mut transfer_id = [0; 16];
-    transfer_id[..8].copy_from_slice(&tag.to_be_bytes());
+    let transfer_id = id_with_tag([0; 8], u64::from(after) + 1);
     let order = TransferOrder {
         operator: cast.operator,
         agent: cast.agent,
         source: cast.source,
         destination: cast.destination,
         transfer_id,
-        tag,
         sequence: after,
         amount: USDC,
         memo,

@@ -39,18 +39,27 @@ pub enum Args {
 
 #[derive(Clone)]
 pub struct Payment {
+    /// Ends in the tag.
     pub transfer_id: [u8; 16],
-    pub tag: u64,
     pub sequence: u32,
     pub amount: u64,
     /// Should be text.
     pub memo: Vec<u8>,
 }
 
+impl Payment {
+    /// The same for every try.
+    pub fn tag(&self) -> u64 {
+        let [.., a, b, c, d, e, f, g, h] = self.transfer_id;
+        u64::from_le_bytes([a, b, c, d, e, f, g, h])
+    }
+}
+
 impl fmt::Debug for Payment {
-    /// Without the id, of which nothing depends, and without a memo's text.
+    /// Of the id the tag alone, since nothing depends on the rest, and without a memo's text.
     fn fmt(&self, f: &mut fmt::Formatter) -> fmt::Result {
-        let Self { tag, sequence, amount, memo, .. } = self;
+        let Self { sequence, amount, memo, .. } = self;
+        let tag = self.tag();
         let text = std::str::from_utf8(memo);
         let memo = text.map_or("no text".to_owned(), |text| format!("{} characters", text.chars().count()));
         write!(f, "tag {tag}, sequence {sequence}, amount {amount}, memo of {memo}")
@@ -120,8 +129,8 @@ impl Args {
             Self::SetPaused(paused) => instruction::SetPaused { paused }.data(),
             Self::Halt { resume: false } => instruction::Halt {}.data(),
             Self::Halt { resume: true } => instruction::Resume {}.data(),
-            Self::Transfer(Payment { transfer_id, tag, sequence, amount, memo }) => {
-                instruction::Transfer { transfer_id, tag, sequence, amount, memo }.data()
+            Self::Transfer(Payment { transfer_id, sequence, amount, memo }) => {
+                instruction::Transfer { transfer_id, sequence, amount, memo }.data()
             }
             Self::Withdraw { amount } => instruction::Withdraw { amount }.data(),
             Self::CloseAgent => instruction::CloseAgent {}.data(),

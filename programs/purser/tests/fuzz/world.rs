@@ -173,13 +173,15 @@ fn event_text(event: &[u8]) -> String {
         Some(TransferExecuted {
             agent,
             number,
-            tag,
+            transfer_id,
             amount,
             recipient,
             policy_version,
             spent_in_window,
             ..
         }) => {
+            let [.., a, b, c, d, e, f, g, h] = transfer_id;
+            let tag = u64::from_le_bytes([a, b, c, d, e, f, g, h]);
             format!(
                 "payment {number} of {agent}: tag {tag}, {amount} to {recipient}, policy version {policy_version}, \
                  {spent_in_window} in the window"

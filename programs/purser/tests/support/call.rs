@@ -2,6 +2,7 @@ use anchor_lang::prelude::{AccountMeta, Pubkey};
 use anchor_lang::{system_program, InstructionData, ToAccountMetas};
 use anchor_spl::{associated_token, token};
 use purser::{accounts, instruction, DraftArgs, OperatorKeys, OperatorUpdate, PolicyArgs};
+use purser_policy::id_with_tag;
 use solana_instruction::Instruction;
 
 use super::policies::open_policy;
@@ -41,7 +42,8 @@ pub const LATEST: u32 = 0xfeed_beef;
 /// A payment as the transfer authority orders it.
 #[derive(Clone, Copy, Debug)]
 pub struct Payment<'a> {
-    pub transfer_id: [u8; 16],
+    /// Of the transfer's id, which ends in the tag.
+    pub id_start: [u8; 8],
     pub tag: u64,
     /// [`LATEST`]: as the agent has it when the call is sent.
     pub sequence: u32,
@@ -51,9 +53,15 @@ pub struct Payment<'a> {
     pub to: Pubkey,
 }
 
+impl Payment<'_> {
+    pub fn transfer_id(&self) -> [u8; 16] {
+        id_with_tag(self.id_start, self.tag)
+    }
+}
+
 impl Default for Payment<'_> {
     fn default() -> Self {
-        Self { transfer_id: [7; 16], tag: 1, sequence: LATEST, amount: 1_000_000, memo: "", to: PAYEE }
+        Self { id_start: [7; 8], tag: 1, sequence: LATEST, amount: 1_000_000, memo: "", to: PAYEE }
     }
 }
 
@@ -214,9 +222,9 @@ impl Place {
             destination: payment.to,
             token_program: token::ID,
         };
-        let Payment { transfer_id, tag, sequence, amount, memo, .. } = payment;
-        let memo = memo.to_owned();
-        Call::new(accounts, instruction::Transfer { transfer_id, tag, sequence, amount, memo: memo.into() })
+        let Payment { sequence, amount, memo, .. } = payment;
+        let (transfer_id, memo) = (payment.transfer_id(), memo.into());
+        Call::new(accounts, instruction::Transfer { transfer_id, sequence, amount, memo })
     }
 
     pub fn withdraw(&self, amount: u64, to: Pubkey) -> Call {

@@ -104,7 +104,7 @@ impl World {
 
     /// With the agent's sequence as it is now, where a transfer asks for that.
     fn with_sequence(&self, mut instruction: Instruction) -> Instruction {
-        let place = instruction::Transfer::DISCRIMINATOR.len() + size_of::<([u8; 16], u64)>();
+        let place = instruction::Transfer::DISCRIMINATOR.len() + size_of::<[u8; 16]>();
         let is_transfer = instruction.data.starts_with(instruction::Transfer::DISCRIMINATOR);
         if let Some(sequence) = instruction.data.get_mut(place..place + 4).filter(|_| is_transfer) {
             if *sequence == LATEST.to_le_bytes() {

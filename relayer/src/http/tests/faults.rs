@@ -164,7 +164,7 @@ async fn what_expires_is_signed_anew_once_under_the_same_tag_and_then_fails() {
     assert_eq!(again.status, StatusCode::OK);
     let script = relayer.chain.script();
     assert_eq!(script.orders.len(), 3);
-    assert!(script.orders.iter().all(|order| order.tag == script.orders[0].tag));
+    assert!(script.orders.iter().all(|order| order.tag() == script.orders[0].tag()));
 }
 
 #[tokio::test]
@@ -354,7 +354,7 @@ async fn what_was_signed_too_long_ago_to_tell_is_signed_anew_by_what_is_known_no
     });
     assert_eq!(answer.status, StatusCode::OK, "{}", answer.body);
     let signed: Vec<_> =
-        relayer.chain.script().orders.iter().map(|order| (order.tag, order.sequence)).collect();
+        relayer.chain.script().orders.iter().map(|order| (order.tag(), order.sequence)).collect();
     assert_eq!(signed, [(signed[0].0, 0), (signed[0].0, 20)]);
     // Where it never catches up, nothing was paid.
     for _ in 0..10 {

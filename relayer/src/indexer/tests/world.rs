@@ -424,7 +424,6 @@ impl World {
                 agent: key(&of(agent).1),
                 number: 1,
                 transfer_id,
-                tag: 1,
                 amount,
                 recipient: key(to),
                 recipient_owner: key(to),
@@ -437,13 +436,8 @@ impl World {
             Deed::Pay { agent, to, micros, transfer_id } => {
                 let (operator, address, source) = of(*agent);
                 let (transfer_id, amount) = (*transfer_id, *micros);
-                let data = purser::instruction::Transfer {
-                    transfer_id,
-                    tag: 1,
-                    sequence: 0,
-                    amount,
-                    memo: "memo".into(),
-                };
+                let data =
+                    purser::instruction::Transfer { transfer_id, sequence: 0, amount, memo: "memo".into() };
                 let event = paid(*agent, to, amount, transfer_id);
                 (ours, vec![nobody, operator, address, source, *to], data.data(), vec![event.data()])
             }

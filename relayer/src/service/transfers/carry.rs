@@ -49,15 +49,15 @@ impl Carrier {
     pub(super) async fn sign_ahead(&self, asked: &NewTransfer) -> Option<SignedAhead> {
         let destination = self.destination(&asked.request.to).await.ok()?.ok()?;
         let place = self.try_place()?;
-        let (view, checks) = self.clearly_allowed(&order(asked.tag, &asked.request, destination))?;
-        if !self.own_if_unpaid(asked.tag, &view) {
+        let (view, checks) = self.clearly_allowed(&order(asked.id.tag(), &asked.request, destination))?;
+        if !self.own_if_unpaid(asked.id.tag(), &view) {
             return None;
         }
-        let order = self.transfer_order(asked.id, asked.tag, &asked.request, destination, &view);
+        let order = self.transfer_order(asked.id, asked.id.tag(), &asked.request, destination, &view);
         match self.network.chain.sign_transfer(&order).await {
             Ok(signed) => Some(SignedAhead { signed, destination, checks, place }),
             Err(_) => {
-                self.disown(asked.tag);
+                self.disown(asked.id.tag());
                 None
             }
         }
@@ -272,7 +272,6 @@ impl Carrier {
             agent: addresses(&self.account),
             destination,
             transfer_id: id.bytes(),
-            tag,
             sequence: view.tags.sequence(),
             amount: order.amount,
             memo: order.memo.to_owned(),

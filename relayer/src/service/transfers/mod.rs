@@ -122,12 +122,12 @@ impl Transfers {
         // lets through, the chain still knows the tag.
         let chain_now = tokio::time::timeout(CLOCK_PATIENCE, network.chain.now()).await;
         let now = self.parts.ambient.now();
+        let tag = transfer_tag(&operator.address, &account.address, &request.idempotency_key);
         let mut asked = NewTransfer {
-            id: TransferId::new(now, self.parts.ambient.id_bits()),
+            id: TransferId::with_tag(now, self.parts.ambient.id_bits(), tag),
             operator_id: operator.id,
             network: operator.network,
             key_id: principal.key_id(),
-            tag: transfer_tag(&operator.address, &account.address, &request.idempotency_key),
             request,
             signed: None,
         };
@@ -146,7 +146,7 @@ impl Transfers {
         if let (Some(signed), Ok(Claim::InFlight(_) | Claim::Replay(_) | Claim::Conflict) | Err(_)) =
             (&asked.signed, &claim)
         {
-            carrier.discard(asked.tag, signed);
+            carrier.discard(tag, signed);
         }
         Ok(match claim? {
             Claim::New(transfer) | Claim::Retry(transfer) => {

@@ -6,6 +6,7 @@ mod sqlite;
 
 use std::time::Duration;
 
+use purser_policy::id_with_tag;
 use sqlx::AssertSqlSafe;
 use tempfile::TempDir;
 
@@ -101,12 +102,12 @@ impl Fixture {
 
     pub fn transfer(&self, number: u8, idempotency_key: &str) -> NewTransfer {
         let idempotency_key = IdempotencyKey::parse(idempotency_key).expect("valid");
+        let tag = transfer_tag(&self.operator.address, &self.account.address, &idempotency_key);
         NewTransfer {
-            id: TransferId::from_bytes([number; 16]),
+            id: TransferId::from_bytes(id_with_tag([number; 8], tag)),
             operator_id: self.operator.id,
             network: self.operator.network,
             key_id: self.key.id,
-            tag: transfer_tag(&self.operator.address, &self.account.address, &idempotency_key),
             request: TransferRequest {
                 from: self.account.id,
                 to: Recipient::TokenAccount(Address::from_bytes([9; 32])),

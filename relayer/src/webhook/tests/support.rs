@@ -214,7 +214,6 @@ impl Scene {
             operator_id: self.operator.id,
             network: Network::Test,
             key_id: self.key.id,
-            tag: u64::from(number),
             request: TransferRequest {
                 from: self.account.id,
                 to: Recipient::TokenAccount(Address::from_bytes([9; 32])),

@@ -6,6 +6,7 @@ use std::sync::atomic::{AtomicU32, Ordering};
 use anchor_lang::{InstructionData, ToAccountMetas};
 use anyhow::{Context, Result, bail, ensure};
 use futures::StreamExt;
+use purser_policy::id_with_tag;
 use purser_tests::agent::{random_tag, unique_key};
 use purser_tests::chain::TOKEN_PROGRAM;
 use purser_tests::{Agent, Client};
@@ -151,12 +152,10 @@ impl Transfers {
             destination: self.payee,
             token_program: TOKEN_PROGRAM,
         };
-        let tag = random_tag();
-        let mut transfer_id = [0; 16];
-        transfer_id[..8].copy_from_slice(&tag.to_le_bytes());
+        let transfer_id = id_with_tag([0; 8], random_tag());
         let sequence = landed.load(Ordering::Relaxed);
         let (amount, memo) = (AMOUNT_MICROS, Vec::new());
-        let data = purser::instruction::Transfer { transfer_id, tag, sequence, amount, memo };
+        let data = purser::instruction::Transfer { transfer_id, sequence, amount, memo };
         let instruction = Instruction {
             program_id: purser::ID,
             accounts: accounts.to_account_metas(None),

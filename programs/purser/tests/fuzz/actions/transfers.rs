@@ -16,9 +16,10 @@ impl Actions {
             _ => operator.transfer_authorities[self.below(operator.transfer_authorities.len())],
         };
         let destination = self.destination(scene);
+        let mut transfer_id: [u8; 16] = std::array::from_fn(|_| self.random.next() as u8);
+        transfer_id[8..].copy_from_slice(&self.tag(scene).to_le_bytes());
         let payment = Payment {
-            transfer_id: std::array::from_fn(|_| self.random.next() as u8),
-            tag: self.tag(scene),
+            transfer_id,
             sequence: self.sequence(agent.payments as u32),
             amount: self.amount(scene, sight),
             memo: self.memo(&agent.policy),

@@ -51,7 +51,8 @@ impl Model {
         let [signer, operator_address, address, source, destination] = slots else {
             unreachable!("five slots")
         };
-        let Payment { transfer_id, tag, sequence, amount, memo } = payment.clone();
+        let tag = payment.tag();
+        let Payment { transfer_id, sequence, amount, memo } = payment.clone();
         ensure(tag != 0, code::TAG_ZERO)?;
         ensure(amount != 0, code::AMOUNT_ZERO)?;
         let operator = self.operators.get(operator_address).ok_or(code::UNKNOWN_LAYOUT)?;
@@ -84,7 +85,6 @@ impl Model {
             agent: *address,
             number: agent.payments,
             transfer_id,
-            tag,
             amount,
             recipient: *destination,
             recipient_owner,

@@ -20,7 +20,7 @@ async fn a_free_key_is_new_and_the_same_request_waits_for_it() {
         Claim::InFlight(transfer) => assert_eq!(transfer.id, first.id),
         other => panic!("{other:?}"),
     }
-    let second = fixture.store.find_transfer(fixture.operator.id, TransferId::from_bytes([2; 16])).await;
+    let second = fixture.store.find_transfer(fixture.operator.id, fixture.transfer(2, "a").id).await;
     assert!(second.expect("read").is_none(), "the second request left no transfer");
 }
 
@@ -196,4 +196,18 @@ async fn a_transfer_from_another_operators_account_is_refused_by_the_database() 
     stolen.request.from = other_account.id;
     assert!(matches!(fixture.store.claim_transfer(&stolen, clock(0)).await, Err(StoreError::Database(_))));
     assert!(is_new(&fixture.claim(&fixture.transfer(2, "a"), 1).await), "the refused claim left no key");
+}
+
+#[tokio::test]
+async fn an_id_that_is_taken_claims_nothing_and_another_id_does() {
+    let Some(fixture) = fixture().await else { return };
+    let first = fixture.claim_new(&fixture.transfer(1, "a"), 0).await;
+    fixture.store.mark_failed(&first, failure(FailureCode::TransferExpired), at(1)).await.expect("failed");
+    // Two tries of one payment in one millisecond, with the same random bits.
+    let again = fixture.store.claim_transfer(&fixture.transfer(1, "a"), clock(1)).await;
+    assert!(again.is_err(), "{again:?}");
+    let stored =
+        fixture.store.find_transfer(fixture.operator.id, first.id).await.expect("read").expect("stored");
+    assert_eq!((stored.attempt, stored.state.as_str()), (1, "failed"));
+    assert_eq!(retry(fixture.claim(&fixture.transfer(2, "a"), 2).await).attempt, 2);
 }

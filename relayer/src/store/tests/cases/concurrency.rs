@@ -12,8 +12,7 @@ async fn of_identical_concurrent_claims_exactly_one_is_new() {
         let mut claims = JoinSet::new();
         for number in 0..24u8 {
             let store = stores[usize::from(number % 2)].clone();
-            let new = fixture.transfer(100 + number, &name);
-            let new = NewTransfer { id: TransferId::from_bytes([round * 24 + number; 16]), ..new };
+            let new = fixture.transfer(round * 24 + number, &name);
             claims.spawn(async move { store.claim_transfer(&new, clock(0)).await.expect("claimed") });
         }
         let mut new = Vec::new();

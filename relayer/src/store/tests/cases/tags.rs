@@ -21,7 +21,7 @@ async fn tags_of_payments_made_from_here_are_found_and_no_others() {
     {
         let number = u8::try_from(number).expect("few");
         let new = fixture.transfer(number, name);
-        tags.push(new.tag);
+        tags.push(new.id.tag());
         let claimed = fixture.claim_new(&new, 0).await;
         let sign = async || store.mark_signed(&claimed, signed(1), at(1)).await.expect("signed");
         let found = Settlement { signature: "signature-of-another".into(), ..settlement(2) };
