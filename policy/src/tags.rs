@@ -50,6 +50,15 @@ impl RecentTags {
         self.tags.iter().copied().filter(move |tag| self.contains(*tag, now))
     }
 
+    /// The remembered tags, each with the number of its payment (the first of all is 1), the oldest first. However old.
+    pub fn numbered(&self) -> impl Iterator<Item = (u64, u64)> + '_ {
+        let before = self.recorded.saturating_sub(TAGS_MAX as u64)..self.recorded;
+        before.filter_map(|before| {
+            let tag = self.tags.get((before as usize) % TAGS_MAX)?;
+            Some((before.saturating_add(1), *tag))
+        })
+    }
+
     /// How many tags were ever recorded, which is the number of the newest payment.
     #[inline]
     pub fn recorded(&self) -> u64 {

@@ -1,6 +1,7 @@
 //! The service as one value: builds every part, starts it, and stops it within a deadline.
 
 use std::net::TcpListener;
+use std::num::NonZeroU32;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -18,7 +19,9 @@ use crate::config::{CommitmentConfig, Config, NetworkConfig, ProgramCheckConfig,
 use crate::domain::{Address, DestinationRules, Network, SealingKey};
 use crate::http::{self, HttpSettings};
 use crate::indexer::{Indexer, IndexerParts};
-use crate::service::{Ambient, Chains, ExplorerUrl, NetworkParts, Parts, Services, Tasks, WebhookParts};
+use crate::service::{
+    Ambient, Chains, ExplorerUrl, NetworkParts, Parts, PendingLimits, Services, Tasks, WebhookParts,
+};
 use crate::store::{Store, StoreError};
 use crate::webhook::{Deliverer, Dispatcher, HttpClient, SystemResolver};
 
@@ -93,6 +96,10 @@ impl App {
             tasks: tasks.clone(),
             ambient: Ambient::SYSTEM,
             transfer_deadline: Duration::from_secs(config.transfers.deadline_seconds),
+            pending: PendingLimits {
+                per_account: count_of(config.transfers.pending_per_account),
+                per_operator: count_of(config.transfers.pending_per_operator),
+            },
             webhooks: webhooks.clone(),
         });
         services.reconcile();
@@ -273,4 +280,8 @@ fn explorer_template(network: Network, config: &NetworkConfig) -> String {
         };
         format!("https://explorer.solana.com/tx/{{signature}}{cluster}")
     })
+}
+
+fn count_of(number: NonZeroU32) -> usize {
+    usize::try_from(number.get()).unwrap_or(usize::MAX)
 }

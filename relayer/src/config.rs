@@ -62,11 +62,19 @@ pub struct DatabaseConfig {
 pub struct TransfersConfig {
     /// How long POST /v1/transfers waits for settlement before it answers 202.
     pub deadline_seconds: u64,
+    /// Transfers of one account, and of one operator, that may wait or be under way in this process. Beyond that POST
+    /// /v1/transfers answers 429.
+    pub pending_per_account: NonZeroU32,
+    pub pending_per_operator: NonZeroU32,
 }
 
 impl Default for TransfersConfig {
     fn default() -> Self {
-        Self { deadline_seconds: 30 }
+        Self {
+            deadline_seconds: 30,
+            pending_per_account: NonZeroU32::new(500).unwrap_or(NonZeroU32::MIN),
+            pending_per_operator: NonZeroU32::new(2_000).unwrap_or(NonZeroU32::MIN),
+        }
     }
 }
 

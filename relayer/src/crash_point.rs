@@ -12,6 +12,19 @@ macro_rules! crash_point {
 }
 pub(crate) use crash_point;
 
+/// How far a test has this host's clock go ahead: `PURSER_HOST_CLOCK_AHEAD` names a file that holds the seconds.
+#[cfg(feature = "fault-injection")]
+pub(crate) fn host_clock_ahead() -> std::time::Duration {
+    let file = std::env::var_os("PURSER_HOST_CLOCK_AHEAD");
+    let text = file.and_then(|file| std::fs::read_to_string(file).ok()).unwrap_or_default();
+    std::time::Duration::from_secs(text.trim().parse().unwrap_or(0))
+}
+
+#[cfg(not(feature = "fault-injection"))]
+pub(crate) const fn host_clock_ahead() -> std::time::Duration {
+    std::time::Duration::ZERO
+}
+
 #[cfg(feature = "fault-injection")]
 pub(crate) fn reached(name: &str) {
     use std::io::Write;

@@ -215,6 +215,26 @@ async fn error_not_configured_is_501_where_webhook_secrets_have_no_key() {
 }
 
 #[tokio::test]
+async fn error_too_many_pending_is_429_and_claims_nothing() {
+    let settings = AppSettings { pending_per_account: 1, commitment: "finalized", ..AppSettings::default() };
+    let app = TestApp::start(TestNetwork::slow(), &settings).await;
+    let operator = app.new_operator().await;
+    let agent = operator.creates_account_with("Ada", "10").await;
+    let (payee, _) = operator.chain.new_payee().await;
+    let payments = [agent.pays("1").to(&payee), agent.pays("1").to(&payee)];
+    let [one, other] = payments.clone().map(std::future::IntoFuture::into_future);
+    let (one, other) = tokio::join!(one, other);
+    let (refused, payment) =
+        if one.status == 429 { (one, payments[0].clone()) } else { (other, payments[1].clone()) };
+    let refused = refused.is_error(429, "too_many_pending");
+    assert_eq!(refused["retryable"], true);
+    assert!(refused.header("retry-after").is_some());
+    let settled = payment.await.is_settled();
+    assert_eq!(settled.header("idempotent-replayed"), None, "nothing was claimed before");
+    assert_eq!(operator.chain.usdc_micros(&payee).await, 2_000_000);
+}
+
+#[tokio::test]
 async fn error_rate_limited_is_429_per_key_and_says_when_to_come_back() {
     let settings = AppSettings { requests_per_second: 1, burst: 3, ..AppSettings::default() };
     let app = TestApp::start(TestNetwork::shared().await, &settings).await;

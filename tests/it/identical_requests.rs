@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use futures::StreamExt;
 use purser_tests::agent::unique_key;
-use purser_tests::clock::unix_of;
+use purser_tests::clock::{HostClock, unix_of};
 use purser_tests::{Agent, Answer, AppSettings, Operator, Payment, TestApp, TestNetwork};
 
 /// Requests that are on their way at the same time: each takes a socket on both sides.
@@ -63,8 +63,9 @@ async fn identical_requests_after_a_failure_that_is_not_policy_run_again_once() 
     assert_eq!(operator.chain.usdc_micros(&payee).await, 1_000_000);
 }
 
-async fn agent_on_a_clock_of_its_own() -> Agent {
-    let app = TestApp::start(TestNetwork::own(), &AppSettings::default()).await;
+async fn agent_on_a_clock_of_its_own(host_clock: &HostClock) -> Agent {
+    let settings = AppSettings { host_clock: Some(host_clock.clone()), ..AppSettings::default() };
+    let app = TestApp::start(TestNetwork::own(), &settings).await;
     let operator = app.new_operator().await;
     operator.creates_account_with("Ada", "100").await
 }
@@ -72,7 +73,8 @@ async fn agent_on_a_clock_of_its_own() -> Agent {
 #[tokio::test]
 async fn key_is_free_again_after_24_hours_and_not_a_second_sooner() {
     const DAY: i64 = 86_400;
-    let agent = agent_on_a_clock_of_its_own().await;
+    let host_clock = HostClock::new();
+    let agent = agent_on_a_clock_of_its_own(&host_clock).await;
     let chain = agent.operator.chain.clone();
     let (payee, _) = chain.new_payee().await;
     let key = unique_key();
@@ -81,12 +83,14 @@ async fn key_is_free_again_after_24_hours_and_not_a_second_sooner() {
     let settled_at = unix_of(first.text_of("settled_at"));
 
     chain.stands_at(settled_at + DAY - 1).await;
+    host_clock.stands_at(settled_at + DAY - 1);
     seen_by_the_relayer().await;
     let replayed = agent.pays("1").to(&payee).key(&key).await.is_settled();
     assert_eq!(replayed.text, first.text);
     agent.pays("2").to(&payee).key(&key).await.is_error(409, "idempotency_conflict");
 
     chain.stands_at(settled_at + DAY).await;
+    host_clock.stands_at(settled_at + DAY);
     seen_by_the_relayer().await;
     let anew = agent.pays("2").to(&payee).key(&key).await.is_settled();
     assert_ne!(anew["transfer_id"], first["transfer_id"]);

@@ -1,5 +1,11 @@
 //! Unix seconds from and to the timestamps of the API.
 
+use std::fs;
+use std::path::PathBuf;
+use std::sync::Arc;
+use std::time::{SystemTime, UNIX_EPOCH};
+
+use tempfile::TempDir;
 use time::OffsetDateTime;
 use time::format_description::well_known::Rfc3339;
 
@@ -22,4 +28,27 @@ pub fn iso_of(unix_seconds: i64) -> String {
     let moment =
         OffsetDateTime::from_unix_timestamp(unix_seconds).expect("tests stay within the years 0 to 9999");
     moment.format(&Rfc3339).expect("every moment has a text")
+}
+
+/// The clock of a relayer's host, which a test moves along with the chain's: they have to agree before anything expires.
+#[derive(Debug, Clone)]
+pub struct HostClock(Arc<TempDir>);
+
+impl HostClock {
+    /// A clock that goes right.
+    #[expect(clippy::new_without_default, reason = "it makes a folder")]
+    pub fn new() -> HostClock {
+        HostClock(Arc::new(tempfile::tempdir().expect("a temporary folder can be made")))
+    }
+
+    /// Goes ahead from now on, so that it is this unix second.
+    pub fn stands_at(&self, unix_seconds: i64) {
+        let now = SystemTime::now().duration_since(UNIX_EPOCH).expect("it is after 1970").as_secs();
+        let ahead = u64::try_from(unix_seconds).expect("tests stay after 1970").saturating_sub(now);
+        fs::write(self.file(), ahead.to_string()).expect("the folder is writable");
+    }
+
+    pub(crate) fn file(&self) -> PathBuf {
+        self.0.path().join("ahead")
+    }
 }

@@ -4,6 +4,7 @@ use std::fmt::Write as _;
 use std::path::Path;
 use std::sync::Arc;
 
+use crate::clock::HostClock;
 use crate::network::{TestNetwork, path_text};
 use crate::postgres::TestDatabase;
 
@@ -29,6 +30,10 @@ pub struct AppSettings {
     pub webhooks: Webhooks,
     /// How often deposits are looked for.
     pub indexer_interval_ms: u64,
+    /// How many transfers of an account may be pending.
+    pub pending_per_account: u32,
+    /// The clock of the relayer's host, for a test that moves it.
+    pub host_clock: Option<HostClock>,
 }
 
 /// Where webhooks may be.
@@ -56,6 +61,8 @@ impl Default for AppSettings {
             database: None,
             webhooks: Webhooks::ToThisMachine,
             indexer_interval_ms: 1_000,
+            pending_per_account: 500,
+            host_clock: None,
         }
     }
 }
@@ -74,11 +81,16 @@ request_timeout_seconds = {}
 url = "{database_url}"
 [transfers]
 deadline_seconds = {}
+pending_per_account = {}
 [rate_limit]
 requests_per_second = {}
 burst = {}
 "#,
-            self.request_timeout_seconds, self.deadline_seconds, self.requests_per_second, self.burst
+            self.request_timeout_seconds,
+            self.deadline_seconds,
+            self.pending_per_account,
+            self.requests_per_second,
+            self.burst
         );
         writeln!(text, "[indexer]\ninterval_ms = {}", self.indexer_interval_ms)
             .expect("writing to a string succeeds");

@@ -7,6 +7,7 @@
 use anchor_lang::{AnchorDeserialize, Discriminator};
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
+#[cfg(test)]
 use purser::events::TransferExecuted;
 use solana_sdk::pubkey::Pubkey;
 
@@ -56,6 +57,7 @@ impl EventLog {
     }
 
     /// The transfers among the events.
+    #[cfg(test)]
     pub fn transfers(&self) -> impl Iterator<Item = TransferExecuted> + '_ {
         self.payloads.iter().filter_map(|payload| decode(payload))
     }

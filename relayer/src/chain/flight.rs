@@ -34,7 +34,10 @@ pub(super) enum Landing {
         slot: u64,
         fault: Fault,
     },
-    Expired,
+    /// No block up to the finalized `slot` holds it, and none after that can.
+    Expired {
+        slot: u64,
+    },
 }
 
 impl Landing {
@@ -75,7 +78,19 @@ pub(super) struct Flight {
     pub known: bool,
     /// A websocket is going to tell when the commitment is reached.
     pub noticed: bool,
-    pub end: watch::Sender<Option<Landing>>,
+    pub end: watch::Sender<Progress>,
+}
+
+/// How far a flight has come.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub(super) enum Progress {
+    #[default]
+    UnderWay,
+    /// Seen confirmed, while it is followed to finality.
+    Confirmed {
+        slot: u64,
+    },
+    Ended(Landing),
 }
 
 impl Flight {
@@ -91,7 +106,7 @@ impl Flight {
             sent_at: now,
             known: false,
             noticed,
-            end: watch::channel(None).0,
+            end: watch::channel(Progress::UnderWay).0,
         }
     }
 
@@ -107,6 +122,17 @@ impl Flight {
             },
         };
         interval.saturating_sub(self.asked_at.elapsed())
+    }
+
+    /// A node has it in a confirmed block.
+    pub fn seen_confirmed(&self, slot: u64) {
+        self.end.send_if_modified(|progress| {
+            let is_news = *progress == Progress::UnderWay;
+            if is_news {
+                *progress = Progress::Confirmed { slot };
+            }
+            is_news
+        });
     }
 
     pub fn asked(&mut self) {

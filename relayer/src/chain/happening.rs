@@ -26,6 +26,8 @@ pub enum Happening {
     TransferExecuted {
         agent: Address,
         transfer_id: [u8; 16],
+        /// Of this payment among all of the agent, from 1; `None` where it was cut off the log.
+        number: Option<u64>,
         amount: UsdcAmount,
         /// The token account that was paid.
         recipient: Address,
@@ -67,11 +69,30 @@ pub(super) fn from_instructions(calls: &[Called]) -> Vec<Happening> {
     calls.iter().flat_map(|called| [from_instruction(called), birth_policy(called)]).flatten().collect()
 }
 
+/// Whether both say the same, but for what only a log knows.
+pub(super) fn are_same(logged: &[Happening], called: &[Happening]) -> bool {
+    let same =
+        |(logged, called): (&Happening, &Happening)| logged.without_number() == called.without_number();
+    logged.len() == called.len() && logged.iter().zip(called).all(same)
+}
+
+impl Happening {
+    /// As its instruction says it.
+    pub(super) fn without_number(&self) -> Self {
+        let mut happening = self.clone();
+        if let Self::TransferExecuted { number, .. } = &mut happening {
+            *number = None;
+        }
+        happening
+    }
+}
+
 fn from_event(payload: &[u8]) -> Option<Happening> {
     if let Some(event) = events::decode::<TransferExecuted>(payload) {
         return Some(Happening::TransferExecuted {
             agent: to_address(&event.agent),
             transfer_id: event.transfer_id,
+            number: Some(event.number),
             amount: UsdcAmount::from_micros(event.amount),
             recipient: to_address(&event.recipient),
             memo: text_of(event.memo),
@@ -119,6 +140,7 @@ fn from_instruction(called: &Called) -> Option<Happening> {
         return Some(Happening::TransferExecuted {
             agent: at(2)?,
             transfer_id: transfer.transfer_id,
+            number: None,
             amount: UsdcAmount::from_micros(transfer.amount),
             recipient: at(4)?,
             memo: text_of(transfer.memo),

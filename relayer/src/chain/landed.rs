@@ -151,7 +151,7 @@ impl WireLanded {
         // Each instruction logs what it did, once. Where a node tells otherwise, lines were lost, doubled or made up on
         // the way; what was called is covered by signatures. Only a node that did not keep all calls is taken by its log.
         let happenings = match logged {
-            Some(logged) if logged == called || inner.is_none() => logged,
+            Some(logged) if happening::are_same(&logged, &called) || inner.is_none() => logged,
             Some(_) => {
                 tracing::warn!(signature, slot, "a node's log does not say what was called");
                 called

@@ -264,6 +264,7 @@ fn instructions() -> Vec<Written> {
             vec![Happening::TransferExecuted {
                 agent: agent_address,
                 transfer_id: [5; 16],
+                number: Some(9),
                 amount: usdc(7),
                 recipient: destination_address,
                 memo: "tea 🫖".into(),
@@ -377,8 +378,10 @@ fn every_event_says_what_its_instruction_says() {
         cut["meta"]["logMessages"] = json!([lines[0], "Log truncated"]);
         let mut silent = whole.clone();
         silent["meta"]["logMessages"] = Value::Null;
-        for transaction in [whole, cut, silent] {
-            assert_eq!(record(transaction).happenings, happenings);
+        assert_eq!(record(whole).happenings, happenings);
+        let called: Vec<Happening> = happenings.iter().map(Happening::without_number).collect();
+        for transaction in [cut, silent] {
+            assert_eq!(record(transaction).happenings, called);
         }
     }
 }
@@ -400,7 +403,8 @@ fn cut_log_is_made_up_for_by_all_instructions_in_their_order_those_within_others
     // Some events came before the cut: they are not counted twice.
     let lines = [format!("Program {PROGRAM} invoke [1]"), logged(&all[0].events[0]), "Log truncated".into()];
     transaction["meta"]["logMessages"] = json!(lines);
-    let expected: Vec<Happening> = order.flat_map(|index| all[index].happenings.clone()).collect();
+    let happenings = order.flat_map(|index| &all[index].happenings);
+    let expected: Vec<Happening> = happenings.map(Happening::without_number).collect();
     assert_eq!(record(transaction).happenings, expected);
 }
 
@@ -431,6 +435,9 @@ fn lines_that_a_node_doubled_lost_moved_or_made_up_change_nothing() {
         let mut transaction = whole.clone();
         transaction["meta"]["logMessages"] = json!(spoiled);
         let expected = [transfer, withdrawal].map(|called| called.happenings[0].clone());
+        // A log that does not say what was called says nothing of numbers either.
+        let is_whole = spoiled.len() == 6 && spoiled[1] == first && spoiled[4] == second;
+        let expected = if is_whole { expected } else { expected.map(|happening| happening.without_number()) };
         assert_eq!(record(transaction).happenings, expected, "{spoiled:?}");
     }
 }

@@ -1,7 +1,7 @@
 //! The chain as the services see it: one trait, no Solana types.
 //!
 //! `solana` is the trait on a node. Under it: `reads` accounts, `provision` operators and agents, `staging` replaces
-//! policies, `history` finds what landed, `solana_history` reads the past for indexing (`landed` transactions and the
+//! policies, `solana_history` reads the past for indexing (`landed` transactions and the
 //! `happening`s in them), `verify` looks before anything is sent (`deployment`: at the program). Each is
 //! built from `instructions` (what the program understands), `signing` by a `signer`, `clock` (blockhash and time),
 //! `decode` (accounts), `events` (logs) and `fault` (why a transaction failed).
@@ -21,7 +21,6 @@ mod events;
 mod fault;
 mod flight;
 mod happening;
-mod history;
 mod instructions;
 mod landed;
 #[cfg(test)]
@@ -62,8 +61,8 @@ pub use solana_history::{
 };
 pub use types::{
     AddressKind, AgentAddresses, AgentCreation, AgentOnChain, AllowedRecipients, Commitment, Confirmed,
-    Destination, DraftOnChain, LandedTransfer, OnChainPolicy, OperatorOnChain, Outcome, Refusal,
-    SignedTransfer, TransferOrder, TransferView,
+    Destination, DraftOnChain, OnChainPolicy, OperatorOnChain, Outcome, Refusal, SignedTransfer,
+    TransferOrder, TransferView,
 };
 
 use crate::domain::{Address, Network};
@@ -212,6 +211,12 @@ pub trait Chain: Send + Sync + 'static {
     /// Sends the stored bytes once. An error says nothing about whether they land: ask `outcome`.
     async fn send(&self, signed: &SignedTransfer) -> Result<(), ChainError>;
 
+    /// Resolves when a node has seen the bytes confirmed, which may be long before their end. May never resolve.
+    async fn confirmed(&self, signed: &SignedTransfer) {
+        let _ = signed;
+        std::future::pending().await
+    }
+
     /// Follows the bytes to their end, re-sending them meanwhile. Dropping the future does not stop the following;
     /// asking again for the same signature joins it.
     async fn outcome(&self, signed: &SignedTransfer) -> Outcome;
@@ -222,23 +227,18 @@ pub trait Chain: Send + Sync + 'static {
         Ok(None)
     }
 
-    /// The transfer that used `tag` in the last 24 h, from the agent's own signatures.
-    async fn find_landed(&self, agent: &Address, tag: u64) -> Result<Option<LandedTransfer>, ChainError>;
+    /// Has whoever reads the past look at once: something is missing.
+    fn look_again(&self) {}
 
-    /// The same, for a transfer that was signed at `since` (unix seconds) at the earliest. `Unavailable` while the history
-    /// does not show every tag of `remembered`.
-    async fn find_landed_since(
-        &self,
-        agent: &Address,
-        tag: u64,
-        remembered: &[u64],
-        since: i64,
-    ) -> Result<Option<LandedTransfer>, ChainError>;
+    /// The chain's clock (unix seconds), if this host's `host_now` and every node's agree with it. No node moves it alone.
+    async fn agreed_now(&self, host_now: i64) -> Option<i64> {
+        self.now().await.ok().filter(|now| clocks_agree(*now, host_now))
+    }
+}
 
-    /// Every transfer of the agent in the last 24 h, newest first, as far back as signature `after` and without it.
-    async fn list_landed(
-        &self,
-        agent: &Address,
-        after: Option<&str>,
-    ) -> Result<Vec<LandedTransfer>, ChainError>;
+/// How far two clocks may be apart that agree, in seconds.
+const CLOCKS_DIFFER_SECONDS: u64 = 300;
+
+fn clocks_agree(one: i64, other: i64) -> bool {
+    one.abs_diff(other) <= CLOCKS_DIFFER_SECONDS
 }

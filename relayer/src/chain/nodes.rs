@@ -1,7 +1,9 @@
 //! The nodes of one network: whom to ask first, whom to leave alone for a while, and when to ask everybody.
 
+use super::decode;
 use super::node_fault::{CallError, NodeFault};
 use super::transport::{CALL_TIMEOUT, Transport};
+use super::wire::WireAccount;
 use serde_json::{Value, json};
 use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
 use std::time::Duration;
@@ -25,7 +27,10 @@ const REST_CONTRADICTED: Duration = Duration::from_secs(30);
 const RETRY_AFTER_MAX: Duration = Duration::from_secs(10);
 /// How often several nodes are compared, and by how many slots (10 s of them) one may be behind the best.
 const COMPARE_EVERY: Duration = Duration::from_secs(5);
+/// How long a node's clock is known after it was read.
 const SLOTS_BEHIND_MAX: u64 = 50;
+/// How long a node's clock is known after it was read.
+const CLOCK_AGE_MAX: Duration = Duration::from_secs(30);
 
 /// An answer, and the node (by its place in the configuration) that gave it.
 #[derive(Debug, Clone, PartialEq)]
@@ -56,6 +61,8 @@ struct Health {
     /// The node itself asked for the rest.
     asked_for_rest: bool,
     on_our_cluster: bool,
+    /// What its clock said, and when.
+    clock: Option<(i64, Instant)>,
 }
 
 impl Nodes {
@@ -148,7 +155,13 @@ impl Nodes {
         }
     }
 
-    /// Compares the nodes' slots until `stop`, where there is more than one.
+    /// What the clocks of several nodes say now; `None` while that is not known of any.
+    pub fn clocks(&self) -> Option<Vec<i64>> {
+        let clocks: Vec<i64> = self.nodes.iter().filter_map(|node| node.clock()).collect();
+        (self.count() < 2 || !clocks.is_empty()).then_some(clocks)
+    }
+
+    /// Compares the nodes' slots and clocks until `stop`, where there is more than one.
     pub async fn compare(&self, stop: CancellationToken) {
         if self.count() < 2 {
             return;
@@ -166,6 +179,7 @@ impl Nodes {
         let params = json!([{ "commitment": "processed" }]);
         let params = &params;
         let asked = self.nodes.iter().map(|node| async move {
+            node.read_clock().await;
             let answer = node.call("getEpochInfo", params, ATTEMPT_TIMEOUT).await.ok()?;
             Some((node, answer["absoluteSlot"].as_u64()?))
         });
@@ -225,6 +239,23 @@ impl Node {
         }
         self.health().on_our_cluster = true;
         Ok(())
+    }
+
+    /// Unix seconds, moved on by our own clock.
+    fn clock(&self) -> Option<i64> {
+        let (told, at) = self.health().clock?;
+        let elapsed = at.elapsed();
+        let seconds = i64::try_from(elapsed.as_secs()).ok()?;
+        (elapsed < CLOCK_AGE_MAX).then(|| told.saturating_add(seconds))
+    }
+
+    async fn read_clock(&self) {
+        let params = json!([decode::CLOCK.to_string(), { "encoding": "base64", "commitment": "confirmed" }]);
+        let Ok(answer) = self.call("getAccountInfo", &params, ATTEMPT_TIMEOUT).await else { return };
+        let account = serde_json::from_value::<WireAccount>(answer["value"].clone()).ok();
+        let told =
+            account.and_then(WireAccount::decode).and_then(|account| decode::unix_timestamp(&account.data));
+        self.health().clock = told.map(|told| (told, Instant::now()));
     }
 
     fn note(&self, fault: Option<NodeFault>) {

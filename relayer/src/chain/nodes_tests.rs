@@ -135,3 +135,23 @@ async fn a_node_far_behind_the_best_is_asked_last() {
     nodes.compare_once().await;
     assert_eq!(ask(&nodes).await, Ok(1));
 }
+
+#[tokio::test(start_paused = true)]
+async fn clocks_of_several_nodes_are_known_for_a_while_after_they_were_read() {
+    let [first, second] = [(); 2].map(|()| ScriptedNode::default());
+    first.set(|node| node.clock = 1_000);
+    second.set(|node| node.clock = 90_000);
+    let alone = nodes(&[&first]);
+    assert_eq!(alone.clocks(), Some(Vec::new()), "one node has no other to agree with");
+    let nodes = nodes(&[&first, &second]);
+    assert_eq!(nodes.clocks(), None, "nothing is known yet");
+    nodes.compare_once().await;
+    assert_eq!(nodes.clocks(), Some(vec![1_000, 90_000]));
+    sleep(Duration::from_secs(10)).await;
+    assert_eq!(nodes.clocks(), Some(vec![1_010, 90_010]));
+    down(&second, NodeFault::Unreachable);
+    sleep(CLOCK_AGE_MAX).await;
+    assert_eq!(nodes.clocks(), None);
+    nodes.compare_once().await;
+    assert_eq!(nodes.clocks(), Some(vec![1_000]));
+}

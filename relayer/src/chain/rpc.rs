@@ -8,8 +8,7 @@ use super::node_fault::{CallError, NodeFault};
 use super::nodes::{Answered, Nodes};
 use super::transport::{HttpTransport, Transport};
 use super::wire::{
-    AtSlot, FinalizedTip, LandedTransaction, LatestBlockhash, RawAccount, Response, SignatureLine,
-    SignatureStatus, WireAccount,
+    AtSlot, FinalizedTip, LatestBlockhash, RawAccount, Response, SignatureLine, SignatureStatus, WireAccount,
 };
 use super::{ChainError, Commitment};
 use serde::de::DeserializeOwned;
@@ -63,6 +62,11 @@ impl Rpc {
     /// Leaves a node alone that told what the others deny.
     pub fn blame_contradicted(&self, node: usize) {
         self.nodes.blame(node, NodeFault::Contradicted);
+    }
+
+    /// What the nodes' clocks say now, unix seconds, where there are several; `None` while that is not known of any.
+    pub fn clocks(&self) -> Option<Vec<i64>> {
+        self.nodes.clocks()
     }
 
     /// Compares the nodes with each other until `stop`.
@@ -195,19 +199,6 @@ impl Rpc {
         }
         let params = json!([address.to_string(), config]);
         self.ask("getSignaturesForAddress", params).await
-    }
-
-    /// A landed transaction of any version; `None` when the node does not know it at `commitment`.
-    pub async fn transaction(
-        &self,
-        signature: &str,
-        commitment: Commitment,
-    ) -> Result<Option<LandedTransaction>, ChainError> {
-        let params = json!([
-            signature,
-            { "encoding": "json", "maxSupportedTransactionVersion": 1, "commitment": commitment.as_str() }
-        ]);
-        self.ask("getTransaction", params).await
     }
 
     /// When the block of `slot` was made, unix seconds; `None` where the node does not know.

@@ -3,6 +3,7 @@
 use super::node_fault::{CallError, NodeFault};
 use super::transport::Transport;
 use async_trait::async_trait;
+use base64::Engine;
 use serde_json::{Value, json};
 use std::sync::{Arc, Mutex};
 
@@ -23,6 +24,8 @@ pub(super) struct NodeState {
     pub sent: Vec<String>,
     pub calls: Vec<&'static str>,
     pub history_searches: usize,
+    /// What its clock says, unix seconds.
+    pub clock: i64,
 }
 
 #[derive(Clone, Default)]
@@ -50,6 +53,14 @@ impl ScriptedNode {
 /// A status as nodes answer it.
 pub(super) fn status(word: &str, err: Value) -> Option<Value> {
     Some(json!({ "slot": 77, "confirmations": null, "err": err, "confirmationStatus": word }))
+}
+
+/// The clock's account as nodes answer it.
+fn account_of_clock(unix_seconds: i64) -> Value {
+    let mut data = [0; 40];
+    data[32..].copy_from_slice(&unix_seconds.to_le_bytes());
+    let data = base64::engine::general_purpose::STANDARD.encode(data);
+    json!({ "data": [data, "base64"], "owner": "Sysvar1111111111111111111111111111111111111", "executable": false, "lamports": 1 })
 }
 
 #[async_trait]
@@ -81,6 +92,9 @@ impl Transport for ScriptedNode {
                 let slot = node.statuses_slot.unwrap_or(node.finalized);
                 let statuses: Vec<_> = params[0].as_array().unwrap().iter().map(|_| status.clone()).collect();
                 json!({ "context": { "slot": slot }, "value": statuses })
+            }
+            "getAccountInfo" => {
+                json!({ "context": { "slot": node.finalized }, "value": account_of_clock(node.clock) })
             }
             other => panic!("asked for {other}"),
         })

@@ -21,7 +21,7 @@ use super::wire::RawAccount;
 use super::witness;
 use super::{
     AddressKind, AgentAddresses, AgentCreation, AgentOnChain, Chain, ChainError, Commitment, Confirmed,
-    DraftOnChain, LandedTransfer, OnChainPolicy, OperatorOnChain, Outcome, TransferOrder, TransferView,
+    DraftOnChain, OnChainPolicy, OperatorOnChain, Outcome, TransferOrder, TransferView, clocks_agree,
 };
 use crate::domain::{Address, Network, SignedTransfer};
 use async_trait::async_trait;
@@ -264,7 +264,7 @@ impl SolanaChain {
         match landing {
             Landing::Landed { slot } => Ok(Confirmed { signature: signed.signature, slot }),
             Landing::Failed { fault, .. } => Err(fault.into()),
-            Landing::Expired => Err(ChainError::Expired),
+            Landing::Expired { .. } => Err(ChainError::Expired),
         }
     }
 
@@ -284,8 +284,12 @@ impl SolanaChain {
 
     async fn follow(&self, followed: Followed<'_>, commitment: Commitment) -> Landing {
         let landing = self.submitter.follow(followed, commitment).await;
-        if let Landing::Landed { slot } = landing {
-            self.written_slot.fetch_max(slot, Ordering::Relaxed);
+        match landing {
+            // What is read from now on shows what became of it.
+            Landing::Landed { slot } | Landing::Expired { slot } => {
+                self.written_slot.fetch_max(slot, Ordering::Relaxed);
+            }
+            Landing::Failed { .. } => {}
         }
         landing
     }
@@ -457,7 +461,7 @@ impl Chain for SolanaChain {
         let outcome = match landing {
             Landing::Landed { slot } => return Outcome::Settled { slot, block_time: None },
             Landing::Failed { fault, .. } => fault.of_transfer(),
-            Landing::Expired => Outcome::Expired,
+            Landing::Expired { .. } => Outcome::Expired,
         };
         self.own.not_paid(&signed.signature);
         outcome
@@ -467,26 +471,20 @@ impl Chain for SolanaChain {
         self.block_times.of(&self.rpc, slot).await
     }
 
-    async fn find_landed(&self, agent: &Address, tag: u64) -> Result<Option<LandedTransfer>, ChainError> {
-        self.find_transfer(&to_pubkey(agent), tag).await
+    fn look_again(&self) {
+        self.activity.notify_one();
     }
 
-    async fn find_landed_since(
-        &self,
-        agent: &Address,
-        tag: u64,
-        remembered: &[u64],
-        since: i64,
-    ) -> Result<Option<LandedTransfer>, ChainError> {
-        self.find_transfer_since(&to_pubkey(agent), tag, remembered, since).await
+    async fn agreed_now(&self, host_now: i64) -> Option<i64> {
+        let now = self.clock.now().await.ok()?;
+        let mut others = self.rpc.clocks()?.into_iter();
+        (clocks_agree(now, host_now) && others.all(|other| clocks_agree(other, host_now))).then_some(now)
     }
 
-    async fn list_landed(
-        &self,
-        agent: &Address,
-        after: Option<&str>,
-    ) -> Result<Vec<LandedTransfer>, ChainError> {
-        self.transfers_after(&to_pubkey(agent), after).await
+    async fn confirmed(&self, signed: &SignedTransfer) {
+        if let Some(slot) = self.submitter.confirmed(&signed.signature).await {
+            self.written_slot.fetch_max(slot, Ordering::Relaxed);
+        }
     }
 }
 

@@ -232,6 +232,15 @@ impl SolanaHistory {
         Ok(keys.iter().zip(&read.value).map(paused).collect())
     }
 
+    /// How many payments an agent has made, not read before `slot`; `None` where no agent of ours lives.
+    pub async fn payments(&self, agent: &Address, slot: u64) -> Result<Option<u64>, ChainError> {
+        let key = to_pubkey(agent);
+        let read = self.rpc.accounts_at(self.commitment, &[key], slot).await?;
+        let account = read.value.first().and_then(Option::as_ref);
+        let agent = account.and_then(|account| decode::agent(&self.program, &key, account, (&key, None)));
+        Ok(agent.map(|agent| agent.tags.recorded()))
+    }
+
     /// What has become of up to [`STANDINGS_MAX`] transactions, however old.
     pub async fn standings(&self, signatures: &[String]) -> Result<Standings, ChainError> {
         // Asked first: what is unknown afterwards was unknown when this was final already.

@@ -4,7 +4,7 @@
 //! is sent again, the same bytes, until it is known or can no longer land. Nothing but the chain ends a flight: not a
 //! deadline, not a send error, not the caller's going away.
 
-use super::flight::{Flight, Followed, Landing, POLL_YOUNG};
+use super::flight::{Flight, Followed, Landing, POLL_YOUNG, Progress};
 use super::rpc::{Rpc, STATUSES_MAX};
 use super::wire::{FinalizedTip, SignatureStatus};
 use super::witness::Claim;
@@ -78,13 +78,23 @@ impl Submitter {
     pub async fn follow(&self, followed: Followed<'_>, commitment: Commitment) -> Landing {
         let mut end = self.register(followed, commitment);
         loop {
-            if let Some(landing) = end.borrow_and_update().clone() {
+            if let Progress::Ended(landing) = end.borrow_and_update().clone() {
                 return landing;
             }
             if end.changed().await.is_err() {
                 // The flight ended and this saw nothing of it: take it up anew, the chain knows.
                 end = self.register(followed, commitment);
             }
+        }
+    }
+
+    /// Resolves when a followed transaction was seen confirmed, with the slot; or when it is not followed any longer.
+    pub async fn confirmed(&self, signature: &str) -> Option<u64> {
+        let mut end = self.flights().get(signature)?.end.subscribe();
+        let progress = end.wait_for(|progress| *progress != Progress::UnderWay).await.ok()?.clone();
+        match progress {
+            Progress::Confirmed { slot } | Progress::Ended(Landing::Landed { slot }) => Some(slot),
+            Progress::UnderWay | Progress::Ended(_) => None,
         }
     }
 
@@ -147,6 +157,7 @@ impl Submitter {
             let mut flights = self.flights();
             let Some(flight) = flights.get_mut(signature) else { return };
             flight.known = true;
+            flight.seen_confirmed(slot);
             if commitment < flight.commitment {
                 return;
             }
@@ -172,7 +183,7 @@ impl Submitter {
     pub fn land(&self, signature: &str, landing: Landing) {
         let Some(flight) = self.flights().remove(signature) else { return };
         self.ended().keep(signature, landing.clone());
-        flight.end.send_replace(Some(landing));
+        flight.end.send_replace(Progress::Ended(landing));
     }
 
     /// Runs until `stop` is cancelled.
@@ -224,13 +235,13 @@ impl Submitter {
         tokio::time::sleep(pause).await;
     }
 
-    fn register(&self, followed: Followed, commitment: Commitment) -> watch::Receiver<Option<Landing>> {
+    fn register(&self, followed: Followed, commitment: Commitment) -> watch::Receiver<Progress> {
         let mut flights = self.flights();
         if let Some(flight) = flights.get(followed.signature) {
             return flight.end.subscribe();
         }
         if let Some(landing) = self.ended().landings.get(followed.signature) {
-            return watch::channel(Some(landing.clone())).1;
+            return watch::channel(Progress::Ended(landing.clone())).1;
         }
         let noticed = self.heard().contains(&(followed.payer, commitment));
         let flight = Flight::new(followed, commitment, noticed);
@@ -278,6 +289,7 @@ impl Submitter {
                 drop(flights);
                 self.claim(Claim { signature: signature.to_owned(), landing: Landing::of(&status), node });
             }
+            Some(status) if status.reached(Commitment::Confirmed) => flight.seen_confirmed(status.slot),
             Some(_) | None => {}
         }
     }
@@ -322,7 +334,9 @@ impl Submitter {
             let statuses = self.rpc.statuses(batch, true).await?;
             for (signature, status) in batch.iter().zip(statuses.value) {
                 match status {
-                    None if has_seen(statuses.slot, tip) => self.land(signature, Landing::Expired),
+                    None if has_seen(statuses.slot, tip) => {
+                        self.land(signature, Landing::Expired { slot: tip.slot });
+                    }
                     status => self.learn(signature, status, statuses.node),
                 }
             }

@@ -179,26 +179,6 @@ pub enum Outcome {
     Expired,
 }
 
-/// A transfer found on chain by its tag.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct LandedTransfer {
-    /// Base58.
-    pub signature: String,
-    pub slot: u64,
-    /// Unix seconds.
-    pub block_time: Option<i64>,
-    /// Of this payment among all of the agent, from 1.
-    pub number: u64,
-    pub transfer_id: [u8; 16],
-    pub tag: u64,
-    pub amount: UsdcAmount,
-    /// The token account that was paid.
-    pub recipient: Address,
-    pub recipient_owner: Address,
-    pub memo: String,
-    pub policy_version: u64,
-}
-
 /// How deep a transaction must stand before it counts.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Commitment {

@@ -121,25 +121,6 @@ impl SignatureLine {
     }
 }
 
-/// What is read of a landed transaction: not its message, whose shape depends on its version.
-#[derive(Debug, Clone, Deserialize)]
-#[serde(rename_all = "camelCase")]
-pub(super) struct LandedTransaction {
-    pub slot: u64,
-    #[serde(default)]
-    pub block_time: Option<i64>,
-    pub meta: Option<TransactionMeta>,
-}
-
-#[derive(Debug, Clone, Deserialize)]
-#[serde(rename_all = "camelCase")]
-pub(super) struct TransactionMeta {
-    #[serde(default)]
-    pub err: Option<Value>,
-    #[serde(default)]
-    pub log_messages: Option<Vec<String>>,
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;

@@ -116,7 +116,7 @@ async fn opinions(rpc: &Rpc, other: usize, claims: &[Claim]) -> Result<Vec<Opini
 fn opinion(claim: &Claim, status: Option<SignatureStatus>, slot: u64) -> Opinion {
     let landed_at = match claim.landing {
         Landing::Landed { slot } | Landing::Failed { slot, .. } => slot,
-        Landing::Expired => return Opinion::Silent,
+        Landing::Expired { .. } => return Opinion::Silent,
     };
     match status.as_ref().map(Landing::of) {
         Some(told) if std::mem::discriminant(&told) == std::mem::discriminant(&claim.landing) => {

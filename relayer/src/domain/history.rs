@@ -4,8 +4,8 @@ use std::str::FromStr;
 use sha2::{Digest, Sha256};
 
 use super::{
-    AccountId, Address, EntryId, Invalid, Memo, Network, OperatorId, Rejection, RejectionReason, Settlement,
-    Timestamp, Transfer, TransferId, UsdcAmount,
+    AccountId, Address, EntryId, Invalid, Memo, Network, OperatorId, PaymentNumber, Rejection,
+    RejectionReason, Settlement, Timestamp, Transfer, TransferId, UsdcAmount,
 };
 
 /// One line of an account's history: money that moved on the chain, or a transfer that policy refused.
@@ -22,6 +22,8 @@ pub struct HistoryEntry {
     pub memo: Option<Memo>,
     /// Of transfers: as the chain has it, so that it is the same whoever reads it.
     pub transfer_id: Option<TransferId>,
+    /// Of a settled transfer, once it is known.
+    pub number: Option<PaymentNumber>,
     pub outcome: EntryOutcome,
     /// The block's time by the chain's clock, or when the refusal was recorded.
     pub created_at: Timestamp,
@@ -168,6 +170,7 @@ impl HistoryEntry {
             counterparty: transfer.request.to.text().parse().ok(),
             memo: transfer.request.memo.clone(),
             transfer_id: Some(transfer.id),
+            number: None,
             outcome: EntryOutcome::Rejected { reason: rejection.reason, message: rejection.message.clone() },
             created_at: rejection.rejected_at,
         }
@@ -193,6 +196,7 @@ impl HistoryEntry {
             counterparty: Some(Counterparty::TokenAccount(to)),
             memo: transfer.request.memo.clone().filter(|memo| !memo.as_str().is_empty()),
             transfer_id: Some(transfer.id),
+            number: settlement.number.map(PaymentNumber::Is),
             outcome: EntryOutcome::Settled { signature: signature.clone(), slot: settlement.slot },
             created_at: settlement.settled_at,
         };
@@ -204,6 +208,7 @@ impl HistoryEntry {
             counterparty: Some(Counterparty::TokenAccount(from.token_account)),
             memo: None,
             transfer_id: None,
+            number: None,
             ..outgoing.clone()
         });
         std::iter::once(outgoing).chain(incoming).collect()
@@ -259,7 +264,12 @@ mod tests {
     }
 
     fn settlement() -> Settlement {
-        Settlement { signature: "sig".into(), settled_at: Timestamp::from_unix_seconds(50), slot: 9 }
+        Settlement {
+            signature: "sig".into(),
+            settled_at: Timestamp::from_unix_seconds(50),
+            slot: 9,
+            number: None,
+        }
     }
 
     #[test]

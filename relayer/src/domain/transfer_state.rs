@@ -43,6 +43,8 @@ pub struct Settlement {
     pub signature: String,
     pub settled_at: Timestamp,
     pub slot: u64,
+    /// Of the payment among all of its account, from 1, if it has been seen.
+    pub number: Option<u64>,
 }
 
 /// The status that clients see.
@@ -162,7 +164,7 @@ mod tests {
     }
 
     fn settlement() -> Settlement {
-        Settlement { signature: "sig".into(), settled_at: AT(), slot: 3 }
+        Settlement { signature: "sig".into(), settled_at: AT(), slot: 3, number: None }
     }
 
     fn failure() -> Failure {

@@ -64,6 +64,7 @@ const PAYLOAD_TOO_LARGE: Code = (StatusCode::PAYLOAD_TOO_LARGE, "payload_too_lar
 const UNSUPPORTED_MEDIA_TYPE: Code = (StatusCode::UNSUPPORTED_MEDIA_TYPE, "unsupported_media_type");
 const INVALID_RECIPIENT: Code = (StatusCode::UNPROCESSABLE_ENTITY, "invalid_recipient");
 const RATE_LIMITED: Code = (StatusCode::TOO_MANY_REQUESTS, "rate_limited");
+const TOO_MANY_PENDING: Code = (StatusCode::TOO_MANY_REQUESTS, "too_many_pending");
 const INTERNAL_ERROR: Code = (StatusCode::INTERNAL_SERVER_ERROR, "internal_error");
 const TRANSFER_FAILED: Code = (StatusCode::BAD_GATEWAY, "transfer_failed");
 const SOLANA_UNAVAILABLE: Code = (StatusCode::SERVICE_UNAVAILABLE, "solana_unavailable");
@@ -165,6 +166,7 @@ impl IntoResponse for ApiError {
         let unauthorized = matches!(self, Self::Service(ServiceError::Unauthorized(_)));
         let retry_after = match &self {
             Self::RateLimited { retry_after_seconds } => Some(*retry_after_seconds),
+            Self::Service(ServiceError::TooManyPending) => Some(RETRY_AFTER_SECONDS),
             _ => None,
         };
         let (status, body) = body_of(self);
@@ -257,6 +259,11 @@ fn service_body(error: ServiceError) -> (StatusCode, ErrorBody) {
             IDEMPOTENCY_CONFLICT,
             "The idempotency key was used within the last 24 hours for a transfer with other parameters.",
         ),
+        ServiceError::TooManyPending => retryable(ErrorBody::new(
+            TOO_MANY_PENDING,
+            "Too many transfers of this account or operator are pending; nothing was claimed. Send the same request again \
+             after `Retry-After`.",
+        )),
         ServiceError::PolicyChanged => {
             let (status, body) = ErrorBody::new(
                 POLICY_CHANGED,

@@ -4,8 +4,8 @@ use std::collections::HashMap;
 
 use crate::chain::{Flow, Happening, LandedRecord};
 use crate::domain::{
-    AccountId, Address, Counterparty, EntryKind, EntryOutcome, HistoryEntry, Memo, Network, Party, Timestamp,
-    TransferId, UsdcAmount, entry_id,
+    AccountId, Address, Counterparty, EntryKind, EntryOutcome, HistoryEntry, Memo, Network, Party,
+    PaymentNumber, Timestamp, TransferId, UsdcAmount, entry_id,
 };
 
 /// The accounts of the service that some transactions touched.
@@ -96,8 +96,9 @@ impl Booking<'_> {
             return;
         }
         let mut entry = self.entry(&party, kind, amount, Some(*recipient));
-        if let Happening::TransferExecuted { transfer_id, memo, .. } = happening {
+        if let Happening::TransferExecuted { transfer_id, number, memo, .. } = happening {
             entry.transfer_id = Some(TransferId::from_bytes(*transfer_id));
+            entry.number = Some(number.map_or(PaymentNumber::CutOff, PaymentNumber::Is));
             entry.memo = memo_of(memo);
         }
         self.entries.push(entry);
@@ -166,6 +167,7 @@ impl Booking<'_> {
             counterparty: counterparty.map(Counterparty::TokenAccount),
             memo: None,
             transfer_id: None,
+            number: None,
             outcome: EntryOutcome::Settled {
                 signature: self.record.signature.clone(),
                 slot: self.record.slot,

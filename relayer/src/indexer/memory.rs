@@ -2,12 +2,18 @@
 
 use std::collections::{HashMap, HashSet};
 use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::time::Duration;
+
+use tokio::time::Instant;
 
 use crate::domain::{AccountId, Address, Operator, OperatorId};
-use crate::store::Mark;
+use crate::store::{Mark, PaymentsMissing};
 
 /// Transactions that are remembered as read, before they are forgotten all at once.
 const READ_MAX: usize = 50_000;
+/// How long after the first look for missing payments the second comes, and how long apart they are at most.
+const LOOK_PAUSE: Duration = Duration::from_millis(500);
+const LOOK_PAUSE_MAX: Duration = Duration::from_secs(60);
 
 #[derive(Default)]
 pub(super) struct Memory {
@@ -25,6 +31,8 @@ struct State {
     puzzles: HashMap<AccountId, (i64, u32)>,
     /// How often a transaction was not found when its slot was final.
     missing: HashMap<String, u32>,
+    /// Accounts that miss payments: when they are looked into again, and after how long then.
+    payments: HashMap<AccountId, (Instant, Duration)>,
 }
 
 impl Memory {
@@ -62,6 +70,23 @@ impl Memory {
 
     pub fn take_changed(&self) -> Vec<Address> {
         self.state().changed.drain().collect()
+    }
+
+    /// Those of the accounts whose turn it is: again and again, each time after twice as long.
+    pub fn due_for_payments(&self, missing: Vec<PaymentsMissing>) -> Vec<PaymentsMissing> {
+        let mut state = self.state();
+        state.payments.retain(|id, _| missing.iter().any(|account| account.account_id == *id));
+        let now = Instant::now();
+        let mut is_due = |account: &PaymentsMissing| {
+            let (due_at, pause) = state.payments.entry(account.account_id).or_insert((now, LOOK_PAUSE));
+            let is_due = *due_at <= now;
+            if is_due {
+                *due_at = now + *pause;
+                *pause = (*pause * 2).min(LOOK_PAUSE_MAX);
+            }
+            is_due
+        };
+        missing.into_iter().filter(|account| is_due(account)).collect()
     }
 
     /// In how many sweeps, this one included, the account was off by this much.

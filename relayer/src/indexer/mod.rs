@@ -9,6 +9,7 @@
 //! - A wake-up or a timer only says when to look. What is there is what the signatures of an address say, from a stored
 //!   place on; that place commits with the entries that were found on the way to it.
 //! - Everything may be read twice: an entry's id follows from its transaction, and the second writing changes nothing.
+//! - Payments are counted: one that is missing shows by its number, and is looked for until it is there.
 //! - Money is checked, not trusted: an account whose history does not add up to what it holds is looked into, so what
 //!   one node left out is found by the sweep.
 //! - A transaction that a node lists and cannot show is owed, and asked for until it is shown or was forked away.
@@ -17,6 +18,7 @@
 mod book;
 mod finality;
 mod memory;
+mod payments;
 mod read;
 mod sweep;
 mod walk;
@@ -140,6 +142,7 @@ impl Indexer {
         self.done("walking operators", self.walk_operators().await);
         self.done("walking found accounts", self.walk_adopted().await);
         self.done("asking for what is owed", self.ask_for_owed().await);
+        self.done("looking for missing payments", self.look_for_payments().await);
         self.done("reading changed policies", self.refresh_agents().await);
     }
 

@@ -16,6 +16,9 @@ pub enum ServiceError {
     NotFound(Resource),
     #[error("the idempotency key was used for another transfer")]
     IdempotencyConflict,
+    /// As many transfers of the account or of its operator are pending as may be. Nothing was claimed.
+    #[error("too many transfers are pending")]
+    TooManyPending,
     /// The policy is another one than the change was meant for, or became so on the way. Nothing was changed.
     #[error("the policy has changed")]
     PolicyChanged,

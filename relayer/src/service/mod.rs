@@ -25,7 +25,9 @@ pub use self::history::{EntryView, History, HistoryFilter};
 pub use self::keys::{CreateKey, Keys, NewKey, keys_filter};
 pub use self::parts::{Ambient, Chains, ExplorerUrl, NetworkParts, Tasks};
 pub use self::policies::{PendingView, Policies, PolicyChange, PolicyView};
-pub use self::transfers::{LimitsView, Preview, PreviewRequest, TransferAnswer, TransferView, Transfers};
+pub use self::transfers::{
+    LimitsView, PendingLimits, Preview, PreviewRequest, TransferAnswer, TransferView, Transfers,
+};
 pub use self::webhooks::{
     CreateWebhook, DeliveriesFilter, NewSecret, Replay, Resolve, Resolved, UpdateWebhook, WebhookParts,
     Webhooks, webhooks_filter,
@@ -45,6 +47,8 @@ pub struct Parts {
     pub ambient: Ambient,
     /// How long a transfer's request waits for settlement.
     pub transfer_deadline: Duration,
+    /// How many transfers may be pending.
+    pub pending: PendingLimits,
     pub webhooks: WebhookParts,
 }
 

@@ -23,7 +23,7 @@ impl Ambient {
     /// The system's clock and generator.
     #[expect(clippy::disallowed_methods, reason = "this is where time comes from")]
     pub const SYSTEM: Self = Self {
-        now: || Timestamp::from(SystemTime::now()),
+        now: || Timestamp::from(SystemTime::now() + crate::crash_point::host_clock_ahead()),
         fill_random: |bytes| rand::rng().fill_bytes(bytes),
     };
 

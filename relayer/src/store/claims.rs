@@ -1,15 +1,15 @@
 use futures::FutureExt;
 use sqlx::{AssertSqlSafe, FromRow};
 
+use super::history::tag_text;
 use super::query::query;
-use super::tags::in_hex;
 use super::transfer_row::{StateColumns, TransferRow};
-use super::transfers::{COLUMNS, write_state};
+use super::transfers::COLUMNS;
 use super::writer::Turn;
 use super::{Store, StoreError, Transaction};
 use crate::domain::{
-    Claim, Failure, FailureCode, Fingerprint, IDEMPOTENCY_SECONDS, KeyId, Network, OperatorId,
-    SignedTransfer, Timestamp, Transfer, TransferId, TransferRequest, TransferState,
+    Claim, Fingerprint, IDEMPOTENCY_SECONDS, IdempotencyKey, KeyId, Network, OperatorId, SignedTransfer,
+    Timestamp, Transfer, TransferId, TransferRequest, TransferState,
 };
 
 /// A transfer that asks for its idempotency key.
@@ -21,19 +21,38 @@ pub struct NewTransfer {
     pub network: Network,
     pub key_id: KeyId,
     pub request: TransferRequest,
-    /// Bytes that were signed ahead: a claim that is `New` or `Retry` stores them with it. Any other claim means: do not
-    /// send.
-    pub signed: Option<SignedTransfer>,
+    /// See [`SignedAhead`].
+    pub signed: Option<SignedAhead>,
 }
 
-/// The two clocks of a claim: leases go by the host's, idempotency keys by the chain's.
+/// Bytes that were signed before the claim. A claim that is `New` or `Retry` stores them with it, if our records then miss no
+/// payment up to `known_up_to` and hold none with the tag. A transfer that has no bytes afterwards: do not send them.
+#[derive(Debug, Clone)]
+pub struct SignedAhead {
+    pub signed: SignedTransfer,
+    pub known_up_to: u64,
+}
+
+/// The two clocks of a claim: leases go by the host's; idempotency keys by the chain's, where the host's agrees with it.
 #[derive(Debug, Clone, Copy)]
 pub struct ClaimClock {
     pub now: Timestamp,
-    /// Until then the claim is the caller's; after that another may take it over, if nothing is signed.
+    /// Until then the claim is the caller's; after that another may take it up.
     pub lease_expires_at: Timestamp,
-    /// Unix seconds.
-    pub chain_now: i64,
+    /// Unix seconds that the chain and the host agree on. `None`: nothing expires.
+    pub agreed: Option<i64>,
+}
+
+impl ClaimClock {
+    /// When the key was used first. While the clocks disagree, the host's will do: nothing expires before they agree.
+    fn born(self) -> i64 {
+        self.agreed.unwrap_or_else(|| self.now.unix_seconds())
+    }
+
+    /// What was made before it is forgotten.
+    fn since(self) -> Option<Timestamp> {
+        self.agreed.map(|now| Timestamp::from_unix_seconds(now.saturating_sub(IDEMPOTENCY_SECONDS)))
+    }
 }
 
 #[derive(Debug, FromRow)]
@@ -75,6 +94,24 @@ impl Store {
             Turn::Begins,
         );
         claim.await
+    }
+
+    /// Whether a transfer stands under the key, however old.
+    pub async fn is_key_claimed(
+        &self,
+        operator: OperatorId,
+        network: Network,
+        key: &IdempotencyKey,
+    ) -> Result<bool, StoreError> {
+        const SQL: &str = "SELECT transfer_id FROM idempotency_keys
+             WHERE operator_id = $1 AND network = $2 AND idempotency_key = $3";
+        let found: Option<(String,)> = query(SQL)
+            .bind(operator.to_string())
+            .bind(network.as_str())
+            .bind(key.as_str())
+            .fetch_optional(self.reader())
+            .await?;
+        Ok(found.is_some())
     }
 
     /// Gives an idempotency key back: the chain knows it as another transfer's, so the one that was claimed under it here
@@ -130,31 +167,17 @@ async fn look_up(
     clock: ClaimClock,
 ) -> Result<Earlier, StoreError> {
     let Some(found) = find(tx, new).await? else { return Ok(Earlier::Free { seen: None }) };
-    let abandoned = found.transfer.lease_expires_at <= clock.now.to_string();
     let attempt = found.key_attempt;
     let transfer = Transfer::try_from(found.transfer)?;
     let seen = transfer.id;
     let same = found.fingerprint == fingerprint;
-    let expired = expires_unix(found.expires_unix, &transfer.state) <= clock.chain_now;
+    let expires = expires_unix(found.expires_unix, &transfer.state);
+    let expired = clock.agreed.is_some_and(|now| expires <= now);
     match &transfer.state {
-        // Something may be on its way, so the key is taken, however old it is.
-        TransferState::Signed(_) | TransferState::Sent { .. } => {
+        // It is being carried out, or will be, so the key is taken, however old it is.
+        TransferState::Claimed | TransferState::Signed(_) | TransferState::Sent { .. } => {
             Ok(Earlier::Is(Box::new(if same { Claim::InFlight(transfer) } else { Claim::Conflict })))
         }
-        TransferState::Claimed if !abandoned => {
-            Ok(Earlier::Is(Box::new(if same { Claim::InFlight(transfer) } else { Claim::Conflict })))
-        }
-        TransferState::Claimed if same || expired => {
-            // Its process stopped before it signed. Should it only be slow, it can no longer sign: its state is gone.
-            let failure = Failure {
-                code: FailureCode::Interrupted,
-                message: "The service was interrupted before anything was signed.".to_owned(),
-                failed_at: clock.now,
-            };
-            write_state(tx, &transfer, &transfer.state.fail(failure)?, clock.now).await?;
-            Ok(if expired { Earlier::Free { seen: Some(seen) } } else { Earlier::Failed { seen, attempt } })
-        }
-        TransferState::Claimed => Ok(Earlier::Is(Box::new(Claim::Conflict))),
         TransferState::Settled(_) | TransferState::Rejected(_) | TransferState::Failed(_) if expired => {
             Ok(Earlier::Free { seen: Some(seen) })
         }
@@ -209,17 +232,29 @@ async fn insert_transfer(
     clock: ClaimClock,
     condition: &'static str,
 ) -> Result<Option<Transfer>, StoreError> {
+    // Whether the bytes may be stored is decided where the claim is written: from here on they may be sent.
     let sql = format!(
-        "INSERT INTO transfers
+        "WITH unpaid AS (
+             SELECT payments_up_to FROM ledgers WHERE account_id = $4 AND payments_up_to >= $19),
+         ready AS (
+             SELECT 1 AS yes WHERE $16 <> '' AND ($19 = 0 OR EXISTS (SELECT 1 FROM unpaid))
+                 AND NOT EXISTS (
+                     SELECT 1 FROM history WHERE account_id = $4 AND tag = $10 AND created_at > $20))
+         INSERT INTO transfers
              (transfer_id, operator_id, network, account_id, key_id, recipient, amount_usdc, memo, idempotency_key,
-              tag, attempt, state, lease_holder, lease_expires_at, created_at, updated_at,
+              attempt, lease_holder, lease_expires_at, created_at, updated_at, state,
               signed_bytes, tx_signature, last_valid_block_height)
-         SELECT $1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $15, $16, $17, $18 {condition}"
+         SELECT $1, $2, $3, $4, $5, $6, $7, $8, $9, $11, $13, $14, $15, $15,
+             CASE WHEN EXISTS (SELECT 1 FROM ready) THEN 'signed' ELSE $12 END,
+             CASE WHEN EXISTS (SELECT 1 FROM ready) THEN $16 END,
+             CASE WHEN EXISTS (SELECT 1 FROM ready) THEN $17 END,
+             CASE WHEN EXISTS (SELECT 1 FROM ready) THEN $18 END {condition}
+         RETURNING state"
     );
     let request = &new.request;
-    let state = new.signed.clone().map_or(TransferState::Claimed, TransferState::Signed);
-    let columns = StateColumns::from(&state);
-    let inserted = query(AssertSqlSafe(sql))
+    let ahead = new.signed.as_ref();
+    let columns = ahead.map_or_else(StateColumns::default, |ahead| StateColumns::from(&ahead.signed));
+    let inserted: Option<(String,)> = query(AssertSqlSafe(sql))
         .bind(new.id.to_string())
         .bind(new.operator_id.to_string())
         .bind(new.network.as_str())
@@ -229,18 +264,23 @@ async fn insert_transfer(
         .bind(request.amount.to_string())
         .bind(request.memo.as_ref().map(|memo| memo.as_str()))
         .bind(request.idempotency_key.as_str())
-        .bind(in_hex(new.id.tag()))
+        .bind(tag_text(new.id.tag()))
         .bind(attempt)
-        .bind(state.as_str())
+        .bind(TransferState::Claimed.as_str())
         .bind(holder)
         .bind(clock.lease_expires_at.to_string())
         .bind(clock.now.to_string())
-        .bind(columns.signed_bytes)
+        .bind(columns.signed_bytes.unwrap_or_default())
         .bind(columns.tx_signature)
         .bind(columns.last_valid_block_height)
-        .execute(tx)
+        .bind(ahead.map_or(0, |ahead| ahead.known_up_to.cast_signed()))
+        .bind(clock.since().map_or_else(String::new, |since| since.to_string()))
+        .fetch_optional(tx)
         .await?;
-    Ok((inserted == 1).then(|| Transfer {
+    let Some((stored,)) = inserted else { return Ok(None) };
+    let signed = ahead.filter(|_| stored != TransferState::Claimed.as_str());
+    let state = signed.map_or(TransferState::Claimed, |ahead| TransferState::Signed(ahead.signed.clone()));
+    Ok(Some(Transfer {
         id: new.id,
         operator_id: new.operator_id,
         network: new.network,
@@ -275,8 +315,8 @@ async fn take_key(
         .bind(new.request.idempotency_key.as_str())
         .bind(fingerprint)
         .bind(new.id.to_string())
-        .bind(clock.chain_now)
-        .bind(clock.chain_now.saturating_add(IDEMPOTENCY_SECONDS))
+        .bind(clock.born())
+        .bind(clock.born().saturating_add(IDEMPOTENCY_SECONDS))
         .bind(seen.map_or_else(String::new, |seen| seen.to_string()))
         .execute(tx)
         .await?;

@@ -4,6 +4,7 @@ use futures::FutureExt;
 use sqlx::{AssertSqlSafe, FromRow};
 
 use super::columns::Table;
+use super::history::number_of;
 use super::marks::{Mark, bind_marks, is_among};
 use super::query::query;
 use super::{Store, StoreError, ledgers};
@@ -16,6 +17,7 @@ struct UndoneRow {
     account_id: String,
     kind: String,
     amount_usdc: String,
+    number: Option<i64>,
 }
 
 impl Store {
@@ -56,7 +58,7 @@ impl Store {
     pub async fn undo_transaction(&self, network: Network, transaction: &Mark) -> Result<usize, StoreError> {
         const SQL: &str =
             "DELETE FROM history WHERE network = $1 AND slot = $2 AND tx_signature = $3 AND NOT is_final
-             RETURNING account_id, kind, amount_usdc";
+             RETURNING account_id, kind, amount_usdc, number";
         let undo = query(SQL)
             .bind(network.as_str())
             .bind(transaction.slot.cast_signed())
@@ -68,7 +70,8 @@ impl Store {
                     let account: AccountId = TABLE.read("account_id", &row.account_id)?;
                     let kind = EntryKind::from_stored(&row.kind).ok_or_else(|| TABLE.unreadable("kind"))?;
                     let amount = TABLE.read::<UsdcAmount>("amount_usdc", &row.amount_usdc)?;
-                    ledgers::book(tx, account, -ledgers::change_of(kind, amount)).await?;
+                    let number = row.number.map(number_of);
+                    ledgers::unbook(tx, account, ledgers::change_of(kind, amount), number).await?;
                 }
                 Ok(undone.len())
             }

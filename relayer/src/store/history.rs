@@ -7,8 +7,8 @@ use super::query::{places, query};
 use super::{Store, StoreError, Transaction, ledgers};
 use crate::domain::{
     AccountId, Address, Counterparty, EntryKind, EntryOutcome, HistoryEntry, HistoryStatus, Memo, Network,
-    OperatorId, Party, Recipient, RejectionReason, Settlement, Timestamp, Transfer, TransferState,
-    position_after,
+    OperatorId, Party, PaymentNumber, Recipient, RejectionReason, Settlement, Timestamp, Transfer,
+    TransferState, position_after,
 };
 
 const TABLE: Table = Table("history");
@@ -16,7 +16,7 @@ const TABLE: Table = Table("history");
 /// What [`EntryRow`] is read from.
 const COLUMNS: &str =
     "entry_id, operator_id, account_id, network, kind, status, amount_usdc, memo, transfer_id,
-    tx_signature, slot, reason, message, created_at,
+    tx_signature, slot, reason, message, created_at, number,
     COALESCE((SELECT MIN(accounts.account_id) FROM accounts
         WHERE accounts.token_account = history.counterparty AND accounts.operator_id = history.operator_id),
         history.counterparty) AS counterparty";
@@ -38,6 +38,7 @@ struct EntryRow {
     reason: Option<String>,
     message: Option<String>,
     created_at: String,
+    number: Option<i64>,
 }
 
 impl TryFrom<EntryRow> for HistoryEntry {
@@ -69,6 +70,7 @@ impl TryFrom<EntryRow> for HistoryEntry {
             counterparty: TABLE.read_optional::<Counterparty>("counterparty", row.counterparty.as_deref())?,
             memo: row.memo.map(Memo::parse).transpose().map_err(|_| TABLE.unreadable("memo"))?,
             transfer_id: TABLE.read_optional("transfer_id", row.transfer_id.as_deref())?,
+            number: row.number.map(number_of),
             outcome,
             created_at: TABLE.read("created_at", &row.created_at)?,
         })
@@ -170,35 +172,43 @@ impl Store {
 /// Writes down an entry of a transfer's step.
 pub(super) async fn record(tx: &mut Transaction<'_>, entry: &HistoryEntry) -> Result<(), StoreError> {
     match entry.outcome {
-        EntryOutcome::Settled { .. } => record_settled(tx, entry, false).await.map(|_| ()),
+        EntryOutcome::Settled { .. } => {
+            if insert_entry(tx, entry, false, None).await? {
+                ledgers::book(tx, entry).await?;
+            }
+            Ok(())
+        }
         // Never on the chain, so nothing forks it away.
-        EntryOutcome::Rejected { .. } => insert_entry(tx, entry, true).await.map(|_| ()),
+        EntryOutcome::Rejected { .. } => insert_entry(tx, entry, true, None).await.map(|_| ()),
     }
 }
 
-/// Writes down an entry of the chain and books its money, if it is not there yet. `true` when it was new.
-pub(super) async fn record_settled(
+/// Writes down an entry that was read from the chain and books its money, if it is not there yet; otherwise it takes the
+/// chain's slot and time, and the number of its payment.
+pub(super) async fn record_read(
     tx: &mut Transaction<'_>,
     entry: &HistoryEntry,
     is_final: bool,
-) -> Result<bool, StoreError> {
-    let inserted = insert_entry(tx, entry, is_final).await?;
-    if inserted {
-        ledgers::book(tx, entry.account_id, ledgers::change_of(entry.kind, entry.amount)).await?;
+) -> Result<(), StoreError> {
+    let tag = entry.number.and(entry.transfer_id).map(|id| id.tag());
+    if insert_entry(tx, entry, is_final, tag).await? {
+        return ledgers::book(tx, entry).await;
     }
-    Ok(inserted)
+    mark_placed(tx, entry).await?;
+    number_late(tx, entry).await
 }
 
-/// `false` when it was there already.
+/// `false` when it was there already. `tag`: where nothing else here tells of the payment.
 async fn insert_entry(
     tx: &mut Transaction<'_>,
     entry: &HistoryEntry,
     is_final: bool,
+    tag: Option<u64>,
 ) -> Result<bool, StoreError> {
     const SQL: &str = "INSERT INTO history
              (entry_id, operator_id, account_id, network, kind, status, amount_usdc, counterparty, memo, transfer_id,
-              tx_signature, slot, reason, message, is_final, created_at, position)
-         VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16, $17)
+              tx_signature, slot, reason, message, is_final, created_at, position, number, tag)
+         VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16, $17, $18, $19)
          ON CONFLICT (entry_id) DO NOTHING";
     let (signature, slot, reason, message) = match &entry.outcome {
         EntryOutcome::Settled { signature, slot } => {
@@ -226,9 +236,55 @@ async fn insert_entry(
         .bind(is_final)
         .bind(entry.created_at.to_string())
         .bind(entry.position())
+        .bind(entry.number.map(stored_number))
+        .bind(tag.map(tag_text))
         .execute(tx)
         .await?;
     Ok(inserted == 1)
+}
+
+/// An entry that is there already takes the chain's slot and time, if it was written down with others.
+async fn mark_placed(tx: &mut Transaction<'_>, entry: &HistoryEntry) -> Result<(), StoreError> {
+    const SQL: &str = "UPDATE history SET slot = $2, created_at = $3, position = $4
+         WHERE entry_id = $1 AND status = 'settled' AND position <> $4";
+    let EntryOutcome::Settled { slot, .. } = &entry.outcome else { return Ok(()) };
+    query(SQL)
+        .bind(entry.id.to_string())
+        .bind(slot.cast_signed())
+        .bind(entry.created_at.to_string())
+        .bind(entry.position())
+        .execute(tx)
+        .await?;
+    Ok(())
+}
+
+/// A payment that was settled from here before its number had been seen is counted now.
+async fn number_late(tx: &mut Transaction<'_>, entry: &HistoryEntry) -> Result<(), StoreError> {
+    const SQL: &str = "UPDATE history SET number = $2
+         WHERE entry_id = $1 AND status = 'settled' AND kind = 'transfer' AND number IS NULL";
+    let Some(number) = entry.number else { return Ok(()) };
+    let counted = query(SQL).bind(entry.id.to_string()).bind(stored_number(number)).execute(&mut *tx).await?;
+    if counted == 1 { ledgers::count(tx, entry.account_id, number).await } else { Ok(()) }
+}
+
+fn stored_number(number: PaymentNumber) -> i64 {
+    match number {
+        PaymentNumber::Is(number) => number.cast_signed(),
+        PaymentNumber::CutOff => 0,
+    }
+}
+
+/// The inverse of what is stored of a number.
+pub(super) const fn number_of(stored: i64) -> PaymentNumber {
+    match stored {
+        0 => PaymentNumber::CutOff,
+        number => PaymentNumber::Is(number.cast_unsigned()),
+    }
+}
+
+/// 64 bits in hex, as tags are stored.
+pub(super) fn tag_text(tag: u64) -> String {
+    format!("{tag:016x}")
 }
 
 #[derive(Debug, FromRow)]

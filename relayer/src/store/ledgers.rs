@@ -1,12 +1,15 @@
 //! Each account's money as its history has it, to be compared with what the chain holds.
 
 use futures::FutureExt;
-use sqlx::FromRow;
+use sqlx::{AssertSqlSafe, FromRow};
 
 use super::columns::Table;
 use super::query::query;
 use super::{Store, StoreError, Transaction};
-use crate::domain::{AccountId, Address, EntryKind, Network, OperatorId, UsdcAmount};
+use crate::domain::{
+    AccountId, Address, EntryKind, HistoryEntry, KnownPayments, Network, OperatorId, PaymentNumber,
+    UsdcAmount,
+};
 
 const TABLE: Table = Table("ledgers");
 
@@ -45,16 +48,103 @@ pub(super) fn change_of(kind: EntryKind, amount: UsdcAmount) -> i64 {
     }
 }
 
-/// Adds to what is booked.
-pub(super) async fn book(
+/// Books what an entry moved, and counts its payment.
+pub(super) async fn book(tx: &mut Transaction<'_>, entry: &HistoryEntry) -> Result<(), StoreError> {
+    // A payment that follows on all that are known is counted in the same statement.
+    const SQL: &str = "INSERT INTO ledgers
+             (account_id, booked_micros, unexplained_micros, seen_micros, seen_slot, payments_up_to)
+         VALUES ($1, $2, 0, 0, 0, CASE WHEN $3 = 1 THEN 1 ELSE 0 END)
+         ON CONFLICT (account_id) DO UPDATE SET
+             booked_micros = ledgers.booked_micros + excluded.booked_micros,
+             payments_up_to = ledgers.payments_up_to
+                 + CASE WHEN ledgers.payments_up_to = $3 - 1 AND ledgers.payments_beyond = '' THEN 1 ELSE 0 END
+         RETURNING payments_up_to";
+    let number = match entry.number {
+        Some(PaymentNumber::Is(number)) => number.cast_signed(),
+        Some(PaymentNumber::CutOff) | None => 0,
+    };
+    let micros = change_of(entry.kind, entry.amount);
+    let booked: Option<(i64,)> = query(SQL)
+        .bind(entry.account_id.to_string())
+        .bind(micros)
+        .bind(number)
+        .fetch_optional(&mut *tx)
+        .await?;
+    match entry.number {
+        Some(number_read) if booked.is_none_or(|(up_to,)| number == 0 || up_to < number) => {
+            count(tx, entry.account_id, number_read).await
+        }
+        Some(_) | None => Ok(()),
+    }
+}
+
+/// Counts a payment whose money is booked.
+pub(super) async fn count(
+    tx: &mut Transaction<'_>,
+    account: AccountId,
+    number: PaymentNumber,
+) -> Result<(), StoreError> {
+    change_known(tx, account, |known| known.insert(number)).await
+}
+
+/// Takes back what an entry moved, and the count of its payment.
+pub(super) async fn unbook(
     tx: &mut Transaction<'_>,
     account: AccountId,
     micros: i64,
+    number: Option<PaymentNumber>,
 ) -> Result<(), StoreError> {
-    const SQL: &str = "INSERT INTO ledgers (account_id, booked_micros, unexplained_micros, seen_micros, seen_slot)
-         VALUES ($1, $2, 0, 0, 0)
-         ON CONFLICT (account_id) DO UPDATE SET booked_micros = ledgers.booked_micros + excluded.booked_micros";
-    query(SQL).bind(account.to_string()).bind(micros).execute(tx).await?;
+    const SQL: &str = "UPDATE ledgers SET booked_micros = booked_micros - $2 WHERE account_id = $1";
+    query(SQL).bind(account.to_string()).bind(micros).execute(&mut *tx).await?;
+    match number {
+        Some(number) => change_known(tx, account, |known| known.remove(number)).await,
+        None => Ok(()),
+    }
+}
+
+#[derive(Debug, FromRow)]
+struct KnownRow {
+    payments_up_to: i64,
+    payments_beyond: String,
+    payments_unnumbered: i64,
+}
+
+impl KnownRow {
+    const COLUMNS: &str = "payments_up_to, payments_beyond, payments_unnumbered";
+
+    fn read(&self) -> Result<KnownPayments, StoreError> {
+        let (up_to, unnumbered) =
+            (self.payments_up_to.cast_unsigned(), self.payments_unnumbered.cast_unsigned());
+        let known = KnownPayments::stored(up_to, &self.payments_beyond, unnumbered);
+        known.map_err(|_| TABLE.unreadable("payments_beyond"))
+    }
+}
+
+async fn change_known(
+    tx: &mut Transaction<'_>,
+    account: AccountId,
+    change: impl FnOnce(&mut KnownPayments),
+) -> Result<(), StoreError> {
+    // Written before it is read, so that on Postgres the row is ours until the commit.
+    let own = format!(
+        "UPDATE ledgers SET booked_micros = booked_micros WHERE account_id = $1 RETURNING {}",
+        KnownRow::COLUMNS
+    );
+    const WRITE: &str =
+        "UPDATE ledgers SET payments_up_to = $2, payments_beyond = $3, payments_unnumbered = $4
+         WHERE account_id = $1";
+    let row: Option<KnownRow> =
+        query(AssertSqlSafe(own)).bind(account.to_string()).fetch_optional(&mut *tx).await?;
+    let Some(row) = row else { return Ok(()) };
+    let mut known = row.read()?;
+    change(&mut known);
+    query(WRITE)
+        .bind(account.to_string())
+        .bind(known.up_to().cast_signed())
+        .bind(known.beyond())
+        .bind(known.unnumbered.cast_signed())
+        .execute(tx)
+        .await?;
     Ok(())
 }
 
@@ -188,6 +278,21 @@ impl Store {
                         .execute(&mut *tx)
                         .await?;
                 }
+                Ok(())
+            }
+            .boxed()
+        })
+        .await
+    }
+
+    /// For the indexer: the account has made `recorded` payments, and no more can be missing. If we hold as many, none is.
+    pub async fn count_unnumbered(&self, account: AccountId, recorded: u64) -> Result<(), StoreError> {
+        const WANTED: &str = "UPDATE ledgers SET payments_wanted = $2
+             WHERE account_id = $1 AND payments_wanted > $2";
+        self.write(move |tx| {
+            async move {
+                change_known(tx, account, |known| known.count_unnumbered(recorded)).await?;
+                query(WANTED).bind(account.to_string()).bind(recorded.cast_signed()).execute(tx).await?;
                 Ok(())
             }
             .boxed()

@@ -26,7 +26,6 @@ pub(super) struct TransferRow {
     idempotency_key: String,
     attempt: i64,
     pub(super) state: String,
-    pub(super) lease_expires_at: String,
     signed_bytes: Option<String>,
     tx_signature: Option<String>,
     last_valid_block_height: Option<i64>,
@@ -83,6 +82,7 @@ impl TransferRow {
                 signature: TABLE.required("tx_signature", self.tx_signature.clone())?,
                 settled_at: self.read_ended_at()?,
                 slot: TABLE.required("slot", self.slot)?.cast_unsigned(),
+                number: None,
             }),
             "rejected" => TransferState::Rejected(Rejection {
                 reason: self

@@ -16,7 +16,7 @@ pub(super) const COLUMNS: &str =
     "transfers.transfer_id, transfers.operator_id, transfers.network, transfers.account_id,
     transfers.key_id, transfers.recipient, transfers.amount_usdc, transfers.memo,
     transfers.idempotency_key, transfers.attempt, transfers.state,
-    transfers.lease_expires_at, transfers.signed_bytes, transfers.tx_signature,
+    transfers.signed_bytes, transfers.tx_signature,
     transfers.last_valid_block_height, transfers.sent_at, transfers.slot, transfers.ended_at,
     transfers.reason, transfers.message, transfers.checks, transfers.retry_at, transfers.created_at,
     transfers.updated_at";

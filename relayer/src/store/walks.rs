@@ -1,18 +1,18 @@
 //! How far the chain has been read. Where a walk stands commits with the entries that it found on its way there.
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 
 use futures::FutureExt;
 use sqlx::{AssertSqlSafe, FromRow};
 
 use super::columns::Table;
-use super::history::record_settled;
+use super::history::record_read;
 use super::marks::{Mark, bind_marks, is_among};
 use super::pools::Pools;
 use super::query::query;
 use super::{Store, StoreError, Transaction};
 use crate::domain::{
-    Account, AccountId, AccountStatus, Address, EntryOutcome, HistoryEntry, Network, OperatorId, Timestamp,
+    Account, AccountId, AccountStatus, Address, HistoryEntry, Network, OperatorId, Timestamp,
 };
 
 const TABLE: Table = Table("walks");
@@ -97,6 +97,8 @@ struct KnownRow {
     tx_signature: String,
     slot: i64,
     created_at: String,
+    /// 1: a payment whose number has not been read yet.
+    uncounted: i64,
 }
 
 #[derive(Debug, FromRow)]
@@ -138,7 +140,7 @@ impl Store {
     }
 
     /// For the indexer: which of these transactions (at most 1,000) are in the history of `whose`, and the times that
-    /// stand there for them.
+    /// stand there for them. Without those that hold a payment whose number is not known yet.
     pub async fn find_known(
         &self,
         network: Network,
@@ -153,7 +155,9 @@ impl Store {
             Whose::Account(id) => ("account_id", id.to_string()),
         };
         let sql = format!(
-            "SELECT tx_signature, slot, created_at FROM history WHERE network = $1 AND {column} = $2 AND {}",
+            "SELECT tx_signature, slot, created_at,
+                 CASE WHEN kind = 'transfer' AND number IS NULL THEN CAST(1 AS BIGINT) ELSE 0 END AS uncounted
+             FROM history WHERE network = $1 AND {column} = $2 AND {}",
             is_among(3, transactions.len())
         );
         // Only placeholders and one of two names were put into the text.
@@ -161,11 +165,11 @@ impl Store {
             bind_marks(query(AssertSqlSafe(sql)).bind(network.as_str()).bind(id), transactions)
                 .fetch_all(self.reader())
                 .await?;
-        let read = |row: KnownRow| {
-            let created_at = TABLE.read("created_at", &row.created_at)?;
-            Ok((Mark { signature: row.tx_signature, slot: row.slot.cast_unsigned() }, created_at))
-        };
-        rows.into_iter().map(read).collect()
+        let mark =
+            |row: &KnownRow| Mark { signature: row.tx_signature.clone(), slot: row.slot.cast_unsigned() };
+        let uncounted: HashSet<Mark> = rows.iter().filter(|row| row.uncounted == 1).map(mark).collect();
+        let read = |row: &KnownRow| Ok((mark(row), TABLE.read("created_at", &row.created_at)?));
+        rows.iter().filter(|row| !uncounted.contains(&mark(row))).map(read).collect()
     }
 
     /// For the indexer: writes down what was read, and how far that is. Where another process has brought the same
@@ -181,9 +185,7 @@ impl Store {
         self.write(move |tx| {
             async move {
                 for entry in &entries {
-                    if !record_settled(tx, entry, are_final).await? {
-                        mark_placed(tx, entry).await?;
-                    }
+                    record_read(tx, entry, are_final).await?;
                 }
                 for owed in &owed {
                     replace_owed(tx, network, owed).await?;
@@ -303,21 +305,6 @@ impl Walk {
 
 /// The account's status as an adopted one begins; the chain is asked for the present one.
 pub const ADOPTED_STATUS: AccountStatus = AccountStatus::Active;
-
-/// An entry that is there already takes the chain's slot and time, if it was written down with others.
-async fn mark_placed(tx: &mut Transaction<'_>, entry: &HistoryEntry) -> Result<(), StoreError> {
-    const SQL: &str = "UPDATE history SET slot = $2, created_at = $3, position = $4
-         WHERE entry_id = $1 AND status = 'settled' AND position <> $4";
-    let EntryOutcome::Settled { slot, .. } = &entry.outcome else { return Ok(()) };
-    query(SQL)
-        .bind(entry.id.to_string())
-        .bind(slot.cast_signed())
-        .bind(entry.created_at.to_string())
-        .bind(entry.position())
-        .execute(tx)
-        .await?;
-    Ok(())
-}
 
 async fn move_walk(
     tx: &mut Transaction<'_>,

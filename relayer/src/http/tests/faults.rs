@@ -7,8 +7,12 @@ use serde_json::json;
 
 use super::scripted_chain::NOW;
 use super::{Answer, Relayer};
-use crate::chain::{LandedTransfer, Outcome, Refusal};
-use crate::domain::{Address, IdempotencyKey, UsdcAmount, transfer_tag};
+use crate::chain::{Outcome, Refusal};
+use crate::domain::{
+    Address, Counterparty, EntryKind, EntryOutcome, HistoryEntry, IdempotencyKey, Network, PaymentNumber,
+    Timestamp, TransferId, UsdcAmount, entry_id, transfer_tag,
+};
+use crate::store::Readings;
 
 async fn status_of(relayer: &Relayer, answer: &Answer) -> String {
     let id = answer.body["transfer_id"].as_str().expect("text");
@@ -195,48 +199,66 @@ async fn the_chains_refusal_is_answered_as_ours_would_be() {
     assert!(!answer.body["message"].as_str().expect("text").contains("own words"));
 }
 
-/// A payment of the only agent to the first payee, `seconds` ago, as the chain tells of it.
-fn landed(relayer: &Relayer, key: &str, amount: u64, seconds: i64) -> LandedTransfer {
-    let (operator, agent) = relayer
-        .chain
-        .script()
-        .agents
-        .values()
-        .map(|agent| (agent.operator, agent.address))
-        .next()
-        .expect("one agent");
-    let key_of_it = IdempotencyKey::parse(key).expect("valid");
-    LandedTransfer {
-        signature: format!("landed-{key}"),
-        slot: 5,
-        block_time: Some(NOW - seconds),
-        transfer_id: [1; 16],
-        tag: transfer_tag(&operator, &agent, &key_of_it),
-        amount: UsdcAmount::from_micros(amount),
-        recipient: relayer.chain.payee(1),
-        recipient_owner: Address::from_bytes([2; 32]),
-        memo: String::new(),
-        policy_version: 0,
-        number: 1,
-    }
+/// A payment of the only agent to the first payee.
+#[derive(Clone)]
+struct Landed {
+    key: String,
+    tag: u64,
+    amount: u64,
+    number: u64,
+    agent: Address,
+    recipient: Address,
 }
 
-/// The only agent remembers what landed, and its history shows it.
-fn lands(relayer: &Relayer, landed: LandedTransfer) {
+fn landed(relayer: &Relayer, key: &str, amount: u64, number: u64) -> Landed {
+    let agent = relayer.chain.script().agents.values().next().expect("one agent").clone();
+    let tag = transfer_tag(&agent.operator, &agent.address, &IdempotencyKey::parse(key).expect("valid"));
+    let recipient = relayer.chain.payee(1);
+    Landed { key: key.to_owned(), tag, amount, number, agent: agent.address, recipient }
+}
+
+/// The only agent remembers what landed.
+fn lands(relayer: &Relayer, landed: &Landed) {
     let mut script = relayer.chain.script();
+    let now = script.now;
     let agent = script.agents.values_mut().next().expect("one agent");
-    agent.tags.record(landed.tag, landed.block_time.expect("a time"));
-    script.landed.insert(0, landed);
+    agent.tags.record(landed.tag, now);
+    assert_eq!(agent.tags.recorded(), landed.number);
+}
+
+/// The indexer reads it.
+async fn is_read(relayer: &Relayer, landed: &Landed) {
+    let parties = relayer.store.find_parties(Network::Test, &[landed.agent]).await.expect("found");
+    let (_, party) = parties[0];
+    let signature = format!("landed-{}", landed.key);
+    let mut id = [1; 16];
+    id[8..].copy_from_slice(&landed.tag.to_le_bytes());
+    let entry = HistoryEntry {
+        id: entry_id(&signature, party.account_id, 0),
+        operator_id: party.operator_id,
+        account_id: party.account_id,
+        network: Network::Test,
+        kind: EntryKind::Transfer,
+        amount: UsdcAmount::from_micros(landed.amount),
+        counterparty: Some(Counterparty::TokenAccount(landed.recipient)),
+        memo: None,
+        transfer_id: Some(TransferId::from_bytes(id)),
+        number: Some(PaymentNumber::Is(landed.number)),
+        outcome: EntryOutcome::Settled { signature, slot: 5 },
+        created_at: Timestamp::from_unix_seconds(NOW - 100),
+    };
+    let readings = Readings { entries: vec![entry], are_final: true, ..Readings::default() };
+    relayer.store.insert_readings(Network::Test, &readings, None).await.expect("written");
 }
 
 #[tokio::test]
 async fn a_payment_that_the_chain_knows_is_the_answer_and_another_is_a_conflict() {
     let relayer = Relayer::start().await;
     let account = relayer.account().await;
-    for (key, amount) in [("order-1", 1_500_000), ("order-2", 1_500_001)] {
-        let landed = landed(&relayer, key, amount, 1_000);
-        relayer.chain.script().outcomes.push_back(Outcome::Refused(Refusal::DuplicateTransfer));
-        relayer.chain.script().landed.push(landed);
+    for (key, amount, number) in [("order-1", 1_500_000, 1), ("order-2", 1_500_001, 2)] {
+        let landed = landed(&relayer, key, amount, number);
+        lands(&relayer, &landed);
+        is_read(&relayer, &landed).await;
         let answer = relayer.post("/v1/transfers", &relayer.order(&account, key)).await;
         if key == "order-1" {
             let signature = &answer.body["tx_signature"];
@@ -245,16 +267,20 @@ async fn a_payment_that_the_chain_knows_is_the_answer_and_another_is_a_conflict(
             assert_eq!(answer.error(), (409, "idempotency_conflict"), "{}", answer.body);
         }
     }
+    assert!(relayer.chain.script().orders.is_empty(), "nothing was signed");
 }
 
 #[tokio::test]
-async fn a_payment_that_only_the_chain_still_knows_is_found_before_another_is_signed() {
+async fn a_payment_that_only_the_history_still_knows_is_found_before_another_is_signed() {
     let relayer = Relayer::start().await;
     let account = relayer.account().await;
-    // Its tag is forgotten; a later one, that is not ours either, is not.
-    let lost = landed(&relayer, "lost", 1_500_000, 100);
-    relayer.chain.script().landed.push(lost);
-    lands(&relayer, landed(&relayer, "foreign", 1, 10));
+    // The account forgets its tag: 16 others come after it.
+    for number in 1..=17 {
+        let key = if number == 1 { "lost".to_owned() } else { format!("foreign-{number}") };
+        let payment = landed(&relayer, &key, 1_500_000, number);
+        lands(&relayer, &payment);
+        is_read(&relayer, &payment).await;
+    }
     let pause = |paused| {
         relayer.chain.script().agents.values_mut().for_each(|agent| agent.policy.paused = paused);
     };
@@ -267,41 +293,64 @@ async fn a_payment_that_only_the_chain_still_knows_is_found_before_another_is_si
     let other = relayer.post("/v1/transfers", &relayer.order(&account, "another")).await;
     assert_eq!(other.status, StatusCode::OK, "{}", other.text);
     assert_eq!(relayer.chain.script().orders.len(), 1);
-    assert_eq!(relayer.chain.script().walks, 1, "once is enough");
+    assert_eq!(relayer.chain.script().wanted, 0, "nothing was missing");
 }
 
 #[tokio::test]
-async fn a_payment_that_was_made_and_is_not_shown_yet_is_not_made_again_when_the_chain_forgets_it() {
-    let relayer = Relayer::start().await;
+async fn nothing_is_signed_while_a_payment_is_missing_in_our_records() {
+    let relayer = Relayer::with_deadline(Duration::from_millis(600)).await;
     let account = relayer.account().await;
-    let order = relayer.order(&account, "order");
-    relayer.chain.script().outcomes.push_back(Outcome::Refused(Refusal::DuplicateTransfer));
-    let answer = relayer.post("/v1/transfers", &order).await;
-    assert_eq!(answer.error(), (503, "solana_unavailable"), "{}", answer.body);
-    assert_eq!(relayer.chain.script().orders.len(), 1);
-    let answer = relayer.post("/v1/transfers", &order).await;
-    assert_eq!(answer.error(), (503, "solana_unavailable"), "{}", answer.body);
-    let landed = landed(&relayer, "order", 1_500_000, 10);
-    relayer.chain.script().landed.push(landed);
-    let answer = relayer.post("/v1/transfers", &order).await;
-    assert_eq!((answer.status, &answer.body["tx_signature"]), (StatusCode::OK, &json!("landed-order")));
-    assert_eq!(relayer.chain.script().orders.len(), 1, "signed once");
-}
-
-#[tokio::test]
-async fn nothing_is_signed_while_the_history_does_not_show_what_the_account_remembers() {
-    let relayer = Relayer::start().await;
-    let account = relayer.account().await;
-    lands(&relayer, landed(&relayer, "foreign", 1, 10));
-    let hidden = std::mem::take(&mut relayer.chain.script().landed);
+    let payments: Vec<Landed> =
+        (1..=20).map(|number| landed(&relayer, &format!("foreign-{number}"), 1, number)).collect();
+    payments.iter().for_each(|payment| lands(&relayer, payment));
+    // The account shows the latest 16. Of the others a node leaves one out.
+    for payment in payments.iter().filter(|payment| payment.number != 3) {
+        is_read(&relayer, payment).await;
+    }
     let order = relayer.order(&account, "order");
     let answer = relayer.post("/v1/transfers", &order).await;
     assert_eq!(answer.error(), (503, "solana_unavailable"), "{}", answer.body);
     assert!(!answer.body["message"].as_str().expect("text").contains("nothing was paid"), "{}", answer.body);
     assert!(relayer.chain.script().orders.is_empty());
-    relayer.chain.script().landed = hidden;
+    assert_eq!(relayer.chain.script().wanted, 1);
+    let missing = relayer.store.list_missing_payments(Network::Test, 10).await.expect("listed");
+    assert_eq!(missing.len(), 1, "the indexer looks for it");
+    is_read(&relayer, &payments[2]).await;
     let answer = relayer.post("/v1/transfers", &order).await;
     assert_eq!(answer.status, StatusCode::OK, "{}", answer.body);
+    assert_eq!(relayer.chain.script().orders.len(), 1);
+}
+
+#[tokio::test]
+async fn a_transfer_waits_for_a_payment_that_the_indexer_is_about_to_read() {
+    let relayer = Relayer::start().await;
+    let account = relayer.account().await;
+    let payment = landed(&relayer, "order", 1_500_000, 1);
+    lands(&relayer, &payment);
+    let order = relayer.order(&account, "order");
+    let (answer, ()) = tokio::join!(relayer.post("/v1/transfers", &order), async {
+        while relayer.chain.script().wanted == 0 {
+            tokio::time::sleep(Duration::from_millis(5)).await;
+        }
+        is_read(&relayer, &payment).await;
+    });
+    assert_eq!((answer.status, &answer.body["tx_signature"]), (StatusCode::OK, &json!("landed-order")));
+    assert!(relayer.chain.script().orders.is_empty());
+}
+
+#[tokio::test]
+async fn a_clock_that_one_node_moves_frees_no_key() {
+    let relayer = Relayer::start().await;
+    let account = relayer.account().await;
+    relayer.chain.script().now = crate::service::Ambient::SYSTEM.now().unix_seconds();
+    let order = relayer.order(&account, "order");
+    let first = relayer.post("/v1/transfers", &order).await;
+    for hours in [25, -25, 10_000] {
+        relayer.chain.script().now += hours * 3_600;
+        let again = relayer.post("/v1/transfers", &order).await;
+        assert_eq!((again.status, &again.body), (StatusCode::OK, &first.body), "{hours}");
+        assert!(again.headers.contains_key("idempotent-replayed"));
+    }
     assert_eq!(relayer.chain.script().orders.len(), 1);
 }
 
@@ -313,27 +362,70 @@ async fn what_expired_is_signed_anew_unless_it_was_paid_under_the_same_tag() {
     let answer = relayer.post("/v1/transfers", &relayer.order(&account, "unpaid")).await;
     assert_eq!(answer.status, StatusCode::OK, "{}", answer.body);
     assert_eq!(relayer.chain.script().orders.len(), 2);
-    // The account still remembers one of them; the other only its history shows.
-    for (orders, key, is_remembered) in [(3, "remembered", true), (4, "forgotten", false)] {
-        relayer.chain.script().held = true;
-        relayer.chain.script().outcomes.push_back(Outcome::Expired);
-        let order = relayer.order(&account, key);
-        let (answer, ()) = tokio::join!(relayer.post("/v1/transfers", &order), async {
-            while relayer.chain.script().orders.len() < orders {
-                tokio::time::sleep(Duration::from_millis(5)).await;
-            }
-            let landed = landed(&relayer, key, 1_500_000, 0);
-            if is_remembered {
-                lands(&relayer, landed);
-            } else {
-                relayer.chain.script().landed.insert(0, landed);
-            }
-            relayer.chain.release();
-        });
-        let signature = &answer.body["tx_signature"];
-        assert_eq!((answer.status, signature), (StatusCode::OK, &json!(format!("landed-{key}"))));
-        assert_eq!(relayer.chain.script().orders.len(), orders);
+    relayer.chain.script().held = true;
+    relayer.chain.script().outcomes.push_back(Outcome::Expired);
+    let order = relayer.order(&account, "paid");
+    let (answer, ()) = tokio::join!(relayer.post("/v1/transfers", &order), async {
+        while relayer.chain.script().orders.len() < 3 {
+            tokio::time::sleep(Duration::from_millis(5)).await;
+        }
+        let payment = landed(&relayer, "paid", 1_500_000, 1);
+        lands(&relayer, &payment);
+        relayer.chain.release();
+        is_read(&relayer, &payment).await;
+    });
+    assert_eq!((answer.status, &answer.body["tx_signature"]), (StatusCode::OK, &json!("landed-paid")));
+    assert_eq!(relayer.chain.script().orders.len(), 3);
+}
+
+#[tokio::test]
+async fn a_second_process_carries_on_what_the_first_had_only_claimed() {
+    let relayer = Relayer::start().await;
+    let account = relayer.account().await;
+    relayer.chain.script().held = true;
+    let orders: Vec<_> = (0..20).map(|number| relayer.order(&account, &format!("order-{number}"))).collect();
+    let posted = futures::future::join_all(orders.iter().map(|order| relayer.post("/v1/transfers", order)));
+    let (answers, ()) = tokio::join!(posted, async {
+        while relayer.chain.script().orders.len() < 12 {
+            tokio::time::sleep(Duration::from_millis(5)).await;
+        }
+        relayer.tasks.stop.cancel();
+    });
+    relayer.tasks.tracker.close();
+    tokio::time::timeout(Duration::from_secs(2), relayer.tasks.tracker.wait()).await.expect("drained");
+    let second = relayer.beside().await;
+    second.services.reconcile();
+    relayer.chain.release();
+    for answer in answers.iter().filter(|answer| answer.status == StatusCode::ACCEPTED) {
+        assert_eq!(end_of(&second, answer).await, "settled");
     }
+    assert!(answers.iter().all(|answer| answer.status == StatusCode::ACCEPTED));
+    assert_eq!(relayer.chain.script().orders.len(), 20, "each signed once");
+}
+
+#[tokio::test]
+async fn too_many_pending_transfers_are_refused_before_anything_is_claimed() {
+    let relayer = Relayer::start().await;
+    let account = relayer.account().await;
+    relayer.chain.script().held = true;
+    let orders: Vec<_> = (0..20).map(|number| relayer.order(&account, &format!("order-{number}"))).collect();
+    let posted = futures::future::join_all(orders.iter().map(|order| relayer.post("/v1/transfers", order)));
+    let more = relayer.order(&account, "one-more");
+    let (answers, ()) = tokio::join!(posted, async {
+        while relayer.services.transfers.pending() < 20 {
+            tokio::time::sleep(Duration::from_millis(5)).await;
+        }
+        let refused = relayer.post("/v1/transfers", &more).await;
+        assert_eq!(refused.error(), (429, "too_many_pending"), "{}", refused.body);
+        assert_eq!(refused.body["retryable"], true);
+        assert!(refused.headers.contains_key(header::RETRY_AFTER));
+        relayer.chain.release();
+    });
+    assert!(answers.iter().all(|answer| answer.status == StatusCode::OK));
+    // Nothing was claimed: the same request is new.
+    let answer = relayer.post("/v1/transfers", &more).await;
+    assert_eq!(answer.status, StatusCode::OK);
+    assert!(!answer.headers.contains_key("idempotent-replayed"));
 }
 
 #[tokio::test]
@@ -347,8 +439,10 @@ async fn what_was_signed_too_long_ago_to_tell_is_signed_anew_by_what_is_known_no
         while relayer.chain.script().orders.is_empty() {
             tokio::time::sleep(Duration::from_millis(5)).await;
         }
-        for number in 0..20 {
-            lands(&relayer, landed(&relayer, &format!("other-{number}"), 1, 0));
+        for number in 1..=20 {
+            let payment = landed(&relayer, &format!("other-{number}"), 1, number);
+            lands(&relayer, &payment);
+            is_read(&relayer, &payment).await;
         }
         relayer.chain.release();
     });
@@ -376,11 +470,11 @@ async fn no_more_payments_of_an_account_are_on_their_way_than_the_chain_can_tell
     let orders: Vec<_> = (0..20).map(|number| relayer.order(&account, &format!("order-{number}"))).collect();
     let posted = futures::future::join_all(orders.iter().map(|order| relayer.post("/v1/transfers", order)));
     let (answers, ()) = tokio::join!(posted, async {
-        while relayer.chain.script().orders.len() < 8 {
+        while relayer.chain.script().orders.len() < 12 {
             tokio::time::sleep(Duration::from_millis(5)).await;
         }
         tokio::time::sleep(Duration::from_millis(100)).await;
-        assert_eq!(relayer.chain.script().orders.len(), 8, "the others wait");
+        assert_eq!(relayer.chain.script().orders.len(), 12, "the others wait");
         relayer.chain.release();
     });
     assert!(answers.iter().all(|answer| answer.status == StatusCode::OK));

@@ -25,7 +25,9 @@ use crate::domain::{
     Address, ApiKey, KeyId, KeyRole, KeyScope, Network, Operator, OperatorId, OperatorName, PlainKey,
     UsdcAmount,
 };
-use crate::service::{Ambient, Chains, ExplorerUrl, NetworkParts, Parts, Services, Tasks, WebhookParts};
+use crate::service::{
+    Ambient, Chains, ExplorerUrl, NetworkParts, Parts, PendingLimits, Services, Tasks, WebhookParts,
+};
 use crate::store::Store;
 use crate::webhook::SystemResolver;
 
@@ -61,6 +63,8 @@ const SETTINGS: HttpSettings = HttpSettings {
     burst: NonZeroU32::new(1_000).expect("positive"),
 };
 
+const PENDING: PendingLimits = PendingLimits { per_account: 20, per_operator: 30 };
+
 impl Relayer {
     async fn start() -> Self {
         let folder = Arc::new(tempfile::tempdir().expect("a folder"));
@@ -93,6 +97,7 @@ impl Relayer {
             tasks: tasks.clone(),
             ambient: Ambient::SYSTEM,
             transfer_deadline,
+            pending: PENDING,
             webhooks: WebhookParts {
                 sealing_key: None,
                 rules: Arc::default(),

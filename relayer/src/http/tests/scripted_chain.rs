@@ -11,8 +11,7 @@ use tokio::sync::Notify;
 
 use crate::chain::{
     AddressKind, AgentAddresses, AgentCreation, AgentOnChain, Chain, ChainError, Confirmed, Destination,
-    DraftOnChain, LandedTransfer, OnChainPolicy, OperatorOnChain, Outcome, SignedTransfer, TransferOrder,
-    TransferView,
+    DraftOnChain, OnChainPolicy, OperatorOnChain, Outcome, SignedTransfer, TransferOrder, TransferView,
 };
 use crate::domain::{Address, HaltedBy, Network, UsdcAmount};
 
@@ -35,9 +34,8 @@ pub(super) struct Script {
     pub outcomes: VecDeque<Outcome>,
     /// Outcomes come only while this is false.
     pub held: bool,
-    pub landed: Vec<LandedTransfer>,
-    /// How often the agent's history was walked.
-    pub walks: usize,
+    /// How often somebody wanted the past to be read.
+    pub wanted: usize,
     /// How long writing a policy takes.
     pub policy_delay: Duration,
     pub orders: Vec<TransferOrder>,
@@ -69,8 +67,7 @@ impl ScriptedChain {
             destinations: HashMap::new(),
             outcomes: VecDeque::new(),
             held: false,
-            landed: Vec::new(),
-            walks: 0,
+            wanted: 0,
             policy_delay: Duration::ZERO,
             orders: Vec::new(),
             sent: Vec::new(),
@@ -349,28 +346,7 @@ impl Chain for ScriptedChain {
         script.outcomes.pop_front().unwrap_or(Outcome::Settled { slot, block_time })
     }
 
-    async fn find_landed(&self, _: &Address, tag: u64) -> Result<Option<LandedTransfer>, ChainError> {
-        Ok(self.reach()?.landed.iter().find(|landed| landed.tag == tag).cloned())
-    }
-
-    async fn find_landed_since(
-        &self,
-        agent: &Address,
-        tag: u64,
-        remembered: &[u64],
-        _: i64,
-    ) -> Result<Option<LandedTransfer>, ChainError> {
-        let landed = self.reach()?.landed.clone();
-        if remembered.iter().all(|tag| landed.iter().any(|shown| shown.tag == *tag)) {
-            return self.find_landed(agent, tag).await;
-        }
-        Err(ChainError::Unavailable { during: "the test", reason: "does not show all".into() })
-    }
-
-    async fn list_landed(&self, _: &Address, after: Option<&str>) -> Result<Vec<LandedTransfer>, ChainError> {
-        let mut script = self.reach()?;
-        script.walks += 1;
-        let landed = script.landed.iter().take_while(|landed| Some(landed.signature.as_str()) != after);
-        Ok(landed.cloned().collect())
+    fn look_again(&self) {
+        self.script().wanted += 1;
     }
 }

@@ -31,6 +31,7 @@ fn pays(from: u8, to: Address, micros: u64) -> Happening {
     Happening::TransferExecuted {
         agent,
         transfer_id: [from; 16],
+        number: Some(1),
         amount,
         recipient: to,
         memo: "tea\0".into(),

@@ -86,6 +86,7 @@ impl Scene {
             tasks: Tasks::default(),
             ambient: AMBIENT,
             transfer_deadline: Duration::from_secs(1),
+            pending: crate::service::PendingLimits { per_account: 1, per_operator: 1 },
             webhooks: WebhookParts {
                 sealing_key: None,
                 rules: Arc::default(),

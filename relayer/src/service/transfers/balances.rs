@@ -1,6 +1,6 @@
 //! What carrying out a transfer learns of its account's balance, for webhooks with a threshold.
 
-use super::carry::Carrier;
+use super::carrier::Carrier;
 use crate::domain::{Timestamp, Transfer, TransferState, UsdcAmount};
 use crate::service::Events;
 use crate::service::events::Paid;

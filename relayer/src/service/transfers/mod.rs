@@ -1,15 +1,13 @@
 //! Transfers: asked for once, carried out once, answered as often as asked.
 
 mod balances;
-mod carry;
+mod carrier;
 mod decide;
 mod flights;
-mod follow;
-mod known;
+mod payments;
 mod read;
 mod record;
 mod sweep;
-mod unpaid;
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -17,9 +15,10 @@ use std::time::Duration;
 use tokio::sync::Notify;
 use tokio::time::Instant;
 
-use self::carry::Carrier;
-use self::flights::{Ended, Flight, Flights, Landing};
-use self::known::KnownTags;
+use self::carrier::Carrier;
+pub use self::flights::PendingLimits;
+use self::flights::{Ended, Flight, Flights, Landing, Place};
+use self::payments::SeenPayments;
 pub use self::read::{LimitsView, Preview, PreviewRequest};
 use super::error::{Resource, ServiceError};
 use super::reads::find_account;
@@ -32,8 +31,6 @@ use crate::store::{ClaimClock, NewTransfer};
 
 /// How often a transfer that another process carries out is looked at.
 const LOOK_EVERY: Duration = Duration::from_millis(150);
-/// How long a claim waits for the chain's clock, which mostly is known already.
-const CLOCK_PATIENCE: Duration = Duration::from_secs(1);
 
 /// A transfer, and where to look at its transaction.
 #[derive(Debug, Clone)]
@@ -57,7 +54,7 @@ pub struct TransferAnswer {
 pub struct Transfers {
     parts: Parts,
     flights: Flights,
-    known: KnownTags,
+    payments: SeenPayments,
     wake: Arc<Notify>,
 }
 
@@ -70,13 +67,13 @@ enum Started {
 
 impl Transfers {
     pub(super) fn new(parts: Parts) -> Self {
-        Self { parts, flights: Flights::default(), known: KnownTags::default(), wake: Arc::default() }
+        Self { parts, flights: Flights::default(), payments: SeenPayments::default(), wake: Arc::default() }
     }
 
     /// Carries out a transfer and waits for its end up to the deadline; it goes on when nobody waits any longer.
     ///
     /// Forbidden: an agent key of another account. NotFound: the paying account. IdempotencyConflict: the key was used
-    /// for other parameters. A refusal by policy and a failure are states of the transfer.
+    /// for other parameters. TooManyPending: nothing was claimed. A refusal by policy and a failure are states of the transfer.
     pub async fn create(
         &self,
         principal: &Principal,
@@ -86,10 +83,11 @@ impl Transfers {
         let account = find_account(&self.parts, principal, request.from).await?;
         let network = self.parts.chains.get(principal.operator().network)?.clone();
         let explorer = network.explorer.clone();
+        let place = self.place(principal, &request).await?;
         // The claim and the start belong together, whether or not the client stays.
         let this = self.clone();
         let asker = principal.clone();
-        let start = async move { this.claim_and_start(asker, account, network, request).await };
+        let start = async move { this.claim_and_start(asker, account, network, request, place).await };
         let (id, replayed) = match self.parts.tasks.finish(start).await? {
             Started::Ours(id) => (id, false),
             Started::Others(id) => (id, true),
@@ -103,11 +101,30 @@ impl Transfers {
         Ok(TransferAnswer { view: TransferView { transfer, explorer }, replayed, checks })
     }
 
+    /// How many keys are being asked for.
+    #[cfg(test)]
+    pub(crate) fn pending(&self) -> usize {
+        self.flights.pending()
+    }
+
     /// One transfer, in any state. NotFound: unknown, another operator's, or for an agent key another account's.
     pub async fn get(&self, principal: &Principal, id: TransferId) -> Result<TransferView, ServiceError> {
         let transfer = self.find(principal, id).await?;
         let explorer = self.parts.chains.get(transfer.network)?.explorer.clone();
         Ok(TransferView { transfer, explorer })
+    }
+
+    /// A place among the pending. One who asks again under a key that was claimed needs none that is free.
+    async fn place(&self, principal: &Principal, request: &TransferRequest) -> Result<Place, ServiceError> {
+        let operator = principal.operator();
+        if let Some(place) = self.flights.try_place(request, operator.id, self.parts.pending) {
+            return Ok(place);
+        }
+        let key = &request.idempotency_key;
+        if self.parts.store.is_key_claimed(operator.id, operator.network, key).await? {
+            return Ok(self.flights.take_place(request, operator.id));
+        }
+        Err(ServiceError::TooManyPending)
     }
 
     async fn claim_and_start(
@@ -116,11 +133,9 @@ impl Transfers {
         account: Account,
         network: NetworkParts,
         request: TransferRequest,
+        place: Place,
     ) -> Result<Started, ServiceError> {
         let operator = principal.operator().clone();
-        // Keys live by the chain's clock, as its tags do. While it cannot be read at once, ours will do: whatever it
-        // lets through, the chain still knows the tag.
-        let chain_now = tokio::time::timeout(CLOCK_PATIENCE, network.chain.now()).await;
         let now = self.parts.ambient.now();
         let tag = transfer_tag(&operator.address, &account.address, &request.idempotency_key);
         let mut asked = NewTransfer {
@@ -131,33 +146,23 @@ impl Transfers {
             request,
             signed: None,
         };
-        let known = self.known.clone();
-        let carrier = Carrier { parts: self.parts.clone(), network, operator, account, known };
-        let ahead = carrier.sign_ahead(&asked).await;
-        asked.signed = ahead.as_ref().map(|ahead| ahead.signed.clone());
-        let clock = ClaimClock {
-            now,
-            lease_expires_at: now.after(sweep::LEASE),
-            chain_now: chain_now.ok().and_then(Result::ok).unwrap_or(now.unix_seconds()),
-        };
+        let mut carrier = Carrier::new(self.parts.clone(), network, operator, account, self.payments.clone());
+        let agreed = carrier.agreed_now().await;
+        asked.signed = carrier.sign_ahead(&asked).await;
+        let clock = ClaimClock { now, lease_expires_at: now.after(sweep::LEASE), agreed };
         crash_point!("claim.before");
         let claim = self.parts.store.claim_transfer(&asked, clock).await;
         crash_point!("claim.after");
-        if let (Some(signed), Ok(Claim::InFlight(_) | Claim::Replay(_) | Claim::Conflict) | Err(_)) =
-            (&asked.signed, &claim)
-        {
-            carrier.discard(tag, signed);
+        let are_stored =
+            matches!(&claim, Ok(Claim::New(ours) | Claim::Retry(ours)) if ours.state.signed().is_some());
+        if let Some(ahead) = asked.signed.as_ref().filter(|_| !are_stored) {
+            carrier.discard(ahead);
         }
         Ok(match claim? {
             Claim::New(transfer) | Claim::Retry(transfer) => {
                 let id = transfer.id;
-                if let Some(flight) = self.flights.begin(id) {
-                    self.fly(flight, async move {
-                        match ahead {
-                            Some(ahead) => carrier.carry_out_signed(transfer, ahead).await,
-                            None => carrier.carry_out(transfer).await,
-                        }
-                    });
+                if let Some(flight) = self.flights.begin(id, place) {
+                    self.fly(flight, carrier.run(transfer));
                 }
                 Started::Ours(id)
             }

@@ -1,7 +1,7 @@
 //! What an account could pay now: its limits, and the preview of a transfer.
 
 use super::Transfers;
-use super::carry::Carrier;
+use super::carrier::Carrier;
 use super::decide::{Decision, Order, decide};
 use crate::domain::{
     AccountId, Checks, Failure, FailureCode, Limit, Memo, Principal, Recipient, Rejection, Timestamp,
@@ -72,8 +72,7 @@ impl Transfers {
         let operator = principal.operator().clone();
         let account = find_account(&self.parts, principal, request.from).await?;
         let network = self.parts.chains.get(operator.network)?.clone();
-        let known = self.known.clone();
-        let carrier = Carrier { parts: self.parts.clone(), network, operator, account, known };
+        let carrier = Carrier::new(self.parts.clone(), network, operator, account, self.payments.clone());
         let found = carrier.destination(&request.to).await?;
         let destination = found.map_err(ServiceError::InvalidRecipient)?;
         let read = carrier.read(&destination).await;

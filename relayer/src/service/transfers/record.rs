@@ -3,10 +3,10 @@
 use std::time::Duration;
 
 use super::balances::paid_by;
-use super::carry::Carrier;
-use super::flights::{Ended, Landing};
+use super::carrier::{Carrier, Step, Stepped};
+use crate::chain::ChainError;
 use crate::crash_point::crash_point;
-use crate::domain::{Checks, Failure, Rejection, Settlement, Timestamp, Transfer, TransferState};
+use crate::domain::{Failure, FailureCode, Rejection, Settlement, Timestamp, Transfer, TransferState};
 use crate::store::{Settled, StoreError};
 
 /// How long a settlement waits for its block's time.
@@ -20,12 +20,13 @@ impl Carrier {
         signature: String,
         slot: u64,
         block_time: Option<i64>,
-    ) -> Landing {
+        number: Option<u64>,
+    ) -> Stepped {
         let settled_at = match block_time {
             Some(second) => Timestamp::from_unix_seconds(second),
             None => self.time_of(slot).await,
         };
-        let settlement = Settlement { signature, settled_at, slot };
+        let settlement = Settlement { signature, settled_at, slot, number };
         let paid = paid_by(&transfer, settled_at);
         crash_point!("settled.before");
         match self.parts.store.mark_settled(&transfer, settlement, self.now()).await {
@@ -34,36 +35,58 @@ impl Carrier {
                 if is_watched {
                     self.look_at_balance(paid);
                 }
-                Ok(Ended { transfer, checks: None })
+                Ok(Step::Took(transfer))
             }
             Err(error) => self.superseded(transfer, error).await,
         }
     }
 
     /// Refused by policy.
-    pub(super) async fn reject(&self, transfer: Transfer, rejection: Rejection) -> Landing {
+    pub(super) async fn reject(&mut self, transfer: Transfer, rejection: Rejection) -> Stepped {
+        // It keeps its own checks.
+        self.checks = None;
         crash_point!("rejected.before");
-        match self.parts.store.mark_rejected(&transfer, rejection, self.now()).await {
-            Ok(transfer) => {
-                crash_point!("rejected.after");
-                self.disown(transfer.tag);
-                Ok(Ended { transfer, checks: None })
-            }
-            Err(error) => self.superseded(transfer, error).await,
-        }
+        let recorded = self.parts.store.mark_rejected(&transfer, rejection, self.now()).await;
+        crash_point!("rejected.after");
+        self.recorded(transfer, recorded).await
     }
 
     /// Ends without a payment.
-    pub(super) async fn fail(&self, transfer: Transfer, failure: Failure, checks: Option<Checks>) -> Landing {
+    pub(super) async fn fail(&self, transfer: Transfer, failure: Failure) -> Stepped {
         crash_point!("failed.before");
-        match self.parts.store.mark_failed(&transfer, failure, self.now()).await {
-            Ok(transfer) => {
-                crash_point!("failed.after");
-                self.disown(transfer.tag);
-                Ok(Ended { transfer, checks })
+        let recorded = self.parts.store.mark_failed(&transfer, failure, self.now()).await;
+        crash_point!("failed.after");
+        self.recorded(transfer, recorded).await
+    }
+
+    /// Nothing of this transfer can be on its way: an error of the chain is a failure that may be tried again.
+    pub(super) async fn fail_unsigned(&self, transfer: Transfer, error: &ChainError) -> Stepped {
+        tracing::warn!(transfer_id = %transfer.id, %error, "the chain did not serve a transfer");
+        let failure = match error {
+            ChainError::Unavailable { .. } | ChainError::Expired => {
+                let message =
+                    "Solana cannot be reached right now; nothing was paid. Send the same request again.";
+                self.failure(FailureCode::SolanaUnavailable, message)
             }
-            Err(error) => self.superseded(transfer, error).await,
-        }
+            ChainError::Rejected { .. }
+            | ChainError::PolicyChanged
+            | ChainError::NotFound { .. }
+            | ChainError::Misconfigured(_) => {
+                let message = "The account cannot pay: it is not in order on the chain. Nothing was paid.";
+                self.failure(FailureCode::TransferFailed, message)
+            }
+        };
+        self.fail(transfer, failure).await
+    }
+
+    /// Payments are missing in our records, and this one may be among them.
+    pub(super) async fn fail_unknown(&self, transfer: Transfer) -> Stepped {
+        let message = "Solana does not show yet whether this was paid before. Send the same request again.";
+        self.fail(transfer, self.failure(FailureCode::SolanaUnavailable, message)).await
+    }
+
+    pub(super) fn failure(&self, code: FailureCode, message: impl Into<String>) -> Failure {
+        Failure { code, message: message.into(), failed_at: self.now() }
     }
 
     /// Notes that the bytes went out, while their outcome is awaited. Only a note: without it the bytes are sent again.
@@ -83,12 +106,20 @@ impl Carrier {
         }
     }
 
+    async fn recorded(&self, before: Transfer, recorded: Result<Transfer, StoreError>) -> Stepped {
+        match recorded {
+            Ok(transfer) => Ok(Step::Took(transfer)),
+            Err(error) => self.superseded(before, error).await,
+        }
+    }
+
     /// A step was not recorded. If another worker was faster, what it recorded is the truth.
-    pub(super) async fn superseded(&self, transfer: Transfer, error: StoreError) -> Landing {
+    pub(super) async fn superseded(&self, transfer: Transfer, error: StoreError) -> Stepped {
         match error {
             StoreError::Superseded => {
                 let recorded = self.parts.store.find_transfer(self.operator.id, transfer.id).await?;
-                Ok(Ended { transfer: recorded.unwrap_or(transfer), checks: None })
+                // Where it is not at its end, the other worker goes on.
+                Ok(Step::Left(recorded.unwrap_or(transfer)))
             }
             error => Err(error.into()),
         }
@@ -99,14 +130,20 @@ impl Carrier {
     async fn time_of(&self, slot: u64) -> Timestamp {
         match tokio::time::timeout(BLOCK_TIME_PATIENCE, self.network.chain.block_time(slot)).await {
             Ok(Ok(Some(second))) => Timestamp::from_unix_seconds(second),
-            Ok(Ok(None) | Err(_)) | Err(_) => self.chain_now().await,
+            Ok(Ok(None) | Err(_)) | Err(_) => match self.network.chain.now().await {
+                Ok(second) => Timestamp::from_unix_seconds(second),
+                Err(_) => self.now(),
+            },
         }
     }
 
-    pub(super) async fn chain_now(&self) -> Timestamp {
-        match self.network.chain.now().await {
-            Ok(second) => Timestamp::from_unix_seconds(second),
-            Err(_) => self.now(),
-        }
+    /// See [`crate::chain::Chain::agreed_now`]. While the chain's clock cannot be read at once, nothing expires.
+    pub(super) async fn agreed_now(&self) -> Option<i64> {
+        let agreed = self.network.chain.agreed_now(self.now().unix_seconds());
+        tokio::time::timeout(BLOCK_TIME_PATIENCE, agreed).await.ok().flatten()
+    }
+
+    pub(super) fn now(&self) -> Timestamp {
+        self.parts.ambient.now()
     }
 }

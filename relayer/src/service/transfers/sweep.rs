@@ -3,9 +3,10 @@
 use std::time::Duration;
 
 use super::Transfers;
-use super::carry::Carrier;
+use super::carrier::Carrier;
+use super::flights::Ended;
 use crate::crash_point::crash_point;
-use crate::domain::{FailureCode, Transfer, TransferState};
+use crate::domain::{FailureCode, IDEMPOTENCY_SECONDS, Transfer, TransferState};
 use crate::service::ServiceError;
 
 /// How long a transfer stays with a process that no longer says that it lives; also what it may take from the claim to
@@ -69,33 +70,30 @@ impl Transfers {
     }
 
     async fn take_up(&self, transfer: Transfer) -> Result<(), ServiceError> {
-        let interrupted = match &transfer.state {
-            TransferState::Claimed => true,
-            TransferState::Signed(_) | TransferState::Sent { .. } => false,
-            TransferState::Settled(_) | TransferState::Rejected(_) | TransferState::Failed(_) => {
-                return Ok(());
-            }
-        };
-        let network = self.parts.chains.get(transfer.network)?;
+        let network = self.parts.chains.get(transfer.network)?.clone();
         let store = &self.parts.store;
         let operator = store.find_operator(transfer.operator_id).await?.ok_or(ServiceError::Internal)?;
         let account = store.find_account(operator.id, transfer.request.from).await?;
         let account = account.ok_or(ServiceError::Internal)?;
-        let Some(flight) = self.flights.begin(transfer.id) else { return Ok(()) };
+        let place = self.flights.take_place(&transfer.request, operator.id);
+        let Some(flight) = self.flights.begin(transfer.id, place) else { return Ok(()) };
         crash_point!("take_up.before");
         tracing::info!(transfer_id = %transfer.id, state = transfer.state.as_str(), "taking up an open transfer");
-        let known = self.known.clone();
-        let carrier =
-            Carrier { parts: self.parts.clone(), network: network.clone(), operator, account, known };
+        let carrier = Carrier::new(self.parts.clone(), network, operator, account, self.payments.clone());
         self.fly(flight, async move {
-            if interrupted {
-                let message = "The service stopped before the transfer was signed; nothing was paid. Send the same \
-                               request again.";
-                let failure = carrier.failure(FailureCode::Interrupted, message);
-                return carrier.fail(transfer, failure, None).await;
+            if !is_stale(&transfer, carrier.agreed_now().await) {
+                return carrier.run(transfer).await;
             }
-            carrier.carry_on(transfer).await
+            let message = "The service was away for longer than an idempotency key lives; nothing was paid.";
+            let failure = carrier.failure(FailureCode::Interrupted, message);
+            carrier.fail(transfer, failure).await.map(Ended::from)
         });
         Ok(())
     }
+}
+
+/// Whether nothing is signed, and its idempotency key has expired: nobody waits for it any longer.
+fn is_stale(transfer: &Transfer, agreed_now: Option<i64>) -> bool {
+    let age = agreed_now.map_or(0, |now| now.saturating_sub(transfer.created_at.unix_seconds()));
+    transfer.state == TransferState::Claimed && age >= IDEMPOTENCY_SECONDS
 }

@@ -12,7 +12,7 @@ use tempfile::TempDir;
 
 use super::pools::Pools;
 use super::query::query;
-use super::{ClaimClock, LandedTag, NewTransfer, Store, StoreError};
+use super::{ClaimClock, NewTransfer, SignedAhead, Store, StoreError};
 use crate::domain::*;
 
 /// A database of its own, with one operator, one account and one key.
@@ -134,7 +134,7 @@ impl Fixture {
 
 pub(super) fn clock(seconds: i64) -> ClaimClock {
     let now = at(seconds);
-    ClaimClock { now, lease_expires_at: now.after(Duration::from_secs(60)), chain_now: now.unix_seconds() }
+    ClaimClock { now, lease_expires_at: now.after(Duration::from_secs(60)), agreed: Some(now.unix_seconds()) }
 }
 
 pub(super) fn signed(number: u8) -> SignedTransfer {
@@ -146,7 +146,7 @@ pub(super) fn signed(number: u8) -> SignedTransfer {
 }
 
 pub(super) fn settlement(seconds: i64) -> Settlement {
-    Settlement { signature: "signature-1".into(), settled_at: at(seconds), slot: u64::MAX }
+    Settlement { signature: "signature-1".into(), settled_at: at(seconds), slot: u64::MAX, number: None }
 }
 
 pub(super) fn failure(code: FailureCode) -> Failure {

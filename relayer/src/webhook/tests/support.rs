@@ -226,7 +226,7 @@ impl Scene {
         let clock = ClaimClock {
             now,
             lease_expires_at: now.after(Duration::from_secs(60)),
-            chain_now: now.unix_seconds(),
+            agreed: Some(now.unix_seconds()),
         };
         match self.store.claim_transfer(&new, clock).await.expect("claimed") {
             Claim::New(transfer) => transfer,

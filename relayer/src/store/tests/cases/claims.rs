@@ -27,7 +27,10 @@ async fn a_free_key_is_new_and_the_same_request_waits_for_it() {
 #[tokio::test]
 async fn bytes_signed_ahead_are_stored_with_the_claim_that_makes_the_transfer_and_with_no_other() {
     let Some(fixture) = fixture().await else { return };
-    let ahead = |number| NewTransfer { signed: Some(signed(number)), ..fixture.transfer(number, "a") };
+    let ahead = |number| NewTransfer {
+        signed: Some(SignedAhead { signed: signed(number), known_up_to: 0 }),
+        ..fixture.transfer(number, "a")
+    };
     let first = fixture.claim_new(&ahead(1), 0).await;
     assert_eq!(first.state, TransferState::Signed(signed(1)));
     let stored = fixture.store.find_transfer(fixture.operator.id, first.id).await.expect("read");
@@ -151,18 +154,30 @@ async fn what_may_be_on_its_way_keeps_its_key_however_old() {
 }
 
 #[tokio::test]
-async fn an_abandoned_claim_is_taken_over_and_its_first_owner_can_no_longer_sign() {
+async fn a_claim_that_nobody_carries_keeps_its_key_for_the_sweeper() {
     let Some(fixture) = fixture().await else { return };
     let first = fixture.claim_new(&fixture.transfer(1, "a"), 0).await;
-    assert!(matches!(fixture.claim(&fixture.transfer(2, "a"), 59).await, Claim::InFlight(_)));
-    let second = retry(fixture.claim(&fixture.transfer(3, "a"), 60).await);
-    assert_eq!((second.tag, second.attempt), (first.tag, 2));
-    let late = fixture.store.mark_signed(&first, signed(1), at(61)).await;
-    assert!(matches!(late, Err(StoreError::Superseded)), "{late:?}");
-    let left =
-        fixture.store.find_transfer(fixture.operator.id, first.id).await.expect("read").expect("there");
-    assert!(matches!(left.state, TransferState::Failed(Failure { code: FailureCode::Interrupted, .. })));
-    fixture.store.mark_signed(&second, signed(2), at(61)).await.expect("signed");
+    for (number, seconds) in [(2, 59), (3, 60), (4, 86_400 * 2)] {
+        let again = fixture.claim(&fixture.transfer(number, "a"), seconds).await;
+        assert!(matches!(again, Claim::InFlight(transfer) if transfer.id == first.id));
+    }
+}
+
+#[tokio::test]
+async fn while_the_clocks_disagree_no_key_is_free_again() {
+    let Some(fixture) = fixture().await else { return };
+    let first = fixture.claim_new(&fixture.transfer(1, "a"), 0).await;
+    fixture.store.mark_settled(&first, settlement(10), at(10)).await.expect("settled");
+    let disagree = ClaimClock { agreed: None, ..clock(86_400 * 2) };
+    let claim = fixture.store.claim_transfer(&fixture.transfer(2, "a"), disagree).await.expect("claimed");
+    assert!(matches!(claim, Claim::Replay(_)));
+    // First used while they disagree, it lives by the host's clock.
+    let new = fixture.transfer(3, "b");
+    let Claim::New(second) = fixture.store.claim_transfer(&new, disagree).await.expect("claimed") else {
+        panic!("new");
+    };
+    fixture.store.mark_failed(&second, failure(FailureCode::TransferFailed), at(11)).await.expect("failed");
+    retry(fixture.claim(&fixture.transfer(4, "b"), 86_400 * 3 - 1).await);
 }
 
 #[tokio::test]

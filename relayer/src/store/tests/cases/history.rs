@@ -28,6 +28,7 @@ async fn settles(fixture: &Fixture, number: u8, to: Recipient, slot: u64) -> Tra
     let claimed = fixture.claim_new(&new, 0).await;
     let signed = fixture.store.mark_signed(&claimed, signed(number), at(1)).await.expect("signed");
     let settlement = Settlement {
+        number: None,
         signature: format!("signature-{number}"),
         settled_at: at(i64::try_from(slot).expect("small")),
         slot,
@@ -186,7 +187,8 @@ async fn a_walk_moves_with_its_readings_and_only_from_where_it_stood() {
     let done = Walk { address, until: mark("top", 9), under_way: None };
     let party = party(&fixture.account);
     let claimed = fixture.claim_new(&fixture.transfer(1, "a"), 0).await;
-    let entries = HistoryEntry::of_settlement(&claimed, &settlement(5), &party, address, None);
+    let counted = Settlement { number: Some(1), ..settlement(5) };
+    let entries = HistoryEntry::of_settlement(&claimed, &counted, &party, address, None);
     let readings = Readings { entries, are_final: true, ..Readings::default() };
     store.insert_readings(Network::Test, &readings, Some((&beginning, &begun))).await.expect("written");
     assert_eq!(store.find_walk(Network::Test, &address).await.expect("read"), Some(begun.clone()));

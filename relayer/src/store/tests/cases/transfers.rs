@@ -75,7 +75,6 @@ async fn a_state_without_its_facts_is_refused_by_the_database() {
         "state = 'paid'",
         "ended_at = '2026-01-01T00:00:00.000000Z'",
         "updated_at = '2026-01-01'",
-        "tag = '1'",
     ] {
         let sql = format!("UPDATE transfers SET {change} WHERE transfer_id = $1");
         let forged = query(AssertSqlSafe(sql)).bind(claimed.id.to_string()).execute(fixture.store.writer());

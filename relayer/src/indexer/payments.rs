@@ -1,0 +1,33 @@
+//! Looking for payments whose numbers are missing, and that transfers wait for.
+
+use super::{IndexError, Indexer};
+use crate::store::{PaymentsMissing, Whose};
+
+/// Accounts that one cycle looks into.
+const ACCOUNTS_AT_ONCE: u32 = 50;
+
+impl Indexer {
+    /// Reads the whole past of accounts of which payments are missing still: a node may have left them out.
+    pub(super) async fn look_for_payments(&self) -> Result<(), IndexError> {
+        let missing = self.parts.store.list_missing_payments(self.network, ACCOUNTS_AT_ONCE).await?;
+        let mut interrupted = Ok(());
+        for account in self.memory.due_for_payments(missing) {
+            interrupted = interrupted.and(self.look_for_payments_of(account).await);
+        }
+        interrupted
+    }
+
+    async fn look_for_payments_of(&self, account: PaymentsMissing) -> Result<(), IndexError> {
+        let PaymentsMissing { account_id, address, token_account } = account;
+        tracing::info!(%account_id, "payments are missing in an account's history");
+        // The database may have lost what this process has read.
+        self.memory.forget_read();
+        self.walk_all(token_account, Whose::Account(account_id)).await?;
+        // Not older than what was read: else a payment would seem to be missing that is there, or the other way round.
+        let slot = self.parts.store.find_newest_slot(self.network, account_id).await?;
+        if let Some(recorded) = self.parts.history.payments(&address, slot).await? {
+            self.parts.store.count_unnumbered(account_id, recorded).await?;
+        }
+        Ok(())
+    }
+}

@@ -1,0 +1,225 @@
+//! Whether a tag was paid already, found out by counting.
+//!
+//! An account numbers its payments and remembers the latest 16 tags. Our records know every payment up to some number;
+//! the views that this process has had of the account lately join that to what it remembers now. If no number is missing,
+//! and none of all these payments has the tag, it is unpaid. Whatever a node leaves out shows as a missing number. What
+//! comes after the view, the program refuses by itself: see the `sequence` of a transfer.
+
+use std::collections::{BTreeMap, HashMap};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::time::Duration;
+
+use purser_policy::{RecentTags, TAGS_MAX};
+use tokio::sync::{OwnedSemaphorePermit, Semaphore};
+use tokio::time::Instant;
+
+use super::carrier::Carrier;
+use crate::chain::TransferView;
+use crate::domain::{AccountId, IDEMPOTENCY_SECONDS, Timestamp};
+use crate::service::ServiceError;
+use crate::store::PaymentMade;
+
+/// For how many accounts views are remembered.
+const ACCOUNTS_MAX: usize = 10_000;
+/// Payments of one account that are remembered from views. At 30 a second, half a minute may pass until they are final.
+const SEEN_MAX: usize = 1_024;
+/// Payments of one account that are signed and not yet confirmed. The program refuses one when as many came since its view
+/// as the account has tags.
+const UNCONFIRMED_MAX: usize = TAGS_MAX * 3 / 4;
+/// How long to wait before our records are looked at again.
+const LOOK_PAUSE: Duration = Duration::from_millis(100);
+
+/// The latest payments of each account, as this process has seen them.
+#[derive(Clone, Default)]
+pub(super) struct SeenPayments(Arc<Mutex<HashMap<AccountId, Seen>>>);
+
+struct Seen {
+    /// Tags by the numbers of their payments.
+    tags: BTreeMap<u64, u64>,
+    unconfirmed: Arc<Semaphore>,
+}
+
+/// One more payment may be signed and unconfirmed while this is held.
+pub(super) type Permit = OwnedSemaphorePermit;
+
+/// What is known of a tag.
+pub(super) enum Paid {
+    No,
+    Yes(Box<PaymentMade>),
+    /// Payments are missing in our records, or one with the tag is not there yet.
+    Unknown,
+    /// Our records are so far ahead of the view that nothing can be signed by it.
+    OldView,
+}
+
+impl SeenPayments {
+    /// Takes in what an account remembers, and gives the number from which on nothing is missing up to its newest payment.
+    pub fn learn(&self, account: AccountId, tags: &RecentTags) -> u64 {
+        self.with(account, |seen| seen.learn(tags))
+    }
+
+    /// The number of the payment with `tag`, from `first` on.
+    pub fn number_of(&self, account: AccountId, tag: u64, first: u64) -> Option<u64> {
+        self.with(account, |seen| {
+            seen.tags.range(first..).rev().find(|(_, known)| **known == tag).map(|(number, _)| *number)
+        })
+    }
+
+    pub fn try_permit(&self, account: AccountId) -> Option<Permit> {
+        self.unconfirmed(account).try_acquire_owned().ok()
+    }
+
+    pub async fn permit(&self, account: AccountId) -> Option<Permit> {
+        self.unconfirmed(account).acquire_owned().await.ok()
+    }
+
+    fn unconfirmed(&self, account: AccountId) -> Arc<Semaphore> {
+        self.with(account, |seen| Arc::clone(&seen.unconfirmed))
+    }
+
+    fn with<T>(&self, account: AccountId, work: impl FnOnce(&mut Seen) -> T) -> T {
+        let mut accounts = self.accounts();
+        if accounts.len() >= ACCOUNTS_MAX && !accounts.contains_key(&account) {
+            // Those that nothing is being signed for: what was seen of them is read again when it is needed.
+            accounts.retain(|_, seen| Arc::strong_count(&seen.unconfirmed) > 1);
+        }
+        work(accounts.entry(account).or_default())
+    }
+
+    fn accounts(&self) -> MutexGuard<'_, HashMap<AccountId, Seen>> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl Default for Seen {
+    fn default() -> Self {
+        Self { tags: BTreeMap::new(), unconfirmed: Arc::new(Semaphore::new(UNCONFIRMED_MAX)) }
+    }
+}
+
+impl Seen {
+    fn learn(&mut self, remembered: &RecentTags) -> u64 {
+        let conflicts = |(number, tag): (u64, u64)| self.tags.get(&number).is_some_and(|known| *known != tag);
+        if remembered.numbered().any(conflicts) {
+            // A confirmed block was forked away, or an account was closed and made anew.
+            self.tags.clear();
+        }
+        self.tags.extend(remembered.numbered());
+        while self.tags.len() > SEEN_MAX {
+            self.tags.pop_first();
+        }
+        let newest = remembered.recorded();
+        let missing = (1..=newest).rev().find(|number| !self.tags.contains_key(number));
+        missing.map_or(1, |missing| missing.saturating_add(1))
+    }
+}
+
+impl Carrier {
+    /// If this process has not seen a payment with `tag`: up to which number the view leaves it to our records, which decide
+    /// with the claim.
+    pub(super) fn seen_unpaid(&self, tag: u64, view: &TransferView) -> Option<u64> {
+        let first = self.payments.learn(self.account.id, &view.tags);
+        let is_seen = self.payments.number_of(self.account.id, tag, first).is_some();
+        (!is_seen).then(|| first.saturating_sub(1))
+    }
+
+    /// Whether `tag` was paid. Waits a while for payments that are missing in our records, which the indexer looks for.
+    pub(super) async fn was_paid(&self, tag: u64, view: &TransferView) -> Result<Paid, ServiceError> {
+        let account = &self.account;
+        let first = self.payments.learn(account.id, &view.tags);
+        let newest = view.tags.recorded();
+        let since = self.agreed_now().await.map(|now| now.saturating_sub(IDEMPOTENCY_SECONDS));
+        let since = since.map(Timestamp::from_unix_seconds);
+        let until = Instant::now() + self.parts.transfer_deadline / 2;
+        let mut is_wanted = false;
+        loop {
+            let known = self.parts.store.find_payment(account, tag, since).await?;
+            if let Some(made) = known.made {
+                return Ok(Paid::Yes(Box::new(made)));
+            }
+            // Of payments that are in our records, theirs is the last word.
+            let is_seen = self.payments.number_of(account.id, tag, known.up_to.saturating_add(1)).is_some()
+                || view.tags.contains(tag, view.now);
+            if known.up_to.saturating_sub(newest) >= TAGS_MAX as u64 {
+                return Ok(Paid::OldView);
+            }
+            let is_whole = known.up_to.saturating_add(1) >= first;
+            if is_whole && !is_seen {
+                return Ok(Paid::No);
+            }
+            if Instant::now() >= until || self.parts.tasks.stop.is_cancelled() {
+                tracing::warn!(account_id = %account.id, known_up_to = known.up_to, newest, is_seen,
+                    "payments of an account are missing in our records");
+                return Ok(Paid::Unknown);
+            }
+            if !is_wanted {
+                is_wanted = true;
+                self.parts.store.want_payments(account, newest).await?;
+                self.network.chain.look_again();
+            }
+            tokio::time::sleep(LOOK_PAUSE).await;
+        }
+    }
+
+    /// The number of a payment of ours that has landed, if a view has shown it.
+    pub(super) fn number_of(&self, tag: u64, view: Option<&TransferView>) -> Option<u64> {
+        if let Some(view) = view {
+            self.payments.learn(self.account.id, &view.tags);
+        }
+        self.payments.number_of(self.account.id, tag, 1)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn remembered(payments: u64) -> RecentTags {
+        let mut tags = RecentTags::EMPTY;
+        (1..=payments).for_each(|number| tags.record(100 + number, 1_000));
+        tags
+    }
+
+    #[test]
+    fn views_join_while_no_number_lies_between_them() {
+        let mut seen = Seen::default();
+        assert_eq!(seen.learn(&remembered(0)), 1);
+        assert_eq!(seen.learn(&remembered(3)), 1, "all that there are");
+        assert_eq!(seen.learn(&remembered(19)), 1, "the latest 16 reach back to what was seen before");
+        assert_eq!(seen.learn(&remembered(36)), 21, "number 20 was never seen");
+        assert_eq!(seen.learn(&remembered(19)), 1, "an older view is joined as before");
+        assert_eq!(seen.tags.get(&36), Some(&136));
+    }
+
+    #[test]
+    fn what_was_seen_is_bounded() {
+        let mut seen = Seen::default();
+        let payments = 2 * SEEN_MAX as u64;
+        (1..=payments).for_each(|number| {
+            seen.learn(&remembered(number));
+        });
+        assert_eq!(seen.tags.len(), SEEN_MAX);
+        assert_eq!(seen.learn(&remembered(payments)), payments - SEEN_MAX as u64 + 1);
+    }
+
+    #[test]
+    fn another_tag_under_a_known_number_forgets_what_was_seen() {
+        let mut seen = Seen::default();
+        seen.learn(&remembered(30));
+        let mut forked = remembered(29);
+        forked.record(7, 1_000);
+        assert_eq!(seen.learn(&forked), 15);
+        assert_eq!(seen.tags.get(&30), Some(&7));
+    }
+
+    #[test]
+    fn permits_are_an_accounts_own() {
+        let seen = SeenPayments::default();
+        let account = AccountId::from_bytes([1; 16]);
+        let held: Vec<Permit> = std::iter::from_fn(|| seen.try_permit(account)).collect();
+        assert_eq!(held.len(), UNCONFIRMED_MAX);
+        assert!(seen.try_permit(AccountId::from_bytes([2; 16])).is_some());
+        drop(held);
+        assert!(seen.try_permit(account).is_some());
+    }
+}

@@ -1,0 +1,136 @@
+//! What is known of an account's payments, by their numbers: whether one was made already, and whether any is missing.
+
+use sqlx::FromRow;
+
+use super::columns::Table;
+use super::history::tag_text;
+use super::query::query;
+use super::{Store, StoreError};
+use crate::domain::{Account, AccountId, Address, Network, Timestamp, UsdcAmount};
+
+const TABLE: Table = Table("history");
+
+/// What our records say to a tag.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct PaymentsKnown {
+    /// No payment up to this number is missing.
+    pub up_to: u64,
+    /// The payment with the tag, if the chain holds one that our transfers do not know of.
+    pub made: Option<PaymentMade>,
+}
+
+/// A payment in the history.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct PaymentMade {
+    /// Base58.
+    pub signature: String,
+    pub slot: u64,
+    pub made_at: Timestamp,
+    pub amount: UsdcAmount,
+    /// The token account that was paid.
+    pub recipient: Address,
+    /// Empty when there is none.
+    pub memo: String,
+}
+
+/// An account of which payments are missing.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct PaymentsMissing {
+    pub account_id: AccountId,
+    pub address: Address,
+    pub token_account: Address,
+}
+
+#[derive(Debug, FromRow)]
+struct MadeRow {
+    tx_signature: String,
+    slot: i64,
+    created_at: String,
+    amount_usdc: String,
+    counterparty: String,
+    memo: Option<String>,
+}
+
+impl TryFrom<MadeRow> for PaymentMade {
+    type Error = StoreError;
+
+    fn try_from(row: MadeRow) -> Result<Self, StoreError> {
+        Ok(Self {
+            signature: row.tx_signature,
+            slot: row.slot.cast_unsigned(),
+            made_at: TABLE.read("created_at", &row.created_at)?,
+            amount: TABLE.read("amount_usdc", &row.amount_usdc)?,
+            recipient: TABLE.read("counterparty", &row.counterparty)?,
+            memo: row.memo.unwrap_or_default(),
+        })
+    }
+}
+
+impl Store {
+    /// The account's payment with `tag` later than `since` (`None`: ever), and up to where none is missing. Read in this order:
+    /// what is known is known when the payment is looked for.
+    pub async fn find_payment(
+        &self,
+        account: &Account,
+        tag: u64,
+        since: Option<Timestamp>,
+    ) -> Result<PaymentsKnown, StoreError> {
+        const KNOWN: &str = "SELECT payments_up_to FROM ledgers WHERE account_id = $1";
+        const MADE: &str =
+            "SELECT tx_signature, slot, created_at, amount_usdc, counterparty, memo FROM history
+             WHERE account_id = $1 AND tag = $2 AND created_at > $3 ORDER BY created_at DESC LIMIT 1";
+        let known: Option<(i64,)> =
+            query(KNOWN).bind(account.id.to_string()).fetch_optional(self.reader()).await?;
+        let made: Option<MadeRow> = query(MADE)
+            .bind(account.id.to_string())
+            .bind(tag_text(tag))
+            .bind(since.map_or_else(String::new, |since| since.to_string()))
+            .fetch_optional(self.reader())
+            .await?;
+        let up_to = known.map_or(0, |(up_to,)| up_to.cast_unsigned());
+        Ok(PaymentsKnown { up_to, made: made.map(PaymentMade::try_from).transpose()? })
+    }
+
+    /// A transfer waits for all payments up to `number`: the indexer looks for them.
+    pub async fn want_payments(&self, account: &Account, number: u64) -> Result<(), StoreError> {
+        const SQL: &str = "INSERT INTO ledgers
+                 (account_id, booked_micros, unexplained_micros, seen_micros, seen_slot, payments_wanted)
+             VALUES ($1, 0, 0, 0, 0, $2)
+             ON CONFLICT (account_id) DO UPDATE SET payments_wanted = excluded.payments_wanted
+                 WHERE ledgers.payments_wanted < excluded.payments_wanted";
+        query(SQL).bind(account.id.to_string()).bind(number.cast_signed()).execute(self.writer()).await?;
+        Ok(())
+    }
+
+    /// For the indexer: up to `rows_max` accounts on `network` of which payments are wanted that are missing.
+    pub async fn list_missing_payments(
+        &self,
+        network: Network,
+        rows_max: u32,
+    ) -> Result<Vec<PaymentsMissing>, StoreError> {
+        const SQL: &str = "SELECT accounts.account_id, accounts.address, accounts.token_account
+             FROM ledgers
+                 JOIN accounts ON accounts.account_id = ledgers.account_id
+                 JOIN operators ON operators.operator_id = accounts.operator_id
+             WHERE operators.network = $1 AND ledgers.payments_wanted > ledgers.payments_up_to LIMIT $2";
+        let rows: Vec<(String, String, String)> =
+            query(SQL).bind(network.as_str()).bind(i64::from(rows_max)).fetch_all(self.reader()).await?;
+        let read = |(account, address, token_account): (String, String, String)| {
+            Ok(PaymentsMissing {
+                account_id: TABLE.read("account_id", &account)?,
+                address: TABLE.read("address", &address)?,
+                token_account: TABLE.read("token_account", &token_account)?,
+            })
+        };
+        rows.into_iter().map(read).collect()
+    }
+
+    /// For the indexer: the latest slot of which the account's history tells; 0 where there is none.
+    pub async fn find_newest_slot(&self, network: Network, account: AccountId) -> Result<u64, StoreError> {
+        const SQL: &str = "SELECT slot FROM history
+             WHERE account_id = $1 AND network = $2 AND slot IS NOT NULL ORDER BY position DESC LIMIT 1";
+        let slot: Option<(i64,)> =
+            query(SQL).bind(account.to_string()).bind(network.as_str()).fetch_optional(self.reader()).await?;
+        Ok(slot.map_or(0, |(slot,)| slot.cast_unsigned()))
+    }
+}

@@ -1,0 +1,177 @@
+use super::*;
+use crate::domain::{EntryKind, EntryOutcome, HistoryEntry, PaymentNumber, entry_id};
+use crate::store::{Mark, PaymentMade, Readings, Whose};
+use purser_policy::id_with_tag;
+
+struct Payments<'a>(&'a Fixture);
+
+impl Payments<'_> {
+    /// A payment as the indexer reads it.
+    fn read_payment(&self, tag: u64, number: PaymentNumber, seconds: i64) -> HistoryEntry {
+        let signature = format!("payment-{tag}");
+        let mut id = [1; 16];
+        id[8..].copy_from_slice(&tag.to_le_bytes());
+        HistoryEntry {
+            id: entry_id(&signature, self.0.account.id, 0),
+            operator_id: self.0.operator.id,
+            account_id: self.0.account.id,
+            network: self.0.operator.network,
+            kind: EntryKind::Transfer,
+            amount: UsdcAmount::from_micros(5),
+            counterparty: Some(Counterparty::TokenAccount(Address::from_bytes([9; 32]))),
+            memo: None,
+            transfer_id: Some(TransferId::from_bytes(id)),
+            number: Some(number),
+            outcome: EntryOutcome::Settled { signature, slot: tag },
+            created_at: at(seconds),
+        }
+    }
+
+    async fn index(&self, entries: Vec<HistoryEntry>) {
+        let readings = Readings { entries, ..Readings::default() };
+        self.0.store.insert_readings(self.0.operator.network, &readings, None).await.expect("written");
+    }
+
+    async fn known(&self, tag: u64, since: Option<i64>) -> (u64, Option<PaymentMade>) {
+        let known = self.0.store.find_payment(&self.0.account, tag, since.map(at)).await.expect("read");
+        (known.up_to, known.made)
+    }
+
+    async fn missing(&self) -> usize {
+        self.0.store.list_missing_payments(self.0.operator.network, 10).await.expect("listed").len()
+    }
+}
+
+#[tokio::test]
+async fn payments_are_known_up_to_the_first_that_is_missing_in_whatever_order_they_are_read() {
+    let Some(fixture) = fixture().await else { return };
+    let payments = Payments(&fixture);
+    assert_eq!(payments.known(1, None).await, (0, None));
+    for (number, up_to) in [(1, 1), (2, 2), (5, 2), (4, 2), (4, 2), (3, 5), (6, 6)] {
+        payments.index(vec![payments.read_payment(number, PaymentNumber::Is(number), 10)]).await;
+        assert_eq!(payments.known(99, None).await, (up_to, None), "{number}");
+    }
+}
+
+#[tokio::test]
+async fn a_payment_is_found_by_its_tag_for_as_long_as_a_key_lives() {
+    let Some(fixture) = fixture().await else { return };
+    let payments = Payments(&fixture);
+    payments.index(vec![payments.read_payment(u64::MAX, PaymentNumber::Is(1), 10)]).await;
+    let (_, made) = payments.known(u64::MAX, Some(9)).await;
+    let made = made.expect("found");
+    assert_eq!((made.slot, made.made_at, made.memo.as_str()), (u64::MAX, at(10), ""));
+    assert_eq!((made.amount.micros(), made.recipient), (5, Address::from_bytes([9; 32])));
+    assert_eq!(payments.known(u64::MAX, Some(10)).await, (1, None));
+    assert!(
+        payments.known(u64::MAX, None).await.1.is_some(),
+        "while the clocks disagree, nothing is forgotten"
+    );
+    assert_eq!(payments.known(7, None).await, (1, None));
+}
+
+#[tokio::test]
+async fn a_fork_takes_its_payment_back() {
+    let Some(fixture) = fixture().await else { return };
+    let payments = Payments(&fixture);
+    for number in 1..=3 {
+        payments.index(vec![payments.read_payment(number, PaymentNumber::Is(number), 10)]).await;
+    }
+    let mark = Mark { signature: "payment-2".into(), slot: 2 };
+    assert_eq!(fixture.store.undo_transaction(fixture.operator.network, &mark).await.expect("undone"), 1);
+    assert_eq!(payments.known(2, None).await, (1, None));
+    payments.index(vec![payments.read_payment(8, PaymentNumber::Is(2), 10)]).await;
+    assert_eq!(payments.known(2, None).await, (3, None));
+}
+
+#[tokio::test]
+async fn payments_without_a_number_count_once_nothing_else_is_missing() {
+    let Some(fixture) = fixture().await else { return };
+    let payments = Payments(&fixture);
+    let account = fixture.account.id;
+    payments.index(vec![payments.read_payment(1, PaymentNumber::Is(1), 10)]).await;
+    payments.index(vec![payments.read_payment(3, PaymentNumber::CutOff, 10)]).await;
+    fixture.store.want_payments(&fixture.account, 3).await.expect("wanted");
+    fixture.store.count_unnumbered(account, 3).await.expect("counted");
+    assert_eq!((payments.known(2, None).await.0, payments.missing().await), (1, 1));
+    payments.index(vec![payments.read_payment(2, PaymentNumber::Is(2), 10)]).await;
+    fixture.store.count_unnumbered(account, 3).await.expect("counted");
+    assert_eq!((payments.known(2, None).await.0, payments.missing().await), (3, 0));
+    assert!(payments.known(3, None).await.1.is_some(), "it has its tag all the same");
+}
+
+#[tokio::test]
+async fn what_is_wanted_beyond_what_there_is_is_wanted_no_longer() {
+    let Some(fixture) = fixture().await else { return };
+    let payments = Payments(&fixture);
+    fixture.store.want_payments(&fixture.account, 9).await.expect("wanted");
+    fixture.store.want_payments(&fixture.account, 4).await.expect("wanted");
+    assert_eq!(payments.missing().await, 1);
+    payments.index(vec![payments.read_payment(1, PaymentNumber::Is(1), 10)]).await;
+    fixture.store.count_unnumbered(fixture.account.id, 1).await.expect("counted");
+    assert_eq!(payments.missing().await, 0);
+}
+
+#[tokio::test]
+async fn a_payment_of_ours_counts_with_its_settlement_or_when_its_number_is_read() {
+    let Some(fixture) = fixture().await else { return };
+    let payments = Payments(&fixture);
+    let store = &fixture.store;
+    let settle = async |number: u8, name: &str, payment: Option<u64>| {
+        let claimed = fixture.claim_new(&fixture.transfer(number, name), 0).await;
+        let sent = store.mark_signed(&claimed, signed(number), at(1)).await.expect("signed");
+        let settlement =
+            Settlement { signature: signed(number).signature, slot: 7, number: payment, ..settlement(2) };
+        store.mark_settled(&sent, settlement, at(2)).await.expect("settled").transfer
+    };
+    let first = settle(1, "a", Some(1)).await;
+    assert_eq!(payments.known(first.tag, None).await, (1, None), "its key tells of it");
+    let second = settle(2, "b", None).await;
+    assert_eq!(payments.known(9, None).await.0, 1);
+    let marks = [1, 2].map(|number| Mark { signature: signed(number).signature, slot: 7 });
+    let whose = Whose::Account(fixture.account.id);
+    let known = store.find_known(fixture.operator.network, whose, &marks).await.expect("found");
+    assert!(known.contains_key(&marks[0]) && !known.contains_key(&marks[1]), "its number is to be read");
+    let read = HistoryEntry {
+        id: entry_id(&signed(2).signature, fixture.account.id, 0),
+        outcome: EntryOutcome::Settled { signature: signed(2).signature, slot: 7 },
+        transfer_id: Some(second.id),
+        ..payments.read_payment(2, PaymentNumber::Is(2), 2)
+    };
+    for _ in 0..2 {
+        payments.index(vec![read.clone()]).await;
+        assert_eq!(payments.known(9, None).await.0, 2);
+    }
+    let known = store.find_known(fixture.operator.network, whose, &marks).await.expect("found");
+    assert_eq!(known.len(), 2);
+}
+
+#[tokio::test]
+async fn bytes_signed_ahead_are_stored_only_where_nothing_is_missing_and_nothing_was_paid() {
+    let Some(fixture) = fixture().await else { return };
+    let payments = Payments(&fixture);
+    let ahead = |number, name: &str, known_up_to| NewTransfer {
+        signed: Some(SignedAhead { signed: signed(number), known_up_to }),
+        ..fixture.transfer(number, name)
+    };
+    for number in [1, 2, 4] {
+        payments.index(vec![payments.read_payment(number, PaymentNumber::Is(number), 10)]).await;
+    }
+    let is_stored = async |new: &NewTransfer| fixture.claim_new(new, 0).await.state.signed().is_some();
+    assert!(is_stored(&ahead(1, "a", 2)).await);
+    assert!(!is_stored(&ahead(2, "b", 3)).await, "number 3 is missing");
+    let paid = ahead(3, "c", 2);
+    payments.index(vec![payments.read_payment(paid.id.tag(), PaymentNumber::Is(3), 10)]).await;
+    assert!(!is_stored(&paid).await, "somebody has paid it");
+    assert!(is_stored(&ahead(4, "d", 4)).await);
+    // A day later the tag is free again, by clocks that agree.
+    let day = 86_400 + 10;
+    let late = |number, name: &str| NewTransfer {
+        id: TransferId::from_bytes(id_with_tag([number; 8], paid.id.tag())),
+        ..ahead(number, name, 4)
+    };
+    let disagree = ClaimClock { agreed: None, ..clock(day) };
+    let claimed = fixture.store.claim_transfer(&late(5, "e"), disagree).await.expect("claimed");
+    assert!(matches!(claimed, Claim::New(transfer) if transfer.state == TransferState::Claimed));
+    assert!(fixture.claim_new(&late(6, "f"), day).await.state.signed().is_some());
+}
