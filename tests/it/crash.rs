@@ -4,6 +4,7 @@ use std::time::Duration;
 
 use futures::future::join_all;
 use purser_tests::agent::unique_key;
+use purser_tests::crash::hazards::Weights;
 use purser_tests::crash::{self, Options};
 use purser_tests::proxy::faults::Fault;
 use purser_tests::proxy::outcomes::Outcome;
@@ -13,7 +14,7 @@ const RUNS: u64 = 216;
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn payments_are_made_exactly_once_whatever_dies_fails_or_is_asked_again() {
-    let options = Options { runs: RUNS, seed: 20, round: None, jobs: 2 };
+    let options = Options { runs: RUNS, seed: 20, round: None, jobs: 2, weights: Weights::default() };
     let report = crash::run(options, |_, _| ()).await;
     assert!(report.is_clean(), "{}", report.failures.join("\n"));
     assert_eq!(report.runs, RUNS);
