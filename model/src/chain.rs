@@ -37,7 +37,7 @@ pub fn up_to(last: u8) -> Numbers {
     Numbers::MAX.checked_shr(64 - u32::from(last)).unwrap_or(0)
 }
 
-/// Signed bytes. Who knows them may send them, as often as they like.
+/// Signed bytes that were sent: they may land late or never, and however often they are sent, they are one transaction.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub struct Bytes {
     /// The transfer that they were signed for.
@@ -45,8 +45,6 @@ pub struct Bytes {
     pub request: u8,
     pub sequence: u32,
     pub last_block: u8,
-    /// Somebody has sent them: from now on they may land.
-    pub sent: bool,
     pub fate: Fate,
 }
 
@@ -136,6 +134,12 @@ impl Chain {
         let count = before.last().map_or(0, |landing| landing.after + landing.count);
         let remembered = numbers(count.saturating_sub(TAGS_MAX as u8), count);
         View { count, sequence: tags.sequence(), remembered, has_tag: tags.contains(TAG, NOW) }
+    }
+
+    /// Whether these bytes can come to the program now.
+    pub fn can_land(&self, bytes: usize) -> bool {
+        let bytes = self.bytes.get(bytes);
+        bytes.is_some_and(|bytes| bytes.fate == Fate::Open && self.block <= bytes.last_block)
     }
 
     /// Others make the payments of one burst.

@@ -3,7 +3,7 @@
 use crate::chain::Numbers;
 
 /// Everything that a wipe takes and a restore takes back.
-#[derive(Debug, Clone, Default, PartialEq, Eq, Hash)]
+#[derive(Debug, Clone, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Database {
     /// What stands under the key.
     pub claim: Option<Transfer>,
@@ -18,14 +18,14 @@ impl Database {
     }
 }
 
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Transfer {
     pub id: u8,
     pub request: u8,
     pub state: State,
 }
 
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum State {
     Claimed,
     /// With the bytes that may land.

@@ -64,9 +64,13 @@ pub struct Setting {
     pub others: Vec<u8>,
     /// Blocks after the first; bytes live for the block that they are signed in.
     pub blocks: u8,
-    /// Transactions that are signed in all.
+    /// A database learns payments one by one, in any order. Otherwise all at once, when somebody waits for them: what it
+    /// does not know yet is the same, with fewer states.
+    pub one_by_one: bool,
+    /// Transactions that are sent in all.
     pub signatures: usize,
     pub crashes: u8,
-    /// Wipes and restores of databases.
-    pub losses: u8,
+    pub wipes: u8,
+    /// Databases that are put back as they were copied before.
+    pub restores: u8,
 }

@@ -1,7 +1,7 @@
 //! All of it together, and the steps from one state to the next.
 
 use crate::Setting;
-use crate::chain::{Bytes, Chain, Fate, Numbers, View, up_to};
+use crate::chain::{Bytes, Chain, Fate, View, up_to};
 use crate::database::{Database, State, Transfer};
 use crate::relayer::{Relayer, Step, Work};
 
@@ -14,7 +14,8 @@ pub struct World {
     pub copies: Vec<Option<Database>>,
     pub relayers: Vec<Relayer>,
     pub crashes: u8,
-    pub losses: u8,
+    pub wipes: u8,
+    pub restores: u8,
     /// Transfers, in all databases together.
     pub transfers: u8,
     pub told: Told,
@@ -27,8 +28,6 @@ pub struct Told {
     pub unpaid: u16,
     /// Requests that were answered as settled: a bit each.
     pub settled: u8,
-    /// A request was refused because the key stands for another one.
-    pub conflict: bool,
 }
 
 /// One step.
@@ -53,9 +52,7 @@ pub enum Action {
     ReadWithWrongClock {
         relayer: usize,
     },
-    Store {
-        relayer: usize,
-    },
+    /// A relayer stores what it signed, and sends it.
     Send {
         relayer: usize,
     },
@@ -68,9 +65,13 @@ pub enum Action {
         relayer: usize,
     },
     /// A database learns one landing out of the history; which ones a node tells of is open.
-    Learn {
+    LearnOne {
         database: usize,
         landing: usize,
+    },
+    /// A relayer waits, and its database learns all there is.
+    Learn {
+        relayer: usize,
     },
     Execute {
         bytes: usize,
@@ -109,7 +110,8 @@ impl World {
             copies: vec![None; databases],
             relayers: vec![Relayer::default(); setting.database_of.len()],
             crashes: 0,
-            losses: 0,
+            wipes: 0,
+            restores: 0,
             transfers: 0,
             told: Told::default(),
         }
@@ -120,18 +122,21 @@ impl World {
         for (relayer, process) in self.relayers.iter().enumerate() {
             self.actions_of(setting, relayer, process, actions);
         }
-        for database in 0..self.databases.len() {
-            let landings = 0..self.chain.landings.len();
-            actions.extend(landings.map(|landing| Action::Learn { database, landing }));
-            if self.losses < setting.losses {
+        for (database, knows) in self.databases.iter().enumerate() {
+            let landings = self.chain.landings.iter().enumerate().filter(|_| setting.one_by_one);
+            let unknown = landings.filter(|(_, landing)| landing.numbers() & !knows.known != 0);
+            actions.extend(unknown.map(|(landing, _)| Action::LearnOne { database, landing }));
+            if self.wipes < setting.wipes {
                 actions.push(Action::Wipe { database });
-                actions.push(match self.copies.get(database) {
-                    Some(Some(_)) => Action::Restore { database },
-                    Some(None) | None => Action::Copy { database },
-                });
+            }
+            if self.restores < setting.restores {
+                let is_copied = self.copies.get(database).is_some_and(Option::is_some);
+                let copy = Action::Copy { database };
+                actions.push(if is_copied { Action::Restore { database } } else { copy });
             }
         }
-        actions.extend((0..self.chain.bytes.len()).map(|bytes| Action::Execute { bytes }));
+        let can_land = (0..self.chain.bytes.len()).filter(|bytes| self.chain.can_land(*bytes));
+        actions.extend(can_land.map(|bytes| Action::Execute { bytes }));
         // Two bursts of one size are one and the same.
         let is_first = |burst: &usize| {
             let size = self.chain.others.get(*burst);
@@ -161,14 +166,18 @@ impl World {
                         actions.push(Action::Read { relayer, landings, verdict });
                     }
                 }
+                if !setting.one_by_one {
+                    actions.push(Action::Learn { relayer });
+                }
                 if !setting.rules.agreed_clock {
                     actions.push(Action::ReadWithWrongClock { relayer });
                 }
             }
-            Step::HasSigned(_) => actions.push(Action::Store { relayer }),
-            Step::HasStored(_) => actions.push(Action::Send { relayer }),
-            Step::Follows(_) => {
-                actions.extend([Action::Hear { relayer }, Action::Expire { relayer }]);
+            Step::HasSigned { .. } => actions.push(Action::Send { relayer }),
+            Step::Follows(bytes) => {
+                let Some(bytes) = self.chain.bytes.get(bytes) else { return };
+                actions.extend((bytes.fate != Fate::Open).then_some(Action::Hear { relayer }));
+                actions.extend((self.chain.block > bytes.last_block).then_some(Action::Expire { relayer }));
             }
         }
     }
@@ -183,11 +192,14 @@ impl World {
             Action::ReadWithWrongClock { relayer } => {
                 next.sign(setting, relayer, self.chain.view(usize::MAX))
             }
-            Action::Store { relayer } => next.store(setting, relayer),
-            Action::Send { relayer } => next.send(relayer),
+            Action::Send { relayer } => next.send(setting, relayer),
             Action::Hear { relayer } => next.hear(setting, relayer),
             Action::Expire { relayer } => next.expire(relayer),
-            Action::Learn { database, landing } => next.learn(database, landing),
+            Action::LearnOne { database, landing } => next.learn(database, landing),
+            Action::Learn { relayer } => {
+                let all = up_to(self.chain.count());
+                next.database(setting, relayer).map(|database| database.known = all)
+            }
             Action::Execute { bytes } => next.execute(setting, bytes),
             Action::OthersPay { burst } => Some(next.chain.others_pay(burst)),
             Action::NextBlock => Some(next.chain.next_block()),
@@ -196,12 +208,28 @@ impl World {
                 next.relayers.get_mut(relayer).map(|process| *process = Relayer::default())
             }
             Action::Copy { database } => next.copy(database),
-            Action::Restore { database } => {
-                next.copies.get(database)?.clone().and_then(|copy| next.lose(database, copy))
-            }
-            Action::Wipe { database } => next.lose(database, Database::default()),
+            Action::Restore { database } => next.restore(database),
+            Action::Wipe { database } => next.wipe(database),
         };
         done.filter(|()| next != *self).map(|()| next)
+    }
+
+    /// With relayers, and their databases, in an order of their own: which of them is which makes no difference.
+    pub fn in_order(mut self) -> Self {
+        match &mut self.databases[..] {
+            [_] => self.relayers.sort_unstable(),
+            [one, two] => {
+                let [first, second] = &mut self.relayers[..] else { return self };
+                let [copy, other] = &mut self.copies[..] else { return self };
+                if (&*first, &*one, &*copy) > (&*second, &*two, &*other) {
+                    std::mem::swap(first, second);
+                    std::mem::swap(one, two);
+                    std::mem::swap(copy, other);
+                }
+            }
+            _ => {}
+        }
+        self
     }
 
     fn database(&mut self, setting: &Setting, relayer: usize) -> Option<&mut Database> {
@@ -215,10 +243,8 @@ impl World {
         let earlier = database.claim.filter(|_| rules.claim);
         let same = earlier.filter(|transfer| transfer.request == request);
         match (earlier, same) {
-            (Some(_), None) => {
-                self.told.conflict = true;
-                return Some(());
-            }
+            // A conflict: the key stands for another request.
+            (Some(_), None) => return None,
             (_, Some(Transfer { state: State::Settled, .. })) => {
                 self.told.settled |= 1 << request;
                 return Some(());
@@ -294,17 +320,9 @@ impl World {
         if self.chain.bytes.len() == setting.signatures {
             return None;
         }
-        let bytes = self.chain.bytes.len();
+        let last_block = self.chain.block;
         let work = self.relayers.get_mut(relayer)?.work.as_mut()?;
-        work.step = Step::HasSigned(bytes);
-        self.chain.bytes.push(Bytes {
-            transfer: work.transfer.id,
-            request: work.transfer.request,
-            sequence: view.sequence,
-            last_block: self.chain.block,
-            sent: false,
-            fate: Fate::Open,
-        });
+        work.step = Step::HasSigned { sequence: view.sequence, last_block };
         Some(())
     }
 
@@ -319,25 +337,26 @@ impl World {
         Some(is_as_seen)
     }
 
-    fn store(&mut self, setting: &Setting, relayer: usize) -> Option<()> {
-        let Step::HasSigned(bytes) = self.relayers.get(relayer)?.work?.step else { return None };
-        let is_stored = !setting.rules.stored_bytes || self.write(setting, relayer, State::Signed(bytes))?;
-        let process = self.relayers.get_mut(relayer)?;
-        process.work = process.work.filter(|_| is_stored);
-        if let Some(work) = &mut process.work {
-            work.step = Step::HasStored(bytes);
-            if setting.rules.stored_bytes {
-                work.transfer.state = State::Signed(bytes);
-            }
+    fn send(&mut self, setting: &Setting, relayer: usize) -> Option<()> {
+        let Transfer { id, request, .. } = self.relayers.get(relayer)?.work?.transfer;
+        let Step::HasSigned { sequence, last_block } = self.relayers.get(relayer)?.work?.step else {
+            return None;
+        };
+        let bytes = self.chain.bytes.len();
+        let stores = setting.rules.stored_bytes;
+        if stores && !self.write(setting, relayer, State::Signed(bytes))? {
+            self.relayers.get_mut(relayer)?.work = None;
+            return Some(());
         }
-        Some(())
-    }
-
-    fn send(&mut self, relayer: usize) -> Option<()> {
+        if bytes == setting.signatures {
+            return None;
+        }
+        self.chain.bytes.push(Bytes { transfer: id, request, sequence, last_block, fate: Fate::Open });
         let work = self.relayers.get_mut(relayer)?.work.as_mut()?;
-        let Step::HasStored(bytes) = work.step else { return None };
         work.step = Step::Follows(bytes);
-        self.chain.bytes.get_mut(bytes)?.sent = true;
+        if stores {
+            work.transfer.state = State::Signed(bytes);
+        }
         Some(())
     }
 
@@ -397,9 +416,7 @@ impl World {
     }
 
     fn execute(&mut self, setting: &Setting, bytes: usize) -> Option<()> {
-        let signed = self.chain.bytes.get(bytes)?;
-        let can_land = signed.sent && signed.fate == Fate::Open && self.chain.block <= signed.last_block;
-        can_land.then(|| self.chain.execute(bytes, setting.rules.sequence))
+        self.chain.can_land(bytes).then(|| self.chain.execute(bytes, setting.rules.sequence))
     }
 
     fn copy(&mut self, database: usize) -> Option<()> {
@@ -409,21 +426,27 @@ impl World {
     }
 
     /// Under its relayers: whether they die of it is open, a crash is a step of its own.
-    fn lose(&mut self, database: usize, instead: Database) -> Option<()> {
-        self.losses += 1;
-        *self.databases.get_mut(database)? = instead;
+    fn restore(&mut self, database: usize) -> Option<()> {
+        let copy = self.copies.get_mut(database)?.take()?;
+        self.restores += 1;
+        *self.databases.get_mut(database)? = copy;
         Some(())
+    }
+
+    fn wipe(&mut self, database: usize) -> Option<()> {
+        self.wipes += 1;
+        *self.databases.get_mut(database)? = Database::default();
+        Some(())
+    }
+
+    /// Whether a database may know less than it did.
+    pub fn has_forgotten(&self) -> bool {
+        self.wipes + self.restores > 0
     }
 
     /// Transfers whose bytes were paid: a bit each.
     pub fn paid_transfers(&self) -> u16 {
         let paid = self.chain.landings.iter().filter_map(|landing| self.chain.bytes.get(landing.bytes?));
         paid.fold(0, |transfers, bytes| transfers | 1 << bytes.transfer)
-    }
-
-    /// Payments that nobody's database holds.
-    pub fn unknown(&self) -> Numbers {
-        let known = self.databases.iter().fold(0, |known, database| known | database.known);
-        up_to(self.chain.count()) & !known
     }
 }

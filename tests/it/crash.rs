@@ -22,6 +22,24 @@ async fn payments_are_made_exactly_once_whatever_dies_fails_or_is_asked_again() 
     assert!(deaths.map(|(_, count)| count).sum::<u64>() >= 3, "nobody died: {:?}", report.met);
 }
 
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn payments_are_made_exactly_once_while_nodes_lie_databases_are_put_back_and_keys_change() {
+    let weights = Weights { clock: 100, history: 100, restore: 100, disk: 0, rotation: 100 };
+    is_clean(Options { runs: 144, seed: 21, round: None, jobs: 2, weights }).await;
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn payments_are_made_exactly_once_when_disks_fill_up_and_empty() {
+    let weights = Weights { disk: 100, ..Weights::NONE };
+    is_clean(Options { runs: 144, seed: 22, round: None, jobs: 2, weights }).await;
+}
+
+async fn is_clean(options: Options) {
+    let report = crash::run(options, |_, _| ()).await;
+    assert!(report.is_clean(), "{}", report.failures.join("\n"));
+    assert_eq!(report.runs, options.runs);
+}
+
 /// A relayer of the test's own behind a proxy, and somebody with 1,000 USDC.
 async fn behind_a_proxy(
     network: std::sync::Arc<TestNetwork>,

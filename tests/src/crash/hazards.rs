@@ -3,6 +3,7 @@
 //!
 //! Each hazard has a stream of its own: with one left out, all else in a round stays as it was.
 
+use std::fmt;
 use std::str::FromStr;
 use std::time::Duration;
 
@@ -64,6 +65,13 @@ impl FromStr for Weights {
             *weight = percent;
         }
         Ok(weights)
+    }
+}
+
+impl fmt::Display for Weights {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Weights { clock, history, restore, disk, rotation } = self;
+        write!(f, "clock={clock},history={history},restore={restore},disk={disk},rotation={rotation}")
     }
 }
 
@@ -255,6 +263,7 @@ mod tests {
         assert_eq!(weights, Weights { clock: 100, disk: 0, ..Weights::default() });
         assert_eq!("none".parse(), Ok(Weights::NONE));
         assert_eq!("none,disk=7".parse(), Ok(Weights { disk: 7, ..Weights::NONE }));
+        assert_eq!(weights.to_string().parse(), Ok(weights));
         for bad in ["clock", "clock=x", "weather=1"] {
             assert!(bad.parse::<Weights>().is_err(), "{bad}");
         }

@@ -55,6 +55,7 @@ pub struct RoundPlan {
     /// Of each relayer, in their order.
     pub deaths: [Vec<Death>; 2],
     pub hazards: Hazards,
+    pub weights: Weights,
 }
 
 /// Who serves the round.
@@ -143,13 +144,22 @@ impl RoundPlan {
         if hazards.nobody_dies {
             deaths.iter_mut().for_each(Vec::clear);
         }
-        RoundPlan { seed, index, relayers, commitment, faults_per_mille, runs, deaths, hazards }
+        RoundPlan { seed, index, relayers, commitment, faults_per_mille, runs, deaths, hazards, weights }
     }
 
     /// Who serves it, and what befalls it.
     pub fn title(&self) -> String {
         let who = format!("{:?}, {}", self.relayers, self.commitment);
         [vec![who], self.hazards.names()].concat().join(", ")
+    }
+
+    /// What is typed to have it again.
+    pub(super) fn command(&self) -> String {
+        let command = format!("cargo xtask crash --seed {} --round {}", self.seed, self.index);
+        if self.weights == Weights::default() {
+            return command;
+        }
+        format!("{command} --hazards {}", self.weights)
     }
 
     /// Whether a relayer may know less than it did: the database was lost, or put back.

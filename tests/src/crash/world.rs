@@ -263,13 +263,7 @@ impl World {
         let said: String = records.iter().map(|record| format!("{record:#?}\n")).collect();
         let _ = std::fs::write(kept.join("answers.txt"), said);
         let _ = std::fs::write(kept.join("plan.txt"), format!("{plan:#?}"));
-        format!(
-            "round {}: again with `cargo xtask crash --seed {} --round {}`; logs in {}",
-            plan.index,
-            plan.seed,
-            plan.index,
-            kept.display()
-        )
+        format!("round {}: again with `{}`; logs in {}", plan.index, plan.command(), kept.display())
     }
 }
 
