@@ -4,6 +4,7 @@ use std::time::Duration;
 
 use futures::future::join_all;
 use purser_tests::agent::unique_key;
+use purser_tests::crash::hazards::Weights;
 use purser_tests::crash::{self, Options};
 use purser_tests::proxy::faults::Fault;
 use purser_tests::proxy::outcomes::Outcome;
@@ -13,12 +14,30 @@ const RUNS: u64 = 216;
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn payments_are_made_exactly_once_whatever_dies_fails_or_is_asked_again() {
-    let options = Options { runs: RUNS, seed: 20, round: None, jobs: 2 };
+    let options = Options { runs: RUNS, seed: 20, round: None, jobs: 2, weights: Weights::default() };
     let report = crash::run(options, |_, _| ()).await;
     assert!(report.is_clean(), "{}", report.failures.join("\n"));
     assert_eq!(report.runs, RUNS);
     let deaths = report.met.iter().filter(|(what, _)| what.starts_with("crash point") || *what == "kill -9");
     assert!(deaths.map(|(_, count)| count).sum::<u64>() >= 3, "nobody died: {:?}", report.met);
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn payments_are_made_exactly_once_while_nodes_lie_databases_are_put_back_and_keys_change() {
+    let weights = Weights { clock: 100, history: 100, restore: 100, disk: 0, rotation: 100 };
+    is_clean(Options { runs: 144, seed: 21, round: None, jobs: 2, weights }).await;
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn payments_are_made_exactly_once_when_disks_fill_up_and_empty() {
+    let weights = Weights { disk: 100, ..Weights::NONE };
+    is_clean(Options { runs: 144, seed: 22, round: None, jobs: 2, weights }).await;
+}
+
+async fn is_clean(options: Options) {
+    let report = crash::run(options, |_, _| ()).await;
+    assert!(report.is_clean(), "{}", report.failures.join("\n"));
+    assert_eq!(report.runs, options.runs);
 }
 
 /// A relayer of the test's own behind a proxy, and somebody with 1,000 USDC.

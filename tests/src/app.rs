@@ -274,6 +274,20 @@ impl TestApp {
         &self.transfer_authority
     }
 
+    /// Another hot key, with SOL, beside the one of the configuration.
+    pub async fn further_authority(&self) -> Pubkey {
+        let key = keypair_in(&self.folder, "further-transfer-authority").pubkey();
+        for (_, network) in &self.networks {
+            network.chain().funds(&key, 1_000).await;
+        }
+        key
+    }
+
+    /// The files of both hot keys.
+    pub fn transfer_keypairs(&self) -> [PathBuf; 2] {
+        ["transfer-authority.json", "further-transfer-authority.json"].map(|name| self.folder.join(name))
+    }
+
     /// The end of the server's log, for failure messages.
     pub fn log_tail(&self) -> String {
         self.server().as_ref().map(|server| server.process.log_tail()).unwrap_or_default()

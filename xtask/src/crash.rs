@@ -1,9 +1,12 @@
 //! `cargo xtask crash`: the relayer dies at every step while the network and the clients misbehave; the chain is checked.
 
+use std::path::Path;
+use std::process::Command;
+
 use anyhow::Result;
 
 use crate::localnet;
-use crate::workspace::{Workspace, run as run_command};
+use crate::workspace::{Workspace, build, command, run as run_command};
 
 #[derive(clap::Args)]
 pub struct Args {
@@ -19,6 +22,10 @@ pub struct Args {
     /// Networks side by side
     #[arg(long, default_value_t = 2)]
     jobs: u64,
+    /// Percent of rounds with a hazard, as `clock=100,history=0`: clock, history, restore, disk, rotation. After `none`,
+    /// only what is named
+    #[arg(long)]
+    hazards: Option<String>,
     /// Print {"runs","duplicates","lost","mismatches"} on stdout, and everything else on stderr
     #[arg(long)]
     json: bool,
@@ -27,12 +34,17 @@ pub struct Args {
 pub fn run(workspace: &Workspace, args: &Args) -> Result<()> {
     localnet::ensure_built(workspace)?;
     workspace.build_fault_injection()?;
-    let mut crash = workspace.cargo("run");
-    crash.args(["--quiet", "--package", "purser-tests", "--bin", "crash", "--"]);
+    let mut cargo = workspace.cargo("build");
+    build("the crash runs", cargo.args(["--package", "purser-tests", "--bin", "crash"]))?;
+    let mut crash = in_a_mount_namespace(&workspace.target.join("debug/crash"));
+    crash.current_dir(&workspace.root);
     crash.args(["--runs", &args.runs.to_string(), "--seed", &args.seed.to_string()]);
     crash.args(["--jobs", &args.jobs.to_string()]);
     if let Some(round) = args.round {
         crash.args(["--round", &round.to_string()]);
+    }
+    if let Some(hazards) = &args.hazards {
+        crash.args(["--hazards", hazards]);
     }
     if args.json {
         crash.arg("--json");
@@ -42,4 +54,18 @@ pub fn run(workspace: &Workspace, args: &Args) -> Result<()> {
     crash.env("PURSER_BIN", workspace.fault_injection());
     crash.env("PURSER_FAULT_INJECTION_BIN", workspace.fault_injection());
     run_command(&mut crash)
+}
+
+/// There, anybody may mount the small file systems that are to fill up, and they go with the process. Where the system does
+/// not allow it, disks do not fill up, and the report says so.
+fn in_a_mount_namespace(program: &Path) -> Command {
+    const UNSHARE: [&str; 2] = ["--map-root-user", "--mount"];
+    let works =
+        command("unshare").args(UNSHARE).arg("true").output().is_ok_and(|tried| tried.status.success());
+    if !works {
+        return command(program);
+    }
+    let mut unshare = command("unshare");
+    unshare.args(UNSHARE).arg(program);
+    unshare
 }

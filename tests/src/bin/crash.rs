@@ -3,7 +3,9 @@
 use std::process::ExitCode;
 
 use clap::Parser;
-use purser_tests::crash::{self, Options, plan::CRASH_POINTS};
+use purser_tests::crash::hazards::Weights;
+use purser_tests::crash::plan::CRASH_POINTS;
+use purser_tests::crash::{self, Options};
 
 /// Lets the relayer die at every step while the network and the clients misbehave, and checks by the chain that every
 /// idempotency key was paid at most once and answered truthfully
@@ -22,6 +24,9 @@ struct Arguments {
     /// Networks side by side
     #[arg(long, default_value_t = 2)]
     jobs: u64,
+    /// Percent of rounds with a hazard, as `clock=100,history=0`: clock, history, restore, disk, rotation. `none` is none
+    #[arg(long, default_value = "")]
+    hazards: Weights,
     /// Print one line of JSON on stdout, and everything else on stderr
     #[arg(long)]
     json: bool,
@@ -29,13 +34,10 @@ struct Arguments {
 
 #[tokio::main]
 async fn main() -> ExitCode {
-    let Arguments { runs, seed, round, jobs, json } = Arguments::parse();
-    let report = crash::run(Options { runs, seed, round, jobs }, |plan, report| {
+    let Arguments { runs, seed, round, jobs, hazards, json } = Arguments::parse();
+    let report = crash::run(Options { runs, seed, round, jobs, weights: hazards }, |plan, report| {
         let verdict = if report.is_clean() { "clean" } else { "NOT CLEAN" };
-        eprintln!(
-            "round {} ({:?}, {}): {} runs, {verdict}",
-            plan.index, plan.relayers, plan.commitment, report.runs
-        );
+        eprintln!("round {} ({}): {} runs, {verdict}", plan.index, plan.title(), report.runs);
         for failure in &report.failures {
             eprintln!("  {failure}");
         }

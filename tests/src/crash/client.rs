@@ -7,12 +7,15 @@ use std::time::{Duration, Instant};
 use serde_json::{Value, json};
 use tokio::sync::watch;
 
+use super::Phase;
 use super::plan::{Habit, RunPlan};
 use super::relayer::Relayer;
 use crate::money;
 
 const PATIENCE: Duration = Duration::from_secs(10);
 const PAUSE: Duration = Duration::from_millis(40);
+/// How long an answer is waited for at dusk, of whatever kind.
+const PATIENCE_AT_DUSK: Duration = Duration::from_secs(3);
 
 /// What was asked: the payment of the plan, or the same key for one micro-USDC more.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
@@ -73,8 +76,9 @@ impl Client {
         Client { run: run.clone(), body, key: key.to_owned(), relayers: relayers.to_vec(), http, deadline }
     }
 
-    /// Asks as its habit is, and once more in the calm, every relayer.
-    pub async fn goes(self, mut calm: watch::Receiver<bool>, busy: &AtomicUsize) -> Record {
+    /// Asks as its habit is, once more at dusk, if there is one, and in the calm, every relayer. `busy` counts those who
+    /// are not done with the phase.
+    pub async fn goes(self, mut phase: watch::Receiver<Phase>, busy: &AtomicUsize) -> Record {
         tokio::time::sleep(self.run.begins_after).await;
         let mut said = Vec::new();
         let here = self.run.relayer;
@@ -103,7 +107,14 @@ impl Client {
             Habit::GoesAway(after) => said.extend(self.asks(here, Asked::AsPlanned, after).await),
         }
         busy.fetch_sub(1, Ordering::SeqCst);
-        let _ = calm.wait_for(|calm| *calm).await;
+        let _ = phase.wait_for(|phase| *phase > Phase::Storm).await;
+        if *phase.borrow() == Phase::Dusk {
+            let everyone = (0..self.relayers.len())
+                .map(|relayer| self.asks(relayer, Asked::AsPlanned, PATIENCE_AT_DUSK));
+            said.extend(futures::future::join_all(everyone).await.into_iter().flatten());
+            busy.fetch_sub(1, Ordering::SeqCst);
+        }
+        let _ = phase.wait_for(|phase| *phase == Phase::Calm).await;
         let mut last = Vec::new();
         for relayer in 0..self.relayers.len() {
             let answers = self.concludes(relayer).await;

@@ -8,16 +8,22 @@
 //! | Room | What it is for |
 //! |---|---|
 //! | [`plan`] | what is to happen, from the seed |
-//! | `world` | a network, a proxy before it, an operator, accounts, and a database as it was before any transfer |
+//! | [`hazards`] | the rarer things, from the seed too: lying nodes, restored databases, full disks, other keys |
+//! | `world` | a network, two nodes before it, an operator, accounts, and a database as it was before any transfer |
+//! | `storm` | what carries the hazards out |
+//! | `disk` | a file system that can be filled up |
 //! | `relayer` | a relayer that dies as planned and is started again |
 //! | `client` | what a client does until it has its answer |
 //! | `ledger` | what the chain says, read and decoded by nothing of the relayer's |
 //! | `verdict` | what must hold |
 
 mod client;
+mod disk;
+pub mod hazards;
 mod ledger;
 pub mod plan;
 mod relayer;
+mod storm;
 mod verdict;
 mod world;
 
@@ -29,11 +35,23 @@ use std::time::Instant;
 use serde::Serialize;
 use tokio::sync::Mutex;
 
+use self::hazards::Weights;
 use self::plan::{RUNS_PER_ROUND, RoundPlan};
 use self::world::World;
 
 /// After so many rounds on one network a new one is begun: histories stay short.
 const ROUNDS_PER_WORLD: u64 = 12;
+
+/// How far a round is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+enum Phase {
+    /// Everything goes wrong that is planned.
+    Storm,
+    /// The wire is good again, nodes still lie. Everybody asks once more.
+    Dusk,
+    /// Nothing goes wrong any more, and all must come to an end.
+    Calm,
+}
 
 /// What came of all runs.
 #[derive(Debug, Default, Serialize)]
@@ -48,7 +66,7 @@ pub struct Report {
     /// What was wrong, with the round to replay.
     #[serde(skip)]
     pub failures: Vec<String>,
-    /// How often what was met: crash points, kills, network outcomes.
+    /// How often what was met: crash points, kills, hazards, network outcomes.
     #[serde(skip)]
     pub met: BTreeMap<String, u64>,
 }
@@ -80,6 +98,7 @@ pub struct Options {
     pub round: Option<u64>,
     /// Worlds side by side.
     pub jobs: u64,
+    pub weights: Weights,
 }
 
 /// Carries out the runs; `progress` hears of each round.
@@ -99,7 +118,7 @@ pub async fn run(options: Options, progress: impl Fn(&RoundPlan, &Report) + Send
             while let Some(round) = rounds.get(next.fetch_add(1, Ordering::SeqCst) as usize) {
                 let left = options.runs - (round * RUNS_PER_ROUND).min(options.runs);
                 let runs = if options.round.is_some() { RUNS_PER_ROUND } else { left.min(RUNS_PER_ROUND) };
-                let plan = RoundPlan::of(options.seed, *round, runs);
+                let plan = RoundPlan::of(options.seed, *round, runs, options.weights);
                 let (here, used) = match world.take() {
                     Some((here, used)) if used < ROUNDS_PER_WORLD => (here, used + 1),
                     _ => (World::new().await, 1),

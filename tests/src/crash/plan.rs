@@ -2,6 +2,7 @@
 
 use std::time::Duration;
 
+use super::hazards::{Hazards, Weights};
 use crate::proxy::faults::Fault;
 use crate::proxy::outcomes::Outcome;
 use crate::random::Random;
@@ -53,6 +54,8 @@ pub struct RoundPlan {
     pub runs: Vec<RunPlan>,
     /// Of each relayer, in their order.
     pub deaths: [Vec<Death>; 2],
+    pub hazards: Hazards,
+    pub weights: Weights,
 }
 
 /// Who serves the round.
@@ -122,7 +125,7 @@ pub enum Habit {
 
 impl RoundPlan {
     /// The round of this index.
-    pub fn of(seed: u64, index: u64, runs: u64) -> RoundPlan {
+    pub fn of(seed: u64, index: u64, runs: u64, weights: Weights) -> RoundPlan {
         let mut random = Random::of(seed, index);
         let relayers = match random.below(10) {
             0..=4 => Relayers::One,
@@ -132,12 +135,36 @@ impl RoundPlan {
         };
         let commitment = if random.chance(50) { "confirmed" } else { "finalized" };
         let faults_per_mille = if random.chance(50) { 10 + random.below(40) } else { 0 };
-        let deaths = [0, 1].map(|relayer| {
+        let mut deaths = [0, 1].map(|relayer| {
             let count = if relayer < relayers.count() { 2 + random.below(5) } else { 0 };
-            (0..count).map(|_| death(&mut random)).collect()
+            (0..count).map(|_| death(&mut random)).collect::<Vec<_>>()
         });
         let runs = (0..runs).map(|number| run(&mut random, seed, index, number, relayers)).collect();
-        RoundPlan { seed, index, relayers, commitment, faults_per_mille, runs, deaths }
+        let hazards = Hazards::of(seed, index, relayers, weights);
+        if hazards.nobody_dies {
+            deaths.iter_mut().for_each(Vec::clear);
+        }
+        RoundPlan { seed, index, relayers, commitment, faults_per_mille, runs, deaths, hazards, weights }
+    }
+
+    /// Who serves it, and what befalls it.
+    pub fn title(&self) -> String {
+        let who = format!("{:?}, {}", self.relayers, self.commitment);
+        [vec![who], self.hazards.names()].concat().join(", ")
+    }
+
+    /// What is typed to have it again.
+    pub(super) fn command(&self) -> String {
+        let command = format!("cargo xtask crash --seed {} --round {}", self.seed, self.index);
+        if self.weights == Weights::default() {
+            return command;
+        }
+        format!("{command} --hazards {}", self.weights)
+    }
+
+    /// Whether a relayer may know less than it did: the database was lost, or put back.
+    pub(super) fn forgets(&self) -> bool {
+        self.relayers == Relayers::OneThatForgets || self.hazards.forgets()
     }
 
     /// What the wire does in bad weather.
@@ -231,8 +258,10 @@ mod tests {
     #[test]
     fn a_round_follows_from_its_seed_and_every_account_gets_more_keys_than_the_chain_remembers() {
         for index in 0..20 {
-            let plan = RoundPlan::of(1, index, RUNS_PER_ROUND);
-            assert_eq!(format!("{plan:?}"), format!("{:?}", RoundPlan::of(1, index, RUNS_PER_ROUND)));
+            let of = |weights| RoundPlan::of(1, index, RUNS_PER_ROUND, weights);
+            let plan = of(Weights::default());
+            assert_eq!(format!("{plan:?}"), format!("{:?}", of(Weights::default())));
+            assert_eq!(format!("{:?}", plan.runs), format!("{:?}", of(Weights::NONE).runs));
             for account in 0..ACCOUNTS {
                 assert!(plan.runs.iter().filter(|run| run.from == account).count() > TAGS_MAX);
             }

@@ -1,13 +1,15 @@
 //! A relayer that dies as planned and is started again, as a service manager would.
 
 use std::fs;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
 use tokio::sync::watch;
 use tokio::task::spawn_blocking;
 
+use super::Phase;
+use super::hazards::Restore;
 use super::plan::Death;
 use crate::binaries;
 use crate::network::path_text;
@@ -17,6 +19,11 @@ const READY_WITHIN: Duration = Duration::from_secs(20);
 const LOOK_EVERY: Duration = Duration::from_millis(3);
 const START_AGAIN_AFTER: Duration = Duration::from_millis(20);
 
+/// Where the database of this number is kept.
+pub(super) fn database_folder(folder: &Path, number: usize) -> PathBuf {
+    folder.join(format!("database-{number}"))
+}
+
 /// Where a relayer lives.
 pub(super) struct Home {
     pub folder: PathBuf,
@@ -24,7 +31,9 @@ pub(super) struct Home {
     /// Relayers with the same number share a database.
     pub database: usize,
     pub number: usize,
-    pub commitment: &'static str,
+    /// What its configuration says otherwise.
+    pub environment: Vec<(&'static str, String)>,
+    pub restore: Option<Restore>,
     /// Every other death takes the database along.
     pub forgets: bool,
     /// The database before any transfer: its files and what is in them.
@@ -33,7 +42,7 @@ pub(super) struct Home {
 
 impl Home {
     fn database_folder(&self) -> PathBuf {
-        self.folder.join(format!("database-{}", self.database))
+        database_folder(&self.folder, self.database)
     }
 
     pub(super) fn log(&self) -> PathBuf {
@@ -47,21 +56,30 @@ impl Home {
     }
 
     fn forgets_everything(&self) {
+        self.puts_back(&self.pristine);
+    }
+
+    fn puts_back(&self, files: &[(PathBuf, Vec<u8>)]) {
         let folder = self.database_folder();
         let _ = fs::remove_dir_all(&folder);
         fs::create_dir_all(&folder).expect("the folder is writable");
-        for (path, bytes) in &self.pristine {
+        for (path, bytes) in files {
             let name = path.file_name().expect("a database file has a name");
             fs::write(folder.join(name), bytes).expect("the folder is writable");
         }
     }
 
+    /// The database as a killed relayer left it, its log of changes included.
+    fn copies_database(&self) -> Vec<(PathBuf, Vec<u8>)> {
+        let files = fs::read_dir(self.database_folder()).expect("the folder is there").map_while(Result::ok);
+        let read = |path: PathBuf| (path.clone(), fs::read(path).expect("the database can be read"));
+        files.map(|file| read(file.path())).collect()
+    }
+
     fn starts(&self, death: Option<Death>) -> Process {
         let database = format!("sqlite://{}/purser.db", self.database_folder().display());
-        let mut environment = vec![
-            ("PURSER__DATABASE__URL", database),
-            ("PURSER__NETWORKS__TEST__COMMITMENT", self.commitment.to_owned()),
-        ];
+        let mut environment = self.environment.clone();
+        environment.push(("PURSER__DATABASE__URL", database));
         if let Some((point, arrival)) = death.and_then(|death| death.point) {
             environment.push(("PURSER_CRASH_AT", format!("{point}:{arrival}")));
         }
@@ -81,12 +99,15 @@ impl Home {
 pub(super) struct Relayer {
     pub home: Home,
     url: Mutex<Option<String>>,
+    /// Since when it lives; nothing while it is dead.
+    born_in: watch::Sender<Option<Phase>>,
     over: watch::Sender<bool>,
 }
 
 impl Relayer {
     pub fn new(home: Home) -> Relayer {
-        Relayer { home, url: Mutex::default(), over: watch::Sender::new(false) }
+        let (born_in, over) = (watch::Sender::new(None), watch::Sender::new(false));
+        Relayer { home, url: Mutex::default(), born_in, over }
     }
 
     /// Where it answers, while it lives.
@@ -99,12 +120,20 @@ impl Relayer {
         self.over.send_replace(true);
     }
 
-    /// Lives and dies as planned; in the calm it lives on. Returns how it died.
-    pub async fn lives(self: Arc<Self>, deaths: Vec<Death>, calm: watch::Receiver<bool>) -> Vec<String> {
+    /// Whether it has come back after the storm.
+    pub fn has_risen(&self) -> bool {
+        self.born_in.borrow().is_some_and(|phase| phase > Phase::Storm)
+    }
+
+    /// Lives and dies as planned, once more at dusk, and in the calm lives on. Returns how it died.
+    pub async fn lives(self: Arc<Self>, deaths: Vec<Death>, phase: watch::Receiver<Phase>) -> Vec<String> {
         let mut met = Vec::new();
         let mut deaths = deaths.into_iter();
-        while !*self.over.borrow() {
-            let death = if *calm.borrow() { None } else { deaths.next() };
+        let mut copies = Copies { due: self.home.restore, copy: None };
+        for deaths_before in 0.. {
+            let now = *phase.borrow();
+            copies.after(&self.home, deaths_before, now);
+            let death = if now == Phase::Storm { deaths.next() } else { None };
             let this = Arc::clone(&self);
             let born = spawn_blocking(move || {
                 let process = this.home.starts(death);
@@ -114,10 +143,12 @@ impl Relayer {
             let (process, url) = born.await.expect("starting does not panic");
             if url.is_some() {
                 self.is_at(url);
-                if self.survives(&process, death, &calm).await {
+                self.born_in.send_replace(Some(now));
+                if self.survives(&process, death, now, &phase).await {
                     spawn_blocking(move || process.dies()).await.expect("killing does not panic");
                     met.push("kill -9".to_owned());
                 }
+                self.born_in.send_replace(None);
                 self.is_at(None);
             } else {
                 met.push("start failed".to_owned());
@@ -126,21 +157,32 @@ impl Relayer {
             if self.home.forgets && met.len() % 2 == 1 {
                 self.home.forgets_everything();
             }
+            if *self.over.borrow() {
+                break;
+            }
             tokio::time::sleep(START_AGAIN_AFTER).await;
         }
         met
     }
 
     /// True when the process is still there at its end.
-    async fn survives(&self, process: &Process, death: Option<Death>, calm: &watch::Receiver<bool>) -> bool {
+    async fn survives(
+        &self,
+        process: &Process,
+        death: Option<Death>,
+        born_in: Phase,
+        phase: &watch::Receiver<Phase>,
+    ) -> bool {
         let born = Instant::now();
         loop {
             tokio::time::sleep(LOOK_EVERY).await;
             if process.has_ended() {
                 return false;
             }
+            let now = *phase.borrow();
             let due = death.is_some_and(|death| born.elapsed() >= death.killed_after);
-            if *self.over.borrow() || (due && !*calm.borrow()) {
+            let nightfall = born_in == Phase::Storm && now == Phase::Dusk;
+            if *self.over.borrow() || nightfall || (due && now == Phase::Storm) {
                 return true;
             }
         }
@@ -148,5 +190,24 @@ impl Relayer {
 
     fn is_at(&self, url: Option<String>) {
         *self.url.lock().unwrap_or_else(PoisonError::into_inner) = url;
+    }
+}
+
+/// A copy of the database, until it is put back.
+struct Copies {
+    due: Option<Restore>,
+    copy: Option<Vec<(PathBuf, Vec<u8>)>>,
+}
+
+impl Copies {
+    /// What is done with the database after so many deaths.
+    fn after(&mut self, home: &Home, deaths: usize, phase: Phase) {
+        let Some(Restore { copied_after, put_back_after }) = self.due else { return };
+        if deaths >= put_back_after || phase > Phase::Storm {
+            home.puts_back(self.copy.as_deref().unwrap_or(&home.pristine));
+            self.due = None;
+        } else if deaths == copied_after {
+            self.copy = Some(home.copies_database());
+        }
     }
 }

@@ -8,7 +8,7 @@ use solana_sdk::pubkey::Pubkey;
 use super::Report;
 use super::client::{Asked, Record, Said};
 use super::ledger::{Payment, Standing};
-use super::plan::{Habit, Relayers, RoundPlan, RunPlan, SINGLE_LIMIT_MICROS};
+use super::plan::{Habit, RoundPlan, RunPlan, SINGLE_LIMIT_MICROS};
 use crate::money;
 use crate::proxy::outcomes::Outcome;
 
@@ -29,8 +29,9 @@ pub(super) fn judges(scene: &Scene, records: &[Record]) -> Report {
     let mut report = Report { runs: records.len() as u64, ..Report::default() };
     for (run, record) in scene.plan.runs.iter().zip(records) {
         let paid: Vec<&Payment> = scene.payments.iter().filter(|payment| payment.memo == run.key).collect();
-        let forgets = scene.plan.relayers == Relayers::OneThatForgets;
-        let mut judge = Judge { run, forgets, report: &mut report };
+        let forgets = scene.plan.forgets();
+        let times_differ = scene.plan.hazards.clock.is_some_and(|(_, clock)| clock.blocks_too);
+        let mut judge = Judge { run, forgets, times_differ, report: &mut report };
         judge.duplicates(&paid);
         judge.answers(record, &paid);
         judge.conclusions(record, &paid);
@@ -43,6 +44,8 @@ struct Judge<'a> {
     run: &'a RunPlan,
     /// A relayer whose database is lost tells of the same payment under an id of its own.
     forgets: bool,
+    /// One node lies about the times of blocks: what is read again is told with another one.
+    times_differ: bool,
     report: &'a mut Report,
 }
 
@@ -142,6 +145,9 @@ impl Judge<'_> {
                 fields.remove("transfer_id");
                 fields.remove("created_at");
             }
+            if self.forgets && self.times_differ {
+                fields.remove("settled_at");
+            }
         }
         body
     }
@@ -204,6 +210,8 @@ mod tests {
     use serde_json::json;
 
     use super::*;
+    use crate::crash::hazards::Weights;
+    use crate::crash::plan::Relayers;
 
     const AGENT: Pubkey = Pubkey::new_from_array([1; 32]);
     const PURSE: Pubkey = Pubkey::new_from_array([2; 32]);
@@ -211,7 +219,7 @@ mod tests {
 
     /// A round of one allowed payment on one relayer.
     fn plan() -> RoundPlan {
-        let mut plan = RoundPlan::of(1, 0, 1);
+        let mut plan = RoundPlan::of(1, 0, 1, Weights::NONE);
         plan.relayers = Relayers::One;
         plan.runs[0].amount_micros = 5;
         plan.runs[0].habit = Habit::Retries;

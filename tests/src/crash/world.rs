@@ -1,4 +1,4 @@
-//! A network, a proxy before it, an operator, accounts, and a database as it was before any transfer.
+//! A network, two nodes before it, an operator, accounts, and a database as it was before any transfer.
 
 use std::collections::BTreeMap;
 use std::path::PathBuf;
@@ -9,14 +9,18 @@ use std::time::{Duration, Instant};
 use futures::future::{join_all, try_join_all};
 use serde_json::json;
 use solana_sdk::pubkey::Pubkey;
+use solana_sdk::signature::Keypair;
+use solana_sdk::signer::Signer;
 use tokio::sync::watch;
 
-use super::Report;
 use super::client::{Client, Record};
+use super::disk::SmallDisk;
 use super::ledger::Ledger;
 use super::plan::{ACCOUNTS, PAYEES, Relayers, RoundPlan, RunPlan, SINGLE_LIMIT_MICROS, To};
-use super::relayer::{Home, Relayer};
+use super::relayer::{Home, Relayer, database_folder};
+use super::storm::{Authorities, Storm};
 use super::verdict;
+use super::{Phase, Report};
 use crate::agent::Agent;
 use crate::app::TestApp;
 use crate::network::TestNetwork;
@@ -29,14 +33,18 @@ const SLOT_MS: &str = "10";
 const PURSE_USDC: &str = "1000000";
 /// When a round's weather ends, whoever has not died yet lives on, and all must come to an end.
 const STORM: Duration = Duration::from_secs(8);
+/// How long all that is done at dusk may take.
+const DUSK: Duration = Duration::from_secs(8);
 /// How long a round may take in all.
 const ROUND: Duration = Duration::from_secs(90);
 
 pub(super) struct World {
     network: Arc<TestNetwork>,
-    proxy: Proxy,
+    /// The relayer that prepares the world knows the first alone.
+    nodes: [Proxy; 2],
     app: Arc<TestApp>,
     operator: Operator,
+    authorities: Authorities,
     agents: Vec<Agent>,
     payees: Vec<Pubkey>,
     /// The database before any transfer.
@@ -46,11 +54,18 @@ pub(super) struct World {
 impl World {
     pub async fn new() -> World {
         let network = TestNetwork::own_with_slots_of(SLOT_MS);
-        let proxy = Proxy::to(&network.rpc_url);
+        let first = Proxy::to(&network.rpc_url);
+        let nodes = [first.beside(), first];
         let settings =
-            AppSettings { rpc_url: Some(proxy.url()), deadline_seconds: 3, ..AppSettings::default() };
+            AppSettings { rpc_url: Some(nodes[0].url()), deadline_seconds: 3, ..AppSettings::default() };
         let app = TestApp::start(Arc::clone(&network), &settings).await;
         let operator = app.new_operator().await;
+        let authorities = Authorities {
+            operator: operator.clone(),
+            first: app.transfer_authority().pubkey(),
+            second: app.further_authority().await,
+            foreign: Keypair::new(),
+        };
         let make = |number: usize| {
             let operator = &operator;
             async move {
@@ -67,68 +82,30 @@ impl World {
         }
         assert!(app.stops(Duration::from_secs(20)).await, "the relayer stops before the first round");
         let pristine = app.saved_database();
-        World { network, proxy, app, operator, agents, payees, pristine }
+        World { network, nodes, app, operator, authorities, agents, payees, pristine }
     }
 
     /// Plays one round and judges it.
     pub async fn plays(&self, plan: &RoundPlan) -> Report {
-        let began = Instant::now();
-        let relayers = self.relayers(plan);
         let (agents, payees) = (&self.agents, &self.payees);
         let accounts: Vec<Pubkey> =
             agents.iter().map(|agent| agent.token_account).chain(payees.iter().copied()).collect();
         let addresses: Vec<Pubkey> = agents.iter().map(|agent| agent.address).collect();
         let ledger = Ledger::at(&self.network.rpc_url, purser::ID);
         let before = ledger.stands(&addresses, &accounts).await;
-        self.proxy.outcomes().clears();
-        for run in &plan.runs {
-            self.proxy.outcomes().orders(&run.key, run.outcomes.iter().copied());
+        let mut met = met_by(plan);
+        let disks = self.small_disks(plan);
+        if disks.is_empty() && !plan.hazards.full_disk.is_empty() {
+            met.insert("full disk: none, a file system cannot be mounted here".to_owned(), 1);
         }
-        // The relayers come up in good weather; after that a supervisor starts them in any.
-        let (calm, when_calm) = watch::channel(false);
-        let lives: Vec<_> = relayers
-            .iter()
-            .zip(&plan.deaths)
-            .map(|(relayer, deaths)| {
-                tokio::spawn(Arc::clone(relayer).lives(deaths.clone(), when_calm.clone()))
-            })
-            .collect();
-        let weather = plan.seed ^ plan.index;
-        self.proxy.faults().rains(weather, plan.faults_per_mille, RoundPlan::wire_faults());
-        let deadline = began + ROUND;
-        let busy = Arc::new(AtomicUsize::new(plan.runs.len()));
-        let clients = plan.runs.iter().map(|run| {
-            let client = Client::new(run, self.body_of(run), self.operator.client.key(), &relayers, deadline);
-            let (when_calm, busy) = (when_calm.clone(), Arc::clone(&busy));
-            tokio::spawn(async move { client.goes(when_calm, &busy).await })
-        });
-        let clients: Vec<_> = clients.collect();
-        // Until every client has an answer or has gone away, or the storm has lasted long enough.
-        while busy.load(Ordering::SeqCst) > 0 && began.elapsed() < STORM {
-            tokio::time::sleep(Duration::from_millis(5)).await;
-        }
-        self.proxy.faults().clears();
-        let _ = calm.send(true);
-        let records = try_join_all(clients).await.expect("clients do not panic");
-        self.waits_for_late_transactions().await;
+        let storm =
+            Storm { hazards: &plan.hazards, nodes: &self.nodes, disks, authorities: &self.authorities };
+        let relayers = self.relayers(plan);
+        let (records, deaths) = self.weathers(plan, &storm, &relayers).await;
         let after = ledger.stands(&addresses, &accounts).await;
         let payments = ledger.payments_since(&addresses, &before).await;
-        let mut met = BTreeMap::new();
-        for relayer in &relayers {
-            relayer.ends();
-        }
-        for life in lives {
-            for death in life.await.expect("supervisors do not panic") {
-                *met.entry(death).or_default() += 1;
-            }
-        }
-        *met.entry(format!("{:?}", plan.relayers)).or_default() += plan.runs.len() as u64;
-        for run in &plan.runs {
-            for outcome in &run.outcomes {
-                let name = format!("{outcome:?}");
-                let name = name.split(['(', ' ']).next().unwrap_or_default();
-                *met.entry(format!("network: {name}")).or_default() += 1;
-            }
+        for death in deaths {
+            *met.entry(death).or_default() += 1;
         }
         let sources: Vec<(Pubkey, Pubkey)> =
             agents.iter().map(|agent| (agent.address, agent.token_account)).collect();
@@ -148,15 +125,89 @@ impl World {
         report
     }
 
+    /// Storm, dusk and calm. Returns what clients were told, and how relayers died.
+    async fn weathers(
+        &self,
+        plan: &RoundPlan,
+        storm: &Storm<'_>,
+        relayers: &[Arc<Relayer>],
+    ) -> (Vec<Record>, Vec<String>) {
+        let began = Instant::now();
+        let outcomes = self.nodes[0].outcomes();
+        outcomes.clears();
+        for run in &plan.runs {
+            outcomes.orders(&run.key, run.outcomes.iter().copied());
+        }
+        // The relayers come up in good weather; after that a supervisor starts them in any.
+        let (relayers_phase, clients_phase) =
+            (watch::Sender::new(Phase::Storm), watch::Sender::new(Phase::Storm));
+        let lives: Vec<_> = relayers
+            .iter()
+            .zip(&plan.deaths)
+            .map(|(relayer, deaths)| {
+                let phase = relayers_phase.subscribe();
+                tokio::spawn(Arc::clone(relayer).lives(deaths.clone(), phase))
+            })
+            .collect();
+        for (number, node) in (0..).zip(&self.nodes) {
+            let weather = (plan.seed ^ plan.index).wrapping_add(number << 32);
+            node.faults().rains(weather, plan.faults_per_mille, RoundPlan::wire_faults());
+        }
+        let busy = Arc::new(AtomicUsize::new(plan.runs.len()));
+        let clients = plan.runs.iter().map(|run| {
+            let key = self.operator.client.key();
+            let client = Client::new(run, self.body_of(run), key, relayers, began + ROUND);
+            let (phase, busy) = (clients_phase.subscribe(), Arc::clone(&busy));
+            tokio::spawn(async move { client.goes(phase, &busy).await })
+        });
+        let clients: Vec<_> = clients.collect();
+        // Until every client has an answer or has gone away, or the storm has lasted long enough.
+        let served = waits_until(began + STORM, || busy.load(Ordering::SeqCst) == 0);
+        tokio::select! {
+            () = served => {}
+            () = async { storm.rages().await; std::future::pending::<()>().await } => {}
+        }
+        self.nodes.iter().for_each(|node| node.faults().clears());
+        storm.passes().await;
+        if plan.hazards.has_dusk() {
+            let nightfall = Instant::now() + DUSK;
+            if plan.hazards.dies_at_dusk {
+                relayers_phase.send_replace(Phase::Dusk);
+                waits_until(nightfall, || relayers.iter().all(|relayer| relayer.has_risen())).await;
+            }
+            // Who is not yet done with the storm asks at dusk all the same.
+            busy.fetch_add(plan.runs.len(), Ordering::SeqCst);
+            clients_phase.send_replace(Phase::Dusk);
+            waits_until(nightfall, || busy.load(Ordering::SeqCst) == 0).await;
+        }
+        storm.is_over();
+        relayers_phase.send_replace(Phase::Calm);
+        clients_phase.send_replace(Phase::Calm);
+        let records = try_join_all(clients).await.expect("clients do not panic");
+        self.waits_for_late_transactions().await;
+        relayers.iter().for_each(|relayer| relayer.ends());
+        let deaths = try_join_all(lives).await.expect("supervisors do not panic");
+        (records, deaths.into_iter().flatten().collect())
+    }
+
     fn relayers(&self, plan: &RoundPlan) -> Vec<Arc<Relayer>> {
         let shared = plan.relayers == Relayers::TwoOnOneDatabase;
+        let keypairs = self.app.transfer_keypairs().map(|path| path.display().to_string()).join(",");
         let relayers = (0..plan.relayers.count()).map(|number| {
+            let mut environment = vec![
+                ("PURSER__NETWORKS__TEST__COMMITMENT", plan.commitment.to_owned()),
+                ("PURSER__NETWORKS__TEST__TRANSFER_AUTHORITY_KEYPAIR", keypairs.clone()),
+            ];
+            if plan.hazards.two_nodes {
+                environment.push(("PURSER__NETWORKS__TEST__RPC_URLS", self.nodes[1].url()));
+            }
             let home = Home {
                 folder: self.app.folder().to_path_buf(),
                 config: self.app.config(),
                 database: if shared { 0 } else { number },
                 number,
-                commitment: plan.commitment,
+                environment,
+                restore: plan.hazards.restores[number],
                 forgets: plan.relayers == Relayers::OneThatForgets,
                 pristine: self.pristine.clone(),
             };
@@ -164,6 +215,18 @@ impl World {
             Arc::new(Relayer::new(home))
         });
         relayers.collect()
+    }
+
+    /// A file system for each database, where disks fill up and one can be mounted.
+    fn small_disks(&self, plan: &RoundPlan) -> Vec<SmallDisk> {
+        let databases = match plan.relayers {
+            _ if plan.hazards.full_disk.is_empty() => 0,
+            Relayers::One | Relayers::OneThatForgets | Relayers::TwoOnOneDatabase => 1,
+            Relayers::TwoOnSeparateDatabases => 2,
+        };
+        (0..databases)
+            .map_while(|number| SmallDisk::at(&database_folder(self.app.folder(), number)))
+            .collect()
     }
 
     fn body_of(&self, run: &RunPlan) -> serde_json::Value {
@@ -183,7 +246,7 @@ impl World {
     /// Whatever the proxy still holds comes to the network before the chain is read.
     async fn waits_for_late_transactions(&self) {
         let patience = Instant::now() + Duration::from_secs(10);
-        while self.proxy.outcomes().held() > 0 && Instant::now() < patience {
+        while self.nodes[0].outcomes().held() > 0 && Instant::now() < patience {
             tokio::time::sleep(Duration::from_millis(20)).await;
         }
         tokio::time::sleep(Duration::from_millis(60)).await;
@@ -200,12 +263,28 @@ impl World {
         let said: String = records.iter().map(|record| format!("{record:#?}\n")).collect();
         let _ = std::fs::write(kept.join("answers.txt"), said);
         let _ = std::fs::write(kept.join("plan.txt"), format!("{plan:#?}"));
-        format!(
-            "round {}: again with `cargo xtask crash --seed {} --round {}`; logs in {}",
-            plan.index,
-            plan.seed,
-            plan.index,
-            kept.display()
-        )
+        format!("round {}: again with `{}`; logs in {}", plan.index, plan.command(), kept.display())
     }
+}
+
+async fn waits_until(deadline: Instant, is_so: impl Fn() -> bool) {
+    while !is_so() && Instant::now() < deadline {
+        tokio::time::sleep(Duration::from_millis(5)).await;
+    }
+}
+
+/// What the plan alone says of what is met.
+fn met_by(plan: &RoundPlan) -> BTreeMap<String, u64> {
+    let mut met = BTreeMap::new();
+    let runs = plan.runs.len() as u64;
+    let of_all = plan.hazards.names().into_iter().map(|name| format!("hazard: {name}"));
+    for name in of_all.chain([format!("{:?}", plan.relayers)]) {
+        *met.entry(name).or_default() += runs;
+    }
+    for outcome in plan.runs.iter().flat_map(|run| &run.outcomes) {
+        let name = format!("{outcome:?}");
+        let name = name.split(['(', ' ']).next().unwrap_or_default();
+        *met.entry(format!("network: {name}")).or_default() += 1;
+    }
+    met
 }

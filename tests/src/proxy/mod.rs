@@ -4,7 +4,8 @@
 //! | Room | What it is for |
 //! |---|---|
 //! | [`faults`] | the wire: answers that are late, lost, cut short, doubled, out of order or somebody else's |
-//! | [`outcomes`] | the network: a transaction that lands, is dropped, lands late, or is not known by this node |
+//! | [`outcomes`] | the network: a transaction that lands, is dropped, lands late, or is not known by its nodes |
+//! | [`lies`] | the node: a clock that is off, a history with holes |
 //! | `exchange` | one HTTP request and its answer, byte by byte |
 //! | `transaction` | what is read of a signed transaction |
 //!
@@ -12,6 +13,7 @@
 
 mod exchange;
 pub mod faults;
+pub mod lies;
 pub mod outcomes;
 mod transaction;
 
@@ -27,6 +29,7 @@ use serde_json::Value;
 
 use self::exchange::{Upstream, read_message, response};
 use self::faults::{Fault, Faults};
+use self::lies::Lies;
 use self::outcomes::{Outcomes, Sent};
 
 /// How long a half-open connection is held, and how long an answer waits for a later one to overtake it.
@@ -44,7 +47,8 @@ struct Line {
     cut: AtomicBool,
     open: Mutex<Vec<TcpStream>>,
     faults: Faults,
-    outcomes: Outcomes,
+    lies: Lies,
+    outcomes: Arc<Outcomes>,
     calls: Mutex<BTreeMap<String, u64>>,
 }
 
@@ -52,14 +56,25 @@ impl Proxy {
     /// Forwards to the host and port of an `http://` address.
     pub fn to(url: &str) -> Proxy {
         let target = url.trim_start_matches("http://").trim_end_matches('/').to_owned();
+        let outcomes = Arc::new(Outcomes::towards(&target));
+        Proxy::with(target, outcomes)
+    }
+
+    /// Another node of the same network: what becomes of a payment is the same, whichever of the two is asked.
+    pub fn beside(&self) -> Proxy {
+        Proxy::with(self.line.target.clone(), Arc::clone(&self.line.outcomes))
+    }
+
+    fn with(target: String, outcomes: Arc<Outcomes>) -> Proxy {
         let listener = TcpListener::bind("127.0.0.1:0").expect("a local port is free");
         let address = listener.local_addr().expect("the listener is bound");
         let line = Arc::new(Line {
-            outcomes: Outcomes::towards(&target),
+            outcomes,
             target,
             cut: AtomicBool::new(false),
             open: Mutex::default(),
             faults: Faults::default(),
+            lies: Lies::default(),
             calls: Mutex::default(),
         });
         let accepted = Arc::clone(&line);
@@ -93,6 +108,11 @@ impl Proxy {
     /// What the wire does to calls.
     pub fn faults(&self) -> &Faults {
         &self.line.faults
+    }
+
+    /// What this node tells that is not so.
+    pub fn lies(&self) -> &Lies {
+        &self.line.lies
     }
 
     /// What the network does to payments.
@@ -144,6 +164,8 @@ impl Line {
             }
         };
         let answer = self.outcomes.hides(&method, &call, answer);
+        let payment = |signature: &str| self.outcomes.mark_of(signature);
+        let answer = self.lies.tells(&method, &call, answer, payment);
         match fault {
             None => outgoing.write_all(&response(&answer)).ok(),
             Some(Fault::Dropped) => None,

@@ -59,6 +59,8 @@ struct Ordered {
 
 /// A transaction that was sent.
 struct Seen {
+    /// The payment that it is for.
+    mark: Option<String>,
     outcome: Outcome,
     since: Instant,
     sends: u32,
@@ -100,6 +102,11 @@ impl Outcomes {
         state.seen.values().filter(|seen| seen.waits && !seen.forwarded).count()
     }
 
+    /// The payment that a transaction was for, if it came this way.
+    pub(super) fn mark_of(&self, signature: &str) -> Option<String> {
+        lock(&self.state).seen.get(signature).and_then(|seen| seen.mark.clone())
+    }
+
     pub(super) fn takes(&self, method: &str, call: &Value) -> Sent {
         if method != "sendTransaction" {
             return Sent::Forward;
@@ -107,10 +114,12 @@ impl Outcomes {
         let Some(passing) = call["params"][0].as_str().and_then(Passing::read) else { return Sent::Forward };
         let mut state = lock(&self.state);
         if !state.seen.contains_key(&passing.signature) {
-            let outcome = state.ordered.iter_mut().find(|ordered| passing.holds(&ordered.mark));
-            let outcome = outcome.filter(|ordered| !ordered.outcomes.is_empty());
+            let ordered = state.ordered.iter_mut().find(|ordered| passing.holds(&ordered.mark));
+            let mark = ordered.as_ref().map(|ordered| ordered.mark.clone());
+            let outcome = ordered.filter(|ordered| !ordered.outcomes.is_empty());
             let outcome = outcome.map_or(Outcome::Lands, |ordered| ordered.outcomes.remove(0));
-            let seen = Seen { outcome, since: Instant::now(), sends: 0, waits: false, forwarded: false };
+            let since = Instant::now();
+            let seen = Seen { mark, outcome, since, sends: 0, waits: false, forwarded: false };
             state.seen.insert(passing.signature.clone(), seen);
         }
         let height = state.last_valid_heights.get(&passing.blockhash).copied();

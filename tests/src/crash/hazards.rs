@@ -1,0 +1,279 @@
+//! What befalls a round beside deaths, the wire and the network, from the seed: nodes that lie, databases that are put
+//! back, disks that fill up, keys that are replaced.
+//!
+//! Each hazard has a stream of its own: with one left out, all else in a round stays as it was.
+
+use std::fmt;
+use std::str::FromStr;
+use std::time::Duration;
+
+use super::plan::Relayers;
+use crate::proxy::lies::{WrongClock, WrongHistory};
+use crate::random::Random;
+
+/// Moments within the storm, as clients begin within it.
+const MOMENT_MS: u64 = 3_000;
+const HOUR: u64 = 3_600;
+
+/// Of 100 rounds, how many meet what.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Weights {
+    /// A node's clock is off by hours.
+    pub clock: u64,
+    /// A node's history has holes, or ends early.
+    pub history: u64,
+    /// A database is put back as it was earlier.
+    pub restore: u64,
+    /// A database's disk is full for a while.
+    pub disk: u64,
+    /// The operator replaces its transfer authority.
+    pub rotation: u64,
+}
+
+impl Weights {
+    pub const NONE: Weights = Weights { clock: 0, history: 0, restore: 0, disk: 0, rotation: 0 };
+}
+
+impl Default for Weights {
+    fn default() -> Weights {
+        Weights { clock: 25, history: 25, restore: 20, disk: 15, rotation: 10 }
+    }
+}
+
+/// `clock=100,history=0`: what is not named keeps its default; after `none`, as in `none,clock=100`, it is left out.
+impl FromStr for Weights {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<Weights, String> {
+        let mut weights = Weights::default();
+        for part in text.split(',').filter(|part| !part.is_empty()) {
+            if part == "none" {
+                weights = Weights::NONE;
+                continue;
+            }
+            let (name, percent) =
+                part.split_once('=').ok_or_else(|| format!("`{part}` is not name=percent"))?;
+            let percent = percent.parse().map_err(|_| format!("`{percent}` is not a number"))?;
+            let weight = match name {
+                "clock" => &mut weights.clock,
+                "history" => &mut weights.history,
+                "restore" => &mut weights.restore,
+                "disk" => &mut weights.disk,
+                "rotation" => &mut weights.rotation,
+                _ => return Err(format!("`{name}` is none of clock, history, restore, disk, rotation")),
+            };
+            *weight = percent;
+        }
+        Ok(weights)
+    }
+}
+
+impl fmt::Display for Weights {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Weights { clock, history, restore, disk, rotation } = self;
+        write!(f, "clock={clock},history={history},restore={restore},disk={disk},rotation={rotation}")
+    }
+}
+
+/// Everything of one round.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Hazards {
+    /// There are two nodes, and the relayers know both.
+    pub two_nodes: bool,
+    pub clock: Option<(Lying, WrongClock)>,
+    /// With the seed of what is missing.
+    pub history: Option<(Lying, WrongHistory, u64)>,
+    /// By relayer.
+    pub restores: [Option<Restore>; 2],
+    pub full_disk: Vec<Spell>,
+    /// Nobody dies in the storm: what a full disk broke is not healed by a start.
+    pub nobody_dies: bool,
+    pub rotations: Vec<(Duration, Keys)>,
+    /// All relayers are killed once every client has been served, before the lies end.
+    pub dies_at_dusk: bool,
+}
+
+/// Which of the nodes lies, and when.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Lying {
+    pub node: usize,
+    pub spell: Spell,
+}
+
+/// A part of the storm; without an end, it lasts until all is calm.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Spell {
+    pub from: Duration,
+    pub lasts: Option<Duration>,
+}
+
+/// A copy of a database that is put back later, at dusk if so many deaths do not come.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Restore {
+    /// After so many deaths; 0 is before the round.
+    pub copied_after: usize,
+    pub put_back_after: usize,
+}
+
+/// Whom the operator lets transfer.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Keys {
+    First,
+    Second,
+    Both,
+    /// A key that no relayer has.
+    Foreign,
+}
+
+impl Hazards {
+    pub(super) fn of(seed: u64, index: u64, relayers: Relayers, weights: Weights) -> Hazards {
+        let stream = |name: u64| Random::of(seed.wrapping_add(name << 32), index);
+        let [mut nodes, mut clock, mut history] = [stream(1), stream(2), stream(3)];
+        let [mut restore, mut disk, mut rotation] = [stream(4), stream(5), stream(6)];
+        let clock = clock.chance(weights.clock).then(|| (lying(&mut clock), wrong_clock(&mut clock)));
+        let history = history
+            .chance(weights.history)
+            .then(|| (lying(&mut history), wrong_history(&mut history), history.draw()));
+        // A clock is believed or not by what others say; so mostly there is another.
+        let two_nodes = nodes.chance(if clock.is_some() { 85 } else { 40 });
+        let restores = restores(&mut restore, relayers, weights.restore);
+        // Files are put back on a disk with room.
+        let has_room = relayers == Relayers::OneThatForgets || restores.iter().any(Option::is_some);
+        let fills_up = disk.chance(weights.disk) && !has_room;
+        let full_disk = if fills_up { spells(&mut disk) } else { Vec::new() };
+        let rotations = rotation.chance(weights.rotation).then(|| rotations(&mut rotation));
+        let dies_at_dusk = restores.iter().any(Option::is_some) || nodes.chance(60);
+        let mut hazards = Hazards {
+            two_nodes,
+            clock,
+            history,
+            restores,
+            full_disk,
+            nobody_dies: fills_up && disk.chance(60),
+            rotations: rotations.unwrap_or_default(),
+            dies_at_dusk,
+        };
+        if !two_nodes {
+            hazards.clock.iter_mut().for_each(|(lying, _)| lying.node = 0);
+            hazards.history.iter_mut().for_each(|(lying, ..)| lying.node = 0);
+        }
+        hazards
+    }
+
+    /// Whether every client asks once more while the nodes still lie, or after a database was put back.
+    pub(super) fn has_dusk(&self) -> bool {
+        self.clock.is_some() || self.history.is_some() || self.forgets()
+    }
+
+    /// Whether a database may know less than it did.
+    pub(super) fn forgets(&self) -> bool {
+        self.restores.iter().any(Option::is_some)
+    }
+
+    /// By the names that a report uses.
+    pub(super) fn names(&self) -> Vec<String> {
+        let mut names = Vec::new();
+        names.extend(self.two_nodes.then(|| "two nodes".to_owned()));
+        names.extend(self.clock.map(|(lying, clock)| {
+            let side = if clock.seconds > 0 { "ahead" } else { "behind" };
+            format!("node {}: clock {side}", lying.node)
+        }));
+        names.extend(self.history.map(|(_, history, _)| {
+            let name = format!("{history:?}");
+            format!("history: {}", name.split(' ').next().unwrap_or_default())
+        }));
+        names.extend(self.restores.iter().flatten().map(|_| "database put back".to_owned()));
+        names.extend((!self.full_disk.is_empty()).then(|| "full disk".to_owned()));
+        names.extend(self.rotations.iter().map(|(_, keys)| format!("authority: {keys:?}")));
+        names
+    }
+}
+
+fn lying(random: &mut Random) -> Lying {
+    // The first one is asked for nearly everything.
+    Lying { node: usize::from(random.chance(25)), spell: spell(random) }
+}
+
+fn spell(random: &mut Random) -> Spell {
+    let from = if random.chance(30) { 0 } else { random.below(MOMENT_MS) };
+    let lasts = random.chance(35).then(|| Duration::from_millis(300 + random.below(2_000)));
+    Spell { from: Duration::from_millis(from), lasts }
+}
+
+fn wrong_clock(random: &mut Random) -> WrongClock {
+    // Beyond a day a key would be over, within one it would not.
+    let hours = if random.chance(65) { 24 + random.below(12) } else { 1 + random.below(23) };
+    let seconds = (hours * HOUR + random.below(HOUR)).cast_signed();
+    let seconds = if random.chance(50) { seconds } else { -seconds };
+    WrongClock { seconds, blocks_too: random.chance(50) }
+}
+
+fn wrong_history(random: &mut Random) -> WrongHistory {
+    // Mostly about as many as an account remembers: enough to look whole.
+    let lines = if random.chance(60) { 16 + random.below(7) } else { 1 + random.below(30) } as usize;
+    match random.below(6) {
+        0 => WrongHistory::ShortPages { lines },
+        1..=2 => WrongHistory::EndsEarly { lines },
+        3 => WrongHistory::Behind { lines },
+        4 => WrongHistory::Holes { per_mille: 20 + random.below(200) },
+        _ => WrongHistory::Untold { per_mille: 20 + random.below(200) },
+    }
+}
+
+fn restores(random: &mut Random, relayers: Relayers, weight: u64) -> [Option<Restore>; 2] {
+    let mut restore = |number: usize| {
+        // What two share cannot be put back under one of them.
+        let has_its_own = relayers != Relayers::TwoOnOneDatabase && number < relayers.count();
+        let copied_after = random.one_of(&[0, 0, 1, 2]).unwrap_or_default();
+        let put_back_after = if random.chance(60) { usize::MAX } else { copied_after + 1 };
+        (random.chance(weight) && has_its_own).then_some(Restore { copied_after, put_back_after })
+    };
+    [restore(0), restore(1)]
+}
+
+fn spells(random: &mut Random) -> Vec<Spell> {
+    let mut from = 0;
+    let spell = |_| {
+        from += 200 + random.below(1_200);
+        let lasts = Duration::from_millis(50 + random.below(700));
+        let spell = Spell { from: Duration::from_millis(from), lasts: Some(lasts) };
+        from += 700;
+        spell
+    };
+    (0..2).map(spell).collect()
+}
+
+fn rotations(random: &mut Random) -> Vec<(Duration, Keys)> {
+    let mut at = 0;
+    let rotation = |_| {
+        at += 200 + random.below(900);
+        let keys = random.one_of(&[Keys::First, Keys::Second, Keys::Both, Keys::Second, Keys::Foreign]);
+        (Duration::from_millis(at), keys.unwrap_or(Keys::Second))
+    };
+    (0..3).map(rotation).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn weights_are_read_and_what_is_left_out_changes_nothing_else() {
+        let weights: Weights = "clock=100,disk=0".parse().unwrap();
+        assert_eq!(weights, Weights { clock: 100, disk: 0, ..Weights::default() });
+        assert_eq!("none".parse(), Ok(Weights::NONE));
+        assert_eq!("none,disk=7".parse(), Ok(Weights { disk: 7, ..Weights::NONE }));
+        assert_eq!(weights.to_string().parse(), Ok(weights));
+        for bad in ["clock", "clock=x", "weather=1"] {
+            assert!(bad.parse::<Weights>().is_err(), "{bad}");
+        }
+        let all = Weights { clock: 100, history: 100, restore: 100, disk: 100, rotation: 100 };
+        for index in 0..50 {
+            let of = |weights| Hazards::of(1, index, Relayers::One, weights);
+            let whole = of(all);
+            assert_eq!(of(Weights { clock: 0, ..all }).history.map(|it| it.1), whole.history.map(|it| it.1));
+            assert_eq!(of(Weights { history: 0, ..all }).rotations, whole.rotations);
+            assert!(of(Weights::NONE).names().iter().all(|name| name == "two nodes"));
+        }
+    }
+}

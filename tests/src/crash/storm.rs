@@ -1,0 +1,118 @@
+//! Carries out the hazards of a round while it storms.
+
+use std::time::Duration;
+
+use futures::future::join_all;
+use purser::OperatorUpdate;
+use solana_sdk::pubkey::Pubkey;
+use solana_sdk::signature::Keypair;
+use solana_sdk::signer::Signer;
+use tokio::time::sleep;
+
+use super::disk::SmallDisk;
+use super::hazards::{Hazards, Keys, Spell};
+use crate::chain::Landing;
+use crate::operator::Operator;
+use crate::proxy::Proxy;
+
+/// What hazards befall.
+pub(super) struct Storm<'a> {
+    pub hazards: &'a Hazards,
+    pub nodes: &'a [Proxy; 2],
+    pub disks: Vec<SmallDisk>,
+    pub authorities: &'a Authorities,
+}
+
+/// Who may be let to transfer.
+pub(super) struct Authorities {
+    pub operator: Operator,
+    pub first: Pubkey,
+    pub second: Pubkey,
+    pub foreign: Keypair,
+}
+
+impl Storm<'_> {
+    /// Everything in its time. May be dropped at any moment.
+    pub async fn rages(&self) {
+        let clock = async {
+            if let Some((lying, _)) = self.hazards.clock {
+                during(lying.spell, || self.lies_about_time(true), || self.lies_about_time(false)).await;
+            }
+        };
+        let history = async {
+            if let Some((lying, ..)) = self.hazards.history {
+                during(lying.spell, || self.leaves_out(true), || self.leaves_out(false)).await;
+            }
+        };
+        let disk = join_all(self.hazards.full_disk.iter().map(|spell| {
+            let fills_up = || self.disks.iter().for_each(SmallDisk::fills_up);
+            during(*spell, fills_up, || self.disks.iter().for_each(SmallDisk::empties))
+        }));
+        let rotation = join_all(self.hazards.rotations.iter().map(|(at, keys)| async {
+            sleep(*at).await;
+            self.authorities.are(*keys).await;
+        }));
+        tokio::join!(clock, history, disk, rotation);
+    }
+
+    /// What ends with the storm; lies without an end last, whether or not they had begun.
+    pub async fn passes(&self) {
+        self.disks.iter().for_each(SmallDisk::empties);
+        if !self.hazards.rotations.is_empty() {
+            self.authorities.are(Keys::First).await;
+        }
+        self.lies_about_time(self.hazards.clock.is_some_and(|(lying, _)| lying.spell.lasts.is_none()));
+        self.leaves_out(self.hazards.history.is_some_and(|(lying, ..)| lying.spell.lasts.is_none()));
+    }
+
+    /// From now on nothing but the truth.
+    pub fn is_over(&self) {
+        self.nodes.iter().for_each(|node| node.lies().clears());
+    }
+
+    fn lies_about_time(&self, lies: bool) {
+        if let Some((lying, clock)) = self.hazards.clock {
+            self.nodes[lying.node].lies().has_clock(lies.then_some(clock));
+        }
+    }
+
+    fn leaves_out(&self, lies: bool) {
+        if let Some((lying, history, seed)) = self.hazards.history {
+            self.nodes[lying.node].lies().has_history(lies.then_some((seed, history)));
+        }
+    }
+}
+
+async fn during(spell: Spell, begins: impl Fn(), ends: impl Fn()) {
+    sleep(spell.from).await;
+    begins();
+    if let Some(lasts) = spell.lasts {
+        sleep(lasts).await;
+        ends();
+    }
+}
+
+impl Authorities {
+    /// The admin lets these transfer, and no others.
+    async fn are(&self, keys: Keys) {
+        let keys = match keys {
+            Keys::First => vec![self.first],
+            Keys::Second => vec![self.second],
+            Keys::Both => vec![self.first, self.second],
+            Keys::Foreign => vec![self.foreign.pubkey()],
+        };
+        let Authorities { operator, .. } = self;
+        let update = OperatorUpdate { transfer_authorities: Some(keys), ..OperatorUpdate::default() };
+        let admin = operator.app().admin();
+        // Two updates at the same moment may be one transaction; a block later they are two.
+        for _ in 0..3 {
+            let call =
+                operator.chain.program().update_operator(admin.pubkey(), operator.address, update.clone());
+            match operator.chain.lands(call, admin).await {
+                Landing::Settled(_) => return,
+                Landing::Refused(_) | Landing::Failed(_) => sleep(Duration::from_millis(30)).await,
+            }
+        }
+        panic!("the operator cannot name its transfer authorities");
+    }
+}

@@ -1,0 +1,236 @@
+//! What a node tells that is not so: a clock that is off by hours, a history with holes.
+//!
+//! A lie is the same whenever it is asked for: what is left out is chosen by the payment, not by the moment.
+
+use std::hash::{DefaultHasher, Hash, Hasher};
+use std::sync::Mutex;
+
+use base64::Engine;
+use base64::engine::general_purpose::STANDARD;
+use serde_json::Value;
+
+use super::lock;
+
+const CLOCK: &str = "SysvarC1ock11111111111111111111111111111111";
+/// Where the clock's account holds Unix seconds: of the epoch's start, and now.
+const CLOCK_SECONDS: [usize; 2] = [8, 32];
+
+/// A clock that is not the network's.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct WrongClock {
+    /// Ahead, or behind where negative.
+    pub seconds: i64,
+    /// The times of blocks are off as well, so that the node agrees with itself.
+    pub blocks_too: bool,
+}
+
+/// A history that is not whole. Lines are counted without those of transactions that failed.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum WrongHistory {
+    /// No page has more lines than this; whoever goes on after a short page sees all.
+    ShortPages { lines: usize },
+    /// The list ends after so many lines, as if nothing had been before.
+    EndsEarly { lines: usize },
+    /// The newest lines are not there yet.
+    Behind { lines: usize },
+    /// So many of 1,000 signatures are in no list.
+    Holes { per_mille: u64 },
+    /// So many of 1,000 transactions are listed, and not shown.
+    Untold { per_mille: u64 },
+}
+
+/// What one node lies about.
+#[derive(Default)]
+pub struct Lies(Mutex<State>);
+
+#[derive(Default)]
+struct State {
+    clock: Option<WrongClock>,
+    history: Option<(u64, WrongHistory)>,
+}
+
+impl Lies {
+    /// From now on its clock is this one; `None` is the network's.
+    pub fn has_clock(&self, clock: Option<WrongClock>) {
+        lock(&self.0).clock = clock;
+    }
+
+    /// From now on its history is not whole; the seed says what is missing.
+    pub fn has_history(&self, history: Option<(u64, WrongHistory)>) {
+        lock(&self.0).history = history;
+    }
+
+    /// Nothing but the truth.
+    pub fn clears(&self) {
+        *lock(&self.0) = State::default();
+    }
+
+    /// The network's answer as this node gives it. What is missing from a history is chosen by the `payment` that a
+    /// signature stands for, where that is known: so it is the same in a replay.
+    pub(super) fn tells(
+        &self,
+        method: &str,
+        call: &Value,
+        answer: Vec<u8>,
+        payment: impl Fn(&str) -> Option<String>,
+    ) -> Vec<u8> {
+        let (clock, history) = {
+            let state = lock(&self.0);
+            (state.clock, state.history)
+        };
+        if clock.is_none() && history.is_none() {
+            return answer;
+        }
+        let Ok(mut told) = serde_json::from_slice::<Value>(&answer) else { return answer };
+        if let Some(clock) = clock {
+            clock.tells(method, call, &mut told["result"]);
+        }
+        if let Some((seed, history)) = history {
+            history.tells(method, call, &mut told["result"], |signature| {
+                let signature = signature.as_str().unwrap_or_default();
+                let name = payment(signature);
+                per_mille_of(seed, name.as_deref().unwrap_or(signature))
+            });
+        }
+        told.to_string().into_bytes()
+    }
+}
+
+impl WrongClock {
+    fn tells(self, method: &str, call: &Value, result: &mut Value) {
+        match method {
+            "getMultipleAccounts" => {
+                let keys = call["params"][0].as_array().into_iter().flatten();
+                for (index, _) in keys.enumerate().filter(|(_, key)| *key == CLOCK) {
+                    self.moves_account(&mut result["value"][index]);
+                }
+            }
+            "getAccountInfo" if call["params"][0] == CLOCK => self.moves_account(&mut result["value"]),
+            "getBlockTime" if self.blocks_too => self.moves(result),
+            "getTransaction" if self.blocks_too && result.is_object() => self.moves(&mut result["blockTime"]),
+            "getSignaturesForAddress" if self.blocks_too => {
+                for line in result.as_array_mut().into_iter().flatten() {
+                    self.moves(&mut line["blockTime"]);
+                }
+            }
+            _ => {}
+        }
+    }
+
+    fn moves(self, time: &mut Value) {
+        if let Some(seconds) = time.as_i64() {
+            *time = (seconds + self.seconds).into();
+        }
+    }
+
+    fn moves_account(self, account: &mut Value) {
+        let Some(mut data) = account["data"][0].as_str().and_then(|data| STANDARD.decode(data).ok()) else {
+            return;
+        };
+        for at in CLOCK_SECONDS {
+            if let Some(bytes) = data.get_mut(at..at + 8) {
+                let seconds = i64::from_le_bytes((&*bytes).try_into().expect("eight bytes"));
+                bytes.copy_from_slice(&(seconds + self.seconds).to_le_bytes());
+            }
+        }
+        account["data"][0] = STANDARD.encode(data).into();
+    }
+}
+
+impl WrongHistory {
+    /// `chance` of a signature is the same each time, below 1,000.
+    fn tells(self, method: &str, call: &Value, result: &mut Value, chance: impl Fn(&Value) -> u64) {
+        if let (Self::Untold { per_mille }, "getTransaction") = (self, method)
+            && chance(&call["params"][0]) < per_mille
+        {
+            *result = Value::Null;
+        }
+        let (Some(lines), "getSignaturesForAddress") = (result.as_array_mut(), method) else { return };
+        let goes_on = call["params"][1]["before"].is_string();
+        match self {
+            Self::ShortPages { lines: most } => lines.truncate(length_of(lines, most)),
+            Self::EndsEarly { lines: most } => {
+                lines.truncate(if goes_on { 0 } else { length_of(lines, most) })
+            }
+            Self::Behind { lines: newest } if !goes_on => {
+                lines.drain(..length_of(lines, newest));
+            }
+            Self::Holes { per_mille } => lines.retain(|line| chance(&line["signature"]) >= per_mille),
+            Self::Behind { .. } | Self::Untold { .. } => {}
+        }
+    }
+}
+
+/// How many lines there are up to the one that is the `count`th to have gone well.
+fn length_of(lines: &[Value], count: usize) -> usize {
+    let went_well = lines.iter().enumerate().filter(|(_, line)| line["err"].is_null());
+    went_well.map(|(index, _)| index + 1).take(count).last().unwrap_or(0)
+}
+
+fn per_mille_of(seed: u64, name: &str) -> u64 {
+    let mut hasher = DefaultHasher::new();
+    (seed, name).hash(&mut hasher);
+    hasher.finish() % 1_000
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    fn told(lies: &Lies, method: &str, params: Value, result: Value) -> Value {
+        let answer = json!({ "jsonrpc": "2.0", "id": 1, "result": result }).to_string();
+        let told = lies.tells(method, &json!({ "params": params }), answer.into_bytes(), |_| None);
+        serde_json::from_slice::<Value>(&told).unwrap()["result"].take()
+    }
+
+    fn listed(lies: &Lies, params: Value) -> Vec<u64> {
+        let lines: Vec<Value> = (0..100)
+            .map(|number| json!({ "signature": format!("s{number}"), "slot": number, "blockTime": 50 }))
+            .collect();
+        let told = told(lies, "getSignaturesForAddress", params, json!(lines));
+        told.as_array().unwrap().iter().map(|line| line["slot"].as_u64().unwrap()).collect()
+    }
+
+    #[test]
+    fn clock_is_moved_alone_or_with_the_times_of_blocks() {
+        let lies = Lies::default();
+        let mut data = [0u8; 40];
+        data[32..].copy_from_slice(&1_000i64.to_le_bytes());
+        let accounts = json!({ "value": [null, { "data": [STANDARD.encode(data), "base64"] }] });
+        let now = |lies: &Lies| {
+            let told = told(lies, "getMultipleAccounts", json!([["x", CLOCK]]), accounts.clone());
+            let data = STANDARD.decode(told["value"][1]["data"][0].as_str().unwrap()).unwrap();
+            i64::from_le_bytes(data[32..].try_into().unwrap())
+        };
+        assert_eq!(now(&lies), 1_000);
+        lies.has_clock(Some(WrongClock { seconds: -300, blocks_too: false }));
+        assert_eq!(now(&lies), 700);
+        assert_eq!(told(&lies, "getBlockTime", json!([7]), json!(50)), 50);
+        lies.has_clock(Some(WrongClock { seconds: 300, blocks_too: true }));
+        assert_eq!(now(&lies), 1_300);
+        assert_eq!(told(&lies, "getBlockTime", json!([7]), json!(50)), 350);
+        assert_eq!(told(&lies, "getTransaction", json!(["s"]), json!({ "blockTime": 50 }))["blockTime"], 350);
+        assert_eq!(told(&lies, "getTransaction", json!(["s"]), Value::Null), Value::Null);
+        lies.clears();
+        assert_eq!(now(&lies), 1_000);
+    }
+
+    #[test]
+    fn histories_end_early_lag_come_in_short_pages_and_have_the_same_holes_each_time() {
+        let lies = Lies::default();
+        let with = |history| {
+            lies.has_history(Some((1, history)));
+            (listed(&lies, json!(["a", {}])), listed(&lies, json!(["a", { "before": "s" }])))
+        };
+        let all: Vec<u64> = (0..100).collect();
+        assert_eq!(with(WrongHistory::ShortPages { lines: 3 }), (vec![0, 1, 2], vec![0, 1, 2]));
+        assert_eq!(with(WrongHistory::EndsEarly { lines: 3 }), (vec![0, 1, 2], vec![]));
+        assert_eq!(with(WrongHistory::Behind { lines: 3 }), (all[3..].to_vec(), all.clone()));
+        let (holed, again) = with(WrongHistory::Holes { per_mille: 300 });
+        assert!(holed == again && holed.len() < 85 && holed.len() > 55, "{holed:?}");
+        assert_eq!(with(WrongHistory::Untold { per_mille: 1_000 }), (all.clone(), all));
+        assert_eq!(told(&lies, "getTransaction", json!(["s"]), json!({ "slot": 1 })), Value::Null);
+    }
+}
