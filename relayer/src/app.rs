@@ -1,6 +1,7 @@
 //! The service as one value: builds every part, starts it, and stops it within a deadline.
 
 use std::net::TcpListener;
+use std::num::NonZeroUsize;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -115,7 +116,10 @@ impl App {
         };
         let stop_serving = CancellationToken::new();
         let router = http::router(&services, settings);
-        let serving = http::serve(listener, router, stop_serving.clone(), DRAIN);
+        let connections_max =
+            config.server.connections_max.map_or_else(http::default_connections_max, NonZeroUsize::get);
+        tracing::info!(connections_max, "connections that are taken at once");
+        let serving = http::serve(listener, connections_max, router, stop_serving.clone(), DRAIN);
         let server = tasks.tracker.spawn(serving);
         Ok(Self { url: format!("http://{bound}"), store, tasks, stop_serving, server })
     }

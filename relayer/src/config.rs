@@ -2,7 +2,7 @@
 
 use std::fmt;
 use std::net::SocketAddr;
-use std::num::NonZeroU32;
+use std::num::{NonZeroU32, NonZeroUsize};
 use std::path::{Path, PathBuf};
 use std::str::FromStr;
 
@@ -39,11 +39,18 @@ pub struct ServerConfig {
     pub listen: SocketAddr,
     /// No request takes longer. More than `transfers.deadline_seconds`, at most 600.
     pub request_timeout_seconds: u64,
+    /// How many clients may be connected at once. Without it, half of the files that the process may have open, at most
+    /// 8,192.
+    pub connections_max: Option<NonZeroUsize>,
 }
 
 impl Default for ServerConfig {
     fn default() -> Self {
-        Self { listen: SocketAddr::from(([127, 0, 0, 1], 8080)), request_timeout_seconds: 60 }
+        Self {
+            listen: SocketAddr::from(([127, 0, 0, 1], 8080)),
+            request_timeout_seconds: 60,
+            connections_max: None,
+        }
     }
 }
 

@@ -7,6 +7,7 @@ mod allowlist;
 mod amounts;
 mod auth_matrix;
 mod concurrency;
+mod connections;
 mod crash;
 mod error_codes;
 mod events;

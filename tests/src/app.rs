@@ -36,7 +36,7 @@ pub struct TestApp {
     next_operator: AtomicU64,
     server: Mutex<Option<Server>>,
     /// Keeps the database that they name.
-    _settings: AppSettings,
+    settings: AppSettings,
 }
 
 struct Server {
@@ -79,7 +79,7 @@ impl TestApp {
             folder,
             owned_folder,
             networks,
-            _settings: settings.clone(),
+            settings: settings.clone(),
         };
         for (_, network) in &app.networks {
             let chain = network.chain();
@@ -115,7 +115,7 @@ impl TestApp {
             folder: folder.path().to_path_buf(),
             owned_folder: Some(folder),
             networks: self.networks.clone(),
-            _settings: settings.clone(),
+            settings: settings.clone(),
         };
         fs::write(app.config(), settings.config_text(&app.folder, &app.networks))
             .expect("the folder is writable");
@@ -140,8 +140,14 @@ impl TestApp {
     pub fn starts(&self) {
         let (config, log) = (self.config(), self.folder.join("relayer.log"));
         let sweep = self.owned_folder.is_none().then_some(self.folder.as_path());
-        let process =
-            Process::start(&binaries::relayer(), &["serve", "--config", path_text(&config)], &log, sweep);
+        let files = self.settings.files_max.map(|files| ("PURSER_TEST_FILES", files.to_string()));
+        let process = Process::start_with(
+            &binaries::relayer(),
+            &["serve", "--config", path_text(&config)],
+            files.as_slice(),
+            &log,
+            sweep,
+        );
         let ready = process.says("listening", READY_WITHIN);
         let base_url =
             ready["listening"].as_str().expect("`listening` is a text").trim_end_matches('/').to_owned();
@@ -260,6 +266,11 @@ impl TestApp {
     /// The hot key that may transfer within policy.
     pub fn transfer_authority(&self) -> &Keypair {
         &self.transfer_authority
+    }
+
+    /// All that the server has logged.
+    pub fn log(&self) -> String {
+        self.server().as_ref().map(|server| server.process.log()).unwrap_or_default()
     }
 
     /// The end of the server's log, for failure messages.

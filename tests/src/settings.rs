@@ -29,6 +29,10 @@ pub struct AppSettings {
     pub webhooks: Webhooks,
     /// How often deposits are looked for.
     pub indexer_interval_ms: u64,
+    /// How many files the relayer may have open.
+    pub files_max: Option<u32>,
+    /// Further lines of `[server]`.
+    pub server: &'static str,
 }
 
 /// Where webhooks may be.
@@ -56,6 +60,8 @@ impl Default for AppSettings {
             database: None,
             webhooks: Webhooks::ToThisMachine,
             indexer_interval_ms: 1_000,
+            files_max: None,
+            server: "",
         }
     }
 }
@@ -70,6 +76,7 @@ impl AppSettings {
             r#"[server]
 listen = "127.0.0.1:0"
 request_timeout_seconds = {}
+{}
 [database]
 url = "{database_url}"
 [transfers]
@@ -78,7 +85,11 @@ deadline_seconds = {}
 requests_per_second = {}
 burst = {}
 "#,
-            self.request_timeout_seconds, self.deadline_seconds, self.requests_per_second, self.burst
+            self.request_timeout_seconds,
+            self.server,
+            self.deadline_seconds,
+            self.requests_per_second,
+            self.burst
         );
         writeln!(text, "[indexer]\ninterval_ms = {}", self.indexer_interval_ms)
             .expect("writing to a string succeeds");

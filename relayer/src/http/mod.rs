@@ -3,7 +3,9 @@
 mod auth;
 mod body;
 mod error;
+mod listener;
 mod page;
+mod patience;
 mod rate_limit;
 mod request_id;
 mod serve;
@@ -24,6 +26,7 @@ use axum::{Json, Router};
 use serde_json::json;
 use tower_http::catch_panic::CatchPanicLayer;
 
+pub use listener::default_connections_max;
 pub use serve::serve;
 
 use self::auth::Guard;
