@@ -95,6 +95,7 @@ impl App {
             ambient: Ambient::SYSTEM,
             transfer_deadline: Duration::from_secs(config.transfers.deadline_seconds),
             webhooks: webhooks.clone(),
+            keys_max: config.keys.per_operator_max.get(),
         });
         services.reconcile();
         deliver_webhooks(&store, &webhooks, &tasks)?;
@@ -107,12 +108,13 @@ impl App {
                 interval: Duration::from_millis(config.indexer.interval_ms),
             });
             let stop = tasks.stop.clone();
-            tasks.tracker.spawn(async move { indexer.run(stop).await });
+            tasks.start_vital("indexer", async move { indexer.run(stop).await });
         }
         let settings = HttpSettings {
             request_timeout: Duration::from_secs(config.server.request_timeout_seconds),
             requests_per_second: config.rate_limit.requests_per_second,
             burst: config.rate_limit.burst,
+            unknown_keys_per_second: config.keys.unknown_per_second,
         };
         let stop_serving = CancellationToken::new();
         let router = http::router(&services, settings);
@@ -198,6 +200,7 @@ pub async fn connect(
             .chain(&config.rpc_urls)
             .map(|url| url.expose_secret().to_owned())
             .collect(),
+        rpc_proxy: config.rpc_proxy.as_ref().map(|proxy| proxy.expose_secret().to_owned()),
         ws_urls: websockets(config),
         program_id: config.program_id.unwrap_or(Address::from_bytes(purser::ID.to_bytes())),
         usdc_mint: config.usdc_mint,
@@ -229,11 +232,9 @@ fn webhook_parts(config: &WebhooksConfig) -> Result<WebhookParts, StartError> {
     let read = match (&config.secret_key, &config.secret_key_file) {
         (Some(text), _) => Some(("secret_key", Ok(text.expose_secret().to_owned()))),
         (None, Some(file)) => {
-            let read = std::fs::read_to_string(file);
-            Some((
-                "secret_key_file",
-                read.map_err(|error| format!("cannot read {}: {error}", file.display())),
-            ))
+            let read = crate::secret_file::check(file)
+                .and_then(|()| std::fs::read_to_string(file).map_err(|error| error.to_string()));
+            Some(("secret_key_file", read.map_err(|problem| format!("{}: {problem}", file.display()))))
         }
         (None, None) => None,
     };
@@ -251,7 +252,7 @@ fn webhook_parts(config: &WebhooksConfig) -> Result<WebhookParts, StartError> {
         ports: config.ports.clone(),
         open_ranges: config.open_ranges.clone(),
     };
-    Ok(WebhookParts { sealing_key, rules: Arc::new(rules), resolve: Arc::new(SystemResolver) })
+    Ok(WebhookParts { sealing_key, rules: Arc::new(rules), resolve: Arc::new(SystemResolver::default()) })
 }
 
 /// Starts the deliveries, if there is a key to sign them with.
@@ -265,7 +266,8 @@ fn deliver_webhooks(store: &Store, webhooks: &WebhookParts, tasks: &Tasks) -> Re
     let (tracker, stop) = (&tasks.tracker, tasks.stop.clone());
     let clock = Arc::new(Ambient::SYSTEM.now);
     let deliverer = Deliverer::new(store.clone(), sealing_key, client, clock, tracker, stop.clone());
-    Dispatcher::new(deliverer, tracker.clone(), stop).run_until_stopped();
+    let dispatcher = Dispatcher::new(deliverer, tracker.clone(), stop);
+    tasks.start_vital("dispatcher", dispatcher.run_until_stopped());
     Ok(())
 }
 

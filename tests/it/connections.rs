@@ -10,6 +10,10 @@ use tokio::time::timeout;
 /// Longer than any time limit of a connection that has asked nothing yet.
 const PATIENCE: Duration = Duration::from_secs(40);
 
+fn files(count: u32) -> Vec<(&'static str, String)> {
+    vec![("PURSER_TEST_FILES", count.to_string())]
+}
+
 async fn silent_sockets(app: &TestApp, count: usize) -> Vec<TcpStream> {
     let address = app.base_url().trim_start_matches("http://").to_owned();
     let mut sockets = Vec::new();
@@ -27,7 +31,7 @@ async fn answers(app: &TestApp) {
 
 #[tokio::test]
 async fn a_thousand_silent_sockets_at_a_thousand_files_do_not_stop_the_service() {
-    let settings = AppSettings { files_max: Some(1_024), ..AppSettings::default() };
+    let settings = AppSettings { environment: files(1_024), ..AppSettings::default() };
     let app = TestApp::start(TestNetwork::shared().await, &settings).await;
     let sockets = silent_sockets(&app, 1_000).await;
     for _ in 0..20 {
@@ -43,7 +47,7 @@ async fn a_thousand_silent_sockets_at_a_thousand_files_do_not_stop_the_service()
 #[tokio::test]
 async fn files_that_run_out_are_logged_once_a_second_and_survived() {
     let settings =
-        AppSettings { files_max: Some(64), server: "connections_max = 1000", ..AppSettings::default() };
+        AppSettings { environment: files(64), server: "connections_max = 1000", ..AppSettings::default() };
     let app = TestApp::start(TestNetwork::shared().await, &settings).await;
     let begun = std::time::Instant::now();
     let sockets = silent_sockets(&app, 200).await;

@@ -140,11 +140,10 @@ impl TestApp {
     pub fn starts(&self) {
         let (config, log) = (self.config(), self.folder.join("relayer.log"));
         let sweep = self.owned_folder.is_none().then_some(self.folder.as_path());
-        let files = self.settings.files_max.map(|files| ("PURSER_TEST_FILES", files.to_string()));
         let process = Process::start_with(
             &binaries::relayer(),
             &["serve", "--config", path_text(&config)],
-            files.as_slice(),
+            &self.settings.environment,
             &log,
             sweep,
         );
@@ -152,6 +151,15 @@ impl TestApp {
         let base_url =
             ready["listening"].as_str().expect("`listening` is a text").trim_end_matches('/').to_owned();
         *self.server() = Some(Server { process, base_url });
+    }
+
+    /// Tries to start the server, and returns what it said when it would not.
+    pub fn refuses_to_start(&self) -> String {
+        let mut serve = Command::new(binaries::relayer());
+        serve.args(["serve", "--config", path_text(&self.config())]);
+        let output = serve.output().expect("the relayer binary starts");
+        assert!(!output.status.success(), "it was to refuse");
+        String::from_utf8_lossy(&output.stderr).into_owned()
     }
 
     /// Kills the server as `kill -9` does.

@@ -29,10 +29,12 @@ pub struct AppSettings {
     pub webhooks: Webhooks,
     /// How often deposits are looked for.
     pub indexer_interval_ms: u64,
-    /// How many files the relayer may have open.
-    pub files_max: Option<u32>,
+    /// More in the environment of `purser serve`; `PURSER_TEST_FILES` limits how many files it may have open.
+    pub environment: Vec<(&'static str, String)>,
     /// Further lines of `[server]`.
     pub server: &'static str,
+    /// Further sections.
+    pub sections: &'static str,
 }
 
 /// Where webhooks may be.
@@ -44,6 +46,8 @@ pub enum Webhooks {
     Public,
     /// On this machine too.
     ToThisMachine,
+    /// The same, with another key to keep their secrets with.
+    WithAnotherKey,
 }
 
 impl Default for AppSettings {
@@ -60,8 +64,9 @@ impl Default for AppSettings {
             database: None,
             webhooks: Webhooks::ToThisMachine,
             indexer_interval_ms: 1_000,
-            files_max: None,
+            environment: Vec::new(),
             server: "",
+            sections: "",
         }
     }
 }
@@ -93,13 +98,15 @@ burst = {}
         );
         writeln!(text, "[indexer]\ninterval_ms = {}", self.indexer_interval_ms)
             .expect("writing to a string succeeds");
+        let key = if self.webhooks == Webhooks::WithAnotherKey { "6f" } else { "5e" };
         if self.webhooks != Webhooks::NotConfigured {
-            writeln!(text, "[webhooks]\nsecret_key = \"{}\"", "5e".repeat(32))
+            writeln!(text, "[webhooks]\nsecret_key = \"{}\"", key.repeat(32))
                 .expect("writing to a string succeeds");
         }
-        if self.webhooks == Webhooks::ToThisMachine {
+        if [Webhooks::ToThisMachine, Webhooks::WithAnotherKey].contains(&self.webhooks) {
             text.push_str("allow_http = true\nports = []\nopen_ranges = [\"127.0.0.0/8\"]\n");
         }
+        writeln!(text, "{}", self.sections).expect("writing to a string succeeds");
         for (name, network) in networks {
             let other = self.rpc_url.as_ref().filter(|_| *name == "test");
             let rpc_url = other.unwrap_or(&network.rpc_url);

@@ -193,7 +193,7 @@ pub(super) struct Counted<R> {
     requests: Arc<Requests>,
 }
 
-/// One request, until it is answered or given up.
+/// One request, until it is answered or given up. An answer whose body is a stream would have to count to that stream's end.
 struct UnderWay(Arc<Requests>);
 
 impl Drop for UnderWay {

@@ -16,6 +16,9 @@ pub enum ServiceError {
     NotFound(Resource),
     #[error("the idempotency key was used for another transfer")]
     IdempotencyConflict,
+    /// An agent met the key of another agent of its operator.
+    #[error("the idempotency key belongs to another account's transfer")]
+    KeyOfOtherAccount,
     /// The policy is another one than the change was meant for, or became so on the way. Nothing was changed.
     #[error("the policy has changed")]
     PolicyChanged,

@@ -6,6 +6,7 @@ mod allowlist;
 mod error;
 mod events;
 mod halts;
+mod health;
 mod history;
 mod keys;
 mod parts;
@@ -21,14 +22,15 @@ pub use self::accounts::{AccountView, Accounts, BalanceView, CreateAccount, acco
 pub use self::error::{Forbidden, Resource, ServiceError, Unauthorized};
 pub use self::events::{Events, EventsFilter};
 pub use self::halts::{HaltView, Halts};
+pub use self::health::{Health, Problem, Report};
 pub use self::history::{EntryView, History, HistoryFilter};
 pub use self::keys::{CreateKey, Keys, NewKey, keys_filter};
 pub use self::parts::{Ambient, Chains, ExplorerUrl, NetworkParts, Tasks};
 pub use self::policies::{PendingView, Policies, PolicyChange, PolicyView};
 pub use self::transfers::{LimitsView, Preview, PreviewRequest, TransferAnswer, TransferView, Transfers};
 pub use self::webhooks::{
-    CreateWebhook, DeliveriesFilter, NewSecret, Replay, Resolve, Resolved, UpdateWebhook, WebhookParts,
-    Webhooks, webhooks_filter,
+    CreateWebhook, DeliveriesFilter, Hindrance, NewSecret, Replay, Resolve, Resolved, UpdateWebhook,
+    WebhookParts, Webhooks, webhooks_filter,
 };
 pub use crate::store::ReplayScope;
 use crate::store::Store;
@@ -46,6 +48,8 @@ pub struct Parts {
     /// How long a transfer's request waits for settlement.
     pub transfer_deadline: Duration,
     pub webhooks: WebhookParts,
+    /// How many keys an operator may have that are not revoked.
+    pub keys_max: u32,
 }
 
 /// The services, one of each.
@@ -59,6 +63,7 @@ pub struct Services {
     pub history: History,
     pub keys: Keys,
     pub events: Events,
+    pub health: Health,
     pub webhooks: Webhooks,
 }
 
@@ -74,6 +79,7 @@ impl Services {
             history: History::new(parts.clone()),
             keys: Keys::new(parts.clone()),
             events: Events::new(parts.clone()),
+            health: Health::new(parts.clone()),
             webhooks: Webhooks::new(parts),
         }
     }
@@ -84,7 +90,7 @@ impl Services {
         self.transfers.sweep_until_stopped();
         let this = self.clone();
         let stop = self.tasks.stop.clone();
-        self.tasks.start(async move {
+        self.tasks.start_vital("reconciler", async move {
             loop {
                 this.reconcile_once().await;
                 tokio::select! {

@@ -34,6 +34,7 @@ mod marks;
 mod operators;
 mod pending_policies;
 mod pools;
+mod probe;
 mod query;
 mod replays;
 mod tags;
