@@ -46,3 +46,25 @@ async fn health_says_when_the_database_takes_no_writes() {
     other.execute("ROLLBACK").await.expect("ended");
     assert_eq!(comes_to(&app, 200).await.body, json!({ "status": "ok" }));
 }
+
+#[tokio::test]
+async fn one_network_of_two_without_a_node_leaves_the_service_to_the_other() {
+    let network = TestNetwork::shared().await;
+    let proxy = Proxy::to(&network.rpc_url);
+    let settings = AppSettings {
+        rpc_url: Some(proxy.url()),
+        live: Some(TestNetwork::shared().await),
+        ..AppSettings::default()
+    };
+    let app = TestApp::start(network, &settings).await;
+    proxy.cuts();
+    let problems = json!({ "status": "degraded", "problems": ["network test: no node answers"] });
+    for _ in 0..100 {
+        let answer = app.client().get("/healthz").await.has_status(200);
+        if answer.body == problems {
+            return;
+        }
+        tokio::time::sleep(Duration::from_millis(200)).await;
+    }
+    panic!("never degraded: {}", app.log_tail());
+}
