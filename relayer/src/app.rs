@@ -2,6 +2,7 @@
 
 use std::net::TcpListener;
 use std::num::NonZeroU32;
+use std::num::NonZeroUsize;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -101,6 +102,7 @@ impl App {
                 per_operator: count_of(config.transfers.pending_per_operator),
             },
             webhooks: webhooks.clone(),
+            keys_max: config.keys.per_operator_max.get(),
         });
         services.reconcile();
         deliver_webhooks(&store, &webhooks, &tasks)?;
@@ -113,16 +115,20 @@ impl App {
                 interval: Duration::from_millis(config.indexer.interval_ms),
             });
             let stop = tasks.stop.clone();
-            tasks.tracker.spawn(async move { indexer.run(stop).await });
+            tasks.start_vital("indexer", async move { indexer.run(stop).await });
         }
         let settings = HttpSettings {
             request_timeout: Duration::from_secs(config.server.request_timeout_seconds),
             requests_per_second: config.rate_limit.requests_per_second,
             burst: config.rate_limit.burst,
+            unknown_keys_per_second: config.keys.unknown_per_second,
         };
         let stop_serving = CancellationToken::new();
         let router = http::router(&services, settings);
-        let serving = http::serve(listener, router, stop_serving.clone(), DRAIN);
+        let connections_max =
+            config.server.connections_max.map_or_else(http::default_connections_max, NonZeroUsize::get);
+        tracing::info!(connections_max, "connections that are taken at once");
+        let serving = http::serve(listener, connections_max, router, stop_serving.clone(), DRAIN);
         let server = tasks.tracker.spawn(serving);
         Ok(Self { url: format!("http://{bound}"), store, tasks, stop_serving, server })
     }
@@ -201,6 +207,7 @@ pub async fn connect(
             .chain(&config.rpc_urls)
             .map(|url| url.expose_secret().to_owned())
             .collect(),
+        rpc_proxy: config.rpc_proxy.as_ref().map(|proxy| proxy.expose_secret().to_owned()),
         ws_urls: websockets(config),
         program_id: config.program_id.unwrap_or(Address::from_bytes(purser::ID.to_bytes())),
         usdc_mint: config.usdc_mint,
@@ -232,11 +239,9 @@ fn webhook_parts(config: &WebhooksConfig) -> Result<WebhookParts, StartError> {
     let read = match (&config.secret_key, &config.secret_key_file) {
         (Some(text), _) => Some(("secret_key", Ok(text.expose_secret().to_owned()))),
         (None, Some(file)) => {
-            let read = std::fs::read_to_string(file);
-            Some((
-                "secret_key_file",
-                read.map_err(|error| format!("cannot read {}: {error}", file.display())),
-            ))
+            let read = crate::secret_file::check(file)
+                .and_then(|()| std::fs::read_to_string(file).map_err(|error| error.to_string()));
+            Some(("secret_key_file", read.map_err(|problem| format!("{}: {problem}", file.display()))))
         }
         (None, None) => None,
     };
@@ -254,7 +259,7 @@ fn webhook_parts(config: &WebhooksConfig) -> Result<WebhookParts, StartError> {
         ports: config.ports.clone(),
         open_ranges: config.open_ranges.clone(),
     };
-    Ok(WebhookParts { sealing_key, rules: Arc::new(rules), resolve: Arc::new(SystemResolver) })
+    Ok(WebhookParts { sealing_key, rules: Arc::new(rules), resolve: Arc::new(SystemResolver::default()) })
 }
 
 /// Starts the deliveries, if there is a key to sign them with.
@@ -268,7 +273,8 @@ fn deliver_webhooks(store: &Store, webhooks: &WebhookParts, tasks: &Tasks) -> Re
     let (tracker, stop) = (&tasks.tracker, tasks.stop.clone());
     let clock = Arc::new(Ambient::SYSTEM.now);
     let deliverer = Deliverer::new(store.clone(), sealing_key, client, clock, tracker, stop.clone());
-    Dispatcher::new(deliverer, tracker.clone(), stop).run_until_stopped();
+    let dispatcher = Dispatcher::new(deliverer, tracker.clone(), stop);
+    tasks.start_vital("dispatcher", dispatcher.run_until_stopped());
     Ok(())
 }
 

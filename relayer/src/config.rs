@@ -2,7 +2,7 @@
 
 use std::fmt;
 use std::net::SocketAddr;
-use std::num::NonZeroU32;
+use std::num::{NonZeroU32, NonZeroUsize};
 use std::path::{Path, PathBuf};
 use std::str::FromStr;
 
@@ -26,6 +26,8 @@ pub struct Config {
     #[serde(default)]
     pub rate_limit: RateLimitConfig,
     #[serde(default)]
+    pub keys: KeysConfig,
+    #[serde(default)]
     pub webhooks: WebhooksConfig,
     #[serde(default)]
     pub indexer: IndexerConfig,
@@ -39,11 +41,18 @@ pub struct ServerConfig {
     pub listen: SocketAddr,
     /// No request takes longer. More than `transfers.deadline_seconds`, at most 600.
     pub request_timeout_seconds: u64,
+    /// How many clients may be connected at once. Without it, half of the files that the process may have open, at most
+    /// 8,192.
+    pub connections_max: Option<NonZeroUsize>,
 }
 
 impl Default for ServerConfig {
     fn default() -> Self {
-        Self { listen: SocketAddr::from(([127, 0, 0, 1], 8080)), request_timeout_seconds: 60 }
+        Self {
+            listen: SocketAddr::from(([127, 0, 0, 1], 8080)),
+            request_timeout_seconds: 60,
+            connections_max: None,
+        }
     }
 }
 
@@ -118,6 +127,10 @@ pub struct NetworkConfig {
     /// Websockets of the nodes in `rpc_urls`, in the same order; an empty text where one has none.
     #[serde(default, deserialize_with = "secrets")]
     pub ws_urls: Vec<SecretString>,
+    /// A proxy (`http://host:3128`) through which the nodes are asked, but for those on this machine. Websockets go without.
+    /// Without it no proxy is used, whatever the environment says.
+    #[serde(default, deserialize_with = "optional_secret")]
+    pub rpc_proxy: Option<SecretString>,
     /// Where the Purser program is deployed, if not at its own address.
     #[serde(default, deserialize_with = "optional_from_text")]
     pub program_id: Option<Address>,
@@ -189,6 +202,24 @@ impl Default for RateLimitConfig {
     fn default() -> Self {
         let number = |number| NonZeroU32::new(number).unwrap_or(NonZeroU32::MIN);
         Self { requests_per_second: number(50), burst: number(100) }
+    }
+}
+
+/// `[keys]`: API keys
+#[derive(Debug, Clone, serde::Deserialize)]
+#[serde(deny_unknown_fields, default)]
+pub struct KeysConfig {
+    /// How many keys an operator may have that are not revoked, its accounts' keys together. `purser key create` may go
+    /// beyond it.
+    pub per_operator_max: NonZeroU32,
+    /// How many keys a second are looked up in the database that opened nothing since the start, twice as many at once.
+    pub unknown_per_second: NonZeroU32,
+}
+
+impl Default for KeysConfig {
+    fn default() -> Self {
+        let number = |number| NonZeroU32::new(number).unwrap_or(NonZeroU32::MIN);
+        Self { per_operator_max: number(20_000), unknown_per_second: number(1_000) }
     }
 }
 

@@ -19,6 +19,8 @@ mod crash_point;
 pub mod domain;
 pub mod http;
 pub mod indexer;
+mod lookup;
+mod secret_file;
 pub mod service;
 pub mod store;
 pub mod webhook;

@@ -2,8 +2,8 @@
 
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
-use purser_tests::Operator;
 use purser_tests::clock::iso_of;
+use purser_tests::{AppSettings, Operator, TestApp, TestDatabase, TestNetwork};
 use serde_json::json;
 
 #[tokio::test]
@@ -120,4 +120,72 @@ async fn agent_can_make_list_and_revoke_no_keys() {
 fn seconds_from_now(seconds: i64) -> String {
     let now = SystemTime::now().duration_since(UNIX_EPOCH).expect("the clock is past 1970").as_secs() as i64;
     iso_of(now + seconds)
+}
+
+#[tokio::test]
+async fn operator_has_at_most_so_many_keys_and_a_revoked_one_makes_room() {
+    let settings = AppSettings { sections: "[keys]\nper_operator_max = 5", ..AppSettings::default() };
+    let app = TestApp::start(TestNetwork::shared().await, &settings).await;
+    let operator = app.new_operator().await;
+    let agent = operator.creates_account("Ada").await;
+    let path = agent.path("/keys");
+    let asked = (0..12).map(|_| async { operator.client.post(&path, &json!({})).await });
+    let answers = futures::future::join_all(asked).await;
+    let (made, refused): (Vec<_>, Vec<_>) = answers.into_iter().partition(|answer| answer.status == 201);
+    // The operator's own key counts too.
+    assert_eq!(made.len(), 4);
+    for answer in refused {
+        let message = answer.blames("body").text_of("message").to_owned();
+        assert!(message.contains("5 keys") && message.contains("revoke"), "{message}");
+    }
+    operator.client.delete(&format!("/v1/keys/{}", made[0].text_of("key_id"))).await;
+    operator.client.post(&path, &json!({})).await.has_status(201);
+    // Whoever runs the server can still help.
+    app.new_operator_key(&operator.id);
+}
+
+#[tokio::test]
+async fn flood_of_made_up_keys_is_answered_without_the_database_and_stops_nobody_who_is_known() {
+    let settings = AppSettings { sections: "[keys]\nunknown_per_second = 20", ..AppSettings::default() };
+    let app = TestApp::start(TestNetwork::shared().await, &settings).await;
+    let operator = app.new_operator().await;
+    operator.client.get("/v1/accounts").await.has_status(200);
+    let (mut refused, mut unknown) = (0, 0);
+    for round in 0..40 {
+        for number in 0..20 {
+            let key = format!("psr_op_test_{}{:04}", "z".repeat(36), round * 20 + number);
+            let answer = operator.client.with_key(&key).get("/v1/accounts").await;
+            match answer.status {
+                401 => unknown += 1,
+                429 => {
+                    assert!(answer.header("retry-after").is_some());
+                    answer.is_error(429, "rate_limited");
+                    refused += 1;
+                }
+                other => panic!("{other}: {}", answer.text),
+            }
+        }
+        operator.client.get("/v1/accounts").await.has_status(200);
+    }
+    assert!(refused > 0 && unknown >= 20, "{refused} refused, {unknown} unknown");
+}
+
+async fn webhooks_are_registered_all_at_once(settings: &AppSettings) {
+    let app = TestApp::start(TestNetwork::shared().await, settings).await;
+    let operator = app.new_operator().await;
+    let body = json!({ "url": "http://127.0.0.1:9/a", "events": ["transfer.settled"] });
+    let asked = (0..130).map(|_| async { operator.client.post("/v1/webhooks", &body).await });
+    let answers = futures::future::join_all(asked).await;
+    let made = answers.iter().filter(|answer| answer.status == 201).count();
+    let refused = answers.iter().filter(|answer| answer.status == 400).count();
+    assert_eq!((made, refused), (100, 30));
+}
+
+#[tokio::test]
+async fn operator_has_at_most_a_hundred_webhooks_however_many_are_asked_for_at_once() {
+    webhooks_are_registered_all_at_once(&AppSettings::default()).await;
+    if let Some(database) = TestDatabase::create().await {
+        let settings = AppSettings { database: Some(database), ..AppSettings::default() };
+        webhooks_are_registered_all_at_once(&settings).await;
+    }
 }

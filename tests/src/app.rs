@@ -140,24 +140,26 @@ impl TestApp {
     pub fn starts(&self) {
         let (config, log) = (self.config(), self.folder.join("relayer.log"));
         let sweep = self.owned_folder.is_none().then_some(self.folder.as_path());
+        let mut environment = self.settings.environment.clone();
+        let clock = self.settings.host_clock.as_ref();
+        environment
+            .extend(clock.map(|clock| ("PURSER_HOST_CLOCK_AHEAD", path_text(&clock.file()).to_owned())));
+        let program = if clock.is_some() { binaries::fault_injection_relayer() } else { binaries::relayer() };
         let arguments = ["serve", "--config", path_text(&config)];
-        let process = match &self.settings.host_clock {
-            None => Process::start(&binaries::relayer(), &arguments, &log, sweep),
-            Some(clock) => {
-                let environment = [("PURSER_HOST_CLOCK_AHEAD", path_text(&clock.file()).to_owned())];
-                Process::start_with(
-                    &binaries::fault_injection_relayer(),
-                    &arguments,
-                    &environment,
-                    &log,
-                    sweep,
-                )
-            }
-        };
+        let process = Process::start_with(&program, &arguments, &environment, &log, sweep);
         let ready = process.says("listening", READY_WITHIN);
         let base_url =
             ready["listening"].as_str().expect("`listening` is a text").trim_end_matches('/').to_owned();
         *self.server() = Some(Server { process, base_url });
+    }
+
+    /// Tries to start the server, and returns what it said when it would not.
+    pub fn refuses_to_start(&self) -> String {
+        let mut serve = Command::new(binaries::relayer());
+        serve.args(["serve", "--config", path_text(&self.config())]);
+        let output = serve.output().expect("the relayer binary starts");
+        assert!(!output.status.success(), "it was to refuse");
+        String::from_utf8_lossy(&output.stderr).into_owned()
     }
 
     /// Kills the server as `kill -9` does.
@@ -286,6 +288,11 @@ impl TestApp {
     /// The files of both hot keys.
     pub fn transfer_keypairs(&self) -> [PathBuf; 2] {
         ["transfer-authority.json", "further-transfer-authority.json"].map(|name| self.folder.join(name))
+    }
+
+    /// All that the server has logged.
+    pub fn log(&self) -> String {
+        self.server().as_ref().map(|server| server.process.log()).unwrap_or_default()
     }
 
     /// The end of the server's log, for failure messages.

@@ -13,7 +13,8 @@ use serde_json::Value;
 
 /// Starts the program, says its process id, and kills it when our end of the pipe closes: on drop, on panic, on kill -9.
 /// Then it sweeps the folder away, when there is one to sweep: folders that a `static` owns are never dropped.
-const GUARD: &str = r#"ulimit -c 0; "$@" 2>>"$PURSER_TEST_LOG" & child=$!; echo $child; exec >&-; cat >/dev/null
+/// `PURSER_TEST_FILES` limits how many files the program may have open.
+const GUARD: &str = r#"ulimit -c 0; [ -z "$PURSER_TEST_FILES" ] || ulimit -n "$PURSER_TEST_FILES"; "$@" 2>>"$PURSER_TEST_LOG" & child=$!; echo $child; exec >&-; cat >/dev/null
 kill -9 $child; wait $child; [ -z "$PURSER_TEST_SWEEP" ] || rm -rf "$PURSER_TEST_SWEEP""#;
 
 /// A running program with its process id, its standard output by lines, and a log file of its standard error.
@@ -133,9 +134,14 @@ impl Process {
         }
     }
 
+    /// All of the standard error.
+    pub fn log(&self) -> String {
+        fs::read_to_string(&self.log).unwrap_or_default()
+    }
+
     /// The last lines of the standard error.
     pub fn log_tail(&self) -> String {
-        let text = fs::read_to_string(&self.log).unwrap_or_default();
+        let text = self.log();
         let lines: Vec<&str> = text.lines().collect();
         lines[lines.len().saturating_sub(40)..].join("\n")
     }

@@ -34,6 +34,12 @@ pub struct AppSettings {
     pub pending_per_account: u32,
     /// The clock of the relayer's host, for a test that moves it.
     pub host_clock: Option<HostClock>,
+    /// More in the environment of `purser serve`; `PURSER_TEST_FILES` limits how many files it may have open.
+    pub environment: Vec<(&'static str, String)>,
+    /// Further lines of `[server]`.
+    pub server: &'static str,
+    /// Further sections.
+    pub sections: &'static str,
 }
 
 /// Where webhooks may be.
@@ -45,6 +51,8 @@ pub enum Webhooks {
     Public,
     /// On this machine too.
     ToThisMachine,
+    /// The same, with another key to keep their secrets with.
+    WithAnotherKey,
 }
 
 impl Default for AppSettings {
@@ -63,6 +71,9 @@ impl Default for AppSettings {
             indexer_interval_ms: 1_000,
             pending_per_account: 500,
             host_clock: None,
+            environment: Vec::new(),
+            server: "",
+            sections: "",
         }
     }
 }
@@ -77,6 +88,7 @@ impl AppSettings {
             r#"[server]
 listen = "127.0.0.1:0"
 request_timeout_seconds = {}
+{}
 [database]
 url = "{database_url}"
 [transfers]
@@ -87,6 +99,7 @@ requests_per_second = {}
 burst = {}
 "#,
             self.request_timeout_seconds,
+            self.server,
             self.deadline_seconds,
             self.pending_per_account,
             self.requests_per_second,
@@ -94,13 +107,15 @@ burst = {}
         );
         writeln!(text, "[indexer]\ninterval_ms = {}", self.indexer_interval_ms)
             .expect("writing to a string succeeds");
+        let key = if self.webhooks == Webhooks::WithAnotherKey { "6f" } else { "5e" };
         if self.webhooks != Webhooks::NotConfigured {
-            writeln!(text, "[webhooks]\nsecret_key = \"{}\"", "5e".repeat(32))
+            writeln!(text, "[webhooks]\nsecret_key = \"{}\"", key.repeat(32))
                 .expect("writing to a string succeeds");
         }
-        if self.webhooks == Webhooks::ToThisMachine {
+        if [Webhooks::ToThisMachine, Webhooks::WithAnotherKey].contains(&self.webhooks) {
             text.push_str("allow_http = true\nports = []\nopen_ranges = [\"127.0.0.0/8\"]\n");
         }
+        writeln!(text, "{}", self.sections).expect("writing to a string succeeds");
         for (name, network) in networks {
             let other = self.rpc_url.as_ref().filter(|_| *name == "test");
             let rpc_url = other.unwrap_or(&network.rpc_url);

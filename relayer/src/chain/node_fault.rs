@@ -20,6 +20,8 @@ pub(super) enum NodeFault {
     Unhealthy,
     /// Answers what cannot be read, or answers another question.
     Unreadable,
+    /// Answers without an end.
+    TooLong,
     /// Is on another cluster than it was configured for.
     OtherCluster,
     /// Said what the other nodes deny.
@@ -36,6 +38,7 @@ impl NodeFault {
             NodeFault::Lagging => "lagging",
             NodeFault::Unhealthy => "unhealthy",
             NodeFault::Unreadable => "unreadable answer",
+            NodeFault::TooLong => "answer too long",
             NodeFault::OtherCluster => "on another cluster",
             NodeFault::Contradicted => "contradicted by other nodes",
         }

@@ -11,6 +11,7 @@ use tokio::sync::mpsc;
 use tokio::time::{Instant, sleep, timeout};
 use tokio_util::sync::CancellationToken;
 use tokio_util::task::TaskTracker;
+use tracing::Instrument;
 
 /// How long one of several nodes may take for an answer before another is asked.
 const ATTEMPT_TIMEOUT: Duration = Duration::from_secs(3);
@@ -125,9 +126,10 @@ impl Nodes {
         let begin = |node: Arc<Node>| {
             let (results, params) = (results.clone(), params.clone());
             // A task of its own: that one node was quick must not keep the bytes from another.
-            self.tasks.spawn(async move {
+            let sending = async move {
                 let _ = results.send(node.call("sendTransaction", &params, CALL_TIMEOUT).await);
-            });
+            };
+            self.tasks.spawn(sending.in_current_span());
         };
         let mut waiting = order.into_iter();
         let Some(first) = waiting.next() else { return Err(CallError::Node(NodeFault::Unreachable)) };
@@ -282,6 +284,7 @@ impl Node {
             NodeFault::Slow
             | NodeFault::Unhealthy
             | NodeFault::Unreadable
+            | NodeFault::TooLong
             | NodeFault::RateLimited { retry_after: None } => rest,
         };
         health.rests_until = Some(Instant::now() + rest);

@@ -20,6 +20,8 @@ use tokio_util::task::TaskTracker;
 
 /// Most keys that `getMultipleAccounts` takes.
 pub(super) const ACCOUNTS_MAX: usize = 100;
+/// How much of an account is read; accounts of ours have less.
+pub(super) const ACCOUNT_BYTES_MAX: usize = 64 * 1024;
 /// Most signatures that `getSignatureStatuses` takes.
 pub(super) const STATUSES_MAX: usize = 256;
 
@@ -31,10 +33,10 @@ pub(super) struct Rpc {
 
 impl Rpc {
     /// Over HTTP, the preferred node first.
-    pub fn new(urls: &[String], tasks: TaskTracker) -> Result<Self, ChainError> {
+    pub fn new(urls: &[String], proxy: Option<&str>, tasks: TaskTracker) -> Result<Self, ChainError> {
         let counters = Arc::new(RpcCounters::default());
         let transport = |url: &String| -> Result<Box<dyn Transport>, ChainError> {
-            Ok(Box::new(HttpTransport::new(url, counters.clone())?))
+            Ok(Box::new(HttpTransport::new(url, proxy, counters.clone())?))
         };
         let transports = urls.iter().map(transport).collect::<Result<_, _>>()?;
         Ok(Self::over(transports, counters, tasks))
@@ -114,7 +116,10 @@ impl Rpc {
     ) -> Result<AtSlot<Vec<Option<RawAccount>>>, ChainError> {
         const METHOD: &str = "getMultipleAccounts";
         let keys_text: Vec<String> = keys.iter().map(Pubkey::to_string).collect();
-        let mut config = json!({ "encoding": "base64", "commitment": commitment.as_str() });
+        // A recipient can be any account on the chain, of 10 MiB even. None that we read is as long as this.
+        let slice = json!({ "offset": 0, "length": ACCOUNT_BYTES_MAX });
+        let mut config =
+            json!({ "encoding": "base64", "commitment": commitment.as_str(), "dataSlice": slice });
         if min_slot > 0 {
             config["minContextSlot"] = min_slot.into();
         }
@@ -133,6 +138,15 @@ impl Rpc {
         };
         let value = answer.value.into_iter().map(decode).collect::<Result<_, _>>()?;
         Ok(AtSlot { slot: answer.slot, value, node: answer.node })
+    }
+
+    /// One confirmed account, whole, however long.
+    pub async fn whole_account(&self, key: &Pubkey) -> Result<Option<RawAccount>, ChainError> {
+        const METHOD: &str = "getAccountInfo";
+        let params =
+            json!([key.to_string(), { "encoding": "base64", "commitment": Commitment::Confirmed.as_str() }]);
+        let answer: AtSlot<Option<WireAccount>> = self.ask_at_slot(METHOD, params, |_| true).await?;
+        answer.value.map(|account| account.decode().ok_or_else(|| unreadable(METHOD))).transpose()
     }
 
     /// The newest confirmed blockhash.

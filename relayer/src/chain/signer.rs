@@ -31,6 +31,7 @@ impl FileSigner {
         let wrong = |reason: &str| {
             ChainError::Misconfigured(format!("{role} keypair file {}: {reason}", path.display()))
         };
+        crate::secret_file::check(path).map_err(|problem| wrong(&problem))?;
         let size = std::fs::metadata(path).map_err(|error| wrong(&error.to_string()))?.len();
         if size > FILE_BYTES_MAX {
             return Err(wrong("not a keypair (too long)"));

@@ -4,18 +4,26 @@
 //! it was down nobody tells: whoever listens learns that the socket is lost and has to ask.
 
 use super::topics::{Incoming, Notice, Topic};
+use super::transport::lookups;
 use futures::{SinkExt, StreamExt};
 use std::collections::{HashMap, HashSet};
+use std::net::SocketAddr;
 use std::time::Duration;
+use tokio::net::TcpStream;
 use tokio::sync::mpsc;
 use tokio::time::{Instant, MissedTickBehavior, interval, sleep, timeout};
 use tokio_tungstenite::tungstenite::Message;
+use tokio_tungstenite::tungstenite::protocol::WebSocketConfig;
+use tokio_tungstenite::{MaybeTlsStream, WebSocketStream};
 use tokio_util::sync::CancellationToken;
 
 const CONNECT_TIMEOUT: Duration = Duration::from_secs(5);
 const PING_EVERY: Duration = Duration::from_secs(2);
 /// A socket without any frame for this long is taken for dead.
 pub(super) const SILENCE_MAX: Duration = Duration::from_secs(6);
+/// The largest message that is taken: an account of the greatest size in base64, from a node that does not cut it, and some
+/// room.
+const MESSAGE_BYTES_MAX: usize = 16 * 1024 * 1024;
 /// The pause before connecting again; doubled with each failure.
 const BACKOFF: Duration = Duration::from_millis(100);
 const BACKOFF_MAX: Duration = Duration::from_secs(10);
@@ -175,6 +183,25 @@ pub(super) async fn run(
     }
 }
 
+/// By addresses of our own lookup: the library's would take as many threads as it likes.
+async fn connect(url: &str) -> Option<WebSocketStream<MaybeTlsStream<TcpStream>>> {
+    let parsed = url::Url::parse(url).ok()?;
+    let port = parsed.port_or_known_default()?;
+    let addresses = match parsed.host()? {
+        url::Host::Domain(name) => lookups().addresses(name).await.ok()?,
+        url::Host::Ipv4(address) => vec![address.into()],
+        url::Host::Ipv6(address) => vec![address.into()],
+    };
+    let addresses: Vec<SocketAddr> =
+        addresses.into_iter().map(|address| SocketAddr::new(address, port)).collect();
+    let stream = TcpStream::connect(&addresses[..]).await.ok()?;
+    let limits = WebSocketConfig::default()
+        .max_message_size(Some(MESSAGE_BYTES_MAX))
+        .max_frame_size(Some(MESSAGE_BYTES_MAX));
+    let connected = tokio_tungstenite::client_async_tls_with_config(url, stream, Some(limits), None).await;
+    Some(connected.ok()?.0)
+}
+
 /// Connects and stays connected as long as possible; says why it ended, without the address.
 async fn hold(
     node: usize,
@@ -183,8 +210,7 @@ async fn hold(
     inbox: &mut mpsc::UnboundedReceiver<Wish>,
     listener: &impl Listener,
 ) -> &'static str {
-    let connected = timeout(CONNECT_TIMEOUT, tokio_tungstenite::connect_async(url)).await;
-    let Ok(Ok((socket, _))) = connected else { return "cannot connect" };
+    let Ok(Some(socket)) = timeout(CONNECT_TIMEOUT, connect(url)).await else { return "cannot connect" };
     let (mut sink, mut stream) = socket.split();
     // What was wished while there was no connection is part of the beginning.
     while let Ok(wish) = inbox.try_recv() {

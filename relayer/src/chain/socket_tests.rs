@@ -166,3 +166,20 @@ async fn what_is_refused_or_unreadable_is_passed_over() {
     heard.comes_to("subscribed account").await;
     assert_eq!(heard.0.lock().unwrap().len(), 1);
 }
+
+#[tokio::test]
+async fn a_message_longer_than_any_notice_ends_the_connection_and_another_begins() {
+    let (server, subscriber, heard) = Server::start().await;
+    let mut connection = server.accept().await;
+    subscriber.subscribe(Topic::Account(Pubkey::default()));
+    let request = connection.grants("accountSubscribe", 2).await;
+    assert_eq!(request["params"][1]["dataSlice"], json!({ "offset": 0, "length": 65_536 }));
+    heard.comes_to("subscribed account").await;
+    let long = Message::text(" ".repeat(MESSAGE_BYTES_MAX + 1));
+    // It need not be taken to its end.
+    let _ = connection.0.send(long).await;
+    heard.comes_to("lost").await;
+    let mut connection = server.accept().await;
+    connection.grants("accountSubscribe", 3).await;
+    heard.comes_to("subscribed account").await;
+}

@@ -42,6 +42,8 @@ const SILENCE_MAX: Duration = Duration::from_secs(10);
 pub struct ChainSettings {
     /// JSON-RPC of the nodes, the preferred one first; at least one.
     pub rpc_urls: Vec<String>,
+    /// Through which they are asked, if any; their websockets are not.
+    pub rpc_proxy: Option<String>,
     /// Their websockets, each with the place of its node in `rpc_urls`; may be empty.
     pub ws_urls: Vec<(usize, String)>,
     pub program_id: Address,
@@ -116,7 +118,7 @@ impl SolanaChain {
         if signers.transfer.is_empty() {
             return Err(ChainError::Misconfigured("no transfer authority is configured".into()));
         }
-        let rpc = Arc::new(Rpc::new(&settings.rpc_urls, tasks.clone())?);
+        let rpc = Arc::new(Rpc::new(&settings.rpc_urls, settings.rpc_proxy.as_deref(), tasks.clone())?);
         let clock = Arc::new(ChainClock::new(rpc.clone()));
         let instructions = Instructions(Deployment {
             program: to_pubkey(&settings.program_id),

@@ -16,6 +16,7 @@ fn of(signer: &dyn Signer) -> Address {
 fn chain(transfer: Vec<Arc<dyn Signer>>) -> Result<SolanaChain, ChainError> {
     let settings = ChainSettings {
         rpc_urls: vec!["http://127.0.0.1:1".into()],
+        rpc_proxy: None,
         ws_urls: Vec::new(),
         program_id: Address::from_bytes(purser::ID.to_bytes()),
         usdc_mint: Address::from_bytes([9; 32]),

@@ -1,6 +1,7 @@
 //! What can be subscribed to, and how it reads on the wire.
 
 use super::Commitment;
+use super::rpc::ACCOUNT_BYTES_MAX;
 use super::wire::{RawAccount, Response, WireAccount};
 use serde::Deserialize;
 use serde_json::{Value, json};
@@ -37,7 +38,11 @@ impl Topic {
     pub fn subscribe(&self, id: u64) -> String {
         let (method, params) = match self {
             Topic::Account(key) => {
-                let config = json!({ "encoding": "base64", "commitment": Commitment::Confirmed.as_str() });
+                // A recipient can be any account on the chain, however long.
+                let slice = json!({ "offset": 0, "length": ACCOUNT_BYTES_MAX });
+                let config = json!({
+                    "encoding": "base64", "commitment": Commitment::Confirmed.as_str(), "dataSlice": slice
+                });
                 ("accountSubscribe", json!([key.to_string(), config]))
             }
             Topic::Naming { account, commitment } => {

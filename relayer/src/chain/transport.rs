@@ -3,17 +3,23 @@
 use super::ChainError;
 use super::counters::RpcCounters;
 use super::node_fault::{CallError, NodeFault};
+use crate::lookup::Lookups;
 use async_trait::async_trait;
 use reqwest::header::{HeaderMap, RETRY_AFTER};
+use reqwest::{NoProxy, Proxy};
 use serde::Deserialize;
 use serde_json::{Value, json};
-use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Arc, LazyLock};
 use std::time::Duration;
 
 /// How long one call may take, connecting included.
 pub(super) const CALL_TIMEOUT: Duration = Duration::from_secs(10);
 const CONNECT_TIMEOUT: Duration = Duration::from_secs(3);
+/// The largest answer that is read: a program account of the greatest size in base64, and some room.
+const ANSWER_BYTES_MAX: usize = 16 * 1024 * 1024;
+/// Threads that look up the names of nodes.
+const LOOKUPS_AT_ONCE: usize = 16;
 
 /// Something that answers JSON-RPC calls.
 #[async_trait]
@@ -55,8 +61,18 @@ struct AnswerError {
 
 impl HttpTransport {
     /// Connects lazily; every call gets its own timeout.
-    pub fn new(url: &str, counters: Arc<RpcCounters>) -> Result<Self, ChainError> {
-        let client = reqwest::Client::builder()
+    ///
+    /// Proxies that the environment names are not asked, so that calls to a node on this machine stay there; `proxy` is,
+    /// but for this machine.
+    pub fn new(url: &str, proxy: Option<&str>, counters: Arc<RpcCounters>) -> Result<Self, ChainError> {
+        let mut client = reqwest::Client::builder().no_proxy();
+        if let Some(proxy) = proxy {
+            let wrong = |_| ChainError::Misconfigured("`rpc_proxy` is not the URL of a proxy".into());
+            let here = NoProxy::from_string("localhost,127.0.0.0/8,::1");
+            client = client.proxy(Proxy::all(proxy).map_err(wrong)?.no_proxy(here));
+        }
+        let client = client
+            .dns_resolver(lookups())
             .timeout(CALL_TIMEOUT)
             .connect_timeout(CONNECT_TIMEOUT)
             .tcp_nodelay(true)
@@ -73,7 +89,7 @@ impl HttpTransport {
         let sent = self.client.post(&self.url).json(&body).send().await;
         let response = sent.map_err(|error| CallError::of_request(&error))?;
         let (status, pause) = (response.status(), retry_after(response.headers()));
-        let bytes = response.bytes().await.map_err(|error| CallError::of_request(&error))?;
+        let bytes = read_answer(response).await?;
         // Some nodes put the JSON-RPC error into a 4xx or 5xx answer: the code inside says more than the status.
         let answer = serde_json::from_slice::<Answer>(&bytes);
         if answer.as_ref().is_ok_and(|answer| status.is_success() && !answer.is_to(id)) {
@@ -93,6 +109,25 @@ impl HttpTransport {
             Ok(_) | Err(_) => Err(CallError::Node(NodeFault::Unreadable)),
         }
     }
+}
+
+/// The body, as far as it is of a size that an answer can have.
+async fn read_answer(mut response: reqwest::Response) -> Result<Vec<u8>, CallError> {
+    let mut bytes = Vec::new();
+    while let Some(chunk) = response.chunk().await.map_err(|error| CallError::of_request(&error))? {
+        if bytes.len() + chunk.len() > ANSWER_BYTES_MAX {
+            return Err(CallError::Node(NodeFault::TooLong));
+        }
+        bytes.extend_from_slice(&chunk);
+    }
+    Ok(bytes)
+}
+
+/// One for all nodes and their websockets.
+pub(super) fn lookups() -> Arc<Lookups> {
+    static LOOKUPS: LazyLock<Arc<Lookups>> =
+        LazyLock::new(|| Arc::new(Lookups::new(LOOKUPS_AT_ONCE, LOOKUPS_AT_ONCE)));
+    LOOKUPS.clone()
 }
 
 #[async_trait]
@@ -130,7 +165,7 @@ mod tests {
             socket.write_all(answer.as_bytes()).await.unwrap();
         };
         let counters = Arc::new(RpcCounters::default());
-        let transport = HttpTransport::new(&url, counters.clone()).unwrap();
+        let transport = HttpTransport::new(&url, None, counters.clone()).unwrap();
         transport.next_id.store(0, Ordering::Relaxed);
         let (answer, ()) = tokio::join!(transport.call("getEpochInfo", Value::Null), node);
         let counted = counters.read().into_iter().find(|count| count.method == "getEpochInfo").unwrap();
@@ -166,6 +201,32 @@ mod tests {
     }
 
     #[tokio::test]
+    async fn an_answer_without_end_is_not_read_on() {
+        use tokio::io::{AsyncReadExt, AsyncWriteExt};
+        for head in ["content-length: 999999999999", "transfer-encoding: chunked"] {
+            let listener = tokio::net::TcpListener::bind("127.0.0.1:0").await.unwrap();
+            let url = format!("http://{}", listener.local_addr().unwrap());
+            let node = async move {
+                let (mut socket, _) = listener.accept().await.unwrap();
+                let _ = socket.read(&mut [0; 4_096]).await.unwrap();
+                let head = format!("HTTP/1.1 200 OK\r\n{head}\r\n\r\n");
+                socket.write_all(head.as_bytes()).await.unwrap();
+                let chunk = [b"10000\r\n", &[b' '; 65_536][..], b"\r\n"].concat();
+                let mut written = 0;
+                while socket.write_all(&chunk).await.is_ok() {
+                    written += chunk.len();
+                }
+                written
+            };
+            let transport = HttpTransport::new(&url, None, Arc::default()).unwrap();
+            let (answer, written) = tokio::join!(transport.call("getEpochInfo", Value::Null), node);
+            assert_eq!(answer, Err(CallError::Node(NodeFault::TooLong)), "{head}");
+            assert!(matches!(answer.unwrap_err().into_chain_error("call"), ChainError::Unavailable { .. }));
+            assert!(written < 3 * ANSWER_BYTES_MAX, "{written} bytes were taken");
+        }
+    }
+
+    #[tokio::test]
     async fn the_answer_to_another_question_is_not_taken() {
         for body in [
             r#"{"jsonrpc":"2.0","id":1,"result":7}"#,
@@ -178,7 +239,7 @@ mod tests {
 
     #[tokio::test]
     async fn an_unreachable_node_is_told_and_its_url_stays_secret() {
-        let transport = HttpTransport::new("http://127.0.0.1:1/secret-token", Arc::default()).unwrap();
+        let transport = HttpTransport::new("http://127.0.0.1:1/secret-token", None, Arc::default()).unwrap();
         let error = transport.call("getEpochInfo", Value::Null).await.unwrap_err();
         assert_eq!(error, CallError::Node(NodeFault::Unreachable));
         assert!(!error.into_chain_error("call").to_string().contains("secret-token"));

@@ -94,7 +94,7 @@ impl SolanaChain {
             return Ok(());
         }
         let bytes = match deployment::program_data_address(program) {
-            Some(address) => self.accounts(&[address]).await?.into_iter().flatten().next(),
+            Some(address) => self.rpc.whole_account(&address).await?,
             None => None,
         };
         let committed = deployment::committed_sha256();

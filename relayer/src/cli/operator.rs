@@ -1,6 +1,6 @@
 use std::path::{Path, PathBuf};
 
-use anyhow::{Context, Result, bail};
+use anyhow::{Context, Result, anyhow, bail};
 use clap::{Args, Subcommand};
 use secrecy::ExposeSecret;
 use serde_json::{Value, json};
@@ -171,6 +171,7 @@ fn seconds(text: &str) -> Result<u32, String> {
 fn read_keypair(file: &Path) -> Result<Zeroizing<Vec<u8>>> {
     let named = || format!("admin keypair {}", file.display());
     let size = std::fs::metadata(file).with_context(named)?.len();
+    crate::secret_file::check(file).map_err(|problem| anyhow!("{}: {problem}", named()))?;
     if size > KEYPAIR_FILE_BYTES_MAX {
         bail!("{}: is not a keypair (too long)", named());
     }

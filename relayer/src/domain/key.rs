@@ -109,6 +109,11 @@ impl HashedKey {
     pub fn to_hex(&self) -> String {
         hex::encode(self.0)
     }
+
+    /// Its first 64 bits: enough to tell keys apart where nothing is decided by it.
+    pub fn beginning(&self) -> u64 {
+        self.0.first_chunk().map_or(0, |bytes| u64::from_le_bytes(*bytes))
+    }
 }
 
 /// Enough of a key to recognise it by, too little to use it.

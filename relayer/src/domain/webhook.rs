@@ -6,7 +6,7 @@ use super::{
 };
 
 /// Most webhooks of one operator.
-pub const WEBHOOKS_MAX: usize = 100;
+pub const WEBHOOKS_MAX: u32 = 100;
 /// Most accounts that one webhook may name.
 pub const WEBHOOK_ACCOUNTS_MAX: usize = 1_000;
 /// How long a replaced secret goes on signing.

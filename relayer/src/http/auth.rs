@@ -4,9 +4,12 @@ use axum::extract::{FromRequestParts, Request, State};
 use axum::http::{HeaderMap, header, request::Parts};
 use axum::middleware::Next;
 use axum::response::{IntoResponse, Response};
+use tracing::Span;
+use tracing::field::display;
 
 use super::error::ApiError;
 use super::rate_limit::RateLimit;
+use super::strangers::Strangers;
 use crate::domain::{Operator, PlainKey, Principal};
 use crate::service::{Forbidden, Keys, ServiceError, Unauthorized};
 
@@ -14,15 +17,17 @@ use crate::service::{Forbidden, Keys, ServiceError, Unauthorized};
 #[derive(Clone)]
 pub(super) struct Guard {
     pub keys: Keys,
+    pub strangers: Strangers,
     pub rate_limit: RateLimit,
 }
 
 /// Middleware of every route that needs a key: 401 without a good one, 429 beyond its rate.
 pub(super) async fn guard(State(guard): State<Guard>, mut request: Request, next: Next) -> Response {
-    let principal = match authenticate(&guard.keys, request.headers()).await {
+    let principal = match guard.authenticate(request.headers()).await {
         Ok(principal) => principal,
-        Err(error) => return ApiError::from(error).into_response(),
+        Err(error) => return error.into_response(),
     };
+    Span::current().record("key_id", display(principal.key_id()));
     let verdict = guard.rate_limit.check(principal.key_id());
     let mut response = match verdict.refused() {
         Some(error) => error.into_response(),
@@ -35,18 +40,34 @@ pub(super) async fn guard(State(guard): State<Guard>, mut request: Request, next
     response
 }
 
-async fn authenticate(keys: &Keys, headers: &HeaderMap) -> Result<Principal, ServiceError> {
-    let mut values = headers.get_all(header::AUTHORIZATION).iter();
-    let missing = ServiceError::Unauthorized(Unauthorized::MissingKey);
-    let (Some(value), None) = (values.next(), values.next()) else { return Err(missing) };
-    let unknown = ServiceError::Unauthorized(Unauthorized::UnknownKey);
-    let value = value.to_str().map_err(|_| unknown.clone())?;
-    let (scheme, key) = value.split_once(' ').ok_or_else(|| missing.clone())?;
-    if !scheme.eq_ignore_ascii_case("bearer") {
-        return Err(missing);
+impl Guard {
+    async fn authenticate(&self, headers: &HeaderMap) -> Result<Principal, ApiError> {
+        let key =
+            read_key(headers).map_err(|reason| ApiError::Service(ServiceError::Unauthorized(reason)))?;
+        let hash = key.hash();
+        if !self.strangers.may_be_looked_up(&hash) {
+            return Err(ApiError::TooManyUnknownKeys);
+        }
+        let found = self.keys.authenticate(&key).await;
+        match &found {
+            Ok(_) => self.strangers.remember(&hash),
+            Err(ServiceError::Unauthorized(_)) => self.strangers.forget(&hash),
+            // The database did not say.
+            Err(_) => {}
+        }
+        Ok(found?)
     }
-    let key = PlainKey::parse(key.trim()).ok_or(unknown)?;
-    keys.authenticate(&key).await
+}
+
+fn read_key(headers: &HeaderMap) -> Result<PlainKey, Unauthorized> {
+    let mut values = headers.get_all(header::AUTHORIZATION).iter();
+    let (Some(value), None) = (values.next(), values.next()) else { return Err(Unauthorized::MissingKey) };
+    let value = value.to_str().map_err(|_| Unauthorized::UnknownKey)?;
+    let (scheme, key) = value.split_once(' ').ok_or(Unauthorized::MissingKey)?;
+    if !scheme.eq_ignore_ascii_case("bearer") {
+        return Err(Unauthorized::MissingKey);
+    }
+    PlainKey::parse(key.trim()).ok_or(Unauthorized::UnknownKey)
 }
 
 impl<S: Send + Sync> FromRequestParts<S> for Principal {

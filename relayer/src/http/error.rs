@@ -30,6 +30,8 @@ pub enum ApiError {
     RateLimited {
         retry_after_seconds: u64,
     },
+    /// Too many keys that are not known: this one was not looked up.
+    TooManyUnknownKeys,
     Timeout,
     Panic,
 }
@@ -167,6 +169,7 @@ impl IntoResponse for ApiError {
         let retry_after = match &self {
             Self::RateLimited { retry_after_seconds } => Some(*retry_after_seconds),
             Self::Service(ServiceError::TooManyPending) => Some(RETRY_AFTER_SECONDS),
+            Self::TooManyUnknownKeys => Some(1),
             _ => None,
         };
         let (status, body) = body_of(self);
@@ -211,6 +214,10 @@ fn body_of(error: ApiError) -> (StatusCode, ErrorBody) {
         ApiError::RateLimited { .. } => {
             retryable(ErrorBody::new(RATE_LIMITED, "Too many requests under this key; see `Retry-After`."))
         }
+        ApiError::TooManyUnknownKeys => retryable(ErrorBody::new(
+            RATE_LIMITED,
+            "Too many requests with keys that are not known; this key was not looked up. See `Retry-After`.",
+        )),
         ApiError::Timeout => ErrorBody::new(
             TIMEOUT,
             "The answer took too long. What was asked for may still be done; ask for its state, or repeat a transfer \
@@ -264,6 +271,11 @@ fn service_body(error: ServiceError) -> (StatusCode, ErrorBody) {
             "Too many transfers of this account or operator are pending; nothing was claimed. Send the same request again \
              after `Retry-After`.",
         )),
+        ServiceError::KeyOfOtherAccount => ErrorBody::new(
+            IDEMPOTENCY_CONFLICT,
+            "The idempotency key belongs to a transfer of another account: all accounts of an operator share its keys. \
+             Use one that no other account uses, such as one that begins with your account's id.",
+        ),
         ServiceError::PolicyChanged => {
             let (status, body) = ErrorBody::new(
                 POLICY_CHANGED,

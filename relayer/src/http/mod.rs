@@ -3,10 +3,14 @@
 mod auth;
 mod body;
 mod error;
+mod health;
+mod listener;
 mod page;
+mod patience;
 mod rate_limit;
 mod request_id;
 mod serve;
+mod strangers;
 mod v1;
 
 #[cfg(test)]
@@ -16,19 +20,20 @@ use std::any::Any;
 use std::num::NonZeroU32;
 use std::time::Duration;
 
+use axum::Router;
 use axum::extract::{Request, State};
 use axum::middleware::{self, Next};
 use axum::response::{IntoResponse, Response};
 use axum::routing::{delete, get, post};
-use axum::{Json, Router};
-use serde_json::json;
 use tower_http::catch_panic::CatchPanicLayer;
 
+pub use listener::default_connections_max;
 pub use serve::serve;
 
 use self::auth::Guard;
 use self::error::ApiError;
 use self::rate_limit::RateLimit;
+use self::strangers::Strangers;
 use self::v1::{accounts, deliveries, events, halts, history, keys, limits, policies, transfers, webhooks};
 use crate::service::Services;
 
@@ -41,6 +46,8 @@ pub struct HttpSettings {
     pub requests_per_second: NonZeroU32,
     /// Requests that one key may make at once.
     pub burst: NonZeroU32,
+    /// Keys a second that are looked up although they are not known to open anything.
+    pub unknown_keys_per_second: NonZeroU32,
 }
 
 /// All routes.
@@ -84,6 +91,7 @@ pub fn router(services: &Services, settings: HttpSettings) -> Router {
 
     let guard = Guard {
         keys: services.keys.clone(),
+        strangers: Strangers::new(settings.unknown_keys_per_second),
         rate_limit: RateLimit::new(settings.requests_per_second, settings.burst),
     };
     let routes = Router::new()
@@ -96,7 +104,7 @@ pub fn router(services: &Services, settings: HttpSettings) -> Router {
         .merge(events)
         .merge(webhooks)
         .route_layer(middleware::from_fn_with_state(guard, auth::guard))
-        .route("/healthz", get(health));
+        .merge(Router::new().route("/healthz", get(health::get)).with_state(services.health.clone()));
     dress(routes, settings.request_timeout)
 }
 
@@ -108,11 +116,6 @@ fn dress(routes: Router, request_timeout: Duration) -> Router {
         .layer(middleware::from_fn_with_state(request_timeout, within))
         .layer(CatchPanicLayer::custom(after_panic))
         .layer(middleware::from_fn(request_id::name_request))
-}
-
-/// `GET /healthz`: the process answers. Needs no key.
-async fn health() -> Json<serde_json::Value> {
-    Json(json!({ "status": "ok" }))
 }
 
 /// Middleware: gives up on an answer that takes too long. Work that must go on does so in tasks of its own.

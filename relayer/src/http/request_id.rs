@@ -1,4 +1,5 @@
 //! The outermost layer: names the request, gives every answer its headers and every error its body, and logs one line.
+//! All that is logged on the request's behalf, its tasks included, carries its id, its key's id and its transfer's id.
 
 use std::fmt;
 use std::time::Instant;
@@ -7,6 +8,8 @@ use axum::extract::{MatchedPath, Request};
 use axum::http::{HeaderMap, HeaderName, HeaderValue, Version, header};
 use axum::middleware::Next;
 use axum::response::Response;
+use tracing::Instrument;
+use tracing::field::Empty;
 use ulid::Ulid;
 
 use super::body::BODY_BYTES_MAX;
@@ -29,10 +32,12 @@ pub async fn name_request(request: Request, next: Next) -> Response {
     let id = RequestId(Ulid::generate());
     let method = request.method().clone();
     let route = request.extensions().get::<MatchedPath>().map(|path| path.as_str().to_owned());
+    // Of the highest level, so that no filter takes it away from what is said within.
+    let span = tracing::error_span!("request", request_id = %id, key_id = Empty, transfer_id = Empty);
     let started = Instant::now();
     let large_body = request.version() <= Version::HTTP_11 && may_be_large(request.headers());
 
-    let mut response = next.run(request).await;
+    let mut response = next.run(request).instrument(span.clone()).await;
     if let Some(answer) = response.extensions_mut().remove::<ErrorAnswer>() {
         response = answer.into_response(id, response);
     }
@@ -54,7 +59,7 @@ pub async fn name_request(request: Request, next: Next) -> Response {
     );
     headers.insert(header::CACHE_CONTROL, HeaderValue::from_static("no-store"));
     tracing::info!(
-        request_id = %id,
+        parent: &span,
         %method,
         route = route.as_deref().unwrap_or("none"),
         status = response.status().as_u16(),

@@ -1,51 +1,56 @@
-//! The listener: connections that are slow to speak are closed, and shutdown has a deadline.
+//! Serving: HTTP/1 and HTTP/2 on one listener, bounded in what a client may send, with a deadline for the end.
 
 use std::convert::Infallible;
 use std::io;
-use std::net::{SocketAddr, TcpListener};
+use std::net::TcpListener;
 use std::time::Duration;
 
 use axum::Router;
-use axum_server::Handle;
-use axum_server::accept::NoDelayAcceptor;
+use axum_server::{Handle, Server};
 use hyper_util::rt::TokioTimer;
 use tokio_util::sync::CancellationToken;
 
-/// How long a client may take to send a request's head, and an idle connection may stay.
-const HEADER_TIMEOUT: Duration = Duration::from_secs(15);
+use super::listener::{Listener, Peer};
+use super::patience::CountRequests;
+
 const HEAD_BYTES_MAX: usize = 32 * 1024;
 const HEADERS_MAX: usize = 64;
 const STREAMS_MAX: u32 = 128;
+/// How often a client over HTTP/2 has to show that it is still there.
+const PING_EVERY: Duration = Duration::from_secs(15);
 
-/// Serves `router` on `listener` until `stop` is cancelled; then answers that are under way get `drain` to finish.
+/// Serves `router` on `listener`, to `connections_max` connections at once, until `stop` is cancelled; then answers that
+/// are under way get `drain` to finish.
 ///
 /// Errors: the listener cannot be used.
 pub async fn serve(
     listener: TcpListener,
+    connections_max: usize,
     router: Router,
     stop: CancellationToken,
     drain: Duration,
 ) -> io::Result<()> {
-    listener.set_nonblocking(true)?;
-    let handle: Handle<SocketAddr> = Handle::new();
+    let handle: Handle<Peer> = Handle::new();
     let stopper = handle.clone();
     let stopping = async move {
         stop.cancelled().await;
         stopper.graceful_shutdown(Some(drain));
         std::future::pending::<Infallible>().await
     };
-    let mut server = axum_server::from_tcp(listener)?.acceptor(NoDelayAcceptor::new()).handle(handle);
+    let listener = Listener::new(listener, connections_max)?;
+    let mut server = Server::from_listener(listener).acceptor(CountRequests).handle(handle);
     let builder = server.http_builder();
     builder
         .http1()
         .timer(TokioTimer::new())
-        .header_read_timeout(HEADER_TIMEOUT)
+        // The connection has its own: see `patience`.
+        .header_read_timeout(None)
         .max_buf_size(HEAD_BYTES_MAX)
         .max_headers(HEADERS_MAX);
     builder
         .http2()
         .timer(TokioTimer::new())
-        .keep_alive_interval(HEADER_TIMEOUT)
+        .keep_alive_interval(PING_EVERY)
         .max_concurrent_streams(STREAMS_MAX)
         .max_header_list_size(HEAD_BYTES_MAX as u32);
     tokio::select! {

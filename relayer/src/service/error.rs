@@ -19,6 +19,9 @@ pub enum ServiceError {
     /// As many transfers of the account or of its operator are pending as may be. Nothing was claimed.
     #[error("too many transfers are pending")]
     TooManyPending,
+    /// An agent met the key of another agent of its operator.
+    #[error("the idempotency key belongs to another account's transfer")]
+    KeyOfOtherAccount,
     /// The policy is another one than the change was meant for, or became so on the way. Nothing was changed.
     #[error("the policy has changed")]
     PolicyChanged,

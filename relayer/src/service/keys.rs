@@ -4,7 +4,7 @@ use crate::domain::{
     AccountId, ApiKey, Cursor, Invalid, KeyId, KeyRole, KeyScope, NAME_CHARS_MAX, Operator, OperatorId, Page,
     PageRequest, PlainKey, Principal, Timestamp,
 };
-use crate::store::Store;
+use crate::store::{Store, StoreError};
 
 /// What is asked of a new agent key.
 #[derive(Debug, Clone)]
@@ -45,11 +45,12 @@ pub fn keys_filter(operator_id: OperatorId, account_id: AccountId) -> String {
 pub struct Keys {
     store: Store,
     ambient: Ambient,
+    keys_max: u32,
 }
 
 impl Keys {
     pub(super) fn new(parts: Parts) -> Self {
-        Self { store: parts.store, ambient: parts.ambient }
+        Self { store: parts.store, ambient: parts.ambient, keys_max: parts.keys_max }
     }
 
     /// Finds the caller. Unauthorized: unknown, expired or revoked.
@@ -74,7 +75,8 @@ impl Keys {
         })
     }
 
-    /// Makes a key for one account. Invalid: `expires_at` is not in the future. NotFound: the account.
+    /// Makes a key for one account. Invalid: `expires_at` is not in the future, or the operator has as many keys as it may
+    /// have. NotFound: the account.
     pub async fn create(
         &self,
         operator: &Operator,
@@ -97,8 +99,18 @@ impl Keys {
             expires_at: asked.expires_at,
             revoked_at: None,
         };
-        self.store.insert_key(&record, &plain.hash()).await?;
-        Ok(NewKey { record, plain })
+        let keys_max = self.keys_max;
+        match self.store.insert_key_within(&record, &plain.hash(), keys_max).await {
+            Ok(()) => Ok(NewKey { record, plain }),
+            Err(StoreError::Full) => {
+                let message = format!(
+                    "asks for one key too many: an operator may have {keys_max} keys that are not revoked; revoke some \
+                     that you no longer need, expired ones too"
+                );
+                Err(Invalid::new("body", message).into())
+            }
+            Err(error) => Err(error.into()),
+        }
     }
 
     /// The keys of one account, newest first, expired and revoked ones included. NotFound: the account.

@@ -6,6 +6,7 @@ mod allowlist;
 mod error;
 mod events;
 mod halts;
+mod health;
 mod history;
 mod keys;
 mod parts;
@@ -21,6 +22,7 @@ pub use self::accounts::{AccountView, Accounts, BalanceView, CreateAccount, acco
 pub use self::error::{Forbidden, Resource, ServiceError, Unauthorized};
 pub use self::events::{Events, EventsFilter};
 pub use self::halts::{HaltView, Halts};
+pub use self::health::{Health, Problem, Report};
 pub use self::history::{EntryView, History, HistoryFilter};
 pub use self::keys::{CreateKey, Keys, NewKey, keys_filter};
 pub use self::parts::{Ambient, Chains, ExplorerUrl, NetworkParts, Tasks};
@@ -29,8 +31,8 @@ pub use self::transfers::{
     LimitsView, PendingLimits, Preview, PreviewRequest, TransferAnswer, TransferView, Transfers,
 };
 pub use self::webhooks::{
-    CreateWebhook, DeliveriesFilter, NewSecret, Replay, Resolve, Resolved, UpdateWebhook, WebhookParts,
-    Webhooks, webhooks_filter,
+    CreateWebhook, DeliveriesFilter, Hindrance, NewSecret, Replay, Resolve, Resolved, UpdateWebhook,
+    WebhookParts, Webhooks, webhooks_filter,
 };
 pub use crate::store::ReplayScope;
 use crate::store::Store;
@@ -50,6 +52,8 @@ pub struct Parts {
     /// How many transfers may be pending.
     pub pending: PendingLimits,
     pub webhooks: WebhookParts,
+    /// How many keys an operator may have that are not revoked.
+    pub keys_max: u32,
 }
 
 /// The services, one of each.
@@ -63,6 +67,7 @@ pub struct Services {
     pub history: History,
     pub keys: Keys,
     pub events: Events,
+    pub health: Health,
     pub webhooks: Webhooks,
 }
 
@@ -78,6 +83,7 @@ impl Services {
             history: History::new(parts.clone()),
             keys: Keys::new(parts.clone()),
             events: Events::new(parts.clone()),
+            health: Health::new(parts.clone()),
             webhooks: Webhooks::new(parts),
         }
     }
@@ -88,7 +94,7 @@ impl Services {
         self.transfers.sweep_until_stopped();
         let this = self.clone();
         let stop = self.tasks.stop.clone();
-        self.tasks.start(async move {
+        self.tasks.start_vital("reconciler", async move {
             loop {
                 this.reconcile_once().await;
                 tokio::select! {

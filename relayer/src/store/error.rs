@@ -23,6 +23,9 @@ pub enum StoreError {
     /// A row of the same identity is there already.
     #[error("already there")]
     AlreadyThere,
+    /// The operator has as many of them as it may have.
+    #[error("the operator has as many as it may have")]
+    Full,
     /// Others got ahead, as often as it was tried.
     #[error("others keep changing the same rows")]
     Contended,

@@ -1,8 +1,9 @@
+use futures::FutureExt;
 use sqlx::FromRow;
 
 use super::columns::Table;
-use super::operators::OperatorRow;
-use super::query::query;
+use super::operators::{OperatorRow, count_in, lock_operator};
+use super::query::{Query, query};
 use super::{Store, StoreError};
 use crate::domain::{
     AccountId, ApiKey, HashedKey, KeyHint, KeyId, KeyScope, Operator, OperatorId, Timestamp,
@@ -50,29 +51,57 @@ impl TryFrom<KeyRow> for ApiKey {
     }
 }
 
+fn insert(key: &ApiKey, hash: &HashedKey) -> Query {
+    const SQL: &str = "INSERT INTO api_keys
+             (key_id, key_hash, operator_id, account_id, name, hint, created_at, expires_at, revoked_at)
+         VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9)";
+    let account_id = match key.scope {
+        KeyScope::Operator => None,
+        KeyScope::Agent(account_id) => Some(account_id.to_string()),
+    };
+    query(SQL)
+        .bind(key.id.to_string())
+        .bind(hash.to_hex())
+        .bind(key.operator_id.to_string())
+        .bind(account_id)
+        .bind(key.name.as_deref())
+        .bind(key.hint.as_str())
+        .bind(key.created_at.to_string())
+        .bind(key.expires_at.map(|at| at.to_string()))
+        .bind(key.revoked_at.map(|at| at.to_string()))
+}
+
 impl Store {
     /// Stores a key by its hash. The account of an agent key must be the operator's; the database sees to it.
     pub async fn insert_key(&self, key: &ApiKey, hash: &HashedKey) -> Result<(), StoreError> {
-        const SQL: &str = "INSERT INTO api_keys
-                 (key_id, key_hash, operator_id, account_id, name, hint, created_at, expires_at, revoked_at)
-             VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9)";
-        let account_id = match key.scope {
-            KeyScope::Operator => None,
-            KeyScope::Agent(account_id) => Some(account_id.to_string()),
-        };
-        query(SQL)
-            .bind(key.id.to_string())
-            .bind(hash.to_hex())
-            .bind(key.operator_id.to_string())
-            .bind(account_id)
-            .bind(key.name.as_deref())
-            .bind(key.hint.as_str())
-            .bind(key.created_at.to_string())
-            .bind(key.expires_at.map(|at| at.to_string()))
-            .bind(key.revoked_at.map(|at| at.to_string()))
-            .execute(self.writer())
-            .await?;
+        insert(key, hash).execute(self.writer()).await?;
         Ok(())
+    }
+
+    /// The same, unless the operator has `keys_max` keys that are not revoked: then `Full`.
+    pub async fn insert_key_within(
+        &self,
+        key: &ApiKey,
+        hash: &HashedKey,
+        keys_max: u32,
+    ) -> Result<(), StoreError> {
+        // No more than the limit are looked at, however many there are.
+        const SQL: &str = "SELECT COUNT(*) FROM
+             (SELECT 1 FROM api_keys WHERE operator_id = $1 AND revoked_at IS NULL LIMIT $2) AS unrevoked";
+        let (insert, operator) = (insert(key, hash), key.operator_id);
+        let count = query(SQL).bind(operator.to_string()).bind(i64::from(keys_max));
+        self.write(move |tx| {
+            async move {
+                lock_operator(tx, operator).await?;
+                if count_in(tx, count).await? >= i64::from(keys_max) {
+                    return Err(StoreError::Full);
+                }
+                insert.execute(tx).await?;
+                Ok(())
+            }
+            .boxed()
+        })
+        .await
     }
 
     /// The key with this hash, revoked and expired ones too, and its operator: the one finder without an owner, since it

@@ -35,6 +35,7 @@ mod operators;
 mod payments;
 mod pending_policies;
 mod pools;
+mod probe;
 mod query;
 mod replays;
 mod transfer_row;

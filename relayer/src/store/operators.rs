@@ -2,7 +2,7 @@ use sqlx::FromRow;
 
 use super::columns::Table;
 use super::query::{Query, query};
-use super::{Store, StoreError};
+use super::{Store, StoreError, Transaction};
 use crate::domain::{Address, Network, Operator, OperatorId, OperatorName};
 
 const TABLE: Table = Table("operators");
@@ -41,6 +41,20 @@ pub(super) fn insert(operator: &Operator) -> Query {
         .bind(operator.name.as_str())
         .bind(operator.address.to_string())
         .bind(operator.created_at.to_string())
+}
+
+/// Whoever counts what an operator has, to add to it, comes one after the other from here to the end of the transaction.
+/// Payments do not wait for it: what refers to the operator's row needs its identity alone.
+pub(super) async fn lock_operator(tx: &mut Transaction<'_>, operator: OperatorId) -> Result<(), StoreError> {
+    const SQL: &str = "UPDATE operators SET name = name WHERE operator_id = $1";
+    query(SQL).bind(operator.to_string()).execute(tx).await?;
+    Ok(())
+}
+
+/// The number that a `SELECT COUNT` gives.
+pub(super) async fn count_in(tx: &mut Transaction<'_>, count: Query) -> Result<i64, StoreError> {
+    let row: Option<(i64,)> = count.fetch_optional(tx).await?;
+    Ok(row.map_or(0, |(count,)| count))
 }
 
 impl Store {

@@ -1,5 +1,6 @@
 //! The two databases: how each is opened, brought up to date, written to and read from.
 
+use std::path::Path;
 use std::str::FromStr;
 use std::time::Duration;
 
@@ -60,6 +61,9 @@ impl Pools {
         let options = SqliteConnectOptions::from_str(url).map_err(|_| StoreError::Unsupported)?;
         let file = options.get_filename().display().to_string();
         let failed = |error| StoreError::Open { place: file.clone(), error };
+        if !is_in_memory(url) {
+            keep_from_others(options.get_filename()).map_err(|error| failed(error.into()))?;
+        }
         let options = options.foreign_keys(true).busy_timeout(Duration::from_secs(BUSY_TIMEOUT_SECONDS));
         let writing = options
             .clone()
@@ -166,6 +170,21 @@ impl Pools {
             Self::Postgres(_) => "FOR UPDATE SKIP LOCKED",
         }
     }
+}
+
+fn is_in_memory(url: &str) -> bool {
+    url.contains(":memory:") || url.contains("mode=memory")
+}
+
+/// The file is made for its owner alone, before SQLite would make it for everybody. What SQLite puts beside it gets the same
+/// mode.
+fn keep_from_others(file: &Path) -> std::io::Result<()> {
+    for beside in ["-wal", "-shm"] {
+        let mut name = file.as_os_str().to_owned();
+        name.push(beside);
+        crate::secret_file::close_to_others(Path::new(&name))?;
+    }
+    crate::secret_file::create(file)
 }
 
 /// Exactly our migrations are applied. Asked first, so that a server whose tables are made needs no right to make any.

@@ -1,15 +1,18 @@
 use futures::FutureExt;
 use sqlx::AssertSqlSafe;
 
+use super::columns::Table;
 use super::events::{announce, steps_of};
 use super::history::record;
 use super::query::query;
 use super::transfer_row::{StateColumns, TransferRow};
 use super::{Store, StoreError, Transaction};
 use crate::domain::{
-    Failure, OperatorId, Rejection, Settlement, SignedTransfer, Timestamp, Transfer, TransferId,
-    TransferState, Webhook,
+    AccountId, Failure, IdempotencyKey, Network, OperatorId, Rejection, Settlement, SignedTransfer,
+    Timestamp, Transfer, TransferId, TransferState, Webhook,
 };
+
+const TABLE: Table = Table("transfers");
 
 /// What [`TransferRow`] is read from.
 pub(super) const COLUMNS: &str =
@@ -91,6 +94,25 @@ impl Store {
         now: Timestamp,
     ) -> Result<Transfer, StoreError> {
         Ok(self.mark(transfer, transfer.state.fail(failure)?, now).await?.0)
+    }
+
+    /// Whose payment stands under an idempotency key.
+    pub async fn find_account_of_key(
+        &self,
+        operator: OperatorId,
+        network: Network,
+        key: &IdempotencyKey,
+    ) -> Result<Option<AccountId>, StoreError> {
+        const SQL: &str = "SELECT transfers.account_id
+             FROM idempotency_keys k JOIN transfers ON transfers.transfer_id = k.transfer_id
+             WHERE k.operator_id = $1 AND k.network = $2 AND k.idempotency_key = $3";
+        let row: Option<(String,)> = query(SQL)
+            .bind(operator.to_string())
+            .bind(network.as_str())
+            .bind(key.as_str())
+            .fetch_optional(self.reader())
+            .await?;
+        row.map(|(account,)| TABLE.read("account_id", &account)).transpose()
     }
 
     /// Takes a step, writes down what it adds to the history, and announces it to the operator's webhooks, which it gives.

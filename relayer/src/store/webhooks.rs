@@ -2,6 +2,7 @@ use futures::FutureExt;
 use sqlx::{AssertSqlSafe, FromRow};
 
 use super::columns::Table;
+use super::operators::{count_in, lock_operator};
 use super::query::query;
 use super::{Store, StoreError};
 use crate::domain::{
@@ -114,14 +115,20 @@ impl TryFrom<SecretsRow> for SealedSecrets {
 }
 
 impl Store {
-    /// Stores a new webhook with its sealed secret.
-    pub async fn insert_webhook(&self, webhook: &Webhook, secret: &SealedSecret) -> Result<(), StoreError> {
+    /// Stores a new webhook with its sealed secret. `Full`: the operator has `webhooks_max`.
+    pub async fn insert_webhook(
+        &self,
+        webhook: &Webhook,
+        secret: &SealedSecret,
+        webhooks_max: u32,
+    ) -> Result<(), StoreError> {
         const SQL: &str = "INSERT INTO webhooks
                  (webhook_id, operator_id, url, events, account_ids, threshold_usdc, status, disabled_reason,
                   disabled_at, secret, failures, created_at, updated_at)
              VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, 0, $11, $12)";
+        const COUNT: &str = "SELECT COUNT(*) FROM webhooks WHERE operator_id = $1";
         let (reason, since) = disabled(&webhook.status);
-        query(SQL)
+        let insert = query(SQL)
             .bind(webhook.id.to_string())
             .bind(webhook.operator_id.to_string())
             .bind(webhook.url.as_str())
@@ -133,17 +140,41 @@ impl Store {
             .bind(since)
             .bind(secret.as_str())
             .bind(webhook.created_at.to_string())
-            .bind(webhook.updated_at.to_string())
-            .execute(self.writer())
-            .await?;
-        Ok(())
+            .bind(webhook.updated_at.to_string());
+        let operator = webhook.operator_id;
+        self.write(move |tx| {
+            async move {
+                lock_operator(tx, operator).await?;
+                let count = query(COUNT).bind(operator.to_string());
+                if count_in(tx, count).await? >= i64::from(webhooks_max) {
+                    return Err(StoreError::Full);
+                }
+                insert.execute(tx).await?;
+                Ok(())
+            }
+            .boxed()
+        })
+        .await
     }
 
-    /// How many webhooks the operator has.
-    pub async fn count_webhooks(&self, operator: OperatorId) -> Result<usize, StoreError> {
-        const SQL: &str = "SELECT COUNT(*) FROM webhooks WHERE operator_id = $1";
-        let rows: Vec<(i64,)> = query(SQL).bind(operator.to_string()).fetch_all(self.reader()).await?;
-        Ok(rows.first().map_or(0, |(count,)| usize::try_from(*count).unwrap_or(0)))
+    /// For the deliverer: the secrets of enabled webhooks of every operator, up to `rows_max` after `after` in the order
+    /// of their ids.
+    pub async fn list_sealed_secrets(
+        &self,
+        after: Option<WebhookId>,
+        rows_max: u32,
+    ) -> Result<Vec<(WebhookId, SealedSecret)>, StoreError> {
+        const SQL: &str = "SELECT webhook_id, secret FROM webhooks
+             WHERE webhook_id > $1 AND status = 'enabled' ORDER BY webhook_id LIMIT $2";
+        let rows: Vec<(String, String)> = query(SQL)
+            .bind(after.map_or_else(String::new, |after| after.to_string()))
+            .bind(i64::from(rows_max))
+            .fetch_all(self.reader())
+            .await?;
+        let read = |(id, secret): (String, String)| {
+            Ok((TABLE.read("webhook_id", &id)?, SealedSecret::from_stored(secret)))
+        };
+        rows.into_iter().map(read).collect()
     }
 
     /// The operator's webhook with this id.

@@ -1,6 +1,7 @@
 //! One endpoint's queue: takes what is due, attempts it, hands in how it went, until nothing is due.
 
-use std::sync::Arc;
+use std::collections::HashSet;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
 use futures::StreamExt;
@@ -19,6 +20,11 @@ use crate::store::{AttemptMade, LeasedDelivery, Store, StoreError};
 /// How long a taken delivery belongs to whoever took it: an attempt, writing it down, and some patience.
 const LEASE: Duration = Duration::from_secs(ATTEMPT_TIMEOUT.as_secs() * 3);
 
+/// How many secrets are looked at together.
+const SECRETS_AT_ONCE: u32 = 500;
+const CLOSED: &str = "secrets of webhooks were sealed with another key than the one in `webhooks`: nothing is delivered to \
+                      them until they are rotated, or the service has that key again";
+
 /// Attempts deliveries.
 #[derive(Clone)]
 pub struct Deliverer {
@@ -28,6 +34,8 @@ pub struct Deliverer {
     clock: Clock,
     lanes: Lanes,
     recorder: Recorder,
+    /// Webhooks whose secrets this key does not open; it was said.
+    closed: Arc<Mutex<HashSet<WebhookId>>>,
     stop: CancellationToken,
 }
 
@@ -49,7 +57,8 @@ impl Deliverer {
         stop: CancellationToken,
     ) -> Self {
         let recorder = Recorder::start(store.clone(), tracker);
-        Self { store, sealing_key, post, clock, lanes: Lanes::default(), recorder, stop }
+        let closed = Arc::default();
+        Self { store, sealing_key, post, clock, lanes: Lanes::default(), recorder, closed, stop }
     }
 
     pub(super) fn store(&self) -> &Store {
@@ -58,6 +67,28 @@ impl Deliverer {
 
     pub(super) fn clock(&self) -> &Clock {
         &self.clock
+    }
+
+    /// Says how many secrets this key does not open, if any: once, before anything is delivered.
+    pub(super) async fn check_secrets(&self) -> Result<(), StoreError> {
+        let (mut after, mut webhooks) = (None, 0_usize);
+        loop {
+            let sealed = self.store.list_sealed_secrets(after, SECRETS_AT_ONCE).await?;
+            let Some((last, _)) = sealed.last() else { break };
+            after = Some(*last);
+            webhooks += sealed.len();
+            let closed = sealed.iter().filter(|(id, secret)| self.sealing_key.open(*id, secret).is_err());
+            self.closed().extend(closed.map(|(id, _)| *id));
+        }
+        let count = self.closed().len();
+        if count > 0 {
+            tracing::error!(count, webhooks, "{CLOSED}");
+        }
+        Ok(())
+    }
+
+    fn closed(&self) -> MutexGuard<'_, HashSet<WebhookId>> {
+        self.closed.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     /// Attempts everything that is due for one webhook, and what becomes due meanwhile.
@@ -138,11 +169,17 @@ impl Deliverer {
         let now = (self.clock)();
         let previous = sealed.previous.filter(|(_, until)| now < *until);
         let opened = self.sealing_key.open(id, &sealed.current);
-        let previous = previous.map(|(sealed, _)| self.sealing_key.open(id, &sealed)).transpose();
-        match (opened, previous) {
-            (Ok(secret), Ok(previous)) => Ok(Some(Endpoint { webhook, secret, previous })),
-            (Err(error), _) | (_, Err(error)) => {
-                tracing::error!(webhook_id = %id, %error, "a webhook cannot be delivered to");
+        // One that was sealed with another key was rotated because of that.
+        let previous = previous.and_then(|(sealed, _)| self.sealing_key.open(id, &sealed).ok());
+        match opened {
+            Ok(secret) => {
+                self.closed().remove(&id);
+                Ok(Some(Endpoint { webhook, secret, previous }))
+            }
+            Err(_) => {
+                if self.closed().insert(id) {
+                    tracing::error!(webhook_id = %id, "{CLOSED}");
+                }
                 Ok(None)
             }
         }

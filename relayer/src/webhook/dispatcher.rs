@@ -33,25 +33,25 @@ impl Dispatcher {
     }
 
     /// Delivers whatever is due: at once, when this process writes more, when a retry is due, and by timer.
-    pub fn run_until_stopped(self) {
-        let tracker = self.tracker.clone();
-        tracker.spawn(async move {
-            if let Err(error) = self.deliverer.store().release_orphaned_deliveries().await {
-                tracing::warn!(%error, "leases of a process before could not be ended; they end by themselves");
-            }
-            loop {
-                let search_again = match self.search().await {
-                    Ok(search_again) => search_again,
-                    Err(error) => {
-                        tracing::warn!(%error, "due deliveries could not be searched for; trying again");
-                        Instant::now() + SEARCH_EVERY
-                    }
-                };
-                if !self.listen_until(search_again).await {
-                    return;
+    pub async fn run_until_stopped(self) {
+        if let Err(error) = self.deliverer.store().release_orphaned_deliveries().await {
+            tracing::warn!(%error, "leases of a process before could not be ended; they end by themselves");
+        }
+        if let Err(error) = self.deliverer.check_secrets().await {
+            tracing::warn!(%error, "the secrets of webhooks could not be looked at");
+        }
+        loop {
+            let search_again = match self.search().await {
+                Ok(search_again) => search_again,
+                Err(error) => {
+                    tracing::warn!(%error, "due deliveries could not be searched for; trying again");
+                    Instant::now() + SEARCH_EVERY
                 }
+            };
+            if !self.listen_until(search_again).await {
+                return;
             }
-        });
+        }
     }
 
     /// Attempts everything that is due now, and comes back when that is done.

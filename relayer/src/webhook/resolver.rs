@@ -7,19 +7,27 @@ use async_trait::async_trait;
 use reqwest::dns::{Addrs, Name, Resolving};
 
 use crate::domain::{DestinationRules, may_reach};
+use crate::lookup::Lookups;
 use crate::service::{Resolve, Resolved};
 
+/// Threads that look up names of receivers, and those of them for one domain: receivers' name servers are their own.
+const LOOKUPS_AT_ONCE: usize = 64;
+const LOOKUPS_OF_DOMAIN: usize = 8;
+
 /// The system's resolver.
-#[derive(Debug, Clone, Copy)]
-pub struct SystemResolver;
+#[derive(Clone)]
+pub struct SystemResolver(Lookups);
+
+impl Default for SystemResolver {
+    fn default() -> Self {
+        Self(Lookups::new(LOOKUPS_AT_ONCE, LOOKUPS_OF_DOMAIN))
+    }
+}
 
 #[async_trait]
 impl Resolve for SystemResolver {
     async fn resolve(&self, name: &str) -> Resolved {
-        match tokio::net::lookup_host((name, 0)).await {
-            Ok(found) => found.map(|address| address.ip()).collect(),
-            Err(_) => Vec::new(),
-        }
+        self.0.addresses(name).await.unwrap_or_default()
     }
 }
 

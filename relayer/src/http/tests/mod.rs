@@ -4,6 +4,7 @@ mod accounts;
 mod answers;
 mod faults;
 mod halts;
+mod log;
 mod pending;
 mod policies;
 mod scripted_chain;
@@ -61,6 +62,7 @@ const SETTINGS: HttpSettings = HttpSettings {
     request_timeout: Duration::from_secs(20),
     requests_per_second: NonZeroU32::new(1_000).expect("positive"),
     burst: NonZeroU32::new(1_000).expect("positive"),
+    unknown_keys_per_second: NonZeroU32::new(1_000).expect("positive"),
 };
 
 const PENDING: PendingLimits = PendingLimits { per_account: 20, per_operator: 30 };
@@ -101,8 +103,9 @@ impl Relayer {
             webhooks: WebhookParts {
                 sealing_key: None,
                 rules: Arc::default(),
-                resolve: Arc::new(SystemResolver),
+                resolve: Arc::new(SystemResolver::default()),
             },
+            keys_max: 1_000,
         });
         let router = router(&services, SETTINGS);
         let key = operator_key(&store, 9).await;

@@ -226,3 +226,36 @@ async fn policy_refuses_in_the_order_of_precedence() {
     assert_eq!(relayer.post("/v1/transfers", &order).await.error(), (402, "insufficient_balance"));
     assert!(relayer.chain.script().orders.is_empty(), "nothing that is refused is signed");
 }
+
+#[tokio::test]
+async fn an_agent_that_meets_anothers_key_is_told_so_and_nothing_of_the_other_payment() {
+    let relayer = Relayer::start().await;
+    let (one, other) = (relayer.account().await, relayer.account().await);
+    let (by_one, by_other) = (relayer.agent_key(&one).await, relayer.agent_key(&other).await);
+    let mut order = relayer.order(&one, "invoice-42");
+    order["memo"] = json!("for the secret project");
+    let paid = relayer.send("POST", "/v1/transfers", &by_one, Some(&order.to_string())).await;
+    assert_eq!(paid.status, StatusCode::OK, "{}", paid.body);
+
+    let mut theirs = order.clone();
+    theirs["from"] = json!(other);
+    let answer = relayer.send("POST", "/v1/transfers", &by_other, Some(&theirs.to_string())).await;
+    assert_eq!(answer.error(), (409, "idempotency_conflict"));
+    let message = answer.body["message"].as_str().expect("text");
+    assert!(message.contains("belongs to a transfer of another account"), "{message}");
+    let txn = paid.body["transfer_id"].as_str().expect("text");
+    for secret in [one.as_str(), txn, "1.50", "secret project", order["to"].as_str().expect("text")] {
+        assert!(!answer.text.contains(secret), "{secret}: {}", answer.text);
+    }
+    // The same under the agent's own key, and for the operator, are other parameters.
+    order["amount"] = json!("1.51");
+    for (key, order) in [(&by_one, &order), (&relayer.key, &theirs)] {
+        let answer = relayer.send("POST", "/v1/transfers", key, Some(&order.to_string())).await;
+        assert_eq!(answer.error(), (409, "idempotency_conflict"));
+        assert!(
+            answer.body["message"].as_str().expect("text").contains("other parameters"),
+            "{}",
+            answer.body
+        );
+    }
+}

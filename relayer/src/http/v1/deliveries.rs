@@ -12,7 +12,7 @@ use crate::http::auth::OperatorOnly;
 use crate::http::body::Json as Body;
 use crate::http::error::ApiError;
 use crate::http::page::{Id, PageResponse, Query};
-use crate::service::{DeliveriesFilter, Replay, ReplayScope, Resource, ServiceError, Webhooks};
+use crate::service::{DeliveriesFilter, Hindrance, Replay, ReplayScope, Resource, ServiceError, Webhooks};
 
 const LIMIT_DEFAULT: u32 = 20;
 const LIMIT_MAX: u32 = 100;
@@ -39,6 +39,8 @@ pub struct DeliveryResponse {
     next_attempt_at: Option<String>,
     delivered_at: Option<String>,
     undelivered_at: Option<String>,
+    /// Why a pending one is not attempted: `sealing_key_missing` or `secret_sealed_with_another_key`.
+    blocked_by: Option<&'static str>,
     created_at: String,
     attempts: Vec<AttemptResponse>,
 }
@@ -60,8 +62,9 @@ impl From<(usize, Attempt)> for AttemptResponse {
     }
 }
 
-impl From<Delivery> for DeliveryResponse {
-    fn from(delivery: Delivery) -> Self {
+impl DeliveryResponse {
+    fn new(delivery: Delivery, hindrance: Option<Hindrance>) -> Self {
+        let is_pending = matches!(delivery.state, DeliveryState::Pending { .. });
         let (next_attempt_at, delivered_at, undelivered_at) = match delivery.state {
             DeliveryState::Pending { next_attempt_at, .. } => (Some(next_attempt_at), None, None),
             DeliveryState::Delivered { delivered_at } => (None, Some(delivered_at), None),
@@ -74,6 +77,10 @@ impl From<Delivery> for DeliveryResponse {
             next_attempt_at: next_attempt_at.map(text),
             delivered_at: delivered_at.map(text),
             undelivered_at: undelivered_at.map(text),
+            blocked_by: hindrance.filter(|_| is_pending).map(|hindrance| match hindrance {
+                Hindrance::NoSealingKey => "sealing_key_missing",
+                Hindrance::OtherSealingKey => "secret_sealed_with_another_key",
+            }),
             created_at: text(delivery.created_at),
             attempts: delivery.attempts.into_iter().enumerate().map(AttemptResponse::from).collect(),
         }
@@ -134,8 +141,8 @@ pub async fn list(
     let filter = DeliveriesFilter { webhook_id, status };
     let request = query.page(LIMIT_DEFAULT, LIMIT_MAX, &filter.text(operator.id))?;
     query.finish()?;
-    let page = webhooks.deliveries(&operator, filter, request).await?;
-    Ok(Json(page.map(DeliveryResponse::from).into()))
+    let (page, hindrance) = webhooks.deliveries(&operator, filter, request).await?;
+    Ok(Json(page.map(|delivery| DeliveryResponse::new(delivery, hindrance)).into()))
 }
 
 /// `POST /v1/webhooks/{id}/replay`

@@ -90,8 +90,9 @@ impl Scene {
             webhooks: WebhookParts {
                 sealing_key: None,
                 rules: Arc::default(),
-                resolve: Arc::new(SystemResolver),
+                resolve: Arc::new(SystemResolver::default()),
             },
+            keys_max: 1_000,
         });
         let node = self.node.clone();
         Indexer::new(IndexerParts {

@@ -14,6 +14,8 @@ use std::time::Duration;
 
 use tokio::sync::Notify;
 use tokio::time::Instant;
+use tracing::Span;
+use tracing::field::display;
 
 use self::carrier::Carrier;
 pub use self::flights::PendingLimits;
@@ -129,20 +131,20 @@ impl Transfers {
 
     async fn claim_and_start(
         &self,
-        principal: Principal,
+        asker: Principal,
         account: Account,
         network: NetworkParts,
         request: TransferRequest,
         place: Place,
     ) -> Result<Started, ServiceError> {
-        let operator = principal.operator().clone();
+        let operator = asker.operator().clone();
         let now = self.parts.ambient.now();
         let tag = transfer_tag(&operator.address, &account.address, &request.idempotency_key);
         let mut asked = NewTransfer {
             id: TransferId::with_tag(now, self.parts.ambient.id_bits(), tag),
             operator_id: operator.id,
             network: operator.network,
-            key_id: principal.key_id(),
+            key_id: asker.key_id(),
             request,
             signed: None,
         };
@@ -158,7 +160,15 @@ impl Transfers {
         if let Some(ahead) = asked.signed.as_ref().filter(|_| !are_stored) {
             carrier.discard(ahead);
         }
-        Ok(match claim? {
+        let claim = claim?;
+        if let Claim::New(transfer)
+        | Claim::Retry(transfer)
+        | Claim::InFlight(transfer)
+        | Claim::Replay(transfer) = &claim
+        {
+            Span::current().record("transfer_id", display(transfer.id));
+        }
+        Ok(match claim {
             Claim::New(transfer) | Claim::Retry(transfer) => {
                 let id = transfer.id;
                 if let Some(flight) = self.flights.begin(id, place) {
@@ -168,7 +178,21 @@ impl Transfers {
             }
             Claim::InFlight(transfer) => Started::Others(transfer.id),
             Claim::Replay(transfer) => Started::Over(Box::new(transfer)),
-            Claim::Conflict => return Err(ServiceError::IdempotencyConflict),
+            Claim::Conflict => return Err(self.conflict(&asker, &asked).await?),
+        })
+    }
+
+    /// Agents of one operator share its keys, and one may not learn what another pays.
+    async fn conflict(&self, asker: &Principal, asked: &NewTransfer) -> Result<ServiceError, ServiceError> {
+        let store = &self.parts.store;
+        let Principal::Agent { operator, account_id, .. } = asker else {
+            return Ok(ServiceError::IdempotencyConflict);
+        };
+        let key = &asked.request.idempotency_key;
+        let holder = store.find_account_of_key(operator.id, operator.network, key).await?;
+        Ok(match holder {
+            Some(holder) if holder != *account_id => ServiceError::KeyOfOtherAccount,
+            Some(_) | None => ServiceError::IdempotencyConflict,
         })
     }
 
@@ -177,6 +201,9 @@ impl Transfers {
         let this = self.clone();
         self.parts.tasks.start(async move {
             let landing = work.await;
+            if let Ok(Ended { transfer, .. }) = &landing {
+                tracing::debug!(state = transfer.state.as_str(), "a transfer was carried out");
+            }
             if let Err(ServiceError::Internal) = &landing {
                 // Something is left to be finished from what is stored, by whichever process comes first. If this
                 // fails too, the lease ends by itself.

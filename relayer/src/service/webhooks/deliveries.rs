@@ -23,6 +23,15 @@ impl DeliveriesFilter {
     }
 }
 
+/// Why nothing at all is delivered to a webhook.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Hindrance {
+    /// The service has no key that webhook secrets are sealed with.
+    NoSealingKey,
+    /// This webhook's secret was sealed with another key.
+    OtherSealingKey,
+}
+
 /// What is to be delivered once more.
 #[derive(Debug, Clone, Copy)]
 pub enum Replay {
@@ -33,21 +42,34 @@ pub enum Replay {
 }
 
 impl Webhooks {
-    /// The deliveries to a webhook with every attempt, newest event first. NotFound: the webhook.
+    /// The deliveries to a webhook with every attempt, newest event first, and what keeps those that are pending from being
+    /// attempted. NotFound: the webhook.
     pub async fn deliveries(
         &self,
         operator: &Operator,
         filter: DeliveriesFilter,
         request: PageRequest,
-    ) -> Result<Page<Delivery>, ServiceError> {
+    ) -> Result<(Page<Delivery>, Option<Hindrance>), ServiceError> {
         let webhook = self.get(operator, filter.webhook_id).await?;
+        let hindrance = self.hindrance(webhook.id).await?;
         let after = request.after.as_ref().map(|cursor| cursor.position().parse::<EventId>()).transpose();
         let after = after.map_err(|_| Invalid::new("cursor", "is not a cursor of this list"))?;
         let rows_max = request.limit.get() + 1;
         let store = &self.parts.store;
         let rows = store.list_deliveries(operator.id, webhook.id, filter.status, after, rows_max).await?;
         let bound = filter.text(operator.id);
-        Ok(Page::from_rows(rows, request.limit, |last| Cursor::new(&bound, last.event_id.to_string())))
+        let page =
+            Page::from_rows(rows, request.limit, |last| Cursor::new(&bound, last.event_id.to_string()));
+        Ok((page, hindrance))
+    }
+
+    async fn hindrance(&self, id: WebhookId) -> Result<Option<Hindrance>, ServiceError> {
+        let Some(sealing_key) = &self.parts.webhooks.sealing_key else {
+            return Ok(Some(Hindrance::NoSealingKey));
+        };
+        let sealed = self.parts.store.find_webhook_secrets(id).await?;
+        let is_closed = sealed.is_some_and(|sealed| sealing_key.open(id, &sealed.current).is_err());
+        Ok(is_closed.then_some(Hindrance::OtherSealingKey))
     }
 
     /// Sends a `webhook.test` event to one webhook alone. NotFound: the webhook. Invalid: it is disabled.

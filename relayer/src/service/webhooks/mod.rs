@@ -8,7 +8,7 @@ use std::time::Duration;
 
 use async_trait::async_trait;
 
-pub use self::deliveries::{DeliveriesFilter, Replay};
+pub use self::deliveries::{DeliveriesFilter, Hindrance, Replay};
 use super::Parts;
 use super::error::{Resource, ServiceError};
 use super::events::Events;
@@ -95,10 +95,6 @@ impl Webhooks {
         self.check_accounts(operator, &asked.account_ids).await?;
         let subscription = Subscription::new(asked.events, asked.account_ids, asked.threshold)?;
         let sealing_key = self.sealing_key()?;
-        if self.parts.store.count_webhooks(operator.id).await? >= WEBHOOKS_MAX {
-            let message = format!("is one too many: an operator may have {WEBHOOKS_MAX} webhooks");
-            return Err(Invalid::new("url", message).into());
-        }
         let ambient = self.parts.ambient;
         let now = ambient.now();
         let webhook = Webhook {
@@ -114,7 +110,14 @@ impl Webhooks {
         };
         let secret = WebhookSecret::new(&ambient.random());
         let sealed = sealing_key.seal(webhook.id, &secret, &ambient.random());
-        self.parts.store.insert_webhook(&webhook, &sealed).await?;
+        match self.parts.store.insert_webhook(&webhook, &sealed, WEBHOOKS_MAX).await {
+            Ok(()) => {}
+            Err(StoreError::Full) => {
+                let message = format!("is one too many: an operator may have {WEBHOOKS_MAX} webhooks");
+                return Err(Invalid::new("url", message).into());
+            }
+            Err(error) => return Err(error.into()),
+        }
         self.learn_balances(operator, &webhook);
         Ok(NewSecret { webhook, secret })
     }

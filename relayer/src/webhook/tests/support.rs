@@ -196,7 +196,7 @@ impl Scene {
         };
         let secret = WebhookSecret::new(&[number; 32]);
         let sealed = self.sealing_key.seal(webhook.id, &secret, &[number; 24]);
-        self.store.insert_webhook(&webhook, &sealed).await.expect("inserted");
+        self.store.insert_webhook(&webhook, &sealed, WEBHOOKS_MAX).await.expect("inserted");
         (webhook, secret)
     }
 

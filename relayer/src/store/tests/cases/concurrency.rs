@@ -61,3 +61,46 @@ async fn of_two_ends_of_one_transfer_exactly_one_is_written() {
     );
     assert_eq!([settle.is_ok(), fail.is_ok()].iter().filter(|done| **done).count(), 1);
 }
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 4)]
+async fn of_concurrent_additions_no_more_than_the_limit_are_made() {
+    let Some(fixture) = fixture().await else { return };
+    // Two processes.
+    let stores = [fixture.store.clone(), fixture.reopen().await];
+    let mut made = JoinSet::new();
+    for number in 0..60u8 {
+        let store = stores[usize::from(number % 2)].clone();
+        let (key, plain) = key(&fixture.operator, KeyScope::Agent(fixture.account.id), 100 + number);
+        made.spawn(async move { store.insert_key_within(&key, &plain.hash(), 20).await });
+    }
+    let made = made.join_all().await;
+    // One key is the fixture's.
+    assert_eq!(made.iter().filter(|made| made.is_ok()).count(), 19);
+    assert!(made.iter().all(|made| matches!(made, Ok(()) | Err(StoreError::Full))), "{made:?}");
+    let keys = fixture.store.list_keys(fixture.operator.id).await.expect("listed");
+    fixture.store.mark_key_revoked(fixture.operator.id, keys[0].id, at(1)).await.expect("revoked");
+    let (next, plain) = key(&fixture.operator, KeyScope::Operator, 99);
+    fixture.store.insert_key_within(&next, &plain.hash(), 20).await.expect("a revoked one makes room");
+
+    let mut registered = JoinSet::new();
+    for number in 0..60u8 {
+        let store = stores[usize::from(number % 2)].clone();
+        let webhook = super::webhooks::webhook(&fixture, number, None);
+        let secret = SealedSecret::from_stored("sealed".into());
+        registered.spawn(async move { store.insert_webhook(&webhook, &secret, 10).await });
+    }
+    let registered = registered.join_all().await;
+    assert_eq!(registered.iter().filter(|made| made.is_ok()).count(), 10);
+    let secrets = fixture.store.list_sealed_secrets(None, 7).await.expect("listed");
+    let rest = fixture.store.list_sealed_secrets(secrets.last().map(|(id, _)| *id), 7).await.expect("listed");
+    assert_eq!((secrets.len(), rest.len()), (7, 3));
+}
+
+#[tokio::test]
+async fn a_probe_writes_and_reads() {
+    let Some(fixture) = fixture().await else { return };
+    for second in 0..3 {
+        fixture.store.probe_writing(at(second)).await.expect("written");
+        fixture.store.probe_reading().await.expect("read");
+    }
+}

@@ -1,0 +1,165 @@
+//! Takes connections, as many as there is room for. When all places are taken, the connection that has been silent for
+//! longest gives way; when the system gives no more, that is logged, and tried again.
+
+use std::io::{self, ErrorKind};
+use std::sync::{Arc, Mutex, PoisonError};
+use std::time::Duration;
+
+use axum_server::{AddrListener, Address};
+use futures::FutureExt;
+use rustix::process::{Resource, getrlimit};
+use tokio::net::{TcpListener, TcpStream};
+use tokio::sync::{Notify, OwnedSemaphorePermit, Semaphore};
+use tokio::time::Instant;
+
+use super::patience::Patient;
+
+/// How long to wait after the system could not give a connection.
+const ACCEPT_PAUSE: Duration = Duration::from_millis(50);
+/// How many silent connections give way at such a moment: others than clients need what they free.
+const GIVING_WAY: usize = 16;
+/// The most that a complaint is repeated.
+const SAY_EVERY: Duration = Duration::from_secs(1);
+/// Without a setting, this many connections at most, however many files may be open.
+const CONNECTIONS_MAX: usize = 8_192;
+/// Without a setting, one of so many files that may be open is a client's; the rest is for database, nodes and webhooks.
+const SHARE_OF_FILES: u64 = 2;
+
+/// How many connections are taken where no setting says it: half of the files that this process may have open.
+pub fn default_connections_max() -> usize {
+    let files = getrlimit(Resource::Nofile).current.unwrap_or(u64::MAX);
+    usize::try_from(files / SHARE_OF_FILES).unwrap_or(usize::MAX).clamp(1, CONNECTIONS_MAX)
+}
+
+/// Whoever connects: nothing depends on the address, which behind a proxy is the proxy's.
+#[derive(Debug, Clone)]
+pub(super) struct Peer;
+
+impl Address for Peer {
+    type Stream = Patient<TcpStream>;
+    type Listener = Listener;
+}
+
+pub(super) struct Listener {
+    listener: TcpListener,
+    places: Arc<Semaphore>,
+    /// Silent connections wait here, the longest silent one first.
+    silent: Arc<Notify>,
+    full: Complaint,
+    failing: Complaint,
+}
+
+impl Listener {
+    /// Errors: the listener cannot be used.
+    pub fn new(listener: std::net::TcpListener, connections_max: usize) -> io::Result<Self> {
+        listener.set_nonblocking(true)?;
+        Ok(Self {
+            listener: TcpListener::from_std(listener)?,
+            places: Arc::new(Semaphore::new(connections_max.min(Semaphore::MAX_PERMITS))),
+            silent: Arc::default(),
+            full: Complaint::default(),
+            failing: Complaint::default(),
+        })
+    }
+
+    async fn place(&self) -> OwnedSemaphorePermit {
+        loop {
+            if let Ok(place) = self.places.clone().try_acquire_owned() {
+                return place;
+            }
+            self.full.say(|unsaid| {
+                tracing::warn!(unsaid, "too many connections: silent ones give way, or new ones wait");
+            });
+            self.silent.notify_one();
+            if let Ok(place) = self.places.clone().acquire_owned().await {
+                // Whoever was called and had gone by itself must not be made up for by the next.
+                let _ = self.silent.notified().now_or_never();
+                return place;
+            }
+        }
+    }
+}
+
+impl AddrListener<Patient<TcpStream>, Peer> for Listener {
+    async fn bind_to(_: Peer) -> io::Result<Self> {
+        Err(ErrorKind::Unsupported.into())
+    }
+
+    async fn accept_stream(&self) -> io::Result<(Patient<TcpStream>, Peer)> {
+        loop {
+            match self.listener.accept().await {
+                Ok((stream, _)) => {
+                    // Without it answers are only later.
+                    let _ = stream.set_nodelay(true);
+                    let place = self.place().await;
+                    return Ok((Patient::new(stream, self.silent.clone(), place), Peer));
+                }
+                Err(error) if is_the_clients(&error) => {}
+                Err(error) => {
+                    self.failing.say(|unsaid| {
+                        tracing::error!(%error, unsaid, "connections cannot be accepted; trying again");
+                    });
+                    (0..GIVING_WAY).for_each(|_| self.silent.notify_one());
+                    tokio::time::sleep(ACCEPT_PAUSE).await;
+                }
+            }
+        }
+    }
+
+    fn get_local_addr(&self) -> io::Result<Peer> {
+        Ok(Peer)
+    }
+}
+
+/// The connection was gone before it was taken.
+fn is_the_clients(error: &io::Error) -> bool {
+    matches!(
+        error.kind(),
+        ErrorKind::ConnectionAborted | ErrorKind::ConnectionReset | ErrorKind::ConnectionRefused
+    )
+}
+
+/// Something that is said at most once a second.
+#[derive(Default)]
+struct Complaint(Mutex<Said>);
+
+#[derive(Default)]
+struct Said {
+    at: Option<Instant>,
+    /// How often it was not said since.
+    unsaid: u64,
+}
+
+impl Complaint {
+    fn say(&self, say: impl FnOnce(u64)) {
+        let mut said = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        if said.at.is_some_and(|at| at.elapsed() < SAY_EVERY) {
+            said.unsaid += 1;
+            return;
+        }
+        say(said.unsaid);
+        *said = Said { at: Some(Instant::now()), unsaid: 0 };
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[tokio::test(start_paused = true)]
+    async fn a_complaint_is_made_once_a_second_and_counts_the_rest() {
+        let complaint = Complaint::default();
+        let said = Mutex::new(Vec::new());
+        for _ in 0..30 {
+            complaint.say(|unsaid| said.lock().expect("lock").push(unsaid));
+            tokio::time::advance(Duration::from_millis(100)).await;
+        }
+        assert_eq!(*said.lock().expect("lock"), [0, 9, 9]);
+    }
+
+    #[test]
+    fn the_default_leaves_half_of_the_files() {
+        let files = getrlimit(Resource::Nofile).current.unwrap_or(u64::MAX);
+        assert!(default_connections_max() as u64 <= files / 2);
+    }
+}

@@ -1,0 +1,70 @@
+//! `GET /healthz`: says what is not well, and whether requests are better sent elsewhere.
+
+use std::time::Duration;
+
+use purser_tests::{Answer, AppSettings, Proxy, TestApp, TestNetwork};
+use serde_json::json;
+use sqlx::{Connection, Executor, SqliteConnection};
+
+/// Asks until the status is this one.
+async fn comes_to(app: &TestApp, status: u16) -> Answer {
+    for _ in 0..100 {
+        let answer = app.client().get("/healthz").await;
+        if answer.status == status {
+            return answer;
+        }
+        tokio::time::sleep(Duration::from_millis(200)).await;
+    }
+    panic!("health never came to {status}: {}", app.log_tail());
+}
+
+#[tokio::test]
+async fn health_says_when_no_node_answers() {
+    let network = TestNetwork::shared().await;
+    let proxy = Proxy::to(&network.rpc_url);
+    let settings = AppSettings { rpc_url: Some(proxy.url()), ..AppSettings::default() };
+    let app = TestApp::start(network, &settings).await;
+    assert_eq!(comes_to(&app, 200).await.body, json!({ "status": "ok" }));
+    proxy.cuts();
+    let answer = comes_to(&app, 503).await;
+    let problems = json!(["network test: no node answers"]);
+    assert_eq!(answer.body, json!({ "status": "unwell", "problems": problems }));
+    proxy.mends();
+    assert_eq!(comes_to(&app, 200).await.body, json!({ "status": "ok" }));
+}
+
+#[tokio::test]
+async fn health_says_when_the_database_takes_no_writes() {
+    let app = TestApp::start(TestNetwork::shared().await, &AppSettings::default()).await;
+    comes_to(&app, 200).await;
+    let file = format!("sqlite://{}", app.folder().join("purser.db").display());
+    let mut other = SqliteConnection::connect(&file).await.expect("opened");
+    other.execute("BEGIN IMMEDIATE").await.expect("the only writer");
+    let answer = comes_to(&app, 503).await;
+    let problems = json!(["database: takes no writes"]);
+    assert_eq!(answer.body, json!({ "status": "unwell", "problems": problems }));
+    other.execute("ROLLBACK").await.expect("ended");
+    assert_eq!(comes_to(&app, 200).await.body, json!({ "status": "ok" }));
+}
+
+#[tokio::test]
+async fn one_network_of_two_without_a_node_leaves_the_service_to_the_other() {
+    let network = TestNetwork::shared().await;
+    let proxy = Proxy::to(&network.rpc_url);
+    let settings = AppSettings {
+        rpc_url: Some(proxy.url()),
+        live: Some(TestNetwork::shared().await),
+        ..AppSettings::default()
+    };
+    let app = TestApp::start(network, &settings).await;
+    proxy.cuts();
+    let problems = json!({ "status": "degraded", "problems": ["network test: no node answers"] });
+    for _ in 0..100 {
+        let answer = app.client().get("/healthz").await.has_status(200);
+        if answer.body == problems {
+            return;
+        }
+        tokio::time::sleep(Duration::from_millis(200)).await;
+    }
+    panic!("never degraded: {}", app.log_tail());
+}
