@@ -106,7 +106,7 @@ impl Store {
             Pools::Sqlite { .. } => {
                 query(SQL).bind(&*self.holder).execute(self.writer()).await?;
             }
-            Pools::Postgres(_) => {}
+            Pools::Postgres { .. } => {}
         }
         Ok(())
     }

@@ -21,6 +21,7 @@ mod attempts;
 mod balances;
 mod claims;
 mod columns;
+mod connections;
 mod deliveries;
 mod delivery_row;
 mod error;
@@ -95,7 +96,7 @@ impl Store {
     pub fn kind(&self) -> &'static str {
         match self.pools {
             Pools::Sqlite { .. } => "sqlite",
-            Pools::Postgres(_) => "postgres",
+            Pools::Postgres { .. } => "postgres",
         }
     }
 
@@ -141,7 +142,13 @@ impl Store {
         self.pools.writer()
     }
 
+    /// For what a payment waits for, and whatever else is found by its id.
     fn reader(&self) -> Target<'_> {
         self.pools.reader()
+    }
+
+    /// For lists, and for the searches of workers: however many there are, no payment waits for them.
+    fn lister(&self) -> Target<'_> {
+        self.pools.lister()
     }
 }

@@ -1,6 +1,7 @@
 //! Every rule of the store, on both databases: each file of `cases` is compiled once for SQLite, on real files, and once
 //! for Postgres, where `PURSER_TEST_POSTGRES_URL` names a server whose user may make schemas; a schema for each test.
 
+mod full_disk;
 mod postgres;
 mod sqlite;
 

@@ -154,5 +154,5 @@ async fn two_transactions_that_wait_for_each_other_both_end_well() {
     for operator in store.list_operators().await.expect("read") {
         assert_eq!(operator.name.as_str(), "Acme!!");
     }
-    assert_eq!(met.load(Ordering::SeqCst), 3, "one of them was tried again");
+    assert!(met.load(Ordering::SeqCst) >= 3, "one of them was tried again");
 }
