@@ -21,4 +21,5 @@ pub mod http;
 pub mod indexer;
 pub mod service;
 pub mod store;
+pub mod tasks;
 pub mod webhook;

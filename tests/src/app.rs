@@ -35,8 +35,8 @@ pub struct TestApp {
     transfer_authority: Keypair,
     next_operator: AtomicU64,
     server: Mutex<Option<Server>>,
-    /// Keeps the database that they name.
-    _settings: AppSettings,
+    /// They keep the database that they name.
+    settings: AppSettings,
 }
 
 struct Server {
@@ -79,7 +79,7 @@ impl TestApp {
             folder,
             owned_folder,
             networks,
-            _settings: settings.clone(),
+            settings: settings.clone(),
         };
         for (_, network) in &app.networks {
             let chain = network.chain();
@@ -100,7 +100,8 @@ impl TestApp {
         let folder = temp_folder();
         let keypairs = ["admin", "policy-authority", "transfer-authority"].map(|name| format!("{name}.json"));
         let keypairs = keypairs.iter().map(|name| self.folder.join(name));
-        let database = if settings.database.is_none() { self.database_files() } else { Vec::new() };
+        let is_own = settings.database.is_none() && settings.database_url.is_none();
+        let database = if is_own { self.database_files() } else { Vec::new() };
         for file in keypairs.chain(database) {
             let name = file.file_name().expect("files have names");
             fs::copy(&file, folder.path().join(name)).expect("the folder is writable");
@@ -115,7 +116,7 @@ impl TestApp {
             folder: folder.path().to_path_buf(),
             owned_folder: Some(folder),
             networks: self.networks.clone(),
-            _settings: settings.clone(),
+            settings: settings.clone(),
         };
         fs::write(app.config(), settings.config_text(&app.folder, &app.networks))
             .expect("the folder is writable");
@@ -140,8 +141,12 @@ impl TestApp {
     pub fn starts(&self) {
         let (config, log) = (self.config(), self.folder.join("relayer.log"));
         let sweep = self.owned_folder.is_none().then_some(self.folder.as_path());
-        let process =
-            Process::start(&binaries::relayer(), &["serve", "--config", path_text(&config)], &log, sweep);
+        let panic_at = self.settings.panic_at;
+        let program = panic_at.map_or_else(binaries::relayer, |_| binaries::fault_injection_relayer());
+        let environment: Vec<_> =
+            panic_at.map(|point| ("PURSER_PANIC_AT", point.to_owned())).into_iter().collect();
+        let arguments = ["serve", "--config", path_text(&config)];
+        let process = Process::start_with(&program, &arguments, &environment, &log, sweep);
         let ready = process.says("listening", READY_WITHIN);
         let base_url =
             ready["listening"].as_str().expect("`listening` is a text").trim_end_matches('/').to_owned();

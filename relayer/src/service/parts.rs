@@ -4,13 +4,11 @@ use std::sync::Arc;
 use std::time::SystemTime;
 
 use rand::RngCore;
-use tokio::task::JoinHandle;
-use tokio_util::sync::CancellationToken;
-use tokio_util::task::TaskTracker;
 
 use super::ServiceError;
 use crate::chain::Chain;
 use crate::domain::{Network, Timestamp};
+use crate::tasks::Tasks;
 
 /// Time and randomness, as arguments.
 #[derive(Debug, Clone, Copy)]
@@ -90,25 +88,7 @@ impl Chains {
     }
 }
 
-/// Work that outlives the request that asked for it.
-#[derive(Debug, Clone, Default)]
-pub struct Tasks {
-    /// What a stop waits for.
-    pub tracker: TaskTracker,
-    /// Cancelled when the process is to stop.
-    pub stop: CancellationToken,
-}
-
 impl Tasks {
-    /// Starts work that a stop waits for.
-    pub(super) fn start<T: Send + 'static>(
-        &self,
-        work: impl Future<Output = T> + Send + 'static,
-    ) -> JoinHandle<T> {
-        // Boxed: the runtime copies what a task is when it begins and when it ends.
-        self.tracker.spawn(Box::pin(work))
-    }
-
     /// Does work to its end even if nobody waits for it any longer.
     pub(super) async fn finish<T: Send + 'static>(
         &self,

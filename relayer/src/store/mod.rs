@@ -20,6 +20,7 @@ mod accounts;
 mod attempts;
 mod balances;
 mod claims;
+mod cleaning;
 mod columns;
 mod connections;
 mod deliveries;

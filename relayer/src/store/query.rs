@@ -140,6 +140,8 @@ macro_rules! lending {
 macro_rules! on {
     ($query:expr, $target:expr, $($how:tt)*) => {{
         let Query { sql, values } = $query;
+        #[cfg(test)]
+        super::tests::note(&sql, &values);
         match $target {
             Target::SqliteReaders(readers) => lending!(readers, sql, values, $($how)*),
             Target::PostgresPool(pool) => lending!(pool, sql, values, $($how)*),

@@ -98,6 +98,7 @@ impl Relayer {
                 rules: Arc::default(),
                 resolve: Arc::new(SystemResolver),
             },
+            retention: crate::domain::Retention::default(),
         });
         let router = router(&services, SETTINGS);
         let key = operator_key(&store, 9).await;

@@ -91,6 +91,7 @@ impl Scene {
                 rules: Arc::default(),
                 resolve: Arc::new(SystemResolver),
             },
+            retention: crate::domain::Retention::default(),
         });
         let node = self.node.clone();
         Indexer::new(IndexerParts {

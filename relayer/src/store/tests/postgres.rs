@@ -17,7 +17,7 @@ const SERVER: &str = "PURSER_TEST_POSTGRES_URL";
 static SKIPPED: Once = Once::new();
 
 /// `None` when no server is named: the test then says so and does nothing.
-async fn fixture() -> Option<Fixture> {
+pub(super) async fn fixture() -> Option<Fixture> {
     let Ok(server) = std::env::var(SERVER) else {
         SKIPPED.call_once(|| {
             // Past the test runner, which keeps what passing tests print.
