@@ -1,7 +1,8 @@
 -- Every filter of a list has its index, and so has everything by which old rows are found and deleted.
 
 CREATE INDEX accounts_of_status ON accounts (operator_id, status, account_id);
-CREATE INDEX history_of_status ON history (account_id, status, position);
+-- With the operator, though the account tells it: between two bounds SQLite takes the index with more columns that are equal.
+CREATE INDEX history_of_status ON history (operator_id, account_id, status, position);
 CREATE INDEX events_of_type ON events (operator_id, event_type, event_id);
 CREATE INDEX events_of_account_and_type ON events (operator_id, account_id, event_type, event_id);
 CREATE INDEX deliveries_of_state ON deliveries (webhook_id, state, event_id);

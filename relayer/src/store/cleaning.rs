@@ -1,6 +1,8 @@
 //! What is over is deleted, a few rows at a time, so that nobody who writes waits for it: deliveries of webhooks that are
 //! deleted or disabled, and what is too old to be kept. What moved money stays in the history.
 
+use std::sync::PoisonError;
+
 use futures::FutureExt;
 use sqlx::AssertSqlSafe;
 
@@ -121,7 +123,8 @@ impl Store {
     }
 
     /// Finished ones that no event tells of any more and whose idempotency keys have expired, with the keys and with what
-    /// a refusal left in the history.
+    /// a refusal left in the history. Gives how many were looked at: some may have to stay, and the next look goes on
+    /// after them, from the beginning once it has come to the end.
     async fn delete_old_transfers(
         &self,
         before: Timestamp,
@@ -130,50 +133,71 @@ impl Store {
     ) -> Result<u64, StoreError> {
         const TRANSFERS: Table = Table("transfers");
         const OLD: &str = "SELECT transfer_id FROM transfers
-             WHERE transfer_id < $1 AND state IN ('settled', 'rejected', 'failed') AND ended_at < $2
-                 AND NOT EXISTS (SELECT 1 FROM events WHERE events.transfer_id = transfers.transfer_id)
-                 AND NOT EXISTS (
-                     SELECT 1 FROM idempotency_keys
-                     WHERE idempotency_keys.transfer_id = transfers.transfer_id AND expires_unix > $3)
+             WHERE transfer_id > $1 AND transfer_id < $2 AND state IN ('settled', 'rejected', 'failed')
+                 AND ended_at < $3
              ORDER BY transfer_id LIMIT $4";
+        let after = self.looked_at.lock().unwrap_or_else(PoisonError::into_inner).clone();
         let found: Vec<(String,)> = query(OLD)
+            .bind(after)
             .bind(TransferId::new(before, 0).to_string())
             .bind(before.to_string())
-            .bind(now.unix_seconds())
             .bind(rows)
             .fetch_all(self.lister())
             .await?;
-        if found.is_empty() {
-            return Ok(0);
-        }
+        let last = found.last().map(|(id,)| id.clone()).unwrap_or_default();
         let read = |(id,): &(String,)| TRANSFERS.read::<TransferId>("transfer_id", id);
         let ids = found.iter().map(read).collect::<Result<Vec<_>, _>>()?;
-        let all = places(1, ids.len());
+        if !ids.is_empty() {
+            self.delete_transfers(&ids, now).await?;
+        }
+        *self.looked_at.lock().unwrap_or_else(PoisonError::into_inner) = last;
+        Ok(ids.len() as u64)
+    }
+
+    async fn delete_transfers(&self, ids: &[TransferId], now: Timestamp) -> Result<(), StoreError> {
+        let (all, key_places) = (places(1, ids.len()), places(2, ids.len()));
         let texts = || ids.iter().map(TransferId::to_string);
         let keys = format!(
-            "DELETE FROM idempotency_keys WHERE transfer_id IN ({all}) AND expires_unix <= ${}",
-            ids.len() + 1
+            "DELETE FROM idempotency_keys WHERE expires_unix <= $1 AND transfer_id IN ({key_places})"
         );
-        let refusals = format!("DELETE FROM history WHERE status = 'rejected' AND entry_id IN ({all})");
         let transfers = format!(
-            "DELETE FROM transfers WHERE transfer_id IN ({all}) AND NOT EXISTS (
-                 SELECT 1 FROM idempotency_keys WHERE idempotency_keys.transfer_id = transfers.transfer_id)"
+            "DELETE FROM transfers WHERE transfer_id IN ({all})
+                 AND NOT EXISTS (SELECT 1 FROM events WHERE events.transfer_id = transfers.transfer_id)
+                 AND NOT EXISTS (
+                     SELECT 1 FROM idempotency_keys WHERE idempotency_keys.transfer_id = transfers.transfer_id)
+             RETURNING transfer_id"
         );
         // Only placeholders were put into the texts.
-        let keys = query(AssertSqlSafe(keys)).bind_all(texts()).bind(now.unix_seconds());
-        let entries = ids.iter().map(|id| EntryId::from_bytes(id.bytes()).to_string());
-        let refusals = query(AssertSqlSafe(refusals)).bind_all(entries);
+        let keys = query(AssertSqlSafe(keys)).bind(now.unix_seconds()).bind_all(texts());
         let transfers = query(AssertSqlSafe(transfers)).bind_all(texts());
         self.write(move |tx| {
             async move {
                 keys.execute(&mut *tx).await?;
-                refusals.execute(&mut *tx).await?;
-                transfers.execute(tx).await
+                let deleted: Vec<(String,)> = transfers.fetch_all(&mut *tx).await?;
+                delete_refusals(tx, &deleted).await
             }
             .boxed()
         })
         .await
     }
+}
+
+/// What refused transfers left in the history: entries of the same ids.
+async fn delete_refusals(tx: &mut Transaction<'_>, transfers: &[(String,)]) -> Result<(), StoreError> {
+    const TRANSFERS: Table = Table("transfers");
+    if transfers.is_empty() {
+        return Ok(());
+    }
+    let all = places(1, transfers.len());
+    let sql = format!("DELETE FROM history WHERE status = 'rejected' AND entry_id IN ({all})");
+    let entry = |(id,): &(String,)| {
+        let id = TRANSFERS.read::<TransferId>("transfer_id", id)?;
+        Ok(EntryId::from_bytes(id.bytes()).to_string())
+    };
+    let entries = transfers.iter().map(entry).collect::<Result<Vec<_>, StoreError>>()?;
+    // Only placeholders were put into the text.
+    query(AssertSqlSafe(sql)).bind_all(entries).execute(tx).await?;
+    Ok(())
 }
 
 /// Runs statements until one has touched a row, and gives how many that touched.

@@ -18,6 +18,8 @@ pub(super) const CALL_LIMIT: Duration = Duration::from_secs(10);
 const FRESH: Duration = Duration::from_secs(1);
 /// How long a connection may take to say how it is.
 const PING_LIMIT: Duration = Duration::from_secs(2);
+/// How long a connection to a server is used. A server may have grown tired of it, and another may be less busy by then.
+const LIFETIME: Duration = Duration::from_secs(30 * 60);
 /// How often a closing pool looks whether all connections have come back.
 const CLOSING_PAUSE: Duration = Duration::from_millis(10);
 
@@ -70,7 +72,13 @@ impl<C: Connect> managed::Manager for Opener<C> {
         if opened.after_failures < self.failures.load(Ordering::SeqCst) {
             return Err(gone());
         }
-        if !C::IS_REMOTE || metrics.last_used() < FRESH {
+        if !C::IS_REMOTE {
+            return Ok(());
+        }
+        if metrics.age() > LIFETIME {
+            return Err(gone());
+        }
+        if metrics.last_used() < FRESH {
             return Ok(());
         }
         match tokio::time::timeout(PING_LIMIT, opened.connection.ping()).await {

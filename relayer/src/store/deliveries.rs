@@ -129,8 +129,9 @@ impl Store {
                  deliveries.created_at
              FROM deliveries
              JOIN events ON events.event_id = deliveries.event_id
-             WHERE EXISTS (SELECT 1 FROM webhooks WHERE webhooks.operator_id = $1 AND webhooks.webhook_id = $2)
-                 AND deliveries.webhook_id = $2 AND {of_status} AND deliveries.event_id < $4
+             WHERE deliveries.webhook_id = (
+                     SELECT webhook_id FROM webhooks WHERE operator_id = $1 AND webhook_id = $2)
+                 AND {of_status} AND deliveries.event_id < $4
              ORDER BY deliveries.event_id DESC LIMIT $5"
         );
         let rows: Vec<DeliveryRow> = query(AssertSqlSafe(sql))

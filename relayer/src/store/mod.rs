@@ -48,7 +48,7 @@ mod writer;
 #[cfg(test)]
 mod tests;
 
-use std::sync::Arc;
+use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 use futures::future::BoxFuture;
@@ -83,6 +83,8 @@ pub struct Store {
     holder: Arc<str>,
     /// What this process has just written for webhooks.
     outbox: Arc<Outbox>,
+    /// The last transfer that was looked at for whether it may be deleted.
+    looked_at: Arc<Mutex<String>>,
 }
 
 impl Store {
@@ -90,7 +92,8 @@ impl Store {
     /// if there is none, or `postgres://user:password@host/database`, which must be there.
     pub async fn open(url: &str) -> Result<Self, StoreError> {
         let pools = Pools::open(url).await?;
-        Ok(Self { pools, holder: format!("{:032x}", rand::random::<u128>()).into(), outbox: Arc::default() })
+        let holder = format!("{:032x}", rand::random::<u128>()).into();
+        Ok(Self { pools, holder, outbox: Arc::default(), looked_at: Arc::default() })
     }
 
     /// Which of the two it is: `sqlite` or `postgres`.

@@ -17,6 +17,9 @@ use super::*;
 /// What grows with every payment.
 const LARGE: [&str; 6] =
     ["transfers", "idempotency_keys", "events", "deliveries", "delivery_attempts", "history"];
+/// Indexes of those rows alone that somebody has yet to deal with.
+const OF_WHAT_IS_OPEN: [&str; 5] =
+    ["transfers_unfinished", "deliveries_due", "deliveries_next", "deliveries_leased", "history_open"];
 /// Most rows that a node of a plan may put in order, or pass by, by the server's own estimate.
 const ROWS_MAX: f64 = 6_000.0;
 /// Most steps of SQLite's machine for one statement, and for each row that it gives. To read through 20,000 rows takes more.
@@ -41,6 +44,7 @@ async fn no_statement_reads_through_a_large_table_on_sqlite() {
     for statement in &statements {
         wrong.extend(explain_on_sqlite(&mut connection, statement).await);
         wrong.extend(count_on_sqlite(&mut connection, statement).await);
+        assert!(wrong.len() < 20, "{}", wrong.join("\n"));
     }
     assert!(wrong.is_empty(), "{}", wrong.join("\n"));
 }
@@ -58,10 +62,11 @@ async fn explain_on_sqlite(connection: &mut SqliteConnection, statement: &Noted)
     let plan = query.fetch_all(connection).await.unwrap_or_else(|error| panic!("{error}: {}", statement.sql));
     let lines: Vec<String> = plan.iter().map(|row| row.get::<String, _>("detail")).collect();
     let is_scan = |line: &String| {
-        let scanned = line.strip_prefix("SCAN ").unwrap_or_default();
+        let mut words = line.split_whitespace();
+        let reads_all =
+            words.next() == Some("SCAN") && words.next().is_some_and(|table| LARGE.contains(&table));
         // By an index that holds only what is open, it reads what is open.
-        LARGE.contains(&scanned)
-            || LARGE.iter().any(|table| scanned.starts_with(&format!("{table} USING INDEX sqlite_auto")))
+        reads_all && !OF_WHAT_IS_OPEN.iter().any(|index| line.ends_with(index))
     };
     lines.iter().any(is_scan).then(|| format!("{}\n    {}", statement.sql, lines.join("\n    ")))
 }
@@ -92,7 +97,8 @@ async fn count_on_sqlite(connection: &mut SqliteConnection, statement: &Noted) -
     let _ = tx.rollback().await;
     let steps = steps.load(Ordering::SeqCst);
     let bound = STEPS_MAX + STEPS_PER_ROW * given;
-    (steps > bound).then(|| format!("{}\n    {steps} steps for {given} rows", statement.sql))
+    (steps > bound)
+        .then(|| format!("{}\n    {steps} steps for {given} rows of {:?}", statement.sql, statement.values))
 }
 
 #[tokio::test]

@@ -1,4 +1,4 @@
-//! A database with many rows, made by the database itself. Half of them belong to the operator, account and webhook that
+//! A database with many rows, made by the database itself, all older than whatever the rules make. Half of them belong to the operator, account and webhook that
 //! the rules use, half to others.
 
 use sqlx::AssertSqlSafe;
@@ -93,7 +93,7 @@ pub(super) async fn fill(fixture: &Fixture, rows: u32) {
             format!(
                 "{}, {operator_id}, {account_id}, 'test', 'transfer', CASE WHEN {rare} THEN 'rejected' ELSE 'settled' END,
                  '1.000000', 'recipient', {}, CASE WHEN NOT ({rare}) THEN 'signature ' || CAST(i AS TEXT) END,
-                 CASE WHEN NOT ({rare}) THEN i END, CASE WHEN {rare} THEN 'paused' END, CASE WHEN {rare} THEN 'no' END,
+                 CASE WHEN NOT ({rare}) THEN i - 10000000 END, CASE WHEN {rare} THEN 'paused' END, CASE WHEN {rare} THEN 'no' END,
                  TRUE, {moment}, {moment} || {}",
                 id("ent_", "i"),
                 id("txn_", "i"),
