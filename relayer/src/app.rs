@@ -11,7 +11,6 @@ use secrecy::ExposeSecret;
 use tokio::task::JoinHandle;
 use tokio::time::{Instant, timeout_at};
 use tokio_util::sync::CancellationToken;
-use tokio_util::task::TaskTracker;
 
 use crate::chain::{
     ChainError, ChainSettings, ChainSigners, Commitment, FileSigner, ProgramCheck, Signer, SolanaChain,
@@ -50,6 +49,8 @@ pub enum StartError {
     WebhookClient(reqwest::Error),
     #[error("the server ended: {0}")]
     Server(std::io::Error),
+    #[error("the task `{0}` panicked, and the process ends to be started anew")]
+    Fallen(&'static str),
 }
 
 /// A running service.
@@ -103,6 +104,7 @@ impl App {
             },
             webhooks: webhooks.clone(),
             keys_max: config.keys.per_operator_max.get(),
+            retention: config.retention.kept(),
         });
         services.reconcile();
         deliver_webhooks(&store, &webhooks, &tasks)?;
@@ -115,7 +117,7 @@ impl App {
                 interval: Duration::from_millis(config.indexer.interval_ms),
             });
             let stop = tasks.stop.clone();
-            tasks.start_vital("indexer", async move { indexer.run(stop).await });
+            tasks.keep("indexer", async move { indexer.run(stop).await });
         }
         let settings = HttpSettings {
             request_timeout: Duration::from_secs(config.server.request_timeout_seconds),
@@ -138,12 +140,16 @@ impl App {
         &self.url
     }
 
-    /// Waits until the server ends by itself, which it only does on an error.
+    /// Waits until the server ends by itself, which it only does on an error, or until a task has panicked without which
+    /// the rest is of no use.
     pub async fn failed(&mut self) -> StartError {
-        match (&mut self.server).await {
-            Ok(Err(error)) => StartError::Server(error),
-            Ok(Ok(())) => StartError::Server(std::io::Error::other("the listener closed")),
-            Err(panic) => StartError::Server(std::io::Error::other(panic)),
+        tokio::select! {
+            ended = &mut self.server => match ended {
+                Ok(Err(error)) => StartError::Server(error),
+                Ok(Ok(())) => StartError::Server(std::io::Error::other("the listener closed")),
+                Err(panic) => StartError::Server(std::io::Error::other(panic)),
+            },
+            task = self.tasks.fallen() => StartError::Fallen(task),
         }
     }
 
@@ -189,7 +195,6 @@ pub async fn connect(
     config: &NetworkConfig,
     tasks: &Tasks,
 ) -> Result<SolanaChain, StartError> {
-    let (tracker, stop): (&TaskTracker, &CancellationToken) = (&tasks.tracker, &tasks.stop);
     let failed = |problem| StartError::Chain { network, problem };
     let signers = ChainSigners {
         policy: Arc::new(
@@ -223,7 +228,7 @@ pub async fn connect(
             ProgramCheckConfig::Refuse => ProgramCheck::Refuse,
         },
     };
-    SolanaChain::connect(network, settings, signers, tracker, stop).await.map_err(failed)
+    SolanaChain::connect(network, settings, signers, tasks).await.map_err(failed)
 }
 
 /// Each with the place of its node: `rpc_url` is 0, then come `rpc_urls`.
@@ -270,11 +275,10 @@ fn deliver_webhooks(store: &Store, webhooks: &WebhookParts, tasks: &Tasks) -> Re
     };
     let client = HttpClient::new(webhooks.resolve.clone(), webhooks.rules.clone());
     let client = Arc::new(client.map_err(StartError::WebhookClient)?);
-    let (tracker, stop) = (&tasks.tracker, tasks.stop.clone());
     let clock = Arc::new(Ambient::SYSTEM.now);
-    let deliverer = Deliverer::new(store.clone(), sealing_key, client, clock, tracker, stop.clone());
-    let dispatcher = Dispatcher::new(deliverer, tracker.clone(), stop);
-    tasks.start_vital("dispatcher", dispatcher.run_until_stopped());
+    let deliverer = Deliverer::new(store.clone(), sealing_key, client, clock, tasks);
+    let dispatcher = Dispatcher::new(deliverer, tasks.clone());
+    tasks.keep("dispatcher", dispatcher.run_until_stopped());
     Ok(())
 }
 

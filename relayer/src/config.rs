@@ -11,7 +11,7 @@ use ipnet::IpNet;
 use secrecy::{ExposeSecret, SecretString};
 use serde::de::{self, Deserialize, Deserializer};
 
-use crate::domain::{Address, Network};
+use crate::domain::{Address, Network, Retention};
 
 /// Everything that can be set. Unknown keys are refused.
 #[derive(Debug, Clone, serde::Deserialize)]
@@ -31,6 +31,8 @@ pub struct Config {
     pub webhooks: WebhooksConfig,
     #[serde(default)]
     pub indexer: IndexerConfig,
+    #[serde(default)]
+    pub retention: RetentionConfig,
 }
 
 /// `[server]`
@@ -190,6 +192,45 @@ impl Default for IndexerConfig {
     }
 }
 
+/// `[retention]`: after how many days what is over is deleted; 0 keeps it for ever.
+#[derive(Debug, Clone, serde::Deserialize)]
+#[serde(deny_unknown_fields, default)]
+pub struct RetentionConfig {
+    /// Attempts to deliver events.
+    pub attempts_days: u32,
+    /// Events with their deliveries and attempts.
+    pub events_days: u32,
+    /// Finished transfers, with refusals in the history. Events go first: not less than `events_days`.
+    pub transfers_days: u32,
+}
+
+impl Default for RetentionConfig {
+    fn default() -> Self {
+        Self { attempts_days: 30, events_days: 90, transfers_days: 0 }
+    }
+}
+
+impl RetentionConfig {
+    /// As the services take it.
+    pub fn kept(&self) -> Retention {
+        Retention::of_days(self.attempts_days, self.events_days, self.transfers_days)
+    }
+
+    /// An idempotency key lives for a day, and a chain's clock may be a little behind.
+    fn check(&self) -> Result<(), (&'static str, &'static str)> {
+        if self.transfers_days == 1 {
+            return Err(("retention.transfers_days", "must be 0, or 2 or more"));
+        }
+        if self.transfers_days > 0 && !(1..=self.transfers_days).contains(&self.events_days) {
+            return Err((
+                "retention.events_days",
+                "must be from 1 to retention.transfers_days, unless that is 0",
+            ));
+        }
+        Ok(())
+    }
+}
+
 /// `[rate_limit]`, per API key
 #[derive(Debug, Clone, serde::Deserialize)]
 #[serde(deny_unknown_fields, default)]
@@ -331,6 +372,7 @@ impl Config {
         if !(100..=3_600_000).contains(&self.indexer.interval_ms) {
             return Err(("indexer.interval_ms", "must be from 100 to 3600000"));
         }
+        self.retention.check()?;
         if self.webhooks.secret_key.is_some() && self.webhooks.secret_key_file.is_some() {
             return Err(("webhooks.secret_key", "must not be given together with webhooks.secret_key_file"));
         }

@@ -1,7 +1,8 @@
 //! Places on a transfer's way where a test can have the process die, as it could die anywhere.
 //!
 //! Only with the cargo feature `fault-injection`, which no build that is shipped has: without it a crash point is
-//! nothing. With it, `PURSER_CRASH_AT=NAME:N` aborts the process the Nth time that it comes to the point NAME.
+//! nothing. With it, `PURSER_CRASH_AT=NAME:N` aborts the process the Nth time that it comes to the point NAME, and
+//! `PURSER_PANIC_AT=NAME:N` panics there. Tasks come to `task NAME` whenever they go on: see `tasks.rs`.
 
 /// Comes to the crash point of this name.
 macro_rules! crash_point {
@@ -29,19 +30,38 @@ pub(crate) const fn host_clock_ahead() -> std::time::Duration {
 pub(crate) fn reached(name: &str) {
     use std::io::Write;
     use std::sync::OnceLock;
-    use std::sync::atomic::{AtomicI64, Ordering};
 
-    static CHOSEN: OnceLock<Option<(String, AtomicI64)>> = OnceLock::new();
-    let chosen = CHOSEN.get_or_init(|| {
-        let text = std::env::var("PURSER_CRASH_AT").ok()?;
-        let (name, arrival) = text.split_once(':')?;
-        Some((name.to_owned(), AtomicI64::new(arrival.parse().ok()?)))
-    });
-    if let Some((at, arrivals_left)) = chosen
-        && at == name
-        && arrivals_left.fetch_sub(1, Ordering::SeqCst) == 1
-    {
+    static CRASH: OnceLock<Option<Chosen>> = OnceLock::new();
+    static PANIC: OnceLock<Option<Chosen>> = OnceLock::new();
+
+    if Chosen::is_at(CRASH.get_or_init(|| Chosen::read("PURSER_CRASH_AT")), name) {
         let _ = writeln!(std::io::stderr(), "crash point {name}");
         std::process::abort();
+    }
+    if Chosen::is_at(PANIC.get_or_init(|| Chosen::read("PURSER_PANIC_AT")), name) {
+        panic!("panic point {name}");
+    }
+}
+
+/// A point, and how often the process is still to come to it.
+#[cfg(feature = "fault-injection")]
+struct Chosen {
+    name: String,
+    arrivals_left: std::sync::atomic::AtomicI64,
+}
+
+#[cfg(feature = "fault-injection")]
+impl Chosen {
+    fn read(variable: &str) -> Option<Self> {
+        let text = std::env::var(variable).ok()?;
+        let (name, arrival) = text.split_once(':')?;
+        let arrivals_left = std::sync::atomic::AtomicI64::new(arrival.parse().ok()?);
+        Some(Self { name: name.to_owned(), arrivals_left })
+    }
+
+    fn is_at(chosen: &Option<Self>, name: &str) -> bool {
+        chosen.as_ref().is_some_and(|chosen| {
+            chosen.name == name && chosen.arrivals_left.fetch_sub(1, std::sync::atomic::Ordering::SeqCst) == 1
+        })
     }
 }

@@ -23,4 +23,5 @@ mod lookup;
 mod secret_file;
 pub mod service;
 pub mod store;
+pub mod tasks;
 pub mod webhook;

@@ -35,7 +35,7 @@ pub struct TestApp {
     transfer_authority: Keypair,
     next_operator: AtomicU64,
     server: Mutex<Option<Server>>,
-    /// Keeps the database that they name.
+    /// They keep the database that they name.
     settings: AppSettings,
 }
 
@@ -100,7 +100,8 @@ impl TestApp {
         let folder = temp_folder();
         let keypairs = ["admin", "policy-authority", "transfer-authority"].map(|name| format!("{name}.json"));
         let keypairs = keypairs.iter().map(|name| self.folder.join(name));
-        let database = if settings.database.is_none() { self.database_files() } else { Vec::new() };
+        let is_own = settings.database.is_none() && settings.database_url.is_none();
+        let database = if is_own { self.database_files() } else { Vec::new() };
         for file in keypairs.chain(database) {
             let name = file.file_name().expect("files have names");
             fs::copy(&file, folder.path().join(name)).expect("the folder is writable");
@@ -144,7 +145,9 @@ impl TestApp {
         let clock = self.settings.host_clock.as_ref();
         environment
             .extend(clock.map(|clock| ("PURSER_HOST_CLOCK_AHEAD", path_text(&clock.file()).to_owned())));
-        let program = if clock.is_some() { binaries::fault_injection_relayer() } else { binaries::relayer() };
+        environment.extend(self.settings.panic_at.map(|point| ("PURSER_PANIC_AT", point.to_owned())));
+        let is_broken = clock.is_some() || self.settings.panic_at.is_some();
+        let program = if is_broken { binaries::fault_injection_relayer() } else { binaries::relayer() };
         let arguments = ["serve", "--config", path_text(&config)];
         let process = Process::start_with(&program, &arguments, &environment, &log, sweep);
         let ready = process.says("listening", READY_WITHIN);

@@ -17,7 +17,7 @@
 //! | [`crash`] | crashes, faults and retries by seed, and the reading of the chain that judges them |
 //! | [`random`] | chance that can be had again |
 //! | [`wallet`] | [`Wallet`]: what anybody may do on the chain without the relayer |
-//! | [`wire`] | [`Wire`]: a websocket's line that can be cut |
+//! | [`wire`] | [`Wire`]: a line to a websocket or a database that can be cut, or swallow everything |
 //! | [`clock`] | unix seconds from and to the timestamps of the API |
 //! | [`money`] | micro-USDC from text, without floats |
 //!

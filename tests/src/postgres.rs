@@ -48,6 +48,14 @@ impl TestDatabase {
         sqlx::query_scalar(AssertSqlSafe(sql)).fetch_one(&mut connection).await.expect("the query is right")
     }
 
+    /// From now on new sessions may write, or only read, as on a standby.
+    pub async fn takes_writing(&self, does: bool) {
+        let read_only = if does { "off" } else { "on" };
+        let name = &self.name;
+        self.server_runs(format!("ALTER DATABASE {name} SET default_transaction_read_only = {read_only}"))
+            .await;
+    }
+
     async fn server_runs(&self, sql: String) {
         let mut connection = PgConnection::connect(&self.server).await.expect("Postgres answers");
         connection.execute(AssertSqlSafe(sql)).await.expect("the user may make databases");

@@ -27,6 +27,10 @@ pub struct AppSettings {
     pub live: Option<Arc<TestNetwork>>,
     /// Postgres instead of a SQLite file in the app's folder.
     pub database: Option<Arc<TestDatabase>>,
+    /// Reaches the database at this address instead of its own: through a line that can be cut, or on another disk.
+    pub database_url: Option<String>,
+    /// Panics where it comes to this point for the nth time, `NAME:N`.
+    pub panic_at: Option<&'static str>,
     pub webhooks: Webhooks,
     /// How often deposits are looked for.
     pub indexer_interval_ms: u64,
@@ -67,6 +71,8 @@ impl Default for AppSettings {
             ws_url: None,
             live: None,
             database: None,
+            database_url: None,
+            panic_at: None,
             webhooks: Webhooks::ToThisMachine,
             indexer_interval_ms: 1_000,
             pending_per_account: 500,
@@ -83,7 +89,8 @@ impl AppSettings {
     pub(crate) fn config_text(&self, folder: &Path, networks: &[(&'static str, Arc<TestNetwork>)]) -> String {
         let folder = path_text(folder);
         let sqlite = || format!("sqlite://{folder}/purser.db");
-        let database_url = self.database.as_ref().map_or_else(sqlite, |database| database.url());
+        let own = || self.database.as_ref().map_or_else(sqlite, |database| database.url());
+        let database_url = self.database_url.clone().unwrap_or_else(own);
         let mut text = format!(
             r#"[server]
 listen = "127.0.0.1:0"

@@ -24,6 +24,7 @@ use super::{
     DraftOnChain, OnChainPolicy, OperatorOnChain, Outcome, TransferOrder, TransferView, clocks_agree,
 };
 use crate::domain::{Address, Network, SignedTransfer};
+use crate::tasks::Tasks;
 use async_trait::async_trait;
 use purser_client::Deployment;
 use solana_sdk::pubkey::Pubkey;
@@ -31,8 +32,6 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
 use std::time::Duration;
 use tokio::sync::Notify;
-use tokio_util::sync::CancellationToken;
-use tokio_util::task::TaskTracker;
 
 /// How long a node may be silent before whoever waits for a confirmation is told.
 const SILENCE_MAX: Duration = Duration::from_secs(10);
@@ -94,22 +93,21 @@ impl SolanaChain {
         network: Network,
         settings: ChainSettings,
         signers: ChainSigners,
-        tasks: &TaskTracker,
-        stop: &CancellationToken,
+        tasks: &Tasks,
     ) -> Result<Self, ChainError> {
-        let chain = Self::new(network, settings, signers, tasks, stop)?;
+        let chain = Self::new(network, settings, signers, tasks)?;
         chain.verify().await?;
         Ok(chain)
     }
 
-    /// Starts the network's two background tasks on `tasks`, until `stop`; asks nobody yet.
+    /// Starts the network's background tasks on `tasks`, until their stop; asks nobody yet.
     pub fn new(
         network: Network,
         settings: ChainSettings,
         signers: ChainSigners,
-        tasks: &TaskTracker,
-        stop: &CancellationToken,
+        tasks: &Tasks,
     ) -> Result<Self, ChainError> {
+        let (tracker, stop) = (&tasks.tracker, &tasks.stop);
         if signers.transfer.iter().any(|signer| signer.public_key() == signers.policy.public_key()) {
             return Err(ChainError::Misconfigured(
                 "policy authority and transfer authority are the same key".into(),
@@ -118,7 +116,7 @@ impl SolanaChain {
         if signers.transfer.is_empty() {
             return Err(ChainError::Misconfigured("no transfer authority is configured".into()));
         }
-        let rpc = Arc::new(Rpc::new(&settings.rpc_urls, settings.rpc_proxy.as_deref(), tasks.clone())?);
+        let rpc = Arc::new(Rpc::new(&settings.rpc_urls, settings.rpc_proxy.as_deref(), tracker.clone())?);
         let clock = Arc::new(ChainClock::new(rpc.clone()));
         let instructions = Instructions(Deployment {
             program: to_pubkey(&settings.program_id),
@@ -126,22 +124,22 @@ impl SolanaChain {
         });
         let (subscriber, wishes) = Subscriber::new();
         let subscriber = if settings.ws_urls.is_empty() { Subscriber::none() } else { subscriber };
-        let (submitter, claims) = Submitter::new(rpc.clone(), tasks.clone());
+        let (submitter, claims) = Submitter::new(rpc.clone(), tracker.clone());
         let submitter = Arc::new(submitter);
         let watched = Arc::new(Watched::new(subscriber.clone()));
-        tasks.spawn({
+        tasks.keep("chain clock", {
             let (clock, stop) = (clock.clone(), stop.clone());
             async move { clock.keep_fresh(stop).await }
         });
-        tasks.spawn({
+        tasks.keep("submitter", {
             let (submitter, stop) = (submitter.clone(), stop.clone());
             async move { submitter.run(stop).await }
         });
-        tasks.spawn({
+        tasks.keep("node comparison", {
             let (rpc, stop) = (rpc.clone(), stop.clone());
             async move { rpc.compare_nodes(stop).await }
         });
-        tasks.spawn({
+        tasks.start({
             let (counters, stop) = (rpc.counters(), stop.clone());
             async move {
                 stop.cancelled().await;
@@ -151,7 +149,7 @@ impl SolanaChain {
         if let Some(claims) = claims {
             let (rpc, submitter, stop) = (rpc.clone(), submitter.clone(), stop.clone());
             let believe = move |signature: &str, landing| submitter.land(signature, landing);
-            tasks.spawn(witness::run(rpc, claims, believe, stop));
+            tasks.keep("witness", witness::run(rpc, claims, believe, stop));
         }
         let activity = Arc::new(Notify::new());
         let block_times = Arc::new(BlockTimes::new());
@@ -174,7 +172,7 @@ impl SolanaChain {
                 program: instructions.0.program,
                 activity: activity.clone(),
             };
-            tasks.spawn(socket::run(settings.ws_urls.clone(), wishes, notices, stop.clone()));
+            tasks.keep("websocket", socket::run(settings.ws_urls.clone(), wishes, notices, stop.clone()));
         }
         Ok(Self {
             network,

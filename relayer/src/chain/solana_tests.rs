@@ -25,9 +25,9 @@ fn chain(transfer: Vec<Arc<dyn Signer>>) -> Result<SolanaChain, ChainError> {
         genesis_hash: None,
         program_check: ProgramCheck::Off,
     };
-    let (tasks, stop) = (TaskTracker::new(), CancellationToken::new());
-    stop.cancel();
-    SolanaChain::new(Network::Test, settings, ChainSigners { policy: signer(), transfer }, &tasks, &stop)
+    let tasks = Tasks::default();
+    tasks.stop.cancel();
+    SolanaChain::new(Network::Test, settings, ChainSigners { policy: signer(), transfer }, &tasks)
 }
 
 #[tokio::test]

@@ -36,6 +36,12 @@ impl Timestamp {
         Self(self.0.saturating_add(micros).min(SECONDS_MAX * MICROS + (MICROS - 1)))
     }
 
+    /// The moment `duration` earlier, at least the beginning of the year 0.
+    pub fn before(self, duration: Duration) -> Self {
+        let micros = i64::try_from(duration.as_micros()).unwrap_or(i64::MAX);
+        Self(self.0.saturating_sub(micros).max(SECONDS_MIN * MICROS))
+    }
+
     /// How long it is until `later`; nothing if that is past.
     pub fn until(self, later: Self) -> Duration {
         Duration::from_micros(u64::try_from(later.0.saturating_sub(self.0)).unwrap_or(0))

@@ -70,6 +70,7 @@ const TOO_MANY_PENDING: Code = (StatusCode::TOO_MANY_REQUESTS, "too_many_pending
 const INTERNAL_ERROR: Code = (StatusCode::INTERNAL_SERVER_ERROR, "internal_error");
 const TRANSFER_FAILED: Code = (StatusCode::BAD_GATEWAY, "transfer_failed");
 const SOLANA_UNAVAILABLE: Code = (StatusCode::SERVICE_UNAVAILABLE, "solana_unavailable");
+const SERVICE_UNAVAILABLE: Code = (StatusCode::SERVICE_UNAVAILABLE, "service_unavailable");
 const NOT_CONFIGURED: Code = (StatusCode::NOT_IMPLEMENTED, "not_configured");
 const TIMEOUT: Code = (StatusCode::GATEWAY_TIMEOUT, "timeout");
 
@@ -295,6 +296,14 @@ fn service_body(error: ServiceError) -> (StatusCode, ErrorBody) {
                 },
             );
             (status, ErrorBody { retryable: Some(retryable), ..body })
+        }
+        ServiceError::StoreUnavailable => {
+            let (status, body) = ErrorBody::new(
+                SERVICE_UNAVAILABLE,
+                "The service cannot reach its database right now. Send a transfer again under the same idempotency key; \
+                 read the state before anything else that writes is tried again.",
+            );
+            (status, ErrorBody { retryable: Some(false), ..body })
         }
         ServiceError::NotConfigured => ErrorBody::new(
             NOT_CONFIGURED,

@@ -32,6 +32,5 @@ fn in_words(problem: &Problem) -> String {
         Problem::DatabaseTakesNoWrites => "database: takes no writes".to_owned(),
         Problem::DatabaseCannotBeRead => "database: cannot be read".to_owned(),
         Problem::NoNode(network) => format!("network {network}: no node answers"),
-        Problem::TaskEnded(name) => format!("task ended: {name}"),
     }
 }

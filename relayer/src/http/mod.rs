@@ -36,6 +36,7 @@ use self::rate_limit::RateLimit;
 use self::strangers::Strangers;
 use self::v1::{accounts, deliveries, events, halts, history, keys, limits, policies, transfers, webhooks};
 use crate::service::Services;
+use crate::tasks::panic_message;
 
 /// How the front door is set.
 #[derive(Debug, Clone, Copy)]
@@ -127,8 +128,6 @@ async fn within(State(limit): State<Duration>, request: Request, next: Next) -> 
 }
 
 fn after_panic(panic: Box<dyn Any + Send + 'static>) -> Response {
-    let message = panic.downcast_ref::<String>().map(String::as_str);
-    let message = message.or_else(|| panic.downcast_ref::<&str>().copied()).unwrap_or("no message");
-    tracing::error!(panic = message, "a request panicked");
+    tracing::error!(panic = panic_message(&*panic), "a request panicked");
     ApiError::Panic.into_response()
 }

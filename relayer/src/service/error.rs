@@ -31,6 +31,9 @@ pub enum ServiceError {
     /// The chain could not be asked or did not answer. `retryable` is false where something may have been done.
     #[error("the chain is unavailable")]
     ChainUnavailable { retryable: bool },
+    /// The database cannot be used now, and what was asked for may have been done.
+    #[error("the database is unavailable")]
+    StoreUnavailable,
     /// The service was set up without what this needs.
     #[error("webhooks are not configured")]
     NotConfigured,
@@ -69,8 +72,16 @@ pub enum Resource {
 
 impl From<StoreError> for ServiceError {
     fn from(error: StoreError) -> Self {
-        tracing::error!(%error, "the database failed");
-        Self::Internal
+        match error {
+            StoreError::Unavailable { .. } => {
+                tracing::warn!(%error, "the database is unavailable");
+                Self::StoreUnavailable
+            }
+            error => {
+                tracing::error!(%error, "the database failed");
+                Self::Internal
+            }
+        }
     }
 }
 

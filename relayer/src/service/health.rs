@@ -21,8 +21,6 @@ pub enum Problem {
     DatabaseCannotBeRead,
     /// No node of the network answers.
     NoNode(Network),
-    /// A task ended that should run until the stop.
-    TaskEnded(&'static str),
 }
 
 /// What was found.
@@ -75,7 +73,6 @@ impl Health {
         );
         let gone = networks.iter().zip(nodes).filter(|(_, is_there)| !is_there).map(|(network, _)| *network);
         let gone: Vec<Network> = gone.collect();
-        let ended = self.parts.tasks.ended();
         let mut problems = Vec::new();
         if !matches!(written, Ok(Ok(()))) {
             problems.push(Problem::DatabaseTakesNoWrites);
@@ -83,7 +80,6 @@ impl Health {
         if !matches!(read, Ok(Ok(()))) {
             problems.push(Problem::DatabaseCannotBeRead);
         }
-        problems.extend(ended.into_iter().map(Problem::TaskEnded));
         // One network of several: the others are served all the same.
         let unwell = !problems.is_empty() || gone.len() == networks.len();
         problems.extend(gone.into_iter().map(Problem::NoNode));

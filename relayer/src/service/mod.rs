@@ -3,6 +3,7 @@
 
 mod accounts;
 mod allowlist;
+mod cleaning;
 mod error;
 mod events;
 mod halts;
@@ -25,7 +26,7 @@ pub use self::halts::{HaltView, Halts};
 pub use self::health::{Health, Problem, Report};
 pub use self::history::{EntryView, History, HistoryFilter};
 pub use self::keys::{CreateKey, Keys, NewKey, keys_filter};
-pub use self::parts::{Ambient, Chains, ExplorerUrl, NetworkParts, Tasks};
+pub use self::parts::{Ambient, Chains, ExplorerUrl, NetworkParts};
 pub use self::policies::{PendingView, Policies, PolicyChange, PolicyView};
 pub use self::transfers::{
     LimitsView, PendingLimits, Preview, PreviewRequest, TransferAnswer, TransferView, Transfers,
@@ -34,8 +35,10 @@ pub use self::webhooks::{
     CreateWebhook, DeliveriesFilter, Hindrance, NewSecret, Replay, Resolve, Resolved, UpdateWebhook,
     WebhookParts, Webhooks, webhooks_filter,
 };
+use crate::domain::Retention;
 pub use crate::store::ReplayScope;
 use crate::store::Store;
+pub use crate::tasks::Tasks;
 
 /// How often what is left to be done later is looked for.
 const RECONCILE_EVERY: Duration = Duration::from_secs(5);
@@ -54,12 +57,13 @@ pub struct Parts {
     pub webhooks: WebhookParts,
     /// How many keys an operator may have that are not revoked.
     pub keys_max: u32,
+    pub retention: Retention,
 }
 
 /// The services, one of each.
 #[derive(Clone)]
 pub struct Services {
-    tasks: Tasks,
+    parts: Parts,
     pub accounts: Accounts,
     pub policies: Policies,
     pub halts: Halts,
@@ -75,7 +79,7 @@ impl Services {
     /// The services over these parts. Nothing runs yet; see [`Services::reconcile`].
     pub fn new(parts: Parts) -> Self {
         Self {
-            tasks: parts.tasks.clone(),
+            parts: parts.clone(),
             accounts: Accounts::new(parts.clone()),
             policies: Policies::new(parts.clone()),
             halts: Halts::new(parts.clone()),
@@ -88,15 +92,18 @@ impl Services {
         }
     }
 
-    /// Starts the tasks that finish what a crash or an outage left behind, and what had to wait: at once, by timer, and
-    /// on a wake-up.
+    /// Starts the tasks that finish what a crash or an outage left behind, and what had to wait, and that delete what is
+    /// over: at once, by timer, and on a wake-up.
     pub fn reconcile(&self) {
         self.transfers.sweep_until_stopped();
         let this = self.clone();
-        let stop = self.tasks.stop.clone();
-        self.tasks.start_vital("reconciler", async move {
+        let stop = self.parts.tasks.stop.clone();
+        self.parts.tasks.keep("reconciler", async move {
             loop {
                 this.reconcile_once().await;
+                if let Err(error) = cleaning::clean_up(&this.parts).await {
+                    tracing::warn!(%error, "what is over could not be deleted; trying again later");
+                }
                 tokio::select! {
                     () = stop.cancelled() => return,
                     () = tokio::time::sleep(RECONCILE_EVERY) => {}

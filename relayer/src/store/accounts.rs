@@ -194,18 +194,21 @@ impl Store {
         after: Option<AccountId>,
         rows_max: u32,
     ) -> Result<Vec<Account>, StoreError> {
-        const SQL: &str = "SELECT account_id, operator_id, name, metadata, address, token_account, status,
+        // Said outright, since no index leads through an "or".
+        let of_status = if status.is_some() { "status = $2" } else { "$2 = ''" };
+        let sql = format!(
+            "SELECT account_id, operator_id, name, metadata, address, token_account, status,
                  counterparties, provisioning, created_at
              FROM accounts
-             WHERE operator_id = $1 AND provisioning = 'ready'
-                 AND ($2 = '' OR status = $2) AND account_id < $3
-             ORDER BY account_id DESC LIMIT $4";
-        let rows: Vec<AccountRow> = query(SQL)
+             WHERE operator_id = $1 AND provisioning = 'ready' AND {of_status} AND account_id < $3
+             ORDER BY account_id DESC LIMIT $4"
+        );
+        let rows: Vec<AccountRow> = query(AssertSqlSafe(sql))
             .bind(operator.to_string())
             .bind(status.map_or("", AccountStatus::as_str))
             .bind_below(after)
             .bind(i64::from(rows_max))
-            .fetch_all(self.reader())
+            .fetch_all(self.lister())
             .await?;
         rows.into_iter().map(Account::try_from).collect()
     }
@@ -221,7 +224,7 @@ impl Store {
              FROM accounts WHERE provisioning = 'requested' AND created_at < $1
              ORDER BY created_at LIMIT $2";
         let rows: Vec<AccountRow> =
-            query(SQL).bind(before.to_string()).bind(i64::from(rows_max)).fetch_all(self.reader()).await?;
+            query(SQL).bind(before.to_string()).bind(i64::from(rows_max)).fetch_all(self.lister()).await?;
         rows.into_iter().map(Account::try_from).collect()
     }
 }

@@ -4,7 +4,7 @@ use futures::FutureExt;
 use sqlx::FromRow;
 
 use super::columns::Table;
-use super::deliveries::give_up_all;
+use super::deliveries::{GIVEN_UP_AT_ONCE, give_up_some};
 use super::delivery_row::{StateColumns, attempt_columns};
 use super::query::query;
 use super::{Store, StoreError, Transaction};
@@ -140,7 +140,7 @@ async fn mark_health(tx: &mut Transaction<'_>, made: &AttemptMade) -> Result<(),
     if row.status == "enabled" && health.is_hopeless(ended_at) {
         let reason = DisabledReason::Failing.as_str();
         query(DISABLED).bind(webhook).bind(reason).bind(ended_at.to_string()).execute(&mut *tx).await?;
-        give_up_all(tx, made.webhook_id, ended_at).await?;
+        give_up_some(tx, made.webhook_id, ended_at, GIVEN_UP_AT_ONCE).await?;
     }
     Ok(())
 }

@@ -38,7 +38,7 @@ impl Store {
                  WHERE deliveries.webhook_id = webhooks.webhook_id AND deliveries.state = 'pending'
                      AND deliveries.next_attempt_at <= $1
                      AND (deliveries.lease_expires_at IS NULL OR deliveries.lease_expires_at <= $1))";
-        let rows: Vec<(String,)> = query(SQL).bind(now.to_string()).fetch_all(self.reader()).await?;
+        let rows: Vec<(String,)> = query(SQL).bind(now.to_string()).fetch_all(self.lister()).await?;
         rows.iter().map(|(id,)| TABLE.read("webhook_id", id)).collect()
     }
 
@@ -46,7 +46,7 @@ impl Store {
     pub async fn find_next_due(&self, now: Timestamp) -> Result<Option<Timestamp>, StoreError> {
         const SQL: &str =
             "SELECT MIN(next_attempt_at) FROM deliveries WHERE state = 'pending' AND next_attempt_at > $1";
-        let rows: Vec<(Option<String>,)> = query(SQL).bind(now.to_string()).fetch_all(self.reader()).await?;
+        let rows: Vec<(Option<String>,)> = query(SQL).bind(now.to_string()).fetch_all(self.lister()).await?;
         let next = rows.into_iter().find_map(|(next,)| next);
         TABLE.read_optional("next_attempt_at", next.as_deref())
     }
@@ -106,7 +106,7 @@ impl Store {
             Pools::Sqlite { .. } => {
                 query(SQL).bind(&*self.holder).execute(self.writer()).await?;
             }
-            Pools::Postgres(_) => {}
+            Pools::Postgres { .. } => {}
         }
         Ok(())
     }
@@ -121,21 +121,26 @@ impl Store {
         after: Option<EventId>,
         rows_max: u32,
     ) -> Result<Vec<Delivery>, StoreError> {
-        const SQL: &str = "SELECT deliveries.webhook_id, deliveries.event_id, events.event_type,
+        // Said outright, since no index leads through an "or".
+        let of_status = if status.is_some() { "deliveries.state = $3" } else { "$3 = ''" };
+        let sql = format!(
+            "SELECT deliveries.webhook_id, deliveries.event_id, events.event_type,
                  deliveries.state, deliveries.failures, deliveries.next_attempt_at, deliveries.ended_at,
                  deliveries.created_at
              FROM deliveries
              JOIN events ON events.event_id = deliveries.event_id
-             WHERE events.operator_id = $1 AND deliveries.webhook_id = $2
-                 AND ($3 = '' OR deliveries.state = $3) AND deliveries.event_id < $4
-             ORDER BY deliveries.event_id DESC LIMIT $5";
-        let rows: Vec<DeliveryRow> = query(SQL)
+             WHERE deliveries.webhook_id = (
+                     SELECT webhook_id FROM webhooks WHERE operator_id = $1 AND webhook_id = $2)
+                 AND {of_status} AND deliveries.event_id < $4
+             ORDER BY deliveries.event_id DESC LIMIT $5"
+        );
+        let rows: Vec<DeliveryRow> = query(AssertSqlSafe(sql))
             .bind(operator.to_string())
             .bind(webhook.to_string())
             .bind(status.map_or("", DeliveryStatus::as_str))
             .bind_below(after)
             .bind(i64::from(rows_max))
-            .fetch_all(self.reader())
+            .fetch_all(self.lister())
             .await?;
         if rows.is_empty() {
             return Ok(Vec::new());
@@ -149,7 +154,7 @@ impl Store {
         let attempts: Vec<AttemptRow> = query(AssertSqlSafe(sql))
             .bind(webhook.to_string())
             .bind_all(rows.iter().map(|row| row.event_id.as_str()))
-            .fetch_all(self.reader())
+            .fetch_all(self.lister())
             .await?;
         rows.into_iter().map(|row| row.into_delivery(&attempts)).collect()
     }
@@ -196,15 +201,19 @@ pub(super) async fn insert_deliveries(
     insert.execute(tx).await
 }
 
-/// Everything that is pending for a webhook is undelivered.
-pub(super) async fn give_up_all(
+/// How many deliveries the step that disables a webhook gives up itself; the rest is left to [`Store::clean_up`].
+pub(super) const GIVEN_UP_AT_ONCE: i64 = 200;
+
+/// Up to `rows` of what is pending for a webhook are undelivered. Gives how many.
+pub(super) async fn give_up_some(
     tx: &mut Transaction<'_>,
     webhook: WebhookId,
     now: Timestamp,
-) -> Result<(), StoreError> {
+    rows: i64,
+) -> Result<u64, StoreError> {
     const SQL: &str = "UPDATE deliveries SET state = 'undelivered', next_attempt_at = NULL, ended_at = $2,
              lease_holder = NULL, lease_expires_at = NULL
-         WHERE webhook_id = $1 AND state = 'pending'";
-    query(SQL).bind(webhook.to_string()).bind(now.to_string()).execute(tx).await?;
-    Ok(())
+         WHERE webhook_id = $1 AND state = 'pending' AND event_id IN (
+             SELECT event_id FROM deliveries WHERE webhook_id = $1 AND state = 'pending' LIMIT $3)";
+    query(SQL).bind(webhook.to_string()).bind(now.to_string()).bind(rows).execute(tx).await
 }

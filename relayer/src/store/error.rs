@@ -1,10 +1,20 @@
 use sqlx::migrate::MigrateError;
+use sqlx::postgres::PgDatabaseError;
 
 use crate::domain::WrongState;
 
 /// Postgres' codes for a transaction that lost to another and may be tried again: `serialization_failure` and
 /// `deadlock_detected`.
 const CONTENTION_CODES: [&str; 2] = ["40001", "40P01"];
+
+/// Postgres' classes of codes for a server that cannot serve now: connections, resources, interventions, the system.
+const UNAVAILABLE_CLASSES: [&str; 4] = ["08", "53", "57", "58"];
+/// A standby was asked to write.
+const READ_ONLY: &str = "25006";
+/// A statement took longer than the server lets it.
+const STATEMENT_TIMED_OUT: &str = "57014";
+/// SQLite's codes for a file that cannot be used now: busy, locked, read-only, fault of the disk, full, cannot be opened.
+const UNAVAILABLE_RESULTS: [u32; 6] = [5, 6, 8, 10, 13, 14];
 
 /// Why the database did not do what was asked.
 #[derive(Debug, thiserror::Error)]
@@ -17,7 +27,10 @@ pub enum StoreError {
     Open { place: String, error: sqlx::Error },
     #[error("cannot bring the database up to date: {0}")]
     Migrate(MigrateError),
-    /// No answer, or an answer that a healthy database does not give.
+    /// The database cannot be used now. What was to be written may have been.
+    #[error("the database is unavailable: {problem}")]
+    Unavailable { problem: String, is_connection_lost: bool },
+    /// An answer that a healthy database does not give.
     #[error("database: {0}")]
     Database(sqlx::Error),
     /// A row of the same identity is there already.
@@ -40,14 +53,54 @@ pub enum StoreError {
     Superseded,
 }
 
+impl StoreError {
+    /// Nothing can be said over this connection any more.
+    pub(super) fn unavailable(problem: impl ToString) -> Self {
+        Self::Unavailable { problem: problem.to_string(), is_connection_lost: true }
+    }
+
+    fn of_postgres(error: sqlx::Error, code: &str) -> Self {
+        let is_unavailable = UNAVAILABLE_CLASSES.iter().any(|class| code.starts_with(class));
+        if CONTENTION_CODES.contains(&code) {
+            Self::Contended
+        } else if code == STATEMENT_TIMED_OUT {
+            Self::Unavailable { problem: error.to_string(), is_connection_lost: false }
+        } else if is_unavailable || code == READ_ONLY {
+            Self::unavailable(error)
+        } else {
+            Self::Database(error)
+        }
+    }
+
+    /// `code` is an extended one: its lowest byte says what kind it is.
+    fn of_sqlite(error: sqlx::Error, code: &str) -> Self {
+        match code.parse::<u32>() {
+            Ok(code) if UNAVAILABLE_RESULTS.contains(&(code & 0xff)) => Self::unavailable(error),
+            Ok(_) | Err(_) => Self::Database(error),
+        }
+    }
+}
+
 impl From<sqlx::Error> for StoreError {
     fn from(error: sqlx::Error) -> Self {
-        match error.as_database_error() {
-            Some(database) if database.is_unique_violation() => Self::AlreadyThere,
-            Some(database) if database.code().is_some_and(|code| CONTENTION_CODES.contains(&&*code)) => {
-                Self::Contended
-            }
-            Some(_) | None => Self::Database(error),
+        let Some(database) = error.as_database_error() else {
+            return match error {
+                sqlx::Error::Io(_)
+                | sqlx::Error::Tls(_)
+                | sqlx::Error::Protocol(_)
+                | sqlx::Error::PoolTimedOut
+                | sqlx::Error::PoolClosed
+                | sqlx::Error::WorkerCrashed => Self::unavailable(error),
+                other => Self::Database(other),
+            };
+        };
+        let code = database.code().unwrap_or_default().into_owned();
+        if database.is_unique_violation() {
+            Self::AlreadyThere
+        } else if database.try_downcast_ref::<PgDatabaseError>().is_some() {
+            Self::of_postgres(error, &code)
+        } else {
+            Self::of_sqlite(error, &code)
         }
     }
 }

@@ -123,10 +123,11 @@ impl Store {
         rows_max: u32,
     ) -> Result<Vec<Event>, StoreError> {
         // Said outright, since no index leads through an "or".
+        let of_type = if event_type.is_some() { "event_type = $2" } else { "$2 = ''" };
         let of_account = if account.is_some() { "account_id = $3" } else { "$3 = ''" };
         let sql = format!(
             "SELECT {COLUMNS} FROM events
-             WHERE operator_id = $1 AND ($2 = '' OR event_type = $2) AND {of_account} AND event_id < $4
+             WHERE operator_id = $1 AND {of_type} AND {of_account} AND event_id < $4
              ORDER BY event_id DESC LIMIT $5"
         );
         let rows: Vec<EventRow> = query(AssertSqlSafe(sql))
@@ -135,7 +136,7 @@ impl Store {
             .bind(account.map_or_else(String::new, |account| account.to_string()))
             .bind_below(after)
             .bind(i64::from(rows_max))
-            .fetch_all(self.reader())
+            .fetch_all(self.lister())
             .await?;
         rows.into_iter().map(Event::try_from).collect()
     }
@@ -156,18 +157,18 @@ impl Store {
         let rows: Vec<EventRow> = in_span(query(AssertSqlSafe(sql)), operator, since, until)
             .bind(after.map_or_else(String::new, |after| after.to_string()))
             .bind(i64::from(rows_max))
-            .fetch_all(self.reader())
+            .fetch_all(self.lister())
             .await?;
         rows.into_iter().map(Event::try_from).collect()
     }
 }
 
 /// An operator's events of a span of time, by the first five placeholders: see [`in_span`].
-pub(super) const IN_SPAN: &str =
+const IN_SPAN: &str =
     "operator_id = $1 AND event_id BETWEEN $2 AND $3 AND created_at >= $4 AND created_at < $5";
 
 /// Binds what [`IN_SPAN`] asks for. Ids begin with the millisecond of their events, so they lead to the span.
-pub(super) fn in_span(query: Query, operator: OperatorId, since: Timestamp, until: Timestamp) -> Query {
+fn in_span(query: Query, operator: OperatorId, since: Timestamp, until: Timestamp) -> Query {
     query
         .bind(operator.to_string())
         .bind(EventId::new(since, 0).to_string())

@@ -33,7 +33,7 @@ impl Store {
         let rows: Vec<(String, i64)> = query(SQL)
             .bind(network.as_str())
             .bind(i64::try_from(rows_max).unwrap_or(i64::MAX))
-            .fetch_all(self.reader())
+            .fetch_all(self.lister())
             .await?;
         Ok(rows.into_iter().map(|(signature, slot)| Mark { signature, slot: slot.cast_unsigned() }).collect())
     }

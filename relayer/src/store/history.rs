@@ -90,9 +90,11 @@ impl Store {
         after: Option<&str>,
         rows_max: u32,
     ) -> Result<Vec<HistoryEntry>, StoreError> {
+        // Said outright, since no index leads through an "or".
+        let of_status = if status.is_some() { "status = $3" } else { "$3 = ''" };
         let sql = format!(
             "SELECT {COLUMNS} FROM history
-             WHERE operator_id = $1 AND account_id = $2 AND ($3 = '' OR status = $3) AND position > $4
+             WHERE operator_id = $1 AND account_id = $2 AND {of_status} AND position > $4
                  AND position < $5
              ORDER BY position DESC LIMIT $6"
         );
@@ -103,7 +105,7 @@ impl Store {
             .bind(since.map_or_else(String::new, position_after))
             .bind_below(after)
             .bind(i64::from(rows_max))
-            .fetch_all(self.reader())
+            .fetch_all(self.lister())
             .await?;
         rows.into_iter().map(HistoryEntry::try_from).collect()
     }

@@ -161,7 +161,7 @@ impl Store {
             .bind(account.to_string())
             .bind_below(after)
             .bind(i64::from(rows_max))
-            .fetch_all(self.reader())
+            .fetch_all(self.lister())
             .await?;
         rows.into_iter().map(ApiKey::try_from).collect()
     }

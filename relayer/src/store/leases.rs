@@ -101,7 +101,7 @@ impl Store {
             Pools::Sqlite { .. } => {
                 query(SQL).bind(&*self.holder).bind(now.to_string()).execute(self.writer()).await?;
             }
-            Pools::Postgres(_) => {}
+            Pools::Postgres { .. } => {}
         }
         Ok(())
     }

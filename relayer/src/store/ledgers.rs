@@ -190,20 +190,21 @@ impl Store {
         after: Option<AccountId>,
         rows_max: usize,
     ) -> Result<Vec<Ledger>, StoreError> {
+        // A cross join, for which SQLite goes by the accounts in their order instead of sorting all of an operator's.
         const SQL: &str = "SELECT accounts.account_id, accounts.operator_id, accounts.token_account,
                  COALESCE(ledgers.booked_micros, 0) AS booked_micros,
                  COALESCE(ledgers.unexplained_micros, 0) AS unexplained_micros,
                  COALESCE(ledgers.seen_micros, 0) AS seen_micros, COALESCE(ledgers.seen_slot, 0) AS seen_slot
              FROM accounts
-                 JOIN operators ON operators.operator_id = accounts.operator_id
+                 CROSS JOIN operators
                  LEFT JOIN ledgers ON ledgers.account_id = accounts.account_id
-             WHERE operators.network = $1 AND accounts.provisioning = 'ready' AND accounts.account_id > $2
+             WHERE operators.operator_id = accounts.operator_id AND operators.network = $1 AND accounts.provisioning = 'ready' AND accounts.account_id > $2
              ORDER BY accounts.account_id LIMIT $3";
         let rows: Vec<LedgerRow> = query(SQL)
             .bind(network.as_str())
             .bind(after.map_or_else(String::new, |after| after.to_string()))
             .bind(i64::try_from(rows_max).unwrap_or(i64::MAX))
-            .fetch_all(self.reader())
+            .fetch_all(self.lister())
             .await?;
         rows.into_iter().map(Ledger::try_from).collect()
     }
@@ -219,7 +220,7 @@ impl Store {
              WHERE operators.network = $1 AND ledgers.unexplained_micros <> 0
              ORDER BY accounts.account_id DESC LIMIT $2";
         let rows: Vec<LedgerRow> =
-            query(SQL).bind(network.as_str()).bind(i64::from(rows_max)).fetch_all(self.reader()).await?;
+            query(SQL).bind(network.as_str()).bind(i64::from(rows_max)).fetch_all(self.lister()).await?;
         rows.into_iter().map(Ledger::try_from).collect()
     }
 
@@ -246,7 +247,7 @@ impl Store {
             .bind(account.to_string())
             .bind(network.as_str())
             .bind(slot.cast_signed())
-            .fetch_all(self.reader())
+            .fetch_all(self.lister())
             .await?;
         let mut booked = ledger.booked;
         for row in later {

@@ -20,7 +20,9 @@ mod accounts;
 mod attempts;
 mod balances;
 mod claims;
+mod cleaning;
 mod columns;
+mod connections;
 mod deliveries;
 mod delivery_row;
 mod error;
@@ -47,7 +49,7 @@ mod writer;
 #[cfg(test)]
 mod tests;
 
-use std::sync::Arc;
+use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 use futures::future::BoxFuture;
@@ -82,6 +84,8 @@ pub struct Store {
     holder: Arc<str>,
     /// What this process has just written for webhooks.
     outbox: Arc<Outbox>,
+    /// The last transfer that was looked at for whether it may be deleted.
+    looked_at: Arc<Mutex<String>>,
 }
 
 impl Store {
@@ -89,14 +93,15 @@ impl Store {
     /// if there is none, or `postgres://user:password@host/database`, which must be there.
     pub async fn open(url: &str) -> Result<Self, StoreError> {
         let pools = Pools::open(url).await?;
-        Ok(Self { pools, holder: format!("{:032x}", rand::random::<u128>()).into(), outbox: Arc::default() })
+        let holder = format!("{:032x}", rand::random::<u128>()).into();
+        Ok(Self { pools, holder, outbox: Arc::default(), looked_at: Arc::default() })
     }
 
     /// Which of the two it is: `sqlite` or `postgres`.
     pub fn kind(&self) -> &'static str {
         match self.pools {
             Pools::Sqlite { .. } => "sqlite",
-            Pools::Postgres(_) => "postgres",
+            Pools::Postgres { .. } => "postgres",
         }
     }
 
@@ -142,7 +147,13 @@ impl Store {
         self.pools.writer()
     }
 
+    /// For what a payment waits for, and whatever else is found by its id.
     fn reader(&self) -> Target<'_> {
         self.pools.reader()
+    }
+
+    /// For lists, and for the searches of workers: however many there are, no payment waits for them.
+    fn lister(&self) -> Target<'_> {
+        self.pools.lister()
     }
 }

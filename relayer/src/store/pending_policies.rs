@@ -203,7 +203,7 @@ impl Store {
             .bind(network.as_str())
             .bind(due_at)
             .bind(i64::from(rows_max))
-            .fetch_all(self.reader())
+            .fetch_all(self.lister())
             .await?;
         rows.into_iter().map(PendingPolicy::try_from).collect()
     }

@@ -4,41 +4,77 @@ use std::path::Path;
 use std::str::FromStr;
 use std::time::Duration;
 
-use deadpool::unmanaged;
 use futures::future::BoxFuture;
 use sqlx::migrate::Migrator;
-use sqlx::postgres::{PgConnectOptions, PgConnection, PgPool, PgPoolOptions};
+use sqlx::postgres::{PgConnectOptions, PgConnection};
 use sqlx::sqlite::{SqliteConnectOptions, SqliteConnection, SqliteJournalMode, SqliteSynchronous};
 use sqlx::{ConnectOptions, Connection, Executor};
 
 use super::StoreError;
+use super::connections::{Connect, Connections};
 use super::query::Target;
 use super::writer::{Turn, Writer};
 
 static MIGRATIONS: Migrator = sqlx::migrate!("./migrations");
 
 /// How long a connection waits for a lock that another process holds, in seconds.
-const BUSY_TIMEOUT_SECONDS: u64 = 10;
-/// How long a call waits for a connection, in seconds.
-const ACQUIRE_TIMEOUT_SECONDS: u64 = 30;
+const BUSY_TIMEOUT_SECONDS: u64 = 5;
 /// How long a start waits for Postgres to answer, in seconds.
 const CONNECT_TIMEOUT_SECONDS: u64 = 10;
+/// Connections for what a payment waits for; and for lists and the searches of workers, which take longer.
 const SQLITE_READERS: usize = 4;
+const SQLITE_LISTERS: usize = 2;
+const POSTGRES_CONNECTIONS: usize = 12;
+const POSTGRES_LISTERS: usize = 4;
 /// What the writer keeps in memory; below zero, SQLite counts in KiB instead of pages.
 const CACHE_KIBIBYTES: &str = "-8192";
-const POSTGRES_CONNECTIONS_MAX: u32 = 16;
+/// What every connection to Postgres begins with, and whether it may write. Statements end before their caller gives up,
+/// where the operator has not set a limit; and a server whose client is gone finds out before long, and lets go of its locks.
+const SESSION: &str = "SELECT set_config('statement_timeout',
+        CASE current_setting('statement_timeout') WHEN '0' THEN '9s' ELSE current_setting('statement_timeout') END, FALSE),
+    set_config('idle_in_transaction_session_timeout', '15s', FALSE),
+    set_config('tcp_keepalives_idle', '10', FALSE), set_config('tcp_keepalives_interval', '5', FALSE),
+    set_config('tcp_keepalives_count', '3', FALSE), set_config('tcp_user_timeout', '20000', FALSE),
+    current_setting('transaction_read_only')";
 /// The advisory lock under which one process at a time changes the tables: "purser" in ASCII.
 const MIGRATION_LOCK: i64 = 0x7075_7273_6572;
 
-/// The connections that only read. The driver's own pool asks each connection how it is whenever it is given back; that
-/// takes as long as the reading, and a file is not cut off as a server may be.
-pub(super) type Readers = unmanaged::Pool<SqliteConnection>;
+/// A SQLite file, to be read from. A connection is opened anew after it failed.
+pub(super) struct SqliteReading(SqliteConnectOptions);
+
+/// A Postgres server, as the one that takes writing.
+pub(super) struct PostgresPrimary(PgConnectOptions);
+
+impl Connect for SqliteReading {
+    type Connection = SqliteConnection;
+    const IS_REMOTE: bool = false;
+
+    async fn connect(&self) -> Result<SqliteConnection, StoreError> {
+        Ok(self.0.connect().await?)
+    }
+}
+
+impl Connect for PostgresPrimary {
+    type Connection = PgConnection;
+    const IS_REMOTE: bool = true;
+
+    async fn connect(&self) -> Result<PgConnection, StoreError> {
+        type Settings = (String, String, String, String, String, String, String);
+        let mut connection = self.0.connect().await?;
+        let (.., read_only): Settings = sqlx::query_as(SESSION).fetch_one(&mut connection).await?;
+        // A standby knows an earlier state, and says so only to who writes.
+        if read_only == "on" {
+            return Err(StoreError::unavailable("the server takes no writing: is it a standby?"));
+        }
+        Ok(connection)
+    }
+}
 
 /// Open connections to one of the two.
 #[derive(Clone)]
 pub(super) enum Pools {
-    Sqlite { writer: Writer, readers: Readers },
-    Postgres(PgPool),
+    Sqlite { writer: Writer, readers: Connections<SqliteReading>, listers: Connections<SqliteReading> },
+    Postgres { pool: Connections<PostgresPrimary>, listers: Connections<PostgresPrimary> },
 }
 
 /// A transaction on one of the two, for [`Pools::write`] to commit.
@@ -76,10 +112,10 @@ impl Pools {
             .pragma("cache_size", CACHE_KIBIBYTES);
         let mut writer = writing.connect().await.map_err(failed)?;
         MIGRATIONS.run(&mut writer).await.map_err(StoreError::Migrate)?;
-        let writer = Writer::start(writer).map_err(|error| failed(error.into()))?;
-        let reading = options.read_only(true);
-        let readers = futures::future::try_join_all((0..SQLITE_READERS).map(|_| reading.connect()));
-        Ok(Self::Sqlite { writer, readers: readers.await.map_err(failed)?.into() })
+        let writer = Writer::start(writer, writing).map_err(|error| failed(error.into()))?;
+        let reading =
+            |connections| Connections::new(SqliteReading(options.clone().read_only(true)), connections);
+        Ok(Self::Sqlite { writer, readers: reading(SQLITE_READERS)?, listers: reading(SQLITE_LISTERS)? })
     }
 
     async fn open_postgres(url: &str) -> Result<Self, StoreError> {
@@ -96,27 +132,26 @@ impl Pools {
             bring_up_to_date(&mut connection).await?;
         }
         connection.close().await.map_err(failed)?;
-        let pool = PgPoolOptions::new()
-            .max_connections(POSTGRES_CONNECTIONS_MAX)
-            .acquire_timeout(Duration::from_secs(ACQUIRE_TIMEOUT_SECONDS));
-        Ok(Self::Postgres(pool.connect_with(options).await.map_err(failed)?))
+        let primary = |connections| Connections::new(PostgresPrimary(options.clone()), connections);
+        let (pool, listers) = (primary(POSTGRES_CONNECTIONS)?, primary(POSTGRES_LISTERS)?);
+        // That it takes writing shows now rather than at the first payment.
+        let lent = pool.call(pool.lend()).await?;
+        lent.give_back(&Ok(()));
+        Ok(Self::Postgres { pool, listers })
     }
 
     /// Waits for connections in use, and closes.
     pub async fn close(&self) {
         match self {
-            Self::Sqlite { writer, readers } => {
-                for _ in 0..readers.status().size {
-                    if let Ok(reader) = readers.remove().await
-                        && let Err(error) = reader.close().await
-                    {
-                        tracing::warn!(%error, "the database was not closed well");
-                    }
-                }
-                readers.close();
+            Self::Sqlite { writer, readers, listers } => {
+                readers.close().await;
+                listers.close().await;
                 writer.close().await;
             }
-            Self::Postgres(pool) => pool.close().await,
+            Self::Postgres { pool, listers } => {
+                pool.close().await;
+                listers.close().await;
+            }
         }
     }
 
@@ -130,35 +165,28 @@ impl Pools {
     {
         match self {
             Self::Sqlite { writer, .. } => writer.write(work, turn).await,
-            Self::Postgres(pool) => {
-                let mut tx = pool.begin_with("BEGIN ISOLATION LEVEL READ COMMITTED").await?;
-                match work(&mut Transaction::Postgres(&mut tx)).await {
-                    Ok(done) => {
-                        tx.commit().await?;
-                        Ok(done)
-                    }
-                    Err(error) => {
-                        // Now, since rows stay locked until the driver gets to it. A connection that cannot is gone,
-                        // and the transaction with it.
-                        let _ = tx.rollback().await;
-                        Err(error)
-                    }
-                }
-            }
+            Self::Postgres { pool, .. } => pool.call(Box::pin(transact(pool, work))).await,
         }
     }
 
     pub fn writer(&self) -> Target<'_> {
         match self {
             Self::Sqlite { writer, .. } => Target::SqliteWriter(writer),
-            Self::Postgres(pool) => Target::PostgresPool(pool),
+            Self::Postgres { pool, .. } => Target::PostgresPool(pool),
         }
     }
 
     pub fn reader(&self) -> Target<'_> {
         match self {
             Self::Sqlite { readers, .. } => Target::SqliteReaders(readers),
-            Self::Postgres(pool) => Target::PostgresPool(pool),
+            Self::Postgres { pool, .. } => Target::PostgresPool(pool),
+        }
+    }
+
+    pub fn lister(&self) -> Target<'_> {
+        match self {
+            Self::Sqlite { listers, .. } => Target::SqliteReaders(listers),
+            Self::Postgres { listers, .. } => Target::PostgresPool(listers),
         }
     }
 
@@ -167,7 +195,7 @@ impl Pools {
     pub fn skip_locked(&self) -> &'static str {
         match self {
             Self::Sqlite { .. } => "",
-            Self::Postgres(_) => "FOR UPDATE SKIP LOCKED",
+            Self::Postgres { .. } => "FOR UPDATE SKIP LOCKED",
         }
     }
 }
@@ -185,6 +213,31 @@ fn keep_from_others(file: &Path) -> std::io::Result<()> {
         crate::secret_file::close_to_others(Path::new(&name))?;
     }
     crate::secret_file::create(file)
+}
+
+async fn transact<T, F>(pool: &Connections<PostgresPrimary>, work: F) -> Result<T, StoreError>
+where
+    F: for<'c> FnOnce(&'c mut Transaction<'_>) -> BoxFuture<'c, Result<T, StoreError>>,
+{
+    let mut lent = pool.lend().await?;
+    let done = async {
+        let mut tx = lent.connection()?.begin_with("BEGIN ISOLATION LEVEL READ COMMITTED").await?;
+        match work(&mut Transaction::Postgres(&mut tx)).await {
+            Ok(done) => {
+                tx.commit().await?;
+                Ok(done)
+            }
+            Err(error @ StoreError::Unavailable { .. }) => Err(error),
+            Err(error) => {
+                // Now, since rows stay locked until the driver gets to it.
+                tx.rollback().await?;
+                Err(error)
+            }
+        }
+    }
+    .await;
+    lent.give_back(&done);
+    done
 }
 
 /// Exactly our migrations are applied. Asked first, so that a server whose tables are made needs no right to make any.

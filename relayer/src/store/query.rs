@@ -3,12 +3,13 @@
 use std::fmt::Display;
 
 use futures::FutureExt;
-use sqlx::postgres::{PgConnection, PgPool, PgRow};
+use sqlx::postgres::{PgConnection, PgRow};
 use sqlx::sqlite::{SqliteConnection, SqliteRow};
 use sqlx::{FromRow, SqlSafeStr, SqlStr};
 
 use super::StoreError;
-use super::pools::{Readers, Transaction};
+use super::connections::Connections;
+use super::pools::{PostgresPrimary, SqliteReading, Transaction};
 use super::writer::{Turn, Writer};
 
 /// A value of one of the types that both databases have.
@@ -64,8 +65,8 @@ impl From<bool> for Value {
 /// Where a statement runs: where it finds a connection to either database, or in a transaction on it.
 pub(super) enum Target<'c> {
     SqliteWriter(&'c Writer),
-    SqliteReaders(&'c Readers),
-    PostgresPool(&'c PgPool),
+    SqliteReaders(&'c Connections<SqliteReading>),
+    PostgresPool(&'c Connections<PostgresPrimary>),
     Sqlite(&'c mut SqliteConnection),
     Postgres(&'c mut PgConnection),
 }
@@ -120,16 +121,30 @@ macro_rules! run {
     }};
 }
 
+/// As `run`, on a connection that is lent for it.
+macro_rules! lending {
+    ($connections:expr, $sql:expr, $values:expr, $($how:tt)*) => {
+        $connections
+            // Boxed: callers hold one call within another, and the driver's futures are long.
+            .call(Box::pin(async {
+                let mut lent = $connections.lend().await?;
+                let answer = async { run!($sql, $values, lent.connection()?, $($how)*) }.await;
+                lent.give_back(&answer);
+                answer
+            }))
+            .await
+    };
+}
+
 /// Runs `$query` on the target; the one place where the two drivers are told apart.
 macro_rules! on {
     ($query:expr, $target:expr, $($how:tt)*) => {{
         let Query { sql, values } = $query;
+        #[cfg(test)]
+        super::tests::note(&sql, &values);
         match $target {
-            Target::SqliteReaders(readers) => {
-                let mut reader = readers.get().await.map_err(|_| sqlx::Error::PoolClosed)?;
-                run!(sql, values, &mut *reader, $($how)*)
-            }
-            Target::PostgresPool(pool) => run!(sql, values, pool, $($how)*),
+            Target::SqliteReaders(readers) => lending!(readers, sql, values, $($how)*),
+            Target::PostgresPool(pool) => lending!(pool, sql, values, $($how)*),
             Target::Sqlite(connection) => run!(sql, values, connection, $($how)*),
             Target::Postgres(connection) => run!(sql, values, connection, $($how)*),
             Target::SqliteWriter(writer) => {

@@ -4,8 +4,8 @@ use futures::FutureExt;
 use sqlx::AssertSqlSafe;
 
 use super::deliveries::insert_deliveries;
-use super::events::{IN_SPAN, in_span, insert_event};
-use super::query::query;
+use super::events::insert_event;
+use super::query::{places, query};
 use super::{Store, StoreError, Transaction};
 use crate::domain::{DeliveryState, Event, EventId, Timestamp, Webhook, WebhookId};
 
@@ -60,16 +60,37 @@ impl Store {
         until: Timestamp,
         now: Timestamp,
     ) -> Result<u64, StoreError> {
-        let sql = format!(
-            "UPDATE deliveries SET state = 'pending', failures = 0, next_attempt_at = $7, ended_at = NULL
-             WHERE webhook_id = $6 AND state = 'undelivered'
-                 AND event_id IN (SELECT event_id FROM events WHERE {IN_SPAN})"
-        );
-        in_span(query(AssertSqlSafe(sql)), webhook.operator_id, since, until)
-            .bind(webhook.id.to_string())
-            .bind(now.to_string())
-            .execute(self.writer())
-            .await
+        // Ids begin with the millisecond of their events, so they lead to the span.
+        const SQL: &str = "SELECT deliveries.event_id FROM deliveries
+                 JOIN events ON events.event_id = deliveries.event_id
+             WHERE deliveries.webhook_id = $1 AND deliveries.state = 'undelivered'
+                 AND deliveries.event_id > $2 AND deliveries.event_id <= $3
+                 AND events.created_at >= $4 AND events.created_at < $5
+             ORDER BY deliveries.event_id LIMIT $6";
+        let mut replayed = 0;
+        let mut last = EventId::new(since, 0).to_string();
+        loop {
+            let found: Vec<(String,)> = query(SQL)
+                .bind(webhook.id.to_string())
+                .bind(last.as_str())
+                .bind(EventId::new(until, u128::MAX).to_string())
+                .bind(since.to_string())
+                .bind(until.to_string())
+                .bind(i64::from(BATCH_ROWS))
+                .fetch_all(self.lister())
+                .await?;
+            let ids: Vec<String> = found.into_iter().map(|(id,)| id).collect();
+            let Some(end) = ids.last().cloned() else { return Ok(replayed) };
+            let sql = format!(
+                "UPDATE deliveries SET state = 'pending', failures = 0, next_attempt_at = $2, ended_at = NULL
+                 WHERE webhook_id = $1 AND state = 'undelivered' AND event_id IN ({})",
+                places(3, ids.len())
+            );
+            // Only placeholders were put into the text.
+            let update = query(AssertSqlSafe(sql)).bind(webhook.id.to_string()).bind(now.to_string());
+            replayed += update.bind_all(ids).execute(self.writer()).await?;
+            last = end;
+        }
     }
 
     async fn replay_all(

@@ -2,6 +2,7 @@ use futures::FutureExt;
 use sqlx::{AssertSqlSafe, FromRow};
 
 use super::columns::Table;
+use super::deliveries::{GIVEN_UP_AT_ONCE, give_up_some};
 use super::operators::{count_in, lock_operator};
 use super::query::query;
 use super::{Store, StoreError};
@@ -223,7 +224,7 @@ impl Store {
             .bind(operator.to_string())
             .bind_below(after)
             .bind(i64::from(rows_max))
-            .fetch_all(self.reader())
+            .fetch_all(self.lister())
             .await?;
         rows.into_iter().map(Webhook::try_from).collect()
     }
@@ -236,7 +237,8 @@ impl Store {
         rows.into_iter().map(Webhook::try_from).collect()
     }
 
-    /// Replaces `seen` by `changed`, its health too. What is pending when it becomes disabled is undelivered.
+    /// Replaces `seen` by `changed`, its health too. What is pending when it becomes disabled is undelivered, what there is
+    /// much of a little later.
     /// `Superseded` when it is not as it was seen any longer.
     pub async fn mark_webhook_changed(&self, seen: &Webhook, changed: &Webhook) -> Result<(), StoreError> {
         const SQL: &str = "UPDATE webhooks SET url = $4, events = $5, account_ids = $6, threshold_usdc = $7,
@@ -265,7 +267,7 @@ impl Store {
                     return Err(StoreError::Superseded);
                 }
                 if let WebhookStatus::Disabled { since, .. } = status {
-                    super::deliveries::give_up_all(tx, id, since).await?;
+                    give_up_some(tx, id, since, GIVEN_UP_AT_ONCE).await?;
                 }
                 Ok(())
             }
@@ -298,7 +300,8 @@ impl Store {
         Ok(touched == 1)
     }
 
-    /// Forgets a webhook with its deliveries. `false` when the operator has no such webhook.
+    /// Forgets a webhook; its deliveries are deleted by [`Store::clean_up`], since there may be a million. `false` when the
+    /// operator has no such webhook.
     pub async fn delete_webhook(&self, operator: OperatorId, id: WebhookId) -> Result<bool, StoreError> {
         const SQL: &str = "DELETE FROM webhooks WHERE operator_id = $1 AND webhook_id = $2";
         let delete = query(SQL).bind(operator.to_string()).bind(id.to_string());
@@ -307,15 +310,10 @@ impl Store {
                 if delete.execute(&mut *tx).await? == 0 {
                     return Ok(false);
                 }
-                for sql in [
-                    // Waits for attempts that are being written down, so that the next statement sees them.
-                    "UPDATE deliveries SET attempts = attempts WHERE webhook_id = $1",
-                    "DELETE FROM delivery_attempts WHERE webhook_id = $1",
-                    "DELETE FROM deliveries WHERE webhook_id = $1",
-                    "DELETE FROM webhook_balances WHERE webhook_id = $1",
-                ] {
-                    query(sql).bind(id.to_string()).execute(&mut *tx).await?;
-                }
+                query("INSERT INTO deleted_webhooks (webhook_id) VALUES ($1)")
+                    .bind(id.to_string())
+                    .execute(tx)
+                    .await?;
                 Ok(true)
             }
             .boxed()

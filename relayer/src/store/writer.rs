@@ -12,11 +12,12 @@ use std::time::{Duration, Instant};
 
 use futures::FutureExt;
 use futures::future::BoxFuture;
-use sqlx::Connection;
-use sqlx::sqlite::SqliteConnection;
+use sqlx::sqlite::{SqliteConnectOptions, SqliteConnection};
+use sqlx::{ConnectOptions, Connection};
 use tokio::sync::{mpsc, oneshot};
 
 use super::StoreError;
+use super::connections::{CALL_LIMIT, overdue};
 use super::pools::Transaction;
 
 /// Most pieces of work that commit together.
@@ -54,7 +55,8 @@ trait Work: Send {
 
 struct Asked<F, T> {
     work: F,
-    result: Result<T, StoreError>,
+    /// `None` until it was run to its end.
+    result: Option<Result<T, StoreError>>,
     answer: oneshot::Sender<Result<T, StoreError>>,
 }
 
@@ -65,31 +67,37 @@ where
 {
     fn run<'c>(&'c mut self, tx: &'c mut Transaction<'_>) -> BoxFuture<'c, bool> {
         async move {
-            self.result = Err(gone());
-            self.result = self.work.clone()(tx).await;
-            self.result.is_ok()
+            self.result = None;
+            self.result.insert(self.work.clone()(tx).await).is_ok()
         }
         .boxed()
     }
 
     fn finish(self: Box<Self>, committed: Result<(), StoreError>) {
+        let result = match (self.result, committed) {
+            (Some(Ok(done)), Ok(())) => Ok(done),
+            (Some(Err(error)), _) | (_, Err(error)) => Err(error),
+            // It panicked.
+            (None, Ok(())) => Err(gone()),
+        };
         // Whoever asked may have gone.
-        let _ = self.answer.send(self.result.and_then(|done| committed.map(|()| done)));
+        let _ = self.answer.send(result);
     }
 }
 
 impl Writer {
-    /// Starts the thread.
-    pub fn start(connection: SqliteConnection) -> std::io::Result<Self> {
+    /// Starts the thread. `options` open the connection anew after it failed.
+    pub fn start(connection: SqliteConnection, options: SqliteConnectOptions) -> std::io::Result<Self> {
         let (requests, inbox) = mpsc::unbounded_channel();
+        let writing = Writing { options, open: Some(connection) };
         std::thread::Builder::new()
             .name("sqlite writer".into())
-            .spawn(move || futures::executor::block_on(write_until_closed(connection, inbox)))?;
+            .spawn(move || futures::executor::block_on(write_until_closed(writing, inbox)))?;
         Ok(Self(requests))
     }
 
     /// Does `work` in a transaction, and answers when that is committed. It must not wait for anything but statements. It
-    /// is done to the end even when nobody waits for it any longer.
+    /// is done to the end even when nobody waits for it any longer, as happens when it takes too long.
     pub async fn write<T, F>(&self, work: F, turn: Turn) -> Result<T, StoreError>
     where
         F: for<'c> FnOnce(&'c mut Transaction<'_>) -> BoxFuture<'c, Result<T, StoreError>>,
@@ -97,9 +105,10 @@ impl Writer {
         T: Send + 'static,
     {
         let (answer, answered) = oneshot::channel();
-        let asked = Asked { work, result: Err(gone()), answer };
+        let asked = Asked { work, result: None, answer };
         self.0.send(Request::Work(Box::new(asked), turn)).map_err(|_| gone())?;
-        answered.await.unwrap_or_else(|_| Err(gone()))
+        let answered = tokio::time::timeout(CALL_LIMIT, answered).await;
+        answered.map_err(|_| overdue())?.unwrap_or_else(|_| Err(gone()))
     }
 
     /// Waits for what was asked for before, and closes the connection.
@@ -145,7 +154,42 @@ impl Queue {
     }
 }
 
-async fn write_until_closed(mut connection: SqliteConnection, mut inbox: mpsc::UnboundedReceiver<Request>) {
+/// The connection. After a failed commit or roll-back nobody knows what it is at: SQLite may have ended the transaction by
+/// itself (a full disk), and the driver would refuse every further one. So it is opened anew, as soon as that can be done.
+struct Writing {
+    options: SqliteConnectOptions,
+    open: Option<SqliteConnection>,
+}
+
+impl Writing {
+    /// False when one of them failed: nothing of any was written.
+    async fn commit(&mut self, group: &mut [Box<dyn Work>]) -> Result<bool, sqlx::Error> {
+        let mut connection = match self.open.take() {
+            Some(connection) => connection,
+            None => self.options.connect().await?,
+        };
+        let done = commit(&mut connection, group).await;
+        match &done {
+            Ok(_) => self.open = Some(connection),
+            Err(error) => {
+                tracing::error!(%error, "the database failed; its connection is opened anew");
+                // It is closed for what it is still good for.
+                let _ = connection.close().await;
+            }
+        }
+        done
+    }
+
+    async fn close(self) {
+        if let Some(connection) = self.open
+            && let Err(error) = connection.close().await
+        {
+            tracing::warn!(%error, "the database was not closed well");
+        }
+    }
+}
+
+async fn write_until_closed(mut writing: Writing, mut inbox: mpsc::UnboundedReceiver<Request>) {
     let mut queue = Queue::default();
     while let Some(request) = inbox.recv().await {
         queue.take_in(request);
@@ -156,12 +200,10 @@ async fn write_until_closed(mut connection: SqliteConnection, mut inbox: mpsc::U
             if queue.is_empty() {
                 break;
             }
-            write_together(&mut connection, queue.next_group()).await;
+            write_together(&mut writing, queue.next_group()).await;
         }
         if let Some(closed) = queue.closing.take() {
-            if let Err(error) = connection.close().await {
-                tracing::warn!(%error, "the database was not closed well");
-            }
+            writing.close().await;
             // Whoever waits for this may have gone.
             let _ = closed.send(());
             return;
@@ -169,18 +211,17 @@ async fn write_until_closed(mut connection: SqliteConnection, mut inbox: mpsc::U
     }
 }
 
-async fn write_together(connection: &mut SqliteConnection, mut group: Vec<Box<dyn Work>>) {
-    if group.len() > 1 && matches!(wakeful(commit(connection, &mut group)).await, Ok(true)) {
+async fn write_together(writing: &mut Writing, mut group: Vec<Box<dyn Work>>) {
+    if group.len() > 1 && matches!(wakeful(writing.commit(&mut group)).await, Ok(true)) {
         group.into_iter().for_each(|work| work.finish(Ok(())));
         return;
     }
     for mut work in group {
-        let committed = wakeful(commit(connection, std::slice::from_mut(&mut work))).await;
+        let committed = wakeful(writing.commit(std::slice::from_mut(&mut work))).await;
         work.finish(committed.map(|_| ()).map_err(StoreError::from));
     }
 }
 
-/// False when one of them failed: nothing of any was written.
 async fn commit(connection: &mut SqliteConnection, group: &mut [Box<dyn Work>]) -> Result<bool, sqlx::Error> {
     let mut tx = connection.begin_with("BEGIN IMMEDIATE").await?;
     for work in group {

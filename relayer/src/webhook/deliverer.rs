@@ -7,7 +7,6 @@ use std::time::Duration;
 use futures::StreamExt;
 use futures::stream::FuturesUnordered;
 use tokio_util::sync::CancellationToken;
-use tokio_util::task::TaskTracker;
 
 use super::client::Post;
 use super::lanes::{Lanes, Place};
@@ -16,6 +15,7 @@ use super::recorder::Recorder;
 use super::{ATTEMPT_TIMEOUT, Clock};
 use crate::domain::{Attempt, DeliveryState, SealingKey, Webhook, WebhookId, WebhookSecret, WebhookStatus};
 use crate::store::{AttemptMade, LeasedDelivery, Store, StoreError};
+use crate::tasks::Tasks;
 
 /// How long a taken delivery belongs to whoever took it: an attempt, writing it down, and some patience.
 const LEASE: Duration = Duration::from_secs(ATTEMPT_TIMEOUT.as_secs() * 3);
@@ -47,17 +47,16 @@ struct Endpoint {
 }
 
 impl Deliverer {
-    /// Its recorder runs on `tracker` until the deliverer is dropped; after `stop` nothing more is taken.
+    /// Its recorder runs on `tasks` until the deliverer is dropped; after their stop nothing more is taken.
     pub fn new(
         store: Store,
         sealing_key: Arc<SealingKey>,
         post: Arc<dyn Post>,
         clock: Clock,
-        tracker: &TaskTracker,
-        stop: CancellationToken,
+        tasks: &Tasks,
     ) -> Self {
-        let recorder = Recorder::start(store.clone(), tracker);
-        let closed = Arc::default();
+        let recorder = Recorder::start(store.clone(), tasks);
+        let (closed, stop) = (Arc::default(), tasks.stop.clone());
         Self { store, sealing_key, post, clock, lanes: Lanes::default(), recorder, closed, stop }
     }
 

@@ -1,17 +1,18 @@
 //! Finds the webhooks that have something due, and sees that exactly one queue of this process serves each.
 
 use std::collections::HashMap;
+use std::panic::AssertUnwindSafe;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
+use futures::FutureExt;
 use futures::future::join_all;
 use tokio::time::Instant;
-use tokio_util::sync::CancellationToken;
-use tokio_util::task::TaskTracker;
 
 use super::deliverer::Deliverer;
 use crate::domain::WebhookId;
 use crate::store::StoreError;
+use crate::tasks::{Tasks, panic_message};
 
 /// How long at most until the database is searched for what is due: another process may have written it.
 const SEARCH_EVERY: Duration = Duration::from_secs(1);
@@ -22,14 +23,13 @@ pub struct Dispatcher {
     deliverer: Deliverer,
     /// The queues under way; `true` when there may be more than they knew of.
     queues: Arc<Mutex<HashMap<WebhookId, bool>>>,
-    tracker: TaskTracker,
-    stop: CancellationToken,
+    tasks: Tasks,
 }
 
 impl Dispatcher {
     /// Nothing runs yet; see [`Dispatcher::run_until_stopped`].
-    pub fn new(deliverer: Deliverer, tracker: TaskTracker, stop: CancellationToken) -> Self {
-        Self { deliverer, queues: Arc::default(), tracker, stop }
+    pub fn new(deliverer: Deliverer, tasks: Tasks) -> Self {
+        Self { deliverer, queues: Arc::default(), tasks }
     }
 
     /// Delivers whatever is due: at once, when this process writes more, when a retry is due, and by timer.
@@ -76,7 +76,7 @@ impl Dispatcher {
     async fn listen_until(&self, moment: Instant) -> bool {
         loop {
             tokio::select! {
-                () = self.stop.cancelled() => return false,
+                () = self.tasks.stop.cancelled() => return false,
                 () = tokio::time::sleep_until(moment) => return true,
                 hinted = self.deliverer.store().hinted_webhooks() => {
                     hinted.into_iter().for_each(|id| self.wake(id));
@@ -91,10 +91,18 @@ impl Dispatcher {
             return;
         }
         let this = self.clone();
-        self.tracker.spawn(async move {
+        self.tasks.start(async move {
             while this.has_more(id) {
-                if let Err(error) = this.deliverer.serve(id).await {
-                    tracing::warn!(%error, webhook_id = %id, "a queue broke off; the next search goes on with it");
+                // A panic is this webhook's alone, and its queue is as free afterwards as after an error.
+                match AssertUnwindSafe(this.deliverer.serve(id)).catch_unwind().await {
+                    Ok(Ok(())) => {}
+                    Ok(Err(error)) => {
+                        tracing::warn!(%error, webhook_id = %id, "a queue broke off; the next search goes on with it");
+                    }
+                    Err(panic) => {
+                        let panic = panic_message(&*panic);
+                        tracing::error!(panic, webhook_id = %id, "a queue panicked; the next search goes on with it");
+                    }
                 }
             }
         });

@@ -1,9 +1,9 @@
 //! Writes attempts down: those that end while one transaction is under way go into the next together.
 
 use tokio::sync::{mpsc, oneshot};
-use tokio_util::task::TaskTracker;
 
 use crate::store::{AttemptMade, Store};
+use crate::tasks::Tasks;
 
 /// How many attempts one transaction writes down.
 const TOGETHER_MAX: usize = 256;
@@ -21,9 +21,9 @@ pub(super) struct Recorder {
 
 impl Recorder {
     /// Runs until every handle is dropped.
-    pub(super) fn start(store: Store, tracker: &TaskTracker) -> Self {
+    pub(super) fn start(store: Store, tasks: &Tasks) -> Self {
         let (entries, mut waiting) = mpsc::channel::<Entry>(TOGETHER_MAX);
-        tracker.spawn(async move {
+        tasks.keep("recorder of attempts", async move {
             let mut batch = Vec::new();
             while waiting.recv_many(&mut batch, TOGETHER_MAX).await > 0 {
                 write(&store, std::mem::take(&mut batch)).await;

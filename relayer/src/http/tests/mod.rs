@@ -106,6 +106,7 @@ impl Relayer {
                 resolve: Arc::new(SystemResolver::default()),
             },
             keys_max: 1_000,
+            retention: crate::domain::Retention::default(),
         });
         let router = router(&services, SETTINGS);
         let key = operator_key(&store, 9).await;

@@ -93,6 +93,7 @@ impl Scene {
                 resolve: Arc::new(SystemResolver::default()),
             },
             keys_max: 1_000,
+            retention: crate::domain::Retention::default(),
         });
         let node = self.node.clone();
         Indexer::new(IndexerParts {

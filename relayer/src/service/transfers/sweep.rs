@@ -27,7 +27,7 @@ impl Transfers {
     pub(in crate::service) fn sweep_until_stopped(&self) {
         let this = self.clone();
         let stop = self.parts.tasks.stop.clone();
-        self.parts.tasks.start_vital("sweeper", async move {
+        self.parts.tasks.keep("sweeper", async move {
             if let Err(error) = this.parts.store.release_orphaned_leases(this.parts.ambient.now()).await {
                 tracing::warn!(%error, "leases of earlier processes end by themselves");
             }

@@ -1,6 +1,11 @@
 //! Every rule of the store, on both databases: each file of `cases` is compiled once for SQLite, on real files, and once
 //! for Postgres, where `PURSER_TEST_POSTGRES_URL` names a server whose user may make schemas; a schema for each test.
 
+mod explained;
+mod fairness;
+mod full_disk;
+mod many_rows;
+mod noted;
 mod postgres;
 mod sqlite;
 
@@ -14,6 +19,7 @@ use super::pools::Pools;
 use super::query::query;
 use super::{ClaimClock, NewTransfer, SignedAhead, Store, StoreError};
 use crate::domain::*;
+pub(super) use noted::note;
 
 /// A database of its own, with one operator, one account and one key.
 pub(super) struct Fixture {

@@ -17,7 +17,7 @@ const SERVER: &str = "PURSER_TEST_POSTGRES_URL";
 static SKIPPED: Once = Once::new();
 
 /// `None` when no server is named: the test then says so and does nothing.
-async fn fixture() -> Option<Fixture> {
+pub(super) async fn fixture() -> Option<Fixture> {
     let Ok(server) = std::env::var(SERVER) else {
         SKIPPED.call_once(|| {
             // Past the test runner, which keeps what passing tests print.
@@ -154,5 +154,5 @@ async fn two_transactions_that_wait_for_each_other_both_end_well() {
     for operator in store.list_operators().await.expect("read") {
         assert_eq!(operator.name.as_str(), "Acme!!");
     }
-    assert_eq!(met.load(Ordering::SeqCst), 3, "one of them was tried again");
+    assert!(met.load(Ordering::SeqCst) >= 3, "one of them was tried again");
 }

@@ -114,7 +114,7 @@ async fn the_next_process_on_a_file_goes_on_at_once() {
     scene.rejects().await;
     scene.store.take_due_deliveries(webhook.id, at(0), at(30), 5).await.expect("taken");
     let (_store, dispatcher) = scene.after_a_crash().await;
-    scene.tracker.spawn(dispatcher.run_until_stopped());
+    scene.tasks.tracker.spawn(dispatcher.run_until_stopped());
     waits_for(|| scene.receiver.received().len() == 1).await;
     scene.stop.cancel();
 }
@@ -129,7 +129,7 @@ async fn what_is_written_is_delivered_at_once_and_a_hanging_endpoint_holds_nobod
             scene.receiver.hangs(&host);
         }
     }
-    scene.tracker.spawn(scene.dispatcher.clone().run_until_stopped());
+    scene.tasks.tracker.spawn(scene.dispatcher.clone().run_until_stopped());
     for _ in 0..30 {
         scene.rejects().await;
     }

@@ -6,10 +6,10 @@ use std::time::Duration;
 use async_trait::async_trait;
 use tempfile::TempDir;
 use tokio_util::sync::CancellationToken;
-use tokio_util::task::TaskTracker;
 
 use crate::domain::*;
 use crate::store::{ClaimClock, NewTransfer, Store};
+use crate::tasks::Tasks;
 use crate::webhook::{Clock, Deliverer, Dispatcher, Payload, Post};
 
 /// Seconds after the start of a test, by the clock that the test holds.
@@ -93,7 +93,7 @@ pub struct Scene {
     pub receiver: Arc<Receiver>,
     pub dispatcher: Dispatcher,
     pub sealing_key: Arc<SealingKey>,
-    pub tracker: TaskTracker,
+    pub tasks: Tasks,
     pub stop: CancellationToken,
     key: ApiKey,
     transfers: Mutex<u8>,
@@ -141,8 +141,9 @@ impl Scene {
         let now = Arc::new(AtomicI64::new(0));
         let receiver = Arc::new(Receiver { now: now.clone(), ..Receiver::default() });
         let sealing_key = Arc::new(SealingKey::parse(&hex::encode([7; 32])).expect("a key"));
-        let (tracker, stop) = (TaskTracker::new(), CancellationToken::new());
-        let dispatcher = dispatcher(&store, &sealing_key, &receiver, &now, &tracker, &stop);
+        let tasks = Tasks::default();
+        let stop = tasks.stop.clone();
+        let dispatcher = dispatcher(&store, &sealing_key, &receiver, &now, &tasks);
         Self {
             store,
             operator,
@@ -150,7 +151,7 @@ impl Scene {
             receiver,
             dispatcher,
             sealing_key,
-            tracker,
+            tasks,
             stop,
             key,
             transfers: Mutex::new(0),
@@ -162,8 +163,7 @@ impl Scene {
     /// The same database, opened as the next process opens it after this one was killed.
     pub async fn after_a_crash(&self) -> (Store, Dispatcher) {
         let store = open(&self.folder).await;
-        let dispatcher =
-            dispatcher(&store, &self.sealing_key, &self.receiver, &self.now, &self.tracker, &self.stop);
+        let dispatcher = dispatcher(&store, &self.sealing_key, &self.receiver, &self.now, &self.tasks);
         (store, dispatcher)
     }
 
@@ -274,12 +274,10 @@ fn dispatcher(
     sealing_key: &Arc<SealingKey>,
     receiver: &Arc<Receiver>,
     now: &Arc<AtomicI64>,
-    tracker: &TaskTracker,
-    stop: &CancellationToken,
+    tasks: &Tasks,
 ) -> Dispatcher {
     let now = now.clone();
     let clock: Clock = Arc::new(move || at(now.load(Ordering::SeqCst)));
-    let deliverer =
-        Deliverer::new(store.clone(), sealing_key.clone(), receiver.clone(), clock, tracker, stop.clone());
-    Dispatcher::new(deliverer, tracker.clone(), stop.clone())
+    let deliverer = Deliverer::new(store.clone(), sealing_key.clone(), receiver.clone(), clock, tasks);
+    Dispatcher::new(deliverer, tasks.clone())
 }

@@ -98,7 +98,7 @@ async fn a_start_ends_the_leases_of_the_dead_where_it_can_tell() {
     second.release_orphaned_leases(at(1)).await.expect("released");
     match second.pools {
         Pools::Sqlite { .. } => assert_eq!(take(&second, 1).await, [claimed.id], "one relayer to a file"),
-        Pools::Postgres(_) => {
+        Pools::Postgres { .. } => {
             assert_eq!(take(&second, 59).await, [], "the first may be alive");
             assert_eq!(take(&second, 60).await, [claimed.id]);
         }

@@ -4,6 +4,7 @@ use super::*;
 
 mod accounts;
 mod claims;
+mod cleaning;
 mod concurrency;
 mod history;
 mod keys;

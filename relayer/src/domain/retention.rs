@@ -1,0 +1,44 @@
+//! How long what is over is kept.
+
+use std::time::Duration;
+
+use super::Timestamp;
+
+const DAY: Duration = Duration::from_secs(86_400);
+
+/// For each kind how long it is kept; `None` for ever. What moved money stays in the history whatever is said here.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct Retention {
+    pub attempts: Option<Duration>,
+    pub events: Option<Duration>,
+    pub transfers: Option<Duration>,
+}
+
+/// Before which moments things are too old.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct TooOld {
+    pub attempts_before: Option<Timestamp>,
+    pub events_before: Option<Timestamp>,
+    pub transfers_before: Option<Timestamp>,
+    /// What time it is taken to be.
+    pub now: Timestamp,
+}
+
+impl Retention {
+    /// From numbers of days, where 0 stands for ever.
+    pub fn of_days(attempts: u32, events: u32, transfers: u32) -> Self {
+        let kept = |days: u32| (days > 0).then(|| DAY * days);
+        Self { attempts: kept(attempts), events: kept(events), transfers: kept(transfers) }
+    }
+
+    /// What is too old at `now`.
+    pub fn too_old(self, now: Timestamp) -> TooOld {
+        let before = |kept: Option<Duration>| kept.map(|kept| now.before(kept));
+        TooOld {
+            attempts_before: before(self.attempts),
+            events_before: before(self.events),
+            transfers_before: before(self.transfers),
+            now,
+        }
+    }
+}

@@ -1,0 +1,209 @@
+//! What is over is deleted in small pieces, and nothing else is.
+
+use super::*;
+use crate::store::AttemptMade;
+use crate::store::deliveries::GIVEN_UP_AT_ONCE;
+
+const DAY: i64 = 86_400;
+
+fn webhook(fixture: &Fixture, number: u8) -> Webhook {
+    Webhook {
+        id: WebhookId::from_bytes([number; 16]),
+        operator_id: fixture.operator.id,
+        url: WebhookUrl::from_stored("https://example.com/hook").expect("a URL"),
+        subscription: Subscription::new(vec![EventType::TransferRejected], Vec::new(), None).expect("valid"),
+        status: WebhookStatus::Enabled,
+        health: Health::default(),
+        previous_secret_until: None,
+        created_at: at(0),
+        updated_at: at(0),
+    }
+}
+
+async fn registered(fixture: &Fixture, number: u8) -> Webhook {
+    let webhook = webhook(fixture, number);
+    let sealed = SealedSecret::from_stored("sealed".to_owned());
+    fixture.store.insert_webhook(&webhook, &sealed, 100).await.expect("inserted");
+    webhook
+}
+
+/// An event for this webhook alone, and one attempt of each taken, which fails or not.
+async fn is_told(fixture: &Fixture, webhook: &Webhook, seconds: i64, status: Option<u16>) -> EventId {
+    let event =
+        Event::webhook_test(fixture.operator.id, webhook.id, at(seconds), u128::from(rand::random::<u64>()));
+    fixture.store.insert_test_event(webhook, &event, at(seconds)).await.expect("inserted");
+    let Some(status) = status else { return event.id };
+    let taken = fixture.store.take_due_deliveries(webhook.id, at(seconds), at(seconds + 30), 10).await;
+    for one in taken.expect("taken") {
+        let outcome = AttemptOutcome::Answered { status, body: String::new() };
+        let next = if outcome.is_success() {
+            DeliveryState::Delivered { delivered_at: at(seconds) }
+        } else {
+            DeliveryState::after_failure(one.failures, at(seconds))
+        };
+        let attempt = Attempt { started_at: at(seconds), ended_at: at(seconds), outcome };
+        let made = AttemptMade { webhook_id: webhook.id, event_id: one.event.id, attempt, next };
+        fixture.store.mark_attempts(&[made]).await.expect("written");
+    }
+    event.id
+}
+
+async fn counts(fixture: &Fixture, table: &'static str) -> i64 {
+    let sql = format!("SELECT COUNT(*) FROM {table}");
+    let rows: Vec<(i64,)> =
+        query(sqlx::AssertSqlSafe(sql)).fetch_all(fixture.store.reader()).await.expect("counted");
+    rows[0].0
+}
+
+fn nothing_old() -> TooOld {
+    Retention::default().too_old(at(0))
+}
+
+/// Cleans up to the end, and tells how many rows each step touched.
+async fn cleans_up(fixture: &Fixture, old: &TooOld, rows_max: u32) -> Vec<u64> {
+    let mut steps = Vec::new();
+    loop {
+        match fixture.store.clean_up(old, rows_max).await.expect("cleaned") {
+            0 => return steps,
+            touched => steps.push(touched),
+        }
+    }
+}
+
+#[tokio::test]
+async fn what_is_left_of_a_deleted_webhook_goes_a_few_rows_at_a_time() {
+    let Some(fixture) = fixture().await else { return };
+    let (gone, stays) = (registered(&fixture, 1).await, registered(&fixture, 2).await);
+    for second in 0..5 {
+        is_told(&fixture, &gone, second, Some(500)).await;
+        is_told(&fixture, &stays, second, Some(200)).await;
+    }
+    is_told(&fixture, &gone, 6, None).await;
+    let deliveries = counts(&fixture, "deliveries").await;
+    assert!(fixture.store.delete_webhook(fixture.operator.id, gone.id).await.expect("deleted"));
+    assert_eq!(
+        counts(&fixture, "deliveries").await,
+        deliveries,
+        "the deletion itself does not wait for them"
+    );
+    let listed = fixture.store.list_deliveries(fixture.operator.id, gone.id, None, None, 100).await;
+    assert!(listed.expect("listed").is_empty(), "and nobody sees them");
+    let steps = cleans_up(&fixture, &nothing_old(), 2).await;
+    assert!(steps.len() > 5 && steps.iter().all(|touched| *touched <= 2), "{steps:?}");
+    assert_eq!(counts(&fixture, "deliveries").await, 5);
+    assert_eq!(counts(&fixture, "delivery_attempts").await, 5);
+    assert_eq!(counts(&fixture, "deleted_webhooks").await, 0);
+    let listed = fixture.store.list_deliveries(fixture.operator.id, stays.id, None, None, 100).await;
+    assert!(listed.expect("listed").iter().all(|one| one.attempts.len() == 1));
+}
+
+#[tokio::test]
+async fn however_much_is_pending_for_a_webhook_that_is_disabled_is_undelivered() {
+    let Some(fixture) = fixture().await else { return };
+    let webhook = registered(&fixture, 1).await;
+    let pending = GIVEN_UP_AT_ONCE + 3;
+    for _ in 0..pending {
+        is_told(&fixture, &webhook, 1, None).await;
+    }
+    let status = WebhookStatus::Disabled { reason: DisabledReason::Requested, since: at(2) };
+    let off = Webhook { status, updated_at: at(2), ..webhook.clone() };
+    fixture.store.mark_webhook_changed(&webhook, &off).await.expect("disabled");
+    assert_eq!(cleans_up(&fixture, &nothing_old(), 2).await, [2, 1]);
+    let undelivered = Some(DeliveryStatus::Undelivered);
+    let listed =
+        fixture.store.list_deliveries(fixture.operator.id, webhook.id, undelivered, None, 1_000).await;
+    let listed = listed.expect("listed");
+    assert_eq!(listed.len(), usize::try_from(pending).expect("a number"));
+    assert!(listed.iter().all(|one| one.state == DeliveryState::Undelivered { since: at(2) }));
+}
+
+#[tokio::test]
+async fn attempts_and_events_go_when_they_are_too_old_and_what_is_pending_stays() {
+    let Some(fixture) = fixture().await else { return };
+    let webhook = registered(&fixture, 1).await;
+    let deleted = registered(&fixture, 2).await;
+    is_told(&fixture, &webhook, 0, Some(200)).await;
+    is_told(&fixture, &deleted, 0, None).await;
+    let pending = is_told(&fixture, &webhook, DAY, None).await;
+    let young = is_told(&fixture, &webhook, 40 * DAY, Some(200)).await;
+    let taken = fixture.store.take_due_deliveries(webhook.id, at(40 * DAY), at(41 * DAY), 10).await;
+    assert!(taken.expect("taken").is_empty(), "the pending one was attempted with the young one");
+    fixture
+        .store
+        .replay_event(&webhook, &found(&fixture, pending).await, at(40 * DAY))
+        .await
+        .expect("replayed");
+
+    let attempts = TooOld { events_before: None, ..Retention::of_days(30, 30, 0).too_old(at(41 * DAY)) };
+    assert_eq!(cleans_up(&fixture, &attempts, 10).await, [1]);
+    assert_eq!(counts(&fixture, "events").await, 4);
+    assert!(fixture.store.delete_webhook(fixture.operator.id, deleted.id).await.expect("deleted"));
+    cleans_up(&fixture, &nothing_old(), 10).await;
+
+    let old = Retention::of_days(30, 30, 0).too_old(at(41 * DAY));
+    cleans_up(&fixture, &old, 1).await;
+    let left = fixture.store.list_events(fixture.operator.id, None, None, None, 10).await.expect("listed");
+    let left: Vec<EventId> = left.iter().map(|event| event.id).collect();
+    assert_eq!(left, [young, pending], "what is old, and what is on its way");
+    assert_eq!(counts(&fixture, "deliveries").await, 2);
+}
+
+async fn found(fixture: &Fixture, id: EventId) -> Event {
+    fixture.store.find_event(fixture.operator.id, id).await.expect("read").expect("there")
+}
+
+#[tokio::test]
+async fn finished_transfers_go_when_nothing_refers_to_them_and_what_moved_money_stays_in_the_history() {
+    let Some(fixture) = fixture().await else { return };
+    let store = &fixture.store;
+    let begun = |number: u8, seconds: i64| {
+        let new = fixture.transfer(number, &number.to_string());
+        let fixture = &fixture;
+        async move {
+            let id = TransferId::with_tag(at(seconds), u128::from(number), new.id.tag());
+            fixture.claim_new(&NewTransfer { id, ..new }, seconds).await
+        }
+    };
+    let paid = begun(1, 0).await;
+    let paid = store.mark_signed(&paid, signed(1), at(1)).await.expect("signed");
+    let paid = store.mark_settled(&paid, settlement(2), at(2)).await.expect("settled").transfer;
+    let refused = begun(2, 0).await;
+    let refused =
+        store.mark_rejected(&refused, rejection(RejectionReason::Paused), at(1)).await.expect("rejected");
+    let failed = begun(3, 0).await;
+    let failed =
+        store.mark_failed(&failed, failure(FailureCode::SolanaUnavailable), at(1)).await.expect("failed");
+    let open = begun(4, 0).await;
+    let young = begun(5, 9 * DAY).await;
+    let young = store
+        .mark_failed(&young, failure(FailureCode::SolanaUnavailable), at(9 * DAY))
+        .await
+        .expect("failed");
+    let is_there = async |transfer: &Transfer| {
+        store.find_transfer(fixture.operator.id, transfer.id).await.expect("read").is_some()
+    };
+
+    // Whatever is said of transfers, a key lives for its 24 hours, by the time that is handed in.
+    let early = TooOld { now: at(DAY - 1), ..Retention::of_days(2, 2, 2).too_old(at(10 * DAY)) };
+    cleans_up(&fixture, &early, 10).await;
+    assert_eq!(counts(&fixture, "events").await, 0);
+    for transfer in [&paid, &refused, &failed, &open, &young] {
+        assert!(is_there(transfer).await);
+    }
+    assert!(matches!(fixture.claim(&fixture.transfer(9, "2"), DAY - 1).await, Claim::Replay(_)));
+
+    let old = Retention::of_days(2, 2, 2).too_old(at(10 * DAY));
+    assert_eq!(cleans_up(&fixture, &old, 2).await, [2, 1]);
+    for (transfer, stays) in
+        [(&paid, false), (&refused, false), (&failed, false), (&open, true), (&young, true)]
+    {
+        assert_eq!(is_there(transfer).await, stays, "{}", transfer.id);
+    }
+    assert_eq!(counts(&fixture, "idempotency_keys").await, 2);
+    let history = store.list_history(fixture.operator.id, fixture.account.id, None, None, None, 10).await;
+    let history = history.expect("listed");
+    assert!(
+        matches!(&history[..], [one] if matches!(one.outcome, EntryOutcome::Settled { .. })),
+        "{history:?}"
+    );
+}

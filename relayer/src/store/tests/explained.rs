@@ -1,0 +1,160 @@
+//! No statement of the store reads through a large table or sorts one, whatever filter a list has.
+//!
+//! The rules of `cases` run in a process of their own, which notes what they say to the database. Each of those statements
+//! is explained, and on SQLite counted step by step, over 20,000 rows; with `PURSER_TEST_LONG` over 1,000,000. The bound is
+//! the same for both numbers.
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
+
+use sqlx::postgres::PgRow;
+use sqlx::{AssertSqlSafe, Connection, Executor, PgConnection, Row, SqliteConnection};
+
+use super::super::query::Value;
+use super::noted::{Noted, statements_of};
+use super::*;
+
+/// What grows with every payment.
+const LARGE: [&str; 6] =
+    ["transfers", "idempotency_keys", "events", "deliveries", "delivery_attempts", "history"];
+/// Indexes of those rows alone that somebody has yet to deal with.
+const OF_WHAT_IS_OPEN: [&str; 5] =
+    ["transfers_unfinished", "deliveries_due", "deliveries_next", "deliveries_leased", "history_open"];
+/// Most rows that a node of a plan may put in order, or pass by, by the server's own estimate.
+const ROWS_MAX: f64 = 6_000.0;
+/// Most steps of SQLite's machine for one statement, and for each row that it gives. To read through 20,000 rows takes more.
+const STEPS_MAX: u64 = 30_000;
+const STEPS_PER_ROW: u64 = 100;
+/// How often steps are counted.
+const STEPS_AT_ONCE: i32 = 100;
+
+fn rows() -> u32 {
+    if std::env::var_os("PURSER_TEST_LONG").is_some() { 1_000_000 } else { 20_000 }
+}
+
+#[tokio::test]
+async fn no_statement_reads_through_a_large_table_on_sqlite() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let statements = statements_of("store::tests::sqlite::cases", folder.path());
+    assert!(statements.len() > 60, "{} statements", statements.len());
+    let fixture = Fixture::in_place(Place::Folder(folder)).await;
+    many_rows::fill(&fixture, rows()).await;
+    let mut connection = SqliteConnection::connect(&fixture.place.url()).await.expect("opened");
+    let mut wrong = Vec::new();
+    for statement in &statements {
+        wrong.extend(explain_on_sqlite(&mut connection, statement).await);
+        wrong.extend(count_on_sqlite(&mut connection, statement).await);
+        assert!(wrong.len() < 20, "{}", wrong.join("\n"));
+    }
+    assert!(wrong.is_empty(), "{}", wrong.join("\n"));
+}
+
+async fn explain_on_sqlite(connection: &mut SqliteConnection, statement: &Noted) -> Option<String> {
+    let explain = format!("EXPLAIN QUERY PLAN {}", statement.sql);
+    let mut query = sqlx::query(AssertSqlSafe(explain));
+    for value in &statement.values {
+        query = match value.clone() {
+            Value::Text(text) => query.bind(text),
+            Value::Number(number) => query.bind(number),
+            Value::Flag(flag) => query.bind(flag),
+        };
+    }
+    let plan = query.fetch_all(connection).await.unwrap_or_else(|error| panic!("{error}: {}", statement.sql));
+    let lines: Vec<String> = plan.iter().map(|row| row.get::<String, _>("detail")).collect();
+    let is_scan = |line: &String| {
+        let mut words = line.split_whitespace();
+        let reads_all =
+            words.next() == Some("SCAN") && words.next().is_some_and(|table| LARGE.contains(&table));
+        // By an index that holds only what is open, it reads what is open.
+        reads_all && !OF_WHAT_IS_OPEN.iter().any(|index| line.ends_with(index))
+    };
+    lines.iter().any(is_scan).then(|| format!("{}\n    {}", statement.sql, lines.join("\n    ")))
+}
+
+async fn count_on_sqlite(connection: &mut SqliteConnection, statement: &Noted) -> Option<String> {
+    let steps = Arc::new(AtomicU64::new(0));
+    let counted = steps.clone();
+    let mut tx = connection.begin().await.expect("begun");
+    let mut handle = tx.lock_handle().await.expect("locked");
+    handle.set_progress_handler(STEPS_AT_ONCE, move || {
+        counted.fetch_add(STEPS_AT_ONCE as u64, Ordering::SeqCst);
+        true
+    });
+    drop(handle);
+    let mut query = sqlx::query(AssertSqlSafe(statement.sql.clone()));
+    for value in &statement.values {
+        query = match value.clone() {
+            Value::Text(text) => query.bind(text),
+            Value::Number(number) => query.bind(number),
+            Value::Flag(flag) => query.bind(flag),
+        };
+    }
+    // Whether it finds or is refused (there is such a row already) is not asked here.
+    let given = query.fetch_all(&mut *tx).await.map_or(0, |rows| rows.len() as u64);
+    let mut handle = tx.lock_handle().await.expect("locked");
+    handle.remove_progress_handler();
+    drop(handle);
+    let _ = tx.rollback().await;
+    let steps = steps.load(Ordering::SeqCst);
+    let bound = STEPS_MAX + STEPS_PER_ROW * given;
+    (steps > bound)
+        .then(|| format!("{}\n    {steps} steps for {given} rows of {:?}", statement.sql, statement.values))
+}
+
+#[tokio::test]
+async fn no_statement_reads_through_a_large_table_on_postgres() {
+    let Some(fixture) = postgres::fixture().await else { return };
+    let folder = tempfile::tempdir().expect("a folder");
+    let statements = statements_of("store::tests::postgres::cases", folder.path());
+    assert!(statements.len() > 60, "{} statements", statements.len());
+    many_rows::fill(&fixture, rows()).await;
+    let mut connection = PgConnection::connect(&fixture.place.url()).await.expect("opened");
+    // Where memory is short of rows it takes an index; a small table is read through whatever there is.
+    connection.execute("SET random_page_cost = 1.1").await.expect("set");
+    let mut wrong = Vec::new();
+    for statement in &statements {
+        let Some(plan) = plan_on_postgres(&mut connection, statement).await else { continue };
+        let mut found = Vec::new();
+        look_into(&plan[0]["Plan"], &mut found);
+        if !found.is_empty() {
+            wrong.push(format!("{}\n    {}", statement.sql, found.join("\n    ")));
+        }
+    }
+    assert!(wrong.is_empty(), "{}", wrong.join("\n"));
+}
+
+/// `None` for what has no plan.
+async fn plan_on_postgres(connection: &mut PgConnection, statement: &Noted) -> Option<serde_json::Value> {
+    let first = statement.sql.split_whitespace().next().unwrap_or_default();
+    if !["SELECT", "INSERT", "UPDATE", "DELETE", "WITH"].contains(&first) {
+        return None;
+    }
+    let explain = format!("EXPLAIN (FORMAT JSON) {}", statement.sql);
+    let mut query = sqlx::query(AssertSqlSafe(explain));
+    for value in &statement.values {
+        query = match value.clone() {
+            Value::Text(text) => query.bind(text),
+            Value::Number(number) => query.bind(number),
+            Value::Flag(flag) => query.bind(flag),
+        };
+    }
+    let row: PgRow =
+        query.fetch_one(connection).await.unwrap_or_else(|error| panic!("{error}: {}", statement.sql));
+    let text: String = row.try_get_unchecked(0).expect("a text");
+    Some(serde_json::from_str(&text).expect("JSON"))
+}
+
+/// Large tables that are read through, and sorts of many rows.
+fn look_into(node: &serde_json::Value, found: &mut Vec<String>) {
+    let text = |name: &str| node[name].as_str().unwrap_or_default();
+    let rows: f64 = node["Plan Rows"].to_string().parse().unwrap_or_default();
+    if text("Node Type") == "Seq Scan" && LARGE.contains(&text("Relation Name")) {
+        found.push(format!("reads through {}", text("Relation Name")));
+    }
+    if text("Node Type").contains("Sort") && rows > ROWS_MAX {
+        found.push(format!("sorts {rows} rows"));
+    }
+    for inner in node["Plans"].as_array().into_iter().flatten() {
+        look_into(inner, found);
+    }
+}

@@ -1,0 +1,156 @@
+//! What one tenant's lists and deletions cost another tenant's payments. Only with `PURSER_TEST_LONG`:
+//!
+//! ```text
+//! PURSER_TEST_LONG=1 cargo test -p purser-relayer --lib fairness -- --nocapture --test-threads 1
+//! ```
+
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::Instant;
+
+use super::*;
+
+const ROWS: u32 = 1_000_000;
+const PAYMENTS: u32 = 400;
+/// As many as the default rate limit lets one key make.
+const LISTS_A_SECOND: u64 = 50;
+/// As the service cleans up.
+const CLEANED_AT_ONCE: u32 = 100;
+
+/// Milliseconds that payments took, in order.
+struct Times(Vec<f64>);
+
+impl Times {
+    fn at(&self, share: f64) -> f64 {
+        self.0[((self.0.len() - 1) as f64 * share) as usize]
+    }
+
+    fn text(&self) -> String {
+        format!("p50 {:.2} ms, p99 {:.2} ms, max {:.2} ms", self.at(0.5), self.at(0.99), self.at(1.0))
+    }
+}
+
+/// Payments of another operator, four at a time: claimed, signed, settled.
+async fn pays(fixture: &Fixture, first: u32) -> Times {
+    let payer = async |lane: u32| {
+        let mut times = Vec::new();
+        for number in (0..PAYMENTS / 4).map(|number| first + number * 4 + lane) {
+            let mut new = fixture.transfer(0, &format!("fair {number}"));
+            new.id = TransferId::with_tag(at(1), u128::from(number), new.id.tag());
+            new.operator_id = operator(201).id;
+            new.request.from = account(&operator(201), 202).id;
+            let begun = Instant::now();
+            let Claim::New(transfer) = fixture.claim(&new, 1).await else { panic!("not new") };
+            let store = &fixture.store;
+            let signed = SignedTransfer { signature: format!("fair {number}"), ..signed(1) };
+            let transfer = store.mark_signed(&transfer, signed, at(1)).await.expect("signed");
+            let settled =
+                Settlement { signature: format!("fair {number}"), settled_at: at(2), slot: 5, number: None };
+            store.mark_settled(&transfer, settled, at(2)).await.expect("settled");
+            times.push(begun.elapsed().as_secs_f64() * 1_000.0);
+        }
+        times
+    };
+    let lanes = futures::join!(payer(0), payer(1), payer(2), payer(3));
+    let mut times = [lanes.0, lanes.1, lanes.2, lanes.3].concat();
+    times.sort_by(f64::total_cmp);
+    Times(times)
+}
+
+/// Every list with every filter, over and over.
+async fn lists(fixture: &Fixture, is_over: &AtomicBool) -> u64 {
+    let (store, operator, account) = (&fixture.store, fixture.operator.id, fixture.account.id);
+    let webhook = WebhookId::from_bytes([1; 16]);
+    let mut pace = tokio::time::interval(Duration::from_millis(1_000 / LISTS_A_SECOND));
+    let mut lists = 0;
+    while !is_over.load(Ordering::SeqCst) {
+        pace.tick().await;
+        match lists % 8 {
+            0 => drop(store.list_deliveries(operator, webhook, None, None, 101).await.expect("listed")),
+            1 => {
+                let status = Some(DeliveryStatus::Undelivered);
+                drop(store.list_deliveries(operator, webhook, status, None, 101).await.expect("listed"));
+            }
+            2 => drop(store.list_history(operator, account, None, None, None, 101).await.expect("listed")),
+            3 => {
+                let status = Some(HistoryStatus::Rejected);
+                drop(store.list_history(operator, account, status, None, None, 101).await.expect("listed"));
+            }
+            4 => drop(store.list_events(operator, None, None, None, 101).await.expect("listed")),
+            5 => {
+                let rejected = Some(EventType::TransferRejected);
+                drop(store.list_events(operator, rejected, Some(account), None, 101).await.expect("listed"));
+            }
+            6 => drop(store.list_accounts(operator, None, None, 101).await.expect("listed")),
+            _ => {
+                let paused = Some(AccountStatus::Paused);
+                drop(store.list_accounts(operator, paused, None, 101).await.expect("listed"));
+            }
+        }
+        lists += 1;
+    }
+    lists
+}
+
+/// Deletes a webhook that has half of all attempts.
+async fn deletes(fixture: &Fixture, is_over: &AtomicBool) -> u64 {
+    let webhook = WebhookId::from_bytes([1; 16]);
+    assert!(fixture.store.delete_webhook(fixture.operator.id, webhook).await.expect("deleted"));
+    let old = Retention::default().too_old(at(0));
+    let mut deleted = 0;
+    while !is_over.load(Ordering::SeqCst) {
+        let begun = Instant::now();
+        deleted += fixture.store.clean_up(&old, CLEANED_AT_ONCE).await.expect("cleaned");
+        tokio::time::sleep(begun.elapsed().max(Duration::from_millis(5))).await;
+    }
+    deleted
+}
+
+async fn is_measured_on(fixture: Fixture) {
+    let hook = Webhook {
+        id: WebhookId::from_bytes([1; 16]),
+        operator_id: fixture.operator.id,
+        url: WebhookUrl::from_stored("https://example.com/hook").expect("a URL"),
+        subscription: Subscription::new(vec![EventType::TransferSettled], Vec::new(), None).expect("valid"),
+        status: WebhookStatus::Enabled,
+        health: Health::default(),
+        previous_secret_until: None,
+        created_at: at(0),
+        updated_at: at(0),
+    };
+    let sealed = SealedSecret::from_stored("sealed".to_owned());
+    fixture.store.insert_webhook(&hook, &sealed, 100).await.expect("inserted");
+    many_rows::fill(&fixture, ROWS).await;
+    pays(&fixture, 0).await;
+    let alone = pays(&fixture, 100_000).await;
+    println!("{}, alone:                 {}", fixture.store.kind(), alone.text());
+    for (number, what) in ["beside lists", "beside a deletion"].into_iter().enumerate() {
+        let is_over = AtomicBool::new(false);
+        let paying = async {
+            let times = pays(&fixture, 200_000 + 100_000 * number as u32).await;
+            is_over.store(true, Ordering::SeqCst);
+            times
+        };
+        let other = async {
+            if number == 0 { lists(&fixture, &is_over).await } else { deletes(&fixture, &is_over).await }
+        };
+        let (times, done) = futures::join!(paying, other);
+        let (half, most) = (times.at(0.5) / alone.at(0.5), times.at(0.99) / alone.at(0.99));
+        println!(
+            "{}, {what} ({done}): {}; {half:.2} and {most:.2} times as long",
+            fixture.store.kind(),
+            times.text()
+        );
+    }
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn payments_beside_another_tenants_lists_and_deletions_are_measured() {
+    if std::env::var_os("PURSER_TEST_LONG").is_none() {
+        return;
+    }
+    let folder = tempfile::tempdir().expect("a folder");
+    is_measured_on(Fixture::in_place(Place::Folder(folder)).await).await;
+    if let Some(fixture) = postgres::fixture().await {
+        is_measured_on(fixture).await;
+    }
+}

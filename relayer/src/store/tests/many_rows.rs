@@ -1,0 +1,139 @@
+//! A database with many rows, made by the database itself, all older than whatever the rules make. Half of them belong to the operator, account and webhook that
+//! the rules use, half to others.
+
+use sqlx::AssertSqlSafe;
+
+use super::*;
+
+/// So many transfers, and as many deliveries, attempts and entries of the history; twice as many events.
+pub(super) async fn fill(fixture: &Fixture, rows: u32) {
+    let store = &fixture.store;
+    let (others, their_account) = (operator(201), account(&operator(201), 202));
+    store.insert_operator(&others).await.expect("inserted");
+    store.insert_account(&their_account).await.expect("inserted");
+    let hook = |number: u8| WebhookId::from_bytes([number; 16]);
+    let owned = |ours: &dyn ToString, theirs: &dyn ToString| {
+        format!("CASE WHEN i % 2 = 0 THEN '{}' ELSE '{}' END", ours.to_string(), theirs.to_string())
+    };
+    let operator_id = owned(&fixture.operator.id, &others.id);
+    let account_id = owned(&fixture.account.id, &their_account.id);
+    let webhook_id = owned(&hook(1), &hook(203));
+    // In the order of their making, long before whatever the rules make.
+    let id = |prefix: &str, at: &str| {
+        format!("'{prefix}0000000000000' || substr(CAST(10000000000000 + {at} AS TEXT), 2)")
+    };
+    let moment = "'2026-01-' || substr(CAST(110 + i % 18 AS TEXT), 2) || 'T00:00:00.' \
+                  || substr(CAST(1000000 + i % 1000000 AS TEXT), 2) || 'Z'";
+    let each = format!(
+        "WITH RECURSIVE n (i) AS (SELECT 0 UNION ALL SELECT i + 1 FROM n WHERE i < {})",
+        rows.saturating_sub(1)
+    );
+    // One in a thousand was refused, or did not arrive.
+    let rare = "i % 1000 < 2";
+    for (table, columns, values) in [
+        (
+            "transfers",
+            "transfer_id, operator_id, network, account_id, key_id, recipient, amount_usdc, memo, idempotency_key,
+             attempt, state, lease_holder, lease_expires_at, signed_bytes, tx_signature, last_valid_block_height, slot,
+             ended_at, reason, message, checks, created_at, updated_at",
+            format!(
+                "{}, {operator_id}, 'test', {account_id}, '{}', 'recipient', '1.000000', NULL, 'key ' || CAST(i AS TEXT),
+                 1, CASE WHEN {rare} THEN 'rejected' ELSE 'settled' END, 'nobody', {moment}, NULL,
+                 'signature ' || CAST(i AS TEXT), 1, i, {moment}, CASE WHEN {rare} THEN 'paused' END,
+                 CASE WHEN {rare} THEN 'no' END, CASE WHEN {rare} THEN '[]' END, {moment}, {moment}",
+                id("txn_", "i"),
+                fixture.key.id
+            ),
+        ),
+        (
+            "idempotency_keys",
+            "operator_id, network, idempotency_key, fingerprint, transfer_id, attempt, created_unix, expires_unix",
+            format!(
+                "{operator_id}, 'test', 'key ' || CAST(i AS TEXT), '{}', {}, 1, i, i",
+                "0".repeat(64),
+                id("txn_", "i")
+            ),
+        ),
+        (
+            "events",
+            "event_id, operator_id, event_type, account_id, transfer_id, data, created_at",
+            format!(
+                "{}, {operator_id}, 'transfer.initiated', {account_id}, {}, '{{}}', {moment}",
+                id("evt_", "2 * i"),
+                id("txn_", "i")
+            ),
+        ),
+        (
+            "events",
+            "event_id, operator_id, event_type, account_id, transfer_id, data, created_at",
+            format!(
+                "{}, {operator_id}, CASE WHEN {rare} THEN 'transfer.rejected' ELSE 'transfer.settled' END, {account_id},
+                 {}, '{{}}', {moment}",
+                id("evt_", "2 * i + 1"),
+                id("txn_", "i")
+            ),
+        ),
+        (
+            "deliveries",
+            "webhook_id, event_id, state, failures, ended_at, attempts, created_at",
+            format!(
+                "{webhook_id}, {}, CASE WHEN {rare} THEN 'undelivered' ELSE 'delivered' END, 0, {moment}, 1, {moment}",
+                id("evt_", "2 * i + 1")
+            ),
+        ),
+        (
+            "delivery_attempts",
+            "webhook_id, event_id, attempt, started_at, ended_at, status_code, body",
+            format!("{webhook_id}, {}, 1, {moment}, {moment}, 200, ''", id("evt_", "2 * i + 1")),
+        ),
+        (
+            "history",
+            "entry_id, operator_id, account_id, network, kind, status, amount_usdc, counterparty, transfer_id,
+             tx_signature, slot, reason, message, is_final, created_at, position, number, tag",
+            format!(
+                "{}, {operator_id}, {account_id}, 'test', 'transfer', CASE WHEN {rare} THEN 'rejected' ELSE 'settled' END,
+                 '1.000000', 'recipient', {}, CASE WHEN NOT ({rare}) THEN 'signature ' || CAST(i AS TEXT) END,
+                 CASE WHEN NOT ({rare}) THEN i - 10000000 END, CASE WHEN {rare} THEN 'paused' END, CASE WHEN {rare} THEN 'no' END,
+                 TRUE, {moment}, {moment} || {}, CASE WHEN NOT ({rare}) THEN i END, NULL",
+                id("ent_", "i"),
+                id("txn_", "i"),
+                id("", "i")
+            ),
+        ),
+        (
+            "accounts",
+            "account_id, operator_id, name, address, token_account, status, provisioning, created_at",
+            format!(
+                "{}, {operator_id}, 'Buyer', 'address ' || CAST(i AS TEXT), 'token account ' || CAST(i AS TEXT),
+                 CASE WHEN {rare} THEN 'paused' ELSE 'active' END, 'ready', {moment}",
+                id("acct_", "i")
+            ),
+        ),
+    ] {
+        let sql = format!("INSERT INTO {table} ({columns}) {each} SELECT {values} FROM n");
+        match &store.pools {
+            // Past the limit of a call, which this is not made for.
+            Pools::Sqlite { .. } => run_sqlite(fixture, &sql).await,
+            Pools::Postgres { .. } => run_postgres(fixture, &sql).await,
+        }
+    }
+    let analyze = "ANALYZE";
+    match &store.pools {
+        Pools::Sqlite { .. } => {}
+        Pools::Postgres { .. } => run_postgres(fixture, analyze).await,
+    }
+}
+
+async fn run_sqlite(fixture: &Fixture, sql: &str) {
+    use sqlx::{Connection, Executor, SqliteConnection};
+    let mut connection = SqliteConnection::connect(&fixture.place.url()).await.expect("opened");
+    connection.execute(AssertSqlSafe(sql)).await.unwrap_or_else(|error| panic!("{error}: {sql}"));
+    connection.close().await.expect("closed");
+}
+
+async fn run_postgres(fixture: &Fixture, sql: &str) {
+    use sqlx::{Connection, Executor, PgConnection};
+    let mut connection = PgConnection::connect(&fixture.place.url()).await.expect("opened");
+    connection.execute(AssertSqlSafe(sql)).await.unwrap_or_else(|error| panic!("{error}: {sql}"));
+    connection.close().await.expect("closed");
+}

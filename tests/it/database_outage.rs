@@ -1,0 +1,200 @@
+//! The database goes away and comes back: its server falls silent, fails over to another, or its disk is full. Every part
+//! goes on by itself.
+
+use std::fs::{self, File};
+use std::io::Write;
+use std::path::{Path, PathBuf};
+use std::process::{Command, Stdio};
+use std::sync::Arc;
+use std::time::Duration;
+
+use purser_tests::wallet::mints;
+use purser_tests::{Agent, Answer, AppSettings, Payment, Receiver, TestApp, TestDatabase, TestNetwork, Wire};
+
+use crate::history::entries;
+use crate::webhooks::registers;
+
+/// How long a part may take to find that the database is back.
+const BACK_WITHIN: Duration = Duration::from_secs(60);
+
+/// Asks until the payment has settled.
+async fn insists(payment: Payment) -> Answer {
+    let deadline = tokio::time::Instant::now() + BACK_WITHIN;
+    loop {
+        let answer = payment.clone().await;
+        if answer.status == 200 {
+            return answer.is_settled();
+        }
+        assert!(matches!(answer.status, 202 | 503), "{}", answer.text);
+        assert!(tokio::time::Instant::now() < deadline, "{}\n{}", answer.text, log_of(&payment));
+        tokio::time::sleep(Duration::from_millis(200)).await;
+    }
+}
+
+fn log_of(_: &Payment) -> &'static str {
+    "the payment does not settle"
+}
+
+/// A relayer whose Postgres is at the end of a line, with an agent that holds 100 USDC and a webhook.
+struct Scene {
+    database: Arc<TestDatabase>,
+    line: Wire,
+    app: Arc<TestApp>,
+    agent: Agent,
+    receiver: Receiver,
+}
+
+impl Scene {
+    /// `None` when there is no Postgres.
+    async fn set() -> Option<Self> {
+        let database = TestDatabase::create().await?;
+        let line = Wire::to_postgres(&database.url());
+        let settings = AppSettings {
+            database_url: Some(line.postgres_url(&database.url())),
+            database: Some(database.clone()),
+            ..AppSettings::default()
+        };
+        let app = TestApp::start(TestNetwork::shared().await, &settings).await;
+        let operator = app.new_operator().await;
+        let receiver = Receiver::start();
+        registers(&operator, &receiver.url("/hook"), &["transfer.settled"]).await;
+        let agent = operator.creates_account_with("Ada", "100").await;
+        Some(Self { database, line, app, agent, receiver })
+    }
+
+    /// Payments are answered that the database is away, and what happens on the chain meanwhile is not noticed.
+    async fn is_away(&self) -> Payment {
+        let chain = &self.agent.operator.chain;
+        let (payee, _) = chain.new_payee().await;
+        let payment = self.agent.pays("1").to(&payee);
+        let refused = payment.clone().await.is_error(503, "service_unavailable");
+        assert_eq!(refused["retryable"], false);
+        mints(chain, "7", &chain.usdc_account_of(&self.agent.address)).await;
+        payment
+    }
+
+    /// Requests, the sweeper, the indexer and the webhooks work again in the process that was there all the time.
+    async fn is_back(&self, refused: Payment, pid: u32) {
+        let paid = insists(refused).await;
+        let id = paid.text_of("transfer_id").to_owned();
+        let deadline = tokio::time::Instant::now() + BACK_WITHIN;
+        let is_told = || {
+            let received = self.receiver.received("/hook");
+            received.iter().any(|delivery| delivery.event()["data"]["transfer_id"] == id.as_str())
+        };
+        let has_deposit = async || {
+            entries(&self.agent, "?limit=100").await.iter().any(|entry| entry["amount_usdc"] == "7.000000")
+        };
+        while !is_told() || !has_deposit().await {
+            let told = is_told();
+            assert!(tokio::time::Instant::now() < deadline, "told: {told}\n{}", self.app.log_tail());
+            tokio::time::sleep(Duration::from_millis(200)).await;
+        }
+        assert_eq!(self.app.pid(), pid);
+    }
+}
+
+#[tokio::test]
+async fn every_part_goes_on_after_postgres_was_silent() {
+    let Some(scene) = Scene::set().await else { return };
+    let pid = scene.app.pid();
+    scene.line.swallows();
+    let refused = scene.is_away().await;
+    scene.line.mends();
+    scene.is_back(refused, pid).await;
+}
+
+#[tokio::test]
+async fn every_part_goes_on_after_a_failover_during_which_only_a_standby_answered() {
+    let Some(scene) = Scene::set().await else { return };
+    let pid = scene.app.pid();
+    scene.line.cuts();
+    scene.database.takes_writing(false).await;
+    scene.line.mends();
+    let refused = scene.is_away().await;
+    scene.database.takes_writing(true).await;
+    scene.is_back(refused, pid).await;
+}
+
+#[tokio::test]
+async fn relayer_stops_by_itself_while_postgres_is_silent() {
+    let Some(scene) = Scene::set().await else { return };
+    scene.line.swallows();
+    scene.is_away().await;
+    assert!(scene.app.stops(Duration::from_secs(60)).await, "the relayer ends by itself");
+}
+
+/// A file system of a few megabytes; unmounted when dropped.
+struct SmallDisk {
+    folder: tempfile::TempDir,
+}
+
+impl SmallDisk {
+    /// `None`, and a word about it on standard error, where this user may not mount.
+    fn mount() -> Option<Self> {
+        let folder = tempfile::tempdir().expect("a folder");
+        let mut mount = Command::new("mount");
+        mount.args(["-t", "tmpfs", "-o", "size=24m", "tmpfs"]).arg(folder.path());
+        let mounted = mount.stdout(Stdio::null()).stderr(Stdio::null()).status();
+        if mounted.is_ok_and(|status| status.success()) {
+            return Some(Self { folder });
+        }
+        let _ = writeln!(std::io::stderr(), "skipped: a full disk, since nothing can be mounted here");
+        None
+    }
+
+    fn place(&self) -> &Path {
+        self.folder.path()
+    }
+
+    fn ballast(&self) -> PathBuf {
+        self.place().join("ballast")
+    }
+
+    fn fills(&self) {
+        let mut file = File::create(self.ballast()).expect("a file");
+        while file.write_all(&[1; 4096]).is_ok() {}
+    }
+
+    fn empties(&self) {
+        fs::remove_file(self.ballast()).expect("removed");
+    }
+}
+
+impl Drop for SmallDisk {
+    fn drop(&mut self) {
+        let _ = Command::new("umount").arg("-l").arg(self.place()).status();
+    }
+}
+
+#[tokio::test]
+async fn payments_go_on_when_a_full_disk_has_room_again() {
+    let Some(disk) = SmallDisk::mount() else { return };
+    let url = format!("sqlite://{}/purser.db", disk.place().display());
+    let settings = AppSettings { database_url: Some(url), ..AppSettings::default() };
+    let app = TestApp::start(TestNetwork::shared().await, &settings).await;
+    let pid = app.pid();
+    let agent = app.new_operator().await.creates_account_with("Ada", "1000").await;
+    let (payee, _) = agent.operator.chain.new_payee().await;
+    agent.pays("1").to(&payee).await.is_settled();
+    disk.fills();
+    let mut paid = 1;
+    let refused = loop {
+        let payment = agent.pays("1").to(&payee);
+        let answer = payment.clone().await;
+        if answer.status != 200 {
+            answer.is_error(503, "service_unavailable");
+            break payment;
+        }
+        paid += 1;
+        assert!(paid < 900, "the disk never was full");
+    };
+    disk.empties();
+    insists(refused).await;
+    for _ in 0..5 {
+        agent.pays("1").to(&payee).await.is_settled();
+    }
+    assert_eq!(agent.operator.chain.usdc_micros(&payee).await, (paid + 6) * 1_000_000, "each once");
+    assert_eq!(app.pid(), pid);
+    assert!(app.stops(Duration::from_secs(60)).await);
+}
