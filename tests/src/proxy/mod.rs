@@ -5,6 +5,7 @@
 //! |---|---|
 //! | [`faults`] | the wire: answers that are late, lost, cut short, doubled, out of order or somebody else's |
 //! | [`outcomes`] | the network: a transaction that lands, is dropped, lands late, or is not known by this node |
+//! | [`gate`] | transactions that wait until the test lets them go |
 //! | `exchange` | one HTTP request and its answer, byte by byte |
 //! | `transaction` | what is read of a signed transaction |
 //!
@@ -12,6 +13,7 @@
 
 mod exchange;
 pub mod faults;
+pub mod gate;
 pub mod outcomes;
 mod transaction;
 
@@ -27,6 +29,7 @@ use serde_json::Value;
 
 use self::exchange::{Upstream, read_message, response};
 use self::faults::{Fault, Faults};
+use self::gate::Gate;
 use self::outcomes::{Outcomes, Sent};
 
 /// How long a half-open connection is held, and how long an answer waits for a later one to overtake it.
@@ -45,6 +48,7 @@ struct Line {
     open: Mutex<Vec<TcpStream>>,
     faults: Faults,
     outcomes: Outcomes,
+    gate: Gate,
     calls: Mutex<BTreeMap<String, u64>>,
 }
 
@@ -60,6 +64,7 @@ impl Proxy {
             cut: AtomicBool::new(false),
             open: Mutex::default(),
             faults: Faults::default(),
+            gate: Gate::default(),
             calls: Mutex::default(),
         });
         let accepted = Arc::clone(&line);
@@ -100,6 +105,11 @@ impl Proxy {
         &self.line.outcomes
     }
 
+    /// What holds transactions up.
+    pub fn gate(&self) -> &Gate {
+        &self.line.gate
+    }
+
     /// How often each method was called.
     pub fn calls(&self) -> BTreeMap<String, u64> {
         lock(&self.line.calls).clone()
@@ -131,6 +141,9 @@ impl Line {
         let call: Value = serde_json::from_slice(body).unwrap_or(Value::Null);
         let method = call["method"].as_str().unwrap_or_default().to_owned();
         *lock(&self.calls).entry(method.clone()).or_default() += 1;
+        if method == "sendTransaction" {
+            self.gate.passes();
+        }
         let fault = self.faults.next(&method);
         if fault == Some(Fault::Dropped) {
             return None;
