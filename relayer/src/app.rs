@@ -1,6 +1,7 @@
 //! The service as one value: builds every part, starts it, and stops it within a deadline.
 
 use std::net::TcpListener;
+use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -15,7 +16,7 @@ use crate::chain::{
     ChainError, ChainSettings, ChainSigners, Commitment, FileSigner, ProgramCheck, Signer, SolanaChain,
 };
 use crate::config::{CommitmentConfig, Config, NetworkConfig, ProgramCheckConfig, WebhooksConfig};
-use crate::domain::{Address, DestinationRules, Network, SealingKey};
+use crate::domain::{Address, DestinationRules, Network, Quotas, SealingKey};
 use crate::http::{self, HttpSettings};
 use crate::indexer::{Indexer, IndexerParts};
 use crate::service::{Ambient, Chains, ExplorerUrl, NetworkParts, Parts, Services, Tasks, WebhookParts};
@@ -94,6 +95,10 @@ impl App {
             ambient: Ambient::SYSTEM,
             transfer_deadline: Duration::from_secs(config.transfers.deadline_seconds),
             webhooks: webhooks.clone(),
+            quotas: Quotas {
+                accounts: config.quotas.accounts_per_operator,
+                allowlist_entries: config.quotas.allowlist_entries_per_operator,
+            },
         });
         services.reconcile();
         deliver_webhooks(&store, &webhooks, &tasks)?;
@@ -178,16 +183,13 @@ pub async fn connect(
 ) -> Result<SolanaChain, StartError> {
     let (tracker, stop): (&TaskTracker, &CancellationToken) = (&tasks.tracker, &tasks.stop);
     let failed = |problem| StartError::Chain { network, problem };
+    let signers = |role: &str, files: &[PathBuf]| {
+        let signer = |file: &PathBuf| Ok(Arc::new(FileSigner::from_file(role, file)?) as Arc<dyn Signer>);
+        files.iter().map(signer).collect::<Result<_, _>>().map_err(failed)
+    };
     let signers = ChainSigners {
-        policy: Arc::new(
-            FileSigner::from_file("policy authority", &config.policy_authority_keypair).map_err(failed)?,
-        ),
-        transfer: config
-            .transfer_authority_keypair
-            .iter()
-            .map(|file| Ok(Arc::new(FileSigner::from_file("transfer authority", file)?) as Arc<dyn Signer>))
-            .collect::<Result<_, _>>()
-            .map_err(failed)?,
+        policy: signers("policy authority", &config.policy_authority_keypair)?,
+        transfer: signers("transfer authority", &config.transfer_authority_keypair)?,
     };
     let settings = ChainSettings {
         rpc_urls: std::iter::once(&config.rpc_url)
@@ -208,6 +210,7 @@ pub async fn connect(
             ProgramCheckConfig::Warn => ProgramCheck::Warn,
             ProgramCheckConfig::Refuse => ProgramCheck::Refuse,
         },
+        rent_payers: config.rent_payers.clone(),
     };
     SolanaChain::connect(network, settings, signers, tracker, stop).await.map_err(failed)
 }

@@ -3,6 +3,7 @@
 mod auth;
 mod body;
 mod error;
+mod health;
 mod page;
 mod rate_limit;
 mod request_id;
@@ -16,12 +17,11 @@ use std::any::Any;
 use std::num::NonZeroU32;
 use std::time::Duration;
 
+use axum::Router;
 use axum::extract::{Request, State};
 use axum::middleware::{self, Next};
 use axum::response::{IntoResponse, Response};
 use axum::routing::{delete, get, post};
-use axum::{Json, Router};
-use serde_json::json;
 use tower_http::catch_panic::CatchPanicLayer;
 
 pub use serve::serve;
@@ -96,7 +96,7 @@ pub fn router(services: &Services, settings: HttpSettings) -> Router {
         .merge(events)
         .merge(webhooks)
         .route_layer(middleware::from_fn_with_state(guard, auth::guard))
-        .route("/healthz", get(health));
+        .merge(Router::new().route("/healthz", get(health::get)).with_state(services.signers.clone()));
     dress(routes, settings.request_timeout)
 }
 
@@ -108,11 +108,6 @@ fn dress(routes: Router, request_timeout: Duration) -> Router {
         .layer(middleware::from_fn_with_state(request_timeout, within))
         .layer(CatchPanicLayer::custom(after_panic))
         .layer(middleware::from_fn(request_id::name_request))
-}
-
-/// `GET /healthz`: the process answers. Needs no key.
-async fn health() -> Json<serde_json::Value> {
-    Json(json!({ "status": "ok" }))
 }
 
 /// Middleware: gives up on an answer that takes too long. Work that must go on does so in tasks of its own.

@@ -1,5 +1,5 @@
 use crate::chain::ChainError;
-use crate::domain::{Invalid, Network};
+use crate::domain::{Counterparties, Invalid, Network, QuotaExceeded};
 use crate::store::StoreError;
 
 /// Why a service refused or could not do what was asked. Transfers that end badly are transfers, not errors.
@@ -25,6 +25,14 @@ pub enum ServiceError {
     /// The chain could not be asked or did not answer. `retryable` is false where something may have been done.
     #[error("the chain is unavailable")]
     ChainUnavailable { retryable: bool },
+    /// The operator's admin has named other keys than ours. Nothing was done.
+    #[error("the operator names none of our keys")]
+    AuthorityRotated,
+    /// The service's own wallet has too little SOL. Nothing was done.
+    #[error("the fee payer has no SOL")]
+    FeePayerEmpty,
+    #[error("{0:?}")]
+    QuotaExceeded(QuotaExceeded),
     /// The service was set up without what this needs.
     #[error("webhooks are not configured")]
     NotConfigured,
@@ -63,6 +71,9 @@ pub enum Resource {
 
 impl From<StoreError> for ServiceError {
     fn from(error: StoreError) -> Self {
+        if let StoreError::QuotaExceeded(exceeded) = error {
+            return Self::QuotaExceeded(exceeded);
+        }
         tracing::error!(%error, "the database failed");
         Self::Internal
     }
@@ -80,6 +91,15 @@ pub(super) fn from_chain(network: Network, error: &ChainError, retryable: bool) 
             ServiceError::ChainUnavailable { retryable: true }
         }
         ChainError::PolicyChanged => ServiceError::PolicyChanged,
+        // Said in the log by whoever looks after the keys.
+        ChainError::AuthorityRotated { .. } => ServiceError::AuthorityRotated,
+        ChainError::FeePayerEmpty { .. } => ServiceError::FeePayerEmpty,
+        ChainError::RentOfAnother { rent_payer, .. } => {
+            let message = format!(
+                "may not get longer through the service: the account was made by another wallet, {rent_payer}, which would                  get the rent of the entries. Add them with the admin's wallet"
+            );
+            Counterparties::invalid(message).into()
+        }
         ChainError::Rejected { .. } | ChainError::NotFound { .. } | ChainError::Misconfigured(_) => {
             tracing::error!(%network, %error, "the chain refused what it should have taken");
             ServiceError::Internal

@@ -11,6 +11,7 @@ mod keys;
 mod parts;
 mod policies;
 mod reads;
+mod signers;
 mod submitted;
 mod transfers;
 mod webhooks;
@@ -25,11 +26,13 @@ pub use self::history::{EntryView, History, HistoryFilter};
 pub use self::keys::{CreateKey, Keys, NewKey, keys_filter};
 pub use self::parts::{Ambient, Chains, ExplorerUrl, NetworkParts, Tasks};
 pub use self::policies::{PendingView, Policies, PolicyChange, PolicyView};
+pub use self::signers::Signers;
 pub use self::transfers::{LimitsView, Preview, PreviewRequest, TransferAnswer, TransferView, Transfers};
 pub use self::webhooks::{
     CreateWebhook, DeliveriesFilter, NewSecret, Replay, Resolve, Resolved, UpdateWebhook, WebhookParts,
     Webhooks, webhooks_filter,
 };
+use crate::domain::Quotas;
 pub use crate::store::ReplayScope;
 use crate::store::Store;
 
@@ -46,6 +49,8 @@ pub struct Parts {
     /// How long a transfer's request waits for settlement.
     pub transfer_deadline: Duration,
     pub webhooks: WebhookParts,
+    /// What each operator may have the service pay rent for.
+    pub quotas: Quotas,
 }
 
 /// The services, one of each.
@@ -55,6 +60,7 @@ pub struct Services {
     pub accounts: Accounts,
     pub policies: Policies,
     pub halts: Halts,
+    pub signers: Signers,
     pub transfers: Transfers,
     pub history: History,
     pub keys: Keys,
@@ -70,6 +76,7 @@ impl Services {
             accounts: Accounts::new(parts.clone()),
             policies: Policies::new(parts.clone()),
             halts: Halts::new(parts.clone()),
+            signers: Signers::new(parts.clone()),
             transfers: Transfers::new(parts.clone()),
             history: History::new(parts.clone()),
             keys: Keys::new(parts.clone()),
@@ -95,8 +102,9 @@ impl Services {
         });
     }
 
-    /// One pass over accounts that are half made and policies that wait.
+    /// One pass over our keys, accounts that are half made and policies that wait.
     pub async fn reconcile_once(&self) {
+        self.signers.look().await;
         if let Err(error) = self.accounts.reconcile().await {
             tracing::warn!(%error, "accounts could not be reconciled; trying again later");
         }

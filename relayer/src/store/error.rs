@@ -1,6 +1,6 @@
 use sqlx::migrate::MigrateError;
 
-use crate::domain::WrongState;
+use crate::domain::{QuotaExceeded, WrongState};
 
 /// Postgres' codes for a transaction that lost to another and may be tried again: `serialization_failure` and
 /// `deadlock_detected`.
@@ -26,6 +26,9 @@ pub enum StoreError {
     /// Others got ahead, as often as it was tried.
     #[error("others keep changing the same rows")]
     Contended,
+    /// The operator has as much as it may have.
+    #[error("{0:?}")]
+    QuotaExceeded(QuotaExceeded),
     /// A row holds what this version cannot read.
     #[error("unreadable `{column}` in table {table}")]
     Unreadable { table: &'static str, column: &'static str },
@@ -35,6 +38,12 @@ pub enum StoreError {
     /// Another worker moved the transfer on since the caller read it: read it again.
     #[error("the transfer has moved on")]
     Superseded,
+}
+
+impl From<QuotaExceeded> for StoreError {
+    fn from(exceeded: QuotaExceeded) -> Self {
+        Self::QuotaExceeded(exceeded)
+    }
 }
 
 impl From<sqlx::Error> for StoreError {

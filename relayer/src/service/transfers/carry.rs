@@ -17,7 +17,7 @@ use crate::domain::{
     TransferId, TransferRequest,
 };
 use crate::service::reads::addresses;
-use crate::service::{NetworkParts, Parts, ServiceError};
+use crate::service::{NetworkParts, Parts, ServiceError, signers};
 use crate::store::NewTransfer;
 
 /// Everything that carrying out transfers of one account needs.
@@ -316,7 +316,9 @@ impl Carrier {
 
     /// Nothing of this transfer can be on its way: an error of the chain is a failure that may be tried again.
     async fn fail_unsigned(&self, transfer: Transfer, error: &ChainError) -> Landing {
-        tracing::warn!(transfer_id = %transfer.id, %error, "the chain did not serve a transfer");
+        if let Some((code, message)) = signers::unsigned(error) {
+            return self.fail(transfer, self.failure(code, message), None).await;
+        }
         let failure = match error {
             ChainError::Unavailable { .. } | ChainError::Expired => {
                 let message =
@@ -325,12 +327,16 @@ impl Carrier {
             }
             ChainError::Rejected { .. }
             | ChainError::PolicyChanged
+            | ChainError::RentOfAnother { .. }
+            | ChainError::AuthorityRotated { .. }
+            | ChainError::FeePayerEmpty { .. }
             | ChainError::NotFound { .. }
             | ChainError::Misconfigured(_) => {
                 let message = "The account cannot pay: it is not in order on the chain. Nothing was paid.";
                 self.failure(FailureCode::TransferFailed, message)
             }
         };
+        tracing::warn!(transfer_id = %transfer.id, %error, "the chain did not serve a transfer");
         self.fail(transfer, failure, None).await
     }
 

@@ -10,6 +10,7 @@ use crate::chain::{ChainError, Outcome, Refusal};
 use crate::crash_point::crash_point;
 use crate::domain::{Address, Checks, FailureCode, RejectionReason, Transfer};
 use crate::service::ServiceError;
+use crate::service::signers::ROTATED;
 
 /// An outcome that comes sooner than this says too that the bytes went out.
 const NOTED_AFTER: Duration = Duration::from_millis(20);
@@ -86,7 +87,9 @@ impl Carrier {
             Outcome::Settled { slot, block_time } => {
                 self.settle(transfer, signed.signature.clone(), slot, block_time).await
             }
-            Outcome::Refused(Refusal::StaleSequence) if signature < STALE_SIGNATURES_MAX => {
+            Outcome::Refused(Refusal::StaleSequence | Refusal::AuthorityRotated)
+                if signature < STALE_SIGNATURES_MAX =>
+            {
                 return Ok(Followed::Open(transfer));
             }
             Outcome::Refused(refusal) => self.refused(transfer, destination, refusal).await,
@@ -162,6 +165,9 @@ impl Carrier {
                                the same request again.";
                 let failure = self.failure(FailureCode::SolanaUnavailable, message);
                 return self.fail(transfer, failure, None).await;
+            }
+            Refusal::AuthorityRotated => {
+                return self.fail(transfer, self.failure(FailureCode::AuthorityRotated, ROTATED), None).await;
             }
             Refusal::Halted => RejectionReason::Halted,
             Refusal::Paused => RejectionReason::Paused,
