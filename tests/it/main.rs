@@ -25,6 +25,7 @@ mod loosening;
 mod networks;
 mod onchain_refusal;
 mod policy;
+mod quotas;
 mod races;
 mod receivers;
 mod relayers;

@@ -9,7 +9,7 @@ use super::signer::{Signer, address};
 use super::signing::Pens;
 use super::solana::SolanaChain;
 use super::wire::RawAccount;
-use super::{Chain, ChainError, KeyProblem, KeyRole, OperatorOnChain, TransferOrder};
+use super::{Authority, Chain, ChainError, KeyProblem, OperatorOnChain, TransferOrder};
 use crate::domain::Address;
 use solana_sdk::pubkey::Pubkey;
 use std::sync::Arc;
@@ -29,7 +29,7 @@ impl SolanaChain {
         let is_named = |signer: &&Arc<dyn Signer>| named.contains(&Address::from_bytes(signer.public_key()));
         let ours: Vec<_> = self.signers.transfer.iter().filter(is_named).collect();
         let Some(first) = ours.first() else {
-            return Err(ChainError::AuthorityRotated { operator: *operator, role: KeyRole::Transfer });
+            return Err(ChainError::AuthorityRotated { operator: *operator, role: Authority::Transfer });
         };
         let funded: Vec<_> =
             ours.iter().filter(|signer| self.payers.can_pay(&address(&****signer), fee)).collect();
@@ -56,7 +56,7 @@ impl SolanaChain {
     /// The one of our policy keys that the operator names.
     pub(super) fn policy_signer(&self, operator: &OperatorOnChain) -> Result<&dyn Signer, ChainError> {
         let is_named = |signer: &&Arc<dyn Signer>| signer.public_key() == operator.policy_authority.bytes();
-        let rotated = ChainError::AuthorityRotated { operator: operator.address, role: KeyRole::Policy };
+        let rotated = ChainError::AuthorityRotated { operator: operator.address, role: Authority::Policy };
         self.signers.policy.iter().find(is_named).map(|signer| &**signer).ok_or(rotated)
     }
 
@@ -139,7 +139,7 @@ impl SolanaChain {
         let transfer = self.signers.transfer.iter().map(|signer| Address::from_bytes(signer.public_key()));
         let has_transfer = transfer.into_iter().any(|ours| operator.transfer_authorities.contains(&ours));
         let has_policy = self.policy_signer(operator).is_ok();
-        [(has_policy, KeyRole::Policy), (has_transfer, KeyRole::Transfer)]
+        [(has_policy, Authority::Policy), (has_transfer, Authority::Transfer)]
             .into_iter()
             .filter(|(is_named, _)| !is_named)
             .map(|(_, role)| KeyProblem::AuthorityRotated { operator: operator.address, role })

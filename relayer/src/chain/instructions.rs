@@ -52,6 +52,13 @@ pub(super) fn agent_rent(policy: &OnChainPolicy) -> u64 {
     rent(Agent::BYTES + policy.allowlist.len() * ENTRY_BYTES)
 }
 
+/// Lamports that so many accounts with so many allowlist entries in all hold, drafts apart.
+pub fn rent_of(accounts: u64, entries: u64) -> u64 {
+    let account = rent(Agent::BYTES).saturating_add(rent(TOKEN_ACCOUNT_BYTES));
+    let entry = rent(ENTRY_BYTES).saturating_sub(rent(0));
+    accounts.saturating_mul(account).saturating_add(entries.saturating_mul(entry))
+}
+
 /// Lamports that a draft of this policy holds.
 pub(super) fn draft_rent(policy: &OnChainPolicy) -> u64 {
     rent(PolicyDraft::BYTES + policy.allowlist.len() * ENTRY_BYTES)

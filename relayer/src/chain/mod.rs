@@ -56,6 +56,7 @@ mod witness;
 pub use counters::{MethodCount, RpcCounters};
 pub use deployment::ProgramCheck;
 pub use happening::Happening;
+pub use instructions::rent_of;
 pub use landed::{Flow, LandedRecord};
 pub use signer::{FileSigner, Signer};
 pub use solana::{ChainSettings, ChainSigners, SolanaChain};
@@ -64,9 +65,9 @@ pub use solana_history::{
     Standings,
 };
 pub use types::{
-    AddressKind, AgentAddresses, AgentCreation, AgentOnChain, AllowedRecipients, Commitment, Confirmed,
-    Destination, DraftOnChain, KeyProblem, KeyRole, LandedTransfer, OnChainPolicy, OperatorOnChain, Outcome,
-    Refusal, SignedTransfer, TransferOrder, TransferView,
+    AddressKind, AgentAddresses, AgentCreation, AgentOnChain, AllowedRecipients, Authority, Commitment,
+    Confirmed, Destination, DraftOnChain, KeyProblem, LandedTransfer, OnChainPolicy, OperatorOnChain,
+    Outcome, Refusal, SignedTransfer, TransferOrder, TransferView,
 };
 
 use crate::domain::{Address, Network};
@@ -83,7 +84,7 @@ pub enum ChainError {
     Rejected { code: Option<u32>, message: String },
     /// The operator's admin has named other keys than ours. Nothing was signed, or the program refused it.
     #[error("operator {operator} names no {role} of this relayer")]
-    AuthorityRotated { operator: Address, role: KeyRole },
+    AuthorityRotated { operator: Address, role: Authority },
     /// The wallet that would have to pay cannot; `lamports` is what it can spend. Nothing was signed.
     #[error("wallet {address} can spend {lamports} lamports, which is too little")]
     FeePayerEmpty { address: Address, lamports: u64 },

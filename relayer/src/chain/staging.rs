@@ -5,7 +5,7 @@ use super::instructions::{Call, DRAFT_CHUNK_ENTRIES, INLINE_ENTRIES_MAX, agent_r
 use super::signer::address;
 use super::solana::SolanaChain;
 use super::{
-    AgentOnChain, ChainError, Commitment, Confirmed, DraftOnChain, KeyRole, OnChainPolicy, OperatorOnChain,
+    AgentOnChain, Authority, ChainError, Commitment, Confirmed, DraftOnChain, OnChainPolicy, OperatorOnChain,
 };
 use crate::domain::Address;
 use purser::error::PurserError;
@@ -202,7 +202,7 @@ impl SolanaChain {
         self.execute(pens, call, commitment).await.map_err(|error| match error {
             ChainError::Rejected { code: Some(code), .. } if is_overtaken(code) => ChainError::PolicyChanged,
             ChainError::Rejected { code: Some(code), .. } if code == u32::from(PurserError::Unauthorized) => {
-                ChainError::AuthorityRotated { operator: operator.address, role: KeyRole::Policy }
+                ChainError::AuthorityRotated { operator: operator.address, role: Authority::Policy }
             }
             other => other,
         })

@@ -197,12 +197,12 @@ pub struct LandedTransfer {
 
 /// What one of our keys is for.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
-pub enum KeyRole {
+pub enum Authority {
     Policy,
     Transfer,
 }
 
-impl std::fmt::Display for KeyRole {
+impl std::fmt::Display for Authority {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         f.write_str(match self {
             Self::Policy => "policy authority",
@@ -215,7 +215,7 @@ impl std::fmt::Display for KeyRole {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum KeyProblem {
     /// The operator's account names none of our keys for it.
-    AuthorityRotated { operator: Address, role: KeyRole },
+    AuthorityRotated { operator: Address, role: Authority },
     /// It cannot pay a transfer's fee.
     FeePayerEmpty { address: Address, lamports: u64 },
     /// It soon cannot pay.

@@ -6,7 +6,7 @@ use axum::Json;
 use axum::extract::State;
 use serde::Serialize;
 
-use crate::chain::{KeyProblem, KeyRole};
+use crate::chain::{Authority, KeyProblem};
 use crate::service::Signers;
 
 #[derive(Serialize)]
@@ -35,8 +35,8 @@ pub(super) async fn get(State(signers): State<Signers>) -> Json<HealthBody> {
             }
             KeyProblem::AuthorityRotated { role, .. } => {
                 let role = match role {
-                    KeyRole::Policy => "policy_authority",
-                    KeyRole::Transfer => "transfer_authority",
+                    Authority::Policy => "policy_authority",
+                    Authority::Transfer => "transfer_authority",
                 };
                 *rotated.entry((network, role)).or_default() += 1;
             }

@@ -22,7 +22,7 @@ use tower::ServiceExt;
 use self::scripted_chain::ScriptedChain;
 use super::{HttpSettings, router};
 use crate::domain::{
-    Address, ApiKey, KeyId, KeyRole, KeyScope, Network, Operator, OperatorId, OperatorName, PlainKey,
+    Address, ApiKey, KeyId, KeyRole, KeyScope, Network, Operator, OperatorId, OperatorName, PlainKey, Quotas,
     UsdcAmount,
 };
 use crate::service::{Ambient, Chains, ExplorerUrl, NetworkParts, Parts, Services, Tasks, WebhookParts};
@@ -55,6 +55,8 @@ impl Answer {
     }
 }
 
+/// Most accounts of an operator.
+pub(super) const ACCOUNTS_MAX: u32 = 40;
 const SETTINGS: HttpSettings = HttpSettings {
     request_timeout: Duration::from_secs(20),
     requests_per_second: NonZeroU32::new(1_000).expect("positive"),
@@ -93,6 +95,7 @@ impl Relayer {
             tasks: tasks.clone(),
             ambient: Ambient::SYSTEM,
             transfer_deadline,
+            quotas: Quotas { accounts: ACCOUNTS_MAX, ..Quotas::default() },
             webhooks: WebhookParts {
                 sealing_key: None,
                 rules: Arc::default(),

@@ -10,6 +10,7 @@ mod keys;
 mod leases;
 mod order;
 mod pending_policies;
+mod quotas;
 mod tags;
 mod text;
 mod transfers;
