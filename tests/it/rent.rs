@@ -3,7 +3,7 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use purser_client::{DraftAccounts, OwnedPolicy, RentPayers};
+use purser_client::{DraftAccounts, OwnedAllowlist, OwnedPolicy, Proposal, RentPayers};
 use purser_tests::chain::Landing;
 use purser_tests::{Agent, AppSettings, Operator, Proxy, TestApp, TestNetwork};
 use serde_json::{Value, json};
@@ -202,4 +202,48 @@ async fn admin_that_empties_an_account_and_closes_it_over_a_waiting_draft_takes_
     }
     let lost = before.saturating_sub(purse(&operator).await);
     assert!(lost <= 2 * 8 * FEE, "the service lost {lost} lamports");
+}
+
+/// A long list waits. The admin closes the account, makes it anew with its own wallet, and puts the same list into a draft
+/// of its own for the relayer to apply.
+#[tokio::test]
+async fn waiting_list_is_not_applied_to_an_account_that_the_admin_made_anew() {
+    let operator = own_operator().await;
+    let (service, admin) = (operator.app().policy_authority().pubkey(), operator.app().admin());
+    let delay = purser::OperatorUpdate { loosening_delay_seconds: Some(4), ..Default::default() };
+    operator.chain.updates_operator(operator.address, delay, admin).await;
+    let nobody = OwnedPolicy { allowlist: OwnedAllowlist::only(Vec::new(), Vec::new()), ..OwnedPolicy::OPEN };
+    let begun = json!({ "name": "Ada", "policy": { "allowed_counterparties": [] } });
+    let created = operator.client.post("/v1/accounts", &begun).await.has_status(201);
+    let agent = Agent::of(&operator, &created);
+    let before = purse(&operator).await;
+    let keys: Vec<Pubkey> = (0..100).map(|_| Keypair::new().pubkey()).collect();
+    let list: Value = keys.iter().map(|key| json!({ "wallet": key.to_string() })).collect();
+    let path = agent.path("/policy");
+    operator.client.put(&path, &json!({ "allowed_counterparties": list })).await.has_status(202);
+
+    admin_closes(&agent, service).await;
+    let (program, by) = (operator.chain.program(), admin.pubkey());
+    let id = ulid::Ulid::from_string(agent.id.trim_start_matches("acct_")).expect("a ULID").to_bytes();
+    lands(&operator, program.create_agent(by, by, operator.address, id, &nobody)).await;
+    let allowlist = OwnedAllowlist::only(keys.iter().map(Pubkey::to_bytes).collect(), Vec::new());
+    let policy = OwnedPolicy { allowlist, ..OwnedPolicy::OPEN };
+    let proposal = Proposal { agent: agent.address, expected_version: 1, policy };
+    let at = DraftAccounts { authority: by, operator: operator.address, agent: agent.address };
+    lands(&operator, program.open_draft(by, by, operator.address, &proposal)).await;
+    for (part, entries) in proposal.entries().chunks(24).enumerate() {
+        lands(&operator, program.write_draft(at, proposal.hash(), part as u16 * 24, entries)).await;
+    }
+    assert_eq!(draft_rent_payer(&agent).await, Some(by));
+    for _ in 0..300 {
+        if draft_rent_payer(&agent).await.is_none() {
+            break;
+        }
+        tokio::time::sleep(Duration::from_millis(100)).await;
+    }
+    assert_eq!(draft_rent_payer(&agent).await, None, "the relayer saw it");
+    let lost = before.saturating_sub(purse(&operator).await);
+    // The account's own rent came back to the service.
+    assert!(lost <= 20 * FEE, "the service lost {lost} lamports");
+    assert_eq!(operator.chain.agent(&agent.address).await.policy().allowlist.entries().0.len(), 0);
 }

@@ -2,8 +2,7 @@
 //! moment; nothing is refused for it before the chain was asked.
 
 use super::decode::{self, to_pubkey};
-use super::instructions::Call;
-use super::instructions::transfer_fee;
+use super::instructions::{Call, transfer_fee};
 use super::rpc::ACCOUNTS_MAX;
 use super::signer::{Signer, address};
 use super::signing::Pens;
@@ -118,19 +117,13 @@ impl SolanaChain {
                 problems.extend(found.iter().flat_map(|operator| self.not_named(operator)));
             }
         }
+        let fee = transfer_fee("", self.settings.priority_fee_micro_lamports);
         problems.extend(self.payers.keys().iter().filter_map(|payer| {
-            let lamports = self.payers.spendable(payer)?;
-            let address = decode::to_address(payer);
-            match lamports {
-                _ if !self
-                    .payers
-                    .can_pay(payer, transfer_fee("", self.settings.priority_fee_micro_lamports)) =>
-                {
-                    Some(KeyProblem::FeePayerEmpty { address, lamports })
-                }
-                _ if lamports < LAMPORTS_LOW => Some(KeyProblem::FeePayerLow { address, lamports }),
-                _ => None,
+            let (lamports, address) = (self.payers.spendable(payer)?, decode::to_address(payer));
+            if lamports < fee {
+                return Some(KeyProblem::FeePayerEmpty { address, lamports });
             }
+            (lamports < LAMPORTS_LOW).then_some(KeyProblem::FeePayerLow { address, lamports })
         }));
         Ok(problems)
     }

@@ -39,6 +39,9 @@ use tokio_util::task::TaskTracker;
 /// How long a node may be silent before whoever waits for a confirmation is told.
 const SILENCE_MAX: Duration = Duration::from_secs(10);
 
+/// Most keys of ours: all of them are looked at along with the accounts of a transfer.
+const KEYS_MAX: usize = ACCOUNTS_MAX / 2;
+
 /// Where a network is and how it is to be used.
 #[derive(Debug, Clone)]
 pub struct ChainSettings {
@@ -73,6 +76,9 @@ impl ChainSigners {
         let wrong = |what: &str| Err(ChainError::Misconfigured(what.into()));
         if self.policy.is_empty() || self.transfer.is_empty() {
             return wrong("a policy authority and a transfer authority must be configured");
+        }
+        if self.policy.len() + self.transfer.len() > KEYS_MAX {
+            return wrong("more keys are configured than can be looked at in one question");
         }
         let is_both = |signer: &Arc<dyn Signer>| {
             self.policy.iter().any(|policy| policy.public_key() == signer.public_key())

@@ -1,6 +1,7 @@
 //! Our keys, looked at again and again: whether operators still name them, and whether they have SOL. What is wrong stands in
 //! the log once when it begins and then every few minutes, and in `GET /healthz` as long as it lasts.
 
+use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
@@ -54,13 +55,26 @@ impl Signers {
         Self { parts, known: Arc::default() }
     }
 
-    /// What was wrong when it was last looked at. Little SOL is not wrong yet.
-    pub fn problems(&self) -> Vec<(Network, KeyProblem)> {
-        let is_wrong = |(_, problem): &&(Network, KeyProblem)| match problem {
-            KeyProblem::AuthorityRotated { .. } | KeyProblem::FeePayerEmpty { .. } => true,
-            KeyProblem::FeePayerLow { .. } => false,
-        };
-        self.known().problems.iter().filter(is_wrong).copied().collect()
+    /// What was wrong when it was last looked at, in words that begin with network and code and name no operator. Little SOL
+    /// is not wrong yet.
+    pub fn problems(&self) -> Vec<String> {
+        let mut rotated: BTreeMap<String, usize> = BTreeMap::new();
+        let mut problems = Vec::new();
+        for (network, problem) in &self.known().problems {
+            match problem {
+                KeyProblem::FeePayerEmpty { address, .. } => {
+                    problems
+                        .push(format!("network {network}: fee_payer_empty: {address} has no SOL for fees"));
+                }
+                KeyProblem::AuthorityRotated { role, .. } => {
+                    let what = format!("network {network}: authority_rotated: operators name another {role}");
+                    *rotated.entry(what).or_default() += 1;
+                }
+                KeyProblem::FeePayerLow { .. } => {}
+            }
+        }
+        problems.extend(rotated.into_iter().map(|(what, count)| format!("{what} ({count})")));
+        problems
     }
 
     /// Looks, if it is time to.

@@ -31,11 +31,15 @@ impl Gate {
         self.opened.notify_all();
     }
 
-    /// Returns once a transaction is held.
+    /// Returns once a transaction is held; panics when none comes.
     pub async fn holds_one(&self) {
-        while lock(&self.state).held == 0 {
+        for _ in 0..6_000 {
+            if lock(&self.state).held > 0 {
+                return;
+            }
             tokio::time::sleep(Duration::from_millis(5)).await;
         }
+        panic!("no transaction came");
     }
 
     pub(super) fn passes(&self) {

@@ -83,8 +83,11 @@ impl Policies {
         if loosens && on_chain.loosening_delay_seconds > 0 {
             return self.propose(operator, standing, resolved).await;
         }
-        let (store, quotas) = (&self.parts.store, self.parts.quotas);
-        store.reserve_entries(operator.id, account.id, resolved.on_chain.allowlist.len(), quotas).await?;
+        let entries = resolved.on_chain.allowlist.len();
+        if entries > agent.policy.allowlist.len() {
+            let quotas = self.parts.quotas;
+            self.parts.store.reserve_entries(operator.id, account.id, entries, quotas).await?;
+        }
         let chain = &self.parts.chains.get(operator.network)?.chain;
         // Lifting a pause too is bound to the version: the pause may be another one by then.
         let written = chain.set_policy(on_chain, agent, &resolved.on_chain).await;
