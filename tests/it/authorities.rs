@@ -271,7 +271,8 @@ async fn policy_key_is_the_one_that_the_operators_account_names() {
 #[tokio::test]
 async fn rotation_of_the_transfer_key_refuses_loses_and_doubles_no_payment() {
     const PAYERS: usize = 4;
-    let (agent, payee) = told(AppSettings { second_keys: true, ..AppSettings::default() }).await;
+    let settings = AppSettings { second_keys: true, ..AppSettings::default() };
+    let (agent, payee) = with_payee(TestApp::start(TestNetwork::own(), &settings).await).await;
     let operator = &agent.operator;
     let first = operator.app().transfer_authority().pubkey();
     let second = operator.app().second_keys()[1].pubkey();

@@ -23,7 +23,7 @@ struct Two {
 impl Two {
     /// With one Postgres, or with databases of their own that both know the account.
     async fn with(database: Option<Arc<TestDatabase>>) -> (Two, Agent) {
-        let network = TestNetwork::shared().await;
+        let network = TestNetwork::own();
         let line = Proxy::to(&network.rpc_url);
         let settings = AppSettings { database, ..AppSettings::default() };
         let first = TestApp::start(network, &settings).await;

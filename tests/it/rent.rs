@@ -15,7 +15,7 @@ use solana_sdk::signer::Signer;
 const FEE: u64 = 5_000;
 
 async fn own_operator() -> Operator {
-    let app = TestApp::start(TestNetwork::shared().await, &AppSettings::default()).await;
+    let app = TestApp::start(TestNetwork::own(), &AppSettings::default()).await;
     app.new_operator().await
 }
 
@@ -159,7 +159,7 @@ async fn service_pays_for_no_list_of_an_account_that_it_found() {
 /// and applied.
 #[tokio::test]
 async fn draft_that_was_overtaken_is_not_left_open() {
-    let network = TestNetwork::shared().await;
+    let network = TestNetwork::own();
     let line = Proxy::to(&network.rpc_url);
     let settings = AppSettings { rpc_url: Some(line.url()), ..AppSettings::default() };
     let operator = TestApp::start(network, &settings).await.new_operator().await;
