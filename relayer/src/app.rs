@@ -3,6 +3,7 @@
 use std::net::TcpListener;
 use std::num::NonZeroU32;
 use std::num::NonZeroUsize;
+use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -16,7 +17,7 @@ use crate::chain::{
     ChainError, ChainSettings, ChainSigners, Commitment, FileSigner, ProgramCheck, Signer, SolanaChain,
 };
 use crate::config::{CommitmentConfig, Config, NetworkConfig, ProgramCheckConfig, WebhooksConfig};
-use crate::domain::{Address, DestinationRules, Network, SealingKey};
+use crate::domain::{Address, DestinationRules, Network, Quotas, SealingKey};
 use crate::http::{self, HttpSettings};
 use crate::indexer::{Indexer, IndexerParts};
 use crate::service::{
@@ -105,6 +106,10 @@ impl App {
             webhooks: webhooks.clone(),
             keys_max: config.keys.per_operator_max.get(),
             retention: config.retention.kept(),
+            quotas: Quotas {
+                accounts: config.quotas.accounts_per_operator,
+                allowlist_entries: config.quotas.allowlist_entries_per_operator,
+            },
         });
         services.reconcile();
         deliver_webhooks(&store, &webhooks, &tasks)?;
@@ -196,16 +201,13 @@ pub async fn connect(
     tasks: &Tasks,
 ) -> Result<SolanaChain, StartError> {
     let failed = |problem| StartError::Chain { network, problem };
+    let signers = |role: &str, files: &[PathBuf]| {
+        let signer = |file: &PathBuf| Ok(Arc::new(FileSigner::from_file(role, file)?) as Arc<dyn Signer>);
+        files.iter().map(signer).collect::<Result<_, _>>().map_err(failed)
+    };
     let signers = ChainSigners {
-        policy: Arc::new(
-            FileSigner::from_file("policy authority", &config.policy_authority_keypair).map_err(failed)?,
-        ),
-        transfer: config
-            .transfer_authority_keypair
-            .iter()
-            .map(|file| Ok(Arc::new(FileSigner::from_file("transfer authority", file)?) as Arc<dyn Signer>))
-            .collect::<Result<_, _>>()
-            .map_err(failed)?,
+        policy: signers("policy authority", &config.policy_authority_keypair)?,
+        transfer: signers("transfer authority", &config.transfer_authority_keypair)?,
     };
     let settings = ChainSettings {
         rpc_urls: std::iter::once(&config.rpc_url)
@@ -227,6 +229,7 @@ pub async fn connect(
             ProgramCheckConfig::Warn => ProgramCheck::Warn,
             ProgramCheckConfig::Refuse => ProgramCheck::Refuse,
         },
+        rent_payers: config.rent_payers.clone(),
     };
     SolanaChain::connect(network, settings, signers, tasks).await.map_err(failed)
 }

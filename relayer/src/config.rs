@@ -11,7 +11,7 @@ use ipnet::IpNet;
 use secrecy::{ExposeSecret, SecretString};
 use serde::de::{self, Deserialize, Deserializer};
 
-use crate::domain::{Address, Network, Retention};
+use crate::domain::{Address, Network, Quotas, Retention};
 
 /// Everything that can be set. Unknown keys are refused.
 #[derive(Debug, Clone, serde::Deserialize)]
@@ -33,6 +33,8 @@ pub struct Config {
     pub indexer: IndexerConfig,
     #[serde(default)]
     pub retention: RetentionConfig,
+    #[serde(default)]
+    pub quotas: QuotasConfig,
 }
 
 /// `[server]`
@@ -138,12 +140,17 @@ pub struct NetworkConfig {
     pub program_id: Option<Address>,
     #[serde(deserialize_with = "from_text")]
     pub usdc_mint: Address,
-    /// A Solana keypair file: creates agents and sets policies.
-    pub policy_authority_keypair: PathBuf,
-    /// Solana keypair files, others: transfer within policy. One path, or a list of up to eight, which share the work and
-    /// let one key take over from another.
+    /// Solana keypair files: create agents and set policies. One path, or a list; each operator's account on the chain names
+    /// its key, and new operators get the first.
+    #[serde(deserialize_with = "paths")]
+    pub policy_authority_keypair: Vec<PathBuf>,
+    /// Others: transfer within policy. Those that an operator's account names share its work, up to eight.
     #[serde(deserialize_with = "paths")]
     pub transfer_authority_keypair: Vec<PathBuf>,
+    /// Wallets that rent may go back to besides the policy authorities, such as one that was rotated out. The service pays
+    /// for longer lists of no other account.
+    #[serde(default, deserialize_with = "addresses")]
+    pub rent_payers: Vec<Address>,
     /// When a transfer counts as settled.
     #[serde(default)]
     pub commitment: CommitmentConfig,
@@ -228,6 +235,21 @@ impl RetentionConfig {
             ));
         }
         Ok(())
+    }
+}
+
+/// `[quotas]`, per operator: what the service pays rent for
+#[derive(Debug, Clone, Copy, serde::Deserialize)]
+#[serde(deny_unknown_fields, default)]
+pub struct QuotasConfig {
+    pub accounts_per_operator: u32,
+    pub allowlist_entries_per_operator: u32,
+}
+
+impl Default for QuotasConfig {
+    fn default() -> Self {
+        let Quotas { accounts, allowlist_entries } = Quotas::default();
+        Self { accounts_per_operator: accounts, allowlist_entries_per_operator: allowlist_entries }
     }
 }
 
@@ -419,6 +441,10 @@ fn secrets<'de, D: Deserializer<'de>>(value: D) -> Result<Vec<SecretString>, D::
 
 fn paths<'de, D: Deserializer<'de>>(value: D) -> Result<Vec<PathBuf>, D::Error> {
     Ok(texts(value)?.into_iter().map(PathBuf::from).collect())
+}
+
+fn addresses<'de, D: Deserializer<'de>>(value: D) -> Result<Vec<Address>, D::Error> {
+    texts(value)?.iter().map(|text| text.parse().map_err(de::Error::custom)).collect()
 }
 
 /// A list, or one text with commas, as the environment has it.

@@ -10,6 +10,7 @@ use purser_tests::{Agent, AppSettings, Operator, Proxy, TestApp, TestNetwork};
 use reqwest::Method;
 use serde_json::json;
 use solana_sdk::pubkey::Pubkey;
+use solana_sdk::signer::Signer;
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 
 async fn agent_and_payee() -> (Agent, Pubkey) {
@@ -115,6 +116,41 @@ async fn error_solana_unavailable_is_503_and_retryable_when_nothing_was_signed()
     }
     answer.is_settled();
     assert_eq!(operator.chain.usdc_micros(&payee).await, 1_000_000);
+}
+
+#[tokio::test]
+async fn error_fee_payer_empty_is_503_and_retryable() {
+    let app = TestApp::start(TestNetwork::shared().await, &AppSettings::default()).await;
+    let operator = app.new_operator().await;
+    operator.chain.sets_lamports(&app.policy_authority().pubkey(), 0).await;
+    let refused = operator.client.post("/v1/accounts", &json!({ "name": "Ada" })).await;
+    let refused = refused.is_error(503, "fee_payer_empty");
+    assert_eq!((&refused["retryable"], refused.header("retry-after")), (&json!(true), Some("30")));
+}
+
+#[tokio::test]
+async fn error_authority_rotated_is_503_and_retryable() {
+    let app = TestApp::start(TestNetwork::shared().await, &AppSettings::default()).await;
+    let operator = app.new_operator().await;
+    let update =
+        purser::OperatorUpdate { policy_authority: Some(Pubkey::new_unique()), ..Default::default() };
+    operator.chain.updates_operator(operator.address, update, app.admin()).await;
+    let refused = operator.client.post("/v1/accounts", &json!({ "name": "Ada" })).await;
+    let refused = refused.is_error(503, "authority_rotated");
+    assert_eq!((&refused["retryable"], refused.header("retry-after")), (&json!(true), Some("30")));
+}
+
+#[tokio::test]
+async fn error_quota_exceeded_is_400_for_accounts_and_entries() {
+    let settings = AppSettings { quotas: Some((1, 1)), ..AppSettings::default() };
+    let app = TestApp::start(TestNetwork::shared().await, &settings).await;
+    let agent = app.new_operator().await.creates_account("Ada").await;
+    let refused = agent.operator.client.post("/v1/accounts", &json!({ "name": "Ben" })).await;
+    assert_eq!(refused.is_error(400, "quota_exceeded")["param"], "body");
+    let entries = json!([{ "wallet": Pubkey::new_unique().to_string() }, { "wallet": Pubkey::new_unique().to_string() }]);
+    let body = json!({ "allowed_counterparties": entries });
+    let refused = agent.operator.client.put(&agent.path("/policy"), &body).await;
+    assert_eq!(refused.is_error(400, "quota_exceeded")["param"], "allowed_counterparties");
 }
 
 #[tokio::test]

@@ -33,6 +33,7 @@ pub struct TestApp {
     admin: Keypair,
     policy_authority: Keypair,
     transfer_authority: Keypair,
+    second_keys: Option<[Keypair; 2]>,
     next_operator: AtomicU64,
     server: Mutex<Option<Server>>,
     /// They keep the database that they name.
@@ -74,6 +75,9 @@ impl TestApp {
             admin: keypair_in(&folder, "admin"),
             policy_authority: keypair_in(&folder, "policy-authority"),
             transfer_authority: keypair_in(&folder, "transfer-authority"),
+            second_keys: settings.second_keys.then(|| {
+                ["policy-authority-2", "transfer-authority-2"].map(|name| keypair_in(&folder, name))
+            }),
             next_operator: AtomicU64::new(0),
             server: Mutex::new(None),
             folder,
@@ -83,7 +87,8 @@ impl TestApp {
         };
         for (_, network) in &app.networks {
             let chain = network.chain();
-            for key in [&app.admin, &app.policy_authority, &app.transfer_authority] {
+            let keys = [&app.admin, &app.policy_authority, &app.transfer_authority];
+            for key in keys.into_iter().chain(app.second_keys.iter().flatten()) {
                 chain.funds(&key.pubkey(), 1_000).await;
             }
         }
@@ -98,8 +103,10 @@ impl TestApp {
     /// of this one's file as it stands, when this one does not run.
     pub fn twin(&self, settings: &AppSettings) -> Arc<TestApp> {
         let folder = temp_folder();
-        let keypairs = ["admin", "policy-authority", "transfer-authority"].map(|name| format!("{name}.json"));
-        let keypairs = keypairs.iter().map(|name| self.folder.join(name));
+        let second = ["policy-authority-2", "transfer-authority-2"];
+        let second = second.into_iter().filter(|_| self.second_keys.is_some());
+        let keypairs = ["admin", "policy-authority", "transfer-authority"].into_iter().chain(second);
+        let keypairs = keypairs.map(|name| self.folder.join(format!("{name}.json")));
         let is_own = settings.database.is_none() && settings.database_url.is_none();
         let database = if is_own { self.database_files() } else { Vec::new() };
         for file in keypairs.chain(database) {
@@ -110,6 +117,7 @@ impl TestApp {
             admin: self.admin.insecure_clone(),
             policy_authority: self.policy_authority.insecure_clone(),
             transfer_authority: self.transfer_authority.insecure_clone(),
+            second_keys: self.second_keys.as_ref().map(|keys| keys.each_ref().map(Keypair::insecure_clone)),
             // Operators are made by the first.
             next_operator: AtomicU64::new(u64::MAX),
             server: Mutex::new(None),
@@ -277,6 +285,11 @@ impl TestApp {
     /// The hot key that may transfer within policy.
     pub fn transfer_authority(&self) -> &Keypair {
         &self.transfer_authority
+    }
+
+    /// The second policy key and the second transfer key.
+    pub fn second_keys(&self) -> &[Keypair; 2] {
+        self.second_keys.as_ref().expect("the settings ask for second keys")
     }
 
     /// Another hot key, with SOL, beside the one of the configuration.

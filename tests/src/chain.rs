@@ -3,6 +3,7 @@
 use std::sync::Arc;
 use std::time::Duration;
 
+use purser::OperatorUpdate;
 use purser::state::{Agent as AgentState, AgentView};
 use purser_client::{Deployment, TransferOrder};
 use purser_policy::id_with_tag;
@@ -151,6 +152,24 @@ impl Chain {
             tokio::time::sleep(Duration::from_millis(50)).await;
         }
         panic!("the airdrop to {address} did not arrive");
+    }
+
+    /// Lamports at an address; 0 where nothing is.
+    pub async fn lamports(&self, address: &Pubkey) -> u64 {
+        self.rpc.get_balance(address).await.expect("the network answers")
+    }
+
+    /// Makes the lamports of a wallet exactly this, by the network's own means.
+    pub async fn sets_lamports(&self, wallet: &Pubkey, lamports: u64) {
+        self.call("surfnet_setAccount", json!([wallet.to_string(), { "lamports": lamports }])).await;
+        assert_eq!(self.lamports(wallet).await, lamports);
+    }
+
+    /// Has the admin change an operator's keys; panics when refused.
+    pub async fn updates_operator(&self, operator: Pubkey, update: OperatorUpdate, admin: &Keypair) {
+        let call = self.program().update_operator(admin.pubkey(), operator, update);
+        let landing = self.lands(call, admin).await;
+        assert!(matches!(landing, Landing::Settled(_)), "{landing:?}");
     }
 
     /// How many transactions of any outcome named this address.

@@ -44,6 +44,10 @@ pub struct AppSettings {
     pub server: &'static str,
     /// Further sections.
     pub sections: &'static str,
+    /// With a second policy key and a second transfer key beside the first ones.
+    pub second_keys: bool,
+    /// Most accounts of an operator, and most allowlist entries in all of them; `None` for what is usual.
+    pub quotas: Option<(u64, u64)>,
 }
 
 /// Where webhooks may be.
@@ -80,6 +84,8 @@ impl Default for AppSettings {
             environment: Vec::new(),
             server: "",
             sections: "",
+            second_keys: false,
+            quotas: None,
         }
     }
 }
@@ -115,6 +121,12 @@ burst = {}
         writeln!(text, "[indexer]\ninterval_ms = {}", self.indexer_interval_ms)
             .expect("writing to a string succeeds");
         let key = if self.webhooks == Webhooks::WithAnotherKey { "6f" } else { "5e" };
+        if let Some((accounts, entries)) = self.quotas {
+            let quotas = format!(
+                "[quotas]\naccounts_per_operator = {accounts}\nallowlist_entries_per_operator = {entries}\n"
+            );
+            text.push_str(&quotas);
+        }
         if self.webhooks != Webhooks::NotConfigured {
             writeln!(text, "[webhooks]\nsecret_key = \"{}\"", key.repeat(32))
                 .expect("writing to a string succeeds");
@@ -129,6 +141,11 @@ burst = {}
             // Through another address only JSON-RPC goes, so that cutting it cuts everything.
             let ws_url = if other.is_some() { self.ws_url.as_ref() } else { Some(&network.ws_url) };
             let ws_url = ws_url.map_or(String::new(), |url| format!("ws_url = \"{url}\""));
+            let files = |name: &str| {
+                let file = format!("\"{folder}/{name}.json\"");
+                if self.second_keys { format!("[{file}, \"{folder}/{name}-2.json\"]") } else { file }
+            };
+            let (policy, transfer) = (files("policy-authority"), files("transfer-authority"));
             write!(
                 text,
                 r#"[networks.{name}]
@@ -136,8 +153,8 @@ rpc_url = "{rpc_url}"
 {ws_url}
 program_id = "{}"
 usdc_mint = "{}"
-policy_authority_keypair = "{folder}/policy-authority.json"
-transfer_authority_keypair = "{folder}/transfer-authority.json"
+policy_authority_keypair = {policy}
+transfer_authority_keypair = {transfer}
 commitment = "{}"
 explorer_url = "https://explorer.example/{name}/{{signature}}"
 "#,

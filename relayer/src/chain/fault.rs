@@ -68,8 +68,8 @@ fn refusal(error: PurserError) -> Option<Refusal> {
         | PurserError::RecipientFrozen
         | PurserError::RecipientIsSource => Some(Refusal::InvalidRecipient),
         PurserError::StaleSequence => Some(Refusal::StaleSequence),
-        PurserError::Unauthorized
-        | PurserError::WrongOperator
+        PurserError::Unauthorized => Some(Refusal::AuthorityRotated),
+        PurserError::WrongOperator
         | PurserError::WrongMint
         | PurserError::WrongSource
         | PurserError::AmountZero
@@ -119,6 +119,8 @@ mod tests {
         }
         assert_eq!(outcome_of(PurserError::StaleSequence.into()), Outcome::Refused(Refusal::StaleSequence));
         assert_eq!(outcome_of(PurserError::Halted.into()), Outcome::Refused(Refusal::Halted));
+        let rotated = outcome_of(PurserError::Unauthorized.into());
+        assert_eq!(rotated, Outcome::Refused(Refusal::AuthorityRotated));
     }
 
     #[test]
@@ -128,10 +130,6 @@ mod tests {
 
     #[test]
     fn other_codes_and_other_errors_are_failures_with_their_code() {
-        assert!(matches!(
-            outcome_of(PurserError::Unauthorized.into()),
-            Outcome::Failed { code: Some(_), .. }
-        ));
         assert!(matches!(outcome_of(17), Outcome::Failed { code: Some(17), .. }));
         let others = [
             json!("AccountInUse"),

@@ -1,7 +1,10 @@
 //! The instructions that the relayer sends, each with the compute units that it may use.
 
-use super::TransferOrder;
 use super::decode::to_pubkey;
+use super::payers::{SIGNATURE_FEE, rent};
+use super::{OnChainPolicy, TransferOrder};
+use purser::constants::ENTRY_BYTES;
+use purser::state::{Agent, PolicyDraft};
 use purser_client::purser::OperatorKeys;
 use purser_client::{
     Deployment, DraftAccounts, LOADED_BYTES, OwnedPolicy, Proposal, RentPayers, transfer_units,
@@ -21,6 +24,42 @@ pub(super) const DRAFT_CHUNK_ENTRIES: usize = 24;
 pub(super) struct Call {
     pub instruction: Instruction,
     pub compute_units: u32,
+    /// Lamports of rent that the authority pays with it, about.
+    pub rent: u64,
+    /// It stops something: if the authority has no SOL, another key of ours pays the fee.
+    pub stops: bool,
+}
+
+/// Lamports of a transaction with such a limit; an eighth of the units on top, which make transactions differ.
+fn fee(compute_units: u32, signatures: u64, priority_fee_micro_lamports: u64) -> u64 {
+    let units = u64::from(compute_units) + u64::from(compute_units / 8);
+    let priority = units.saturating_mul(priority_fee_micro_lamports).div_ceil(1_000_000);
+    priority.saturating_add(SIGNATURE_FEE.saturating_mul(signatures))
+}
+
+/// Lamports that a transfer with such a memo costs at most.
+pub(super) fn transfer_fee(memo: &str, priority_fee_micro_lamports: u64) -> u64 {
+    fee(transfer_units(memo.len()), 1, priority_fee_micro_lamports)
+}
+
+/// Bytes of a token account.
+const TOKEN_ACCOUNT_BYTES: usize = 165;
+
+/// Lamports that an agent with this policy holds, its token account apart.
+pub(super) fn agent_rent(policy: &OnChainPolicy) -> u64 {
+    rent(Agent::BYTES + policy.allowlist.len() * ENTRY_BYTES)
+}
+
+/// Lamports that so many accounts with so many allowlist entries in all hold, drafts apart.
+pub fn rent_of(accounts: u64, entries: u64) -> u64 {
+    let account = rent(Agent::BYTES).saturating_add(rent(TOKEN_ACCOUNT_BYTES));
+    let entry = rent(ENTRY_BYTES).saturating_sub(rent(0));
+    accounts.saturating_mul(account).saturating_add(entries.saturating_mul(entry))
+}
+
+/// Lamports that a draft of this policy holds.
+pub(super) fn draft_rent(policy: &OnChainPolicy) -> u64 {
+    rent(PolicyDraft::BYTES + policy.allowlist.len() * ENTRY_BYTES)
 }
 
 const CREATE_OPERATOR_UNITS: u32 = 60_000;
@@ -55,7 +94,7 @@ impl Instructions {
         policy: &OwnedPolicy,
     ) -> Call {
         let create = self.0.create_agent(authority, authority, operator, agent_id, policy);
-        Call::new(create, CREATE_AGENT_UNITS)
+        Call::new(create, CREATE_AGENT_UNITS).with_rent(agent_rent(policy) + rent(TOKEN_ACCOUNT_BYTES))
     }
 
     /// With the allowlist inline: at most [`INLINE_ENTRIES_MAX`] entries.
@@ -71,7 +110,8 @@ impl Instructions {
     }
 
     pub fn open_draft(&self, at: DraftAccounts, proposal: &Proposal) -> Call {
-        Call::new(self.0.open_draft(at.authority, at.authority, at.operator, proposal), OPEN_DRAFT_UNITS)
+        let open = self.0.open_draft(at.authority, at.authority, at.operator, proposal);
+        Call::new(open, OPEN_DRAFT_UNITS).with_rent(draft_rent(&proposal.policy))
     }
 
     pub fn write_draft(&self, at: DraftAccounts, hash: [u8; 32], start: u16, entries: &[Pubkey]) -> Call {
@@ -83,15 +123,15 @@ impl Instructions {
     }
 
     pub fn close_draft(&self, at: DraftAccounts, rent_payer: Pubkey, hash: [u8; 32]) -> Call {
-        Call::new(self.0.close_draft(at, rent_payer, hash), CLOSE_DRAFT_UNITS)
+        Call::new(self.0.close_draft(at, rent_payer, hash), CLOSE_DRAFT_UNITS).stopping()
     }
 
     pub fn set_paused(&self, at: DraftAccounts, paused: bool) -> Call {
-        Call::new(self.0.set_paused(at, paused), SET_PAUSED_UNITS)
+        Call::new(self.0.set_paused(at, paused), SET_PAUSED_UNITS).stopping()
     }
 
     pub fn halt(&self, authority: Pubkey, operator: Pubkey) -> Call {
-        Call::new(self.0.halt(authority, operator, None), HALT_UNITS)
+        Call::new(self.0.halt(authority, operator, None), HALT_UNITS).stopping()
     }
 
     pub fn transfer(&self, transfer_authority: Pubkey, order: &TransferOrder) -> Call {
@@ -114,7 +154,20 @@ impl Instructions {
 
 impl Call {
     fn new(instruction: Instruction, compute_units: u32) -> Self {
-        Self { instruction, compute_units }
+        Self { instruction, compute_units, rent: 0, stops: false }
+    }
+
+    pub fn with_rent(self, rent: u64) -> Self {
+        Self { rent, ..self }
+    }
+
+    fn stopping(self) -> Self {
+        Self { stops: true, ..self }
+    }
+
+    /// Lamports that its transaction costs at most with so many signatures, rent apart.
+    pub fn fee(&self, signatures: u64, priority_fee_micro_lamports: u64) -> u64 {
+        fee(self.compute_units, signatures, priority_fee_micro_lamports)
     }
 
     /// The instructions of its transaction: unit limit, limit on loaded accounts, unit price where there is one, and the

@@ -3,7 +3,8 @@
 //! `solana` is the trait on a node. Under it: `reads` accounts, `provision` operators and agents, `staging` replaces
 //! policies, `solana_history` reads the past for indexing (`landed` transactions and the
 //! `happening`s in them), `verify` looks before anything is sent (`deployment`: at the program). Each is
-//! built from `instructions` (what the program understands), `signing` by a `signer`, `clock` (blockhash and time),
+//! built from `instructions` (what the program understands), `signing` by a `signer` that `authorities` chooses and that
+//! `payers` have SOL for, `clock` (blockhash and time),
 //! `decode` (accounts), `events` (logs) and `fault` (why a transaction failed).
 //!
 //! Asking: `rpc` holds the questions, `nodes` chooses whom to ask, `transport` asks one of them, `node_fault` says what
@@ -12,6 +13,7 @@
 //! not show yet. Following: `submit` is the one loop per network, over `flight`s, with a `witness` for what one node
 //! alone says. Nothing here knows the database, HTTP or the services.
 
+mod authorities;
 mod block_times;
 mod clock;
 mod counters;
@@ -29,6 +31,7 @@ mod node_fault;
 mod nodes;
 mod notices;
 mod own;
+mod payers;
 mod provision;
 mod reads;
 mod rpc;
@@ -52,6 +55,7 @@ mod witness;
 pub use counters::{MethodCount, RpcCounters};
 pub use deployment::ProgramCheck;
 pub use happening::Happening;
+pub use instructions::rent_of;
 pub use landed::{Flow, LandedRecord};
 pub use signer::{FileSigner, Signer};
 pub use solana::{ChainSettings, ChainSigners, SolanaChain};
@@ -60,9 +64,9 @@ pub use solana_history::{
     Standings,
 };
 pub use types::{
-    AddressKind, AgentAddresses, AgentCreation, AgentOnChain, AllowedRecipients, Commitment, Confirmed,
-    Destination, DraftOnChain, OnChainPolicy, OperatorOnChain, Outcome, Refusal, SignedTransfer,
-    TransferOrder, TransferView,
+    AddressKind, AgentAddresses, AgentCreation, AgentOnChain, AllowedRecipients, Authority, Commitment,
+    Confirmed, Destination, DraftOnChain, KeyProblem, OnChainPolicy, OperatorOnChain, Outcome, Refusal,
+    SignedTransfer, TransferOrder, TransferView,
 };
 
 use crate::domain::{Address, Network};
@@ -77,6 +81,15 @@ pub enum ChainError {
     /// The node or the program said no; asking again unchanged gives the same. `code`: the program's custom code.
     #[error("rejected by the chain: {message}")]
     Rejected { code: Option<u32>, message: String },
+    /// The operator's admin has named other keys than ours. Nothing was signed, or the program refused it.
+    #[error("operator {operator} names no {role} of this relayer")]
+    AuthorityRotated { operator: Address, role: Authority },
+    /// The wallet that would have to pay cannot; `lamports` is what it can spend. Nothing was signed.
+    #[error("wallet {address} can spend {lamports} lamports, which is too little")]
+    FeePayerEmpty { address: Address, lamports: u64 },
+    /// More rent would be paid for an account whose rent goes back to somebody else. Nothing was signed.
+    #[error("the rent of agent {agent} goes back to {rent_payer}")]
+    RentOfAnother { agent: Address, rent_payer: Address },
     /// A policy was to be written over another one than stands there now.
     #[error("the policy was changed meanwhile")]
     PolicyChanged,
@@ -91,6 +104,21 @@ pub enum ChainError {
     Misconfigured(String),
 }
 
+impl ChainError {
+    /// Whether nothing was done, nor can still come to be done.
+    pub fn is_before_anything(&self) -> bool {
+        match self {
+            Self::AuthorityRotated { .. } | Self::FeePayerEmpty { .. } | Self::RentOfAnother { .. } => true,
+            Self::Unavailable { .. }
+            | Self::Rejected { .. }
+            | Self::PolicyChanged
+            | Self::Expired
+            | Self::NotFound { .. }
+            | Self::Misconfigured(_) => false,
+        }
+    }
+}
+
 /// One Solana network with our program on it.
 #[async_trait]
 pub trait Chain: Send + Sync + 'static {
@@ -102,7 +130,7 @@ pub trait Chain: Send + Sync + 'static {
     /// The chain's clock, unix seconds, cached for less than 1 s.
     async fn now(&self) -> Result<i64, ChainError>;
 
-    /// `None` when nothing is there; `NotFound` when something else is.
+    /// `None` when nothing is there; `NotFound` when something else is. What our wallets hold is read along with it.
     async fn read_operator(&self, operator: &Address) -> Result<Option<OperatorOnChain>, ChainError>;
 
     /// In the order asked; `None` where no agent of ours lives. Batches of 100 keys.
@@ -144,18 +172,20 @@ pub trait Chain: Send + Sync + 'static {
 
     /// Waits for the commitment. Being there already under the same operator is success. The policy that it begins with
     /// must fit a transaction.
+    ///
+    /// This and whatever else needs a policy authority: `AuthorityRotated`, `FeePayerEmpty`, by `operator` as it was read.
     async fn create_agent(
         &self,
-        operator: &Address,
+        operator: &OperatorOnChain,
         agent_id: [u8; 16],
         policy: &OnChainPolicy,
     ) -> Result<AgentCreation, ChainError>;
 
     /// Replaces the whole policy atomically and waits for the commitment; a long allowlist is staged first.
-    /// `PolicyChanged`: it is not at `expected_version` any more, or must wait now.
+    /// `PolicyChanged`: it is not at `expected_version` any more, or must wait now. `RentOfAnother`: it would be longer.
     async fn set_policy(
         &self,
-        operator: &Address,
+        operator: &OperatorOnChain,
         agent: &AgentOnChain,
         policy: &OnChainPolicy,
     ) -> Result<Confirmed, ChainError>;
@@ -164,19 +194,19 @@ pub trait Chain: Send + Sync + 'static {
     fn proposal_hash(&self, agent: &AgentOnChain, policy: &OnChainPolicy) -> [u8; 32];
 
     /// Writes the whole policy into a draft that is sealed and waits, and waits for the commitment. A draft in its place is
-    /// dropped. `PolicyChanged`: as for [`Chain::set_policy`].
+    /// dropped. `PolicyChanged`, `RentOfAnother`: as for [`Chain::set_policy`].
     async fn propose_policy(
         &self,
-        operator: &Address,
+        operator: &OperatorOnChain,
         agent: &AgentOnChain,
         policy: &OnChainPolicy,
     ) -> Result<Confirmed, ChainError>;
 
     /// Puts the sealed draft of this hash in force, and waits for the commitment. `PolicyChanged`: the policy is another one
-    /// by now, or the draft is.
+    /// by now, or the draft is. `RentOfAnother`: as for [`Chain::set_policy`].
     async fn apply_draft(
         &self,
-        operator: &Address,
+        operator: &OperatorOnChain,
         agent: &AgentOnChain,
         hash: [u8; 32],
     ) -> Result<Confirmed, ChainError>;
@@ -184,23 +214,26 @@ pub trait Chain: Send + Sync + 'static {
     /// Drops the draft of this hash, and waits for the commitment. `PolicyChanged`: the draft is another one by now.
     async fn drop_draft(
         &self,
-        operator: &Address,
+        operator: &OperatorOnChain,
         agent: &AgentOnChain,
         hash: [u8; 32],
     ) -> Result<Confirmed, ChainError>;
 
-    /// Changes `paused` alone and waits for the commitment. `PolicyChanged`: lifting a pause has to wait here.
-    async fn set_paused(
-        &self,
-        operator: &Address,
-        agent: &Address,
-        paused: bool,
-    ) -> Result<Confirmed, ChainError>;
+    /// Pauses the agent whatever its policy's version, and waits for the commitment. A policy authority without SOL is no
+    /// obstacle, for this or for a halt: another of our keys pays.
+    async fn pause(&self, operator: &OperatorOnChain, agent: &Address) -> Result<Confirmed, ChainError>;
 
     /// Halts every agent of the operator and waits for the commitment. Only the admin's own wallet resumes.
-    async fn halt(&self, operator: &Address) -> Result<Confirmed, ChainError>;
+    async fn halt(&self, operator: &OperatorOnChain) -> Result<Confirmed, ChainError>;
 
-    /// Signs over the cached blockhash; nothing is sent. Store the result before `send`.
+    /// Which of our keys cannot act, for these operators or at all, by what the chain says now.
+    async fn look_at_keys(&self, operators: &[Address]) -> Result<Vec<KeyProblem>, ChainError> {
+        let _ = operators;
+        Ok(Vec::new())
+    }
+
+    /// Signs over the cached blockhash; nothing is sent. Store the result before `send`. `AuthorityRotated`,
+    /// `FeePayerEmpty`: by the chain's word, and nothing was signed.
     async fn sign_transfer(&self, order: &TransferOrder) -> Result<SignedTransfer, ChainError>;
 
     /// Takes back that the signed bytes are about to be sent: they no longer count.

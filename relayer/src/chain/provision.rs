@@ -2,9 +2,11 @@
 
 use super::decode::{to_address, to_pubkey};
 use super::signer::{FileSigner, address};
+use super::signing::Pens;
 use super::solana::SolanaChain;
 use super::{AgentCreation, Chain, ChainError, OnChainPolicy, OperatorOnChain};
 use crate::domain::Address;
+use purser::constants::TRANSFER_AUTHORITIES_MAX;
 use purser_client::purser::OperatorKeys;
 
 impl SolanaChain {
@@ -23,13 +25,24 @@ impl SolanaChain {
             return self.same_authorities(&found).map(|()| operator);
         }
         let keys = OperatorKeys {
-            policy_authority: address(&*self.signers.policy),
-            transfer_authorities: self.signers.transfer.iter().map(|signer| address(&**signer)).collect(),
+            policy_authority: self
+                .signers
+                .policy
+                .first()
+                .map(|signer| address(&**signer))
+                .unwrap_or_default(),
+            transfer_authorities: self
+                .signers
+                .transfer
+                .iter()
+                .map(|signer| address(&**signer))
+                .take(TRANSFER_AUTHORITIES_MAX)
+                .collect(),
             guardian: guardian.as_ref().map(to_pubkey),
             loosening_delay_seconds,
         };
         let call = self.instructions.create_operator(admin_address, id, keys);
-        match self.execute(&admin, call, self.settings.commitment).await {
+        match self.execute(Pens::one(&admin), call, self.settings.commitment).await {
             Ok(_) => Ok(operator),
             Err(error @ ChainError::Rejected { .. }) => match self.read_operator(&operator).await? {
                 Some(found) => self.same_authorities(&found).map(|()| operator),
@@ -42,13 +55,14 @@ impl SolanaChain {
     /// Creates an agent; one that is there already under the operator is success.
     pub(super) async fn provision_agent(
         &self,
-        operator: &Address,
+        on_chain: &OperatorOnChain,
         agent_id: [u8; 16],
         policy: &OnChainPolicy,
     ) -> Result<AgentCreation, ChainError> {
-        let signer = &*self.signers.policy;
-        let call = self.instructions.create_agent(address(signer), to_pubkey(operator), agent_id, policy);
-        match self.execute(signer, call, self.settings.commitment).await {
+        let operator = &on_chain.address;
+        let authority = address(self.policy_signer(on_chain)?);
+        let call = self.instructions.create_agent(authority, to_pubkey(operator), agent_id, policy);
+        match self.execute_for_policy(on_chain, call, self.settings.commitment).await {
             Ok(confirmed) => Ok(AgentCreation::Created(confirmed)),
             Err(error @ ChainError::Rejected { .. }) => {
                 let addresses = self.addresses_of(operator, agent_id);
@@ -59,18 +73,5 @@ impl SolanaChain {
             }
             Err(error) => Err(error),
         }
-    }
-
-    /// Whether an operator names this relayer's keys; otherwise the program would refuse all that we sign for it. One of
-    /// several transfer authorities is enough.
-    pub fn same_authorities(&self, operator: &OperatorOnChain) -> Result<(), ChainError> {
-        let own = Address::from_bytes(self.signers.policy.public_key());
-        if own != operator.policy_authority {
-            let (address, named) = (operator.address, operator.policy_authority);
-            return Err(ChainError::Misconfigured(format!(
-                "operator {address} names {named} as its policy authority, this relayer signs as {own}"
-            )));
-        }
-        self.transfer_signer(&operator.transfer_authorities).map(drop)
     }
 }

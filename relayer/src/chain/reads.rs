@@ -25,7 +25,7 @@ impl SolanaChain {
         Ok(batches.into_iter().flatten().collect())
     }
 
-    /// All that deciding a transfer needs, at one slot.
+    /// All that deciding a transfer needs, at one slot, and the SOL of whoever may have to pay its fee.
     pub(super) async fn transfer_view(
         &self,
         operator: &Address,
@@ -34,10 +34,12 @@ impl SolanaChain {
     ) -> Result<TransferView, ChainError> {
         let keys = transfer_keys(operator, agent, destination);
         let [operator_key, agent_key, token_key, destination_key] = keys;
-        let all = [operator_key, agent_key, token_key, destination_key, decode::CLOCK];
+        let fixed = [operator_key, agent_key, token_key, destination_key, decode::CLOCK];
+        let all: Vec<Pubkey> = fixed.iter().chain(self.payers.keys()).copied().collect();
         let watched = self.watched.standing(&keys);
-        let read = self.rpc.accounts(&all, self.written_slot()).await?;
+        let mut read = self.rpc.accounts(&all, self.written_slot()).await?;
         let unreadable = |reason: &str| ChainError::Unavailable { during: "transfer", reason: reason.into() };
+        self.payers.saw(&read.value.split_off(fixed.len().min(read.value.len())));
         let Ok([operator_account, agent_account, token_account, destination_account, clock]) =
             <[Option<RawAccount>; 5]>::try_from(read.value)
         else {

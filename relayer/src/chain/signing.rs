@@ -12,8 +12,8 @@ use std::sync::atomic::{AtomicU32, Ordering};
 /// Most bytes of a transaction on the wire, its signatures included.
 pub(super) const TRANSACTION_BYTES_MAX: usize = 1_232;
 
-/// Where the first key stands: behind the count of signatures, one signature, the message's header and its count of keys.
-const FIRST_KEY_AT: usize = 1 + 64 + 3 + 1;
+/// Bytes of a message before its first key: its header, and the count of keys.
+const BEFORE_KEYS_BYTES: usize = 3 + 1;
 
 /// A signed transaction.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -44,30 +44,56 @@ impl Distinct {
 
 /// Who pays for a transaction that [`sign`] made: the first key of its message.
 pub(super) fn payer_of(signed: &[u8]) -> Option<Pubkey> {
-    let key = signed.get(FIRST_KEY_AT..)?.first_chunk::<32>()?;
+    let (signatures, rest) = signed.split_first()?;
+    let message = rest.get(usize::from(*signatures).checked_mul(64)?..)?;
+    let key = message.get(BEFORE_KEYS_BYTES..)?.first_chunk::<32>()?;
     Some(Pubkey::new_from_array(*key))
 }
 
-/// Signs `call` over `recent`; `payer` pays and is the only signer.
+/// Who signs a call, and who pays its fee: mostly one key.
+#[derive(Clone, Copy)]
+pub(super) struct Pens<'a> {
+    pub authority: &'a dyn Signer,
+    pub payer: &'a dyn Signer,
+}
+
+impl<'a> Pens<'a> {
+    pub fn one(signer: &'a dyn Signer) -> Self {
+        Self { authority: signer, payer: signer }
+    }
+
+    /// One of each, in the order in which a message names them.
+    fn signers(&self) -> impl Iterator<Item = &'a dyn Signer> {
+        let is_other = self.authority.public_key() != self.payer.public_key();
+        std::iter::once(self.payer).chain(is_other.then_some(self.authority))
+    }
+}
+
+/// Signs `call` over `recent`.
 pub(super) async fn sign(
     call: Call,
     distinct: &Distinct,
-    payer: &dyn Signer,
+    pens: Pens<'_>,
     recent: Recent,
     priority_fee_micro_lamports: u64,
 ) -> Result<SignedBytes, ChainError> {
-    let payer_address = address(payer);
+    let payer_address = address(pens.payer);
     let instructions = distinct.next(call).with_budget(priority_fee_micro_lamports);
     let message =
         Message::new_with_blockhash(&instructions, Some(&payer_address), &recent.blockhash).serialize();
-    let signature = payer.sign(&message).await?;
-    // One signature: its count is the single byte 1 of the compact form.
-    let bytes = [&[1], &signature[..], &message].concat();
+    let mut signatures = Vec::new();
+    for signer in pens.signers() {
+        signatures.push(signer.sign(&message).await?);
+    }
+    // One or two: the single byte of the compact form.
+    let count = if signatures.len() == 1 { 1 } else { 2 };
+    let bytes = [&[count], signatures.as_flattened(), &message].concat();
     if bytes.len() > TRANSACTION_BYTES_MAX {
         let message = format!("transaction of {} bytes is above {TRANSACTION_BYTES_MAX}", bytes.len());
         return Err(ChainError::Rejected { code: None, message });
     }
-    Ok(SignedBytes { bytes, signature: Signature::from(signature).to_string() })
+    let first = signatures.first().copied().unwrap_or([0; 64]);
+    Ok(SignedBytes { bytes, signature: Signature::from(first).to_string() })
 }
 
 #[cfg(test)]
@@ -115,7 +141,8 @@ mod tests {
         let call = PROGRAM.transfer(address(&payer), &transfer(&memo));
         let asked: Vec<u8> =
             call.clone().with_budget(u64::MAX).iter().map(|instruction| instruction.data[0]).collect();
-        let signed = sign(call, &Distinct::from(u32::MAX), &payer, recent(), u64::MAX).await.unwrap();
+        let signed =
+            sign(call, &Distinct::from(u32::MAX), Pens::one(&payer), recent(), u64::MAX).await.unwrap();
         assert!(signed.bytes.len() <= TRANSACTION_BYTES_MAX, "{}", signed.bytes.len());
         // Unit limit, limit on what is loaded, unit price.
         assert_eq!(asked[..3], [2, 4, 3]);
@@ -125,12 +152,29 @@ mod tests {
     async fn the_signature_is_the_payers_over_the_message() {
         let payer = payer();
         let call = PROGRAM.transfer(address(&payer), &transfer("rent"));
-        let signed = sign(call, &Distinct::from(u32::MAX), &payer, recent(), 0).await.unwrap();
+        let signed = sign(call, &Distinct::from(u32::MAX), Pens::one(&payer), recent(), 0).await.unwrap();
         let signature: Signature = signed.signature.parse().unwrap();
         assert_eq!(signed.bytes[0], 1);
         assert_eq!(&signed.bytes[1..65], signature.as_ref());
         assert!(signature.verify(address(&payer).as_ref(), &signed.bytes[65..]));
         assert_eq!(payer_of(&signed.bytes), Some(address(&payer)));
+    }
+
+    #[tokio::test]
+    async fn a_pause_that_another_key_pays_for_bears_both_signatures_the_payers_first() {
+        let (authority, payer) = (self::payer(), self::payer());
+        let (operator, agent) = (Pubkey::default(), Pubkey::new_from_array([2; 32]));
+        let at = DraftAccounts { authority: address(&authority), operator, agent };
+        let pens = Pens { authority: &authority, payer: &payer };
+        let call = PROGRAM.set_paused(at, true);
+        let signed = sign(call, &Distinct::from(0), pens, recent(), 0).await.unwrap();
+        assert_eq!((signed.bytes[0], payer_of(&signed.bytes)), (2, Some(address(&payer))));
+        let (signatures, message) = signed.bytes[1..].split_at(128);
+        for (signature, signer) in signatures.chunks(64).zip([&payer, &authority]) {
+            let signature = Signature::try_from(signature).unwrap();
+            assert!(signature.verify(address(signer).as_ref(), message));
+        }
+        assert_eq!(signed.signature, Signature::try_from(&signatures[..64]).unwrap().to_string());
     }
 
     #[tokio::test]
@@ -141,7 +185,7 @@ mod tests {
             let (operator, agent) = (Pubkey::default(), Pubkey::default());
             let at = DraftAccounts { authority: address(&payer), operator, agent };
             let call = PROGRAM.set_paused(at, true);
-            signatures.insert(sign(call, &distinct, &payer, recent(), 0).await.unwrap().signature);
+            signatures.insert(sign(call, &distinct, Pens::one(&payer), recent(), 0).await.unwrap().signature);
         }
         assert_eq!(signatures.len(), 1_000);
     }
@@ -167,7 +211,7 @@ mod tests {
         let keys: Vec<_> = entries(0, DRAFT_CHUNK_ENTRIES).into_iter().map(Pubkey::new_from_array).collect();
         let chunk = PROGRAM.write_draft(at, [5; 32], u16::MAX, &keys);
         for call in [set_policy, create, chunk] {
-            sign(call, &Distinct::from(u32::MAX), &payer, recent(), u64::MAX).await.unwrap();
+            sign(call, &Distinct::from(u32::MAX), Pens::one(&payer), recent(), u64::MAX).await.unwrap();
         }
     }
 
@@ -175,7 +219,7 @@ mod tests {
     async fn what_does_not_fit_is_refused_before_it_is_sent() {
         let payer = payer();
         let call = PROGRAM.transfer(address(&payer), &transfer(&"x".repeat(1_200)));
-        let refused = sign(call, &Distinct::from(u32::MAX), &payer, recent(), 0).await;
+        let refused = sign(call, &Distinct::from(u32::MAX), Pens::one(&payer), recent(), 0).await;
         assert!(matches!(refused, Err(ChainError::Rejected { code: None, .. })), "{refused:?}");
     }
 }

@@ -9,9 +9,10 @@ use super::flight::{Followed, Landing};
 use super::instructions::{Call, Instructions};
 use super::notices::Notices;
 use super::own::OwnTransfers;
+use super::payers::Payers;
 use super::rpc::{ACCOUNTS_MAX, Rpc};
 use super::signer::{Signer, address};
-use super::signing::{self, Distinct, SignedBytes};
+use super::signing::{self, Distinct, Pens, SignedBytes};
 use super::socket::{self, Subscriber};
 use super::staging;
 use super::submit::Submitter;
@@ -21,7 +22,8 @@ use super::wire::RawAccount;
 use super::witness;
 use super::{
     AddressKind, AgentAddresses, AgentCreation, AgentOnChain, Chain, ChainError, Commitment, Confirmed,
-    DraftOnChain, OnChainPolicy, OperatorOnChain, Outcome, TransferOrder, TransferView, clocks_agree,
+    DraftOnChain, KeyProblem, OnChainPolicy, OperatorOnChain, Outcome, TransferOrder, TransferView,
+    clocks_agree,
 };
 use crate::domain::{Address, Network, SignedTransfer};
 use crate::tasks::Tasks;
@@ -35,6 +37,9 @@ use tokio::sync::Notify;
 
 /// How long a node may be silent before whoever waits for a confirmation is told.
 const SILENCE_MAX: Duration = Duration::from_secs(10);
+
+/// Most keys of ours: all of them are looked at along with the accounts of a transfer.
+const KEYS_MAX: usize = ACCOUNTS_MAX / 2;
 
 /// Where a network is and how it is to be used.
 #[derive(Debug, Clone)]
@@ -53,16 +58,37 @@ pub struct ChainSettings {
     /// Base58; when given, the cluster must be this one.
     pub genesis_hash: Option<String>,
     pub program_check: ProgramCheck,
+    /// Wallets besides our keys that rent may go back to: keys that we had before.
+    pub rent_payers: Vec<Address>,
 }
 
-/// The keys that the relayer signs with. They must differ.
+/// The keys that the relayer signs with. They must differ. Each operator's account names which of them act for it.
 #[derive(Clone)]
 pub struct ChainSigners {
-    /// Creates agents, sets policies, pays for both.
-    pub policy: Arc<dyn Signer>,
-    /// Transfer within policy, and pay the fees of what they sign. At least one; several share the work, so that not every
-    /// transfer locks one fee payer.
+    /// Create agents, set policies, pay for both. At least one; new operators get the first.
+    pub policy: Vec<Arc<dyn Signer>>,
+    /// Transfer within policy, and pay the fees of what they sign. At least one; those that an operator names share the work,
+    /// so that not every transfer locks one fee payer.
     pub transfer: Vec<Arc<dyn Signer>>,
+}
+
+impl ChainSigners {
+    fn check(&self) -> Result<(), ChainError> {
+        let wrong = |what: &str| Err(ChainError::Misconfigured(what.into()));
+        if self.policy.is_empty() || self.transfer.is_empty() {
+            return wrong("a policy authority and a transfer authority must be configured");
+        }
+        if self.policy.len() + self.transfer.len() > KEYS_MAX {
+            return wrong("more keys are configured than can be looked at in one question");
+        }
+        let is_both = |signer: &Arc<dyn Signer>| {
+            self.policy.iter().any(|policy| policy.public_key() == signer.public_key())
+        };
+        if self.transfer.iter().any(is_both) {
+            return wrong("policy authority and transfer authority are the same key");
+        }
+        Ok(())
+    }
 }
 
 /// One Solana network with our program on it.
@@ -75,7 +101,8 @@ pub struct SolanaChain {
     pub(super) instructions: Instructions,
     pub(super) signers: ChainSigners,
     /// Counts transfers, so that signers take turns.
-    transfer_turn: AtomicUsize,
+    pub(super) transfer_turn: AtomicUsize,
+    pub(super) payers: Payers,
     distinct: Distinct,
     /// The newest slot at which a write of ours landed: no read may be older.
     written_slot: AtomicU64,
@@ -108,14 +135,7 @@ impl SolanaChain {
         tasks: &Tasks,
     ) -> Result<Self, ChainError> {
         let (tracker, stop) = (&tasks.tracker, &tasks.stop);
-        if signers.transfer.iter().any(|signer| signer.public_key() == signers.policy.public_key()) {
-            return Err(ChainError::Misconfigured(
-                "policy authority and transfer authority are the same key".into(),
-            ));
-        }
-        if signers.transfer.is_empty() {
-            return Err(ChainError::Misconfigured("no transfer authority is configured".into()));
-        }
+        signers.check()?;
         let rpc = Arc::new(Rpc::new(&settings.rpc_urls, settings.rpc_proxy.as_deref(), tracker.clone())?);
         let clock = Arc::new(ChainClock::new(rpc.clone()));
         let instructions = Instructions(Deployment {
@@ -158,7 +178,7 @@ impl SolanaChain {
             subscriber.subscribe(Topic::Account(decode::CLOCK));
             let (program, commitment) = (instructions.0.program, settings.commitment);
             subscriber.subscribe(Topic::Naming { account: program, commitment });
-            for signer in std::iter::once(&signers.policy).chain(&signers.transfer) {
+            for signer in signers.policy.iter().chain(&signers.transfer) {
                 // Confirmed too: what is confirmed need not be sent again.
                 for commitment in [Commitment::Confirmed, commitment] {
                     subscriber.subscribe(Topic::Naming { account: address(&**signer), commitment });
@@ -174,6 +194,8 @@ impl SolanaChain {
             };
             tasks.keep("websocket", socket::run(settings.ws_urls.clone(), wishes, notices, stop.clone()));
         }
+        let own = signers.policy.iter().chain(&signers.transfer).map(|signer| address(&**signer));
+        let payers = Payers::new(own.collect(), settings.rent_payers.clone());
         Ok(Self {
             network,
             settings,
@@ -183,6 +205,7 @@ impl SolanaChain {
             instructions,
             signers,
             transfer_turn: AtomicUsize::new(0),
+            payers,
             distinct: Distinct::from(rand::random()),
             written_slot: AtomicU64::new(0),
             staging: staging::Staging::default(),
@@ -203,19 +226,6 @@ impl SolanaChain {
         self.submitter.in_flight()
     }
 
-    /// The next of our transfer signers among those that an operator names.
-    pub(super) fn transfer_signer(&self, named: &[Address]) -> Result<&dyn Signer, ChainError> {
-        let is_named = |signer: &&Arc<dyn Signer>| named.contains(&Address::from_bytes(signer.public_key()));
-        let ours: Vec<_> = self.signers.transfer.iter().filter(is_named).collect();
-        let turn = self.transfer_turn.fetch_add(1, Ordering::Relaxed);
-        match ours.get(turn % ours.len().max(1)) {
-            Some(signer) => Ok(&***signer),
-            None => Err(ChainError::Misconfigured(
-                "the operator names none of this relayer's transfer authorities".into(),
-            )),
-        }
-    }
-
     /// No read may be older than this slot.
     pub(super) fn written_slot(&self) -> u64 {
         self.written_slot.load(Ordering::Relaxed)
@@ -229,7 +239,7 @@ impl SolanaChain {
     /// Signs, sends and follows one call to `commitment`. Unavailable: the node is gone, and the call may have landed.
     pub(super) async fn execute(
         &self,
-        signer: &dyn Signer,
+        pens: Pens<'_>,
         call: Call,
         commitment: Commitment,
     ) -> Result<Confirmed, ChainError> {
@@ -241,12 +251,13 @@ impl SolanaChain {
             .filter(|account| account.is_writable)
             .map(|account| account.pubkey)
             .collect();
-        let signed = self.sign(call, signer, recent).await?;
+        self.payers.signed(&address(pens.authority), call.rent);
+        let signed = self.sign(call, pens, recent).await?;
         let followed = Followed {
             bytes: &signed.bytes,
             signature: &signed.signature,
             last_valid_block_height: recent.last_valid_block_height,
-            payer: address(signer),
+            payer: address(pens.payer),
         };
         if let Err(error) = self.submitter.send(followed, commitment).await {
             // Whether it left is not known: the loop sends it again and finds out.
@@ -268,8 +279,10 @@ impl SolanaChain {
         }
     }
 
-    async fn sign(&self, call: Call, signer: &dyn Signer, recent: Recent) -> Result<SignedBytes, ChainError> {
-        signing::sign(call, &self.distinct, signer, recent, self.settings.priority_fee_micro_lamports).await
+    async fn sign(&self, call: Call, pens: Pens<'_>, recent: Recent) -> Result<SignedBytes, ChainError> {
+        let price = self.settings.priority_fee_micro_lamports;
+        self.payers.signed(&address(pens.payer), call.fee(1, price));
+        signing::sign(call, &self.distinct, pens, recent, price).await
     }
 
     fn followed<'a>(&self, signed: &'a SignedTransfer) -> Followed<'a> {
@@ -285,11 +298,10 @@ impl SolanaChain {
     async fn follow(&self, followed: Followed<'_>, commitment: Commitment) -> Landing {
         let landing = self.submitter.follow(followed, commitment).await;
         match landing {
-            // What is read from now on shows what became of it.
-            Landing::Landed { slot } | Landing::Expired { slot } => {
+            // What is read from now on shows what became of it; of a failure, what it met.
+            Landing::Landed { slot } | Landing::Failed { slot, .. } | Landing::Expired { slot } => {
                 self.written_slot.fetch_max(slot, Ordering::Relaxed);
             }
-            Landing::Failed { .. } => {}
         }
         landing
     }
@@ -312,7 +324,7 @@ impl Chain for SolanaChain {
 
     async fn read_operator(&self, operator: &Address) -> Result<Option<OperatorOnChain>, ChainError> {
         let key = to_pubkey(operator);
-        let accounts = self.accounts(&[key]).await?;
+        let accounts = self.accounts_and_payers(&[key]).await?;
         match accounts.first().and_then(Option::as_ref) {
             None => Ok(None),
             // Lamports sent ahead do not make an account.
@@ -372,7 +384,7 @@ impl Chain for SolanaChain {
 
     async fn create_agent(
         &self,
-        operator: &Address,
+        operator: &OperatorOnChain,
         agent_id: [u8; 16],
         policy: &OnChainPolicy,
     ) -> Result<AgentCreation, ChainError> {
@@ -381,7 +393,7 @@ impl Chain for SolanaChain {
 
     async fn set_policy(
         &self,
-        operator: &Address,
+        operator: &OperatorOnChain,
         agent: &AgentOnChain,
         policy: &OnChainPolicy,
     ) -> Result<Confirmed, ChainError> {
@@ -394,7 +406,7 @@ impl Chain for SolanaChain {
 
     async fn propose_policy(
         &self,
-        operator: &Address,
+        operator: &OperatorOnChain,
         agent: &AgentOnChain,
         policy: &OnChainPolicy,
     ) -> Result<Confirmed, ChainError> {
@@ -403,7 +415,7 @@ impl Chain for SolanaChain {
 
     async fn apply_draft(
         &self,
-        operator: &Address,
+        operator: &OperatorOnChain,
         agent: &AgentOnChain,
         hash: [u8; 32],
     ) -> Result<Confirmed, ChainError> {
@@ -412,34 +424,33 @@ impl Chain for SolanaChain {
 
     async fn drop_draft(
         &self,
-        operator: &Address,
+        operator: &OperatorOnChain,
         agent: &AgentOnChain,
         hash: [u8; 32],
     ) -> Result<Confirmed, ChainError> {
         self.close_sealed(operator, agent, hash).await
     }
 
-    async fn set_paused(
-        &self,
-        operator: &Address,
-        agent: &Address,
-        paused: bool,
-    ) -> Result<Confirmed, ChainError> {
-        let call = self.instructions.set_paused(self.policy_accounts(operator, agent), paused);
-        self.execute_for_policy(call, self.settings.commitment).await
+    async fn pause(&self, operator: &OperatorOnChain, agent: &Address) -> Result<Confirmed, ChainError> {
+        let call = self.instructions.set_paused(self.policy_accounts(operator, agent)?, true);
+        self.execute_for_policy(operator, call, self.settings.commitment).await
     }
 
-    async fn halt(&self, operator: &Address) -> Result<Confirmed, ChainError> {
-        let authority = address(&*self.signers.policy);
-        let call = self.instructions.halt(authority, to_pubkey(operator));
-        self.execute_for_policy(call, self.settings.commitment).await
+    async fn halt(&self, operator: &OperatorOnChain) -> Result<Confirmed, ChainError> {
+        let authority = address(self.policy_signer(operator)?);
+        let call = self.instructions.halt(authority, to_pubkey(&operator.address));
+        self.execute_for_policy(operator, call, self.settings.commitment).await
+    }
+
+    async fn look_at_keys(&self, operators: &[Address]) -> Result<Vec<KeyProblem>, ChainError> {
+        self.key_problems(operators).await
     }
 
     async fn sign_transfer(&self, order: &TransferOrder) -> Result<SignedTransfer, ChainError> {
-        let signer = self.transfer_signer(&order.transfer_authorities)?;
+        let signer = self.transfer_pen(order).await?;
         let recent = self.clock.recent().await?;
         let call = self.instructions.transfer(address(signer), order);
-        let signed = self.sign(call, signer, recent).await?;
+        let signed = self.sign(call, Pens::one(signer), recent).await?;
         self.own.signed(order, &signed.signature);
         Ok(SignedTransfer {
             bytes: signed.bytes,

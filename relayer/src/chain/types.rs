@@ -164,6 +164,8 @@ pub enum Refusal {
     InvalidRecipient,
     /// Too much was paid since it was signed to be sure that it was not paid before: look again, and sign anew.
     StaleSequence,
+    /// The operator's admin has named other transfer authorities since it was signed: look again, and sign anew.
+    AuthorityRotated,
 }
 
 /// How a signed transfer ended. Every variant is final.
@@ -177,6 +179,33 @@ pub enum Outcome {
     Failed { code: Option<u32>, message: String },
     /// Never landed and never can: a new signature with the same tag is safe.
     Expired,
+}
+
+/// What one of our keys is for.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub enum Authority {
+    Policy,
+    Transfer,
+}
+
+impl std::fmt::Display for Authority {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str(match self {
+            Self::Policy => "policy authority",
+            Self::Transfer => "transfer authority",
+        })
+    }
+}
+
+/// What keeps a key of ours from acting. Lamports are those that a wallet can spend.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum KeyProblem {
+    /// The operator's account names none of our keys for it.
+    AuthorityRotated { operator: Address, role: Authority },
+    /// It cannot pay a transfer's fee.
+    FeePayerEmpty { address: Address, lamports: u64 },
+    /// It soon cannot pay.
+    FeePayerLow { address: Address, lamports: u64 },
 }
 
 /// How deep a transaction must stand before it counts.

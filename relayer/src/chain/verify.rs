@@ -2,7 +2,6 @@
 
 use super::decode::{TOKEN_PROGRAM, to_pubkey};
 use super::deployment::{self, Comparison, ProgramCheck};
-use super::signer::address;
 use super::solana::SolanaChain;
 use super::wire::RawAccount;
 use super::{Chain, ChainError};
@@ -17,28 +16,19 @@ const TESTNET_GENESIS: &str = "4uhcVJyU9pJkvQyS88uRDiswHScSCKY3XQsseRfwrTj2";
 const MINT_BYTES: usize = 82;
 const MINT_DECIMALS: usize = 44;
 const MINT_INITIALIZED: usize = 45;
-/// A fee payer below this many lamports (0.01 SOL) is warned about.
-const FEE_PAYER_LAMPORTS_LOW: u64 = 10_000_000;
 
 impl SolanaChain {
     /// Checks the cluster's genesis, that the program is there and which one it is, and that the mint is USDC's kind;
-    /// says in one line each what it found. Warns of fee payers that will soon be unable to pay: their transactions
-    /// would only expire.
+    /// says in one line each what it found.
     pub async fn verify(&self) -> Result<(), ChainError> {
         let network = self.network();
         let genesis = self.verify_cluster().await?;
         tracing::info!(%network, genesis, rpc_nodes = self.rpc.nodes(), "cluster");
 
-        let policy_payer = ("policy authority", address(&*self.signers.policy));
-        let transfer_payers =
-            self.signers.transfer.iter().map(|signer| ("transfer authority", address(&**signer)));
-        let payers: Vec<_> = std::iter::once(policy_payer).chain(transfer_payers).collect();
         let mint_key = to_pubkey(&self.settings.usdc_mint);
         let program_key = to_pubkey(&self.settings.program_id);
-        let payer_keys = payers.iter().map(|(_, key)| *key);
-        let keys: Vec<_> = [program_key, mint_key].into_iter().chain(payer_keys).collect();
-        let accounts = self.accounts(&keys).await?;
-        let [program, mint, payer_accounts @ ..] = &accounts[..] else {
+        let accounts = self.accounts_and_payers(&[program_key, mint_key]).await?;
+        let [program, mint] = &accounts[..] else {
             return Err(ChainError::Unavailable { during: "verify", reason: "unreadable answer".into() });
         };
         let wrong = |what: String| Err(ChainError::Misconfigured(what));
@@ -50,13 +40,8 @@ impl SolanaChain {
         if !mint.as_ref().is_some_and(is_usdc_kind) {
             return wrong(format!("{mint_key} is not a legacy SPL Token mint with six decimals"));
         }
-        for ((role, key), payer) in payers.iter().zip(payer_accounts) {
-            let lamports = payer.as_ref().map_or(0, |payer| payer.lamports);
-            if lamports < FEE_PAYER_LAMPORTS_LOW {
-                tracing::warn!(%network, role, address = %key, lamports, "fee payer is low on SOL");
-            } else {
-                tracing::info!(%network, role, address = %key, lamports, "fee payer");
-            }
+        for payer in self.payers.keys() {
+            tracing::info!(%network, address = %payer, spendable = self.payers.spendable(payer), "fee payer");
         }
         Ok(())
     }

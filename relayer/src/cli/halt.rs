@@ -24,7 +24,9 @@ pub(super) async fn run(config: &Config, format: Format, arguments: Halt) -> Res
     store.close().await;
     let operator = found?.context("no such operator")?;
     let (confirmed, halted_by) = with_chain(config, operator.network, async |chain| {
-        let confirmed = chain.halt(&operator.address).await?;
+        let on_chain =
+            chain.read_operator(&operator.address).await?.context("the operator is not on the chain")?;
+        let confirmed = chain.halt(&on_chain).await?;
         // It is halted, whether or not this can be read: then by us, as far as is known.
         let read = chain.read_operator(&operator.address).await;
         let halted_by = read.ok().flatten().and_then(|operator| operator.halted_by);

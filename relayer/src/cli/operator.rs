@@ -8,11 +8,11 @@ use zeroize::Zeroizing;
 
 use super::output::{Format, print_list, print_one};
 use crate::app::{StartError, connect};
-use crate::chain::{Chain, SolanaChain};
+use crate::chain::{Chain, SolanaChain, rent_of};
 use crate::config::Config;
 use crate::domain::{Address, Network, Operator, OperatorId, OperatorName};
 use crate::service::{Ambient, Tasks};
-use crate::store::{Store, StoreError};
+use crate::store::{Held, Store, StoreError};
 
 /// More bytes than a Solana keypair file of 64 numbers can have.
 const KEYPAIR_FILE_BYTES_MAX: u64 = 4_096;
@@ -23,7 +23,7 @@ pub(super) enum Command {
     Create(Create),
     /// Add an operator that a wallet created on the chain
     Add(Add),
-    /// List the operators
+    /// List the operators, with the accounts and allowlist entries that the service pays rent for
     List,
 }
 
@@ -100,13 +100,19 @@ async fn add(config: &Config, store: &Store, format: Format, arguments: Add) -> 
 }
 
 async fn list(store: &Store, format: Format) -> Result<()> {
-    let operators = store.list_operators().await?;
-    let rows: Vec<Vec<Value>> = operators
-        .iter()
-        .map(|operator| fields(operator).into_iter().map(|(_, value)| value).collect())
-        .collect();
-    print_list(format, &NAMES, &rows)
+    let mut rows: Vec<Vec<Value>> = Vec::new();
+    for operator in store.list_operators().await? {
+        let Held { accounts, allowlist_entries } = store.count_held(operator.id).await?;
+        let held =
+            [accounts, allowlist_entries, rent_of(accounts, allowlist_entries)].map(|number| json!(number));
+        rows.push(fields(&operator).into_iter().map(|(_, value)| value).chain(held).collect());
+    }
+    let names = [&NAMES[..], &HELD_NAMES].concat();
+    print_list(format, &names, &rows)
 }
+
+/// What the service pays rent for, and how much it is.
+const HELD_NAMES: [&str; 3] = ["accounts", "allowlist_entries", "rent_lamports"];
 
 const NAMES: [&str; 5] = ["operator_id", "network", "name", "address", "created_at"];
 

@@ -21,16 +21,22 @@ pub enum FailureCode {
     TransferExpired,
     /// The process that held the claim stopped before it signed.
     Interrupted,
+    /// The operator's admin has named other transfer authorities than ours.
+    AuthorityRotated,
+    /// The wallets that could pay the fee have no SOL.
+    FeePayerEmpty,
 }
 
 impl FailureCode {
-    const ALL: [Self; 6] = [
+    const ALL: [Self; 8] = [
         Self::InsufficientBalance,
         Self::InvalidRecipient,
         Self::SolanaUnavailable,
         Self::TransferFailed,
         Self::TransferExpired,
         Self::Interrupted,
+        Self::AuthorityRotated,
+        Self::FeePayerEmpty,
     ];
 
     /// As stored.
@@ -42,6 +48,8 @@ impl FailureCode {
             Self::TransferFailed => "transfer_failed",
             Self::TransferExpired => "transfer_expired",
             Self::Interrupted => "interrupted",
+            Self::AuthorityRotated => "authority_rotated",
+            Self::FeePayerEmpty => "fee_payer_empty",
         }
     }
 

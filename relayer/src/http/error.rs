@@ -9,11 +9,12 @@ use serde::Serialize;
 
 use super::request_id::RequestId;
 use super::v1::checks::CheckBody;
-use crate::domain::{Checks, FailureCode, Invalid, RejectionReason, Transfer, TransferState};
+use crate::domain::{Checks, FailureCode, Invalid, QuotaExceeded, RejectionReason, Transfer, TransferState};
 use crate::service::{Forbidden, Resource, ServiceError, Unauthorized};
 
-/// Seconds after which a client may try again when the chain does not answer.
+/// Seconds after which a client may try again when the chain does not answer, and when somebody has to send SOL or name keys.
 const RETRY_AFTER_SECONDS: u64 = 2;
+const RETRY_AFTER_MENDING_SECONDS: u64 = 30;
 
 /// An error before it has a body.
 #[derive(Debug, Clone)]
@@ -71,6 +72,9 @@ const INTERNAL_ERROR: Code = (StatusCode::INTERNAL_SERVER_ERROR, "internal_error
 const TRANSFER_FAILED: Code = (StatusCode::BAD_GATEWAY, "transfer_failed");
 const SOLANA_UNAVAILABLE: Code = (StatusCode::SERVICE_UNAVAILABLE, "solana_unavailable");
 const SERVICE_UNAVAILABLE: Code = (StatusCode::SERVICE_UNAVAILABLE, "service_unavailable");
+const AUTHORITY_ROTATED: Code = (StatusCode::SERVICE_UNAVAILABLE, "authority_rotated");
+const FEE_PAYER_EMPTY: Code = (StatusCode::SERVICE_UNAVAILABLE, "fee_payer_empty");
+const QUOTA_EXCEEDED: Code = (StatusCode::BAD_REQUEST, "quota_exceeded");
 const NOT_CONFIGURED: Code = (StatusCode::NOT_IMPLEMENTED, "not_configured");
 const TIMEOUT: Code = (StatusCode::GATEWAY_TIMEOUT, "timeout");
 
@@ -95,13 +99,19 @@ pub fn failure_code(code: FailureCode) -> Code {
             SOLANA_UNAVAILABLE
         }
         FailureCode::TransferFailed => TRANSFER_FAILED,
+        FailureCode::AuthorityRotated => AUTHORITY_ROTATED,
+        FailureCode::FeePayerEmpty => FEE_PAYER_EMPTY,
     }
 }
 
 /// Whether the same request under the same key may simply be sent again.
 fn failure_is_transient(code: FailureCode) -> bool {
     match code {
-        FailureCode::SolanaUnavailable | FailureCode::TransferExpired | FailureCode::Interrupted => true,
+        FailureCode::SolanaUnavailable
+        | FailureCode::TransferExpired
+        | FailureCode::Interrupted
+        | FailureCode::AuthorityRotated
+        | FailureCode::FeePayerEmpty => true,
         FailureCode::InsufficientBalance | FailureCode::InvalidRecipient | FailureCode::TransferFailed => {
             false
         }
@@ -175,7 +185,12 @@ impl IntoResponse for ApiError {
         };
         let (status, body) = body_of(self);
         let retry_after = match status {
-            StatusCode::SERVICE_UNAVAILABLE => Some(RETRY_AFTER_SECONDS),
+            StatusCode::SERVICE_UNAVAILABLE => Some(match body.error {
+                code if code == AUTHORITY_ROTATED.1 || code == FEE_PAYER_EMPTY.1 => {
+                    RETRY_AFTER_MENDING_SECONDS
+                }
+                _ => RETRY_AFTER_SECONDS,
+            }),
             _ => retry_after,
         };
         let mut response = status.into_response();
@@ -304,6 +319,29 @@ fn service_body(error: ServiceError) -> (StatusCode, ErrorBody) {
                  read the state before anything else that writes is tried again.",
             );
             (status, ErrorBody { retryable: Some(false), ..body })
+        }
+        ServiceError::AuthorityRotated => retryable(ErrorBody::new(
+            AUTHORITY_ROTATED,
+            "The operator's account no longer names the keys of this service; nothing was done. Try again once they agree.",
+        )),
+        ServiceError::FeePayerEmpty => retryable(ErrorBody::new(
+            FEE_PAYER_EMPTY,
+            "The service's wallet has too little SOL for this right now; nothing was done. Try again later.",
+        )),
+        ServiceError::QuotaExceeded(exceeded) => {
+            let (param, message) = match exceeded {
+                QuotaExceeded::Accounts(most) => {
+                    ("body", format!("The operator may have {most} accounts, and has them."))
+                }
+                QuotaExceeded::AllowlistEntries(most) => (
+                    "allowed_counterparties",
+                    format!(
+                        "The operator may have {most} allowlist entries in all of its accounts; these are too many."
+                    ),
+                ),
+            };
+            let (status, body) = ErrorBody::new(QUOTA_EXCEEDED, message);
+            (status, ErrorBody { param: Some(param.to_owned()), ..body })
         }
         ServiceError::NotConfigured => ErrorBody::new(
             NOT_CONFIGURED,

@@ -31,6 +31,7 @@ fn in_words(problem: &Problem) -> String {
     match problem {
         Problem::DatabaseTakesNoWrites => "database: takes no writes".to_owned(),
         Problem::DatabaseCannotBeRead => "database: cannot be read".to_owned(),
+        Problem::Keys(words) => words.clone(),
         Problem::NoNode(network) => format!("network {network}: no node answers"),
     }
 }

@@ -1,3 +1,5 @@
+use std::collections::HashSet;
+use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
 use super::allowlist::resolve;
@@ -10,12 +12,15 @@ use crate::domain::{
     Account, AccountId, AccountName, AccountStatus, Counterparties, Cursor, Halt, Invalid, Metadata,
     Operator, OperatorId, Page, PageRequest, Principal, Provisioning, SpendingPolicy, Timestamp, UsdcAmount,
 };
+use crate::store::StoreError;
 
 /// How many rows a list reads at a time, and how often at most, to fill one filtered page.
 const BATCH_ROWS: u32 = 100;
 const BATCHES_MAX: usize = 10;
 /// After this long without a trace on the chain, a creation that was asked for can no longer land.
 const PROVISIONING_TIMEOUT: Duration = Duration::from_secs(180);
+/// An account that is younger may not be shown by every node yet.
+const CREATED_SECONDS_MIN: i64 = 180;
 /// A creation that was asked for less than this ago may still be waited for.
 const CREATION_SECONDS_MAX: i64 = 60;
 /// Most entries of the allowlist that an account begins with: as many as fit the transaction that creates it.
@@ -63,11 +68,13 @@ pub fn accounts_filter(operator_id: OperatorId, status: Option<AccountStatus>) -
 #[derive(Clone)]
 pub struct Accounts {
     parts: Parts,
+    /// Operators that were refused one more account: some of theirs may be closed.
+    full: Arc<Mutex<HashSet<OperatorId>>>,
 }
 
 impl Accounts {
     pub(super) fn new(parts: Parts) -> Self {
-        Self { parts }
+        Self { parts, full: Arc::default() }
     }
 
     /// Creates an account with its policy. It is visible once it is on the chain, and not before.
@@ -115,12 +122,18 @@ impl Accounts {
             provisioning: Provisioning::Requested,
             created_at: now,
         };
-        store.insert_account(&account).await?;
-        // An error leaves the row as it is: it is invisible, and reconciling finishes or clears it.
-        chain
-            .create_agent(&operator.address, id.bytes(), &begun.on_chain)
-            .await
-            .map_err(|error| from_chain(operator.network, &error, false))?;
+        let inserted = store.insert_account_within(&account, self.parts.quotas).await;
+        if let Err(StoreError::QuotaExceeded(_)) = &inserted {
+            self.full.lock().unwrap_or_else(PoisonError::into_inner).insert(operator.id);
+        }
+        inserted?;
+        if let Err(error) = chain.create_agent(&on_chain, id.bytes(), &begun.on_chain).await {
+            // Otherwise the row stays as it is: it is invisible, and reconciling finishes or clears it.
+            if error.is_before_anything() {
+                store.delete_requested_account(operator.id, id).await?;
+            }
+            return Err(from_chain(operator.network, &error, false));
+        }
         store.mark_account_ready(operator.id, id).await?;
         let account = Account { provisioning: Provisioning::Ready, ..account };
         Ok(AccountView { account, balance: UsdcAmount::ZERO, status, halt, policy: Some(policy) })
@@ -212,8 +225,30 @@ impl Accounts {
         chain.read_agents(&addresses).await.map_err(|error| from_chain(operator.network, &error, true))
     }
 
+    /// Accounts that an operator's admin has closed on the chain count no longer for its quota.
+    async fn find_closed(&self, operator: &Operator, now: Timestamp) -> Result<(), ServiceError> {
+        let Parts { store, .. } = &self.parts;
+        // What was made lately may not show yet.
+        let before = Timestamp::from_unix_seconds(now.unix_seconds() - CREATED_SECONDS_MIN);
+        let mut after = None;
+        loop {
+            let counted = store.list_counted_accounts(operator.id, before, after, BATCH_ROWS).await?;
+            let Some(last) = counted.last() else { return Ok(()) };
+            after = Some(last.id);
+            let agents = self.read_many(operator, &counted).await?;
+            let is_closed = counted.iter().zip(&agents).filter(|(_, agent)| agent.is_none());
+            let closed: Vec<AccountId> = is_closed.map(|(account, _)| account.id).collect();
+            store.mark_accounts_closed(operator.id, &closed).await?;
+        }
+    }
+
     /// One pass: an account that is on the chain becomes visible; one that can no longer get there is forgotten.
     pub(super) async fn reconcile(&self) -> Result<(), ServiceError> {
+        let full = std::mem::take(&mut *self.full.lock().unwrap_or_else(PoisonError::into_inner));
+        for operator in full {
+            let found = self.parts.store.find_operator(operator).await?.ok_or(ServiceError::Internal)?;
+            self.find_closed(&found, self.parts.ambient.now()).await?;
+        }
         let store = &self.parts.store;
         let now = self.parts.ambient.now();
         let before = Timestamp::from_unix_seconds(now.unix_seconds() - CREATION_SECONDS_MAX);

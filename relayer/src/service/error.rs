@@ -1,5 +1,5 @@
 use crate::chain::ChainError;
-use crate::domain::{Invalid, Network};
+use crate::domain::{Counterparties, Invalid, Network, QuotaExceeded};
 use crate::store::StoreError;
 
 /// Why a service refused or could not do what was asked. Transfers that end badly are transfers, not errors.
@@ -34,6 +34,14 @@ pub enum ServiceError {
     /// The database cannot be used now, and what was asked for may have been done.
     #[error("the database is unavailable")]
     StoreUnavailable,
+    /// The operator's admin has named other keys than ours. Nothing was done.
+    #[error("the operator names none of our keys")]
+    AuthorityRotated,
+    /// The service's own wallet has too little SOL. Nothing was done.
+    #[error("the fee payer has no SOL")]
+    FeePayerEmpty,
+    #[error("{0:?}")]
+    QuotaExceeded(QuotaExceeded),
     /// The service was set up without what this needs.
     #[error("webhooks are not configured")]
     NotConfigured,
@@ -73,6 +81,7 @@ pub enum Resource {
 impl From<StoreError> for ServiceError {
     fn from(error: StoreError) -> Self {
         match error {
+            StoreError::QuotaExceeded(exceeded) => Self::QuotaExceeded(exceeded),
             StoreError::Unavailable { .. } => {
                 tracing::warn!(%error, "the database is unavailable");
                 Self::StoreUnavailable
@@ -97,6 +106,15 @@ pub(super) fn from_chain(network: Network, error: &ChainError, retryable: bool) 
             ServiceError::ChainUnavailable { retryable: true }
         }
         ChainError::PolicyChanged => ServiceError::PolicyChanged,
+        // Said in the log by whoever looks after the keys.
+        ChainError::AuthorityRotated { .. } => ServiceError::AuthorityRotated,
+        ChainError::FeePayerEmpty { .. } => ServiceError::FeePayerEmpty,
+        ChainError::RentOfAnother { rent_payer, .. } => {
+            let message = format!(
+                "may not get longer through the service: the account was made by another wallet, {rent_payer}, which would                  get the rent of the entries. Add them with the admin's wallet"
+            );
+            Counterparties::invalid(message).into()
+        }
         ChainError::Rejected { .. } | ChainError::NotFound { .. } | ChainError::Misconfigured(_) => {
             tracing::error!(%network, %error, "the chain refused what it should have taken");
             ServiceError::Internal

@@ -29,8 +29,9 @@ impl Halts {
         self.parts
             .tasks
             .finish(async move {
-                // Nothing is asked first: there may be no time for it.
-                let halted = parts.chains.get(operator.network)?.chain.halt(&operator.address).await;
+                // It says which of our keys may.
+                let on_chain = read_operator(&parts, &operator).await?;
+                let halted = parts.chains.get(operator.network)?.chain.halt(&on_chain).await;
                 let confirmed = halted.map_err(|error| from_chain(operator.network, &error, false))?;
                 // It is halted, whether or not this can be read: then by us, as far as is known.
                 let read = read_operator(&parts, &operator).await;

@@ -6,7 +6,7 @@ use std::time::Duration;
 use tokio::sync::Mutex;
 use tokio::time::{Instant, timeout};
 
-use super::Parts;
+use super::{Parts, Signers};
 use crate::domain::Network;
 
 /// How long a part may take to show that it is there.
@@ -21,6 +21,8 @@ pub enum Problem {
     DatabaseCannotBeRead,
     /// No node of the network answers.
     NoNode(Network),
+    /// In words: see [`Signers::problems`].
+    Keys(String),
 }
 
 /// What was found.
@@ -35,12 +37,13 @@ pub struct Report {
 #[derive(Clone)]
 pub struct Health {
     parts: Parts,
+    signers: Signers,
     found: Arc<Mutex<Option<(Instant, Report)>>>,
 }
 
 impl Health {
-    pub(super) fn new(parts: Parts) -> Self {
-        Self { parts, found: Arc::default() }
+    pub(super) fn new(parts: Parts, signers: Signers) -> Self {
+        Self { parts, signers, found: Arc::default() }
     }
 
     /// What is wrong now, or was a second ago. Takes 2 s at most.
@@ -83,6 +86,8 @@ impl Health {
         // One network of several: the others are served all the same.
         let unwell = !problems.is_empty() || gone.len() == networks.len();
         problems.extend(gone.into_iter().map(Problem::NoNode));
+        // Neither a restart nor another relayer mends these.
+        problems.extend(self.signers.problems().into_iter().map(Problem::Keys));
         Report { problems, unwell }
     }
 

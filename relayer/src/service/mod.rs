@@ -13,6 +13,7 @@ mod keys;
 mod parts;
 mod policies;
 mod reads;
+mod signers;
 mod submitted;
 mod transfers;
 mod webhooks;
@@ -28,6 +29,7 @@ pub use self::history::{EntryView, History, HistoryFilter};
 pub use self::keys::{CreateKey, Keys, NewKey, keys_filter};
 pub use self::parts::{Ambient, Chains, ExplorerUrl, NetworkParts};
 pub use self::policies::{PendingView, Policies, PolicyChange, PolicyView};
+pub use self::signers::Signers;
 pub use self::transfers::{
     LimitsView, PendingLimits, Preview, PreviewRequest, TransferAnswer, TransferView, Transfers,
 };
@@ -35,7 +37,7 @@ pub use self::webhooks::{
     CreateWebhook, DeliveriesFilter, Hindrance, NewSecret, Replay, Resolve, Resolved, UpdateWebhook,
     WebhookParts, Webhooks, webhooks_filter,
 };
-use crate::domain::Retention;
+use crate::domain::{Quotas, Retention};
 pub use crate::store::ReplayScope;
 use crate::store::Store;
 pub use crate::tasks::Tasks;
@@ -58,6 +60,8 @@ pub struct Parts {
     /// How many keys an operator may have that are not revoked.
     pub keys_max: u32,
     pub retention: Retention,
+    /// What each operator may have the service pay rent for.
+    pub quotas: Quotas,
 }
 
 /// The services, one of each.
@@ -67,6 +71,7 @@ pub struct Services {
     pub accounts: Accounts,
     pub policies: Policies,
     pub halts: Halts,
+    pub signers: Signers,
     pub transfers: Transfers,
     pub history: History,
     pub keys: Keys,
@@ -78,16 +83,18 @@ pub struct Services {
 impl Services {
     /// The services over these parts. Nothing runs yet; see [`Services::reconcile`].
     pub fn new(parts: Parts) -> Self {
+        let signers = Signers::new(parts.clone());
         Self {
             parts: parts.clone(),
             accounts: Accounts::new(parts.clone()),
             policies: Policies::new(parts.clone()),
             halts: Halts::new(parts.clone()),
+            signers: signers.clone(),
             transfers: Transfers::new(parts.clone()),
             history: History::new(parts.clone()),
             keys: Keys::new(parts.clone()),
             events: Events::new(parts.clone()),
-            health: Health::new(parts.clone()),
+            health: Health::new(parts.clone(), signers),
             webhooks: Webhooks::new(parts),
         }
     }
@@ -112,8 +119,9 @@ impl Services {
         });
     }
 
-    /// One pass over accounts that are half made and policies that wait.
+    /// One pass over our keys, accounts that are half made and policies that wait.
     pub async fn reconcile_once(&self) {
+        self.signers.look().await;
         if let Err(error) = self.accounts.reconcile().await {
             tracing::warn!(%error, "accounts could not be reconciled; trying again later");
         }

@@ -2,7 +2,8 @@ use serde_json::value::RawValue;
 use sqlx::{AssertSqlSafe, FromRow};
 
 use super::columns::Table;
-use super::query::{places, query};
+use super::query::{Query, places, query};
+use super::quotas::entries;
 use super::{Store, StoreError};
 use crate::domain::{
     Account, AccountId, AccountName, AccountStatus, Counterparties, Metadata, OperatorId, Provisioning,
@@ -65,29 +66,38 @@ pub(super) fn write_counterparties(counterparties: &Counterparties) -> Option<St
     counterparties.texts().map(|texts| serde_json::Value::from(texts).to_string())
 }
 
+/// How many entries the allowlist has.
+pub(super) fn count_entries(counterparties: &Counterparties) -> i64 {
+    entries(counterparties.entries().len()).cast_signed()
+}
+
+/// Writes an account down.
+pub(super) fn insert(account: &Account) -> Query {
+    const SQL: &str = "INSERT INTO accounts
+             (account_id, operator_id, name, metadata, address, token_account, status, counterparties,
+              provisioning, created_at, allowlist_entries)
+         VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11)";
+    query(SQL)
+        .bind(account.id.to_string())
+        .bind(account.operator_id.to_string())
+        .bind(account.name.as_str())
+        .bind(account.metadata.as_ref().map(|metadata| metadata.json().get()))
+        .bind(account.address.to_string())
+        .bind(account.token_account.to_string())
+        .bind(account.status.as_str())
+        .bind(write_counterparties(&account.counterparties))
+        .bind(match account.provisioning {
+            Provisioning::Requested => "requested",
+            Provisioning::Ready => "ready",
+        })
+        .bind(account.created_at.to_string())
+        .bind(count_entries(&account.counterparties))
+}
+
 impl Store {
-    /// Writes an account down before the chain is asked to create it.
+    /// Writes an account down, whatever the operator's quotas.
     pub async fn insert_account(&self, account: &Account) -> Result<(), StoreError> {
-        const SQL: &str = "INSERT INTO accounts
-                 (account_id, operator_id, name, metadata, address, token_account, status, counterparties,
-                  provisioning, created_at)
-             VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10)";
-        query(SQL)
-            .bind(account.id.to_string())
-            .bind(account.operator_id.to_string())
-            .bind(account.name.as_str())
-            .bind(account.metadata.as_ref().map(|metadata| metadata.json().get()))
-            .bind(account.address.to_string())
-            .bind(account.token_account.to_string())
-            .bind(account.status.as_str())
-            .bind(write_counterparties(&account.counterparties))
-            .bind(match account.provisioning {
-                Provisioning::Requested => "requested",
-                Provisioning::Ready => "ready",
-            })
-            .bind(account.created_at.to_string())
-            .execute(self.writer())
-            .await?;
+        insert(account).execute(self.writer()).await?;
         Ok(())
     }
 
@@ -119,13 +129,14 @@ impl Store {
         status: AccountStatus,
         counterparties: &Counterparties,
     ) -> Result<(), StoreError> {
-        const SQL: &str = "UPDATE accounts SET status = $3, counterparties = $4
+        const SQL: &str = "UPDATE accounts SET status = $3, counterparties = $4, allowlist_entries = $5
              WHERE operator_id = $1 AND account_id = $2";
         query(SQL)
             .bind(operator.to_string())
             .bind(id.to_string())
             .bind(status.as_str())
             .bind(write_counterparties(counterparties))
+            .bind(count_entries(counterparties))
             .execute(self.writer())
             .await?;
         Ok(())
@@ -209,6 +220,31 @@ impl Store {
             .bind_below(after)
             .bind(i64::from(rows_max))
             .fetch_all(self.lister())
+            .await?;
+        rows.into_iter().map(Account::try_from).collect()
+    }
+
+    /// For a worker: up to `rows_max` of the operator's ready accounts that count for its quota and were created before
+    /// `before`, oldest first, those after `after` in that order.
+    pub async fn list_counted_accounts(
+        &self,
+        operator: OperatorId,
+        before: Timestamp,
+        after: Option<AccountId>,
+        rows_max: u32,
+    ) -> Result<Vec<Account>, StoreError> {
+        const SQL: &str = "SELECT account_id, operator_id, name, metadata, address, token_account, status,
+                 counterparties, provisioning, created_at
+             FROM accounts
+             WHERE operator_id = $1 AND provisioning = 'ready' AND NOT is_closed AND created_at < $2
+                 AND account_id > $3
+             ORDER BY account_id LIMIT $4";
+        let rows: Vec<AccountRow> = query(SQL)
+            .bind(operator.to_string())
+            .bind(before.to_string())
+            .bind(after.map_or_else(String::new, |id| id.to_string()))
+            .bind(i64::from(rows_max))
+            .fetch_all(self.reader())
             .await?;
         rows.into_iter().map(Account::try_from).collect()
     }

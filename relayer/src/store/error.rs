@@ -1,7 +1,7 @@
 use sqlx::migrate::MigrateError;
 use sqlx::postgres::PgDatabaseError;
 
-use crate::domain::WrongState;
+use crate::domain::{QuotaExceeded, WrongState};
 
 /// Postgres' codes for a transaction that lost to another and may be tried again: `serialization_failure` and
 /// `deadlock_detected`.
@@ -42,6 +42,9 @@ pub enum StoreError {
     /// Others got ahead, as often as it was tried.
     #[error("others keep changing the same rows")]
     Contended,
+    /// The operator has as much as it may have.
+    #[error("{0:?}")]
+    QuotaExceeded(QuotaExceeded),
     /// A row holds what this version cannot read.
     #[error("unreadable `{column}` in table {table}")]
     Unreadable { table: &'static str, column: &'static str },
@@ -78,6 +81,12 @@ impl StoreError {
             Ok(code) if UNAVAILABLE_RESULTS.contains(&(code & 0xff)) => Self::unavailable(error),
             Ok(_) | Err(_) => Self::Database(error),
         }
+    }
+}
+
+impl From<QuotaExceeded> for StoreError {
+    fn from(exceeded: QuotaExceeded) -> Self {
+        Self::QuotaExceeded(exceeded)
     }
 }
 

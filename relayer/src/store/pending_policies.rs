@@ -3,12 +3,13 @@
 use futures::FutureExt;
 use sqlx::FromRow;
 
-use super::accounts::{read_counterparties, write_counterparties};
+use super::accounts::{count_entries, read_counterparties, write_counterparties};
 use super::columns::Table;
 use super::events::announce;
 use super::query::{Query, query};
+use super::quotas::{fits, hold};
 use super::{Store, StoreError};
-use crate::domain::{AccountId, AccountStatus, Event, Network, OperatorId, PendingPolicy, Timestamp};
+use crate::domain::{AccountId, AccountStatus, Event, Network, OperatorId, PendingPolicy, Quotas, Timestamp};
 
 const TABLE: Table = Table("pending_policies");
 
@@ -52,10 +53,17 @@ fn of(pending: &PendingPolicy, sql: &'static str) -> Query {
 
 impl Store {
     /// Writes a proposal down before the chain is asked to take it. One that is there already is written anew.
-    pub async fn insert_pending_policy(&self, pending: &PendingPolicy) -> Result<(), StoreError> {
+    /// `QuotaExceeded`: it has more entries than the operator may have.
+    pub async fn insert_pending_policy(
+        &self,
+        pending: &PendingPolicy,
+        quotas: Quotas,
+    ) -> Result<(), StoreError> {
+        const KNOWN: &str = "SELECT expected_version FROM pending_policies WHERE operator_id = $1 AND account_id = $2 AND hash = $3";
         const SQL: &str = "INSERT INTO pending_policies
-                 (operator_id, account_id, hash, expected_version, counterparties, due_unix, is_announced, created_at)
-             VALUES ($1, $2, $3, $4, $5, $6, $7, $8)
+                 (operator_id, account_id, hash, expected_version, counterparties, due_unix, is_announced, created_at,
+                  allowlist_entries)
+             VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9)
              ON CONFLICT (operator_id, account_id, hash) DO UPDATE SET
                  counterparties = excluded.counterparties, due_unix = excluded.due_unix,
                  is_announced = excluded.is_announced, created_at = excluded.created_at";
@@ -64,9 +72,21 @@ impl Store {
             .bind(write_counterparties(&pending.counterparties))
             .bind(pending.due_at)
             .bind(pending.is_announced)
-            .bind(pending.created_at.to_string());
-        insert.execute(self.writer()).await?;
-        Ok(())
+            .bind(pending.created_at.to_string())
+            .bind(count_entries(&pending.counterparties));
+        let (operator, known) = (pending.operator_id, of(pending, KNOWN));
+        let more = count_entries(&pending.counterparties).cast_unsigned();
+        self.write(move |tx| {
+            async move {
+                let held = hold(tx, operator).await?;
+                let known: Option<(i64,)> = known.fetch_optional(&mut *tx).await?;
+                fits(held.allowlist_entries, if known.is_some() { 0 } else { more }, quotas)?;
+                insert.execute(tx).await?;
+                Ok(())
+            }
+            .boxed()
+        })
+        .await
     }
 
     /// The proposal waits on the chain until `due_at`. The first to write this announces it by `event`. Whatever else of
@@ -111,14 +131,15 @@ impl Store {
         event: Event,
         now: Timestamp,
     ) -> Result<(), StoreError> {
-        const ACCOUNT: &str = "UPDATE accounts SET status = $3, counterparties = $4
+        const ACCOUNT: &str = "UPDATE accounts SET status = $3, counterparties = $4, allowlist_entries = $5
              WHERE operator_id = $1 AND account_id = $2";
         let delete = of(pending, DELETE);
         let account = query(ACCOUNT)
             .bind(pending.operator_id.to_string())
             .bind(pending.account_id.to_string())
             .bind(status.as_str())
-            .bind(write_counterparties(&pending.counterparties));
+            .bind(write_counterparties(&pending.counterparties))
+            .bind(count_entries(&pending.counterparties));
         let webhooks = self.list_all_webhooks(pending.operator_id).await?;
         let write = self.write(move |tx| {
             async move {

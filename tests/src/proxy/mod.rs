@@ -6,6 +6,7 @@
 //! | [`faults`] | the wire: answers that are late, lost, cut short, doubled, out of order or somebody else's |
 //! | [`outcomes`] | the network: a transaction that lands, is dropped, lands late, or is not known by its nodes |
 //! | [`lies`] | the node: a clock that is off, a history with holes |
+//! | [`gate`] | transactions that wait until the test lets them go |
 //! | `exchange` | one HTTP request and its answer, byte by byte |
 //! | `transaction` | what is read of a signed transaction |
 //!
@@ -13,6 +14,7 @@
 
 mod exchange;
 pub mod faults;
+pub mod gate;
 pub mod lies;
 pub mod outcomes;
 mod transaction;
@@ -29,6 +31,7 @@ use serde_json::Value;
 
 use self::exchange::{Upstream, read_message, response};
 use self::faults::{Fault, Faults};
+use self::gate::Gate;
 use self::lies::Lies;
 use self::outcomes::{Outcomes, Sent};
 
@@ -49,6 +52,7 @@ struct Line {
     faults: Faults,
     lies: Lies,
     outcomes: Arc<Outcomes>,
+    gate: Gate,
     calls: Mutex<BTreeMap<String, u64>>,
 }
 
@@ -75,6 +79,7 @@ impl Proxy {
             open: Mutex::default(),
             faults: Faults::default(),
             lies: Lies::default(),
+            gate: Gate::default(),
             calls: Mutex::default(),
         });
         let accepted = Arc::clone(&line);
@@ -120,6 +125,11 @@ impl Proxy {
         &self.line.outcomes
     }
 
+    /// What holds transactions up.
+    pub fn gate(&self) -> &Gate {
+        &self.line.gate
+    }
+
     /// How often each method was called.
     pub fn calls(&self) -> BTreeMap<String, u64> {
         lock(&self.line.calls).clone()
@@ -151,6 +161,9 @@ impl Line {
         let call: Value = serde_json::from_slice(body).unwrap_or(Value::Null);
         let method = call["method"].as_str().unwrap_or_default().to_owned();
         *lock(&self.calls).entry(method.clone()).or_default() += 1;
+        if method == "sendTransaction" {
+            self.gate.passes();
+        }
         let fault = self.faults.next(&method);
         if fault == Some(Fault::Dropped) {
             return None;

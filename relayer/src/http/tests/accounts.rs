@@ -5,7 +5,12 @@ use std::time::Duration;
 use axum::http::StatusCode;
 use serde_json::json;
 
-use super::{Relayer, operator_key};
+use super::{ACCOUNTS_MAX, Relayer, operator_key};
+use crate::domain::{
+    Account, AccountId, AccountName, AccountStatus, Address, Counterparties, OperatorId, Provisioning,
+    Timestamp,
+};
+use crate::service::Ambient;
 
 #[tokio::test]
 async fn a_new_account_has_the_default_policy() {
@@ -111,4 +116,32 @@ async fn a_key_is_shown_once_and_ends_when_it_is_revoked_or_expires() {
     assert_eq!(relayer.send("GET", &balance, key, None).await.status, StatusCode::OK);
     tokio::time::sleep(Duration::from_millis(450)).await;
     assert_eq!(relayer.send("GET", &balance, key, None).await.error(), (401, "unauthorized"));
+}
+
+#[tokio::test]
+async fn accounts_that_are_closed_on_the_chain_make_room_for_others() {
+    let relayer = Relayer::start().await;
+    let made_at = Timestamp::from_unix_seconds(Ambient::SYSTEM.now().unix_seconds() - 600);
+    for number in 0..ACCOUNTS_MAX {
+        // None of them is on the chain any more.
+        let account = Account {
+            id: AccountId::new(made_at, u128::from(number)),
+            operator_id: OperatorId::from_bytes([9; 16]),
+            name: AccountName::parse("Ada").expect("valid"),
+            metadata: None,
+            address: Address::from_bytes([number as u8; 32]),
+            token_account: Address::from_bytes([number as u8; 32]),
+            status: AccountStatus::Active,
+            counterparties: Counterparties::Anyone,
+            provisioning: Provisioning::Ready,
+            created_at: made_at,
+        };
+        relayer.store.insert_account(&account).await.expect("inserted");
+    }
+    let body = r#"{"name":"Ben"}"#;
+    let refused = relayer.send("POST", "/v1/accounts", &relayer.key, Some(body)).await;
+    assert_eq!(refused.error(), (400, "quota_exceeded"));
+    relayer.services.reconcile_once().await;
+    let created = relayer.send("POST", "/v1/accounts", &relayer.key, Some(body)).await;
+    assert_eq!(created.status, StatusCode::CREATED, "{}", created.text);
 }

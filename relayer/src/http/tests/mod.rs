@@ -23,7 +23,7 @@ use tower::ServiceExt;
 use self::scripted_chain::ScriptedChain;
 use super::{HttpSettings, router};
 use crate::domain::{
-    Address, ApiKey, KeyId, KeyRole, KeyScope, Network, Operator, OperatorId, OperatorName, PlainKey,
+    Address, ApiKey, KeyId, KeyRole, KeyScope, Network, Operator, OperatorId, OperatorName, PlainKey, Quotas,
     UsdcAmount,
 };
 use crate::service::{
@@ -58,6 +58,8 @@ impl Answer {
     }
 }
 
+/// Most accounts of an operator.
+pub(super) const ACCOUNTS_MAX: u32 = 40;
 const SETTINGS: HttpSettings = HttpSettings {
     request_timeout: Duration::from_secs(20),
     requests_per_second: NonZeroU32::new(1_000).expect("positive"),
@@ -100,6 +102,7 @@ impl Relayer {
             ambient: Ambient::SYSTEM,
             transfer_deadline,
             pending: PENDING,
+            quotas: Quotas { accounts: ACCOUNTS_MAX, ..Quotas::default() },
             webhooks: WebhookParts {
                 sealing_key: None,
                 rules: Arc::default(),

@@ -8,7 +8,7 @@ use serde_json::{Value, json};
 use super::scripted_chain::NOW;
 use super::{Answer, Relayer};
 use crate::chain::{ChainError, DraftOnChain, OnChainPolicy};
-use crate::domain::{Address, Counterparties, OperatorId, PendingPolicy, Timestamp};
+use crate::domain::{Address, Counterparties, OperatorId, PendingPolicy, Quotas, Timestamp};
 use crate::service::Ambient;
 
 const DELAY: i64 = 86_400;
@@ -307,7 +307,7 @@ async fn left_behind(scene: &Scene, seconds_ago: i64) -> PendingPolicy {
         is_announced: false,
         created_at: Timestamp::from_unix_seconds((Ambient::SYSTEM.now)().unix_seconds() - seconds_ago),
     };
-    scene.relayer.store.insert_pending_policy(&pending).await.expect("inserted");
+    scene.relayer.store.insert_pending_policy(&pending, Quotas::default()).await.expect("inserted");
     pending
 }
 

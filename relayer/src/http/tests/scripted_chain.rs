@@ -209,18 +209,18 @@ impl Chain for ScriptedChain {
 
     async fn create_agent(
         &self,
-        operator: &Address,
+        operator: &OperatorOnChain,
         agent_id: [u8; 16],
         policy: &OnChainPolicy,
     ) -> Result<AgentCreation, ChainError> {
-        let AgentAddresses { agent, token_account } = self.addresses_of(operator, agent_id);
+        let AgentAddresses { agent, token_account } = self.addresses_of(&operator.address, agent_id);
         let mut script = self.reach()?;
         let policy_updated_at = script.now;
         script.agents.insert(
             agent,
             AgentOnChain {
                 address: agent,
-                operator: *operator,
+                operator: operator.address,
                 agent_id,
                 token_account,
                 halted_by: None,
@@ -238,7 +238,7 @@ impl Chain for ScriptedChain {
 
     async fn set_policy(
         &self,
-        _: &Address,
+        _: &OperatorOnChain,
         agent: &AgentOnChain,
         policy: &OnChainPolicy,
     ) -> Result<Confirmed, ChainError> {
@@ -255,7 +255,7 @@ impl Chain for ScriptedChain {
 
     async fn propose_policy(
         &self,
-        _: &Address,
+        _: &OperatorOnChain,
         agent: &AgentOnChain,
         policy: &OnChainPolicy,
     ) -> Result<Confirmed, ChainError> {
@@ -277,7 +277,7 @@ impl Chain for ScriptedChain {
 
     async fn apply_draft(
         &self,
-        _: &Address,
+        _: &OperatorOnChain,
         agent: &AgentOnChain,
         hash: [u8; 32],
     ) -> Result<Confirmed, ChainError> {
@@ -292,7 +292,7 @@ impl Chain for ScriptedChain {
 
     async fn drop_draft(
         &self,
-        _: &Address,
+        _: &OperatorOnChain,
         agent: &AgentOnChain,
         hash: [u8; 32],
     ) -> Result<Confirmed, ChainError> {
@@ -304,14 +304,15 @@ impl Chain for ScriptedChain {
         Self::done(&mut script, 0)
     }
 
-    async fn set_paused(&self, _: &Address, agent: &Address, paused: bool) -> Result<Confirmed, ChainError> {
+    async fn pause(&self, _: &OperatorOnChain, agent: &Address) -> Result<Confirmed, ChainError> {
         let mut script = self.reach()?;
         let seen = script.agents.get(agent).expect("the test made it").clone();
-        let version = script.overwrite(&seen, &OnChainPolicy { paused, ..seen.policy.clone() }, None)?;
+        let version =
+            script.overwrite(&seen, &OnChainPolicy { paused: true, ..seen.policy.clone() }, None)?;
         Self::done(&mut script, version)
     }
 
-    async fn halt(&self, _: &Address) -> Result<Confirmed, ChainError> {
+    async fn halt(&self, _: &OperatorOnChain) -> Result<Confirmed, ChainError> {
         let mut script = self.reach()?;
         script.operator_halted.get_or_insert(HaltedBy::PolicyAuthority);
         Ok(Confirmed { signature: "halt".into(), slot: 1 })

@@ -18,7 +18,7 @@ use super::{Indexer, IndexerParts};
 use crate::chain::{Commitment, SolanaHistory};
 use crate::domain::{
     Account, AccountName, AccountStatus, Address, Counterparties, EntryOutcome, HistoryEntry, Network,
-    Operator, OperatorName, Provisioning, Timestamp,
+    Operator, OperatorName, Provisioning, Quotas, Timestamp,
 };
 use crate::service::{Ambient, Chains, Parts, Services, Tasks, WebhookParts};
 use crate::store::Store;
@@ -87,6 +87,7 @@ impl Scene {
             ambient: AMBIENT,
             transfer_deadline: Duration::from_secs(1),
             pending: crate::service::PendingLimits { per_account: 1, per_operator: 1 },
+            quotas: Quotas::default(),
             webhooks: WebhookParts {
                 sealing_key: None,
                 rules: Arc::default(),

@@ -85,7 +85,7 @@ impl Policies {
         }
         let chain = &self.parts.chains.get(operator.network)?.chain;
         crash_point!("apply.before");
-        let applied = chain.apply_draft(&operator.address, &standing.agent, pending.hash).await;
+        let applied = chain.apply_draft(&standing.operator, &standing.agent, pending.hash).await;
         crash_point!("apply.after");
         match applied {
             Ok(confirmed) => {
@@ -94,6 +94,8 @@ impl Policies {
             }
             // Somebody was faster, or time is not quite up: the next pass sees which.
             Err(ChainError::PolicyChanged) => Ok(()),
+            // The account was made anew by the admin's wallet, which may put it in force by itself.
+            Err(ChainError::RentOfAnother { .. }) => self.clear(operator, standing, pending).await,
             Err(error) => Err(from_chain(operator.network, &error, true)),
         }
     }
@@ -142,7 +144,7 @@ impl Policies {
         pending: &PendingPolicy,
     ) -> Result<(), ServiceError> {
         let chain = &self.parts.chains.get(operator.network)?.chain;
-        match chain.drop_draft(&operator.address, &standing.agent, pending.hash).await {
+        match chain.drop_draft(&standing.operator, &standing.agent, pending.hash).await {
             Ok(_) | Err(ChainError::PolicyChanged) => {}
             Err(error) => return Err(from_chain(operator.network, &error, true)),
         }

@@ -6,7 +6,7 @@ use crate::domain::{Account, AccountId, AccountStatus, Operator, PolicyUpdate, S
 use crate::service::ServiceError;
 use crate::service::allowlist::resolve;
 use crate::service::error::{after_writing, from_chain};
-use crate::service::reads::read_agent;
+use crate::service::reads::{read_agent, read_operator};
 
 /// How often a policy is replaced that others keep changing.
 const TRIES_MAX: u32 = 4;
@@ -26,7 +26,7 @@ impl Policies {
                 return this.pause(&operator, id).await;
             }
             let account = this.find(&operator, id).await?;
-            let was_paused = read_agent(&this.parts, &operator, &account).await?.policy.paused;
+            let version = read_agent(&this.parts, &operator, &account).await?.policy_version;
             // One change of an account at a time, so that a merge sees the change before it.
             let writer = this.writers.of(id);
             let _turn = writer.lock().await;
@@ -38,11 +38,12 @@ impl Policies {
             loop {
                 let standing = this.stand(&operator, id).await?;
                 let asked = this.asked(&operator, &standing, &update, omitted)?;
-                // But it was not to lift a pause that came after it was asked for.
-                if standing.agent.policy.paused && !was_paused && !asked.paused {
+                // But it was not to lift a pause that may have come after it was asked for.
+                let lifts = standing.agent.policy.paused && !asked.paused;
+                if lifts && standing.agent.policy_version != version {
                     return Err(ServiceError::PolicyChanged);
                 }
-                match this.write(&operator, &standing, &update, &asked).await {
+                match this.write(&operator, &standing, &asked).await {
                     Err(ServiceError::PolicyChanged) if tries_left > 0 => tries_left -= 1,
                     done => return done,
                 }
@@ -74,7 +75,6 @@ impl Policies {
         &self,
         operator: &Operator,
         standing: &Standing,
-        update: &PolicyUpdate,
         asked: &SpendingPolicy,
     ) -> Result<PolicyChange, ServiceError> {
         let Standing { account, agent, operator: on_chain } = standing;
@@ -83,12 +83,14 @@ impl Policies {
         if loosens && on_chain.loosening_delay_seconds > 0 {
             return self.propose(operator, standing, resolved).await;
         }
+        let entries = resolved.on_chain.allowlist.len();
+        if entries > agent.policy.allowlist.len() {
+            let quotas = self.parts.quotas;
+            self.parts.store.reserve_entries(operator.id, account.id, entries, quotas).await?;
+        }
         let chain = &self.parts.chains.get(operator.network)?.chain;
-        let written = match (update.only_paused(), update.expected_version) {
-            // Cheaper, however long the allowlist is.
-            (Some(paused), None) => chain.set_paused(&operator.address, &account.address, paused).await,
-            (None, _) | (_, Some(_)) => chain.set_policy(&operator.address, agent, &resolved.on_chain).await,
-        };
+        // Lifting a pause too is bound to the version: the pause may be another one by then.
+        let written = chain.set_policy(on_chain, agent, &resolved.on_chain).await;
         let confirmed = written.map_err(|error| from_chain(operator.network, &error, false))?;
         let status = AccountStatus::from_paused(resolved.policy.paused);
         let counterparties = resolved.policy.allowed_counterparties;
@@ -100,8 +102,8 @@ impl Policies {
         let account = self.find(operator, id).await?;
         let chain = &self.parts.chains.get(operator.network)?.chain;
         // While nothing is asked of it, an absent chain may simply be asked again.
-        chain.now().await.map_err(|error| from_chain(operator.network, &error, true))?;
-        let written = chain.set_paused(&operator.address, &account.address, true).await;
+        let on_chain = read_operator(&self.parts, operator).await?;
+        let written = chain.pause(&on_chain, &account.address).await;
         let confirmed = written.map_err(|error| from_chain(operator.network, &error, false))?;
         self.parts.store.mark_account_status(operator.id, id, AccountStatus::Paused).await?;
         self.in_force(operator, account, confirmed).await

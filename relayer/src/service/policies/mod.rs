@@ -78,7 +78,7 @@ impl Policies {
 
     /// Replaces the policy; `paused` alone changes only that. In force when this returns, unless it loosens something
     /// and the operator has such changes wait. NotFound: the account. Invalid: an allowlist entry that cannot be.
-    /// PolicyChanged: another version is in force than was expected, or the account was paused meanwhile.
+    /// PolicyChanged: another version is in force than was expected, or came into force before a pause could be lifted.
     pub async fn put(
         &self,
         operator: &Operator,

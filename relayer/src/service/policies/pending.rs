@@ -80,17 +80,22 @@ impl Policies {
             is_announced: waiting.is_some() && written.is_some_and(|written| written.is_announced),
             created_at: self.parts.ambient.now(),
         };
-        store.insert_pending_policy(&pending).await?;
+        store.insert_pending_policy(&pending, self.parts.quotas).await?;
         if waiting.is_none() {
             crash_point!("propose.before");
-            let proposed = chain.propose_policy(&operator.address, agent, &resolved.on_chain).await;
+            let proposed = chain.propose_policy(on_chain, agent, &resolved.on_chain).await;
             crash_point!("propose.after");
             waiting = match &proposed {
                 // Another relayer may have been ahead with the very same.
                 Ok(_) | Err(ChainError::PolicyChanged) => {
                     self.waiting(operator, standing).await.map_err(after_writing)?.filter(is_it)
                 }
-                Err(error) => return Err(from_chain(operator.network, error, false)),
+                Err(error) => {
+                    if error.is_before_anything() {
+                        store.delete_pending_policy(&pending).await?;
+                    }
+                    return Err(from_chain(operator.network, error, false));
+                }
             };
             if proposed.is_err() && waiting.is_none() {
                 return Err(ServiceError::PolicyChanged);
@@ -133,7 +138,7 @@ impl Policies {
             let waiting = this.waiting(&operator, &standing).await?;
             let hash = waiting.ok_or(ServiceError::NotFound(Resource::PendingPolicy))?.draft.hash;
             let chain = &this.parts.chains.get(operator.network)?.chain;
-            let dropped = chain.drop_draft(&operator.address, &standing.agent, hash).await;
+            let dropped = chain.drop_draft(&standing.operator, &standing.agent, hash).await;
             dropped.map_err(|error| from_chain(operator.network, &error, false))?;
             let store = &this.parts.store;
             if let Some(written) = store.find_pending_policy(operator.id, id, hash).await? {

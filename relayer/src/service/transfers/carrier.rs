@@ -16,6 +16,7 @@ use crate::domain::{
     TransferRequest, TransferState,
 };
 use crate::service::reads::addresses;
+use crate::service::signers::ROTATED;
 use crate::service::{NetworkParts, Parts, ServiceError};
 use crate::store::{NewTransfer, PaymentMade, SignedAhead};
 
@@ -244,7 +245,9 @@ impl Carrier {
                 let number = self.landed_number(&transfer).await;
                 self.settle(transfer, signed.signature.clone(), slot, block_time, number).await
             }
-            Outcome::Refused(Refusal::StaleSequence) if self.signatures < STALE_SIGNATURES_MAX => {
+            Outcome::Refused(Refusal::StaleSequence | Refusal::AuthorityRotated)
+                if self.signatures < STALE_SIGNATURES_MAX =>
+            {
                 self.sign_anew(transfer).await
             }
             Outcome::Refused(refusal) => self.refused(transfer, refusal).await,
@@ -309,6 +312,9 @@ impl Carrier {
                 let message = "The account makes more payments at once than can be told apart; nothing was paid. Send \
                                the same request again.";
                 return self.fail(transfer, self.failure(FailureCode::SolanaUnavailable, message)).await;
+            }
+            Refusal::AuthorityRotated => {
+                return self.fail(transfer, self.failure(FailureCode::AuthorityRotated, ROTATED)).await;
             }
             Refusal::Halted => RejectionReason::Halted,
             Refusal::Paused => RejectionReason::Paused,

@@ -7,6 +7,7 @@ use super::carrier::{Carrier, Step, Stepped};
 use crate::chain::ChainError;
 use crate::crash_point::crash_point;
 use crate::domain::{Failure, FailureCode, Rejection, Settlement, Timestamp, Transfer, TransferState};
+use crate::service::signers;
 use crate::store::{Settled, StoreError};
 
 /// How long a settlement waits for its block's time.
@@ -61,6 +62,9 @@ impl Carrier {
 
     /// Nothing of this transfer can be on its way: an error of the chain is a failure that may be tried again.
     pub(super) async fn fail_unsigned(&self, transfer: Transfer, error: &ChainError) -> Stepped {
+        if let Some((code, message)) = signers::unsigned(error) {
+            return self.fail(transfer, self.failure(code, message)).await;
+        }
         tracing::warn!(transfer_id = %transfer.id, %error, "the chain did not serve a transfer");
         let failure = match error {
             ChainError::Unavailable { .. } | ChainError::Expired => {
@@ -70,6 +74,9 @@ impl Carrier {
             }
             ChainError::Rejected { .. }
             | ChainError::PolicyChanged
+            | ChainError::RentOfAnother { .. }
+            | ChainError::AuthorityRotated { .. }
+            | ChainError::FeePayerEmpty { .. }
             | ChainError::NotFound { .. }
             | ChainError::Misconfigured(_) => {
                 let message = "The account cannot pay: it is not in order on the chain. Nothing was paid.";

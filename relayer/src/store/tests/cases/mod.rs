@@ -12,6 +12,7 @@ mod leases;
 mod order;
 mod payments;
 mod pending_policies;
+mod quotas;
 mod text;
 mod transfers;
 mod webhooks;

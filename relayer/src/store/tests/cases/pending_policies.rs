@@ -41,7 +41,7 @@ async fn told(fixture: &Fixture) -> Vec<EventType> {
 async fn a_proposal_comes_back_as_it_was_written_and_can_be_written_anew() {
     let Some(fixture) = fixture().await else { return };
     let first = pending(&fixture, 7);
-    fixture.store.insert_pending_policy(&first).await.expect("inserted");
+    fixture.store.insert_pending_policy(&first, Quotas::default()).await.expect("inserted");
     assert_eq!(find(&fixture, 7).await.as_ref(), Some(&first));
     let anew = PendingPolicy {
         counterparties: Counterparties::Anyone,
@@ -50,7 +50,7 @@ async fn a_proposal_comes_back_as_it_was_written_and_can_be_written_anew() {
         created_at: at(5),
         ..first.clone()
     };
-    fixture.store.insert_pending_policy(&anew).await.expect("inserted");
+    fixture.store.insert_pending_policy(&anew, Quotas::default()).await.expect("inserted");
     assert_eq!(find(&fixture, 7).await, Some(anew));
     fixture.store.delete_pending_policy(&first).await.expect("deleted");
     assert_eq!(find(&fixture, 7).await, None);
@@ -60,7 +60,7 @@ async fn a_proposal_comes_back_as_it_was_written_and_can_be_written_anew() {
 async fn another_operators_proposal_is_not_found() {
     let Some(fixture) = fixture().await else { return };
     let own = pending(&fixture, 7);
-    fixture.store.insert_pending_policy(&own).await.expect("inserted");
+    fixture.store.insert_pending_policy(&own, Quotas::default()).await.expect("inserted");
     let stranger = PendingPolicy { operator_id: OperatorId::from_bytes([99; 16]), ..own.clone() };
     let found = fixture.store.find_pending_policy(stranger.operator_id, own.account_id, own.hash).await;
     assert_eq!(found.expect("read"), None);
@@ -68,14 +68,21 @@ async fn another_operators_proposal_is_not_found() {
     fixture.store.look_at_pending_policies(stranger.operator_id, own.account_id).await.expect("no row");
     fixture.store.delete_pending_policy(&stranger).await.expect("no row");
     assert_eq!(find(&fixture, 7).await, Some(own));
-    assert!(fixture.store.insert_pending_policy(&stranger).await.is_err(), "it has no such account");
+    assert!(
+        fixture.store.insert_pending_policy(&stranger, Quotas::default()).await.is_err(),
+        "it has no such account"
+    );
 }
 
 #[tokio::test]
 async fn what_is_due_longest_comes_first_on_its_network() {
     let Some(fixture) = fixture().await else { return };
     for number in [5, 3, 9] {
-        fixture.store.insert_pending_policy(&pending(&fixture, number)).await.expect("inserted");
+        fixture
+            .store
+            .insert_pending_policy(&pending(&fixture, number), Quotas::default())
+            .await
+            .expect("inserted");
     }
     let list = async |at, rows_max| due(&fixture, Network::Test, at, rows_max).await;
     assert_eq!(list(5, 10).await, [3, 5]);
@@ -92,7 +99,7 @@ async fn a_proposal_is_announced_once_and_has_what_was_there_before_looked_at() 
     let Some(fixture) = fixture().await else { return };
     let (before, policy) = (pending(&fixture, 5), pending(&fixture, 7));
     for pending in [&before, &policy] {
-        fixture.store.insert_pending_policy(pending).await.expect("inserted");
+        fixture.store.insert_pending_policy(pending, Quotas::default()).await.expect("inserted");
     }
     for _ in 0..2 {
         fixture.store.mark_policy_pending(&policy, 70, announced(&policy), at(2)).await.expect("marked");
@@ -113,7 +120,7 @@ async fn a_proposal_is_announced_once_and_has_what_was_there_before_looked_at() 
 async fn an_application_is_announced_once_with_the_accounts_allowlist() {
     let Some(fixture) = fixture().await else { return };
     let policy = pending(&fixture, 7);
-    fixture.store.insert_pending_policy(&policy).await.expect("inserted");
+    fixture.store.insert_pending_policy(&policy, Quotas::default()).await.expect("inserted");
     let beside = fixture.reopen().await;
     let mark = async |store: &Store| {
         store

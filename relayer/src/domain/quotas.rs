@@ -1,0 +1,21 @@
+/// How much on chain one operator may have the service pay rent for.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Quotas {
+    pub accounts: u32,
+    /// In all of its accounts together, waiting policies included.
+    pub allowlist_entries: u32,
+}
+
+impl Default for Quotas {
+    /// About 9 SOL of rent for the accounts, and 2 for the entries.
+    fn default() -> Self {
+        Self { accounts: 1_000, allowlist_entries: 10_000 }
+    }
+}
+
+/// A quota that is used up, with its number.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum QuotaExceeded {
+    Accounts(u32),
+    AllowlistEntries(u32),
+}

@@ -1,0 +1,175 @@
+//! Our keys, looked at again and again: whether operators still name them, and whether they have SOL. What is wrong stands in
+//! the log once when it begins and then every few minutes, and in `GET /healthz` as long as it lasts.
+
+use std::collections::BTreeMap;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::time::Duration;
+
+use tokio::time::Instant;
+
+use super::Parts;
+use crate::chain::{ChainError, KeyProblem};
+use crate::domain::{Address, FailureCode, Network, Operator};
+
+const LOOK_EVERY: Duration = Duration::from_secs(10);
+/// How often what stays wrong is said again.
+const SAY_EVERY: Duration = Duration::from_secs(300);
+
+/// What a transfer says that none of our keys may sign.
+pub(super) const ROTATED: &str = "The operator's account no longer names a transfer authority of this service; nothing was paid. Send the same request \
+     again once its keys agree.";
+const EMPTY: &str =
+    "The service's wallet has no SOL for the fee right now; nothing was paid. Send the same request again.";
+
+/// Why a transfer was not signed, where that is for want of a key; `None` for any other error.
+pub(super) fn unsigned(error: &ChainError) -> Option<(FailureCode, &'static str)> {
+    match error {
+        ChainError::AuthorityRotated { .. } => Some((FailureCode::AuthorityRotated, ROTATED)),
+        ChainError::FeePayerEmpty { .. } => Some((FailureCode::FeePayerEmpty, EMPTY)),
+        ChainError::Unavailable { .. }
+        | ChainError::Rejected { .. }
+        | ChainError::RentOfAnother { .. }
+        | ChainError::PolicyChanged
+        | ChainError::Expired
+        | ChainError::NotFound { .. }
+        | ChainError::Misconfigured(_) => None,
+    }
+}
+
+/// What is wrong with the keys of each network.
+#[derive(Clone)]
+pub struct Signers {
+    parts: Parts,
+    known: Arc<Mutex<Known>>,
+}
+
+#[derive(Default)]
+struct Known {
+    problems: Vec<(Network, KeyProblem)>,
+    looked_at: Option<Instant>,
+    said_at: Option<Instant>,
+}
+
+impl Signers {
+    pub(super) fn new(parts: Parts) -> Self {
+        Self { parts, known: Arc::default() }
+    }
+
+    /// What was wrong when it was last looked at, in words that begin with network and code and name no operator. Little SOL
+    /// is not wrong yet.
+    pub fn problems(&self) -> Vec<String> {
+        let mut rotated: BTreeMap<String, usize> = BTreeMap::new();
+        let mut problems = Vec::new();
+        for (network, problem) in &self.known().problems {
+            match problem {
+                KeyProblem::FeePayerEmpty { address, .. } => {
+                    problems
+                        .push(format!("network {network}: fee_payer_empty: {address} has no SOL for fees"));
+                }
+                KeyProblem::AuthorityRotated { role, .. } => {
+                    let what = format!("network {network}: authority_rotated: operators name another {role}");
+                    *rotated.entry(what).or_default() += 1;
+                }
+                KeyProblem::FeePayerLow { .. } => {}
+            }
+        }
+        problems.extend(rotated.into_iter().map(|(what, count)| format!("{what} ({count})")));
+        problems
+    }
+
+    /// Looks, if it is time to.
+    pub(super) async fn look(&self) {
+        let now = Instant::now();
+        if self.known().looked_at.is_some_and(|at| now.duration_since(at) < LOOK_EVERY) {
+            return;
+        }
+        self.known().looked_at = Some(now);
+        let operators = match self.parts.store.list_operators().await {
+            Ok(operators) => operators,
+            Err(error) => {
+                tracing::warn!(%error, "keys are looked at later");
+                return;
+            }
+        };
+        let mut problems = Vec::new();
+        for network in self.parts.chains.networks() {
+            let Ok(parts) = self.parts.chains.get(network) else { continue };
+            let of_network = operators.iter().filter(|operator| operator.network == network);
+            let addresses: Vec<Address> = of_network.map(|operator| operator.address).collect();
+            match parts.chain.look_at_keys(&addresses).await {
+                Ok(found) => problems.extend(found.into_iter().map(|problem| (network, problem))),
+                // What was wrong may be so still.
+                Err(error) => {
+                    tracing::debug!(%network, %error, "keys are looked at later");
+                    let before = self.known().problems.clone();
+                    problems.extend(before.into_iter().filter(|(of, _)| *of == network));
+                }
+            }
+        }
+        self.say(problems, &operators, now);
+    }
+
+    fn say(&self, problems: Vec<(Network, KeyProblem)>, operators: &[Operator], now: Instant) {
+        let mut known = self.known();
+        let is_due = known.said_at.is_none_or(|at| now.duration_since(at) >= SAY_EVERY);
+        let is_same = |one: &(Network, KeyProblem), other: &(Network, KeyProblem)| {
+            one.0 == other.0 && is_about_the_same(&one.1, &other.1)
+        };
+        for found in &problems {
+            if is_due || !known.problems.iter().any(|before| is_same(before, found)) {
+                warn(found, operators);
+            }
+        }
+        for (network, problem) in &known.problems {
+            if !problems.iter().any(|found| is_same(found, &(*network, *problem))) {
+                tracing::info!(%network, ?problem, "is no longer so");
+            }
+        }
+        if is_due {
+            known.said_at = Some(now);
+        }
+        known.problems = problems;
+    }
+
+    fn known(&self) -> MutexGuard<'_, Known> {
+        self.known.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+/// Lamports come and go.
+fn is_about_the_same(one: &KeyProblem, other: &KeyProblem) -> bool {
+    match (one, other) {
+        (
+            KeyProblem::FeePayerEmpty { address: one, .. },
+            KeyProblem::FeePayerEmpty { address: other, .. },
+        )
+        | (KeyProblem::FeePayerLow { address: one, .. }, KeyProblem::FeePayerLow { address: other, .. }) => {
+            one == other
+        }
+        (
+            KeyProblem::AuthorityRotated { .. }
+            | KeyProblem::FeePayerEmpty { .. }
+            | KeyProblem::FeePayerLow { .. },
+            _,
+        ) => one == other,
+    }
+}
+
+fn warn((network, problem): &(Network, KeyProblem), operators: &[Operator]) {
+    match problem {
+        KeyProblem::AuthorityRotated { operator, role } => {
+            let named = operators.iter().find(|known| known.address == *operator).map(|known| known.id);
+            let operator_id = named.map_or_else(String::new, |id| id.to_string());
+            tracing::warn!(
+                %network, operator_id, %operator,
+                "the operator's account names no {role} that this relayer has: configure the key, or have the admin name ours"
+            );
+        }
+        KeyProblem::FeePayerEmpty { address, lamports } => {
+            tracing::warn!(%network, %address, spendable = lamports, "a wallet has no SOL for fees: send it some");
+        }
+        KeyProblem::FeePayerLow { address, lamports } => {
+            tracing::warn!(%network, %address, spendable = lamports, "a wallet is low on SOL");
+        }
+    }
+}

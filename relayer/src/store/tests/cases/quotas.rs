@@ -1,0 +1,119 @@
+use tokio::task::JoinSet;
+
+use super::*;
+
+fn quotas(accounts: u32, allowlist_entries: u32) -> Quotas {
+    Quotas { accounts, allowlist_entries }
+}
+
+fn list(count: usize) -> Counterparties {
+    let entries = (0..count).map(|number| {
+        let mut bytes = [7; 32];
+        bytes[..8].copy_from_slice(&number.to_le_bytes());
+        AllowlistEntry::Wallet(Address::from_bytes(bytes))
+    });
+    Counterparties::Only(entries.collect())
+}
+
+fn with_list(operator: &Operator, byte: u8, count: usize) -> Account {
+    Account { counterparties: list(count), ..account(operator, byte) }
+}
+
+async fn held(fixture: &Fixture) -> (u64, u64) {
+    let held = fixture.store.count_held(fixture.operator.id).await.expect("counted");
+    (held.accounts, held.allowlist_entries)
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 4)]
+async fn accounts_inserted_at_once_by_two_processes_stop_at_the_quota() {
+    let Some(fixture) = fixture().await else { return };
+    let stores = [fixture.store.clone(), fixture.reopen().await];
+    let mut inserts = JoinSet::new();
+    for number in 0..24u8 {
+        let store = stores[usize::from(number % 2)].clone();
+        let account = with_list(&fixture.operator, 100 + number, 2);
+        inserts.spawn(async move { store.insert_account_within(&account, quotas(8, 1_000)).await });
+    }
+    let mut made = 0;
+    while let Some(inserted) = inserts.join_next().await {
+        match inserted.expect("no panic") {
+            Ok(()) => made += 1,
+            Err(error) => {
+                assert!(matches!(error, StoreError::QuotaExceeded(QuotaExceeded::Accounts(8))), "{error}");
+            }
+        }
+    }
+    assert_eq!((made, held(&fixture).await), (7, (8, 14)), "one was there");
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 4)]
+async fn entries_reserved_at_once_by_two_processes_stop_at_the_quota() {
+    let Some(fixture) = fixture().await else { return };
+    let stores = [fixture.store.clone(), fixture.reopen().await];
+    let mut ids = Vec::new();
+    for byte in 50..60 {
+        let account = account(&fixture.operator, byte);
+        fixture.store.insert_account(&account).await.expect("inserted");
+        ids.push(account.id);
+    }
+    let mut reservations = JoinSet::new();
+    for (number, id) in ids.into_iter().enumerate() {
+        let (store, operator) = (stores[number % 2].clone(), fixture.operator.id);
+        reservations.spawn(async move { store.reserve_entries(operator, id, 30, quotas(100, 100)).await });
+    }
+    let done = reservations.join_all().await;
+    assert_eq!(done.iter().filter(|reserved| reserved.is_ok()).count(), 3);
+    assert_eq!(held(&fixture).await, (11, 90));
+}
+
+#[tokio::test]
+async fn what_gets_shorter_or_is_closed_or_dropped_makes_room_again() {
+    let Some(fixture) = fixture().await else { return };
+    let (store, operator, id) = (&fixture.store, fixture.operator.id, fixture.account.id);
+    let most = quotas(2, 10);
+    store.reserve_entries(operator, id, 9, most).await.expect("room");
+    let refused = store.insert_account_within(&with_list(&fixture.operator, 60, 2), most).await;
+    assert!(matches!(refused, Err(StoreError::QuotaExceeded(QuotaExceeded::AllowlistEntries(10)))));
+    // Shorter is always possible, also beyond a quota that was lowered.
+    store.reserve_entries(operator, id, 8, quotas(2, 1)).await.expect("no more than before");
+    store.mark_account_policy(operator, id, AccountStatus::Active, &list(8)).await.expect("written");
+    store.insert_account_within(&with_list(&fixture.operator, 60, 2), most).await.expect("room");
+    assert_eq!(held(&fixture).await, (2, 10));
+    let waiting = PendingPolicy {
+        operator_id: operator,
+        account_id: id,
+        hash: [1; 32],
+        expected_version: 1,
+        counterparties: list(3),
+        due_at: 0,
+        is_announced: false,
+        created_at: at(1),
+    };
+    let refused = store.insert_pending_policy(&waiting, most).await;
+    assert!(matches!(refused, Err(StoreError::QuotaExceeded(QuotaExceeded::AllowlistEntries(10)))));
+    store.mark_accounts_closed(operator, &[AccountId::from_bytes([60; 16])]).await.expect("written");
+    assert_eq!(held(&fixture).await, (1, 8));
+    let raised = quotas(2, 11);
+    store.insert_pending_policy(&waiting, raised).await.expect("room");
+    store.insert_pending_policy(&waiting, raised).await.expect("it waits already");
+    assert_eq!(held(&fixture).await, (1, 11));
+    store.delete_pending_policy(&waiting).await.expect("dropped");
+    assert_eq!(held(&fixture).await, (1, 8));
+}
+
+#[tokio::test]
+async fn operators_do_not_share_a_quota_and_only_counted_accounts_are_listed() {
+    let Some(fixture) = fixture().await else { return };
+    let other = operator(7);
+    fixture.store.insert_operator(&other).await.expect("inserted");
+    fixture.store.insert_account_within(&account(&other, 70), quotas(1, 1)).await.expect("its own room");
+    let counted = async |before| {
+        let listed = fixture.store.list_counted_accounts(fixture.operator.id, before, None, 10).await;
+        listed.expect("listed").len()
+    };
+    assert_eq!((counted(at(2)).await, counted(at(3)).await), (0, 1));
+    fixture.store.mark_accounts_closed(other.id, &[fixture.account.id]).await.expect("nothing");
+    assert_eq!(counted(at(3)).await, 1, "only its owner's");
+    fixture.store.mark_accounts_closed(fixture.operator.id, &[fixture.account.id]).await.expect("written");
+    assert_eq!(counted(at(3)).await, 0);
+}

@@ -1,0 +1,164 @@
+//! A pause or a halt at one relayer against a change of the policy at another: what was answered stays. The other's
+//! transactions are held on their way until the pause was answered.
+
+use std::sync::Arc;
+
+use purser_tests::{Agent, Answer, AppSettings, Client, Operator, Proxy, TestApp, TestDatabase, TestNetwork};
+use serde_json::{Value, json};
+use solana_sdk::signature::Keypair;
+use solana_sdk::signer::Signer;
+
+/// Entries of a list that is staged: opened, written in two parts, applied.
+const LONG: usize = 40;
+const STAGED_SENDS: usize = 4;
+
+/// Two relayers, the second behind a line that holds its transactions.
+struct Two {
+    first: Operator,
+    second: Client,
+    line: Proxy,
+    _apps: [Arc<TestApp>; 2],
+}
+
+impl Two {
+    /// With one Postgres, or with databases of their own that both know the account.
+    async fn with(database: Option<Arc<TestDatabase>>) -> (Two, Agent) {
+        let network = TestNetwork::own();
+        let line = Proxy::to(&network.rpc_url);
+        let settings = AppSettings { database, ..AppSettings::default() };
+        let first = TestApp::start(network, &settings).await;
+        let agent = first.new_operator().await.creates_account_with("Ada", "5").await;
+        if settings.database.is_none() {
+            first.crashes();
+        }
+        let second = first.twin(&AppSettings { rpc_url: Some(line.url()), ..settings.clone() });
+        if settings.database.is_none() {
+            first.starts();
+        }
+        let operator = agent.operator.reconnected();
+        let beside = Client::new(&second.base_url(), Some(operator.client.key()));
+        let agent = Agent { operator: operator.clone(), ..agent };
+        (Two { first: operator, second: beside, line, _apps: [first, second] }, agent)
+    }
+
+    /// The second is asked for a change; when `sends` of its transactions went through and the next one is held, `meanwhile`
+    /// is done to its end. Then the rest goes.
+    async fn overtakes(
+        &self,
+        sends: usize,
+        change: impl Future<Output = Answer>,
+        meanwhile: impl Future<Output = ()>,
+    ) -> Answer {
+        self.line.gate().closes_after(sends);
+        let overtaking = async {
+            self.line.gate().holds_one().await;
+            meanwhile.await;
+            self.line.gate().opens();
+        };
+        tokio::join!(change, overtaking).0
+    }
+}
+
+fn changes(round: usize) -> [(&'static str, Value, usize); 6] {
+    let long: Value = (0..LONG).map(|_| json!({ "wallet": Keypair::new().pubkey().to_string() })).collect();
+    let staged = round % STAGED_SENDS;
+    [
+        ("PATCH", json!({ "allowed_counterparties": long }), staged),
+        ("PUT", json!({ "allowed_counterparties": long, "paused": false }), staged),
+        ("PUT", json!({ "max_single_transfer": round + 1 }), 0),
+        ("PATCH", json!({ "max_single_transfer": round + 100, "paused": false }), 0),
+        ("PUT", json!({ "paused": false }), 0),
+        ("PATCH", json!({ "paused": false }), 0),
+    ]
+}
+
+async fn asks(client: &Client, agent: &Agent, method: &str, body: &Value) -> Answer {
+    match method {
+        "PUT" => client.put(&agent.path("/policy"), body).await,
+        _ => client.patch(&agent.path("/policy"), body).await,
+    }
+}
+
+async fn is_paused(agent: &Agent) -> bool {
+    agent.operator.chain.agent(&agent.address).await.policy().paused
+}
+
+/// From an account that is not paused.
+async fn pause_stays(two: &Two, agent: &Agent) {
+    for round in 0..4 {
+        for (method, body, sends) in changes(round) {
+            agent.has_policy(json!({ "max_daily_spend": 9 })).await;
+            let change = asks(&two.second, agent, method, &body);
+            let answer = two
+                .overtakes(sends, change, async {
+                    agent.has_policy(json!({ "paused": true })).await;
+                })
+                .await;
+            assert!(is_paused(agent).await, "{method} {body} lifted the pause: {}", answer.text);
+            answer.is_error(409, "policy_changed");
+            let (payee, _) = two.first.chain.new_payee().await;
+            agent.pays("1").to(&payee).await.is_error(402, "account_paused");
+        }
+    }
+}
+
+/// From an account that is paused: the pause that the change was to lift is gone, and another one has come.
+async fn second_pause_stays(two: &Two, agent: &Agent) {
+    for round in 0..4 {
+        for (method, body, sends) in changes(round) {
+            agent.has_policy(json!({ "paused": true, "max_daily_spend": 9 })).await;
+            let change = asks(&two.second, agent, method, &body);
+            let answer = two
+                .overtakes(sends, change, async {
+                    agent.has_policy(json!({ "paused": false })).await;
+                    agent.has_policy(json!({ "paused": true })).await;
+                })
+                .await;
+            assert!(is_paused(agent).await, "{method} {body} lifted the second pause: {}", answer.text);
+            answer.is_error(409, "policy_changed");
+        }
+    }
+}
+
+/// No change of a policy touches a halt.
+async fn halt_stays(two: &Two, agent: &Agent) {
+    let admin = two.first.app().admin();
+    let (payee, _) = two.first.chain.new_payee().await;
+    for (method, body, sends) in changes(1) {
+        agent.has_policy(json!({})).await;
+        let change = asks(&two.second, agent, method, &body);
+        let answer = two
+            .overtakes(sends, change, async {
+                two.first.client.post("/v1/halt", &json!({})).await.has_status(200);
+            })
+            .await;
+        answer.has_status(200);
+        agent.pays("0.01").to(&payee).await.is_error(402, "account_paused");
+        two.first.chain.resumes(two.first.address, None, admin).await;
+    }
+}
+
+#[tokio::test]
+async fn pause_at_one_relayer_outlasts_every_change_at_the_other_on_one_postgres() {
+    let Some(database) = TestDatabase::create().await else { return };
+    let (two, agent) = Two::with(Some(database)).await;
+    pause_stays(&two, &agent).await;
+}
+
+#[tokio::test]
+async fn pause_at_one_relayer_outlasts_every_change_at_the_other_with_databases_of_their_own() {
+    let (two, agent) = Two::with(None).await;
+    pause_stays(&two, &agent).await;
+}
+
+#[tokio::test]
+async fn pause_that_came_after_another_was_lifted_outlasts_every_change_at_the_other_relayer() {
+    let (two, agent) = Two::with(TestDatabase::create().await).await;
+    second_pause_stays(&two, &agent).await;
+}
+
+#[tokio::test]
+async fn halt_at_one_relayer_outlasts_every_change_at_the_other() {
+    let (two, agent) = Two::with(TestDatabase::create().await).await;
+    halt_stays(&two, &agent).await;
+}
