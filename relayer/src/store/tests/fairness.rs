@@ -9,7 +9,7 @@ use std::time::Instant;
 
 use super::*;
 
-const ROWS: u32 = 1_000_000;
+const ROWS: u32 = 200_000;
 const PAYMENTS: u32 = 400;
 /// As many as the default rate limit lets one key make.
 const LISTS_A_SECOND: u64 = 50;
