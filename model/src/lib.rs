@@ -60,6 +60,8 @@ pub struct Setting {
     pub database_of: Vec<usize>,
     /// The client asks under the key for two different payments.
     pub two_requests: bool,
+    /// The policy may refuse.
+    pub refusals: bool,
     /// So many payments others make in one step each, in any order.
     pub others: Vec<u8>,
     /// Blocks after the first; bytes live for the block that they are signed in.

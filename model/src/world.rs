@@ -162,9 +162,9 @@ impl World {
         match work.step {
             Step::Reads { .. } => {
                 for landings in 0..=self.chain.landings.len() {
-                    for verdict in [Verdict::Allows, Verdict::Refuses] {
-                        actions.push(Action::Read { relayer, landings, verdict });
-                    }
+                    let read = |verdict| Action::Read { relayer, landings, verdict };
+                    actions.push(read(Verdict::Allows));
+                    actions.extend(setting.refusals.then(|| read(Verdict::Refuses)));
                 }
                 if !setting.one_by_one {
                     actions.push(Action::Learn { relayer });
@@ -201,8 +201,14 @@ impl World {
                 next.database(setting, relayer).map(|database| database.known = all)
             }
             Action::Execute { bytes } => next.execute(setting, bytes),
-            Action::OthersPay { burst } => Some(next.chain.others_pay(burst)),
-            Action::NextBlock => Some(next.chain.next_block()),
+            Action::OthersPay { burst } => {
+                next.chain.others_pay(burst);
+                Some(())
+            }
+            Action::NextBlock => {
+                next.chain.next_block();
+                Some(())
+            }
             Action::Crash { relayer } => {
                 next.crashes += 1;
                 next.relayers.get_mut(relayer).map(|process| *process = Relayer::default())

@@ -75,6 +75,7 @@ pub fn setting() -> Setting {
         rules: Rules::ALL,
         database_of: vec![0, 0],
         two_requests: false,
+        refusals: true,
         others: vec![8, 8],
         blocks: 1,
         one_by_one: false,
