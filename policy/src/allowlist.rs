@@ -63,11 +63,17 @@ impl<'a> Allowlist<'a> {
             (_, Self::Anyone) => false,
             (Self::Anyone, Self::Only(_)) => true,
             (Self::Only(new), Self::Only(old)) => {
-                let lacks = |old: &[Address], new: &[Address]| new.iter().any(|entry| !contains(old, entry));
-                lacks(old.wallets, new.wallets) || lacks(old.token_accounts, new.token_accounts)
+                has_others(new.wallets, old.wallets) || has_others(new.token_accounts, old.token_accounts)
             }
         }
     }
+}
+
+/// Whether `entries` has any that `known` lacks. Both ascend, so each is gone through once; were one out of order after
+/// all, the answer could only be yes.
+fn has_others(entries: &[Address], known: &[Address]) -> bool {
+    let mut known = known.iter();
+    entries.iter().any(|entry| known.find(|known| compare(known, entry) != Ordering::Less) != Some(entry))
 }
 
 fn is_ascending(entries: &[Address]) -> bool {

@@ -1,8 +1,8 @@
 //! The decision: may this transfer be made now?
 
+use crate::memo::chars_above;
 use crate::{
-    count_chars, Address, Limit, Policy, RecentTags, SpendWindow, UsdcAmount, Violation, MEMO_BYTES_MAX,
-    MEMO_CHARS_MAX,
+    Address, Limit, Policy, RecentTags, SpendWindow, UsdcAmount, Violation, MEMO_BYTES_MAX, MEMO_CHARS_MAX,
 };
 
 /// What the decision rests on.
@@ -157,14 +157,11 @@ fn memo_given(policy: &Policy, request: &TransferRequest) -> Result<(), Violatio
 
 #[inline(always)]
 fn memo_fits(request: &TransferRequest) -> Result<(), Violation> {
-    // Nothing has more characters than bytes, so most memos need no counting.
-    if request.memo.len() <= MEMO_CHARS_MAX {
-        return Ok(());
-    }
-    let chars = count_chars(request.memo);
-    // Bytes that are no text could be many and hold few characters, or none.
-    let too_long = chars > MEMO_CHARS_MAX || request.memo.len() > MEMO_BYTES_MAX;
-    refuse_if(too_long, Violation::MemoTooLong { chars })
+    // Nothing has more characters than bytes, so most memos need no counting. Bytes that are no text could be many and
+    // hold few characters, or none.
+    let too_many = chars_above(request.memo, MEMO_CHARS_MAX);
+    let too_long = too_many.is_some() || request.memo.len() > MEMO_BYTES_MAX;
+    refuse_if(too_long, Violation::MemoTooLong { chars: too_many.unwrap_or(0) })
 }
 
 #[inline(always)]

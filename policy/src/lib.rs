@@ -17,7 +17,6 @@ mod window;
 pub use allowlist::{Address, Allowlist, Recipients, ALLOWLIST_ENTRIES_MAX};
 pub use amount::{AmountError, UsdcAmount, MICROS_PER_USDC};
 pub use check::{check, explain, AccountState, Cleared, Rule, RuleOutcome, TransferRequest};
-pub use memo::count_chars;
 pub use policy::{Limit, Policy, MEMO_BYTES_MAX, MEMO_CHARS_MAX};
 pub use tags::{id_with_tag, tag_of, RecentTags, TAGS_MAX};
 pub use violation::Violation;

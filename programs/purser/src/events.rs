@@ -213,25 +213,12 @@ pub(crate) struct TransferExecutedLog<'a> {
 
 impl TransferExecutedLog<'_> {
     const FIXED_BYTES: usize = 8 + 32 + 8 + 16 + 8 + 32 + 32 + 4 + 8 + 4;
-    /// Room for most memos, and for the longest: 200 characters of four bytes. The smaller frame leaves the stack to what
-    /// is called from it.
-    const SHORT_BYTES: usize = Self::FIXED_BYTES + 64;
-    const LONG_BYTES: usize = Self::FIXED_BYTES + 4 * purser_policy::MEMO_CHARS_MAX;
+    /// Room for the longest memo.
+    const BYTES_MAX: usize = Self::FIXED_BYTES + purser_policy::MEMO_BYTES_MAX;
 
     #[inline(always)]
     pub fn write(&self) {
-        if Self::FIXED_BYTES + self.memo.len() <= Self::SHORT_BYTES {
-            sol_log_data(&[self.encode(&mut [MaybeUninit::uninit(); TransferExecutedLog::SHORT_BYTES])]);
-        } else {
-            self.write_long();
-        }
-    }
-
-    #[cold]
-    #[inline(never)]
-    #[cfg_attr(hot_path, optimize(speed))]
-    fn write_long(&self) {
-        sol_log_data(&[self.encode(&mut [MaybeUninit::uninit(); TransferExecutedLog::LONG_BYTES])]);
+        sol_log_data(&[self.encode(&mut [MaybeUninit::uninit(); TransferExecutedLog::BYTES_MAX])]);
     }
 
     #[inline(always)]
@@ -317,7 +304,7 @@ mod tests {
                 spent_in_window: log.spent_in_window,
                 memo: memo.into(),
             };
-            let mut room = [MaybeUninit::uninit(); TransferExecutedLog::LONG_BYTES];
+            let mut room = [MaybeUninit::uninit(); TransferExecutedLog::BYTES_MAX];
             assert_eq!(log.encode(&mut room), event.data());
         }
     }

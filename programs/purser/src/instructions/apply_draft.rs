@@ -3,7 +3,7 @@ use anchor_lang::AccountsClose;
 
 use crate::error::PurserError;
 use crate::events::{PolicyRecord, PolicySet};
-use crate::instructions::policy_args::replace;
+use crate::instructions::policy_args::{must_not_loosen, replace};
 use crate::state::{Agent, Authority, Known, Operator, PolicyDraft, Role};
 
 #[derive(Accounts)]
@@ -49,10 +49,7 @@ pub(crate) fn handler(ctx: Context<ApplyDraft>, hash: [u8; 32]) -> Result<()> {
         let waits =
             role != Role::Admin && Clock::get()?.unix_timestamp < operator.loosens_at(draft.sealed_at);
         if waits {
-            let info: &AccountInfo = accounts.agent.as_ref();
-            let data = info.try_borrow_data()?;
-            let current = agent.policy.with(data.get(Agent::BYTES..).unwrap_or(&[]));
-            require!(!policy.loosens(&current), PurserError::LooseningMustWait);
+            must_not_loosen(&accounts.agent, &policy)?;
         }
     }
     let policy_version = replace(&accounts.agent, &policy, &accounts.payer, &accounts.rent_payer)?;

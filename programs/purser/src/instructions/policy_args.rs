@@ -60,6 +60,17 @@ fn addresses(keys: &[Pubkey]) -> Result<&[Address]> {
     bytemuck::try_cast_slice(keys).map_err(|_| error!(PurserError::AllowlistNotSorted))
 }
 
+/// Refuses a policy that lets anything pass which the agent's own refuses: it has to wait.
+#[inline(never)]
+pub(crate) fn must_not_loosen(agent: &AccountLoader<Agent>, policy: &Policy) -> Result<()> {
+    let stored = agent.known()?.policy;
+    let info: &AccountInfo = agent.as_ref();
+    let data = info.try_borrow_data()?;
+    let current = stored.with(data.get(Agent::BYTES..).unwrap_or(&[]));
+    require!(!policy.loosens(&current), PurserError::LooseningMustWait);
+    Ok(())
+}
+
 /// Replaces the policy of an agent, and makes its account as long as the allowlist needs. `payer` pays for more length;
 /// for less, `rent_payer` gets back what was paid. Returns the new policy version.
 pub(crate) fn replace<'info>(

@@ -2,7 +2,7 @@ use anchor_lang::prelude::*;
 
 use crate::error::PurserError;
 use crate::events::{PolicyRecord, PolicySet};
-use crate::instructions::policy_args::{replace, PolicyArgs};
+use crate::instructions::policy_args::{must_not_loosen, replace, PolicyArgs};
 use crate::state::{Agent, Authority, Known, Operator, Role};
 
 #[derive(Accounts)]
@@ -32,10 +32,7 @@ pub(crate) fn handler(ctx: Context<SetPolicy>, expected_version: u32, args: Poli
         agent.check_operator(&accounts.operator.key())?;
         require!(agent.policy_version == expected_version, PurserError::PolicyChanged);
         if role != Role::Admin && operator.loosening_delay_seconds > 0 {
-            let info: &AccountInfo = accounts.agent.as_ref();
-            let data = info.try_borrow_data()?;
-            let current = agent.policy.with(data.get(Agent::BYTES..).unwrap_or(&[]));
-            require!(!policy.loosens(&current), PurserError::LooseningMustWait);
+            must_not_loosen(&accounts.agent, &policy)?;
         }
     }
     let policy_version = replace(&accounts.agent, &policy, &accounts.payer, &accounts.rent_payer)?;
