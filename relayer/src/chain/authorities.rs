@@ -129,8 +129,9 @@ impl SolanaChain {
     }
 
     fn not_named(&self, operator: &OperatorOnChain) -> Vec<KeyProblem> {
-        let transfer = self.signers.transfer.iter().map(|signer| Address::from_bytes(signer.public_key()));
-        let has_transfer = transfer.into_iter().any(|ours| operator.transfer_authorities.contains(&ours));
+        let mut transfer =
+            self.signers.transfer.iter().map(|signer| Address::from_bytes(signer.public_key()));
+        let has_transfer = transfer.any(|ours| operator.transfer_authorities.contains(&ours));
         let has_policy = self.policy_signer(operator).is_ok();
         [(has_policy, Authority::Policy), (has_transfer, Authority::Transfer)]
             .into_iter()
