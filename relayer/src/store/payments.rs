@@ -41,54 +41,61 @@ pub struct PaymentsMissing {
     pub token_account: Address,
 }
 
+/// The columns of a payment are empty where there is none with the tag.
 #[derive(Debug, FromRow)]
-struct MadeRow {
-    tx_signature: String,
-    slot: i64,
-    created_at: String,
-    amount_usdc: String,
-    counterparty: String,
+struct KnownRow {
+    up_to: i64,
+    tx_signature: Option<String>,
+    slot: Option<i64>,
+    created_at: Option<String>,
+    amount_usdc: Option<String>,
+    counterparty: Option<String>,
     memo: Option<String>,
 }
 
-impl TryFrom<MadeRow> for PaymentMade {
+impl TryFrom<KnownRow> for PaymentsKnown {
     type Error = StoreError;
 
-    fn try_from(row: MadeRow) -> Result<Self, StoreError> {
-        Ok(Self {
-            signature: row.tx_signature,
-            slot: row.slot.cast_unsigned(),
-            made_at: TABLE.read("created_at", &row.created_at)?,
-            amount: TABLE.read("amount_usdc", &row.amount_usdc)?,
-            recipient: TABLE.read("counterparty", &row.counterparty)?,
+    fn try_from(row: KnownRow) -> Result<Self, StoreError> {
+        let up_to = row.up_to.cast_unsigned();
+        let Some(signature) = row.tx_signature else { return Ok(Self { up_to, made: None }) };
+        let made = PaymentMade {
+            signature,
+            slot: TABLE.required("slot", row.slot)?.cast_unsigned(),
+            made_at: TABLE.read("created_at", TABLE.required("created_at", row.created_at.as_deref())?)?,
+            amount: TABLE.read("amount_usdc", TABLE.required("amount_usdc", row.amount_usdc.as_deref())?)?,
+            recipient: TABLE
+                .read("counterparty", TABLE.required("counterparty", row.counterparty.as_deref())?)?,
             memo: row.memo.unwrap_or_default(),
-        })
+        };
+        Ok(Self { up_to, made: Some(made) })
     }
 }
 
 impl Store {
-    /// The account's payment with `tag` later than `since` (`None`: ever), and up to where none is missing. Read in this order:
-    /// what is known is known when the payment is looked for.
+    /// The account's payment with `tag` later than `since` (`None`: ever), and up to where none is missing. In one statement:
+    /// a count of one moment says nothing about the rows of another, should the database be put back in between.
     pub async fn find_payment(
         &self,
         account: &Account,
         tag: u64,
         since: Option<Timestamp>,
     ) -> Result<PaymentsKnown, StoreError> {
-        const KNOWN: &str = "SELECT payments_up_to FROM ledgers WHERE account_id = $1";
-        const MADE: &str =
-            "SELECT tx_signature, slot, created_at, amount_usdc, counterparty, memo FROM history
-             WHERE account_id = $1 AND tag = $2 AND created_at > $3 ORDER BY created_at DESC LIMIT 1";
-        let known: Option<(i64,)> =
-            query(KNOWN).bind(account.id.to_string()).fetch_optional(self.reader()).await?;
-        let made: Option<MadeRow> = query(MADE)
+        const SQL: &str =
+            "SELECT COALESCE(ledgers.payments_up_to, 0) AS up_to, history.tx_signature, history.slot,
+                 history.created_at, history.amount_usdc, history.counterparty, history.memo
+             FROM accounts
+                 LEFT JOIN ledgers ON ledgers.account_id = accounts.account_id
+                 LEFT JOIN history ON history.account_id = accounts.account_id AND history.tag = $2
+                     AND history.created_at > $3
+             WHERE accounts.account_id = $1 ORDER BY history.created_at DESC LIMIT 1";
+        let row: Option<KnownRow> = query(SQL)
             .bind(account.id.to_string())
             .bind(tag_text(tag))
             .bind(since.map_or_else(String::new, |since| since.to_string()))
             .fetch_optional(self.reader())
             .await?;
-        let up_to = known.map_or(0, |(up_to,)| up_to.cast_unsigned());
-        Ok(PaymentsKnown { up_to, made: made.map(PaymentMade::try_from).transpose()? })
+        row.map_or(Ok(PaymentsKnown { up_to: 0, made: None }), PaymentsKnown::try_from)
     }
 
     /// A transfer waits for all payments up to `number`: the indexer looks for them.
