@@ -18,12 +18,9 @@ const FREES: i64 = DAY + 1;
 /// An agent with 1,000 USDC and a daily limit of 10 on a network of its own, somebody to pay, and the second at which
 /// the clock stands.
 async fn agent_on_a_standing_clock() -> (Agent, Pubkey, i64) {
-    agent_of(&AppSettings::default()).await
-}
-
-async fn agent_of(settings: &AppSettings) -> (Agent, Pubkey, i64) {
     let network = TestNetwork::own();
-    let app = TestApp::start(Arc::clone(&network), settings).await;
+    let settings = AppSettings { host_clock: Some(HostClock::new()), ..AppSettings::default() };
+    let app = TestApp::start(Arc::clone(&network), &settings).await;
     let operator = app.new_operator().await;
     let agent = operator.creates_account_with("Ada", "1000").await;
     agent.has_policy(json!({ "max_daily_spend": 10 })).await;
@@ -94,28 +91,27 @@ async fn amount_above_the_whole_limit_is_never_worth_waiting_for() {
 
 #[tokio::test]
 async fn idempotency_key_is_remembered_for_24_hours_and_free_afterwards() {
-    let host_clock = HostClock::new();
-    let settings = AppSettings { host_clock: Some(host_clock.clone()), ..AppSettings::default() };
-    let (agent, payee, start) = agent_of(&settings).await;
+    let (agent, payee, start) = agent_on_a_standing_clock().await;
     let key = unique_key();
     let first = agent.pays("1").to(&payee).key(&key).await.is_settled();
     stands_at(&agent, start + DAY - 10).await;
-    host_clock.stands_at(start + DAY - 10);
     let again = agent.pays("1").to(&payee).key(&key).await.is_settled();
     assert_eq!(again["transfer_id"], first["transfer_id"]);
     agent.pays("2").to(&payee).key(&key).await.is_error(409, "idempotency_conflict");
-    stands_at(&agent, start + DAY + 10).await;
     // The chain's clock alone frees nothing: a node could have moved it.
-    host_clock.stands_at(start);
+    agent.operator.app().host_stands_at(start);
+    agent.operator.chain.stands_at(start + DAY + 10).await;
+    tokio::time::sleep(Duration::from_millis(1_100)).await;
     agent.pays("2").to(&payee).key(&key).await.is_error(409, "idempotency_conflict");
-    host_clock.stands_at(start + DAY + 10);
+    stands_at(&agent, start + DAY + 10).await;
     let reused = agent.pays("2").to(&payee).key(&key).await.is_settled();
     assert_ne!(reused["transfer_id"], first["transfer_id"]);
     assert_eq!(agent.operator.chain.usdc_micros(&payee).await, 3_000_000);
 }
 
-/// Holds the clock at this second, and waits as long as the relayer may remember an older one.
+/// Holds the chain's clock at this second with the host's beside it, and waits as long as the relayer may remember an older one.
 async fn stands_at(agent: &Agent, unix_seconds: i64) {
+    agent.operator.app().host_stands_at(unix_seconds);
     agent.operator.chain.stands_at(unix_seconds).await;
     tokio::time::sleep(Duration::from_millis(1_100)).await;
 }

@@ -311,6 +311,11 @@ impl TestApp {
         self.server().as_ref().map(|server| server.process.log()).unwrap_or_default()
     }
 
+    /// Moves the clock of the relayer's host, which the settings must ask for.
+    pub fn host_stands_at(&self, unix_seconds: i64) {
+        self.settings.host_clock.as_ref().expect("the settings ask for a clock").stands_at(unix_seconds);
+    }
+
     /// The end of the server's log, for failure messages.
     pub fn log_tail(&self) -> String {
         self.server().as_ref().map(|server| server.process.log_tail()).unwrap_or_default()

@@ -19,7 +19,7 @@ pub enum Bench {
 #[derive(clap::Args)]
 pub struct Args {
     /// Handed to the load: --clients loop,stock,purser,purser_ceiling, --in-flight 1,8,64, --transfers N,
-    /// --ceiling-transfers N, --seconds S, --commitment confirmed|finalized, or --endpoints N, --transfers N,
+    /// --ceiling-transfers N, --seconds S, --accounts N, --commitment confirmed|finalized, or --endpoints N, --transfers N,
     /// --in-flight N, --events N; --json, --help
     #[arg(trailing_var_arg = true, allow_hyphen_values = true)]
     load: Vec<String>,

@@ -49,7 +49,10 @@ impl Transfers {
         let account = find_account(&self.parts, principal, id).await?;
         let agent = read_agent(&self.parts, operator, &account).await?;
         let chain = &self.parts.chains.get(operator.network)?.chain;
-        let now = chain.now().await.map_err(|error| from_chain(operator.network, &error, true))?;
+        let (host_now, read) = (self.parts.ambient.now().unix_seconds(), chain.now().await);
+        let read = read.map_err(|error| from_chain(operator.network, &error, true))?;
+        // While the clocks disagree, nothing counts as freed that one of them still holds.
+        let now = chain.agreed_now(host_now).await.unwrap_or(read.min(host_now));
         let used = agent.window.spent(now);
         // One micro-USDC less than all that counts fits again as soon as the oldest spend stops counting.
         let frees_at = agent.window.frees_at(now, used, UsdcAmount::from_micros(1));

@@ -16,8 +16,6 @@ use crate::usage;
 
 /// Who makes transfers, in the order of the table.
 pub const CLIENTS: [&str; 4] = ["loop", "stock", "purser", "purser_ceiling"];
-/// More than one, so that not every transfer writes the same account.
-const AGENTS: usize = 8;
 /// Transfers before the first that counts, for each agent and for each in flight: connections open, caches fill.
 const WARM_UP_ROUNDS: usize = 2;
 /// As often as by default.
@@ -33,6 +31,8 @@ pub struct Options {
     /// Some of [`CLIENTS`].
     pub clients: Vec<String>,
     pub in_flight: Vec<usize>,
+    /// So many accounts pay, one after the other.
+    pub accounts: usize,
     pub commitment: &'static str,
 }
 
@@ -95,7 +95,7 @@ impl Bench {
         };
         let app = TestApp::start(Arc::clone(&network), &settings).await;
         let operator = app.new_operator().await;
-        let named = (0..AGENTS).map(|index| format!("Agent {index}"));
+        let named = (0..options.accounts).map(|index| format!("Agent {index}"));
         let created = named.map(|name| {
             let operator = operator.clone();
             async move { operator.creates_account_with(&name, "1000000").await }
@@ -121,7 +121,7 @@ impl Bench {
             _ => {}
         }
         for &in_flight in &options.in_flight {
-            let warm_up = WARM_UP_ROUNDS * in_flight.max(AGENTS);
+            let warm_up = WARM_UP_ROUNDS * in_flight.max(self.agents.len());
             let load = Load { warm_up, count, in_flight, within: options.within };
             let row = self.run(client, load).await;
             let row = row.with_context(|| format!("{client}, {in_flight} in flight"))?;

@@ -45,6 +45,9 @@ struct Arguments {
     /// How many transfers are in flight, row by row
     #[arg(long, value_delimiter = ',', default_values_t = [1, 8, 64])]
     in_flight: Vec<usize>,
+    /// How many accounts pay; more than one, so that not every transfer writes the same account
+    #[arg(long, default_value_t = 8, value_parser = clap::value_parser!(u16).range(1..))]
+    accounts: u16,
     /// When a transfer counts as settled, for every client
     #[arg(long, default_value = "confirmed", value_parser = ["confirmed", "finalized"])]
     commitment: String,
@@ -61,6 +64,7 @@ fn main() -> ExitCode {
         within: Duration::from_secs(arguments.seconds),
         clients: arguments.clients,
         in_flight: arguments.in_flight,
+        accounts: arguments.accounts.into(),
         commitment: if arguments.commitment == "finalized" { "finalized" } else { "confirmed" },
     };
     // Two runtimes, so that the clients' CPU time can be told from the counting door's.
