@@ -8,12 +8,14 @@
 //! | [`failure`] | what went wrong, in one line that says what to do |
 //! | [`loader`] | the program's bytes: deploy, upgrade, refund, verify |
 //! | [`operator`], [`agent`] | one file per verb |
+//! | [`keys`] | new keypair files |
 //! | [`tokens`] | token accounts of either token program, and amounts of any mint |
 //! | [`report`] | one answer, as text or as JSON |
 
 mod agent;
 mod arguments;
 mod failure;
+mod keys;
 mod loader;
 mod network;
 mod operator;
@@ -52,6 +54,8 @@ enum Command {
     Verify(loader::verify::VerifyArgs),
     /// Hand over who may upgrade the program, or make it final; signed by the upgrade authority
     UpgradeAuthority(loader::authority::AuthorityArgs),
+    /// Write a new keypair file, for a relayer or a wallet (asks no cluster)
+    NewKey(keys::NewKeyArgs),
     /// Create and change an operator, the holder of the keys
     #[command(subcommand)]
     Operator(operator::OperatorCommand),
@@ -77,15 +81,16 @@ fn main() -> ExitCode {
 fn run(cli: &Cli) -> Result<Report> {
     let runtime = tokio::runtime::Builder::new_multi_thread().worker_threads(2).enable_all().build()?;
     runtime.block_on(async {
-        let network = Network::connect(&cli.cluster)?;
+        let network = || Network::connect(&cli.cluster);
         match &cli.command {
-            Command::Migrate(args) => loader::migrate::run(&network, args).await,
-            Command::Deploy(args) => loader::deploy::run(&network, args).await,
-            Command::Refund(args) => loader::deploy::refund(&network, args).await,
-            Command::Verify(args) => loader::verify::run(&network, args).await,
-            Command::UpgradeAuthority(args) => loader::authority::run(&network, args).await,
-            Command::Operator(command) => operator::run(&network, command).await,
-            Command::Agent(command) => agent::run(&network, command).await,
+            Command::Migrate(args) => loader::migrate::run(&network()?, args).await,
+            Command::Deploy(args) => loader::deploy::run(&network()?, args).await,
+            Command::Refund(args) => loader::deploy::refund(&network()?, args).await,
+            Command::Verify(args) => loader::verify::run(&network()?, args).await,
+            Command::UpgradeAuthority(args) => loader::authority::run(&network()?, args).await,
+            Command::NewKey(args) => keys::new_key(args),
+            Command::Operator(command) => operator::run(&network()?, command).await,
+            Command::Agent(command) => agent::run(&network()?, command).await,
         }
     })
 }

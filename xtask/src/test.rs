@@ -1,6 +1,7 @@
 //! `cargo xtask test`: every test there is, in every workspace, counted together.
 
 use std::io::{BufRead, BufReader, Write};
+use std::path::PathBuf;
 use std::process::{Command, ExitCode, Stdio};
 
 use anyhow::{Context, Result};
@@ -39,10 +40,14 @@ pub fn run(workspace: &Workspace, args: &Args) -> Result<ExitCode> {
     let program = workspace.program_tests_cargo("test");
     let mut network = localnet::cargo(workspace, "test");
     network.arg("--release");
+    let anchor = anchor(workspace);
     for mut runner in [root, program, network] {
         runner.arg("--no-fail-fast").arg("--").args(&args.filter);
         runner.env("PURSER_LOCALNET_BIN", localnet::binary(workspace));
         runner.env("PURSER_BIN", workspace.relayer());
+        if let Some(anchor) = &anchor {
+            runner.env("PURSER_ANCHOR", anchor);
+        }
         if let Ok(Found::Own(postgres)) = &postgres {
             runner.env(postgres::VARIABLE, postgres.url());
         }
@@ -57,6 +62,17 @@ pub fn run(workspace: &Workspace, args: &Args) -> Result<ExitCode> {
     // Nothing more is printed: the count is the last line, also when it is a sad one.
     let all_well = tally.failed == 0 && tally.passed > 0;
     Ok(if all_well { ExitCode::SUCCESS } else { ExitCode::FAILURE })
+}
+
+/// Anchor's own command line, where it can be had.
+fn anchor(workspace: &Workspace) -> Option<PathBuf> {
+    let anchor = workspace.root.join("sbf/anchor.sh");
+    let found = Command::new(&anchor).arg("--version").stdout(Stdio::null()).stderr(Stdio::null()).status();
+    if found.is_ok_and(|status| status.success()) {
+        return Some(anchor);
+    }
+    eprintln!("anchor cannot be had from npm: the commands of docs/operating.md are run without it");
+    None
 }
 
 /// Runs one cargo test run, shows what it says and adds what it counted.

@@ -1,4 +1,9 @@
-//! Every command that docs/operating.md prints is run as it is printed, in its order, by the wallet that it names.
+//! Every command that docs/operating.md prints is run as it is printed, in its order, by the wallet that it names, through
+//! Anchor's own command line where `PURSER_ANCHOR` names it (`sbf/anchor.sh`); without it, the line of `[scripts]` is run.
+
+use std::os::unix::fs::PermissionsExt;
+use std::path::PathBuf;
+use std::process::Command;
 
 use purser_tests::binaries;
 use serde_json::{Value, json};
@@ -24,6 +29,45 @@ fn script(name: &str) -> String {
     line.unwrap_or_else(|| panic!("Anchor.toml has no script {name}")).to_string()
 }
 
+/// A folder with a `cargo` that runs the binary as these tests have built it: `cargo run -p` would build everything anew, with
+/// other features.
+fn with_cargo(room: &Room) -> PathBuf {
+    let folder = room.folder.path().join("bin");
+    std::fs::create_dir_all(&folder).unwrap();
+    let script = format!(
+        "#!/bin/sh\n[ \"$1 $2 $3 $4 $5\" = 'run -q -p purser-migrate --' ] || exit 9\nshift 5\nexec {} \"$@\"\n",
+        env!("CARGO_BIN_EXE_purser-migrate")
+    );
+    let cargo = folder.join("cargo");
+    std::fs::write(&cargo, script).unwrap();
+    std::fs::set_permissions(&cargo, std::fs::Permissions::from_mode(0o755)).unwrap();
+    folder
+}
+
+/// What a printed line answers.
+fn runs(room: &Room, wallet: &Wallet, name: &str, arguments: &str) -> Value {
+    let Some(anchor) = std::env::var_os("PURSER_ANCHOR") else {
+        let command = format!("{} {arguments}", script(name));
+        return room.done(wallet, &command.split(' ').collect::<Vec<_>>());
+    };
+    let path = format!("{}:{}", with_cargo(room).display(), std::env::var("PATH").unwrap());
+    let mut command = Command::new(anchor);
+    command.env("PATH", path);
+    command.current_dir(binaries::workspace()).args([
+        "run",
+        name,
+        "--provider.cluster",
+        &room.network.rpc_url,
+    ]);
+    command.arg("--provider.wallet").arg(&wallet.file).arg("--").args(arguments.split(' ')).arg("--json");
+    let output = command.output().unwrap();
+    let (answer, error) = (String::from_utf8_lossy(&output.stdout), String::from_utf8_lossy(&output.stderr));
+    assert!(output.status.success(), "anchor run {name} -- {arguments}: {answer}{error}");
+    let line = answer.lines().rfind(|line| line.starts_with('{'));
+    let line = line.unwrap_or_else(|| panic!("anchor run {name} -- {arguments}: {answer}{error}"));
+    serde_json::from_str(line).unwrap()
+}
+
 #[tokio::test(flavor = "multi_thread")]
 async fn emergency_steps_do_what_they_say() {
     let room = Room::new();
@@ -37,10 +81,13 @@ async fn emergency_steps_do_what_they_say() {
     room.done(&stolen, &limit("10"));
     let shown = room.done(&admin, &["operator", "show"]);
     let (payee, _) = room.chain.new_payee().await;
+    let file = |name: &str| room.folder.path().join(name).display().to_string();
     let places = [
         ("NEW_POLICY_AUTHORITY", next.address()),
         ("NEW_TRANSFER_AUTHORITY", Keypair::new().pubkey().to_string()),
         ("OLD_TRANSFER_AUTHORITY", shown["transfer_authorities"][0].as_str().unwrap().to_string()),
+        ("policy-authority.json", file("policy-authority.json")),
+        ("transfer-authority.json", file("transfer-authority.json")),
         ("MULTISIG_VAULT", Keypair::new().pubkey().to_string()),
         ("TOKEN_ACCOUNT", payee.to_string()),
         ("RECIPIENT", payee.to_string()),
@@ -62,8 +109,7 @@ async fn emergency_steps_do_what_they_say() {
             }
             _ => {}
         }
-        let command = format!("{} {filled}", script(&name));
-        let answer = room.done(wallet, &command.split(' ').collect::<Vec<_>>());
+        let answer = runs(&room, wallet, &name, &filled);
         println!("$ anchor run {name} -- {filled}\n{answer}");
     }
     let operator = room.done(&admin, &["operator", "show"]);
