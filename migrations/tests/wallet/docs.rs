@@ -82,10 +82,14 @@ async fn emergency_steps_do_what_they_say() {
     let shown = room.done(&admin, &["operator", "show"]);
     let (payee, _) = room.chain.new_payee().await;
     let file = |name: &str| room.folder.path().join(name).display().to_string();
+    // The page rotates the hot key once in quiet, and once in an emergency.
+    let rotated_in = Keypair::new().pubkey().to_string();
     let places = [
         ("NEW_POLICY_AUTHORITY", next.address()),
         ("NEW_TRANSFER_AUTHORITY", Keypair::new().pubkey().to_string()),
-        ("OLD_TRANSFER_AUTHORITY", shown["transfer_authorities"][0].as_str().unwrap().to_string()),
+        ("OLD_TRANSFER_AUTHORITY", rotated_in.clone()),
+        ("NEW", rotated_in),
+        ("OLD", shown["transfer_authorities"][0].as_str().unwrap().to_string()),
         ("policy-authority.json", file("policy-authority.json")),
         ("transfer-authority.json", file("transfer-authority.json")),
         ("MULTISIG_VAULT", Keypair::new().pubkey().to_string()),

@@ -1,6 +1,7 @@
 //! Transfers that this process is carrying out: who waits for them, and how many may be.
 
 use std::collections::HashMap;
+use std::collections::hash_map::Entry;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use tokio::sync::watch;
@@ -97,16 +98,16 @@ impl Flights {
 
     /// `None` when it is under way already.
     pub(super) fn begin(&self, id: TransferId, place: Place) -> Option<Flight> {
+        let mut state = self.lock();
+        let Entry::Vacant(free) = state.watchers.entry(id) else {
+            // A place that is given back takes the lock.
+            drop(state);
+            return None;
+        };
         let (landing, watcher) = watch::channel(None);
-        {
-            let mut state = self.lock();
-            if !state.watchers.contains_key(&id) {
-                state.watchers.insert(id, watcher);
-                drop(state);
-                return Some(Flight { id, _place: place, flights: self.clone(), landing });
-            }
-        }
-        None
+        free.insert(watcher);
+        drop(state);
+        Some(Flight { id, _place: place, flights: self.clone(), landing })
     }
 
     #[cfg(test)]

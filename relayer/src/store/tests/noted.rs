@@ -12,7 +12,10 @@ use super::super::query::Value;
 /// Names a file: then every statement is written there once, for each pattern of values that are empty.
 const FILE: &str = "PURSER_TEST_NOTE_STATEMENTS";
 
-static NOTES: OnceLock<Option<Mutex<(File, HashSet<String>)>>> = OnceLock::new();
+/// The file, and what stands in it already.
+type Notes = Mutex<(File, HashSet<String>)>;
+
+static NOTES: OnceLock<Option<Notes>> = OnceLock::new();
 
 /// A statement that was run.
 pub(super) struct Noted {
