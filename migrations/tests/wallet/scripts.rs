@@ -57,3 +57,21 @@ fn words_that_make_no_sense_are_refused_before_anything_is_asked() {
     let delay = run(&["operator", "update", "--loosening-delay", "31d"]);
     assert!(String::from_utf8(delay.stderr).unwrap().contains("at most 30 days"));
 }
+
+#[test]
+fn new_key_is_written_for_its_owner_alone_and_over_nothing() {
+    let folder = tempfile::tempdir().unwrap();
+    let file = folder.path().join("key.json");
+    let words = ["new-key", file.to_str().unwrap(), "--json"];
+    let output = run(&words);
+    let answer: serde_json::Value = serde_json::from_slice(&output.stdout).unwrap();
+    let keypair = solana_sdk::signature::read_keypair_file(&file).unwrap();
+    assert_eq!(answer["address"], solana_sdk::signer::Signer::pubkey(&keypair).to_string());
+    let mode = std::os::unix::fs::PermissionsExt::mode(&std::fs::metadata(&file).unwrap().permissions());
+    assert_eq!(mode & 0o777, 0o600);
+    let again = run(&words);
+    assert_eq!(again.status.code(), Some(1));
+    assert!(String::from_utf8(again.stderr).unwrap().starts_with("error: cannot make"));
+    let kept = solana_sdk::signature::read_keypair_file(&file).unwrap();
+    assert_eq!(kept.to_bytes(), keypair.to_bytes());
+}
