@@ -263,9 +263,11 @@ pub trait Chain: Send + Sync + 'static {
     /// Has whoever reads the past look at once: something is missing.
     fn look_again(&self) {}
 
-    /// The chain's clock (unix seconds), if this host's `host_now` and every node's agree with it. No node moves it alone.
+    /// The earlier of the chain's clock (unix seconds) and this host's `host_now`, if they and every node's agree. No node moves it
+    /// alone, and nothing is over by it that is not over by both.
     async fn agreed_now(&self, host_now: i64) -> Option<i64> {
-        self.now().await.ok().filter(|now| clocks_agree(*now, host_now))
+        let now = self.now().await.ok()?;
+        clocks_agree(now, host_now).then(|| now.min(host_now))
     }
 }
 

@@ -489,7 +489,8 @@ impl Chain for SolanaChain {
     async fn agreed_now(&self, host_now: i64) -> Option<i64> {
         let now = self.clock.now().await.ok()?;
         let mut others = self.rpc.clocks()?.into_iter();
-        (clocks_agree(now, host_now) && others.all(|other| clocks_agree(other, host_now))).then_some(now)
+        let agree = clocks_agree(now, host_now) && others.all(|other| clocks_agree(other, host_now));
+        agree.then(|| now.min(host_now))
     }
 
     async fn confirmed(&self, signed: &SignedTransfer) {
