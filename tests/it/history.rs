@@ -163,9 +163,8 @@ async fn history_goes_on_when_the_websocket_was_cut() {
     assert_eq!(entries_once(&agent, 1).await.len(), 1, "woken by the program's log");
     let before = wire.connections();
     wire.cuts();
+    // Nobody is told of it; a look that was still due may find it all the same.
     expected.push(pays("2").await);
-    tokio::time::sleep(Duration::from_secs(2)).await;
-    assert_eq!(entries(&agent, "").await.len(), 1, "nobody was told");
     wire.mends();
     assert_eq!(entries_once(&agent, 2).await.len(), 2, "what was missed is found after the reconnection");
     assert!(wire.connections() > before);
