@@ -11,7 +11,6 @@ use std::time::Duration;
 use purser_tests::wallet::mints;
 use purser_tests::{Agent, Answer, AppSettings, Payment, Receiver, TestApp, TestDatabase, TestNetwork, Wire};
 
-use crate::history::entries;
 use crate::webhooks::registers;
 
 /// How long a part may take to find that the database is back.
@@ -82,8 +81,12 @@ impl Scene {
             let received = self.receiver.received("/hook");
             received.iter().any(|delivery| delivery.event()["data"]["transfer_id"] == id.as_str())
         };
+        // A connection that was lost meanwhile is noticed by whoever uses it next, and is answered with 503 once.
         let has_deposit = async || {
-            entries(&self.agent, "?limit=100").await.iter().any(|entry| entry["amount_usdc"] == "7.000000")
+            let path = self.agent.path("/transactions?limit=100");
+            let answer = self.agent.operator.client.get(&path).await;
+            let entries = answer["data"].as_array();
+            entries.is_some_and(|entries| entries.iter().any(|entry| entry["amount_usdc"] == "7.000000"))
         };
         while !is_told() || !has_deposit().await {
             let told = is_told();
