@@ -7,6 +7,9 @@ ALTER TABLE history ADD COLUMN number BIGINT;
 -- idempotency keys.
 ALTER TABLE history ADD COLUMN tag TEXT COLLATE "binary" CHECK (length(tag) = 16);
 
+-- With a tag: when it was read, by the host's clock. The time of its block is told by one node, and must not make it be forgotten sooner.
+ALTER TABLE history ADD COLUMN read_at TEXT COLLATE "binary" CHECK (length(read_at) = 27);
+
 CREATE INDEX history_of_tag ON history (account_id, tag) WHERE tag IS NOT NULL;
 
 -- The number up to which the history misses no payment, what it has beyond a hole (`12-14,16-16`), and how many payments it

@@ -55,7 +55,8 @@ impl Indexer {
             return Err(error.into());
         }
         let entries = self.entries(&records).await?;
-        Ok(Readings { entries, are_final: self.parts.history.is_final(), owed, paid: Vec::new() })
+        let (are_final, read_at) = (self.parts.history.is_final(), Some(self.parts.ambient.now()));
+        Ok(Readings { entries, are_final, read_at, owed, paid: Vec::new() })
     }
 
     async fn entries(&self, records: &[(LandedRecord, i64)]) -> Result<Vec<HistoryEntry>, IndexError> {

@@ -239,7 +239,8 @@ async fn insert_transfer(
          ready AS (
              SELECT 1 AS yes WHERE $16 <> '' AND ($19 = 0 OR EXISTS (SELECT 1 FROM unpaid))
                  AND NOT EXISTS (
-                     SELECT 1 FROM history WHERE account_id = $4 AND tag = $10 AND created_at > $20))
+                     SELECT 1 FROM history WHERE account_id = $4 AND tag = $10
+                         AND (created_at > $20 OR COALESCE(read_at, '') > $20)))
          INSERT INTO transfers
              (transfer_id, operator_id, network, account_id, key_id, recipient, amount_usdc, memo, idempotency_key,
               attempt, lease_holder, lease_expires_at, created_at, updated_at, state,

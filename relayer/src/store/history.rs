@@ -175,13 +175,13 @@ impl Store {
 pub(super) async fn record(tx: &mut Transaction<'_>, entry: &HistoryEntry) -> Result<(), StoreError> {
     match entry.outcome {
         EntryOutcome::Settled { .. } => {
-            if insert_entry(tx, entry, false, None).await? {
+            if insert_entry(tx, entry, false, None, None).await? {
                 ledgers::book(tx, entry).await?;
             }
             Ok(())
         }
         // Never on the chain, so nothing forks it away.
-        EntryOutcome::Rejected { .. } => insert_entry(tx, entry, true, None).await.map(|_| ()),
+        EntryOutcome::Rejected { .. } => insert_entry(tx, entry, true, None, None).await.map(|_| ()),
     }
 }
 
@@ -191,9 +191,10 @@ pub(super) async fn record_read(
     tx: &mut Transaction<'_>,
     entry: &HistoryEntry,
     is_final: bool,
+    read_at: Option<Timestamp>,
 ) -> Result<(), StoreError> {
     let tag = entry.number.and(entry.transfer_id).map(|id| id.tag());
-    if insert_entry(tx, entry, is_final, tag).await? {
+    if insert_entry(tx, entry, is_final, tag, read_at.filter(|_| tag.is_some())).await? {
         return ledgers::book(tx, entry).await;
     }
     mark_placed(tx, entry).await?;
@@ -206,11 +207,13 @@ async fn insert_entry(
     entry: &HistoryEntry,
     is_final: bool,
     tag: Option<u64>,
+    read_at: Option<Timestamp>,
 ) -> Result<bool, StoreError> {
     const SQL: &str = "INSERT INTO history
              (entry_id, operator_id, account_id, network, kind, status, amount_usdc, counterparty, memo, transfer_id,
-              tx_signature, slot, reason, message, is_final, created_at, position, number, tag)
-         VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16, $17, $18, $19)
+              tx_signature, slot, reason, message, is_final, created_at, position, number, tag,
+              read_at)
+         VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16, $17, $18, $19, $20)
          ON CONFLICT (entry_id) DO NOTHING";
     let (signature, slot, reason, message) = match &entry.outcome {
         EntryOutcome::Settled { signature, slot } => {
@@ -240,6 +243,7 @@ async fn insert_entry(
         .bind(entry.position())
         .bind(entry.number.map(stored_number))
         .bind(tag.map(tag_text))
+        .bind(read_at.map(|at| at.to_string()))
         .execute(tx)
         .await?;
     Ok(inserted == 1)

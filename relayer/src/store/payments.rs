@@ -73,7 +73,7 @@ impl TryFrom<KnownRow> for PaymentsKnown {
 }
 
 impl Store {
-    /// The account's payment with `tag` later than `since` (`None`: ever), and up to where none is missing. In one statement:
+    /// The account's payment with `tag` that was made or read later than `since` (`None`: ever), and up to where none is missing. In one statement:
     /// a count of one moment says nothing about the rows of another, should the database be put back in between.
     pub async fn find_payment(
         &self,
@@ -87,7 +87,7 @@ impl Store {
              FROM accounts
                  LEFT JOIN ledgers ON ledgers.account_id = accounts.account_id
                  LEFT JOIN history ON history.account_id = accounts.account_id AND history.tag = $2
-                     AND history.created_at > $3
+                     AND (history.created_at > $3 OR COALESCE(history.read_at, '') > $3)
              WHERE accounts.account_id = $1 ORDER BY history.created_at DESC LIMIT 1";
         let row: Option<KnownRow> = query(SQL)
             .bind(account.id.to_string())

@@ -51,6 +51,8 @@ pub struct Readings {
     pub entries: Vec<HistoryEntry>,
     /// Whether their slots can no longer be forked away.
     pub are_final: bool,
+    /// When, by the host's clock.
+    pub read_at: Option<Timestamp>,
     pub owed: Vec<Owed>,
     /// Signatures that are owed no longer.
     pub paid: Vec<String>,
@@ -180,12 +182,12 @@ impl Store {
         readings: &Readings,
         progress: Option<(&Option<Walk>, &Walk)>,
     ) -> Result<(), StoreError> {
-        let Readings { entries, are_final, owed, paid } = readings.clone();
+        let Readings { entries, are_final, read_at, owed, paid } = readings.clone();
         let progress = progress.map(|(before, after)| (before.clone(), after.clone()));
         self.write(move |tx| {
             async move {
                 for entry in &entries {
-                    record_read(tx, entry, are_final).await?;
+                    record_read(tx, entry, are_final, read_at).await?;
                 }
                 for owed in &owed {
                     replace_owed(tx, network, owed).await?;

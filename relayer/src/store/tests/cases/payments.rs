@@ -71,6 +71,18 @@ async fn a_payment_is_found_by_its_tag_for_as_long_as_a_key_lives() {
 }
 
 #[tokio::test]
+async fn a_payment_that_a_node_dates_long_ago_is_remembered_for_a_day_after_it_was_read() {
+    let Some(fixture) = fixture().await else { return };
+    let payments = Payments(&fixture);
+    let entries = vec![payments.read_payment(7, PaymentNumber::Is(1), 10)];
+    let read_at = Some(at(100_000));
+    let readings = Readings { entries, read_at, ..Readings::default() };
+    fixture.store.insert_readings(fixture.operator.network, &readings, None).await.expect("written");
+    assert!(payments.known(7, Some(99_999)).await.1.is_some());
+    assert!(payments.known(7, Some(100_000)).await.1.is_none());
+}
+
+#[tokio::test]
 async fn a_fork_takes_its_payment_back() {
     let Some(fixture) = fixture().await else { return };
     let payments = Payments(&fixture);
