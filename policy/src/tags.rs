@@ -45,11 +45,6 @@ impl RecentTags {
         })
     }
 
-    /// The tags that [`Self::contains`] finds at `now`, in no order.
-    pub fn remembered(&self, now: i64) -> impl Iterator<Item = u64> + '_ {
-        self.tags.iter().copied().filter(move |tag| self.contains(*tag, now))
-    }
-
     /// The remembered tags, each with the number of its payment (the first of all is 1), the oldest first. However old.
     pub fn numbered(&self) -> impl Iterator<Item = (u64, u64)> + '_ {
         let before = self.recorded.saturating_sub(TAGS_MAX as u64)..self.recorded;

@@ -135,6 +135,17 @@ impl Flight {
         });
     }
 
+    /// In which block it landed: in none after the one where it was first seen. Not every node dates its notices by the
+    /// block that they tell of; some by the newest.
+    pub fn dated(&self, landing: Landing) -> Landing {
+        match (landing, &*self.end.borrow()) {
+            (Landing::Landed { slot }, Progress::Confirmed { slot: seen }) => {
+                Landing::Landed { slot: slot.min(*seen) }
+            }
+            (landing, _) => landing,
+        }
+    }
+
     pub fn asked(&mut self) {
         self.asked_at = Instant::now();
     }

@@ -182,6 +182,7 @@ impl Submitter {
     /// Ends a flight.
     pub fn land(&self, signature: &str, landing: Landing) {
         let Some(flight) = self.flights().remove(signature) else { return };
+        let landing = flight.dated(landing);
         self.ended().keep(signature, landing.clone());
         flight.end.send_replace(Progress::Ended(landing));
     }

@@ -247,7 +247,6 @@ mod tests {
                 memo: Some(Memo::parse("tea").expect("valid")),
                 idempotency_key: IdempotencyKey::parse("k").expect("valid"),
             },
-            tag: 1,
             attempt: 1,
             state: TransferState::Claimed,
             created_at: Timestamp::from_unix_seconds(1),

@@ -23,8 +23,6 @@ pub struct Transfer {
     /// The API key that asked for it.
     pub key_id: KeyId,
     pub request: TransferRequest,
-    /// The end of `id`: [`TransferId::tag`].
-    pub tag: u64,
     /// 1 for the first try under its idempotency key.
     pub attempt: u32,
     pub state: TransferState,

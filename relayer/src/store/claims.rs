@@ -8,8 +8,8 @@ use super::transfers::COLUMNS;
 use super::writer::Turn;
 use super::{Store, StoreError, Transaction};
 use crate::domain::{
-    Claim, Fingerprint, IDEMPOTENCY_SECONDS, IdempotencyKey, KeyId, Network, OperatorId, SignedTransfer,
-    Timestamp, Transfer, TransferId, TransferRequest, TransferState,
+    Claim, Fingerprint, IDEMPOTENCY_SECONDS, KeyId, Network, OperatorId, SignedTransfer, Timestamp, Transfer,
+    TransferId, TransferRequest, TransferState,
 };
 
 /// A transfer that asks for its idempotency key.
@@ -94,24 +94,6 @@ impl Store {
             Turn::Begins,
         );
         claim.await
-    }
-
-    /// Whether a transfer stands under the key, however old.
-    pub async fn is_key_claimed(
-        &self,
-        operator: OperatorId,
-        network: Network,
-        key: &IdempotencyKey,
-    ) -> Result<bool, StoreError> {
-        const SQL: &str = "SELECT transfer_id FROM idempotency_keys
-             WHERE operator_id = $1 AND network = $2 AND idempotency_key = $3";
-        let found: Option<(String,)> = query(SQL)
-            .bind(operator.to_string())
-            .bind(network.as_str())
-            .bind(key.as_str())
-            .fetch_optional(self.reader())
-            .await?;
-        Ok(found.is_some())
     }
 
     /// Gives an idempotency key back: the chain knows it as another transfer's, so the one that was claimed under it here
@@ -287,7 +269,6 @@ async fn insert_transfer(
         network: new.network,
         key_id: new.key_id,
         request: request.clone(),
-        tag: new.id.tag(),
         attempt: u32::try_from(attempt).unwrap_or(u32::MAX),
         state,
         created_at: clock.now,

@@ -73,8 +73,9 @@ impl TryFrom<KnownRow> for PaymentsKnown {
 }
 
 impl Store {
-    /// The account's payment with `tag` that was made or read later than `since` (`None`: ever), and up to where none is missing. In one statement:
-    /// a count of one moment says nothing about the rows of another, should the database be put back in between.
+    /// The account's payment with `tag` that was made or read later than `since` (`None`: ever), and up to where none is
+    /// missing. In one statement: a count of one moment says nothing about the rows of another, should the database be put
+    /// back in between.
     pub async fn find_payment(
         &self,
         account: &Account,

@@ -60,7 +60,6 @@ impl TryFrom<TransferRow> for Transfer {
                 idempotency_key: IdempotencyKey::parse(row.idempotency_key)
                     .map_err(|_| TABLE.unreadable("idempotency_key"))?,
             },
-            tag: id.tag(),
             attempt: u32::try_from(row.attempt).map_err(|_| TABLE.unreadable("attempt"))?,
             state,
             created_at: TABLE.read("created_at", &row.created_at)?,

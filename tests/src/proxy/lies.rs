@@ -102,7 +102,9 @@ impl WrongClock {
             "getMultipleAccounts" => {
                 let keys = call["params"][0].as_array().into_iter().flatten();
                 for (index, _) in keys.enumerate().filter(|(_, key)| *key == CLOCK) {
-                    self.moves_account(&mut result["value"][index]);
+                    if let Some(account) = result.pointer_mut(&format!("/value/{index}")) {
+                        self.moves_account(account);
+                    }
                 }
             }
             "getAccountInfo" if call["params"][0] == CLOCK => self.moves_account(&mut result["value"]),

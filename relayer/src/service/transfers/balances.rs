@@ -39,5 +39,5 @@ pub(super) fn paid_by(transfer: &Transfer, settled_at: Timestamp) -> Option<Paid
         | TransferState::Rejected(_)
         | TransferState::Failed(_) => return None,
     };
-    Some(Paid { tag: transfer.tag, amount: transfer.request.amount, sent_at, settled_at })
+    Some(Paid { tag: transfer.id.tag(), amount: transfer.request.amount, sent_at, settled_at })
 }

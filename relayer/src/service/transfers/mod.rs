@@ -4,6 +4,7 @@ mod balances;
 mod carrier;
 mod decide;
 mod flights;
+mod follow;
 mod payments;
 mod read;
 mod record;
@@ -123,7 +124,7 @@ impl Transfers {
             return Ok(place);
         }
         let key = &request.idempotency_key;
-        if self.parts.store.is_key_claimed(operator.id, operator.network, key).await? {
+        if self.parts.store.find_account_of_key(operator.id, operator.network, key).await?.is_some() {
             return Ok(self.flights.take_place(request, operator.id));
         }
         Err(ServiceError::TooManyPending)

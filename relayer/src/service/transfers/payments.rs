@@ -109,8 +109,14 @@ impl Seen {
             self.tags.pop_first();
         }
         let newest = remembered.recorded();
-        let missing = (1..=newest).rev().find(|number| !self.tags.contains_key(number));
-        missing.map_or(1, |missing| missing.saturating_add(1))
+        let mut first = newest.saturating_add(1);
+        for (number, _) in self.tags.range(..=newest).rev() {
+            if number.saturating_add(1) != first {
+                break;
+            }
+            first = *number;
+        }
+        first
     }
 }
 

@@ -84,7 +84,7 @@ async fn every_failure_is_tried_again_with_the_same_tag_and_another_id() {
         let first = fixture.claim_new(&fixture.transfer(1, "a"), 0).await;
         fixture.store.mark_failed(&first, failure(code), at(1)).await.expect("failed");
         let second = retry(fixture.claim(&fixture.transfer(2, "a"), 2).await);
-        assert_eq!((second.attempt, second.tag), (2, first.tag));
+        assert_eq!((second.attempt, second.id.tag()), (2, first.id.tag()));
         assert_ne!(second.id, first.id);
         assert!(
             matches!(fixture.claim(&fixture.transfer(3, "a"), 3).await, Claim::InFlight(t) if t.id == second.id)

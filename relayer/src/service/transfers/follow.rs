@@ -1,0 +1,189 @@
+//! What becomes of stored bytes: sent, awaited, and recorded; or decided anew where they can no longer land.
+
+use std::time::Duration;
+
+use super::carrier::{Carrier, Step, Stepped, order};
+use super::decide::{Decision, Order, decide, insufficient, invalid_recipient, rejection_without_numbers};
+use super::payments::Paid;
+use crate::chain::{Outcome, Refusal};
+use crate::crash_point::crash_point;
+use crate::domain::{Address, Checks, FailureCode, RejectionReason, Transfer};
+use crate::service::ServiceError;
+use crate::service::signers::ROTATED;
+use crate::store::PaymentMade;
+
+/// An outcome that comes sooner than this says too that the bytes went out.
+const NOTED_AFTER: Duration = Duration::from_millis(20);
+/// How often one transfer is signed: anew only after the bytes before can no longer land.
+const SIGNATURES_MAX: u32 = 2;
+/// The same where others make payments from the same account at the same time.
+const STALE_SIGNATURES_MAX: u32 = 10;
+
+impl Carrier {
+    /// From stored bytes to what became of them.
+    pub(super) async fn follow(&mut self, mut transfer: Transfer) -> Stepped {
+        let Some(signed) = transfer.state.signed().cloned() else { return Ok(Step::Left(transfer)) };
+        if self.signatures == 0 {
+            // Taken up: its bytes may be out, or not.
+            self.signatures = 1;
+            self.permit = self.wait_for_permit().await;
+            if self.permit.is_none() {
+                return Ok(Step::Left(transfer));
+            }
+        }
+        crash_point!("send.before");
+        if let Err(error) = self.network.chain.send(&signed).await {
+            // Says nothing about whether they land; the outcome does.
+            tracing::info!(transfer_id = %transfer.id, %error, "a send went unanswered");
+        }
+        crash_point!("send.after");
+        let chain = self.network.chain.clone();
+        let (outcome, confirmed) = (chain.outcome(&signed), chain.confirmed(&signed));
+        let noted = tokio::time::sleep(NOTED_AFTER);
+        tokio::pin!(outcome, confirmed, noted);
+        let (mut is_noted, mut is_confirmed) = (false, false);
+        let outcome = loop {
+            tokio::select! {
+                outcome = &mut outcome => break outcome,
+                () = &mut confirmed, if !is_confirmed => {
+                    // The account shows it from now on: the next may be signed.
+                    is_confirmed = true;
+                    self.permit = None;
+                }
+                () = &mut noted, if !is_noted => {
+                    is_noted = true;
+                    transfer = self.note_sent(transfer).await;
+                }
+                () = self.parts.tasks.stop.cancelled() => return Ok(Step::Left(transfer)),
+            }
+        };
+        crash_point!("outcome.after");
+        match outcome {
+            Outcome::Settled { slot, block_time } => {
+                let number = self.landed_number(&transfer).await;
+                self.settle(transfer, signed.signature.clone(), slot, block_time, number).await
+            }
+            Outcome::Refused(Refusal::StaleSequence | Refusal::AuthorityRotated)
+                if self.signatures < STALE_SIGNATURES_MAX =>
+            {
+                self.sign_anew(transfer).await
+            }
+            Outcome::Refused(refusal) => self.refused(transfer, refusal).await,
+            Outcome::Failed { code, message } => {
+                tracing::warn!(transfer_id = %transfer.id, ?code, message, "a transfer failed on the chain");
+                let code = code.map_or(String::new(), |code| format!(" (program error {code})"));
+                let message =
+                    format!("The transfer reached the chain and failed there{code}; nothing was paid.");
+                self.fail(transfer, self.failure(FailureCode::TransferFailed, message)).await
+            }
+            Outcome::Expired if self.signatures < SIGNATURES_MAX => self.sign_anew(transfer).await,
+            Outcome::Expired => self.expired(transfer).await,
+        }
+    }
+
+    /// The bytes can no longer land, and nothing says that they did.
+    async fn sign_anew(&mut self, transfer: Transfer) -> Stepped {
+        tracing::info!(transfer_id = %transfer.id, "deciding anew under the same tag");
+        self.sign(transfer).await
+    }
+
+    /// Expired for good, unless other bytes with its tag were paid.
+    async fn expired(&mut self, transfer: Transfer) -> Stepped {
+        let destination = self.stored_destination(&transfer).await?;
+        let view = loop {
+            match self.read(&destination).await {
+                Ok(view) => break view,
+                Err(error) => {
+                    tracing::warn!(transfer_id = %transfer.id, %error, "cannot tell yet whether it landed");
+                    if !self.pauses().await {
+                        return Ok(Step::Left(transfer));
+                    }
+                }
+            }
+        };
+        match self.was_paid(transfer.id.tag(), &view).await? {
+            Paid::Yes(made) => self.settle_as_made(transfer, destination, *made).await,
+            Paid::Unknown | Paid::OldView => self.fail_unknown(transfer).await,
+            Paid::No => {
+                let message = "Solana did not take the transfer before it expired; nothing was paid. Send the same \
+                               request again.";
+                self.fail(transfer, self.failure(FailureCode::TransferExpired, message)).await
+            }
+        }
+    }
+
+    /// The program said no after we said yes: something changed in between.
+    async fn refused(&mut self, transfer: Transfer, refusal: Refusal) -> Stepped {
+        let destination = self.stored_destination(&transfer).await?;
+        let reason = match refusal {
+            // Other bytes paid it: the account shows which.
+            Refusal::DuplicateTransfer => return self.expired(transfer).await,
+            Refusal::InsufficientBalance => {
+                let failure = insufficient(transfer.request.amount, None, self.now());
+                return self.fail(transfer, failure).await;
+            }
+            Refusal::InvalidRecipient => {
+                let message = "The recipient could no longer be paid when the transfer reached the chain.";
+                return self.fail(transfer, invalid_recipient(message, self.now())).await;
+            }
+            Refusal::StaleSequence => {
+                let message = "The account makes more payments at once than can be told apart; nothing was paid. Send \
+                               the same request again.";
+                return self.fail(transfer, self.failure(FailureCode::SolanaUnavailable, message)).await;
+            }
+            Refusal::AuthorityRotated => {
+                return self.fail(transfer, self.failure(FailureCode::AuthorityRotated, ROTATED)).await;
+            }
+            Refusal::Halted => RejectionReason::Halted,
+            Refusal::Paused => RejectionReason::Paused,
+            Refusal::MemoRequired => RejectionReason::MemoRequired,
+            Refusal::MemoTooLong => RejectionReason::MemoTooLong,
+            Refusal::RecipientNotAllowed => RejectionReason::RecipientNotAllowed,
+            Refusal::SingleLimitExceeded => RejectionReason::SingleLimitExceeded,
+            Refusal::DailyLimitExceeded => RejectionReason::DailyLimitExceeded,
+        };
+        // The program's code carries no numbers: decide once more by what is there now.
+        let decided = match self.read(&destination).await {
+            Ok(view) => {
+                Some(decide(&view, &order(transfer.id.tag(), &transfer.request, destination), self.now()))
+            }
+            Err(_) => None,
+        };
+        let rejection = match decided {
+            Some((Decision::Rejected(rejection), _)) if rejection.reason == reason => rejection,
+            Some((_, checks)) => rejection_without_numbers(reason, checks, self.now()),
+            None => rejection_without_numbers(reason, Checks::default(), self.now()),
+        };
+        self.reject(transfer, rejection).await
+    }
+
+    /// The chain holds a payment with the tag: it is the answer, if it is this one.
+    pub(super) async fn settle_as_made(
+        &mut self,
+        transfer: Transfer,
+        destination: Address,
+        made: PaymentMade,
+    ) -> Stepped {
+        crash_point!("duplicate.before");
+        if is_same(&made, &order(transfer.id.tag(), &transfer.request, destination)) {
+            let block_time = Some(made.made_at.unix_seconds());
+            return self.settle(transfer, made.signature, made.slot, block_time, None).await;
+        }
+        let message =
+            format!("The idempotency key was used on the chain for another transfer, {}.", made.signature);
+        // First: a claim that keeps the key would answer 409 to the one whose payment this is.
+        self.parts.store.release_key(&transfer).await?;
+        self.fail(transfer, self.failure(FailureCode::TransferFailed, message)).await?;
+        Err(ServiceError::IdempotencyConflict)
+    }
+
+    /// The number of a payment that has just landed, if that is known without asking; the indexer reads it otherwise.
+    async fn landed_number(&self, transfer: &Transfer) -> Option<u64> {
+        let destination = self.stored_destination(transfer).await.ok()?;
+        self.number_of(transfer.id.tag(), self.known(&destination).as_ref())
+    }
+}
+
+fn is_same(made: &PaymentMade, order: &Order) -> bool {
+    made.amount == order.amount && made.recipient == order.destination && made.memo == order.memo
+}
