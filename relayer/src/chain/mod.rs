@@ -255,10 +255,7 @@ pub trait Chain: Send + Sync + 'static {
     async fn outcome(&self, signed: &SignedTransfer) -> Outcome;
 
     /// When the block of `slot` was made, unix seconds by the chain's clock. One question for each slot.
-    async fn block_time(&self, slot: u64) -> Result<Option<i64>, ChainError> {
-        let _ = slot;
-        Ok(None)
-    }
+    async fn block_time(&self, slot: u64) -> Result<Option<i64>, ChainError>;
 
     /// Has whoever reads the past look at once: something is missing.
     fn look_again(&self) {}

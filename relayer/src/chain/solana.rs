@@ -470,7 +470,7 @@ impl Chain for SolanaChain {
     async fn outcome(&self, signed: &SignedTransfer) -> Outcome {
         let landing = self.follow(self.followed(signed), self.settings.commitment).await;
         let outcome = match landing {
-            Landing::Landed { slot } => return Outcome::Settled { slot, block_time: None },
+            Landing::Landed { slot } => return Outcome::Settled { slot },
             Landing::Failed { fault, .. } => fault.of_transfer(),
             Landing::Expired { .. } => Outcome::Expired,
         };

@@ -171,8 +171,8 @@ pub enum Refusal {
 /// How a signed transfer ended. Every variant is final.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Outcome {
-    /// At the configured commitment. `block_time` (unix seconds) only where the node gave it without another call.
-    Settled { slot: u64, block_time: Option<i64> },
+    /// At the configured commitment.
+    Settled { slot: u64 },
     /// Landed, and the program refused.
     Refused(Refusal),
     /// Landed, and failed for another reason; `code` is the program's custom code when there is one.

@@ -32,6 +32,8 @@ pub(super) struct Script {
     pub destinations: HashMap<Address, Destination>,
     /// In order; afterwards everything settles.
     pub outcomes: VecDeque<Outcome>,
+    /// What is said of the time of a block, before it is `now`.
+    pub block_times: VecDeque<Option<i64>>,
     /// Outcomes come only while this is false.
     pub held: bool,
     /// How often somebody wanted the past to be read.
@@ -66,6 +68,7 @@ impl ScriptedChain {
             agents: HashMap::new(),
             destinations: HashMap::new(),
             outcomes: VecDeque::new(),
+            block_times: VecDeque::new(),
             held: false,
             wanted: 0,
             policy_delay: Duration::ZERO,
@@ -342,9 +345,13 @@ impl Chain for ScriptedChain {
             }
             released.await;
         }
+        self.script().outcomes.pop_front().unwrap_or(Outcome::Settled { slot: 7 })
+    }
+
+    async fn block_time(&self, _: u64) -> Result<Option<i64>, ChainError> {
         let mut script = self.script();
-        let (slot, block_time) = (7, Some(script.now));
-        script.outcomes.pop_front().unwrap_or(Outcome::Settled { slot, block_time })
+        let now = script.now;
+        Ok(script.block_times.pop_front().unwrap_or(Some(now)))
     }
 
     fn look_again(&self) {

@@ -6,7 +6,7 @@ use serde_json::json;
 
 use super::Relayer;
 use crate::chain::Destination;
-use crate::domain::Address;
+use crate::domain::{Address, Timestamp};
 
 #[tokio::test]
 async fn a_transfer_settles_and_its_replay_is_the_same() {
@@ -34,6 +34,16 @@ async fn a_transfer_settles_and_its_replay_is_the_same() {
     let other = relayer.account().await;
     let key = relayer.agent_key(&other).await;
     assert_eq!(relayer.send("GET", &path, &key, None).await.status, StatusCode::NOT_FOUND);
+}
+
+#[tokio::test]
+async fn a_payment_settles_with_the_time_of_its_block_though_nodes_say_it_late() {
+    let relayer = Relayer::start().await;
+    let account = relayer.account().await;
+    let made_at = relayer.chain.script().now - 7;
+    relayer.chain.script().block_times.extend([None, Some(made_at)]);
+    let answer = relayer.post("/v1/transfers", &relayer.order(&account, "order-1")).await;
+    assert_eq!(answer.body["settled_at"], json!(Timestamp::from_unix_seconds(made_at).to_string()));
 }
 
 #[tokio::test]

@@ -59,9 +59,11 @@ impl Carrier {
         };
         crash_point!("outcome.after");
         match outcome {
-            Outcome::Settled { slot, block_time } => {
+            Outcome::Settled { slot } => {
+                self.permit = None;
+                let Some(settled_at) = self.time_of(slot).await else { return Ok(Step::Left(transfer)) };
                 let number = self.landed_number(&transfer).await;
-                self.settle(transfer, signed.signature.clone(), slot, block_time, number).await
+                self.settle(transfer, signed.signature.clone(), slot, settled_at, number).await
             }
             Outcome::Refused(Refusal::StaleSequence | Refusal::AuthorityRotated)
                 if self.signatures < STALE_SIGNATURES_MAX =>
@@ -166,8 +168,7 @@ impl Carrier {
     ) -> Stepped {
         crash_point!("duplicate.before");
         if is_same(&made, &order(transfer.id.tag(), &transfer.request, destination)) {
-            let block_time = Some(made.made_at.unix_seconds());
-            return self.settle(transfer, made.signature, made.slot, block_time, None).await;
+            return self.settle(transfer, made.signature, made.slot, made.made_at, None).await;
         }
         let message =
             format!("The idempotency key was used on the chain for another transfer, {}.", made.signature);

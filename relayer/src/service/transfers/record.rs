@@ -10,8 +10,10 @@ use crate::domain::{Failure, FailureCode, Rejection, Settlement, Timestamp, Tran
 use crate::service::signers;
 use crate::store::{Settled, StoreError};
 
-/// How long a settlement waits for its block's time.
-const BLOCK_TIME_PATIENCE: Duration = Duration::from_secs(1);
+/// How long one question about the chain's time may take.
+const TIME_PATIENCE: Duration = Duration::from_secs(1);
+/// How often a settlement asks when its block was made, a second apart. A node that lists a payment can tell as a rule.
+const TIME_QUESTIONS: u32 = 15;
 
 impl Carrier {
     /// Final on the chain.
@@ -20,13 +22,9 @@ impl Carrier {
         transfer: Transfer,
         signature: String,
         slot: u64,
-        block_time: Option<i64>,
+        settled_at: Timestamp,
         number: Option<u64>,
     ) -> Stepped {
-        let settled_at = match block_time {
-            Some(second) => Timestamp::from_unix_seconds(second),
-            None => self.time_of(slot).await,
-        };
         let settlement = Settlement { signature, settled_at, slot, number };
         let paid = paid_by(&transfer, settled_at);
         crash_point!("settled.before");
@@ -132,22 +130,26 @@ impl Carrier {
         }
     }
 
-    /// When the block was made, as everybody else reads it too. Where the node does not say at once, about now; the
-    /// indexer puts history right later.
-    async fn time_of(&self, slot: u64) -> Timestamp {
-        match tokio::time::timeout(BLOCK_TIME_PATIENCE, self.network.chain.block_time(slot)).await {
-            Ok(Ok(Some(second))) => Timestamp::from_unix_seconds(second),
-            Ok(Ok(None) | Err(_)) | Err(_) => match self.network.chain.now().await {
-                Ok(second) => Timestamp::from_unix_seconds(second),
-                Err(_) => self.now(),
-            },
+    /// When the block was made: what the history says of the payment, and what is answered after a database was lost, is the
+    /// same then. Where no node says it in the end, about now. `None` at a stop.
+    pub(super) async fn time_of(&self, slot: u64) -> Option<Timestamp> {
+        for _ in 0..TIME_QUESTIONS {
+            let asked = tokio::time::timeout(TIME_PATIENCE, self.network.chain.block_time(slot)).await;
+            if let Ok(Ok(Some(second))) = asked {
+                return Some(Timestamp::from_unix_seconds(second));
+            }
+            if !self.pauses().await {
+                return None;
+            }
         }
+        let now = tokio::time::timeout(TIME_PATIENCE, self.network.chain.now()).await;
+        Some(now.ok().and_then(Result::ok).map_or_else(|| self.now(), Timestamp::from_unix_seconds))
     }
 
     /// See [`crate::chain::Chain::agreed_now`]. While the chain's clock cannot be read at once, nothing expires.
     pub(super) async fn agreed_now(&self) -> Option<i64> {
         let agreed = self.network.chain.agreed_now(self.now().unix_seconds());
-        tokio::time::timeout(BLOCK_TIME_PATIENCE, agreed).await.ok().flatten()
+        tokio::time::timeout(TIME_PATIENCE, agreed).await.ok().flatten()
     }
 
     pub(super) fn now(&self) -> Timestamp {

@@ -136,9 +136,16 @@ async fn writing_goes_on_when_a_full_disk_has_room_again() {
             let until_full = pay_until_it_fails(&fixture, first + 1_000..first + 9_000).await;
             assert!(until_full.len() < 8_000, "{kind:?}, {left} left: the disk never was full");
             kept.extend(until_full);
-            for number in 9_000..9_003 {
-                assert!(pays(&fixture, first + number).await.is_err(), "{kind:?}, {left} left: still full");
-            }
+            // Where several at once found no room, there may be some for one alone.
+            let mut alone = first + 9_000..first + 9_400;
+            let is_full = loop {
+                let Some(number) = alone.next() else { break false };
+                match pays(&fixture, number).await {
+                    Ok(transfer) => kept.push(transfer),
+                    Err(_) => break true,
+                }
+            };
+            assert!(is_full, "{kind:?}, {left} left: not full for one");
             disk.empty();
             let after = pays(&fixture, first + 9_500).await;
             kept.push(after.unwrap_or_else(|error| panic!("{kind:?}, {left} left, round {round}: {error}")));
