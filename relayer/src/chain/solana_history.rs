@@ -51,6 +51,8 @@ pub struct SignatureLine {
     pub block_time: Option<i64>,
     /// It did nothing but pay its fee.
     pub failed: bool,
+    /// At the commitment that was asked for. Some nodes list what is not there yet.
+    pub reached: bool,
     /// Its slot can no longer be forked away.
     pub finalized: bool,
 }
@@ -173,7 +175,8 @@ impl SolanaHistory {
             slot: line.slot,
             block_time: line.block_time,
             failed: line.err.is_some(),
-            finalized: self.is_final() || line.is_finalized(),
+            reached: line.reached(self.commitment),
+            finalized: line.is_finalized(self.commitment),
             signature: line.signature,
         };
         Ok(lines.into_iter().map(line).collect())

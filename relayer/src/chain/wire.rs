@@ -92,11 +92,15 @@ pub(super) struct SignatureStatus {
 impl SignatureStatus {
     /// Whether it stands at `commitment` or above. A status without a word is not taken for one.
     pub fn reached(&self, commitment: Commitment) -> bool {
-        match (self.confirmation_status.as_deref(), commitment) {
-            (Some("finalized"), Commitment::Finalized | Commitment::Confirmed) => true,
-            (Some("confirmed"), Commitment::Confirmed) => true,
-            (Some(_) | None, Commitment::Finalized | Commitment::Confirmed) => false,
-        }
+        self.confirmation_status.as_deref().is_some_and(|word| reaches(word, commitment))
+    }
+}
+
+fn reaches(word: &str, commitment: Commitment) -> bool {
+    match (word, commitment) {
+        ("finalized", Commitment::Finalized | Commitment::Confirmed) => true,
+        ("confirmed", Commitment::Confirmed) => true,
+        (_, Commitment::Finalized | Commitment::Confirmed) => false,
     }
 }
 
@@ -115,9 +119,17 @@ pub(super) struct SignatureLine {
 }
 
 impl SignatureLine {
-    /// Whether its slot can no longer be forked away. A line without a word is not taken for one.
-    pub fn is_finalized(&self) -> bool {
-        self.confirmation_status.as_deref() == Some("finalized")
+    /// Whether it stands at the commitment that was `asked` for, or above; without a word it was not listed otherwise.
+    pub fn reached(&self, asked: Commitment) -> bool {
+        self.confirmation_status.as_deref().is_none_or(|word| reaches(word, asked))
+    }
+
+    /// Whether its slot can no longer be forked away.
+    pub fn is_finalized(&self, asked: Commitment) -> bool {
+        match self.confirmation_status.as_deref() {
+            Some(word) => reaches(word, Commitment::Finalized),
+            None => asked == Commitment::Finalized,
+        }
     }
 }
 
@@ -140,5 +152,21 @@ mod tests {
         }
         assert!(!status(Some("processed")).reached(Commitment::Confirmed));
         assert!(!status(None).reached(Commitment::Confirmed));
+    }
+
+    #[test]
+    fn a_line_says_whether_it_is_where_it_was_asked_for() {
+        let line = |word: Option<&str>| {
+            let line =
+                serde_json::json!({ "signature": "s", "slot": 1, "err": null, "confirmationStatus": word });
+            serde_json::from_value::<SignatureLine>(line).expect("a line")
+        };
+        let says = |word, asked| (line(word).reached(asked), line(word).is_finalized(asked));
+        assert_eq!(says(Some("confirmed"), Commitment::Finalized), (false, false), "listed too early");
+        assert_eq!(says(Some("processed"), Commitment::Confirmed), (false, false));
+        assert_eq!(says(Some("confirmed"), Commitment::Confirmed), (true, false));
+        assert_eq!(says(Some("finalized"), Commitment::Confirmed), (true, true));
+        assert_eq!(says(None, Commitment::Finalized), (true, true));
+        assert_eq!(says(None, Commitment::Confirmed), (true, false));
     }
 }

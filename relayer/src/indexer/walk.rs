@@ -135,7 +135,7 @@ impl Indexer {
         whose: Whose,
         lines: &[SignatureLine],
     ) -> Result<Vec<Mark>, IndexError> {
-        let candidates = || lines.iter().filter(|line| !line.failed);
+        let candidates = || lines.iter().filter(|line| line.reached && !line.failed);
         let marks: Vec<Mark> = candidates().map(mark_of).collect();
         let known = self.parts.store.find_known(self.network, whose, &marks).await?;
         let is_read = |line: &SignatureLine, mark: &Mark| match known.get(mark) {

@@ -142,6 +142,8 @@ impl Node {
         match method {
             "getSignaturesForAddress" => {
                 let address: Address = text(&params[0]).parse().expect("an address");
+                // Some list what is not yet at the commitment, and say so in each line.
+                let seen = if self.chance(0.3) { view.tip } else { seen };
                 self.signatures(&world, &view, seen, &address, config)
             }
             "getTransaction" => self.transaction(&world, seen, &text(&params[0])),
