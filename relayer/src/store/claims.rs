@@ -216,22 +216,23 @@ async fn insert_transfer(
 ) -> Result<Option<Transfer>, StoreError> {
     // Whether the bytes may be stored is decided where the claim is written: from here on they may be sent.
     let sql = format!(
-        "WITH unpaid AS (
-             SELECT payments_up_to FROM ledgers WHERE account_id = $4 AND payments_up_to >= $19),
-         ready AS (
-             SELECT 1 AS yes WHERE $16 <> '' AND ($19 = 0 OR EXISTS (SELECT 1 FROM unpaid))
+        "WITH ahead AS MATERIALIZED (
+             SELECT $16 <> ''
+                 AND ($19 = 0 OR EXISTS (
+                     SELECT 1 FROM ledgers WHERE account_id = $4 AND payments_up_to >= $19))
                  AND NOT EXISTS (
                      SELECT 1 FROM history WHERE account_id = $4 AND tag = $10
-                         AND (created_at > $20 OR COALESCE(read_at, '') > $20)))
+                         AND (created_at > $20 OR COALESCE(read_at, '') > $20)) AS is_stored)
          INSERT INTO transfers
              (transfer_id, operator_id, network, account_id, key_id, recipient, amount_usdc, memo, idempotency_key,
               attempt, lease_holder, lease_expires_at, created_at, updated_at, state,
               signed_bytes, tx_signature, last_valid_block_height)
          SELECT $1, $2, $3, $4, $5, $6, $7, $8, $9, $11, $13, $14, $15, $15,
-             CASE WHEN EXISTS (SELECT 1 FROM ready) THEN 'signed' ELSE $12 END,
-             CASE WHEN EXISTS (SELECT 1 FROM ready) THEN $16 END,
-             CASE WHEN EXISTS (SELECT 1 FROM ready) THEN $17 END,
-             CASE WHEN EXISTS (SELECT 1 FROM ready) THEN $18 END {condition}
+             CASE WHEN is_stored THEN 'signed' ELSE $12 END,
+             CASE WHEN is_stored THEN $16 END,
+             CASE WHEN is_stored THEN $17 END,
+             CASE WHEN is_stored THEN $18 END
+         FROM ahead {condition}
          RETURNING state"
     );
     let request = &new.request;
