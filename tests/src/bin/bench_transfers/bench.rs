@@ -15,7 +15,14 @@ use crate::report::Row;
 use crate::usage;
 
 /// Who makes transfers, in the order of the table.
-pub const CLIENTS: [&str; 4] = ["loop", "stock", "purser", "purser_ceiling"];
+pub const CLIENTS: [&str; 5] = ["loop", "stock", "purser", "purser_ceiling", "purser_full"];
+/// What waits for a network that confirms nothing, and how long a request waits with it.
+const PENDING_WHEN_FULL: u32 = 32;
+const DEADLINE_WHEN_FULL_SECONDS: u64 = 2;
+/// Requests at a time that are refused while others wait, row by row.
+const IN_FLIGHT_WHEN_FULL: [usize; 3] = [64, 512, 4_096];
+/// More than can be asked in the time.
+const REQUESTS_WHEN_FULL: usize = 200_000;
 /// Transfers before the first that counts, for each agent and for each in flight: connections open, caches fill.
 const WARM_UP_ROUNDS: usize = 2;
 /// As often as by default.
@@ -61,13 +68,15 @@ pub async fn measures_all(options: &Options, door: impl Fn(&str, &str) -> Node) 
         (&["loop", "stock"][..], INDEXER_INTERVAL),
         (&["purser"], INDEXER_INTERVAL),
         (&["purser_ceiling"], never),
+        (&["purser_full"], never),
     ] {
         let clients: Vec<_> =
             clients.iter().filter(|client| options.clients.iter().any(|asked| asked == *client)).collect();
         if clients.is_empty() {
             continue;
         }
-        let bench = Bench::starts(Arc::clone(&network), options, &door, indexer_interval).await;
+        let is_full = clients.contains(&&"purser_full");
+        let bench = Bench::starts(Arc::clone(&network), options, &door, indexer_interval, is_full).await;
         for client in clients {
             bench.measures(client, options, &mut rows).await?;
         }
@@ -82,6 +91,7 @@ impl Bench {
         options: &Options,
         door: impl Fn(&str, &str) -> Node,
         indexer_interval: Duration,
+        is_full: bool,
     ) -> Bench {
         let [node, clients] = [(); 2].map(|()| door(&network.rpc_url, &network.ws_url));
         let settings = AppSettings {
@@ -92,6 +102,12 @@ impl Bench {
             burst: 1_000_000,
             indexer_interval_ms: indexer_interval.as_millis().try_into().expect("short"),
             ..AppSettings::default()
+        };
+        let settings = if is_full {
+            let (pending, deadline_seconds) = (PENDING_WHEN_FULL, DEADLINE_WHEN_FULL_SECONDS);
+            AppSettings { pending_per_account: pending, deadline_seconds, ..settings }
+        } else {
+            settings
         };
         let app = TestApp::start(Arc::clone(&network), &settings).await;
         let operator = app.new_operator().await;
@@ -111,17 +127,26 @@ impl Bench {
 
     /// A row for each number of transfers in flight.
     async fn measures(&self, client: &'static str, options: &Options, rows: &mut Vec<Row>) -> Result<()> {
-        let count = if client == "purser_ceiling" { options.ceiling_transfers } else { options.transfers };
+        let (count, all_in_flight) = match client {
+            "purser_full" => (REQUESTS_WHEN_FULL, &IN_FLIGHT_WHEN_FULL[..]),
+            "purser_ceiling" => (options.ceiling_transfers, &options.in_flight[..]),
+            _ => (options.transfers, &options.in_flight[..]),
+        };
         match client {
             "purser" => {
                 eprintln!("the relayer comes to terms with what the agents were given");
                 tokio::time::sleep(THREE_SWEEPS).await;
             }
-            "purser_ceiling" => self.node.follows_the_script().await?,
+            "purser_ceiling" => self.node.follows_the_script(true).await?,
+            "purser_full" => self.node.follows_the_script(false).await?,
             _ => {}
         }
-        for &in_flight in &options.in_flight {
-            let warm_up = WARM_UP_ROUNDS * in_flight.max(self.agents.len());
+        for &in_flight in all_in_flight {
+            let warm_up = if client == "purser_full" {
+                in_flight
+            } else {
+                WARM_UP_ROUNDS * in_flight.max(self.agents.len())
+            };
             let load = Load { warm_up, count, in_flight, within: options.within };
             let row = self.run(client, load).await;
             let row = row.with_context(|| format!("{client}, {in_flight} in flight"))?;
@@ -148,6 +173,10 @@ impl Bench {
             "stock" => {
                 let client = Stock::ready(&self.clients, transfers().await?, self.commitment);
                 self.measured("stock", load, move |index| client.clone().makes(index)).await
+            }
+            "purser_full" => {
+                let relayer = Relayer::ready(&self.agents, &self.payee, load.transfers());
+                self.measured(client, load, move |index| relayer.clone().is_refused(index)).await
             }
             _ => {
                 let relayer = Relayer::ready(&self.agents, &self.payee, load.transfers());

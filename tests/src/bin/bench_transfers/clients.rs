@@ -113,6 +113,14 @@ impl Relayer {
         ensure!(settled, "{} instead of a settled transfer: {}", answer.status, answer.text);
         Ok(())
     }
+
+    /// The same while nothing is confirmed: it waits in vain, or is refused because enough others do.
+    pub async fn is_refused(self, index: usize) -> Result<()> {
+        let answer = self.client.post("/v1/transfers", &self.bodies[index]).await;
+        let is_full = answer.status == 429 && answer.body["error"] == "too_many_pending";
+        ensure!(is_full || answer.status == 202, "{} instead of a refusal: {}", answer.status, answer.text);
+        Ok(())
+    }
 }
 
 /// Transfers of distinct tags, straight to the program, by turns from each agent.

@@ -26,7 +26,8 @@ use self::load::LOAD_THREADS;
 use self::node::Node;
 
 /// Measures transfers on one network, at 1, 8 and 64 in flight: a tight loop that sends and waits on the websocket, the
-/// stock client, the relayer, and the relayer on a scripted network that confirms at once
+/// stock client, the relayer, the relayer on a scripted network that confirms at once, and the relayer refusing requests
+/// while the network confirms nothing
 #[derive(Parser)]
 #[command(name = "bench_transfers")]
 struct Arguments {
