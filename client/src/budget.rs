@@ -6,13 +6,11 @@ pub const LOADED_BYTES: u32 = 1024 * 1024;
 
 /// Without a memo. The dearest keys, 256 entries and a full window are well below.
 const TRANSFER_UNITS: u32 = 5_000;
-/// Copying, checking and logging a memo costs by the byte.
-const MEMO_BYTE_UNITS: u32 = 3;
-/// Of the longest memo that the program takes.
-const MEMO_BYTES_MAX: usize = 4 * purser_policy::MEMO_CHARS_MAX;
+/// Copying and logging a memo costs by the byte.
+const MEMO_BYTE_UNITS: u32 = 2;
 
 /// Compute units. They, the limit on loaded bytes and a price fit the transaction of the longest memo.
 pub fn transfer_units(memo_bytes: usize) -> u32 {
-    let bytes = u32::try_from(memo_bytes.min(MEMO_BYTES_MAX)).unwrap_or(u32::MAX);
+    let bytes = u32::try_from(memo_bytes.min(purser_policy::MEMO_BYTES_MAX)).unwrap_or(u32::MAX);
     TRANSFER_UNITS + MEMO_BYTE_UNITS * bytes
 }

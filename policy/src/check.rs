@@ -1,9 +1,6 @@
 //! The decision: may this transfer be made now?
 
-use crate::memo::chars_above;
-use crate::{
-    Address, Limit, Policy, RecentTags, SpendWindow, UsdcAmount, Violation, MEMO_BYTES_MAX, MEMO_CHARS_MAX,
-};
+use crate::{Address, Limit, Policy, RecentTags, SpendWindow, UsdcAmount, Violation, MEMO_BYTES_MAX};
 
 /// What the decision rests on.
 #[derive(Clone, Copy, Debug)]
@@ -157,11 +154,7 @@ fn memo_given(policy: &Policy, request: &TransferRequest) -> Result<(), Violatio
 
 #[inline(always)]
 fn memo_fits(request: &TransferRequest) -> Result<(), Violation> {
-    // Nothing has more characters than bytes, so most memos need no counting. Bytes that are no text could be many and
-    // hold few characters, or none.
-    let too_many = chars_above(request.memo, MEMO_CHARS_MAX);
-    let too_long = too_many.is_some() || request.memo.len() > MEMO_BYTES_MAX;
-    refuse_if(too_long, Violation::MemoTooLong { chars: too_many.unwrap_or(0) })
+    refuse_if(request.memo.len() > MEMO_BYTES_MAX, Violation::MemoTooLong)
 }
 
 #[inline(always)]

@@ -2,10 +2,8 @@
 
 use crate::{Allowlist, UsdcAmount};
 
-/// Most characters (Unicode scalar values, not bytes) that a memo may have.
-pub const MEMO_CHARS_MAX: usize = 200;
-/// Most bytes: what that many characters take at most.
-pub const MEMO_BYTES_MAX: usize = 4 * MEMO_CHARS_MAX;
+/// Most bytes of a memo: what 200 characters of UTF-8 take at most.
+pub const MEMO_BYTES_MAX: usize = 800;
 
 /// An upper bound on an amount.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

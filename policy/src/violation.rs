@@ -13,10 +13,8 @@ pub enum Violation {
     /// The policy pauses the account.
     Paused,
     MemoRequired,
-    /// The memo has more than [`MEMO_CHARS_MAX`](crate::MEMO_CHARS_MAX) characters.
-    MemoTooLong {
-        chars: usize,
-    },
+    /// The memo has more than [`MEMO_BYTES_MAX`](crate::MEMO_BYTES_MAX) bytes.
+    MemoTooLong,
     /// Neither the recipient's token account nor the wallet that owns it is on the allowlist.
     RecipientNotAllowed,
     SingleLimitExceeded {

@@ -10,6 +10,8 @@ use solana_sdk::pubkey::Pubkey;
 use solana_sdk::signature::Keypair;
 use solana_sdk::signer::Signer;
 
+use crate::history::entries_once;
+
 /// An agent that holds 100 USDC under this policy, and somebody to pay.
 async fn agent_under(policy: Value) -> (Agent, Pubkey) {
     let operator = Operator::shared().await;
@@ -59,12 +61,17 @@ async fn missing_memo_is_refused_here_and_on_chain() {
 }
 
 #[tokio::test]
-async fn memo_of_201_characters_is_refused_here_and_on_chain() {
+async fn memo_of_201_characters_is_refused_here_and_one_of_801_bytes_on_chain() {
     let (agent, payee) = agent_under(json!({})).await;
-    let memo = "é".repeat(201);
-    agent.pays("1").to(&payee).memo(&memo).await.blames("memo");
-    assert_eq!(agent.pays_directly("1", &payee, &memo).await, refused_as(PurserError::MemoTooLong));
-    assert!(matches!(agent.pays_directly("1", &payee, &"é".repeat(200)).await, Landing::Settled(_)));
+    agent.pays("1").to(&payee).memo(&"é".repeat(201)).await.blames("memo");
+    agent.pays("1").to(&payee).memo(&"🪙".repeat(200)).await.is_settled();
+    let longest = "x".repeat(800);
+    let longer = format!("{longest}x");
+    assert_eq!(agent.pays_directly("1", &payee, &longer).await, refused_as(PurserError::MemoTooLong));
+    // Who writes past the relayer may use all of it, and the history shows it whole.
+    assert!(matches!(agent.pays_directly("1", &payee, &longest).await, Landing::Settled(_)));
+    let entries = entries_once(&agent, 2).await;
+    assert!(entries.iter().any(|entry| entry["memo"] == longest.as_str()), "{entries:#?}");
 }
 
 #[tokio::test]

@@ -1078,7 +1078,7 @@ export type Purser = {
     {
       "code": 6003,
       "name": "memoTooLong",
-      "msg": "The memo has more than 200 characters"
+      "msg": "The memo has more than 800 bytes"
     },
     {
       "code": 6004,

@@ -13,7 +13,7 @@ pub enum PurserError {
     Paused,
     #[msg("The policy requires a memo")]
     MemoRequired,
-    #[msg("The memo has more than 200 characters")]
+    #[msg("The memo has more than 800 bytes")]
     MemoTooLong,
     #[msg("The recipient is not on the allowlist")]
     RecipientNotAllowed,
@@ -137,7 +137,7 @@ impl From<Violation> for PurserError {
             Violation::Halted => Self::Halted,
             Violation::Paused => Self::Paused,
             Violation::MemoRequired => Self::MemoRequired,
-            Violation::MemoTooLong { .. } => Self::MemoTooLong,
+            Violation::MemoTooLong => Self::MemoTooLong,
             Violation::RecipientNotAllowed => Self::RecipientNotAllowed,
             Violation::SingleLimitExceeded { .. } => Self::SingleLimitExceeded,
             Violation::DailyLimitExceeded { .. } => Self::DailyLimitExceeded,

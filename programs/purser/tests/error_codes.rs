@@ -60,7 +60,7 @@ fn every_violation_has_its_error_in_the_order_of_precedence() {
         Violation::Halted,
         Violation::Paused,
         Violation::MemoRequired,
-        Violation::MemoTooLong { chars: 201 },
+        Violation::MemoTooLong,
         Violation::RecipientNotAllowed,
         Violation::SingleLimitExceeded { limit: zero, amount: zero },
         Violation::DailyLimitExceeded { limit: zero, used: zero, amount: zero },

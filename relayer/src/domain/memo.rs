@@ -1,9 +1,10 @@
-use purser_policy::MEMO_CHARS_MAX;
-
 use super::Invalid;
 use super::invalid::check_text;
 
-/// The text that goes with a transfer, as submitted: at most 200 characters. Empty counts as none on the chain.
+/// Most characters (Unicode scalar values, not bytes) of a memo that is submitted here.
+const MEMO_CHARS_MAX: usize = 200;
+
+/// The text that goes with a transfer, as submitted. Empty counts as none on the chain.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Memo(String);
 
@@ -15,7 +16,13 @@ impl Memo {
         Ok(Self(text))
     }
 
-    /// As submitted.
+    /// One that stands on the chain, where whoever holds a transfer authority writes what it likes, or in our records. What
+    /// a database cannot hold is replaced.
+    pub fn written(text: &str) -> Self {
+        Self(text.replace('\0', "\u{FFFD}"))
+    }
+
+    /// As submitted, or as it stands on the chain.
     pub fn as_str(&self) -> &str {
         &self.0
     }
@@ -30,5 +37,6 @@ mod tests {
         assert!(Memo::parse("\u{1F600}".repeat(200)).is_ok());
         assert!(Memo::parse("a".repeat(201)).is_err());
         assert!(Memo::parse("a\0").is_err());
+        assert_eq!(Memo::written(&"a\0".repeat(400)).as_str(), "a\u{FFFD}".repeat(400));
     }
 }

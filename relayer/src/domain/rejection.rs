@@ -46,7 +46,7 @@ impl RejectionReason {
             Violation::Halted => Some(Self::Halted),
             Violation::Paused => Some(Self::Paused),
             Violation::MemoRequired => Some(Self::MemoRequired),
-            Violation::MemoTooLong { .. } => Some(Self::MemoTooLong),
+            Violation::MemoTooLong => Some(Self::MemoTooLong),
             Violation::RecipientNotAllowed => Some(Self::RecipientNotAllowed),
             Violation::SingleLimitExceeded { .. } => Some(Self::SingleLimitExceeded),
             Violation::DailyLimitExceeded { .. } => Some(Self::DailyLimitExceeded),

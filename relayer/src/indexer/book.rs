@@ -186,7 +186,6 @@ fn sole_source(flows: &[Flow], own: &Address) -> Option<Address> {
     }
 }
 
-/// A memo of any wallet's making: what a database cannot hold is replaced.
 fn memo_of(text: &str) -> Option<Memo> {
-    if text.is_empty() { None } else { Memo::parse(text.replace('\0', "\u{FFFD}")).ok() }
+    (!text.is_empty()).then(|| Memo::written(text))
 }

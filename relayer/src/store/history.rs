@@ -68,7 +68,7 @@ impl TryFrom<EntryRow> for HistoryEntry {
             kind: EntryKind::from_stored(&row.kind).ok_or_else(|| TABLE.unreadable("kind"))?,
             amount: TABLE.read("amount_usdc", &row.amount_usdc)?,
             counterparty: TABLE.read_optional::<Counterparty>("counterparty", row.counterparty.as_deref())?,
-            memo: row.memo.map(Memo::parse).transpose().map_err(|_| TABLE.unreadable("memo"))?,
+            memo: row.memo.as_deref().map(Memo::written),
             transfer_id: TABLE.read_optional("transfer_id", row.transfer_id.as_deref())?,
             number: row.number.map(number_of),
             outcome,

@@ -45,7 +45,7 @@ impl TryFrom<TransferRow> for Transfer {
 
     fn try_from(row: TransferRow) -> Result<Self, StoreError> {
         let state = row.read_state()?;
-        let memo = row.memo.map(Memo::parse).transpose().map_err(|_| TABLE.unreadable("memo"))?;
+        let memo = row.memo.as_deref().map(Memo::written);
         let id: TransferId = TABLE.read("transfer_id", &row.transfer_id)?;
         Ok(Self {
             id,

@@ -112,9 +112,8 @@ fn message(violation: &Violation, halt: Option<Halt>) -> String {
         Violation::Halted => halt.map_or_else(|| HALTED.into(), |halt| halt.to_string()),
         Violation::Paused => "The account is paused.".into(),
         Violation::MemoRequired => "The account's policy requires a memo (require_memo).".into(),
-        Violation::MemoTooLong { chars } => {
-            format!("The memo has {chars} characters; at most 200 are allowed.")
-        }
+        // Never shown: a request has at most 200 characters.
+        Violation::MemoTooLong => "The memo is longer than the program takes.".into(),
         Violation::RecipientNotAllowed => {
             "The recipient is not among the account's allowed_counterparties.".into()
         }
@@ -137,7 +136,7 @@ fn retry_at(violation: &Violation, view: &TransferView) -> Option<Timestamp> {
         | Violation::Halted
         | Violation::Paused
         | Violation::MemoRequired
-        | Violation::MemoTooLong { .. }
+        | Violation::MemoTooLong
         | Violation::RecipientNotAllowed
         | Violation::SingleLimitExceeded { .. } => None,
     }

@@ -108,16 +108,15 @@ impl Actions {
         if !wanted {
             return Vec::new();
         }
-        let chars = match self.random.below(16) {
-            0 => 199 + self.below(3),
-            1 => 150 + self.below(150),
-            _ => 1 + self.below(80),
-        };
+        let chars = if self.one_in(16) { 150 + self.below(50) } else { 1 + self.below(80) };
         let (first, kinds) = (self.below(5), 1 + self.below(4));
         let mut memo = Vec::new();
         for _ in 0..chars {
             let character = CHARACTERS[(first + self.below(kinds)) % 5];
             memo.extend(character.as_bytes());
+        }
+        if self.one_in(16) {
+            memo.resize(799 + self.below(3), b'x');
         }
         if self.one_in(60) {
             let at = self.below(memo.len());

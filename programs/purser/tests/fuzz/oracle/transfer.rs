@@ -11,7 +11,7 @@ use crate::call::Payment;
 const TAGS: usize = 16;
 /// More tags than the rule looks at, for the actions to choose from.
 const TAGS_KEPT: usize = 40;
-const MEMO_CHARS_MAX: usize = 200;
+const MEMO_BYTES_MAX: usize = 800;
 
 impl Agent {
     /// Whether one of the last 16 payments, made less than 24 hours ago, has this tag.
@@ -36,9 +36,7 @@ impl Agent {
         let policy = &self.policy;
         ensure(!policy.paused, code::PAUSED)?;
         ensure(!(policy.memo && memo.is_empty()), code::MEMO_REQUIRED)?;
-        // Bytes that begin a character of UTF-8, and none that do not are free.
-        let characters = memo.iter().filter(|byte| **byte >> 6 != 0b10).count();
-        ensure(characters <= MEMO_CHARS_MAX && memo.len() <= 4 * MEMO_CHARS_MAX, code::MEMO_TOO_LONG)?;
+        ensure(memo.len() <= MEMO_BYTES_MAX, code::MEMO_TOO_LONG)?;
         ensure(policy.allows(account, owner), code::RECIPIENT_NOT_ALLOWED)?;
         ensure(policy.single.is_none_or(|most| amount <= most), code::SINGLE_LIMIT_EXCEEDED)?;
         let after = u128::from(self.window.spent(now)) + u128::from(amount);
