@@ -37,6 +37,9 @@ const ROOMS: &[Room] = &[
     },
 ];
 
+/// The rooms within `chain`: each may name those before it.
+const CHAIN: [&str; 7] = ["rpc", "read", "live", "sign", "send", "history", "solana"];
+
 /// Every import under `source` (the relayer's `src`) that points the wrong way is an error that names its line.
 pub fn check(source: &Path) -> Result<()> {
     let mut wrong = Vec::new();
@@ -46,6 +49,15 @@ pub fn check(source: &Path) -> Result<()> {
                 fs::read_to_string(&file).with_context(|| format!("cannot read {}", file.display()))?;
             for (line, what) in violations(room, &text) {
                 wrong.push(format!("{}:{line}: `{}` may not use `{what}`", file.display(), room.name));
+            }
+        }
+    }
+    for (place, room) in CHAIN.iter().enumerate() {
+        for file in files_of(&source.join("chain"), room)? {
+            let text =
+                fs::read_to_string(&file).with_context(|| format!("cannot read {}", file.display()))?;
+            for (line, used) in against_the_stream(place, &text) {
+                wrong.push(format!("{}:{line}: `chain/{room}` may not use `chain/{used}`", file.display()));
             }
         }
     }
@@ -102,6 +114,18 @@ fn violations(room: &Room, text: &str) -> Vec<(usize, String)> {
         }
     }
     found
+}
+
+/// What the room at `place` among [`CHAIN`] names of the rooms after it, with line numbers. A closing `mod tests` does not
+/// count.
+fn against_the_stream(place: usize, text: &str) -> Vec<(usize, String)> {
+    let text = text.split("#[cfg(test)]\nmod tests {").next().unwrap_or_default();
+    let code = text.lines().map(|line| line.split("//").next().unwrap_or_default());
+    let named = code.enumerate().flat_map(|(index, code)| {
+        let rooms = code.split("crate::chain::").skip(1).map(identifier);
+        rooms.map(move |room| (index + 1, room)).collect::<Vec<_>>()
+    });
+    named.filter(|(_, used)| CHAIN.iter().skip(place + 1).any(|later| later == used)).collect()
 }
 
 /// The first path segments after `crate::`, also those of a `use crate::{a, b::c}` on one line.
@@ -168,6 +192,14 @@ mod tests {
         assert_eq!(violations(room("store"), "use crate::{domain::Address, chain::Chain};").len(), 1);
         assert_eq!(violations(room("chain"), "let rows = crate::store::find();").len(), 1);
         assert_eq!(violations(room("http"), "use crate::app::App;").len(), 1);
+    }
+
+    #[test]
+    fn rooms_of_the_chain_use_those_before_them() {
+        let text =
+            "use crate::chain::rpc::Rpc;\nuse crate::chain::send::submit::Submitter; // crate::chain::solana";
+        assert_eq!(against_the_stream(1, text), [(2, "send".to_owned())]);
+        assert!(against_the_stream(6, text).is_empty());
     }
 
     #[test]

@@ -1,68 +1,30 @@
 //! The chain as the services see it: one trait, no Solana types.
 //!
-//! `solana` is the trait on a node. Under it: `reads` accounts, `provision` operators and agents, `staging` replaces
-//! policies, `solana_history` reads the past for indexing (`landed` transactions and the
-//! `happening`s in them), `verify` looks before anything is sent (`deployment`: at the program). Each is
-//! built from `instructions` (what the program understands), `signing` by a `signer` that `authorities` chooses and that
-//! `payers` have SOL for, `clock` (blockhash and time),
-//! `decode` (accounts), `events` (logs) and `fault` (why a transaction failed).
-//!
-//! Asking: `rpc` holds the questions, `nodes` chooses whom to ask, `transport` asks one of them, `node_fault` says what
-//! is wrong with it, `wire` reads the answers, `counters` counts. Being told: `socket` is the websocket, `topics` what
-//! can be subscribed to, `notices` whom it concerns, `watched` the accounts that it keeps up to date, `own` what they do
-//! not show yet. Following: `submit` is the one loop per network, over `flight`s, with a `witness` for what one node
-//! alone says. Nothing here knows the database, HTTP or the services.
+//! `solana` is the trait on a node, in several files: it `reads` accounts, `provision`s operators and agents, replaces
+//! policies (`staging`), chooses `authorities` and verifies nodes and program before anything is sent. The rooms under it, each
+//! using only those before: `rpc` asks nodes, `read` understands accounts, `live` is told by nodes, `sign` makes bytes,
+//! `send` follows them, `history` reads the past for indexing. Nothing here knows the database, HTTP or the services.
 
-mod authorities;
-mod block_times;
-mod clock;
-mod counters;
-mod decode;
-mod deployment;
-mod events;
-mod fault;
-mod flight;
-mod happening;
-mod instructions;
-mod landed;
-#[cfg(test)]
-mod landed_tests;
-mod node_fault;
-mod nodes;
-mod notices;
-mod own;
-mod payers;
-mod provision;
-mod reads;
+mod history;
+mod live;
+mod read;
 mod rpc;
-#[cfg(test)]
-mod scripted_node;
-mod signer;
-mod signing;
-mod socket;
+mod send;
+mod sign;
 mod solana;
-mod solana_history;
-mod staging;
-mod submit;
-mod topics;
-mod transport;
 mod types;
-mod verify;
-mod watched;
-mod wire;
-mod witness;
 
-pub use counters::{MethodCount, RpcCounters};
-pub use deployment::ProgramCheck;
-pub use happening::Happening;
-pub use instructions::rent_of;
-pub use landed::{Flow, LandedRecord};
-pub use signer::{FileSigner, Signer};
-pub use solana::{ChainSettings, ChainSigners, SolanaChain};
-pub use solana_history::{
+pub use history::happening::Happening;
+pub use history::landed::{Flow, LandedRecord};
+pub use history::{
     BALANCES_MAX, Balances, Looked, STANDINGS_MAX, SignatureLine, SignaturePage, SolanaHistory, Standing,
     Standings,
 };
+pub use read::deployment::ProgramCheck;
+pub use rpc::counters::{MethodCount, RpcCounters};
+pub use sign::instructions::rent_of;
+pub use sign::signer::{FileSigner, Signer};
+pub use solana::{ChainSettings, ChainSigners, SolanaChain};
 pub use types::{
     AddressKind, AgentAddresses, AgentCreation, AgentOnChain, AllowedRecipients, Authority, Commitment,
     Confirmed, Destination, DraftOnChain, KeyProblem, OnChainPolicy, OperatorOnChain, Outcome, Refusal,

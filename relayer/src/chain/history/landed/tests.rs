@@ -1,0 +1,500 @@
+//! Transactions as nodes write them down, in every form that money comes in.
+
+use crate::chain::OnChainPolicy;
+use crate::chain::history::happening::Happening;
+use crate::chain::history::landed::{Flow, Landed, LandedRecord, WireLanded};
+use crate::chain::read::decode::to_address;
+use anchor_lang::Event;
+use base64::Engine;
+use base64::engine::general_purpose::STANDARD;
+use purser::events::{self, AllowlistRecord, PolicyRecord};
+use purser::state::Role;
+use purser_client::{Deployment, DraftAccounts, RentPayers, TransferOrder};
+use purser_policy::UsdcAmount;
+use serde_json::{Value, json};
+use solana_sdk::instruction::Instruction;
+use solana_sdk::pubkey::Pubkey;
+
+const PROGRAM: Pubkey = purser::ID;
+const TOKEN_PROGRAM: Pubkey = anchor_spl::token::ID;
+const OTHER: Pubkey = Pubkey::from_str_const("Memo1UhkJRfHyvLMcVucJwxXeuD728EqVDDwQDxFMNo");
+const MINT: Pubkey = Pubkey::new_from_array([77; 32]);
+const SIGNATURE: &str =
+    "5VERv8NMvzbJMEkV8xnrLkEaWRtSz9CosKDYjCJjBRnbJLgp8uirBgmQpjKhoR4tjF3ZpRzrFmBV6UjKdiSZkQUW";
+
+fn key(byte: u8) -> Pubkey {
+    Pubkey::new_from_array([byte; 32])
+}
+
+fn usdc(micros: u64) -> UsdcAmount {
+    UsdcAmount::from_micros(micros)
+}
+
+/// A transaction that landed well, as `getTransaction` answers it. It touches the accounts 1 to 9.
+fn transaction() -> Value {
+    let keys: Vec<String> = (1..10).map(|byte| key(byte).to_string()).collect();
+    json!({
+        "slot": 42,
+        "blockTime": 1_800_000_000,
+        "version": "legacy",
+        "transaction": {
+            "signatures": [SIGNATURE],
+            "message": { "accountKeys": keys, "header": {}, "recentBlockhash": "x", "instructions": [] },
+        },
+        "meta": {
+            "err": null,
+            "logMessages": [],
+            "innerInstructions": [],
+            "loadedAddresses": { "writable": [], "readonly": [] },
+            "preTokenBalances": [],
+            "postTokenBalances": [],
+        },
+    })
+}
+
+fn balance(index: usize, micros: u64) -> Value {
+    json!({
+        "accountIndex": index,
+        "mint": MINT.to_string(),
+        "owner": key(99).to_string(),
+        "programId": TOKEN_PROGRAM.to_string(),
+        "uiTokenAmount": { "amount": micros.to_string(), "decimals": 6 },
+    })
+}
+
+/// With balances before and after, by index of account.
+fn moving(mut transaction: Value, before: &[(usize, u64)], after: &[(usize, u64)]) -> Value {
+    let balances =
+        |all: &[(usize, u64)]| all.iter().map(|(index, micros)| balance(*index, *micros)).collect();
+    transaction["meta"]["preTokenBalances"] = balances(before);
+    transaction["meta"]["postTokenBalances"] = balances(after);
+    transaction
+}
+
+/// With one more account, which holds a program or is named by an instruction; gives its index.
+fn with_key(transaction: &mut Value, key: &Pubkey) -> usize {
+    let keys = transaction["transaction"]["message"]["accountKeys"].as_array_mut().unwrap();
+    if let Some(index) = keys.iter().position(|known| *known == key.to_string()) {
+        return index;
+    }
+    keys.push(key.to_string().into());
+    keys.len() - 1
+}
+
+fn instruction(transaction: &mut Value, program: &Pubkey, accounts: &[Pubkey], data: &[u8]) -> Value {
+    let accounts: Vec<usize> = accounts.iter().map(|key| with_key(transaction, key)).collect();
+    let program = with_key(transaction, program);
+    json!({ "programIdIndex": program, "accounts": accounts, "data": bs58::encode(data).into_string() })
+}
+
+fn read(transaction: Value) -> Option<Landed> {
+    serde_json::from_value::<WireLanded>(transaction).unwrap().read(&PROGRAM, &MINT, SIGNATURE)
+}
+
+fn record(transaction: Value) -> LandedRecord {
+    match read(transaction) {
+        Some(Landed::Well(record)) => record,
+        other => panic!("{other:?}"),
+    }
+}
+
+fn flow(account: u8, before: u64, after: u64) -> Flow {
+    Flow { token_account: to_address(&key(account)), before: usdc(before), after: usdc(after) }
+}
+
+#[test]
+fn money_that_came_is_read_from_the_balances_whatever_moved_it() {
+    // transfer, transfer_checked, mint_to, p-token's batch, and an instruction that nobody knows.
+    for data in [&[3, 64, 66, 15][..], &[12, 1, 6], &[7, 1], &[255, 3, 9, 3, 1], &[201, 7]] {
+        let mut transaction = moving(transaction(), &[(0, 10), (1, 0)], &[(0, 4), (1, 6)]);
+        let call = instruction(&mut transaction, &TOKEN_PROGRAM, &[key(1), key(2), key(3)], data);
+        transaction["transaction"]["message"]["instructions"] = json!([call]);
+        let record = record(transaction);
+        assert_eq!(record.flows, [flow(1, 10, 4), flow(2, 0, 6)]);
+        assert!(record.happenings.is_empty());
+        assert_eq!(
+            (record.slot, record.block_time, record.signature.as_str()),
+            (42, Some(1_800_000_000), SIGNATURE)
+        );
+    }
+}
+
+#[test]
+fn money_that_another_program_moved_from_within_counts() {
+    let mut transaction = moving(transaction(), &[(0, 10), (1, 1)], &[(0, 0), (1, 11)]);
+    let outer = instruction(&mut transaction, &OTHER, &[key(1), key(2)], &[1]);
+    let inner = instruction(&mut transaction, &TOKEN_PROGRAM, &[key(1), key(2), key(3)], &[3, 10]);
+    transaction["transaction"]["message"]["instructions"] = json!([outer]);
+    transaction["meta"]["innerInstructions"] = json!([{ "index": 0, "instructions": [inner] }]);
+    assert_eq!(record(transaction).flows, [flow(1, 10, 0), flow(2, 1, 11)]);
+}
+
+#[test]
+fn several_accounts_dust_new_and_closed_ones_are_all_seen_and_unchanged_ones_left_out() {
+    let before = [(0, 5), (1, 7), (3, 9)];
+    let after = [(0, 6), (1, 7), (2, u64::MAX)];
+    let record = record(moving(transaction(), &before, &after));
+    assert_eq!(record.flows, [flow(1, 5, 6), flow(3, 0, u64::MAX), flow(4, 9, 0)]);
+}
+
+#[test]
+fn accounts_from_lookup_tables_follow_the_message_writable_ones_first() {
+    let mut transaction = moving(transaction(), &[], &[(9, 3), (10, 4), (11, 5)]);
+    transaction["version"] = json!(0);
+    transaction["meta"]["loadedAddresses"] =
+        json!({ "writable": [key(50).to_string(), key(51).to_string()], "readonly": [key(52).to_string()] });
+    transaction["transaction"]["message"]["addressTableLookups"] =
+        json!([{ "accountKey": key(60).to_string(), "writableIndexes": [0, 1], "readonlyIndexes": [2] }]);
+    assert_eq!(record(transaction).flows, [flow(50, 0, 3), flow(51, 0, 4), flow(52, 0, 5)]);
+}
+
+#[test]
+fn versions_that_are_not_known_yet_say_the_same_in_the_same_places() {
+    for version in [json!(1), json!(7)] {
+        let mut transaction = moving(transaction(), &[(0, 10)], &[(0, 4), (1, 6)]);
+        transaction["version"] = version;
+        transaction["transaction"]["message"]["transactionConfig"] = json!({ "computeUnitLimit": 12_000 });
+        transaction["meta"].as_object_mut().unwrap().remove("loadedAddresses");
+        transaction["meta"]["somethingNew"] = json!([1, { "a": "b" }]);
+        assert_eq!(record(transaction).flows, [flow(1, 10, 4), flow(2, 0, 6)]);
+    }
+}
+
+#[test]
+fn other_mints_and_other_token_programs_are_no_usdc() {
+    let mut transaction = moving(transaction(), &[], &[(0, 6), (1, 7)]);
+    transaction["meta"]["postTokenBalances"][0]["mint"] = json!(key(5).to_string());
+    transaction["meta"]["postTokenBalances"][1]["programId"] =
+        json!("TokenzQdBNbLqP5VEhdkAS6EPFLC1PHnBqCXEpPxuEb");
+    assert!(record(transaction).flows.is_empty());
+}
+
+#[test]
+fn failed_transactions_did_nothing() {
+    let mut transaction = moving(transaction(), &[(0, 10)], &[(0, 4)]);
+    transaction["meta"]["err"] = json!({ "InstructionError": [0, { "Custom": 1 }] });
+    assert_eq!(read(transaction), Some(Landed::Failed));
+}
+
+#[test]
+fn what_a_node_did_not_keep_whole_is_not_taken_for_all_of_it() {
+    let whole = moving(transaction(), &[(0, 10)], &[(0, 4)]);
+    assert!(read(whole.clone()).is_some());
+    let spoiled = |spoil: &dyn Fn(&mut Value)| {
+        let mut transaction = whole.clone();
+        spoil(&mut transaction);
+        read(transaction)
+    };
+    assert_eq!(spoiled(&|t| t["meta"] = Value::Null), None);
+    assert_eq!(spoiled(&|t| t["meta"]["preTokenBalances"] = Value::Null), None);
+    assert_eq!(spoiled(&|t| t["meta"]["postTokenBalances"] = Value::Null), None);
+    assert_eq!(spoiled(&|t| t["meta"]["preTokenBalances"][0]["accountIndex"] = json!(900)), None);
+    assert_eq!(spoiled(&|t| t["meta"]["preTokenBalances"][0]["uiTokenAmount"]["amount"] = json!("-1")), None);
+    assert_eq!(spoiled(&|t| t["transaction"]["message"]["accountKeys"][0] = json!("?")), None);
+    // An answer that got into the wrong connection.
+    assert_eq!(spoiled(&|t| t["transaction"]["signatures"][0] = json!("another")), None);
+    assert_eq!(spoiled(&|t| t["transaction"]["signatures"] = json!([])), None);
+}
+
+/// An instruction with the events that it logs, and what it is read as.
+struct Written {
+    accounts: Vec<Pubkey>,
+    data: Vec<u8>,
+    events: Vec<Vec<u8>>,
+    happenings: Vec<Happening>,
+}
+
+fn written(called: Instruction, events: Vec<Vec<u8>>, happenings: Vec<Happening>) -> Written {
+    let accounts = called.accounts.iter().map(|meta| meta.pubkey).collect();
+    Written { accounts, data: called.data, events, happenings }
+}
+
+/// Every instruction that histories know, as it is called and as it logs.
+fn instructions() -> Vec<Written> {
+    let [authority, operator, agent, owner, destination] = [11, 12, 13, 16, 15].map(key);
+    let at = Deployment { program: PROGRAM, usdc_mint: MINT };
+    let source = at.token_account(&agent);
+    let policy_at = DraftAccounts { authority, operator, agent };
+    let rent_payers = RentPayers { agent: authority, draft: authority };
+    let created = at.agent_address(&operator, &[9; 16]);
+    let order = TransferOrder {
+        operator,
+        agent,
+        source,
+        destination,
+        transfer_id: [5; 16],
+        sequence: 8,
+        amount: 7,
+        memo: "tea 🫖",
+    };
+    let [operator_address, agent_address, source_address, destination_address, created_address] =
+        [operator, agent, source, destination, created].map(|key| to_address(&key));
+    let changed = |agent| Happening::PolicyChanged { operator: operator_address, agent };
+    let record = PolicyRecord {
+        max_single_transfer: None,
+        max_daily_spend: Some(5),
+        require_memo: false,
+        paused: false,
+        allowlist: AllowlistRecord::Anyone,
+    };
+    let policy_set = |agent, policy_version| {
+        let policy = record.clone();
+        events::PolicySet { operator, agent, policy_version, policy, signer: authority }.data()
+    };
+    let halt_set =
+        |agent, halted_by| events::HaltSet { operator, agent, halted_by, signer: authority }.data();
+    let paused = events::PausedSet { operator, agent, paused: true, policy_version: 3, signer: authority };
+    vec![
+        written(
+            at.transfer(authority, &order),
+            vec![
+                events::TransferExecuted {
+                    agent,
+                    number: 9,
+                    transfer_id: [5; 16],
+                    amount: 7,
+                    recipient: destination,
+                    recipient_owner: owner,
+                    policy_version: 1,
+                    spent_in_window: 7,
+                    memo: "tea 🫖".into(),
+                }
+                .data(),
+            ],
+            vec![Happening::TransferExecuted {
+                agent: agent_address,
+                transfer_id: [5; 16],
+                number: Some(9),
+                amount: usdc(7),
+                recipient: destination_address,
+                memo: "tea 🫖".into(),
+            }],
+        ),
+        written(
+            at.withdraw(authority, operator, agent, at.usdc_of(&agent), destination, 8),
+            vec![
+                events::Withdrawn {
+                    operator,
+                    agent,
+                    source,
+                    mint: MINT,
+                    amount: 8,
+                    recipient: destination,
+                    recipient_owner: owner,
+                    admin: authority,
+                }
+                .data(),
+            ],
+            vec![Happening::Withdrawn {
+                agent: agent_address,
+                source: source_address,
+                amount: usdc(8),
+                recipient: destination_address,
+            }],
+        ),
+        written(
+            at.create_agent(authority, authority, operator, [9; 16], &OnChainPolicy::OPEN),
+            vec![
+                events::AgentCreated {
+                    operator,
+                    agent: created,
+                    agent_id: [9; 16],
+                    token_account: at.token_account(&created),
+                }
+                .data(),
+                policy_set(created, 1),
+            ],
+            vec![
+                Happening::AgentCreated {
+                    operator: operator_address,
+                    agent: created_address,
+                    agent_id: [9; 16],
+                    token_account: to_address(&at.token_account(&created)),
+                },
+                changed(Some(created_address)),
+            ],
+        ),
+        written(at.set_paused(policy_at, true), vec![paused.data()], vec![changed(Some(agent_address))]),
+        written(
+            at.set_policy(policy_at, authority, authority, 3, &OnChainPolicy::OPEN),
+            vec![policy_set(agent, 4)],
+            vec![changed(Some(agent_address))],
+        ),
+        written(
+            at.apply_draft(policy_at, authority, rent_payers, [7; 32]),
+            vec![policy_set(agent, 5)],
+            vec![changed(Some(agent_address))],
+        ),
+        written(
+            at.halt(authority, operator, None),
+            vec![halt_set(None, Some(Role::Guardian))],
+            vec![changed(None)],
+        ),
+        written(
+            at.resume(authority, operator, Some(agent)),
+            vec![halt_set(Some(agent), None)],
+            vec![changed(Some(agent_address))],
+        ),
+        written(
+            at.close_agent(authority, operator, agent, destination, rent_payers),
+            vec![
+                events::AgentClosed {
+                    operator,
+                    agent,
+                    agent_id: [9; 16],
+                    payments: 3,
+                    swept: 2,
+                    recipient: destination,
+                    admin: authority,
+                }
+                .data(),
+            ],
+            vec![Happening::AgentClosed {
+                operator: operator_address,
+                agent: agent_address,
+                recipient: destination_address,
+            }],
+        ),
+    ]
+}
+
+fn logged(event: &[u8]) -> String {
+    format!("Program data: {}", STANDARD.encode(event))
+}
+
+#[test]
+fn every_event_says_what_its_instruction_says() {
+    for Written { accounts, data, events, happenings } in instructions() {
+        let mut whole = transaction();
+        let call = instruction(&mut whole, &PROGRAM, &accounts, &data);
+        whole["transaction"]["message"]["instructions"] = json!([call]);
+        let begin = format!("Program {PROGRAM} invoke [1]");
+        let lines: Vec<String> = std::iter::once(begin)
+            .chain(events.iter().map(|event| logged(event)))
+            .chain([format!("Program {PROGRAM} success")])
+            .collect();
+        whole["meta"]["logMessages"] = json!(lines);
+        let mut cut = whole.clone();
+        cut["meta"]["logMessages"] = json!([lines[0], "Log truncated"]);
+        let mut silent = whole.clone();
+        silent["meta"]["logMessages"] = Value::Null;
+        assert_eq!(record(whole).happenings, happenings);
+        let called: Vec<Happening> = happenings.iter().map(Happening::without_number).collect();
+        for transaction in [cut, silent] {
+            assert_eq!(record(transaction).happenings, called);
+        }
+    }
+}
+
+#[test]
+fn cut_log_is_made_up_for_by_all_instructions_in_their_order_those_within_others_too() {
+    let all = instructions();
+    let mut transaction = transaction();
+    let mut calls: Vec<Value> = all
+        .iter()
+        .map(|called| instruction(&mut transaction, &PROGRAM, &called.accounts, &called.data))
+        .collect();
+    let foreign = instruction(&mut transaction, &OTHER, &[key(1)], &[1]);
+    let (first, within) = (calls.remove(0), calls.split_off(2));
+    let rest = calls;
+    let order = [0].into_iter().chain(3..all.len()).chain([1, 2]);
+    transaction["transaction"]["message"]["instructions"] = json!([first, foreign, rest[0], rest[1]]);
+    transaction["meta"]["innerInstructions"] = json!([{ "index": 1, "instructions": within }]);
+    // Some events came before the cut: they are not counted twice.
+    let lines = [format!("Program {PROGRAM} invoke [1]"), logged(&all[0].events[0]), "Log truncated".into()];
+    transaction["meta"]["logMessages"] = json!(lines);
+    let happenings = order.flat_map(|index| &all[index].happenings);
+    let expected: Vec<Happening> = happenings.map(Happening::without_number).collect();
+    assert_eq!(record(transaction).happenings, expected);
+}
+
+#[test]
+fn lines_that_a_node_doubled_lost_moved_or_made_up_change_nothing() {
+    let all = instructions();
+    let (transfer, withdrawal) = (&all[0], &all[1]);
+    let mut whole = transaction();
+    let calls: Vec<Value> = [transfer, withdrawal]
+        .map(|called| instruction(&mut whole, &PROGRAM, &called.accounts, &called.data))
+        .into();
+    whole["transaction"]["message"]["instructions"] = json!(calls);
+    let [begin, end] = ["invoke [1]", "success"].map(|what| format!("Program {PROGRAM} {what}"));
+    let [first, second] = [transfer, withdrawal].map(|called| logged(&called.events[0]));
+    let made_up = logged(&all[2].events[0]);
+    let lines = |lines: &[&String]| lines.iter().map(|line| (*line).clone()).collect::<Vec<_>>();
+    for spoiled in [
+        lines(&[&begin, &first, &end, &begin, &second, &end]),
+        lines(&[&begin, &first, &first, &end, &begin, &second, &end]),
+        lines(&[&begin, &first, &end, &begin, &second, &end, &begin, &first, &end]),
+        lines(&[&begin, &end, &begin, &second, &end]),
+        lines(&[&begin, &second, &end, &begin, &first, &end]),
+        lines(&[&begin, &first, &end, &begin, &end, &second]),
+        lines(&[&begin, &first, &end, &begin, &second, &made_up, &end]),
+        lines(&[&begin, &made_up, &end, &begin, &second, &end]),
+        Vec::new(),
+    ] {
+        let mut transaction = whole.clone();
+        transaction["meta"]["logMessages"] = json!(spoiled);
+        let expected = [transfer, withdrawal].map(|called| called.happenings[0].clone());
+        // A log that does not say what was called says nothing of numbers either.
+        let is_whole = spoiled.len() == 6 && spoiled[1] == first && spoiled[4] == second;
+        let expected = if is_whole { expected } else { expected.map(|happening| happening.without_number()) };
+        assert_eq!(record(transaction).happenings, expected, "{spoiled:?}");
+    }
+}
+
+#[test]
+fn node_that_kept_no_inner_calls_is_taken_by_its_log() {
+    let Written { accounts, data, events, happenings: expected } = instructions().remove(0);
+    let mut transaction = transaction();
+    let within = instruction(&mut transaction, &PROGRAM, &accounts, &data);
+    let outer = instruction(&mut transaction, &OTHER, &[key(1)], &[1]);
+    transaction["transaction"]["message"]["instructions"] = json!([outer]);
+    transaction["meta"]["logMessages"] = json!([
+        format!("Program {OTHER} invoke [1]"),
+        format!("Program {PROGRAM} invoke [2]"),
+        logged(&events[0]),
+        format!("Program {PROGRAM} success"),
+        format!("Program {OTHER} success"),
+    ]);
+    transaction["meta"]["innerInstructions"] = Value::Null;
+    assert_eq!(record(transaction.clone()).happenings, expected);
+    transaction["meta"]["innerInstructions"] = json!([{ "index": 0, "instructions": [within] }]);
+    assert_eq!(record(transaction).happenings, expected);
+}
+
+#[test]
+fn events_that_another_program_forges_are_not_ours() {
+    for event in instructions().into_iter().flat_map(|called| called.events) {
+        let mut transaction = transaction();
+        let call = instruction(&mut transaction, &OTHER, &[key(13)], &event);
+        transaction["transaction"]["message"]["instructions"] = json!([call]);
+        for lines in [
+            vec![format!("Program {OTHER} invoke [1]"), logged(&event), format!("Program {OTHER} success")],
+            vec![
+                format!("Program {OTHER} invoke [1]"),
+                format!("Program log: Program {PROGRAM} invoke [2]"),
+                logged(&event),
+                format!("Program {OTHER} success"),
+            ],
+            // Cut on purpose: the instructions are read, and none of them is ours.
+            vec![format!("Program {OTHER} invoke [1]"), logged(&event), "Log truncated".into()],
+        ] {
+            transaction["meta"]["logMessages"] = json!(lines);
+            assert!(record(transaction.clone()).happenings.is_empty(), "{lines:?}");
+        }
+    }
+}
+
+#[test]
+fn instruction_of_ours_that_says_nothing_readable_is_passed_over() {
+    let Written { accounts, data, .. } = instructions().remove(0);
+    for (accounts, data) in
+        [(&accounts[..2], &data[..]), (&accounts[..], &data[..9]), (&accounts[..], &[1, 2, 3][..])]
+    {
+        let mut transaction = transaction();
+        let call = instruction(&mut transaction, &PROGRAM, accounts, data);
+        transaction["transaction"]["message"]["instructions"] = json!([call]);
+        transaction["meta"]["logMessages"] = Value::Null;
+        assert!(record(transaction).happenings.is_empty());
+    }
+}

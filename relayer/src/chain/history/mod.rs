@@ -1,0 +1,252 @@
+//! The past of one network, as indexing reads it: signatures of an address, what a transaction did, balances, and what
+//! has become final. Everything at the settlement commitment.
+
+mod events;
+pub mod happening;
+pub mod landed;
+
+use crate::chain::history::landed::{Landed, LandedRecord, WireLanded};
+use crate::chain::read::decode::{self, to_pubkey};
+use crate::chain::rpc::wire::RawAccount;
+use crate::chain::rpc::{ACCOUNTS_MAX, Rpc, STATUSES_MAX};
+use crate::chain::{ChainError, Commitment};
+use crate::domain::{Address, Network};
+use purser_policy::UsdcAmount;
+use serde_json::{Value, json};
+use solana_sdk::pubkey::Pubkey;
+use std::sync::Arc;
+use tokio::sync::Notify;
+
+/// Most token accounts that one call answers.
+pub const BALANCES_MAX: usize = ACCOUNTS_MAX;
+/// Most transactions whose standing one call answers.
+pub const STANDINGS_MAX: usize = STATUSES_MAX;
+
+/// Reads one network's past. Cheap to clone.
+#[derive(Clone)]
+pub struct SolanaHistory {
+    pub(in crate::chain) network: Network,
+    pub(in crate::chain) rpc: Arc<Rpc>,
+    pub(in crate::chain) program: Pubkey,
+    pub(in crate::chain) usdc_mint: Pubkey,
+    pub(in crate::chain) commitment: Commitment,
+    /// Something may be new.
+    pub(in crate::chain) activity: Arc<Notify>,
+}
+
+/// A page of an address's signatures, newest first.
+#[derive(Debug, Clone, Copy)]
+pub struct SignaturePage<'a> {
+    pub address: &'a Address,
+    /// Older than this one.
+    pub before: Option<&'a str>,
+    /// Newer than this one, where the node knows it.
+    pub until: Option<&'a str>,
+    pub lines_max: usize,
+}
+
+/// One transaction of an address.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct SignatureLine {
+    /// Base58.
+    pub signature: String,
+    pub slot: u64,
+    /// Unix seconds.
+    pub block_time: Option<i64>,
+    /// It did nothing but pay its fee.
+    pub failed: bool,
+    /// At the commitment that was asked for. Some nodes list what is not there yet.
+    pub reached: bool,
+    /// Its slot can no longer be forked away.
+    pub finalized: bool,
+}
+
+/// What came of asking for a transaction.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Looked {
+    /// The node does not know it, or not whole.
+    Unknown,
+    Failed,
+    Found(Box<LandedRecord>),
+}
+
+/// Token balances at one slot, in the order asked; an account that is not there holds nothing.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Balances {
+    pub slot: u64,
+    pub amounts: Vec<UsdcAmount>,
+}
+
+/// How surely a transaction stands.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Standing {
+    Unknown,
+    /// Seen, and may still be forked away.
+    Open,
+    Finalized {
+        slot: u64,
+    },
+}
+
+/// The standing of some transactions, and how far the node that said so has come.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Standings {
+    /// Every slot up to this one is final.
+    pub finalized_slot: u64,
+    /// In the order asked.
+    pub each: Vec<Standing>,
+}
+
+#[cfg(test)]
+impl SolanaHistory {
+    /// Of the program at its own address, on a node that answers like this; `None` when it cannot.
+    pub(crate) fn told_by(
+        answer: impl Fn(&'static str, &serde_json::Value) -> Option<serde_json::Value> + Send + Sync + 'static,
+        usdc_mint: Address,
+        commitment: Commitment,
+    ) -> Self {
+        use crate::chain::rpc::node_fault::{CallError, NodeFault};
+        use crate::chain::rpc::transport::Transport;
+
+        struct Told<F>(F);
+
+        #[async_trait::async_trait]
+        impl<F> Transport for Told<F>
+        where
+            F: Fn(&'static str, &serde_json::Value) -> Option<serde_json::Value> + Send + Sync + 'static,
+        {
+            async fn call(
+                &self,
+                method: &'static str,
+                params: serde_json::Value,
+            ) -> Result<serde_json::Value, CallError> {
+                (self.0)(method, &params).ok_or(CallError::Node(NodeFault::Unhealthy))
+            }
+        }
+
+        Self {
+            network: Network::Test,
+            rpc: Arc::new(Rpc::over(vec![Box::new(Told(answer))], Arc::default(), Default::default())),
+            program: purser::ID,
+            usdc_mint: to_pubkey(&usdc_mint),
+            commitment,
+            activity: Arc::default(),
+        }
+    }
+}
+
+impl SolanaHistory {
+    pub const fn network(&self) -> Network {
+        self.network
+    }
+
+    /// Returns when something may be new; without a websocket, never. One waiter at a time.
+    pub async fn activity(&self) {
+        self.activity.notified().await;
+    }
+
+    /// Whether what is read here can still be forked away.
+    pub const fn is_final(&self) -> bool {
+        match self.commitment {
+            Commitment::Finalized => true,
+            Commitment::Confirmed => false,
+        }
+    }
+
+    /// The page that `page` describes. A node that does not know `before` has nothing to say: see
+    /// [`SolanaHistory::standings`].
+    pub async fn signatures(&self, page: SignaturePage<'_>) -> Result<Vec<SignatureLine>, ChainError> {
+        let address = to_pubkey(page.address);
+        let lines = self
+            .rpc
+            .signatures_of(&address, page.before, page.until, page.lines_max, self.commitment)
+            .await?;
+        let line = |line: crate::chain::rpc::wire::SignatureLine| SignatureLine {
+            slot: line.slot,
+            block_time: line.block_time,
+            failed: line.err.is_some(),
+            reached: line.reached(self.commitment),
+            finalized: line.is_finalized(self.commitment),
+            signature: line.signature,
+        };
+        Ok(lines.into_iter().map(line).collect())
+    }
+
+    /// What a transaction did.
+    pub async fn transaction(&self, signature: &str) -> Result<Looked, ChainError> {
+        const DURING: &str = "getTransaction";
+        let params = json!([
+            signature,
+            {
+                "encoding": "json",
+                "maxSupportedTransactionVersion": 1,
+                "commitment": self.commitment.as_str(),
+            }
+        ]);
+        let answer: Option<Value> = self.rpc.ask(DURING, params).await?;
+        let Some(answer) = answer else { return Ok(Looked::Unknown) };
+        // Of a form that this build does not know: no reason to take the node for broken, and all others unread.
+        let Ok(answer) = serde_json::from_value::<WireLanded>(answer) else { return Ok(Looked::Unknown) };
+        match answer.read(&self.program, &self.usdc_mint, signature) {
+            None => Ok(Looked::Unknown),
+            Some(Landed::Failed) => Ok(Looked::Failed),
+            Some(Landed::Well(mut record)) => {
+                if record.block_time.is_none() {
+                    record.block_time = self.block_time(record.slot).await?;
+                }
+                Ok(Looked::Found(Box::new(record)))
+            }
+        }
+    }
+
+    /// When a block was made, unix seconds by the chain's clock; `None` where the node does not know.
+    pub async fn block_time(&self, slot: u64) -> Result<Option<i64>, ChainError> {
+        self.rpc.block_time(slot).await
+    }
+
+    /// What up to [`BALANCES_MAX`] token accounts hold.
+    pub async fn balances(&self, token_accounts: &[Address]) -> Result<Balances, ChainError> {
+        let keys: Vec<Pubkey> = token_accounts.iter().map(to_pubkey).collect();
+        let read = self.rpc.accounts_at(self.commitment, &keys, 0).await?;
+        let amount = |account: &Option<_>| account.as_ref().and_then(decode::balance);
+        let amounts = read.value.iter().map(|account| amount(account).unwrap_or(UsdcAmount::ZERO)).collect();
+        Ok(Balances { slot: read.slot, amounts })
+    }
+
+    /// Whether up to [`BALANCES_MAX`] agents are paused or halted by themselves now, by the newest confirmed state; `None`
+    /// where no agent of ours lives.
+    pub async fn paused(&self, agents: &[Address]) -> Result<Vec<Option<bool>>, ChainError> {
+        let keys: Vec<Pubkey> = agents.iter().map(to_pubkey).collect();
+        let read = self.rpc.accounts(&keys, 0).await?;
+        let paused = |(key, account): (&Pubkey, &Option<RawAccount>)| {
+            let agent = decode::agent(&self.program, key, account.as_ref()?, (key, None))?;
+            Some(agent.policy.paused || agent.halted_by.is_some())
+        };
+        Ok(keys.iter().zip(&read.value).map(paused).collect())
+    }
+
+    /// How many payments an agent has made, not read before `slot`; `None` where no agent of ours lives.
+    pub async fn payments(&self, agent: &Address, slot: u64) -> Result<Option<u64>, ChainError> {
+        let key = to_pubkey(agent);
+        let read = self.rpc.accounts_at(self.commitment, &[key], slot).await?;
+        let account = read.value.first().and_then(Option::as_ref);
+        let agent = account.and_then(|account| decode::agent(&self.program, &key, account, (&key, None)));
+        Ok(agent.map(|agent| agent.tags.recorded()))
+    }
+
+    /// What has become of up to [`STANDINGS_MAX`] transactions, however old.
+    pub async fn standings(&self, signatures: &[String]) -> Result<Standings, ChainError> {
+        // Asked first: what is unknown afterwards was unknown when this was final already.
+        let tip = self.rpc.finalized_tip().await?;
+        let statuses = self.rpc.statuses(signatures, true).await?;
+        let standing = |status: &Option<crate::chain::rpc::wire::SignatureStatus>| match status {
+            None => Standing::Unknown,
+            Some(status) if status.reached(Commitment::Finalized) => {
+                Standing::Finalized { slot: status.slot }
+            }
+            Some(_) => Standing::Open,
+        };
+        let each = statuses.value.iter().map(standing).collect();
+        Ok(Standings { finalized_slot: tip.slot.min(statuses.slot), each })
+    }
+}

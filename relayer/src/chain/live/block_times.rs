@@ -1,0 +1,81 @@
+//! When blocks were made: the clock that a block's own transactions saw. A websocket that tells of the clock's account tells
+//! it of every block; where none does, each block is asked for once, whoever waits for it.
+
+use crate::chain::ChainError;
+use crate::chain::rpc::Rpc;
+use std::collections::BTreeMap;
+use std::time::Duration;
+use tokio::sync::{Mutex, watch};
+use tokio::time::Instant;
+
+/// How many of the newest blocks are remembered.
+const REMEMBERED_MAX: usize = 256;
+/// How long the notice of a block's time may come after that of what landed in it.
+const TOLD_WITHIN: Duration = Duration::from_millis(100);
+/// After this long without a notice, none is waited for.
+const SILENCE_MAX: Duration = Duration::from_secs(2);
+
+/// The times of the latest blocks, unix seconds by slot.
+pub struct BlockTimes {
+    known: watch::Sender<Known>,
+    /// One question at a time; whoever waits for the same block has the answer then.
+    asking: Mutex<()>,
+}
+
+#[derive(Debug, Default)]
+struct Known {
+    by_slot: BTreeMap<u64, i64>,
+    told_at: Option<Instant>,
+}
+
+impl BlockTimes {
+    pub fn new() -> Self {
+        Self { known: watch::Sender::default(), asking: Mutex::default() }
+    }
+
+    /// A websocket told of the clock as it stood in the block of `slot`. Should that be forked away, the other one's is told.
+    pub fn told(&self, slot: u64, time: i64) {
+        self.known.send_modify(|known| {
+            known.told_at = Some(Instant::now());
+            known.remember(slot, time);
+        });
+    }
+
+    /// Unix seconds by the chain's clock; `None` where the node does not know (yet).
+    pub async fn of(&self, rpc: &Rpc, slot: u64) -> Result<Option<i64>, ChainError> {
+        if let Some(time) = self.is_about_to_be_told(slot).await {
+            return Ok(Some(time));
+        }
+        let _one = self.asking.lock().await;
+        if let Some(time) = self.get(slot) {
+            return Ok(Some(time));
+        }
+        let time = rpc.block_time(slot).await?;
+        if let Some(time) = time {
+            self.known.send_modify(|known| known.remember(slot, time));
+        }
+        Ok(time)
+    }
+
+    async fn is_about_to_be_told(&self, slot: u64) -> Option<i64> {
+        let is_told = self.known.borrow().told_at.is_some_and(|at| at.elapsed() < SILENCE_MAX);
+        let patience = if is_told { TOLD_WITHIN } else { Duration::ZERO };
+        let mut known = self.known.subscribe();
+        let told = known.wait_for(|known| known.by_slot.contains_key(&slot));
+        let known = tokio::time::timeout(patience, told).await.ok()?.ok()?;
+        known.by_slot.get(&slot).copied()
+    }
+
+    fn get(&self, slot: u64) -> Option<i64> {
+        self.known.borrow().by_slot.get(&slot).copied()
+    }
+}
+
+impl Known {
+    fn remember(&mut self, slot: u64, time: i64) {
+        self.by_slot.insert(slot, time);
+        while self.by_slot.len() > REMEMBERED_MAX {
+            self.by_slot.pop_first();
+        }
+    }
+}

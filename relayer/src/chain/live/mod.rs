@@ -1,0 +1,8 @@
+//! What nodes tell by themselves: `socket` is the websocket, `topics` what can be subscribed to, `watched` the accounts that it
+//! keeps up to date, `clock` and `block_times` the chain's time.
+
+pub mod block_times;
+pub mod clock;
+pub mod socket;
+pub mod topics;
+pub mod watched;

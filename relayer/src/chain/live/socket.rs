@@ -1,0 +1,258 @@
+//! The ONE websocket of a network: connects, connects again, and subscribes anew to all that is wanted.
+//!
+//! A socket is believed alive while frames come in; a ping goes out regularly so that some do. What was missed while
+//! it was down nobody tells: whoever listens learns that the socket is lost and has to ask.
+
+use crate::chain::live::topics::{Incoming, Notice, Topic};
+use crate::chain::rpc::transport::lookups;
+use futures::{SinkExt, StreamExt};
+use std::collections::{HashMap, HashSet};
+use std::net::SocketAddr;
+use std::time::Duration;
+use tokio::net::TcpStream;
+use tokio::sync::mpsc;
+use tokio::time::{Instant, MissedTickBehavior, interval, sleep, timeout};
+use tokio_tungstenite::tungstenite::Message;
+use tokio_tungstenite::tungstenite::protocol::WebSocketConfig;
+use tokio_tungstenite::{MaybeTlsStream, WebSocketStream};
+use tokio_util::sync::CancellationToken;
+
+const CONNECT_TIMEOUT: Duration = Duration::from_secs(5);
+const PING_EVERY: Duration = Duration::from_secs(2);
+/// A socket without any frame for this long is taken for dead.
+pub const SILENCE_MAX: Duration = Duration::from_secs(6);
+/// The largest message that is taken: an account of the greatest size in base64, from a node that does not cut it, and some
+/// room.
+const MESSAGE_BYTES_MAX: usize = 16 * 1024 * 1024;
+/// The pause before connecting again; doubled with each failure.
+const BACKOFF: Duration = Duration::from_millis(100);
+const BACKOFF_MAX: Duration = Duration::from_secs(10);
+/// A socket that held this long was a good one: the next pause is short again.
+const GOOD_AFTER: Duration = Duration::from_secs(10);
+
+/// Who is told. Calls must not block.
+pub trait Listener: Send + Sync + 'static {
+    /// From now on every notice on `topic` comes, until the socket is lost.
+    fn subscribed(&self, topic: &Topic);
+    /// A node (by its place in the configuration) tells of something at `slot`.
+    fn notice(&self, node: usize, slot: u64, notice: Notice);
+    /// Every subscription is gone; each that is still wanted is announced again when it stands again.
+    fn lost(&self);
+}
+
+/// What a socket is to do.
+#[derive(Debug)]
+pub enum Wish {
+    Subscribe(Topic),
+    Unsubscribe(Topic),
+}
+
+/// Where to leave wishes. Without a websocket nothing comes of them.
+#[derive(Debug, Clone)]
+pub struct Subscriber(Option<mpsc::UnboundedSender<Wish>>);
+
+impl Subscriber {
+    /// With the end that [`run`] takes.
+    pub fn new() -> (Self, mpsc::UnboundedReceiver<Wish>) {
+        let (wishes, inbox) = mpsc::unbounded_channel();
+        (Self(Some(wishes)), inbox)
+    }
+
+    /// For a network without a websocket.
+    pub fn none() -> Self {
+        Self(None)
+    }
+
+    /// Whether there is a websocket at all.
+    pub fn is_there(&self) -> bool {
+        self.0.is_some()
+    }
+
+    pub fn subscribe(&self, topic: Topic) {
+        self.wish(Wish::Subscribe(topic));
+    }
+
+    pub fn unsubscribe(&self, topic: Topic) {
+        self.wish(Wish::Unsubscribe(topic));
+    }
+
+    fn wish(&self, wish: Wish) {
+        if let Some(wishes) = &self.0 {
+            let _ = wishes.send(wish);
+        }
+    }
+}
+
+/// What is wanted, and how much of it stands on the present connection.
+#[derive(Default)]
+struct Subscriptions {
+    wanted: HashSet<Topic>,
+    /// Requests that are not answered yet.
+    asked: HashMap<u64, Topic>,
+    by_number: HashMap<u64, Topic>,
+    numbers: HashMap<Topic, u64>,
+    next_id: u64,
+}
+
+impl Subscriptions {
+    fn next_id(&mut self) -> u64 {
+        self.next_id += 1;
+        self.next_id
+    }
+
+    fn ask(&mut self, topic: Topic) -> String {
+        let id = self.next_id();
+        let text = topic.subscribe(id);
+        self.asked.insert(id, topic);
+        text
+    }
+
+    /// The request to send, if the wish needs one.
+    fn take(&mut self, wish: Wish) -> Option<String> {
+        match wish {
+            Wish::Subscribe(topic) => self.wanted.insert(topic.clone()).then(|| self.ask(topic)),
+            Wish::Unsubscribe(topic) => {
+                self.wanted.remove(&topic);
+                let number = self.numbers.remove(&topic)?;
+                self.by_number.remove(&number);
+                let id = self.next_id();
+                Some(topic.unsubscribe(id, number))
+            }
+        }
+    }
+
+    /// The requests that bring all that is wanted onto a new connection.
+    fn begin(&mut self) -> Vec<String> {
+        self.asked.clear();
+        self.by_number.clear();
+        self.numbers.clear();
+        let wanted: Vec<Topic> = self.wanted.iter().cloned().collect();
+        wanted.into_iter().map(|topic| self.ask(topic)).collect()
+    }
+
+    /// Takes in a message; the request to send, if it needs one.
+    fn hear(&mut self, text: &str, node: usize, listener: &dyn Listener) -> Option<String> {
+        let incoming: Incoming = serde_json::from_str(text).ok()?;
+        if let Some(notice) = incoming.params {
+            let topic = self.by_number.get(&notice.subscription)?;
+            let (slot, told) = topic.read(notice.result)?;
+            listener.notice(node, slot, told);
+            return None;
+        }
+        let topic = self.asked.remove(&incoming.id?)?;
+        let Some(number) = incoming.result.as_u64() else {
+            // Refused: too many, or not to be had on this node. Whoever wants it has to ask instead.
+            tracing::debug!(?topic, "subscription refused");
+            self.wanted.remove(&topic);
+            return None;
+        };
+        if !self.wanted.contains(&topic) {
+            // No longer wanted by the time it stands.
+            let id = self.next_id();
+            return Some(topic.unsubscribe(id, number));
+        }
+        self.by_number.insert(number, topic.clone());
+        self.numbers.insert(topic.clone(), number);
+        listener.subscribed(&topic);
+        None
+    }
+}
+
+/// Keeps a socket open to one of `urls` (each with the place of its node) until `stop`, and does what is wished.
+pub async fn run(
+    urls: Vec<(usize, String)>,
+    mut inbox: mpsc::UnboundedReceiver<Wish>,
+    listener: impl Listener,
+    stop: CancellationToken,
+) {
+    let mut subscriptions = Subscriptions::default();
+    let mut failures = 0u32;
+    for (node, url) in urls.iter().cycle() {
+        let begun = Instant::now();
+        let held = stop.run_until_cancelled(hold(*node, url, &mut subscriptions, &mut inbox, &listener));
+        let Some(reason) = held.await else { return };
+        listener.lost();
+        failures = if begun.elapsed() >= GOOD_AFTER { 0 } else { failures.saturating_add(1) };
+        let pause = BACKOFF.saturating_mul(1 << failures.min(7)).min(BACKOFF_MAX);
+        if failures <= 1 {
+            tracing::info!(node, reason, "websocket lost; landings are asked for until it is back");
+        }
+        if stop.run_until_cancelled(sleep(pause)).await.is_none() {
+            return;
+        }
+    }
+}
+
+/// By addresses of our own lookup: the library's would take as many threads as it likes.
+async fn connect(url: &str) -> Option<WebSocketStream<MaybeTlsStream<TcpStream>>> {
+    let parsed = url::Url::parse(url).ok()?;
+    let port = parsed.port_or_known_default()?;
+    let addresses = match parsed.host()? {
+        url::Host::Domain(name) => lookups().addresses(name).await.ok()?,
+        url::Host::Ipv4(address) => vec![address.into()],
+        url::Host::Ipv6(address) => vec![address.into()],
+    };
+    let addresses: Vec<SocketAddr> =
+        addresses.into_iter().map(|address| SocketAddr::new(address, port)).collect();
+    let stream = TcpStream::connect(&addresses[..]).await.ok()?;
+    let limits = WebSocketConfig::default()
+        .max_message_size(Some(MESSAGE_BYTES_MAX))
+        .max_frame_size(Some(MESSAGE_BYTES_MAX));
+    let connected = tokio_tungstenite::client_async_tls_with_config(url, stream, Some(limits), None).await;
+    Some(connected.ok()?.0)
+}
+
+/// Connects and stays connected as long as possible; says why it ended, without the address.
+async fn hold(
+    node: usize,
+    url: &str,
+    subscriptions: &mut Subscriptions,
+    inbox: &mut mpsc::UnboundedReceiver<Wish>,
+    listener: &impl Listener,
+) -> &'static str {
+    let Ok(Some(socket)) = timeout(CONNECT_TIMEOUT, connect(url)).await else { return "cannot connect" };
+    let (mut sink, mut stream) = socket.split();
+    // What was wished while there was no connection is part of the beginning.
+    while let Ok(wish) = inbox.try_recv() {
+        let _ = subscriptions.take(wish);
+    }
+    let mut outgoing = subscriptions.begin();
+    let mut ping = interval(PING_EVERY);
+    ping.set_missed_tick_behavior(MissedTickBehavior::Delay);
+    let mut heard_at = Instant::now();
+    loop {
+        for text in outgoing.drain(..) {
+            match timeout(SILENCE_MAX, sink.send(Message::text(text))).await {
+                Ok(Ok(())) => {}
+                Ok(Err(_)) | Err(_) => return "cannot write",
+            }
+        }
+        tokio::select! {
+            wish = inbox.recv() => match wish {
+                Some(wish) => outgoing.extend(subscriptions.take(wish)),
+                None => return "nobody listens",
+            },
+            frame = stream.next() => {
+                heard_at = Instant::now();
+                match frame {
+                    Some(Ok(Message::Text(text))) => {
+                        outgoing.extend(subscriptions.hear(&text, node, listener));
+                    }
+                    Some(Ok(Message::Close(_)) | Err(_)) | None => return "closed",
+                    Some(Ok(Message::Binary(_) | Message::Ping(_) | Message::Pong(_) | Message::Frame(_))) => {}
+                }
+            }
+            _ = ping.tick() => {
+                if heard_at.elapsed() > SILENCE_MAX {
+                    return "silent";
+                }
+                if timeout(SILENCE_MAX, sink.send(Message::Ping(Default::default()))).await.is_err() {
+                    return "cannot write";
+                }
+            }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,185 @@
+//! Against a websocket of the test's own, over loopback.
+
+use super::*;
+use serde_json::{Value, json};
+use solana_sdk::pubkey::Pubkey;
+use std::sync::{Arc, Mutex};
+use tokio::net::{TcpListener, TcpStream};
+use tokio_tungstenite::WebSocketStream;
+use tokio_util::task::TaskTracker;
+
+#[derive(Clone, Default)]
+struct Heard(Arc<Mutex<Vec<String>>>);
+
+impl Heard {
+    fn take(&self, line: String) {
+        self.0.lock().unwrap().push(line);
+    }
+
+    /// Waits until this is the last that was heard.
+    async fn comes_to(&self, last: &str) {
+        let come = async {
+            while self.0.lock().unwrap().last().map(String::as_str) != Some(last) {
+                sleep(Duration::from_millis(2)).await;
+            }
+        };
+        let heard = timeout(Duration::from_secs(10), come).await;
+        assert!(heard.is_ok(), "{last} is not the last of {:?}", self.0.lock().unwrap());
+    }
+}
+
+impl Listener for Heard {
+    fn subscribed(&self, topic: &Topic) {
+        self.take(format!("subscribed {}", name(topic)));
+    }
+
+    fn notice(&self, node: usize, slot: u64, notice: Notice) {
+        let what = match notice {
+            Notice::Landed { signature, err, .. } => format!("{signature} {err:?}"),
+            Notice::Account { account, .. } => format!("account {}", account.lamports),
+        };
+        self.take(format!("node {node} slot {slot} {what}"));
+    }
+
+    fn lost(&self) {
+        self.take("lost".into());
+    }
+}
+
+fn name(topic: &Topic) -> String {
+    match topic {
+        Topic::Naming { commitment, .. } => format!("naming {}", commitment.as_str()),
+        Topic::Account(_) => "account".into(),
+    }
+}
+
+struct Server {
+    listener: TcpListener,
+}
+
+struct Connection(WebSocketStream<TcpStream>);
+
+impl Server {
+    async fn start() -> (Self, Subscriber, Heard) {
+        let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
+        let url = format!("ws://{}", listener.local_addr().unwrap());
+        let (subscriber, inbox) = Subscriber::new();
+        let heard = Heard::default();
+        TaskTracker::new().spawn(run(vec![(3, url)], inbox, heard.clone(), CancellationToken::new()));
+        (Self { listener }, subscriber, heard)
+    }
+
+    async fn accept(&self) -> Connection {
+        let (stream, _) = self.listener.accept().await.unwrap();
+        Connection(tokio_tungstenite::accept_async(stream).await.unwrap())
+    }
+}
+
+impl Connection {
+    async fn request(&mut self) -> Value {
+        loop {
+            match self.0.next().await.unwrap().unwrap() {
+                Message::Text(text) => return serde_json::from_str(&text).unwrap(),
+                _ => continue,
+            }
+        }
+    }
+
+    async fn says(&mut self, message: Value) {
+        self.0.send(Message::text(message.to_string())).await.unwrap();
+    }
+
+    /// Takes one request, checks its method and grants it.
+    async fn grants(&mut self, method: &str, number: u64) -> Value {
+        let request = self.request().await;
+        assert_eq!(request["method"], method);
+        self.says(json!({ "jsonrpc": "2.0", "id": request["id"], "result": number })).await;
+        request
+    }
+
+    async fn notifies(&mut self, number: u64, slot: u64, value: Value) {
+        let result = json!({ "context": { "slot": slot }, "value": value });
+        self.says(json!({ "method": "any", "params": { "subscription": number, "result": result } })).await;
+    }
+}
+
+fn naming() -> Topic {
+    let commitment = crate::chain::Commitment::Confirmed;
+    Topic::Naming { account: Pubkey::default(), commitment }
+}
+
+#[tokio::test]
+async fn landings_are_told_with_their_node_and_slot() {
+    let (server, subscriber, heard) = Server::start().await;
+    subscriber.subscribe(naming());
+    let mut connection = server.accept().await;
+    let request = connection.grants("logsSubscribe", 40).await;
+    let mentions = json!({ "mentions": [Pubkey::default().to_string()] });
+    assert_eq!(request["params"], json!([mentions, { "commitment": "confirmed" }]));
+    heard.comes_to("subscribed naming confirmed").await;
+    let landed = |signature: &str| json!({ "signature": signature, "err": null, "logs": [] });
+    connection.notifies(41, 6, landed("not asked for")).await;
+    connection.notifies(40, 7, landed("one")).await;
+    connection.notifies(40, 8, landed("two")).await;
+    heard.comes_to("node 3 slot 8 two Some(Null)").await;
+    assert_eq!(
+        heard.0.lock().unwrap()[1..],
+        ["node 3 slot 7 one Some(Null)", "node 3 slot 8 two Some(Null)"]
+    );
+}
+
+#[tokio::test]
+async fn after_a_loss_everything_wanted_is_subscribed_to_again_and_nothing_else() {
+    let (server, subscriber, heard) = Server::start().await;
+    let mut connection = server.accept().await;
+    subscriber.subscribe(naming());
+    connection.grants("logsSubscribe", 1).await;
+    subscriber.subscribe(Topic::Account(Pubkey::default()));
+    connection.grants("accountSubscribe", 2).await;
+    subscriber.unsubscribe(naming());
+    let request = connection.grants("logsUnsubscribe", 0).await;
+    assert_eq!(request["params"], json!([1]));
+    drop(connection);
+    heard.comes_to("lost").await;
+    let mut connection = server.accept().await;
+    connection.grants("accountSubscribe", 9).await;
+    heard.comes_to("subscribed account").await;
+    // The old number says nothing on the new connection.
+    let account = json!({ "owner": Pubkey::default().to_string(), "executable": false, "lamports": 5, "data": ["", "base64"] });
+    connection.notifies(2, 10, account.clone()).await;
+    connection.notifies(9, 11, account).await;
+    heard.comes_to("node 3 slot 11 account 5").await;
+}
+
+#[tokio::test]
+async fn what_is_refused_or_unreadable_is_passed_over() {
+    let (server, subscriber, heard) = Server::start().await;
+    let mut connection = server.accept().await;
+    subscriber.subscribe(naming());
+    let request = connection.request().await;
+    let error = json!({ "code": -32601, "message": "no" });
+    connection.says(json!({ "jsonrpc": "2.0", "id": request["id"], "error": error })).await;
+    connection.says(json!("what?")).await;
+    connection.0.send(Message::text("{")).await.unwrap();
+    subscriber.subscribe(Topic::Account(Pubkey::default()));
+    connection.grants("accountSubscribe", 2).await;
+    heard.comes_to("subscribed account").await;
+    assert_eq!(heard.0.lock().unwrap().len(), 1);
+}
+
+#[tokio::test]
+async fn a_message_longer_than_any_notice_ends_the_connection_and_another_begins() {
+    let (server, subscriber, heard) = Server::start().await;
+    let mut connection = server.accept().await;
+    subscriber.subscribe(Topic::Account(Pubkey::default()));
+    let request = connection.grants("accountSubscribe", 2).await;
+    assert_eq!(request["params"][1]["dataSlice"], json!({ "offset": 0, "length": 65_536 }));
+    heard.comes_to("subscribed account").await;
+    let long = Message::text(" ".repeat(MESSAGE_BYTES_MAX + 1));
+    // It need not be taken to its end.
+    let _ = connection.0.send(long).await;
+    heard.comes_to("lost").await;
+    let mut connection = server.accept().await;
+    connection.grants("accountSubscribe", 3).await;
+    heard.comes_to("subscribed account").await;
+}

@@ -1,0 +1,276 @@
+//! Bytes from the chain into our types: accounts of the program, token accounts, the clock.
+
+use crate::chain::{AddressKind, AgentOnChain, Destination, DraftOnChain, OperatorOnChain};
+use crate::domain::{Address, HaltedBy};
+use purser::state::{Agent, Operator, PolicyDraft, Role};
+use purser_policy::UsdcAmount;
+use solana_sdk::pubkey::Pubkey;
+
+use crate::chain::rpc::wire::RawAccount;
+
+/// The program that owns wallets.
+const SYSTEM_PROGRAM: Pubkey = Pubkey::from_str_const("11111111111111111111111111111111");
+/// The legacy SPL Token program: the only one whose accounts are paid.
+pub const TOKEN_PROGRAM: Pubkey = anchor_spl::token::ID;
+
+/// Length of a legacy token account, and where its fields stand.
+const TOKEN_ACCOUNT_BYTES: usize = 165;
+const TOKEN_MINT: usize = 0;
+const TOKEN_OWNER: usize = 32;
+const TOKEN_AMOUNT: usize = 64;
+const TOKEN_STATE: usize = 108;
+const TOKEN_STATE_INITIALIZED: u8 = 1;
+const TOKEN_STATE_FROZEN: u8 = 2;
+
+/// The 32 bytes as the domain's address.
+pub fn to_address(key: &Pubkey) -> Address {
+    Address::from_bytes(key.to_bytes())
+}
+
+/// The 32 bytes as the Solana crates type them.
+pub fn to_pubkey(address: &Address) -> Pubkey {
+    Pubkey::new_from_array(address.bytes())
+}
+
+/// The associated token account of `owner` for `mint` under the legacy token program.
+pub fn associated_token_account(owner: &Pubkey, mint: &Pubkey) -> Pubkey {
+    anchor_spl::associated_token::get_associated_token_address(owner, mint)
+}
+
+/// An operator of `program`; `None` for anything else.
+pub fn operator(program: &Pubkey, address: &Pubkey, account: &RawAccount) -> Option<OperatorOnChain> {
+    if account.owner != *program {
+        return None;
+    }
+    let operator = Operator::read(&account.data)?;
+    let guardian = operator.guardian;
+    Some(OperatorOnChain {
+        address: to_address(address),
+        admin: to_address(&operator.admin),
+        policy_authority: to_address(&operator.policy_authority),
+        transfer_authorities: operator.transfer_authorities().iter().map(to_address).collect(),
+        guardian: (guardian != Pubkey::default()).then(|| to_address(&guardian)),
+        usdc_mint: to_address(&operator.usdc_mint),
+        loosening_delay_seconds: operator.loosening_delay_seconds,
+        halted_by: halted_by(operator.halted_by),
+    })
+}
+
+/// An agent of `program` with the balance of its token account; `None` for anything else.
+/// A token account that is missing or is not the agent's own counts as empty: nothing could be paid from it.
+pub fn agent(
+    program: &Pubkey,
+    address: &Pubkey,
+    account: &RawAccount,
+    token_account: (&Pubkey, Option<&RawAccount>),
+) -> Option<AgentOnChain> {
+    if account.owner != *program {
+        return None;
+    }
+    let view = Agent::read(&account.data)?;
+    let (token_address, token_data) = token_account;
+    let balance = token_data.filter(|_| view.agent.token_account == *token_address).and_then(balance);
+    Some(AgentOnChain {
+        address: to_address(address),
+        operator: to_address(&view.agent.operator),
+        agent_id: view.agent.agent_id,
+        token_account: to_address(&view.agent.token_account),
+        halted_by: halted_by(view.agent.halted_by),
+        rent_payer: to_address(&view.agent.rent_payer),
+        policy: view.policy().into(),
+        policy_version: u64::from(view.agent.policy_version),
+        policy_updated_at: view.agent.policy_updated_at,
+        window: *view.agent.window(),
+        tags: *view.agent.tags(),
+        balance: balance.unwrap_or(UsdcAmount::ZERO),
+    })
+}
+
+/// A draft of `program`; `None` for anything else.
+pub fn draft(program: &Pubkey, account: &RawAccount) -> Option<DraftOnChain> {
+    if account.owner != *program {
+        return None;
+    }
+    let view = PolicyDraft::read(&account.data)?;
+    Some(DraftOnChain {
+        hash: view.draft.hash,
+        expected_version: u64::from(view.draft.expected_version),
+        policy: view.policy().into(),
+        sealed_at: view.draft.is_sealed().then_some(view.draft.sealed_at),
+        rent_payer: to_address(&view.draft.rent_payer),
+    })
+}
+
+fn halted_by(number: u8) -> Option<HaltedBy> {
+    Role::of_halt(number).map(|role| match role {
+        Role::Admin => HaltedBy::Admin,
+        Role::PolicyAuthority => HaltedBy::PolicyAuthority,
+        Role::Guardian => HaltedBy::Guardian,
+    })
+}
+
+/// What an allowlist takes an address for.
+pub fn kind(address: &Pubkey, account: Option<&RawAccount>) -> AddressKind {
+    let is_token_account =
+        |account: &RawAccount| account.owner == TOKEN_PROGRAM && account.data.len() == TOKEN_ACCOUNT_BYTES;
+    match account {
+        Some(account) if is_token_account(account) => AddressKind::TokenAccount,
+        Some(_) | None if address.is_on_curve() => AddressKind::Wallet,
+        Some(_) | None => AddressKind::Unclear,
+    }
+}
+
+/// Micro-USDC in a token account.
+pub fn balance(account: &RawAccount) -> Option<UsdcAmount> {
+    if account.owner != TOKEN_PROGRAM || account.data.len() != TOKEN_ACCOUNT_BYTES {
+        return None;
+    }
+    field(&account.data, TOKEN_AMOUNT).map(u64::from_le_bytes).map(UsdcAmount::from_micros)
+}
+
+/// What stands at `address`, judged in the program's own order: program, initialised, mint, frozen.
+pub fn destination(
+    program: &Pubkey,
+    usdc_mint: &Pubkey,
+    address: &Pubkey,
+    account: Option<&RawAccount>,
+) -> Destination {
+    let wallet = || Destination::Wallet {
+        usdc_token_account: to_address(&associated_token_account(address, usdc_mint)),
+    };
+    let Some(account) = account else {
+        return if address.is_on_curve() { wallet() } else { Destination::Missing };
+    };
+    if account.owner == SYSTEM_PROGRAM {
+        return wallet();
+    }
+    // Paying an agent's own address is meant for its token account, like paying a wallet's.
+    if account.owner == *program && Agent::read(&account.data).is_some() {
+        return wallet();
+    }
+    if account.owner != TOKEN_PROGRAM || account.data.len() != TOKEN_ACCOUNT_BYTES {
+        return Destination::NotTokenAccount;
+    }
+    token_account(usdc_mint, &account.data).unwrap_or(Destination::NotTokenAccount)
+}
+
+fn token_account(usdc_mint: &Pubkey, data: &[u8]) -> Option<Destination> {
+    let [state] = field(data, TOKEN_STATE)?;
+    let mint = Pubkey::new_from_array(field(data, TOKEN_MINT)?);
+    let owner = Address::from_bytes(field(data, TOKEN_OWNER)?);
+    Some(match state {
+        TOKEN_STATE_INITIALIZED | TOKEN_STATE_FROZEN if mint != *usdc_mint => Destination::OtherMint,
+        TOKEN_STATE_INITIALIZED => Destination::TokenAccount { owner },
+        TOKEN_STATE_FROZEN => Destination::Frozen,
+        _ => Destination::Uninitialized,
+    })
+}
+
+fn field<const N: usize>(data: &[u8], offset: usize) -> Option<[u8; N]> {
+    data.get(offset..offset.checked_add(N)?)?.try_into().ok()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const PROGRAM: Pubkey = purser::ID;
+    const MINT: Pubkey = Pubkey::new_from_array([9; 32]);
+
+    fn token_data(mint: Pubkey, owner: [u8; 32], amount: u64, state: u8) -> Vec<u8> {
+        let mut data = vec![0; TOKEN_ACCOUNT_BYTES];
+        data[..32].copy_from_slice(mint.as_ref());
+        data[32..64].copy_from_slice(&owner);
+        data[64..72].copy_from_slice(&amount.to_le_bytes());
+        data[TOKEN_STATE] = state;
+        data
+    }
+
+    fn at(owner: Pubkey, data: Vec<u8>) -> Destination {
+        let account = RawAccount { owner, executable: false, lamports: 1, data };
+        destination(&PROGRAM, &MINT, &Pubkey::new_from_array([1; 32]), Some(&account))
+    }
+
+    #[test]
+    fn token_accounts_are_classified_in_the_programs_order() {
+        let owner = [5; 32];
+        let other = Pubkey::new_from_array([8; 32]);
+        let of = |mint, state| at(TOKEN_PROGRAM, token_data(mint, owner, 1, state));
+        assert_eq!(of(MINT, 1), Destination::TokenAccount { owner: Address::from_bytes(owner) });
+        assert_eq!(of(MINT, 2), Destination::Frozen);
+        assert_eq!(of(other, 1), Destination::OtherMint);
+        assert_eq!(of(other, 2), Destination::OtherMint);
+        assert_eq!(of(MINT, 0), Destination::Uninitialized);
+        assert_eq!(of(other, 0), Destination::Uninitialized);
+        assert_eq!(of(MINT, 7), Destination::Uninitialized);
+    }
+
+    #[test]
+    fn what_is_no_legacy_token_account_is_none_whatever_its_bytes_say() {
+        let data = token_data(MINT, [5; 32], 1, 1);
+        let token_2022 = Pubkey::from_str_const("TokenzQdBNbLqP5VEhdkAS6EPFLC1PHnBqCXEpPxuEb");
+        assert_eq!(at(token_2022, data.clone()), Destination::NotTokenAccount);
+        assert_eq!(at(PROGRAM, data.clone()), Destination::NotTokenAccount);
+        assert_eq!(at(TOKEN_PROGRAM, data[..82].to_vec()), Destination::NotTokenAccount);
+        assert_eq!(at(TOKEN_PROGRAM, [data, vec![0]].concat()), Destination::NotTokenAccount);
+        assert_eq!(at(TOKEN_PROGRAM, vec![]), Destination::NotTokenAccount);
+    }
+
+    #[test]
+    fn a_wallet_is_told_its_usdc_token_account_and_an_absent_pda_is_missing() {
+        let wallet = Pubkey::from_str_const("11111111111111111111111111111111");
+        let usdc_token_account = to_address(&associated_token_account(&wallet, &MINT));
+        assert!(wallet.is_on_curve());
+        assert_eq!(destination(&PROGRAM, &MINT, &wallet, None), Destination::Wallet { usdc_token_account });
+        let system_owned = RawAccount { owner: SYSTEM_PROGRAM, executable: false, lamports: 1, data: vec![] };
+        let (pda, _) = Pubkey::find_program_address(&[b"vault"], &PROGRAM);
+        let usdc_token_account = to_address(&associated_token_account(&pda, &MINT));
+        assert_eq!(
+            destination(&PROGRAM, &MINT, &pda, Some(&system_owned)),
+            Destination::Wallet { usdc_token_account }
+        );
+        assert_eq!(destination(&PROGRAM, &MINT, &pda, None), Destination::Missing);
+    }
+
+    /// An agent of which only the layout is known.
+    fn agent_data() -> Vec<u8> {
+        let mut data = vec![0; Agent::BYTES];
+        data[..8].copy_from_slice(<Agent as anchor_lang::Discriminator>::DISCRIMINATOR);
+        data[8] = purser::constants::LAYOUT_VERSION;
+        data
+    }
+
+    #[test]
+    fn accounts_of_another_program_are_not_ours() {
+        let data = agent_data();
+        let key = Pubkey::new_from_array([1; 32]);
+        let mut account = RawAccount { owner: PROGRAM, executable: false, lamports: 1, data };
+        assert!(agent(&PROGRAM, &key, &account, (&key, None)).is_some());
+        assert!(operator(&PROGRAM, &key, &account).is_none());
+        account.owner = TOKEN_PROGRAM;
+        assert!(agent(&PROGRAM, &key, &account, (&key, None)).is_none());
+        account.owner = PROGRAM;
+        account.data[8] -= 1;
+        assert!(agent(&PROGRAM, &key, &account, (&key, None)).is_none(), "the layout before");
+        account.data[8] += 1;
+        account.data.truncate(Agent::BYTES - 1);
+        assert!(agent(&PROGRAM, &key, &account, (&key, None)).is_none());
+    }
+
+    #[test]
+    fn only_the_agents_own_token_account_gives_its_balance() {
+        let key = Pubkey::new_from_array([1; 32]);
+        let own = Pubkey::default();
+        let data = agent_data();
+        let account = RawAccount { owner: PROGRAM, executable: false, lamports: 1, data };
+        let token = RawAccount {
+            owner: TOKEN_PROGRAM,
+            executable: false,
+            lamports: 1,
+            data: token_data(MINT, [1; 32], 7, 1),
+        };
+        let balance_at = |address| agent(&PROGRAM, &key, &account, (address, Some(&token))).unwrap().balance;
+        assert_eq!(balance_at(&own), UsdcAmount::from_micros(7));
+        assert_eq!(balance_at(&MINT), UsdcAmount::ZERO);
+    }
+}

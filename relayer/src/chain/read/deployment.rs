@@ -1,0 +1,112 @@
+//! Is the program on chain the one that this relayer was built with?
+
+use crate::chain::rpc::wire::RawAccount;
+use sha2::{Digest, Sha256};
+use solana_sdk::pubkey::Pubkey;
+
+/// Says how the committed program was built, and its hash.
+const BUILD: &str = include_str!("../../../../programs/purser/idl/purser.so.json");
+
+/// The loader of upgradeable programs: the account holds the address of another one, and that one holds the program.
+pub const UPGRADEABLE_LOADER: Pubkey = Pubkey::from_str_const("BPFLoaderUpgradeab1e11111111111111111111111");
+const PROGRAM_TAG: u32 = 2;
+const PROGRAM_DATA_TAG: u32 = 3;
+/// Tag, slot, and the optional upgrade authority come before the program.
+const PROGRAM_DATA_HEADER_BYTES: usize = 45;
+/// A program may end with zeros of its own; on chain more of them may follow, up to any size.
+const TRAILING_ZEROS_MAX: usize = 4_096;
+
+/// What is done about a program on chain that is not the committed build.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub enum ProgramCheck {
+    Off,
+    #[default]
+    Warn,
+    Refuse,
+}
+
+/// What a comparison came to.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Comparison {
+    Same,
+    /// With the hash of what is there, without trailing zeros, in hex.
+    Other(String),
+}
+
+/// SHA-256 of the committed build, in hex.
+pub fn committed_sha256() -> String {
+    let build: serde_json::Value = serde_json::from_str(BUILD).unwrap_or_default();
+    build["sha256"].as_str().unwrap_or_default().to_owned()
+}
+
+/// Where the bytes of a program are: the address in its account.
+pub fn program_data_address(program: &RawAccount) -> Option<Pubkey> {
+    let (tag, address) = program.data.split_at_checked(4)?;
+    if program.owner != UPGRADEABLE_LOADER || tag != PROGRAM_TAG.to_le_bytes() {
+        return None;
+    }
+    Some(Pubkey::new_from_array(address.get(..32)?.try_into().ok()?))
+}
+
+/// The program in the account that [`program_data_address`] names.
+pub fn program_bytes(program_data: &RawAccount) -> Option<&[u8]> {
+    let is_program = program_data.data.get(..4)? == PROGRAM_DATA_TAG.to_le_bytes();
+    program_data.data.get(PROGRAM_DATA_HEADER_BYTES..).filter(|_| is_program)
+}
+
+/// Compares a program as it stands on chain with the hash of a file, in hex.
+pub fn compare(program: &[u8], sha256: &str) -> Comparison {
+    let used = program.iter().rposition(|byte| *byte != 0).map_or(0, |last| last + 1);
+    let (contents, zeros) = program.split_at(used);
+    let mut hasher = Sha256::new_with_prefix(contents);
+    let trimmed = hex::encode(hasher.clone().finalize());
+    for zero in std::iter::once(None).chain(zeros.iter().take(TRAILING_ZEROS_MAX).map(Some)) {
+        hasher.update(zero.map_or(&[][..], std::slice::from_ref));
+        if hex::encode(hasher.clone().finalize()) == sha256 {
+            return Comparison::Same;
+        }
+    }
+    Comparison::Other(trimmed)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn account(owner: Pubkey, data: Vec<u8>) -> RawAccount {
+        RawAccount { owner, executable: true, lamports: 1, data }
+    }
+
+    #[test]
+    fn the_same_program_is_recognised_whatever_zeros_follow() {
+        let file = [&[127, b'E', b'L', b'F', 9][..], &[0; 7]].concat();
+        let sha256 = hex::encode(Sha256::digest(&file));
+        let padded = [&file[..], &[0; 5_000]].concat();
+        assert_eq!(compare(&file, &sha256), Comparison::Same);
+        assert_eq!(compare(&padded, &sha256), Comparison::Same);
+        let mut other = padded.clone();
+        other[4] = 8;
+        assert!(matches!(compare(&other, &sha256), Comparison::Other(_)));
+        // Shorter than the file: its own zeros are missing.
+        assert!(matches!(compare(&file[..8], &sha256), Comparison::Other(_)));
+        assert!(matches!(compare(&[], &sha256), Comparison::Other(_)));
+    }
+
+    #[test]
+    fn the_committed_hash_is_one() {
+        let sha256 = committed_sha256();
+        assert!(sha256.len() == 64 && sha256.bytes().all(|byte| byte.is_ascii_hexdigit()), "{sha256}");
+    }
+
+    #[test]
+    fn a_program_is_found_through_its_account() {
+        let address = Pubkey::new_from_array([7; 32]);
+        let data = [&PROGRAM_TAG.to_le_bytes()[..], address.as_ref()].concat();
+        assert_eq!(program_data_address(&account(UPGRADEABLE_LOADER, data.clone())), Some(address));
+        assert_eq!(program_data_address(&account(Pubkey::default(), data)), None);
+        assert_eq!(program_data_address(&account(UPGRADEABLE_LOADER, vec![2])), None);
+        let data = [&PROGRAM_DATA_TAG.to_le_bytes()[..], &[1; 41], &[5, 6]].concat();
+        assert_eq!(program_bytes(&account(UPGRADEABLE_LOADER, data)), Some(&[5, 6][..]));
+        assert_eq!(program_bytes(&account(UPGRADEABLE_LOADER, vec![0; 60])), None);
+    }
+}

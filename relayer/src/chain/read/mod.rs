@@ -1,0 +1,4 @@
+//! What stands in accounts: bytes to values.
+
+pub mod decode;
+pub mod deployment;

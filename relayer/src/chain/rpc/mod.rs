@@ -1,0 +1,246 @@
+//! JSON-RPC to the nodes of one network: the dozen questions that are asked.
+//!
+//! Answers are read field by field and not into the library's types: a node newer than the library (another transaction
+//! version, another error variant) must not make a whole batch unreadable.
+
+pub mod counters;
+pub mod node_fault;
+mod nodes;
+#[cfg(test)]
+pub mod scripted_node;
+pub mod sysvar;
+pub mod transport;
+pub mod wire;
+
+use crate::chain::rpc::counters::RpcCounters;
+use crate::chain::rpc::node_fault::{CallError, NodeFault};
+use crate::chain::rpc::nodes::{Answered, Nodes};
+use crate::chain::rpc::transport::{HttpTransport, Transport};
+use crate::chain::rpc::wire::{
+    AtSlot, FinalizedTip, LatestBlockhash, RawAccount, Response, SignatureLine, SignatureStatus, WireAccount,
+};
+use crate::chain::{ChainError, Commitment};
+use serde::de::DeserializeOwned;
+use serde_json::{Value, json};
+use solana_sdk::pubkey::Pubkey;
+use std::sync::Arc;
+use tokio_util::sync::CancellationToken;
+use tokio_util::task::TaskTracker;
+
+/// Most keys that `getMultipleAccounts` takes.
+pub const ACCOUNTS_MAX: usize = 100;
+/// How much of an account is read; accounts of ours have less.
+pub const ACCOUNT_BYTES_MAX: usize = 64 * 1024;
+/// Most signatures that `getSignatureStatuses` takes.
+pub const STATUSES_MAX: usize = 256;
+
+/// The nodes of one network, asked as one.
+pub struct Rpc {
+    nodes: Nodes,
+    counters: Arc<RpcCounters>,
+}
+
+impl Rpc {
+    /// Over HTTP, the preferred node first.
+    pub fn new(urls: &[String], proxy: Option<&str>, tasks: TaskTracker) -> Result<Self, ChainError> {
+        let counters = Arc::new(RpcCounters::default());
+        let transport = |url: &String| -> Result<Box<dyn Transport>, ChainError> {
+            Ok(Box::new(HttpTransport::new(url, proxy, counters.clone())?))
+        };
+        let transports = urls.iter().map(transport).collect::<Result<_, _>>()?;
+        Ok(Self::over(transports, counters, tasks))
+    }
+
+    /// Over any transports.
+    pub fn over(transports: Vec<Box<dyn Transport>>, counters: Arc<RpcCounters>, tasks: TaskTracker) -> Self {
+        Self { nodes: Nodes::new(transports, tasks), counters }
+    }
+
+    pub fn counters(&self) -> Arc<RpcCounters> {
+        self.counters.clone()
+    }
+
+    /// How many nodes there are.
+    pub fn nodes(&self) -> usize {
+        self.nodes.count()
+    }
+
+    /// From now on only nodes of this cluster are used.
+    pub fn require_genesis(&self, genesis: &str) {
+        self.nodes.require_genesis(genesis);
+    }
+
+    /// Leaves a node alone that told what the others deny.
+    pub fn blame_contradicted(&self, node: usize) {
+        self.nodes.blame(node, NodeFault::Contradicted);
+    }
+
+    /// What the nodes' clocks say now, unix seconds, where there are several; `None` while that is not known of any.
+    pub fn clocks(&self) -> Option<Vec<i64>> {
+        self.nodes.clocks()
+    }
+
+    /// Compares the nodes with each other until `stop`.
+    pub async fn compare_nodes(&self, stop: CancellationToken) {
+        self.nodes.compare(stop).await;
+    }
+
+    pub async fn ask<T: DeserializeOwned>(
+        &self,
+        method: &'static str,
+        params: Value,
+    ) -> Result<T, ChainError> {
+        let Answered { value, .. } =
+            self.nodes.call(method, &params).await.map_err(|error| error.into_chain_error(method))?;
+        read(method, value)
+    }
+
+    async fn ask_at_slot<T: DeserializeOwned>(
+        &self,
+        method: &'static str,
+        params: Value,
+        suits: impl Fn(usize) -> bool + Send + Sync,
+    ) -> Result<AtSlot<T>, ChainError> {
+        let answered = self.nodes.call_among(method, &params, suits).await;
+        let Answered { node, value } = answered.map_err(|error| error.into_chain_error(method))?;
+        let Response { context, value } = read(method, value)?;
+        Ok(AtSlot { slot: context.slot, value, node })
+    }
+
+    /// Up to [`ACCOUNTS_MAX`] accounts at one confirmed slot that is not before `min_slot`.
+    pub async fn accounts(
+        &self,
+        keys: &[Pubkey],
+        min_slot: u64,
+    ) -> Result<AtSlot<Vec<Option<RawAccount>>>, ChainError> {
+        self.accounts_at(Commitment::Confirmed, keys, min_slot).await
+    }
+
+    /// [`Rpc::accounts`] at another commitment.
+    pub async fn accounts_at(
+        &self,
+        commitment: Commitment,
+        keys: &[Pubkey],
+        min_slot: u64,
+    ) -> Result<AtSlot<Vec<Option<RawAccount>>>, ChainError> {
+        const METHOD: &str = "getMultipleAccounts";
+        let keys_text: Vec<String> = keys.iter().map(Pubkey::to_string).collect();
+        // A recipient can be any account on the chain, of 10 MiB even. None that we read is as long as this.
+        let slice = json!({ "offset": 0, "length": ACCOUNT_BYTES_MAX });
+        let mut config =
+            json!({ "encoding": "base64", "commitment": commitment.as_str(), "dataSlice": slice });
+        if min_slot > 0 {
+            config["minContextSlot"] = min_slot.into();
+        }
+        let answer: AtSlot<Vec<Option<WireAccount>>> =
+            self.ask_at_slot(METHOD, json!([keys_text, config]), |_| true).await?;
+        // Not every node knows the condition; a node that does not must not show an older world either.
+        if answer.slot < min_slot {
+            return Err(CallError::Node(NodeFault::Lagging).into_chain_error(METHOD));
+        }
+        if answer.value.len() != keys.len() {
+            return Err(unreadable(METHOD));
+        }
+        let decode = |account: Option<WireAccount>| match account {
+            None => Ok(None),
+            Some(account) => account.decode().map(Some).ok_or_else(|| unreadable(METHOD)),
+        };
+        let value = answer.value.into_iter().map(decode).collect::<Result<_, _>>()?;
+        Ok(AtSlot { slot: answer.slot, value, node: answer.node })
+    }
+
+    /// One confirmed account, whole, however long.
+    pub async fn whole_account(&self, key: &Pubkey) -> Result<Option<RawAccount>, ChainError> {
+        const METHOD: &str = "getAccountInfo";
+        let params =
+            json!([key.to_string(), { "encoding": "base64", "commitment": Commitment::Confirmed.as_str() }]);
+        let answer: AtSlot<Option<WireAccount>> = self.ask_at_slot(METHOD, params, |_| true).await?;
+        answer.value.map(|account| account.decode().ok_or_else(|| unreadable(METHOD))).transpose()
+    }
+
+    /// The newest confirmed blockhash.
+    pub async fn latest_blockhash(&self) -> Result<AtSlot<LatestBlockhash>, ChainError> {
+        let params = json!([{ "commitment": Commitment::Confirmed.as_str() }]);
+        self.ask_at_slot("getLatestBlockhash", params, |_| true).await
+    }
+
+    /// Slot and block height of the newest finalized block, in one answer.
+    pub async fn finalized_tip(&self) -> Result<FinalizedTip, ChainError> {
+        let params = json!([{ "commitment": Commitment::Finalized.as_str() }]);
+        self.ask("getEpochInfo", params).await
+    }
+
+    /// What a node knows of up to [`STATUSES_MAX`] signatures; with `search_history`, beyond its recent memory.
+    pub async fn statuses(
+        &self,
+        signatures: &[String],
+        search_history: bool,
+    ) -> Result<AtSlot<Vec<Option<SignatureStatus>>>, ChainError> {
+        self.statuses_of(signatures, search_history, |_| true).await
+    }
+
+    /// As [`Rpc::statuses`], of the nodes that `suits`.
+    pub async fn statuses_of(
+        &self,
+        signatures: &[String],
+        search_history: bool,
+        suits: impl Fn(usize) -> bool + Send + Sync,
+    ) -> Result<AtSlot<Vec<Option<SignatureStatus>>>, ChainError> {
+        const METHOD: &str = "getSignatureStatuses";
+        let params = json!([signatures, { "searchTransactionHistory": search_history }]);
+        let statuses: AtSlot<Vec<_>> = self.ask_at_slot(METHOD, params, suits).await?;
+        if statuses.value.len() != signatures.len() {
+            return Err(unreadable(METHOD));
+        }
+        Ok(statuses)
+    }
+
+    /// Hands signed bytes (base64) to a node, and to all when it does not take them at once: no preflight, no retries
+    /// of the node's own.
+    pub async fn send(&self, transaction_base64: &str) -> Result<(), ChainError> {
+        let config = json!({ "encoding": "base64", "skipPreflight": true, "maxRetries": 0 });
+        let sent = self.nodes.send(&json!([transaction_base64, config])).await;
+        sent.map_err(|error| error.into_chain_error("sendTransaction"))
+    }
+
+    /// Signatures that touched `address`, newest first, older than `before` and newer than `until`. A node that does
+    /// not know `until` goes on to the oldest; one that does not know `before` has nothing to say.
+    pub async fn signatures_of(
+        &self,
+        address: &Pubkey,
+        before: Option<&str>,
+        until: Option<&str>,
+        limit: usize,
+        commitment: Commitment,
+    ) -> Result<Vec<SignatureLine>, ChainError> {
+        let mut config = json!({ "limit": limit, "commitment": commitment.as_str() });
+        if let Some(before) = before {
+            config["before"] = before.into();
+        }
+        if let Some(until) = until {
+            config["until"] = until.into();
+        }
+        let params = json!([address.to_string(), config]);
+        self.ask("getSignaturesForAddress", params).await
+    }
+
+    /// When the block of `slot` was made, unix seconds; `None` where the node does not know.
+    pub async fn block_time(&self, slot: u64) -> Result<Option<i64>, ChainError> {
+        self.ask("getBlockTime", json!([slot])).await
+    }
+
+    /// The cluster's identity, base58, as this node says.
+    pub async fn genesis_hash(&self, node: usize) -> Result<String, ChainError> {
+        const METHOD: &str = "getGenesisHash";
+        let answered = self.nodes.call_among(METHOD, &Value::Null, |number| number == node).await;
+        read(METHOD, answered.map_err(|error| error.into_chain_error(METHOD))?.value)
+    }
+}
+
+fn read<T: DeserializeOwned>(method: &'static str, value: Value) -> Result<T, ChainError> {
+    serde_json::from_value(value).map_err(|_| unreadable(method))
+}
+
+fn unreadable(method: &'static str) -> ChainError {
+    CallError::Node(NodeFault::Unreadable).into_chain_error(method)
+}

@@ -1,0 +1,145 @@
+//! What is wrong with a node. The ONE place where a failed call is understood: by kind and code, never by text.
+
+use crate::chain::ChainError;
+use reqwest::StatusCode;
+use solana_rpc_client_api::custom_error as node;
+use std::time::Duration;
+
+/// Why a node did not serve a call that another node may serve.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum NodeFault {
+    /// No connection, or one that broke.
+    Unreachable,
+    /// No answer in time.
+    Slow,
+    /// Asked for a pause, of this length where it said so.
+    RateLimited { retry_after: Option<Duration> },
+    /// Has not reached the slot that was asked for, or is far behind the others.
+    Lagging,
+    /// Says itself that it cannot serve at the moment.
+    Unhealthy,
+    /// Answers what cannot be read, or answers another question.
+    Unreadable,
+    /// Answers without an end.
+    TooLong,
+    /// Is on another cluster than it was configured for.
+    OtherCluster,
+    /// Said what the other nodes deny.
+    Contradicted,
+}
+
+impl NodeFault {
+    /// In words that carry nothing of the node's address: it often holds a provider's secret.
+    pub const fn reason(self) -> &'static str {
+        match self {
+            NodeFault::Unreachable => "cannot connect",
+            NodeFault::Slow => "timeout",
+            NodeFault::RateLimited { .. } => "rate limited",
+            NodeFault::Lagging => "lagging",
+            NodeFault::Unhealthy => "unhealthy",
+            NodeFault::Unreadable => "unreadable answer",
+            NodeFault::TooLong => "answer too long",
+            NodeFault::OtherCluster => "on another cluster",
+            NodeFault::Contradicted => "contradicted by other nodes",
+        }
+    }
+}
+
+/// Why a call gave nothing.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum CallError {
+    /// The node could not serve it; another one may.
+    Node(NodeFault),
+    /// The node understood and said no; so would any other.
+    Refused { code: i64, message: String },
+}
+
+impl CallError {
+    /// From an error in a JSON-RPC answer.
+    pub fn of_code(code: i64, message: String) -> Self {
+        let fault = match code {
+            node::JSON_RPC_SERVER_ERROR_MIN_CONTEXT_SLOT_NOT_REACHED => NodeFault::Lagging,
+            429 => NodeFault::RateLimited { retry_after: None },
+            node::JSON_RPC_SERVER_ERROR_BLOCK_CLEANED_UP
+            | node::JSON_RPC_SERVER_ERROR_BLOCK_NOT_AVAILABLE
+            | node::JSON_RPC_SERVER_ERROR_NODE_UNHEALTHY
+            | node::JSON_RPC_SERVER_ERROR_NO_SNAPSHOT
+            | node::JSON_RPC_SERVER_ERROR_BLOCK_STATUS_NOT_AVAILABLE_YET
+            | node::JSON_RPC_SERVER_ERROR_TRANSACTION_HISTORY_NOT_AVAILABLE
+            | node::JSON_RPC_SERVER_ERROR_LONG_TERM_STORAGE_UNREACHABLE
+            | -32603 // internal error
+            | 408 | 425 | 500..=599 => NodeFault::Unhealthy,
+            code => return CallError::Refused { code, message },
+        };
+        CallError::Node(fault)
+    }
+
+    /// From an HTTP status other than success, without a JSON-RPC error behind it.
+    pub fn of_status(status: StatusCode, retry_after: Option<Duration>) -> Self {
+        CallError::Node(match status {
+            StatusCode::TOO_MANY_REQUESTS => NodeFault::RateLimited { retry_after },
+            StatusCode::SERVICE_UNAVAILABLE if retry_after.is_some() => {
+                NodeFault::RateLimited { retry_after }
+            }
+            _ => NodeFault::Unhealthy,
+        })
+    }
+
+    /// From a request that got no answer.
+    pub fn of_request(error: &reqwest::Error) -> Self {
+        CallError::Node(match error {
+            error if error.is_timeout() => NodeFault::Slow,
+            error if error.is_body() || error.is_decode() => NodeFault::Unreadable,
+            _ => NodeFault::Unreachable,
+        })
+    }
+
+    /// What it means to whoever asked.
+    pub fn into_chain_error(self, during: &'static str) -> ChainError {
+        match self {
+            CallError::Node(fault) => ChainError::Unavailable { during, reason: fault.reason().to_owned() },
+            CallError::Refused { code, message } => {
+                ChainError::Rejected { code: None, message: format!("node error {code}: {message}") }
+            }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn overloaded_and_lagging_nodes_are_faults_of_the_node() {
+        for code in [-32005, -32016, -32004, -32014, -32603, 429, 503] {
+            let error = CallError::of_code(code, "Transaction simulation failed".into());
+            assert!(matches!(error, CallError::Node(_)), "{code}: {error:?}");
+            assert!(matches!(error.into_chain_error("call"), ChainError::Unavailable { .. }), "{code}");
+        }
+        assert_eq!(CallError::of_code(-32016, String::new()), CallError::Node(NodeFault::Lagging));
+    }
+
+    #[test]
+    fn a_code_that_says_no_is_a_refusal_whatever_its_text_says() {
+        for code in [-32002, -32003, -32600, -32601, -32602] {
+            let error = CallError::of_code(code, "timeout, try again later".into());
+            assert!(matches!(error, CallError::Refused { .. }), "{code}: {error:?}");
+            assert!(
+                matches!(error.into_chain_error("call"), ChainError::Rejected { code: None, .. }),
+                "{code}"
+            );
+        }
+    }
+
+    #[test]
+    fn a_pause_that_was_asked_for_is_kept() {
+        let pause = Some(Duration::from_secs(7));
+        let limited = CallError::Node(NodeFault::RateLimited { retry_after: pause });
+        assert_eq!(CallError::of_status(StatusCode::TOO_MANY_REQUESTS, pause), limited);
+        assert_eq!(CallError::of_status(StatusCode::SERVICE_UNAVAILABLE, pause), limited);
+        assert_eq!(
+            CallError::of_status(StatusCode::SERVICE_UNAVAILABLE, None),
+            CallError::Node(NodeFault::Unhealthy)
+        );
+    }
+}

@@ -1,0 +1,312 @@
+//! The nodes of one network: whom to ask first, whom to leave alone for a while, and when to ask everybody.
+
+use crate::chain::rpc::node_fault::{CallError, NodeFault};
+use crate::chain::rpc::sysvar;
+use crate::chain::rpc::transport::{CALL_TIMEOUT, Transport};
+use crate::chain::rpc::wire::WireAccount;
+use serde_json::{Value, json};
+use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
+use std::time::Duration;
+use tokio::sync::mpsc;
+use tokio::time::{Instant, sleep, timeout};
+use tokio_util::sync::CancellationToken;
+use tokio_util::task::TaskTracker;
+use tracing::Instrument;
+
+/// How long one of several nodes may take for an answer before another is asked.
+const ATTEMPT_TIMEOUT: Duration = Duration::from_secs(3);
+/// How long the first node may take to accept a transaction before all the others get it, too.
+const SEND_PATIENCE: Duration = Duration::from_millis(400);
+/// How often nodes that have not reached the wanted slot are asked again, and how long apart.
+const LAGGING_RETRIES: usize = 4;
+const LAGGING_PAUSE: Duration = Duration::from_millis(150);
+/// How long a node is left alone after a fault; doubled with each further one.
+const REST: Duration = Duration::from_millis(500);
+const REST_MAX: Duration = Duration::from_secs(15);
+const REST_CONTRADICTED: Duration = Duration::from_secs(30);
+/// The longest pause that a node may ask for.
+const RETRY_AFTER_MAX: Duration = Duration::from_secs(10);
+/// How often several nodes are compared, and by how many slots (10 s of them) one may be behind the best.
+const COMPARE_EVERY: Duration = Duration::from_secs(5);
+/// How long a node's clock is known after it was read.
+const SLOTS_BEHIND_MAX: u64 = 50;
+/// How long a node's clock is known after it was read.
+const CLOCK_AGE_MAX: Duration = Duration::from_secs(30);
+
+/// An answer, and the node (by its place in the configuration) that gave it.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Answered {
+    pub node: usize,
+    pub value: Value,
+}
+
+/// The nodes of one network, in the order of the configuration.
+pub struct Nodes {
+    nodes: Vec<Arc<Node>>,
+    /// Base58; once known, a node is asked for it before it is used (again).
+    genesis: Arc<OnceLock<String>>,
+    tasks: TaskTracker,
+}
+
+struct Node {
+    number: usize,
+    transport: Box<dyn Transport>,
+    genesis: Arc<OnceLock<String>>,
+    health: Mutex<Health>,
+}
+
+#[derive(Debug, Default)]
+struct Health {
+    faults_in_row: u32,
+    rests_until: Option<Instant>,
+    /// The node itself asked for the rest.
+    asked_for_rest: bool,
+    on_our_cluster: bool,
+    /// What its clock said, and when.
+    clock: Option<(i64, Instant)>,
+}
+
+impl Nodes {
+    pub fn new(transports: Vec<Box<dyn Transport>>, tasks: TaskTracker) -> Self {
+        let genesis = Arc::new(OnceLock::new());
+        let node = |(number, transport)| {
+            Arc::new(Node { number, transport, genesis: genesis.clone(), health: Mutex::default() })
+        };
+        Self { nodes: transports.into_iter().enumerate().map(node).collect(), genesis, tasks }
+    }
+
+    /// How many there are.
+    pub fn count(&self) -> usize {
+        self.nodes.len()
+    }
+
+    /// From now on only nodes of the cluster with this genesis hash are used.
+    pub fn require_genesis(&self, genesis: &str) {
+        let _ = self.genesis.set(genesis.to_owned());
+    }
+
+    /// Asks the healthiest node, and on its fault the next one. Lagging nodes are asked again for a moment.
+    pub async fn call(&self, method: &'static str, params: &Value) -> Result<Answered, CallError> {
+        self.call_among(method, params, |_| true).await
+    }
+
+    /// As [`Nodes::call`], of the nodes that `suits`.
+    pub async fn call_among(
+        &self,
+        method: &'static str,
+        params: &Value,
+        suits: impl Fn(usize) -> bool + Send + Sync,
+    ) -> Result<Answered, CallError> {
+        let mut rounds = 0;
+        loop {
+            let mut fault = NodeFault::Unreachable;
+            let mut lagging = false;
+            let order: Vec<_> = self.by_health().into_iter().filter(|node| suits(node.number)).collect();
+            for node in &order {
+                let patience = if order.len() > 1 { ATTEMPT_TIMEOUT } else { CALL_TIMEOUT };
+                match node.call(method, params, patience).await {
+                    Ok(value) => return Ok(Answered { node: node.number, value }),
+                    Err(CallError::Node(found)) => fault = found,
+                    Err(refused @ CallError::Refused { .. }) => return Err(refused),
+                }
+                lagging |= fault == NodeFault::Lagging;
+            }
+            if !lagging || rounds == LAGGING_RETRIES {
+                return Err(CallError::Node(fault));
+            }
+            rounds += 1;
+            sleep(LAGGING_PAUSE).await;
+        }
+    }
+
+    /// Sends to the healthiest node; to all of them when that does not accept it at once.
+    pub async fn send(&self, params: &Value) -> Result<(), CallError> {
+        let order = self.by_health();
+        let (results, mut answers) = mpsc::unbounded_channel();
+        let begin = |node: Arc<Node>| {
+            let (results, params) = (results.clone(), params.clone());
+            // A task of its own: that one node was quick must not keep the bytes from another.
+            let sending = async move {
+                let _ = results.send(node.call("sendTransaction", &params, CALL_TIMEOUT).await);
+            };
+            self.tasks.spawn(sending.in_current_span());
+        };
+        let mut waiting = order.into_iter();
+        let Some(first) = waiting.next() else { return Err(CallError::Node(NodeFault::Unreachable)) };
+        begin(first);
+        let mut last = match timeout(SEND_PATIENCE, answers.recv()).await {
+            Ok(Some(Ok(_))) => return Ok(()),
+            Ok(Some(Err(error))) => error,
+            Ok(None) | Err(_) => CallError::Node(NodeFault::Slow),
+        };
+        waiting.for_each(begin);
+        drop(results);
+        while let Some(answer) = answers.recv().await {
+            match answer {
+                Ok(_) => return Ok(()),
+                Err(error) => last = error,
+            }
+        }
+        Err(last)
+    }
+
+    /// Takes a fault into account that showed elsewhere than in a call.
+    pub fn blame(&self, node: usize, fault: NodeFault) {
+        if let Some(node) = self.nodes.get(node) {
+            node.note(Some(fault));
+        }
+    }
+
+    /// What the clocks of several nodes say now; `None` while that is not known of any.
+    pub fn clocks(&self) -> Option<Vec<i64>> {
+        let clocks: Vec<i64> = self.nodes.iter().filter_map(|node| node.clock()).collect();
+        (self.count() < 2 || !clocks.is_empty()).then_some(clocks)
+    }
+
+    /// Compares the nodes' slots and clocks until `stop`, where there is more than one.
+    pub async fn compare(&self, stop: CancellationToken) {
+        if self.count() < 2 {
+            return;
+        }
+        loop {
+            self.compare_once().await;
+            tokio::select! {
+                () = stop.cancelled() => return,
+                () = sleep(COMPARE_EVERY) => {}
+            }
+        }
+    }
+
+    async fn compare_once(&self) {
+        let params = json!([{ "commitment": "processed" }]);
+        let params = &params;
+        let asked = self.nodes.iter().map(|node| async move {
+            node.read_clock().await;
+            let answer = node.call("getEpochInfo", params, ATTEMPT_TIMEOUT).await.ok()?;
+            Some((node, answer["absoluteSlot"].as_u64()?))
+        });
+        let slots: Vec<_> = futures::future::join_all(asked).await.into_iter().flatten().collect();
+        let best = slots.iter().map(|(_, slot)| *slot).max().unwrap_or(0);
+        for (node, slot) in slots {
+            if slot.saturating_add(SLOTS_BEHIND_MAX) < best {
+                tracing::warn!(node = node.number, slot, best, "an RPC node lags");
+                node.rest(COMPARE_EVERY * 2);
+            }
+        }
+    }
+
+    /// Rested nodes first, in the order of the configuration; then those whose rest ends soonest.
+    fn by_health(&self) -> Vec<Arc<Node>> {
+        let mut nodes: Vec<_> =
+            self.nodes.iter().map(|node| (node.health().resting(), node.number, node.clone())).collect();
+        nodes.sort_by_key(|(resting, number, _)| (*resting, *number));
+        nodes.into_iter().map(|(.., node)| node).collect()
+    }
+}
+
+impl Node {
+    async fn call(
+        &self,
+        method: &'static str,
+        params: &Value,
+        patience: Duration,
+    ) -> Result<Value, CallError> {
+        // A send is tried all the same: it is the one call that must not wait.
+        if method != "sendTransaction" && self.health().asked_for_rest && self.health().resting().is_some() {
+            return Err(CallError::Node(NodeFault::RateLimited { retry_after: None }));
+        }
+        let attempt = async {
+            self.check_cluster().await?;
+            self.transport.call(method, params.clone()).await
+        };
+        let slow = |_| Err(CallError::Node(NodeFault::Slow));
+        let answer = timeout(patience, attempt).await.unwrap_or_else(slow);
+        self.note(match &answer {
+            Err(CallError::Node(fault)) => Some(*fault),
+            Ok(_) | Err(CallError::Refused { .. }) => None,
+        });
+        answer
+    }
+
+    /// A node that was away may come back as another one, of another cluster even.
+    async fn check_cluster(&self) -> Result<(), CallError> {
+        let Some(genesis) = self.genesis.get() else { return Ok(()) };
+        if self.health().on_our_cluster {
+            return Ok(());
+        }
+        let answer = self.transport.call("getGenesisHash", Value::Null).await?;
+        if answer.as_str() != Some(genesis) {
+            tracing::error!(node = self.number, "an RPC node is on another cluster");
+            return Err(CallError::Node(NodeFault::OtherCluster));
+        }
+        self.health().on_our_cluster = true;
+        Ok(())
+    }
+
+    /// Unix seconds, moved on by our own clock.
+    fn clock(&self) -> Option<i64> {
+        let (told, at) = self.health().clock?;
+        let elapsed = at.elapsed();
+        let seconds = i64::try_from(elapsed.as_secs()).ok()?;
+        (elapsed < CLOCK_AGE_MAX).then(|| told.saturating_add(seconds))
+    }
+
+    async fn read_clock(&self) {
+        let params = json!([sysvar::CLOCK.to_string(), { "encoding": "base64", "commitment": "confirmed" }]);
+        let Ok(answer) = self.call("getAccountInfo", &params, ATTEMPT_TIMEOUT).await else { return };
+        let account = serde_json::from_value::<WireAccount>(answer["value"].clone()).ok();
+        let told =
+            account.and_then(WireAccount::decode).and_then(|account| sysvar::unix_timestamp(&account.data));
+        self.health().clock = told.map(|told| (told, Instant::now()));
+    }
+
+    fn note(&self, fault: Option<NodeFault>) {
+        let mut health = self.health();
+        let Some(fault) = fault else {
+            health.faults_in_row = 0;
+            health.rests_until = None;
+            return;
+        };
+        let rest = REST.saturating_mul(1 << health.faults_in_row.min(8)).min(REST_MAX);
+        health.faults_in_row = health.faults_in_row.saturating_add(1);
+        health.asked_for_rest = false;
+        let rest = match fault {
+            NodeFault::RateLimited { retry_after: Some(pause) } => {
+                health.asked_for_rest = true;
+                pause.min(RETRY_AFTER_MAX)
+            }
+            NodeFault::Lagging => REST,
+            NodeFault::Contradicted => REST_CONTRADICTED,
+            NodeFault::Unreachable | NodeFault::OtherCluster => {
+                health.on_our_cluster = false;
+                rest
+            }
+            NodeFault::Slow
+            | NodeFault::Unhealthy
+            | NodeFault::Unreadable
+            | NodeFault::TooLong
+            | NodeFault::RateLimited { retry_after: None } => rest,
+        };
+        health.rests_until = Some(Instant::now() + rest);
+    }
+
+    fn rest(&self, rest: Duration) {
+        let mut health = self.health();
+        health.asked_for_rest = false;
+        health.rests_until = Some(Instant::now() + rest);
+    }
+
+    fn health(&self) -> MutexGuard<'_, Health> {
+        self.health.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl Health {
+    /// Until when, if it rests.
+    fn resting(&self) -> Option<Instant> {
+        self.rests_until.filter(|until| *until > Instant::now())
+    }
+}
+
+#[cfg(test)]
+mod tests;

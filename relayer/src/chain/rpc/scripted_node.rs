@@ -1,0 +1,102 @@
+//! A node that does as it is told, for tests.
+
+use crate::chain::rpc::node_fault::{CallError, NodeFault};
+use crate::chain::rpc::transport::Transport;
+use async_trait::async_trait;
+use base64::Engine;
+use serde_json::{Value, json};
+use std::sync::{Arc, Mutex};
+
+/// What the node does. Heights and slots are the same number.
+#[derive(Debug, Default)]
+pub struct NodeState {
+    pub finalized: u64,
+    /// Slot at which statuses are answered, when it is not the finalized one.
+    pub statuses_slot: Option<u64>,
+    pub recent: Option<Value>,
+    pub history: Option<Value>,
+    /// Every call fails with it.
+    pub fault: Option<NodeFault>,
+    /// Calls are never answered.
+    pub hangs: bool,
+    pub history_off: bool,
+    pub genesis: &'static str,
+    pub sent: Vec<String>,
+    pub calls: Vec<&'static str>,
+    pub history_searches: usize,
+    /// What its clock says, unix seconds.
+    pub clock: i64,
+}
+
+#[derive(Clone, Default)]
+pub struct ScriptedNode(Arc<Mutex<NodeState>>);
+
+impl ScriptedNode {
+    pub fn set(&self, change: impl FnOnce(&mut NodeState)) {
+        change(&mut self.0.lock().unwrap());
+    }
+
+    pub fn get<T>(&self, read: impl FnOnce(&NodeState) -> T) -> T {
+        read(&self.0.lock().unwrap())
+    }
+
+    /// How often a method was called.
+    pub fn calls(&self, method: &str) -> usize {
+        self.get(|node| node.calls.iter().filter(|called| **called == method).count())
+    }
+
+    pub fn boxed(&self) -> Box<dyn Transport> {
+        Box::new(self.clone())
+    }
+}
+
+/// A status as nodes answer it.
+pub fn status(word: &str, err: Value) -> Option<Value> {
+    Some(json!({ "slot": 77, "confirmations": null, "err": err, "confirmationStatus": word }))
+}
+
+/// The clock's account as nodes answer it.
+fn account_of_clock(unix_seconds: i64) -> Value {
+    let mut data = [0; 40];
+    data[32..].copy_from_slice(&unix_seconds.to_le_bytes());
+    let data = base64::engine::general_purpose::STANDARD.encode(data);
+    json!({ "data": [data, "base64"], "owner": "Sysvar1111111111111111111111111111111111111", "executable": false, "lamports": 1 })
+}
+
+#[async_trait]
+impl Transport for ScriptedNode {
+    async fn call(&self, method: &'static str, params: Value) -> Result<Value, CallError> {
+        let hangs = self.get(|node| node.hangs);
+        self.set(|node| node.calls.push(method));
+        if hangs {
+            std::future::pending::<()>().await;
+        }
+        let mut node = self.0.lock().unwrap();
+        if let Some(fault) = node.fault {
+            return Err(CallError::Node(fault));
+        }
+        Ok(match method {
+            "sendTransaction" => {
+                node.sent.push(params[0].as_str().unwrap().to_owned());
+                json!("signature")
+            }
+            "getEpochInfo" => json!({ "absoluteSlot": node.finalized, "blockHeight": node.finalized }),
+            "getGenesisHash" => json!(node.genesis),
+            "getSignatureStatuses" => {
+                let searching = params[1]["searchTransactionHistory"] == json!(true);
+                node.history_searches += usize::from(searching);
+                if searching && node.history_off {
+                    return Err(CallError::Node(NodeFault::Unhealthy));
+                }
+                let status = node.recent.clone().or_else(|| node.history.clone().filter(|_| searching));
+                let slot = node.statuses_slot.unwrap_or(node.finalized);
+                let statuses: Vec<_> = params[0].as_array().unwrap().iter().map(|_| status.clone()).collect();
+                json!({ "context": { "slot": slot }, "value": statuses })
+            }
+            "getAccountInfo" => {
+                json!({ "context": { "slot": node.finalized }, "value": account_of_clock(node.clock) })
+            }
+            other => panic!("asked for {other}"),
+        })
+    }
+}

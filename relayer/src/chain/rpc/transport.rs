@@ -1,0 +1,247 @@
+//! One call to one node: one POST, timed and counted.
+
+use crate::chain::ChainError;
+use crate::chain::rpc::counters::RpcCounters;
+use crate::chain::rpc::node_fault::{CallError, NodeFault};
+use crate::lookup::Lookups;
+use async_trait::async_trait;
+use reqwest::header::{HeaderMap, RETRY_AFTER};
+use reqwest::{NoProxy, Proxy};
+use serde::Deserialize;
+use serde_json::{Value, json};
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Arc, LazyLock};
+use std::time::Duration;
+
+/// How long one call may take, connecting included.
+pub const CALL_TIMEOUT: Duration = Duration::from_secs(10);
+const CONNECT_TIMEOUT: Duration = Duration::from_secs(3);
+/// The largest answer that is read: a program account of the greatest size in base64, and some room.
+const ANSWER_BYTES_MAX: usize = 16 * 1024 * 1024;
+/// Threads that look up the names of nodes.
+const LOOKUPS_AT_ONCE: usize = 16;
+
+/// Something that answers JSON-RPC calls.
+#[async_trait]
+pub trait Transport: Send + Sync + 'static {
+    /// The `result` of the answer.
+    async fn call(&self, method: &'static str, params: Value) -> Result<Value, CallError>;
+}
+
+/// A node over HTTP. No retries of its own: who asks knows whether to ask again, and whom.
+pub struct HttpTransport {
+    client: reqwest::Client,
+    url: String,
+    next_id: AtomicU64,
+    counters: Arc<RpcCounters>,
+}
+
+#[derive(Deserialize)]
+struct Answer {
+    #[serde(default)]
+    id: Value,
+    #[serde(default)]
+    result: Value,
+    error: Option<AnswerError>,
+}
+
+impl Answer {
+    /// A balancer may deliver an answer to somebody else's question: another transaction's landing is not ours.
+    /// An error need not say what it answers.
+    fn is_to(&self, id: u64) -> bool {
+        self.id.as_u64() == Some(id) || (self.id.is_null() && self.error.is_some())
+    }
+}
+
+#[derive(Deserialize)]
+struct AnswerError {
+    code: i64,
+    message: String,
+}
+
+impl HttpTransport {
+    /// Connects lazily; every call gets its own timeout.
+    ///
+    /// Proxies that the environment names are not asked, so that calls to a node on this machine stay there; `proxy` is,
+    /// but for this machine.
+    pub fn new(url: &str, proxy: Option<&str>, counters: Arc<RpcCounters>) -> Result<Self, ChainError> {
+        let mut client = reqwest::Client::builder().no_proxy();
+        if let Some(proxy) = proxy {
+            let wrong = |_| ChainError::Misconfigured("`rpc_proxy` is not the URL of a proxy".into());
+            let here = NoProxy::from_string("localhost,127.0.0.0/8,::1");
+            client = client.proxy(Proxy::all(proxy).map_err(wrong)?.no_proxy(here));
+        }
+        let client = client
+            .dns_resolver(lookups())
+            .timeout(CALL_TIMEOUT)
+            .connect_timeout(CONNECT_TIMEOUT)
+            .tcp_nodelay(true)
+            .build()
+            .map_err(|error| ChainError::Misconfigured(format!("HTTP client: {}", error.without_url())))?;
+        // Not from zero: another relayer's questions are not to have the same numbers.
+        let next_id = AtomicU64::new(u64::from(rand::random::<u32>()));
+        Ok(Self { client, url: url.to_owned(), next_id, counters })
+    }
+
+    async fn post(&self, method: &'static str, params: Value) -> Result<Value, CallError> {
+        let id = self.next_id.fetch_add(1, Ordering::Relaxed);
+        let body = json!({ "jsonrpc": "2.0", "id": id, "method": method, "params": params });
+        let sent = self.client.post(&self.url).json(&body).send().await;
+        let response = sent.map_err(|error| CallError::of_request(&error))?;
+        let (status, pause) = (response.status(), retry_after(response.headers()));
+        let bytes = read_answer(response).await?;
+        // Some nodes put the JSON-RPC error into a 4xx or 5xx answer: the code inside says more than the status.
+        let answer = serde_json::from_slice::<Answer>(&bytes);
+        if answer.as_ref().is_ok_and(|answer| status.is_success() && !answer.is_to(id)) {
+            return Err(CallError::Node(NodeFault::Unreadable));
+        }
+        match answer {
+            Ok(Answer { error: Some(AnswerError { code, message }), .. }) => {
+                Err(match CallError::of_code(code, message) {
+                    CallError::Node(NodeFault::RateLimited { retry_after: None }) => {
+                        CallError::Node(NodeFault::RateLimited { retry_after: pause })
+                    }
+                    error => error,
+                })
+            }
+            Ok(Answer { result, error: None, .. }) if status.is_success() => Ok(result),
+            Ok(_) | Err(_) if !status.is_success() => Err(CallError::of_status(status, pause)),
+            Ok(_) | Err(_) => Err(CallError::Node(NodeFault::Unreadable)),
+        }
+    }
+}
+
+/// The body, as far as it is of a size that an answer can have.
+async fn read_answer(mut response: reqwest::Response) -> Result<Vec<u8>, CallError> {
+    let mut bytes = Vec::new();
+    while let Some(chunk) = response.chunk().await.map_err(|error| CallError::of_request(&error))? {
+        if bytes.len() + chunk.len() > ANSWER_BYTES_MAX {
+            return Err(CallError::Node(NodeFault::TooLong));
+        }
+        bytes.extend_from_slice(&chunk);
+    }
+    Ok(bytes)
+}
+
+/// One for all nodes and their websockets.
+pub fn lookups() -> Arc<Lookups> {
+    static LOOKUPS: LazyLock<Arc<Lookups>> =
+        LazyLock::new(|| Arc::new(Lookups::new(LOOKUPS_AT_ONCE, LOOKUPS_AT_ONCE)));
+    LOOKUPS.clone()
+}
+
+#[async_trait]
+impl Transport for HttpTransport {
+    async fn call(&self, method: &'static str, params: Value) -> Result<Value, CallError> {
+        self.counters.called(method);
+        let answer = self.post(method, params).await;
+        if answer.is_err() {
+            self.counters.failed(method);
+        }
+        answer
+    }
+}
+
+/// Seconds only: the date form is not in use among nodes.
+fn retry_after(headers: &HeaderMap) -> Option<Duration> {
+    headers.get(RETRY_AFTER)?.to_str().ok()?.trim().parse().ok().map(Duration::from_secs)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// What a call comes to when the node answers with these bytes and hangs up.
+    async fn answered(head: &str, body: &str) -> Result<Value, CallError> {
+        use tokio::io::{AsyncReadExt, AsyncWriteExt};
+        let listener = tokio::net::TcpListener::bind("127.0.0.1:0").await.unwrap();
+        let url = format!("http://{}/secret-token", listener.local_addr().unwrap());
+        let length = body.len();
+        let answer =
+            format!("HTTP/1.1 {head}\r\ncontent-length: {length}\r\nconnection: close\r\n\r\n{body}");
+        let node = async move {
+            let (mut socket, _) = listener.accept().await.unwrap();
+            let _ = socket.read(&mut [0; 4_096]).await.unwrap();
+            socket.write_all(answer.as_bytes()).await.unwrap();
+        };
+        let counters = Arc::new(RpcCounters::default());
+        let transport = HttpTransport::new(&url, None, counters.clone()).unwrap();
+        transport.next_id.store(0, Ordering::Relaxed);
+        let (answer, ()) = tokio::join!(transport.call("getEpochInfo", Value::Null), node);
+        let counted = counters.read().into_iter().find(|count| count.method == "getEpochInfo").unwrap();
+        assert_eq!((counted.calls, counted.failures), (1, u64::from(answer.is_err())));
+        answer
+    }
+
+    #[tokio::test]
+    async fn answers_over_http_are_told_apart_by_status_and_code() {
+        let limited =
+            |seconds: Option<u64>| NodeFault::RateLimited { retry_after: seconds.map(Duration::from_secs) };
+        let slow_down = r#"{"jsonrpc":"2.0","id":0,"error":{"code":429,"message":"slow down"}}"#;
+        let behind = r#"{"jsonrpc":"2.0","id":0,"error":{"code":-32016,"message":"behind"}}"#;
+        let faults = [
+            ("429 Too Many Requests", "", limited(None)),
+            ("429 Too Many Requests\r\nRetry-After: 3", "", limited(Some(3))),
+            ("429 Too Many Requests\r\nRetry-After: 3", slow_down, limited(Some(3))),
+            ("200 OK", slow_down, limited(None)),
+            ("503 Service Unavailable", "<html>", NodeFault::Unhealthy),
+            ("403 Forbidden", "no", NodeFault::Unhealthy),
+            ("200 OK", "not json", NodeFault::Unreadable),
+            ("200 OK", behind, NodeFault::Lagging),
+        ];
+        for (head, body, fault) in faults {
+            assert_eq!(answered(head, body).await, Err(CallError::Node(fault)), "{head} {body}");
+        }
+        let refused = r#"{"jsonrpc":"2.0","id":0,"error":{"code":-32602,"message":"invalid"}}"#;
+        for status in ["200 OK", "400 Bad Request"] {
+            let answer = answered(status, refused).await;
+            assert!(matches!(answer, Err(CallError::Refused { code: -32602, .. })), "{status}: {answer:?}");
+        }
+        assert_eq!(answered("200 OK", r#"{"jsonrpc":"2.0","id":0,"result":null}"#).await, Ok(Value::Null));
+    }
+
+    #[tokio::test]
+    async fn an_answer_without_end_is_not_read_on() {
+        use tokio::io::{AsyncReadExt, AsyncWriteExt};
+        for head in ["content-length: 999999999999", "transfer-encoding: chunked"] {
+            let listener = tokio::net::TcpListener::bind("127.0.0.1:0").await.unwrap();
+            let url = format!("http://{}", listener.local_addr().unwrap());
+            let node = async move {
+                let (mut socket, _) = listener.accept().await.unwrap();
+                let _ = socket.read(&mut [0; 4_096]).await.unwrap();
+                let head = format!("HTTP/1.1 200 OK\r\n{head}\r\n\r\n");
+                socket.write_all(head.as_bytes()).await.unwrap();
+                let chunk = [b"10000\r\n", &[b' '; 65_536][..], b"\r\n"].concat();
+                let mut written = 0;
+                while socket.write_all(&chunk).await.is_ok() {
+                    written += chunk.len();
+                }
+                written
+            };
+            let transport = HttpTransport::new(&url, None, Arc::default()).unwrap();
+            let (answer, written) = tokio::join!(transport.call("getEpochInfo", Value::Null), node);
+            assert_eq!(answer, Err(CallError::Node(NodeFault::TooLong)), "{head}");
+            assert!(matches!(answer.unwrap_err().into_chain_error("call"), ChainError::Unavailable { .. }));
+            assert!(written < 3 * ANSWER_BYTES_MAX, "{written} bytes were taken");
+        }
+    }
+
+    #[tokio::test]
+    async fn the_answer_to_another_question_is_not_taken() {
+        for body in [
+            r#"{"jsonrpc":"2.0","id":1,"result":7}"#,
+            r#"{"jsonrpc":"2.0","result":7}"#,
+            r#"{"jsonrpc":"2.0","id":1,"error":{"code":-32602,"message":"theirs"}}"#,
+        ] {
+            assert_eq!(answered("200 OK", body).await, Err(CallError::Node(NodeFault::Unreadable)), "{body}");
+        }
+    }
+
+    #[tokio::test]
+    async fn an_unreachable_node_is_told_and_its_url_stays_secret() {
+        let transport = HttpTransport::new("http://127.0.0.1:1/secret-token", None, Arc::default()).unwrap();
+        let error = transport.call("getEpochInfo", Value::Null).await.unwrap_err();
+        assert_eq!(error, CallError::Node(NodeFault::Unreachable));
+        assert!(!error.into_chain_error("call").to_string().contains("secret-token"));
+    }
+}

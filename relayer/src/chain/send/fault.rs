@@ -1,0 +1,146 @@
+//! Why a landed transaction failed, read from the node's JSON by code, and what that means for a transfer.
+
+use crate::chain::{ChainError, Outcome, Refusal};
+use purser::error::PurserError;
+use serde_json::Value;
+
+/// `TokenError::InsufficientFunds` of the SPL Token program, which the program's code passes on as it is.
+const TOKEN_INSUFFICIENT_FUNDS: u32 = 1;
+
+/// A transaction error: the custom code when a program gave one, and the node's own words for the log.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Fault {
+    pub code: Option<u32>,
+    pub text: String,
+}
+
+impl Fault {
+    /// From the `err` of a status or of a transaction's meta: `{"InstructionError": [index, {"Custom": code}]}`.
+    pub fn from_json(err: &Value) -> Self {
+        let code = err
+            .get("InstructionError")
+            .and_then(|pair| pair.get(1))
+            .and_then(|error| error.get("Custom"))
+            .and_then(Value::as_u64)
+            .and_then(|code| u32::try_from(code).ok());
+        let known = code.and_then(PurserError::from_code);
+        let text = known.map_or_else(|| err.to_string(), |error| error.to_string());
+        Self { code, text }
+    }
+
+    /// The program's own error, if it is one.
+    pub fn program_error(&self) -> Option<PurserError> {
+        self.code.and_then(PurserError::from_code)
+    }
+
+    /// What a failed transfer comes to.
+    pub fn of_transfer(self) -> Outcome {
+        if self.code == Some(TOKEN_INSUFFICIENT_FUNDS) {
+            return Outcome::Refused(Refusal::InsufficientBalance);
+        }
+        match self.program_error().and_then(refusal) {
+            Some(refusal) => Outcome::Refused(refusal),
+            None => Outcome::Failed { code: self.code, message: self.text },
+        }
+    }
+}
+
+impl From<Fault> for ChainError {
+    fn from(fault: Fault) -> Self {
+        ChainError::Rejected { code: fault.code, message: fault.text }
+    }
+}
+
+/// The refusal behind an error of the program; `None` where a correct relayer could not have caused it.
+fn refusal(error: PurserError) -> Option<Refusal> {
+    match error {
+        PurserError::DuplicateTransfer => Some(Refusal::DuplicateTransfer),
+        PurserError::Halted => Some(Refusal::Halted),
+        PurserError::Paused => Some(Refusal::Paused),
+        PurserError::MemoRequired => Some(Refusal::MemoRequired),
+        PurserError::MemoTooLong => Some(Refusal::MemoTooLong),
+        PurserError::RecipientNotAllowed => Some(Refusal::RecipientNotAllowed),
+        PurserError::SingleLimitExceeded => Some(Refusal::SingleLimitExceeded),
+        PurserError::DailyLimitExceeded => Some(Refusal::DailyLimitExceeded),
+        PurserError::InsufficientBalance => Some(Refusal::InsufficientBalance),
+        PurserError::RecipientNotTokenAccount
+        | PurserError::RecipientWrongMint
+        | PurserError::RecipientFrozen
+        | PurserError::RecipientIsSource => Some(Refusal::InvalidRecipient),
+        PurserError::StaleSequence => Some(Refusal::StaleSequence),
+        PurserError::Unauthorized => Some(Refusal::AuthorityRotated),
+        PurserError::WrongOperator
+        | PurserError::WrongMint
+        | PurserError::WrongSource
+        | PurserError::AmountZero
+        | PurserError::TagZero
+        | PurserError::KeysNotDistinct
+        | PurserError::AllowlistTooLong
+        | PurserError::AllowlistNotSorted
+        | PurserError::DraftMismatch
+        | PurserError::DraftIncomplete
+        | PurserError::DraftOutOfOrder
+        | PurserError::SpendWindowNotEmpty
+        | PurserError::AccountNotEmpty
+        | PurserError::UnknownLayout
+        | PurserError::PolicyVersionExhausted
+        | PurserError::PolicyChanged
+        | PurserError::LooseningMustWait
+        | PurserError::TransferAuthorityCount
+        | PurserError::LooseningDelayTooLong
+        | PurserError::WrongRentPayer
+        | PurserError::MalformedInstruction => None,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use serde_json::json;
+
+    fn outcome_of(code: u32) -> Outcome {
+        Fault::from_json(&json!({ "InstructionError": [1, { "Custom": code }] })).of_transfer()
+    }
+
+    #[test]
+    fn every_policy_code_of_the_program_is_its_refusal() {
+        let refusals = [
+            Refusal::DuplicateTransfer,
+            Refusal::Paused,
+            Refusal::MemoRequired,
+            Refusal::MemoTooLong,
+            Refusal::RecipientNotAllowed,
+            Refusal::SingleLimitExceeded,
+            Refusal::DailyLimitExceeded,
+            Refusal::InsufficientBalance,
+        ];
+        for (code, refusal) in (6000..).zip(refusals) {
+            assert_eq!(outcome_of(code), Outcome::Refused(refusal), "{code}");
+        }
+        assert_eq!(outcome_of(PurserError::StaleSequence.into()), Outcome::Refused(Refusal::StaleSequence));
+        assert_eq!(outcome_of(PurserError::Halted.into()), Outcome::Refused(Refusal::Halted));
+        let rotated = outcome_of(PurserError::Unauthorized.into());
+        assert_eq!(rotated, Outcome::Refused(Refusal::AuthorityRotated));
+    }
+
+    #[test]
+    fn the_token_programs_insufficient_funds_is_insufficient_balance() {
+        assert_eq!(outcome_of(1), Outcome::Refused(Refusal::InsufficientBalance));
+    }
+
+    #[test]
+    fn other_codes_and_other_errors_are_failures_with_their_code() {
+        assert!(matches!(outcome_of(17), Outcome::Failed { code: Some(17), .. }));
+        let others = [
+            json!("AccountInUse"),
+            json!({ "InstructionError": [0, "ComputationalBudgetExceeded"] }),
+            json!({ "InstructionError": [0, { "Custom": 4_294_967_296_u64 }] }),
+            json!({ "SomethingNew": { "Custom": 6001 } }),
+            json!(null),
+        ];
+        for err in others {
+            let outcome = Fault::from_json(&err).of_transfer();
+            assert!(matches!(outcome, Outcome::Failed { code: None, .. }), "{err}: {outcome:?}");
+        }
+    }
+}

@@ -1,0 +1,161 @@
+//! One transaction in flight: what is known of it, and when it is next asked about.
+
+use crate::chain::Commitment;
+use crate::chain::rpc::wire::SignatureStatus;
+use crate::chain::send::fault::Fault;
+use base64::Engine;
+use serde_json::Value;
+use solana_sdk::pubkey::Pubkey;
+use std::sync::Arc;
+use std::time::Duration;
+use tokio::sync::watch;
+use tokio::time::Instant;
+
+/// How often statuses are asked of what is young, of what is older, and of leftovers.
+pub const POLL_YOUNG: Duration = Duration::from_millis(50);
+const POLL_OLDER: Duration = Duration::from_millis(100);
+const POLL_LEFTOVER: Duration = Duration::from_millis(500);
+const YOUNG: Duration = Duration::from_secs(5);
+const LEFTOVER: Duration = Duration::from_secs(60);
+/// How often they are asked of what a websocket is to tell of, should it have missed it: longer than landing takes.
+const POLL_NOTICED_CONFIRMED: Duration = Duration::from_secs(5);
+const POLL_NOTICED_FINALIZED: Duration = Duration::from_secs(10);
+/// How long after the last send bytes that no node knows are sent again.
+const RESEND_INTERVAL: Duration = Duration::from_secs(2);
+
+/// How a transaction ended. Every variant is final.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Landing {
+    /// `slot`: where it landed, or where it was seen to have landed.
+    Landed {
+        slot: u64,
+    },
+    Failed {
+        slot: u64,
+        fault: Fault,
+    },
+    /// No block up to the finalized `slot` holds it, and none after that can.
+    Expired {
+        slot: u64,
+    },
+}
+
+impl Landing {
+    /// Of a transaction that landed at `slot`; `err` is null when it landed well.
+    pub fn at(slot: u64, err: &Value) -> Self {
+        match err {
+            Value::Null => Landing::Landed { slot },
+            err => Landing::Failed { slot, fault: Fault::from_json(err) },
+        }
+    }
+
+    /// As a node's status tells.
+    pub fn of(status: &SignatureStatus) -> Self {
+        Self::at(status.slot, status.err.as_ref().unwrap_or(&Value::Null))
+    }
+}
+
+/// Signed bytes to follow.
+#[derive(Debug, Clone, Copy)]
+pub struct Followed<'a> {
+    pub bytes: &'a [u8],
+    /// Base58.
+    pub signature: &'a str,
+    pub last_valid_block_height: u64,
+    /// Who signs and pays: a websocket tells of the transactions that name it.
+    pub payer: Pubkey,
+}
+
+#[derive(Debug)]
+pub struct Flight {
+    pub transaction_base64: Arc<str>,
+    pub last_valid_block_height: u64,
+    pub commitment: Commitment,
+    pub since: Instant,
+    asked_at: Instant,
+    sent_at: Instant,
+    /// A node knows the signature, below the commitment.
+    pub known: bool,
+    /// A websocket is going to tell when the commitment is reached.
+    pub noticed: bool,
+    pub end: watch::Sender<Progress>,
+}
+
+/// How far a flight has come.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub enum Progress {
+    #[default]
+    UnderWay,
+    /// Seen confirmed, while it is followed to finality.
+    Confirmed {
+        slot: u64,
+    },
+    Ended(Landing),
+}
+
+impl Flight {
+    /// Beginning now.
+    pub fn new(followed: Followed, commitment: Commitment, noticed: bool) -> Self {
+        let now = Instant::now();
+        Self {
+            transaction_base64: base64::engine::general_purpose::STANDARD.encode(followed.bytes).into(),
+            last_valid_block_height: followed.last_valid_block_height,
+            commitment,
+            since: now,
+            asked_at: now,
+            sent_at: now,
+            known: false,
+            noticed,
+            end: watch::channel(Progress::UnderWay).0,
+        }
+    }
+
+    /// How long until its status is to be asked.
+    pub fn asked_in(&self) -> Duration {
+        let interval = match (self.noticed, self.commitment) {
+            (true, Commitment::Confirmed) => POLL_NOTICED_CONFIRMED,
+            (true, Commitment::Finalized) => POLL_NOTICED_FINALIZED,
+            (false, _) => match self.since.elapsed() {
+                age if age < YOUNG => POLL_YOUNG,
+                age if age < LEFTOVER => POLL_OLDER,
+                _ => POLL_LEFTOVER,
+            },
+        };
+        interval.saturating_sub(self.asked_at.elapsed())
+    }
+
+    /// A node has it in a confirmed block.
+    pub fn seen_confirmed(&self, slot: u64) {
+        self.end.send_if_modified(|progress| {
+            let is_news = *progress == Progress::UnderWay;
+            if is_news {
+                *progress = Progress::Confirmed { slot };
+            }
+            is_news
+        });
+    }
+
+    /// In which block it landed: in none after the one where it was first seen. Not every node dates its notices by the
+    /// block that they tell of; some by the newest.
+    pub fn dated(&self, landing: Landing) -> Landing {
+        match (landing, &*self.end.borrow()) {
+            (Landing::Landed { slot }, Progress::Confirmed { slot: seen }) => {
+                Landing::Landed { slot: slot.min(*seen) }
+            }
+            (landing, _) => landing,
+        }
+    }
+
+    pub fn asked(&mut self) {
+        self.asked_at = Instant::now();
+    }
+
+    /// Whether its bytes are to be sent again; if so, they count as sent now.
+    pub fn resend(&mut self) -> Option<Arc<str>> {
+        if self.known || self.sent_at.elapsed() < RESEND_INTERVAL {
+            return None;
+        }
+        self.sent_at = Instant::now();
+        Some(self.transaction_base64.clone())
+    }
+}

@@ -1,0 +1,131 @@
+//! What we signed and the chain's accounts, as we know them, do not show yet.
+//!
+//! A view from [`crate::chain::live::watched`] may be a moment older than our last transfer. Transfers that are on their way are
+//! counted as if they had been made, until the agent's own memory of tags shows them or they ended without a payment.
+
+use crate::chain::{AgentOnChain, TransferOrder};
+use crate::domain::Address;
+use purser_policy::{TAGS_MAX, UsdcAmount};
+use std::collections::{HashMap, VecDeque};
+use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::time::Duration;
+use tokio::time::Instant;
+
+/// A transfer that shows nowhere for this long was never sent, or can no longer land.
+const FORGOTTEN_AFTER: Duration = Duration::from_secs(120);
+
+/// The transfers on their way, by agent.
+#[derive(Default)]
+pub struct OwnTransfers(Mutex<HashMap<Address, VecDeque<OwnTransfer>>>);
+
+#[derive(Debug)]
+struct OwnTransfer {
+    tag: u64,
+    amount: UsdcAmount,
+    signature: String,
+    signed_at: Instant,
+}
+
+impl OwnTransfers {
+    /// A transfer was signed; it may be sent any moment.
+    pub fn signed(&self, order: &TransferOrder, signature: &str) {
+        let mut all = self.all();
+        let own = all.entry(order.agent.agent).or_default();
+        own.retain(|known| known.signed_at.elapsed() < FORGOTTEN_AFTER);
+        if own.len() == TAGS_MAX {
+            own.pop_front();
+        }
+        let (tag, amount, signature) = (order.tag(), order.amount, signature.to_owned());
+        own.push_back(OwnTransfer { tag, amount, signature, signed_at: Instant::now() });
+    }
+
+    /// A transfer ended without a payment, or was never sent.
+    pub fn not_paid(&self, signature: &str) {
+        let mut all = self.all();
+        for own in all.values_mut() {
+            own.retain(|known| known.signature != signature);
+        }
+        all.retain(|_, own| !own.is_empty());
+    }
+
+    /// Counts what `agent` does not show yet as made at `now` (unix seconds).
+    pub fn count_in(&self, agent: &mut AgentOnChain, now: i64) {
+        let mut all = self.all();
+        let Some(own) = all.get_mut(&agent.address) else { return };
+        let now = agent.window.effective(now);
+        own.retain(|known| {
+            known.signed_at.elapsed() < FORGOTTEN_AFTER && !agent.tags.contains(known.tag, now)
+        });
+        for known in own.iter() {
+            // Signed more than once; at most one of them pays.
+            if agent.tags.contains(known.tag, now) {
+                continue;
+            }
+            agent.window.record(now, known.amount);
+            agent.tags.record(known.tag, now);
+            agent.balance =
+                UsdcAmount::from_micros(agent.balance.micros().saturating_sub(known.amount.micros()));
+        }
+        if own.is_empty() {
+            all.remove(&agent.address);
+        }
+    }
+
+    fn all(&self) -> MutexGuard<'_, HashMap<Address, VecDeque<OwnTransfer>>> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::chain::AgentAddresses;
+    use crate::chain::types::tests::agent_without_limits;
+    use purser_policy::id_with_tag;
+
+    const NOW: i64 = 1_000;
+
+    fn order(tag: u64, micros: u64) -> TransferOrder {
+        let AgentOnChain { address, operator, token_account, .. } = agent_without_limits();
+        TransferOrder {
+            operator,
+            transfer_authorities: Vec::new(),
+            agent: AgentAddresses { agent: address, token_account },
+            destination: Address::from_bytes([9; 32]),
+            transfer_id: id_with_tag([5; 8], tag),
+            sequence: 0,
+            amount: UsdcAmount::from_micros(micros),
+            memo: String::new(),
+        }
+    }
+
+    fn balance_and_spent(own: &OwnTransfers) -> (u64, u64) {
+        let mut agent = agent_without_limits();
+        own.count_in(&mut agent, NOW);
+        (agent.balance.micros(), agent.window.spent(NOW).micros())
+    }
+
+    #[test]
+    fn what_is_signed_twice_counts_once_until_both_are_out() {
+        let own = OwnTransfers::default();
+        own.signed(&order(7, 30), "one");
+        own.signed(&order(7, 30), "two");
+        own.signed(&order(8, 5), "three");
+        assert_eq!(balance_and_spent(&own), (65, 35));
+        own.not_paid("two");
+        assert_eq!(balance_and_spent(&own), (65, 35));
+        own.not_paid("one");
+        assert_eq!(balance_and_spent(&own), (95, 5));
+    }
+
+    #[test]
+    fn what_the_chain_shows_is_not_counted_again() {
+        let own = OwnTransfers::default();
+        own.signed(&order(7, 30), "one");
+        let mut agent = agent_without_limits();
+        agent.tags.record(7, NOW);
+        own.count_in(&mut agent, NOW);
+        assert_eq!(agent.balance.micros(), 100);
+        assert_eq!(balance_and_spent(&own), (100, 0), "and is forgotten");
+    }
+}

@@ -1,0 +1,400 @@
+//! The ONE loop of a network that follows transactions to their end.
+//!
+//! A websocket tells of landings first; what it does not tell of is asked for, everything together. What no node knows
+//! is sent again, the same bytes, until it is known or can no longer land. Nothing but the chain ends a flight: not a
+//! deadline, not a send error, not the caller's going away.
+
+use crate::chain::rpc::wire::{FinalizedTip, SignatureStatus};
+use crate::chain::rpc::{Rpc, STATUSES_MAX};
+use crate::chain::send::flight::{Flight, Followed, Landing, POLL_YOUNG, Progress};
+use crate::chain::send::witness::Claim;
+use crate::chain::{ChainError, Commitment};
+use base64::Engine;
+use futures::StreamExt;
+use serde_json::Value;
+use solana_sdk::pubkey::Pubkey;
+use std::collections::{HashMap, HashSet, VecDeque};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::time::Duration;
+use tokio::sync::{Notify, mpsc, watch};
+use tokio::time::Instant;
+use tokio_util::sync::CancellationToken;
+use tokio_util::task::TaskTracker;
+
+/// After failed polls the pause doubles from this up to that.
+const POLL_PAUSE: Duration = Duration::from_millis(200);
+const POLL_PAUSE_MAX: Duration = Duration::from_millis(1_600);
+const RESENDS_AT_ONCE: usize = 8;
+/// How often expiry is looked into while something stays unknown.
+const EXPIRY_INTERVAL: Duration = Duration::from_secs(2);
+/// How many landings are remembered for who asks late.
+const ENDED_MAX: usize = 4_096;
+
+/// Follows the transactions of one network.
+pub struct Submitter {
+    rpc: Arc<Rpc>,
+    /// Whose transactions a websocket tells of now, and at which commitment.
+    heard: Mutex<HashSet<(Pubkey, Commitment)>>,
+    flights: Mutex<HashMap<String, Flight>>,
+    wake: Notify,
+    /// How the latest flights ended, for those who ask a moment later.
+    ended: Mutex<Ended>,
+    /// Since when a node owes an answer about what is in flight.
+    unanswered_since: Mutex<Option<Instant>>,
+    /// Where landings go that another node is to confirm; `None` where there is no other node.
+    claims: Option<mpsc::UnboundedSender<Claim>>,
+    tasks: TaskTracker,
+}
+
+impl Submitter {
+    /// With the claims that need a second opinion, where there are several nodes.
+    pub fn new(rpc: Arc<Rpc>, tasks: TaskTracker) -> (Self, Option<mpsc::UnboundedReceiver<Claim>>) {
+        let (claims, inbox) = (rpc.nodes() > 1).then(mpsc::unbounded_channel).unzip();
+        let submitter = Self {
+            rpc,
+            heard: Mutex::default(),
+            flights: Mutex::default(),
+            wake: Notify::new(),
+            ended: Mutex::default(),
+            unanswered_since: Mutex::default(),
+            claims,
+            tasks,
+        };
+        (submitter, inbox)
+    }
+
+    /// Sends the bytes once, and follows them from before that. Unavailable, Rejected: says nothing about their landing.
+    pub async fn send(&self, followed: Followed<'_>, commitment: Commitment) -> Result<(), ChainError> {
+        let _ = self.register(followed, commitment);
+        self.asking();
+        let sent = self.rpc.send(&base64::engine::general_purpose::STANDARD.encode(followed.bytes)).await;
+        if sent.is_ok() {
+            self.answered();
+        }
+        sent
+    }
+
+    /// Resolves when the transaction is at `commitment`, or never can be. Joins a flight that is under way.
+    pub async fn follow(&self, followed: Followed<'_>, commitment: Commitment) -> Landing {
+        let mut end = self.register(followed, commitment);
+        loop {
+            if let Progress::Ended(landing) = end.borrow_and_update().clone() {
+                return landing;
+            }
+            if end.changed().await.is_err() {
+                // The flight ended and this saw nothing of it: take it up anew, the chain knows.
+                end = self.register(followed, commitment);
+            }
+        }
+    }
+
+    /// Resolves when a followed transaction was seen confirmed, with the slot; or when it is not followed any longer.
+    pub async fn confirmed(&self, signature: &str) -> Option<u64> {
+        let mut end = self.flights().get(signature)?.end.subscribe();
+        let progress = end.wait_for(|progress| *progress != Progress::UnderWay).await.ok()?.clone();
+        match progress {
+            Progress::Confirmed { slot } | Progress::Ended(Landing::Landed { slot }) => Some(slot),
+            Progress::UnderWay | Progress::Ended(_) => None,
+        }
+    }
+
+    /// Whether a transaction is being followed, or was until lately.
+    pub fn is_ours(&self, signature: &str) -> bool {
+        self.flights().contains_key(signature) || self.ended().landings.contains_key(signature)
+    }
+
+    /// How many transactions are being followed.
+    pub fn in_flight(&self) -> usize {
+        self.flights().len()
+    }
+
+    /// Resolves when nodes have owed an answer for `limit`: whoever waits for a landing may stop waiting. The flight
+    /// goes on.
+    pub async fn silent(&self, limit: Duration) {
+        loop {
+            let since = *self.unanswered_since.lock().unwrap_or_else(PoisonError::into_inner);
+            let left = since.map_or(limit, |since| limit.saturating_sub(since.elapsed()));
+            if left.is_zero() && self.in_flight() > 0 {
+                return;
+            }
+            tokio::time::sleep(left.max(POLL_YOUNG)).await;
+        }
+    }
+
+    fn asking(&self) {
+        let mut since = self.unanswered_since.lock().unwrap_or_else(PoisonError::into_inner);
+        since.get_or_insert_with(Instant::now);
+    }
+
+    fn answered(&self) {
+        *self.unanswered_since.lock().unwrap_or_else(PoisonError::into_inner) = None;
+    }
+
+    /// From now on a websocket tells when transactions that `payer` pays for are at `commitment`. Those in flight may have
+    /// come there before.
+    pub fn listening(&self, payer: Pubkey, commitment: Commitment) {
+        self.heard().insert((payer, commitment));
+    }
+
+    /// No websocket tells of anything any more: everything is asked for again, at once.
+    pub fn deaf(&self) {
+        self.heard().clear();
+        self.flights().values_mut().for_each(|flight| flight.noticed = false);
+    }
+
+    /// A websocket told that a transaction is at `commitment`; `err` is null when it landed well, `None` when it has to be
+    /// asked for.
+    pub fn noticed(
+        &self,
+        node: usize,
+        signature: &str,
+        commitment: Commitment,
+        slot: u64,
+        err: Option<&Value>,
+    ) {
+        self.answered();
+        {
+            let mut flights = self.flights();
+            let Some(flight) = flights.get_mut(signature) else { return };
+            flight.known = true;
+            flight.seen_confirmed(slot);
+            if commitment < flight.commitment {
+                return;
+            }
+            // The notice comes once. Should another node deny it, it is asked for again.
+            flight.noticed = false;
+            flight.asked();
+        }
+        let Some(err) = err else { return };
+        self.claim(Claim { signature: signature.to_owned(), landing: Landing::at(slot, err), node });
+    }
+
+    /// Believes a landing, or has another node confirm it first.
+    fn claim(&self, claim: Claim) {
+        match &self.claims {
+            None => self.land(&claim.signature, claim.landing),
+            Some(claims) => {
+                let _ = claims.send(claim);
+            }
+        }
+    }
+
+    /// Ends a flight.
+    pub fn land(&self, signature: &str, landing: Landing) {
+        let Some(flight) = self.flights().remove(signature) else { return };
+        let landing = flight.dated(landing);
+        self.ended().keep(signature, landing.clone());
+        flight.end.send_replace(Progress::Ended(landing));
+    }
+
+    /// Runs until `stop` is cancelled.
+    pub async fn run(&self, stop: CancellationToken) {
+        let mut failures = 0u32;
+        let mut expiry_looked_at = Instant::now();
+        loop {
+            if self.in_flight() == 0 {
+                self.answered();
+                tokio::select! {
+                    () = stop.cancelled() => return,
+                    () = self.wake.notified() => {}
+                }
+            }
+            let turn = async {
+                self.rest(failures).await;
+                let polled = self.poll().await;
+                self.resend(&stop);
+                if expiry_looked_at.elapsed() >= EXPIRY_INTERVAL && self.has_long_unknown() {
+                    expiry_looked_at = Instant::now();
+                    if let Err(error) = self.expire().await {
+                        tracing::debug!(%error, "expiry not looked into");
+                    }
+                }
+                polled
+            };
+            let polled = tokio::select! {
+                () = stop.cancelled() => return,
+                polled = turn => polled,
+            };
+            failures = match polled {
+                Ok(()) => 0,
+                Err(error) => {
+                    if failures == 0 {
+                        tracing::warn!(%error, in_flight = self.in_flight(), "statuses not read");
+                    }
+                    failures.saturating_add(1)
+                }
+            };
+        }
+    }
+
+    /// The pause before the next poll. After failures it grows; in between, what is due is resent all the same.
+    async fn rest(&self, failures: u32) {
+        let pause = match failures {
+            0 => POLL_YOUNG / 5,
+            failures => POLL_PAUSE.saturating_mul(1 << failures.min(6)).min(POLL_PAUSE_MAX),
+        };
+        tokio::time::sleep(pause).await;
+    }
+
+    fn register(&self, followed: Followed, commitment: Commitment) -> watch::Receiver<Progress> {
+        let mut flights = self.flights();
+        if let Some(flight) = flights.get(followed.signature) {
+            return flight.end.subscribe();
+        }
+        if let Some(landing) = self.ended().landings.get(followed.signature) {
+            return watch::channel(Progress::Ended(landing.clone())).1;
+        }
+        let noticed = self.heard().contains(&(followed.payer, commitment));
+        let flight = Flight::new(followed, commitment, noticed);
+        let end = flight.end.subscribe();
+        flights.insert(followed.signature.to_owned(), flight);
+        drop(flights);
+        self.wake.notify_one();
+        end
+    }
+
+    /// Asks for everything that is due, in batches side by side.
+    async fn poll(&self) -> Result<(), ChainError> {
+        let signatures = due(&mut self.flights());
+        if !signatures.is_empty() {
+            self.asking();
+        }
+        let batches = signatures.chunks(STATUSES_MAX).map(|batch| async move {
+            let statuses = self.rpc.statuses(batch, false).await.inspect_err(|_| self.doubt(batch))?;
+            self.answered();
+            for (signature, status) in batch.iter().zip(statuses.value) {
+                self.learn(signature, status, statuses.node);
+            }
+            Ok(())
+        });
+        futures::future::join_all(batches).await.into_iter().collect()
+    }
+
+    /// What could not be asked for is asked for again soon, websocket or not.
+    fn doubt(&self, signatures: &[String]) {
+        let mut flights = self.flights();
+        for signature in signatures {
+            if let Some(flight) = flights.get_mut(signature) {
+                flight.noticed = false;
+            }
+        }
+    }
+
+    /// Takes in what a node says of a signature; `None` when it does not know it.
+    fn learn(&self, signature: &str, status: Option<SignatureStatus>, node: usize) {
+        let mut flights = self.flights();
+        let Some(flight) = flights.get_mut(signature) else { return };
+        flight.known = status.is_some();
+        match status {
+            Some(status) if status.reached(flight.commitment) => {
+                drop(flights);
+                self.claim(Claim { signature: signature.to_owned(), landing: Landing::of(&status), node });
+            }
+            Some(status) if status.reached(Commitment::Confirmed) => flight.seen_confirmed(status.slot),
+            Some(_) | None => {}
+        }
+    }
+
+    /// Sends the bytes again of whatever no node has known for a while.
+    fn resend(&self, stop: &CancellationToken) {
+        let due: Vec<Arc<str>> = self.flights().values_mut().filter_map(Flight::resend).collect();
+        if due.is_empty() {
+            return;
+        }
+        let (rpc, stop) = (self.rpc.clone(), stop.clone());
+        // Beside the poll: a slow node must not keep landings from being seen.
+        self.tasks.spawn(async move {
+            let sends = futures::stream::iter(due).for_each_concurrent(RESENDS_AT_ONCE, |transaction| {
+                let rpc = rpc.clone();
+                async move {
+                    if let Err(error) = rpc.send(&transaction).await {
+                        tracing::debug!(%error, "transaction not re-sent");
+                    }
+                }
+            });
+            stop.run_until_cancelled(sends).await;
+        });
+    }
+
+    fn has_long_unknown(&self) -> bool {
+        self.flights().values().any(|flight| !flight.known && flight.since.elapsed() >= EXPIRY_INTERVAL)
+    }
+
+    /// Ends flights that can no longer land: the finalized block height is past their last valid one, and a search of
+    /// the whole history, by a node that has seen that block, does not know the signature. In this order: a
+    /// transaction that lands while we ask lands before that height.
+    async fn expire(&self) -> Result<(), ChainError> {
+        let tip = self.rpc.finalized_tip().await?;
+        let past: Vec<String> = self
+            .flights()
+            .iter()
+            .filter(|(_, flight)| !flight.known && flight.last_valid_block_height < tip.block_height)
+            .map(|(signature, _)| signature.clone())
+            .collect();
+        for batch in past.chunks(STATUSES_MAX) {
+            let statuses = self.rpc.statuses(batch, true).await?;
+            for (signature, status) in batch.iter().zip(statuses.value) {
+                match status {
+                    None if has_seen(statuses.slot, tip) => {
+                        self.land(signature, Landing::Expired { slot: tip.slot });
+                    }
+                    status => self.learn(signature, status, statuses.node),
+                }
+            }
+        }
+        Ok(())
+    }
+
+    fn flights(&self) -> MutexGuard<'_, HashMap<String, Flight>> {
+        self.flights.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn heard(&self) -> MutexGuard<'_, HashSet<(Pubkey, Commitment)>> {
+        self.heard.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn ended(&self) -> MutexGuard<'_, Ended> {
+        self.ended.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+/// The latest landings, oldest first in `order`.
+#[derive(Debug, Default)]
+struct Ended {
+    landings: HashMap<String, Landing>,
+    order: VecDeque<String>,
+}
+
+impl Ended {
+    fn keep(&mut self, signature: &str, landing: Landing) {
+        if self.landings.insert(signature.to_owned(), landing).is_none() {
+            self.order.push_back(signature.to_owned());
+        }
+        if self.order.len() > ENDED_MAX
+            && let Some(oldest) = self.order.pop_front()
+        {
+            self.landings.remove(&oldest);
+        }
+    }
+}
+
+/// What is to be asked about now. Once something is, what almost is comes along in the same call.
+fn due(flights: &mut HashMap<String, Flight>) -> Vec<String> {
+    if !flights.values().any(|flight| flight.asked_in().is_zero()) {
+        return Vec::new();
+    }
+    let soon = flights.iter_mut().filter(|(_, flight)| flight.asked_in() <= POLL_YOUNG / 2);
+    soon.map(|(signature, flight)| {
+        flight.asked();
+        signature.clone()
+    })
+    .collect()
+}
+
+/// Whether an answer given at `slot` comes from a node that has seen the tip: behind a balancer it may be another one.
+fn has_seen(slot: u64, tip: FinalizedTip) -> bool {
+    slot >= tip.slot
+}
+
+#[cfg(test)]
+mod tests;

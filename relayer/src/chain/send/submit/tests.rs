@@ -1,0 +1,335 @@
+//! The loop against a node that does as it is told, on a clock that only moves when everybody waits.
+
+use super::*;
+use crate::chain::rpc::node_fault::NodeFault;
+use crate::chain::rpc::scripted_node::{ScriptedNode, status};
+use crate::chain::send::flight::Followed;
+use crate::chain::send::witness;
+use serde_json::json;
+
+const LAST_VALID: u64 = 150;
+const PAYER: Pubkey = Pubkey::new_from_array([7; 32]);
+const TRANSACTION: Followed<'static> = Followed {
+    bytes: b"signed bytes",
+    signature: "signature",
+    last_valid_block_height: LAST_VALID,
+    payer: PAYER,
+};
+
+fn start(node: &ScriptedNode) -> Arc<Submitter> {
+    start_with(&[node])
+}
+
+fn start_with(nodes: &[&ScriptedNode]) -> Arc<Submitter> {
+    let (tasks, stop) = (TaskTracker::new(), CancellationToken::new());
+    let transports = nodes.iter().map(|node| node.boxed()).collect();
+    let rpc = Arc::new(Rpc::over(transports, Arc::default(), tasks.clone()));
+    let (submitter, claims) = Submitter::new(rpc.clone(), tasks.clone());
+    let submitter = Arc::new(submitter);
+    if let Some(claims) = claims {
+        let believing = submitter.clone();
+        let believe = move |signature: &str, landing| believing.land(signature, landing);
+        tasks.spawn(witness::run(rpc, claims, believe, stop.clone()));
+    }
+    let looping = submitter.clone();
+    tasks.spawn(async move { looping.run(stop).await });
+    submitter
+}
+
+async fn after(seconds: u64) {
+    tokio::time::sleep(Duration::from_secs(seconds)).await;
+}
+
+/// Follows in the background; `try_now` says whether it has ended.
+struct Following(tokio::task::JoinHandle<Landing>);
+
+impl Following {
+    fn begin(submitter: &Arc<Submitter>, commitment: Commitment) -> Self {
+        let submitter = submitter.clone();
+        Self(TaskTracker::new().spawn(async move { submitter.follow(TRANSACTION, commitment).await }))
+    }
+
+    fn is_open(&self) -> bool {
+        !self.0.is_finished()
+    }
+
+    async fn end(self) -> Landing {
+        tokio::time::timeout(Duration::from_secs(10), self.0).await.expect("still in flight").unwrap()
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn it_settles_at_the_commitment_and_not_below_it() {
+    let node = ScriptedNode::default();
+    let submitter = start(&node);
+    let following = Following::begin(&submitter, Commitment::Finalized);
+    node.set(|node| node.recent = status("confirmed", Value::Null));
+    after(5).await;
+    assert!(following.is_open());
+    node.set(|node| node.recent = status("finalized", Value::Null));
+    assert_eq!(following.end().await, Landing::Landed { slot: 77 });
+    assert_eq!(submitter.in_flight(), 0);
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_landed_failure_is_final_with_its_code() {
+    let node = ScriptedNode::default();
+    let following = Following::begin(&start(&node), Commitment::Confirmed);
+    node.set(|node| {
+        node.recent = status("confirmed", json!({ "InstructionError": [2, { "Custom": 6001 }] }))
+    });
+    let Landing::Failed { slot: 77, fault } = following.end().await else { panic!("not failed") };
+    assert_eq!(fault.code, Some(6001));
+}
+
+#[tokio::test(start_paused = true)]
+async fn the_same_bytes_are_sent_again_while_the_node_does_not_know_them() {
+    let node = ScriptedNode::default();
+    let following = Following::begin(&start(&node), Commitment::Finalized);
+    after(9).await;
+    let sent = node.get(|node| node.sent.clone());
+    assert!((3..=5).contains(&sent.len()), "{sent:?}");
+    let bytes = base64::engine::general_purpose::STANDARD.encode(TRANSACTION.bytes);
+    assert!(sent.iter().all(|transaction| *transaction == bytes));
+    node.set(|node| node.recent = status("processed", Value::Null));
+    after(1).await;
+    let known = node.get(|node| node.sent.len());
+    after(20).await;
+    assert_eq!(node.get(|node| node.sent.len()), known);
+    assert!(following.is_open());
+}
+
+#[tokio::test(start_paused = true)]
+async fn it_expires_only_past_its_last_valid_finalized_height() {
+    let node = ScriptedNode::default();
+    let following = Following::begin(&start(&node), Commitment::Finalized);
+    node.set(|node| node.finalized = LAST_VALID);
+    after(60).await;
+    assert!(following.is_open());
+    assert_eq!(node.get(|node| node.history_searches), 0);
+    node.set(|node| node.finalized = LAST_VALID + 1);
+    assert!(matches!(following.end().await, Landing::Expired { slot } if slot > 0));
+}
+
+#[tokio::test(start_paused = true)]
+async fn what_history_knows_has_not_expired() {
+    let node = ScriptedNode::default();
+    node.set(|node| {
+        node.finalized = LAST_VALID + 1_000;
+        node.history = status("finalized", Value::Null);
+    });
+    let following = Following::begin(&start(&node), Commitment::Finalized);
+    assert_eq!(following.end().await, Landing::Landed { slot: 77 });
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_node_behind_the_finalized_tip_cannot_expire_anything() {
+    let node = ScriptedNode::default();
+    node.set(|node| {
+        node.finalized = LAST_VALID + 1;
+        node.statuses_slot = Some(LAST_VALID);
+    });
+    let following = Following::begin(&start(&node), Commitment::Finalized);
+    after(60).await;
+    assert!(following.is_open());
+    assert!(node.get(|node| node.history_searches) > 0);
+    node.set(|node| node.statuses_slot = None);
+    assert!(matches!(following.end().await, Landing::Expired { slot } if slot > 0));
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_node_without_history_or_answers_ends_nothing() {
+    let node = ScriptedNode::default();
+    node.set(|node| {
+        node.finalized = LAST_VALID + 1;
+        node.history_off = true;
+    });
+    let following = Following::begin(&start(&node), Commitment::Finalized);
+    after(60).await;
+    node.set(|node| node.fault = Some(NodeFault::Unreachable));
+    after(600).await;
+    assert!(following.is_open());
+    node.set(|node| {
+        node.fault = None;
+        node.recent = status("finalized", Value::Null);
+    });
+    assert_eq!(following.end().await, Landing::Landed { slot: 77 });
+}
+
+#[tokio::test(start_paused = true)]
+async fn going_away_does_not_stop_the_following_and_asking_again_joins_it() {
+    let node = ScriptedNode::default();
+    let submitter = start(&node);
+    let given_up =
+        tokio::time::timeout(Duration::from_secs(1), submitter.follow(TRANSACTION, Commitment::Finalized));
+    assert!(given_up.await.is_err());
+    assert_eq!(submitter.in_flight(), 1);
+    let [first, second] = [(); 2].map(|()| Following::begin(&submitter, Commitment::Finalized));
+    after(1).await;
+    assert_eq!(submitter.in_flight(), 1);
+    submitter.land(TRANSACTION.signature, Landing::Landed { slot: 5 });
+    assert_eq!(first.end().await, Landing::Landed { slot: 5 });
+    assert_eq!(second.end().await, Landing::Landed { slot: 5 });
+}
+
+#[tokio::test(start_paused = true)]
+async fn many_in_flight_are_asked_for_together_and_nothing_is_asked_when_idle() {
+    let node = ScriptedNode::default();
+    let submitter = start(&node);
+    after(60).await;
+    assert_eq!(node.get(|node| node.calls.len()), 0);
+    let names: Vec<String> = (0..300).map(|index| format!("signature {index}")).collect();
+    let follows = names
+        .iter()
+        .map(|signature| submitter.follow(Followed { signature, ..TRANSACTION }, Commitment::Confirmed));
+    node.set(|node| node.recent = status("confirmed", Value::Null));
+    let begun = Instant::now();
+    let landings = futures::future::join_all(follows).await;
+    assert!(landings.iter().all(|landing| *landing == Landing::Landed { slot: 77 }));
+    assert!(begun.elapsed() <= POLL_YOUNG * 2, "{:?}", begun.elapsed());
+    assert!(node.calls("getSignatureStatuses") <= 4);
+}
+
+#[tokio::test(start_paused = true)]
+async fn silence_is_told_only_while_something_is_in_flight_and_ends_nothing() {
+    let node = ScriptedNode::default();
+    let submitter = start(&node);
+    let limit = Duration::from_secs(10);
+    let silent_within = |seconds| tokio::time::timeout(Duration::from_secs(seconds), submitter.silent(limit));
+    node.set(|node| node.fault = Some(NodeFault::Unreachable));
+    assert!(silent_within(60).await.is_err(), "nothing is asked, so nothing is silent");
+    let following = Following::begin(&submitter, Commitment::Finalized);
+    assert!(silent_within(9).await.is_err());
+    assert!(silent_within(5).await.is_ok());
+    node.set(|node| node.fault = None);
+    after(5).await;
+    assert!(silent_within(60).await.is_err());
+    assert!(following.is_open());
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_node_that_hangs_is_silent_from_when_it_was_asked() {
+    let node = ScriptedNode::default();
+    let submitter = start(&node);
+    node.set(|node| node.hangs = true);
+    let _following = Following::begin(&submitter, Commitment::Finalized);
+    let silent = submitter.silent(Duration::from_secs(10));
+    assert!(tokio::time::timeout(Duration::from_secs(11), silent).await.is_ok());
+}
+
+#[tokio::test(start_paused = true)]
+async fn while_a_websocket_tells_nothing_is_asked_and_the_bytes_are_sent_once() {
+    let node = ScriptedNode::default();
+    let submitter = start(&node);
+    submitter.listening(PAYER, Commitment::Confirmed);
+    submitter.listening(PAYER, Commitment::Finalized);
+    submitter.send(TRANSACTION, Commitment::Finalized).await.unwrap();
+    let following = Following::begin(&submitter, Commitment::Finalized);
+    after(1).await;
+    submitter.noticed(0, TRANSACTION.signature, Commitment::Confirmed, 70, Some(&Value::Null));
+    after(6).await;
+    assert!(following.is_open(), "confirmed is not finalized");
+    submitter.noticed(0, TRANSACTION.signature, Commitment::Finalized, 77, Some(&Value::Null));
+    assert_eq!(following.end().await, Landing::Landed { slot: 70 }, "where it was first seen");
+    assert_eq!(node.get(|node| node.calls.clone()), ["sendTransaction"]);
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_lost_websocket_costs_one_poll_and_a_missed_notice_a_slow_one() {
+    let node = ScriptedNode::default();
+    let submitter = start(&node);
+    submitter.listening(PAYER, Commitment::Confirmed);
+    let following = Following::begin(&submitter, Commitment::Confirmed);
+    node.set(|node| node.recent = status("confirmed", Value::Null));
+    after(2).await;
+    assert!(following.is_open(), "the websocket is waited for");
+    let begun = Instant::now();
+    submitter.deaf();
+    following.end().await;
+    assert!(begun.elapsed() <= POLL_YOUNG * 2, "{:?}", begun.elapsed());
+
+    submitter.listening(PAYER, Commitment::Confirmed);
+    let missed = Followed { signature: "missed", ..TRANSACTION };
+    let begun = Instant::now();
+    assert_eq!(submitter.follow(missed, Commitment::Confirmed).await, Landing::Landed { slot: 77 });
+    assert!(begun.elapsed() > POLL_YOUNG * 4, "{:?}", begun.elapsed());
+    assert!(begun.elapsed() <= Duration::from_secs(6), "{:?}", begun.elapsed());
+}
+
+#[tokio::test(start_paused = true)]
+async fn what_a_websocket_does_not_tell_of_is_asked_for() {
+    let node = ScriptedNode::default();
+    let submitter = start(&node);
+    // Of another's transactions, at another commitment, and from after this one may have landed.
+    submitter.listening(Pubkey::default(), Commitment::Confirmed);
+    submitter.listening(PAYER, Commitment::Finalized);
+    let following = Following::begin(&submitter, Commitment::Confirmed);
+    tokio::task::yield_now().await;
+    submitter.listening(PAYER, Commitment::Confirmed);
+    node.set(|node| node.recent = status("confirmed", Value::Null));
+    let begun = Instant::now();
+    following.end().await;
+    assert!(begun.elapsed() <= POLL_YOUNG * 2, "{:?}", begun.elapsed());
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_notice_that_contradicts_itself_is_asked_about_at_once() {
+    let node = ScriptedNode::default();
+    let submitter = start(&node);
+    submitter.listening(PAYER, Commitment::Confirmed);
+    let following = Following::begin(&submitter, Commitment::Confirmed);
+    tokio::task::yield_now().await;
+    let err = json!({ "InstructionError": [1, { "Custom": 6001 }] });
+    node.set(|node| node.recent = status("confirmed", err.clone()));
+    let begun = Instant::now();
+    submitter.noticed(0, TRANSACTION.signature, Commitment::Confirmed, 5, None);
+    assert_eq!(following.end().await, Landing::at(77, &err));
+    assert!(begun.elapsed() <= POLL_YOUNG * 2, "{:?}", begun.elapsed());
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_landing_told_before_anybody_asks_is_kept() {
+    let node = ScriptedNode::default();
+    let submitter = start_with(&[&node]);
+    submitter.send(TRANSACTION, Commitment::Confirmed).await.unwrap();
+    let err = json!({ "InstructionError": [1, { "Custom": 6001 }] });
+    submitter.noticed(0, TRANSACTION.signature, Commitment::Confirmed, 5, Some(&err));
+    let landing = submitter.follow(TRANSACTION, Commitment::Confirmed).await;
+    assert_eq!(landing, Landing::at(5, &err));
+    assert_eq!(submitter.in_flight(), 0);
+}
+
+#[tokio::test(start_paused = true)]
+async fn what_one_node_says_and_another_denies_is_not_settled() {
+    let (liar, honest) = (ScriptedNode::default(), ScriptedNode::default());
+    liar.set(|node| node.recent = status("finalized", Value::Null));
+    honest.set(|node| node.finalized = 100);
+    let submitter = start_with(&[&liar, &honest]);
+    let following = Following::begin(&submitter, Commitment::Finalized);
+    submitter.noticed(0, TRANSACTION.signature, Commitment::Finalized, 77, Some(&Value::Null));
+    after(120).await;
+    assert!(following.is_open());
+    honest.set(|node| node.recent = status("confirmed", Value::Null));
+    after(60).await;
+    assert_eq!(following.end().await, Landing::Landed { slot: 77 });
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_landing_far_ahead_of_every_other_node_is_not_believed() {
+    let (liar, honest) = (ScriptedNode::default(), ScriptedNode::default());
+    honest.set(|node| node.finalized = 100);
+    let submitter = start_with(&[&liar, &honest]);
+    let following = Following::begin(&submitter, Commitment::Finalized);
+    submitter.noticed(0, TRANSACTION.signature, Commitment::Finalized, u64::MAX, Some(&Value::Null));
+    after(5).await;
+    assert!(following.is_open());
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_second_node_that_is_down_denies_nothing() {
+    let (node, down) = (ScriptedNode::default(), ScriptedNode::default());
+    down.set(|node| node.fault = Some(NodeFault::Unreachable));
+    node.set(|node| node.recent = status("finalized", Value::Null));
+    let following = Following::begin(&start_with(&[&node, &down]), Commitment::Finalized);
+    assert_eq!(following.end().await, Landing::Landed { slot: 77 });
+}

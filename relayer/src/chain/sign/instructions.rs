@@ -1,0 +1,182 @@
+//! The instructions that the relayer sends, each with the compute units that it may use.
+
+use crate::chain::read::decode::to_pubkey;
+use crate::chain::sign::payers::{SIGNATURE_FEE, rent};
+use crate::chain::{OnChainPolicy, TransferOrder};
+use purser::constants::ENTRY_BYTES;
+use purser::state::{Agent, PolicyDraft};
+use purser_client::purser::OperatorKeys;
+use purser_client::{
+    Deployment, DraftAccounts, LOADED_BYTES, OwnedPolicy, Proposal, RentPayers, transfer_units,
+};
+use solana_compute_budget_interface::ComputeBudgetInstruction;
+use solana_sdk::instruction::Instruction;
+use solana_sdk::pubkey::Pubkey;
+
+/// Most allowlist entries that `set_policy` and `create_agent` carry themselves; more are staged in a draft.
+pub const INLINE_ENTRIES_MAX: usize = 15;
+/// Entries that one `write_draft` carries.
+pub const DRAFT_CHUNK_ENTRIES: usize = 24;
+
+/// An instruction and the compute units that it may use. The limits leave room for unlucky PDA bumps; a transaction
+/// above its limit fails without effect, one far below pays priority fees for nothing.
+#[derive(Debug, Clone)]
+pub struct Call {
+    pub instruction: Instruction,
+    pub compute_units: u32,
+    /// Lamports of rent that the authority pays with it, about.
+    pub rent: u64,
+    /// It stops something: if the authority has no SOL, another key of ours pays the fee.
+    pub stops: bool,
+}
+
+/// Lamports of a transaction with such a limit; an eighth of the units on top, which make transactions differ.
+fn fee(compute_units: u32, signatures: u64, priority_fee_micro_lamports: u64) -> u64 {
+    let units = u64::from(compute_units) + u64::from(compute_units / 8);
+    let priority = units.saturating_mul(priority_fee_micro_lamports).div_ceil(1_000_000);
+    priority.saturating_add(SIGNATURE_FEE.saturating_mul(signatures))
+}
+
+/// Lamports that a transfer with such a memo costs at most.
+pub fn transfer_fee(memo: &str, priority_fee_micro_lamports: u64) -> u64 {
+    fee(transfer_units(memo.len()), 1, priority_fee_micro_lamports)
+}
+
+/// Bytes of a token account.
+const TOKEN_ACCOUNT_BYTES: usize = 165;
+
+/// Lamports that an agent with this policy holds, its token account apart.
+pub fn agent_rent(policy: &OnChainPolicy) -> u64 {
+    rent(Agent::BYTES + policy.allowlist.len() * ENTRY_BYTES)
+}
+
+/// Lamports that so many accounts with so many allowlist entries in all hold, drafts apart.
+pub fn rent_of(accounts: u64, entries: u64) -> u64 {
+    let account = rent(Agent::BYTES).saturating_add(rent(TOKEN_ACCOUNT_BYTES));
+    let entry = rent(ENTRY_BYTES).saturating_sub(rent(0));
+    accounts.saturating_mul(account).saturating_add(entries.saturating_mul(entry))
+}
+
+/// Lamports that a draft of this policy holds.
+pub fn draft_rent(policy: &OnChainPolicy) -> u64 {
+    rent(PolicyDraft::BYTES + policy.allowlist.len() * ENTRY_BYTES)
+}
+
+const CREATE_OPERATOR_UNITS: u32 = 60_000;
+const CREATE_AGENT_UNITS: u32 = 130_000;
+const SET_POLICY_UNITS: u32 = 60_000;
+const APPLY_DRAFT_UNITS: u32 = 250_000;
+const SET_PAUSED_UNITS: u32 = 20_000;
+const HALT_UNITS: u32 = 20_000;
+const OPEN_DRAFT_UNITS: u32 = 70_000;
+const WRITE_DRAFT_UNITS: u32 = 60_000;
+const CLOSE_DRAFT_UNITS: u32 = 20_000;
+/// Builds calls for one deployment of the program.
+#[derive(Debug, Clone, Copy)]
+pub struct Instructions(pub Deployment);
+
+impl Instructions {
+    /// Agent PDA and its token account.
+    pub fn agent_addresses(&self, operator: &Pubkey, agent_id: &[u8; 16]) -> (Pubkey, Pubkey) {
+        let agent = self.0.agent_address(operator, agent_id);
+        (agent, self.0.token_account(&agent))
+    }
+
+    pub fn create_operator(&self, admin: Pubkey, id: u64, keys: OperatorKeys) -> Call {
+        Call::new(self.0.create_operator(admin, id, keys), CREATE_OPERATOR_UNITS)
+    }
+
+    pub fn create_agent(
+        &self,
+        authority: Pubkey,
+        operator: Pubkey,
+        agent_id: [u8; 16],
+        policy: &OwnedPolicy,
+    ) -> Call {
+        let create = self.0.create_agent(authority, authority, operator, agent_id, policy);
+        Call::new(create, CREATE_AGENT_UNITS).with_rent(agent_rent(policy) + rent(TOKEN_ACCOUNT_BYTES))
+    }
+
+    /// With the allowlist inline: at most [`INLINE_ENTRIES_MAX`] entries.
+    pub fn set_policy(
+        &self,
+        at: DraftAccounts,
+        rent_payer: Pubkey,
+        expected_version: u32,
+        policy: &OwnedPolicy,
+    ) -> Call {
+        let set = self.0.set_policy(at, at.authority, rent_payer, expected_version, policy);
+        Call::new(set, SET_POLICY_UNITS)
+    }
+
+    pub fn open_draft(&self, at: DraftAccounts, proposal: &Proposal) -> Call {
+        let open = self.0.open_draft(at.authority, at.authority, at.operator, proposal);
+        Call::new(open, OPEN_DRAFT_UNITS).with_rent(draft_rent(&proposal.policy))
+    }
+
+    pub fn write_draft(&self, at: DraftAccounts, hash: [u8; 32], start: u16, entries: &[Pubkey]) -> Call {
+        Call::new(self.0.write_draft(at, hash, start, entries), WRITE_DRAFT_UNITS)
+    }
+
+    pub fn apply_draft(&self, at: DraftAccounts, rent_payers: RentPayers, hash: [u8; 32]) -> Call {
+        Call::new(self.0.apply_draft(at, at.authority, rent_payers, hash), APPLY_DRAFT_UNITS)
+    }
+
+    pub fn close_draft(&self, at: DraftAccounts, rent_payer: Pubkey, hash: [u8; 32]) -> Call {
+        Call::new(self.0.close_draft(at, rent_payer, hash), CLOSE_DRAFT_UNITS).stopping()
+    }
+
+    pub fn set_paused(&self, at: DraftAccounts, paused: bool) -> Call {
+        Call::new(self.0.set_paused(at, paused), SET_PAUSED_UNITS).stopping()
+    }
+
+    pub fn halt(&self, authority: Pubkey, operator: Pubkey) -> Call {
+        Call::new(self.0.halt(authority, operator, None), HALT_UNITS).stopping()
+    }
+
+    pub fn transfer(&self, transfer_authority: Pubkey, order: &TransferOrder) -> Call {
+        let transfer = self.0.transfer(
+            transfer_authority,
+            &purser_client::TransferOrder {
+                operator: to_pubkey(&order.operator),
+                agent: to_pubkey(&order.agent.agent),
+                source: to_pubkey(&order.agent.token_account),
+                destination: to_pubkey(&order.destination),
+                transfer_id: order.transfer_id,
+                sequence: order.sequence,
+                amount: order.amount.micros(),
+                memo: &order.memo,
+            },
+        );
+        Call::new(transfer, transfer_units(order.memo.len()))
+    }
+}
+
+impl Call {
+    fn new(instruction: Instruction, compute_units: u32) -> Self {
+        Self { instruction, compute_units, rent: 0, stops: false }
+    }
+
+    pub fn with_rent(self, rent: u64) -> Self {
+        Self { rent, ..self }
+    }
+
+    fn stopping(self) -> Self {
+        Self { stops: true, ..self }
+    }
+
+    /// Lamports that its transaction costs at most with so many signatures, rent apart.
+    pub fn fee(&self, signatures: u64, priority_fee_micro_lamports: u64) -> u64 {
+        fee(self.compute_units, signatures, priority_fee_micro_lamports)
+    }
+
+    /// The instructions of its transaction: unit limit, limit on loaded accounts, unit price where there is one, and the
+    /// call.
+    pub fn with_budget(self, priority_fee_micro_lamports: u64) -> Vec<Instruction> {
+        let units = ComputeBudgetInstruction::set_compute_unit_limit(self.compute_units);
+        let loaded = ComputeBudgetInstruction::set_loaded_accounts_data_size_limit(LOADED_BYTES);
+        let price = (priority_fee_micro_lamports > 0)
+            .then(|| ComputeBudgetInstruction::set_compute_unit_price(priority_fee_micro_lamports));
+        [units, loaded].into_iter().chain(price).chain([self.instruction]).collect()
+    }
+}

@@ -1,0 +1,141 @@
+//! The wallets that pay our fees and rent, and the SOL that is left in them, as far as we know without asking.
+//!
+//! Whatever reads accounts for a payment or a policy reads these wallets along with them. What was signed since then, or so
+//! shortly before that the read may not show it, counts as spent.
+
+use crate::chain::rpc::wire::RawAccount;
+use crate::domain::Address;
+use anchor_lang::prelude::Rent;
+use solana_sdk::pubkey::Pubkey;
+use std::collections::HashMap;
+use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::time::Duration;
+use tokio::time::Instant;
+
+/// Lamports that each signature of a transaction costs.
+pub const SIGNATURE_FEE: u64 = 5_000;
+/// A read shows what was signed longer ago than this.
+const LANDED_AFTER: Duration = Duration::from_secs(3);
+
+/// Lamports that an account of so many bytes must hold; a wallet is one of none.
+pub fn rent(bytes: usize) -> u64 {
+    Rent::default().minimum_balance(bytes)
+}
+
+/// The wallets of one network.
+pub struct Payers {
+    keys: Vec<Pubkey>,
+    /// Not ours to sign with any more.
+    former: Vec<Address>,
+    state: Mutex<State>,
+}
+
+struct State {
+    wallets: HashMap<Pubkey, Wallet>,
+    /// Since when `latest` is counted.
+    since: Instant,
+}
+
+#[derive(Debug, Default)]
+struct Wallet {
+    /// `None` until it was read.
+    lamports: Option<u64>,
+    /// Lamports that were signed away in the present span of time, and in the one before.
+    latest: u64,
+    before: u64,
+}
+
+impl Payers {
+    /// Of these keys; rent may also go back to `former` ones.
+    pub fn new(keys: Vec<Pubkey>, former: Vec<Address>) -> Self {
+        Self { keys, former, state: Mutex::new(State { wallets: HashMap::new(), since: Instant::now() }) }
+    }
+
+    /// What a read is to include.
+    pub fn keys(&self) -> &[Pubkey] {
+        &self.keys
+    }
+
+    /// Whether rent that goes back to this wallet goes back to us.
+    pub fn is_ours(&self, wallet: &Address) -> bool {
+        self.former.contains(wallet) || self.keys.iter().any(|key| key.to_bytes() == wallet.bytes())
+    }
+
+    /// Takes in what was read at [`Payers::keys`].
+    pub fn saw(&self, accounts: &[Option<RawAccount>]) {
+        let mut state = self.state();
+        for (key, account) in self.keys.iter().zip(accounts) {
+            let wallet = state.wallets.entry(*key).or_default();
+            let lamports = account.as_ref().map_or(0, |account| account.lamports);
+            wallet.lamports = Some(lamports.saturating_sub(wallet.latest.saturating_add(wallet.before)));
+        }
+    }
+
+    /// Something was signed that costs this much.
+    pub fn signed(&self, payer: &Pubkey, lamports: u64) {
+        let mut state = self.state();
+        let wallet = state.wallets.entry(*payer).or_default();
+        wallet.latest = wallet.latest.saturating_add(lamports);
+        wallet.lamports = wallet.lamports.map(|left| left.saturating_sub(lamports));
+    }
+
+    /// What a wallet can spend: all but what it must keep to exist. `None` where it was not read yet.
+    pub fn spendable(&self, payer: &Pubkey) -> Option<u64> {
+        let lamports = self.state().wallets.get(payer)?.lamports?;
+        Some(lamports.saturating_sub(rent(0)))
+    }
+
+    /// Whether a wallet can pay this much, as far as is known.
+    pub fn can_pay(&self, payer: &Pubkey, lamports: u64) -> bool {
+        self.spendable(payer).is_none_or(|spendable| spendable >= lamports)
+    }
+
+    fn state(&self) -> MutexGuard<'_, State> {
+        let mut state = self.state.lock().unwrap_or_else(PoisonError::into_inner);
+        if state.since.elapsed() >= LANDED_AFTER {
+            let idle = state.since.elapsed() >= LANDED_AFTER * 2;
+            for wallet in state.wallets.values_mut() {
+                wallet.before = if idle { 0 } else { wallet.latest };
+                wallet.latest = 0;
+            }
+            state.since = Instant::now();
+        }
+        state
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const KEY: Pubkey = Pubkey::new_from_array([7; 32]);
+
+    fn holding(lamports: u64) -> Vec<Option<RawAccount>> {
+        vec![Some(RawAccount { owner: Pubkey::default(), executable: false, lamports, data: Vec::new() })]
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn what_was_just_signed_is_spent_whether_or_not_a_read_shows_it() {
+        let payers = Payers::new(vec![KEY], Vec::new());
+        assert!(payers.can_pay(&KEY, u64::MAX), "nothing is refused by what is not known");
+        payers.saw(&holding(rent(0) + 10));
+        payers.signed(&KEY, 4);
+        assert!(payers.can_pay(&KEY, 6) && !payers.can_pay(&KEY, 7));
+        payers.saw(&holding(rent(0) + 10));
+        assert!(!payers.can_pay(&KEY, 7), "the read may be older");
+        tokio::time::advance(LANDED_AFTER * 2).await;
+        payers.saw(&holding(rent(0) + 6));
+        assert!(payers.can_pay(&KEY, 6) && !payers.can_pay(&KEY, 7));
+    }
+
+    #[test]
+    fn a_wallet_keeps_what_it_needs_to_exist_and_one_that_is_not_there_has_nothing() {
+        assert_eq!(rent(0), 890_880);
+        let payers = Payers::new(vec![KEY], Vec::new());
+        for accounts in [vec![None], holding(0), holding(rent(0))] {
+            payers.saw(&accounts);
+            assert_eq!(payers.spendable(&KEY), Some(0));
+            assert!(!payers.can_pay(&KEY, SIGNATURE_FEE));
+        }
+    }
+}

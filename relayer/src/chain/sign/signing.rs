@@ -1,0 +1,225 @@
+//! Messages and their wire form: legacy (not v0: an 800-byte memo leaves no room for more), payer first.
+
+use crate::chain::ChainError;
+use crate::chain::live::clock::Recent;
+use crate::chain::sign::instructions::Call;
+use crate::chain::sign::signer::{Signer, address};
+use solana_message::Message;
+use solana_sdk::pubkey::Pubkey;
+use solana_sdk::signature::Signature;
+use std::sync::atomic::{AtomicU32, Ordering};
+
+/// Most bytes of a transaction on the wire, its signatures included.
+pub const TRANSACTION_BYTES_MAX: usize = 1_232;
+
+/// Bytes of a message before its first key: its header, and the count of keys.
+const BEFORE_KEYS_BYTES: usize = 3 + 1;
+
+/// A signed transaction.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct SignedBytes {
+    pub bytes: Vec<u8>,
+    /// Base58, of the payer's signature.
+    pub signature: String,
+}
+
+/// Makes every transaction a new one. Two equal messages over one blockhash would be one transaction: pause, resume,
+/// pause would end resumed and look paused. What differs is the compute unit limit, by up to an eighth.
+///
+/// Counts on from a random start, so that relayers that share keys rarely meet.
+#[derive(Debug)]
+pub struct Distinct(AtomicU32);
+
+impl Distinct {
+    pub fn from(start: u32) -> Self {
+        Self(AtomicU32::new(start))
+    }
+
+    fn next(&self, mut call: Call) -> Call {
+        let room = (call.compute_units / 8).max(1);
+        call.compute_units += self.0.fetch_add(1, Ordering::Relaxed) % room;
+        call
+    }
+}
+
+/// Who pays for a transaction that [`sign`] made: the first key of its message.
+pub fn payer_of(signed: &[u8]) -> Option<Pubkey> {
+    let (signatures, rest) = signed.split_first()?;
+    let message = rest.get(usize::from(*signatures).checked_mul(64)?..)?;
+    let key = message.get(BEFORE_KEYS_BYTES..)?.first_chunk::<32>()?;
+    Some(Pubkey::new_from_array(*key))
+}
+
+/// Who signs a call, and who pays its fee: mostly one key.
+#[derive(Clone, Copy)]
+pub struct Pens<'a> {
+    pub authority: &'a dyn Signer,
+    pub payer: &'a dyn Signer,
+}
+
+impl<'a> Pens<'a> {
+    pub fn one(signer: &'a dyn Signer) -> Self {
+        Self { authority: signer, payer: signer }
+    }
+
+    /// One of each, in the order in which a message names them.
+    fn signers(&self) -> impl Iterator<Item = &'a dyn Signer> {
+        let is_other = self.authority.public_key() != self.payer.public_key();
+        std::iter::once(self.payer).chain(is_other.then_some(self.authority))
+    }
+}
+
+/// Signs `call` over `recent`.
+pub async fn sign(
+    call: Call,
+    distinct: &Distinct,
+    pens: Pens<'_>,
+    recent: Recent,
+    priority_fee_micro_lamports: u64,
+) -> Result<SignedBytes, ChainError> {
+    let payer_address = address(pens.payer);
+    let instructions = distinct.next(call).with_budget(priority_fee_micro_lamports);
+    let message =
+        Message::new_with_blockhash(&instructions, Some(&payer_address), &recent.blockhash).serialize();
+    let mut signatures = Vec::new();
+    for signer in pens.signers() {
+        signatures.push(signer.sign(&message).await?);
+    }
+    // One or two: the single byte of the compact form.
+    let count = if signatures.len() == 1 { 1 } else { 2 };
+    let bytes = [&[count], signatures.as_flattened(), &message].concat();
+    if bytes.len() > TRANSACTION_BYTES_MAX {
+        let message = format!("transaction of {} bytes is above {TRANSACTION_BYTES_MAX}", bytes.len());
+        return Err(ChainError::Rejected { code: None, message });
+    }
+    let first = signatures.first().copied().unwrap_or([0; 64]);
+    Ok(SignedBytes { bytes, signature: Signature::from(first).to_string() })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::chain::sign::instructions::{DRAFT_CHUNK_ENTRIES, INLINE_ENTRIES_MAX, Instructions};
+    use crate::chain::sign::signer::FileSigner;
+    use crate::chain::{AgentAddresses, AllowedRecipients, OnChainPolicy, TransferOrder};
+    use crate::domain::Address;
+    use purser_client::{Deployment, DraftAccounts};
+    use purser_policy::{Limit, UsdcAmount};
+    use solana_sdk::hash::Hash;
+    use solana_sdk::signature::Keypair;
+
+    const PROGRAM: Instructions =
+        Instructions(Deployment { program: purser::ID, usdc_mint: Pubkey::new_from_array([9; 32]) });
+
+    fn payer() -> FileSigner {
+        FileSigner::from_bytes(&Keypair::new().to_bytes()).unwrap()
+    }
+
+    fn recent() -> Recent {
+        Recent { blockhash: Hash::new_from_array([7; 32]), last_valid_block_height: 1 }
+    }
+
+    fn transfer(memo: &str) -> TransferOrder {
+        let any = |byte| Address::from_bytes([byte; 32]);
+        TransferOrder {
+            operator: any(1),
+            transfer_authorities: Vec::new(),
+            agent: AgentAddresses { agent: any(2), token_account: any(3) },
+            destination: any(4),
+            transfer_id: [0xff; 16],
+            sequence: u32::MAX,
+            amount: UsdcAmount::MAX,
+            memo: memo.into(),
+        }
+    }
+
+    #[tokio::test]
+    async fn a_transfer_with_an_800_byte_memo_a_price_and_a_limit_on_what_is_loaded_fits_one_transaction() {
+        let memo = "🏠".repeat(200);
+        assert_eq!(memo.len(), 800);
+        let payer = payer();
+        let call = PROGRAM.transfer(address(&payer), &transfer(&memo));
+        let asked: Vec<u8> =
+            call.clone().with_budget(u64::MAX).iter().map(|instruction| instruction.data[0]).collect();
+        let signed =
+            sign(call, &Distinct::from(u32::MAX), Pens::one(&payer), recent(), u64::MAX).await.unwrap();
+        assert!(signed.bytes.len() <= TRANSACTION_BYTES_MAX, "{}", signed.bytes.len());
+        // Unit limit, limit on what is loaded, unit price.
+        assert_eq!(asked[..3], [2, 4, 3]);
+    }
+
+    #[tokio::test]
+    async fn the_signature_is_the_payers_over_the_message() {
+        let payer = payer();
+        let call = PROGRAM.transfer(address(&payer), &transfer("rent"));
+        let signed = sign(call, &Distinct::from(u32::MAX), Pens::one(&payer), recent(), 0).await.unwrap();
+        let signature: Signature = signed.signature.parse().unwrap();
+        assert_eq!(signed.bytes[0], 1);
+        assert_eq!(&signed.bytes[1..65], signature.as_ref());
+        assert!(signature.verify(address(&payer).as_ref(), &signed.bytes[65..]));
+        assert_eq!(payer_of(&signed.bytes), Some(address(&payer)));
+    }
+
+    #[tokio::test]
+    async fn a_pause_that_another_key_pays_for_bears_both_signatures_the_payers_first() {
+        let (authority, payer) = (self::payer(), self::payer());
+        let (operator, agent) = (Pubkey::default(), Pubkey::new_from_array([2; 32]));
+        let at = DraftAccounts { authority: address(&authority), operator, agent };
+        let pens = Pens { authority: &authority, payer: &payer };
+        let call = PROGRAM.set_paused(at, true);
+        let signed = sign(call, &Distinct::from(0), pens, recent(), 0).await.unwrap();
+        assert_eq!((signed.bytes[0], payer_of(&signed.bytes)), (2, Some(address(&payer))));
+        let (signatures, message) = signed.bytes[1..].split_at(128);
+        for (signature, signer) in signatures.chunks(64).zip([&payer, &authority]) {
+            let signature = Signature::try_from(signature).unwrap();
+            assert!(signature.verify(address(signer).as_ref(), message));
+        }
+        assert_eq!(signed.signature, Signature::try_from(&signatures[..64]).unwrap().to_string());
+    }
+
+    #[tokio::test]
+    async fn the_same_call_over_the_same_blockhash_is_a_new_transaction_every_time() {
+        let (payer, distinct) = (payer(), Distinct::from(u32::MAX - 2));
+        let mut signatures = std::collections::HashSet::new();
+        for _ in 0..1_000 {
+            let (operator, agent) = (Pubkey::default(), Pubkey::default());
+            let at = DraftAccounts { authority: address(&payer), operator, agent };
+            let call = PROGRAM.set_paused(at, true);
+            signatures.insert(sign(call, &distinct, Pens::one(&payer), recent(), 0).await.unwrap().signature);
+        }
+        assert_eq!(signatures.len(), 1_000);
+    }
+
+    #[tokio::test]
+    async fn the_longest_inline_allowlist_and_the_fullest_draft_chunk_fit() {
+        let payer = payer();
+        let [operator, agent] = [Pubkey::new_from_array([1; 32]), Pubkey::new_from_array([2; 32])];
+        let at = DraftAccounts { authority: address(&payer), operator, agent };
+        let entries = |from: usize, count: usize| -> Vec<[u8; 32]> {
+            (from..from + count).map(|index| [index as u8; 32]).collect()
+        };
+        let policy = OnChainPolicy {
+            max_single_transfer: Limit::AtMost(UsdcAmount::MAX),
+            max_daily_spend: Limit::AtMost(UsdcAmount::MAX),
+            require_memo: true,
+            paused: true,
+            allowlist: AllowedRecipients::only(entries(0, 5), entries(5, INLINE_ENTRIES_MAX - 5)),
+        };
+        let rent_payer = Pubkey::new_from_array([3; 32]);
+        let set_policy = PROGRAM.set_policy(at, rent_payer, u32::MAX, &policy);
+        let create = PROGRAM.create_agent(address(&payer), operator, [4; 16], &policy);
+        let keys: Vec<_> = entries(0, DRAFT_CHUNK_ENTRIES).into_iter().map(Pubkey::new_from_array).collect();
+        let chunk = PROGRAM.write_draft(at, [5; 32], u16::MAX, &keys);
+        for call in [set_policy, create, chunk] {
+            sign(call, &Distinct::from(u32::MAX), Pens::one(&payer), recent(), u64::MAX).await.unwrap();
+        }
+    }
+
+    #[tokio::test]
+    async fn what_does_not_fit_is_refused_before_it_is_sent() {
+        let payer = payer();
+        let call = PROGRAM.transfer(address(&payer), &transfer(&"x".repeat(1_200)));
+        let refused = sign(call, &Distinct::from(u32::MAX), Pens::one(&payer), recent(), 0).await;
+        assert!(matches!(refused, Err(ChainError::Rejected { code: None, .. })), "{refused:?}");
+    }
+}

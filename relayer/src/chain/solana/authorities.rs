@@ -1,0 +1,139 @@
+//! Which of our keys sign for an operator, and which can pay. What an operator's account names, its admin may change at any
+//! moment; nothing is refused for it before the chain was asked.
+
+use crate::chain::read::decode::{self, to_pubkey};
+use crate::chain::rpc::ACCOUNTS_MAX;
+use crate::chain::rpc::wire::RawAccount;
+use crate::chain::sign::instructions::{Call, transfer_fee};
+use crate::chain::sign::signer::{Signer, address};
+use crate::chain::sign::signing::Pens;
+use crate::chain::solana::SolanaChain;
+use crate::chain::{Authority, Chain, ChainError, KeyProblem, OperatorOnChain, TransferOrder};
+use crate::domain::Address;
+use solana_sdk::pubkey::Pubkey;
+use std::sync::Arc;
+use std::sync::atomic::Ordering;
+
+/// A wallet with fewer lamports than this (0.01 SOL) is warned about.
+const LAMPORTS_LOW: u64 = 10_000_000;
+
+impl SolanaChain {
+    /// The next of our transfer signers among those that an operator names and that can pay this fee.
+    pub fn transfer_signer(
+        &self,
+        operator: &Address,
+        named: &[Address],
+        fee: u64,
+    ) -> Result<&dyn Signer, ChainError> {
+        let is_named = |signer: &&Arc<dyn Signer>| named.contains(&Address::from_bytes(signer.public_key()));
+        let ours: Vec<_> = self.signers.transfer.iter().filter(is_named).collect();
+        let Some(first) = ours.first() else {
+            return Err(ChainError::AuthorityRotated { operator: *operator, role: Authority::Transfer });
+        };
+        let funded: Vec<_> =
+            ours.iter().filter(|signer| self.payers.can_pay(&address(&****signer), fee)).collect();
+        let turn = self.transfer_turn.fetch_add(1, Ordering::Relaxed);
+        match funded.get(turn % funded.len().max(1)) {
+            Some(signer) => Ok(&****signer),
+            None => Err(self.empty(&***first)),
+        }
+    }
+
+    /// Who signs a transfer, by what is known of its operator, or by the chain's word where that would refuse it.
+    pub async fn transfer_pen(&self, order: &TransferOrder) -> Result<&dyn Signer, ChainError> {
+        let fee = transfer_fee(&order.memo, self.settings.priority_fee_micro_lamports);
+        match self.transfer_signer(&order.operator, &order.transfer_authorities, fee) {
+            Err(ChainError::AuthorityRotated { .. } | ChainError::FeePayerEmpty { .. }) => {
+                let missing = ChainError::NotFound { what: "operator", address: order.operator };
+                let found = self.read_operator(&order.operator).await?.ok_or(missing)?;
+                self.transfer_signer(&order.operator, &found.transfer_authorities, fee)
+            }
+            chosen => chosen,
+        }
+    }
+
+    /// The one of our policy keys that the operator names.
+    pub fn policy_signer(&self, operator: &OperatorOnChain) -> Result<&dyn Signer, ChainError> {
+        let is_named = |signer: &&Arc<dyn Signer>| signer.public_key() == operator.policy_authority.bytes();
+        let rotated = ChainError::AuthorityRotated { operator: operator.address, role: Authority::Policy };
+        self.signers.policy.iter().find(is_named).map(|signer| &**signer).ok_or(rotated)
+    }
+
+    /// Whether an operator names this relayer's keys; otherwise the program would refuse all that we sign for it. One of
+    /// several transfer authorities is enough.
+    pub fn same_authorities(&self, operator: &OperatorOnChain) -> Result<(), ChainError> {
+        self.policy_signer(operator)?;
+        self.transfer_signer(&operator.address, &operator.transfer_authorities, 0).map(drop)
+    }
+
+    /// Who signs and pays for a call. What stops something is paid for by any key of ours that can.
+    pub fn pens<'a>(&'a self, authority: &'a dyn Signer, call: &Call) -> Result<Pens<'a>, ChainError> {
+        let price = self.settings.priority_fee_micro_lamports;
+        if self.payers.can_pay(&address(authority), call.fee(1, price).saturating_add(call.rent)) {
+            return Ok(Pens::one(authority));
+        }
+        let mut others = self.signers.transfer.iter().chain(&self.signers.policy);
+        let can_pay =
+            |signer: &&Arc<dyn Signer>| self.payers.can_pay(&address(&***signer), call.fee(2, price));
+        match others.find(can_pay).filter(|_| call.stops) {
+            Some(payer) => Ok(Pens { authority, payer: &**payer }),
+            None => Err(self.empty(authority)),
+        }
+    }
+
+    /// Before the first of several steps: whether their rent can be paid.
+    pub fn require_rent(&self, authority: &dyn Signer, rent: u64) -> Result<(), ChainError> {
+        if self.payers.can_pay(&address(authority), rent) { Ok(()) } else { Err(self.empty(authority)) }
+    }
+
+    fn empty(&self, payer: &dyn Signer) -> ChainError {
+        let lamports = self.payers.spendable(&address(payer)).unwrap_or(0);
+        ChainError::FeePayerEmpty { address: Address::from_bytes(payer.public_key()), lamports }
+    }
+
+    /// What stands at `keys`, and the SOL in our wallets, in one answer.
+    pub async fn accounts_and_payers(&self, keys: &[Pubkey]) -> Result<Vec<Option<RawAccount>>, ChainError> {
+        let all: Vec<Pubkey> = keys.iter().chain(self.payers.keys()).copied().collect();
+        let mut accounts = self.accounts(&all).await?;
+        self.payers.saw(&accounts.split_off(keys.len().min(accounts.len())));
+        Ok(accounts)
+    }
+
+    /// See [`Chain::look_at_keys`].
+    pub async fn key_problems(&self, operators: &[Address]) -> Result<Vec<KeyProblem>, ChainError> {
+        let room = ACCOUNTS_MAX.saturating_sub(self.payers.keys().len()).max(1);
+        let mut problems = Vec::new();
+        let batches = operators.chunks(room).chain(operators.is_empty().then_some(operators));
+        for batch in batches {
+            let keys: Vec<Pubkey> = batch.iter().map(to_pubkey).collect();
+            let accounts = self.accounts_and_payers(&keys).await?;
+            for (key, account) in keys.iter().zip(&accounts) {
+                let found = account
+                    .as_ref()
+                    .and_then(|account| decode::operator(&self.instructions.0.program, key, account));
+                problems.extend(found.iter().flat_map(|operator| self.not_named(operator)));
+            }
+        }
+        let fee = transfer_fee("", self.settings.priority_fee_micro_lamports);
+        problems.extend(self.payers.keys().iter().filter_map(|payer| {
+            let (lamports, address) = (self.payers.spendable(payer)?, decode::to_address(payer));
+            if lamports < fee {
+                return Some(KeyProblem::FeePayerEmpty { address, lamports });
+            }
+            (lamports < LAMPORTS_LOW).then_some(KeyProblem::FeePayerLow { address, lamports })
+        }));
+        Ok(problems)
+    }
+
+    fn not_named(&self, operator: &OperatorOnChain) -> Vec<KeyProblem> {
+        let mut transfer =
+            self.signers.transfer.iter().map(|signer| Address::from_bytes(signer.public_key()));
+        let has_transfer = transfer.any(|ours| operator.transfer_authorities.contains(&ours));
+        let has_policy = self.policy_signer(operator).is_ok();
+        [(has_policy, Authority::Policy), (has_transfer, Authority::Transfer)]
+            .into_iter()
+            .filter(|(is_named, _)| !is_named)
+            .map(|(_, role)| KeyProblem::AuthorityRotated { operator: operator.address, role })
+            .collect()
+    }
+}

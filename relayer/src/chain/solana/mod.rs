@@ -1,0 +1,511 @@
+//! [`Chain`] on a Solana node: reads, writes and follows through the rooms beside it.
+
+mod authorities;
+mod notices;
+mod provision;
+mod reads;
+mod staging;
+mod verify;
+
+use crate::chain::live::block_times::BlockTimes;
+use crate::chain::live::clock::{ChainClock, Recent};
+use crate::chain::live::socket::{self, Subscriber};
+use crate::chain::live::topics::Topic;
+use crate::chain::live::watched::Watched;
+use crate::chain::read::decode::{self, to_address, to_pubkey};
+use crate::chain::read::deployment::ProgramCheck;
+use crate::chain::rpc::counters::RpcCounters;
+use crate::chain::rpc::sysvar;
+use crate::chain::rpc::wire::RawAccount;
+use crate::chain::rpc::{ACCOUNTS_MAX, Rpc};
+use crate::chain::send::flight::{Followed, Landing};
+use crate::chain::send::own::OwnTransfers;
+use crate::chain::send::submit::Submitter;
+use crate::chain::send::witness;
+use crate::chain::sign::instructions::{Call, Instructions};
+use crate::chain::sign::payers::Payers;
+use crate::chain::sign::signer::{Signer, address};
+use crate::chain::sign::signing::{self, Distinct, Pens, SignedBytes};
+use crate::chain::solana::notices::Notices;
+use crate::chain::{
+    AddressKind, AgentAddresses, AgentCreation, AgentOnChain, Chain, ChainError, Commitment, Confirmed,
+    DraftOnChain, KeyProblem, OnChainPolicy, OperatorOnChain, Outcome, TransferOrder, TransferView,
+    clocks_agree,
+};
+use crate::domain::{Address, Network, SignedTransfer};
+use crate::tasks::Tasks;
+use async_trait::async_trait;
+use purser_client::Deployment;
+use solana_sdk::pubkey::Pubkey;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
+use std::time::Duration;
+use tokio::sync::Notify;
+
+/// How long a node may be silent before whoever waits for a confirmation is told.
+const SILENCE_MAX: Duration = Duration::from_secs(10);
+
+/// Most keys of ours: all of them are looked at along with the accounts of a transfer.
+const KEYS_MAX: usize = ACCOUNTS_MAX / 2;
+
+/// Where a network is and how it is to be used.
+#[derive(Debug, Clone)]
+pub struct ChainSettings {
+    /// JSON-RPC of the nodes, the preferred one first; at least one.
+    pub rpc_urls: Vec<String>,
+    /// Through which they are asked, if any; their websockets are not.
+    pub rpc_proxy: Option<String>,
+    /// Their websockets, each with the place of its node in `rpc_urls`; may be empty.
+    pub ws_urls: Vec<(usize, String)>,
+    pub program_id: Address,
+    pub usdc_mint: Address,
+    pub commitment: Commitment,
+    /// 0: no price instruction.
+    pub priority_fee_micro_lamports: u64,
+    /// Base58; when given, the cluster must be this one.
+    pub genesis_hash: Option<String>,
+    pub program_check: ProgramCheck,
+    /// Wallets besides our keys that rent may go back to: keys that we had before.
+    pub rent_payers: Vec<Address>,
+}
+
+/// The keys that the relayer signs with. They must differ. Each operator's account names which of them act for it.
+#[derive(Clone)]
+pub struct ChainSigners {
+    /// Create agents, set policies, pay for both. At least one; new operators get the first.
+    pub policy: Vec<Arc<dyn Signer>>,
+    /// Transfer within policy, and pay the fees of what they sign. At least one; those that an operator names share the work,
+    /// so that not every transfer locks one fee payer.
+    pub transfer: Vec<Arc<dyn Signer>>,
+}
+
+impl ChainSigners {
+    fn check(&self) -> Result<(), ChainError> {
+        let wrong = |what: &str| Err(ChainError::Misconfigured(what.into()));
+        if self.policy.is_empty() || self.transfer.is_empty() {
+            return wrong("a policy authority and a transfer authority must be configured");
+        }
+        if self.policy.len() + self.transfer.len() > KEYS_MAX {
+            return wrong("more keys are configured than can be looked at in one question");
+        }
+        let is_both = |signer: &Arc<dyn Signer>| {
+            self.policy.iter().any(|policy| policy.public_key() == signer.public_key())
+        };
+        if self.transfer.iter().any(is_both) {
+            return wrong("policy authority and transfer authority are the same key");
+        }
+        Ok(())
+    }
+}
+
+/// One Solana network with our program on it.
+pub struct SolanaChain {
+    pub network: Network,
+    pub settings: ChainSettings,
+    pub rpc: Arc<Rpc>,
+    pub clock: Arc<ChainClock>,
+    submitter: Arc<Submitter>,
+    pub instructions: Instructions,
+    pub signers: ChainSigners,
+    /// Counts transfers, so that signers take turns.
+    pub transfer_turn: AtomicUsize,
+    pub payers: Payers,
+    distinct: Distinct,
+    /// The newest slot at which a write of ours landed: no read may be older.
+    written_slot: AtomicU64,
+    pub staging: staging::Staging,
+    pub watched: Arc<Watched>,
+    pub own: OwnTransfers,
+    block_times: Arc<BlockTimes>,
+    /// The program was used, as far as the websocket tells.
+    pub activity: Arc<Notify>,
+}
+
+impl SolanaChain {
+    /// [`SolanaChain::new`], then [`SolanaChain::verify`].
+    pub async fn connect(
+        network: Network,
+        settings: ChainSettings,
+        signers: ChainSigners,
+        tasks: &Tasks,
+    ) -> Result<Self, ChainError> {
+        let chain = Self::new(network, settings, signers, tasks)?;
+        chain.verify().await?;
+        Ok(chain)
+    }
+
+    /// Starts the network's background tasks on `tasks`, until their stop; asks nobody yet.
+    pub fn new(
+        network: Network,
+        settings: ChainSettings,
+        signers: ChainSigners,
+        tasks: &Tasks,
+    ) -> Result<Self, ChainError> {
+        let (tracker, stop) = (&tasks.tracker, &tasks.stop);
+        signers.check()?;
+        let rpc = Arc::new(Rpc::new(&settings.rpc_urls, settings.rpc_proxy.as_deref(), tracker.clone())?);
+        let clock = Arc::new(ChainClock::new(rpc.clone()));
+        let instructions = Instructions(Deployment {
+            program: to_pubkey(&settings.program_id),
+            usdc_mint: to_pubkey(&settings.usdc_mint),
+        });
+        let (subscriber, wishes) = Subscriber::new();
+        let subscriber = if settings.ws_urls.is_empty() { Subscriber::none() } else { subscriber };
+        let (submitter, claims) = Submitter::new(rpc.clone(), tracker.clone());
+        let submitter = Arc::new(submitter);
+        let watched = Arc::new(Watched::new(subscriber.clone()));
+        tasks.keep("chain clock", {
+            let (clock, stop) = (clock.clone(), stop.clone());
+            async move { clock.keep_fresh(stop).await }
+        });
+        tasks.keep("submitter", {
+            let (submitter, stop) = (submitter.clone(), stop.clone());
+            async move { submitter.run(stop).await }
+        });
+        tasks.keep("node comparison", {
+            let (rpc, stop) = (rpc.clone(), stop.clone());
+            async move { rpc.compare_nodes(stop).await }
+        });
+        tasks.start({
+            let (counters, stop) = (rpc.counters(), stop.clone());
+            async move {
+                stop.cancelled().await;
+                tracing::info!(%network, calls = counters.summary(), "rpc calls since the start");
+            }
+        });
+        if let Some(claims) = claims {
+            let (rpc, submitter, stop) = (rpc.clone(), submitter.clone(), stop.clone());
+            let believe = move |signature: &str, landing| submitter.land(signature, landing);
+            tasks.keep("witness", witness::run(rpc, claims, believe, stop));
+        }
+        let activity = Arc::new(Notify::new());
+        let block_times = Arc::new(BlockTimes::new());
+        if !settings.ws_urls.is_empty() {
+            // Tells the time with every slot; where a node does so, nobody needs to ask for it.
+            subscriber.subscribe(Topic::Account(sysvar::CLOCK));
+            let (program, commitment) = (instructions.0.program, settings.commitment);
+            subscriber.subscribe(Topic::Naming { account: program, commitment });
+            for signer in signers.policy.iter().chain(&signers.transfer) {
+                // Confirmed too: what is confirmed need not be sent again.
+                for commitment in [Commitment::Confirmed, commitment] {
+                    subscriber.subscribe(Topic::Naming { account: address(&**signer), commitment });
+                }
+            }
+            let notices = Notices {
+                submitter: submitter.clone(),
+                watched: watched.clone(),
+                clock: clock.clone(),
+                block_times: block_times.clone(),
+                program: instructions.0.program,
+                activity: activity.clone(),
+            };
+            tasks.keep("websocket", socket::run(settings.ws_urls.clone(), wishes, notices, stop.clone()));
+        }
+        let own = signers.policy.iter().chain(&signers.transfer).map(|signer| address(&**signer));
+        let payers = Payers::new(own.collect(), settings.rent_payers.clone());
+        Ok(Self {
+            network,
+            settings,
+            rpc,
+            clock,
+            submitter,
+            instructions,
+            signers,
+            transfer_turn: AtomicUsize::new(0),
+            payers,
+            distinct: Distinct::from(rand::random()),
+            written_slot: AtomicU64::new(0),
+            staging: staging::Staging::default(),
+            watched,
+            own: OwnTransfers::default(),
+            block_times,
+            activity,
+        })
+    }
+
+    /// Calls and failures of each RPC method since the start.
+    pub fn rpc_counters(&self) -> Arc<RpcCounters> {
+        self.rpc.counters()
+    }
+
+    /// Transactions that are sent and not final.
+    pub fn in_flight(&self) -> usize {
+        self.submitter.in_flight()
+    }
+
+    /// No read may be older than this slot.
+    pub fn written_slot(&self) -> u64 {
+        self.written_slot.load(Ordering::Relaxed)
+    }
+
+    /// Accounts in the order asked, not older than our own last write.
+    pub async fn accounts(&self, keys: &[Pubkey]) -> Result<Vec<Option<RawAccount>>, ChainError> {
+        Ok(self.rpc.accounts(keys, self.written_slot()).await?.value)
+    }
+
+    /// Signs, sends and follows one call to `commitment`. Unavailable: the node is gone, and the call may have landed.
+    pub async fn execute(
+        &self,
+        pens: Pens<'_>,
+        call: Call,
+        commitment: Commitment,
+    ) -> Result<Confirmed, ChainError> {
+        let recent = self.clock.recent().await?;
+        let written: Vec<Pubkey> = call
+            .instruction
+            .accounts
+            .iter()
+            .filter(|account| account.is_writable)
+            .map(|account| account.pubkey)
+            .collect();
+        self.payers.signed(&address(pens.authority), call.rent);
+        let signed = self.sign(call, pens, recent).await?;
+        let followed = Followed {
+            bytes: &signed.bytes,
+            signature: &signed.signature,
+            last_valid_block_height: recent.last_valid_block_height,
+            payer: address(pens.payer),
+        };
+        if let Err(error) = self.submitter.send(followed, commitment).await {
+            // Whether it left is not known: the loop sends it again and finds out.
+            tracing::debug!(%error, signature = signed.signature, "first send failed");
+        }
+        let landing = tokio::select! {
+            landing = self.follow(followed, commitment) => landing,
+            // It may still land; whoever asked is told so, rather than kept waiting for a node that is gone.
+            () = self.submitter.silent(SILENCE_MAX) => {
+                let reason = format!("no answer for {} s", SILENCE_MAX.as_secs());
+                return Err(ChainError::Unavailable { during: "confirmation", reason });
+            }
+        };
+        self.watched.forget(&written);
+        match landing {
+            Landing::Landed { slot } => Ok(Confirmed { signature: signed.signature, slot }),
+            Landing::Failed { fault, .. } => Err(fault.into()),
+            Landing::Expired { .. } => Err(ChainError::Expired),
+        }
+    }
+
+    async fn sign(&self, call: Call, pens: Pens<'_>, recent: Recent) -> Result<SignedBytes, ChainError> {
+        let price = self.settings.priority_fee_micro_lamports;
+        self.payers.signed(&address(pens.payer), call.fee(1, price));
+        signing::sign(call, &self.distinct, pens, recent, price).await
+    }
+
+    fn followed<'a>(&self, signed: &'a SignedTransfer) -> Followed<'a> {
+        Followed {
+            bytes: &signed.bytes,
+            signature: &signed.signature,
+            last_valid_block_height: signed.last_valid_block_height,
+            // Other bytes than ours never get here; for those nobody would be told.
+            payer: signing::payer_of(&signed.bytes).unwrap_or_default(),
+        }
+    }
+
+    async fn follow(&self, followed: Followed<'_>, commitment: Commitment) -> Landing {
+        let landing = self.submitter.follow(followed, commitment).await;
+        match landing {
+            // What is read from now on shows what became of it; of a failure, what it met.
+            Landing::Landed { slot } | Landing::Failed { slot, .. } | Landing::Expired { slot } => {
+                self.written_slot.fetch_max(slot, Ordering::Relaxed);
+            }
+        }
+        landing
+    }
+}
+
+#[async_trait]
+impl Chain for SolanaChain {
+    fn network(&self) -> Network {
+        self.network
+    }
+
+    fn addresses_of(&self, operator: &Address, agent_id: [u8; 16]) -> AgentAddresses {
+        let (agent, token_account) = self.instructions.agent_addresses(&to_pubkey(operator), &agent_id);
+        AgentAddresses { agent: to_address(&agent), token_account: to_address(&token_account) }
+    }
+
+    async fn now(&self) -> Result<i64, ChainError> {
+        self.clock.now().await
+    }
+
+    async fn read_operator(&self, operator: &Address) -> Result<Option<OperatorOnChain>, ChainError> {
+        let key = to_pubkey(operator);
+        let accounts = self.accounts_and_payers(&[key]).await?;
+        match accounts.first().and_then(Option::as_ref) {
+            None => Ok(None),
+            // Lamports sent ahead do not make an account.
+            Some(account) if account.is_blank() => Ok(None),
+            Some(account) => decode::operator(&self.instructions.0.program, &key, account)
+                .map(Some)
+                .ok_or(ChainError::NotFound { what: "operator", address: *operator }),
+        }
+    }
+
+    async fn read_agents(&self, agents: &[AgentAddresses]) -> Result<Vec<Option<AgentOnChain>>, ChainError> {
+        self.agents(agents).await
+    }
+
+    async fn read_for_transfer(
+        &self,
+        operator: &Address,
+        agent: &AgentAddresses,
+        destination: &Address,
+    ) -> Result<TransferView, ChainError> {
+        self.transfer_view(operator, agent, destination).await
+    }
+
+    fn known_for_transfer(
+        &self,
+        operator: &Address,
+        agent: &AgentAddresses,
+        destination: &Address,
+    ) -> Option<TransferView> {
+        self.known_transfer_view(operator, agent, destination)
+    }
+
+    async fn read_kinds(&self, addresses: &[Address]) -> Result<Vec<AddressKind>, ChainError> {
+        let keys: Vec<Pubkey> = addresses.iter().map(to_pubkey).collect();
+        let mut kinds = Vec::with_capacity(keys.len());
+        for keys in keys.chunks(ACCOUNTS_MAX) {
+            let accounts = self.accounts(keys).await?;
+            kinds
+                .extend(keys.iter().zip(&accounts).map(|(key, account)| decode::kind(key, account.as_ref())));
+        }
+        Ok(kinds)
+    }
+
+    async fn read_draft(&self, agent: &Address) -> Result<Option<DraftOnChain>, ChainError> {
+        self.draft_of(&to_pubkey(agent)).await
+    }
+
+    async fn create_operator(
+        &self,
+        admin_secret: &[u8],
+        id: u64,
+        guardian: Option<Address>,
+        loosening_delay_seconds: u32,
+    ) -> Result<Address, ChainError> {
+        self.provision_operator(admin_secret, id, guardian, loosening_delay_seconds).await
+    }
+
+    async fn create_agent(
+        &self,
+        operator: &OperatorOnChain,
+        agent_id: [u8; 16],
+        policy: &OnChainPolicy,
+    ) -> Result<AgentCreation, ChainError> {
+        self.provision_agent(operator, agent_id, policy).await
+    }
+
+    async fn set_policy(
+        &self,
+        operator: &OperatorOnChain,
+        agent: &AgentOnChain,
+        policy: &OnChainPolicy,
+    ) -> Result<Confirmed, ChainError> {
+        self.replace_policy(operator, agent, policy).await
+    }
+
+    fn proposal_hash(&self, agent: &AgentOnChain, policy: &OnChainPolicy) -> [u8; 32] {
+        staging::proposal(agent, policy).hash()
+    }
+
+    async fn propose_policy(
+        &self,
+        operator: &OperatorOnChain,
+        agent: &AgentOnChain,
+        policy: &OnChainPolicy,
+    ) -> Result<Confirmed, ChainError> {
+        self.seal_policy(operator, agent, policy).await
+    }
+
+    async fn apply_draft(
+        &self,
+        operator: &OperatorOnChain,
+        agent: &AgentOnChain,
+        hash: [u8; 32],
+    ) -> Result<Confirmed, ChainError> {
+        self.apply_sealed(operator, agent, hash).await
+    }
+
+    async fn drop_draft(
+        &self,
+        operator: &OperatorOnChain,
+        agent: &AgentOnChain,
+        hash: [u8; 32],
+    ) -> Result<Confirmed, ChainError> {
+        self.close_sealed(operator, agent, hash).await
+    }
+
+    async fn pause(&self, operator: &OperatorOnChain, agent: &Address) -> Result<Confirmed, ChainError> {
+        let call = self.instructions.set_paused(self.policy_accounts(operator, agent)?, true);
+        self.execute_for_policy(operator, call, self.settings.commitment).await
+    }
+
+    async fn halt(&self, operator: &OperatorOnChain) -> Result<Confirmed, ChainError> {
+        let authority = address(self.policy_signer(operator)?);
+        let call = self.instructions.halt(authority, to_pubkey(&operator.address));
+        self.execute_for_policy(operator, call, self.settings.commitment).await
+    }
+
+    async fn look_at_keys(&self, operators: &[Address]) -> Result<Vec<KeyProblem>, ChainError> {
+        self.key_problems(operators).await
+    }
+
+    async fn sign_transfer(&self, order: &TransferOrder) -> Result<SignedTransfer, ChainError> {
+        let signer = self.transfer_pen(order).await?;
+        let recent = self.clock.recent().await?;
+        let call = self.instructions.transfer(address(signer), order);
+        let signed = self.sign(call, Pens::one(signer), recent).await?;
+        self.own.signed(order, &signed.signature);
+        Ok(SignedTransfer {
+            bytes: signed.bytes,
+            signature: signed.signature,
+            last_valid_block_height: recent.last_valid_block_height,
+        })
+    }
+
+    fn discard(&self, signed: &SignedTransfer) {
+        self.own.not_paid(&signed.signature);
+    }
+
+    async fn send(&self, signed: &SignedTransfer) -> Result<(), ChainError> {
+        self.submitter.send(self.followed(signed), self.settings.commitment).await
+    }
+
+    async fn outcome(&self, signed: &SignedTransfer) -> Outcome {
+        let landing = self.follow(self.followed(signed), self.settings.commitment).await;
+        let outcome = match landing {
+            Landing::Landed { slot } => return Outcome::Settled { slot },
+            Landing::Failed { fault, .. } => fault.of_transfer(),
+            Landing::Expired { .. } => Outcome::Expired,
+        };
+        self.own.not_paid(&signed.signature);
+        outcome
+    }
+
+    async fn block_time(&self, slot: u64) -> Result<Option<i64>, ChainError> {
+        self.block_times.of(&self.rpc, slot).await
+    }
+
+    fn look_again(&self) {
+        self.activity.notify_one();
+    }
+
+    async fn agreed_now(&self, host_now: i64) -> Option<i64> {
+        let now = self.clock.now().await.ok()?;
+        let mut others = self.rpc.clocks()?.into_iter();
+        let agree = clocks_agree(now, host_now) && others.all(|other| clocks_agree(other, host_now));
+        agree.then(|| now.min(host_now))
+    }
+
+    async fn confirmed(&self, signed: &SignedTransfer) {
+        if let Some(slot) = self.submitter.confirmed(&signed.signature).await {
+            self.written_slot.fetch_max(slot, Ordering::Relaxed);
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests;

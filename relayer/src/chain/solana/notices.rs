@@ -1,0 +1,61 @@
+//! Whom the websocket's notices go to: landings to the submitter, accounts to the watched, time to the clock,
+//! the program's doings to whoever reads the past.
+
+use crate::chain::live::block_times::BlockTimes;
+use crate::chain::live::clock::ChainClock;
+use crate::chain::live::socket::Listener;
+use crate::chain::live::topics::{Notice, Topic};
+use crate::chain::live::watched::Watched;
+use crate::chain::rpc::sysvar;
+use crate::chain::send::submit::Submitter;
+use solana_sdk::pubkey::Pubkey;
+use std::sync::Arc;
+use tokio::sync::Notify;
+
+pub struct Notices {
+    pub submitter: Arc<Submitter>,
+    pub watched: Arc<Watched>,
+    pub clock: Arc<ChainClock>,
+    pub block_times: Arc<BlockTimes>,
+    pub program: Pubkey,
+    /// Whoever reads the past: something may be new.
+    pub activity: Arc<Notify>,
+}
+
+impl Listener for Notices {
+    fn subscribed(&self, topic: &Topic) {
+        match topic {
+            Topic::Account(key) => self.watched.subscribed(key),
+            // What happened while nobody told is there to be read.
+            Topic::Naming { account, .. } if *account == self.program => self.activity.notify_one(),
+            Topic::Naming { account, commitment } => self.submitter.listening(*account, *commitment),
+        }
+    }
+
+    fn notice(&self, node: usize, slot: u64, notice: Notice) {
+        match notice {
+            Notice::Account { key: sysvar::CLOCK, account } => {
+                // By the clock's own slot: not every node dates its notices.
+                if let Some((slot, now)) = sysvar::slot_and_time(&account.data) {
+                    self.clock.time_seen(slot, now);
+                    self.block_times.told(slot, now);
+                }
+            }
+            Notice::Account { key, account } => self.watched.changed(&self.program, &key, account),
+            Notice::Landed { naming, signature, .. } if naming == self.program => {
+                // What others did is to be read. What we did is written down by whoever waits for it.
+                if !self.submitter.is_ours(&signature) {
+                    self.activity.notify_one();
+                }
+            }
+            Notice::Landed { commitment, signature, err, .. } => {
+                self.submitter.noticed(node, &signature, commitment, slot, err.as_ref());
+            }
+        }
+    }
+
+    fn lost(&self) {
+        self.submitter.deaf();
+        self.watched.lost();
+    }
+}

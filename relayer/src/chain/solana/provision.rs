@@ -1,0 +1,77 @@
+//! Bringing operators and agents onto the chain. Doing it twice is doing it once.
+
+use crate::chain::read::decode::{to_address, to_pubkey};
+use crate::chain::sign::signer::{FileSigner, address};
+use crate::chain::sign::signing::Pens;
+use crate::chain::solana::SolanaChain;
+use crate::chain::{AgentCreation, Chain, ChainError, OnChainPolicy, OperatorOnChain};
+use crate::domain::Address;
+use purser::constants::TRANSFER_AUTHORITIES_MAX;
+use purser_client::purser::OperatorKeys;
+
+impl SolanaChain {
+    /// Creates an operator that names this relayer's keys; one that does and is there already is success.
+    pub async fn provision_operator(
+        &self,
+        admin_secret: &[u8],
+        id: u64,
+        guardian: Option<Address>,
+        loosening_delay_seconds: u32,
+    ) -> Result<Address, ChainError> {
+        let admin = FileSigner::from_bytes(admin_secret)?;
+        let admin_address = address(&admin);
+        let operator = to_address(&self.instructions.0.operator_address(&admin_address, id));
+        if let Some(found) = self.read_operator(&operator).await? {
+            return self.same_authorities(&found).map(|()| operator);
+        }
+        let keys = OperatorKeys {
+            policy_authority: self
+                .signers
+                .policy
+                .first()
+                .map(|signer| address(&**signer))
+                .unwrap_or_default(),
+            transfer_authorities: self
+                .signers
+                .transfer
+                .iter()
+                .map(|signer| address(&**signer))
+                .take(TRANSFER_AUTHORITIES_MAX)
+                .collect(),
+            guardian: guardian.as_ref().map(to_pubkey),
+            loosening_delay_seconds,
+        };
+        let call = self.instructions.create_operator(admin_address, id, keys);
+        match self.execute(Pens::one(&admin), call, self.settings.commitment).await {
+            Ok(_) => Ok(operator),
+            Err(error @ ChainError::Rejected { .. }) => match self.read_operator(&operator).await? {
+                Some(found) => self.same_authorities(&found).map(|()| operator),
+                None => Err(error),
+            },
+            Err(error) => Err(error),
+        }
+    }
+
+    /// Creates an agent; one that is there already under the operator is success.
+    pub async fn provision_agent(
+        &self,
+        on_chain: &OperatorOnChain,
+        agent_id: [u8; 16],
+        policy: &OnChainPolicy,
+    ) -> Result<AgentCreation, ChainError> {
+        let operator = &on_chain.address;
+        let authority = address(self.policy_signer(on_chain)?);
+        let call = self.instructions.create_agent(authority, to_pubkey(operator), agent_id, policy);
+        match self.execute_for_policy(on_chain, call, self.settings.commitment).await {
+            Ok(confirmed) => Ok(AgentCreation::Created(confirmed)),
+            Err(error @ ChainError::Rejected { .. }) => {
+                let addresses = self.addresses_of(operator, agent_id);
+                let found = self.read_agents(&[addresses]).await?.into_iter().flatten().next();
+                let ours =
+                    found.is_some_and(|agent| agent.operator == *operator && agent.agent_id == agent_id);
+                if ours { Ok(AgentCreation::AlreadyThere) } else { Err(error) }
+            }
+            Err(error) => Err(error),
+        }
+    }
+}

@@ -1,0 +1,143 @@
+//! Reading accounts: in batches, at one slot, never older than our own last write.
+
+use crate::chain::history::SolanaHistory;
+use crate::chain::read::decode::{self, to_pubkey};
+use crate::chain::rpc::ACCOUNTS_MAX;
+use crate::chain::rpc::sysvar;
+use crate::chain::rpc::wire::RawAccount;
+use crate::chain::solana::SolanaChain;
+use crate::chain::{AgentAddresses, AgentOnChain, ChainError, TransferView};
+use crate::domain::Address;
+use futures::{StreamExt, TryStreamExt};
+use solana_sdk::pubkey::Pubkey;
+
+/// Batches of accounts that are asked for side by side.
+const BATCHES_AT_ONCE: usize = 4;
+
+impl SolanaChain {
+    /// The same network's past.
+    pub fn history(&self) -> SolanaHistory {
+        SolanaHistory {
+            network: self.network,
+            rpc: self.rpc.clone(),
+            program: self.instructions.0.program,
+            usdc_mint: self.instructions.0.usdc_mint,
+            commitment: self.settings.commitment,
+            activity: self.activity.clone(),
+        }
+    }
+
+    /// Agents in the order asked, batches side by side.
+    pub async fn agents(&self, agents: &[AgentAddresses]) -> Result<Vec<Option<AgentOnChain>>, ChainError> {
+        let batches: Vec<_> =
+            agents.chunks(ACCOUNTS_MAX / 2).map(|batch| self.read_agent_batch(batch.to_vec())).collect();
+        let batches: Vec<Vec<_>> =
+            futures::stream::iter(batches).buffered(BATCHES_AT_ONCE).try_collect().await?;
+        Ok(batches.into_iter().flatten().collect())
+    }
+
+    /// All that deciding a transfer needs, at one slot, and the SOL of whoever may have to pay its fee.
+    pub async fn transfer_view(
+        &self,
+        operator: &Address,
+        agent: &AgentAddresses,
+        destination: &Address,
+    ) -> Result<TransferView, ChainError> {
+        let keys = transfer_keys(operator, agent, destination);
+        let [operator_key, agent_key, token_key, destination_key] = keys;
+        let fixed = [operator_key, agent_key, token_key, destination_key, sysvar::CLOCK];
+        let all: Vec<Pubkey> = fixed.iter().chain(self.payers.keys()).copied().collect();
+        let watched = self.watched.standing(&keys);
+        let mut read = self.rpc.accounts(&all, self.written_slot()).await?;
+        let unreadable = |reason: &str| ChainError::Unavailable { during: "transfer", reason: reason.into() };
+        self.payers.saw(&read.value.split_off(fixed.len().min(read.value.len())));
+        let Ok([operator_account, agent_account, token_account, destination_account, clock]) =
+            <[Option<RawAccount>; 5]>::try_from(read.value)
+        else {
+            return Err(unreadable("unreadable answer"));
+        };
+        let clock_data = clock.as_ref().map(|account| account.data.as_slice());
+        let now = clock_data
+            .and_then(sysvar::unix_timestamp)
+            .ok_or_else(|| unreadable("no clock in the answer"))?;
+        self.clock.time_seen(read.slot, now);
+        let accounts = [operator_account, agent_account, token_account, destination_account];
+        for (key, account) in keys.iter().zip(&accounts) {
+            if let Some(account) = account.as_ref().filter(|_| watched.contains(key)) {
+                self.watched.read(key, account.clone());
+            }
+        }
+        self.view_of(operator, agent, destination, accounts.each_ref().map(Option::as_ref), now)
+    }
+
+    /// The same from what the websocket keeps up to date, transfers of ours that are on their way counted in.
+    pub fn known_transfer_view(
+        &self,
+        operator: &Address,
+        agent: &AgentAddresses,
+        destination: &Address,
+    ) -> Option<TransferView> {
+        let accounts = self.watched.get(&transfer_keys(operator, agent, destination))?;
+        let now = self.clock.estimate()?;
+        let accounts = accounts.each_ref().map(Some);
+        let mut view = self.view_of(operator, agent, destination, accounts, now).ok()?;
+        self.own.count_in(&mut view.agent, now);
+        Some(view)
+    }
+
+    fn view_of(
+        &self,
+        operator: &Address,
+        agent: &AgentAddresses,
+        destination: &Address,
+        accounts: [Option<&RawAccount>; 4],
+        now: i64,
+    ) -> Result<TransferView, ChainError> {
+        let program = &self.instructions.0.program;
+        let [operator_key, agent_key, token_key, destination_key] =
+            transfer_keys(operator, agent, destination);
+        let [operator_account, agent_account, token_account, destination_account] = accounts;
+        let found_operator = operator_account
+            .and_then(|account| decode::operator(program, &operator_key, account))
+            .ok_or(ChainError::NotFound { what: "operator", address: *operator })?;
+        let found_agent = agent_account
+            .and_then(|account| decode::agent(program, &agent_key, account, (&token_key, token_account)))
+            .filter(|found| found.operator == *operator)
+            .ok_or(ChainError::NotFound { what: "agent", address: agent.agent })?;
+        let mint = to_pubkey(&found_operator.usdc_mint);
+        let destination = decode::destination(program, &mint, &destination_key, destination_account);
+        let tags = found_agent.tags;
+        Ok(TransferView { operator: found_operator, agent: found_agent, destination, now, tags })
+    }
+
+    fn agent_of(
+        &self,
+        key: &Pubkey,
+        token_key: &Pubkey,
+        pair: &[Option<RawAccount>],
+    ) -> Option<AgentOnChain> {
+        let [Some(agent), token_account] = pair else { return None };
+        decode::agent(&self.instructions.0.program, key, agent, (token_key, token_account.as_ref()))
+    }
+
+    async fn read_agent_batch(
+        &self,
+        agents: Vec<AgentAddresses>,
+    ) -> Result<Vec<Option<AgentOnChain>>, ChainError> {
+        let keys: Vec<Pubkey> = agents
+            .iter()
+            .flat_map(|addresses| [to_pubkey(&addresses.agent), to_pubkey(&addresses.token_account)])
+            .collect();
+        let accounts = self.accounts(&keys).await?;
+        let read = |(keys, pair): (&[Pubkey], &[Option<RawAccount>])| match keys {
+            [agent, token_account] => self.agent_of(agent, token_account, pair),
+            _ => None,
+        };
+        Ok(keys.chunks(2).zip(accounts.chunks(2)).map(read).collect())
+    }
+}
+
+/// Operator, agent, source, destination.
+fn transfer_keys(operator: &Address, agent: &AgentAddresses, destination: &Address) -> [Pubkey; 4] {
+    [operator, &agent.agent, &agent.token_account, destination].map(to_pubkey)
+}

@@ -1,0 +1,243 @@
+//! Changing a policy: at once when it fits a transaction, through a draft account when it does not or has to wait.
+
+use crate::chain::read::decode::{self, to_address, to_pubkey};
+use crate::chain::sign::instructions::{Call, DRAFT_CHUNK_ENTRIES, INLINE_ENTRIES_MAX, agent_rent};
+use crate::chain::sign::signer::address;
+use crate::chain::solana::SolanaChain;
+use crate::chain::{
+    AgentOnChain, Authority, ChainError, Commitment, Confirmed, DraftOnChain, OnChainPolicy, OperatorOnChain,
+};
+use crate::domain::Address;
+use purser::error::PurserError;
+use purser_client::{DraftAccounts, Proposal, RentPayers};
+use purser_policy::ALLOWLIST_ENTRIES_MAX;
+use solana_sdk::pubkey::Pubkey;
+use tokio::sync::Mutex;
+
+/// Most transactions that one change of a policy takes: the leftover closed, the draft opened, written and applied.
+const FEES_MAX: u64 = 3 + (ALLOWLIST_ENTRIES_MAX as u64).div_ceil(DRAFT_CHUNK_ENTRIES as u64);
+
+/// One draft at a time for an agent, within this process: by a byte of its address, so that memory is bounded.
+/// Another process may take the draft's place in between; then the program refuses by the hash, and nothing is changed.
+pub struct Staging {
+    turns: [Mutex<()>; 64],
+}
+
+impl Default for Staging {
+    fn default() -> Self {
+        Self { turns: std::array::from_fn(|_| Mutex::new(())) }
+    }
+}
+
+impl Staging {
+    fn turn(&self, agent: &Pubkey) -> &Mutex<()> {
+        let byte = agent.as_array().first().copied().unwrap_or(0);
+        &self.turns[usize::from(byte) % self.turns.len()]
+    }
+}
+
+impl SolanaChain {
+    /// Replaces the whole policy over the version that `agent` was read at.
+    pub async fn replace_policy(
+        &self,
+        operator: &OperatorOnChain,
+        agent: &AgentOnChain,
+        policy: &OnChainPolicy,
+    ) -> Result<Confirmed, ChainError> {
+        if policy.allowlist.len() > ALLOWLIST_ENTRIES_MAX {
+            let error = PurserError::AllowlistTooLong;
+            return Err(ChainError::Rejected { code: Some(error.into()), message: error.to_string() });
+        }
+        let more_rent = self.more_rent(agent, policy)?;
+        let at = self.policy_accounts(operator, &agent.address)?;
+        if policy.allowlist.len() <= INLINE_ENTRIES_MAX {
+            let version = expected_version(agent);
+            let call = self.instructions.set_policy(at, to_pubkey(&agent.rent_payer), version, policy);
+            return self
+                .execute_for_policy(operator, call.with_rent(more_rent), self.settings.commitment)
+                .await;
+        }
+        let _turn = self.staging.turn(&at.agent).lock().await;
+        let proposal = proposal(agent, policy);
+        let replaced = async {
+            self.stage(operator, at, &proposal, Commitment::Confirmed, more_rent).await?;
+            self.apply(operator, at, agent, policy, (at.authority, proposal.hash())).await
+        };
+        let replaced = replaced.await;
+        if let Err(ChainError::PolicyChanged | ChainError::AuthorityRotated { .. }) = &replaced {
+            self.clear_away(operator, at, proposal.hash()).await;
+        }
+        replaced
+    }
+
+    /// Leaves the policy sealed in the agent's draft.
+    pub async fn seal_policy(
+        &self,
+        operator: &OperatorOnChain,
+        agent: &AgentOnChain,
+        policy: &OnChainPolicy,
+    ) -> Result<Confirmed, ChainError> {
+        let more_rent = self.more_rent(agent, policy)?;
+        let at = self.policy_accounts(operator, &agent.address)?;
+        let _turn = self.staging.turn(&at.agent).lock().await;
+        self.stage(operator, at, &proposal(agent, policy), self.settings.commitment, more_rent).await
+    }
+
+    /// Puts what is sealed in the agent's draft in force.
+    pub async fn apply_sealed(
+        &self,
+        operator: &OperatorOnChain,
+        agent: &AgentOnChain,
+        hash: [u8; 32],
+    ) -> Result<Confirmed, ChainError> {
+        let at = self.policy_accounts(operator, &agent.address)?;
+        let draft = self.draft_of(&at.agent).await?.filter(|draft| draft.hash == hash);
+        let draft = draft.ok_or(ChainError::PolicyChanged)?;
+        self.apply(operator, at, agent, &draft.policy, (to_pubkey(&draft.rent_payer), hash)).await
+    }
+
+    /// Closes the agent's draft, if it is the one that is meant.
+    pub async fn close_sealed(
+        &self,
+        operator: &OperatorOnChain,
+        agent: &AgentOnChain,
+        hash: [u8; 32],
+    ) -> Result<Confirmed, ChainError> {
+        let at = self.policy_accounts(operator, &agent.address)?;
+        let draft = self.draft_of(&at.agent).await?.filter(|draft| draft.hash == hash);
+        let draft = draft.ok_or(ChainError::PolicyChanged)?;
+        let call = self.instructions.close_draft(at, to_pubkey(&draft.rent_payer), hash);
+        self.execute_for_policy(operator, call, self.settings.commitment).await
+    }
+
+    /// The agent's draft, complete or not.
+    pub async fn draft_of(&self, agent: &Pubkey) -> Result<Option<DraftOnChain>, ChainError> {
+        let accounts = self.accounts(&[self.instructions.0.draft_address(agent)]).await?;
+        let account = accounts.into_iter().flatten().next();
+        Ok(account.and_then(|account| decode::draft(&self.instructions.0.program, &account)))
+    }
+
+    /// Writes a complete draft, in place of whatever stood there. All steps but the one that seals it need only be
+    /// confirmed. Nothing is begun unless its rent, and `more_rent` for the agent, can be paid.
+    async fn stage(
+        &self,
+        operator: &OperatorOnChain,
+        at: DraftAccounts,
+        proposal: &Proposal,
+        sealed_at: Commitment,
+        more_rent: u64,
+    ) -> Result<Confirmed, ChainError> {
+        let count = |entries: usize| {
+            u16::try_from(entries)
+                .map_err(|_| ChainError::Rejected { code: None, message: "too many entries".into() })
+        };
+        let (hash, entries) = (proposal.hash(), proposal.entries());
+        let chunks = entries.len().div_ceil(DRAFT_CHUNK_ENTRIES);
+        let open = self.instructions.open_draft(at, proposal);
+        let fees = open.fee(1, self.settings.priority_fee_micro_lamports).saturating_mul(FEES_MAX);
+        let needed = open.rent.saturating_add(more_rent).saturating_add(fees);
+        self.require_rent(self.policy_signer(operator)?, needed)?;
+        if let Some(leftover) = self.draft_of(&at.agent).await? {
+            tracing::info!(agent = %to_address(&at.agent), "dropping the draft in the way of a new one");
+            let call = self.instructions.close_draft(at, to_pubkey(&leftover.rent_payer), leftover.hash);
+            self.execute_for_policy(operator, call, Commitment::Confirmed).await?;
+        }
+        let commitment = |step: usize| if step == chunks { sealed_at } else { Commitment::Confirmed };
+        let mut done = self.execute_for_policy(operator, open, commitment(0)).await?;
+        for (index, chunk) in entries.chunks(DRAFT_CHUNK_ENTRIES).enumerate() {
+            let start = count(index * DRAFT_CHUNK_ENTRIES)?;
+            let write = self.instructions.write_draft(at, hash, start, chunk);
+            done = self.execute_for_policy(operator, write, commitment(index + 1)).await?;
+        }
+        Ok(done)
+    }
+
+    /// The draft's rent payer and hash, and the policy that it holds.
+    async fn apply(
+        &self,
+        operator: &OperatorOnChain,
+        at: DraftAccounts,
+        agent: &AgentOnChain,
+        policy: &OnChainPolicy,
+        (draft_rent_payer, hash): (Pubkey, [u8; 32]),
+    ) -> Result<Confirmed, ChainError> {
+        let more_rent = self.more_rent(agent, policy)?;
+        let rent_payers = RentPayers { agent: to_pubkey(&agent.rent_payer), draft: draft_rent_payer };
+        let call = self.instructions.apply_draft(at, rent_payers, hash).with_rent(more_rent);
+        self.execute_for_policy(operator, call, self.settings.commitment).await
+    }
+
+    /// A draft that was overtaken holds our rent and is of no use. Should this fail, the next change of the agent does it.
+    async fn clear_away(&self, operator: &OperatorOnChain, at: DraftAccounts, hash: [u8; 32]) {
+        let cleared = async {
+            let Some(draft) = self.draft_of(&at.agent).await?.filter(|draft| draft.hash == hash) else {
+                return Ok(());
+            };
+            let call = self.instructions.close_draft(at, to_pubkey(&draft.rent_payer), hash);
+            self.execute_for_policy(operator, call, Commitment::Confirmed).await.map(drop)
+        };
+        if let Err::<(), ChainError>(error) = cleared.await {
+            tracing::info!(agent = %to_address(&at.agent), %error, "an overtaken draft stays");
+        }
+    }
+
+    /// Lamports that the agent's account needs beyond what it has, for a longer list. Whoever gets the account's rent back
+    /// gets these back too, so we pay them only where that is us: an admin may have made the account with its own wallet.
+    fn more_rent(&self, agent: &AgentOnChain, policy: &OnChainPolicy) -> Result<u64, ChainError> {
+        let more = agent_rent(policy).saturating_sub(agent_rent(&agent.policy));
+        if more > 0 && !self.payers.is_ours(&agent.rent_payer) {
+            return Err(ChainError::RentOfAnother { agent: agent.address, rent_payer: agent.rent_payer });
+        }
+        Ok(more)
+    }
+
+    /// As the operator's policy authority.
+    pub async fn execute_for_policy(
+        &self,
+        operator: &OperatorOnChain,
+        call: Call,
+        commitment: Commitment,
+    ) -> Result<Confirmed, ChainError> {
+        let pens = self.pens(self.policy_signer(operator)?, &call)?;
+        self.execute(pens, call, commitment).await.map_err(|error| match error {
+            ChainError::Rejected { code: Some(code), .. } if is_overtaken(code) => ChainError::PolicyChanged,
+            ChainError::Rejected { code: Some(code), .. } if code == u32::from(PurserError::Unauthorized) => {
+                ChainError::AuthorityRotated { operator: operator.address, role: Authority::Policy }
+            }
+            other => other,
+        })
+    }
+
+    pub fn policy_accounts(
+        &self,
+        operator: &OperatorOnChain,
+        agent: &Address,
+    ) -> Result<DraftAccounts, ChainError> {
+        let authority = address(self.policy_signer(operator)?);
+        Ok(DraftAccounts { authority, operator: to_pubkey(&operator.address), agent: to_pubkey(agent) })
+    }
+}
+
+pub fn proposal(agent: &AgentOnChain, policy: &OnChainPolicy) -> Proposal {
+    let expected_version = expected_version(agent);
+    Proposal { agent: to_pubkey(&agent.address), expected_version, policy: policy.clone() }
+}
+
+/// The program counts in 32 bits.
+fn expected_version(agent: &AgentOnChain) -> u32 {
+    u32::try_from(agent.policy_version).unwrap_or(u32::MAX)
+}
+
+/// Refusals of a change that was right when it was written, and that somebody else was ahead of.
+fn is_overtaken(code: u32) -> bool {
+    matches!(
+        PurserError::from_code(code),
+        Some(
+            PurserError::PolicyChanged
+                | PurserError::LooseningMustWait
+                | PurserError::DraftMismatch
+                | PurserError::DraftIncomplete
+                | PurserError::DraftOutOfOrder
+        )
+    )
+}
