@@ -5,7 +5,7 @@ use std::process::Command;
 use anyhow::Result;
 
 use crate::workspace::{Workspace, command, run as run_command};
-use crate::{idl, imports, localnet};
+use crate::{circles, idl, imports, localnet};
 
 pub fn run(workspace: &Workspace) -> Result<()> {
     step("formatting");
@@ -15,6 +15,7 @@ pub fn run(workspace: &Workspace) -> Result<()> {
 
     step("direction of imports");
     imports::check(&workspace.root.join("relayer/src"))?;
+    circles::check(&workspace.root.join("relayer/src"))?;
 
     step("lints");
     let features = ["--workspace", "--features", "purser-relayer/fault-injection"];

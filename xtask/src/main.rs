@@ -2,6 +2,7 @@
 
 mod bench;
 mod check;
+mod circles;
 mod crash;
 mod cu;
 mod dev;

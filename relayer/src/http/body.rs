@@ -11,11 +11,10 @@ use futures::StreamExt;
 use serde::Deserialize;
 use serde::de::{self, DeserializeOwned, DeserializeSeed, Deserializer, MapAccess, SeqAccess, Visitor};
 
+use super::BODY_BYTES_MAX;
 use super::error::ApiError;
 use crate::domain::Invalid;
 
-/// Largest request body, in bytes.
-pub const BODY_BYTES_MAX: usize = 64 * 1024;
 /// Most levels of objects and arrays within each other.
 const DEPTH_MAX: usize = 32;
 /// How long a client may take to send its body.

@@ -214,10 +214,9 @@ fn body_of(error: ApiError) -> (StatusCode, ErrorBody) {
     match error {
         ApiError::Service(error) => service_body(error),
         ApiError::Transfer(transfer, checks) => transfer_body(&transfer, checks),
-        ApiError::BodyTooLarge => ErrorBody::new(
-            PAYLOAD_TOO_LARGE,
-            format!("The body is over {} bytes.", super::body::BODY_BYTES_MAX),
-        ),
+        ApiError::BodyTooLarge => {
+            ErrorBody::new(PAYLOAD_TOO_LARGE, format!("The body is over {} bytes.", super::BODY_BYTES_MAX))
+        }
         ApiError::BodyTimeout => ErrorBody::new(REQUEST_TIMEOUT, "The body did not arrive in time."),
         ApiError::UnsupportedMediaType => ErrorBody::new(
             UNSUPPORTED_MEDIA_TYPE,

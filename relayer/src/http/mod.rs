@@ -2,6 +2,7 @@
 
 mod auth;
 mod body;
+mod dress;
 mod error;
 mod health;
 mod listener;
@@ -37,6 +38,9 @@ use self::strangers::Strangers;
 use self::v1::{accounts, deliveries, events, halts, history, keys, limits, policies, transfers, webhooks};
 use crate::service::Services;
 use crate::tasks::panic_message;
+
+/// Largest request body, in bytes.
+pub const BODY_BYTES_MAX: usize = 64 * 1024;
 
 /// How the front door is set.
 #[derive(Debug, Clone, Copy)]
@@ -116,7 +120,7 @@ fn dress(routes: Router, request_timeout: Duration) -> Router {
         .fallback(async || ApiError::RouteNotFound)
         .layer(middleware::from_fn_with_state(request_timeout, within))
         .layer(CatchPanicLayer::custom(after_panic))
-        .layer(middleware::from_fn(request_id::name_request))
+        .layer(middleware::from_fn(dress::name_request))
 }
 
 /// Middleware: gives up on an answer that takes too long. Work that must go on does so in tasks of its own.

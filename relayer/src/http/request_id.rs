@@ -1,77 +1,21 @@
-//! The outermost layer: names the request, gives every answer its headers and every error its body, and logs one line.
-//! All that is logged on the request's behalf, its tasks included, carries its id, its key's id and its transfer's id.
+//! The name of a request.
 
 use std::fmt;
-use std::time::Instant;
 
-use axum::extract::{MatchedPath, Request};
-use axum::http::{HeaderMap, HeaderName, HeaderValue, Version, header};
-use axum::middleware::Next;
-use axum::response::Response;
-use tracing::Instrument;
-use tracing::field::Empty;
 use ulid::Ulid;
-
-use super::body::BODY_BYTES_MAX;
-use super::error::ErrorAnswer;
-
-const X_REQUEST_ID: HeaderName = HeaderName::from_static("x-request-id");
 
 /// What a client quotes when it asks about a request: `req_...`, in `X-Request-Id` and in every error body.
 #[derive(Debug, Clone, Copy)]
 pub struct RequestId(Ulid);
 
+impl RequestId {
+    pub fn generate() -> Self {
+        Self(Ulid::generate())
+    }
+}
+
 impl fmt::Display for RequestId {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "req_{}", self.0)
     }
-}
-
-/// Middleware: see the module.
-pub async fn name_request(request: Request, next: Next) -> Response {
-    let id = RequestId(Ulid::generate());
-    let method = request.method().clone();
-    let route = request.extensions().get::<MatchedPath>().map(|path| path.as_str().to_owned());
-    // Of the highest level, so that no filter takes it away from what is said within.
-    let span = tracing::error_span!("request", request_id = %id, key_id = Empty, transfer_id = Empty);
-    let started = Instant::now();
-    let large_body = request.version() <= Version::HTTP_11 && may_be_large(request.headers());
-
-    let mut response = next.run(request).instrument(span.clone()).await;
-    if let Some(answer) = response.extensions_mut().remove::<ErrorAnswer>() {
-        response = answer.into_response(id, response);
-    }
-    let failed = response.status().is_client_error() || response.status().is_server_error();
-    let headers = response.headers_mut();
-    if large_body && failed {
-        // What is left of the body is not read, so the connection cannot take another request.
-        headers.insert(header::CONNECTION, HeaderValue::from_static("close"));
-    }
-    if let Ok(value) = HeaderValue::from_str(&id.to_string()) {
-        headers.insert(X_REQUEST_ID, value);
-    }
-    headers.insert(header::X_CONTENT_TYPE_OPTIONS, HeaderValue::from_static("nosniff"));
-    headers.insert(header::X_FRAME_OPTIONS, HeaderValue::from_static("DENY"));
-    headers.insert(header::REFERRER_POLICY, HeaderValue::from_static("no-referrer"));
-    headers.insert(
-        header::CONTENT_SECURITY_POLICY,
-        HeaderValue::from_static("default-src 'none'; frame-ancestors 'none'"),
-    );
-    headers.insert(header::CACHE_CONTROL, HeaderValue::from_static("no-store"));
-    tracing::info!(
-        parent: &span,
-        %method,
-        route = route.as_deref().unwrap_or("none"),
-        status = response.status().as_u16(),
-        elapsed_ms = started.elapsed().as_millis() as u64,
-        "answered"
-    );
-    response
-}
-
-/// Whether the body is larger than we read, or of a length that is not said.
-fn may_be_large(headers: &HeaderMap) -> bool {
-    let length =
-        headers.get(header::CONTENT_LENGTH).and_then(|value| value.to_str().ok()?.parse::<usize>().ok());
-    headers.contains_key(header::TRANSFER_ENCODING) || length.is_some_and(|length| length > BODY_BYTES_MAX)
 }

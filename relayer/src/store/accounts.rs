@@ -3,7 +3,6 @@ use sqlx::{AssertSqlSafe, FromRow};
 
 use super::columns::Table;
 use super::query::{Query, places, query};
-use super::quotas::entries;
 use super::{Store, StoreError};
 use crate::domain::{
     Account, AccountId, AccountName, AccountStatus, Counterparties, Metadata, OperatorId, Provisioning,
@@ -69,6 +68,11 @@ pub(super) fn write_counterparties(counterparties: &Counterparties) -> Option<St
 /// How many entries the allowlist has.
 pub(super) fn count_entries(counterparties: &Counterparties) -> i64 {
     entries(counterparties.entries().len()).cast_signed()
+}
+
+/// How many entries an allowlist has, as a column holds it.
+pub(super) fn entries(count: usize) -> u64 {
+    u64::try_from(count).unwrap_or(u64::MAX)
 }
 
 /// Writes an account down.

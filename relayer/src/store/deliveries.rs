@@ -4,7 +4,7 @@ use sqlx::{AssertSqlSafe, FromRow};
 
 use super::columns::Table;
 use super::delivery_row::{AttemptRow, DeliveryRow, StateColumns};
-use super::events::{COLUMNS as EVENT_COLUMNS, EventRow};
+use super::event_row::{COLUMNS as EVENT_COLUMNS, EventRow};
 use super::pools::Pools;
 use super::query::{places, query};
 use super::{Store, StoreError, Transaction};

@@ -3,79 +3,16 @@
 use std::collections::BTreeSet;
 use std::sync::{Mutex, PoisonError};
 
-use serde_json::value::RawValue;
-use sqlx::{AssertSqlSafe, FromRow};
+use sqlx::AssertSqlSafe;
 use tokio::sync::Notify;
 
-use super::columns::Table;
+use super::event_row::{COLUMNS, EventRow};
 use super::query::{Query, places, query};
 use super::{Store, StoreError, Transaction};
 use crate::domain::{
     AccountId, DeliveryState, Event, EventId, EventType, OperatorId, Subject, Timestamp, Transfer,
     TransferState, Webhook, WebhookId,
 };
-
-const TABLE: Table = Table("events");
-
-/// What [`EventRow`] is read from.
-pub(super) const COLUMNS: &str = "events.event_id, events.operator_id, events.event_type, events.account_id,
-    events.transfer_id, events.threshold_usdc, events.webhook_id, events.data, events.created_at";
-
-#[derive(Debug, FromRow)]
-pub(super) struct EventRow {
-    event_id: String,
-    operator_id: String,
-    event_type: String,
-    account_id: Option<String>,
-    transfer_id: Option<String>,
-    threshold_usdc: Option<String>,
-    webhook_id: Option<String>,
-    data: String,
-    created_at: String,
-}
-
-impl TryFrom<EventRow> for Event {
-    type Error = StoreError;
-
-    fn try_from(row: EventRow) -> Result<Self, StoreError> {
-        let account_id = || {
-            let text = TABLE.required("account_id", row.account_id.as_deref())?;
-            TABLE.read::<AccountId>("account_id", text)
-        };
-        let event_type = TABLE.read("event_type", &row.event_type)?;
-        let subject = match event_type {
-            EventType::TransferInitiated | EventType::TransferSettled | EventType::TransferRejected => {
-                let transfer_id = TABLE.required("transfer_id", row.transfer_id.as_deref())?;
-                Subject::Transfer {
-                    account_id: account_id()?,
-                    transfer_id: TABLE.read("transfer_id", transfer_id)?,
-                }
-            }
-            EventType::BalanceLowThreshold => {
-                let threshold = TABLE.required("threshold_usdc", row.threshold_usdc.as_deref())?;
-                Subject::Balance {
-                    account_id: account_id()?,
-                    threshold: TABLE.read("threshold_usdc", threshold)?,
-                }
-            }
-            EventType::PolicyPending | EventType::PolicyApplied => {
-                Subject::Policy { account_id: account_id()? }
-            }
-            EventType::WebhookTest => {
-                let webhook_id = TABLE.required("webhook_id", row.webhook_id.as_deref())?;
-                Subject::Webhook(TABLE.read("webhook_id", webhook_id)?)
-            }
-        };
-        Ok(Self {
-            id: TABLE.read("event_id", &row.event_id)?,
-            operator_id: TABLE.read("operator_id", &row.operator_id)?,
-            subject,
-            event_type,
-            created_at: TABLE.read("created_at", &row.created_at)?,
-            data: RawValue::from_string(row.data).map_err(|_| TABLE.unreadable("data"))?,
-        })
-    }
-}
 
 /// Which webhooks have just been given something to deliver, so that the dispatcher of this process need not search.
 #[derive(Debug, Default)]

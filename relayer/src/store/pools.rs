@@ -7,12 +7,14 @@ use std::time::Duration;
 use futures::future::BoxFuture;
 use sqlx::migrate::Migrator;
 use sqlx::postgres::{PgConnectOptions, PgConnection};
-use sqlx::sqlite::{SqliteConnectOptions, SqliteConnection, SqliteJournalMode, SqliteSynchronous};
+use sqlx::sqlite::{SqliteConnectOptions, SqliteJournalMode, SqliteSynchronous};
 use sqlx::{ConnectOptions, Connection, Executor};
 
 use super::StoreError;
-use super::connections::{Connect, Connections};
+use super::connect::{PostgresPrimary, SqliteReading};
+use super::connections::Connections;
 use super::query::Target;
+use super::transaction::{Transaction, transact};
 use super::writer::{Turn, Writer};
 
 static MIGRATIONS: Migrator = sqlx::migrate!("./migrations");
@@ -28,59 +30,14 @@ const POSTGRES_CONNECTIONS: usize = 12;
 const POSTGRES_LISTERS: usize = 4;
 /// What the writer keeps in memory; below zero, SQLite counts in KiB instead of pages.
 const CACHE_KIBIBYTES: &str = "-8192";
-/// What every connection to Postgres begins with, and whether it may write. Statements end before their caller gives up,
-/// where the operator has not set a limit; and a server whose client is gone finds out before long, and lets go of its locks.
-const SESSION: &str = "SELECT set_config('statement_timeout',
-        CASE current_setting('statement_timeout') WHEN '0' THEN '9s' ELSE current_setting('statement_timeout') END, FALSE),
-    set_config('idle_in_transaction_session_timeout', '15s', FALSE),
-    set_config('tcp_keepalives_idle', '10', FALSE), set_config('tcp_keepalives_interval', '5', FALSE),
-    set_config('tcp_keepalives_count', '3', FALSE), set_config('tcp_user_timeout', '20000', FALSE),
-    current_setting('transaction_read_only')";
 /// The advisory lock under which one process at a time changes the tables: "purser" in ASCII.
 const MIGRATION_LOCK: i64 = 0x7075_7273_6572;
-
-/// A SQLite file, to be read from. A connection is opened anew after it failed.
-pub(super) struct SqliteReading(SqliteConnectOptions);
-
-/// A Postgres server, as the one that takes writing.
-pub(super) struct PostgresPrimary(PgConnectOptions);
-
-impl Connect for SqliteReading {
-    type Connection = SqliteConnection;
-    const IS_REMOTE: bool = false;
-
-    async fn connect(&self) -> Result<SqliteConnection, StoreError> {
-        Ok(self.0.connect().await?)
-    }
-}
-
-impl Connect for PostgresPrimary {
-    type Connection = PgConnection;
-    const IS_REMOTE: bool = true;
-
-    async fn connect(&self) -> Result<PgConnection, StoreError> {
-        type Settings = (String, String, String, String, String, String, String);
-        let mut connection = self.0.connect().await?;
-        let (.., read_only): Settings = sqlx::query_as(SESSION).fetch_one(&mut connection).await?;
-        // A standby knows an earlier state, and says so only to who writes.
-        if read_only == "on" {
-            return Err(StoreError::unavailable("the server takes no writing: is it a standby?"));
-        }
-        Ok(connection)
-    }
-}
 
 /// Open connections to one of the two.
 #[derive(Clone)]
 pub(super) enum Pools {
     Sqlite { writer: Writer, readers: Connections<SqliteReading>, listers: Connections<SqliteReading> },
     Postgres { pool: Connections<PostgresPrimary>, listers: Connections<PostgresPrimary> },
-}
-
-/// A transaction on one of the two, for [`Pools::write`] to commit.
-pub(super) enum Transaction<'c> {
-    Sqlite(&'c mut SqliteConnection),
-    Postgres(&'c mut PgConnection),
 }
 
 impl Pools {
@@ -213,31 +170,6 @@ fn keep_from_others(file: &Path) -> std::io::Result<()> {
         crate::secret_file::close_to_others(Path::new(&name))?;
     }
     crate::secret_file::create(file)
-}
-
-async fn transact<T, F>(pool: &Connections<PostgresPrimary>, work: F) -> Result<T, StoreError>
-where
-    F: for<'c> FnOnce(&'c mut Transaction<'_>) -> BoxFuture<'c, Result<T, StoreError>>,
-{
-    let mut lent = pool.lend().await?;
-    let done = async {
-        let mut tx = lent.connection()?.begin_with("BEGIN ISOLATION LEVEL READ COMMITTED").await?;
-        match work(&mut Transaction::Postgres(&mut tx)).await {
-            Ok(done) => {
-                tx.commit().await?;
-                Ok(done)
-            }
-            Err(error @ StoreError::Unavailable { .. }) => Err(error),
-            Err(error) => {
-                // Now, since rows stay locked until the driver gets to it.
-                tx.rollback().await?;
-                Err(error)
-            }
-        }
-    }
-    .await;
-    lent.give_back(&done);
-    done
 }
 
 /// Exactly our migrations are applied. Asked first, so that a server whose tables are made needs no right to make any.

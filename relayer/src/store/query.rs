@@ -8,8 +8,9 @@ use sqlx::sqlite::{SqliteConnection, SqliteRow};
 use sqlx::{FromRow, SqlSafeStr, SqlStr};
 
 use super::StoreError;
+use super::connect::{PostgresPrimary, SqliteReading};
 use super::connections::Connections;
-use super::pools::{PostgresPrimary, SqliteReading, Transaction};
+use super::transaction::Transaction;
 use super::writer::{Turn, Writer};
 
 /// A value of one of the types that both databases have.

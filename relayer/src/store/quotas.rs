@@ -3,9 +3,9 @@
 
 use futures::FutureExt;
 
-use super::accounts::insert;
-use super::pools::Transaction;
+use super::accounts::{entries, insert};
 use super::query::query;
+use super::transaction::Transaction;
 use super::{Store, StoreError};
 use crate::domain::{Account, AccountId, OperatorId, QuotaExceeded, Quotas};
 
@@ -119,9 +119,4 @@ pub(super) fn fits(held: u64, more: u64, quotas: Quotas) -> Result<(), StoreErro
         return Err(QuotaExceeded::AllowlistEntries(most).into());
     }
     Ok(())
-}
-
-/// As a column holds it.
-pub(super) fn entries(count: usize) -> u64 {
-    u64::try_from(count).unwrap_or(u64::MAX)
 }

@@ -18,7 +18,7 @@ use tokio::sync::{mpsc, oneshot};
 
 use super::StoreError;
 use super::connections::{CALL_LIMIT, overdue};
-use super::pools::Transaction;
+use super::transaction::Transaction;
 
 /// Most pieces of work that commit together.
 const GROUP_MAX: usize = 16;

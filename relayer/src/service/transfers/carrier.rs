@@ -43,6 +43,13 @@ pub(super) enum Step {
     Left(Transfer),
 }
 
+impl From<Step> for Ended {
+    fn from(step: Step) -> Self {
+        let (Step::Took(transfer) | Step::Left(transfer)) = step;
+        Self { transfer, checks: None }
+    }
+}
+
 pub(super) type Stepped = Result<Step, ServiceError>;
 
 impl Carrier {

@@ -6,7 +6,6 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use tokio::sync::watch;
 
-use super::carrier::Step;
 use crate::domain::{AccountId, Checks, IdempotencyKey, OperatorId, Transfer, TransferId, TransferRequest};
 use crate::service::ServiceError;
 
@@ -15,13 +14,6 @@ use crate::service::ServiceError;
 pub(super) struct Ended {
     pub transfer: Transfer,
     pub checks: Option<Checks>,
-}
-
-impl From<Step> for Ended {
-    fn from(step: Step) -> Self {
-        let (Step::Took(transfer) | Step::Left(transfer)) = step;
-        Self { transfer, checks: None }
-    }
 }
 
 pub(super) type Landing = Result<Ended, ServiceError>;

@@ -5,6 +5,7 @@ mod carrier;
 mod decide;
 mod flights;
 mod follow;
+mod paid;
 mod payments;
 mod read;
 mod record;

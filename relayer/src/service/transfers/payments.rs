@@ -1,22 +1,12 @@
-//! Whether a tag was paid already, found out by counting.
-//!
-//! An account numbers its payments and remembers the latest 16 tags. Our records know every payment up to some number;
-//! the views that this process has had of the account lately join that to what it remembers now. If no number is missing,
-//! and none of all these payments has the tag, it is unpaid. Whatever a node leaves out shows as a missing number. What
-//! comes after the view, the program refuses by itself: see the `sequence` of a transfer.
+//! The payments of accounts as this process has seen them lately, by their numbers.
 
 use std::collections::{BTreeMap, HashMap};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
-use std::time::Duration;
 
 use purser_policy::{RecentTags, TAGS_MAX};
 use tokio::sync::{OwnedSemaphorePermit, Semaphore};
-use tokio::time::Instant;
 
-use super::carrier::Carrier;
-use crate::chain::TransferView;
-use crate::domain::{AccountId, IDEMPOTENCY_SECONDS, Timestamp};
-use crate::service::ServiceError;
+use crate::domain::AccountId;
 use crate::store::PaymentMade;
 
 /// For how many accounts views are remembered.
@@ -26,8 +16,6 @@ const SEEN_MAX: usize = 1_024;
 /// Payments of one account that are signed and not yet confirmed. The program refuses one when as many came since its view
 /// as the account has tags.
 const UNCONFIRMED_MAX: usize = TAGS_MAX * 3 / 4;
-/// How long to wait before our records are looked at again.
-const LOOK_PAUSE: Duration = Duration::from_millis(100);
 
 /// The latest payments of each account, as this process has seen them.
 #[derive(Clone, Default)]
@@ -117,62 +105,6 @@ impl Seen {
             first = *number;
         }
         first
-    }
-}
-
-impl Carrier {
-    /// If this process has not seen a payment with `tag`: up to which number the view leaves it to our records, which decide
-    /// with the claim.
-    pub(super) fn seen_unpaid(&self, tag: u64, view: &TransferView) -> Option<u64> {
-        let first = self.payments.learn(self.account.id, &view.tags);
-        let is_seen = self.payments.number_of(self.account.id, tag, first).is_some();
-        (!is_seen).then(|| first.saturating_sub(1))
-    }
-
-    /// Whether `tag` was paid. Waits a while for payments that are missing in our records, which the indexer looks for.
-    pub(super) async fn was_paid(&self, tag: u64, view: &TransferView) -> Result<Paid, ServiceError> {
-        let account = &self.account;
-        let first = self.payments.learn(account.id, &view.tags);
-        let newest = view.tags.recorded();
-        let since = self.agreed_now().await.map(|now| now.saturating_sub(IDEMPOTENCY_SECONDS));
-        let since = since.map(Timestamp::from_unix_seconds);
-        let until = Instant::now() + self.parts.transfer_deadline / 2;
-        let mut is_wanted = false;
-        loop {
-            let known = self.parts.store.find_payment(account, tag, since).await?;
-            if let Some(made) = known.made {
-                return Ok(Paid::Yes(Box::new(made)));
-            }
-            // Of payments that are in our records, theirs is the last word.
-            let is_seen = self.payments.number_of(account.id, tag, known.up_to.saturating_add(1)).is_some()
-                || view.tags.contains(tag, view.now);
-            if known.up_to.saturating_sub(newest) >= TAGS_MAX as u64 {
-                return Ok(Paid::OldView);
-            }
-            let is_whole = known.up_to.saturating_add(1) >= first;
-            if is_whole && !is_seen {
-                return Ok(Paid::No);
-            }
-            if Instant::now() >= until || self.parts.tasks.stop.is_cancelled() {
-                tracing::warn!(account_id = %account.id, known_up_to = known.up_to, newest, is_seen,
-                    "payments of an account are missing in our records");
-                return Ok(Paid::Unknown);
-            }
-            if !is_wanted {
-                is_wanted = true;
-                self.parts.store.want_payments(account, newest).await?;
-                self.network.chain.look_again();
-            }
-            tokio::time::sleep(LOOK_PAUSE).await;
-        }
-    }
-
-    /// The number of a payment of ours that has landed, if a view has shown it.
-    pub(super) fn number_of(&self, tag: u64, view: Option<&TransferView>) -> Option<u64> {
-        if let Some(view) = view {
-            self.payments.learn(self.account.id, &view.tags);
-        }
-        self.payments.number_of(self.account.id, tag, 1)
     }
 }
 

@@ -1,0 +1,42 @@
+//! A transaction on either database.
+
+use futures::future::BoxFuture;
+use sqlx::Connection;
+use sqlx::postgres::PgConnection;
+use sqlx::sqlite::SqliteConnection;
+
+use super::StoreError;
+use super::connect::PostgresPrimary;
+use super::connections::Connections;
+
+/// A transaction on one of the two, for [`Pools::write`](super::pools::Pools::write) to commit.
+pub(super) enum Transaction<'c> {
+    Sqlite(&'c mut SqliteConnection),
+    Postgres(&'c mut PgConnection),
+}
+
+/// Does `work` in a transaction on Postgres, and commits it unless it fails.
+pub(super) async fn transact<T, F>(pool: &Connections<PostgresPrimary>, work: F) -> Result<T, StoreError>
+where
+    F: for<'c> FnOnce(&'c mut Transaction<'_>) -> BoxFuture<'c, Result<T, StoreError>>,
+{
+    let mut lent = pool.lend().await?;
+    let done = async {
+        let mut tx = lent.connection()?.begin_with("BEGIN ISOLATION LEVEL READ COMMITTED").await?;
+        match work(&mut Transaction::Postgres(&mut tx)).await {
+            Ok(done) => {
+                tx.commit().await?;
+                Ok(done)
+            }
+            Err(error @ StoreError::Unavailable { .. }) => Err(error),
+            Err(error) => {
+                // Now, since rows stay locked until the driver gets to it.
+                tx.rollback().await?;
+                Err(error)
+            }
+        }
+    }
+    .await;
+    lent.give_back(&done);
+    done
+}
