@@ -2,6 +2,7 @@
 
 mod auth;
 mod body;
+mod csv;
 mod error;
 mod health;
 mod listener;
