@@ -1,5 +1,6 @@
 //! The history as CSV: the same entries, whatever others wrote into them.
 
+use purser_tests::agent::all_at_once;
 use purser_tests::wallet::mints;
 use purser_tests::{Agent, Answer, Client, Operator};
 use reqwest::Method;
@@ -72,8 +73,7 @@ async fn csv_of_a_long_history_is_whole_and_comes_in_pieces() {
     agent.has_policy(json!({ "paused": true })).await;
     let (payee, _) = operator.chain.new_payee().await;
     for begun in (0..ENTRIES).step_by(10) {
-        let refused = (begun..begun + 10).map(|_| agent.pays("1").to(&payee).into_future());
-        for answer in futures::future::join_all(refused).await {
+        for answer in all_at_once((begun..begun + 10).map(|_| agent.pays("1").to(&payee))).await {
             answer.is_error(402, "account_paused");
         }
     }
