@@ -64,6 +64,7 @@ async fn settled_transfer_is_in_the_history_as_soon_as_it_is_answered() {
         "error": null,
         "message": null,
         "created_at": paid["settled_at"],
+        "visible_at": entry["visible_at"],
     });
     assert_eq!(*entry, expected);
 }
@@ -91,9 +92,44 @@ async fn transfer_between_two_accounts_leaves_one_and_enters_the_other() {
         assert_eq!((&into["type"], &into["direction"]), (&json!("deposit"), &json!("in")));
         assert_eq!((&out["counterparty"], &into["counterparty"]), (&json!(ben.id), &json!(ada.id)));
         assert_eq!((&out["amount_usdc"], &into["amount_usdc"]), (&json!(amount), &json!(amount)));
-        assert_eq!((&into["transfer_id"], &into["memo"]), (&Value::Null, &Value::Null));
+        assert_eq!((&into["transfer_id"], &into["memo"]), (&paid["transfer_id"], &paid["memo"]));
+        assert_eq!((&out["transfer_id"], &out["memo"]), (&paid["transfer_id"], &paid["memo"]));
         assert_ne!(out["id"], into["id"]);
     }
+}
+
+#[tokio::test]
+async fn payee_of_another_operator_sees_who_paid_and_why_and_no_more() {
+    let operator = Operator::shared().await;
+    let ada = operator.creates_account_with("Ada", "10").await;
+    let others = operator.app().new_operator().await;
+    let ben = others.creates_account("Ben").await;
+    let paid = ada.pays("1").to(&ben.token_account).memo("invoice 7").await.is_settled();
+    let [entry] = &entries(&ben, "").await[..] else { panic!("one payment, one entry") };
+    let expected = json!({
+        "id": entry["id"],
+        "type": "deposit",
+        "direction": "in",
+        "status": "settled",
+        "amount_usdc": "1.000000",
+        "counterparty": ada.id,
+        "memo": "invoice 7",
+        "transfer_id": paid["transfer_id"],
+        "tx_signature": paid["tx_signature"],
+        "solana_explorer_url": paid["solana_explorer_url"],
+        "error": null,
+        "message": null,
+        "created_at": paid["settled_at"],
+        "visible_at": entry["visible_at"],
+    });
+    assert_eq!(*entry, expected);
+    // The ids open nothing.
+    let transfer = format!("/v1/transfers/{}", paid.text_of("transfer_id"));
+    for path in [transfer, ada.path(""), ada.path("/transactions")] {
+        others.client.get(&path).await.is_error(404, "not_found");
+    }
+    // Who paid was told of a token account, and is still.
+    assert_eq!(entries(&ada, "").await[0]["counterparty"], json!(ben.token_account.to_string()));
 }
 
 #[tokio::test]
@@ -119,12 +155,12 @@ async fn every_way_of_depositing_shows_up_once() {
     }
     let looked_up = wallet.does_by_lookup(&[wallet.transfer("6", to)], &[*to]).await;
     expected.insert((looked_up, "6.000000".to_owned(), source));
-    // From within another program: ours, by an account that is not of this service.
+    // From within another program: ours, by an account of another operator.
     let stranger = operator.app().new_operator().await.creates_account_with("Stranger", "9").await;
     let Landing::Settled(inner) = stranger.pays_directly("9", to, "from within").await else {
         panic!("the transfer lands")
     };
-    expected.insert((inner.to_string(), "9.000000".to_owned(), Some(stranger.token_account.to_string())));
+    expected.insert((inner.to_string(), "9.000000".to_owned(), Some(stranger.id.clone())));
     let shown = entries_once(&agent, expected.len()).await;
     let text = |entry: &Value, field: &str| entry[field].as_str().map(str::to_owned);
     let shown: BTreeSet<_> = shown
@@ -247,6 +283,7 @@ async fn rejected_transfer_is_listed_with_its_reason_and_the_status_filter_picks
         "error": "policy_violation",
         "message": refused["message"],
         "created_at": entry["created_at"],
+        "visible_at": entry["visible_at"],
     });
     assert_eq!(*entry, expected);
     let settled = entries(&agent, "?status=settled").await;
@@ -279,6 +316,59 @@ async fn since_leaves_out_its_own_moment_and_all_before() {
     assert_eq!(self::entries(&agent, &path(moment)).await, std::slice::from_ref(newer));
     assert_eq!(self::entries(&agent, &path(&iso_of(unix_of(moment) - 1))).await.len(), 2);
     assert!(self::entries(&agent, &path("2100-01-01T00:00:00+02:00")).await.is_empty());
+}
+
+#[tokio::test]
+async fn until_has_its_own_moment_so_that_spans_neither_overlap_nor_leave_gaps() {
+    let operator = Operator::shared().await;
+    let agent = operator.creates_account_with("Booked", "10").await;
+    let (payee, _) = operator.chain.new_payee().await;
+    for _ in 0..4 {
+        agent.pays("1").to(&payee).await.is_settled();
+    }
+    let all = entries(&agent, "").await;
+    let moment = |index: usize| all[index]["visible_at"].as_str().expect("a moment");
+    let between = |since: &str, until: &str| format!("?since={since}&until={until}");
+    let long_ago = "2020-01-01T00:00:00Z";
+    assert_eq!(entries(&agent, &between(long_ago, moment(2))).await, all[2..]);
+    assert_eq!(entries(&agent, &between(moment(2), moment(0))).await, all[..2]);
+    assert!(entries(&agent, &between(moment(1), moment(1))).await.is_empty());
+    assert_eq!(entries(&agent, &format!("?until={}", moment(1))).await, all[1..]);
+    // Pages within a span, too.
+    let path = |more: &str| agent.path(&format!("/transactions?limit=1&until={}{more}", moment(1)));
+    let page = operator.client.get(&path("")).await.has_status(200);
+    let next = operator.client.get(&path(&format!("&cursor={}", page.text_of("cursor")))).await;
+    assert_eq!(next["data"], json!([all[2]]));
+}
+
+#[tokio::test]
+async fn type_picks_transfers_deposits_or_withdrawals() {
+    let operator = Operator::shared().await;
+    let agent = operator.creates_account("Mixed").await;
+    let (payee, _) = operator.chain.new_payee().await;
+    mints(&operator.chain, "10", &agent.token_account).await;
+    withdraws(&agent, "1", &payee, operator.app().admin()).await;
+    entries_once(&agent, 2).await;
+    agent.has_policy(json!({ "max_single_transfer": 2 })).await;
+    agent.pays("2").to(&payee).await.is_settled();
+    agent.pays("3").to(&payee).await.is_error(402, "policy_violation");
+    let amounts = async |query: &str| -> Vec<String> {
+        let shown = entries(&agent, query).await;
+        shown.iter().map(|entry| entry["amount_usdc"].as_str().expect("an amount").to_owned()).collect()
+    };
+    assert_eq!(amounts("").await.len(), 4);
+    for (query, expected) in [
+        ("?type=transfer", vec!["3.000000", "2.000000"]),
+        ("?type=transfer&status=settled", vec!["2.000000"]),
+        ("?type=transfer&status=rejected", vec!["3.000000"]),
+        ("?type=transfer&limit=1", vec!["3.000000"]),
+        ("?type=deposit", vec!["10.000000"]),
+        ("?type=deposit&status=rejected", vec![]),
+        ("?type=withdrawal&status=all", vec!["1.000000"]),
+    ] {
+        assert_eq!(amounts(query).await, expected, "{query}");
+    }
+    assert_eq!(amounts("?status=settled").await.len(), 3);
 }
 
 #[tokio::test]
@@ -324,6 +414,8 @@ async fn cursor_belongs_to_its_account_and_filter() {
         other.path(&format!("/transactions?cursor={cursor}")),
         agent.path(&format!("/transactions?cursor={cursor}&status=settled")),
         agent.path(&format!("/transactions?cursor={cursor}&since=2020-01-01T00:00:00Z")),
+        agent.path(&format!("/transactions?cursor={cursor}&until=2120-01-01T00:00:00Z")),
+        agent.path(&format!("/transactions?cursor={cursor}&type=transfer")),
         agent.path("/transactions?cursor=AAAA"),
     ] {
         operator.client.get(&path).await.blames("cursor");
@@ -341,6 +433,9 @@ async fn parameters_of_the_history_are_checked() {
         ("?status=", "status"),
         ("?since=yesterday", "since"),
         ("?since=2026-01-01", "since"),
+        ("?until=tomorrow", "until"),
+        ("?type=payment", "type"),
+        ("?type=", "type"),
         ("?order=asc", "order"),
     ] {
         operator.client.get(&agent.path(&format!("/transactions{query}"))).await.blames(param);

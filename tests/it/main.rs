@@ -18,6 +18,8 @@ mod files;
 mod halts;
 mod health;
 mod history;
+mod history_csv;
+mod history_order;
 mod history_rebuilt;
 mod hostile_bodies;
 mod hostile_http;

@@ -1,5 +1,6 @@
 use std::fmt;
 use std::str::FromStr;
+use std::time::Duration;
 
 use sha2::{Digest, Sha256};
 
@@ -8,7 +9,11 @@ use super::{
     RejectionReason, Settlement, Timestamp, Transfer, TransferId, UsdcAmount,
 };
 
-/// One line of an account's history: money that moved on the chain, or a transfer that policy refused.
+/// How much later than its block a payment may say it was asked for: clocks that are further apart do not agree.
+const ASKED_LATER_MAX: Duration = Duration::from_secs(300);
+
+/// One line of an account's history: money that moved on the chain, or a transfer that policy refused. What is settled
+/// follows from the chain alone.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct HistoryEntry {
     pub id: EntryId,
@@ -20,13 +25,24 @@ pub struct HistoryEntry {
     /// Who paid or was paid, if one party can be told.
     pub counterparty: Option<Counterparty>,
     pub memo: Option<Memo>,
-    /// Of transfers: as the chain has it, so that it is the same whoever reads it.
+    /// Of transfers, and of deposits that one transfer made: as the chain has it, so that it is the same whoever reads it.
     pub transfer_id: Option<TransferId>,
     /// Of a settled transfer, once it is known.
     pub number: Option<PaymentNumber>,
     pub outcome: EntryOutcome,
-    /// The block's time by the chain's clock, or when the refusal was recorded.
+    /// When it happened: see [`happened_at`], or when the transfer was refused.
     pub created_at: Timestamp,
+}
+
+/// An entry in its list.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct PlacedEntry {
+    pub entry: HistoryEntry,
+    /// When it became visible, which is its place: later than that of every entry of the account that was visible before.
+    /// Never before it happened.
+    pub visible_at: Timestamp,
+    /// Its place as text: later is greater.
+    pub position: String,
 }
 
 /// What an entry is about.
@@ -87,6 +103,48 @@ impl EntryOutcome {
             Self::Settled { .. } => HistoryStatus::Settled,
             Self::Rejected { .. } => HistoryStatus::Rejected,
         }
+    }
+}
+
+/// Which entries of a history are shown.
+#[derive(Debug, Clone, Copy, Default)]
+pub struct HistoryFilter {
+    pub status: Option<HistoryStatus>,
+    pub kind: Option<EntryKind>,
+    /// Only what became visible after this moment.
+    pub since: Option<Timestamp>,
+    /// Only what became visible up to this moment.
+    pub until: Option<Timestamp>,
+}
+
+impl HistoryFilter {
+    /// Every kind of entry, with every status that it can have.
+    const LINES: [(EntryKind, HistoryStatus); 4] = [
+        (EntryKind::Transfer, HistoryStatus::Settled),
+        (EntryKind::Transfer, HistoryStatus::Rejected),
+        (EntryKind::Deposit, HistoryStatus::Settled),
+        (EntryKind::Withdrawal, HistoryStatus::Settled),
+    ];
+
+    /// The kinds and statuses that it lets through. `None`: all.
+    pub fn lines(&self) -> Option<Vec<(EntryKind, HistoryStatus)>> {
+        if self.status.is_none() && self.kind.is_none() {
+            return None;
+        }
+        let passes = |(kind, status): &(EntryKind, HistoryStatus)| {
+            self.kind.is_none_or(|wanted| wanted == *kind)
+                && self.status.is_none_or(|wanted| wanted == *status)
+        };
+        Some(Self::LINES.into_iter().filter(passes).collect())
+    }
+
+    /// What a cursor of the list is bound to.
+    pub fn text(&self, operator_id: OperatorId, account_id: AccountId) -> String {
+        let moment = |at: Option<Timestamp>| at.map_or_else(String::new, |at| at.to_string());
+        let status = self.status.map_or("", HistoryStatus::as_str);
+        let kind = self.kind.map_or("", EntryKind::as_str);
+        let (since, until) = (moment(self.since), moment(self.until));
+        format!("history|{operator_id}|{account_id}|{status}|{kind}|{since}|{until}")
     }
 }
 
@@ -206,16 +264,14 @@ impl HistoryEntry {
             account_id: party.account_id,
             kind: EntryKind::Deposit,
             counterparty: Some(Counterparty::TokenAccount(from.token_account)),
-            memo: None,
-            transfer_id: None,
             number: None,
             ..outgoing.clone()
         });
         std::iter::once(outgoing).chain(incoming).collect()
     }
 
-    /// Where the entry stands in its list: later is greater. One text, so that a database compares it in one step.
-    pub fn position(&self) -> String {
+    /// Where it stands among others by the chain: later is greater.
+    pub fn chain_position(&self) -> String {
         let slot = match &self.outcome {
             EntryOutcome::Settled { slot, .. } => *slot,
             EntryOutcome::Rejected { .. } => 0,
@@ -224,9 +280,16 @@ impl HistoryEntry {
     }
 }
 
-/// Greater than the position of everything that happened up to `since`, that moment included.
-pub fn position_after(since: Timestamp) -> String {
-    format!("{since}~")
+/// Greater than the position of everything that became visible up to `moment`, and below all later ones.
+pub fn position_after(moment: Timestamp) -> String {
+    format!("{moment}~")
+}
+
+/// When a payment happened: at its block's time, a whole second by the chain's clock, and not before its transfer was
+/// created, which its id tells. An id that is far ahead of the block tells nothing.
+pub fn happened_at(block: Timestamp, transfer: Option<TransferId>) -> Timestamp {
+    let asked = transfer.map_or(block, |id| id.made_by());
+    if block.until(asked) <= ASKED_LATER_MAX { block.max(asked) } else { block }
 }
 
 #[cfg(test)]
@@ -280,24 +343,55 @@ mod tests {
         let [out, into] = &entries[..] else { panic!("{entries:?}") };
         assert_eq!((out.kind, out.account_id), (EntryKind::Transfer, from.account_id));
         assert_eq!(out.counterparty, Some(Counterparty::TokenAccount(to.token_account)));
-        assert_eq!((into.kind, into.account_id, &into.memo), (EntryKind::Deposit, to.account_id, &None));
+        assert_eq!((into.kind, into.account_id), (EntryKind::Deposit, to.account_id));
+        assert_eq!((&into.memo, into.transfer_id), (&out.memo, out.transfer_id));
+        assert_eq!((out.number.is_some(), into.number), (false, None));
         assert_eq!(into.counterparty, Some(Counterparty::TokenAccount(from.token_account)));
         assert_ne!(out.id, into.id);
     }
 
     #[test]
-    fn positions_follow_time_then_slot_and_since_leaves_its_own_moment_out() {
+    fn the_order_of_the_chain_is_by_time_then_slot() {
         let at = |second, slot| {
             let settlement =
                 Settlement { slot, settled_at: Timestamp::from_unix_seconds(second), ..settlement() };
             let payment = transfer("11111111111111111111111111111111");
             HistoryEntry::of_settlement(&payment, &settlement, &party(3), Address::from_bytes([0; 32]), None)
                 .remove(0)
-                .position()
+                .chain_position()
         };
         assert!(at(50, 9) < at(50, 10) && at(50, 999) < at(51, 1));
         let since = position_after(Timestamp::from_unix_seconds(50));
         assert!(at(50, u64::MAX) < since && since < at(51, 0));
+    }
+
+    #[test]
+    fn nothing_happens_before_it_was_asked_for_and_an_id_that_is_far_ahead_tells_nothing() {
+        let block = Timestamp::from_unix_seconds(1_000);
+        let asked = |milliseconds: i64| {
+            let at = Timestamp::from_unix_micros(milliseconds * 1_000);
+            happened_at(block, Some(TransferId::with_tag(at, 0, 7))).unix_micros()
+        };
+        assert_eq!(happened_at(block, None), block);
+        // The end of its millisecond.
+        assert_eq!(asked(1_000_700), 1_000_701_000);
+        assert_eq!(asked(999_000), block.unix_micros());
+        assert_eq!(asked(1_299_999), 1_300_000_000);
+        assert_eq!(asked(1_300_000), block.unix_micros());
+        assert_eq!(happened_at(block, Some(TransferId::from_bytes([0xff; 16]))), block);
+    }
+
+    #[test]
+    fn a_filter_lets_through_what_has_its_kind_and_status() {
+        let lines = |kind, status| {
+            HistoryFilter { kind, status, ..HistoryFilter::default() }.lines().map(|lines| lines.len())
+        };
+        let (settled, rejected) = (Some(HistoryStatus::Settled), Some(HistoryStatus::Rejected));
+        assert_eq!(lines(None, None), None);
+        assert_eq!((lines(None, settled), lines(None, rejected)), (Some(3), Some(1)));
+        assert_eq!(lines(Some(EntryKind::Transfer), None), Some(2));
+        assert_eq!(lines(Some(EntryKind::Deposit), settled), Some(1));
+        assert_eq!(lines(Some(EntryKind::Withdrawal), rejected), Some(0));
     }
 
     #[test]

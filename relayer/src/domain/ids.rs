@@ -102,6 +102,12 @@ impl TransferId {
     pub fn tag(&self) -> u64 {
         tag_of(&self.bytes())
     }
+
+    /// The end of the millisecond that it says it was made in. Whoever signs a payment may write what it likes there.
+    pub fn made_by(&self) -> Timestamp {
+        let milliseconds = i64::try_from(self.0.timestamp_ms()).unwrap_or(i64::MAX);
+        Timestamp::from_unix_micros(milliseconds.saturating_add(1).saturating_mul(1_000))
+    }
 }
 
 fn ulid(at: Timestamp, random: u128) -> Ulid {

@@ -48,7 +48,8 @@ pub use event::{Event, EventType, Subject};
 pub use failure::{Failure, FailureCode};
 pub use halt::{Halt, HaltScope, HaltedBy};
 pub use history::{
-    Counterparty, EntryKind, EntryOutcome, HistoryEntry, HistoryStatus, Party, entry_id, position_after,
+    Counterparty, EntryKind, EntryOutcome, HistoryEntry, HistoryFilter, HistoryStatus, Party, PlacedEntry,
+    entry_id, happened_at, position_after,
 };
 pub use idempotency::{
     Claim, Fingerprint, IDEMPOTENCY_KEY_CHARS_MAX, IDEMPOTENCY_SECONDS, IdempotencyKey, transfer_tag,

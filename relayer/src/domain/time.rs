@@ -20,6 +20,16 @@ impl Timestamp {
         Self(seconds.clamp(SECONDS_MIN, SECONDS_MAX) * MICROS)
     }
 
+    /// From microseconds since 1970, held within the years 0000 to 9999.
+    pub fn from_unix_micros(micros: i64) -> Self {
+        Self(micros.clamp(SECONDS_MIN * MICROS, SECONDS_MAX * MICROS + (MICROS - 1)))
+    }
+
+    /// Microseconds since 1970.
+    pub const fn unix_micros(self) -> i64 {
+        self.0
+    }
+
     /// Whole seconds since 1970, rounded down.
     pub const fn unix_seconds(self) -> i64 {
         self.0.div_euclid(MICROS)

@@ -2,6 +2,7 @@
 
 mod auth;
 mod body;
+mod csv;
 mod dress;
 mod error;
 mod health;

@@ -3,7 +3,7 @@
 //!
 //! A connection without a request under way ends 15 s after it was made, if none has come; 75 s after the last answer;
 //! and, over HTTP/1, 15 s after the first byte of a request whose head is still not there. Also when an answer is not
-//! taken. HTTP/2 pings in between, so there bytes are no sign of a request.
+//! taken: of one that is made while it is sent, each piece counts as an answer. HTTP/2 pings in between, so there bytes are no sign of a request.
 
 use std::io::{self, ErrorKind};
 use std::pin::Pin;
@@ -12,10 +12,11 @@ use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
 use std::task::{Context, Poll, ready};
 use std::time::Duration;
 
-use axum::http::{Request, Version};
+use axum::body::{Body, HttpBody};
+use axum::http::{Request, Response, Version};
 use axum_server::accept::Accept;
-use futures::FutureExt;
 use futures::future::BoxFuture;
+use futures::{FutureExt, StreamExt};
 use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
 use tokio::sync::futures::OwnedNotified;
 use tokio::sync::{Notify, OwnedSemaphorePermit};
@@ -193,7 +194,7 @@ pub(super) struct Counted<R> {
     requests: Arc<Requests>,
 }
 
-/// One request, until it is answered or given up. An answer whose body is a stream would have to count to that stream's end.
+/// One request, until it is answered or given up.
 struct UnderWay(Arc<Requests>);
 
 impl Drop for UnderWay {
@@ -205,11 +206,11 @@ impl Drop for UnderWay {
 
 impl<R, B> Service<Request<B>> for Counted<R>
 where
-    R: Service<Request<B>, Future: Send + 'static>,
+    R: Service<Request<B>, Response = Response<Body>, Future: Send + 'static>,
 {
-    type Response = R::Response;
+    type Response = Response<Body>;
     type Error = R::Error;
-    type Future = BoxFuture<'static, Result<R::Response, R::Error>>;
+    type Future = BoxFuture<'static, Result<Response<Body>, R::Error>>;
 
     fn poll_ready(&mut self, context: &mut Context<'_>) -> Poll<Result<(), R::Error>> {
         self.inner.poll_ready(context)
@@ -218,15 +219,25 @@ where
     fn call(&mut self, request: Request<B>) -> Self::Future {
         self.requests.pings.store(request.version() == Version::HTTP_2, Ordering::Release);
         self.requests.under_way.fetch_add(1, Ordering::AcqRel);
-        let under_way = UnderWay(self.requests.clone());
+        let (requests, under_way) = (self.requests.clone(), UnderWay(self.requests.clone()));
         let answer = self.inner.call(request);
         async move {
             let answer = answer.await;
             drop(under_way);
-            answer
+            answer.map(|answer| answer.map(|body| in_pieces(body, requests)))
         }
         .boxed()
     }
+}
+
+/// Counts the pieces of a body whose length nobody knows yet.
+fn in_pieces(body: Body, requests: Arc<Requests>) -> Body {
+    if body.size_hint().exact().is_some() {
+        return body;
+    }
+    Body::from_stream(body.into_data_stream().inspect(move |_| {
+        requests.answered.fetch_add(1, Ordering::AcqRel);
+    }))
 }
 
 #[cfg(test)]

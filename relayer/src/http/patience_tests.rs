@@ -45,14 +45,14 @@ impl Scene {
     async fn is_asked(&mut self, seconds: u64, version: Version) {
         let answer = move |_: Request<()>| async move {
             tokio::time::sleep(Duration::from_secs(seconds)).await;
-            Ok::<_, io::Error>(())
+            Ok::<_, io::Error>(Response::new(Body::empty()))
         };
         let mut service = Counted { inner: tower::service_fn(answer), requests: self.requests.clone() };
         let request = Request::builder().version(version).body(()).expect("a request");
         let mut bytes = [0; 64];
         tokio::select! {
             biased;
-            answer = service.call(request) => answer.expect("answered"),
+            answer = service.call(request) => drop(answer.expect("answered")),
             read = self.server.read(&mut bytes) => panic!("the connection ended during a request: {read:?}"),
         }
     }
@@ -98,6 +98,19 @@ async fn an_answer_that_is_not_taken_ends_the_connection() {
     scene.is_asked(1, Version::HTTP_11).await;
     let error = scene.server.write_all(&[0; 65]).await.expect_err("nobody reads");
     assert_eq!((error.kind(), scene.begun.elapsed().as_secs()), (ErrorKind::TimedOut, 76));
+}
+
+#[tokio::test(start_paused = true)]
+async fn an_answer_in_pieces_goes_on_as_long_as_they_are_taken() {
+    let mut scene = scene();
+    let pieces = futures::stream::iter([1, 2, 3].map(|_| Ok::<_, io::Error>("piece")));
+    let body = in_pieces(Body::from_stream(pieces), scene.requests.clone());
+    scene.is_asked(1, Version::HTTP_11).await;
+    let mut pieces = body.into_data_stream();
+    while pieces.next().await.is_some() {
+        scene.rests(60).await;
+    }
+    assert_eq!(scene.ends_after().await, 1 + 3 * 60 + 15);
 }
 
 #[tokio::test(start_paused = true)]

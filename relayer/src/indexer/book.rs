@@ -5,7 +5,7 @@ use std::collections::HashMap;
 use crate::chain::{Flow, Happening, LandedRecord};
 use crate::domain::{
     AccountId, Address, Counterparty, EntryKind, EntryOutcome, HistoryEntry, Memo, Network, Party,
-    PaymentNumber, Timestamp, TransferId, UsdcAmount, entry_id,
+    PaymentNumber, Timestamp, TransferId, UsdcAmount, entry_id, happened_at,
 };
 
 /// The accounts of the service that some transactions touched.
@@ -97,9 +97,8 @@ impl Booking<'_> {
         }
         let mut entry = self.entry(&party, kind, amount, Some(*recipient));
         if let Happening::TransferExecuted { transfer_id, number, memo, .. } = happening {
-            entry.transfer_id = Some(TransferId::from_bytes(*transfer_id));
+            tell_transfer(&mut entry, *transfer_id, memo);
             entry.number = Some(number.map_or(PaymentNumber::CutOff, PaymentNumber::Is));
-            entry.memo = memo_of(memo);
         }
         self.entries.push(entry);
         if let Some((_, _, paid)) = self.accounts.get_mut(&party.account_id) {
@@ -134,7 +133,11 @@ impl Booking<'_> {
                 0 => continue,
                 1 => {
                     let source = sole_source(flows, &party.token_account);
-                    self.entry(&party, EntryKind::Deposit, amount, source)
+                    let mut entry = self.entry(&party, EntryKind::Deposit, amount, source);
+                    if let Some((transfer_id, memo)) = self.sole_transfer(&party.token_account, amount) {
+                        tell_transfer(&mut entry, transfer_id, memo);
+                    }
+                    entry
                 }
                 _ => {
                     // Only our program signs for an agent, so this cannot be; what is seen is shown all the same.
@@ -144,6 +147,26 @@ impl Booking<'_> {
                 }
             };
             self.entries.push(entry);
+        }
+    }
+
+    /// The one transfer that made a deposit of this amount, and its memo; `None` where the money came otherwise too.
+    fn sole_transfer(&self, token_account: &Address, came: UsdcAmount) -> Option<([u8; 16], &str)> {
+        let mut transfers = self.record.happenings.iter().filter_map(|happening| match happening {
+            Happening::TransferExecuted { transfer_id, amount, recipient, memo, .. }
+                if recipient == token_account =>
+            {
+                Some((*amount, (*transfer_id, memo.as_str())))
+            }
+            Happening::TransferExecuted { .. }
+            | Happening::Withdrawn { .. }
+            | Happening::AgentClosed { .. }
+            | Happening::AgentCreated { .. }
+            | Happening::PolicyChanged { .. } => None,
+        });
+        match (transfers.next(), transfers.next()) {
+            (Some((amount, transfer)), None) if amount == came => Some(transfer),
+            _ => None,
         }
     }
 
@@ -175,6 +198,14 @@ impl Booking<'_> {
             created_at: self.created_at,
         }
     }
+}
+
+/// What a transfer says of itself on the chain.
+fn tell_transfer(entry: &mut HistoryEntry, transfer_id: [u8; 16], memo: &str) {
+    let transfer_id = TransferId::from_bytes(transfer_id);
+    entry.created_at = happened_at(entry.created_at, Some(transfer_id));
+    entry.transfer_id = Some(transfer_id);
+    entry.memo = memo_of(memo);
 }
 
 /// The one token account that money left, besides `own`; `None` when it was minted, or came from several.

@@ -8,6 +8,8 @@
 //! What always holds:
 //! - A wake-up or a timer only says when to look. What is there is what the signatures of an address say, from a stored
 //!   place on; that place commits with the entries that were found on the way to it.
+//! - An entry gets its place when it is written down, and is shown at once. The past of an account that was found is read
+//!   newest first: its entries get their places when all are there, oldest first.
 //! - Everything may be read twice: an entry's id follows from its transaction, and the second writing changes nothing.
 //! - Payments are counted: one that is missing shows by its number, and is looked for until it is there.
 //! - Money is checked, not trusted: an account whose history does not add up to what it holds is looked into, so what
@@ -42,6 +44,8 @@ use crate::store::{Store, StoreError, Whose};
 const OPERATORS_AT_ONCE: usize = 8;
 /// Found accounts whose past one cycle reads.
 const ADOPTED_AT_ONCE: u32 = 50;
+/// Entries of a past that get their places in one transaction.
+const PLACED_AT_ONCE: u32 = 500;
 /// However often it is woken, this much passes between two looks.
 const PAUSE: Duration = Duration::from_secs(1);
 /// Once in so many cycles everything that nodes may have left out at first is looked at again.
@@ -188,6 +192,9 @@ impl Indexer {
         let mut interrupted = Ok(());
         for (account, token_account) in found {
             interrupted = interrupted.and(self.walk(token_account, Whose::Account(account)).await);
+        }
+        for account in self.parts.store.list_unplaced(self.network, ADOPTED_AT_ONCE).await? {
+            while !self.parts.store.place_past(account, self.parts.ambient.now(), PLACED_AT_ONCE).await? {}
         }
         interrupted
     }

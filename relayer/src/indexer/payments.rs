@@ -24,7 +24,7 @@ impl Indexer {
         self.memory.forget_read();
         self.walk_all(token_account, Whose::Account(account_id)).await?;
         // Not older than what was read: else a payment would seem to be missing that is there, or the other way round.
-        let slot = self.parts.store.find_newest_slot(self.network, account_id).await?;
+        let slot = self.parts.store.find_newest_slot(account_id).await?;
         if let Some(recorded) = self.parts.history.payments(&address, slot).await? {
             self.parts.store.count_unnumbered(account_id, recorded).await?;
         }

@@ -74,8 +74,9 @@ impl Indexer {
             found.extend(self.parts.store.find_parties(self.network, addresses).await?);
         }
         let parties: Parties = found.into_iter().collect();
+        // They were listed newest first, and become visible oldest first.
         let entries =
-            records.iter().flat_map(|(record, time)| entries_of(self.network, record, *time, &parties));
+            records.iter().rev().flat_map(|(record, time)| entries_of(self.network, record, *time, &parties));
         Ok(entries.collect())
     }
 

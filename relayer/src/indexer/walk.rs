@@ -4,7 +4,7 @@ use std::collections::HashSet;
 
 use super::{IndexError, Indexer};
 use crate::chain::{SignatureLine, SignaturePage, Standing};
-use crate::domain::{Address, Timestamp};
+use crate::domain::{Address, Timestamp, happened_at};
 use crate::store::{Mark, Readings, StoreError, UnderWay, Walk, Whose};
 
 /// Signatures on one page: the most that nodes give. Few in tests, so that there are many pages.
@@ -139,7 +139,10 @@ impl Indexer {
         let marks: Vec<Mark> = candidates().map(mark_of).collect();
         let known = self.parts.store.find_known(self.network, whose, &marks).await?;
         let is_read = |line: &SignatureLine, mark: &Mark| match known.get(mark) {
-            Some(time) => line.block_time.is_none_or(|second| Timestamp::from_unix_seconds(second) == *time),
+            Some(entries) => line.block_time.is_none_or(|second| {
+                let block = Timestamp::from_unix_seconds(second);
+                entries.iter().all(|(time, transfer)| happened_at(block, *transfer) == *time)
+            }),
             None => self.memory.was_read(address, mark),
         };
         let unread = candidates().zip(marks).filter(|(line, mark)| !is_read(line, mark));

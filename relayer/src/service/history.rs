@@ -1,30 +1,18 @@
+use futures::Stream;
+
 use super::reads::find_account;
 use super::{ExplorerUrl, Parts, ServiceError};
-use crate::domain::{
-    AccountId, Cursor, HistoryEntry, HistoryStatus, OperatorId, Page, PageRequest, Principal, Timestamp,
-};
+use crate::domain::{AccountId, Cursor, HistoryFilter, Page, PageRequest, PlacedEntry, Principal};
 
-/// Which entries a list shows.
-#[derive(Debug, Clone, Copy, Default)]
-pub struct HistoryFilter {
-    pub status: Option<HistoryStatus>,
-    /// Only what happened after this moment.
-    pub since: Option<Timestamp>,
-}
-
-impl HistoryFilter {
-    /// What a cursor of the list is bound to.
-    pub fn text(&self, operator_id: OperatorId, account_id: AccountId) -> String {
-        let status = self.status.map_or("", HistoryStatus::as_str);
-        let since = self.since.map_or_else(String::new, |since| since.to_string());
-        format!("history|{operator_id}|{account_id}|{status}|{since}")
-    }
-}
+/// Entries that are read together where all are wanted.
+const ROWS_AT_ONCE: u32 = 500;
+/// No position is above it.
+const ABOVE_ALL: &str = "~";
 
 /// An entry, and where to look at its transaction.
 #[derive(Debug, Clone)]
 pub struct EntryView {
-    pub entry: HistoryEntry,
+    pub placed: PlacedEntry,
     pub explorer: ExplorerUrl,
 }
 
@@ -40,7 +28,7 @@ impl History {
         Self { parts }
     }
 
-    /// An account's history, newest first. Forbidden: an agent key of another account. NotFound: the account.
+    /// An account's history, what became visible last first. Forbidden: an agent key of another account. NotFound: the account.
     pub async fn list(
         &self,
         principal: &Principal,
@@ -51,13 +39,39 @@ impl History {
         let operator = principal.operator();
         let account = find_account(&self.parts, principal, id).await?;
         let explorer = self.parts.chains.get(operator.network)?.explorer.clone();
-        let HistoryFilter { status, since } = filter;
         let after = request.after.as_ref().map(Cursor::position);
         let rows_max = request.limit.get() + 1;
         let store = &self.parts.store;
-        let rows = store.list_history(operator.id, account.id, status, since, after, rows_max).await?;
+        let rows = store.list_history(operator.id, account.id, &filter, after, rows_max).await?;
         let bound = filter.text(operator.id, account.id);
-        let page = Page::from_rows(rows, request.limit, |last| Cursor::new(&bound, last.position()));
-        Ok(page.map(|entry| EntryView { entry, explorer: explorer.clone() }))
+        let page = Page::from_rows(rows, request.limit, |last| Cursor::new(&bound, last.position.as_str()));
+        Ok(page.map(|placed| EntryView { placed, explorer: explorer.clone() }))
+    }
+
+    /// All of it, a page at a time, each read when it is asked for. What becomes visible meanwhile is not in it. Errors as
+    /// [`History::list`].
+    pub async fn all(
+        &self,
+        principal: &Principal,
+        id: AccountId,
+        filter: HistoryFilter,
+    ) -> Result<impl Stream<Item = Result<Vec<EntryView>, ServiceError>> + use<>, ServiceError> {
+        let operator = principal.operator().clone();
+        let account = find_account(&self.parts, principal, id).await?;
+        let explorer = self.parts.chains.get(operator.network)?.explorer.clone();
+        let store = self.parts.store.clone();
+        let beginning = Some(String::from(ABOVE_ALL));
+        Ok(futures::stream::try_unfold(beginning, move |after| {
+            let (store, explorer) = (store.clone(), explorer.clone());
+            async move {
+                let Some(after) = after else { return Ok(None) };
+                let rows =
+                    store.list_history(operator.id, account.id, &filter, Some(&after), ROWS_AT_ONCE).await?;
+                let is_full = rows.len() >= ROWS_AT_ONCE as usize;
+                let next = rows.last().filter(|_| is_full).map(|last| last.position.clone());
+                let views = rows.into_iter().map(|placed| EntryView { placed, explorer: explorer.clone() });
+                Ok(Some((views.collect(), next)))
+            }
+        }))
     }
 }

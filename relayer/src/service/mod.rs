@@ -25,7 +25,7 @@ pub use self::error::{Forbidden, Resource, ServiceError, Unauthorized};
 pub use self::events::{Events, EventsFilter};
 pub use self::halts::{HaltView, Halts};
 pub use self::health::{Health, Problem, Report};
-pub use self::history::{EntryView, History, HistoryFilter};
+pub use self::history::{EntryView, History};
 pub use self::keys::{CreateKey, Keys, NewKey, keys_filter};
 pub use self::parts::{Ambient, Chains, ExplorerUrl, NetworkParts};
 pub use self::policies::{PendingView, Policies, PolicyChange, PolicyView};

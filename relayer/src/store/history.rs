@@ -6,20 +6,25 @@ use super::columns::Table;
 use super::query::{places, query};
 use super::{Store, StoreError, Transaction, ledgers};
 use crate::domain::{
-    AccountId, Address, Counterparty, EntryKind, EntryOutcome, HistoryEntry, HistoryStatus, Memo, Network,
-    OperatorId, Party, PaymentNumber, Recipient, RejectionReason, Settlement, Timestamp, Transfer,
-    TransferState, position_after,
+    AccountId, Address, Counterparty, EntryKind, EntryOutcome, HistoryEntry, HistoryFilter, Memo, Network,
+    OperatorId, Party, PaymentNumber, PlacedEntry, Recipient, RejectionReason, Settlement, Timestamp,
+    Transfer, TransferState, position_after,
 };
 
 const TABLE: Table = Table("history");
 
-/// What [`EntryRow`] is read from.
+/// What [`EntryRow`] is read from. An account of another operator is told by its id to those whom it paid.
 const COLUMNS: &str =
     "entry_id, operator_id, account_id, network, kind, status, amount_usdc, memo, transfer_id,
-    tx_signature, slot, reason, message, created_at, number,
+    tx_signature, slot, reason, message, created_at, number, position,
     COALESCE((SELECT MIN(accounts.account_id) FROM accounts
-        WHERE accounts.token_account = history.counterparty AND accounts.operator_id = history.operator_id),
+        WHERE accounts.token_account = history.counterparty AND (accounts.operator_id = history.operator_id
+            OR (history.kind = 'deposit' AND history.transfer_id IS NOT NULL))),
         history.counterparty) AS counterparty";
+
+/// Where the moments of positions begin. Below it stands what has no place yet.
+const FIRST_PLACE: &str = "0";
+const MOMENT_CHARS: usize = 27;
 
 #[derive(Debug, FromRow)]
 struct EntryRow {
@@ -39,6 +44,19 @@ struct EntryRow {
     message: Option<String>,
     created_at: String,
     number: Option<i64>,
+    position: String,
+}
+
+impl TryFrom<EntryRow> for PlacedEntry {
+    type Error = StoreError;
+
+    fn try_from(row: EntryRow) -> Result<Self, StoreError> {
+        let position = row.position.clone();
+        // Those from before places were given have more behind the moment.
+        let moment = position.get(..MOMENT_CHARS).ok_or_else(|| TABLE.unreadable("position"))?;
+        let visible_at = TABLE.read("position", moment)?;
+        Ok(Self { entry: row.try_into()?, visible_at, position })
+    }
 }
 
 impl TryFrom<EntryRow> for HistoryEntry {
@@ -78,36 +96,30 @@ impl TryFrom<EntryRow> for HistoryEntry {
 }
 
 impl Store {
-    /// Up to `rows_max` entries of the operator's account, newest first: those after `since`, and beyond the position
-    /// `after` in that order. Counterparties that are accounts of the operator are given by their ids: which they are
-    /// may come to light later than the entry.
+    /// Up to `rows_max` entries of the operator's account that `filter` lets through, what became visible last first, beyond
+    /// the position `after` in that order. Counterparties that are accounts are given by their ids: which they are may
+    /// come to light later than the entry.
     pub async fn list_history(
         &self,
         operator: OperatorId,
         account: AccountId,
-        status: Option<HistoryStatus>,
-        since: Option<Timestamp>,
+        filter: &HistoryFilter,
         after: Option<&str>,
         rows_max: u32,
-    ) -> Result<Vec<HistoryEntry>, StoreError> {
-        // Said outright, since no index leads through an "or".
-        let of_status = if status.is_some() { "status = $3" } else { "$3 = ''" };
-        let sql = format!(
-            "SELECT {COLUMNS} FROM history
-             WHERE operator_id = $1 AND account_id = $2 AND {of_status} AND position > $4
-                 AND position < $5
-             ORDER BY position DESC LIMIT $6"
-        );
+    ) -> Result<Vec<PlacedEntry>, StoreError> {
+        let Some(sql) = list_sql(filter) else { return Ok(Vec::new()) };
+        let until = filter.until.map(position_after);
+        let below = [after, until.as_deref()].into_iter().flatten().min();
+        // Nothing but our own words were put into the text.
         let rows: Vec<EntryRow> = query(AssertSqlSafe(sql))
             .bind(operator.to_string())
             .bind(account.to_string())
-            .bind(status.map_or("", HistoryStatus::as_str))
-            .bind(since.map_or_else(String::new, position_after))
-            .bind_below(after)
+            .bind(filter.since.map_or_else(|| FIRST_PLACE.to_owned(), position_after))
+            .bind_below(below)
             .bind(i64::from(rows_max))
             .fetch_all(self.lister())
             .await?;
-        rows.into_iter().map(HistoryEntry::try_from).collect()
+        rows.into_iter().map(PlacedEntry::try_from).collect()
     }
 
     /// What a transfer's step adds to the history. Found beforehand, so that the one who writes is not held up: should
@@ -171,22 +183,64 @@ impl Store {
     }
 }
 
+/// A list is what stands under some kinds and statuses, put in one order: each pair is read by an index, however few of
+/// its kind there are. `None`: there is nothing of the kind.
+fn list_sql(filter: &HistoryFilter) -> Option<String> {
+    let pages_of = |line: &str| {
+        format!(
+            "SELECT {COLUMNS} FROM history
+             WHERE operator_id = $1 AND account_id = $2 {line}AND position > $3 AND position < $4
+             ORDER BY position DESC LIMIT $5"
+        )
+    };
+    let Some(lines) = filter.lines() else { return Some(pages_of("")) };
+    let mut pages: Vec<String> = lines
+        .into_iter()
+        .map(|(kind, status)| {
+            pages_of(&format!("AND kind = '{}' AND status = '{}' ", kind.as_str(), status.as_str()))
+        })
+        .collect();
+    if pages.len() < 2 {
+        return pages.pop();
+    }
+    let parts: Vec<String> = pages
+        .into_iter()
+        .enumerate()
+        .map(|(part, page)| format!("SELECT * FROM ({page}) AS part_{part}"))
+        .collect();
+    Some(format!("{} ORDER BY position DESC LIMIT $5", parts.join(" UNION ALL ")))
+}
+
 /// Writes down an entry of a transfer's step.
-pub(super) async fn record(tx: &mut Transaction<'_>, entry: &HistoryEntry) -> Result<(), StoreError> {
+pub(super) async fn record(
+    tx: &mut Transaction<'_>,
+    entry: &HistoryEntry,
+    now: Timestamp,
+) -> Result<(), StoreError> {
     match entry.outcome {
         EntryOutcome::Settled { .. } => {
-            if insert_entry(tx, entry, false, None, None).await? {
+            let position = position_of(entry, ledgers::place(tx, entry, now).await?);
+            if insert_entry(tx, entry, &position, false, None, None).await? {
                 ledgers::book(tx, entry).await?;
             }
-            Ok(())
         }
-        // Never on the chain, so nothing forks it away.
-        EntryOutcome::Rejected { .. } => insert_entry(tx, entry, true, None, None).await.map(|_| ()),
+        EntryOutcome::Rejected { .. } => {
+            // It happens by being written down.
+            let position = position_of(entry, ledgers::place(tx, entry, entry.created_at).await?);
+            // Never on the chain, so nothing forks it away.
+            insert_entry(tx, entry, &position, true, None, None).await?;
+        }
     }
+    Ok(())
+}
+
+/// What has no place yet is put in the order of the chain.
+fn position_of(entry: &HistoryEntry, place: Option<Timestamp>) -> String {
+    place.map_or_else(|| format!("!{}", entry.chain_position()), |place| place.to_string())
 }
 
 /// Writes down an entry that was read from the chain and books its money, if it is not there yet; otherwise it takes the
-/// chain's slot and time, and the number of its payment.
+/// chain's slot and time, and the number of its payment. `read_at`: when, by the host's clock.
 pub(super) async fn record_read(
     tx: &mut Transaction<'_>,
     entry: &HistoryEntry,
@@ -194,10 +248,12 @@ pub(super) async fn record_read(
     read_at: Option<Timestamp>,
 ) -> Result<(), StoreError> {
     let tag = entry.number.and(entry.transfer_id).map(|id| id.tag());
-    if insert_entry(tx, entry, is_final, tag, read_at.filter(|_| tag.is_some())).await? {
+    let place = ledgers::place(tx, entry, read_at.unwrap_or(entry.created_at)).await?;
+    let position = position_of(entry, place);
+    if insert_entry(tx, entry, &position, is_final, tag, read_at.filter(|_| tag.is_some())).await? {
         return ledgers::book(tx, entry).await;
     }
-    mark_placed(tx, entry).await?;
+    mark_moved(tx, entry, &position).await?;
     number_late(tx, entry).await
 }
 
@@ -205,6 +261,7 @@ pub(super) async fn record_read(
 async fn insert_entry(
     tx: &mut Transaction<'_>,
     entry: &HistoryEntry,
+    position: &str,
     is_final: bool,
     tag: Option<u64>,
     read_at: Option<Timestamp>,
@@ -240,7 +297,7 @@ async fn insert_entry(
         .bind(message)
         .bind(is_final)
         .bind(entry.created_at.to_string())
-        .bind(entry.position())
+        .bind(position)
         .bind(entry.number.map(stored_number))
         .bind(tag.map(tag_text))
         .bind(read_at.map(|at| at.to_string()))
@@ -249,16 +306,21 @@ async fn insert_entry(
     Ok(inserted == 1)
 }
 
-/// An entry that is there already takes the chain's slot and time, if it was written down with others.
-async fn mark_placed(tx: &mut Transaction<'_>, entry: &HistoryEntry) -> Result<(), StoreError> {
+/// An entry that is there already takes the chain's slot and time, if it was written down with others, and with them a new
+/// place: so whoever polls is told.
+async fn mark_moved(
+    tx: &mut Transaction<'_>,
+    entry: &HistoryEntry,
+    position: &str,
+) -> Result<(), StoreError> {
     const SQL: &str = "UPDATE history SET slot = $2, created_at = $3, position = $4
-         WHERE entry_id = $1 AND status = 'settled' AND position <> $4";
+         WHERE entry_id = $1 AND status = 'settled' AND (slot <> $2 OR created_at <> $3)";
     let EntryOutcome::Settled { slot, .. } = &entry.outcome else { return Ok(()) };
     query(SQL)
         .bind(entry.id.to_string())
         .bind(slot.cast_signed())
         .bind(entry.created_at.to_string())
-        .bind(entry.position())
+        .bind(position)
         .execute(tx)
         .await?;
     Ok(())

@@ -7,8 +7,8 @@ use super::columns::Table;
 use super::query::query;
 use super::{Store, StoreError, Transaction};
 use crate::domain::{
-    AccountId, Address, EntryKind, HistoryEntry, KnownPayments, Network, OperatorId, PaymentNumber,
-    UsdcAmount,
+    AccountId, Address, EntryKind, EntryOutcome, HistoryEntry, KnownPayments, Network, OperatorId,
+    PaymentNumber, Timestamp, UsdcAmount,
 };
 
 const TABLE: Table = Table("ledgers");
@@ -46,6 +46,40 @@ pub(super) fn change_of(kind: EntryKind, amount: UsdcAmount) -> i64 {
         EntryKind::Deposit => in_ledger(amount),
         EntryKind::Transfer | EntryKind::Withdrawal => -in_ledger(amount),
     }
+}
+
+/// The next place in an entry's account: not before it happened, not before `now`, and after every place that was given.
+/// `None` while the past of its account is being read: then it has to wait.
+///
+/// The account's ledger is locked from here to the commit, so whoever comes next gets a later place, and becomes visible later.
+pub(super) async fn place(
+    tx: &mut Transaction<'_>,
+    entry: &HistoryEntry,
+    now: Timestamp,
+) -> Result<Option<Timestamp>, StoreError> {
+    const SQL: &str = "INSERT INTO ledgers
+             (account_id, booked_micros, unexplained_micros, seen_micros, seen_slot, placed_micros, newest_slot)
+         VALUES ($1, 0, 0, 0, 0, $2, $3)
+         ON CONFLICT (account_id) DO UPDATE SET
+             placed_micros = CASE
+                 WHEN ledgers.placed_micros < 0 THEN ledgers.placed_micros
+                 WHEN ledgers.placed_micros < excluded.placed_micros THEN excluded.placed_micros
+                 ELSE ledgers.placed_micros + 1 END,
+             newest_slot = CASE
+                 WHEN ledgers.newest_slot < excluded.newest_slot THEN excluded.newest_slot
+                 ELSE ledgers.newest_slot END
+         RETURNING placed_micros";
+    let slot = match entry.outcome {
+        EntryOutcome::Settled { slot, .. } => slot,
+        EntryOutcome::Rejected { .. } => 0,
+    };
+    let placed: Option<(i64,)> = query(SQL)
+        .bind(entry.account_id.to_string())
+        .bind(entry.created_at.max(now).unix_micros().max(0))
+        .bind(slot.cast_signed())
+        .fetch_optional(tx)
+        .await?;
+    Ok(placed.map(|(micros,)| micros).filter(|micros| *micros >= 0).map(Timestamp::from_unix_micros))
 }
 
 /// Books what an entry moved, and counts its payment.

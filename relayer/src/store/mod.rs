@@ -38,6 +38,7 @@ mod marks;
 mod operators;
 mod payments;
 mod pending_policies;
+mod places;
 mod pools;
 mod probe;
 mod query;

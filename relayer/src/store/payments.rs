@@ -134,11 +134,9 @@ impl Store {
     }
 
     /// For the indexer: the latest slot of which the account's history tells; 0 where there is none.
-    pub async fn find_newest_slot(&self, network: Network, account: AccountId) -> Result<u64, StoreError> {
-        const SQL: &str = "SELECT slot FROM history
-             WHERE account_id = $1 AND network = $2 AND slot IS NOT NULL ORDER BY position DESC LIMIT 1";
-        let slot: Option<(i64,)> =
-            query(SQL).bind(account.to_string()).bind(network.as_str()).fetch_optional(self.reader()).await?;
+    pub async fn find_newest_slot(&self, account: AccountId) -> Result<u64, StoreError> {
+        const SQL: &str = "SELECT newest_slot FROM ledgers WHERE account_id = $1";
+        let slot: Option<(i64,)> = query(SQL).bind(account.to_string()).fetch_optional(self.reader()).await?;
         Ok(slot.map_or(0, |(slot,)| slot.cast_unsigned()))
     }
 }

@@ -131,14 +131,16 @@ impl Store {
                 self.list_all_webhooks(transfer.operator_id).await
             }
         };
-        let (webhooks, entries) = tokio::try_join!(webhooks, self.entries_of(transfer, &next))?;
+        let (webhooks, mut entries) = tokio::try_join!(webhooks, self.entries_of(transfer, &next))?;
+        // Ledgers are locked in one order by all.
+        entries.sort_by_key(|entry| entry.account_id);
         let moved = Transfer { state: next.clone(), updated_at: now, ..transfer.clone() };
         let (transfer, told) = (transfer.clone(), webhooks.clone());
         let write = self.write(move |tx| {
             async move {
                 write_state(tx, &transfer, &next, now).await?;
                 for entry in &entries {
-                    record(tx, entry).await?;
+                    record(tx, entry, now).await?;
                 }
                 announce(tx, &events, &told, now).await
             }

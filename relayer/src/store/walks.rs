@@ -12,7 +12,7 @@ use super::pools::Pools;
 use super::query::query;
 use super::{Store, StoreError, Transaction};
 use crate::domain::{
-    Account, AccountId, AccountStatus, Address, HistoryEntry, Network, OperatorId, Timestamp,
+    Account, AccountId, AccountStatus, Address, HistoryEntry, Network, OperatorId, Timestamp, TransferId,
 };
 
 const TABLE: Table = Table("walks");
@@ -48,6 +48,7 @@ pub struct Owed {
 /// What was read in one go.
 #[derive(Debug, Clone, Default)]
 pub struct Readings {
+    /// In the order in which they are to become visible.
     pub entries: Vec<HistoryEntry>,
     /// Whether their slots can no longer be forked away.
     pub are_final: bool,
@@ -99,6 +100,7 @@ struct KnownRow {
     tx_signature: String,
     slot: i64,
     created_at: String,
+    transfer_id: Option<String>,
     /// 1: a payment whose number has not been read yet.
     uncounted: i64,
 }
@@ -141,14 +143,14 @@ impl Store {
         rows.into_iter().map(read).collect()
     }
 
-    /// For the indexer: which of these transactions (at most 1,000) are in the history of `whose`, and the times that
-    /// stand there for them. Without those that hold a payment whose number is not known yet.
+    /// For the indexer: which of these transactions (at most 1,000) are in the history of `whose`, with the times and
+    /// transfers of their entries. Without those that hold a payment whose number is not known yet.
     pub async fn find_known(
         &self,
         network: Network,
         whose: Whose,
         transactions: &[Mark],
-    ) -> Result<HashMap<Mark, Timestamp>, StoreError> {
+    ) -> Result<HashMap<Mark, Vec<(Timestamp, Option<TransferId>)>>, StoreError> {
         if transactions.is_empty() {
             return Ok(HashMap::new());
         }
@@ -157,7 +159,7 @@ impl Store {
             Whose::Account(id) => ("account_id", id.to_string()),
         };
         let sql = format!(
-            "SELECT tx_signature, slot, created_at,
+            "SELECT tx_signature, slot, created_at, transfer_id,
                  CASE WHEN kind = 'transfer' AND number IS NULL THEN CAST(1 AS BIGINT) ELSE 0 END AS uncounted
              FROM history WHERE network = $1 AND {column} = $2 AND {}",
             is_among(3, transactions.len())
@@ -170,8 +172,13 @@ impl Store {
         let mark =
             |row: &KnownRow| Mark { signature: row.tx_signature.clone(), slot: row.slot.cast_unsigned() };
         let uncounted: HashSet<Mark> = rows.iter().filter(|row| row.uncounted == 1).map(mark).collect();
-        let read = |row: &KnownRow| Ok((mark(row), TABLE.read("created_at", &row.created_at)?));
-        rows.iter().filter(|row| !uncounted.contains(&mark(row))).map(read).collect()
+        let mut known = HashMap::<_, Vec<_>>::new();
+        for row in rows.iter().filter(|row| !uncounted.contains(&mark(row))) {
+            let created_at = TABLE.read("created_at", &row.created_at)?;
+            let transfer_id = TABLE.read_optional("transfer_id", row.transfer_id.as_deref())?;
+            known.entry(mark(row)).or_default().push((created_at, transfer_id));
+        }
+        Ok(known)
     }
 
     /// For the indexer: writes down what was read, and how far that is. Where another process has brought the same
@@ -182,7 +189,9 @@ impl Store {
         readings: &Readings,
         progress: Option<(&Option<Walk>, &Walk)>,
     ) -> Result<(), StoreError> {
-        let Readings { entries, are_final, read_at, owed, paid } = readings.clone();
+        let Readings { mut entries, are_final, read_at, owed, paid } = readings.clone();
+        // Ledgers are locked in one order by all.
+        entries.sort_by_key(|entry| entry.account_id);
         let progress = progress.map(|(before, after)| (before.clone(), after.clone()));
         self.write(move |tx| {
             async move {
@@ -240,6 +249,10 @@ impl Store {
         const SQL: &str = "INSERT INTO accounts
                  (account_id, operator_id, name, address, token_account, status, provisioning, created_at)
              VALUES ($1, $2, $3, $4, $5, $6, 'ready', $7) ON CONFLICT (account_id) DO NOTHING";
+        // Until its past is read, its entries have no places.
+        const UNPLACED: &str = "INSERT INTO ledgers
+                 (account_id, booked_micros, unexplained_micros, seen_micros, seen_slot, placed_micros)
+             VALUES ($1, 0, 0, 0, 0, -1) ON CONFLICT (account_id) DO NOTHING";
         const WALK: &str = "INSERT INTO walks (network, address, under_way) VALUES ($1, $2, $3)
              ON CONFLICT (network, address) DO NOTHING";
         let insert = query(SQL)
@@ -251,6 +264,7 @@ impl Store {
             .bind(account.status.as_str())
             .bind(account.created_at.to_string());
         let walk = query(WALK).bind(network.as_str()).bind(account.token_account.to_string()).bind(true);
+        let unplaced = query(UNPLACED).bind(account.id.to_string());
         let ready = query(READY)
             .bind(account.id.to_string())
             .bind(account.operator_id.to_string())
@@ -258,8 +272,12 @@ impl Store {
         self.write(move |tx| {
             async move {
                 let is_new = insert.execute(&mut *tx).await? == 1;
-                let also = if is_new { walk } else { ready };
-                also.execute(tx).await?;
+                if is_new {
+                    unplaced.execute(&mut *tx).await?;
+                    walk.execute(tx).await?;
+                } else {
+                    ready.execute(tx).await?;
+                }
                 Ok(is_new)
             }
             .boxed()

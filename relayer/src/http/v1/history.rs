@@ -1,12 +1,19 @@
 use axum::Json;
 use axum::extract::State;
+use axum::http::{HeaderMap, HeaderValue, header};
+use axum::response::{IntoResponse, Response};
+use futures::TryStreamExt;
 use serde::Serialize;
 
 use super::text;
-use crate::domain::{AccountId, EntryOutcome, HistoryStatus, Invalid, Principal, Timestamp};
+use crate::domain::{
+    AccountId, EntryKind, EntryOutcome, HistoryFilter, HistoryStatus, Invalid, PlacedEntry, Principal,
+    Timestamp,
+};
+use crate::http::csv::{self, Row};
 use crate::http::error::{ApiError, rejection_code};
 use crate::http::page::{Id, PageResponse, Query};
-use crate::service::{EntryView, History, HistoryFilter};
+use crate::service::{EntryView, History};
 
 const LIMIT_DEFAULT: u32 = 25;
 const LIMIT_MAX: u32 = 100;
@@ -27,12 +34,38 @@ pub struct EntryResponse {
     solana_explorer_url: Option<String>,
     error: Option<&'static str>,
     message: Option<String>,
+    /// When it happened.
     created_at: String,
+    /// When it came into the history, which is in this order: later than that of every entry that was there before.
+    visible_at: String,
+}
+
+impl Row for EntryResponse {
+    const HEAD: &'static [&'static str] = &[
+        "id",
+        "type",
+        "direction",
+        "status",
+        "amount_usdc",
+        "counterparty",
+        "memo",
+        "transfer_id",
+        "tx_signature",
+        "solana_explorer_url",
+        "error",
+        "message",
+        "created_at",
+        "visible_at",
+    ];
+
+    fn foreign_cells(&mut self) -> impl Iterator<Item = &mut String> {
+        [&mut self.counterparty, &mut self.memo, &mut self.message].into_iter().flatten()
+    }
 }
 
 impl From<EntryView> for EntryResponse {
     fn from(view: EntryView) -> Self {
-        let EntryView { entry, explorer } = view;
+        let EntryView { placed: PlacedEntry { entry, visible_at, .. }, explorer } = view;
         let bare = Self {
             id: entry.id.to_string(),
             kind: entry.kind.as_str(),
@@ -47,6 +80,7 @@ impl From<EntryView> for EntryResponse {
             error: None,
             message: None,
             created_at: text(entry.created_at),
+            visible_at: text(visible_at),
         };
         match entry.outcome {
             EntryOutcome::Settled { signature, .. } => Self {
@@ -71,23 +105,51 @@ fn status(text: &str) -> Result<Option<HistoryStatus>, Invalid> {
     }
 }
 
-fn since(text: &str) -> Result<Timestamp, Invalid> {
-    text.parse().map_err(|error| Invalid::new("since", format!("{error}")))
+/// `transfer`, `deposit` or `withdrawal`.
+fn kind(text: &str) -> Result<EntryKind, Invalid> {
+    let kind = EntryKind::from_stored(text);
+    kind.ok_or_else(|| Invalid::new("type", "must be `transfer`, `deposit` or `withdrawal`"))
 }
 
-/// `GET /v1/accounts/{id}/transactions`
+fn filter(query: &mut Query) -> Result<HistoryFilter, Invalid> {
+    let mut moment = |name: &'static str| -> Result<Option<Timestamp>, Invalid> {
+        let read = |text: String| text.parse().map_err(|error| Invalid::new(name, format!("{error}")));
+        query.take(name).map(read).transpose()
+    };
+    let (since, until) = (moment("since")?, moment("until")?);
+    Ok(HistoryFilter {
+        status: query.take("status").map_or(Ok(None), |text| status(&text))?,
+        kind: query.take("type").map(|text| kind(&text)).transpose()?,
+        since,
+        until,
+    })
+}
+
+/// `GET /v1/accounts/{id}/transactions`: a page, or all of it where CSV is accepted.
 pub async fn list(
     State(history): State<History>,
     principal: Principal,
     Id(account_id): Id<AccountId>,
+    headers: HeaderMap,
     mut query: Query,
-) -> Result<Json<PageResponse<EntryResponse>>, ApiError> {
-    let filter = HistoryFilter {
-        status: query.take("status").map_or(Ok(None), |text| status(&text))?,
-        since: query.take("since").map(|text| since(&text)).transpose()?,
-    };
+) -> Result<Response, ApiError> {
+    let filter = filter(&mut query)?;
+    if csv::is_wanted(&headers) {
+        query.finish()?;
+        let pages = history.all(&principal, account_id, filter).await?;
+        let rows = pages.map_ok(|page| page.into_iter().map(EntryResponse::from).collect());
+        return Ok(by_accept(csv::answer(&account_id.to_string(), rows)));
+    }
     let bound = filter.text(principal.operator_id(), account_id);
     let request = query.page(LIMIT_DEFAULT, LIMIT_MAX, &bound)?;
     query.finish()?;
-    Ok(Json(history.list(&principal, account_id, filter, request).await?.map(EntryResponse::from).into()))
+    let page = history.list(&principal, account_id, filter, request).await?;
+    let page: PageResponse<EntryResponse> = page.map(EntryResponse::from).into();
+    Ok(by_accept(Json(page).into_response()))
+}
+
+/// Says that another `Accept` may be answered otherwise.
+fn by_accept(mut answer: Response) -> Response {
+    answer.headers_mut().insert(header::VARY, HeaderValue::from_static("accept"));
+    answer
 }

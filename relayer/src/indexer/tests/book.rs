@@ -69,7 +69,12 @@ fn payment_between_two_accounts_is_booked_with_both() {
         [(1, EntryKind::Transfer, 5, other_side(token(2))), (2, EntryKind::Deposit, 5, other_side(token(1)))]
     );
     assert_eq!(entries[0].memo.as_ref().map(|memo| memo.as_str()), Some("tea\u{FFFD}"));
-    assert_eq!((&entries[1].memo, entries[1].transfer_id), (&None, None));
+    // Who was paid sees what the payment says on the chain.
+    assert_eq!((&entries[1].memo, entries[1].transfer_id), (&entries[0].memo, entries[0].transfer_id));
+    assert_eq!(entries[1].number, None);
+    // Money that came otherwise too is no transfer.
+    let more = booked(vec![pays(1, token(2), 5)], vec![flow(token(1), 9, 4), flow(token(2), 0, 6)]);
+    assert_eq!((&more[1].memo, more[1].transfer_id), (&None, None));
     for (entry, number) in entries.iter().zip([1, 2]) {
         assert_eq!(entry.id, entry_id("signature", AccountId::from_bytes([number; 16]), 0));
     }

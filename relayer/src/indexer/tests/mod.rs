@@ -17,8 +17,8 @@ use self::world::{Expected, World};
 use super::{Indexer, IndexerParts};
 use crate::chain::{Commitment, SolanaHistory};
 use crate::domain::{
-    Account, AccountName, AccountStatus, Address, Counterparties, EntryOutcome, HistoryEntry, Network,
-    Operator, OperatorName, Provisioning, Quotas, Timestamp,
+    Account, AccountName, AccountStatus, Address, Counterparties, EntryOutcome, HistoryEntry, HistoryFilter,
+    Network, Operator, OperatorName, Provisioning, Quotas, Timestamp,
 };
 use crate::service::{Ambient, Chains, Parts, Services, Tasks, WebhookParts};
 use crate::store::Store;
@@ -118,11 +118,11 @@ impl Scene {
             let operator = operators[agent.operator].id;
             let entries = self
                 .store
-                .list_history(operator, agent.id, None, None, None, u32::MAX)
+                .list_history(operator, agent.id, &HistoryFilter::default(), None, u32::MAX)
                 .await
                 .expect("listed");
             for entry in entries {
-                let recorded = recorded(&entry);
+                let recorded = recorded(&entry.entry);
                 assert!(all.insert(recorded), "twice in the history: {entry:?}");
             }
         }

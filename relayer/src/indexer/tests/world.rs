@@ -265,13 +265,18 @@ impl World {
                     created_at: Timestamp::from_unix_seconds(time_of(transaction.slot)),
                 };
                 let mut came = 0;
+                // Of a deposit that one transfer made.
+                let mut transfers = Vec::new();
                 for deed in &transaction.deeds {
                     match deed {
                         Deed::Pay { agent: payer, to, micros, transfer_id } => {
                             if self.agents[*payer].id == agent.id {
                                 all.push(line("transfer", *micros, Some(*transfer_id)));
                             }
-                            came += if *to == agent.token_account { *micros } else { 0 };
+                            if *to == agent.token_account {
+                                came += *micros;
+                                transfers.push((*micros, *transfer_id));
+                            }
                         }
                         Deed::Withdraw { agent: payer, to, micros } => {
                             if self.agents[*payer].id == agent.id {
@@ -286,7 +291,11 @@ impl World {
                     }
                 }
                 if came > 0 {
-                    all.push(line("deposit", came, None));
+                    let sole = match transfers[..] {
+                        [(micros, transfer_id)] if micros == came => Some(transfer_id),
+                        _ => None,
+                    };
+                    all.push(line("deposit", came, sole));
                 }
             }
         }

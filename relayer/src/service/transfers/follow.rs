@@ -7,7 +7,7 @@ use super::decide::{Decision, Order, decide, insufficient, invalid_recipient, re
 use super::payments::Paid;
 use crate::chain::{Outcome, Refusal};
 use crate::crash_point::crash_point;
-use crate::domain::{Address, Checks, FailureCode, RejectionReason, Transfer};
+use crate::domain::{Address, Checks, FailureCode, RejectionReason, Transfer, happened_at};
 use crate::service::ServiceError;
 use crate::service::signers::ROTATED;
 use crate::store::PaymentMade;
@@ -61,7 +61,8 @@ impl Carrier {
         match outcome {
             Outcome::Settled { slot } => {
                 self.permit = None;
-                let Some(settled_at) = self.time_of(slot).await else { return Ok(Step::Left(transfer)) };
+                let Some(block) = self.time_of(slot).await else { return Ok(Step::Left(transfer)) };
+                let settled_at = happened_at(block, Some(transfer.id));
                 let number = self.landed_number(&transfer).await;
                 self.settle(transfer, signed.signature.clone(), slot, settled_at, number).await
             }

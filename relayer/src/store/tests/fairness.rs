@@ -70,10 +70,10 @@ async fn lists(fixture: &Fixture, is_over: &AtomicBool) -> u64 {
                 let status = Some(DeliveryStatus::Undelivered);
                 drop(store.list_deliveries(operator, webhook, status, None, 101).await.expect("listed"));
             }
-            2 => drop(store.list_history(operator, account, None, None, None, 101).await.expect("listed")),
-            3 => {
-                let status = Some(HistoryStatus::Rejected);
-                drop(store.list_history(operator, account, status, None, None, 101).await.expect("listed"));
+            2 | 3 => {
+                let status = (lists % 8 == 3).then_some(HistoryStatus::Rejected);
+                let filter = HistoryFilter { status, ..HistoryFilter::default() };
+                drop(store.list_history(operator, account, &filter, None, 101).await.expect("listed"));
             }
             4 => drop(store.list_events(operator, None, None, None, 101).await.expect("listed")),
             5 => {

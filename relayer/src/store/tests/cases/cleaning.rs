@@ -200,10 +200,12 @@ async fn finished_transfers_go_when_nothing_refers_to_them_and_what_moved_money_
         assert_eq!(is_there(transfer).await, stays, "{}", transfer.id);
     }
     assert_eq!(counts(&fixture, "idempotency_keys").await, 2);
-    let history = store.list_history(fixture.operator.id, fixture.account.id, None, None, None, 10).await;
+    let history = store
+        .list_history(fixture.operator.id, fixture.account.id, &HistoryFilter::default(), None, 10)
+        .await;
     let history = history.expect("listed");
     assert!(
-        matches!(&history[..], [one] if matches!(one.outcome, EntryOutcome::Settled { .. })),
+        matches!(&history[..], [one] if matches!(one.entry.outcome, EntryOutcome::Settled { .. })),
         "{history:?}"
     );
 }

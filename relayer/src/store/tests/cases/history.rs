@@ -17,8 +17,9 @@ fn party(account: &Account) -> Party {
 
 async fn history(fixture: &Fixture, account: &Account) -> Vec<HistoryEntry> {
     let store = &fixture.store;
-    let listed = store.list_history(account.operator_id, account.id, None, None, None, 100).await;
-    listed.expect("listed")
+    let filter = HistoryFilter::default();
+    let listed = store.list_history(account.operator_id, account.id, &filter, None, 100).await;
+    listed.expect("listed").into_iter().map(|placed| placed.entry).collect()
 }
 
 /// Paid to `to`, signed and settled.
@@ -52,15 +53,16 @@ async fn a_settlement_is_in_the_history_of_both_sides_and_booked() {
         entries.into_iter().map(|entry| (entry.kind, entry.counterparty)).collect()
     };
     let (own, other) = (Counterparty::Account(second.id), Counterparty::Account(fixture.account.id));
-    // Another operator's account is a token account like any other, on both sides.
+    // Another operator's account is a token account like any other to who paid it; whom it pays sees who it is.
     let stranger = Counterparty::TokenAccount(foreign.token_account);
     assert_eq!(
         seen(history(&fixture, &fixture.account).await),
         [stranger, own, own].map(|party| (EntryKind::Transfer, Some(party)))
     );
     assert_eq!(seen(history(&fixture, &second).await), [(EntryKind::Deposit, Some(other)); 2]);
-    let payer = Counterparty::TokenAccount(fixture.account.token_account);
-    assert_eq!(seen(history(&fixture, &foreign).await), [(EntryKind::Deposit, Some(payer))]);
+    let paid = history(&fixture, &foreign).await;
+    assert!(paid.iter().all(|entry| entry.transfer_id.is_some()), "{paid:?}");
+    assert_eq!(seen(paid), [(EntryKind::Deposit, Some(other))]);
     assert_eq!(booked(&fixture, &fixture.account).await, -37_500_000);
     assert_eq!(booked(&fixture, &second).await, 25_000_000);
     // The indexer makes the same of it, and writing it again changes nothing.
@@ -98,31 +100,161 @@ async fn a_settlement_by_another_transaction_is_left_to_the_indexer() {
     assert!(history(&fixture, &fixture.account).await.is_empty());
 }
 
+/// Settles at the second of its slot, as it is known from then on.
+async fn is_seen_at(fixture: &Fixture, number: u8, slot: u64, second: i64) {
+    let claimed = fixture.claim_new(&fixture.transfer(number, &format!("key-{number}")), 0).await;
+    let signed = fixture.store.mark_signed(&claimed, signed(number), at(1)).await.expect("signed");
+    let settled_at = at(i64::try_from(slot).expect("small"));
+    let settlement = Settlement { number: None, signature: format!("signature-{number}"), settled_at, slot };
+    fixture.store.mark_settled(&signed, settlement, at(second)).await.expect("settled");
+}
+
 #[tokio::test]
-async fn histories_are_listed_newest_first_by_status_since_and_position() {
+async fn histories_are_listed_in_the_order_in_which_entries_became_visible() {
     let Some(fixture) = fixture().await else { return };
-    let (second, _) = neighbours(&fixture).await;
-    for (number, slot) in [(1, 10), (2, 30), (3, 20)] {
-        settles(&fixture, number, Recipient::Agent(second.id), slot).await;
+    // What happened second is known last.
+    for (number, slot, second) in [(1, 10, 11), (2, 30, 31), (3, 20, 50)] {
+        is_seen_at(&fixture, number, slot, second).await;
     }
     let claimed = fixture.claim_new(&fixture.transfer(9, "z"), 0).await;
-    let rejection = Rejection { rejected_at: at(25), ..rejection(RejectionReason::Paused) };
-    fixture.store.mark_rejected(&claimed, rejection, at(25)).await.expect("rejected");
+    let rejection = Rejection { rejected_at: at(45), ..rejection(RejectionReason::Paused) };
+    fixture.store.mark_rejected(&claimed, rejection, at(45)).await.expect("rejected");
     let (operator, account) = (fixture.operator.id, fixture.account.id);
-    let list = async |status, since, after: Option<&str>, rows_max| -> Vec<i64> {
-        let listed = fixture.store.list_history(operator, account, status, since, after, rows_max).await;
-        let seconds = |entry: &HistoryEntry| entry.created_at.unix_seconds() - at(0).unix_seconds();
+    let list = async |filter: &HistoryFilter, after: Option<&str>, rows_max| -> Vec<i64> {
+        let listed = fixture.store.list_history(operator, account, filter, after, rows_max).await;
+        let seconds = |placed: &PlacedEntry| placed.entry.created_at.unix_seconds() - at(0).unix_seconds();
         listed.expect("listed").iter().map(seconds).collect()
     };
-    assert_eq!(list(None, None, None, 9).await, [30, 25, 20, 10]);
-    assert_eq!(list(Some(HistoryStatus::Rejected), None, None, 9).await, [25]);
-    assert_eq!(list(Some(HistoryStatus::Settled), Some(at(10)), None, 9).await, [30, 20]);
-    let first = history(&fixture, &fixture.account).await;
-    assert_eq!(list(None, None, Some(&first[1].position()), 9).await, [20, 10]);
-    assert_eq!(list(None, Some(at(10)), Some(&first[1].position()), 1).await, [20]);
+    let all = HistoryFilter::default();
+    let of = |status| HistoryFilter { status: Some(status), ..all };
+    let is = |kind| HistoryFilter { kind: Some(kind), ..all };
+    assert_eq!(list(&all, None, 9).await, [45, 20, 30, 10]);
+    assert_eq!(list(&of(HistoryStatus::Rejected), None, 9).await, [45]);
+    assert_eq!(list(&of(HistoryStatus::Settled), None, 9).await, [20, 30, 10]);
+    assert_eq!(list(&of(HistoryStatus::Settled), None, 2).await, [20, 30]);
+    assert_eq!(list(&is(EntryKind::Transfer), None, 9).await, [45, 20, 30, 10]);
+    assert_eq!(list(&is(EntryKind::Deposit), None, 9).await, [0; 0]);
+    let withdrawn = HistoryFilter { kind: Some(EntryKind::Withdrawal), ..of(HistoryStatus::Rejected) };
+    assert_eq!(list(&withdrawn, None, 9).await, [0; 0]);
+    // By when they became visible, the first moment left out and the last not.
+    let between = |since, until| HistoryFilter { since: Some(at(since)), until: Some(at(until)), ..all };
+    assert_eq!(list(&between(11, 50), None, 9).await, [20, 30]);
+    assert_eq!(list(&between(31, 99), None, 9).await, [45, 20]);
+    assert_eq!(list(&between(0, 30), None, 9).await, [10]);
+    let first = fixture.store.list_history(operator, account, &all, None, 9).await.expect("listed");
+    let places: Vec<i64> = first.iter().map(|placed| placed.visible_at.unix_micros()).collect();
+    // The refusal came when 50 was given: the next place after it.
+    let micros = |second| at(second).unix_micros();
+    assert_eq!(places, [micros(50) + 1, micros(50), micros(31), micros(11)]);
+    assert_eq!(list(&all, Some(&first[1].position), 9).await, [30, 10]);
+    assert_eq!(list(&between(11, 99), Some(&first[0].position), 1).await, [20]);
+    assert_eq!(list(&between(0, 31), Some(&first[0].position), 9).await, [30, 10]);
     // Nobody else's operator finds it.
-    let foreign = fixture.store.list_history(operator_id(30), account, None, None, None, 9).await;
+    let foreign = fixture.store.list_history(operator_id(30), account, &all, None, 9).await;
     assert!(foreign.expect("listed").is_empty());
+}
+
+#[tokio::test]
+async fn an_entry_that_the_chain_dates_otherwise_takes_a_new_place() {
+    let Some(fixture) = fixture().await else { return };
+    is_seen_at(&fixture, 1, 10, 11).await;
+    is_seen_at(&fixture, 2, 12, 13).await;
+    let mut first = history(&fixture, &fixture.account).await.remove(1);
+    let read = async |entry: &HistoryEntry, second| {
+        let readings = Readings {
+            entries: vec![entry.clone()],
+            are_final: true,
+            read_at: Some(at(second)),
+            ..Readings::default()
+        };
+        fixture.store.insert_readings(Network::Test, &readings, None).await.expect("written");
+        let filter = HistoryFilter { since: Some(at(13)), ..HistoryFilter::default() };
+        let account = &fixture.account;
+        let later = fixture.store.list_history(account.operator_id, account.id, &filter, None, 9).await;
+        later.expect("listed").into_iter().map(|placed| placed.entry).collect::<Vec<_>>()
+    };
+    assert_eq!(read(&first, 20).await, []);
+    first.created_at = at(9);
+    assert_eq!(read(&first, 21).await, [first.clone()]);
+    assert_eq!(history(&fixture, &fixture.account).await.len(), 2);
+}
+
+#[tokio::test]
+async fn two_who_write_to_one_history_show_it_in_one_order() {
+    let Some(fixture) = fixture().await else { return };
+    let other = fixture.reopen().await;
+    let refuses = async |store: &Store, number: u8| {
+        let claimed = fixture.claim_new(&fixture.transfer(number, &format!("key-{number}")), 0).await;
+        // The clocks of the two are a minute apart.
+        let clock = if number % 2 == 0 { at(100) } else { at(40) };
+        let rejection = Rejection { rejected_at: clock, ..rejection(RejectionReason::Paused) };
+        store.mark_rejected(&claimed, rejection, clock).await.expect("rejected");
+    };
+    let filter = |since| HistoryFilter { since, ..HistoryFilter::default() };
+    let polls = async {
+        let (mut got, mut since) = (Vec::new(), None);
+        while got.len() < 40 {
+            let later = other
+                .list_history(fixture.operator.id, fixture.account.id, &filter(since), None, 100)
+                .await
+                .expect("listed");
+            since = later.first().map_or(since, |placed| Some(placed.visible_at));
+            got.extend(later.into_iter().rev().map(|placed| placed.entry));
+            tokio::task::yield_now().await;
+        }
+        got
+    };
+    let writes = (0..40).map(|number| refuses(if number % 2 == 0 { &fixture.store } else { &other }, number));
+    let (_, mut got) = tokio::join!(futures::future::join_all(writes), polls);
+    got.reverse();
+    assert_eq!(got, history(&fixture, &fixture.account).await);
+}
+
+#[tokio::test]
+async fn the_past_of_a_found_account_is_shown_when_it_is_all_there_oldest_first() {
+    let Some(fixture) = fixture().await else { return };
+    let store = &fixture.store;
+    let found = account(&fixture.operator, 60);
+    store.adopt_account(Network::Test, &found).await.expect("adopted");
+    let claimed = fixture.claim_new(&fixture.transfer(1, "a"), 0).await;
+    let happens = async |slot: i64, read_at| {
+        let settlement = Settlement {
+            signature: format!("past-{slot}"),
+            settled_at: at(slot),
+            slot: slot.cast_unsigned(),
+            number: None,
+        };
+        let (nobody, somewhere) = (party(&fixture.account), found.token_account);
+        let entries =
+            HistoryEntry::of_settlement(&claimed, &settlement, &nobody, somewhere, Some(&party(&found)));
+        let entries = entries.into_iter().filter(|entry| entry.account_id == found.id).collect();
+        let readings = Readings { entries, read_at: Some(at(read_at)), ..Readings::default() };
+        store.insert_readings(Network::Test, &readings, None).await.expect("written");
+    };
+    let shown = async || -> Vec<i64> {
+        let entries = history(&fixture, &found).await;
+        entries.iter().map(|entry| entry.created_at.unix_seconds() - at(0).unix_seconds()).collect()
+    };
+    for (slot, read_at) in [(9, 50), (7, 51), (8, 52), (5, 53)] {
+        happens(slot, read_at).await;
+    }
+    assert!(shown().await.is_empty(), "its past is being read");
+    assert!(store.list_unplaced(Network::Test, 9).await.expect("listed").is_empty());
+    let begun = store.find_walk(Network::Test, &found.token_account).await.expect("read");
+    let done = Walk::new(found.token_account);
+    store.insert_readings(Network::Test, &Readings::default(), Some((&begun, &done))).await.expect("written");
+    assert_eq!(store.list_unplaced(Network::Test, 9).await.expect("listed"), [found.id]);
+    assert!(!store.place_past(found.id, at(60), 3).await.expect("placed"));
+    assert_eq!(shown().await, [8, 7, 5]);
+    // What comes meanwhile waits its turn.
+    happens(61, 62).await;
+    assert_eq!(shown().await, [8, 7, 5]);
+    assert!(store.place_past(found.id, at(63), 3).await.expect("placed"));
+    happens(6, 64).await;
+    assert_eq!(shown().await, [6, 61, 9, 8, 7, 5]);
+    assert!(store.place_past(found.id, at(65), 3).await.expect("nothing to do"));
+    assert!(store.list_unplaced(Network::Test, 9).await.expect("listed").is_empty());
+    assert_eq!(booked(&fixture, &found).await, 6 * 12_500_000);
 }
 
 fn operator_id(byte: u8) -> OperatorId {
@@ -208,14 +340,14 @@ async fn a_walk_moves_with_its_readings_and_only_from_where_it_stood() {
         .expect("written");
     assert_eq!(store.find_walk(Network::Test, &address).await.expect("read"), Some(done));
     assert_eq!(store.find_walk(Network::Live, &address).await.expect("read"), None);
-    let known = async |whose, marks: &[Mark]| -> Vec<(Mark, Timestamp)> {
+    let known = async |whose, marks: &[Mark]| -> Vec<(Mark, Vec<(Timestamp, Option<TransferId>)>)> {
         store.find_known(Network::Test, whose, marks).await.expect("read").into_iter().collect()
     };
     let at_slot = |signature: &str, slot| Mark { signature: signature.into(), slot };
     let (there, elsewhere) = (at_slot("signature-1", u64::MAX), at_slot("signature-1", 4));
     let asked = [there.clone(), at_slot("x", u64::MAX)];
     for whose in [Whose::Account(fixture.account.id), Whose::Operator(fixture.operator.id)] {
-        assert_eq!(known(whose, &asked).await, [(there.clone(), at(5))]);
+        assert_eq!(known(whose, &asked).await, [(there.clone(), vec![(at(5), Some(claimed.id))])]);
         // It may have landed anew in another slot.
         assert!(known(whose, std::slice::from_ref(&elsewhere)).await.is_empty());
     }

@@ -1,0 +1,162 @@
+//! Lists as CSV, for who keeps books: written while they are read, so that none is in memory as a whole.
+
+use std::io;
+
+use axum::body::Body;
+use axum::http::{HeaderMap, HeaderValue, header};
+use axum::response::{IntoResponse, Response};
+use csv::{Terminator, Writer, WriterBuilder};
+use futures::{Stream, StreamExt};
+use serde::Serialize;
+
+/// A line of a list, written cell by cell.
+pub(super) trait Row: Serialize {
+    /// The names of the cells, in their order.
+    const HEAD: &'static [&'static str];
+
+    /// The cells that somebody else may have written.
+    fn foreign_cells(&mut self) -> impl Iterator<Item = &mut String>;
+}
+
+/// Whether a client would rather have CSV than JSON.
+pub(super) fn is_wanted(headers: &HeaderMap) -> bool {
+    let ranges = || {
+        let texts = headers.get_all(header::ACCEPT).iter().filter_map(|value| value.to_str().ok());
+        texts.flat_map(|text| text.split(','))
+    };
+    let weight = |name: &str| ranges().filter_map(|range| weight_of(range, name)).max().unwrap_or(0);
+    weight("text/csv") > weight("application/json")
+}
+
+/// In thousandths, what a media range says of `name`.
+fn weight_of(range: &str, name: &str) -> Option<u32> {
+    let mut parts = range.split(';').map(str::trim);
+    if !parts.next()?.eq_ignore_ascii_case(name) {
+        return None;
+    }
+    let weights = parts.filter_map(|part| part.strip_prefix("q=").or_else(|| part.strip_prefix("Q=")));
+    Some(weights.last().map_or(1_000, thousandths))
+}
+
+/// `1`, `0.5`, `0.125`: what is not read like this is nothing.
+fn thousandths(text: &str) -> u32 {
+    let (whole, fraction) = text.split_once('.').unwrap_or((text, ""));
+    let is_weight = matches!(whole, "0" | "1") && fraction.len() <= 3;
+    let digits = format!("{whole}{fraction:0<3}");
+    if is_weight { digits.parse().map_or(0, |weight: u32| weight.min(1_000)) } else { 0 }
+}
+
+/// An answer with these pages, to be kept as `file`. Should a page fail, the answer breaks off and cannot be taken for whole.
+pub(super) fn answer<R, E>(
+    file: &str,
+    pages: impl Stream<Item = Result<Vec<R>, E>> + Send + 'static,
+) -> Response
+where
+    R: Row + Send + 'static,
+    E: std::fmt::Display + Send + 'static,
+{
+    let head = futures::stream::once(async { text(|writer| writer.write_record(R::HEAD)) });
+    let pages = pages.map(|page| match page {
+        Ok(rows) => text(|writer| rows.into_iter().try_for_each(|row| write(writer, row))),
+        Err(error) => {
+            tracing::warn!(%error, "a list broke off");
+            Err(io::Error::other("the list broke off"))
+        }
+    });
+    let mut answer = Body::from_stream(head.chain(pages)).into_response();
+    let headers = answer.headers_mut();
+    headers.insert(header::CONTENT_TYPE, HeaderValue::from_static("text/csv; charset=utf-8; header=present"));
+    if let Ok(disposition) = HeaderValue::from_str(&format!("attachment; filename=\"{file}.csv\"")) {
+        headers.insert(header::CONTENT_DISPOSITION, disposition);
+    }
+    answer
+}
+
+fn write<R: Row>(writer: &mut Writer<Vec<u8>>, mut row: R) -> csv::Result<()> {
+    row.foreign_cells().for_each(disarm);
+    writer.serialize(row)
+}
+
+fn text(write: impl FnOnce(&mut Writer<Vec<u8>>) -> csv::Result<()>) -> io::Result<Vec<u8>> {
+    let mut writer =
+        WriterBuilder::new().has_headers(false).terminator(Terminator::CRLF).from_writer(Vec::new());
+    write(&mut writer)?;
+    writer.into_inner().map_err(|error| io::Error::other(error.to_string()))
+}
+
+/// A spreadsheet calculates what begins like a formula: https://owasp.org/www-community/attacks/CSV_Injection.
+/// An apostrophe before it makes it text.
+fn disarm(cell: &mut String) {
+    let begins = |start: char| {
+        matches!(start, '=' | '+' | '-' | '@' | '\t' | '\r' | '\n')
+            || matches!(start, '\u{FF1D}' | '\u{FF0B}' | '\u{FF0D}' | '\u{FF20}')
+    };
+    if cell.starts_with(begins) || cell.trim_start().starts_with(begins) {
+        cell.insert(0, '\'');
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[derive(Serialize)]
+    struct Line {
+        id: &'static str,
+        memo: Option<String>,
+    }
+
+    impl Row for Line {
+        const HEAD: &'static [&'static str] = &["id", "memo"];
+
+        fn foreign_cells(&mut self) -> impl Iterator<Item = &mut String> {
+            self.memo.iter_mut()
+        }
+    }
+
+    fn wanted(accept: &[&'static str]) -> bool {
+        let values = accept.iter().map(|value| (header::ACCEPT, HeaderValue::from_static(value)));
+        is_wanted(&HeaderMap::from_iter(values))
+    }
+
+    #[test]
+    fn csv_is_for_who_asks_for_it_by_name_and_rather_than_for_json() {
+        for accept in [
+            &["text/csv"][..],
+            &["TEXT/CSV; charset=utf-8"],
+            &["text/csv, */*;q=0.1"],
+            &["application/json;q=0.5", "text/csv;q=0.501"],
+        ] {
+            assert!(wanted(accept), "{accept:?}");
+        }
+        for accept in [
+            &[][..],
+            &["*/*"],
+            &["text/*"],
+            &["application/json, text/csv"],
+            &["text/csv;q=0"],
+            &["text/csv;q=x"],
+            &["text/csv;q=2"],
+            &["text/csvx"],
+        ] {
+            assert!(!wanted(accept), "{accept:?}");
+        }
+    }
+
+    #[test]
+    fn no_cell_is_a_formula_and_none_breaks_its_line() {
+        let row = |memo: &str| {
+            let line = Line { id: "ent_1", memo: Some(memo.to_owned()) };
+            let bytes = text(|writer| write(writer, line)).expect("written");
+            String::from_utf8(bytes).expect("UTF-8")
+        };
+        assert_eq!(row("tea"), "ent_1,tea\r\n");
+        assert_eq!(row("a \"b\", c"), "ent_1,\"a \"\"b\"\", c\"\r\n");
+        assert_eq!(row("two\nlines"), "ent_1,\"two\nlines\"\r\n");
+        assert_eq!(row("=cmd|' /C calc'!A0"), "ent_1,'=cmd|' /C calc'!A0\r\n");
+        for memo in ["+1", "-1", "@a", "  =1", "\t=1", "\u{FF1D}1"] {
+            assert_eq!(row(memo), format!("ent_1,'{memo}\r\n"));
+        }
+        assert_eq!(row("\r=1"), "ent_1,\"'\r=1\"\r\n");
+    }
+}
