@@ -5,6 +5,7 @@ mod body;
 mod error;
 mod health;
 mod listener;
+mod malformed;
 mod page;
 mod patience;
 mod rate_limit;
@@ -34,7 +35,9 @@ use self::auth::Guard;
 use self::error::ApiError;
 use self::rate_limit::RateLimit;
 use self::strangers::Strangers;
-use self::v1::{accounts, deliveries, events, halts, history, keys, limits, policies, transfers, webhooks};
+use self::v1::{
+    accounts, deliveries, events, halts, history, keys, limits, policies, transfer_list, transfers, webhooks,
+};
 use crate::service::Services;
 use crate::tasks::panic_message;
 
@@ -55,7 +58,7 @@ pub struct HttpSettings {
 pub fn router(services: &Services, settings: HttpSettings) -> Router {
     let accounts = Router::new()
         .route("/v1/accounts", post(accounts::create).get(accounts::list))
-        .route("/v1/accounts/{id}", get(accounts::get))
+        .route("/v1/accounts/{id}", get(accounts::get).patch(accounts::patch))
         .route("/v1/accounts/{id}/balance", get(accounts::balance))
         .with_state(services.accounts.clone());
     let policies = Router::new()
@@ -64,7 +67,7 @@ pub fn router(services: &Services, settings: HttpSettings) -> Router {
         .with_state(services.policies.clone());
     let halts = Router::new().route("/v1/halt", post(halts::create)).with_state(services.halts.clone());
     let transfers = Router::new()
-        .route("/v1/transfers", post(transfers::create))
+        .route("/v1/transfers", post(transfers::create).get(transfer_list::list))
         .route("/v1/transfers/preview", post(transfers::preview))
         .route("/v1/transfers/{id}", get(transfers::get))
         .route("/v1/accounts/{id}/limits", get(limits::get))

@@ -27,9 +27,15 @@ impl fmt::Display for RequestId {
     }
 }
 
+impl RequestId {
+    pub(super) fn new() -> Self {
+        Self(Ulid::generate())
+    }
+}
+
 /// Middleware: see the module.
 pub async fn name_request(request: Request, next: Next) -> Response {
-    let id = RequestId(Ulid::generate());
+    let id = RequestId::new();
     let method = request.method().clone();
     let route = request.extensions().get::<MatchedPath>().map(|path| path.as_str().to_owned());
     // Of the highest level, so that no filter takes it away from what is said within.
@@ -47,6 +53,20 @@ pub async fn name_request(request: Request, next: Next) -> Response {
         // What is left of the body is not read, so the connection cannot take another request.
         headers.insert(header::CONNECTION, HeaderValue::from_static("close"));
     }
+    every_answers_headers(headers, id);
+    tracing::info!(
+        parent: &span,
+        %method,
+        route = route.as_deref().unwrap_or("none"),
+        status = response.status().as_u16(),
+        elapsed_ms = started.elapsed().as_millis() as u64,
+        "answered"
+    );
+    response
+}
+
+/// What every answer says, whatever was asked.
+pub(super) fn every_answers_headers(headers: &mut HeaderMap, id: RequestId) {
     if let Ok(value) = HeaderValue::from_str(&id.to_string()) {
         headers.insert(X_REQUEST_ID, value);
     }
@@ -58,15 +78,6 @@ pub async fn name_request(request: Request, next: Next) -> Response {
         HeaderValue::from_static("default-src 'none'; frame-ancestors 'none'"),
     );
     headers.insert(header::CACHE_CONTROL, HeaderValue::from_static("no-store"));
-    tracing::info!(
-        parent: &span,
-        %method,
-        route = route.as_deref().unwrap_or("none"),
-        status = response.status().as_u16(),
-        elapsed_ms = started.elapsed().as_millis() as u64,
-        "answered"
-    );
-    response
 }
 
 /// Whether the body is larger than we read, or of a length that is not said.
