@@ -2,6 +2,7 @@
 
 use purser_policy::Allowlist;
 use purser_tests::Operator;
+use reqwest::Method;
 use serde_json::json;
 use solana_sdk::signature::Keypair;
 use solana_sdk::signer::Signer;
@@ -110,4 +111,50 @@ async fn allowlist_entry_of_another_operator_is_told_like_an_unknown_one() {
         answers.push(refused.text.replace(id, "ID").replace(refused.text_of("request_id"), ""));
     }
     assert_eq!(answers[0], answers[1]);
+}
+
+#[tokio::test]
+async fn bad_allowlist_entry_is_named_by_its_place_whatever_is_wrong_with_it() {
+    let operator = Operator::shared().await;
+    let agent = operator.creates_account("Ada").await;
+    let good = Keypair::new().pubkey().to_string();
+    let address = good.as_str();
+    let bad = [
+        r#""nobody""#.to_owned(),
+        r#""""#.to_owned(),
+        "7".to_owned(),
+        "1e999".to_owned(),
+        "-9223372036854775809".to_owned(),
+        "null".to_owned(),
+        "true".to_owned(),
+        "[]".to_owned(),
+        "{}".to_owned(),
+        r#""a\u0000b""#.to_owned(),
+        r#""\ud800""#.to_owned(),
+        r#""acct_01ARZ3NDEKTSV4RRFFQ69G5FAV""#.to_owned(),
+        format!("\"{}\"", "x".repeat(10_000)),
+        format!("\" {address}\""),
+        r#"{"wallet":5}"#.to_owned(),
+        r#"{"wallet":null}"#.to_owned(),
+        r#"{"wallet":"nobody"}"#.to_owned(),
+        r#"{"wallet":"a\u0000b"}"#.to_owned(),
+        r#"{"bank":"nobody"}"#.to_owned(),
+        format!(r#"{{"wallet":"{address}","token_account":"{address}"}}"#),
+        format!(r#"{{"wallet":"{address}","wallet":"{address}"}}"#),
+        format!("{}{}", "[".repeat(40), "]".repeat(40)),
+        // Not on the curve, and no token account: it must be said what it is.
+        format!("\"{}\"", operator.address),
+    ];
+    for entry in &bad {
+        let list = format!(r#"{{"allowed_counterparties":["{address}","{address}",{entry}]}}"#);
+        for method in [Method::PUT, Method::PATCH] {
+            let answer = operator.client.sends_bytes(method, &agent.path("/policy"), list.clone()).await;
+            assert_eq!(answer["param"], "allowed_counterparties[2]", "{entry:.60}: {}", answer.text);
+            answer.is_error(400, "invalid_request");
+        }
+        let body = format!(r#"{{"name":"Ben","policy":{list}}}"#);
+        let answer = operator.client.sends_bytes(Method::POST, "/v1/accounts", body).await;
+        assert_eq!(answer["param"], "policy.allowed_counterparties[2]", "{entry:.60}: {}", answer.text);
+        answer.is_error(400, "invalid_request");
+    }
 }

@@ -42,14 +42,15 @@ impl Scene {
         let id = match route.path {
             "/v1/transfers/{id}" => self.transfer_id.clone(),
             // A key of its own for each question: the route revokes it.
-            "/v1/keys/{id}" => self.new_key().await.text_of("key_id").to_owned(),
+            "/v1/keys/{id}" => self.new_key().await.text_of("id").to_owned(),
             "/v1/events/{id}" => self.event_id.clone(),
             // As with keys: the route forgets it.
             "/v1/webhooks/{id}" if route.method == "DELETE" => self.new_webhook().await,
             path if path.starts_with("/v1/webhooks/") => self.webhook_id.clone(),
             _ => self.ada.id.clone(),
         };
-        let request = client.request(route.method(), &route.path.replace("{id}", &id));
+        let path = route.path.replace("{id}", &id) + &self.query_of(route);
+        let request = client.request(route.method(), &path);
         let request = match self.body_of(route) {
             Some(body) => request.json(&body),
             None => request,
@@ -60,6 +61,7 @@ impl Scene {
     fn body_of(&self, route: &Route) -> Option<Value> {
         route.takes_body().then(|| match route.path {
             "/v1/accounts" => json!({ "name": "Another" }),
+            "/v1/accounts/{id}" => json!({ "name": "Renamed" }),
             "/v1/accounts/{id}/policy" => json!({ "max_single_transfer": 5 }),
             "/v1/accounts/{id}/keys" => json!({}),
             // Let in and then refused: nothing in this suite could resume what it halts.
@@ -73,6 +75,14 @@ impl Scene {
             "/v1/webhooks/{id}/replay" => json!({ "event_id": self.event_id }),
             path => panic!("{path} has no body here: add one"),
         })
+    }
+
+    /// A list asks for Ada's things by its filter, where it has one.
+    fn query_of(&self, route: &Route) -> String {
+        match (route.method, route.path) {
+            ("GET", "/v1/transfers") => format!("?account_id={}", self.ada.id),
+            _ => String::new(),
+        }
     }
 
     async fn new_webhook(&self) -> String {
@@ -154,13 +164,13 @@ async fn route_with_a_revoked_key_is_closed() {
     let created = scene.new_key().await;
     let agent_key = scene.operator.client.with_key(created.text_of("key"));
     agent_key.get(&scene.ada.path("")).await.has_status(200);
-    scene.operator.client.delete(&format!("/v1/keys/{}", created.text_of("key_id"))).await;
+    scene.operator.client.delete(&format!("/v1/keys/{}", created.text_of("id"))).await;
     let app = scene.operator.app();
     let second = app.runs(&["key", "create", "--operator", &scene.operator.id]);
     let operator_key =
         scene.operator.client.with_key(second["key"].as_str().expect("key create prints the key"));
     operator_key.get("/v1/accounts").await.has_status(200);
-    app.runs(&["key", "revoke", second["key_id"].as_str().expect("key create prints its id")]);
+    app.runs(&["key", "revoke", second["id"].as_str().expect("key create prints its id")]);
     for route in &ROUTES {
         is_unauthorized(scene.asks(route, &agent_key).await, route, "a revoked agent key");
         is_unauthorized(scene.asks(route, &operator_key).await, route, "a revoked operator key");
@@ -250,7 +260,8 @@ async fn key_of_another_operator_opens_nothing_of_this_one() {
             ("POST", "/v1/accounts" | "/v1/webhooks") => assert_eq!(answer.status, 201, "{place}"),
             // It names nobody: each operator halts its own accounts.
             ("POST", "/v1/halt") => assert_eq!(answer.status, 400, "{place}"),
-            ("GET", "/v1/accounts" | "/v1/events" | "/v1/webhooks") => {
+            ("GET", "/v1/accounts" | "/v1/transfers" | "/v1/events" | "/v1/webhooks") => {
+                assert_eq!(answer.status, 200, "{place}");
                 assert!(!answer.text.contains(&scene.ada.id), "{place}");
                 assert!(!answer.text.contains(&scene.webhook_id), "{place}");
             }

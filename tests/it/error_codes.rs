@@ -13,6 +13,8 @@ use solana_sdk::pubkey::Pubkey;
 use solana_sdk::signer::Signer;
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 
+use crate::hostile_http::{is_our_refusal, raw_answer};
+
 async fn agent_and_payee() -> (Agent, Pubkey) {
     let operator = Operator::shared().await;
     let agent = operator.creates_account_with("Ada", "10").await;
@@ -29,7 +31,7 @@ async fn error_policy_violation_is_402_with_the_rejected_transfer_and_its_checks
     assert!(refused.text_of("transfer_id").starts_with("txn_"));
     let message = refused.text_of("message");
     assert!(message.contains('2'), "the message names the violated limit: {message}");
-    assert_eq!(refused["checks"].as_array().map(Vec::len), Some(5));
+    assert_eq!(refused["checks"].as_array().map(Vec::len), Some(6));
     for header in ["www-authenticate", "payment-required", "x-payment", "x-payment-response"] {
         assert_eq!(refused.header(header), None, "a 402 of ours asks nobody to pay");
     }
@@ -49,7 +51,30 @@ async fn error_account_paused_is_402_with_the_rejected_transfer_and_its_checks()
 async fn error_insufficient_balance_is_402() {
     let (agent, payee) = agent_and_payee().await;
     let refused = agent.pays("10.000001").to(&payee).await.is_error(402, "insufficient_balance");
-    assert_eq!(refused.failed_checks(), Vec::<&str>::new(), "no rule of the policy is broken");
+    assert_eq!(refused.failed_checks(), ["balance"], "no rule of the policy is broken");
+    let balance = json!({ "rule": "balance", "ok": false, "limit": "10.000000", "used": "0.000000",
+        "remaining": "10.000000" });
+    assert_eq!(refused.check("balance"), &balance);
+}
+
+#[tokio::test]
+async fn error_account_frozen_is_402_before_anything_is_signed_and_by_preview() {
+    let (agent, payee) = agent_and_payee().await;
+    let chain = &agent.operator.chain;
+    let payment = agent.pays("1").to(&payee);
+    chain.freezes(&agent.address, true).await;
+    let preview = agent.previews("1").to(&payee).await.has_status(200);
+    assert_eq!((&preview["allowed"], &preview["error"]), (&json!(false), &json!("account_frozen")));
+    let before = chain.transactions_of(&agent.address).await;
+    let refused = payment.clone().await.is_error(402, "account_frozen");
+    assert_eq!((&refused["status"], &refused["retryable"]), (&json!("failed"), &json!(false)));
+    assert_eq!(refused.failed_checks(), ["balance"], "nothing can be spent while it is frozen");
+    assert_eq!(preview.check("balance"), refused.check("balance"));
+    assert_eq!(chain.transactions_of(&agent.address).await, before, "nothing was sent");
+    let read = agent.operator.client.get(&format!("/v1/transfers/{}", refused.text_of("transfer_id"))).await;
+    assert_eq!(read["error"], "account_frozen");
+    chain.freezes(&agent.address, false).await;
+    payment.await.is_settled();
 }
 
 #[tokio::test]
@@ -96,7 +121,7 @@ async fn error_solana_unavailable_is_503_and_retryable_when_nothing_was_signed()
         operator.client.get(&agent.path("/limits")).await,
         operator.client.get(&agent.path("/policy")).await,
         operator.reads_account(&agent.id).await,
-        operator.client.get("/v1/accounts").await,
+        operator.client.patch(&agent.path(""), &json!({ "name": "Ben" })).await,
     ] {
         let refused = answer.is_error(503, "solana_unavailable");
         assert_eq!(refused["retryable"], true, "{}", refused.text);
@@ -213,6 +238,22 @@ async fn error_payload_too_large_is_413() {
     let body = json!({ "name": "x".repeat(100_000) }).to_string();
     let refused = operator.client.sends_bytes(Method::POST, "/v1/accounts", body).await;
     refused.is_error(413, "payload_too_large");
+}
+
+#[tokio::test]
+async fn error_headers_too_large_is_431_for_a_long_head_and_for_many_headers() {
+    let operator = Operator::shared().await;
+    let start = "GET /v1/accounts HTTP/1.1\r\nhost: x\r\n";
+    for bytes in [
+        format!("{start}x-long: {}\r\n\r\n", "x".repeat(40_000)),
+        format!("{start}x-long: {}\r\n\r\n", "x".repeat(400_000)),
+        format!("{start}{}\r\n", "x-many: 1\r\n".repeat(100)),
+        format!("GET /v1/accounts?x={} HTTP/1.1\r\nhost: x\r\n\r\n", "x".repeat(200_000)),
+    ] {
+        let answer = raw_answer(&operator, bytes.as_bytes()).await;
+        let line = "HTTP/1.1 431 Request Header Fields Too Large";
+        is_our_refusal(&answer, line, "headers_too_large");
+    }
 }
 
 #[tokio::test]

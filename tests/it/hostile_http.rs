@@ -1,10 +1,77 @@
-//! Requests that are not even HTTP: the server closes them and goes on.
+//! Requests that are not even HTTP: the server says so, closes them and goes on.
 
 use std::time::Duration;
 
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 
+use purser_tests::Operator;
+
 use crate::hostile_input::Target;
+
+/// Sends bytes to a relayer as they are, and reads until it closes.
+pub async fn raw_answer(operator: &Operator, bytes: &[u8]) -> String {
+    let address = operator.app().base_url().trim_start_matches("http://").to_owned();
+    let mut stream = tokio::net::TcpStream::connect(&address).await.expect("the relayer listens");
+    let (mut reading, mut writing) = stream.split();
+    let mut answer = Vec::new();
+    let both = async {
+        // The server may close before everything is sent.
+        let (_, read) = tokio::join!(writing.write_all(bytes), reading.read_to_end(&mut answer));
+        read
+    };
+    let ended = tokio::time::timeout(Duration::from_secs(30), both).await;
+    ended.expect("the relayer closes").expect("and the answer is not cut off");
+    String::from_utf8(answer).expect("an answer is text")
+}
+
+/// The last answer on a connection is an error of ours, with all that errors have.
+pub fn is_our_refusal(answer: &str, line: &str, error: &str) {
+    let start = answer.rfind("HTTP/1.1 ").unwrap_or_else(|| panic!("no answer: {answer}"));
+    let (head, body) = answer[start..].split_once("\r\n\r\n").expect("a head ends");
+    assert!(head.starts_with(line), "{head}");
+    let body: serde_json::Value = serde_json::from_str(body).unwrap_or_else(|_| panic!("no JSON: {answer}"));
+    assert_eq!(body["error"], error, "{body}");
+    assert!(body["message"].as_str().is_some_and(|message| !message.is_empty()), "{body}");
+    let id = body["request_id"].as_str().expect("errors name their request");
+    let headers = [
+        "content-type: application/json",
+        "connection: close",
+        "x-content-type-options: nosniff",
+        "cache-control: no-store",
+        &format!("x-request-id: {id}"),
+    ];
+    for header in headers {
+        assert!(head.lines().any(|line| line == header), "no {header}: {head}");
+    }
+    assert!(head.lines().any(|line| line.starts_with("date: ")), "{head}");
+}
+
+#[tokio::test]
+async fn malformed_head_is_answered_with_our_error_body() {
+    let operator = Operator::shared().await;
+    for bytes in [
+        "no http\r\n\r\n",
+        "GET /v1/accounts HTTP/9.9\r\nhost: x\r\n\r\n",
+        "GET /v1/accounts HTTP/1.1\r\nno colon\r\n\r\n",
+        "GET /v1/accounts HTTP/1.1\r\nna me: x\r\n\r\n",
+        "GET /v1/<> \u{7f} HTTP/1.1\r\nhost: x\r\n\r\n",
+        "POST /v1/accounts HTTP/1.1\r\nhost: x\r\ncontent-length: many\r\n\r\n",
+        "POST /v1/accounts HTTP/1.1\r\nhost: x\r\ncontent-length: 5\r\ncontent-length: 6\r\n\r\nhello!",
+    ] {
+        let answer = raw_answer(&operator, bytes.as_bytes()).await;
+        is_our_refusal(&answer, "HTTP/1.1 400 Bad Request", "invalid_request");
+        assert!(answer.contains(r#""param":"head""#), "{answer}");
+    }
+}
+
+#[tokio::test]
+async fn malformed_head_after_a_good_request_is_answered_in_its_turn() {
+    let operator = Operator::shared().await;
+    let both = "GET /healthz HTTP/1.1\r\nhost: x\r\n\r\nno http\r\n\r\n";
+    let answer = raw_answer(&operator, both.as_bytes()).await;
+    assert!(answer.starts_with("HTTP/1.1 200 OK"), "{answer}");
+    is_our_refusal(&answer, "HTTP/1.1 400 Bad Request", "invalid_request");
+}
 
 #[tokio::test]
 async fn broken_http_does_not_disturb_the_server() {

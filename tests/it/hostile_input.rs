@@ -185,7 +185,7 @@ async fn hostile_query_is_refused_on_every_list() {
         "__proto__=1",
         "%ff=%ff",
     ];
-    for path in ["/v1/accounts".to_owned(), target.agent.path("/keys")] {
+    for path in ["/v1/accounts".to_owned(), "/v1/transfers".to_owned(), target.agent.path("/keys")] {
         for query in queries {
             let answer = target.operator.client.get(&format!("{path}?{query}")).await;
             assert_eq!(answer.status, 400, "{path}?{query}: {}", answer.text);
@@ -195,6 +195,23 @@ async fn hostile_query_is_refused_on_every_list() {
     for query in ["status=closed", "status=active&status=paused"] {
         target.operator.client.get(&format!("/v1/accounts?{query}")).await.blames("status");
     }
+    for (query, param) in [
+        ("status=active", "status"),
+        ("status=", "status"),
+        ("account_id=me", "account_id"),
+        ("account_id=txn_01ARZ3NDEKTSV4RRFFQ69G5FAV", "account_id"),
+        ("idempotency_key=", "idempotency_key"),
+        ("idempotency_key=a%00b", "idempotency_key"),
+        ("since=yesterday", "since"),
+        ("since=2026-13-01T00:00:00Z", "since"),
+        ("until=0", "until"),
+        ("until=99999-01-01T00:00:00Z", "until"),
+    ] {
+        target.operator.client.get(&format!("/v1/transfers?{query}")).await.blames(param);
+    }
+    let long = "x".repeat(129);
+    let query = format!("/v1/transfers?idempotency_key={long}");
+    target.operator.client.get(&query).await.blames("idempotency_key");
 }
 
 #[tokio::test]

@@ -15,10 +15,10 @@ async fn new_key_is_shown_once_and_works_for_its_account() {
     let key = created.text_of("key");
     assert!(key.starts_with("psr_ag_test_") && key.len() > 40);
     assert_eq!((&created["account_id"], &created["name"]), (&json!(agent.id), &json!("laptop")));
-    assert!(created.text_of("key_id").starts_with("key_"));
+    assert!(created.text_of("id").starts_with("key_"));
     let listed = operator.client.get(&agent.path("/keys")).await.has_status(200);
     assert_eq!(listed["data"].as_array().map(Vec::len), Some(1));
-    assert_eq!(listed["data"][0]["key_id"], created["key_id"]);
+    assert_eq!(listed["data"][0]["id"], created["id"]);
     assert!(!listed.text.contains(key), "a key is never shown again");
     let by_agent = operator.client.with_key(key);
     by_agent.get(&agent.path("")).await.has_status(200);
@@ -39,7 +39,7 @@ async fn revoked_key_opens_nothing_from_then_on() {
     let created = operator.client.post(&agent.path("/keys"), &json!({})).await.has_status(201);
     let by_agent = operator.client.with_key(created.text_of("key"));
     by_agent.get(&agent.path("")).await.has_status(200);
-    let path = format!("/v1/keys/{}", created.text_of("key_id"));
+    let path = format!("/v1/keys/{}", created.text_of("id"));
     let deleted = operator.client.delete(&path).await;
     assert!(matches!(deleted.status, 200 | 204), "{}", deleted.text);
     by_agent.get(&agent.path("")).await.is_error(401, "unauthorized");
@@ -51,7 +51,7 @@ async fn revoking_one_key_leaves_the_others() {
     let agent = operator.creates_account("Ada").await;
     let kept = agent.new_key().await;
     let created = operator.client.post(&agent.path("/keys"), &json!({})).await.has_status(201);
-    operator.client.delete(&format!("/v1/keys/{}", created.text_of("key_id"))).await;
+    operator.client.delete(&format!("/v1/keys/{}", created.text_of("id"))).await;
     kept.get(&agent.path("")).await.has_status(200);
 }
 
@@ -95,7 +95,7 @@ async fn keys_of_another_operator_cannot_be_made_listed_or_revoked() {
     let created = theirs.operator.client.post(&theirs.path("/keys"), &json!({})).await.has_status(201);
     operator.client.post(&theirs.path("/keys"), &json!({})).await.is_error(404, "not_found");
     operator.client.get(&theirs.path("/keys")).await.is_error(404, "not_found");
-    let foreign = operator.client.delete(&format!("/v1/keys/{}", created.text_of("key_id"))).await;
+    let foreign = operator.client.delete(&format!("/v1/keys/{}", created.text_of("id"))).await;
     let foreign = foreign.is_error(404, "not_found");
     let unknown =
         operator.client.delete("/v1/keys/key_01ARZ3NDEKTSV4RRFFQ69G5FAV").await.is_error(404, "not_found");
@@ -112,7 +112,7 @@ async fn agent_can_make_list_and_revoke_no_keys() {
     let by_agent = operator.client.with_key(created.text_of("key"));
     by_agent.post(&agent.path("/keys"), &json!({})).await.is_error(403, "forbidden");
     by_agent.get(&agent.path("/keys")).await.is_error(403, "forbidden");
-    let path = format!("/v1/keys/{}", created.text_of("key_id"));
+    let path = format!("/v1/keys/{}", created.text_of("id"));
     by_agent.delete(&path).await.is_error(403, "forbidden");
     by_agent.get(&agent.path("")).await.has_status(200);
 }
@@ -138,7 +138,7 @@ async fn operator_has_at_most_so_many_keys_and_a_revoked_one_makes_room() {
         let message = answer.blames("body").text_of("message").to_owned();
         assert!(message.contains("5 keys") && message.contains("revoke"), "{message}");
     }
-    operator.client.delete(&format!("/v1/keys/{}", made[0].text_of("key_id"))).await;
+    operator.client.delete(&format!("/v1/keys/{}", made[0].text_of("id"))).await;
     operator.client.post(&path, &json!({})).await.has_status(201);
     // Whoever runs the server can still help.
     app.new_operator_key(&operator.id);

@@ -70,10 +70,10 @@ async fn preview_of_an_allowed_transfer_lists_every_rule_as_ok_and_moves_nothing
     let preview = agent.previews("3").to(&payee).await.has_status(200);
     assert_eq!(preview["allowed"], true);
     let rules: Vec<&str> = checks_of(&preview).iter().filter_map(|check| check["rule"].as_str()).collect();
-    assert_eq!(
-        rules,
-        ["paused", "require_memo", "allowed_counterparties", "max_single_transfer", "max_daily_spend"]
-    );
+    let policy =
+        ["paused", "require_memo", "allowed_counterparties", "max_single_transfer", "max_daily_spend"];
+    assert_eq!(rules, [&policy[..], &["balance"]].concat());
+    assert_eq!(preview.check("balance")["remaining"], "20.000000");
     assert_eq!(preview.failed_checks(), Vec::<&str>::new());
     let daily = preview.check("max_daily_spend");
     assert_eq!(
@@ -134,6 +134,7 @@ async fn preview_tells_a_balance_that_is_too_low() {
     let (payee, _) = operator.chain.new_payee().await;
     let preview = agent.previews("1.000001").to(&payee).await.has_status(200);
     assert_eq!((&preview["allowed"], &preview["error"]), (&json!(false), &json!("insufficient_balance")));
+    assert_eq!(preview.failed_checks(), ["balance"]);
 }
 
 #[tokio::test]

@@ -2,6 +2,7 @@
 //!
 //! One file per subject; every test is a sentence. See `purser_tests` for what they stand on.
 
+mod account_changes;
 mod accounts;
 mod allowlist;
 mod amounts;
@@ -27,13 +28,17 @@ mod hostile_input;
 mod idempotency;
 mod identical_requests;
 mod keys;
+mod known_balances;
 mod limits_preview;
 mod loosening;
+mod names;
 mod networks;
 mod onchain_refusal;
 mod outbound;
 mod panics;
+mod payees;
 mod policy;
+mod policy_edits;
 mod quotas;
 mod races;
 mod receivers;
@@ -44,6 +49,7 @@ mod routes;
 mod scripted_rpc;
 mod sealing_key;
 mod stop;
+mod transfer_list;
 mod transfers;
 mod webhooks;
 mod window;

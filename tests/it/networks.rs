@@ -42,7 +42,9 @@ async fn account_exists_only_on_its_own_network() {
 async fn account_of_one_network_is_no_recipient_on_the_other() {
     let (test, live) = operators_on_test_and_live().await;
     let (payer, payee) = (test.creates_account_with("Ada", "5").await, live.creates_account("Ben").await);
-    payer.pays("1").to(&payee).await.is_error(422, "invalid_recipient");
+    let refused = payer.pays("1").to(&payee).await.is_error(422, "invalid_recipient");
+    let unknown = payer.pays("1").to(&"acct_01ARZ3NDEKTSV4RRFFQ69G5FAV").await;
+    assert_eq!(refused["message"], unknown["message"]);
     payer.pays("1").to(&payee.token_account).await.is_error(422, "invalid_recipient");
     assert_eq!(payer.balance_micros().await, 5_000_000);
 }

@@ -149,7 +149,7 @@ async fn relayer_on_postgres_forgets_nothing_in_a_crash() {
         .has_policy(json!({ "max_single_transfer": 4, "allowed_counterparties": [payee.to_string()] }))
         .await;
     let revoked = operator.client.post(&agent.path("/keys"), &json!({})).await.has_status(201);
-    operator.client.delete(&format!("/v1/keys/{}", revoked.text_of("key_id"))).await;
+    operator.client.delete(&format!("/v1/keys/{}", revoked.text_of("id"))).await;
     let (paying, refusing) =
         (agent.pays("3").to(&payee).memo("r\u{e9}nt \u{1F600}"), agent.pays("5").to(&payee));
     let settled = paying.clone().await.is_settled();

@@ -17,7 +17,7 @@ async fn killed_relayer_comes_back_with_everything() {
         .await;
     let agent_key = agent.new_key().await;
     let revoked = operator.client.post(&agent.path("/keys"), &json!({})).await.has_status(201);
-    operator.client.delete(&format!("/v1/keys/{}", revoked.text_of("key_id"))).await;
+    operator.client.delete(&format!("/v1/keys/{}", revoked.text_of("id"))).await;
     let (paying, refusing) = (agent.pays("3").to(&payee), agent.pays("5").to(&payee));
     let settled = paying.clone().await.is_settled();
     let rejected = refusing.clone().await.is_error(402, "policy_violation");

@@ -39,10 +39,11 @@ const fn route(method: &'static str, path: &'static str, opens: Opens) -> Route 
 }
 
 /// All routes that need a key.
-pub const ROUTES: [Route; 28] = [
+pub const ROUTES: [Route; 30] = [
     route("POST", "/v1/accounts", Opens::Operator),
     route("GET", "/v1/accounts", Opens::Operator),
     route("GET", "/v1/accounts/{id}", Opens::OperatorAndAgent),
+    route("PATCH", "/v1/accounts/{id}", Opens::Operator),
     route("GET", "/v1/accounts/{id}/balance", Opens::OperatorAndAgent),
     route("GET", "/v1/accounts/{id}/policy", Opens::Operator),
     route("PUT", "/v1/accounts/{id}/policy", Opens::Operator),
@@ -55,6 +56,7 @@ pub const ROUTES: [Route; 28] = [
     route("DELETE", "/v1/keys/{id}", Opens::Operator),
     route("POST", "/v1/halt", Opens::Operator),
     route("POST", "/v1/transfers", Opens::OperatorAndAgent),
+    route("GET", "/v1/transfers", Opens::OperatorAndAgent),
     route("POST", "/v1/transfers/preview", Opens::OperatorAndAgent),
     route("GET", "/v1/transfers/{id}", Opens::OperatorAndAgent),
     route("GET", "/v1/events", Opens::Operator),

@@ -121,6 +121,12 @@ impl Chain {
         self.sets_token(&owner, &self.usdc_mint, json!({ "amount": 0, "state": state })).await
     }
 
+    /// Has the issuer of USDC freeze the token account of `owner`, or thaw it.
+    pub async fn freezes(&self, owner: &Pubkey, is_frozen: bool) {
+        let state = if is_frozen { "frozen" } else { "initialized" };
+        self.sets_token(owner, &self.usdc_mint, json!({ "state": state })).await;
+    }
+
     /// A token account of a mint that is not USDC.
     pub async fn new_payee_of_other_mint(&self) -> Pubkey {
         let mint = Keypair::new().pubkey();

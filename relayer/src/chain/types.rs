@@ -50,6 +50,8 @@ pub struct AgentOnChain {
     pub window: SpendWindow,
     pub tags: RecentTags,
     pub balance: UsdcAmount,
+    /// The issuer of USDC has frozen the token account: nothing leaves it.
+    pub is_frozen: bool,
 }
 
 /// A policy that stands in an agent's draft on chain.
@@ -160,6 +162,8 @@ pub enum Refusal {
     SingleLimitExceeded,
     DailyLimitExceeded,
     InsufficientBalance,
+    /// The issuer of USDC has frozen the paying token account.
+    SourceFrozen,
     /// The destination stopped being an account that can be paid between the check and the chain.
     InvalidRecipient,
     /// Too much was paid since it was signed to be sure that it was not paid before: look again, and sign anew.
@@ -255,6 +259,7 @@ pub(super) mod tests {
             window: SpendWindow::EMPTY,
             tags: RecentTags::EMPTY,
             balance: UsdcAmount::from_micros(100),
+            is_frozen: false,
         }
     }
 }

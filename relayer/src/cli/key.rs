@@ -74,7 +74,7 @@ async fn create(store: &Store, format: Format, arguments: Create) -> Result<()> 
     print_one(
         format,
         &[
-            ("key_id", json!(key.id.to_string())),
+            ("id", json!(key.id.to_string())),
             ("key", json!(plain.expose())),
             ("operator_id", json!(operator.id.to_string())),
             ("network", json!(operator.network.as_str())),
@@ -96,7 +96,7 @@ async fn revoke(store: &Store, format: Format, id: KeyId) -> Result<()> {
     print_one(format, &fields)
 }
 
-const NAMES: [&str; 7] = ["key_id", "hint", "account_id", "name", "created_at", "expires_at", "revoked_at"];
+const NAMES: [&str; 7] = ["id", "hint", "account_id", "name", "created_at", "expires_at", "revoked_at"];
 
 fn row(key: &ApiKey) -> Vec<Value> {
     let account_id = match key.scope {

@@ -1,10 +1,11 @@
+use std::collections::BTreeMap;
 use std::fmt;
 use std::str::FromStr;
 
 use serde_json::value::RawValue;
 use serde_json::{Map, Value};
 
-use super::invalid::check_text;
+use super::invalid::check_name;
 use super::{AccountId, Address, Counterparties, Invalid, OperatorId, Timestamp};
 
 /// Longest account name, in characters.
@@ -85,14 +86,16 @@ impl FromStr for AccountStatus {
 pub struct AccountName(String);
 
 impl AccountName {
-    /// Invalid: blank, over 200 characters, or a NUL.
+    /// Invalid: blank, over 200 characters, a NUL, or an override of the direction of text.
     pub fn parse(text: impl Into<String>) -> Result<Self, Invalid> {
         let text = text.into();
-        if text.trim().is_empty() {
-            return Err(Invalid::new("name", "must not be empty"));
-        }
-        check_text("name", &text, NAME_CHARS_MAX)?;
+        check_name("name", &text, NAME_CHARS_MAX)?;
         Ok(Self(text))
+    }
+
+    /// Written when more was allowed than is now, perhaps.
+    pub(crate) const fn from_stored(text: String) -> Self {
+        Self(text)
     }
 
     /// As submitted.
@@ -122,10 +125,61 @@ impl Metadata {
         Ok(Self(json.to_owned()))
     }
 
+    /// What it becomes: keys of the change take its values, those that it empties go, the others stay as they are.
+    /// Invalid: it would be too large.
+    pub fn changed(before: Option<&Self>, change: &MetadataChange) -> Result<Option<Self>, Invalid> {
+        let MetadataChange::Merge(changes) = change else { return Ok(None) };
+        let before = before.map_or("{}", |metadata| metadata.json().get());
+        let mut keys: BTreeMap<String, Box<RawValue>> = serde_json::from_str(before)
+            .map_err(|_| Invalid::new("metadata", "cannot be changed, only replaced"))?;
+        for (key, value) in changes {
+            if is_empty(value) {
+                keys.remove(key);
+            } else {
+                keys.insert(key.clone(), value.clone());
+            }
+        }
+        let json = serde_json::value::to_raw_value(&keys)
+            .map_err(|_| Invalid::new("metadata", "must be a JSON object"))?;
+        Self::parse(&json).map(Some)
+    }
+
     /// The JSON text as submitted.
     pub fn json(&self) -> &RawValue {
         &self.0
     }
+}
+
+/// What a request makes of metadata.
+#[derive(Debug, Clone)]
+pub enum MetadataChange {
+    /// There is none any more.
+    Clear,
+    /// These keys alone are changed. A value that is `null` or `""` removes its key; any other takes its place as a whole.
+    Merge(BTreeMap<String, Box<RawValue>>),
+}
+
+impl MetadataChange {
+    /// Reads an object, or `null` or `""` for [`Self::Clear`]. Invalid: as [`Metadata::parse`].
+    pub fn parse(json: &RawValue) -> Result<Self, Invalid> {
+        if is_empty(json) {
+            return Ok(Self::Clear);
+        }
+        let metadata = Metadata::parse(json)?;
+        let keys = serde_json::from_str(metadata.json().get());
+        keys.map(Self::Merge).map_err(|_| Invalid::new("metadata", "must be a JSON object"))
+    }
+}
+
+fn is_empty(json: &RawValue) -> bool {
+    matches!(json.get(), "null" | "\"\"")
+}
+
+/// What is to be changed of an account; `None` stays as it is.
+#[derive(Debug, Clone, Default)]
+pub struct AccountChange {
+    pub name: Option<AccountName>,
+    pub metadata: Option<MetadataChange>,
 }
 
 #[cfg(test)]
@@ -140,6 +194,32 @@ mod tests {
     fn metadata_keeps_its_numbers() {
         let json = r#"{"a":1.10,"b":123456789012345678901234567890,"c":null}"#;
         assert_eq!(metadata(json).expect("valid").json().get(), json);
+    }
+
+    #[test]
+    fn metadata_is_changed_key_by_key() {
+        let change =
+            |json: &str| MetadataChange::parse(serde_json::from_str(json).expect("JSON")).expect("valid");
+        let before = metadata(r#"{"b":1.10,"a":{"x":1,"y":2},"c":null}"#).expect("valid");
+        for (asked, becomes) in [
+            ("{}", Some(r#"{"a":{"x":1,"y":2},"b":1.10,"c":null}"#)),
+            (r#"{"d":"new","b":2.50}"#, Some(r#"{"a":{"x":1,"y":2},"b":2.50,"c":null,"d":"new"}"#)),
+            (r#"{"a":{"z":3}}"#, Some(r#"{"a":{"z":3},"b":1.10,"c":null}"#)),
+            (r#"{"a":null,"b":"","nothing":null}"#, Some(r#"{"c":null}"#)),
+            (r#"{"a":"","b":"","c":""}"#, Some("{}")),
+            ("null", None),
+            (r#""""#, None),
+        ] {
+            let after = Metadata::changed(Some(&before), &change(asked)).expect("valid");
+            assert_eq!(after.as_ref().map(|after| after.json().get()), becomes, "{asked}");
+        }
+        let first = Metadata::changed(None, &change(r#"{"a":1}"#)).expect("valid");
+        assert_eq!(first.expect("some").json().get(), r#"{"a":1}"#);
+        let keys: Vec<String> = (0..50).map(|key| format!("\"{key}\":0")).collect();
+        let full = metadata(&format!("{{{}}}", keys.join(","))).expect("valid");
+        assert!(Metadata::changed(Some(&full), &change(r#"{"more":1}"#)).is_err());
+        assert!(Metadata::changed(Some(&full), &change(r#"{"more":1,"0":null}"#)).is_ok());
+        assert!(MetadataChange::parse(serde_json::from_str("[]").expect("JSON")).is_err());
     }
 
     #[test]
@@ -161,7 +241,11 @@ mod tests {
     #[test]
     fn names_have_one_to_200_characters() {
         assert!(AccountName::parse("é".repeat(200)).is_ok());
-        for text in ["", "  ", "a\0", &"a".repeat(201)] {
+        assert!(
+            AccountName::parse("\u{5d0}\u{5d1} \u{200f}(1)").is_ok(),
+            "letters that run from right to left"
+        );
+        for text in ["", "  ", "a\0", &"a".repeat(201), "a\u{202e}b", "\u{2066}a", "a\u{2069}"] {
             assert!(AccountName::parse(text).is_err(), "{text:?}");
         }
     }

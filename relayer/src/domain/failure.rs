@@ -13,6 +13,8 @@ pub struct Failure {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum FailureCode {
     InsufficientBalance,
+    /// The issuer of USDC has frozen the paying token account.
+    AccountFrozen,
     InvalidRecipient,
     SolanaUnavailable,
     /// Landed on the chain and failed there for a reason other than policy.
@@ -28,8 +30,9 @@ pub enum FailureCode {
 }
 
 impl FailureCode {
-    const ALL: [Self; 8] = [
+    const ALL: [Self; 9] = [
         Self::InsufficientBalance,
+        Self::AccountFrozen,
         Self::InvalidRecipient,
         Self::SolanaUnavailable,
         Self::TransferFailed,
@@ -43,6 +46,7 @@ impl FailureCode {
     pub const fn as_str(self) -> &'static str {
         match self {
             Self::InsufficientBalance => "insufficient_balance",
+            Self::AccountFrozen => "account_frozen",
             Self::InvalidRecipient => "invalid_recipient",
             Self::SolanaUnavailable => "solana_unavailable",
             Self::TransferFailed => "transfer_failed",

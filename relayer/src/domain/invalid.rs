@@ -32,6 +32,23 @@ impl Invalid {
     }
 }
 
+/// A label that is shown to people, 1 to `chars_max` characters. Invalid: blank, longer, a NUL, or a character that has a
+/// screen show other text than there is.
+pub fn check_name(param: &str, name: &str, chars_max: usize) -> Result<(), Invalid> {
+    if name.trim().is_empty() {
+        return Err(Invalid::new(param, "must not be empty"));
+    }
+    if name.chars().any(reorders) {
+        return Err(Invalid::new(param, "must not contain characters that override the direction of text"));
+    }
+    check_text(param, name, chars_max)
+}
+
+/// Bidirectional embeddings, overrides and isolates. Text that runs from right to left needs none of them in a label.
+const fn reorders(letter: char) -> bool {
+    matches!(letter, '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}')
+}
+
 /// Refuses text longer than `chars_max` characters, and the NUL character, which no database text can hold.
 pub(super) fn check_text(param: &str, text: &str, chars_max: usize) -> Result<(), Invalid> {
     if text.chars().count() > chars_max {

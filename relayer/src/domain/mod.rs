@@ -4,6 +4,7 @@
 mod account;
 mod address;
 mod amount;
+mod body;
 mod counterparties;
 mod delivery;
 mod destination;
@@ -34,11 +35,12 @@ mod webhook;
 mod webhook_secret;
 
 pub use account::{
-    Account, AccountName, AccountStatus, METADATA_BYTES_MAX, METADATA_KEYS_MAX, Metadata, NAME_CHARS_MAX,
-    Provisioning,
+    Account, AccountChange, AccountName, AccountStatus, METADATA_BYTES_MAX, METADATA_KEYS_MAX, Metadata,
+    MetadataChange, NAME_CHARS_MAX, Provisioning,
 };
 pub use address::{Address, AddressError};
 pub use amount::{amount_from_json, amount_from_text, amount_to_json, limit_from_json, limit_to_json};
+pub use body::{no_json, param_of, read_body};
 pub use counterparties::{AllowlistEntry, Counterparties, CounterpartyKind};
 pub use delivery::{
     Attempt, AttemptOutcome, Delivery, DeliveryState, DeliveryStatus, RETRY_DELAYS, Unanswered,
@@ -55,7 +57,7 @@ pub use idempotency::{
     Claim, Fingerprint, IDEMPOTENCY_KEY_CHARS_MAX, IDEMPOTENCY_SECONDS, IdempotencyKey, transfer_tag,
 };
 pub use ids::{AccountId, EntryId, EventId, IdError, KeyId, OperatorId, TransferId, WebhookId};
-pub use invalid::Invalid;
+pub use invalid::{Invalid, check_name};
 pub use key::{ApiKey, HashedKey, KeyHint, KeyRole, KeyScope, PlainKey};
 pub use memo::Memo;
 pub use network::Network;
@@ -68,10 +70,10 @@ pub use principal::Principal;
 pub use purser_policy::{Limit, UsdcAmount};
 pub use quotas::{QuotaExceeded, Quotas};
 pub use recipient::{RECIPIENT_CHARS_MAX, Recipient};
-pub use rejection::{Checks, Rejection, RejectionReason, Rule, RuleCheck};
+pub use rejection::{CheckedRule, Checks, Rejection, RejectionReason, RuleCheck};
 pub use retention::{Retention, TooOld};
 pub use time::Timestamp;
-pub use transfer::{Transfer, TransferRequest};
+pub use transfer::{Transfer, TransferFilter, TransferRequest};
 pub use transfer_state::{Settlement, SignedTransfer, TransferState, TransferStatus, WrongState};
 pub use webhook::{
     DisabledReason, FAILING_MAX, FAILURES_MAX, Health, SECRET_OVERLAP, Subscription, WEBHOOK_ACCOUNTS_MAX,

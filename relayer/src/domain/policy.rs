@@ -2,6 +2,7 @@ use purser_policy::Limit;
 use serde::{Deserialize, Deserializer, Serialize};
 use serde_json::value::RawValue;
 
+use super::body::read_body;
 use super::{Counterparties, CounterpartyKind, Invalid, limit_from_json, limit_to_json};
 
 /// A whole spending policy, its allowlist as submitted. The default has no limits and allows everyone.
@@ -75,19 +76,7 @@ impl PolicyUpdate {
     /// Reads a request body. Invalid: malformed JSON, a field that is unknown or given twice, or a value of a wrong
     /// type or form.
     pub fn from_json(body: &[u8]) -> Result<Self, Invalid> {
-        // Derived readers also take an array of the fields in order; the interface does not.
-        if body.trim_ascii_start().first() != Some(&b'{') {
-            return Err(Invalid::new("body", "must be a JSON object"));
-        }
-        let mut json = serde_json::Deserializer::from_slice(body);
-        let fields: Fields = serde_path_to_error::deserialize(&mut json).map_err(|error| {
-            let param = match error.path().to_string() {
-                path if path == "." => "body".to_owned(),
-                path => path,
-            };
-            Invalid::new(param, format!("is not valid: {}", error.inner()))
-        })?;
-        json.end().map_err(|error| Invalid::new("body", format!("is not valid: {error}")))?;
+        let fields: Fields = read_body(body)?;
         let limit = |param: &str, json: Option<Box<RawValue>>| {
             json.map(|json| limit_from_json(param, &json)).transpose()
         };

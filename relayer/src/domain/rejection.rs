@@ -1,5 +1,4 @@
-pub use purser_policy::Rule;
-use purser_policy::{Limit, RuleOutcome, UsdcAmount, Violation};
+use purser_policy::{Limit, Rule, RuleOutcome, UsdcAmount, Violation};
 
 use super::Timestamp;
 
@@ -75,10 +74,70 @@ impl RejectionReason {
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Checks(pub Vec<RuleCheck>);
 
+impl Checks {
+    /// The same where the chain said that the balance did not allow it, without saying what it was.
+    pub fn without_balance(mut self) -> Self {
+        for check in self.0.iter_mut().filter(|check| check.rule == CheckedRule::Balance) {
+            (check.ok, check.limit) = (false, Limit::Unlimited);
+        }
+        self
+    }
+}
+
+/// What a transfer is checked against, in order of precedence: the rules of the policy, then what there is to spend.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum CheckedRule {
+    Paused,
+    RequireMemo,
+    AllowedCounterparties,
+    MaxSingleTransfer,
+    MaxDailySpend,
+    Balance,
+}
+
+impl CheckedRule {
+    const ALL: [Self; 6] = [
+        Self::Paused,
+        Self::RequireMemo,
+        Self::AllowedCounterparties,
+        Self::MaxSingleTransfer,
+        Self::MaxDailySpend,
+        Self::Balance,
+    ];
+
+    /// As stored and as clients see it: a rule of the policy by the field that sets it.
+    pub const fn as_str(self) -> &'static str {
+        match self {
+            Self::Paused => "paused",
+            Self::RequireMemo => "require_memo",
+            Self::AllowedCounterparties => "allowed_counterparties",
+            Self::MaxSingleTransfer => "max_single_transfer",
+            Self::MaxDailySpend => "max_daily_spend",
+            Self::Balance => "balance",
+        }
+    }
+
+    pub(crate) fn from_stored(text: &str) -> Option<Self> {
+        Self::ALL.into_iter().find(|rule| rule.as_str() == text)
+    }
+}
+
+impl From<Rule> for CheckedRule {
+    fn from(rule: Rule) -> Self {
+        match rule {
+            Rule::Paused => Self::Paused,
+            Rule::RequireMemo => Self::RequireMemo,
+            Rule::AllowedCounterparties => Self::AllowedCounterparties,
+            Rule::MaxSingleTransfer => Self::MaxSingleTransfer,
+            Rule::MaxDailySpend => Self::MaxDailySpend,
+        }
+    }
+}
+
 /// How one rule judged a transfer.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct RuleCheck {
-    pub rule: Rule,
+    pub rule: CheckedRule,
     /// Whether the rule allows the transfer.
     pub ok: bool,
     pub limit: Limit,
@@ -102,7 +161,7 @@ impl<const N: usize> From<[RuleOutcome; N]> for Checks {
             outcomes
                 .iter()
                 .map(|outcome| RuleCheck {
-                    rule: outcome.rule,
+                    rule: outcome.rule.into(),
                     ok: outcome.is_ok(),
                     limit: outcome.limit,
                     used: outcome.used,

@@ -1,6 +1,6 @@
 use super::{
     AccountId, IdempotencyKey, KeyId, Memo, Network, OperatorId, Recipient, Timestamp, TransferId,
-    TransferState, UsdcAmount,
+    TransferState, TransferStatus, UsdcAmount,
 };
 
 /// A transfer as asked for, every field of valid form.
@@ -28,4 +28,32 @@ pub struct Transfer {
     pub state: TransferState,
     pub created_at: Timestamp,
     pub updated_at: Timestamp,
+}
+
+/// Which transfers a list shows; `None` shows all.
+#[derive(Debug, Clone, Default)]
+pub struct TransferFilter {
+    /// Which account pays.
+    pub account: Option<AccountId>,
+    pub status: Option<TransferStatus>,
+    pub idempotency_key: Option<IdempotencyKey>,
+    /// Only what was asked for after this moment.
+    pub since: Option<Timestamp>,
+    /// Only what was asked for up to this moment.
+    pub until: Option<Timestamp>,
+}
+
+impl TransferFilter {
+    /// What a cursor of the list is bound to. The key comes last: it may hold any character.
+    pub fn text(&self, operator_id: OperatorId) -> String {
+        let moment = |at: Option<Timestamp>| at.map_or_else(String::new, |at| at.to_string());
+        format!(
+            "transfers|{operator_id}|{}|{}|{}|{}|{}",
+            self.account.map_or_else(String::new, |id| id.to_string()),
+            self.status.map_or("", TransferStatus::as_str),
+            moment(self.since),
+            moment(self.until),
+            self.idempotency_key.as_ref().map_or("", IdempotencyKey::as_str),
+        )
+    }
 }

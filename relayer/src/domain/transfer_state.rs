@@ -1,6 +1,7 @@
 use std::fmt;
+use std::str::FromStr;
 
-use super::{Failure, Rejection, Timestamp};
+use super::{Failure, Invalid, Rejection, Timestamp};
 
 /// How far a transfer has come. Each variant carries its facts; each method gives the next state or refuses.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -65,6 +66,17 @@ impl TransferStatus {
             Self::Rejected => "rejected",
             Self::Failed => "failed",
         }
+    }
+}
+
+impl FromStr for TransferStatus {
+    type Err = Invalid;
+
+    fn from_str(text: &str) -> Result<Self, Invalid> {
+        [Self::Submitted, Self::Settled, Self::Rejected, Self::Failed]
+            .into_iter()
+            .find(|status| status.as_str() == text)
+            .ok_or_else(|| Invalid::new("status", "must be `submitted`, `settled`, `rejected` or `failed`"))
     }
 }
 

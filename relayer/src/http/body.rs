@@ -1,5 +1,6 @@
 //! The JSON request body: read within a size and a time, walked once for what JSON leaves open, then parsed by type.
 
+use std::cell::RefCell;
 use std::collections::HashSet;
 use std::fmt;
 use std::time::Duration;
@@ -13,7 +14,7 @@ use serde::de::{self, DeserializeOwned, DeserializeSeed, Deserializer, MapAccess
 
 use super::BODY_BYTES_MAX;
 use super::error::ApiError;
-use crate::domain::Invalid;
+use crate::domain::{Invalid, no_json, param_of, read_body};
 
 /// Most levels of objects and arrays within each other.
 const DEPTH_MAX: usize = 32;
@@ -28,7 +29,7 @@ impl<S: Send + Sync, T: DeserializeOwned> FromRequest<S> for Json<T> {
 
     async fn from_request(request: Request, state: &S) -> Result<Self, ApiError> {
         let JsonText(bytes) = JsonText::from_request(request, state).await?;
-        Ok(Self(parse(&bytes)?))
+        Ok(Self(read_body(&bytes)?))
     }
 }
 
@@ -68,7 +69,7 @@ impl<S: Send + Sync> FromRequest<S> for NoFields {
             return Err(ApiError::UnsupportedMediaType);
         }
         walk(&bytes)?;
-        parse(&bytes).map(|Nothing {}| Self).map_err(ApiError::from)
+        read_body(&bytes).map(|Nothing {}| Self).map_err(ApiError::from)
     }
 }
 
@@ -98,44 +99,29 @@ async fn read(body: Body) -> Result<Bytes, ApiError> {
     Ok(bytes.into())
 }
 
-/// Invalid (400): an unknown field, a field of a wrong type.
-fn parse<T: DeserializeOwned>(bytes: &[u8]) -> Result<T, Invalid> {
-    let mut json = serde_json::Deserializer::from_slice(bytes);
-    let value = serde_path_to_error::deserialize(&mut json).map_err(describe)?;
-    Ok(value)
-}
-
 /// Invalid (400): not one JSON value in UTF-8, a field twice, NUL in text, too deep.
 fn walk(bytes: &[u8]) -> Result<(), Invalid> {
     let mut json = serde_json::Deserializer::from_slice(bytes);
     let mut track = serde_path_to_error::Track::new();
     let tracked = serde_path_to_error::Deserializer::new(&mut json, &mut track);
-    (Walk { depth: 0 }).deserialize(tracked).map_err(|error| invalid_at(&track.path(), &error))?;
-    json.end().map_err(|error| Invalid::new("body", format!("is not one JSON value: {error}")))?;
-    // A derived struct would also be read from an array of its fields.
-    if bytes.trim_ascii_start().first() != Some(&b'{') {
-        return Err(Invalid::new("body", "must be a JSON object"));
-    }
-    Ok(())
-}
-
-fn describe(error: serde_path_to_error::Error<serde_json::Error>) -> Invalid {
-    let path = error.path().clone();
-    invalid_at(&path, error.inner())
-}
-
-fn invalid_at(path: &serde_path_to_error::Path, error: &serde_json::Error) -> Invalid {
-    let path = path.to_string();
-    let param = if path == "." || path.is_empty() || path.starts_with('?') { "body" } else { &path };
-    Invalid::new(param, format!("is not valid: {error}"))
+    let complaint = RefCell::default();
+    (Walk { depth: 0, complaint: &complaint }).deserialize(tracked).map_err(|error| {
+        match complaint.take() {
+            Some(message) => Invalid::new(param_of(&track.path()), message),
+            None => no_json(&track.path(), &error),
+        }
+    })?;
+    json.end().map_err(|_| Invalid::new("body", "must be one JSON object and nothing after it"))
 }
 
 /// Visits a whole JSON value and keeps nothing: refuses what the typed parse would let through.
-struct Walk {
+struct Walk<'a> {
     depth: usize,
+    /// What it refuses, in our own words.
+    complaint: &'a RefCell<Option<String>>,
 }
 
-impl<'de> DeserializeSeed<'de> for Walk {
+impl<'de> DeserializeSeed<'de> for Walk<'_> {
     type Value = ();
 
     fn deserialize<D: Deserializer<'de>>(self, deserializer: D) -> Result<(), D::Error> {
@@ -143,16 +129,22 @@ impl<'de> DeserializeSeed<'de> for Walk {
     }
 }
 
-impl Walk {
-    fn deeper<E: de::Error>(&self) -> Result<usize, E> {
+impl Walk<'_> {
+    fn refuse<E: de::Error>(&self, message: String) -> E {
+        let error = E::custom(&message);
+        self.complaint.replace(Some(message));
+        error
+    }
+
+    fn deeper<E: de::Error>(&self) -> Result<Self, E> {
         if self.depth >= DEPTH_MAX {
-            return Err(E::custom(format_args!("more than {DEPTH_MAX} levels deep")));
+            return Err(self.refuse(format!("is more than {DEPTH_MAX} levels deep")));
         }
-        Ok(self.depth + 1)
+        Ok(Self { depth: self.depth + 1, complaint: self.complaint })
     }
 }
 
-impl<'de> Visitor<'de> for Walk {
+impl<'de> Visitor<'de> for Walk<'_> {
     type Value = ();
 
     fn expecting(&self, f: &mut fmt::Formatter) -> fmt::Result {
@@ -181,25 +173,26 @@ impl<'de> Visitor<'de> for Walk {
     }
 
     fn visit_str<E: de::Error>(self, text: &str) -> Result<(), E> {
-        if text.contains('\0') { Err(E::custom("contains the NUL character")) } else { Ok(()) }
+        if text.contains('\0') {
+            return Err(self.refuse("must not contain the NUL character".into()));
+        }
+        Ok(())
     }
 
     fn visit_seq<A: SeqAccess<'de>>(self, mut seq: A) -> Result<(), A::Error> {
-        let depth = self.deeper()?;
-        while seq.next_element_seed(Walk { depth })?.is_some() {}
+        while seq.next_element_seed(self.deeper()?)?.is_some() {}
         Ok(())
     }
 
     fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<(), A::Error> {
-        let depth = self.deeper()?;
         let mut names = HashSet::new();
         while let Some(name) = map.next_key::<String>()? {
             if name.contains('\0') {
-                return Err(de::Error::custom("a field's name contains the NUL character"));
+                return Err(self.refuse("has a field whose name contains the NUL character".into()));
             }
-            map.next_value_seed(Walk { depth })?;
+            map.next_value_seed(self.deeper()?)?;
             if let Some(twice) = names.replace(name) {
-                return Err(de::Error::custom(format_args!("field `{twice}` is given twice")));
+                return Err(self.refuse(format!("has the field `{twice}` twice")));
             }
         }
         Ok(())
@@ -222,14 +215,14 @@ mod tests {
     }
 
     fn refused(text: &[u8]) -> String {
-        let error = walk(text).and_then(|()| parse::<Probe>(text)).expect_err("must be refused");
+        let error = walk(text).and_then(|()| read_body::<Probe>(text)).expect_err("must be refused");
         error.param().to_owned()
     }
 
     #[test]
     fn a_number_keeps_its_text() {
         let probe: Probe =
-            parse(br#"{"name":"n","list":["a"],"number":18446744073709.551615}"#).expect("valid");
+            read_body(br#"{"name":"n","list":["a"],"number":18446744073709.551615}"#).expect("valid");
         assert_eq!(probe.number.expect("given").get(), "18446744073709.551615");
         assert_eq!((probe.name.as_deref(), probe.list.map(|list| list.len())), (Some("n"), Some(1)));
     }
@@ -262,7 +255,7 @@ mod tests {
             &nested,
         ];
         for text in cases {
-            let read = walk(text).and_then(|()| parse::<Probe>(text));
+            let read = walk(text).and_then(|()| read_body::<Probe>(text));
             assert!(read.is_err(), "{:?}", String::from_utf8_lossy(&text[..text.len().min(40)]));
         }
     }

@@ -36,6 +36,20 @@ pub async fn name_request(request: Request, next: Next) -> Response {
         // What is left of the body is not read, so the connection cannot take another request.
         headers.insert(header::CONNECTION, HeaderValue::from_static("close"));
     }
+    every_answers_headers(headers, id);
+    tracing::info!(
+        parent: &span,
+        %method,
+        route = route.as_deref().unwrap_or("none"),
+        status = response.status().as_u16(),
+        elapsed_ms = started.elapsed().as_millis() as u64,
+        "answered"
+    );
+    response
+}
+
+/// What every answer says, whatever was asked.
+pub(super) fn every_answers_headers(headers: &mut HeaderMap, id: RequestId) {
     if let Ok(value) = HeaderValue::from_str(&id.to_string()) {
         headers.insert(X_REQUEST_ID, value);
     }
@@ -47,15 +61,6 @@ pub async fn name_request(request: Request, next: Next) -> Response {
         HeaderValue::from_static("default-src 'none'; frame-ancestors 'none'"),
     );
     headers.insert(header::CACHE_CONTROL, HeaderValue::from_static("no-store"));
-    tracing::info!(
-        parent: &span,
-        %method,
-        route = route.as_deref().unwrap_or("none"),
-        status = response.status().as_u16(),
-        elapsed_ms = started.elapsed().as_millis() as u64,
-        "answered"
-    );
-    response
 }
 
 /// Whether the body is larger than we read, or of a length that is not said.

@@ -23,6 +23,10 @@ pub enum ApiError {
     /// A transfer that was rejected or failed, with the checks that were made.
     Transfer(Box<Transfer>, Option<Checks>),
     BodyTooLarge,
+    /// The request line or a header is not HTTP.
+    MalformedHead,
+    /// Request line and headers are longer, or more, than are read.
+    HeadTooLarge,
     BodyTimeout,
     UnsupportedMediaType,
     RouteNotFound,
@@ -57,6 +61,7 @@ const UNAUTHORIZED: Code = (StatusCode::UNAUTHORIZED, "unauthorized");
 const POLICY_VIOLATION: Code = (StatusCode::PAYMENT_REQUIRED, "policy_violation");
 const ACCOUNT_PAUSED: Code = (StatusCode::PAYMENT_REQUIRED, "account_paused");
 const INSUFFICIENT_BALANCE: Code = (StatusCode::PAYMENT_REQUIRED, "insufficient_balance");
+const ACCOUNT_FROZEN: Code = (StatusCode::PAYMENT_REQUIRED, "account_frozen");
 const FORBIDDEN: Code = (StatusCode::FORBIDDEN, "forbidden");
 const NOT_FOUND: Code = (StatusCode::NOT_FOUND, "not_found");
 const METHOD_NOT_ALLOWED: Code = (StatusCode::METHOD_NOT_ALLOWED, "method_not_allowed");
@@ -64,6 +69,7 @@ const REQUEST_TIMEOUT: Code = (StatusCode::REQUEST_TIMEOUT, "request_timeout");
 const IDEMPOTENCY_CONFLICT: Code = (StatusCode::CONFLICT, "idempotency_conflict");
 const POLICY_CHANGED: Code = (StatusCode::CONFLICT, "policy_changed");
 const PAYLOAD_TOO_LARGE: Code = (StatusCode::PAYLOAD_TOO_LARGE, "payload_too_large");
+const HEADERS_TOO_LARGE: Code = (StatusCode::REQUEST_HEADER_FIELDS_TOO_LARGE, "headers_too_large");
 const UNSUPPORTED_MEDIA_TYPE: Code = (StatusCode::UNSUPPORTED_MEDIA_TYPE, "unsupported_media_type");
 const INVALID_RECIPIENT: Code = (StatusCode::UNPROCESSABLE_ENTITY, "invalid_recipient");
 const RATE_LIMITED: Code = (StatusCode::TOO_MANY_REQUESTS, "rate_limited");
@@ -94,6 +100,7 @@ pub fn rejection_code(reason: RejectionReason) -> Code {
 pub fn failure_code(code: FailureCode) -> Code {
     match code {
         FailureCode::InsufficientBalance => INSUFFICIENT_BALANCE,
+        FailureCode::AccountFrozen => ACCOUNT_FROZEN,
         FailureCode::InvalidRecipient => INVALID_RECIPIENT,
         FailureCode::SolanaUnavailable | FailureCode::TransferExpired | FailureCode::Interrupted => {
             SOLANA_UNAVAILABLE
@@ -112,9 +119,10 @@ fn failure_is_transient(code: FailureCode) -> bool {
         | FailureCode::Interrupted
         | FailureCode::AuthorityRotated
         | FailureCode::FeePayerEmpty => true,
-        FailureCode::InsufficientBalance | FailureCode::InvalidRecipient | FailureCode::TransferFailed => {
-            false
-        }
+        FailureCode::InsufficientBalance
+        | FailureCode::AccountFrozen
+        | FailureCode::InvalidRecipient
+        | FailureCode::TransferFailed => false,
     }
 }
 
@@ -143,6 +151,16 @@ struct ErrorBody {
 }
 
 impl ErrorAnswer {
+    pub(super) fn of(error: ApiError) -> Self {
+        Self(body_of(error).1)
+    }
+
+    /// The body alone.
+    pub(super) fn into_json(self, id: RequestId) -> Vec<u8> {
+        // Texts, numbers and flags always have a JSON form.
+        serde_json::to_vec(&ErrorBody { request_id: Some(id.to_string()), ..self.0 }).unwrap_or_default()
+    }
+
     /// The response with its body, now that the request's id is known.
     pub(super) fn into_response(self, id: RequestId, answered: Response) -> Response {
         let (parts, _) = answered.into_parts();
@@ -217,6 +235,17 @@ fn body_of(error: ApiError) -> (StatusCode, ErrorBody) {
         ApiError::BodyTooLarge => {
             ErrorBody::new(PAYLOAD_TOO_LARGE, format!("The body is over {} bytes.", super::BODY_BYTES_MAX))
         }
+        ApiError::MalformedHead => {
+            service_body(Invalid::new("head", "is not HTTP: see the request line and the headers").into())
+        }
+        ApiError::HeadTooLarge => ErrorBody::new(
+            HEADERS_TOO_LARGE,
+            format!(
+                "Request line and headers may have {} bytes and {} headers in all.",
+                super::HEAD_BYTES_MAX,
+                super::HEADERS_MAX
+            ),
+        ),
         ApiError::BodyTimeout => ErrorBody::new(REQUEST_TIMEOUT, "The body did not arrive in time."),
         ApiError::UnsupportedMediaType => ErrorBody::new(
             UNSUPPORTED_MEDIA_TYPE,
@@ -266,17 +295,11 @@ fn service_body(error: ServiceError) -> (StatusCode, ErrorBody) {
                 Forbidden::OtherAccount => "An agent key is good for its own account only.",
             },
         ),
-        ServiceError::NotFound(resource) => ErrorBody::new(
-            NOT_FOUND,
-            match resource {
-                Resource::Account => "There is no such account.",
-                Resource::Transfer => "There is no such transfer.",
-                Resource::Key => "There is no such key.",
-                Resource::Event => "There is no such event.",
-                Resource::Webhook => "There is no such webhook.",
-                Resource::PendingPolicy => "No policy waits for this account.",
-            },
-        ),
+        ServiceError::NotFound(resource) => {
+            let (status, body) = ErrorBody::new(NOT_FOUND, missing(resource));
+            let param = matches!(resource, Resource::Payer).then(|| "from".to_owned());
+            (status, ErrorBody { param, ..body })
+        }
         ServiceError::IdempotencyConflict => ErrorBody::new(
             IDEMPOTENCY_CONFLICT,
             "The idempotency key was used within the last 24 hours for a transfer with other parameters.",
@@ -347,6 +370,18 @@ fn service_body(error: ServiceError) -> (StatusCode, ErrorBody) {
             "This service has no key to keep webhook secrets with: its operation sets `webhooks.secret_key_file`.",
         ),
         ServiceError::Internal => ErrorBody::new(INTERNAL_ERROR, INTERNAL),
+    }
+}
+
+const fn missing(resource: Resource) -> &'static str {
+    match resource {
+        Resource::Account => "There is no such account.",
+        Resource::Payer => "There is no such account to pay from.",
+        Resource::Transfer => "There is no such transfer.",
+        Resource::Key => "There is no such key.",
+        Resource::Event => "There is no such event.",
+        Resource::Webhook => "There is no such webhook.",
+        Resource::PendingPolicy => "No policy waits for this account.",
     }
 }
 

@@ -12,6 +12,7 @@ use tokio::net::{TcpListener, TcpStream};
 use tokio::sync::{Notify, OwnedSemaphorePermit, Semaphore};
 use tokio::time::Instant;
 
+use super::malformed::Worded;
 use super::patience::Patient;
 
 /// How long to wait after the system could not give a connection.
@@ -36,7 +37,7 @@ pub fn default_connections_max() -> usize {
 pub(super) struct Peer;
 
 impl Address for Peer {
-    type Stream = Patient<TcpStream>;
+    type Stream = Patient<Worded<TcpStream>>;
     type Listener = Listener;
 }
 
@@ -80,19 +81,19 @@ impl Listener {
     }
 }
 
-impl AddrListener<Patient<TcpStream>, Peer> for Listener {
+impl AddrListener<Patient<Worded<TcpStream>>, Peer> for Listener {
     async fn bind_to(_: Peer) -> io::Result<Self> {
         Err(ErrorKind::Unsupported.into())
     }
 
-    async fn accept_stream(&self) -> io::Result<(Patient<TcpStream>, Peer)> {
+    async fn accept_stream(&self) -> io::Result<(Patient<Worded<TcpStream>>, Peer)> {
         loop {
             match self.listener.accept().await {
                 Ok((stream, _)) => {
                     // Without it answers are only later.
                     let _ = stream.set_nodelay(true);
                     let place = self.place().await;
-                    return Ok((Patient::new(stream, self.silent.clone(), place), Peer));
+                    return Ok((Patient::new(Worded::new(stream), self.silent.clone(), place), Peer));
                 }
                 Err(error) if is_the_clients(&error) => {}
                 Err(error) => {

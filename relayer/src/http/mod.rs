@@ -7,6 +7,7 @@ mod dress;
 mod error;
 mod health;
 mod listener;
+mod malformed;
 mod page;
 mod patience;
 mod rate_limit;
@@ -36,12 +37,17 @@ use self::auth::Guard;
 use self::error::ApiError;
 use self::rate_limit::RateLimit;
 use self::strangers::Strangers;
-use self::v1::{accounts, deliveries, events, halts, history, keys, limits, policies, transfers, webhooks};
+use self::v1::{
+    accounts, deliveries, events, halts, history, keys, limits, policies, transfer_list, transfers, webhooks,
+};
 use crate::service::Services;
 use crate::tasks::panic_message;
 
 /// Largest request body, in bytes.
 pub const BODY_BYTES_MAX: usize = 64 * 1024;
+/// Largest head of a request: its line and headers, in bytes; and most headers.
+const HEAD_BYTES_MAX: usize = 32 * 1024;
+const HEADERS_MAX: usize = 64;
 
 /// How the front door is set.
 #[derive(Debug, Clone, Copy)]
@@ -60,7 +66,7 @@ pub struct HttpSettings {
 pub fn router(services: &Services, settings: HttpSettings) -> Router {
     let accounts = Router::new()
         .route("/v1/accounts", post(accounts::create).get(accounts::list))
-        .route("/v1/accounts/{id}", get(accounts::get))
+        .route("/v1/accounts/{id}", get(accounts::get).patch(accounts::patch))
         .route("/v1/accounts/{id}/balance", get(accounts::balance))
         .with_state(services.accounts.clone());
     let policies = Router::new()
@@ -69,7 +75,7 @@ pub fn router(services: &Services, settings: HttpSettings) -> Router {
         .with_state(services.policies.clone());
     let halts = Router::new().route("/v1/halt", post(halts::create)).with_state(services.halts.clone());
     let transfers = Router::new()
-        .route("/v1/transfers", post(transfers::create))
+        .route("/v1/transfers", post(transfers::create).get(transfer_list::list))
         .route("/v1/transfers/preview", post(transfers::preview))
         .route("/v1/transfers/{id}", get(transfers::get))
         .route("/v1/accounts/{id}/limits", get(limits::get))

@@ -12,9 +12,8 @@ use tokio_util::sync::CancellationToken;
 
 use super::listener::{Listener, Peer};
 use super::patience::CountRequests;
+use super::{HEAD_BYTES_MAX, HEADERS_MAX};
 
-const HEAD_BYTES_MAX: usize = 32 * 1024;
-const HEADERS_MAX: usize = 64;
 const STREAMS_MAX: u32 = 128;
 /// How often a client over HTTP/2 has to show that it is still there.
 const PING_EVERY: Duration = Duration::from_secs(15);

@@ -25,18 +25,21 @@ struct Sight {
 impl Indexer {
     /// Every account once.
     pub(super) async fn sweep(&self) -> Result<(), IndexError> {
+        let began_at = self.parts.ambient.now();
         let (mut after, mut interrupted) = (None, Ok(()));
         loop {
             let ledgers = self.parts.store.list_ledgers(self.network, after, BALANCES_MAX).await?;
-            let Some(last) = ledgers.last() else { return interrupted };
+            let Some(last) = ledgers.last() else { break };
             after = Some(last.account_id);
             let looked_into = self.sweep_some(&ledgers).await?;
             // One account's trouble is not the others'.
             interrupted = looked_into.into_iter().fold(interrupted, Result::and);
             if ledgers.len() < BALANCES_MAX {
-                return interrupted;
+                break;
             }
         }
+        self.parts.store.mark_swept(self.network, began_at).await?;
+        interrupted
     }
 
     /// Gives how looking into accounts went.

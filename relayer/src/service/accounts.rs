@@ -1,16 +1,18 @@
+mod list;
+
 use std::collections::HashSet;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
 use super::allowlist::resolve;
-use super::error::{ServiceError, from_chain};
+use super::error::{Resource, ServiceError, from_chain};
 use super::reads::{addresses, find_account, read_agent, read_operator};
 use super::submitted::as_submitted;
 use super::{NetworkParts, Parts};
 use crate::chain::{AgentAddresses, AgentOnChain, OnChainPolicy, OperatorOnChain};
 use crate::domain::{
-    Account, AccountId, AccountName, AccountStatus, Counterparties, Cursor, Halt, Invalid, Metadata,
-    Operator, OperatorId, Page, PageRequest, Principal, Provisioning, SpendingPolicy, Timestamp, UsdcAmount,
+    Account, AccountChange, AccountId, AccountName, AccountStatus, Counterparties, Halt, Metadata, Operator,
+    OperatorId, Principal, Provisioning, SpendingPolicy, Timestamp, UsdcAmount,
 };
 use crate::store::StoreError;
 
@@ -43,11 +45,13 @@ pub struct CreateAccount {
 pub struct AccountView {
     pub account: Account,
     pub balance: UsdcAmount,
+    /// When it held that much.
+    pub as_of: Timestamp,
     /// Paused by its policy, or halted.
     pub status: AccountStatus,
     /// What stops it apart from its policy.
     pub halt: Option<Halt>,
-    /// `None` for agents: they see their limits, not the policy.
+    /// `None` for agents, who see their limits, and where the chain does not answer.
     pub policy: Option<SpendingPolicy>,
 }
 
@@ -136,23 +140,49 @@ impl Accounts {
         }
         store.mark_account_ready(operator.id, id).await?;
         let account = Account { provisioning: Provisioning::Ready, ..account };
-        Ok(AccountView { account, balance: UsdcAmount::ZERO, status, halt, policy: Some(policy) })
+        Ok(AccountView {
+            account,
+            balance: UsdcAmount::ZERO,
+            as_of: ambient.now(),
+            status,
+            halt,
+            policy: Some(policy),
+        })
     }
 
     /// One account. NotFound: unknown or another operator's. Forbidden: an agent key of another account.
     pub async fn get(&self, principal: &Principal, id: AccountId) -> Result<AccountView, ServiceError> {
-        let operator = principal.operator();
-        let network = self.parts.chains.get(operator.network)?;
         let account = find_account(&self.parts, principal, id).await?;
-        let (on_chain, agent) = tokio::try_join!(
-            read_operator(&self.parts, operator),
-            read_agent(&self.parts, operator, &account)
-        )?;
-        let view = view(network, operator, &on_chain, account, agent);
+        let view = self.look_at(principal.operator(), account).await?;
         Ok(match principal {
             Principal::Operator { .. } => view,
             Principal::Agent { .. } => AccountView { policy: None, ..view },
         })
+    }
+
+    async fn look_at(&self, operator: &Operator, account: Account) -> Result<AccountView, ServiceError> {
+        let network = self.parts.chains.get(operator.network)?;
+        let as_of = self.parts.ambient.now();
+        let (on_chain, agent) = tokio::try_join!(
+            read_operator(&self.parts, operator),
+            read_agent(&self.parts, operator, &account)
+        )?;
+        Ok(view(network, operator, &on_chain, account, agent, as_of))
+    }
+
+    /// Changes name and metadata. NotFound: unknown or another operator's. Invalid: the metadata would be too large.
+    pub async fn update(
+        &self,
+        operator: &Operator,
+        id: AccountId,
+        change: AccountChange,
+    ) -> Result<AccountView, ServiceError> {
+        let account = self.parts.store.find_account(operator.id, id).await?;
+        let account = account.ok_or(ServiceError::NotFound(Resource::Account))?;
+        // Read first: whoever is told that the chain is away may send the same again.
+        let view = self.look_at(operator, account).await?;
+        let account = self.parts.store.update_account(&view.account, &change).await??;
+        Ok(AccountView { account, ..view })
     }
 
     /// The balance of one account, read from its token account now. Errors as [`Accounts::get`].
@@ -160,56 +190,6 @@ impl Accounts {
         let account = find_account(&self.parts, principal, id).await?;
         let agent = read_agent(&self.parts, principal.operator(), &account).await?;
         Ok(BalanceView { account_id: account.id, balance: agent.balance, read_at: self.parts.ambient.now() })
-    }
-
-    /// The operator's accounts, newest first. The status is the chain's, not the database's, so a filtered page may be
-    /// short while there is more.
-    pub async fn list(
-        &self,
-        operator: &Operator,
-        status: Option<AccountStatus>,
-        request: PageRequest,
-    ) -> Result<Page<AccountView>, ServiceError> {
-        let network = self.parts.chains.get(operator.network)?;
-        let wanted = request.limit.get() as usize;
-        let rows_at_once = if status.is_some() { BATCH_ROWS } else { request.limit.get() };
-        let cursor_after = |id: AccountId| Cursor::new(&accounts_filter(operator.id, status), id.to_string());
-        let mut after = match &request.after {
-            None => None,
-            Some(cursor) => {
-                let position = cursor.position().parse::<AccountId>();
-                Some(position.map_err(|_| Invalid::new("cursor", "is not a cursor of this list"))?)
-            }
-        };
-        let on_chain = read_operator(&self.parts, operator).await?;
-        let mut items = Vec::new();
-        for _ in 0..BATCHES_MAX {
-            // One row too many tells whether there is more.
-            let mut rows = self.parts.store.list_accounts(operator.id, None, after, rows_at_once + 1).await?;
-            let more_rows = rows.len() > rows_at_once as usize;
-            rows.truncate(rows_at_once as usize);
-            let agents = self.read_many(operator, &rows).await?;
-            let count = rows.len();
-            for (index, (account, agent)) in rows.into_iter().zip(agents).enumerate() {
-                after = Some(account.id);
-                let Some(agent) = agent else { continue };
-                let view = view(network, operator, &on_chain, account, agent);
-                if status.is_none_or(|status| status == view.status) {
-                    items.push(view);
-                }
-                let more = more_rows || index + 1 < count;
-                if items.len() == wanted {
-                    return Ok(Page { items, next: after.filter(|_| more).map(cursor_after) });
-                }
-            }
-            if !more_rows {
-                return Ok(Page { items, next: None });
-            }
-            if status.is_none() {
-                break;
-            }
-        }
-        Ok(Page { items, next: after.map(cursor_after) })
     }
 
     async fn read_many(
@@ -275,10 +255,12 @@ fn view(
     on_chain: &OperatorOnChain,
     account: Account,
     agent: AgentOnChain,
+    as_of: Timestamp,
 ) -> AccountView {
     let halt = Halt::of(on_chain.halted_by, agent.halted_by);
     AccountView {
         balance: agent.balance,
+        as_of,
         status: AccountStatus::from_paused(agent.policy.paused || halt.is_some()),
         halt,
         policy: Some(as_submitted(network.chain.as_ref(), operator, &agent.policy, &account.counterparties)),

@@ -70,6 +70,8 @@ pub enum Forbidden {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Resource {
     Account,
+    /// The account that a request is to pay from.
+    Payer,
     Transfer,
     Key,
     Event,

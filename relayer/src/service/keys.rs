@@ -2,7 +2,7 @@ use super::error::{Resource, ServiceError, Unauthorized};
 use super::{Ambient, Parts};
 use crate::domain::{
     AccountId, ApiKey, Cursor, Invalid, KeyId, KeyRole, KeyScope, NAME_CHARS_MAX, Operator, OperatorId, Page,
-    PageRequest, PlainKey, Principal, Timestamp,
+    PageRequest, PlainKey, Principal, Timestamp, check_name,
 };
 use crate::store::{Store, StoreError};
 
@@ -14,15 +14,10 @@ pub struct CreateKey {
 }
 
 impl CreateKey {
-    /// Invalid: a name that is blank or over 200 characters.
+    /// Invalid: a name that is blank, over 200 characters or overrides the direction of text.
     pub fn new(name: Option<String>, expires_at: Option<Timestamp>) -> Result<Self, Invalid> {
         if let Some(name) = &name {
-            if name.trim().is_empty() {
-                return Err(Invalid::new("name", "must not be empty"));
-            }
-            if name.chars().count() > NAME_CHARS_MAX {
-                return Err(Invalid::new("name", format!("must be at most {NAME_CHARS_MAX} characters")));
-            }
+            check_name("name", name, NAME_CHARS_MAX)?;
         }
         Ok(Self { name, expires_at })
     }

@@ -27,6 +27,18 @@ pub(super) async fn find_account(
     account.ok_or(ServiceError::NotFound(Resource::Account))
 }
 
+/// The account that a request names as its payer. Errors as [`find_account`], but for NotFound, which says so.
+pub(super) async fn find_payer(
+    parts: &Parts,
+    principal: &Principal,
+    id: AccountId,
+) -> Result<Account, ServiceError> {
+    find_account(parts, principal, id).await.map_err(|error| match error {
+        ServiceError::NotFound(_) => ServiceError::NotFound(Resource::Payer),
+        other => other,
+    })
+}
+
 /// What the chain says of an account now. NotFound: it was closed there.
 pub(super) async fn read_agent(
     parts: &Parts,

@@ -5,14 +5,18 @@ use super::columns::Table;
 use super::query::{Query, places, query};
 use super::{Store, StoreError};
 use crate::domain::{
-    Account, AccountId, AccountName, AccountStatus, Counterparties, Metadata, OperatorId, Provisioning,
-    Timestamp,
+    Account, AccountId, AccountName, AccountStatus, Address, Counterparties, Metadata, Network, OperatorId,
+    Provisioning, Timestamp,
 };
 
 const TABLE: Table = Table("accounts");
 
+/// What [`AccountRow`] is read from.
+pub(super) const COLUMNS: &str = "account_id, operator_id, name, metadata, address, token_account, status,
+    counterparties, provisioning, created_at";
+
 #[derive(Debug, FromRow)]
-struct AccountRow {
+pub(super) struct AccountRow {
     account_id: String,
     operator_id: String,
     name: String,
@@ -32,7 +36,7 @@ impl TryFrom<AccountRow> for Account {
         Ok(Self {
             id: TABLE.read("account_id", &row.account_id)?,
             operator_id: TABLE.read("operator_id", &row.operator_id)?,
-            name: AccountName::parse(row.name).map_err(|_| TABLE.unreadable("name"))?,
+            name: AccountName::from_stored(row.name),
             metadata: row.metadata.map(read_metadata).transpose()?,
             address: TABLE.read("address", &row.address)?,
             token_account: TABLE.read("token_account", &row.token_account)?,
@@ -49,7 +53,7 @@ impl TryFrom<AccountRow> for Account {
     }
 }
 
-fn read_metadata(json: String) -> Result<Metadata, StoreError> {
+pub(super) fn read_metadata(json: String) -> Result<Metadata, StoreError> {
     let json = RawValue::from_string(json).map_err(|_| TABLE.unreadable("metadata"))?;
     Metadata::parse(&json).map_err(|_| TABLE.unreadable("metadata"))
 }
@@ -175,6 +179,16 @@ impl Store {
         let row: Option<AccountRow> =
             query(SQL).bind(operator.to_string()).bind(id.to_string()).fetch_optional(self.reader()).await?;
         row.map(Account::try_from).transpose()
+    }
+
+    /// Where an account of this network is paid, whosever it is: the one thing that is told of another operator's account.
+    pub async fn find_payee(&self, network: Network, id: AccountId) -> Result<Option<Address>, StoreError> {
+        const SQL: &str = "SELECT accounts.token_account
+             FROM accounts JOIN operators ON operators.operator_id = accounts.operator_id
+             WHERE accounts.account_id = $1 AND accounts.provisioning = 'ready' AND operators.network = $2";
+        let row: Option<(String,)> =
+            query(SQL).bind(id.to_string()).bind(network.as_str()).fetch_optional(self.reader()).await?;
+        row.map(|(address,)| TABLE.read("token_account", &address)).transpose()
     }
 
     /// Those of the operator's ready accounts that are among `ids`, in no particular order. At most 1,000 ids.

@@ -16,6 +16,7 @@
 //! Every finder takes the owner first; the functions for workers, which serve all operators, say so.
 //! Tests in `tests/cases` run on both databases.
 
+mod account_changes;
 mod accounts;
 mod attempts;
 mod balances;
@@ -32,6 +33,7 @@ mod events;
 mod finality;
 mod history;
 mod keys;
+mod known_balances;
 mod leases;
 mod ledgers;
 mod marks;
@@ -45,6 +47,7 @@ mod query;
 mod quotas;
 mod replays;
 mod transaction;
+mod transfer_lists;
 mod transfer_row;
 mod transfers;
 mod walks;
@@ -65,6 +68,7 @@ pub use claims::{ClaimClock, NewTransfer, SignedAhead};
 pub use deliveries::LeasedDelivery;
 pub use error::StoreError;
 use events::Outbox;
+pub use known_balances::KnownAccount;
 pub use ledgers::{Ledger, in_ledger};
 pub use marks::Mark;
 pub use payments::{PaymentMade, PaymentsKnown, PaymentsMissing};

@@ -24,7 +24,7 @@ impl TryFrom<OperatorRow> for Operator {
         Ok(Self {
             id: TABLE.read("operator_id", &row.operator_id)?,
             network: TABLE.read("network", &row.network)?,
-            name: OperatorName::parse(row.name).map_err(|_| TABLE.unreadable("name"))?,
+            name: OperatorName::from_stored(row.name),
             address: TABLE.read("address", &row.address)?,
             created_at: TABLE.read("created_at", &row.created_at)?,
         })

@@ -6,8 +6,9 @@ use sqlx::FromRow;
 use super::StoreError;
 use super::columns::Table;
 use crate::domain::{
-    Checks, Failure, FailureCode, IdempotencyKey, Limit, Memo, Recipient, Rejection, RejectionReason, Rule,
-    RuleCheck, Settlement, SignedTransfer, Timestamp, Transfer, TransferId, TransferRequest, TransferState,
+    CheckedRule, Checks, Failure, FailureCode, IdempotencyKey, Limit, Memo, Recipient, Rejection,
+    RejectionReason, RuleCheck, Settlement, SignedTransfer, Timestamp, Transfer, TransferId, TransferRequest,
+    TransferState,
 };
 
 const TABLE: Table = Table("transfers");
@@ -190,27 +191,9 @@ struct CheckJson {
     used: String,
 }
 
-const RULES: [(Rule, &str); 5] = [
-    (Rule::Paused, "paused"),
-    (Rule::RequireMemo, "require_memo"),
-    (Rule::AllowedCounterparties, "allowed_counterparties"),
-    (Rule::MaxSingleTransfer, "max_single_transfer"),
-    (Rule::MaxDailySpend, "max_daily_spend"),
-];
-
-const fn rule_text(rule: Rule) -> &'static str {
-    match rule {
-        Rule::Paused => RULES[0].1,
-        Rule::RequireMemo => RULES[1].1,
-        Rule::AllowedCounterparties => RULES[2].1,
-        Rule::MaxSingleTransfer => RULES[3].1,
-        Rule::MaxDailySpend => RULES[4].1,
-    }
-}
-
 fn write_checks(checks: &Checks) -> String {
     let json = checks.0.iter().map(|check| CheckJson {
-        rule: rule_text(check.rule).to_owned(),
+        rule: check.rule.as_str().to_owned(),
         ok: check.ok,
         limit: match check.limit {
             Limit::Unlimited => None,
@@ -227,10 +210,7 @@ fn read_checks(json: &str) -> Result<Checks, StoreError> {
     let checks: Vec<CheckJson> = serde_json::from_str(json).map_err(|_| unreadable())?;
     let read = |check: CheckJson| {
         Ok(RuleCheck {
-            rule: RULES
-                .into_iter()
-                .find_map(|(rule, text)| (text == check.rule).then_some(rule))
-                .ok_or_else(unreadable)?,
+            rule: CheckedRule::from_stored(&check.rule).ok_or_else(unreadable)?,
             ok: check.ok,
             limit: match TABLE.read_optional("checks", check.limit.as_deref())? {
                 None => Limit::Unlimited,

@@ -69,7 +69,7 @@ pub fn agent(
     }
     let view = Agent::read(&account.data)?;
     let (token_address, token_data) = token_account;
-    let balance = token_data.filter(|_| view.agent.token_account == *token_address).and_then(balance);
+    let token_account = token_data.filter(|_| view.agent.token_account == *token_address);
     Some(AgentOnChain {
         address: to_address(address),
         operator: to_address(&view.agent.operator),
@@ -82,7 +82,8 @@ pub fn agent(
         policy_updated_at: view.agent.policy_updated_at,
         window: *view.agent.window(),
         tags: *view.agent.tags(),
-        balance: balance.unwrap_or(UsdcAmount::ZERO),
+        balance: token_account.and_then(balance).unwrap_or(UsdcAmount::ZERO),
+        is_frozen: token_account.is_some_and(is_frozen),
     })
 }
 
@@ -126,6 +127,11 @@ pub fn balance(account: &RawAccount) -> Option<UsdcAmount> {
         return None;
     }
     field(&account.data, TOKEN_AMOUNT).map(u64::from_le_bytes).map(UsdcAmount::from_micros)
+}
+
+fn is_frozen(account: &RawAccount) -> bool {
+    let is_token_account = account.owner == TOKEN_PROGRAM && account.data.len() == TOKEN_ACCOUNT_BYTES;
+    is_token_account && field(&account.data, TOKEN_STATE) == Some([TOKEN_STATE_FROZEN])
 }
 
 /// What stands at `address`, judged in the program's own order: program, initialised, mint, frozen.
@@ -258,19 +264,24 @@ mod tests {
     }
 
     #[test]
-    fn only_the_agents_own_token_account_gives_its_balance() {
+    fn only_the_agents_own_token_account_gives_its_balance_and_whether_it_is_frozen() {
         let key = Pubkey::new_from_array([1; 32]);
         let own = Pubkey::default();
         let data = agent_data();
         let account = RawAccount { owner: PROGRAM, executable: false, lamports: 1, data };
-        let token = RawAccount {
+        let mut token = RawAccount {
             owner: TOKEN_PROGRAM,
             executable: false,
             lamports: 1,
             data: token_data(MINT, [1; 32], 7, 1),
         };
-        let balance_at = |address| agent(&PROGRAM, &key, &account, (address, Some(&token))).unwrap().balance;
-        assert_eq!(balance_at(&own), UsdcAmount::from_micros(7));
-        assert_eq!(balance_at(&MINT), UsdcAmount::ZERO);
+        let seen_at = |address, token: &RawAccount| {
+            let agent = agent(&PROGRAM, &key, &account, (address, Some(token))).unwrap();
+            (agent.balance, agent.is_frozen)
+        };
+        assert_eq!(seen_at(&own, &token), (UsdcAmount::from_micros(7), false));
+        token.data[TOKEN_STATE] = TOKEN_STATE_FROZEN;
+        assert_eq!(seen_at(&own, &token), (UsdcAmount::from_micros(7), true));
+        assert_eq!(seen_at(&MINT, &token), (UsdcAmount::ZERO, false));
     }
 }

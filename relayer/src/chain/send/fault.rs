@@ -6,6 +6,8 @@ use serde_json::Value;
 
 /// `TokenError::InsufficientFunds` of the SPL Token program, which the program's code passes on as it is.
 const TOKEN_INSUFFICIENT_FUNDS: u32 = 1;
+/// Its `TokenError::AccountFrozen`. Of the recipient our program asks by itself, so this is the source.
+const TOKEN_ACCOUNT_FROZEN: u32 = 17;
 
 /// A transaction error: the custom code when a program gave one, and the node's own words for the log.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -35,8 +37,10 @@ impl Fault {
 
     /// What a failed transfer comes to.
     pub fn of_transfer(self) -> Outcome {
-        if self.code == Some(TOKEN_INSUFFICIENT_FUNDS) {
-            return Outcome::Refused(Refusal::InsufficientBalance);
+        match self.code {
+            Some(TOKEN_INSUFFICIENT_FUNDS) => return Outcome::Refused(Refusal::InsufficientBalance),
+            Some(TOKEN_ACCOUNT_FROZEN) => return Outcome::Refused(Refusal::SourceFrozen),
+            Some(_) | None => {}
         }
         match self.program_error().and_then(refusal) {
             Some(refusal) => Outcome::Refused(refusal),
@@ -124,13 +128,14 @@ mod tests {
     }
 
     #[test]
-    fn the_token_programs_insufficient_funds_is_insufficient_balance() {
+    fn what_the_token_program_says_of_the_source_is_told() {
         assert_eq!(outcome_of(1), Outcome::Refused(Refusal::InsufficientBalance));
+        assert_eq!(outcome_of(17), Outcome::Refused(Refusal::SourceFrozen));
     }
 
     #[test]
     fn other_codes_and_other_errors_are_failures_with_their_code() {
-        assert!(matches!(outcome_of(17), Outcome::Failed { code: Some(17), .. }));
+        assert!(matches!(outcome_of(18), Outcome::Failed { code: Some(18), .. }));
         let others = [
             json!("AccountInUse"),
             json!({ "InstructionError": [0, "ComputationalBudgetExceeded"] }),

@@ -95,12 +95,12 @@ async fn a_key_is_shown_once_and_ends_when_it_is_revoked_or_expires() {
     let key = made.body["key"].as_str().expect("text").to_owned();
     assert!(key.starts_with("psr_ag_test_"));
     let listed = relayer.get(&path).await;
-    assert_eq!(listed.body["data"][0]["key_id"], made.body["key_id"]);
+    assert_eq!(listed.body["data"][0]["id"], made.body["id"]);
     assert!(!listed.body.to_string().contains(&key));
 
     let balance = format!("/v1/accounts/{account}/balance");
     assert_eq!(relayer.send("GET", &balance, &key, None).await.status, StatusCode::OK);
-    let revoke = format!("/v1/keys/{}", made.body["key_id"].as_str().expect("text"));
+    let revoke = format!("/v1/keys/{}", made.body["id"].as_str().expect("text"));
     let foreign = operator_key(&relayer.store, 8).await;
     assert_eq!(relayer.send("DELETE", &revoke, &foreign, None).await.status, StatusCode::NOT_FOUND);
     for _ in 0..2 {

@@ -182,6 +182,7 @@ async fn the_chains_refusal_is_answered_as_ours_would_be() {
         (Refusal::SingleLimitExceeded, 402, "policy_violation", "rejected"),
         (Refusal::DailyLimitExceeded, 402, "policy_violation", "rejected"),
         (Refusal::InsufficientBalance, 402, "insufficient_balance", "failed"),
+        (Refusal::SourceFrozen, 402, "account_frozen", "failed"),
         (Refusal::InvalidRecipient, 422, "invalid_recipient", "failed"),
     ];
     for (number, (refusal, status, code, state)) in cases.into_iter().enumerate() {
@@ -191,6 +192,9 @@ async fn the_chains_refusal_is_answered_as_ours_would_be() {
         assert_eq!(answer.error(), (status, code), "{}", answer.body);
         assert_eq!(answer.body["status"], state);
         assert_eq!(answer.body["checks"].is_array(), status == 402, "{}", answer.body);
+        if state == "failed" && status == 402 {
+            assert_eq!(answer.body["checks"][5], json!({ "rule": "balance", "ok": false }));
+        }
     }
     let failed = Outcome::Failed { code: Some(1), message: "the node's own words".into() };
     relayer.chain.script().outcomes.push_back(failed);

@@ -234,6 +234,7 @@ impl Chain for ScriptedChain {
                 window: SpendWindow::EMPTY,
                 tags: RecentTags::EMPTY,
                 balance: UsdcAmount::ZERO,
+                is_frozen: false,
             },
         );
         Ok(AgentCreation::Created(Confirmed { signature: "created".into(), slot: 1 }))

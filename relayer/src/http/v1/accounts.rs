@@ -1,14 +1,14 @@
 use axum::Json;
 use axum::extract::State;
 use axum::http::StatusCode;
-use serde::{Deserialize, Serialize};
+use serde::{Deserialize, Deserializer, Serialize};
 use serde_json::value::RawValue;
 
 use super::halts::HaltBody;
 use super::text;
 use crate::domain::{
-    AccountId, AccountName, AccountStatus, Invalid, Metadata, PolicyFields, PolicyUpdate, Principal,
-    SpendingPolicy,
+    AccountChange, AccountId, AccountName, AccountStatus, Invalid, Metadata, MetadataChange, PolicyFields,
+    PolicyUpdate, Principal, SpendingPolicy,
 };
 use crate::http::auth::OperatorOnly;
 use crate::http::body::Json as Body;
@@ -39,6 +39,32 @@ impl TryFrom<CreateAccountBody> for CreateAccount {
     }
 }
 
+/// The body of `PATCH /v1/accounts/{id}`.
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct UpdateAccountBody {
+    #[serde(default, deserialize_with = "given")]
+    name: Option<String>,
+    #[serde(default, deserialize_with = "given")]
+    metadata: Option<Box<RawValue>>,
+}
+
+/// Tells `null` from a field that is not there.
+fn given<'de, T: Deserialize<'de>, D: Deserializer<'de>>(value: D) -> Result<Option<T>, D::Error> {
+    T::deserialize(value).map(Some)
+}
+
+impl TryFrom<UpdateAccountBody> for AccountChange {
+    type Error = Invalid;
+
+    fn try_from(body: UpdateAccountBody) -> Result<Self, Invalid> {
+        Ok(Self {
+            name: body.name.map(AccountName::parse).transpose()?,
+            metadata: body.metadata.map(|json| MetadataChange::parse(&json)).transpose()?,
+        })
+    }
+}
+
 /// What an account begins with: fields that are not given take their defaults.
 fn first_policy(json: &RawValue) -> Result<SpendingPolicy, Invalid> {
     let update = PolicyUpdate::from_json(json.get().as_bytes()).map_err(|error| error.within("policy"))?;
@@ -56,10 +82,12 @@ pub struct AccountResponse {
     solana_address: String,
     usdc_token_account: String,
     balance_usdc: String,
+    /// When it held that much: a moment ago, or, in a list while the chain does not answer, when it was last seen.
+    balance_as_of: String,
     /// `paused` where the account may not pay, by its policy or by a halt.
     status: &'static str,
     halted: Option<HaltBody>,
-    /// Operators see the policy; agents see their limits.
+    /// Operators see the policy, unless the chain does not answer; agents see their limits.
     #[serde(skip_serializing_if = "Option::is_none")]
     policy: Option<PolicyFields>,
     metadata: Box<RawValue>,
@@ -68,7 +96,7 @@ pub struct AccountResponse {
 
 impl From<AccountView> for AccountResponse {
     fn from(view: AccountView) -> Self {
-        let AccountView { account, balance, status, halt, policy } = view;
+        let AccountView { account, balance, as_of, status, halt, policy } = view;
         let metadata = account.metadata.map(|metadata| metadata.json().to_owned());
         Self {
             account_id: account.id.to_string(),
@@ -76,6 +104,7 @@ impl From<AccountView> for AccountResponse {
             solana_address: account.address.to_string(),
             usdc_token_account: account.token_account.to_string(),
             balance_usdc: balance.to_string(),
+            balance_as_of: text(as_of),
             status: status.as_str(),
             halted: halt.map(HaltBody::from),
             policy: policy.as_ref().map(PolicyFields::from),
@@ -132,6 +161,16 @@ pub async fn get(
     Id(account_id): Id<AccountId>,
 ) -> Result<Json<AccountResponse>, ApiError> {
     Ok(Json(accounts.get(&principal, account_id).await?.into()))
+}
+
+/// `PATCH /v1/accounts/{id}`
+pub async fn patch(
+    State(accounts): State<Accounts>,
+    OperatorOnly(operator): OperatorOnly,
+    Id(account_id): Id<AccountId>,
+    Body(body): Body<UpdateAccountBody>,
+) -> Result<Json<AccountResponse>, ApiError> {
+    Ok(Json(accounts.update(&operator, account_id, body.try_into()?).await?.into()))
 }
 
 /// `GET /v1/accounts/{id}/balance`

@@ -1,6 +1,6 @@
 use serde::Serialize;
 
-use crate::domain::{Checks, Limit, Rule, RuleCheck};
+use crate::domain::{Checks, Limit, RuleCheck};
 
 /// One entry of `checks`: how a rule judged a transfer. Amounts are decimal strings.
 #[derive(Debug, Clone, Serialize)]
@@ -29,17 +29,6 @@ impl From<&RuleCheck> for CheckBody {
             Limit::AtMost(limit) => (Some(limit.to_string()), Some(check.used.to_string())),
         };
         let remaining = check.remaining().map(|remaining| remaining.to_string());
-        Self { rule: name(check.rule), ok: check.ok, limit, used, remaining }
-    }
-}
-
-/// A rule by the policy field that sets it.
-fn name(rule: Rule) -> &'static str {
-    match rule {
-        Rule::Paused => "paused",
-        Rule::RequireMemo => "require_memo",
-        Rule::AllowedCounterparties => "allowed_counterparties",
-        Rule::MaxSingleTransfer => "max_single_transfer",
-        Rule::MaxDailySpend => "max_daily_spend",
+        Self { rule: check.rule.as_str(), ok: check.ok, limit, used, remaining }
     }
 }

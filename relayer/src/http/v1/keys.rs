@@ -35,7 +35,7 @@ impl TryFrom<CreateKeyBody> for CreateKey {
 /// An agent key, without the key itself.
 #[derive(Serialize)]
 pub struct KeyResponse {
-    key_id: String,
+    id: String,
     account_id: Option<String>,
     name: Option<String>,
     hint: String,
@@ -51,7 +51,7 @@ impl From<ApiKey> for KeyResponse {
             KeyScope::Agent(account_id) => Some(account_id.to_string()),
         };
         Self {
-            key_id: key.id.to_string(),
+            id: key.id.to_string(),
             account_id,
             name: key.name,
             hint: key.hint.as_str().to_owned(),

@@ -9,6 +9,8 @@ pub(super) mod history;
 pub(super) mod keys;
 pub(super) mod limits;
 pub(super) mod policies;
+mod policy_read_only;
+pub(super) mod transfer_list;
 pub(super) mod transfers;
 pub(super) mod webhooks;
 

@@ -4,8 +4,9 @@ use axum::http::{HeaderMap, HeaderValue, StatusCode, header};
 use axum::response::{IntoResponse, Response};
 use serde::Serialize;
 
+use super::policy_read_only::{self, ReadOnly};
 use super::text;
-use crate::domain::{AccountId, Invalid, PolicyFields, PolicyUpdate};
+use crate::domain::{AccountId, Invalid, Operator, PolicyFields, PolicyUpdate};
 use crate::http::auth::OperatorOnly;
 use crate::http::body::JsonText;
 use crate::http::error::ApiError;
@@ -82,14 +83,32 @@ fn answer(change: PolicyChange) -> Response {
 
 /// The change with the version that it is meant for, from the body or from `If-Match`; with both given, both must say
 /// the same.
-fn update(headers: &HeaderMap, body: &[u8]) -> Result<PolicyUpdate, Invalid> {
-    let update = PolicyUpdate::from_json(body)?;
+fn update(headers: &HeaderMap, body: &[u8]) -> Result<(PolicyUpdate, ReadOnly), Invalid> {
+    let (update, read_only) = policy_read_only::read(body)?;
     match (update.expected_version, if_match(headers)?) {
         (Some(body), Some(header)) if body != header => {
             Err(Invalid::new("expected_version", "differs from the header `If-Match`"))
         }
-        (body, header) => Ok(PolicyUpdate { expected_version: body.or(header), ..update }),
+        (body, header) => Ok((PolicyUpdate { expected_version: body.or(header), ..update }, read_only)),
     }
+}
+
+/// The same for the policy that stands there now, where the body carries read-only fields of one.
+async fn checked_update(
+    policies: &Policies,
+    operator: &Operator,
+    id: AccountId,
+    headers: &HeaderMap,
+    body: &[u8],
+) -> Result<PolicyUpdate, ApiError> {
+    let (update, read_only) = update(headers, body)?;
+    if read_only.is_empty() {
+        return Ok(update);
+    }
+    let stands = PolicyResponse::from(policies.get(operator, id).await?);
+    read_only.check(&stands)?;
+    // Bound to what was looked at.
+    Ok(PolicyUpdate { expected_version: update.expected_version.or(Some(stands.version)), ..update })
 }
 
 fn if_match(headers: &HeaderMap) -> Result<Option<u64>, Invalid> {
@@ -121,7 +140,8 @@ pub async fn put(
     headers: HeaderMap,
     JsonText(body): JsonText,
 ) -> Result<Response, ApiError> {
-    Ok(answer(policies.put(&operator, account_id, update(&headers, &body)?).await?))
+    let update = checked_update(&policies, &operator, account_id, &headers, &body).await?;
+    Ok(answer(policies.put(&operator, account_id, update).await?))
 }
 
 /// `PATCH /v1/accounts/{id}/policy`
@@ -132,7 +152,8 @@ pub async fn patch(
     headers: HeaderMap,
     JsonText(body): JsonText,
 ) -> Result<Response, ApiError> {
-    Ok(answer(policies.patch(&operator, account_id, update(&headers, &body)?).await?))
+    let update = checked_update(&policies, &operator, account_id, &headers, &body).await?;
+    Ok(answer(policies.patch(&operator, account_id, update).await?))
 }
 
 /// `DELETE /v1/accounts/{id}/policy/pending`

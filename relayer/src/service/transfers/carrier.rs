@@ -6,7 +6,7 @@
 
 use std::time::Duration;
 
-use super::decide::{Decision, Order, decide, invalid_recipient};
+use super::decide::{Decision, NO_PAYEE, Order, decide, invalid_recipient};
 use super::flights::Ended;
 use super::payments::{Paid, Permit, SeenPayments};
 use crate::chain::{ChainError, TransferOrder, TransferView};
@@ -208,9 +208,10 @@ impl Carrier {
                 return Ok(Err("The recipient is neither an account id nor a Solana address.".into()));
             }
             Recipient::TokenAccount(address) => *address,
-            Recipient::Agent(id) => match self.parts.store.find_account(self.operator.id, *id).await? {
-                Some(account) => account.token_account,
-                None => return Ok(Err("The recipient is not an account of this service.".into())),
+            // Another operator's account is paid like one's own, as long as it is on the same network.
+            Recipient::Agent(id) => match self.parts.store.find_payee(self.operator.network, *id).await? {
+                Some(token_account) => token_account,
+                None => return Ok(Err(NO_PAYEE.into())),
             },
         };
         if destination == self.account.token_account {
@@ -275,5 +276,5 @@ impl Carrier {
 
 pub(super) fn order(tag: u64, request: &TransferRequest, destination: Address) -> Order<'_> {
     let memo = request.memo.as_ref().map_or("", |memo| memo.as_str());
-    Order { tag, amount: request.amount, memo, destination }
+    Order { tag, amount: request.amount, memo, destination, to: &request.to }
 }

@@ -2,14 +2,19 @@
 
 use purser_policy::{AccountState, TransferRequest as PolicyRequest, Violation, check, explain};
 
-use crate::chain::{Destination, TransferView};
+use crate::chain::{AgentOnChain, Destination, TransferView};
 use crate::domain::{
-    Address, Checks, Failure, FailureCode, Halt, Rejection, RejectionReason, Timestamp, UsdcAmount,
+    Address, CheckedRule, Checks, Failure, FailureCode, Halt, Limit, Recipient, Rejection, RejectionReason,
+    RuleCheck, Timestamp, UsdcAmount,
 };
 
 /// Of a halt of which nothing more is known.
 const HALTED: &str = "The account or its operator was halted when the transfer arrived. Only the operator's admin can \
                       resume it, with its own wallet.";
+
+/// Of every account id that cannot be paid, whatever the reason: an account may be another operator's, of which nothing is
+/// told.
+pub(super) const NO_PAYEE: &str = "The recipient is not an account of this service that can be paid.";
 
 /// What is asked of an account, with the recipient found.
 pub(super) struct Order<'a> {
@@ -19,6 +24,8 @@ pub(super) struct Order<'a> {
     pub memo: &'a str,
     /// The token account to pay.
     pub destination: Address,
+    /// By which that was found.
+    pub to: &'a Recipient,
 }
 
 /// What is to become of a transfer.
@@ -37,7 +44,7 @@ pub(super) fn decide(view: &TransferView, order: &Order, at: Timestamp) -> (Deci
     let owner = match view.destination {
         Destination::TokenAccount { owner } => owner,
         ref other => {
-            let failure = invalid_recipient(describe(other), at);
+            let failure = invalid_recipient(describe(other, order.to), at);
             return (Decision::Failing(failure, None), Checks::default());
         }
     };
@@ -55,7 +62,8 @@ pub(super) fn decide(view: &TransferView, order: &Order, at: Timestamp) -> (Deci
         recipient: order.destination.as_bytes(),
         recipient_owner: owner.as_bytes(),
     };
-    let checks = Checks::from(explain(&state, &request, view.now));
+    let mut checks = Checks::from(explain(&state, &request, view.now));
+    checks.0.push(balance_check(&view.agent, order.amount));
     let decision = match check(&state, &request, view.now) {
         Err(violation) => match RejectionReason::of(&violation) {
             None => Decision::AlreadyMade,
@@ -67,12 +75,30 @@ pub(super) fn decide(view: &TransferView, order: &Order, at: Timestamp) -> (Deci
                 rejected_at: at,
             }),
         },
+        Ok(_) if view.agent.is_frozen => Decision::Failing(frozen(at), Some(checks.clone())),
         Ok(_) if view.agent.balance < order.amount => {
             Decision::Failing(insufficient(order.amount, Some(view.agent.balance), at), Some(checks.clone()))
         }
         Ok(_) => Decision::Sign,
     };
     (decision, checks)
+}
+
+/// What the account can spend, as a rule beside those of the policy. Of what is frozen nothing can be spent.
+fn balance_check(agent: &AgentOnChain, amount: UsdcAmount) -> RuleCheck {
+    let spendable = if agent.is_frozen { UsdcAmount::ZERO } else { agent.balance };
+    RuleCheck {
+        rule: CheckedRule::Balance,
+        ok: amount <= spendable,
+        limit: Limit::AtMost(spendable),
+        used: UsdcAmount::ZERO,
+    }
+}
+
+/// The failure of a transfer out of a token account that the issuer of USDC has frozen.
+pub(super) fn frozen(failed_at: Timestamp) -> Failure {
+    let message = "The account's USDC token account is frozen by the issuer of USDC; nothing can leave it.";
+    Failure { code: FailureCode::AccountFrozen, message: message.into(), failed_at }
 }
 
 /// The failure of a transfer to something that cannot be paid.
@@ -89,7 +115,11 @@ pub(super) fn insufficient(amount: UsdcAmount, balance: Option<UsdcAmount>, fail
     Failure { code: FailureCode::InsufficientBalance, message, failed_at }
 }
 
-fn describe(destination: &Destination) -> String {
+fn describe(destination: &Destination, to: &Recipient) -> String {
+    match to {
+        Recipient::Agent(_) => return NO_PAYEE.into(),
+        Recipient::TokenAccount(_) | Recipient::Unreadable(_) => {}
+    }
     match destination {
         Destination::TokenAccount { .. } => "The recipient is a USDC token account.".into(),
         Destination::Missing => "There is no account at the recipient's address.".into(),

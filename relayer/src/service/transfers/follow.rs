@@ -3,7 +3,9 @@
 use std::time::Duration;
 
 use super::carrier::{Carrier, Step, Stepped, order};
-use super::decide::{Decision, Order, decide, insufficient, invalid_recipient, rejection_without_numbers};
+use super::decide::{
+    Decision, Order, decide, frozen, insufficient, invalid_recipient, rejection_without_numbers,
+};
 use super::payments::Paid;
 use crate::chain::{Outcome, Refusal};
 use crate::crash_point::crash_point;
@@ -122,8 +124,13 @@ impl Carrier {
             // Other bytes paid it: the account shows which.
             Refusal::DuplicateTransfer => return self.expired(transfer).await,
             Refusal::InsufficientBalance => {
+                self.checks = self.checks.take().map(Checks::without_balance);
                 let failure = insufficient(transfer.request.amount, None, self.now());
                 return self.fail(transfer, failure).await;
+            }
+            Refusal::SourceFrozen => {
+                self.checks = self.checks.take().map(Checks::without_balance);
+                return self.fail(transfer, frozen(self.now())).await;
             }
             Refusal::InvalidRecipient => {
                 let message = "The recipient could no longer be paid when the transfer reached the chain.";

@@ -5,6 +5,7 @@ mod carrier;
 mod decide;
 mod flights;
 mod follow;
+mod list;
 mod paid;
 mod payments;
 mod read;
@@ -25,7 +26,7 @@ use self::flights::{Ended, Flight, Flights, Landing, Place};
 use self::payments::SeenPayments;
 pub use self::read::{LimitsView, Preview, PreviewRequest};
 use super::error::{Resource, ServiceError};
-use super::reads::find_account;
+use super::reads::find_payer;
 use super::{ExplorerUrl, NetworkParts, Parts};
 use crate::crash_point::crash_point;
 use crate::domain::{
@@ -84,7 +85,7 @@ impl Transfers {
         request: TransferRequest,
     ) -> Result<TransferAnswer, ServiceError> {
         let deadline = Instant::now() + self.parts.transfer_deadline;
-        let account = find_account(&self.parts, principal, request.from).await?;
+        let account = find_payer(&self.parts, principal, request.from).await?;
         let network = self.parts.chains.get(principal.operator().network)?.clone();
         let explorer = network.explorer.clone();
         let place = self.place(principal, &request).await?;

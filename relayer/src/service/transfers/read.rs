@@ -8,7 +8,7 @@ use crate::domain::{
     UsdcAmount,
 };
 use crate::service::error::{ServiceError, from_chain};
-use crate::service::reads::{find_account, read_agent};
+use crate::service::reads::{find_account, find_payer, read_agent};
 
 /// The tag of no transfer: never seen on the chain.
 const NO_TAG: u64 = 0;
@@ -73,7 +73,7 @@ impl Transfers {
         request: PreviewRequest,
     ) -> Result<Preview, ServiceError> {
         let operator = principal.operator().clone();
-        let account = find_account(&self.parts, principal, request.from).await?;
+        let account = find_payer(&self.parts, principal, request.from).await?;
         let network = self.parts.chains.get(operator.network)?.clone();
         let carrier = Carrier::new(self.parts.clone(), network, operator, account, self.payments.clone());
         let found = carrier.destination(&request.to).await?;
@@ -81,7 +81,7 @@ impl Transfers {
         let read = carrier.read(&destination).await;
         let view = read.map_err(|error| from_chain(carrier.operator.network, &error, true))?;
         let memo = request.memo.as_ref().map_or("", |memo| memo.as_str());
-        let order = Order { tag: NO_TAG, amount: request.amount, memo, destination };
+        let order = Order { tag: NO_TAG, amount: request.amount, memo, destination, to: &request.to };
         let (decision, checks) = decide(&view, &order, self.parts.ambient.now());
         match decision {
             Decision::Sign | Decision::AlreadyMade => Ok(Preview::Allowed(checks)),

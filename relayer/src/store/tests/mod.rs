@@ -164,9 +164,14 @@ pub(super) fn rejection(reason: RejectionReason) -> Rejection {
         reason,
         message: "12.500000 is above max_single_transfer 5.000000".into(),
         checks: Checks(vec![
-            RuleCheck { rule: Rule::Paused, ok: true, limit: Limit::Unlimited, used: UsdcAmount::ZERO },
             RuleCheck {
-                rule: Rule::MaxDailySpend,
+                rule: CheckedRule::Paused,
+                ok: true,
+                limit: Limit::Unlimited,
+                used: UsdcAmount::ZERO,
+            },
+            RuleCheck {
+                rule: CheckedRule::MaxDailySpend,
                 ok: false,
                 limit: Limit::AtMost(UsdcAmount::from_micros(5_000_000)),
                 used: UsdcAmount::MAX,

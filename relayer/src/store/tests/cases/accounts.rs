@@ -11,6 +11,8 @@ async fn an_account_comes_back_as_it_was_written() {
         metadata: Some(Metadata::parse(&json).expect("valid")),
         counterparties: Counterparties::from_texts(&texts).expect("valid"),
         status: AccountStatus::Paused,
+        // No name for a new account, but there may be such in older databases.
+        name: AccountName::from_stored("a\u{202e}b".into()),
         ..account(&fixture.operator, 50)
     };
     fixture.store.insert_account(&written).await.expect("inserted");
@@ -63,6 +65,19 @@ async fn another_operators_account_is_not_found() {
 }
 
 #[tokio::test]
+async fn an_account_is_a_payee_for_whoever_is_on_its_network_once_it_is_ready() {
+    let Some(fixture) = fixture().await else { return };
+    let (store, id) = (&fixture.store, fixture.account.id);
+    let of = async |network, id| store.find_payee(network, id).await.expect("read");
+    assert_eq!(of(Network::Test, id).await, Some(fixture.account.token_account));
+    assert_eq!(of(Network::Live, id).await, None);
+    assert_eq!(of(Network::Test, AccountId::from_bytes([99; 16])).await, None);
+    let requested = Account { provisioning: Provisioning::Requested, ..account(&fixture.operator, 50) };
+    store.insert_account(&requested).await.expect("inserted");
+    assert_eq!(of(Network::Test, requested.id).await, None);
+}
+
+#[tokio::test]
 async fn accounts_are_listed_newest_first_and_by_status() {
     let Some(fixture) = fixture().await else { return };
     let (operator, store) = (fixture.operator.id, &fixture.store);
@@ -99,4 +114,66 @@ async fn an_operator_address_is_there_once_per_network() {
     assert_eq!(found.as_ref(), Some(&live));
     assert_eq!(store.find_operator(fixture.operator.id).await.expect("read"), Some(fixture.operator.clone()));
     assert_eq!(store.list_operators().await.expect("read"), [fixture.operator.clone(), live]);
+}
+
+#[tokio::test]
+async fn accounts_are_known_by_the_last_whole_sweep() {
+    let Some(fixture) = fixture().await else { return };
+    let (store, operator) = (&fixture.store, &fixture.operator);
+    let list = async |status, after, rows_max| {
+        let rows = store.list_known_accounts(operator, status, after, rows_max).await.expect("listed");
+        rows.into_iter()
+            .map(|row| (row.account.id.bytes()[0], row.balance.micros(), row.as_of))
+            .collect::<Vec<_>>()
+    };
+    store.insert_account(&account(operator, 50)).await.expect("inserted");
+    assert_eq!(list(None, None, 9).await, [(50, 0, at(50)), (2, 0, at(2))], "nobody has looked yet");
+    store.mark_seen(9, &[(fixture.account.id, UsdcAmount::from_micros(7))]).await.expect("marked");
+    store.mark_swept(Network::Test, at(20)).await.expect("marked");
+    store.mark_swept(Network::Live, at(90)).await.expect("marked");
+    store.mark_swept(Network::Test, at(10)).await.expect("an older one changes nothing");
+    assert_eq!(list(None, None, 9).await, [(50, 0, at(50)), (2, 7, at(20))]);
+    assert_eq!(list(None, Some(AccountId::from_bytes([50; 16])), 1).await, [(2, 7, at(20))]);
+    assert!(list(Some(AccountStatus::Paused), None, 9).await.is_empty());
+    store.mark_account_status(operator.id, fixture.account.id, AccountStatus::Paused).await.expect("marked");
+    assert_eq!(list(Some(AccountStatus::Paused), None, 9).await, [(2, 7, at(20))]);
+    store.mark_accounts_closed(operator.id, &[fixture.account.id]).await.expect("marked");
+    assert_eq!(list(None, None, 9).await, [(50, 0, at(50))]);
+}
+
+#[tokio::test]
+async fn a_change_of_an_account_keeps_what_it_does_not_name() {
+    let Some(fixture) = fixture().await else { return };
+    let store = &fixture.store;
+    let json = |text: &str| RawValue::from_string(text.into()).expect("JSON");
+    let merge = |text: &str| AccountChange {
+        metadata: Some(MetadataChange::parse(&json(text)).expect("valid")),
+        ..AccountChange::default()
+    };
+    let texts = |account: &Account| {
+        (
+            account.name.as_str().to_owned(),
+            account.metadata.as_ref().map(|metadata| metadata.json().get().to_owned()),
+        )
+    };
+    let before = texts(&fixture.account);
+    // By what stands there, not by what the caller read.
+    for (change, metadata) in [
+        (AccountChange::default(), None),
+        (merge(r#"{"b":1.10}"#), Some(r#"{"b":1.10}"#)),
+        (merge(r#"{"a":"x"}"#), Some(r#"{"a":"x","b":1.10}"#)),
+        (merge(r#"{"b":null}"#), Some(r#"{"a":"x"}"#)),
+    ] {
+        let changed = store.update_account(&fixture.account, &change).await.expect("written").expect("valid");
+        assert_eq!(texts(&changed), (before.0.clone(), metadata.map(str::to_owned)));
+        let read = store.find_account(fixture.operator.id, fixture.account.id).await.expect("read");
+        assert_eq!(texts(&read.expect("there")), texts(&changed));
+    }
+    let name = Some(AccountName::parse("Seller").expect("valid"));
+    let renamed = AccountChange { name, ..AccountChange::default() };
+    let changed = store.update_account(&fixture.account, &renamed).await.expect("written").expect("valid");
+    assert_eq!(texts(&changed), ("Seller".to_owned(), Some(r#"{"a":"x"}"#.to_owned())));
+    let full: Vec<String> = (0..50).map(|key| format!("\"{key}\":0")).collect();
+    let refused = store.update_account(&fixture.account, &merge(&format!("{{{}}}", full.join(",")))).await;
+    assert!(refused.expect("read").is_err(), "51 keys");
 }

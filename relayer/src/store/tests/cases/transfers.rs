@@ -82,3 +82,83 @@ async fn a_state_without_its_facts_is_refused_by_the_database() {
         assert!(error.as_database_error().is_some_and(|error| error.is_check_violation()), "{change}");
     }
 }
+
+/// The first bytes of the ids that a filter lists.
+async fn listed(
+    fixture: &Fixture,
+    filter: TransferFilter,
+    after: Option<TransferId>,
+    rows_max: u32,
+) -> Vec<u8> {
+    let rows = fixture.store.list_transfers(fixture.operator.id, &filter, after, rows_max).await;
+    rows.expect("listed").into_iter().map(|transfer| transfer.id.bytes()[0]).collect()
+}
+
+#[tokio::test]
+async fn transfers_are_listed_newest_first_by_every_filter() {
+    let Some(fixture) = fixture().await else { return };
+    let store = &fixture.store;
+    let second = account(&fixture.operator, 60);
+    store.insert_account(&second).await.expect("inserted");
+    let settles = fixture.claim_new(&fixture.transfer(10, "settles"), 0).await;
+    store.mark_settled(&settles, settlement(1), at(1)).await.expect("settled");
+    let fails = fixture.claim_new(&fixture.transfer(11, "fails"), 0).await;
+    store.mark_failed(&fails, failure(FailureCode::InsufficientBalance), at(1)).await.expect("failed");
+    let retried = fixture.claim(&fixture.transfer(12, "fails"), 1).await;
+    assert!(matches!(retried, Claim::Retry(_)));
+    let mut of_second = fixture.transfer(13, "other");
+    of_second.request.from = second.id;
+    let rejected = fixture.claim_new(&of_second, 2).await;
+    store.mark_rejected(&rejected, rejection(RejectionReason::Paused), at(3)).await.expect("rejected");
+
+    let all = TransferFilter::default;
+    assert_eq!(listed(&fixture, all(), None, 9).await, [13, 12, 11, 10]);
+    assert_eq!(listed(&fixture, all(), None, 2).await, [13, 12]);
+    assert_eq!(listed(&fixture, all(), Some(fails.id), 9).await, [10]);
+    for (status, of_all, of_account) in [
+        (TransferStatus::Submitted, vec![12], vec![12]),
+        (TransferStatus::Settled, vec![10], vec![10]),
+        (TransferStatus::Rejected, vec![13], vec![]),
+        (TransferStatus::Failed, vec![11], vec![11]),
+    ] {
+        let filter = TransferFilter { status: Some(status), ..all() };
+        assert_eq!(listed(&fixture, filter.clone(), None, 9).await, of_all, "{status:?}");
+        let filter = TransferFilter { account: Some(fixture.account.id), ..filter };
+        assert_eq!(listed(&fixture, filter, None, 9).await, of_account, "{status:?}");
+    }
+    let filter = TransferFilter { account: Some(second.id), ..all() };
+    assert_eq!(listed(&fixture, filter, None, 9).await, [13]);
+    let key = |text| Some(IdempotencyKey::parse(text).expect("valid"));
+    let filter = TransferFilter { idempotency_key: key("fails"), ..all() };
+    assert_eq!(listed(&fixture, filter.clone(), None, 9).await, [12, 11]);
+    let failed = TransferFilter { status: Some(TransferStatus::Failed), ..filter };
+    assert_eq!(listed(&fixture, failed.clone(), None, 9).await, [11]);
+    let elsewhere = TransferFilter { account: Some(second.id), ..failed };
+    assert!(listed(&fixture, elsewhere, None, 9).await.is_empty());
+    let unused = TransferFilter { idempotency_key: key("unused"), ..all() };
+    assert!(listed(&fixture, unused, None, 9).await.is_empty());
+    let stranger = store.list_transfers(OperatorId::from_bytes([99; 16]), &all(), None, 9).await;
+    assert!(stranger.expect("listed").is_empty());
+}
+
+#[tokio::test]
+async fn transfers_of_a_span_are_those_asked_for_after_its_beginning_and_up_to_its_end() {
+    let Some(fixture) = fixture().await else { return };
+    for seconds in 0..4u8 {
+        let mut new = fixture.transfer(seconds, &format!("key {seconds}"));
+        new.id = TransferId::with_tag(at(i64::from(seconds)), 0, new.id.tag());
+        fixture.claim_new(&new, i64::from(seconds)).await;
+    }
+    let span = async |since: Option<i64>, until: Option<i64>| {
+        let filter =
+            TransferFilter { since: since.map(at), until: until.map(at), ..TransferFilter::default() };
+        let rows = fixture.store.list_transfers(fixture.operator.id, &filter, None, 9).await.expect("listed");
+        rows.iter().map(|row| row.created_at.unix_seconds() - at(0).unix_seconds()).collect::<Vec<_>>()
+    };
+    assert_eq!(span(None, None).await, [3, 2, 1, 0]);
+    assert_eq!(span(Some(1), None).await, [3, 2]);
+    assert_eq!(span(None, Some(1)).await, [1, 0]);
+    assert_eq!(span(Some(0), Some(2)).await, [2, 1]);
+    assert!(span(Some(3), None).await.is_empty());
+    assert!(span(Some(2), Some(2)).await.is_empty());
+}

@@ -1,0 +1,149 @@
+//! A JSON object read by type. What is wrong with it is said in our own words: a parser's speak of what no client wrote.
+
+use serde::de::DeserializeOwned;
+use serde_json::{Map, Value};
+use serde_path_to_error::{Path, Segment};
+
+use super::Invalid;
+
+/// Longest number that a message repeats, in characters.
+const SHOWN_CHARS_MAX: usize = 20;
+
+/// Reads a `T`, of which every field may be left out. Invalid: not one JSON object, an unknown field, a field of a wrong
+/// type.
+pub fn read_body<T: DeserializeOwned>(body: &[u8]) -> Result<T, Invalid> {
+    // Derived readers also take an array of the fields in order; the interface does not.
+    if body.trim_ascii_start().first() != Some(&b'{') {
+        return Err(Invalid::new("body", "must be a JSON object"));
+    }
+    let mut json = serde_json::Deserializer::from_slice(body);
+    let value = serde_path_to_error::deserialize(&mut json)
+        .map_err(|error| misfit::<T>(body, error.path(), error.inner()))?;
+    json.end().map_err(|_| Invalid::new("body", "must be one JSON object and nothing after it"))?;
+    Ok(value)
+}
+
+/// Text that is no JSON, at the field where it stopped being some.
+pub fn no_json(path: &Path, error: &serde_json::Error) -> Invalid {
+    let message = format!("is not valid JSON: see line {}, column {}", error.line(), error.column());
+    Invalid::new(param_of(path), message)
+}
+
+/// A field by its path, up to the entry of a list: `policy.allowed_counterparties[2]`.
+pub fn param_of(path: &Path) -> String {
+    let segments: Vec<&Segment> = path.iter().collect();
+    let is_entry = |segment: &&Segment| matches!(segment, Segment::Seq { .. });
+    let end = segments.iter().position(is_entry).map_or(segments.len(), |at| at + 1);
+    let mut param = String::new();
+    for segment in segments.into_iter().take(end) {
+        match segment {
+            Segment::Seq { index } => param.push_str(&format!("[{index}]")),
+            Segment::Map { key } => {
+                param.push_str(if param.is_empty() { "" } else { "." });
+                param.push_str(key);
+            }
+            Segment::Enum { .. } | Segment::Unknown => break,
+        }
+    }
+    if param.is_empty() { "body".into() } else { param }
+}
+
+/// Well-formed, but not a `T`.
+fn misfit<T: DeserializeOwned>(body: &[u8], path: &Path, error: &serde_json::Error) -> Invalid {
+    if !error.is_data() {
+        return no_json(path, error);
+    }
+    let mut segments = path.iter();
+    if let (Some(Segment::Map { key }), None) = (segments.next(), segments.next())
+        && !has_field::<T>(key)
+    {
+        return Invalid::new(key, "is not a field of this request");
+    }
+    let value = serde_json::from_slice(body).ok().and_then(|whole: Value| at(&whole, path).cloned());
+    let shown = value.as_ref().map_or_else(|| "what it is".to_owned(), shown);
+    Invalid::new(param_of(path), format!("cannot be {shown}"))
+}
+
+/// Whether a `T` has a field of this name: one that it does not have it refuses, whatever the value. There are fields that
+/// are never null.
+fn has_field<T: DeserializeOwned>(name: &str) -> bool {
+    let values = [Value::Null, Value::Bool(true), Value::from(0), Value::from(""), Value::Array(Vec::new())];
+    values.into_iter().any(|value| {
+        let object = Value::Object(Map::from_iter([(name.to_owned(), value)]));
+        serde_json::from_str::<T>(&object.to_string()).is_ok()
+    })
+}
+
+fn at<'a>(whole: &'a Value, path: &Path) -> Option<&'a Value> {
+    path.iter().try_fold(whole, |value, segment| match segment {
+        Segment::Seq { index } => value.get(index),
+        Segment::Map { key } => value.get(key),
+        Segment::Enum { .. } | Segment::Unknown => Some(value),
+    })
+}
+
+fn shown(value: &Value) -> String {
+    match value {
+        Value::Null | Value::Bool(_) => value.to_string(),
+        Value::Number(number) if number.to_string().len() <= SHOWN_CHARS_MAX => number.to_string(),
+        Value::Number(_) => "such a number".into(),
+        Value::String(_) => "a text".into(),
+        Value::Array(_) => "an array".into(),
+        Value::Object(_) => "an object".into(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use serde::Deserialize;
+    use serde_json::value::RawValue;
+
+    use super::*;
+
+    #[derive(Debug, Deserialize)]
+    #[serde(deny_unknown_fields)]
+    struct Probe {
+        #[allow(dead_code)]
+        name: Option<String>,
+        #[allow(dead_code)]
+        list: Option<Vec<String>>,
+        #[allow(dead_code)]
+        flag: Option<bool>,
+        #[allow(dead_code)]
+        #[serde(default, deserialize_with = "never_null")]
+        version: Option<u64>,
+        #[allow(dead_code)]
+        any: Option<Box<RawValue>>,
+    }
+
+    fn never_null<'de, D: serde::Deserializer<'de>>(json: D) -> Result<Option<u64>, D::Error> {
+        u64::deserialize(json).map(Some)
+    }
+
+    #[test]
+    fn what_is_wrong_is_said_in_our_own_words() {
+        for (body, said) in [
+            (r#"{"name":5}"#, "`name` cannot be 5"),
+            (r#"{"name":null,"flag":"yes"}"#, "`flag` cannot be a text"),
+            (r#"{"name":{"a":1}}"#, "`name` cannot be an object"),
+            (r#"{"name":["a"]}"#, "`name` cannot be an array"),
+            (r#"{"list":["a",5]}"#, "`list[1]` cannot be 5"),
+            (r#"{"list":["a",{"b":[]}]}"#, "`list[1]` cannot be an object"),
+            (r#"{"version":-1}"#, "`version` cannot be -1"),
+            (r#"{"version":1.5}"#, "`version` cannot be 1.5"),
+            (r#"{"version":null}"#, "`version` cannot be null"),
+            (r#"{"version":123456789012345678901234567890}"#, "`version` cannot be 1.2345678901234568e+29"),
+            (r#"{"colour":"red"}"#, "`colour` is not a field of this request"),
+            (r#"{"colour":null}"#, "`colour` is not a field of this request"),
+            ("[]", "`body` must be a JSON object"),
+            ("", "`body` must be a JSON object"),
+            ("{} {}", "`body` must be one JSON object and nothing after it"),
+        ] {
+            assert_eq!(read_body::<Probe>(body.as_bytes()).expect_err(body).to_string(), said);
+        }
+        for body in [r#"{"name":"#, r#"{"name" 5}"#, "{", "{\"name\":\"\u{1}\"}"] {
+            let said = read_body::<Probe>(body.as_bytes()).expect_err(body).to_string();
+            assert!(said.contains("is not valid JSON: see line 1, column "), "{said}");
+        }
+    }
+}

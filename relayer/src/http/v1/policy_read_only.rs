@@ -1,0 +1,61 @@
+//! A policy that was read, edited and sent back: it carries fields that nobody can set. They are taken as long as they are
+//! what they were, and say which policy was read.
+
+use std::collections::BTreeMap;
+
+use serde::Serialize;
+use serde_json::Value;
+use serde_json::value::RawValue;
+
+use crate::domain::{Invalid, PolicyUpdate};
+use crate::http::error::ApiError;
+use crate::service::ServiceError;
+
+/// Those that tell one policy of an account from another.
+const VERSION: [&str; 2] = ["version", "updated_at"];
+const READ_ONLY: [&str; 5] = ["version", "updated_at", "account_id", "counterparty_kinds", "pending"];
+
+/// The read-only fields of a change.
+pub(super) struct ReadOnly(BTreeMap<&'static str, Value>);
+
+impl ReadOnly {
+    pub fn is_empty(&self) -> bool {
+        self.0.is_empty()
+    }
+
+    /// PolicyChanged: another policy stands there now. Invalid: a field that was changed.
+    pub fn check(&self, now: &impl Serialize) -> Result<(), ApiError> {
+        let now = serde_json::to_value(now).map_err(|_| ServiceError::Internal)?;
+        for name in READ_ONLY {
+            let Some(sent) = self.0.get(name) else { continue };
+            let stands = now.get(name).unwrap_or(&Value::Null);
+            if sent == stands {
+                continue;
+            }
+            let is_of_its_kind =
+                (sent.is_u64() && stands.is_u64()) || (sent.is_string() && stands.is_string());
+            return Err(if VERSION.contains(&name) && is_of_its_kind {
+                ServiceError::PolicyChanged.into()
+            } else {
+                Invalid::new(name, "is read-only: leave it out, or send it as it was read").into()
+            });
+        }
+        Ok(())
+    }
+}
+
+/// A change, and what is read-only in its body.
+pub(super) fn read(body: &[u8]) -> Result<(PolicyUpdate, ReadOnly), Invalid> {
+    let fields: Option<BTreeMap<String, &RawValue>> = serde_json::from_slice(body).ok();
+    let mut read_only = BTreeMap::new();
+    // What is no object is refused by who reads the rest.
+    let Some(mut fields) = fields else { return Ok((PolicyUpdate::from_json(body)?, ReadOnly(read_only))) };
+    for name in READ_ONLY {
+        if let Some(json) = fields.remove(name) {
+            let value = serde_json::from_str(json.get());
+            read_only.insert(name, value.map_err(|_| Invalid::new(name, "is not valid JSON"))?);
+        }
+    }
+    let rest = serde_json::to_vec(&fields).map_err(|_| Invalid::new("body", "must be a JSON object"))?;
+    Ok((PolicyUpdate::from_json(&rest)?, ReadOnly(read_only)))
+}

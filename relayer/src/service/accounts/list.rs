@@ -1,0 +1,104 @@
+//! Accounts in lists: as the chain has them now, or, where it does not answer, as they were last seen.
+
+use std::time::Duration;
+
+use super::{AccountView, Accounts, BATCH_ROWS, BATCHES_MAX, accounts_filter, view};
+use crate::domain::{AccountId, AccountStatus, Cursor, Invalid, Operator, Page, PageRequest};
+use crate::service::error::ServiceError;
+use crate::service::reads::read_operator;
+use crate::store::KnownAccount;
+
+/// How long a list waits for the chain.
+const PATIENCE: Duration = Duration::from_secs(1);
+
+impl Accounts {
+    /// The operator's accounts, newest first. The status is the chain's, not the database's, so a filtered page may be
+    /// short while there is more. Where the chain does not answer, every account is shown as it was last seen, without
+    /// its policy.
+    pub async fn list(
+        &self,
+        operator: &Operator,
+        status: Option<AccountStatus>,
+        request: PageRequest,
+    ) -> Result<Page<AccountView>, ServiceError> {
+        let after = match &request.after {
+            None => None,
+            Some(cursor) => {
+                let position = cursor.position().parse::<AccountId>();
+                Some(position.map_err(|_| Invalid::new("cursor", "is not a cursor of this list"))?)
+            }
+        };
+        let living = self.list_living(operator, status, after, &request);
+        match tokio::time::timeout(PATIENCE, living).await {
+            Err(_) | Ok(Err(ServiceError::ChainUnavailable { .. })) => {
+                self.list_known(operator, status, after, &request).await
+            }
+            Ok(listed) => listed,
+        }
+    }
+
+    async fn list_living(
+        &self,
+        operator: &Operator,
+        status: Option<AccountStatus>,
+        mut after: Option<AccountId>,
+        request: &PageRequest,
+    ) -> Result<Page<AccountView>, ServiceError> {
+        let network = self.parts.chains.get(operator.network)?;
+        let wanted = request.limit.get() as usize;
+        let rows_at_once = if status.is_some() { BATCH_ROWS } else { request.limit.get() };
+        let cursor_after = |id: AccountId| Cursor::new(&accounts_filter(operator.id, status), id.to_string());
+        let as_of = self.parts.ambient.now();
+        let on_chain = read_operator(&self.parts, operator).await?;
+        let mut items = Vec::new();
+        for _ in 0..BATCHES_MAX {
+            // One row too many tells whether there is more.
+            let mut rows = self.parts.store.list_accounts(operator.id, None, after, rows_at_once + 1).await?;
+            let more_rows = rows.len() > rows_at_once as usize;
+            rows.truncate(rows_at_once as usize);
+            let agents = self.read_many(operator, &rows).await?;
+            let count = rows.len();
+            for (index, (account, agent)) in rows.into_iter().zip(agents).enumerate() {
+                after = Some(account.id);
+                let Some(agent) = agent else { continue };
+                let view = view(network, operator, &on_chain, account, agent, as_of);
+                if status.is_none_or(|status| status == view.status) {
+                    items.push(view);
+                }
+                let more = more_rows || index + 1 < count;
+                if items.len() == wanted {
+                    return Ok(Page { items, next: after.filter(|_| more).map(cursor_after) });
+                }
+            }
+            if !more_rows {
+                return Ok(Page { items, next: None });
+            }
+            if status.is_none() {
+                break;
+            }
+        }
+        Ok(Page { items, next: after.map(cursor_after) })
+    }
+
+    async fn list_known(
+        &self,
+        operator: &Operator,
+        status: Option<AccountStatus>,
+        after: Option<AccountId>,
+        request: &PageRequest,
+    ) -> Result<Page<AccountView>, ServiceError> {
+        let rows_max = request.limit.get() + 1;
+        let rows = self.parts.store.list_known_accounts(operator, status, after, rows_max).await?;
+        let bound = accounts_filter(operator.id, status);
+        let page =
+            Page::from_rows(rows, request.limit, |last| Cursor::new(&bound, last.account.id.to_string()));
+        Ok(page.map(|KnownAccount { account, balance, as_of }| AccountView {
+            status: account.status,
+            account,
+            balance,
+            as_of,
+            halt: None,
+            policy: None,
+        }))
+    }
+}

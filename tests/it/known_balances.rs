@@ -1,0 +1,89 @@
+//! `GET /v1/accounts` while the chain does not answer: every account as it was last seen.
+
+use std::time::Duration;
+
+use purser_tests::{Agent, Answer, AppSettings, Operator, Proxy, TestApp, TestNetwork};
+use serde_json::{Value, json};
+
+/// An operator behind a line that can be cut.
+async fn operator_behind_a_proxy() -> (Operator, Proxy) {
+    let network = TestNetwork::shared().await;
+    let proxy = Proxy::to(&network.rpc_url);
+    let settings =
+        AppSettings { rpc_url: Some(proxy.url()), indexer_interval_ms: 200, ..AppSettings::default() };
+    let app = TestApp::start(network, &settings).await;
+    (app.new_operator().await, proxy)
+}
+
+fn entry<'a>(page: &'a Answer, agent: &Agent) -> &'a Value {
+    let data = page["data"].as_array().expect("a page has data");
+    let found = data.iter().find(|account| account["account_id"] == agent.id);
+    found.unwrap_or_else(|| panic!("{} is not listed: {}", agent.id, page.text))
+}
+
+#[tokio::test]
+async fn accounts_are_listed_with_their_last_known_balance_while_the_chain_is_away() {
+    let (operator, proxy) = operator_behind_a_proxy().await;
+    let (payer, agent) =
+        (operator.creates_account_with("Payer", "10").await, operator.creates_account("Ada").await);
+    let paused = operator.creates_account("Ben").await;
+    paused.has_policy(json!({ "paused": true })).await;
+    payer.pays("4").to(&agent).await.is_settled();
+    let alive = operator.client.get("/v1/accounts").await.has_status(200);
+    let living = entry(&alive, &agent);
+    assert_eq!(living["balance_usdc"], "4.000000");
+    assert!(living["balance_as_of"].as_str().is_some_and(|at| at.ends_with('Z')));
+    assert!(living["policy"].is_object());
+
+    proxy.cuts();
+    let away = operator.client.get("/v1/accounts").await.has_status(200);
+    let known = entry(&away, &agent);
+    for field in
+        ["account_id", "name", "solana_address", "usdc_token_account", "metadata", "created_at", "status"]
+    {
+        assert_eq!(known[field], living[field], "{field}");
+    }
+    assert!(known["policy"].is_null(), "nobody remembers a policy but the chain: {known}");
+    // Of before or after the payment, whenever the last sweep was.
+    assert!(known["balance_usdc"] == "0.000000" || known["balance_usdc"] == "4.000000", "{known}");
+    let moment = |account: &Value, field: &str| account[field].as_str().expect("a moment").to_owned();
+    let as_of = moment(known, "balance_as_of");
+    assert!(moment(known, "created_at") <= as_of, "{known}");
+    assert!(as_of <= moment(living, "balance_as_of"), "{known}");
+    assert_eq!(entry(&away, &paused)["status"], "paused");
+
+    // Filters and pages are those of the living.
+    let page = operator.client.get("/v1/accounts?limit=1&status=paused").await.has_status(200);
+    assert_eq!((&page["data"][0]["account_id"], &page["has_more"]), (&json!(paused.id), &json!(false)));
+    let first = operator.client.get("/v1/accounts?limit=2").await.has_status(200);
+    proxy.mends();
+    let rest = format!("/v1/accounts?limit=2&cursor={}", first.text_of("cursor"));
+    let rest = operator.client.get(&rest).await.has_status(200);
+    let ids = |page: &Answer| {
+        page["data"].as_array().expect("data").iter().map(|a| a["account_id"].clone()).collect::<Vec<_>>()
+    };
+    assert_eq!(Value::from([ids(&first), ids(&rest)].concat()), json!([paused.id, agent.id, payer.id]));
+}
+
+#[tokio::test]
+async fn last_known_balance_is_what_a_sweep_saw() {
+    let (operator, proxy) = operator_behind_a_proxy().await;
+    let agent = operator.creates_account_with("Ada", "7").await;
+    // The sweep tells the time of its beginning once it is over: ask until one is, that began after the funding.
+    let funded = operator.client.get("/v1/accounts").await.has_status(200);
+    let since = funded["data"][0]["balance_as_of"].as_str().expect("a moment").to_owned();
+    for _ in 0..100 {
+        proxy.cuts();
+        let away = operator.client.get("/v1/accounts").await.has_status(200);
+        proxy.mends();
+        let known = entry(&away, &agent);
+        if known["balance_as_of"].as_str().is_some_and(|as_of| as_of > since.as_str())
+            && known["policy"].is_null()
+        {
+            assert_eq!(known["balance_usdc"], "7.000000");
+            return;
+        }
+        tokio::time::sleep(Duration::from_millis(300)).await;
+    }
+    panic!("no sweep was over: {}", operator.app().log_tail());
+}
