@@ -12,11 +12,12 @@ const TABLE: Table = Table("history");
 impl Store {
     /// For the indexer: up to `rows_max` accounts of every operator on `network` whose past is read and has no places yet.
     pub async fn list_unplaced(&self, network: Network, rows_max: u32) -> Result<Vec<AccountId>, StoreError> {
+        // Cross joins, for which SQLite begins with the few ledgers.
         const SQL: &str = "SELECT ledgers.account_id FROM ledgers
-                 JOIN accounts ON accounts.account_id = ledgers.account_id
-                 JOIN walks ON walks.network = $1 AND walks.address = accounts.token_account
-                 JOIN operators ON operators.operator_id = accounts.operator_id
-             WHERE ledgers.placed_micros < 0 AND NOT walks.under_way AND operators.network = $1 LIMIT $2";
+                 CROSS JOIN accounts CROSS JOIN walks CROSS JOIN operators
+             WHERE ledgers.placed_micros < 0 AND accounts.account_id = ledgers.account_id
+                 AND walks.network = $1 AND walks.address = accounts.token_account AND NOT walks.under_way
+                 AND operators.operator_id = accounts.operator_id AND operators.network = $1 LIMIT $2";
         let rows: Vec<(String,)> =
             query(SQL).bind(network.as_str()).bind(i64::from(rows_max)).fetch_all(self.reader()).await?;
         rows.iter().map(|(account,)| TABLE.read("account_id", account)).collect()
