@@ -55,7 +55,7 @@ impl Target {
 impl State {
     async fn of(operator: &Operator, agent: &Agent) -> State {
         State {
-            accounts: operator.client.get("/v1/accounts").await.has_status(200).body,
+            accounts: operator.client.get("/v1/accounts").await.has_status(200).without_moments(),
             keys: operator.client.get(&agent.path("/keys")).await.has_status(200).body,
             balance_micros: agent.balance_micros().await,
             on_chain: operator.chain.agent(&agent.address).await,
