@@ -29,8 +29,8 @@ async fn name_and_metadata_are_changed_and_nothing_else() {
         (&expected["name"], &expected["metadata"])
     );
     // An empty change changes nothing, and so does the same change again.
-    assert_eq!(client.patch(&agent.path(""), &json!({})).await.has_status(200).body, expected);
-    assert_eq!(client.patch(&agent.path(""), &body).await.has_status(200).body, expected);
+    assert_eq!(client.patch(&agent.path(""), &json!({})).await.has_status(200).without_moments(), expected);
+    assert_eq!(client.patch(&agent.path(""), &body).await.has_status(200).without_moments(), expected);
 }
 
 #[tokio::test]
