@@ -27,6 +27,7 @@ mod identical_requests;
 mod keys;
 mod limits_preview;
 mod loosening;
+mod mcp;
 mod networks;
 mod onchain_refusal;
 mod outbound;

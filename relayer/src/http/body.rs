@@ -52,9 +52,10 @@ impl<S: Send + Sync> FromRequest<S> for JsonText {
 /// The body of a request that has nothing to say: none, or an empty JSON object.
 pub struct NoFields;
 
+/// An object without fields.
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
-struct Nothing {}
+pub(crate) struct Nothing {}
 
 impl<S: Send + Sync> FromRequest<S> for NoFields {
     type Rejection = ApiError;
@@ -100,7 +101,7 @@ async fn read(body: Body) -> Result<Bytes, ApiError> {
 }
 
 /// Invalid (400): an unknown field, a field of a wrong type.
-fn parse<T: DeserializeOwned>(bytes: &[u8]) -> Result<T, Invalid> {
+pub(crate) fn parse<T: DeserializeOwned>(bytes: &[u8]) -> Result<T, Invalid> {
     let mut json = serde_json::Deserializer::from_slice(bytes);
     let value = serde_path_to_error::deserialize(&mut json).map_err(describe)?;
     Ok(value)

@@ -3,6 +3,7 @@ use axum::extract::State;
 use axum::http::StatusCode;
 use serde::{Deserialize, Serialize};
 use serde_json::value::RawValue;
+use utoipa::ToSchema;
 
 use super::halts::HaltBody;
 use super::text;
@@ -49,7 +50,7 @@ fn first_policy(json: &RawValue) -> Result<SpendingPolicy, Invalid> {
 }
 
 /// An account.
-#[derive(Serialize)]
+#[derive(Serialize, ToSchema)]
 pub struct AccountResponse {
     account_id: String,
     name: String,
@@ -58,10 +59,13 @@ pub struct AccountResponse {
     balance_usdc: String,
     /// `paused` where the account may not pay, by its policy or by a halt.
     status: &'static str,
+    #[schema(required)]
     halted: Option<HaltBody>,
     /// Operators see the policy; agents see their limits.
     #[serde(skip_serializing_if = "Option::is_none")]
+    #[schema(value_type = Object)]
     policy: Option<PolicyFields>,
+    #[schema(value_type = Option<Object>, required)]
     metadata: Box<RawValue>,
     created_at: String,
 }
@@ -86,7 +90,7 @@ impl From<AccountView> for AccountResponse {
 }
 
 /// An account's live balance.
-#[derive(Serialize)]
+#[derive(Serialize, ToSchema)]
 pub struct BalanceResponse {
     account_id: String,
     balance_usdc: String,

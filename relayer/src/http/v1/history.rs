@@ -1,9 +1,10 @@
 use axum::Json;
 use axum::extract::State;
 use serde::Serialize;
+use utoipa::ToSchema;
 
 use super::text;
-use crate::domain::{AccountId, EntryOutcome, HistoryStatus, Invalid, Principal, Timestamp};
+use crate::domain::{AccountId, EntryOutcome, HistoryStatus, Invalid, PageRequest, Principal, Timestamp};
 use crate::http::error::{ApiError, rejection_code};
 use crate::http::page::{Id, PageResponse, Query};
 use crate::service::{EntryView, History, HistoryFilter};
@@ -12,7 +13,7 @@ const LIMIT_DEFAULT: u32 = 25;
 const LIMIT_MAX: u32 = 100;
 
 /// A line of an account's history. Every field is there; what does not apply is `null`.
-#[derive(Serialize)]
+#[derive(Serialize, ToSchema)]
 pub struct EntryResponse {
     id: String,
     #[serde(rename = "type")]
@@ -20,12 +21,19 @@ pub struct EntryResponse {
     direction: &'static str,
     status: &'static str,
     amount_usdc: String,
+    #[schema(required)]
     counterparty: Option<String>,
+    #[schema(required)]
     memo: Option<String>,
+    #[schema(required)]
     transfer_id: Option<String>,
+    #[schema(required)]
     tx_signature: Option<String>,
+    #[schema(required)]
     solana_explorer_url: Option<String>,
+    #[schema(required)]
     error: Option<&'static str>,
+    #[schema(required)]
     message: Option<String>,
     created_at: String,
 }
@@ -75,13 +83,12 @@ fn since(text: &str) -> Result<Timestamp, Invalid> {
     text.parse().map_err(|error| Invalid::new("since", format!("{error}")))
 }
 
-/// `GET /v1/accounts/{id}/transactions`
-pub async fn list(
-    State(history): State<History>,
-    principal: Principal,
-    Id(account_id): Id<AccountId>,
+/// Which entries are asked for, and which page of them.
+pub(crate) fn asked(
+    principal: &Principal,
+    account_id: AccountId,
     mut query: Query,
-) -> Result<Json<PageResponse<EntryResponse>>, ApiError> {
+) -> Result<(HistoryFilter, PageRequest), Invalid> {
     let filter = HistoryFilter {
         status: query.take("status").map_or(Ok(None), |text| status(&text))?,
         since: query.take("since").map(|text| since(&text)).transpose()?,
@@ -89,5 +96,16 @@ pub async fn list(
     let bound = filter.text(principal.operator_id(), account_id);
     let request = query.page(LIMIT_DEFAULT, LIMIT_MAX, &bound)?;
     query.finish()?;
+    Ok((filter, request))
+}
+
+/// `GET /v1/accounts/{id}/transactions`
+pub async fn list(
+    State(history): State<History>,
+    principal: Principal,
+    Id(account_id): Id<AccountId>,
+    query: Query,
+) -> Result<Json<PageResponse<EntryResponse>>, ApiError> {
+    let (filter, request) = asked(&principal, account_id, query)?;
     Ok(Json(history.list(&principal, account_id, filter, request).await?.map(EntryResponse::from).into()))
 }
