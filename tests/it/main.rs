@@ -28,6 +28,7 @@ mod keys;
 mod limits_preview;
 mod loosening;
 mod mcp;
+mod mcp_clients;
 mod networks;
 mod onchain_refusal;
 mod outbound;

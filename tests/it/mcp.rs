@@ -148,7 +148,7 @@ async fn payment_names_itself_and_its_schema_says_so() {
     let sentence = "the name of this payment; keep it when you retry; a new one is a second payment";
     assert!(told.starts_with(sentence), "{told}");
     let nameless = calls(&key, "send_transfer", json!({ "to": "x", "amount": "1" })).await;
-    assert_eq!(is_refused(&nameless, "invalid_request").1["param"], "to");
+    assert_eq!(is_refused(&nameless, "invalid_request").1["param"], "idempotency_key");
 }
 
 #[tokio::test]

@@ -3,12 +3,23 @@
 use rmcp::model::JsonObject;
 use serde_json::{Value, json};
 use utoipa::ToSchema;
+use utoipa::openapi::{RefOr, Schema};
+
+use crate::http::page::PageResponse;
 
 const NAMED: &str = "#/components/schemas/";
 
 /// What `T` is written as, complete in itself.
 pub(super) fn of<T: ToSchema>() -> JsonObject {
-    let mut named = Vec::new();
+    complete::<T>(Vec::new())
+}
+
+/// A page of `T`. What a generic type is of, it does not name itself.
+pub(super) fn page_of<T: ToSchema>() -> JsonObject {
+    complete::<PageResponse<T>>(vec![(T::name().into_owned(), T::schema())])
+}
+
+fn complete<T: ToSchema>(mut named: Vec<(String, RefOr<Schema>)>) -> JsonObject {
     T::schemas(&mut named);
     let named: JsonObject =
         named.into_iter().filter_map(|(name, schema)| Some((name, within(schema).ok()?))).collect();

@@ -158,7 +158,7 @@ impl Tool {
                 (arguments, schema::of::<TransferResponse>())
             }
             Self::GetTransfer => (transfer_arguments(), schema::of::<TransferResponse>()),
-            Self::ListTransactions => (page_arguments(), schema::of::<PageResponse<EntryResponse>>()),
+            Self::ListTransactions => (page_arguments(), schema::page_of::<EntryResponse>()),
         }
     }
 
@@ -266,4 +266,35 @@ fn written(answer: impl Serialize) -> Result<Value, ApiError> {
         tracing::error!(%error, "an answer cannot be written as JSON");
         ApiError::Service(ServiceError::Internal)
     })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn references(schema: &Value, found: &mut Vec<String>) {
+        match schema {
+            Value::Object(fields) => {
+                found.extend(fields.get("$ref").and_then(Value::as_str).map(str::to_owned));
+                fields.values().for_each(|value| references(value, found));
+            }
+            Value::Array(values) => values.iter().for_each(|value| references(value, found)),
+            Value::Null | Value::Bool(_) | Value::Number(_) | Value::String(_) => {}
+        }
+    }
+
+    #[test]
+    fn schemas_hold_all_that_they_refer_to() {
+        for tool in Tool::ALL {
+            let (arguments, answer) = tool.schemas();
+            for schema in [Value::from(arguments), Value::from(answer)] {
+                let mut found = Vec::new();
+                references(&schema, &mut found);
+                for reference in found {
+                    let pointer = reference.strip_prefix('#').expect("within the schema");
+                    assert!(schema.pointer(pointer).is_some(), "{tool:?}: {reference}");
+                }
+            }
+        }
+    }
 }
