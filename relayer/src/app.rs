@@ -20,6 +20,7 @@ use crate::config::{CommitmentConfig, Config, NetworkConfig, ProgramCheckConfig,
 use crate::domain::{Address, DestinationRules, Network, Quotas, SealingKey};
 use crate::http::{self, HttpSettings};
 use crate::indexer::{Indexer, IndexerParts};
+use crate::mcp::{self, McpSettings};
 use crate::service::{
     Ambient, Chains, ExplorerUrl, NetworkParts, Parts, PendingLimits, Services, Tasks, WebhookParts,
 };
@@ -131,7 +132,11 @@ impl App {
             unknown_keys_per_second: config.keys.unknown_per_second,
         };
         let stop_serving = CancellationToken::new();
-        let router = http::router(&services, settings);
+        let mcp = McpSettings {
+            allowed_hosts: config.mcp.allowed_hosts.clone(),
+            allowed_origins: config.mcp.allowed_origins.clone(),
+        };
+        let router = http::router(&services, settings, mcp::routes(&services, mcp));
         let connections_max =
             config.server.connections_max.map_or_else(http::default_connections_max, NonZeroUsize::get);
         tracing::info!(connections_max, "connections that are taken at once");

@@ -30,6 +30,8 @@ pub struct Config {
     #[serde(default)]
     pub webhooks: WebhooksConfig,
     #[serde(default)]
+    pub mcp: McpConfig,
+    #[serde(default)]
     pub indexer: IndexerConfig,
     #[serde(default)]
     pub retention: RetentionConfig,
@@ -182,6 +184,19 @@ pub enum ProgramCheckConfig {
     #[default]
     Warn,
     Refuse,
+}
+
+/// `[mcp]`: from where `/mcp` may be used. A list, or text with commas.
+#[derive(Debug, Clone, Default, serde::Deserialize)]
+#[serde(deny_unknown_fields, default)]
+pub struct McpConfig {
+    /// Names, with or without a port, under which the service is reached beside `localhost`, `127.0.0.1` and `::1`:
+    /// what clients send as `Host`.
+    #[serde(deserialize_with = "texts")]
+    pub allowed_hosts: Vec<String>,
+    /// Web pages that may use it, such as `https://app.example.com:443`: what browsers send as `Origin`. None by default.
+    #[serde(deserialize_with = "texts")]
+    pub allowed_origins: Vec<String>,
 }
 
 /// `[indexer]`

@@ -1,7 +1,7 @@
 //! Purser's relayer: maps a REST API onto the Purser program, and keeps what the chain does not.
 //!
 //! ```text
-//! domain  <-  store, chain  <-  service  <-  http, indexer, webhook  <-  app  <-  cli  <-  main
+//! domain  <-  store, chain  <-  service  <-  http, indexer, webhook  <-  mcp  <-  app  <-  cli  <-  main
 //! ```
 //!
 //! What always holds:
@@ -20,6 +20,7 @@ pub mod domain;
 pub mod http;
 pub mod indexer;
 mod lookup;
+pub mod mcp;
 mod secret_file;
 pub mod service;
 pub mod store;

@@ -31,6 +31,8 @@ mod keys;
 mod known_balances;
 mod limits_preview;
 mod loosening;
+mod mcp;
+mod mcp_clients;
 mod names;
 mod networks;
 mod onchain_refusal;

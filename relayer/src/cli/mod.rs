@@ -2,6 +2,7 @@
 
 mod halt;
 mod key;
+mod mcp;
 mod migrate;
 mod operator;
 mod output;
@@ -51,6 +52,8 @@ enum Command {
     /// API keys of operators
     #[command(subcommand)]
     Key(key::Command),
+    /// Speak MCP on stdin and stdout for the agent of PURSER_AGENT_KEY, by way of a service's `/mcp`
+    Mcp(mcp::Mcp),
     /// Deliver webhook events once more: one, or those of a span of time
     Replay(replay::Replay),
 }
@@ -69,17 +72,19 @@ pub fn run() -> ExitCode {
 }
 
 fn execute(common: &Common, command: Command) -> Result<()> {
-    let config = Config::read(&common.config)?;
     let format = if common.json { Format::Json } else { Format::Text };
     let runtime = tokio::runtime::Builder::new_multi_thread().enable_all().build()?;
     let done = runtime.block_on(async {
+        // An agent's side of MCP runs where there is none.
+        let config = || Config::read(&common.config);
         match command {
-            Command::Serve => serve::run(&config).await,
-            Command::Migrate => migrate::run(&config, format).await,
-            Command::Operator(command) => operator::run(&config, format, command).await,
-            Command::Halt(arguments) => halt::run(&config, format, arguments).await,
-            Command::Key(command) => key::run(&config, format, command).await,
-            Command::Replay(arguments) => replay::run(&config, format, arguments).await,
+            Command::Serve => serve::run(&config()?).await,
+            Command::Migrate => migrate::run(&config()?, format).await,
+            Command::Operator(command) => operator::run(&config()?, format, command).await,
+            Command::Halt(arguments) => halt::run(&config()?, format, arguments).await,
+            Command::Key(command) => key::run(&config()?, format, command).await,
+            Command::Mcp(arguments) => mcp::run(arguments).await,
+            Command::Replay(arguments) => replay::run(&config()?, format, arguments).await,
         }
     });
     // Whatever had a reason to be waited for was waited for.
@@ -140,6 +145,7 @@ mod tests {
                 "2d",
             ],
             &["halt", "--operator", operator],
+            &["mcp", "--url", "https://purser.example.com/mcp"],
             &["key", "create", "--operator", operator],
             &["key", "list", "--operator", operator],
             &["key", "revoke", key],

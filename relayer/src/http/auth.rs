@@ -80,7 +80,7 @@ impl<S: Send + Sync> FromRequestParts<S> for Principal {
 }
 
 /// The operator itself: an agent key is answered with 403.
-pub(super) struct OperatorOnly(pub Operator);
+pub(crate) struct OperatorOnly(pub Operator);
 
 impl<S: Send + Sync> FromRequestParts<S> for OperatorOnly {
     type Rejection = ApiError;

@@ -52,9 +52,10 @@ impl<S: Send + Sync> FromRequest<S> for JsonText {
 /// The body of a request that has nothing to say: none, or an empty JSON object.
 pub struct NoFields;
 
+/// An object without fields.
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
-struct Nothing {}
+pub(crate) struct Nothing {}
 
 impl<S: Send + Sync> FromRequest<S> for NoFields {
     type Rejection = ApiError;

@@ -17,13 +17,14 @@ use super::request_id::RequestId;
 const X_REQUEST_ID: HeaderName = HeaderName::from_static("x-request-id");
 
 /// Middleware: see the module.
-pub async fn name_request(request: Request, next: Next) -> Response {
+pub async fn name_request(mut request: Request, next: Next) -> Response {
     let id = RequestId::generate();
     let method = request.method().clone();
     let route = request.extensions().get::<MatchedPath>().map(|path| path.as_str().to_owned());
     // Of the highest level, so that no filter takes it away from what is said within.
     let span = tracing::error_span!("request", request_id = %id, key_id = Empty, transfer_id = Empty);
     let started = Instant::now();
+    request.extensions_mut().insert(id);
     let large_body = request.version() <= Version::HTTP_11 && may_be_large(request.headers());
 
     let mut response = next.run(request).instrument(span.clone()).await;

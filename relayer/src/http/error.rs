@@ -37,6 +37,10 @@ pub enum ApiError {
     },
     /// Too many keys that are not known: this one was not looked up.
     TooManyUnknownKeys,
+    /// An operator key where only agents are served.
+    AgentKeyNeeded,
+    /// A session that this key did not open.
+    SessionUnknown,
     Timeout,
     Panic,
 }
@@ -130,10 +134,12 @@ fn failure_is_transient(code: FailureCode) -> bool {
 #[derive(Debug, Clone)]
 pub(super) struct ErrorAnswer(ErrorBody);
 
+/// An error as it is answered.
+
 #[derive(Debug, Clone, Serialize)]
-struct ErrorBody {
+pub(crate) struct ErrorBody {
     error: &'static str,
-    message: Cow<'static, str>,
+    pub(crate) message: Cow<'static, str>,
     #[serde(skip_serializing_if = "Option::is_none")]
     request_id: Option<String>,
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -192,9 +198,14 @@ impl ErrorBody {
     }
 }
 
-impl IntoResponse for ApiError {
-    fn into_response(self) -> Response {
-        let unauthorized = matches!(self, Self::Service(ServiceError::Unauthorized(_)));
+impl ApiError {
+    /// The whole body as the answer to request `id` has it, and after how many seconds to try again.
+    pub(crate) fn told(self, id: RequestId) -> (ErrorBody, Option<u64>) {
+        let (_, body, retry_after) = self.answer();
+        (ErrorBody { request_id: Some(id.to_string()), ..body }, retry_after)
+    }
+
+    fn answer(self) -> (StatusCode, ErrorBody, Option<u64>) {
         let retry_after = match &self {
             Self::RateLimited { retry_after_seconds } => Some(*retry_after_seconds),
             Self::Service(ServiceError::TooManyPending) => Some(RETRY_AFTER_SECONDS),
@@ -211,6 +222,14 @@ impl IntoResponse for ApiError {
             }),
             _ => retry_after,
         };
+        (status, body, retry_after)
+    }
+}
+
+impl IntoResponse for ApiError {
+    fn into_response(self) -> Response {
+        let unauthorized = matches!(self, Self::Service(ServiceError::Unauthorized(_)));
+        let (status, body, retry_after) = self.answer();
         let mut response = status.into_response();
         if unauthorized {
             let challenge = HeaderValue::from_static("Bearer");
@@ -255,6 +274,15 @@ fn body_of(error: ApiError) -> (StatusCode, ErrorBody) {
         ApiError::MethodNotAllowed => {
             ErrorBody::new(METHOD_NOT_ALLOWED, "The path does not take this method; see the `Allow` header.")
         }
+        ApiError::AgentKeyNeeded => ErrorBody::new(
+            FORBIDDEN,
+            "This is the door of agents: it needs an agent key, which names the account that pays. Make one with \
+             `POST /v1/accounts/:id/keys`; an operator key is for REST.",
+        ),
+        ApiError::SessionUnknown => ErrorBody::new(
+            NOT_FOUND,
+            "This key has opened no such session. Send `initialize` again, and go on with what its answer names.",
+        ),
         ApiError::RateLimited { .. } => {
             retryable(ErrorBody::new(RATE_LIMITED, "Too many requests under this key; see `Retry-After`."))
         }

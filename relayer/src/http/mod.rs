@@ -1,20 +1,20 @@
 //! The REST front door: bytes in, one call of a service, bytes out. Every route is in [`router`].
 
 mod auth;
-mod body;
+pub(crate) mod body;
 mod csv;
 mod dress;
-mod error;
+pub(crate) mod error;
 mod health;
 mod listener;
 mod malformed;
-mod page;
+pub(crate) mod page;
 mod patience;
 mod rate_limit;
-mod request_id;
+pub(crate) mod request_id;
 mod serve;
 mod strangers;
-mod v1;
+pub(crate) mod v1;
 
 #[cfg(test)]
 mod tests;
@@ -62,8 +62,8 @@ pub struct HttpSettings {
     pub unknown_keys_per_second: NonZeroU32,
 }
 
-/// All routes.
-pub fn router(services: &Services, settings: HttpSettings) -> Router {
+/// All routes. Those of `other_doors` are guarded as REST is: keys, rates and times.
+pub fn router(services: &Services, settings: HttpSettings, other_doors: Router) -> Router {
     let accounts = Router::new()
         .route("/v1/accounts", post(accounts::create).get(accounts::list))
         .route("/v1/accounts/{id}", get(accounts::get).patch(accounts::patch))
@@ -115,6 +115,7 @@ pub fn router(services: &Services, settings: HttpSettings) -> Router {
         .merge(keys)
         .merge(events)
         .merge(webhooks)
+        .merge(other_doors)
         .route_layer(middleware::from_fn_with_state(guard, auth::guard))
         .merge(Router::new().route("/healthz", get(health::get)).with_state(services.health.clone()));
     dress(routes, settings.request_timeout)

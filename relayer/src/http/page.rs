@@ -6,6 +6,7 @@ use std::str::FromStr;
 use axum::extract::{FromRequestParts, Path};
 use axum::http::request::Parts;
 use serde::Serialize;
+use utoipa::ToSchema;
 
 use super::error::ApiError;
 use crate::domain::{
@@ -14,7 +15,7 @@ use crate::domain::{
 use crate::service::{Resource, ServiceError};
 
 /// An id that can stand in a path. Text that is no such id is answered as an unknown id is.
-pub(super) trait PathId: FromStr {
+pub(crate) trait PathId: FromStr {
     const RESOURCE: Resource;
 }
 
@@ -39,7 +40,7 @@ impl PathId for KeyId {
 }
 
 /// The one id in a route's path.
-pub(super) struct Id<T>(pub T);
+pub(crate) struct Id<T>(pub T);
 
 impl<S: Send + Sync, T: PathId> FromRequestParts<S> for Id<T> {
     type Rejection = ApiError;
@@ -52,7 +53,7 @@ impl<S: Send + Sync, T: PathId> FromRequestParts<S> for Id<T> {
 }
 
 /// The query parameters of a request, each at most once.
-pub(super) struct Query(HashMap<String, String>);
+pub(crate) struct Query(HashMap<String, String>);
 
 impl<S: Send + Sync> FromRequestParts<S> for Query {
     type Rejection = ApiError;
@@ -71,6 +72,11 @@ impl Query {
             }
         }
         Ok(Self(parameters))
+    }
+
+    /// The same parameters from where no URL is.
+    pub(crate) fn of(parameters: impl IntoIterator<Item = (String, String)>) -> Self {
+        Self(parameters.into_iter().collect())
     }
 
     /// Takes one parameter out.
@@ -95,10 +101,11 @@ impl Query {
 }
 
 /// A page of a list.
-#[derive(Serialize)]
-pub(super) struct PageResponse<T> {
+#[derive(Serialize, ToSchema)]
+pub(crate) struct PageResponse<T> {
     pub data: Vec<T>,
     /// `null` on the last page.
+    #[schema(required)]
     pub cursor: Option<String>,
     pub has_more: bool,
 }

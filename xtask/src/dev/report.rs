@@ -13,6 +13,7 @@ use super::network::Network;
 #[derive(Debug, Serialize)]
 pub struct Ready {
     base_url: String,
+    mcp_url: String,
     rpc_url: String,
     ws_url: String,
     program_id: String,
@@ -37,12 +38,14 @@ struct Curl {
     limits: String,
     pause: String,
     unpause: String,
+    mcp: String,
 }
 
 impl Ready {
     pub fn new(base_url: &str, network: &Network, demo: &Demo, folder: &Folder) -> Self {
         Self {
             base_url: base_url.to_owned(),
+            mcp_url: mcp_url(base_url),
             rpc_url: network.facts.rpc_url.clone(),
             ws_url: network.facts.ws_url.clone(),
             program_id: network.facts.program_id.clone(),
@@ -64,6 +67,7 @@ impl Ready {
     pub fn shell_variables(&self) -> String {
         [
             ("PURSER_URL", &self.base_url),
+            ("PURSER_MCP_URL", &self.mcp_url),
             ("PURSER_OPERATOR_KEY", &self.operator_key),
             ("PURSER_AGENT_KEY", &self.agent_key),
             ("PURSER_ACCOUNT", &self.account_id),
@@ -74,6 +78,11 @@ impl Ready {
         .map(|(name, value)| format!("export {name}='{value}'\n"))
         .concat()
     }
+}
+
+/// Beside the version segment of REST.
+fn mcp_url(base_url: &str) -> String {
+    format!("{}/mcp", base_url.trim_end_matches("/v1"))
 }
 
 impl Curl {
@@ -100,6 +109,11 @@ impl Curl {
             limits: format!("curl -sS {base_url}/accounts/{account_id}/limits {agent}"),
             pause: policy("{\"paused\":true}"),
             unpause: policy("{\"paused\":false}"),
+            mcp: format!(
+                "curl -sS {mcp} {agent} {json} -H 'Accept: application/json, text/event-stream' -d \
+                 '{{\"jsonrpc\":\"2.0\",\"id\":1,\"method\":\"tools/call\",\"params\":{{\"name\":\"get_limits\",\"arguments\":{{}}}}}}'",
+                mcp = mcp_url(base_url)
+            ),
         }
     }
 }
@@ -109,6 +123,7 @@ impl Display for Ready {
         writeln!(f, "Purser is ready. The network is local; its USDC is play money.\n")?;
         for (name, value) in [
             ("base URL", &self.base_url),
+            ("MCP", &self.mcp_url),
             ("operator key", &self.operator_key),
             ("agent key", &self.agent_key),
             ("agent account", &self.account_id),
@@ -138,6 +153,7 @@ impl Display for Ready {
             (&*format!("What is left of {MAX_DAILY_SPEND_USDC} USDC in 24 hours"), &self.curl.limits),
             ("Stop everything this agent sends", &self.curl.pause),
             ("And let it send again", &self.curl.unpause),
+            ("The same limits over MCP (docs/agents.md connects agents)", &self.curl.mcp),
         ] {
             write!(f, "\n# {what}\n{line}\n")?;
         }

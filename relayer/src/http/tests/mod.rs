@@ -111,7 +111,7 @@ impl Relayer {
             keys_max: 1_000,
             retention: crate::domain::Retention::default(),
         });
-        let router = router(&services, SETTINGS);
+        let router = router(&services, SETTINGS, Router::new());
         let key = operator_key(&store, 9).await;
         Self { router, services, tasks, store, chain, folder, key }
     }

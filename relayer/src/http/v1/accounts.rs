@@ -3,6 +3,7 @@ use axum::extract::State;
 use axum::http::StatusCode;
 use serde::{Deserialize, Deserializer, Serialize};
 use serde_json::value::RawValue;
+use utoipa::ToSchema;
 
 use super::halts::HaltBody;
 use super::text;
@@ -75,7 +76,7 @@ fn first_policy(json: &RawValue) -> Result<SpendingPolicy, Invalid> {
 }
 
 /// An account.
-#[derive(Serialize)]
+#[derive(Serialize, ToSchema)]
 pub struct AccountResponse {
     account_id: String,
     name: String,
@@ -86,10 +87,13 @@ pub struct AccountResponse {
     balance_as_of: String,
     /// `paused` where the account may not pay, by its policy or by a halt.
     status: &'static str,
+    #[schema(required)]
     halted: Option<HaltBody>,
     /// Operators see the policy, unless the chain does not answer; agents see their limits.
     #[serde(skip_serializing_if = "Option::is_none")]
+    #[schema(value_type = Object)]
     policy: Option<PolicyFields>,
+    #[schema(value_type = Option<Object>, required)]
     metadata: Box<RawValue>,
     created_at: String,
 }
@@ -115,7 +119,7 @@ impl From<AccountView> for AccountResponse {
 }
 
 /// An account's live balance.
-#[derive(Serialize)]
+#[derive(Serialize, ToSchema)]
 pub struct BalanceResponse {
     account_id: String,
     balance_usdc: String,

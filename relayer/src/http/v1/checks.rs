@@ -1,17 +1,21 @@
 use serde::Serialize;
+use utoipa::ToSchema;
 
 use crate::domain::{Checks, Limit, RuleCheck};
 
 /// One entry of `checks`: how a rule judged a transfer. Amounts are decimal strings.
-#[derive(Debug, Clone, Serialize)]
+#[derive(Debug, Clone, Serialize, ToSchema)]
 pub struct CheckBody {
     rule: &'static str,
     ok: bool,
     #[serde(skip_serializing_if = "Option::is_none")]
+    #[schema(value_type = String)]
     limit: Option<String>,
     #[serde(skip_serializing_if = "Option::is_none")]
+    #[schema(value_type = String)]
     used: Option<String>,
     #[serde(skip_serializing_if = "Option::is_none")]
+    #[schema(value_type = String)]
     remaining: Option<String>,
 }
 

@@ -1,6 +1,7 @@
 use axum::Json;
 use axum::extract::State;
 use serde::Serialize;
+use utoipa::ToSchema;
 
 use crate::domain::Halt;
 use crate::http::auth::OperatorOnly;
@@ -9,7 +10,7 @@ use crate::http::error::ApiError;
 use crate::service::{HaltView, Halts};
 
 /// A halt that is in force on an account.
-#[derive(Debug, Serialize)]
+#[derive(Debug, Serialize, ToSchema)]
 pub struct HaltBody {
     by: &'static str,
     scope: &'static str,

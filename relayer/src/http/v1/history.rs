@@ -4,11 +4,12 @@ use axum::http::{HeaderMap, HeaderValue, header};
 use axum::response::{IntoResponse, Response};
 use futures::TryStreamExt;
 use serde::Serialize;
+use utoipa::ToSchema;
 
 use super::text;
 use crate::domain::{
-    AccountId, EntryKind, EntryOutcome, HistoryFilter, HistoryStatus, Invalid, PlacedEntry, Principal,
-    Timestamp,
+    AccountId, EntryKind, EntryOutcome, HistoryFilter, HistoryStatus, Invalid, PageRequest, PlacedEntry,
+    Principal, Timestamp,
 };
 use crate::http::csv::{self, Row};
 use crate::http::error::{ApiError, rejection_code};
@@ -19,7 +20,7 @@ const LIMIT_DEFAULT: u32 = 25;
 const LIMIT_MAX: u32 = 100;
 
 /// A line of an account's history. Every field is there; what does not apply is `null`.
-#[derive(Serialize)]
+#[derive(Serialize, ToSchema)]
 pub struct EntryResponse {
     id: String,
     #[serde(rename = "type")]
@@ -27,12 +28,19 @@ pub struct EntryResponse {
     direction: &'static str,
     status: &'static str,
     amount_usdc: String,
+    #[schema(required)]
     counterparty: Option<String>,
+    #[schema(required)]
     memo: Option<String>,
+    #[schema(required)]
     transfer_id: Option<String>,
+    #[schema(required)]
     tx_signature: Option<String>,
+    #[schema(required)]
     solana_explorer_url: Option<String>,
+    #[schema(required)]
     error: Option<&'static str>,
+    #[schema(required)]
     message: Option<String>,
     /// When it happened.
     created_at: String,
@@ -125,6 +133,19 @@ fn filter(query: &mut Query) -> Result<HistoryFilter, Invalid> {
     })
 }
 
+/// Which entries are asked for, and which page of them.
+pub(crate) fn asked(
+    principal: &Principal,
+    account_id: AccountId,
+    mut query: Query,
+) -> Result<(HistoryFilter, PageRequest), Invalid> {
+    let filter = filter(&mut query)?;
+    let bound = filter.text(principal.operator_id(), account_id);
+    let request = query.page(LIMIT_DEFAULT, LIMIT_MAX, &bound)?;
+    query.finish()?;
+    Ok((filter, request))
+}
+
 /// `GET /v1/accounts/{id}/transactions`: a page, or all of it where CSV is accepted.
 pub async fn list(
     State(history): State<History>,
@@ -133,16 +154,14 @@ pub async fn list(
     headers: HeaderMap,
     mut query: Query,
 ) -> Result<Response, ApiError> {
-    let filter = filter(&mut query)?;
     if csv::is_wanted(&headers) {
+        let filter = filter(&mut query)?;
         query.finish()?;
         let pages = history.all(&principal, account_id, filter).await?;
         let rows = pages.map_ok(|page| page.into_iter().map(EntryResponse::from).collect());
         return Ok(by_accept(csv::answer(&account_id.to_string(), rows)));
     }
-    let bound = filter.text(principal.operator_id(), account_id);
-    let request = query.page(LIMIT_DEFAULT, LIMIT_MAX, &bound)?;
-    query.finish()?;
+    let (filter, request) = asked(&principal, account_id, query)?;
     let page = history.list(&principal, account_id, filter, request).await?;
     let page: PageResponse<EntryResponse> = page.map(EntryResponse::from).into();
     Ok(by_accept(Json(page).into_response()))

@@ -1,6 +1,7 @@
 use axum::Json;
 use axum::extract::State;
 use serde::Serialize;
+use utoipa::ToSchema;
 
 use super::text;
 use crate::domain::{AccountId, Principal, UsdcAmount};
@@ -9,26 +10,31 @@ use crate::http::page::Id;
 use crate::service::{LimitsView, Transfers};
 
 /// An account's limits and what is left of them. Amounts are decimal strings; `null` where there is no limit.
-#[derive(Serialize)]
+#[derive(Serialize, ToSchema)]
 pub struct LimitsResponse {
     account_id: String,
     max_single_transfer: SingleLimitBody,
     max_daily_spend: DailyLimitBody,
 }
 
-#[derive(Serialize)]
+#[derive(Serialize, ToSchema)]
 struct SingleLimitBody {
+    #[schema(required)]
     limit: Option<String>,
+    #[schema(required)]
     remaining: Option<String>,
 }
 
-#[derive(Serialize)]
+#[derive(Serialize, ToSchema)]
 struct DailyLimitBody {
+    #[schema(required)]
     limit: Option<String>,
     /// What left in the last 24 hours.
     used: String,
+    #[schema(required)]
     remaining: Option<String>,
     /// When the oldest of it stops counting; `null` when nothing counts.
+    #[schema(required)]
     frees_at: Option<String>,
 }
 

@@ -1,17 +1,17 @@
 //! Version 1 of the interface: one file per resource, each request a body type and each answer a response type.
 
-pub(super) mod accounts;
-pub(super) mod checks;
+pub(crate) mod accounts;
+pub(crate) mod checks;
 pub(super) mod deliveries;
 pub(super) mod events;
 pub(super) mod halts;
-pub(super) mod history;
+pub(crate) mod history;
 pub(super) mod keys;
-pub(super) mod limits;
+pub(crate) mod limits;
 pub(super) mod policies;
 mod policy_read_only;
 pub(super) mod transfer_list;
-pub(super) mod transfers;
+pub(crate) mod transfers;
 pub(super) mod webhooks;
 
 use crate::domain::Timestamp;

@@ -3,6 +3,7 @@ use axum::extract::State;
 use axum::http::{HeaderMap, HeaderName, HeaderValue, StatusCode};
 use axum::response::{IntoResponse, Response};
 use serde::{Deserialize, Serialize};
+use utoipa::ToSchema;
 
 use super::checks::CheckBody;
 use super::text;
@@ -19,14 +20,22 @@ const IDEMPOTENCY_KEY: HeaderName = HeaderName::from_static("idempotency-key");
 const IDEMPOTENT_REPLAYED: HeaderName = HeaderName::from_static("idempotent-replayed");
 
 /// The body of `POST /v1/transfers` and of its preview.
-#[derive(Deserialize)]
+#[derive(Deserialize, ToSchema)]
 #[serde(deny_unknown_fields)]
 pub struct CreateTransferBody {
+    /// The account that pays.
+    #[schema(required, value_type = String)]
     from: Option<String>,
+    /// Who is paid: an account id, or the address of a USDC token account.
+    #[schema(required, value_type = String)]
     to: Option<String>,
-    /// A string: JSON numbers lose digits on their way.
+    /// USDC as a decimal string with at most six fractional digits: JSON numbers lose digits on their way.
+    #[schema(required, value_type = String)]
     amount: Option<String>,
+    /// The name of this payment. Keep it when you retry; a new one is a second payment.
+    #[schema(value_type = String)]
     idempotency_key: Option<String>,
+    /// At most 200 characters; anyone can read it on the chain.
     memo: Option<String>,
 }
 
@@ -64,14 +73,14 @@ impl CreateTransferBody {
         })
     }
 
-    fn into_request(self, header: Option<String>) -> Result<TransferRequest, Invalid> {
+    pub(crate) fn into_request(self, header: Option<String>) -> Result<TransferRequest, Invalid> {
         let Asked { from, to, amount, memo, idempotency_key } = self.parse(header)?;
         let idempotency_key = required("idempotency_key", idempotency_key)?;
         Ok(TransferRequest { from, to, amount, memo, idempotency_key })
     }
 
     /// A preview takes the same body and needs no key.
-    fn into_preview(self, header: Option<String>) -> Result<PreviewRequest, Invalid> {
+    pub(crate) fn into_preview(self, header: Option<String>) -> Result<PreviewRequest, Invalid> {
         let Asked { from, to, amount, memo, .. } = self.parse(header)?;
         Ok(PreviewRequest { from, to, amount, memo })
     }
@@ -89,29 +98,37 @@ fn idempotency_header(headers: &HeaderMap) -> Result<Option<String>, Invalid> {
 }
 
 /// A transfer in any state.
-#[derive(Serialize)]
+#[derive(Serialize, ToSchema)]
 pub struct TransferResponse {
     transfer_id: String,
     status: &'static str,
     from: String,
     to: String,
     amount_usdc: String,
+    #[schema(required)]
     memo: Option<String>,
     idempotency_key: String,
     #[serde(skip_serializing_if = "Option::is_none")]
+    #[schema(value_type = String)]
     tx_signature: Option<String>,
     #[serde(skip_serializing_if = "Option::is_none")]
+    #[schema(value_type = String)]
     solana_explorer_url: Option<String>,
     #[serde(skip_serializing_if = "Option::is_none")]
+    #[schema(value_type = String)]
     settled_at: Option<String>,
     created_at: String,
     #[serde(skip_serializing_if = "Option::is_none")]
+    #[schema(value_type = String)]
     error: Option<&'static str>,
     #[serde(skip_serializing_if = "Option::is_none")]
+    #[schema(value_type = String)]
     message: Option<String>,
     #[serde(skip_serializing_if = "Option::is_none")]
+    #[schema(value_type = String)]
     retry_at: Option<String>,
     #[serde(skip_serializing_if = "Option::is_none")]
+    #[schema(value_type = Vec<CheckBody>)]
     checks: Option<Vec<CheckBody>>,
 }
 
@@ -170,18 +187,31 @@ impl From<TransferView> for TransferResponse {
     }
 }
 
-/// 200 settled, 202 submitted; a rejected or failed transfer is an error.
+/// A rejected or failed transfer is an error.
+impl TryFrom<TransferAnswer> for TransferResponse {
+    type Error = ApiError;
+
+    fn try_from(answer: TransferAnswer) -> Result<Self, ApiError> {
+        let TransferAnswer { view, checks, .. } = answer;
+        match &view.transfer.state {
+            TransferState::Claimed
+            | TransferState::Signed(_)
+            | TransferState::Sent { .. }
+            | TransferState::Settled(_) => Ok(view.into()),
+            TransferState::Rejected(_) | TransferState::Failed(_) => {
+                Err(ApiError::Transfer(Box::new(view.transfer), checks))
+            }
+        }
+    }
+}
+
+/// 200 settled, 202 submitted.
 fn answer(answer: TransferAnswer) -> Response {
-    let TransferAnswer { view, replayed, checks } = answer;
-    let mut response = match &view.transfer.state {
-        TransferState::Settled(_) => Json(TransferResponse::from(view)).into_response(),
-        TransferState::Claimed | TransferState::Signed(_) | TransferState::Sent { .. } => {
-            (StatusCode::ACCEPTED, Json(TransferResponse::from(view))).into_response()
-        }
-        TransferState::Rejected(_) | TransferState::Failed(_) => {
-            ApiError::Transfer(Box::new(view.transfer), checks).into_response()
-        }
-    };
+    let replayed = answer.replayed;
+    let is_settled = matches!(answer.view.transfer.state, TransferState::Settled(_));
+    let status = if is_settled { StatusCode::OK } else { StatusCode::ACCEPTED };
+    let answered = TransferResponse::try_from(answer).map(|transfer| (status, Json(transfer)));
+    let mut response = answered.into_response();
     if replayed {
         response.headers_mut().insert(IDEMPOTENT_REPLAYED, HeaderValue::from_static("true"));
     }
@@ -210,15 +240,18 @@ pub async fn get(
 }
 
 /// What would become of a transfer now.
-#[derive(Serialize)]
+#[derive(Serialize, ToSchema)]
 pub struct PreviewResponse {
     allowed: bool,
     checks: Vec<CheckBody>,
     #[serde(skip_serializing_if = "Option::is_none")]
+    #[schema(value_type = String)]
     error: Option<&'static str>,
     #[serde(skip_serializing_if = "Option::is_none")]
+    #[schema(value_type = String)]
     message: Option<String>,
     #[serde(skip_serializing_if = "Option::is_none")]
+    #[schema(value_type = String)]
     retry_at: Option<String>,
 }
 

@@ -1,0 +1,72 @@
+//! JSON schemas of tools, from the one description that the types of REST have.
+
+use rmcp::model::JsonObject;
+use serde_json::{Value, json};
+use utoipa::ToSchema;
+use utoipa::openapi::{RefOr, Schema};
+
+use crate::http::page::PageResponse;
+
+const NAMED: &str = "#/components/schemas/";
+
+/// What `T` is written as, complete in itself.
+pub(super) fn of<T: ToSchema>() -> JsonObject {
+    complete::<T>(Vec::new())
+}
+
+/// A page of `T`. What a generic type is of, it does not name itself.
+pub(super) fn page_of<T: ToSchema>() -> JsonObject {
+    complete::<PageResponse<T>>(vec![(T::name().into_owned(), T::schema())])
+}
+
+fn complete<T: ToSchema>(mut named: Vec<(String, RefOr<Schema>)>) -> JsonObject {
+    T::schemas(&mut named);
+    let named: JsonObject =
+        named.into_iter().filter_map(|(name, schema)| Some((name, within(schema).ok()?))).collect();
+    let mut whole = object(within(T::schema()).unwrap_or_default());
+    if !named.is_empty() {
+        whole.insert("$defs".to_owned(), named.into());
+    }
+    whole
+}
+
+/// `T` as a tool's arguments: without `left_out`, with `required`, and with nothing that is not named.
+pub(super) fn arguments<T: ToSchema>(left_out: &[&str], required: &[&str]) -> JsonObject {
+    let mut schema = of::<T>();
+    if let Some(Value::Object(properties)) = schema.get_mut("properties") {
+        properties.retain(|name, _| !left_out.contains(&name.as_str()));
+    }
+    schema.insert("required".to_owned(), json!(required));
+    schema.insert("additionalProperties".to_owned(), json!(false));
+    schema
+}
+
+/// A schema that is written out here.
+pub(super) fn object(schema: Value) -> JsonObject {
+    match schema {
+        Value::Object(schema) => schema,
+        _ => JsonObject::new(),
+    }
+}
+
+/// With what it refers to beside it.
+fn within(schema: impl serde::Serialize) -> serde_json::Result<Value> {
+    let mut schema = serde_json::to_value(schema)?;
+    point_within(&mut schema);
+    Ok(schema)
+}
+
+fn point_within(schema: &mut Value) {
+    match schema {
+        Value::Object(fields) => {
+            for (name, value) in fields.iter_mut() {
+                match value {
+                    Value::String(text) if name == "$ref" => *text = text.replace(NAMED, "#/$defs/"),
+                    value => point_within(value),
+                }
+            }
+        }
+        Value::Array(values) => values.iter_mut().for_each(point_within),
+        Value::Null | Value::Bool(_) | Value::Number(_) | Value::String(_) => {}
+    }
+}

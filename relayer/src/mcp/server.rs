@@ -1,0 +1,108 @@
+//! What the protocol asks of a server. The protocol itself is `rmcp`'s.
+
+use std::panic::AssertUnwindSafe;
+
+use axum::http::request::Parts;
+use futures::FutureExt;
+use rmcp::model::{
+    CacheScope, CallToolRequestParams, CallToolResponse, CallToolResult, ContentBlock, Implementation,
+    ListToolsResult, PaginatedRequestParams, ServerCapabilities, ServerConfig, Tool as ToolDescription,
+};
+use rmcp::service::RequestContext;
+use rmcp::{ErrorData, RoleServer, ServerHandler};
+use tracing::{Instrument, Span};
+
+use super::refusal;
+use super::tools::{Caller, Tool};
+use crate::domain::Principal;
+use crate::http::error::ApiError;
+use crate::http::request_id::RequestId;
+use crate::service::Services;
+use crate::tasks::panic_message;
+
+/// How long a client may keep the list of tools: it changes with a release.
+const TOOLS_FRESH_MS: u64 = 3_600_000;
+
+const INSTRUCTIONS: &str = "\
+One USDC account on Solana, yours. It pays within limits that its operator set and the chain enforces; no tool changes them. \
+Ask get_limits or preview_transfer before you pay. Give every payment a name of its own as idempotency_key, and keep that \
+name when you call send_transfer again: however often you ask under one name, it is paid once. When a call times out or \
+fails without a verdict, call again with the same idempotency_key, never with a new one. A refusal says what is possible \
+instead; only the operator can change the limits.";
+
+/// The server behind `/mcp`: one for all, since nothing is kept of a client.
+#[derive(Clone)]
+pub(super) struct AgentServer {
+    services: Services,
+}
+
+impl AgentServer {
+    pub fn new(services: Services) -> Self {
+        Self { services }
+    }
+
+    async fn run(&self, tool: Tool, caller: &Caller, request: CallToolRequestParams) -> CallToolResult {
+        let arguments = request.arguments.unwrap_or_default();
+        let called = AssertUnwindSafe(tool.call(&self.services, caller, arguments)).catch_unwind().await;
+        let answer = called.unwrap_or_else(|panic| {
+            tracing::error!(panic = panic_message(&*panic), "a tool panicked");
+            Err(ApiError::Panic)
+        });
+        match answer {
+            Ok(value) => CallToolResult::structured(value),
+            Err(error) => {
+                let sentence = refusal::sentence(tool, &error, caller.request_id);
+                let (body, _) = error.told(caller.request_id);
+                let mut result = CallToolResult::error(vec![ContentBlock::text(sentence)]);
+                result.structured_content = serde_json::to_value(body).ok();
+                result
+            }
+        }
+    }
+}
+
+impl ServerHandler for AgentServer {
+    fn get_info(&self) -> ServerConfig {
+        let capabilities = ServerCapabilities::builder().enable_tools().build();
+        ServerConfig::new(capabilities)
+            .with_server_info(Implementation::new("purser", env!("CARGO_PKG_VERSION")))
+            .with_instructions(INSTRUCTIONS)
+    }
+
+    async fn list_tools(
+        &self,
+        _: Option<PaginatedRequestParams>,
+        _: RequestContext<RoleServer>,
+    ) -> Result<ListToolsResult, ErrorData> {
+        let tools = Tool::ALL.map(Tool::description).to_vec();
+        Ok(ListToolsResult::with_all_items(tools)
+            .with_ttl_ms(TOOLS_FRESH_MS)
+            .with_cache_scope(CacheScope::Private))
+    }
+
+    fn get_tool(&self, name: &str) -> Option<ToolDescription> {
+        Tool::named(name).map(Tool::description)
+    }
+
+    async fn call_tool(
+        &self,
+        request: CallToolRequestParams,
+        context: RequestContext<RoleServer>,
+    ) -> Result<CallToolResponse, ErrorData> {
+        let Some(tool) = Tool::named(&request.name) else {
+            return Err(ErrorData::invalid_params(format!("There is no tool `{}`.", request.name), None));
+        };
+        let parts = context.extensions.get::<Parts>();
+        let caller = parts.and_then(|parts| {
+            let principal = parts.extensions.get::<Principal>()?.clone();
+            let request_id = *parts.extensions.get::<RequestId>()?;
+            Caller::of(principal, request_id)
+        });
+        let Some(caller) = caller else {
+            return Err(ErrorData::internal_error("The request came past its guard.", None));
+        };
+        let span = parts.and_then(|parts| parts.extensions.get::<Span>()).cloned();
+        let run = self.run(tool, &caller, request).instrument(span.unwrap_or_else(Span::none));
+        Ok(run.await.into())
+    }
+}

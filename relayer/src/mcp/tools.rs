@@ -1,0 +1,301 @@
+//! The tools: one verb of the product each, with the bodies and answers that REST has for it. No tool touches a policy.
+
+use std::sync::Arc;
+
+use rmcp::model::{JsonObject, Tool as Description, ToolAnnotations};
+use serde::{Deserialize, Serialize};
+use serde_json::{Value, json};
+
+use super::schema;
+use crate::domain::read_body;
+use crate::domain::{AccountId, Invalid, Principal};
+use crate::http::body::Nothing;
+use crate::http::error::ApiError;
+use crate::http::page::{PageResponse, Query};
+use crate::http::request_id::RequestId;
+use crate::http::v1::accounts::{AccountResponse, BalanceResponse};
+use crate::http::v1::history::{self, EntryResponse};
+use crate::http::v1::limits::LimitsResponse;
+use crate::http::v1::transfers::{CreateTransferBody, PreviewResponse, TransferResponse};
+use crate::service::{Resource, ServiceError, Services};
+
+const IDEMPOTENCY_KEY: &str = "the name of this payment; keep it when you retry; a new one is a second payment. At most 128 characters.";
+
+/// Who calls a tool: an agent key, which names the account, and its request.
+pub(super) struct Caller {
+    principal: Principal,
+    account_id: AccountId,
+    pub request_id: RequestId,
+}
+
+impl Caller {
+    /// `None` for an operator.
+    pub fn of(principal: Principal, request_id: RequestId) -> Option<Self> {
+        match &principal {
+            Principal::Operator { .. } => None,
+            Principal::Agent { account_id, .. } => {
+                let account_id = *account_id;
+                Some(Self { principal, account_id, request_id })
+            }
+        }
+    }
+}
+
+/// A tool that agents have.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Tool {
+    GetAccount,
+    GetBalance,
+    GetLimits,
+    PreviewTransfer,
+    SendTransfer,
+    GetTransfer,
+    ListTransactions,
+}
+
+impl Tool {
+    pub const ALL: [Self; 7] = [
+        Self::GetAccount,
+        Self::GetBalance,
+        Self::GetLimits,
+        Self::PreviewTransfer,
+        Self::SendTransfer,
+        Self::GetTransfer,
+        Self::ListTransactions,
+    ];
+
+    pub fn named(name: &str) -> Option<Self> {
+        Self::ALL.into_iter().find(|tool| tool.name() == name)
+    }
+
+    const fn name(self) -> &'static str {
+        match self {
+            Self::GetAccount => "get_account",
+            Self::GetBalance => "get_balance",
+            Self::GetLimits => "get_limits",
+            Self::PreviewTransfer => "preview_transfer",
+            Self::SendTransfer => "send_transfer",
+            Self::GetTransfer => "get_transfer",
+            Self::ListTransactions => "list_transactions",
+        }
+    }
+
+    const fn told(self) -> (&'static str, &'static str) {
+        match self {
+            Self::GetAccount => (
+                "Your account",
+                "Your account: its name, status, balance, and the USDC token account to which it is funded.",
+            ),
+            Self::GetBalance => ("Your balance", "Your account's USDC balance, read from the chain now."),
+            Self::GetLimits => (
+                "Your limits",
+                "What you may pay: at most per transfer and per rolling 24 hours, what of it is left, and when the \
+                 oldest payment stops counting. Amounts are in USDC; null means no limit.",
+            ),
+            Self::PreviewTransfer => (
+                "Would it be paid?",
+                "Says whether a transfer would be allowed now, and how every rule judges it. Pays nothing.",
+            ),
+            Self::SendTransfer => (
+                "Pay USDC",
+                "Pays USDC from your account: checked against your limits, then signed and settled on Solana. It cannot \
+                 be taken back. Answers with status `settled`, or `submitted` when settlement takes longer: then ask \
+                 get_transfer how it ended. When no answer came, call again with the same idempotency_key.",
+            ),
+            Self::GetTransfer => {
+                ("A transfer", "One of your transfers by its id: its status, and its transaction.")
+            }
+            Self::ListTransactions => (
+                "Your history",
+                "Your account's history, newest first: payments, refusals and deposits. For the next page give the \
+                 cursor of the last.",
+            ),
+        }
+    }
+
+    /// As `tools/list` has it.
+    pub fn description(self) -> Description {
+        let (title, description) = self.told();
+        let (arguments, answer) = self.schemas();
+        let hints = match self {
+            Self::SendTransfer => {
+                ToolAnnotations::with_title(title).read_only(false).destructive(true).idempotent(true)
+            }
+            Self::GetAccount
+            | Self::GetBalance
+            | Self::GetLimits
+            | Self::PreviewTransfer
+            | Self::GetTransfer
+            | Self::ListTransactions => ToolAnnotations::with_title(title).read_only(true).idempotent(true),
+        };
+        // Only a payment reaches beyond the service, to whomever it names.
+        let hints = hints.open_world(self == Self::SendTransfer);
+        Description::new(self.name(), description, Arc::new(arguments))
+            .with_title(title)
+            .with_raw_output_schema(Arc::new(answer))
+            .with_annotations(hints)
+    }
+
+    /// Of its arguments, and of its answer.
+    fn schemas(self) -> (JsonObject, JsonObject) {
+        let nothing = || schema::object(json!({ "type": "object", "additionalProperties": false }));
+        match self {
+            Self::GetAccount => (nothing(), schema::of::<AccountResponse>()),
+            Self::GetBalance => (nothing(), schema::of::<BalanceResponse>()),
+            Self::GetLimits => (nothing(), schema::of::<LimitsResponse>()),
+            Self::PreviewTransfer => {
+                let left_out = ["from", "idempotency_key"];
+                let arguments = schema::arguments::<CreateTransferBody>(&left_out, &["to", "amount"]);
+                (arguments, schema::of::<PreviewResponse>())
+            }
+            Self::SendTransfer => {
+                let required = ["to", "amount", "idempotency_key"];
+                let mut arguments = schema::arguments::<CreateTransferBody>(&["from"], &required);
+                if let Some(key) =
+                    arguments.get_mut("properties").and_then(|all| all.get_mut("idempotency_key"))
+                {
+                    key["description"] = IDEMPOTENCY_KEY.into();
+                }
+                (arguments, schema::of::<TransferResponse>())
+            }
+            Self::GetTransfer => (transfer_arguments(), schema::of::<TransferResponse>()),
+            Self::ListTransactions => (page_arguments(), schema::page_of::<EntryResponse>()),
+        }
+    }
+
+    /// Does what the route of REST does, for the caller's account.
+    pub async fn call(
+        self,
+        services: &Services,
+        caller: &Caller,
+        arguments: JsonObject,
+    ) -> Result<Value, ApiError> {
+        let Caller { principal, account_id, .. } = caller;
+        match self {
+            Self::GetAccount => {
+                let Nothing {} = read(arguments)?;
+                written(AccountResponse::from(services.accounts.get(principal, *account_id).await?))
+            }
+            Self::GetBalance => {
+                let Nothing {} = read(arguments)?;
+                written(BalanceResponse::from(services.accounts.balance(principal, *account_id).await?))
+            }
+            Self::GetLimits => {
+                let Nothing {} = read(arguments)?;
+                written(LimitsResponse::from(services.transfers.limits(principal, *account_id).await?))
+            }
+            Self::PreviewTransfer => {
+                let request = transfer_body(*account_id, arguments)?.into_preview(None)?;
+                written(PreviewResponse::from(services.transfers.preview(principal, request).await?))
+            }
+            Self::SendTransfer => {
+                let request = transfer_body(*account_id, arguments)?.into_request(None)?;
+                let answer = Box::pin(services.transfers.create(principal, request)).await?;
+                written(TransferResponse::try_from(answer)?)
+            }
+            Self::GetTransfer => {
+                let GetTransferArguments { transfer_id } = read(arguments)?;
+                let id = transfer_id.ok_or_else(|| Invalid::new("transfer_id", "is required"))?;
+                let id = id.parse().map_err(|_| ServiceError::NotFound(Resource::Transfer))?;
+                written(TransferResponse::from(services.transfers.get(principal, id).await?))
+            }
+            Self::ListTransactions => {
+                let (filter, page) = history::asked(principal, *account_id, query(arguments)?)?;
+                let page = services.history.list(principal, *account_id, filter, page).await?;
+                written(PageResponse::from(page.map(EntryResponse::from)))
+            }
+        }
+    }
+}
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct GetTransferArguments {
+    transfer_id: Option<String>,
+}
+
+fn transfer_arguments() -> JsonObject {
+    schema::object(json!({
+        "type": "object",
+        "properties": { "transfer_id": { "type": "string", "description": "Begins with `txn_`." } },
+        "required": ["transfer_id"],
+        "additionalProperties": false,
+    }))
+}
+
+/// The query parameters of `GET /v1/accounts/{id}/transactions`.
+fn page_arguments() -> JsonObject {
+    schema::object(json!({
+        "type": "object",
+        "properties": {
+            "limit": { "type": "integer", "minimum": 1, "maximum": 100, "default": 25 },
+            "cursor": { "type": "string", "description": "The cursor of the page before, with the same filters." },
+            "status": { "type": "string", "enum": ["settled", "rejected", "all"], "default": "all" },
+            "since": { "type": "string", "format": "date-time", "description": "Only what is later." },
+        },
+        "additionalProperties": false,
+    }))
+}
+
+/// The body of REST, with the account that the key names.
+fn transfer_body(account_id: AccountId, mut arguments: JsonObject) -> Result<CreateTransferBody, Invalid> {
+    if arguments.insert("from".to_owned(), account_id.to_string().into()).is_some() {
+        return Err(Invalid::new("from", "is not an argument: the key names the account that pays"));
+    }
+    read(arguments)
+}
+
+fn query(arguments: JsonObject) -> Result<Query, Invalid> {
+    let text = |(name, value): (String, Value)| match value {
+        Value::String(text) => Ok(Some((name, text))),
+        Value::Number(number) => Ok(Some((name, number.to_string()))),
+        Value::Null => Ok(None),
+        Value::Bool(_) | Value::Array(_) | Value::Object(_) => {
+            Err(Invalid::new(name, "must be a text or a number"))
+        }
+    };
+    let parameters: Vec<_> = arguments.into_iter().map(text).collect::<Result<_, _>>()?;
+    Ok(Query::of(parameters.into_iter().flatten()))
+}
+
+fn read<T: serde::de::DeserializeOwned>(arguments: JsonObject) -> Result<T, Invalid> {
+    read_body(Value::Object(arguments).to_string().as_bytes())
+}
+
+fn written(answer: impl Serialize) -> Result<Value, ApiError> {
+    serde_json::to_value(answer).map_err(|error| {
+        tracing::error!(%error, "an answer cannot be written as JSON");
+        ApiError::Service(ServiceError::Internal)
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn references(schema: &Value, found: &mut Vec<String>) {
+        match schema {
+            Value::Object(fields) => {
+                found.extend(fields.get("$ref").and_then(Value::as_str).map(str::to_owned));
+                fields.values().for_each(|value| references(value, found));
+            }
+            Value::Array(values) => values.iter().for_each(|value| references(value, found)),
+            Value::Null | Value::Bool(_) | Value::Number(_) | Value::String(_) => {}
+        }
+    }
+
+    #[test]
+    fn schemas_hold_all_that_they_refer_to() {
+        for tool in Tool::ALL {
+            let (arguments, answer) = tool.schemas();
+            for schema in [Value::from(arguments), Value::from(answer)] {
+                let mut found = Vec::new();
+                references(&schema, &mut found);
+                for reference in found {
+                    let pointer = reference.strip_prefix('#').expect("within the schema");
+                    assert!(schema.pointer(pointer).is_some(), "{tool:?}: {reference}");
+                }
+            }
+        }
+    }
+}

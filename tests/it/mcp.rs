@@ -1,0 +1,413 @@
+//! `POST /mcp`: what agents are told and may do, in both eras of the protocol, asked in raw JSON-RPC.
+
+use futures::future::join_all;
+use purser_tests::agent::unique_key;
+use purser_tests::{Agent, Answer, Client, Operator};
+use reqwest::Method;
+use serde_json::{Value, json};
+
+const TOOLS: [&str; 7] = [
+    "get_account",
+    "get_balance",
+    "get_limits",
+    "preview_transfer",
+    "send_transfer",
+    "get_transfer",
+    "list_transactions",
+];
+
+/// The last revision with sessions, and the first without.
+const OLD_ERA: &str = "2025-06-18";
+const NEW_ERA: &str = "2026-07-28";
+
+fn request(client: &Client, message: &Value) -> reqwest::RequestBuilder {
+    client.request(Method::POST, "/mcp").header("accept", "application/json, text/event-stream").json(message)
+}
+
+fn message(method: &str, params: &Value) -> Value {
+    json!({ "jsonrpc": "2.0", "id": 1, "method": method, "params": params })
+}
+
+/// As clients of the old era ask once they are initialized.
+async fn asks(client: &Client, method: &str, params: Value) -> Answer {
+    let request = request(client, &message(method, &params)).header("mcp-protocol-version", OLD_ERA);
+    client.sends(request).await
+}
+
+/// As clients of the new era ask: each request says everything about itself.
+async fn asks_anew(client: &Client, method: &str, mut params: Value) -> Answer {
+    params["_meta"] = json!({
+        "io.modelcontextprotocol/protocolVersion": NEW_ERA,
+        "io.modelcontextprotocol/clientCapabilities": {},
+    });
+    let name = params["name"].as_str().map(str::to_owned);
+    let mut request = request(client, &message(method, &params))
+        .header("mcp-protocol-version", NEW_ERA)
+        .header("mcp-method", method);
+    if let Some(name) = name {
+        request = request.header("mcp-name", name);
+    }
+    client.sends(request).await
+}
+
+async fn initializes(client: &Client) -> Answer {
+    let params = json!({
+        "protocolVersion": OLD_ERA, "capabilities": {}, "clientInfo": { "name": "test", "version": "1" }
+    });
+    client.sends(request(client, &message("initialize", &params))).await.has_status(200)
+}
+
+async fn calls(client: &Client, tool: &str, arguments: Value) -> Value {
+    let answer = asks(client, "tools/call", json!({ "name": tool, "arguments": arguments })).await;
+    answer.has_status(200)["result"].clone()
+}
+
+#[track_caller]
+fn succeeds(result: &Value) -> &Value {
+    assert_ne!(result["isError"], true, "{result}");
+    let text = result["content"][0]["text"].as_str().expect("a text for those who read no structure");
+    let read: Value = serde_json::from_str(text).expect("JSON");
+    assert_eq!(read, result["structuredContent"]);
+    &result["structuredContent"]
+}
+
+/// The sentence and the body of a refusal with this code.
+#[track_caller]
+fn is_refused<'a>(result: &'a Value, code: &str) -> (&'a str, &'a Value) {
+    let body = &result["structuredContent"];
+    assert_eq!((&result["isError"], body["error"].as_str()), (&json!(true), Some(code)), "{result}");
+    assert!(body["request_id"].as_str().is_some_and(|id| id.starts_with("req_")), "{result}");
+    (result["content"][0]["text"].as_str().expect("a sentence"), body)
+}
+
+fn without_request_id(body: &Value) -> Value {
+    let mut body = body.clone();
+    body.as_object_mut().expect("an object").remove("request_id");
+    body
+}
+
+async fn tools_of(client: &Client) -> Vec<Value> {
+    let listed = asks(client, "tools/list", json!({})).await.has_status(200);
+    listed["result"]["tools"].as_array().expect("tools").clone()
+}
+
+async fn ada() -> (Agent, Client) {
+    let agent = Operator::shared().await.creates_account_with("Ada", "100").await;
+    let key = agent.new_key().await;
+    (agent, key)
+}
+
+#[tokio::test]
+async fn both_eras_find_the_seven_tools_and_what_they_do() {
+    let (_, key) = ada().await;
+    let opened = initializes(&key).await;
+    assert_eq!(opened["result"]["protocolVersion"], OLD_ERA);
+    assert_eq!(opened["result"]["serverInfo"]["name"], "purser");
+    let session = opened.header("mcp-session-id").expect("a session").to_owned();
+    let initialized = json!({ "jsonrpc": "2.0", "method": "notifications/initialized" });
+    let initialized = request(&key, &initialized)
+        .header("mcp-session-id", &session)
+        .header("mcp-protocol-version", OLD_ERA);
+    key.sends(initialized).await.has_status(202);
+    let ping = request(&key, &message("ping", &json!({}))).header("mcp-session-id", &session);
+    assert_eq!(key.sends(ping).await.has_status(200)["result"], json!({}));
+
+    let found = asks_anew(&key, "server/discover", json!({})).await.has_status(200);
+    let versions = found["result"]["supportedVersions"].as_array().expect("versions");
+    assert!(versions.contains(&json!(NEW_ERA)) && versions.contains(&json!(OLD_ERA)), "{versions:?}");
+    assert!(found.header("mcp-session-id").is_none());
+
+    let old = tools_of(&key).await;
+    let new = asks_anew(&key, "tools/list", json!({})).await.has_status(200);
+    assert_eq!(&old, new["result"]["tools"].as_array().expect("tools"));
+    let names: Vec<_> = old.iter().map(|tool| tool["name"].as_str().expect("a name")).collect();
+    assert_eq!(names, TOOLS);
+    for tool in &old {
+        let is_payment = tool["name"] == "send_transfer";
+        let hints = &tool["annotations"];
+        assert_eq!(hints["readOnlyHint"], json!(!is_payment), "{tool}");
+        assert_eq!(hints["idempotentHint"], true, "{tool}");
+        assert_eq!(hints["destructiveHint"], if is_payment { json!(true) } else { Value::Null }, "{tool}");
+        assert_eq!(
+            (&tool["inputSchema"]["type"], &tool["outputSchema"]["type"]),
+            (&json!("object"), &json!("object"))
+        );
+        assert_eq!(tool["inputSchema"]["additionalProperties"], false, "{tool}");
+        assert!(!tool.to_string().contains("#/components"), "{tool}");
+    }
+}
+
+#[tokio::test]
+async fn payment_names_itself_and_its_schema_says_so() {
+    let (_, key) = ada().await;
+    let tools = tools_of(&key).await;
+    let send = tools.iter().find(|tool| tool["name"] == "send_transfer").expect("send_transfer");
+    assert_eq!(send["inputSchema"]["required"], json!(["to", "amount", "idempotency_key"]));
+    assert!(send["inputSchema"]["properties"]["from"].is_null());
+    let told = send["inputSchema"]["properties"]["idempotency_key"]["description"].as_str().expect("told");
+    let sentence = "the name of this payment; keep it when you retry; a new one is a second payment";
+    assert!(told.starts_with(sentence), "{told}");
+    let nameless = calls(&key, "send_transfer", json!({ "to": "x", "amount": "1" })).await;
+    assert_eq!(is_refused(&nameless, "invalid_request").1["param"], "idempotency_key");
+}
+
+#[tokio::test]
+async fn tools_answer_what_rest_answers() {
+    let (agent, key) = ada().await;
+    let (payee, _) = agent.operator.chain.new_payee().await;
+    let order = json!({
+        "to": payee.to_string(), "amount": "1.25", "memo": "tea", "idempotency_key": unique_key()
+    });
+    let paid = calls(&key, "send_transfer", order.clone()).await;
+    let paid = succeeds(&paid);
+    assert_eq!(paid["status"], "settled");
+    let id = paid["transfer_id"].as_str().expect("an id");
+    let over_rest = key.get(&format!("/v1/transfers/{id}")).await.has_status(200);
+    assert_eq!(paid, &over_rest.body);
+    let got = calls(&key, "get_transfer", json!({ "transfer_id": id })).await;
+    assert_eq!(succeeds(&got), &over_rest.body);
+    for (tool, below) in
+        [("get_account", ""), ("get_limits", "/limits"), ("list_transactions", "/transactions")]
+    {
+        let told = calls(&key, tool, json!({})).await;
+        let rest = key.get(&agent.path(below)).await.has_status(200);
+        assert_eq!(succeeds(&told), &rest.body, "{tool}");
+    }
+    let balance = calls(&key, "get_balance", json!({})).await;
+    assert_eq!(succeeds(&balance)["balance_usdc"], "98.750000");
+    let preview = calls(&key, "preview_transfer", json!({ "to": payee.to_string(), "amount": "1000" })).await;
+    assert_eq!(succeeds(&preview)["allowed"], false);
+    let page = calls(&key, "list_transactions", json!({ "limit": 1, "status": "settled" })).await;
+    assert_eq!(succeeds(&page)["data"].as_array().map(Vec::len), Some(1));
+    // The new era, with the same key of the same payment: it is not made again.
+    let call = json!({ "name": "send_transfer", "arguments": order });
+    let again = asks_anew(&key, "tools/call", call).await.has_status(200);
+    assert_eq!(&again["result"]["structuredContent"], &over_rest.body);
+    assert_eq!(agent.operator.chain.usdc_micros(&payee).await, 1_250_000);
+}
+
+#[tokio::test]
+async fn hundred_calls_of_one_payment_at_once_pay_once() {
+    let (agent, key) = ada().await;
+    let (payee, _) = agent.operator.chain.new_payee().await;
+    let before = agent.operator.chain.transactions_of(&agent.address).await;
+    let order = json!({ "to": payee.to_string(), "amount": "1", "idempotency_key": unique_key() });
+    let results = join_all((0..100).map(|_| calls(&key, "send_transfer", order.clone()))).await;
+    for result in &results {
+        assert_eq!(succeeds(result), succeeds(&results[0]));
+    }
+    assert_eq!(results[0]["structuredContent"]["status"], "settled");
+    assert_eq!(agent.operator.chain.transactions_of(&agent.address).await, before + 1);
+    assert_eq!(agent.operator.chain.usdc_micros(&payee).await, 1_000_000);
+}
+
+#[tokio::test]
+async fn refusal_has_the_body_of_rest_and_says_what_is_possible() {
+    let (agent, key) = ada().await;
+    let (payee, _) = agent.operator.chain.new_payee().await;
+    agent.has_policy(json!({ "max_single_transfer": 5, "max_daily_spend": 6.5 })).await;
+    let order = |amount: &str, name: &str| json!({ "to": payee.to_string(), "amount": amount, "idempotency_key": name });
+    let single = calls(&key, "send_transfer", order("5.5", &unique_key())).await;
+    let (sentence, _) = is_refused(&single, "policy_violation");
+    assert!(sentence.contains("At most 5.00 USDC. "), "{sentence}");
+
+    succeeds(&calls(&key, "send_transfer", order("3.3", &unique_key())).await);
+    let name = unique_key();
+    let daily = calls(&key, "send_transfer", order("4", &name)).await;
+    let (sentence, body) = is_refused(&daily, "policy_violation");
+    let retry_at = body["retry_at"].as_str().expect("a time");
+    let (date, _) = retry_at.split_once('T').expect("a date");
+    assert!(sentence.contains("At most 3.20 USDC until "), "{sentence}");
+    assert!(sentence.contains(" UTC on ") && sentence.contains(&date[..7]), "{sentence}");
+    let over_rest = agent.pays("4").to(&payee).by(&key).key(&name).await.is_error(402, "policy_violation");
+    assert_eq!(without_request_id(body), over_rest.without_request_id());
+
+    agent.has_policy(json!({})).await;
+    let name = unique_key();
+    let poor = calls(&key, "send_transfer", order("1000", &name)).await;
+    let (sentence, body) = is_refused(&poor, "insufficient_balance");
+    assert!(sentence.contains("the same idempotency_key once the account is funded"), "{sentence}");
+    assert_eq!(body["status"], "failed");
+    assert_eq!(agent.operator.chain.usdc_micros(&payee).await, 3_300_000);
+}
+
+#[tokio::test]
+async fn wrong_arguments_are_blamed_by_name_and_pay_nothing() {
+    let (agent, key) = ada().await;
+    let (payee, _) = agent.operator.chain.new_payee().await;
+    let good = json!({ "to": payee.to_string(), "amount": "1", "idempotency_key": unique_key() });
+    let with = |field: &str, value: Value| {
+        let mut order = good.clone();
+        order[field] = value;
+        order
+    };
+    for (param, order) in [
+        ("amount", with("amount", json!(1))),
+        ("amount", with("amount", json!("-1"))),
+        ("idempotency_key", with("idempotency_key", Value::Null)),
+        ("idempotency_key", with("idempotency_key", json!("k".repeat(129)))),
+        ("memo", with("memo", json!("m".repeat(201)))),
+        ("from", with("from", json!(agent.id))),
+        ("policy", with("policy", json!({ "max_single_transfer": null }))),
+    ] {
+        let result = calls(&key, "send_transfer", order).await;
+        let (_, body) = is_refused(&result, "invalid_request");
+        assert_eq!(body["param"], param, "{body}");
+    }
+    for (tool, arguments, param) in [
+        ("get_balance", json!({ "account_id": agent.id }), "account_id"),
+        ("list_transactions", json!({ "limit": 101 }), "limit"),
+        ("list_transactions", json!({ "account_id": agent.id }), "account_id"),
+        ("get_transfer", json!({}), "transfer_id"),
+    ] {
+        let result = calls(&key, tool, arguments).await;
+        assert_eq!(is_refused(&result, "invalid_request").1["param"], param);
+    }
+    assert_eq!(agent.operator.chain.usdc_micros(&payee).await, 0);
+}
+
+#[tokio::test]
+async fn what_belongs_to_others_is_not_found() {
+    let (agent, key) = ada().await;
+    let (payee, _) = agent.operator.chain.new_payee().await;
+    let ben = agent.operator.creates_account_with("Ben", "10").await;
+    let stranger = Operator::shared().await.creates_account_with("Cyd", "10").await;
+    for other in [&ben, &stranger] {
+        let paid = other.pays("1").to(&payee).await.is_settled();
+        let id = paid.text_of("transfer_id");
+        let result = calls(&key, "get_transfer", json!({ "transfer_id": id })).await;
+        let (_, body) = is_refused(&result, "not_found");
+        let unknown = calls(&key, "get_transfer", json!({ "transfer_id": "txn_nothing" })).await;
+        assert_eq!(without_request_id(body), without_request_id(is_refused(&unknown, "not_found").1));
+    }
+    // An idempotency key of another account of the operator says nothing of that account's payment.
+    let name = unique_key();
+    ben.pays("1").to(&payee).key(&name).await.is_settled();
+    let taken = json!({ "to": payee.to_string(), "amount": "1", "idempotency_key": name });
+    let result = calls(&key, "send_transfer", taken).await;
+    assert!(is_refused(&result, "idempotency_conflict").1["transfer_id"].is_null());
+}
+
+#[tokio::test]
+async fn no_tool_reaches_a_policy_whatever_is_sent() {
+    let (agent, key) = ada().await;
+    let policy = agent.operator.client.get(&agent.path("/policy")).await.has_status(200);
+    for tool in
+        ["set_policy", "update_policy", "put_policy", "create_account", "get_policy", "SEND_TRANSFER", ""]
+    {
+        let call = json!({ "name": tool, "arguments": { "max_single_transfer": null, "paused": false } });
+        let old = asks(&key, "tools/call", call.clone()).await.has_status(200);
+        assert_eq!(old["error"]["code"], -32602, "{}", old.text);
+        let new = asks_anew(&key, "tools/call", call).await;
+        assert!(new["error"]["code"].is_i64() && new["result"].is_null(), "{}", new.text);
+    }
+    for method in [
+        "policies/set",
+        "resources/list",
+        "prompts/get",
+        "logging/setLevel",
+        "tasks/get",
+        "subscriptions/listen",
+    ] {
+        let answer = asks(&key, method, json!({})).await;
+        assert!(answer["error"]["code"].is_i64() && answer["result"].is_null(), "{method}: {}", answer.text);
+    }
+    let listed = Value::from(tools_of(&key).await).to_string();
+    assert!(!listed.contains("max_single_transfer\":{\"limit") && !listed.contains("set_policy"), "{listed}");
+    assert_eq!(agent.operator.client.get(&agent.path("/policy")).await.body, policy.body);
+}
+
+#[tokio::test]
+async fn door_is_closed_to_operators_strangers_and_revoked_keys() {
+    let (agent, key) = ada().await;
+    let operator = initialize_attempt(&agent.operator.client).await.is_error(403, "forbidden");
+    assert!(operator.text_of("message").contains("agent key"));
+    let nobody = initialize_attempt(&key.without_key()).await.is_error(401, "unauthorized");
+    assert_eq!(nobody.header("www-authenticate"), Some("Bearer"));
+    let session = initializes(&key).await.header("mcp-session-id").expect("a session").to_owned();
+    let keys = agent.operator.client.get(&agent.path("/keys")).await.has_status(200);
+    let key_id = keys["data"][0]["key_id"].as_str().expect("an id");
+    agent.operator.client.delete(&format!("/v1/keys/{key_id}")).await;
+    let in_session = request(&key, &message("tools/list", &json!({}))).header("mcp-session-id", session);
+    key.sends(in_session).await.is_error(401, "unauthorized");
+}
+
+async fn initialize_attempt(client: &Client) -> Answer {
+    let params = json!({ "protocolVersion": OLD_ERA, "capabilities": {}, "clientInfo": { "name": "t", "version": "1" } });
+    client.sends(request(client, &message("initialize", &params))).await
+}
+
+#[tokio::test]
+async fn session_of_another_key_is_not_found_even_for_the_same_account() {
+    let (agent, key) = ada().await;
+    let other = agent.new_key().await;
+    let session = initializes(&other).await.header("mcp-session-id").expect("a session").to_owned();
+    let ping = message("ping", &json!({}));
+    other.sends(request(&other, &ping).header("mcp-session-id", &session)).await.has_status(200);
+    for foreign in [session.as_str(), "made-up", ""] {
+        let asked = request(&key, &ping).header("mcp-session-id", foreign);
+        key.sends(asked).await.is_error(404, "not_found");
+    }
+}
+
+#[tokio::test]
+async fn page_of_another_origin_and_a_name_that_is_not_ours_are_refused() {
+    let (_, key) = ada().await;
+    let ping = message("ping", &json!({}));
+    for (header, value) in [
+        ("origin", "https://evil.example"),
+        ("origin", "null"),
+        ("origin", "http://localhost:1"),
+        ("host", "evil.example"),
+        ("host", "localhost.evil.example:80"),
+    ] {
+        let answer = key.sends(request(&key, &ping).header(header, value)).await;
+        assert_eq!(answer.status, 403, "{header}: {value}: {}", answer.text);
+    }
+    key.sends(request(&key, &ping).header("host", "localhost:1234")).await.has_status(200);
+}
+
+#[tokio::test]
+async fn what_is_no_single_message_is_refused_in_the_shape_of_rest() {
+    let (agent, key) = ada().await;
+    let (payee, _) = agent.operator.chain.new_payee().await;
+    let order = json!({ "to": payee.to_string(), "amount": "1", "idempotency_key": unique_key() });
+    let call = message("tools/call", &json!({ "name": "send_transfer", "arguments": order }));
+    let batch = json!([call, call]).to_string();
+    let twice = call.to_string().replacen("\"amount\":\"1\"", "\"amount\":\"1\",\"amount\":\"2\"", 1);
+    assert!(twice.contains("\"2\""));
+    for (text, status) in [(batch, 400), (twice, 400), ("{".into(), 400), (" ".repeat(70_000), 413)] {
+        let request = key
+            .request(Method::POST, "/mcp")
+            .header("accept", "application/json, text/event-stream")
+            .header("content-type", "application/json");
+        key.sends(request.body(text)).await.has_status(status).has_error_shape();
+    }
+    for method in [Method::GET, Method::DELETE, Method::PUT] {
+        key.sends(key.request(method, "/mcp")).await.is_error(405, "method_not_allowed");
+    }
+    assert_eq!(agent.operator.chain.usdc_micros(&payee).await, 0);
+}
+
+#[tokio::test]
+async fn payment_goes_on_when_its_caller_leaves_and_the_retry_replays_it() {
+    let (agent, key) = ada().await;
+    let (payee, _) = agent.operator.chain.new_payee().await;
+    let order = json!({ "to": payee.to_string(), "amount": "1", "idempotency_key": unique_key() });
+    let call = message("tools/call", &json!({ "name": "send_transfer", "arguments": order }));
+    for wait_ms in [0, 1, 2, 5, 10, 20, 50] {
+        let sent = request(&key, &call).header("mcp-protocol-version", OLD_ERA).send();
+        let left = tokio::time::timeout(std::time::Duration::from_millis(wait_ms), sent).await;
+        drop(left);
+    }
+    let cancelled = json!({
+        "jsonrpc": "2.0", "method": "notifications/cancelled", "params": { "requestId": 1, "reason": "impatience" }
+    });
+    key.sends(request(&key, &cancelled).header("mcp-protocol-version", OLD_ERA)).await.has_status(202);
+    let paid = calls(&key, "send_transfer", order).await;
+    assert_eq!(succeeds(&paid)["status"], "settled");
+    assert_eq!(agent.operator.chain.usdc_micros(&payee).await, 1_000_000);
+    let listed = calls(&key, "list_transactions", json!({})).await;
+    let payments = succeeds(&listed)["data"].as_array().expect("entries");
+    assert_eq!(payments.iter().filter(|entry| entry["type"] == "transfer").count(), 1);
+}
