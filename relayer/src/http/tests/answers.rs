@@ -14,10 +14,11 @@ use super::{Answer, Relayer, SETTINGS, operator_key};
 use crate::http::{HttpSettings, dress, router};
 
 /// Every route that needs a key, with whether an agent key opens it for its own account.
-const ROUTES: [(&str, &str, bool); 16] = [
+const ROUTES: [(&str, &str, bool); 18] = [
     ("POST", "/v1/accounts", false),
     ("GET", "/v1/accounts", false),
     ("GET", "/v1/accounts/{account}", true),
+    ("PATCH", "/v1/accounts/{account}", false),
     ("GET", "/v1/accounts/{account}/balance", true),
     ("GET", "/v1/accounts/{account}/limits", true),
     ("GET", "/v1/accounts/{account}/policy", false),
@@ -29,6 +30,7 @@ const ROUTES: [(&str, &str, bool); 16] = [
     ("GET", "/v1/accounts/{account}/keys", false),
     ("DELETE", "/v1/keys/key_01ARZ3NDEKTSV4RRFFQ69G5FAV", false),
     ("POST", "/v1/transfers", true),
+    ("GET", "/v1/transfers", true),
     ("POST", "/v1/transfers/preview", true),
     ("GET", "/v1/transfers/txn_01ARZ3NDEKTSV4RRFFQ69G5FAV", true),
 ];
