@@ -41,6 +41,19 @@ pub(super) fn arguments<T: ToSchema>(left_out: &[&str], required: &[&str]) -> Js
     schema
 }
 
+/// An answer, or a refusal in its place: clients of the old era hold both to the schema, and lose what does not fit.
+pub(super) fn or_refusal(mut answer: JsonObject) -> JsonObject {
+    let named = answer.remove("$defs").unwrap_or_else(|| json!({}));
+    let text = json!({ "type": "string" });
+    let refusal = json!({
+        "description": "A refusal: the error body of REST.",
+        "type": "object",
+        "properties": { "error": text, "message": text, "request_id": text },
+        "required": ["error", "message", "request_id"],
+    });
+    object(json!({ "type": "object", "anyOf": [answer, refusal], "$defs": named }))
+}
+
 /// A schema that is written out here.
 pub(super) fn object(schema: Value) -> JsonObject {
     match schema {

@@ -132,7 +132,7 @@ impl Tool {
         let hints = hints.open_world(self == Self::SendTransfer);
         Description::new(self.name(), description, Arc::new(arguments))
             .with_title(title)
-            .with_raw_output_schema(Arc::new(answer))
+            .with_raw_output_schema(Arc::new(schema::or_refusal(answer)))
             .with_annotations(hints)
     }
 
@@ -288,7 +288,7 @@ mod tests {
     fn schemas_hold_all_that_they_refer_to() {
         for tool in Tool::ALL {
             let (arguments, answer) = tool.schemas();
-            for schema in [Value::from(arguments), Value::from(answer)] {
+            for schema in [Value::from(arguments), Value::from(schema::or_refusal(answer))] {
                 let mut found = Vec::new();
                 references(&schema, &mut found);
                 for reference in found {
