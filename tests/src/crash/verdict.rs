@@ -31,7 +31,8 @@ pub(super) fn judges(scene: &Scene, records: &[Record]) -> Report {
         let paid: Vec<&Payment> = scene.payments.iter().filter(|payment| payment.memo == run.key).collect();
         let forgets = scene.plan.forgets();
         let times_differ = scene.plan.hazards.clock.is_some_and(|(_, clock)| clock.blocks_too);
-        let mut judge = Judge { run, forgets, times_differ, report: &mut report };
+        let goes_back = scene.plan.hazards.restores.iter().any(Option::is_some);
+        let mut judge = Judge { run, forgets, goes_back, times_differ, report: &mut report };
         judge.duplicates(&paid);
         judge.answers(record, &paid);
         judge.conclusions(record, &paid);
@@ -44,6 +45,8 @@ struct Judge<'a> {
     run: &'a RunPlan,
     /// A relayer whose database is lost tells of the same payment under an id of its own.
     forgets: bool,
+    /// A database is put back to what it was: of a payment that failed since, it knows the claim alone, and carries it on.
+    goes_back: bool,
     /// One node lies about the times of blocks: what is read again is told with another one.
     times_differ: bool,
     report: &'a mut Report,
@@ -106,7 +109,11 @@ impl Judge<'_> {
         // A node that denies what it knows can make the relayer believe so; it cannot make it pay again.
         let deceived =
             self.run.outcomes.iter().any(|outcome| matches!(outcome, Outcome::UnknownInHistory(_)));
-        if says_unpaid && !deceived && paid.iter().any(|payment| Some(payment.transfer_id) == id) {
+        if says_unpaid
+            && !deceived
+            && !self.goes_back
+            && paid.iter().any(|payment| Some(payment.transfer_id) == id)
+        {
             self.mismatches(format!("said to be unpaid, and paid: {}", said.body));
         }
     }
