@@ -171,7 +171,11 @@ async fn tools_answer_what_rest_answers() {
     {
         let told = calls(&key, tool, json!({})).await;
         let rest = key.get(&agent.path(below)).await.has_status(200);
-        assert_eq!(succeeds(&told), &rest.body, "{tool}");
+        let mut told = succeeds(&told).clone();
+        if tool == "get_account" {
+            told["balance_as_of"] = rest["balance_as_of"].clone();
+        }
+        assert_eq!(told, rest.body, "{tool}");
     }
     let balance = calls(&key, "get_balance", json!({})).await;
     assert_eq!(succeeds(&balance)["balance_usdc"], "98.750000");
@@ -326,7 +330,7 @@ async fn door_is_closed_to_operators_strangers_and_revoked_keys() {
     assert_eq!(nobody.header("www-authenticate"), Some("Bearer"));
     let session = initializes(&key).await.header("mcp-session-id").expect("a session").to_owned();
     let keys = agent.operator.client.get(&agent.path("/keys")).await.has_status(200);
-    let key_id = keys["data"][0]["key_id"].as_str().expect("an id");
+    let key_id = keys["data"][0]["id"].as_str().expect("an id");
     agent.operator.client.delete(&format!("/v1/keys/{key_id}")).await;
     let in_session = request(&key, &message("tools/list", &json!({}))).header("mcp-session-id", session);
     key.sends(in_session).await.is_error(401, "unauthorized");

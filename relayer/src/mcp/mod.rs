@@ -20,7 +20,7 @@ use serde::Deserialize;
 use tracing::Span;
 
 use self::server::AgentServer;
-use crate::domain::Principal;
+use crate::domain::{Invalid, Principal};
 use crate::http::BODY_BYTES_MAX;
 use crate::http::body::JsonText;
 use crate::http::error::ApiError;
@@ -67,6 +67,9 @@ async fn answer(
     // The protocol answers in a task of its own, which is to log as this request does.
     parts.extensions.insert(Span::current());
     let JsonText(text) = JsonText::from_request(Request::from_parts(parts.clone(), body), &()).await?;
+    if !text.trim_ascii_start().starts_with(b"{") {
+        return Err(Invalid::new("body", "must be one JSON-RPC message, as a JSON object").into());
+    }
     let opens = opens_session(&text);
     let mut response = protocol.handle(Request::from_parts(parts, Body::from(text))).await.map(Body::new);
     if opens && response.status().is_success() {
