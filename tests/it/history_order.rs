@@ -149,8 +149,8 @@ async fn two_relayers_on_one_postgres_show_every_entry_to_who_polls() {
     let beside = purser_tests::Client::new(&second.base_url(), Some(operator.client.key()));
     // Whether it has come to an end that the history shows: a busy machine lets some expire.
     let pays = async |number: usize| {
-        let client = if number % 2 == 0 { &operator.client } else { &beside };
-        let usdc = if number % 3 == 0 { "2" } else { "1" };
+        let client = if number.is_multiple_of(2) { &operator.client } else { &beside };
+        let usdc = if number.is_multiple_of(3) { "2" } else { "1" };
         matches!(agent.pays(usdc).to(&payee).by(client).await.status, 200 | 402)
     };
     let is_over = AtomicBool::new(false);

@@ -95,7 +95,8 @@ fn texts(entries: &[Address]) -> Vec<String> {
 
 /// Transfers whose repetition the chain would recognise now.
 fn recent_tags(agent: &Agent, now: i64) -> usize {
-    agent.tags().remembered(now).count()
+    let tags = agent.tags();
+    tags.numbered().filter(|(_, tag)| tags.contains(*tag, now)).count()
 }
 
 #[cfg(test)]

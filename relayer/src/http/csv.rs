@@ -34,8 +34,8 @@ fn weight_of(range: &str, name: &str) -> Option<u32> {
     if !parts.next()?.eq_ignore_ascii_case(name) {
         return None;
     }
-    let weights = parts.filter_map(|part| part.strip_prefix("q=").or_else(|| part.strip_prefix("Q=")));
-    Some(weights.last().map_or(1_000, thousandths))
+    let mut weights = parts.filter_map(|part| part.strip_prefix("q=").or_else(|| part.strip_prefix("Q=")));
+    Some(weights.next_back().map_or(1_000, thousandths))
 }
 
 /// `1`, `0.5`, `0.125`: what is not read like this is nothing.

@@ -176,7 +176,7 @@ impl Bench {
             }
             "purser_full" => {
                 let relayer = Relayer::ready(&self.agents, &self.payee, load.transfers());
-                self.measured(client, load, move |index| relayer.clone().is_refused(index)).await
+                self.measured(client, load, move |index| relayer.clone().asks_in_vain(index)).await
             }
             _ => {
                 let relayer = Relayer::ready(&self.agents, &self.payee, load.transfers());

@@ -115,7 +115,7 @@ impl Relayer {
     }
 
     /// The same while nothing is confirmed: it waits in vain, or is refused because enough others do.
-    pub async fn is_refused(self, index: usize) -> Result<()> {
+    pub async fn asks_in_vain(self, index: usize) -> Result<()> {
         let answer = self.client.post("/v1/transfers", &self.bodies[index]).await;
         let is_full = answer.status == 429 && answer.body["error"] == "too_many_pending";
         ensure!(is_full || answer.status == 202, "{} instead of a refusal: {}", answer.status, answer.text);

@@ -186,7 +186,7 @@ async fn two_who_write_to_one_history_show_it_in_one_order() {
     let refuses = async |store: &Store, number: u8| {
         let claimed = fixture.claim_new(&fixture.transfer(number, &format!("key-{number}")), 0).await;
         // The clocks of the two are a minute apart.
-        let clock = if number % 2 == 0 { at(100) } else { at(40) };
+        let clock = if number.is_multiple_of(2) { at(100) } else { at(40) };
         let rejection = Rejection { rejected_at: clock, ..rejection(RejectionReason::Paused) };
         store.mark_rejected(&claimed, rejection, clock).await.expect("rejected");
     };
@@ -306,6 +306,7 @@ async fn a_ledger_at_a_slot_leaves_out_what_came_later() {
 
 #[tokio::test]
 async fn a_walk_moves_with_its_readings_and_only_from_where_it_stood() {
+    type Told = (Timestamp, Option<TransferId>);
     let Some(fixture) = fixture().await else { return };
     let store = &fixture.store;
     let address = fixture.operator.address;
@@ -340,7 +341,7 @@ async fn a_walk_moves_with_its_readings_and_only_from_where_it_stood() {
         .expect("written");
     assert_eq!(store.find_walk(Network::Test, &address).await.expect("read"), Some(done));
     assert_eq!(store.find_walk(Network::Live, &address).await.expect("read"), None);
-    let known = async |whose, marks: &[Mark]| -> Vec<(Mark, Vec<(Timestamp, Option<TransferId>)>)> {
+    let known = async |whose, marks: &[Mark]| -> Vec<(Mark, Vec<Told>)> {
         store.find_known(Network::Test, whose, marks).await.expect("read").into_iter().collect()
     };
     let at_slot = |signature: &str, slot| Mark { signature: signature.into(), slot };
