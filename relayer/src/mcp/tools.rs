@@ -231,7 +231,9 @@ fn page_arguments() -> JsonObject {
             "limit": { "type": "integer", "minimum": 1, "maximum": 100, "default": 25 },
             "cursor": { "type": "string", "description": "The cursor of the page before, with the same filters." },
             "status": { "type": "string", "enum": ["settled", "rejected", "all"], "default": "all" },
-            "since": { "type": "string", "format": "date-time", "description": "Only what is later." },
+            "type": { "type": "string", "enum": ["transfer", "deposit", "withdrawal"] },
+            "since": { "type": "string", "format": "date-time", "description": "Only what became visible later." },
+            "until": { "type": "string", "format": "date-time", "description": "Only what became visible then or earlier." },
         },
         "additionalProperties": false,
     }))
