@@ -1,4 +1,5 @@
 mod policies;
+mod steps;
 
 use std::fmt;
 use std::str::FromStr;

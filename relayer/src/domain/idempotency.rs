@@ -4,7 +4,7 @@ use purser_policy::DAY_SECONDS;
 use sha2::{Digest, Sha256};
 
 use super::invalid::check_text;
-use super::{Address, Invalid, Transfer, TransferRequest};
+use super::{Address, Invalid, TransferRequest};
 
 /// Longest idempotency key, in characters.
 pub const IDEMPOTENCY_KEY_CHARS_MAX: usize = 128;
@@ -74,22 +74,6 @@ pub fn transfer_tag(operator: &Address, agent: &Address, key: &IdempotencyKey) -
     let digest: [u8; 32] = hash.finalize().into();
     let [a, b, c, d, e, f, g, h, ..] = digest;
     u64::from_le_bytes([a, b, c, d, e, f, g, h]).max(1)
-}
-
-/// What a request finds under its idempotency key.
-#[derive(Debug, Clone)]
-pub enum Claim {
-    /// The key was free: this transfer is the caller's to carry out.
-    New(Transfer),
-    /// The earlier try failed for a reason other than policy: this is a new try, the caller's to carry out,
-    /// under the same tag.
-    Retry(Transfer),
-    /// The earlier try settled, or policy rejected it: answer with it.
-    Replay(Transfer),
-    /// The earlier try is still being carried out: wait for it.
-    InFlight(Transfer),
-    /// The key was used for something else.
-    Conflict,
 }
 
 #[cfg(test)]

@@ -4,7 +4,9 @@
 mod account;
 mod address;
 mod amount;
+mod balance;
 mod body;
+mod claim;
 mod counterparties;
 mod delivery;
 mod destination;
@@ -40,7 +42,9 @@ pub use account::{
 };
 pub use address::{Address, AddressError};
 pub use amount::{amount_from_json, amount_from_text, amount_to_json, limit_from_json, limit_to_json};
+pub use balance::{BalanceSeen, KnownBalance, PaidBefore};
 pub use body::{no_json, param_of, read_body};
+pub use claim::{Claim, Reuse, UsedKey};
 pub use counterparties::{AllowlistEntry, Counterparties, CounterpartyKind};
 pub use delivery::{
     Attempt, AttemptOutcome, Delivery, DeliveryState, DeliveryStatus, RETRY_DELAYS, Unanswered,
@@ -54,7 +58,7 @@ pub use history::{
     entry_id, happened_at, position_after,
 };
 pub use idempotency::{
-    Claim, Fingerprint, IDEMPOTENCY_KEY_CHARS_MAX, IDEMPOTENCY_SECONDS, IdempotencyKey, transfer_tag,
+    Fingerprint, IDEMPOTENCY_KEY_CHARS_MAX, IDEMPOTENCY_SECONDS, IdempotencyKey, transfer_tag,
 };
 pub use ids::{AccountId, EntryId, EventId, IdError, KeyId, OperatorId, TransferId, WebhookId};
 pub use invalid::{Invalid, check_name};

@@ -6,7 +6,7 @@ use crate::domain::{
     Account, AccountId, Cursor, Event, EventId, EventType, Invalid, Operator, OperatorId, Page, PageRequest,
     Timestamp, UsdcAmount,
 };
-use crate::store::{BalanceSeen, PaidBefore};
+use crate::domain::{BalanceSeen, PaidBefore};
 
 /// Which events a list shows.
 #[derive(Debug, Clone, Copy, Default)]

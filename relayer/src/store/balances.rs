@@ -9,27 +9,11 @@ use super::columns::Table;
 use super::events::{insert_deliveries, insert_event};
 use super::query::query;
 use super::{Store, StoreError, Transaction};
-use crate::domain::{Account, Event, OperatorId, Timestamp, UsdcAmount, Webhook, WebhookId};
+use crate::domain::{
+    Account, BalanceSeen, Event, KnownBalance, OperatorId, Timestamp, UsdcAmount, Webhook, WebhookId,
+};
 
 const TABLE: Table = Table("webhook_balances");
-
-/// What an account was seen to hold.
-#[derive(Debug, Clone, Copy)]
-pub struct BalanceSeen {
-    pub balance: UsdcAmount,
-    /// When the reading began.
-    pub read_at: Timestamp,
-    /// The payment after which it was read, if there was one.
-    pub paid: Option<PaidBefore>,
-}
-
-/// A payment that has been made before a reading. Where nobody has looked since it went out, the account held at least
-/// as much more before it: a deposit that nobody noticed is seen by what it let the account pay.
-#[derive(Debug, Clone, Copy)]
-pub struct PaidBefore {
-    pub amount: UsdcAmount,
-    pub sent_at: Timestamp,
-}
 
 #[derive(Debug, FromRow)]
 struct KnownRow {
@@ -79,7 +63,7 @@ impl Store {
                 for webhook in watching {
                     let Some(threshold) = webhook.subscription.watches(account.id) else { continue };
                     let before = replace_known(tx, webhook.id, &account, seen).await?;
-                    if before.is_some_and(|before| before >= threshold) && seen.balance < threshold {
+                    if before.is_some_and(|before| seen.crosses(threshold, before)) {
                         crossed.entry(threshold).or_default().push(webhook);
                     }
                 }
@@ -111,21 +95,18 @@ async fn replace_known(
          VALUES ($1, $2, $3, $4) ON CONFLICT (webhook_id, account_id) DO NOTHING";
     const UPDATE: &str = "UPDATE webhook_balances SET balance_usdc = $3, read_at = $4
          WHERE webhook_id = $1 AND account_id = $2 AND read_at = $5";
-    let BalanceSeen { balance, read_at, paid } = seen;
+    let (balance, read_at) = (seen.balance.to_string(), seen.read_at.to_string());
     let place = |sql| query(sql).bind(webhook.to_string()).bind(account.id.to_string());
-    let known: Option<KnownRow> = place(KNOWN).fetch_optional(&mut *tx).await?;
-    let (write, before) = match &known {
-        None => (place(INSERT).bind(balance.to_string()).bind(read_at.to_string()), None),
-        Some(known) => {
-            let mut before: UsdcAmount = TABLE.read("balance_usdc", &known.balance_usdc)?;
-            if let Some(paid) = paid.filter(|paid| known.read_at < paid.sent_at.to_string()) {
-                before = before.max(balance.saturating_add(paid.amount));
-            }
-            if known.read_at >= read_at.to_string() || before == balance {
-                return Ok(None);
-            }
-            let update = place(UPDATE).bind(balance.to_string()).bind(read_at.to_string());
-            (update.bind(known.read_at.as_str()), Some(before))
+    let row: Option<KnownRow> = place(KNOWN).fetch_optional(&mut *tx).await?;
+    let (write, before) = match row {
+        None => (place(INSERT).bind(balance).bind(read_at), None),
+        Some(row) => {
+            let known = KnownBalance {
+                balance: TABLE.read("balance_usdc", &row.balance_usdc)?,
+                read_at: TABLE.read("read_at", &row.read_at)?,
+            };
+            let Some(before) = seen.before(known) else { return Ok(None) };
+            (place(UPDATE).bind(balance).bind(read_at).bind(row.read_at), Some(before))
         }
     };
     if write.execute(tx).await? == 0 {

@@ -8,8 +8,8 @@ use super::transfers::COLUMNS;
 use super::writer::Turn;
 use super::{Store, StoreError, Transaction};
 use crate::domain::{
-    Claim, Fingerprint, IDEMPOTENCY_SECONDS, KeyId, Network, OperatorId, SignedTransfer, Timestamp, Transfer,
-    TransferId, TransferRequest, TransferState,
+    Claim, Fingerprint, IDEMPOTENCY_SECONDS, KeyId, Network, OperatorId, Reuse, SignedTransfer, Timestamp,
+    Transfer, TransferId, TransferRequest, TransferState, UsedKey,
 };
 
 /// A transfer that asks for its idempotency key.
@@ -56,7 +56,7 @@ impl ClaimClock {
 }
 
 #[derive(Debug, FromRow)]
-struct Found {
+struct UsedKeyRow {
     fingerprint: String,
     key_attempt: i64,
     expires_unix: i64,
@@ -64,14 +64,17 @@ struct Found {
     transfer: TransferRow,
 }
 
-/// What stands in the way of a new try.
-enum Earlier {
-    /// Nothing, or a transfer whose key has expired: the key is free.
-    Free { seen: Option<TransferId> },
-    /// A failed try of the same request.
-    Failed { seen: TransferId, attempt: i64 },
-    /// The answer.
-    Is(Box<Claim>),
+impl TryFrom<UsedKeyRow> for UsedKey {
+    type Error = StoreError;
+
+    fn try_from(row: UsedKeyRow) -> Result<Self, StoreError> {
+        Ok(Self {
+            fingerprint: row.fingerprint,
+            attempt: row.key_attempt,
+            expires_unix: row.expires_unix,
+            transfer: row.transfer.try_into()?,
+        })
+    }
 }
 
 impl Store {
@@ -123,82 +126,41 @@ async fn try_claim(
         take_key(tx, new, fingerprint, None, clock).await?;
         return Ok(Claim::New(transfer));
     }
-    let (seen, attempt) = match look_up(tx, new, fingerprint, clock).await? {
-        Earlier::Is(claim) => return Ok(*claim),
-        Earlier::Free { seen } => (seen, 1),
-        Earlier::Failed { seen, attempt } => (Some(seen), attempt + 1),
+    let used = find_used(tx, new).await?;
+    let seen = used.as_ref().map(|used| used.transfer.id);
+    let retried = match used.as_ref().map(|used| (used, used.reused_by(fingerprint, clock.agreed))) {
+        None | Some((_, Reuse::Expired)) => None,
+        Some((used, Reuse::Retry)) => Some((used.transfer.id, used.attempt + 1)),
+        Some((_, Reuse::Answer(claim))) => return Ok(claim),
     };
+    let attempt = retried.map_or(1, |(_, attempt)| attempt);
     let inserted = insert_transfer(tx, new, attempt, holder, clock, "").await?;
     let transfer = inserted.ok_or(StoreError::Superseded)?;
-    match seen {
-        Some(seen) if attempt > 1 => {
-            move_key(tx, new, seen, attempt).await?;
+    match retried {
+        Some((before, attempt)) => {
+            move_key(tx, new, before, attempt).await?;
             Ok(Claim::Retry(transfer))
         }
-        seen => {
+        None => {
             take_key(tx, new, fingerprint, seen, clock).await?;
             Ok(Claim::New(transfer))
         }
     }
 }
 
-async fn look_up(
-    tx: &mut Transaction<'_>,
-    new: &NewTransfer,
-    fingerprint: &str,
-    clock: ClaimClock,
-) -> Result<Earlier, StoreError> {
-    let Some(found) = find(tx, new).await? else { return Ok(Earlier::Free { seen: None }) };
-    let attempt = found.key_attempt;
-    let transfer = Transfer::try_from(found.transfer)?;
-    let seen = transfer.id;
-    let same = found.fingerprint == fingerprint;
-    let expires = expires_unix(found.expires_unix, &transfer.state);
-    let expired = clock.agreed.is_some_and(|now| expires <= now);
-    match &transfer.state {
-        // It is being carried out, or will be, so the key is taken, however old it is.
-        TransferState::Claimed | TransferState::Signed(_) | TransferState::Sent { .. } => {
-            Ok(Earlier::Is(Box::new(if same { Claim::InFlight(transfer) } else { Claim::Conflict })))
-        }
-        TransferState::Settled(_) | TransferState::Rejected(_) | TransferState::Failed(_) if expired => {
-            Ok(Earlier::Free { seen: Some(seen) })
-        }
-        TransferState::Settled(_) | TransferState::Rejected(_) | TransferState::Failed(_) if !same => {
-            Ok(Earlier::Is(Box::new(Claim::Conflict)))
-        }
-        TransferState::Settled(_) | TransferState::Rejected(_) => {
-            Ok(Earlier::Is(Box::new(Claim::Replay(transfer))))
-        }
-        TransferState::Failed(_) => Ok(Earlier::Failed { seen, attempt }),
-    }
-}
-
-/// A key lives for 24 h from its claim, and until the chain has forgotten the tag of the payment that was made under it.
-fn expires_unix(from_claim: i64, state: &TransferState) -> i64 {
-    match state {
-        TransferState::Settled(settlement) => {
-            from_claim.max(settlement.settled_at.unix_seconds().saturating_add(IDEMPOTENCY_SECONDS))
-        }
-        TransferState::Claimed
-        | TransferState::Signed(_)
-        | TransferState::Sent { .. }
-        | TransferState::Rejected(_)
-        | TransferState::Failed(_) => from_claim,
-    }
-}
-
-async fn find(tx: &mut Transaction<'_>, new: &NewTransfer) -> Result<Option<Found>, StoreError> {
+async fn find_used(tx: &mut Transaction<'_>, new: &NewTransfer) -> Result<Option<UsedKey>, StoreError> {
     let sql = format!(
         "SELECT k.fingerprint, k.attempt AS key_attempt, k.expires_unix, {COLUMNS}
          FROM idempotency_keys k JOIN transfers ON transfers.transfer_id = k.transfer_id
          WHERE k.operator_id = $1 AND k.network = $2 AND k.idempotency_key = $3"
     );
-    query(AssertSqlSafe(sql))
+    let row: Option<UsedKeyRow> = query(AssertSqlSafe(sql))
         .bind(new.operator_id.to_string())
         .bind(new.network.as_str())
         .bind(new.request.idempotency_key.as_str())
         .fetch_optional(tx)
-        .await
+        .await?;
+    row.map(UsedKey::try_from).transpose()
 }
 
 /// Mostly nothing stands under a key, and this spares looking.

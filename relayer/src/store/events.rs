@@ -10,8 +10,7 @@ use super::event_row::{COLUMNS, EventRow};
 use super::query::{Query, places, query};
 use super::{Store, StoreError, Transaction};
 use crate::domain::{
-    AccountId, DeliveryState, Event, EventId, EventType, OperatorId, Subject, Timestamp, Transfer,
-    TransferState, Webhook, WebhookId,
+    AccountId, DeliveryState, Event, EventId, EventType, OperatorId, Subject, Timestamp, Webhook, WebhookId,
 };
 
 /// Which webhooks have just been given something to deliver, so that the dispatcher of this process need not search.
@@ -112,32 +111,6 @@ fn in_span(query: Query, operator: OperatorId, since: Timestamp, until: Timestam
         .bind(EventId::new(until, u128::MAX).to_string())
         .bind(since.to_string())
         .bind(until.to_string())
-}
-
-/// What a transfer's step announces.
-pub(super) fn steps_of(transfer: &Transfer, next: &TransferState, now: Timestamp) -> Vec<Event> {
-    // That a node took the bytes is only noted when there is time for it; the end proves it too.
-    let unnoted = match &transfer.state {
-        TransferState::Signed(signed) => Some(Event::transfer_initiated(transfer, &signed.signature, now)),
-        TransferState::Claimed
-        | TransferState::Sent { .. }
-        | TransferState::Settled(_)
-        | TransferState::Rejected(_)
-        | TransferState::Failed(_) => None,
-    };
-    match next {
-        TransferState::Sent { signed, .. } => {
-            vec![Event::transfer_initiated(transfer, &signed.signature, now)]
-        }
-        TransferState::Settled(settlement) => {
-            unnoted.into_iter().chain([Event::transfer_settled(transfer, settlement, now)]).collect()
-        }
-        TransferState::Rejected(rejection) => {
-            unnoted.into_iter().chain([Event::transfer_rejected(transfer, rejection, now)]).collect()
-        }
-        TransferState::Failed(_) => unnoted.into_iter().collect(),
-        TransferState::Claimed | TransferState::Signed(_) => Vec::new(),
-    }
 }
 
 /// Writes events down in the transaction of the fact that they announce, as far as they are not there yet, with a delivery

@@ -63,7 +63,6 @@ use std::time::Duration;
 use futures::future::BoxFuture;
 
 pub use attempts::AttemptMade;
-pub use balances::{BalanceSeen, PaidBefore};
 pub use claims::{ClaimClock, NewTransfer, SignedAhead};
 pub use deliveries::LeasedDelivery;
 pub use error::StoreError;

@@ -2,13 +2,13 @@ use futures::FutureExt;
 use sqlx::AssertSqlSafe;
 
 use super::columns::Table;
-use super::events::{announce, steps_of};
+use super::events::announce;
 use super::history::record;
 use super::query::query;
 use super::transfer_row::{StateColumns, TransferRow};
 use super::{Store, StoreError, Transaction};
 use crate::domain::{
-    AccountId, Failure, IdempotencyKey, Network, OperatorId, Rejection, Settlement, SignedTransfer,
+    AccountId, Event, Failure, IdempotencyKey, Network, OperatorId, Rejection, Settlement, SignedTransfer,
     Timestamp, Transfer, TransferId, TransferState, Webhook,
 };
 
@@ -122,7 +122,7 @@ impl Store {
         next: TransferState,
         now: Timestamp,
     ) -> Result<(Transfer, Vec<Webhook>), StoreError> {
-        let events = steps_of(transfer, &next, now);
+        let events = Event::of_step(transfer, &next, now);
         // Read beforehand, so that the one who writes is not held up: whoever registers at this moment comes too late.
         let webhooks = async {
             if events.is_empty() {

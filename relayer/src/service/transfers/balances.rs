@@ -1,10 +1,10 @@
 //! What carrying out a transfer learns of its account's balance, for webhooks with a threshold.
 
 use super::carrier::Carrier;
+use crate::domain::BalanceSeen;
 use crate::domain::{Timestamp, Transfer, TransferState, UsdcAmount};
 use crate::service::Events;
 use crate::service::events::Paid;
-use crate::store::BalanceSeen;
 
 impl Carrier {
     /// Before the payment: where a crossing starts from. No reason to hold the payment up.

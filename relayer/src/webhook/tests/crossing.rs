@@ -1,6 +1,6 @@
 use super::support::{Scene, at};
 use crate::domain::*;
-use crate::store::{BalanceSeen, PaidBefore};
+use crate::domain::{BalanceSeen, PaidBefore};
 
 const LOW: [EventType; 1] = [EventType::BalanceLowThreshold];
 

@@ -3,7 +3,8 @@ use std::collections::BTreeSet;
 use tokio::task::JoinSet;
 
 use super::*;
-use crate::store::{AttemptMade, BalanceSeen, LeasedDelivery, ReplayScope};
+use crate::domain::BalanceSeen;
+use crate::store::{AttemptMade, LeasedDelivery, ReplayScope};
 
 pub(super) fn webhook(fixture: &Fixture, number: u8, threshold: Option<u64>) -> Webhook {
     let events = EventType::SUBSCRIBABLE.into_iter();

@@ -1,0 +1,166 @@
+//! What an idempotency key that was used before allows.
+
+use super::{IDEMPOTENCY_SECONDS, Transfer, TransferState};
+
+/// What a request finds under its idempotency key.
+#[derive(Debug, Clone)]
+pub enum Claim {
+    /// The key was free: this transfer is the caller's to carry out.
+    New(Transfer),
+    /// The earlier try failed for a reason other than policy: this is a new try, the caller's to carry out,
+    /// under the same tag.
+    Retry(Transfer),
+    /// The earlier try settled, or policy rejected it: answer with it.
+    Replay(Transfer),
+    /// The earlier try is still being carried out: wait for it.
+    InFlight(Transfer),
+    /// The key was used for something else.
+    Conflict,
+}
+
+/// A key that was used before, and the latest try under it.
+#[derive(Debug)]
+pub struct UsedKey {
+    pub fingerprint: String,
+    pub attempt: i64,
+    /// 24 h after its first claim, in Unix seconds.
+    pub expires_unix: i64,
+    pub transfer: Transfer,
+}
+
+/// What a request may do with a key that was used before.
+#[derive(Debug)]
+pub enum Reuse {
+    /// It has expired: the request begins anew.
+    Expired,
+    /// Nothing was paid: the request is the next try.
+    Retry,
+    /// No new try: this is the answer.
+    Answer(Claim),
+}
+
+impl UsedKey {
+    /// `agreed`: the Unix seconds that the chain and the host agree on. Without them nothing expires.
+    pub fn reused_by(&self, fingerprint: &str, agreed: Option<i64>) -> Reuse {
+        let is_same = self.fingerprint == fingerprint;
+        let has_expired = agreed.is_some_and(|now| self.expires_at() <= now);
+        let transfer = || self.transfer.clone();
+        match &self.transfer.state {
+            // It is being carried out, or will be, so the key is taken, however old it is.
+            TransferState::Claimed | TransferState::Signed(_) | TransferState::Sent { .. } => {
+                Reuse::Answer(if is_same { Claim::InFlight(transfer()) } else { Claim::Conflict })
+            }
+            TransferState::Settled(_) | TransferState::Rejected(_) | TransferState::Failed(_)
+                if has_expired =>
+            {
+                Reuse::Expired
+            }
+            TransferState::Settled(_) | TransferState::Rejected(_) | TransferState::Failed(_) if !is_same => {
+                Reuse::Answer(Claim::Conflict)
+            }
+            TransferState::Settled(_) | TransferState::Rejected(_) => {
+                Reuse::Answer(Claim::Replay(transfer()))
+            }
+            TransferState::Failed(_) => Reuse::Retry,
+        }
+    }
+
+    /// 24 h after the claim, and not before the chain has forgotten the tag of the payment that was made under it.
+    fn expires_at(&self) -> i64 {
+        match &self.transfer.state {
+            TransferState::Settled(settlement) => {
+                let forgotten = settlement.settled_at.unix_seconds().saturating_add(IDEMPOTENCY_SECONDS);
+                self.expires_unix.max(forgotten)
+            }
+            TransferState::Claimed
+            | TransferState::Signed(_)
+            | TransferState::Sent { .. }
+            | TransferState::Rejected(_)
+            | TransferState::Failed(_) => self.expires_unix,
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::domain::{
+        AccountId, Address, Failure, FailureCode, IdempotencyKey, KeyId, Network, OperatorId, Recipient,
+        Settlement, SignedTransfer, Timestamp, TransferId, TransferRequest, UsdcAmount,
+    };
+
+    const CLAIMED_AT: i64 = 1_700_000_000;
+    const AT: fn(i64) -> Timestamp = Timestamp::from_unix_seconds;
+
+    fn used(state: TransferState) -> UsedKey {
+        let transfer = Transfer {
+            id: TransferId::from_bytes([1; 16]),
+            operator_id: OperatorId::from_bytes([2; 16]),
+            network: Network::Test,
+            key_id: KeyId::from_bytes([3; 16]),
+            request: TransferRequest {
+                from: AccountId::from_bytes([4; 16]),
+                to: Recipient::TokenAccount(Address::from_bytes([5; 32])),
+                amount: UsdcAmount::from_micros(1_500_000),
+                memo: None,
+                idempotency_key: IdempotencyKey::parse("k").expect("valid"),
+            },
+            attempt: 1,
+            state,
+            created_at: AT(CLAIMED_AT),
+            updated_at: AT(CLAIMED_AT),
+        };
+        let expires_unix = CLAIMED_AT + IDEMPOTENCY_SECONDS;
+        UsedKey { fingerprint: "f".into(), attempt: 1, expires_unix, transfer }
+    }
+
+    fn settled_after(seconds: i64) -> UsedKey {
+        let settled_at = AT(CLAIMED_AT + seconds);
+        used(TransferState::Settled(Settlement { signature: "s".into(), settled_at, slot: 3, number: None }))
+    }
+
+    fn failed() -> UsedKey {
+        let failed_at = AT(CLAIMED_AT);
+        used(TransferState::Failed(Failure {
+            code: FailureCode::TransferExpired,
+            message: "expired".into(),
+            failed_at,
+        }))
+    }
+
+    #[test]
+    fn a_settled_key_outlives_the_tag_of_its_payment() {
+        let key = settled_after(100);
+        let forgotten = CLAIMED_AT + 100 + IDEMPOTENCY_SECONDS;
+        assert!(matches!(key.reused_by("f", Some(forgotten - 1)), Reuse::Answer(Claim::Replay(_))));
+        assert!(matches!(key.reused_by("f", Some(forgotten)), Reuse::Expired));
+        // Nor does it end sooner than 24 h after its claim.
+        let early = settled_after(-100);
+        let claimed = CLAIMED_AT + IDEMPOTENCY_SECONDS;
+        assert!(matches!(early.reused_by("f", Some(claimed - 1)), Reuse::Answer(Claim::Replay(_))));
+    }
+
+    #[test]
+    fn nothing_expires_while_the_clocks_disagree() {
+        assert!(matches!(settled_after(0).reused_by("f", None), Reuse::Answer(Claim::Replay(_))));
+        assert!(matches!(failed().reused_by("f", None), Reuse::Retry));
+    }
+
+    #[test]
+    fn another_request_conflicts_until_the_key_expires() {
+        for key in [settled_after(0), failed()] {
+            assert!(matches!(key.reused_by("g", Some(CLAIMED_AT)), Reuse::Answer(Claim::Conflict)));
+            assert!(matches!(key.reused_by("g", Some(i64::MAX)), Reuse::Expired));
+        }
+    }
+
+    #[test]
+    fn what_is_in_flight_keeps_its_key_however_old_it_is() {
+        let signed = SignedTransfer { bytes: vec![1], signature: "s".into(), last_valid_block_height: 9 };
+        for state in [TransferState::Claimed, TransferState::Signed(signed)] {
+            let key = used(state);
+            assert!(matches!(key.reused_by("f", Some(i64::MAX)), Reuse::Answer(Claim::InFlight(_))));
+            assert!(matches!(key.reused_by("g", Some(i64::MAX)), Reuse::Answer(Claim::Conflict)));
+        }
+    }
+}

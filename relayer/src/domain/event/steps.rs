@@ -1,0 +1,30 @@
+use super::Event;
+use crate::domain::{Timestamp, Transfer, TransferState};
+
+impl Event {
+    /// What a transfer's step announces.
+    pub fn of_step(transfer: &Transfer, next: &TransferState, now: Timestamp) -> Vec<Self> {
+        // That a node took the bytes is only noted when there is time for it; the end proves it too.
+        let unnoted = match &transfer.state {
+            TransferState::Signed(signed) => Some(Self::transfer_initiated(transfer, &signed.signature, now)),
+            TransferState::Claimed
+            | TransferState::Sent { .. }
+            | TransferState::Settled(_)
+            | TransferState::Rejected(_)
+            | TransferState::Failed(_) => None,
+        };
+        match next {
+            TransferState::Sent { signed, .. } => {
+                vec![Self::transfer_initiated(transfer, &signed.signature, now)]
+            }
+            TransferState::Settled(settlement) => {
+                unnoted.into_iter().chain([Self::transfer_settled(transfer, settlement, now)]).collect()
+            }
+            TransferState::Rejected(rejection) => {
+                unnoted.into_iter().chain([Self::transfer_rejected(transfer, rejection, now)]).collect()
+            }
+            TransferState::Failed(_) => unnoted.into_iter().collect(),
+            TransferState::Claimed | TransferState::Signed(_) => Vec::new(),
+        }
+    }
+}
