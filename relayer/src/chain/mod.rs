@@ -14,11 +14,11 @@ mod sign;
 mod solana;
 mod types;
 
-pub use history::happening::Happening;
 pub use history::landed::{Flow, LandedRecord};
+pub use history::program_event::ProgramEvent;
 pub use history::{
-    BALANCES_MAX, Balances, Looked, STANDINGS_MAX, SignatureLine, SignaturePage, SolanaHistory, Standing,
-    Standings,
+    BALANCES_MAX, Balances, Looked, STANDINGS_MAX, SignatureLine, SignaturePage, SignatureStanding,
+    SignatureStandings, SolanaHistory,
 };
 pub use read::deployment::ProgramCheck;
 pub use rpc::counters::{MethodCount, RpcCounters};
@@ -26,9 +26,9 @@ pub use sign::instructions::rent_of;
 pub use sign::signer::{FileSigner, Signer};
 pub use solana::{ChainSettings, ChainSigners, SolanaChain};
 pub use types::{
-    AddressKind, AgentAddresses, AgentCreation, AgentOnChain, AllowedRecipients, Authority, Commitment,
-    Confirmed, Destination, DraftOnChain, KeyProblem, OnChainPolicy, OperatorOnChain, Outcome, Refusal,
-    SignedTransfer, TransferOrder, TransferView,
+    AddressKind, AgentAddresses, AgentCreation, AgentOnChain, AllowedRecipients, Authority, ChainView,
+    Commitment, Confirmed, Destination, DraftOnChain, KeyProblem, OnChainPolicy, OperatorOnChain, Outcome,
+    Refusal, SignedTransfer, UnsignedTransfer,
 };
 
 use crate::domain::{Address, Network};
@@ -104,7 +104,7 @@ pub trait Chain: Send + Sync + 'static {
         operator: &Address,
         agent: &AgentAddresses,
         destination: &Address,
-    ) -> Result<TransferView, ChainError>;
+    ) -> Result<ChainView, ChainError>;
 
     /// The same from what is known without asking anybody, transfers of ours that are on their way counted as made. May
     /// be a moment old, or wrong: enough to go on by, never to refuse by. `None` when not all of it is known.
@@ -113,7 +113,7 @@ pub trait Chain: Send + Sync + 'static {
         _operator: &Address,
         _agent: &AgentAddresses,
         _destination: &Address,
-    ) -> Option<TransferView> {
+    ) -> Option<ChainView> {
         None
     }
 
@@ -195,8 +195,8 @@ pub trait Chain: Send + Sync + 'static {
     }
 
     /// Signs over the cached blockhash; nothing is sent. Store the result before `send`. `AuthorityRotated`,
-    /// `FeePayerEmpty`: by the chain's word, and nothing was signed.
-    async fn sign_transfer(&self, order: &TransferOrder) -> Result<SignedTransfer, ChainError>;
+    /// `FeePayerEmpty`: the chain was read, and nothing was signed.
+    async fn sign_transfer(&self, order: &UnsignedTransfer) -> Result<SignedTransfer, ChainError>;
 
     /// Takes back that the signed bytes are about to be sent: they no longer count.
     fn discard(&self, signed: &SignedTransfer) {

@@ -99,7 +99,7 @@ pub enum Destination {
 
 /// Everything that deciding a transfer needs, read at one slot.
 #[derive(Debug, Clone)]
-pub struct TransferView {
+pub struct ChainView {
     pub operator: OperatorOnChain,
     pub agent: AgentOnChain,
     pub destination: Destination,
@@ -127,7 +127,7 @@ pub enum AgentCreation {
 
 /// A transfer that has been decided and is to be signed.
 #[derive(Debug, Clone)]
-pub struct TransferOrder {
+pub struct UnsignedTransfer {
     pub operator: Address,
     /// The operator's, as they were read: one of ours among them signs.
     pub transfer_authorities: Vec<Address>,
@@ -143,7 +143,7 @@ pub struct TransferOrder {
     pub memo: String,
 }
 
-impl TransferOrder {
+impl UnsignedTransfer {
     /// Derived from the idempotency key.
     pub fn tag(&self) -> u64 {
         tag_of(&self.transfer_id)

@@ -2,7 +2,7 @@
 
 use std::collections::HashMap;
 
-use crate::chain::{Flow, Happening, LandedRecord};
+use crate::chain::{Flow, LandedRecord, ProgramEvent};
 use crate::domain::{
     AccountId, Address, Counterparty, EntryKind, EntryOutcome, HistoryEntry, Memo, Network, Party,
     PaymentNumber, Timestamp, TransferId, UsdcAmount, entry_id, happened_at,
@@ -28,19 +28,19 @@ impl FromIterator<(Address, Party)> for Parties {
 
 /// Every address of a transaction that may be an account of the service.
 pub(super) fn addresses_of(record: &LandedRecord) -> Vec<Address> {
-    let agents = record.happenings.iter().filter_map(|happening| match happening {
-        Happening::TransferExecuted { agent, .. }
-        | Happening::Withdrawn { agent, .. }
-        | Happening::AgentCreated { agent, .. }
-        | Happening::AgentClosed { agent, .. } => Some(*agent),
-        Happening::PolicyChanged { agent, .. } => *agent,
+    let agents = record.events.iter().filter_map(|event| match event {
+        ProgramEvent::TransferExecuted { agent, .. }
+        | ProgramEvent::Withdrawn { agent, .. }
+        | ProgramEvent::AgentCreated { agent, .. }
+        | ProgramEvent::AgentClosed { agent, .. } => Some(*agent),
+        ProgramEvent::PolicyChanged { agent, .. } => *agent,
     });
     // A recipient is an account of the service even where its balance is the same in the end.
-    let recipients = record.happenings.iter().filter_map(|happening| match happening {
-        Happening::TransferExecuted { recipient, .. }
-        | Happening::Withdrawn { recipient, .. }
-        | Happening::AgentClosed { recipient, .. } => Some(*recipient),
-        Happening::AgentCreated { .. } | Happening::PolicyChanged { .. } => None,
+    let recipients = record.events.iter().filter_map(|event| match event {
+        ProgramEvent::TransferExecuted { recipient, .. }
+        | ProgramEvent::Withdrawn { recipient, .. }
+        | ProgramEvent::AgentClosed { recipient, .. } => Some(*recipient),
+        ProgramEvent::AgentCreated { .. } | ProgramEvent::PolicyChanged { .. } => None,
     });
     let flows = record.flows.iter().map(|flow| flow.token_account);
     agents.chain(recipients).chain(flows).collect()
@@ -57,8 +57,8 @@ pub(super) fn entries_of(
     let created_at = Timestamp::from_unix_seconds(block_time);
     let mut booking =
         Booking { network, record, created_at, parties, accounts: HashMap::new(), entries: Vec::new() };
-    for happening in &record.happenings {
-        booking.pay_out(happening);
+    for event in &record.events {
+        booking.pay_out(event);
     }
     booking.pay_in();
     booking.entries
@@ -75,28 +75,30 @@ struct Booking<'a> {
 }
 
 impl Booking<'_> {
-    fn pay_out(&mut self, happening: &Happening) {
-        let (agent, kind, recipient) = match happening {
-            Happening::TransferExecuted { agent, recipient, .. } => (agent, EntryKind::Transfer, recipient),
-            Happening::Withdrawn { agent, recipient, .. }
-            | Happening::AgentClosed { agent, recipient, .. } => (agent, EntryKind::Withdrawal, recipient),
-            Happening::AgentCreated { .. } | Happening::PolicyChanged { .. } => return,
+    fn pay_out(&mut self, event: &ProgramEvent) {
+        let (agent, kind, recipient) = match event {
+            ProgramEvent::TransferExecuted { agent, recipient, .. } => {
+                (agent, EntryKind::Transfer, recipient)
+            }
+            ProgramEvent::Withdrawn { agent, recipient, .. }
+            | ProgramEvent::AgentClosed { agent, recipient, .. } => (agent, EntryKind::Withdrawal, recipient),
+            ProgramEvent::AgentCreated { .. } | ProgramEvent::PolicyChanged { .. } => return,
         };
         let Some(party) = self.parties.by_agent.get(agent).copied() else { return };
-        let amount = match happening {
-            Happening::TransferExecuted { amount, .. } => *amount,
+        let amount = match event {
+            ProgramEvent::TransferExecuted { amount, .. } => *amount,
             // What lay in another token account of the agent was never in its history.
-            Happening::Withdrawn { amount, source, .. } if *source == party.token_account => *amount,
-            Happening::AgentClosed { .. } => self.left_in(&party),
-            Happening::Withdrawn { .. }
-            | Happening::AgentCreated { .. }
-            | Happening::PolicyChanged { .. } => UsdcAmount::ZERO,
+            ProgramEvent::Withdrawn { amount, source, .. } if *source == party.token_account => *amount,
+            ProgramEvent::AgentClosed { .. } => self.left_in(&party),
+            ProgramEvent::Withdrawn { .. }
+            | ProgramEvent::AgentCreated { .. }
+            | ProgramEvent::PolicyChanged { .. } => UsdcAmount::ZERO,
         };
         if amount.is_zero() {
             return;
         }
         let mut entry = self.entry(&party, kind, amount, Some(*recipient));
-        if let Happening::TransferExecuted { transfer_id, number, memo, .. } = happening {
+        if let ProgramEvent::TransferExecuted { transfer_id, number, memo, .. } = event {
             tell_transfer(&mut entry, *transfer_id, memo);
             entry.number = Some(number.map_or(PaymentNumber::CutOff, PaymentNumber::Is));
         }
@@ -152,17 +154,17 @@ impl Booking<'_> {
 
     /// The one transfer that made a deposit of this amount, and its memo; `None` where the money came otherwise too.
     fn sole_transfer(&self, token_account: &Address, came: UsdcAmount) -> Option<([u8; 16], &str)> {
-        let mut transfers = self.record.happenings.iter().filter_map(|happening| match happening {
-            Happening::TransferExecuted { transfer_id, amount, recipient, memo, .. }
+        let mut transfers = self.record.events.iter().filter_map(|event| match event {
+            ProgramEvent::TransferExecuted { transfer_id, amount, recipient, memo, .. }
                 if recipient == token_account =>
             {
                 Some((*amount, (*transfer_id, memo.as_str())))
             }
-            Happening::TransferExecuted { .. }
-            | Happening::Withdrawn { .. }
-            | Happening::AgentClosed { .. }
-            | Happening::AgentCreated { .. }
-            | Happening::PolicyChanged { .. } => None,
+            ProgramEvent::TransferExecuted { .. }
+            | ProgramEvent::Withdrawn { .. }
+            | ProgramEvent::AgentClosed { .. }
+            | ProgramEvent::AgentCreated { .. }
+            | ProgramEvent::PolicyChanged { .. } => None,
         });
         match (transfers.next(), transfers.next()) {
             (Some((amount, transfer)), None) if amount == came => Some(transfer),

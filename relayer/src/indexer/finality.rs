@@ -1,7 +1,7 @@
 //! Entries whose slots may still be forked away: until they cannot, or were.
 
 use super::{IndexError, Indexer};
-use crate::chain::{STANDINGS_MAX, Standing, Standings};
+use crate::chain::{STANDINGS_MAX, SignatureStanding, SignatureStandings};
 use crate::store::Mark;
 
 /// In so many cycles a transaction must be missing before it is taken back: one node may lag or be new.
@@ -37,11 +37,11 @@ impl Indexer {
         let (mut finals, mut moved) = (Vec::new(), Vec::new());
         for (index, mark) in open.into_iter().enumerate() {
             match standings.each.get(index) {
-                Some(Standing::Finalized { slot }) if *slot == mark.slot => finals.push(mark),
+                Some(SignatureStanding::Finalized { slot }) if *slot == mark.slot => finals.push(mark),
                 // It was forked away, and landed again elsewhere.
-                Some(Standing::Finalized { slot }) => moved.push(Mark { slot: *slot, ..mark }),
-                Some(Standing::Open) => self.memory.found(&mark.signature),
-                Some(Standing::Unknown) | None => {
+                Some(SignatureStanding::Finalized { slot }) => moved.push(Mark { slot: *slot, ..mark }),
+                Some(SignatureStanding::Open) => self.memory.found(&mark.signature),
+                Some(SignatureStanding::Unknown) | None => {
                     if is_gone(&standings, index, mark.slot)
                         && self.memory.missing(&mark.signature) >= MISSING_BEFORE_UNDONE
                     {
@@ -72,8 +72,8 @@ impl Indexer {
 }
 
 /// Whether the chain went on without it: unknown, though every slot up to its own is final.
-pub(super) fn is_gone(standings: &Standings, index: usize, slot: u64) -> bool {
-    standings.each.get(index) == Some(&Standing::Unknown) && standings.finalized_slot >= slot
+pub(super) fn is_gone(standings: &SignatureStandings, index: usize, slot: u64) -> bool {
+    standings.each.get(index) == Some(&SignatureStanding::Unknown) && standings.finalized_slot >= slot
 }
 
 #[cfg(test)]
@@ -82,11 +82,11 @@ mod tests {
 
     #[test]
     fn only_what_is_unknown_where_all_up_to_its_slot_is_final_is_gone() {
-        let told = |finalized_slot, standing| Standings { finalized_slot, each: vec![standing] };
-        assert!(is_gone(&told(7, Standing::Unknown), 0, 7));
-        assert!(!is_gone(&told(6, Standing::Unknown), 0, 7));
-        assert!(!is_gone(&told(9, Standing::Open), 0, 7));
-        assert!(!is_gone(&told(9, Standing::Finalized { slot: 7 }), 0, 7));
-        assert!(!is_gone(&told(9, Standing::Unknown), 1, 7));
+        let told = |finalized_slot, standing| SignatureStandings { finalized_slot, each: vec![standing] };
+        assert!(is_gone(&told(7, SignatureStanding::Unknown), 0, 7));
+        assert!(!is_gone(&told(6, SignatureStanding::Unknown), 0, 7));
+        assert!(!is_gone(&told(9, SignatureStanding::Open), 0, 7));
+        assert!(!is_gone(&told(9, SignatureStanding::Finalized { slot: 7 }), 0, 7));
+        assert!(!is_gone(&told(9, SignatureStanding::Unknown), 1, 7));
     }
 }

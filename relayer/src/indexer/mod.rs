@@ -14,7 +14,7 @@
 //! - Payments are counted: one that is missing shows by its number, and is looked for until it is there.
 //! - Money is checked, not trusted: an account whose history does not add up to what it holds is looked into, so what
 //!   one node left out is found by the sweep.
-//! - A transaction that a node lists and cannot show is owed, and asked for until it is shown or was forked away.
+//! - A transaction that a node lists and cannot show is fetched again until it is shown or was forked away.
 //! - Where `confirmed` counts as settled, entries stay open until their slots are final, and are taken back if not.
 
 mod book;
@@ -145,7 +145,7 @@ impl Indexer {
     async fn look_at_operators(&self) {
         self.done("walking operators", self.walk_operators().await);
         self.done("walking found accounts", self.walk_adopted().await);
-        self.done("asking for what is owed", self.ask_for_owed().await);
+        self.done("fetching what is pending", self.fetch_pending().await);
         self.done("looking for missing payments", self.look_for_payments().await);
         self.done("reading changed policies", self.refresh_agents().await);
     }

@@ -4,27 +4,27 @@ use futures::StreamExt;
 
 use super::book::{Parties, addresses_of, entries_of};
 use super::{IndexError, Indexer};
-use crate::chain::{AgentAddresses, BALANCES_MAX, ChainError, Happening, LandedRecord, Looked};
+use crate::chain::{AgentAddresses, BALANCES_MAX, ChainError, LandedRecord, Looked, ProgramEvent};
 use crate::domain::{
     Account, AccountId, AccountName, AccountStatus, Address, Counterparties, HistoryEntry, Provisioning,
     Timestamp,
 };
-use crate::store::{ADOPTED_STATUS, Mark, Owed, Readings};
+use crate::store::{ADOPTED_STATUS, Mark, PendingFetch, Readings};
 use std::time::Duration;
 
 /// Transactions that are asked for side by side.
 const ASKED_AT_ONCE: usize = 8;
 /// Addresses that are looked up in one go.
 const LOOKED_UP_AT_ONCE: usize = 400;
-/// Owed transactions that one cycle asks for.
-const OWED_AT_ONCE: u32 = 50;
+/// Pending transactions that one cycle fetches.
+const FETCHED_AT_ONCE: u32 = 50;
 /// After this many tries it is asked whether the transaction is there at all.
 const TRIES_BEFORE_DOUBT: u32 = 5;
-/// An owed transaction is asked for after 1, 2, 4 ... seconds, at most this long apart.
+/// A pending transaction is fetched after 1, 2, 4 ... seconds, at most this long apart.
 const OWED_PAUSE_MAX: Duration = Duration::from_secs(600);
 
 impl Indexer {
-    /// What these transactions did. One that no node shows is owed; no answer at all ends the reading.
+    /// What these transactions did. One that no node shows is left pending; no answer at all ends the reading.
     pub(super) async fn read(&self, wanted: &[Mark]) -> Result<Readings, IndexError> {
         let history = &self.parts.history;
         let asked: Vec<_> = wanted
@@ -32,22 +32,22 @@ impl Indexer {
             .map(|mark| async move { (mark, history.transaction(&mark.signature).await) })
             .collect();
         let answers: Vec<_> = futures::stream::iter(asked).buffered(ASKED_AT_ONCE).collect().await;
-        let (mut records, mut owed) = (Vec::new(), Vec::new());
+        let (mut records, mut pending) = (Vec::new(), Vec::new());
         let mut unanswered = None;
         let none_answered = answers.iter().all(|(_, answer)| is_unavailable(answer));
         for (mark, answer) in answers {
             match answer {
                 Ok(Looked::Found(record)) => match record.block_time {
                     Some(block_time) => records.push((*record, block_time)),
-                    None => owed.push(self.owed(mark, 1)),
+                    None => pending.push(self.pending(mark, 1)),
                 },
                 Ok(Looked::Failed) => {}
-                Ok(Looked::Unknown) => owed.push(self.owed(mark, 1)),
+                Ok(Looked::Unknown) => pending.push(self.pending(mark, 1)),
                 Err(error) if none_answered => unanswered = Some(error),
                 // A node may be too old for a transaction, or choke on it: another will not.
                 Err(error) => {
                     tracing::warn!(network = %self.network, signature = mark.signature, %error, "cannot be read");
-                    owed.push(self.owed(mark, 1));
+                    pending.push(self.pending(mark, 1));
                 }
             }
         }
@@ -56,13 +56,13 @@ impl Indexer {
         }
         let entries = self.entries(&records).await?;
         let (are_final, read_at) = (self.parts.history.is_final(), Some(self.parts.ambient.now()));
-        Ok(Readings { entries, are_final, read_at, owed, paid: Vec::new() })
+        Ok(Readings { entries, are_final, read_at, pending, resolved: Vec::new() })
     }
 
     async fn entries(&self, records: &[(LandedRecord, i64)]) -> Result<Vec<HistoryEntry>, IndexError> {
         for (record, block_time) in records {
-            for happening in &record.happenings {
-                self.take_note(happening, *block_time).await?;
+            for event in &record.events {
+                self.take_note(event, *block_time).await?;
             }
         }
         let mut addresses: Vec<Address> =
@@ -81,9 +81,9 @@ impl Indexer {
     }
 
     /// What concerns accounts themselves: those that are new to us, and those whose policy changed.
-    async fn take_note(&self, happening: &Happening, block_time: i64) -> Result<(), IndexError> {
-        match happening {
-            Happening::AgentCreated { operator, agent, agent_id, token_account } => {
+    async fn take_note(&self, event: &ProgramEvent, block_time: i64) -> Result<(), IndexError> {
+        match event {
+            ProgramEvent::AgentCreated { operator, agent, agent_id, token_account } => {
                 self.adopt(
                     operator,
                     AgentAddresses { agent: *agent, token_account: *token_account },
@@ -93,12 +93,12 @@ impl Indexer {
                 .await?;
                 self.memory.mark_changed([*agent]);
             }
-            Happening::PolicyChanged { agent: Some(agent), .. } => self.memory.mark_changed([*agent]),
+            ProgramEvent::PolicyChanged { agent: Some(agent), .. } => self.memory.mark_changed([*agent]),
             // The halt of an operator shows when its agents are read.
-            Happening::PolicyChanged { agent: None, .. }
-            | Happening::TransferExecuted { .. }
-            | Happening::Withdrawn { .. }
-            | Happening::AgentClosed { .. } => {}
+            ProgramEvent::PolicyChanged { agent: None, .. }
+            | ProgramEvent::TransferExecuted { .. }
+            | ProgramEvent::Withdrawn { .. }
+            | ProgramEvent::AgentClosed { .. } => {}
         }
         Ok(())
     }
@@ -160,53 +160,57 @@ impl Indexer {
     }
 
     /// Asks again for what no node would show.
-    pub(super) async fn ask_for_owed(&self) -> Result<(), IndexError> {
-        let due = self.parts.store.list_owed(self.network, self.parts.ambient.now(), OWED_AT_ONCE).await?;
-        for owed in due {
-            self.ask_for(owed).await?;
+    pub(super) async fn fetch_pending(&self) -> Result<(), IndexError> {
+        let due = self
+            .parts
+            .store
+            .list_pending_fetches(self.network, self.parts.ambient.now(), FETCHED_AT_ONCE)
+            .await?;
+        for pending in due {
+            self.fetch(pending).await?;
         }
         Ok(())
     }
 
-    async fn ask_for(&self, owed: Owed) -> Result<(), IndexError> {
-        let mark = Mark { signature: owed.signature.clone(), slot: owed.slot };
+    async fn fetch(&self, pending: PendingFetch) -> Result<(), IndexError> {
+        let mark = Mark { signature: pending.signature.clone(), slot: pending.slot };
         let mut readings = match self.read(std::slice::from_ref(&mark)).await {
             Ok(readings) => readings,
             Err(error) => {
                 // Behind the others, that it may not keep them from being asked for.
-                let tries = owed.tries.saturating_add(1);
-                let later = Readings { owed: vec![self.owed(&mark, tries)], ..Readings::default() };
+                let tries = pending.tries.saturating_add(1);
+                let later = Readings { pending: vec![self.pending(&mark, tries)], ..Readings::default() };
                 self.parts.store.insert_readings(self.network, &later, None).await?;
                 return Err(error);
             }
         };
-        if readings.owed.is_empty() || self.is_gone(&owed).await? {
-            readings.owed.clear();
-            readings.paid.push(owed.signature);
+        if readings.pending.is_empty() || self.is_gone(&pending).await? {
+            readings.pending.clear();
+            readings.resolved.push(pending.signature);
         } else {
-            readings.owed = vec![self.owed(&mark, owed.tries.saturating_add(1))];
+            readings.pending = vec![self.pending(&mark, pending.tries.saturating_add(1))];
         }
         Ok(self.parts.store.insert_readings(self.network, &readings, None).await?)
     }
 
-    /// Whether an owed transaction was forked away: unknown, though its slot is final.
-    async fn is_gone(&self, owed: &Owed) -> Result<bool, IndexError> {
-        if owed.tries < TRIES_BEFORE_DOUBT {
+    /// Whether a pending transaction was forked away: unknown, though its slot is final.
+    async fn is_gone(&self, pending: &PendingFetch) -> Result<bool, IndexError> {
+        if pending.tries < TRIES_BEFORE_DOUBT {
             return Ok(false);
         }
-        let standings = self.parts.history.standings(std::slice::from_ref(&owed.signature)).await?;
-        Ok(super::finality::is_gone(&standings, 0, owed.slot))
+        let standings = self.parts.history.standings(std::slice::from_ref(&pending.signature)).await?;
+        Ok(super::finality::is_gone(&standings, 0, pending.slot))
     }
 
     /// As if no node had shown it.
-    pub(super) fn owed_alone(&self, mark: &Mark) -> Readings {
-        Readings { owed: vec![self.owed(mark, 1)], ..Readings::default() }
+    pub(super) fn pending_alone(&self, mark: &Mark) -> Readings {
+        Readings { pending: vec![self.pending(mark, 1)], ..Readings::default() }
     }
 
-    fn owed(&self, mark: &Mark, tries: u32) -> Owed {
+    fn pending(&self, mark: &Mark, tries: u32) -> PendingFetch {
         let pause = Duration::from_secs(1 << tries.saturating_sub(1).min(10)).min(OWED_PAUSE_MAX);
         let next_try_at = self.parts.ambient.now().after(pause);
-        Owed { signature: mark.signature.clone(), slot: mark.slot, tries, next_try_at }
+        PendingFetch { signature: mark.signature.clone(), slot: mark.slot, tries, next_try_at }
     }
 }
 

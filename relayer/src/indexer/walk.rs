@@ -3,7 +3,7 @@
 use std::collections::HashSet;
 
 use super::{IndexError, Indexer};
-use crate::chain::{SignatureLine, SignaturePage, Standing};
+use crate::chain::{SignatureLine, SignaturePage, SignatureStanding};
 use crate::domain::{Address, Timestamp, happened_at};
 use crate::store::{Mark, Readings, StoreError, UnderWay, Walk, Whose};
 
@@ -112,7 +112,7 @@ impl Indexer {
             [] => Readings::default(),
             // The node has just answered: that one transaction goes unanswered is no reason to stand still.
             [only] => match self.read(&wanted).await {
-                Err(IndexError::Chain(_)) => self.owed_alone(only),
+                Err(IndexError::Chain(_)) => self.pending_alone(only),
                 read => read?,
             },
             _ => self.read(&wanted).await?,
@@ -153,7 +153,7 @@ impl Indexer {
     async fn knows(&self, signature: Option<&str>) -> Result<bool, IndexError> {
         let Some(signature) = signature else { return Ok(true) };
         let standings = self.parts.history.standings(&[signature.to_owned()]).await?;
-        Ok(standings.each.iter().any(|standing| *standing != Standing::Unknown))
+        Ok(standings.each.iter().any(|standing| *standing != SignatureStanding::Unknown))
     }
 }
 

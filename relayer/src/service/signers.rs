@@ -40,11 +40,11 @@ pub(super) fn unsigned(error: &ChainError) -> Option<(FailureCode, &'static str)
 #[derive(Clone)]
 pub struct Signers {
     parts: Parts,
-    known: Arc<Mutex<Known>>,
+    known: Arc<Mutex<KnownSigners>>,
 }
 
 #[derive(Default)]
-struct Known {
+struct KnownSigners {
     problems: Vec<(Network, KeyProblem)>,
     looked_at: Option<Instant>,
     said_at: Option<Instant>,
@@ -131,7 +131,7 @@ impl Signers {
         known.problems = problems;
     }
 
-    fn known(&self) -> MutexGuard<'_, Known> {
+    fn known(&self) -> MutexGuard<'_, KnownSigners> {
         self.known.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }

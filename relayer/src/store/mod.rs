@@ -77,7 +77,7 @@ pub use quotas::Held;
 pub use replays::ReplayScope;
 use transaction::Transaction;
 pub use transfers::Settled;
-pub use walks::{ADOPTED_STATUS, Owed, Readings, UnderWay, Walk, Whose};
+pub use walks::{ADOPTED_STATUS, PendingFetch, Readings, UnderWay, Walk, Whose};
 pub use webhooks::SealedSecrets;
 use writer::Turn;
 

@@ -37,7 +37,7 @@ pub struct UnderWay {
 
 /// A transaction that was listed, and that no node would show yet.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Owed {
+pub struct PendingFetch {
     /// Base58.
     pub signature: String,
     pub slot: u64,
@@ -54,9 +54,9 @@ pub struct Readings {
     pub are_final: bool,
     /// When, by the host's clock.
     pub read_at: Option<Timestamp>,
-    pub owed: Vec<Owed>,
-    /// Signatures that are owed no longer.
-    pub paid: Vec<String>,
+    pub pending: Vec<PendingFetch>,
+    /// Signatures that are pending no longer.
+    pub resolved: Vec<String>,
 }
 
 /// Whose history is looked into.
@@ -106,7 +106,7 @@ struct KnownRow {
 }
 
 #[derive(Debug, FromRow)]
-struct OwedRow {
+struct PendingFetchRow {
     tx_signature: String,
     slot: i64,
     tries: i64,
@@ -189,7 +189,7 @@ impl Store {
         readings: &Readings,
         progress: Option<(&Option<Walk>, &Walk)>,
     ) -> Result<(), StoreError> {
-        let Readings { mut entries, are_final, read_at, owed, paid } = readings.clone();
+        let Readings { mut entries, are_final, read_at, pending, resolved } = readings.clone();
         // Ledgers are locked in one order by all.
         entries.sort_by_key(|entry| entry.account_id);
         let progress = progress.map(|(before, after)| (before.clone(), after.clone()));
@@ -198,11 +198,11 @@ impl Store {
                 for entry in &entries {
                     record_read(tx, entry, are_final, read_at).await?;
                 }
-                for owed in &owed {
-                    replace_owed(tx, network, owed).await?;
+                for pending in &pending {
+                    replace_pending_fetch(tx, network, pending).await?;
                 }
-                for signature in &paid {
-                    delete_owed(tx, network, signature).await?;
+                for signature in &resolved {
+                    delete_pending_fetch(tx, network, signature).await?;
                 }
                 match &progress {
                     Some((before, after)) => move_walk(tx, network, before.as_ref(), after).await,
@@ -214,27 +214,27 @@ impl Store {
         .await
     }
 
-    /// For the indexer: what is owed and may be asked for again at `now`, the longest waiting first.
-    pub async fn list_owed(
+    /// For the indexer: what is pending and may be fetched again at `now`, the longest waiting first.
+    pub async fn list_pending_fetches(
         &self,
         network: Network,
         now: Timestamp,
         rows_max: u32,
-    ) -> Result<Vec<Owed>, StoreError> {
-        const OWED: Table = Table("owed_transactions");
+    ) -> Result<Vec<PendingFetch>, StoreError> {
+        const PENDING: Table = Table("owed_transactions");
         const SQL: &str = "SELECT tx_signature, slot, tries, next_try_at FROM owed_transactions
              WHERE network = $1 AND next_try_at <= $2 ORDER BY next_try_at LIMIT $3";
-        let rows: Vec<OwedRow> = query(SQL)
+        let rows: Vec<PendingFetchRow> = query(SQL)
             .bind(network.as_str())
             .bind(now.to_string())
             .bind(i64::from(rows_max))
             .fetch_all(self.reader())
             .await?;
-        let read = |row: OwedRow| {
-            Ok(Owed {
+        let read = |row: PendingFetchRow| {
+            Ok(PendingFetch {
                 slot: row.slot.cast_unsigned(),
-                tries: u32::try_from(row.tries).map_err(|_| OWED.unreadable("tries"))?,
-                next_try_at: OWED.read("next_try_at", &row.next_try_at)?,
+                tries: u32::try_from(row.tries).map_err(|_| PENDING.unreadable("tries"))?,
+                next_try_at: PENDING.read("next_try_at", &row.next_try_at)?,
                 signature: row.tx_signature,
             })
         };
@@ -365,7 +365,11 @@ async fn move_walk(
     if write.execute(tx).await? == 1 { Ok(()) } else { Err(StoreError::Superseded) }
 }
 
-async fn replace_owed(tx: &mut Transaction<'_>, network: Network, owed: &Owed) -> Result<(), StoreError> {
+async fn replace_pending_fetch(
+    tx: &mut Transaction<'_>,
+    network: Network,
+    pending: &PendingFetch,
+) -> Result<(), StoreError> {
     const SQL: &str = "INSERT INTO owed_transactions (network, tx_signature, slot, tries, next_try_at)
          VALUES ($1, $2, $3, $4, $5)
          ON CONFLICT (network, tx_signature) DO UPDATE
@@ -373,16 +377,20 @@ async fn replace_owed(tx: &mut Transaction<'_>, network: Network, owed: &Owed) -
              WHERE owed_transactions.tries < excluded.tries";
     query(SQL)
         .bind(network.as_str())
-        .bind(owed.signature.as_str())
-        .bind(owed.slot.cast_signed())
-        .bind(i64::from(owed.tries))
-        .bind(owed.next_try_at.to_string())
+        .bind(pending.signature.as_str())
+        .bind(pending.slot.cast_signed())
+        .bind(i64::from(pending.tries))
+        .bind(pending.next_try_at.to_string())
         .execute(tx)
         .await?;
     Ok(())
 }
 
-async fn delete_owed(tx: &mut Transaction<'_>, network: Network, signature: &str) -> Result<(), StoreError> {
+async fn delete_pending_fetch(
+    tx: &mut Transaction<'_>,
+    network: Network,
+    signature: &str,
+) -> Result<(), StoreError> {
     const SQL: &str = "DELETE FROM owed_transactions WHERE network = $1 AND tx_signature = $2";
     query(SQL).bind(network.as_str()).bind(signature).execute(tx).await?;
     Ok(())

@@ -22,7 +22,7 @@ use super::transaction::Transaction;
 
 /// Most pieces of work that commit together.
 const GROUP_MAX: usize = 16;
-/// So many of them may begin something, however much goes on.
+/// Slots per commit reserved for new claims.
 const BEGINNING_MIN: usize = 8;
 /// How long the thread stays awake for the driver's answer.
 const WAKEFUL: Duration = Duration::from_micros(100);

@@ -5,7 +5,7 @@
 //! that this build has never heard of say the same things in the same places.
 
 use crate::chain::history::events::EventLog;
-use crate::chain::history::happening::{self, Called, Happening};
+use crate::chain::history::program_event::{self, Called, ProgramEvent};
 use crate::chain::read::decode::{TOKEN_PROGRAM, to_address};
 use crate::domain::Address;
 use purser_policy::UsdcAmount;
@@ -23,7 +23,7 @@ pub struct LandedRecord {
     /// Unix seconds.
     pub block_time: Option<i64>,
     /// In the order in which it happened.
-    pub happenings: Vec<Happening>,
+    pub events: Vec<ProgramEvent>,
     /// Every USDC token account whose balance changed.
     pub flows: Vec<Flow>,
 }
@@ -144,14 +144,14 @@ impl WireLanded {
             .collect::<Option<_>>()?;
         let flows = flows(&keys, usdc_mint, &meta.pre_token_balances?, &meta.post_token_balances?)?;
         let log = meta.log_messages.map(|lines| EventLog::read(program, &lines));
-        let logged = log.filter(|log| !log.incomplete).map(|log| happening::from_events(&log));
+        let logged = log.filter(|log| !log.incomplete).map(|log| program_event::from_events(&log));
         let inner = meta.inner_instructions.as_deref();
         let calls = calls(program, &keys, &message.instructions, inner.unwrap_or_default())?;
-        let called = happening::from_instructions(&calls);
+        let called = program_event::from_instructions(&calls);
         // Each instruction logs what it did, once. Where a node tells otherwise, lines were lost, doubled or made up on
         // the way; what was called is covered by signatures. Only a node that did not keep all calls is taken by its log.
-        let happenings = match logged {
-            Some(logged) if happening::are_same(&logged, &called) || inner.is_none() => logged,
+        let events = match logged {
+            Some(logged) if program_event::are_same(&logged, &called) || inner.is_none() => logged,
             Some(_) => {
                 tracing::warn!(signature, slot, "a node's log does not say what was called");
                 called
@@ -159,7 +159,7 @@ impl WireLanded {
             None => called,
         };
         let signature = signature.to_owned();
-        Some(Landed::Well(LandedRecord { signature, slot, block_time, happenings, flows }))
+        Some(Landed::Well(LandedRecord { signature, slot, block_time, events, flows }))
     }
 }
 

@@ -2,8 +2,8 @@
 //! has become final. Everything at the settlement commitment.
 
 mod events;
-pub mod happening;
 pub mod landed;
+pub mod program_event;
 
 use crate::chain::history::landed::{Landed, LandedRecord, WireLanded};
 use crate::chain::read::decode::{self, to_pubkey};
@@ -79,7 +79,7 @@ pub struct Balances {
 
 /// How surely a transaction stands.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Standing {
+pub enum SignatureStanding {
     Unknown,
     /// Seen, and may still be forked away.
     Open,
@@ -90,11 +90,11 @@ pub enum Standing {
 
 /// The standing of some transactions, and how far the node that said so has come.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Standings {
+pub struct SignatureStandings {
     /// Every slot up to this one is final.
     pub finalized_slot: u64,
     /// In the order asked.
-    pub each: Vec<Standing>,
+    pub each: Vec<SignatureStanding>,
 }
 
 #[cfg(test)]
@@ -161,7 +161,7 @@ impl SolanaHistory {
             .rpc
             .signatures_of(&address, page.before, page.until, page.lines_max, self.commitment)
             .await?;
-        let line = |line: crate::chain::rpc::wire::SignatureLine| SignatureLine {
+        let line = |line: crate::chain::rpc::wire::SignatureInfo| SignatureLine {
             slot: line.slot,
             block_time: line.block_time,
             failed: line.err.is_some(),
@@ -235,18 +235,18 @@ impl SolanaHistory {
     }
 
     /// What has become of up to [`STANDINGS_MAX`] transactions, however old.
-    pub async fn standings(&self, signatures: &[String]) -> Result<Standings, ChainError> {
+    pub async fn standings(&self, signatures: &[String]) -> Result<SignatureStandings, ChainError> {
         // Asked first: what is unknown afterwards was unknown when this was final already.
         let tip = self.rpc.finalized_tip().await?;
         let statuses = self.rpc.statuses(signatures, true).await?;
         let standing = |status: &Option<crate::chain::rpc::wire::SignatureStatus>| match status {
-            None => Standing::Unknown,
+            None => SignatureStanding::Unknown,
             Some(status) if status.reached(Commitment::Finalized) => {
-                Standing::Finalized { slot: status.slot }
+                SignatureStanding::Finalized { slot: status.slot }
             }
-            Some(_) => Standing::Open,
+            Some(_) => SignatureStanding::Open,
         };
         let each = statuses.value.iter().map(standing).collect();
-        Ok(Standings { finalized_slot: tip.slot.min(statuses.slot), each })
+        Ok(SignatureStandings { finalized_slot: tip.slot.min(statuses.slot), each })
     }
 }

@@ -17,13 +17,13 @@ const SILENCE_MAX: Duration = Duration::from_secs(2);
 
 /// The times of the latest blocks, unix seconds by slot.
 pub struct BlockTimes {
-    known: watch::Sender<Known>,
+    known: watch::Sender<KnownTimes>,
     /// One question at a time; whoever waits for the same block has the answer then.
     asking: Mutex<()>,
 }
 
 #[derive(Debug, Default)]
-struct Known {
+struct KnownTimes {
     by_slot: BTreeMap<u64, i64>,
     told_at: Option<Instant>,
 }
@@ -71,7 +71,7 @@ impl BlockTimes {
     }
 }
 
-impl Known {
+impl KnownTimes {
     fn remember(&mut self, slot: u64, time: i64) {
         self.by_slot.insert(slot, time);
         while self.by_slot.len() > REMEMBERED_MAX {

@@ -24,12 +24,12 @@ const UNCONFIRMED_MAX: Duration = Duration::from_secs(300);
 /// The watched accounts of one network.
 pub struct Watched {
     subscriber: Subscriber,
-    entries: Mutex<HashMap<Pubkey, Entry>>,
+    entries: Mutex<HashMap<Pubkey, WatchedAccount>>,
     accounts_max: usize,
 }
 
 #[derive(Debug)]
-struct Entry {
+struct WatchedAccount {
     standing: bool,
     value: Option<Value>,
     used_at: Instant,
@@ -62,7 +62,7 @@ impl Watched {
         }
         for key in missing {
             self.make_room(&mut entries);
-            entries.insert(key, Entry { standing: false, value: None, used_at: now });
+            entries.insert(key, WatchedAccount { standing: false, value: None, used_at: now });
             self.subscriber.subscribe(Topic::Account(key));
         }
         let known = |key| -> Option<RawAccount> {
@@ -98,9 +98,9 @@ impl Watched {
         let mut entries = self.entries();
         let Some(value) = entries.get_mut(key).and_then(|entry| entry.value.as_mut()) else { return };
         match order(program, &value.account, &account) {
-            Order::Newer => value.account = account,
-            Order::Older => {}
-            Order::Unknown => self.forget_in(&mut entries, key),
+            NoticeOrder::Newer => value.account = account,
+            NoticeOrder::Older => {}
+            NoticeOrder::Unknown => self.forget_in(&mut entries, key),
         }
     }
 
@@ -117,13 +117,13 @@ impl Watched {
         }
     }
 
-    fn forget_in(&self, entries: &mut HashMap<Pubkey, Entry>, key: &Pubkey) {
+    fn forget_in(&self, entries: &mut HashMap<Pubkey, WatchedAccount>, key: &Pubkey) {
         if let Some(entry) = entries.get_mut(key) {
             entry.value = None;
         }
     }
 
-    fn make_room(&self, entries: &mut HashMap<Pubkey, Entry>) {
+    fn make_room(&self, entries: &mut HashMap<Pubkey, WatchedAccount>) {
         if entries.len() < self.accounts_max {
             return;
         }
@@ -134,13 +134,13 @@ impl Watched {
         }
     }
 
-    fn entries(&self) -> MutexGuard<'_, HashMap<Pubkey, Entry>> {
+    fn entries(&self) -> MutexGuard<'_, HashMap<Pubkey, WatchedAccount>> {
         self.entries.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
 /// How a notice stands to what is known.
-enum Order {
+enum NoticeOrder {
     Newer,
     Older,
     Unknown,
@@ -149,12 +149,12 @@ enum Order {
 /// By the account's own contents: the slot of a notice is no measure, since not every node dates its notices. Neither a
 /// policy version nor a sequence falls; a notice that lost a race against a read is told by them. Of what may not be read wrongly even
 /// for a moment (an operator), a change is only a reason to read again.
-fn order(program: &Pubkey, known: &RawAccount, told: &RawAccount) -> Order {
+fn order(program: &Pubkey, known: &RawAccount, told: &RawAccount) -> NoticeOrder {
     if known.owner != told.owner {
-        return Order::Unknown;
+        return NoticeOrder::Unknown;
     }
     if known.owner != *program {
-        return Order::Newer;
+        return NoticeOrder::Newer;
     }
     match (Agent::read(&known.data), Agent::read(&told.data)) {
         (Some(known), Some(told)) => {
@@ -162,12 +162,12 @@ fn order(program: &Pubkey, known: &RawAccount, told: &RawAccount) -> Order {
             let same_age = ahead == 0 && told.agent.policy_version == known.agent.policy_version;
             // A halt counts no version: of two that differ in it alone, nothing tells which is the newer.
             if same_age && told.agent.halted_by != known.agent.halted_by {
-                return Order::Unknown;
+                return NoticeOrder::Unknown;
             }
             let fell = told.agent.policy_version < known.agent.policy_version || ahead > u32::MAX / 2;
-            if fell { Order::Older } else { Order::Newer }
+            if fell { NoticeOrder::Older } else { NoticeOrder::Newer }
         }
-        (_, _) => Order::Unknown,
+        (_, _) => NoticeOrder::Unknown,
     }
 }
 

@@ -17,7 +17,7 @@ use crate::chain::rpc::node_fault::{CallError, NodeFault};
 use crate::chain::rpc::nodes::{Answered, Nodes};
 use crate::chain::rpc::transport::{HttpTransport, Transport};
 use crate::chain::rpc::wire::{
-    AtSlot, FinalizedTip, LatestBlockhash, RawAccount, Response, SignatureLine, SignatureStatus, WireAccount,
+    AtSlot, FinalizedTip, LatestBlockhash, RawAccount, Response, SignatureInfo, SignatureStatus, WireAccount,
 };
 use crate::chain::{ChainError, Commitment};
 use serde::de::DeserializeOwned;
@@ -212,7 +212,7 @@ impl Rpc {
         until: Option<&str>,
         limit: usize,
         commitment: Commitment,
-    ) -> Result<Vec<SignatureLine>, ChainError> {
+    ) -> Result<Vec<SignatureInfo>, ChainError> {
         let mut config = json!({ "limit": limit, "commitment": commitment.as_str() });
         if let Some(before) = before {
             config["before"] = before.into();

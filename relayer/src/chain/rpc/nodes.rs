@@ -52,11 +52,11 @@ struct Node {
     number: usize,
     transport: Box<dyn Transport>,
     genesis: Arc<OnceLock<String>>,
-    health: Mutex<Health>,
+    health: Mutex<NodeHealth>,
 }
 
 #[derive(Debug, Default)]
-struct Health {
+struct NodeHealth {
     faults_in_row: u32,
     rests_until: Option<Instant>,
     /// The node itself asked for the rest.
@@ -296,12 +296,12 @@ impl Node {
         health.rests_until = Some(Instant::now() + rest);
     }
 
-    fn health(&self) -> MutexGuard<'_, Health> {
+    fn health(&self) -> MutexGuard<'_, NodeHealth> {
         self.health.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
-impl Health {
+impl NodeHealth {
     /// Until when, if it rests.
     fn resting(&self) -> Option<Instant> {
         self.rests_until.filter(|until| *until > Instant::now())

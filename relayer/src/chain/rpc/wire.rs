@@ -107,7 +107,7 @@ fn reaches(word: &str, commitment: Commitment) -> bool {
 /// One line of an address's history.
 #[derive(Debug, Clone, Deserialize)]
 #[serde(rename_all = "camelCase")]
-pub struct SignatureLine {
+pub struct SignatureInfo {
     pub signature: String,
     pub slot: u64,
     #[serde(default)]
@@ -118,7 +118,7 @@ pub struct SignatureLine {
     confirmation_status: Option<String>,
 }
 
-impl SignatureLine {
+impl SignatureInfo {
     /// Whether it stands at the commitment that was `asked` for, or above; without a word it was not listed otherwise.
     pub fn reached(&self, asked: Commitment) -> bool {
         self.confirmation_status.as_deref().is_none_or(|word| reaches(word, asked))
@@ -159,7 +159,7 @@ mod tests {
         let line = |word: Option<&str>| {
             let line =
                 serde_json::json!({ "signature": "s", "slot": 1, "err": null, "confirmationStatus": word });
-            serde_json::from_value::<SignatureLine>(line).expect("a line")
+            serde_json::from_value::<SignatureInfo>(line).expect("a line")
         };
         let says = |word, asked| (line(word).reached(asked), line(word).is_finalized(asked));
         assert_eq!(says(Some("confirmed"), Commitment::Finalized), (false, false), "listed too early");

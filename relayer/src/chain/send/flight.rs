@@ -17,7 +17,7 @@ const POLL_OLDER: Duration = Duration::from_millis(100);
 const POLL_LEFTOVER: Duration = Duration::from_millis(500);
 const YOUNG: Duration = Duration::from_secs(5);
 const LEFTOVER: Duration = Duration::from_secs(60);
-/// How often they are asked of what a websocket is to tell of, should it have missed it: longer than landing takes.
+/// Poll intervals while a notification is expected, in case the websocket missed it: longer than landing takes.
 const POLL_NOTICED_CONFIRMED: Duration = Duration::from_secs(5);
 const POLL_NOTICED_FINALIZED: Duration = Duration::from_secs(10);
 /// How long after the last send bytes that no node knows are sent again.

@@ -3,7 +3,7 @@
 //! A view from [`crate::chain::live::watched`] may be a moment older than our last transfer. Transfers that are on their way are
 //! counted as if they had been made, until the agent's own memory of tags shows them or they ended without a payment.
 
-use crate::chain::{AgentOnChain, TransferOrder};
+use crate::chain::{AgentOnChain, UnsignedTransfer};
 use crate::domain::Address;
 use purser_policy::{TAGS_MAX, UsdcAmount};
 use std::collections::{HashMap, VecDeque};
@@ -28,7 +28,7 @@ struct OwnTransfer {
 
 impl OwnTransfers {
     /// A transfer was signed; it may be sent any moment.
-    pub fn signed(&self, order: &TransferOrder, signature: &str) {
+    pub fn signed(&self, order: &UnsignedTransfer, signature: &str) {
         let mut all = self.all();
         let own = all.entry(order.agent.agent).or_default();
         own.retain(|known| known.signed_at.elapsed() < FORGOTTEN_AFTER);
@@ -85,9 +85,9 @@ mod tests {
 
     const NOW: i64 = 1_000;
 
-    fn order(tag: u64, micros: u64) -> TransferOrder {
+    fn order(tag: u64, micros: u64) -> UnsignedTransfer {
         let AgentOnChain { address, operator, token_account, .. } = agent_without_limits();
-        TransferOrder {
+        UnsignedTransfer {
             operator,
             transfer_authorities: Vec::new(),
             agent: AgentAddresses { agent: address, token_account },

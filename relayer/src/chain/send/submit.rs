@@ -6,8 +6,8 @@
 
 use crate::chain::rpc::wire::{FinalizedTip, SignatureStatus};
 use crate::chain::rpc::{Rpc, STATUSES_MAX};
+use crate::chain::send::cross_check::Sighting;
 use crate::chain::send::flight::{Flight, Followed, Landing, POLL_YOUNG, Progress};
-use crate::chain::send::witness::Claim;
 use crate::chain::{ChainError, Commitment};
 use base64::Engine;
 use futures::StreamExt;
@@ -38,18 +38,18 @@ pub struct Submitter {
     flights: Mutex<HashMap<String, Flight>>,
     wake: Notify,
     /// How the latest flights ended, for those who ask a moment later.
-    ended: Mutex<Ended>,
+    ended: Mutex<RecentLandings>,
     /// Since when a node owes an answer about what is in flight.
     unanswered_since: Mutex<Option<Instant>>,
     /// Where landings go that another node is to confirm; `None` where there is no other node.
-    claims: Option<mpsc::UnboundedSender<Claim>>,
+    sightings: Option<mpsc::UnboundedSender<Sighting>>,
     tasks: TaskTracker,
 }
 
 impl Submitter {
-    /// With the claims that need a second opinion, where there are several nodes.
-    pub fn new(rpc: Arc<Rpc>, tasks: TaskTracker) -> (Self, Option<mpsc::UnboundedReceiver<Claim>>) {
-        let (claims, inbox) = (rpc.nodes() > 1).then(mpsc::unbounded_channel).unzip();
+    /// With the sightings that need a second opinion, where there are several nodes.
+    pub fn new(rpc: Arc<Rpc>, tasks: TaskTracker) -> (Self, Option<mpsc::UnboundedReceiver<Sighting>>) {
+        let (sightings, inbox) = (rpc.nodes() > 1).then(mpsc::unbounded_channel).unzip();
         let submitter = Self {
             rpc,
             heard: Mutex::default(),
@@ -57,7 +57,7 @@ impl Submitter {
             wake: Notify::new(),
             ended: Mutex::default(),
             unanswered_since: Mutex::default(),
-            claims,
+            sightings,
             tasks,
         };
         (submitter, inbox)
@@ -137,7 +137,7 @@ impl Submitter {
     }
 
     /// No websocket tells of anything any more: everything is asked for again, at once.
-    pub fn deaf(&self) {
+    pub fn on_socket_lost(&self) {
         self.heard().clear();
         self.flights().values_mut().for_each(|flight| flight.noticed = false);
     }
@@ -166,15 +166,15 @@ impl Submitter {
             flight.asked();
         }
         let Some(err) = err else { return };
-        self.claim(Claim { signature: signature.to_owned(), landing: Landing::at(slot, err), node });
+        self.report(Sighting { signature: signature.to_owned(), landing: Landing::at(slot, err), node });
     }
 
     /// Believes a landing, or has another node confirm it first.
-    fn claim(&self, claim: Claim) {
-        match &self.claims {
-            None => self.land(&claim.signature, claim.landing),
-            Some(claims) => {
-                let _ = claims.send(claim);
+    fn report(&self, sighting: Sighting) {
+        match &self.sightings {
+            None => self.land(&sighting.signature, sighting.landing),
+            Some(sightings) => {
+                let _ = sightings.send(sighting);
             }
         }
     }
@@ -288,7 +288,11 @@ impl Submitter {
         match status {
             Some(status) if status.reached(flight.commitment) => {
                 drop(flights);
-                self.claim(Claim { signature: signature.to_owned(), landing: Landing::of(&status), node });
+                self.report(Sighting {
+                    signature: signature.to_owned(),
+                    landing: Landing::of(&status),
+                    node,
+                });
             }
             Some(status) if status.reached(Commitment::Confirmed) => flight.seen_confirmed(status.slot),
             Some(_) | None => {}
@@ -353,19 +357,19 @@ impl Submitter {
         self.heard.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    fn ended(&self) -> MutexGuard<'_, Ended> {
+    fn ended(&self) -> MutexGuard<'_, RecentLandings> {
         self.ended.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
 /// The latest landings, oldest first in `order`.
 #[derive(Debug, Default)]
-struct Ended {
+struct RecentLandings {
     landings: HashMap<String, Landing>,
     order: VecDeque<String>,
 }
 
-impl Ended {
+impl RecentLandings {
     fn keep(&mut self, signature: &str, landing: Landing) {
         if self.landings.insert(signature.to_owned(), landing).is_none() {
             self.order.push_back(signature.to_owned());

@@ -2,7 +2,7 @@
 
 use crate::chain::read::decode::to_pubkey;
 use crate::chain::sign::payers::{SIGNATURE_FEE, rent};
-use crate::chain::{OnChainPolicy, TransferOrder};
+use crate::chain::{OnChainPolicy, UnsignedTransfer};
 use purser::constants::ENTRY_BYTES;
 use purser::state::{Agent, PolicyDraft};
 use purser_client::purser::OperatorKeys;
@@ -134,7 +134,7 @@ impl Instructions {
         Call::new(self.0.halt(authority, operator, None), HALT_UNITS).stopping()
     }
 
-    pub fn transfer(&self, transfer_authority: Pubkey, order: &TransferOrder) -> Call {
+    pub fn transfer(&self, transfer_authority: Pubkey, order: &UnsignedTransfer) -> Call {
         let transfer = self.0.transfer(
             transfer_authority,
             &purser_client::TransferOrder {

@@ -101,7 +101,7 @@ mod tests {
     use super::*;
     use crate::chain::sign::instructions::{DRAFT_CHUNK_ENTRIES, INLINE_ENTRIES_MAX, Instructions};
     use crate::chain::sign::signer::FileSigner;
-    use crate::chain::{AgentAddresses, AllowedRecipients, OnChainPolicy, TransferOrder};
+    use crate::chain::{AgentAddresses, AllowedRecipients, OnChainPolicy, UnsignedTransfer};
     use crate::domain::Address;
     use purser_client::{Deployment, DraftAccounts};
     use purser_policy::{Limit, UsdcAmount};
@@ -119,9 +119,9 @@ mod tests {
         Recent { blockhash: Hash::new_from_array([7; 32]), last_valid_block_height: 1 }
     }
 
-    fn transfer(memo: &str) -> TransferOrder {
+    fn transfer(memo: &str) -> UnsignedTransfer {
         let any = |byte| Address::from_bytes([byte; 32]);
-        TransferOrder {
+        UnsignedTransfer {
             operator: any(1),
             transfer_authorities: Vec::new(),
             agent: AgentAddresses { agent: any(2), token_account: any(3) },

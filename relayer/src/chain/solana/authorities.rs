@@ -8,7 +8,7 @@ use crate::chain::sign::instructions::{Call, transfer_fee};
 use crate::chain::sign::signer::{Signer, address};
 use crate::chain::sign::signing::Pens;
 use crate::chain::solana::SolanaChain;
-use crate::chain::{Authority, Chain, ChainError, KeyProblem, OperatorOnChain, TransferOrder};
+use crate::chain::{Authority, Chain, ChainError, KeyProblem, OperatorOnChain, UnsignedTransfer};
 use crate::domain::Address;
 use solana_sdk::pubkey::Pubkey;
 use std::sync::Arc;
@@ -39,8 +39,8 @@ impl SolanaChain {
         }
     }
 
-    /// Who signs a transfer, by what is known of its operator, or by the chain's word where that would refuse it.
-    pub async fn transfer_pen(&self, order: &TransferOrder) -> Result<&dyn Signer, ChainError> {
+    /// Who signs a transfer, by what is known of its operator. Reads the operator before it refuses.
+    pub async fn transfer_pen(&self, order: &UnsignedTransfer) -> Result<&dyn Signer, ChainError> {
         let fee = transfer_fee(&order.memo, self.settings.priority_fee_micro_lamports);
         match self.transfer_signer(&order.operator, &order.transfer_authorities, fee) {
             Err(ChainError::AuthorityRotated { .. } | ChainError::FeePayerEmpty { .. }) => {

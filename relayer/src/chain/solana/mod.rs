@@ -18,18 +18,18 @@ use crate::chain::rpc::counters::RpcCounters;
 use crate::chain::rpc::sysvar;
 use crate::chain::rpc::wire::RawAccount;
 use crate::chain::rpc::{ACCOUNTS_MAX, Rpc};
+use crate::chain::send::cross_check;
 use crate::chain::send::flight::{Followed, Landing};
 use crate::chain::send::own::OwnTransfers;
 use crate::chain::send::submit::Submitter;
-use crate::chain::send::witness;
 use crate::chain::sign::instructions::{Call, Instructions};
 use crate::chain::sign::payers::Payers;
 use crate::chain::sign::signer::{Signer, address};
 use crate::chain::sign::signing::{self, Distinct, Pens, SignedBytes};
 use crate::chain::solana::notices::Notices;
 use crate::chain::{
-    AddressKind, AgentAddresses, AgentCreation, AgentOnChain, Chain, ChainError, Commitment, Confirmed,
-    DraftOnChain, KeyProblem, OnChainPolicy, OperatorOnChain, Outcome, TransferOrder, TransferView,
+    AddressKind, AgentAddresses, AgentCreation, AgentOnChain, Chain, ChainError, ChainView, Commitment,
+    Confirmed, DraftOnChain, KeyProblem, OnChainPolicy, OperatorOnChain, Outcome, UnsignedTransfer,
     clocks_agree,
 };
 use crate::domain::{Address, Network, SignedTransfer};
@@ -151,7 +151,7 @@ impl SolanaChain {
         });
         let (subscriber, wishes) = Subscriber::new();
         let subscriber = if settings.ws_urls.is_empty() { Subscriber::none() } else { subscriber };
-        let (submitter, claims) = Submitter::new(rpc.clone(), tracker.clone());
+        let (submitter, sightings) = Submitter::new(rpc.clone(), tracker.clone());
         let submitter = Arc::new(submitter);
         let watched = Arc::new(Watched::new(subscriber.clone()));
         tasks.keep("chain clock", {
@@ -173,10 +173,10 @@ impl SolanaChain {
                 tracing::info!(%network, calls = counters.summary(), "rpc calls since the start");
             }
         });
-        if let Some(claims) = claims {
+        if let Some(sightings) = sightings {
             let (rpc, submitter, stop) = (rpc.clone(), submitter.clone(), stop.clone());
-            let believe = move |signature: &str, landing| submitter.land(signature, landing);
-            tasks.keep("witness", witness::run(rpc, claims, believe, stop));
+            let on_confirmed = move |signature: &str, landing| submitter.land(signature, landing);
+            tasks.keep("cross-check", cross_check::run(rpc, sightings, on_confirmed, stop));
         }
         let activity = Arc::new(Notify::new());
         let block_times = Arc::new(BlockTimes::new());
@@ -351,7 +351,7 @@ impl Chain for SolanaChain {
         operator: &Address,
         agent: &AgentAddresses,
         destination: &Address,
-    ) -> Result<TransferView, ChainError> {
+    ) -> Result<ChainView, ChainError> {
         self.transfer_view(operator, agent, destination).await
     }
 
@@ -360,7 +360,7 @@ impl Chain for SolanaChain {
         operator: &Address,
         agent: &AgentAddresses,
         destination: &Address,
-    ) -> Option<TransferView> {
+    ) -> Option<ChainView> {
         self.known_transfer_view(operator, agent, destination)
     }
 
@@ -453,7 +453,7 @@ impl Chain for SolanaChain {
         self.key_problems(operators).await
     }
 
-    async fn sign_transfer(&self, order: &TransferOrder) -> Result<SignedTransfer, ChainError> {
+    async fn sign_transfer(&self, order: &UnsignedTransfer) -> Result<SignedTransfer, ChainError> {
         let signer = self.transfer_pen(order).await?;
         let recent = self.clock.recent().await?;
         let call = self.instructions.transfer(address(signer), order);

@@ -55,7 +55,7 @@ impl Listener for Notices {
     }
 
     fn lost(&self) {
-        self.submitter.deaf();
+        self.submitter.on_socket_lost();
         self.watched.lost();
     }
 }

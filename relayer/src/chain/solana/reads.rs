@@ -6,7 +6,7 @@ use crate::chain::rpc::ACCOUNTS_MAX;
 use crate::chain::rpc::sysvar;
 use crate::chain::rpc::wire::RawAccount;
 use crate::chain::solana::SolanaChain;
-use crate::chain::{AgentAddresses, AgentOnChain, ChainError, TransferView};
+use crate::chain::{AgentAddresses, AgentOnChain, ChainError, ChainView};
 use crate::domain::Address;
 use futures::{StreamExt, TryStreamExt};
 use solana_sdk::pubkey::Pubkey;
@@ -42,7 +42,7 @@ impl SolanaChain {
         operator: &Address,
         agent: &AgentAddresses,
         destination: &Address,
-    ) -> Result<TransferView, ChainError> {
+    ) -> Result<ChainView, ChainError> {
         let keys = transfer_keys(operator, agent, destination);
         let [operator_key, agent_key, token_key, destination_key] = keys;
         let fixed = [operator_key, agent_key, token_key, destination_key, sysvar::CLOCK];
@@ -76,7 +76,7 @@ impl SolanaChain {
         operator: &Address,
         agent: &AgentAddresses,
         destination: &Address,
-    ) -> Option<TransferView> {
+    ) -> Option<ChainView> {
         let accounts = self.watched.get(&transfer_keys(operator, agent, destination))?;
         let now = self.clock.estimate()?;
         let accounts = accounts.each_ref().map(Some);
@@ -92,7 +92,7 @@ impl SolanaChain {
         destination: &Address,
         accounts: [Option<&RawAccount>; 4],
         now: i64,
-    ) -> Result<TransferView, ChainError> {
+    ) -> Result<ChainView, ChainError> {
         let program = &self.instructions.0.program;
         let [operator_key, agent_key, token_key, destination_key] =
             transfer_keys(operator, agent, destination);
@@ -107,7 +107,7 @@ impl SolanaChain {
         let mint = to_pubkey(&found_operator.usdc_mint);
         let destination = decode::destination(program, &mint, &destination_key, destination_account);
         let tags = found_agent.tags;
-        Ok(TransferView { operator: found_operator, agent: found_agent, destination, now, tags })
+        Ok(ChainView { operator: found_operator, agent: found_agent, destination, now, tags })
     }
 
     fn agent_of(

@@ -10,8 +10,8 @@ use sha2::{Digest, Sha256};
 use tokio::sync::Notify;
 
 use crate::chain::{
-    AddressKind, AgentAddresses, AgentCreation, AgentOnChain, Chain, ChainError, Confirmed, Destination,
-    DraftOnChain, OnChainPolicy, OperatorOnChain, Outcome, SignedTransfer, TransferOrder, TransferView,
+    AddressKind, AgentAddresses, AgentCreation, AgentOnChain, Chain, ChainError, ChainView, Confirmed,
+    Destination, DraftOnChain, OnChainPolicy, OperatorOnChain, Outcome, SignedTransfer, UnsignedTransfer,
 };
 use crate::domain::{Address, HaltedBy, Network, UsdcAmount};
 
@@ -40,7 +40,7 @@ pub(super) struct Script {
     pub wanted: usize,
     /// How long writing a policy takes.
     pub policy_delay: Duration,
-    pub orders: Vec<TransferOrder>,
+    pub orders: Vec<UnsignedTransfer>,
     pub sent: Vec<SignedTransfer>,
 }
 
@@ -176,7 +176,7 @@ impl Chain for ScriptedChain {
         operator: &Address,
         agent: &AgentAddresses,
         destination: &Address,
-    ) -> Result<TransferView, ChainError> {
+    ) -> Result<ChainView, ChainError> {
         let script = self.reach()?;
         let Some(agent) = script.agents.get(&agent.agent).cloned() else {
             return Err(ChainError::NotFound { what: "agent", address: agent.agent });
@@ -187,7 +187,7 @@ impl Chain for ScriptedChain {
             None => script.destinations.get(destination).copied().unwrap_or(Destination::Missing),
         };
         let (now, tags) = (script.now, agent.tags);
-        Ok(TransferView { operator: script.operator(*operator), agent, destination, now, tags })
+        Ok(ChainView { operator: script.operator(*operator), agent, destination, now, tags })
     }
 
     async fn read_kinds(&self, addresses: &[Address]) -> Result<Vec<AddressKind>, ChainError> {
@@ -322,7 +322,7 @@ impl Chain for ScriptedChain {
         Ok(Confirmed { signature: "halt".into(), slot: 1 })
     }
 
-    async fn sign_transfer(&self, order: &TransferOrder) -> Result<SignedTransfer, ChainError> {
+    async fn sign_transfer(&self, order: &UnsignedTransfer) -> Result<SignedTransfer, ChainError> {
         let mut script = self.reach()?;
         script.orders.push(order.clone());
         let number = script.orders.len();

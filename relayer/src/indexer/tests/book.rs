@@ -1,5 +1,5 @@
 use super::address;
-use crate::chain::{Flow, Happening, LandedRecord};
+use crate::chain::{Flow, LandedRecord, ProgramEvent};
 use crate::domain::{
     AccountId, Address, Counterparty, EntryKind, HistoryEntry, Network, OperatorId, Party, UsdcAmount,
     entry_id,
@@ -26,9 +26,9 @@ fn usdc(micros: u64) -> UsdcAmount {
     UsdcAmount::from_micros(micros)
 }
 
-fn pays(from: u8, to: Address, micros: u64) -> Happening {
+fn pays(from: u8, to: Address, micros: u64) -> ProgramEvent {
     let (agent, amount) = (agent(from), usdc(micros));
-    Happening::TransferExecuted {
+    ProgramEvent::TransferExecuted {
         agent,
         transfer_id: [from; 16],
         number: Some(1),
@@ -42,9 +42,8 @@ fn flow(token_account: Address, before: u64, after: u64) -> Flow {
     Flow { token_account, before: usdc(before), after: usdc(after) }
 }
 
-fn booked(happenings: Vec<Happening>, flows: Vec<Flow>) -> Vec<HistoryEntry> {
-    let record =
-        LandedRecord { signature: "signature".into(), slot: 5, block_time: Some(60), happenings, flows };
+fn booked(events: Vec<ProgramEvent>, flows: Vec<Flow>) -> Vec<HistoryEntry> {
+    let record = LandedRecord { signature: "signature".into(), slot: 5, block_time: Some(60), events, flows };
     let parties: Parties = [1, 2, 3].map(|number| (agent(number), party(number))).into_iter().collect();
     entries_of(Network::Test, &record, 60, &parties)
 }
@@ -111,13 +110,13 @@ fn money_that_comes_back_in_the_same_transaction_is_out_and_in() {
 
 #[test]
 fn several_payments_of_one_account_in_one_transaction_are_several_entries() {
-    let happenings = vec![
+    let events = vec![
         pays(1, token(9), 1),
-        Happening::Withdrawn { agent: agent(1), source: token(1), amount: usdc(2), recipient: token(2) },
+        ProgramEvent::Withdrawn { agent: agent(1), source: token(1), amount: usdc(2), recipient: token(2) },
         pays(1, token(2), 3),
     ];
     let flows = vec![flow(token(1), 10, 4), flow(token(9), 0, 1), flow(token(2), 0, 5)];
-    let entries = booked(happenings, flows);
+    let entries = booked(events, flows);
     assert_eq!(
         lines(&entries),
         [
@@ -133,9 +132,9 @@ fn several_payments_of_one_account_in_one_transaction_are_several_entries() {
 
 #[test]
 fn who_is_no_account_of_the_service_has_no_history() {
-    let happenings =
-        vec![pays(7, token(8), 5), Happening::PolicyChanged { operator: agent(0), agent: Some(agent(7)) }];
-    assert!(booked(happenings, vec![flow(token(7), 5, 0), flow(token(8), 0, 5)]).is_empty());
+    let events =
+        vec![pays(7, token(8), 5), ProgramEvent::PolicyChanged { operator: agent(0), agent: Some(agent(7)) }];
+    assert!(booked(events, vec![flow(token(7), 5, 0), flow(token(8), 0, 5)]).is_empty());
 }
 
 #[test]
@@ -149,7 +148,7 @@ fn a_recipient_is_looked_up_even_where_its_balance_is_the_same_in_the_end() {
         signature: "signature".into(),
         slot: 5,
         block_time: Some(60),
-        happenings: vec![pays(1, token(2), 5)],
+        events: vec![pays(1, token(2), 5)],
         flows: vec![],
     };
     let addresses = addresses_of(&record);

@@ -6,10 +6,10 @@
 
 use std::time::Duration;
 
-use super::decide::{Decision, NO_PAYEE, Order, decide, invalid_recipient};
-use super::flights::Ended;
-use super::payments::{Paid, Permit, SeenPayments};
-use crate::chain::{ChainError, TransferOrder, TransferView};
+use super::decide::{Decision, NO_PAYEE, Payment, decide, invalid_recipient};
+use super::payments::{Permit, SeenPayments, WasPaid};
+use super::pending::Ended;
+use crate::chain::{ChainError, ChainView, UnsignedTransfer};
 use crate::crash_point::crash_point;
 use crate::domain::{
     Account, Address, Checks, Operator, Recipient, Transfer, TransferId, TransferRequest, TransferState,
@@ -86,11 +86,11 @@ impl Carrier {
         self.permit = self.payments.try_permit(self.account.id);
         self.permit.as_ref()?;
         let tag = asked.id.tag();
-        let order = order(tag, &asked.request, destination);
-        let (view, checks) = self.clearly_allowed(&order)?;
+        let payment = payment(tag, &asked.request, destination);
+        let (view, checks) = self.clearly_allowed(&payment)?;
         let known_up_to = self.seen_unpaid(tag, &view)?;
-        let order = self.transfer_order(asked.id, &order, &view);
-        let signed = self.network.chain.sign_transfer(&order).await.ok()?;
+        let unsigned = self.unsigned(asked.id, &payment, &view);
+        let signed = self.network.chain.sign_transfer(&unsigned).await.ok()?;
         self.checks = Some(checks);
         self.signatures = 1;
         Some(SignedAhead { signed, known_up_to })
@@ -112,7 +112,7 @@ impl Carrier {
         crash_point!("read.before");
         let mut is_read = self.signatures > 0;
         loop {
-            let asked = order(transfer.id.tag(), &transfer.request, destination);
+            let asked = payment(transfer.id.tag(), &transfer.request, destination);
             // What is known without asking is enough to go on by; nothing is refused before the chain was asked.
             let known = if is_read { None } else { self.clearly_allowed(&asked) };
             let (view, decision) = match known {
@@ -153,13 +153,13 @@ impl Carrier {
             }
             // Before a refusal too: what was paid before may be what is in its own way now.
             match self.was_paid(transfer.id.tag(), &view).await? {
-                Paid::No => {}
-                Paid::Yes(made) => return self.settle_as_made(transfer, destination, *made).await,
-                Paid::OldView if !is_read => {
+                WasPaid::No => {}
+                WasPaid::Yes(made) => return self.settle_as_made(transfer, destination, *made).await,
+                WasPaid::OldView if !is_read => {
                     is_read = true;
                     continue;
                 }
-                Paid::Unknown | Paid::OldView => return self.fail_unknown(transfer).await,
+                WasPaid::Unknown | WasPaid::OldView => return self.fail_unknown(transfer).await,
             }
             return match decision {
                 Decision::Sign => self.sign_and_store(transfer, destination, &view).await,
@@ -178,11 +178,11 @@ impl Carrier {
         &mut self,
         transfer: Transfer,
         destination: Address,
-        view: &TransferView,
+        view: &ChainView,
     ) -> Stepped {
-        let order = order(transfer.id.tag(), &transfer.request, destination);
-        let order = self.transfer_order(transfer.id, &order, view);
-        let signed = match self.network.chain.sign_transfer(&order).await {
+        let payment = payment(transfer.id.tag(), &transfer.request, destination);
+        let unsigned = self.unsigned(transfer.id, &payment, view);
+        let signed = match self.network.chain.sign_transfer(&unsigned).await {
             Ok(signed) => signed,
             Err(error) => return self.fail_unsigned(transfer, &error).await,
         };
@@ -229,21 +229,21 @@ impl Carrier {
     }
 
     /// Everything that the decision rests on, at one slot.
-    pub(super) async fn read(&self, destination: &Address) -> Result<TransferView, ChainError> {
+    pub(super) async fn read(&self, destination: &Address) -> Result<ChainView, ChainError> {
         let agent = addresses(&self.account);
         self.network.chain.read_for_transfer(&self.operator.address, &agent, destination).await
     }
 
     /// The same as far as it is known without asking.
-    pub(super) fn known(&self, destination: &Address) -> Option<TransferView> {
+    pub(super) fn known(&self, destination: &Address) -> Option<ChainView> {
         let agent = addresses(&self.account);
         self.network.chain.known_for_transfer(&self.operator.address, &agent, destination)
     }
 
     /// The view and what every rule says to it, if all that is needed is known and the transfer would be signed by it.
-    fn clearly_allowed(&self, order: &Order) -> Option<(TransferView, Checks)> {
-        let view = self.known(&order.destination)?;
-        match decide(&view, order, self.now()) {
+    fn clearly_allowed(&self, payment: &Payment) -> Option<(ChainView, Checks)> {
+        let view = self.known(&payment.destination)?;
+        match decide(&view, payment, self.now()) {
             (Decision::Sign, checks) => Some((view, checks)),
             (Decision::AlreadyMade | Decision::Rejected(_) | Decision::Failing(..), _) => None,
         }
@@ -260,21 +260,21 @@ impl Carrier {
         self.parts.tasks.stop.run_until_cancelled(tokio::time::sleep(ASK_AGAIN_AFTER)).await.is_some()
     }
 
-    fn transfer_order(&self, id: TransferId, order: &Order, view: &TransferView) -> TransferOrder {
-        TransferOrder {
+    fn unsigned(&self, id: TransferId, payment: &Payment, view: &ChainView) -> UnsignedTransfer {
+        UnsignedTransfer {
             operator: self.operator.address,
             transfer_authorities: view.operator.transfer_authorities.clone(),
             agent: addresses(&self.account),
-            destination: order.destination,
+            destination: payment.destination,
             transfer_id: id.bytes(),
             sequence: view.tags.sequence(),
-            amount: order.amount,
-            memo: order.memo.to_owned(),
+            amount: payment.amount,
+            memo: payment.memo.to_owned(),
         }
     }
 }
 
-pub(super) fn order(tag: u64, request: &TransferRequest, destination: Address) -> Order<'_> {
+pub(super) fn payment(tag: u64, request: &TransferRequest, destination: Address) -> Payment<'_> {
     let memo = request.memo.as_ref().map_or("", |memo| memo.as_str());
-    Order { tag, amount: request.amount, memo, destination, to: &request.to }
+    Payment { tag, amount: request.amount, memo, destination, to: &request.to }
 }

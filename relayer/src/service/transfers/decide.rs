@@ -2,7 +2,7 @@
 
 use purser_policy::{AccountState, TransferRequest as PolicyRequest, Violation, check, explain};
 
-use crate::chain::{AgentOnChain, Destination, TransferView};
+use crate::chain::{AgentOnChain, ChainView, Destination};
 use crate::domain::{
     Address, CheckedRule, Checks, Failure, FailureCode, Halt, Limit, Recipient, Rejection, RejectionReason,
     RuleCheck, Timestamp, UsdcAmount,
@@ -17,7 +17,7 @@ const HALTED: &str = "The account or its operator was halted when the transfer a
 pub(super) const NO_PAYEE: &str = "The recipient is not an account of this service that can be paid.";
 
 /// What is asked of an account, with the recipient found.
-pub(super) struct Order<'a> {
+pub(super) struct Payment<'a> {
     pub tag: u64,
     pub amount: UsdcAmount,
     /// Empty means none.
@@ -40,11 +40,11 @@ pub(super) enum Decision {
 }
 
 /// Decides by what was read. `at` dates a rejection or failure.
-pub(super) fn decide(view: &TransferView, order: &Order, at: Timestamp) -> (Decision, Checks) {
+pub(super) fn decide(view: &ChainView, payment: &Payment, at: Timestamp) -> (Decision, Checks) {
     let owner = match view.destination {
         Destination::TokenAccount { owner } => owner,
         ref other => {
-            let failure = invalid_recipient(describe(other, order.to), at);
+            let failure = invalid_recipient(describe(other, payment.to), at);
             return (Decision::Failing(failure, None), Checks::default());
         }
     };
@@ -56,14 +56,14 @@ pub(super) fn decide(view: &TransferView, order: &Order, at: Timestamp) -> (Deci
         tags: &view.agent.tags,
     };
     let request = PolicyRequest {
-        tag: order.tag,
-        amount: order.amount,
-        memo: order.memo.as_bytes(),
-        recipient: order.destination.as_bytes(),
+        tag: payment.tag,
+        amount: payment.amount,
+        memo: payment.memo.as_bytes(),
+        recipient: payment.destination.as_bytes(),
         recipient_owner: owner.as_bytes(),
     };
     let mut checks = Checks::from(explain(&state, &request, view.now));
-    checks.0.push(balance_check(&view.agent, order.amount));
+    checks.0.push(balance_check(&view.agent, payment.amount));
     let decision = match check(&state, &request, view.now) {
         Err(violation) => match RejectionReason::of(&violation) {
             None => Decision::AlreadyMade,
@@ -76,9 +76,10 @@ pub(super) fn decide(view: &TransferView, order: &Order, at: Timestamp) -> (Deci
             }),
         },
         Ok(_) if view.agent.is_frozen => Decision::Failing(frozen(at), Some(checks.clone())),
-        Ok(_) if view.agent.balance < order.amount => {
-            Decision::Failing(insufficient(order.amount, Some(view.agent.balance), at), Some(checks.clone()))
-        }
+        Ok(_) if view.agent.balance < payment.amount => Decision::Failing(
+            insufficient(payment.amount, Some(view.agent.balance), at),
+            Some(checks.clone()),
+        ),
         Ok(_) => Decision::Sign,
     };
     (decision, checks)
@@ -157,7 +158,7 @@ fn message(violation: &Violation, halt: Option<Halt>) -> String {
     }
 }
 
-fn retry_at(violation: &Violation, view: &TransferView) -> Option<Timestamp> {
+fn retry_at(violation: &Violation, view: &ChainView) -> Option<Timestamp> {
     match violation {
         Violation::DailyLimitExceeded { limit, amount, .. } => {
             view.agent.window.frees_at(view.now, *limit, *amount).map(Timestamp::from_unix_seconds)

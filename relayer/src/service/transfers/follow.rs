@@ -2,11 +2,11 @@
 
 use std::time::Duration;
 
-use super::carrier::{Carrier, Step, Stepped, order};
+use super::carrier::{Carrier, Step, Stepped, payment};
 use super::decide::{
-    Decision, Order, decide, frozen, insufficient, invalid_recipient, rejection_without_numbers,
+    Decision, Payment, decide, frozen, insufficient, invalid_recipient, rejection_without_numbers,
 };
-use super::payments::Paid;
+use super::payments::WasPaid;
 use crate::chain::{Outcome, Refusal};
 use crate::crash_point::crash_point;
 use crate::domain::{Address, Checks, FailureCode, RejectionReason, Transfer, happened_at};
@@ -107,9 +107,9 @@ impl Carrier {
             }
         };
         match self.was_paid(transfer.id.tag(), &view).await? {
-            Paid::Yes(made) => self.settle_as_made(transfer, destination, *made).await,
-            Paid::Unknown | Paid::OldView => self.fail_unknown(transfer).await,
-            Paid::No => {
+            WasPaid::Yes(made) => self.settle_as_made(transfer, destination, *made).await,
+            WasPaid::Unknown | WasPaid::OldView => self.fail_unknown(transfer).await,
+            WasPaid::No => {
                 let message = "Solana did not take the transfer before it expired; nothing was paid. Send the same \
                                request again.";
                 self.fail(transfer, self.failure(FailureCode::TransferExpired, message)).await
@@ -155,7 +155,7 @@ impl Carrier {
         // The program's code carries no numbers: decide once more by what is there now.
         let decided = match self.read(&destination).await {
             Ok(view) => {
-                Some(decide(&view, &order(transfer.id.tag(), &transfer.request, destination), self.now()))
+                Some(decide(&view, &payment(transfer.id.tag(), &transfer.request, destination), self.now()))
             }
             Err(_) => None,
         };
@@ -175,7 +175,7 @@ impl Carrier {
         made: PaymentMade,
     ) -> Stepped {
         crash_point!("duplicate.before");
-        if is_same(&made, &order(transfer.id.tag(), &transfer.request, destination)) {
+        if is_same(&made, &payment(transfer.id.tag(), &transfer.request, destination)) {
             return self.settle(transfer, made.signature, made.slot, made.made_at, None).await;
         }
         let message =
@@ -193,6 +193,6 @@ impl Carrier {
     }
 }
 
-fn is_same(made: &PaymentMade, order: &Order) -> bool {
-    made.amount == order.amount && made.recipient == order.destination && made.memo == order.memo
+fn is_same(made: &PaymentMade, payment: &Payment) -> bool {
+    made.amount == payment.amount && made.recipient == payment.destination && made.memo == payment.memo
 }

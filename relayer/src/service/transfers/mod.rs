@@ -3,11 +3,11 @@
 mod balances;
 mod carrier;
 mod decide;
-mod flights;
 mod follow;
 mod list;
 mod paid;
 mod payments;
+mod pending;
 mod read;
 mod record;
 mod sweep;
@@ -21,9 +21,9 @@ use tracing::Span;
 use tracing::field::display;
 
 use self::carrier::Carrier;
-pub use self::flights::PendingLimits;
-use self::flights::{Ended, Flight, Flights, Landing, Place};
 use self::payments::SeenPayments;
+pub use self::pending::PendingLimits;
+use self::pending::{Ended, Ending, PendingPlace, PendingTransfer, PendingTransfers};
 pub use self::read::{LimitsView, Preview, PreviewRequest};
 use super::error::{Resource, ServiceError};
 use super::reads::find_payer;
@@ -58,7 +58,7 @@ pub struct TransferAnswer {
 #[derive(Clone)]
 pub struct Transfers {
     parts: Parts,
-    flights: Flights,
+    pending: PendingTransfers,
     payments: SeenPayments,
     wake: Arc<Notify>,
 }
@@ -72,7 +72,12 @@ enum Started {
 
 impl Transfers {
     pub(super) fn new(parts: Parts) -> Self {
-        Self { parts, flights: Flights::default(), payments: SeenPayments::default(), wake: Arc::default() }
+        Self {
+            parts,
+            pending: PendingTransfers::default(),
+            payments: SeenPayments::default(),
+            wake: Arc::default(),
+        }
     }
 
     /// Carries out a transfer and waits for its end up to the deadline; it goes on when nobody waits any longer.
@@ -109,7 +114,7 @@ impl Transfers {
     /// How many keys are being asked for.
     #[cfg(test)]
     pub(crate) fn pending(&self) -> usize {
-        self.flights.pending()
+        self.pending.pending()
     }
 
     /// One transfer, in any state. NotFound: unknown, another operator's, or for an agent key another account's.
@@ -120,14 +125,18 @@ impl Transfers {
     }
 
     /// A place among the pending. One who asks again under a key that was claimed needs none that is free.
-    async fn place(&self, principal: &Principal, request: &TransferRequest) -> Result<Place, ServiceError> {
+    async fn place(
+        &self,
+        principal: &Principal,
+        request: &TransferRequest,
+    ) -> Result<PendingPlace, ServiceError> {
         let operator = principal.operator();
-        if let Some(place) = self.flights.try_place(request, operator.id, self.parts.pending) {
+        if let Some(place) = self.pending.try_place(request, operator.id, self.parts.pending) {
             return Ok(place);
         }
         let key = &request.idempotency_key;
         if self.parts.store.find_account_of_key(operator.id, operator.network, key).await?.is_some() {
-            return Ok(self.flights.take_place(request, operator.id));
+            return Ok(self.pending.take_place(request, operator.id));
         }
         Err(ServiceError::TooManyPending)
     }
@@ -138,7 +147,7 @@ impl Transfers {
         account: Account,
         network: NetworkParts,
         request: TransferRequest,
-        place: Place,
+        place: PendingPlace,
     ) -> Result<Started, ServiceError> {
         let operator = asker.operator().clone();
         let now = self.parts.ambient.now();
@@ -174,8 +183,8 @@ impl Transfers {
         Ok(match claim {
             Claim::New(transfer) | Claim::Retry(transfer) => {
                 let id = transfer.id;
-                if let Some(flight) = self.flights.begin(id, place) {
-                    self.fly(flight, carrier.run(transfer));
+                if let Some(pending) = self.pending.begin(id, place) {
+                    self.carry(pending, carrier.run(transfer));
                 }
                 Started::Ours(id)
             }
@@ -199,21 +208,21 @@ impl Transfers {
         })
     }
 
-    /// Works until the landing, in a task of its own, and tells everybody who waits.
-    fn fly(&self, flight: Flight, work: impl Future<Output = Landing> + Send + 'static) {
+    /// Works until the ending, in a task of its own, and tells everybody who waits.
+    fn carry(&self, pending: PendingTransfer, work: impl Future<Output = Ending> + Send + 'static) {
         let this = self.clone();
         self.parts.tasks.start(async move {
-            let landing = work.await;
-            if let Ok(Ended { transfer, .. }) = &landing {
+            let ending = work.await;
+            if let Ok(Ended { transfer, .. }) = &ending {
                 tracing::debug!(state = transfer.state.as_str(), "a transfer was carried out");
             }
-            if let Err(ServiceError::Internal) = &landing {
+            if let Err(ServiceError::Internal) = &ending {
                 // Something is left to be finished from what is stored, by whichever process comes first. If this
                 // fails too, the lease ends by itself.
-                let _ = this.parts.store.release_lease(flight.id(), this.parts.ambient.now()).await;
+                let _ = this.parts.store.release_lease(pending.id(), this.parts.ambient.now()).await;
                 this.wake();
             }
-            flight.land(landing);
+            pending.end(ending);
         });
     }
 
@@ -226,8 +235,8 @@ impl Transfers {
     ) -> Result<Ended, ServiceError> {
         let ended = async {
             loop {
-                if let Some(landing) = self.flights.wait(id).await {
-                    return landing;
+                if let Some(ending) = self.pending.wait(id).await {
+                    return ending;
                 }
                 // Another process carries it out, or none does until the sweeper comes.
                 let transfer = self.find(principal, id).await?;

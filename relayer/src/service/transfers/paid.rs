@@ -11,8 +11,8 @@ use purser_policy::TAGS_MAX;
 use tokio::time::Instant;
 
 use super::carrier::Carrier;
-use super::payments::Paid;
-use crate::chain::TransferView;
+use super::payments::WasPaid;
+use crate::chain::ChainView;
 use crate::domain::{IDEMPOTENCY_SECONDS, Timestamp};
 use crate::service::ServiceError;
 
@@ -22,14 +22,14 @@ const LOOK_PAUSE: Duration = Duration::from_millis(100);
 impl Carrier {
     /// If this process has not seen a payment with `tag`: up to which number the view leaves it to our records, which decide
     /// with the claim.
-    pub(super) fn seen_unpaid(&self, tag: u64, view: &TransferView) -> Option<u64> {
+    pub(super) fn seen_unpaid(&self, tag: u64, view: &ChainView) -> Option<u64> {
         let first = self.payments.learn(self.account.id, &view.tags);
         let is_seen = self.payments.number_of(self.account.id, tag, first).is_some();
         (!is_seen).then(|| first.saturating_sub(1))
     }
 
     /// Whether `tag` was paid. Waits a while for payments that are missing in our records, which the indexer looks for.
-    pub(super) async fn was_paid(&self, tag: u64, view: &TransferView) -> Result<Paid, ServiceError> {
+    pub(super) async fn was_paid(&self, tag: u64, view: &ChainView) -> Result<WasPaid, ServiceError> {
         let account = &self.account;
         let first = self.payments.learn(account.id, &view.tags);
         let newest = view.tags.recorded();
@@ -40,22 +40,22 @@ impl Carrier {
         loop {
             let known = self.parts.store.find_payment(account, tag, since).await?;
             if let Some(made) = known.made {
-                return Ok(Paid::Yes(Box::new(made)));
+                return Ok(WasPaid::Yes(Box::new(made)));
             }
             // Of payments that are in our records, theirs is the last word.
             let is_seen = self.payments.number_of(account.id, tag, known.up_to.saturating_add(1)).is_some()
                 || view.tags.contains(tag, view.now);
             if known.up_to.saturating_sub(newest) >= TAGS_MAX as u64 {
-                return Ok(Paid::OldView);
+                return Ok(WasPaid::OldView);
             }
             let is_whole = known.up_to.saturating_add(1) >= first;
             if is_whole && !is_seen {
-                return Ok(Paid::No);
+                return Ok(WasPaid::No);
             }
             if Instant::now() >= until || self.parts.tasks.stop.is_cancelled() {
                 tracing::warn!(account_id = %account.id, known_up_to = known.up_to, newest, is_seen,
                     "payments of an account are missing in our records");
-                return Ok(Paid::Unknown);
+                return Ok(WasPaid::Unknown);
             }
             if !is_wanted {
                 is_wanted = true;
@@ -67,7 +67,7 @@ impl Carrier {
     }
 
     /// The number of a payment of ours that has landed, if a view has shown it.
-    pub(super) fn number_of(&self, tag: u64, view: Option<&TransferView>) -> Option<u64> {
+    pub(super) fn number_of(&self, tag: u64, view: Option<&ChainView>) -> Option<u64> {
         if let Some(view) = view {
             self.payments.learn(self.account.id, &view.tags);
         }

@@ -31,7 +31,7 @@ struct Seen {
 pub(super) type Permit = OwnedSemaphorePermit;
 
 /// What is known of a tag.
-pub(super) enum Paid {
+pub(super) enum WasPaid {
     No,
     Yes(Box<PaymentMade>),
     /// Payments are missing in our records, or one with the tag is not there yet.

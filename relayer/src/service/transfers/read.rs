@@ -2,7 +2,7 @@
 
 use super::Transfers;
 use super::carrier::Carrier;
-use super::decide::{Decision, Order, decide};
+use super::decide::{Decision, Payment, decide};
 use crate::domain::{
     AccountId, Checks, Failure, FailureCode, Limit, Memo, Principal, Recipient, Rejection, Timestamp,
     UsdcAmount,
@@ -81,8 +81,8 @@ impl Transfers {
         let read = carrier.read(&destination).await;
         let view = read.map_err(|error| from_chain(carrier.operator.network, &error, true))?;
         let memo = request.memo.as_ref().map_or("", |memo| memo.as_str());
-        let order = Order { tag: NO_TAG, amount: request.amount, memo, destination, to: &request.to };
-        let (decision, checks) = decide(&view, &order, self.parts.ambient.now());
+        let payment = Payment { tag: NO_TAG, amount: request.amount, memo, destination, to: &request.to };
+        let (decision, checks) = decide(&view, &payment, self.parts.ambient.now());
         match decision {
             Decision::Sign | Decision::AlreadyMade => Ok(Preview::Allowed(checks)),
             Decision::Rejected(rejection) => Ok(Preview::Rejected(rejection)),

@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use super::Transfers;
 use super::carrier::Carrier;
-use super::flights::Ended;
+use super::pending::Ended;
 use crate::crash_point::crash_point;
 use crate::domain::{FailureCode, IDEMPOTENCY_SECONDS, Transfer, TransferState};
 use crate::service::ServiceError;
@@ -50,7 +50,7 @@ impl Transfers {
     pub(in crate::service) async fn sweep(&self) -> Result<(), ServiceError> {
         let store = &self.parts.store;
         let lease = || self.parts.ambient.now().after(LEASE);
-        store.renew_leases(&self.flights.ids(), lease()).await?;
+        store.renew_leases(&self.pending_transfers.ids(), lease()).await?;
         for network in self.parts.chains.networks() {
             loop {
                 let now = self.parts.ambient.now();
@@ -75,12 +75,12 @@ impl Transfers {
         let operator = store.find_operator(transfer.operator_id).await?.ok_or(ServiceError::Internal)?;
         let account = store.find_account(operator.id, transfer.request.from).await?;
         let account = account.ok_or(ServiceError::Internal)?;
-        let place = self.flights.take_place(&transfer.request, operator.id);
-        let Some(flight) = self.flights.begin(transfer.id, place) else { return Ok(()) };
+        let place = self.pending_transfers.take_place(&transfer.request, operator.id);
+        let Some(pending) = self.pending_transfers.begin(transfer.id, place) else { return Ok(()) };
         crash_point!("take_up.before");
         tracing::info!(transfer_id = %transfer.id, state = transfer.state.as_str(), "taking up an open transfer");
         let carrier = Carrier::new(self.parts.clone(), network, operator, account, self.payments.clone());
-        self.fly(flight, async move {
+        self.fly(pending, async move {
             if !is_stale(&transfer, carrier.agreed_now().await) {
                 return carrier.run(transfer).await;
             }

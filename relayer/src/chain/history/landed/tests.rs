@@ -1,8 +1,8 @@
 //! Transactions as nodes write them down, in every form that money comes in.
 
 use crate::chain::OnChainPolicy;
-use crate::chain::history::happening::Happening;
 use crate::chain::history::landed::{Flow, Landed, LandedRecord, WireLanded};
+use crate::chain::history::program_event::ProgramEvent;
 use crate::chain::read::decode::to_address;
 use anchor_lang::Event;
 use base64::Engine;
@@ -111,7 +111,7 @@ fn money_that_came_is_read_from_the_balances_whatever_moved_it() {
         transaction["transaction"]["message"]["instructions"] = json!([call]);
         let record = record(transaction);
         assert_eq!(record.flows, [flow(1, 10, 4), flow(2, 0, 6)]);
-        assert!(record.happenings.is_empty());
+        assert!(record.events.is_empty());
         assert_eq!(
             (record.slot, record.block_time, record.signature.as_str()),
             (42, Some(1_800_000_000), SIGNATURE)
@@ -201,12 +201,12 @@ struct Written {
     accounts: Vec<Pubkey>,
     data: Vec<u8>,
     events: Vec<Vec<u8>>,
-    happenings: Vec<Happening>,
+    events: Vec<ProgramEvent>,
 }
 
-fn written(called: Instruction, events: Vec<Vec<u8>>, happenings: Vec<Happening>) -> Written {
+fn written(called: Instruction, events: Vec<Vec<u8>>, events: Vec<ProgramEvent>) -> Written {
     let accounts = called.accounts.iter().map(|meta| meta.pubkey).collect();
-    Written { accounts, data: called.data, events, happenings }
+    Written { accounts, data: called.data, events, events }
 }
 
 /// Every instruction that histories know, as it is called and as it logs.
@@ -229,7 +229,7 @@ fn instructions() -> Vec<Written> {
     };
     let [operator_address, agent_address, source_address, destination_address, created_address] =
         [operator, agent, source, destination, created].map(|key| to_address(&key));
-    let changed = |agent| Happening::PolicyChanged { operator: operator_address, agent };
+    let changed = |agent| ProgramEvent::PolicyChanged { operator: operator_address, agent };
     let record = PolicyRecord {
         max_single_transfer: None,
         max_daily_spend: Some(5),
@@ -261,7 +261,7 @@ fn instructions() -> Vec<Written> {
                 }
                 .data(),
             ],
-            vec![Happening::TransferExecuted {
+            vec![ProgramEvent::TransferExecuted {
                 agent: agent_address,
                 transfer_id: [5; 16],
                 number: Some(9),
@@ -285,7 +285,7 @@ fn instructions() -> Vec<Written> {
                 }
                 .data(),
             ],
-            vec![Happening::Withdrawn {
+            vec![ProgramEvent::Withdrawn {
                 agent: agent_address,
                 source: source_address,
                 amount: usdc(8),
@@ -305,7 +305,7 @@ fn instructions() -> Vec<Written> {
                 policy_set(created, 1),
             ],
             vec![
-                Happening::AgentCreated {
+                ProgramEvent::AgentCreated {
                     operator: operator_address,
                     agent: created_address,
                     agent_id: [9; 16],
@@ -349,7 +349,7 @@ fn instructions() -> Vec<Written> {
                 }
                 .data(),
             ],
-            vec![Happening::AgentClosed {
+            vec![ProgramEvent::AgentClosed {
                 operator: operator_address,
                 agent: agent_address,
                 recipient: destination_address,
@@ -364,7 +364,7 @@ fn logged(event: &[u8]) -> String {
 
 #[test]
 fn every_event_says_what_its_instruction_says() {
-    for Written { accounts, data, events, happenings } in instructions() {
+    for Written { accounts, data, events, events } in instructions() {
         let mut whole = transaction();
         let call = instruction(&mut whole, &PROGRAM, &accounts, &data);
         whole["transaction"]["message"]["instructions"] = json!([call]);
@@ -378,10 +378,10 @@ fn every_event_says_what_its_instruction_says() {
         cut["meta"]["logMessages"] = json!([lines[0], "Log truncated"]);
         let mut silent = whole.clone();
         silent["meta"]["logMessages"] = Value::Null;
-        assert_eq!(record(whole).happenings, happenings);
-        let called: Vec<Happening> = happenings.iter().map(Happening::without_number).collect();
+        assert_eq!(record(whole).events, events);
+        let called: Vec<ProgramEvent> = events.iter().map(ProgramEvent::without_number).collect();
         for transaction in [cut, silent] {
-            assert_eq!(record(transaction).happenings, called);
+            assert_eq!(record(transaction).events, called);
         }
     }
 }
@@ -403,9 +403,9 @@ fn cut_log_is_made_up_for_by_all_instructions_in_their_order_those_within_others
     // Some events came before the cut: they are not counted twice.
     let lines = [format!("Program {PROGRAM} invoke [1]"), logged(&all[0].events[0]), "Log truncated".into()];
     transaction["meta"]["logMessages"] = json!(lines);
-    let happenings = order.flat_map(|index| &all[index].happenings);
-    let expected: Vec<Happening> = happenings.map(Happening::without_number).collect();
-    assert_eq!(record(transaction).happenings, expected);
+    let events = order.flat_map(|index| &all[index].events);
+    let expected: Vec<ProgramEvent> = events.map(ProgramEvent::without_number).collect();
+    assert_eq!(record(transaction).events, expected);
 }
 
 #[test]
@@ -434,17 +434,17 @@ fn lines_that_a_node_doubled_lost_moved_or_made_up_change_nothing() {
     ] {
         let mut transaction = whole.clone();
         transaction["meta"]["logMessages"] = json!(spoiled);
-        let expected = [transfer, withdrawal].map(|called| called.happenings[0].clone());
+        let expected = [transfer, withdrawal].map(|called| called.events[0].clone());
         // A log that does not say what was called says nothing of numbers either.
         let is_whole = spoiled.len() == 6 && spoiled[1] == first && spoiled[4] == second;
-        let expected = if is_whole { expected } else { expected.map(|happening| happening.without_number()) };
-        assert_eq!(record(transaction).happenings, expected, "{spoiled:?}");
+        let expected = if is_whole { expected } else { expected.map(|event| event.without_number()) };
+        assert_eq!(record(transaction).events, expected, "{spoiled:?}");
     }
 }
 
 #[test]
 fn node_that_kept_no_inner_calls_is_taken_by_its_log() {
-    let Written { accounts, data, events, happenings: expected } = instructions().remove(0);
+    let Written { accounts, data, events, events: expected } = instructions().remove(0);
     let mut transaction = transaction();
     let within = instruction(&mut transaction, &PROGRAM, &accounts, &data);
     let outer = instruction(&mut transaction, &OTHER, &[key(1)], &[1]);
@@ -457,9 +457,9 @@ fn node_that_kept_no_inner_calls_is_taken_by_its_log() {
         format!("Program {OTHER} success"),
     ]);
     transaction["meta"]["innerInstructions"] = Value::Null;
-    assert_eq!(record(transaction.clone()).happenings, expected);
+    assert_eq!(record(transaction.clone()).events, expected);
     transaction["meta"]["innerInstructions"] = json!([{ "index": 0, "instructions": [within] }]);
-    assert_eq!(record(transaction).happenings, expected);
+    assert_eq!(record(transaction).events, expected);
 }
 
 #[test]
@@ -480,7 +480,7 @@ fn events_that_another_program_forges_are_not_ours() {
             vec![format!("Program {OTHER} invoke [1]"), logged(&event), "Log truncated".into()],
         ] {
             transaction["meta"]["logMessages"] = json!(lines);
-            assert!(record(transaction.clone()).happenings.is_empty(), "{lines:?}");
+            assert!(record(transaction.clone()).events.is_empty(), "{lines:?}");
         }
     }
 }
@@ -495,6 +495,6 @@ fn instruction_of_ours_that_says_nothing_readable_is_passed_over() {
         let call = instruction(&mut transaction, &PROGRAM, accounts, data);
         transaction["transaction"]["message"]["instructions"] = json!([call]);
         transaction["meta"]["logMessages"] = Value::Null;
-        assert!(record(transaction).happenings.is_empty());
+        assert!(record(transaction).events.is_empty());
     }
 }

@@ -3,8 +3,8 @@
 use super::*;
 use crate::chain::rpc::node_fault::NodeFault;
 use crate::chain::rpc::scripted_node::{ScriptedNode, status};
+use crate::chain::send::cross_check;
 use crate::chain::send::flight::Followed;
-use crate::chain::send::witness;
 use serde_json::json;
 
 const LAST_VALID: u64 = 150;
@@ -24,12 +24,12 @@ fn start_with(nodes: &[&ScriptedNode]) -> Arc<Submitter> {
     let (tasks, stop) = (TaskTracker::new(), CancellationToken::new());
     let transports = nodes.iter().map(|node| node.boxed()).collect();
     let rpc = Arc::new(Rpc::over(transports, Arc::default(), tasks.clone()));
-    let (submitter, claims) = Submitter::new(rpc.clone(), tasks.clone());
+    let (submitter, sightings) = Submitter::new(rpc.clone(), tasks.clone());
     let submitter = Arc::new(submitter);
-    if let Some(claims) = claims {
+    if let Some(sightings) = sightings {
         let believing = submitter.clone();
-        let believe = move |signature: &str, landing| believing.land(signature, landing);
-        tasks.spawn(witness::run(rpc, claims, believe, stop.clone()));
+        let on_confirmed = move |signature: &str, landing| believing.land(signature, landing);
+        tasks.spawn(cross_check::run(rpc, sightings, on_confirmed, stop.clone()));
     }
     let looping = submitter.clone();
     tasks.spawn(async move { looping.run(stop).await });
@@ -244,7 +244,7 @@ async fn a_lost_websocket_costs_one_poll_and_a_missed_notice_a_slow_one() {
     after(2).await;
     assert!(following.is_open(), "the websocket is waited for");
     let begun = Instant::now();
-    submitter.deaf();
+    submitter.on_socket_lost();
     following.end().await;
     assert!(begun.elapsed() <= POLL_YOUNG * 2, "{:?}", begun.elapsed());
 

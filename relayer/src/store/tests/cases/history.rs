@@ -1,5 +1,5 @@
 use super::*;
-use crate::store::{Mark, Owed, Readings, UnderWay, Walk, Whose};
+use crate::store::{Mark, PendingFetch, Readings, UnderWay, Walk, Whose};
 
 /// A second account of the fixture's operator, and one of another operator.
 async fn neighbours(fixture: &Fixture) -> (Account, Account) {
@@ -359,18 +359,19 @@ async fn a_walk_moves_with_its_readings_and_only_from_where_it_stood() {
 async fn what_is_owed_is_asked_for_when_it_is_due_until_it_is_paid() {
     let Some(fixture) = fixture().await else { return };
     let store = &fixture.store;
-    let owed = |tries, second| Owed { signature: "lost".into(), slot: 4, tries, next_try_at: at(second) };
-    let write = async |owed: Vec<Owed>, paid: Vec<String>| {
-        let readings = Readings { owed, paid, ..Readings::default() };
+    let pending =
+        |tries, second| PendingFetch { signature: "lost".into(), slot: 4, tries, next_try_at: at(second) };
+    let write = async |pending: Vec<PendingFetch>, resolved: Vec<String>| {
+        let readings = Readings { pending, resolved, ..Readings::default() };
         store.insert_readings(Network::Test, &readings, None).await.expect("written");
     };
-    write(vec![owed(3, 10)], vec![]).await;
+    write(vec![pending(3, 10)], vec![]).await;
     // Listed anew by another walk: it does not become younger.
-    write(vec![owed(1, 2)], vec![]).await;
-    assert!(store.list_owed(Network::Test, at(9), 5).await.expect("listed").is_empty());
-    assert_eq!(store.list_owed(Network::Test, at(10), 5).await.expect("listed"), [owed(3, 10)]);
+    write(vec![pending(1, 2)], vec![]).await;
+    assert!(store.list_pending_fetches(Network::Test, at(9), 5).await.expect("listed").is_empty());
+    assert_eq!(store.list_pending_fetches(Network::Test, at(10), 5).await.expect("listed"), [pending(3, 10)]);
     write(vec![], vec!["lost".into()]).await;
-    assert!(store.list_owed(Network::Test, at(99), 5).await.expect("listed").is_empty());
+    assert!(store.list_pending_fetches(Network::Test, at(99), 5).await.expect("listed").is_empty());
 }
 
 #[tokio::test]

@@ -16,7 +16,7 @@ pub(super) struct Ended {
     pub checks: Option<Checks>,
 }
 
-pub(super) type Landing = Result<Ended, ServiceError>;
+pub(super) type Ending = Result<Ended, ServiceError>;
 
 /// How many transfers may wait or be under way at once.
 #[derive(Debug, Clone, Copy)]
@@ -27,39 +27,39 @@ pub struct PendingLimits {
 
 /// The transfers under way.
 #[derive(Clone, Default)]
-pub(super) struct Flights(Arc<Mutex<State>>);
+pub(super) struct PendingTransfers(Arc<Mutex<State>>);
 
 #[derive(Default)]
 struct State {
-    watchers: HashMap<TransferId, watch::Receiver<Option<Landing>>>,
+    watchers: HashMap<TransferId, watch::Receiver<Option<Ending>>>,
     /// By operator and account: the keys that are asked for, and by how many.
     pending: HashMap<OperatorId, HashMap<AccountId, HashMap<IdempotencyKey, usize>>>,
 }
 
 /// A request counts as pending for as long as this is held.
-pub(super) struct Place {
+pub(super) struct PendingPlace {
     operator: OperatorId,
     account: AccountId,
     key: IdempotencyKey,
-    flights: Flights,
+    all: PendingTransfers,
 }
 
 /// One transfer under way: it is over when this is dropped.
-pub(super) struct Flight {
+pub(super) struct PendingTransfer {
     id: TransferId,
-    _place: Place,
-    flights: Flights,
-    landing: watch::Sender<Option<Landing>>,
+    _place: PendingPlace,
+    all: PendingTransfers,
+    ending: watch::Sender<Option<Ending>>,
 }
 
-impl Flights {
+impl PendingTransfers {
     /// A place among the pending, if there is one. Any number of requests under one key take one place.
     pub(super) fn try_place(
         &self,
         request: &TransferRequest,
         operator: OperatorId,
         limits: PendingLimits,
-    ) -> Option<Place> {
+    ) -> Option<PendingPlace> {
         let mut state = self.lock();
         let accounts = state.pending.entry(operator).or_default();
         let of_account = accounts.get(&request.from).map_or(0, HashMap::len);
@@ -75,7 +75,7 @@ impl Flights {
     }
 
     /// A place however many there are: for what was claimed before.
-    pub(super) fn take_place(&self, request: &TransferRequest, operator: OperatorId) -> Place {
+    pub(super) fn take_place(&self, request: &TransferRequest, operator: OperatorId) -> PendingPlace {
         let mut state = self.lock();
         let keys = state.pending.entry(operator).or_default().entry(request.from).or_default();
         *keys.entry(request.idempotency_key.clone()).or_default() += 1;
@@ -83,23 +83,23 @@ impl Flights {
         self.place(request, operator)
     }
 
-    fn place(&self, request: &TransferRequest, operator: OperatorId) -> Place {
+    fn place(&self, request: &TransferRequest, operator: OperatorId) -> PendingPlace {
         let key = request.idempotency_key.clone();
-        Place { operator, account: request.from, key, flights: self.clone() }
+        PendingPlace { operator, account: request.from, key, all: self.clone() }
     }
 
     /// `None` when it is under way already.
-    pub(super) fn begin(&self, id: TransferId, place: Place) -> Option<Flight> {
+    pub(super) fn begin(&self, id: TransferId, place: PendingPlace) -> Option<PendingTransfer> {
         let mut state = self.lock();
         let Entry::Vacant(free) = state.watchers.entry(id) else {
             // A place that is given back takes the lock.
             drop(state);
             return None;
         };
-        let (landing, watcher) = watch::channel(None);
+        let (ending, watcher) = watch::channel(None);
         free.insert(watcher);
         drop(state);
-        Some(Flight { id, _place: place, flights: self.clone(), landing })
+        Some(PendingTransfer { id, _place: place, all: self.clone(), ending })
     }
 
     #[cfg(test)]
@@ -113,10 +113,10 @@ impl Flights {
     }
 
     /// Waits for a transfer's end. `None` when this process is not carrying it out, or stopped doing so.
-    pub(super) async fn wait(&self, id: TransferId) -> Option<Landing> {
+    pub(super) async fn wait(&self, id: TransferId) -> Option<Ending> {
         let mut watcher = self.lock().watchers.get(&id)?.clone();
-        let landing = watcher.wait_for(Option::is_some).await.ok()?;
-        landing.clone()
+        let ending = watcher.wait_for(Option::is_some).await.ok()?;
+        ending.clone()
     }
 
     fn lock(&self) -> MutexGuard<'_, State> {
@@ -124,27 +124,27 @@ impl Flights {
     }
 }
 
-impl Flight {
+impl PendingTransfer {
     /// The transfer.
     pub(super) fn id(&self) -> TransferId {
         self.id
     }
 
     /// Tells everybody who waits.
-    pub(super) fn land(self, landing: Landing) {
-        self.landing.send_replace(Some(landing));
+    pub(super) fn end(self, ending: Ending) {
+        self.ending.send_replace(Some(ending));
     }
 }
 
-impl Drop for Flight {
+impl Drop for PendingTransfer {
     fn drop(&mut self) {
-        self.flights.lock().watchers.remove(&self.id);
+        self.all.lock().watchers.remove(&self.id);
     }
 }
 
-impl Drop for Place {
+impl Drop for PendingPlace {
     fn drop(&mut self) {
-        let mut state = self.flights.lock();
+        let mut state = self.all.lock();
         let Some(accounts) = state.pending.get_mut(&self.operator) else { return };
         if let Some(keys) = accounts.get_mut(&self.account) {
             if let Some(holders) = keys.get_mut(&self.key) {
@@ -182,14 +182,14 @@ mod tests {
         OperatorId::from_bytes([1; 16])
     }
 
-    fn place(flights: &Flights) -> Place {
-        flights.take_place(&request(1, "a"), operator())
+    fn place(all: &PendingTransfers) -> PendingPlace {
+        all.take_place(&request(1, "a"), operator())
     }
 
     #[test]
     fn an_account_and_an_operator_have_so_many_places_and_a_key_takes_one() {
-        let flights = Flights::default();
-        let take = |account, key: &str| flights.try_place(&request(account, key), operator(), LIMITS);
+        let all = PendingTransfers::default();
+        let take = |account, key: &str| all.try_place(&request(account, key), operator(), LIMITS);
         let first = take(1, "a").expect("free");
         let same = take(1, "a").expect("the same key");
         let second = take(1, "b").expect("free");
@@ -197,7 +197,7 @@ mod tests {
         let again = take(1, "b").expect("the same key, though all are taken");
         let _other = take(2, "a").expect("another account");
         assert!(take(3, "a").is_none(), "three of the operator");
-        assert!(flights.try_place(&request(3, "a"), OperatorId::from_bytes([2; 16]), LIMITS).is_some());
+        assert!(all.try_place(&request(3, "a"), OperatorId::from_bytes([2; 16]), LIMITS).is_some());
         drop(first);
         assert!(take(1, "c").is_none(), "its key is still asked for");
         drop(same);
@@ -208,36 +208,36 @@ mod tests {
 
     #[test]
     fn nothing_is_left_of_what_is_over() {
-        let flights = Flights::default();
-        drop(flights.try_place(&request(1, "a"), operator(), LIMITS));
-        drop(place(&flights));
-        assert!(flights.lock().pending.is_empty());
+        let all = PendingTransfers::default();
+        drop(all.try_place(&request(1, "a"), operator(), LIMITS));
+        drop(place(&all));
+        assert!(all.lock().pending.is_empty());
     }
 
     #[tokio::test]
-    async fn everybody_who_waits_is_told_and_one_flight_is_one() {
-        let flights = Flights::default();
+    async fn everybody_who_waits_is_told_and_one_transfer_begins_once() {
+        let all = PendingTransfers::default();
         let id = TransferId::from_bytes([1; 16]);
-        let flight = flights.begin(id, place(&flights)).expect("first");
-        assert!(flights.begin(id, place(&flights)).is_none());
-        let (one, two) = (flights.wait(id), flights.wait(id));
+        let pending = all.begin(id, place(&all)).expect("first");
+        assert!(all.begin(id, place(&all)).is_none());
+        let (one, two) = (all.wait(id), all.wait(id));
         let land = async {
             tokio::task::yield_now().await;
-            flight.land(Err(ServiceError::IdempotencyConflict));
+            pending.end(Err(ServiceError::IdempotencyConflict));
         };
         let (one, two, ()) = tokio::join!(one, two, land);
         assert!(matches!(one, Some(Err(ServiceError::IdempotencyConflict))));
         assert!(matches!(two, Some(Err(ServiceError::IdempotencyConflict))));
-        assert!(flights.wait(id).await.is_none());
+        assert!(all.wait(id).await.is_none());
     }
 
     #[tokio::test]
-    async fn a_flight_that_is_dropped_keeps_nobody_waiting() {
-        let flights = Flights::default();
+    async fn a_transfer_that_is_dropped_keeps_nobody_waiting() {
+        let all = PendingTransfers::default();
         let id = TransferId::from_bytes([1; 16]);
-        let flight = flights.begin(id, place(&flights)).expect("first");
-        let (waited, ()) = tokio::join!(flights.wait(id), async { drop(flight) });
+        let pending = all.begin(id, place(&all)).expect("first");
+        let (waited, ()) = tokio::join!(all.wait(id), async { drop(pending) });
         assert!(waited.is_none());
-        assert!(flights.begin(id, place(&flights)).is_some());
+        assert!(all.begin(id, place(&all)).is_some());
     }
 }

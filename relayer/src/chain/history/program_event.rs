@@ -11,7 +11,7 @@ use solana_sdk::pubkey::Pubkey;
 
 /// One thing that our program did, as far as history and accounts are concerned.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Happening {
+pub enum ProgramEvent {
     AgentCreated {
         operator: Address,
         agent: Address,
@@ -59,37 +59,37 @@ pub struct Called {
 }
 
 /// What the events say. Those that concern nobody's history are passed over.
-pub fn from_events(log: &EventLog) -> Vec<Happening> {
+pub fn from_events(log: &EventLog) -> Vec<ProgramEvent> {
     log.payloads.iter().filter_map(|payload| from_event(payload)).collect()
 }
 
 /// What the instructions of a transaction that landed well say. The program cannot have been called and have failed
 /// in it, since a failed call fails its whole transaction.
-pub fn from_instructions(calls: &[Called]) -> Vec<Happening> {
+pub fn from_instructions(calls: &[Called]) -> Vec<ProgramEvent> {
     calls.iter().flat_map(|called| [from_instruction(called), birth_policy(called)]).flatten().collect()
 }
 
 /// Whether both say the same, but for what only a log knows.
-pub fn are_same(logged: &[Happening], called: &[Happening]) -> bool {
+pub fn are_same(logged: &[ProgramEvent], called: &[ProgramEvent]) -> bool {
     let same =
-        |(logged, called): (&Happening, &Happening)| logged.without_number() == called.without_number();
+        |(logged, called): (&ProgramEvent, &ProgramEvent)| logged.without_number() == called.without_number();
     logged.len() == called.len() && logged.iter().zip(called).all(same)
 }
 
-impl Happening {
+impl ProgramEvent {
     /// As its instruction says it.
     pub fn without_number(&self) -> Self {
-        let mut happening = self.clone();
-        if let Self::TransferExecuted { number, .. } = &mut happening {
+        let mut event = self.clone();
+        if let Self::TransferExecuted { number, .. } = &mut event {
             *number = None;
         }
-        happening
+        event
     }
 }
 
-fn from_event(payload: &[u8]) -> Option<Happening> {
+fn from_event(payload: &[u8]) -> Option<ProgramEvent> {
     if let Some(event) = events::decode::<TransferExecuted>(payload) {
-        return Some(Happening::TransferExecuted {
+        return Some(ProgramEvent::TransferExecuted {
             agent: to_address(&event.agent),
             transfer_id: event.transfer_id,
             number: Some(event.number),
@@ -99,7 +99,7 @@ fn from_event(payload: &[u8]) -> Option<Happening> {
         });
     }
     if let Some(event) = events::decode::<Withdrawn>(payload) {
-        return Some(Happening::Withdrawn {
+        return Some(ProgramEvent::Withdrawn {
             agent: to_address(&event.agent),
             source: to_address(&event.source),
             amount: UsdcAmount::from_micros(event.amount),
@@ -107,7 +107,7 @@ fn from_event(payload: &[u8]) -> Option<Happening> {
         });
     }
     if let Some(event) = events::decode::<AgentCreated>(payload) {
-        return Some(Happening::AgentCreated {
+        return Some(ProgramEvent::AgentCreated {
             operator: to_address(&event.operator),
             agent: to_address(&event.agent),
             agent_id: event.agent_id,
@@ -116,28 +116,28 @@ fn from_event(payload: &[u8]) -> Option<Happening> {
     }
     if let Some(event) = events::decode::<PolicySet>(payload) {
         let (operator, agent) = (to_address(&event.operator), Some(to_address(&event.agent)));
-        return Some(Happening::PolicyChanged { operator, agent });
+        return Some(ProgramEvent::PolicyChanged { operator, agent });
     }
     if let Some(event) = events::decode::<PausedSet>(payload) {
         let (operator, agent) = (to_address(&event.operator), Some(to_address(&event.agent)));
-        return Some(Happening::PolicyChanged { operator, agent });
+        return Some(ProgramEvent::PolicyChanged { operator, agent });
     }
     if let Some(event) = events::decode::<HaltSet>(payload) {
         let (operator, agent) = (to_address(&event.operator), event.agent.as_ref().map(to_address));
-        return Some(Happening::PolicyChanged { operator, agent });
+        return Some(ProgramEvent::PolicyChanged { operator, agent });
     }
     let event = events::decode::<AgentClosed>(payload)?;
     let [operator, agent, recipient] =
         [event.operator, event.agent, event.recipient].map(|key| to_address(&key));
-    Some(Happening::AgentClosed { operator, agent, recipient })
+    Some(ProgramEvent::AgentClosed { operator, agent, recipient })
 }
 
 /// By the places that the program gives its accounts.
-fn from_instruction(called: &Called) -> Option<Happening> {
+fn from_instruction(called: &Called) -> Option<ProgramEvent> {
     let at = |place: usize| called.accounts.get(place).map(to_address);
     let data = called.data.as_slice();
     if let Some(transfer) = arguments::<instruction::Transfer>(data) {
-        return Some(Happening::TransferExecuted {
+        return Some(ProgramEvent::TransferExecuted {
             agent: at(2)?,
             transfer_id: transfer.transfer_id,
             number: None,
@@ -148,10 +148,10 @@ fn from_instruction(called: &Called) -> Option<Happening> {
     }
     if let Some(withdraw) = arguments::<instruction::Withdraw>(data) {
         let amount = UsdcAmount::from_micros(withdraw.amount);
-        return Some(Happening::Withdrawn { agent: at(2)?, source: at(3)?, amount, recipient: at(5)? });
+        return Some(ProgramEvent::Withdrawn { agent: at(2)?, source: at(3)?, amount, recipient: at(5)? });
     }
     if let Some(create) = arguments::<instruction::CreateAgent>(data) {
-        return Some(Happening::AgentCreated {
+        return Some(ProgramEvent::AgentCreated {
             operator: at(2)?,
             agent: at(3)?,
             agent_id: create.agent_id,
@@ -159,28 +159,28 @@ fn from_instruction(called: &Called) -> Option<Happening> {
         });
     }
     if is::<instruction::SetPolicy>(data) || is::<instruction::ApplyDraft>(data) {
-        return Some(Happening::PolicyChanged { operator: at(2)?, agent: Some(at(3)?) });
+        return Some(ProgramEvent::PolicyChanged { operator: at(2)?, agent: Some(at(3)?) });
     }
     if is::<instruction::SetPaused>(data) {
-        return Some(Happening::PolicyChanged { operator: at(1)?, agent: Some(at(2)?) });
+        return Some(ProgramEvent::PolicyChanged { operator: at(1)?, agent: Some(at(2)?) });
     }
     if is::<instruction::Halt>(data) || is::<instruction::Resume>(data) {
         // Without an agent, the program's own address stands in its place.
         let agent = at(2)?;
         let agent = (agent != to_address(&called.program)).then_some(agent);
-        return Some(Happening::PolicyChanged { operator: at(1)?, agent });
+        return Some(ProgramEvent::PolicyChanged { operator: at(1)?, agent });
     }
     if is::<instruction::CloseAgent>(data) {
-        return Some(Happening::AgentClosed { operator: at(1)?, agent: at(2)?, recipient: at(5)? });
+        return Some(ProgramEvent::AgentClosed { operator: at(1)?, agent: at(2)?, recipient: at(5)? });
     }
     None
 }
 
 /// An agent begins with a policy, of which an event of its own tells.
-fn birth_policy(called: &Called) -> Option<Happening> {
+fn birth_policy(called: &Called) -> Option<ProgramEvent> {
     arguments::<instruction::CreateAgent>(&called.data)?;
     let at = |place: usize| called.accounts.get(place).map(to_address);
-    Some(Happening::PolicyChanged { operator: at(2)?, agent: Some(at(3)?) })
+    Some(ProgramEvent::PolicyChanged { operator: at(2)?, agent: Some(at(3)?) })
 }
 
 /// Whoever holds a transfer authority can write bytes that are no text.

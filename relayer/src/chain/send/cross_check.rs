@@ -1,4 +1,4 @@
-//! A second opinion: where there are several nodes, none of them alone says that a transaction landed.
+//! Where there are several nodes, none of them alone decides that a transaction landed.
 //!
 //! Another node confirms it, or at least does not deny it. A node denies a landing when it has seen the slot and knows
 //! the signature neither recently nor in its history, or knows another result.
@@ -11,12 +11,12 @@ use std::sync::Arc;
 use tokio::sync::mpsc;
 use tokio_util::sync::CancellationToken;
 
-/// How far (30 s of slots) a landing may be ahead of what another node has seen and still be believed.
+/// How far (30 s of slots) a landing may be ahead of what another node has seen and still be accepted.
 const SLOTS_AHEAD_MAX: u64 = 150;
 
-/// What a node says of a signature.
+/// A landing that one node has reported.
 #[derive(Debug, Clone)]
-pub struct Claim {
+pub struct Sighting {
     pub signature: String,
     pub landing: Landing,
     /// By its place in the configuration.
@@ -31,79 +31,84 @@ enum Opinion {
     Silent,
 }
 
-/// Hears claims until `stop`, and passes on to `believe` those that stand.
+/// Cross-checks sightings until `stop`, and hands those that stand to `on_confirmed`.
 pub async fn run(
     rpc: Arc<Rpc>,
-    mut claims: mpsc::UnboundedReceiver<Claim>,
-    believe: impl Fn(&str, Landing),
+    mut sightings: mpsc::UnboundedReceiver<Sighting>,
+    on_confirmed: impl Fn(&str, Landing),
     stop: CancellationToken,
 ) {
     let mut batch = Vec::new();
     loop {
         tokio::select! {
             () = stop.cancelled() => return,
-            // Whatever came while the last were heard is heard together.
-            _ = claims.recv_many(&mut batch, STATUSES_MAX) => {}
+            // What came during the last cross-check is checked together.
+            _ = sightings.recv_many(&mut batch, STATUSES_MAX) => {}
         }
         if batch.is_empty() {
             return;
         }
-        while let Some(node) = batch.first().map(|claim| claim.node) {
-            let (same, others) = batch.into_iter().partition(|claim: &Claim| claim.node == node);
+        while let Some(node) = batch.first().map(|sighting| sighting.node) {
+            let (same, others) = batch.into_iter().partition(|sighting: &Sighting| sighting.node == node);
             batch = others;
-            if stop.run_until_cancelled(hear(&rpc, node, same, &believe)).await.is_none() {
+            if stop.run_until_cancelled(cross_check(&rpc, node, same, &on_confirmed)).await.is_none() {
                 return;
             }
         }
     }
 }
 
-/// Asks the other nodes, one after the other, until each claim of `node` is confirmed.
-async fn hear(rpc: &Rpc, node: usize, mut claims: Vec<Claim>, believe: &impl Fn(&str, Landing)) {
-    let mut denied = vec![false; claims.len()];
+/// Asks the other nodes, one after the other, until each sighting of `node` is confirmed.
+async fn cross_check(
+    rpc: &Rpc,
+    node: usize,
+    mut sightings: Vec<Sighting>,
+    on_confirmed: &impl Fn(&str, Landing),
+) {
+    let mut denied = vec![false; sightings.len()];
     for other in (0..rpc.nodes()).filter(|other| *other != node) {
-        let Ok(opinions) = opinions(rpc, other, &claims).await else { continue };
+        let Ok(opinions) = opinions(rpc, other, &sightings).await else { continue };
         let mut left = Vec::new();
         let mut left_denied = Vec::new();
-        for ((claim, opinion), denied) in claims.into_iter().zip(opinions).zip(denied) {
+        for ((sighting, opinion), denied) in sightings.into_iter().zip(opinions).zip(denied) {
             if opinion == Opinion::Confirms {
-                believe(&claim.signature, claim.landing);
+                on_confirmed(&sighting.signature, sighting.landing);
                 continue;
             }
-            left.push(claim);
+            left.push(sighting);
             left_denied.push(denied || opinion == Opinion::Denies);
         }
-        (claims, denied) = (left, left_denied);
-        if claims.is_empty() {
+        (sightings, denied) = (left, left_denied);
+        if sightings.is_empty() {
             return;
         }
     }
-    for (claim, denied) in claims.into_iter().zip(denied) {
+    for (sighting, denied) in sightings.into_iter().zip(denied) {
         if !denied {
-            believe(&claim.signature, claim.landing);
+            on_confirmed(&sighting.signature, sighting.landing);
             continue;
         }
         tracing::warn!(
             node,
-            signature = claim.signature,
+            signature = sighting.signature,
             "other nodes deny what an RPC node says of a transaction"
         );
         rpc.blame_contradicted(node);
     }
 }
 
-async fn opinions(rpc: &Rpc, other: usize, claims: &[Claim]) -> Result<Vec<Opinion>, ChainError> {
-    let signatures: Vec<String> = claims.iter().map(|claim| claim.signature.clone()).collect();
+async fn opinions(rpc: &Rpc, other: usize, sightings: &[Sighting]) -> Result<Vec<Opinion>, ChainError> {
+    let signatures: Vec<String> = sightings.iter().map(|sighting| sighting.signature.clone()).collect();
     let recent = rpc.statuses_of(&signatures, false, |node| node == other).await?;
-    let mut opinions = Vec::with_capacity(claims.len());
-    for (claim, status) in claims.iter().zip(recent.value) {
-        let opinion = match opinion(claim, status, recent.slot) {
+    let mut opinions = Vec::with_capacity(sightings.len());
+    for (sighting, status) in sightings.iter().zip(recent.value) {
+        let opinion = match opinion(sighting, status, recent.slot) {
             Opinion::Denies => {
                 // It may have forgotten: the history knows.
-                let signature = std::slice::from_ref(&claim.signature);
+                let signature = std::slice::from_ref(&sighting.signature);
                 let searched = rpc.statuses_of(signature, true, |node| node == other).await?;
                 let status = searched.value.into_iter().next().flatten();
-                self::opinion(claim, status, searched.slot)
+                self::opinion(sighting, status, searched.slot)
             }
             opinion => opinion,
         };
@@ -112,14 +117,14 @@ async fn opinions(rpc: &Rpc, other: usize, claims: &[Claim]) -> Result<Vec<Opini
     Ok(opinions)
 }
 
-/// What a status, told at `slot`, says to a claim.
-fn opinion(claim: &Claim, status: Option<SignatureStatus>, slot: u64) -> Opinion {
-    let landed_at = match claim.landing {
+/// What a status, told at `slot`, says to a sighting.
+fn opinion(sighting: &Sighting, status: Option<SignatureStatus>, slot: u64) -> Opinion {
+    let landed_at = match sighting.landing {
         Landing::Landed { slot } | Landing::Failed { slot, .. } => slot,
         Landing::Expired { .. } => return Opinion::Silent,
     };
     match status.as_ref().map(Landing::of) {
-        Some(told) if std::mem::discriminant(&told) == std::mem::discriminant(&claim.landing) => {
+        Some(told) if std::mem::discriminant(&told) == std::mem::discriminant(&sighting.landing) => {
             Opinion::Confirms
         }
         Some(_) => Opinion::Denies,
