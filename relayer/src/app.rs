@@ -235,6 +235,7 @@ pub async fn connect(
             ProgramCheckConfig::Refuse => ProgramCheck::Refuse,
         },
         rent_payers: config.rent_payers.clone(),
+        deposit_subscriptions_max: config.deposit_subscriptions_max,
     };
     SolanaChain::connect(network, settings, signers, tasks).await.map_err(failed)
 }

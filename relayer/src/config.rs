@@ -158,6 +158,10 @@ pub struct NetworkConfig {
     pub commitment: CommitmentConfig,
     #[serde(default)]
     pub priority_fee_micro_lamports: u64,
+    /// Token accounts with a subscription on `ws_url`, so that deposits show at once: a thousand on each connection. Deposits to
+    /// others show when balances are compared, every `indexer.interval_ms`.
+    #[serde(default = "deposit_subscriptions_max")]
+    pub deposit_subscriptions_max: usize,
     /// If given, the cluster must be this one.
     pub genesis_hash: Option<String>,
     /// What to do at the start when the program on chain is not the build that belongs to this relayer.
@@ -165,6 +169,10 @@ pub struct NetworkConfig {
     pub program_check: ProgramCheckConfig,
     /// A transaction's page, with `{signature}` in it. The default is Solana Explorer, of devnet for `test`.
     pub explorer_url: Option<String>,
+}
+
+const fn deposit_subscriptions_max() -> usize {
+    10_000
 }
 
 /// How sure the chain must be.

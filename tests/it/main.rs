@@ -13,6 +13,7 @@ mod connections;
 mod counting;
 mod crash;
 mod database_outage;
+mod deposits;
 mod error_codes;
 mod events;
 mod files;

@@ -57,6 +57,14 @@ const AUDITED_AT_ONCE: u32 = 50;
 /// How long one process keeps a network beyond three intervals, so that a dead one is followed by another.
 const LEASE_MARGIN: Duration = Duration::from_secs(10);
 
+/// Why the chain is looked at.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Wake {
+    Timer,
+    Program,
+    Deposit,
+}
+
 /// Why a cycle came to an early end. The next one goes on.
 #[derive(Debug, thiserror::Error)]
 pub(crate) enum IndexError {
@@ -100,19 +108,24 @@ impl Indexer {
     /// Looks at once, by timer, and when the program was used, until `stop`.
     pub async fn run(&self, stop: CancellationToken) {
         let mut everything_at = Instant::now();
+        let mut wake = Wake::Timer;
         loop {
-            let everything = everything_at <= Instant::now();
-            if everything {
+            if everything_at <= Instant::now() {
+                wake = Wake::Timer;
                 everything_at = Instant::now() + self.parts.interval;
             }
             let look_and_rest = async {
-                self.look(everything).await;
+                self.look(wake).await;
                 tokio::time::sleep(PAUSE.min(self.parts.interval)).await;
-                // A wake-up or the timer, whichever is first.
-                let _ = tokio::time::timeout_at(everything_at, self.parts.history.activity()).await;
+                tokio::select! {
+                    () = tokio::time::sleep_until(everything_at) => Wake::Timer,
+                    () = self.parts.history.activity() => Wake::Program,
+                    () = self.parts.history.deposits() => Wake::Deposit,
+                }
             };
-            if stop.run_until_cancelled(look_and_rest).await.is_none() {
-                break;
+            match stop.run_until_cancelled(look_and_rest).await {
+                Some(next) => wake = next,
+                None => break,
             }
         }
         if let Err(error) = self.parts.store.release_index(self.network).await {
@@ -120,12 +133,15 @@ impl Indexer {
         }
     }
 
-    async fn look(&self, everything: bool) {
+    async fn look(&self, wake: Wake) {
         let now = self.parts.ambient.now();
         let expires_at = now.after(self.parts.interval * 3 + LEASE_MARGIN);
         match self.parts.store.lease_index(self.network, now, expires_at).await {
-            Ok(true) if everything => self.cycle().await,
-            Ok(true) => self.look_at_operators().await,
+            Ok(true) => match wake {
+                Wake::Timer => self.cycle().await,
+                Wake::Program => self.look_at_operators().await,
+                Wake::Deposit => self.done("looking at deposits", self.look_at_deposits().await),
+            },
             Ok(false) => {}
             Err(error) => tracing::warn!(network = %self.network, %error, "cannot index"),
         }

@@ -42,10 +42,23 @@ impl Indexer {
         interrupted
     }
 
+    /// The accounts that hold more, as nodes tell.
+    pub(super) async fn look_at_deposits(&self) -> Result<(), IndexError> {
+        let mut looked_into = Vec::new();
+        for risen in self.parts.history.take_risen().chunks(BALANCES_MAX) {
+            let ledgers = self.parts.store.find_ledgers(self.network, risen).await?;
+            looked_into.extend(self.sweep_some(&ledgers).await?);
+        }
+        // One account's trouble is not the others'.
+        looked_into.into_iter().fold(Ok(()), Result::and)
+    }
+
     /// Gives how looking into accounts went.
     async fn sweep_some(&self, ledgers: &[Ledger]) -> Result<Vec<Result<(), IndexError>>, IndexError> {
         let token_accounts: Vec<Address> = ledgers.iter().map(|ledger| ledger.token_account).collect();
         let read = self.parts.history.balances(&token_accounts).await?;
+        let seen = token_accounts.iter().copied().zip(read.amounts.iter().copied());
+        self.parts.history.watch_deposits(seen);
         let (mut changed, mut suspects) = (Vec::new(), Vec::new());
         for (ledger, balance) in ledgers.iter().zip(read.amounts) {
             // A node that lags behind the one before it has nothing to tell.

@@ -4,7 +4,7 @@ use futures::FutureExt;
 use sqlx::{AssertSqlSafe, FromRow};
 
 use super::columns::Table;
-use super::query::query;
+use super::query::{places, query};
 use super::{Store, StoreError, Transaction};
 use crate::domain::{
     AccountId, Address, EntryKind, EntryOutcome, HistoryEntry, KnownPayments, Network, OperatorId,
@@ -238,6 +238,32 @@ impl Store {
             .bind(network.as_str())
             .bind(after.map_or_else(String::new, |after| after.to_string()))
             .bind(i64::try_from(rows_max).unwrap_or(i64::MAX))
+            .fetch_all(self.lister())
+            .await?;
+        rows.into_iter().map(Ledger::try_from).collect()
+    }
+
+    /// For the indexer: the ledgers of the ready accounts of every operator on `network` with these token accounts, at most 1,000.
+    pub async fn find_ledgers(
+        &self,
+        network: Network,
+        token_accounts: &[Address],
+    ) -> Result<Vec<Ledger>, StoreError> {
+        let places = places(2, token_accounts.len());
+        let sql = format!(
+            "SELECT accounts.account_id, accounts.operator_id, accounts.token_account,
+                 COALESCE(ledgers.booked_micros, 0) AS booked_micros,
+                 COALESCE(ledgers.unexplained_micros, 0) AS unexplained_micros,
+                 COALESCE(ledgers.seen_micros, 0) AS seen_micros, COALESCE(ledgers.seen_slot, 0) AS seen_slot
+             FROM accounts
+                 JOIN operators ON operators.operator_id = accounts.operator_id
+                 LEFT JOIN ledgers ON ledgers.account_id = accounts.account_id
+             WHERE operators.network = $1 AND accounts.provisioning = 'ready' AND accounts.token_account IN ({places})"
+        );
+        // Only placeholders were put into the text.
+        let rows: Vec<LedgerRow> = query(AssertSqlSafe(sql))
+            .bind(network.as_str())
+            .bind_all(token_accounts.iter().map(Address::to_string))
             .fetch_all(self.lister())
             .await?;
         rows.into_iter().map(Ledger::try_from).collect()

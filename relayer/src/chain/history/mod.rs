@@ -6,6 +6,7 @@ pub mod landed;
 pub mod program_event;
 
 use crate::chain::history::landed::{Landed, LandedRecord, WireLanded};
+use crate::chain::live::deposits::Deposits;
 use crate::chain::read::decode::{self, to_pubkey};
 use crate::chain::rpc::wire::RawAccount;
 use crate::chain::rpc::{ACCOUNTS_MAX, Rpc, STATUSES_MAX};
@@ -32,6 +33,7 @@ pub struct SolanaHistory {
     pub(in crate::chain) commitment: Commitment,
     /// Something may be new.
     pub(in crate::chain) activity: Arc<Notify>,
+    pub(in crate::chain) deposits: Arc<Deposits>,
 }
 
 /// A page of an address's signatures, newest first.
@@ -131,6 +133,7 @@ impl SolanaHistory {
             usdc_mint: to_pubkey(&usdc_mint),
             commitment,
             activity: Arc::default(),
+            deposits: Arc::new(Deposits::new(Vec::new(), commitment, 0, crate::tasks::Tasks::default())),
         }
     }
 }
@@ -143,6 +146,21 @@ impl SolanaHistory {
     /// Returns when something may be new; without a websocket, never. One waiter at a time.
     pub async fn activity(&self) {
         self.activity.notified().await;
+    }
+
+    /// Returns when a watched token account holds more than before. One waiter at a time.
+    pub async fn deposits(&self) {
+        self.deposits.wait().await;
+    }
+
+    /// The token accounts that hold more since the last call, as nodes tell.
+    pub fn take_risen(&self) -> Vec<Address> {
+        self.deposits.take_risen().iter().map(decode::to_address).collect()
+    }
+
+    /// From now on nodes tell when one of these token accounts holds more than it was seen to hold.
+    pub fn watch_deposits(&self, seen: impl IntoIterator<Item = (Address, UsdcAmount)>) {
+        self.deposits.watch(seen.into_iter().map(|(account, balance)| (to_pubkey(&account), balance)));
     }
 
     /// Whether what is read here can still be forked away.

@@ -1,8 +1,10 @@
 //! What can be subscribed to, and how it reads on the wire.
 
 use crate::chain::Commitment;
+use crate::chain::read::decode;
 use crate::chain::rpc::ACCOUNT_BYTES_MAX;
 use crate::chain::rpc::wire::{RawAccount, Response, WireAccount};
+use crate::domain::UsdcAmount;
 use serde::Deserialize;
 use serde_json::{Value, json};
 use solana_sdk::pubkey::Pubkey;
@@ -12,6 +14,8 @@ use solana_sdk::pubkey::Pubkey;
 pub enum Topic {
     /// Every confirmed change of an account.
     Account(Pubkey),
+    /// Every change of a token account, once it stands at a commitment.
+    Balance { token_account: Pubkey, commitment: Commitment },
     /// Every transaction that names an account, once it stands at a commitment.
     Naming { account: Pubkey, commitment: Commitment },
 }
@@ -22,6 +26,10 @@ pub enum Notice {
     Account {
         key: Pubkey,
         account: RawAccount,
+    },
+    Balance {
+        token_account: Pubkey,
+        balance: UsdcAmount,
     },
     /// A transaction that names an account stands at a commitment.
     Landed {
@@ -45,6 +53,10 @@ impl Topic {
                 });
                 ("accountSubscribe", json!([key.to_string(), config]))
             }
+            Topic::Balance { token_account, commitment } => {
+                let config = json!({ "encoding": "base64", "commitment": commitment.as_str() });
+                ("accountSubscribe", json!([token_account.to_string(), config]))
+            }
             Topic::Naming { account, commitment } => {
                 let mentions = json!({ "mentions": [account.to_string()] });
                 ("logsSubscribe", json!([mentions, { "commitment": commitment.as_str() }]))
@@ -56,7 +68,7 @@ impl Topic {
     /// The request that ends subscription `number`.
     pub fn unsubscribe(&self, id: u64, number: u64) -> String {
         let method = match self {
-            Topic::Account(_) => "accountUnsubscribe",
+            Topic::Account(_) | Topic::Balance { .. } => "accountUnsubscribe",
             Topic::Naming { .. } => "logsUnsubscribe",
         };
         request(id, method, json!([number]))
@@ -74,6 +86,12 @@ impl Topic {
             Topic::Account(key) => {
                 let Response::<WireAccount> { context, value } = serde_json::from_value(result).ok()?;
                 Some((context.slot, Notice::Account { key: *key, account: value.decode()? }))
+            }
+            Topic::Balance { token_account, .. } => {
+                let Response::<WireAccount> { context, value } = serde_json::from_value(result).ok()?;
+                // Closed, or of another program by now: it holds nothing of ours.
+                let balance = decode::balance(&value.decode()?).unwrap_or(UsdcAmount::ZERO);
+                Some((context.slot, Notice::Balance { token_account: *token_account, balance }))
             }
             Topic::Naming { account, commitment } => {
                 let Response::<Logs> { context, value: Logs { signature, err, logs } } =

@@ -9,6 +9,7 @@ mod verify;
 
 use crate::chain::live::block_times::BlockTimes;
 use crate::chain::live::clock::{ChainClock, Recent};
+use crate::chain::live::deposits::Deposits;
 use crate::chain::live::socket::{self, Subscriber};
 use crate::chain::live::topics::Topic;
 use crate::chain::live::watched::Watched;
@@ -67,6 +68,8 @@ pub struct ChainSettings {
     pub program_check: ProgramCheck,
     /// Wallets besides our keys that rent may go back to: keys that we had before.
     pub rent_payers: Vec<Address>,
+    /// Token accounts that websockets tell deposits of; the others are found by comparing balances.
+    pub deposit_subscriptions_max: usize,
 }
 
 /// The keys that the relayer signs with. They must differ. Each operator's account names which of them act for it.
@@ -117,6 +120,7 @@ pub struct SolanaChain {
     pub watched: Arc<Watched>,
     pub own: OwnTransfers,
     block_times: Arc<BlockTimes>,
+    pub deposits: Arc<Deposits>,
     /// The program was used, as far as the websocket tells.
     pub activity: Arc<Notify>,
 }
@@ -201,6 +205,12 @@ impl SolanaChain {
             };
             tasks.keep("websocket", socket::run(settings.ws_urls.clone(), wishes, notices, stop.clone()));
         }
+        let deposits = Deposits::new(
+            settings.ws_urls.clone(),
+            settings.commitment,
+            settings.deposit_subscriptions_max,
+            tasks.clone(),
+        );
         let own = signers.policy.iter().chain(&signers.transfer).map(|signer| address(&**signer));
         let payers = Payers::new(own.collect(), settings.rent_payers.clone());
         Ok(Self {
@@ -219,6 +229,7 @@ impl SolanaChain {
             watched,
             own: OwnTransfers::default(),
             block_times,
+            deposits: Arc::new(deposits),
             activity,
         })
     }

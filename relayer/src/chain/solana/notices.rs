@@ -26,6 +26,7 @@ impl Listener for Notices {
     fn subscribed(&self, topic: &Topic) {
         match topic {
             Topic::Account(key) => self.watched.subscribed(key),
+            Topic::Balance { .. } => {}
             // What happened while nobody told is there to be read.
             Topic::Naming { account, .. } if *account == self.program => self.activity.notify_one(),
             Topic::Naming { account, commitment } => self.submitter.listening(*account, *commitment),
@@ -41,6 +42,8 @@ impl Listener for Notices {
                     self.block_times.told(slot, now);
                 }
             }
+            // Deposits have sockets of their own.
+            Notice::Balance { .. } => {}
             Notice::Account { key, account } => self.watched.changed(&self.program, &key, account),
             Notice::Landed { naming, signature, .. } if naming == self.program => {
                 // What others did is to be read. What we did is written down by whoever waits for it.

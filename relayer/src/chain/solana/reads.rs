@@ -24,6 +24,7 @@ impl SolanaChain {
             usdc_mint: self.instructions.0.usdc_mint,
             commitment: self.settings.commitment,
             activity: self.activity.clone(),
+            deposits: self.deposits.clone(),
         }
     }
 

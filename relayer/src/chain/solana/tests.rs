@@ -25,6 +25,7 @@ fn chain(transfer: Vec<Arc<dyn Signer>>) -> Result<SolanaChain, ChainError> {
         genesis_hash: None,
         program_check: ProgramCheck::Off,
         rent_payers: Vec::new(),
+        deposit_subscriptions_max: 0,
     };
     let tasks = Tasks::default();
     tasks.stop.cancel();
