@@ -50,7 +50,7 @@ impl Transfers {
     pub(in crate::service) async fn sweep(&self) -> Result<(), ServiceError> {
         let store = &self.parts.store;
         let lease = || self.parts.ambient.now().after(LEASE);
-        store.renew_leases(&self.pending_transfers.ids(), lease()).await?;
+        store.renew_leases(&self.pending.ids(), lease()).await?;
         for network in self.parts.chains.networks() {
             loop {
                 let now = self.parts.ambient.now();
@@ -75,12 +75,12 @@ impl Transfers {
         let operator = store.find_operator(transfer.operator_id).await?.ok_or(ServiceError::Internal)?;
         let account = store.find_account(operator.id, transfer.request.from).await?;
         let account = account.ok_or(ServiceError::Internal)?;
-        let place = self.pending_transfers.take_place(&transfer.request, operator.id);
-        let Some(pending) = self.pending_transfers.begin(transfer.id, place) else { return Ok(()) };
+        let place = self.pending.take_place(&transfer.request, operator.id);
+        let Some(pending) = self.pending.begin(transfer.id, place) else { return Ok(()) };
         crash_point!("take_up.before");
         tracing::info!(transfer_id = %transfer.id, state = transfer.state.as_str(), "taking up an open transfer");
         let carrier = Carrier::new(self.parts.clone(), network, operator, account, self.payments.clone());
-        self.fly(pending, async move {
+        self.carry(pending, async move {
             if !is_stale(&transfer, carrier.agreed_now().await) {
                 return carrier.run(transfer).await;
             }

@@ -201,12 +201,12 @@ struct Written {
     accounts: Vec<Pubkey>,
     data: Vec<u8>,
     events: Vec<Vec<u8>>,
-    events: Vec<ProgramEvent>,
+    meaning: Vec<ProgramEvent>,
 }
 
-fn written(called: Instruction, events: Vec<Vec<u8>>, events: Vec<ProgramEvent>) -> Written {
+fn written(called: Instruction, events: Vec<Vec<u8>>, meaning: Vec<ProgramEvent>) -> Written {
     let accounts = called.accounts.iter().map(|meta| meta.pubkey).collect();
-    Written { accounts, data: called.data, events, events }
+    Written { accounts, data: called.data, events, meaning }
 }
 
 /// Every instruction that histories know, as it is called and as it logs.
@@ -364,7 +364,7 @@ fn logged(event: &[u8]) -> String {
 
 #[test]
 fn every_event_says_what_its_instruction_says() {
-    for Written { accounts, data, events, events } in instructions() {
+    for Written { accounts, data, events, meaning } in instructions() {
         let mut whole = transaction();
         let call = instruction(&mut whole, &PROGRAM, &accounts, &data);
         whole["transaction"]["message"]["instructions"] = json!([call]);
@@ -378,8 +378,8 @@ fn every_event_says_what_its_instruction_says() {
         cut["meta"]["logMessages"] = json!([lines[0], "Log truncated"]);
         let mut silent = whole.clone();
         silent["meta"]["logMessages"] = Value::Null;
-        assert_eq!(record(whole).events, events);
-        let called: Vec<ProgramEvent> = events.iter().map(ProgramEvent::without_number).collect();
+        assert_eq!(record(whole).events, meaning);
+        let called: Vec<ProgramEvent> = meaning.iter().map(ProgramEvent::without_number).collect();
         for transaction in [cut, silent] {
             assert_eq!(record(transaction).events, called);
         }
@@ -403,8 +403,8 @@ fn cut_log_is_made_up_for_by_all_instructions_in_their_order_those_within_others
     // Some events came before the cut: they are not counted twice.
     let lines = [format!("Program {PROGRAM} invoke [1]"), logged(&all[0].events[0]), "Log truncated".into()];
     transaction["meta"]["logMessages"] = json!(lines);
-    let events = order.flat_map(|index| &all[index].events);
-    let expected: Vec<ProgramEvent> = events.map(ProgramEvent::without_number).collect();
+    let meaning = order.flat_map(|index| &all[index].meaning);
+    let expected: Vec<ProgramEvent> = meaning.map(ProgramEvent::without_number).collect();
     assert_eq!(record(transaction).events, expected);
 }
 
@@ -434,7 +434,7 @@ fn lines_that_a_node_doubled_lost_moved_or_made_up_change_nothing() {
     ] {
         let mut transaction = whole.clone();
         transaction["meta"]["logMessages"] = json!(spoiled);
-        let expected = [transfer, withdrawal].map(|called| called.events[0].clone());
+        let expected = [transfer, withdrawal].map(|called| called.meaning[0].clone());
         // A log that does not say what was called says nothing of numbers either.
         let is_whole = spoiled.len() == 6 && spoiled[1] == first && spoiled[4] == second;
         let expected = if is_whole { expected } else { expected.map(|event| event.without_number()) };
@@ -444,7 +444,7 @@ fn lines_that_a_node_doubled_lost_moved_or_made_up_change_nothing() {
 
 #[test]
 fn node_that_kept_no_inner_calls_is_taken_by_its_log() {
-    let Written { accounts, data, events, events: expected } = instructions().remove(0);
+    let Written { accounts, data, events, meaning: expected } = instructions().remove(0);
     let mut transaction = transaction();
     let within = instruction(&mut transaction, &PROGRAM, &accounts, &data);
     let outer = instruction(&mut transaction, &OTHER, &[key(1)], &[1]);

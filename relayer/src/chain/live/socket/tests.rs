@@ -37,6 +37,7 @@ impl Listener for Heard {
         let what = match notice {
             Notice::Landed { signature, err, .. } => format!("{signature} {err:?}"),
             Notice::Account { account, .. } => format!("account {}", account.lamports),
+            Notice::Balance { balance, .. } => format!("balance {balance}"),
         };
         self.take(format!("node {node} slot {slot} {what}"));
     }
@@ -50,6 +51,7 @@ fn name(topic: &Topic) -> String {
     match topic {
         Topic::Naming { commitment, .. } => format!("naming {}", commitment.as_str()),
         Topic::Account(_) => "account".into(),
+        Topic::Balance { .. } => "balance".into(),
     }
 }
 

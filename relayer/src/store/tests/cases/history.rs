@@ -299,9 +299,9 @@ async fn a_ledger_at_a_slot_leaves_out_what_came_later() {
     let ledgers = fixture.store.list_ledgers(Network::Test, None, 10).await.expect("listed");
     let ledger = ledgers.iter().find(|ledger| ledger.account_id == second.id).expect("listed");
     assert_eq!((ledger.unexplained, ledger.seen, ledger.seen_slot), (3, 7, 9));
-    let found = |network| fixture.store.find_ledgers(network, &[second.token_account]);
-    assert_eq!(found(Network::Test).await.expect("found"), [*ledger]);
-    assert!(found(Network::Live).await.expect("found").is_empty());
+    let wanted = [second.token_account];
+    assert_eq!(fixture.store.find_ledgers(Network::Test, &wanted).await.expect("found"), [*ledger]);
+    assert!(fixture.store.find_ledgers(Network::Live, &wanted).await.expect("found").is_empty());
     assert_eq!(ledger.difference(UsdcAmount::from_micros(25_000_003)), 0);
     let unexplained = fixture.store.list_unexplained(Network::Test, 10).await.expect("listed");
     assert_eq!(unexplained.iter().map(|ledger| ledger.account_id).collect::<Vec<_>>(), [second.id]);
