@@ -36,7 +36,7 @@ pub enum Reuse {
     /// Nothing was paid: the request is the next try.
     Retry,
     /// No new try: this is the answer.
-    Answer(Claim),
+    Answer(Box<Claim>),
 }
 
 impl UsedKey {
@@ -45,10 +45,11 @@ impl UsedKey {
         let is_same = self.fingerprint == fingerprint;
         let has_expired = agreed.is_some_and(|now| self.expires_at() <= now);
         let transfer = || self.transfer.clone();
+        let answer = |claim| Reuse::Answer(Box::new(claim));
         match &self.transfer.state {
             // It is being carried out, or will be, so the key is taken, however old it is.
             TransferState::Claimed | TransferState::Signed(_) | TransferState::Sent { .. } => {
-                Reuse::Answer(if is_same { Claim::InFlight(transfer()) } else { Claim::Conflict })
+                answer(if is_same { Claim::InFlight(transfer()) } else { Claim::Conflict })
             }
             TransferState::Settled(_) | TransferState::Rejected(_) | TransferState::Failed(_)
                 if has_expired =>
@@ -56,11 +57,9 @@ impl UsedKey {
                 Reuse::Expired
             }
             TransferState::Settled(_) | TransferState::Rejected(_) | TransferState::Failed(_) if !is_same => {
-                Reuse::Answer(Claim::Conflict)
+                answer(Claim::Conflict)
             }
-            TransferState::Settled(_) | TransferState::Rejected(_) => {
-                Reuse::Answer(Claim::Replay(transfer()))
-            }
+            TransferState::Settled(_) | TransferState::Rejected(_) => answer(Claim::Replay(transfer())),
             TransferState::Failed(_) => Reuse::Retry,
         }
     }
@@ -119,6 +118,13 @@ mod tests {
         used(TransferState::Settled(Settlement { signature: "s".into(), settled_at, slot: 3, number: None }))
     }
 
+    fn answered(reuse: Reuse) -> Claim {
+        match reuse {
+            Reuse::Answer(claim) => *claim,
+            Reuse::Expired | Reuse::Retry => panic!("{reuse:?}"),
+        }
+    }
+
     fn failed() -> UsedKey {
         let failed_at = AT(CLAIMED_AT);
         used(TransferState::Failed(Failure {
@@ -132,24 +138,24 @@ mod tests {
     fn a_settled_key_outlives_the_tag_of_its_payment() {
         let key = settled_after(100);
         let forgotten = CLAIMED_AT + 100 + IDEMPOTENCY_SECONDS;
-        assert!(matches!(key.reused_by("f", Some(forgotten - 1)), Reuse::Answer(Claim::Replay(_))));
+        assert!(matches!(answered(key.reused_by("f", Some(forgotten - 1))), Claim::Replay(_)));
         assert!(matches!(key.reused_by("f", Some(forgotten)), Reuse::Expired));
         // Nor does it end sooner than 24 h after its claim.
         let early = settled_after(-100);
         let claimed = CLAIMED_AT + IDEMPOTENCY_SECONDS;
-        assert!(matches!(early.reused_by("f", Some(claimed - 1)), Reuse::Answer(Claim::Replay(_))));
+        assert!(matches!(answered(early.reused_by("f", Some(claimed - 1))), Claim::Replay(_)));
     }
 
     #[test]
     fn nothing_expires_while_the_clocks_disagree() {
-        assert!(matches!(settled_after(0).reused_by("f", None), Reuse::Answer(Claim::Replay(_))));
+        assert!(matches!(answered(settled_after(0).reused_by("f", None)), Claim::Replay(_)));
         assert!(matches!(failed().reused_by("f", None), Reuse::Retry));
     }
 
     #[test]
     fn another_request_conflicts_until_the_key_expires() {
         for key in [settled_after(0), failed()] {
-            assert!(matches!(key.reused_by("g", Some(CLAIMED_AT)), Reuse::Answer(Claim::Conflict)));
+            assert!(matches!(answered(key.reused_by("g", Some(CLAIMED_AT))), Claim::Conflict));
             assert!(matches!(key.reused_by("g", Some(i64::MAX)), Reuse::Expired));
         }
     }
@@ -159,8 +165,8 @@ mod tests {
         let signed = SignedTransfer { bytes: vec![1], signature: "s".into(), last_valid_block_height: 9 };
         for state in [TransferState::Claimed, TransferState::Signed(signed)] {
             let key = used(state);
-            assert!(matches!(key.reused_by("f", Some(i64::MAX)), Reuse::Answer(Claim::InFlight(_))));
-            assert!(matches!(key.reused_by("g", Some(i64::MAX)), Reuse::Answer(Claim::Conflict)));
+            assert!(matches!(answered(key.reused_by("f", Some(i64::MAX))), Claim::InFlight(_)));
+            assert!(matches!(answered(key.reused_by("g", Some(i64::MAX))), Claim::Conflict));
         }
     }
 }

@@ -131,7 +131,7 @@ async fn try_claim(
     let retried = match used.as_ref().map(|used| (used, used.reused_by(fingerprint, clock.agreed))) {
         None | Some((_, Reuse::Expired)) => None,
         Some((used, Reuse::Retry)) => Some((used.transfer.id, used.attempt + 1)),
-        Some((_, Reuse::Answer(claim))) => return Ok(claim),
+        Some((_, Reuse::Answer(claim))) => return Ok(*claim),
     };
     let attempt = retried.map_or(1, |(_, attempt)| attempt);
     let inserted = insert_transfer(tx, new, attempt, holder, clock, "").await?;

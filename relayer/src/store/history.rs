@@ -3,12 +3,14 @@
 use sqlx::{AssertSqlSafe, FromRow};
 
 use super::columns::Table;
-use super::query::{places, query};
+use super::ledgers::Placed;
+use super::parties::PartyRow;
+use super::query::query;
 use super::{Store, StoreError, Transaction, ledgers};
 use crate::domain::{
-    AccountId, Address, Counterparty, EntryKind, EntryOutcome, HistoryEntry, HistoryFilter, Memo, Network,
-    OperatorId, Party, PaymentNumber, PlacedEntry, Recipient, RejectionReason, Settlement, Timestamp,
-    Transfer, TransferState, position_after,
+    AccountId, Counterparty, EntryKind, EntryOutcome, HistoryEntry, HistoryFilter, Memo, OperatorId,
+    PaymentNumber, PlacedEntry, Recipient, RejectionReason, Settlement, Timestamp, Transfer, TransferState,
+    position_after,
 };
 
 const TABLE: Table = Table("history");
@@ -218,25 +220,25 @@ pub(super) async fn record(
     now: Timestamp,
 ) -> Result<(), StoreError> {
     match entry.outcome {
-        EntryOutcome::Settled { .. } => {
-            let position = position_of(entry, ledgers::place(tx, entry, now).await?);
-            if insert_entry(tx, entry, &position, false, None, None).await? {
-                ledgers::book(tx, entry).await?;
-            }
-        }
+        EntryOutcome::Settled { .. } => match ledgers::place_and_book(tx, entry, now).await? {
+            Some(placed) => insert_placed(tx, entry, placed, false, None, None).await,
+            None => Ok(()),
+        },
         EntryOutcome::Rejected { .. } => {
             // It happens by being written down.
-            let position = position_of(entry, ledgers::place(tx, entry, entry.created_at).await?);
+            let placed = ledgers::place(tx, entry, entry.created_at).await?;
             // Never on the chain, so nothing forks it away.
-            insert_entry(tx, entry, &position, true, None, None).await?;
+            insert_entry(tx, entry, &position_of(entry, placed), true, None, None).await.map(|_| ())
         }
     }
-    Ok(())
 }
 
 /// What has no place yet is put in the order of the chain.
-fn position_of(entry: &HistoryEntry, place: Option<Timestamp>) -> String {
-    place.map_or_else(|| format!("!{}", entry.chain_position()), |place| place.to_string())
+fn position_of(entry: &HistoryEntry, placed: Placed) -> String {
+    match placed {
+        Placed::At(place) => place.to_string(),
+        Placed::Waits => format!("!{}", entry.chain_position()),
+    }
 }
 
 /// Writes down an entry that was read from the chain and books its money, if it is not there yet; otherwise it takes the
@@ -248,13 +250,27 @@ pub(super) async fn record_read(
     read_at: Option<Timestamp>,
 ) -> Result<(), StoreError> {
     let tag = entry.number.and(entry.transfer_id).map(|id| id.tag());
-    let place = ledgers::place(tx, entry, read_at.unwrap_or(entry.created_at)).await?;
-    let position = position_of(entry, place);
-    if insert_entry(tx, entry, &position, is_final, tag, read_at.filter(|_| tag.is_some())).await? {
-        return ledgers::book(tx, entry).await;
+    let now = read_at.unwrap_or(entry.created_at);
+    if let Some(placed) = ledgers::place_and_book(tx, entry, now).await? {
+        return insert_placed(tx, entry, placed, is_final, tag, read_at.filter(|_| tag.is_some())).await;
     }
+    let position = position_of(entry, ledgers::place(tx, entry, now).await?);
     mark_moved(tx, entry, &position).await?;
     number_late(tx, entry).await
+}
+
+/// Writes down an entry whose money is booked. `Contended` when another transaction wrote it meanwhile: all is to be taken back.
+async fn insert_placed(
+    tx: &mut Transaction<'_>,
+    entry: &HistoryEntry,
+    placed: Placed,
+    is_final: bool,
+    tag: Option<u64>,
+    read_at: Option<Timestamp>,
+) -> Result<(), StoreError> {
+    let position = position_of(entry, placed);
+    let is_new = insert_entry(tx, entry, &position, is_final, tag, read_at).await?;
+    if is_new { Ok(()) } else { Err(StoreError::Contended) }
 }
 
 /// `false` when it was there already. `tag`: where nothing else here tells of the payment.
@@ -353,52 +369,4 @@ pub(super) const fn number_of(stored: i64) -> PaymentNumber {
 /// 64 bits in hex, as tags are stored.
 pub(super) fn tag_text(tag: u64) -> String {
     format!("{tag:016x}")
-}
-
-#[derive(Debug, FromRow)]
-pub(super) struct PartyRow {
-    account_id: String,
-    operator_id: String,
-    address: String,
-    token_account: String,
-}
-
-impl PartyRow {
-    /// The party, and its PDA.
-    pub(super) fn read(self) -> Result<(Address, Party), StoreError> {
-        const ACCOUNTS: Table = Table("accounts");
-        let party = Party {
-            account_id: ACCOUNTS.read("account_id", &self.account_id)?,
-            operator_id: ACCOUNTS.read("operator_id", &self.operator_id)?,
-            token_account: ACCOUNTS.read("token_account", &self.token_account)?,
-        };
-        Ok((ACCOUNTS.read("address", &self.address)?, party))
-    }
-}
-
-impl Store {
-    /// For the indexer: the accounts of every operator on `network` that are among these PDAs or token accounts, by
-    /// their PDAs. At most 1,000 addresses.
-    pub async fn find_parties(
-        &self,
-        network: Network,
-        addresses: &[Address],
-    ) -> Result<Vec<(Address, Party)>, StoreError> {
-        if addresses.is_empty() {
-            return Ok(Vec::new());
-        }
-        let places = places(2, addresses.len());
-        let sql = format!(
-            "SELECT accounts.account_id, accounts.operator_id, accounts.address, accounts.token_account
-             FROM accounts JOIN operators ON operators.operator_id = accounts.operator_id
-             WHERE operators.network = $1 AND (accounts.address IN ({places}) OR accounts.token_account IN ({places}))"
-        );
-        // Only placeholders were put into the text.
-        let rows: Vec<PartyRow> = query(AssertSqlSafe(sql))
-            .bind(network.as_str())
-            .bind_all(addresses.iter().map(Address::to_string))
-            .fetch_all(self.reader())
-            .await?;
-        rows.into_iter().map(PartyRow::read).collect()
-    }
 }

@@ -4,7 +4,7 @@ use futures::FutureExt;
 use sqlx::{AssertSqlSafe, FromRow};
 
 use super::columns::Table;
-use super::query::{places, query};
+use super::query::{Query, places, query};
 use super::{Store, StoreError, Transaction};
 use crate::domain::{
     AccountId, Address, EntryKind, EntryOutcome, HistoryEntry, KnownPayments, Network, OperatorId,
@@ -48,68 +48,94 @@ pub(super) fn change_of(kind: EntryKind, amount: UsdcAmount) -> i64 {
     }
 }
 
+/// Where an entry stands in its account's list.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Placed {
+    At(Timestamp),
+    /// The past of its account is being read: it has to wait.
+    Waits,
+}
+
+impl Placed {
+    fn of(micros: i64) -> Self {
+        if micros < 0 { Self::Waits } else { Self::At(Timestamp::from_unix_micros(micros)) }
+    }
+}
+
+const NEXT_PLACE: &str = "placed_micros = CASE
+                 WHEN ledgers.placed_micros < 0 THEN ledgers.placed_micros
+                 WHEN ledgers.placed_micros < excluded.placed_micros THEN excluded.placed_micros
+                 ELSE ledgers.placed_micros + 1 END,
+             newest_slot = CASE
+                 WHEN ledgers.newest_slot < excluded.newest_slot THEN excluded.newest_slot
+                 ELSE ledgers.newest_slot END";
+
 /// The next place in an entry's account: not before it happened, not before `now`, and after every place that was given.
-/// `None` while the past of its account is being read: then it has to wait.
 ///
 /// The account's ledger is locked from here to the commit, so whoever comes next gets a later place, and becomes visible later.
 pub(super) async fn place(
     tx: &mut Transaction<'_>,
     entry: &HistoryEntry,
     now: Timestamp,
-) -> Result<Option<Timestamp>, StoreError> {
-    const SQL: &str = "INSERT INTO ledgers
-             (account_id, booked_micros, unexplained_micros, seen_micros, seen_slot, placed_micros, newest_slot)
-         VALUES ($1, 0, 0, 0, 0, $2, $3)
-         ON CONFLICT (account_id) DO UPDATE SET
-             placed_micros = CASE
-                 WHEN ledgers.placed_micros < 0 THEN ledgers.placed_micros
-                 WHEN ledgers.placed_micros < excluded.placed_micros THEN excluded.placed_micros
-                 ELSE ledgers.placed_micros + 1 END,
-             newest_slot = CASE
-                 WHEN ledgers.newest_slot < excluded.newest_slot THEN excluded.newest_slot
-                 ELSE ledgers.newest_slot END
-         RETURNING placed_micros";
+) -> Result<Placed, StoreError> {
+    let sql = format!(
+        "INSERT INTO ledgers
+             (account_id, placed_micros, newest_slot, booked_micros, unexplained_micros, seen_micros, seen_slot)
+         VALUES ($1, $2, $3, 0, 0, 0, 0)
+         ON CONFLICT (account_id) DO UPDATE SET {NEXT_PLACE}
+         RETURNING placed_micros"
+    );
+    let placed: Option<(i64,)> = at_place(query(AssertSqlSafe(sql)), entry, now).fetch_optional(tx).await?;
+    Ok(placed.map_or(Placed::Waits, |(micros,)| Placed::of(micros)))
+}
+
+/// Binds the first three placeholders: the account, the earliest place and the slot.
+fn at_place(query: Query, entry: &HistoryEntry, now: Timestamp) -> Query {
     let slot = match entry.outcome {
         EntryOutcome::Settled { slot, .. } => slot,
         EntryOutcome::Rejected { .. } => 0,
     };
-    let placed: Option<(i64,)> = query(SQL)
+    query
         .bind(entry.account_id.to_string())
         .bind(entry.created_at.max(now).unix_micros().max(0))
         .bind(slot.cast_signed())
-        .fetch_optional(tx)
-        .await?;
-    Ok(placed.map(|(micros,)| micros).filter(|micros| *micros >= 0).map(Timestamp::from_unix_micros))
 }
 
-/// Books what an entry moved, and counts its payment.
-pub(super) async fn book(tx: &mut Transaction<'_>, entry: &HistoryEntry) -> Result<(), StoreError> {
+/// Gives a new entry its place, books what it moved and counts its payment, all at once: see [`place`]. `None` when the entry
+/// is there already, and nothing was done.
+pub(super) async fn place_and_book(
+    tx: &mut Transaction<'_>,
+    entry: &HistoryEntry,
+    now: Timestamp,
+) -> Result<Option<Placed>, StoreError> {
     // A payment that follows on all that are known is counted in the same statement.
-    const SQL: &str = "INSERT INTO ledgers
-             (account_id, booked_micros, unexplained_micros, seen_micros, seen_slot, payments_up_to)
-         VALUES ($1, $2, 0, 0, 0, CASE WHEN $3 = 1 THEN 1 ELSE 0 END)
+    let sql = format!(
+        "INSERT INTO ledgers
+             (account_id, placed_micros, newest_slot, booked_micros, payments_up_to, unexplained_micros, seen_micros, seen_slot)
+         SELECT $1, $2, $3, $4, CASE WHEN $5 = 1 THEN 1 ELSE 0 END, 0, 0, 0
+         WHERE NOT EXISTS (SELECT 1 FROM history WHERE entry_id = $6)
          ON CONFLICT (account_id) DO UPDATE SET
+             {NEXT_PLACE},
              booked_micros = ledgers.booked_micros + excluded.booked_micros,
              payments_up_to = ledgers.payments_up_to
-                 + CASE WHEN ledgers.payments_up_to = $3 - 1 AND ledgers.payments_beyond = '' THEN 1 ELSE 0 END
-         RETURNING payments_up_to";
+                 + CASE WHEN ledgers.payments_up_to = $5 - 1 AND ledgers.payments_beyond = '' THEN 1 ELSE 0 END
+         RETURNING placed_micros, payments_up_to"
+    );
     let number = match entry.number {
         Some(PaymentNumber::Is(number)) => number.cast_signed(),
         Some(PaymentNumber::CutOff) | None => 0,
     };
-    let micros = change_of(entry.kind, entry.amount);
-    let booked: Option<(i64,)> = query(SQL)
-        .bind(entry.account_id.to_string())
-        .bind(micros)
+    let booked: Option<(i64, i64)> = at_place(query(AssertSqlSafe(sql)), entry, now)
+        .bind(change_of(entry.kind, entry.amount))
         .bind(number)
+        .bind(entry.id.to_string())
         .fetch_optional(&mut *tx)
         .await?;
-    match entry.number {
-        Some(number_read) if booked.is_none_or(|(up_to,)| number == 0 || up_to < number) => {
-            count(tx, entry.account_id, number_read).await
-        }
-        Some(_) | None => Ok(()),
+    let Some((placed, up_to)) = booked else { return Ok(None) };
+    if let Some(number_read) = entry.number.filter(|_| number == 0 || up_to < number) {
+        count(tx, entry.account_id, number_read).await?;
     }
+    Ok(Some(Placed::of(placed)))
 }
 
 /// Counts a payment whose money is booked.

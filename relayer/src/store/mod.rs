@@ -38,6 +38,7 @@ mod leases;
 mod ledgers;
 mod marks;
 mod operators;
+mod parties;
 mod payments;
 mod pending_policies;
 mod places;
