@@ -14,7 +14,7 @@ mod sign;
 mod solana;
 mod types;
 
-pub use history::happening::Happening;
+pub use history::happening::{Happening, PolicySetTo, PolicyTold};
 pub use history::landed::{Flow, LandedRecord};
 pub use history::{
     BALANCES_MAX, Balances, Looked, STANDINGS_MAX, SignatureLine, SignaturePage, SolanaHistory, Standing,

@@ -15,6 +15,13 @@ pub(super) struct Parties {
     by_token_account: HashMap<Address, Party>,
 }
 
+impl Parties {
+    /// The account of this agent, if it is the service's.
+    pub fn of_agent(&self, agent: &Address) -> Option<Party> {
+        self.by_agent.get(agent).copied()
+    }
+}
+
 impl FromIterator<(Address, Party)> for Parties {
     fn from_iter<I: IntoIterator<Item = (Address, Party)>>(parties: I) -> Self {
         let mut all = Self::default();
@@ -33,14 +40,17 @@ pub(super) fn addresses_of(record: &LandedRecord) -> Vec<Address> {
         | Happening::Withdrawn { agent, .. }
         | Happening::AgentCreated { agent, .. }
         | Happening::AgentClosed { agent, .. } => Some(*agent),
-        Happening::PolicyChanged { agent, .. } => *agent,
+        Happening::PolicyChanged { agent, .. } => Some(*agent),
+        Happening::HaltChanged { agent, .. } => *agent,
     });
     // A recipient is an account of the service even where its balance is the same in the end.
     let recipients = record.happenings.iter().filter_map(|happening| match happening {
         Happening::TransferExecuted { recipient, .. }
         | Happening::Withdrawn { recipient, .. }
         | Happening::AgentClosed { recipient, .. } => Some(*recipient),
-        Happening::AgentCreated { .. } | Happening::PolicyChanged { .. } => None,
+        Happening::AgentCreated { .. } | Happening::PolicyChanged { .. } | Happening::HaltChanged { .. } => {
+            None
+        }
     });
     let flows = record.flows.iter().map(|flow| flow.token_account);
     agents.chain(recipients).chain(flows).collect()
@@ -80,7 +90,9 @@ impl Booking<'_> {
             Happening::TransferExecuted { agent, recipient, .. } => (agent, EntryKind::Transfer, recipient),
             Happening::Withdrawn { agent, recipient, .. }
             | Happening::AgentClosed { agent, recipient, .. } => (agent, EntryKind::Withdrawal, recipient),
-            Happening::AgentCreated { .. } | Happening::PolicyChanged { .. } => return,
+            Happening::AgentCreated { .. }
+            | Happening::PolicyChanged { .. }
+            | Happening::HaltChanged { .. } => return,
         };
         let Some(party) = self.parties.by_agent.get(agent).copied() else { return };
         let amount = match happening {
@@ -90,14 +102,16 @@ impl Booking<'_> {
             Happening::AgentClosed { .. } => self.left_in(&party),
             Happening::Withdrawn { .. }
             | Happening::AgentCreated { .. }
-            | Happening::PolicyChanged { .. } => UsdcAmount::ZERO,
+            | Happening::PolicyChanged { .. }
+            | Happening::HaltChanged { .. } => UsdcAmount::ZERO,
         };
         if amount.is_zero() {
             return;
         }
         let mut entry = self.entry(&party, kind, amount, Some(*recipient));
-        if let Happening::TransferExecuted { transfer_id, number, memo, .. } = happening {
+        if let Happening::TransferExecuted { transfer_id, number, spent, memo, .. } = happening {
             tell_transfer(&mut entry, *transfer_id, memo);
+            entry.spent = *spent;
             entry.number = Some(number.map_or(PaymentNumber::CutOff, PaymentNumber::Is));
         }
         self.entries.push(entry);
@@ -162,7 +176,8 @@ impl Booking<'_> {
             | Happening::Withdrawn { .. }
             | Happening::AgentClosed { .. }
             | Happening::AgentCreated { .. }
-            | Happening::PolicyChanged { .. } => None,
+            | Happening::PolicyChanged { .. }
+            | Happening::HaltChanged { .. } => None,
         });
         match (transfers.next(), transfers.next()) {
             (Some((amount, transfer)), None) if amount == came => Some(transfer),
@@ -191,6 +206,7 @@ impl Booking<'_> {
             memo: None,
             transfer_id: None,
             number: None,
+            spent: None,
             outcome: EntryOutcome::Settled {
                 signature: self.record.signature.clone(),
                 slot: self.record.slot,

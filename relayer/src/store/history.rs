@@ -3,12 +3,14 @@
 use sqlx::{AssertSqlSafe, FromRow};
 
 use super::columns::Table;
-use super::query::{places, query};
+use super::limits::{LimitWatches, reached_by};
+use super::parties::PartyRow;
+use super::query::query;
 use super::{Store, StoreError, Transaction, ledgers};
 use crate::domain::{
-    AccountId, Address, Counterparty, EntryKind, EntryOutcome, HistoryEntry, HistoryFilter, Memo, Network,
-    OperatorId, Party, PaymentNumber, PlacedEntry, Recipient, RejectionReason, Settlement, Timestamp,
-    Transfer, TransferState, position_after,
+    AccountId, Counterparty, EntryKind, EntryOutcome, Event, HistoryEntry, HistoryFilter, Memo, OperatorId,
+    PaymentNumber, PlacedEntry, Recipient, RejectionReason, Settlement, Spent, Timestamp, Transfer,
+    TransferState, UsdcAmount, position_after,
 };
 
 const TABLE: Table = Table("history");
@@ -16,7 +18,7 @@ const TABLE: Table = Table("history");
 /// What [`EntryRow`] is read from. An account of another operator is told by its id to those whom it paid.
 const COLUMNS: &str =
     "entry_id, operator_id, account_id, network, kind, status, amount_usdc, memo, transfer_id,
-    tx_signature, slot, reason, message, created_at, number, position,
+    tx_signature, slot, reason, message, created_at, number, position, spent_micros, policy_version,
     COALESCE((SELECT MIN(accounts.account_id) FROM accounts
         WHERE accounts.token_account = history.counterparty AND (accounts.operator_id = history.operator_id
             OR (history.kind = 'deposit' AND history.transfer_id IS NOT NULL))),
@@ -45,6 +47,8 @@ struct EntryRow {
     created_at: String,
     number: Option<i64>,
     position: String,
+    spent_micros: Option<i64>,
+    policy_version: Option<i64>,
 }
 
 impl TryFrom<EntryRow> for PlacedEntry {
@@ -89,6 +93,10 @@ impl TryFrom<EntryRow> for HistoryEntry {
             memo: row.memo.as_deref().map(Memo::written),
             transfer_id: TABLE.read_optional("transfer_id", row.transfer_id.as_deref())?,
             number: row.number.map(number_of),
+            spent: row.spent_micros.zip(row.policy_version).map(|(micros, version)| Spent {
+                in_window: UsdcAmount::from_micros(micros.cast_unsigned()),
+                policy_version: version.cast_unsigned(),
+            }),
             outcome,
             created_at: TABLE.read("created_at", &row.created_at)?,
         })
@@ -211,17 +219,18 @@ fn list_sql(filter: &HistoryFilter) -> Option<String> {
     Some(format!("{} ORDER BY position DESC LIMIT $5", parts.join(" UNION ALL ")))
 }
 
-/// Writes down an entry of a transfer's step.
+/// Writes down an entry of a transfer's step, and gives what is to be announced of it.
 pub(super) async fn record(
     tx: &mut Transaction<'_>,
     entry: &HistoryEntry,
     now: Timestamp,
-) -> Result<(), StoreError> {
+) -> Result<Option<Event>, StoreError> {
     match entry.outcome {
         EntryOutcome::Settled { .. } => {
             let position = position_of(entry, ledgers::place(tx, entry, now).await?);
             if insert_entry(tx, entry, &position, false, None, None).await? {
                 ledgers::book(tx, entry).await?;
+                return Ok(Event::of_entry(entry, now));
             }
         }
         EntryOutcome::Rejected { .. } => {
@@ -231,7 +240,7 @@ pub(super) async fn record(
             insert_entry(tx, entry, &position, true, None, None).await?;
         }
     }
-    Ok(())
+    Ok(None)
 }
 
 /// What has no place yet is put in the order of the chain.
@@ -240,21 +249,59 @@ fn position_of(entry: &HistoryEntry, place: Option<Timestamp>) -> String {
 }
 
 /// Writes down an entry that was read from the chain and books its money, if it is not there yet; otherwise it takes the
-/// chain's slot and time, and the number of its payment. `read_at`: when, by the host's clock.
+/// chain's slot and time, and the number of its payment. `read_at`: when, by the host's clock. Gives what is to be announced;
+/// nothing of the past of an account that was found.
 pub(super) async fn record_read(
     tx: &mut Transaction<'_>,
     entry: &HistoryEntry,
     is_final: bool,
     read_at: Option<Timestamp>,
-) -> Result<(), StoreError> {
+    watches: &LimitWatches,
+) -> Result<Vec<Event>, StoreError> {
+    let now = read_at.unwrap_or(entry.created_at);
     let tag = entry.number.and(entry.transfer_id).map(|id| id.tag());
-    let place = ledgers::place(tx, entry, read_at.unwrap_or(entry.created_at)).await?;
+    let place = ledgers::place(tx, entry, now).await?;
     let position = position_of(entry, place);
+    let mut events = Vec::new();
     if insert_entry(tx, entry, &position, is_final, tag, read_at.filter(|_| tag.is_some())).await? {
-        return ledgers::book(tx, entry).await;
+        ledgers::book(tx, entry).await?;
+        events.extend(Event::of_entry(entry, now));
+    } else {
+        mark_moved(tx, entry, &position).await?;
+        number_late(tx, entry).await?;
     }
-    mark_moved(tx, entry, &position).await?;
-    number_late(tx, entry).await
+    if place.is_none() {
+        return Ok(Vec::new());
+    }
+    events.extend(reached_by(tx, entry, watches, now).await?);
+    Ok(events)
+}
+
+/// Up to `rows_max` payments of an account that were let pass by this version of its policy, as far as that was read, those
+/// that became visible last first.
+pub(super) async fn list_payments_under(
+    tx: &mut Transaction<'_>,
+    (operator, account): (OperatorId, AccountId),
+    version: u64,
+    rows_max: u32,
+) -> Result<Vec<HistoryEntry>, StoreError> {
+    // What is counted out of the latest ones: a policy comes to light with its payments, or little later.
+    let sql = format!(
+        "SELECT * FROM (
+             SELECT {COLUMNS} FROM history
+             WHERE account_id = $1 AND kind = 'transfer' AND status = 'settled' AND operator_id = $2
+             ORDER BY position DESC LIMIT $4) AS latest
+         WHERE policy_version = $3"
+    );
+    // Nothing but our own words were put into the text.
+    let rows: Vec<EntryRow> = query(AssertSqlSafe(sql))
+        .bind(account.to_string())
+        .bind(operator.to_string())
+        .bind(version.cast_signed())
+        .bind(i64::from(rows_max))
+        .fetch_all(tx)
+        .await?;
+    rows.into_iter().map(HistoryEntry::try_from).collect()
 }
 
 /// `false` when it was there already. `tag`: where nothing else here tells of the payment.
@@ -353,52 +400,4 @@ pub(super) const fn number_of(stored: i64) -> PaymentNumber {
 /// 64 bits in hex, as tags are stored.
 pub(super) fn tag_text(tag: u64) -> String {
     format!("{tag:016x}")
-}
-
-#[derive(Debug, FromRow)]
-pub(super) struct PartyRow {
-    account_id: String,
-    operator_id: String,
-    address: String,
-    token_account: String,
-}
-
-impl PartyRow {
-    /// The party, and its PDA.
-    pub(super) fn read(self) -> Result<(Address, Party), StoreError> {
-        const ACCOUNTS: Table = Table("accounts");
-        let party = Party {
-            account_id: ACCOUNTS.read("account_id", &self.account_id)?,
-            operator_id: ACCOUNTS.read("operator_id", &self.operator_id)?,
-            token_account: ACCOUNTS.read("token_account", &self.token_account)?,
-        };
-        Ok((ACCOUNTS.read("address", &self.address)?, party))
-    }
-}
-
-impl Store {
-    /// For the indexer: the accounts of every operator on `network` that are among these PDAs or token accounts, by
-    /// their PDAs. At most 1,000 addresses.
-    pub async fn find_parties(
-        &self,
-        network: Network,
-        addresses: &[Address],
-    ) -> Result<Vec<(Address, Party)>, StoreError> {
-        if addresses.is_empty() {
-            return Ok(Vec::new());
-        }
-        let places = places(2, addresses.len());
-        let sql = format!(
-            "SELECT accounts.account_id, accounts.operator_id, accounts.address, accounts.token_account
-             FROM accounts JOIN operators ON operators.operator_id = accounts.operator_id
-             WHERE operators.network = $1 AND (accounts.address IN ({places}) OR accounts.token_account IN ({places}))"
-        );
-        // Only placeholders were put into the text.
-        let rows: Vec<PartyRow> = query(AssertSqlSafe(sql))
-            .bind(network.as_str())
-            .bind_all(addresses.iter().map(Address::to_string))
-            .fetch_all(self.reader())
-            .await?;
-        rows.into_iter().map(PartyRow::read).collect()
-    }
 }

@@ -82,6 +82,13 @@ pub(super) async fn place(
     Ok(placed.map(|(micros,)| micros).filter(|micros| *micros >= 0).map(Timestamp::from_unix_micros))
 }
 
+/// Locks an account's ledger to the commit: whoever writes an entry of the account waits, or was waited for.
+pub(super) async fn lock(tx: &mut Transaction<'_>, account: AccountId) -> Result<(), StoreError> {
+    const SQL: &str = "UPDATE ledgers SET booked_micros = booked_micros WHERE account_id = $1";
+    query(SQL).bind(account.to_string()).execute(tx).await?;
+    Ok(())
+}
+
 /// Books what an entry moved, and counts its payment.
 pub(super) async fn book(tx: &mut Transaction<'_>, entry: &HistoryEntry) -> Result<(), StoreError> {
     // A payment that follows on all that are known is counted in the same statement.

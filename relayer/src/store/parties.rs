@@ -1,0 +1,78 @@
+//! Accounts as far as entries about them are concerned.
+
+use sqlx::{AssertSqlSafe, FromRow};
+
+use super::columns::Table;
+use super::query::{places, query};
+use super::{Store, StoreError};
+use crate::domain::{AccountId, Address, Network, OperatorId, Party};
+
+#[derive(Debug, FromRow)]
+pub(super) struct PartyRow {
+    account_id: String,
+    operator_id: String,
+    address: String,
+    token_account: String,
+}
+
+impl PartyRow {
+    /// The party, and its PDA.
+    pub(super) fn read(self) -> Result<(Address, Party), StoreError> {
+        const ACCOUNTS: Table = Table("accounts");
+        let party = Party {
+            account_id: ACCOUNTS.read("account_id", &self.account_id)?,
+            operator_id: ACCOUNTS.read("operator_id", &self.operator_id)?,
+            token_account: ACCOUNTS.read("token_account", &self.token_account)?,
+        };
+        Ok((ACCOUNTS.read("address", &self.address)?, party))
+    }
+}
+
+impl Store {
+    /// For the indexer: the accounts of every operator on `network` that are among these PDAs or token accounts, by
+    /// their PDAs. At most 1,000 addresses.
+    pub async fn find_parties(
+        &self,
+        network: Network,
+        addresses: &[Address],
+    ) -> Result<Vec<(Address, Party)>, StoreError> {
+        if addresses.is_empty() {
+            return Ok(Vec::new());
+        }
+        let places = places(2, addresses.len());
+        let sql = format!(
+            "SELECT accounts.account_id, accounts.operator_id, accounts.address, accounts.token_account
+             FROM accounts JOIN operators ON operators.operator_id = accounts.operator_id
+             WHERE operators.network = $1 AND (accounts.address IN ({places}) OR accounts.token_account IN ({places}))"
+        );
+        // Only placeholders were put into the text.
+        let rows: Vec<PartyRow> = query(AssertSqlSafe(sql))
+            .bind(network.as_str())
+            .bind_all(addresses.iter().map(Address::to_string))
+            .fetch_all(self.reader())
+            .await?;
+        rows.into_iter().map(PartyRow::read).collect()
+    }
+}
+
+impl Store {
+    /// For the indexer: up to `rows_max` accounts of the operator that can be halted, by account id, those after `after`.
+    pub async fn list_haltable(
+        &self,
+        operator: OperatorId,
+        after: Option<AccountId>,
+        rows_max: u32,
+    ) -> Result<Vec<AccountId>, StoreError> {
+        const ACCOUNTS: Table = Table("accounts");
+        const SQL: &str = "SELECT account_id FROM accounts
+             WHERE operator_id = $1 AND account_id > $2 AND provisioning = 'ready' AND NOT is_closed
+             ORDER BY account_id LIMIT $3";
+        let rows: Vec<(String,)> = query(SQL)
+            .bind(operator.to_string())
+            .bind(after.map_or_else(String::new, |after| after.to_string()))
+            .bind(i64::from(rows_max))
+            .fetch_all(self.lister())
+            .await?;
+        rows.iter().map(|(account,)| ACCOUNTS.read("account_id", account)).collect()
+    }
+}
