@@ -217,14 +217,19 @@ fn every_event_type_is_tested_here_and_explained() {
         .filter(|line| line.trim_start().starts_with("Self::") && line.contains("=> \""))
         .filter_map(|line| line.split('"').nth(1))
         .collect();
-    assert_eq!(types.len(), 7, "{types:?}");
+    assert_eq!(types.len(), 12, "{types:?}");
     let page = std::fs::read_to_string(workspace().join("docs/webhooks.md")).expect("webhooks are explained");
     for event_type in types {
         assert!(page.contains(&format!("`{event_type}`")), "docs/webhooks.md does not tell of {event_type}");
         assert!(
-            [include_str!("events.rs"), include_str!("webhooks.rs"), include_str!("loosening.rs")]
-                .iter()
-                .any(|tests| tests.contains(&format!("\"{event_type}\""))),
+            [
+                include_str!("events.rs"),
+                include_str!("webhooks.rs"),
+                include_str!("loosening.rs"),
+                include_str!("account_events.rs")
+            ]
+            .iter()
+            .any(|tests| tests.contains(&format!("\"{event_type}\""))),
             "{event_type} is not tested"
         );
     }

@@ -3,6 +3,7 @@
 //! One file per subject; every test is a sentence. See `purser_tests` for what they stand on.
 
 mod account_changes;
+mod account_events;
 mod accounts;
 mod allowlist;
 mod amounts;

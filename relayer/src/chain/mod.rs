@@ -15,7 +15,7 @@ mod solana;
 mod types;
 
 pub use history::landed::{Flow, LandedRecord};
-pub use history::program_event::ProgramEvent;
+pub use history::program_event::{PolicySetTo, PolicyTold, ProgramEvent};
 pub use history::{
     BALANCES_MAX, Balances, Looked, STANDINGS_MAX, SignatureLine, SignaturePage, SignatureStanding,
     SignatureStandings, SolanaHistory,

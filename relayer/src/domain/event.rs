@@ -1,6 +1,8 @@
+mod entries;
 mod policies;
 mod steps;
 
+pub use self::policies::{HaltSet, PolicySet, SetBy};
 use std::fmt;
 use std::str::FromStr;
 
@@ -28,29 +30,49 @@ pub enum EventType {
     PolicyPending,
     /// A policy that waited is in force.
     PolicyApplied,
+    /// A payment took what left an account in 24 hours to a share of its daily cap.
+    LimitThreshold,
+    /// Money came into an account.
+    DepositSettled,
+    /// The operator's admin took money out of an account.
+    WithdrawalSettled,
+    /// Another policy is in force, whoever set it.
+    PolicyChanged,
+    /// An account was halted, by itself or with its operator.
+    AccountHalted,
     /// An operator asked for a test of one webhook. Nothing subscribes to it.
     WebhookTest,
 }
 
 impl EventType {
-    const ALL: [Self; 7] = [
+    const ALL: [Self; 12] = [
         Self::TransferInitiated,
         Self::TransferSettled,
         Self::TransferRejected,
         Self::BalanceLowThreshold,
         Self::PolicyPending,
         Self::PolicyApplied,
+        Self::LimitThreshold,
+        Self::DepositSettled,
+        Self::WithdrawalSettled,
+        Self::PolicyChanged,
+        Self::AccountHalted,
         Self::WebhookTest,
     ];
 
     /// The types that a webhook can subscribe to.
-    pub const SUBSCRIBABLE: [Self; 6] = [
+    pub const SUBSCRIBABLE: [Self; 11] = [
         Self::TransferInitiated,
         Self::TransferSettled,
         Self::TransferRejected,
         Self::BalanceLowThreshold,
         Self::PolicyPending,
         Self::PolicyApplied,
+        Self::LimitThreshold,
+        Self::DepositSettled,
+        Self::WithdrawalSettled,
+        Self::PolicyChanged,
+        Self::AccountHalted,
     ];
 
     /// `transfer.settled` and so on.
@@ -62,6 +84,11 @@ impl EventType {
             Self::BalanceLowThreshold => "balance.low_threshold",
             Self::PolicyPending => "policy.pending",
             Self::PolicyApplied => "policy.applied",
+            Self::LimitThreshold => "limit.threshold",
+            Self::DepositSettled => "deposit.settled",
+            Self::WithdrawalSettled => "withdrawal.settled",
+            Self::PolicyChanged => "policy.changed",
+            Self::AccountHalted => "account.halted",
             Self::WebhookTest => "webhook.test",
         }
     }
@@ -93,6 +120,9 @@ pub struct Event {
     pub event_type: EventType,
     /// When the fact was recorded, by the service's clock.
     pub created_at: Timestamp,
+    /// What it tells of on the chain: that is announced once, whoever writes it down and however often. `None` where the
+    /// subject says as much, and of an event that was read.
+    pub fact: Option<String>,
     /// The payload: a JSON object that never changes, so that every delivery has the same bytes.
     pub data: Box<RawValue>,
 }
@@ -102,7 +132,7 @@ pub struct Event {
 pub enum Subject {
     Transfer { account_id: AccountId, transfer_id: TransferId },
     Balance { account_id: AccountId, threshold: UsdcAmount },
-    Policy { account_id: AccountId },
+    Account { account_id: AccountId },
     Webhook(WebhookId),
 }
 
@@ -112,7 +142,7 @@ impl Subject {
         match self {
             Self::Transfer { account_id, .. }
             | Self::Balance { account_id, .. }
-            | Self::Policy { account_id } => Some(*account_id),
+            | Self::Account { account_id } => Some(*account_id),
             Self::Webhook(_) => None,
         }
     }
@@ -229,6 +259,7 @@ impl Event {
             subject: Subject::Balance { account_id: account.id, threshold },
             event_type: EventType::BalanceLowThreshold,
             created_at: now,
+            fact: None,
             data: raw(&data),
         }
     }
@@ -241,6 +272,7 @@ impl Event {
             subject: Subject::Webhook(webhook),
             event_type: EventType::WebhookTest,
             created_at: now,
+            fact: None,
             data: raw(&TestData { webhook_id: webhook.to_string() }),
         }
     }
@@ -258,6 +290,27 @@ impl Event {
             subject: Subject::Transfer { account_id: transfer.request.from, transfer_id: transfer.id },
             event_type,
             created_at: now,
+            fact: None,
+            data: raw(data),
+        }
+    }
+
+    /// What the chain says of an account, once for each `fact`.
+    fn of_account(
+        (operator_id, account_id): (OperatorId, AccountId),
+        event_type: EventType,
+        fact: &str,
+        data: &impl Serialize,
+        now: Timestamp,
+    ) -> Self {
+        let fact = format!("{event_type}|{fact}");
+        Self {
+            id: id_of(fact.as_bytes(), event_type, now),
+            operator_id,
+            subject: Subject::Account { account_id },
+            event_type,
+            created_at: now,
+            fact: Some(fact),
             data: raw(data),
         }
     }

@@ -6,7 +6,7 @@ use sha2::{Digest, Sha256};
 
 use super::{
     AccountId, Address, EntryId, Invalid, Memo, Network, OperatorId, PaymentNumber, Rejection,
-    RejectionReason, Settlement, Timestamp, Transfer, TransferId, UsdcAmount,
+    RejectionReason, Settlement, Spent, Timestamp, Transfer, TransferId, UsdcAmount,
 };
 
 /// How much later than its block a payment may say it was asked for: clocks that are further apart do not agree.
@@ -29,6 +29,8 @@ pub struct HistoryEntry {
     pub transfer_id: Option<TransferId>,
     /// Of a settled transfer, once it is known.
     pub number: Option<PaymentNumber>,
+    /// Of a settled transfer that was read from the chain just now; not kept with it.
+    pub spent: Option<Spent>,
     pub outcome: EntryOutcome,
     /// When it happened: see [`happened_at`], or when the transfer was refused.
     pub created_at: Timestamp,
@@ -229,6 +231,7 @@ impl HistoryEntry {
             memo: transfer.request.memo.clone(),
             transfer_id: Some(transfer.id),
             number: None,
+            spent: None,
             outcome: EntryOutcome::Rejected { reason: rejection.reason, message: rejection.message.clone() },
             created_at: rejection.rejected_at,
         }
@@ -255,6 +258,7 @@ impl HistoryEntry {
             memo: transfer.request.memo.clone().filter(|memo| !memo.as_str().is_empty()),
             transfer_id: Some(transfer.id),
             number: settlement.number.map(PaymentNumber::Is),
+            spent: None,
             outcome: EntryOutcome::Settled { signature: signature.clone(), slot: settlement.slot },
             created_at: settlement.settled_at,
         };

@@ -30,6 +30,7 @@ mod quotas;
 mod recipient;
 mod rejection;
 mod retention;
+mod spent;
 mod time;
 mod transfer;
 mod transfer_state;
@@ -50,7 +51,7 @@ pub use delivery::{
     Attempt, AttemptOutcome, Delivery, DeliveryState, DeliveryStatus, RETRY_DELAYS, Unanswered,
 };
 pub use destination::{DestinationRules, URL_CHARS_MAX, WebhookUrl, may_reach};
-pub use event::{Event, EventType, Subject};
+pub use event::{Event, EventType, HaltSet, PolicySet, SetBy, Subject};
 pub use failure::{Failure, FailureCode};
 pub use halt::{Halt, HaltScope, HaltedBy};
 pub use history::{
@@ -76,6 +77,7 @@ pub use quotas::{QuotaExceeded, Quotas};
 pub use recipient::{RECIPIENT_CHARS_MAX, Recipient};
 pub use rejection::{CheckedRule, Checks, Rejection, RejectionReason, RuleCheck};
 pub use retention::{Retention, TooOld};
+pub use spent::Spent;
 pub use time::Timestamp;
 pub use transfer::{Transfer, TransferFilter, TransferRequest};
 pub use transfer_state::{Settlement, SignedTransfer, TransferState, TransferStatus, WrongState};

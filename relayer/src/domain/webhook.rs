@@ -169,7 +169,7 @@ impl Subscription {
 
     fn wants(&self, event: &Event) -> bool {
         let covered = match event.subject {
-            Subject::Transfer { account_id, .. } | Subject::Policy { account_id } => self.covers(account_id),
+            Subject::Transfer { account_id, .. } | Subject::Account { account_id } => self.covers(account_id),
             Subject::Balance { account_id, threshold } => {
                 self.covers(account_id) && self.threshold == Some(threshold)
             }
@@ -184,11 +184,12 @@ impl Webhook {
     pub fn delivery_of(&self, event: &Event, now: Timestamp) -> Option<DeliveryState> {
         let concerned = match event.subject {
             Subject::Webhook(id) => id == self.id,
-            Subject::Transfer { .. } | Subject::Balance { .. } | Subject::Policy { .. } => {
+            Subject::Transfer { .. } | Subject::Balance { .. } | Subject::Account { .. } => {
                 self.subscription.wants(event)
             }
         };
-        concerned.then(|| match self.status {
+        // Events of several operators may be announced in one go.
+        (concerned && self.operator_id == event.operator_id).then(|| match self.status {
             WebhookStatus::Enabled => DeliveryState::due(now),
             WebhookStatus::Disabled { .. } => DeliveryState::Undelivered { since: now },
         })

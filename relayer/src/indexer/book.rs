@@ -15,6 +15,13 @@ pub(super) struct Parties {
     by_token_account: HashMap<Address, Party>,
 }
 
+impl Parties {
+    /// The account of this agent, if it is the service's.
+    pub fn of_agent(&self, agent: &Address) -> Option<Party> {
+        self.by_agent.get(agent).copied()
+    }
+}
+
 impl FromIterator<(Address, Party)> for Parties {
     fn from_iter<I: IntoIterator<Item = (Address, Party)>>(parties: I) -> Self {
         let mut all = Self::default();
@@ -33,14 +40,17 @@ pub(super) fn addresses_of(record: &LandedRecord) -> Vec<Address> {
         | ProgramEvent::Withdrawn { agent, .. }
         | ProgramEvent::AgentCreated { agent, .. }
         | ProgramEvent::AgentClosed { agent, .. } => Some(*agent),
-        ProgramEvent::PolicyChanged { agent, .. } => *agent,
+        ProgramEvent::PolicyChanged { agent, .. } => Some(*agent),
+        ProgramEvent::HaltChanged { agent, .. } => *agent,
     });
     // A recipient is an account of the service even where its balance is the same in the end.
     let recipients = record.events.iter().filter_map(|event| match event {
         ProgramEvent::TransferExecuted { recipient, .. }
         | ProgramEvent::Withdrawn { recipient, .. }
         | ProgramEvent::AgentClosed { recipient, .. } => Some(*recipient),
-        ProgramEvent::AgentCreated { .. } | ProgramEvent::PolicyChanged { .. } => None,
+        ProgramEvent::AgentCreated { .. }
+        | ProgramEvent::PolicyChanged { .. }
+        | ProgramEvent::HaltChanged { .. } => None,
     });
     let flows = record.flows.iter().map(|flow| flow.token_account);
     agents.chain(recipients).chain(flows).collect()
@@ -82,7 +92,9 @@ impl Booking<'_> {
             }
             ProgramEvent::Withdrawn { agent, recipient, .. }
             | ProgramEvent::AgentClosed { agent, recipient, .. } => (agent, EntryKind::Withdrawal, recipient),
-            ProgramEvent::AgentCreated { .. } | ProgramEvent::PolicyChanged { .. } => return,
+            ProgramEvent::AgentCreated { .. }
+            | ProgramEvent::PolicyChanged { .. }
+            | ProgramEvent::HaltChanged { .. } => return,
         };
         let Some(party) = self.parties.by_agent.get(agent).copied() else { return };
         let amount = match event {
@@ -92,14 +104,16 @@ impl Booking<'_> {
             ProgramEvent::AgentClosed { .. } => self.left_in(&party),
             ProgramEvent::Withdrawn { .. }
             | ProgramEvent::AgentCreated { .. }
-            | ProgramEvent::PolicyChanged { .. } => UsdcAmount::ZERO,
+            | ProgramEvent::PolicyChanged { .. }
+            | ProgramEvent::HaltChanged { .. } => UsdcAmount::ZERO,
         };
         if amount.is_zero() {
             return;
         }
         let mut entry = self.entry(&party, kind, amount, Some(*recipient));
-        if let ProgramEvent::TransferExecuted { transfer_id, number, memo, .. } = event {
+        if let ProgramEvent::TransferExecuted { transfer_id, number, spent, memo, .. } = event {
             tell_transfer(&mut entry, *transfer_id, memo);
+            entry.spent = *spent;
             entry.number = Some(number.map_or(PaymentNumber::CutOff, PaymentNumber::Is));
         }
         self.entries.push(entry);
@@ -164,7 +178,8 @@ impl Booking<'_> {
             | ProgramEvent::Withdrawn { .. }
             | ProgramEvent::AgentClosed { .. }
             | ProgramEvent::AgentCreated { .. }
-            | ProgramEvent::PolicyChanged { .. } => None,
+            | ProgramEvent::PolicyChanged { .. }
+            | ProgramEvent::HaltChanged { .. } => None,
         });
         match (transfers.next(), transfers.next()) {
             (Some((amount, transfer)), None) if amount == came => Some(transfer),
@@ -193,6 +208,7 @@ impl Booking<'_> {
             memo: None,
             transfer_id: None,
             number: None,
+            spent: None,
             outcome: EntryOutcome::Settled {
                 signature: self.record.signature.clone(),
                 slot: self.record.slot,

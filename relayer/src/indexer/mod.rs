@@ -1,7 +1,7 @@
 //! Reads the chain for what happened to the accounts, and writes their history.
 //!
 //! ```text
-//! signatures of an operator  ->  walk  ->  its agents' transfers, withdrawals, policies, new accounts
+//! signatures of an operator  ->  walk  ->  its agents' transfers, withdrawals, policies, halts, new accounts
 //! balances of all accounts   ->  sweep ->  where they differ from the ledger: walk the token account  ->  deposits
 //! ```
 //!
@@ -15,12 +15,15 @@
 //! - Money is checked, not trusted: an account whose history does not add up to what it holds is looked into, so what
 //!   one node left out is found by the sweep.
 //! - A transaction that a node lists and cannot show is fetched again until it is shown or was forked away.
+//! - What is read is announced with the writing of it: an entry in its transaction, a policy or a halt before the place of its
+//!   walk. A second reading announces nothing.
 //! - Where `confirmed` counts as settled, entries stay open until their slots are final, and are taken back if not.
 
 mod book;
 mod finality;
 mod memory;
 mod payments;
+mod policies;
 mod read;
 mod sweep;
 mod walk;
@@ -185,7 +188,7 @@ impl Indexer {
 
     /// Looks again at what was read, for what was not there to be read.
     async fn audit(&self) -> Result<(), IndexError> {
-        let mut interrupted = Ok(());
+        let mut interrupted = self.learn_policies().await;
         for operator in self.operators().await? {
             let walked = self.walk_again(operator.address, Whose::Operator(operator.id), AUDIT_SLOTS).await;
             interrupted = interrupted.and(walked);

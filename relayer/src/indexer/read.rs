@@ -74,6 +74,7 @@ impl Indexer {
             found.extend(self.parts.store.find_parties(self.network, addresses).await?);
         }
         let parties: Parties = found.into_iter().collect();
+        self.note_policies(records.iter().rev(), &parties).await?;
         // They were listed newest first, and become visible oldest first.
         let entries =
             records.iter().rev().flat_map(|(record, time)| entries_of(self.network, record, *time, &parties));
@@ -93,9 +94,12 @@ impl Indexer {
                 .await?;
                 self.memory.mark_changed([*agent]);
             }
-            ProgramEvent::PolicyChanged { agent: Some(agent), .. } => self.memory.mark_changed([*agent]),
+            ProgramEvent::PolicyChanged { agent, .. }
+            | ProgramEvent::HaltChanged { agent: Some(agent), .. } => {
+                self.memory.mark_changed([*agent]);
+            }
             // The halt of an operator shows when its agents are read.
-            ProgramEvent::PolicyChanged { agent: None, .. }
+            ProgramEvent::HaltChanged { agent: None, .. }
             | ProgramEvent::TransferExecuted { .. }
             | ProgramEvent::Withdrawn { .. }
             | ProgramEvent::AgentClosed { .. } => {}

@@ -50,9 +50,13 @@ impl TryFrom<EventRow> for Event {
                     threshold: TABLE.read("threshold_usdc", threshold)?,
                 }
             }
-            EventType::PolicyPending | EventType::PolicyApplied => {
-                Subject::Policy { account_id: account_id()? }
-            }
+            EventType::PolicyPending
+            | EventType::PolicyApplied
+            | EventType::LimitThreshold
+            | EventType::DepositSettled
+            | EventType::WithdrawalSettled
+            | EventType::PolicyChanged
+            | EventType::AccountHalted => Subject::Account { account_id: account_id()? },
             EventType::WebhookTest => {
                 let webhook_id = TABLE.required("webhook_id", row.webhook_id.as_deref())?;
                 Subject::Webhook(TABLE.read("webhook_id", webhook_id)?)
@@ -64,6 +68,7 @@ impl TryFrom<EventRow> for Event {
             subject,
             event_type,
             created_at: TABLE.read("created_at", &row.created_at)?,
+            fact: None,
             data: RawValue::from_string(row.data).map_err(|_| TABLE.unreadable("data"))?,
         })
     }

@@ -144,12 +144,13 @@ pub(super) async fn insert_event(tx: &mut Transaction<'_>, event: &Event) -> Res
 
 /// Inserts those (at least one) that are not there yet; `ending` may ask which these were.
 fn insertion(events: &[Event], ending: &str) -> Query {
-    const COLUMNS: usize = 9;
+    const COLUMNS: usize = 10;
     let row = |at: usize| format!("({})", places(at * COLUMNS + 1, COLUMNS));
     let rows: Vec<String> = (0..events.len()).map(row).collect();
     let sql = format!(
         "INSERT INTO events
-             (event_id, operator_id, event_type, account_id, transfer_id, threshold_usdc, webhook_id, data, created_at)
+             (event_id, operator_id, event_type, account_id, transfer_id, threshold_usdc, webhook_id, data, created_at,
+              fact)
          VALUES {}
          ON CONFLICT DO NOTHING {ending}",
         rows.join(", ")
@@ -159,7 +160,7 @@ fn insertion(events: &[Event], ending: &str) -> Query {
         let (transfer_id, threshold, webhook_id) = match event.subject {
             Subject::Transfer { transfer_id, .. } => (Some(transfer_id.to_string()), None, None),
             Subject::Balance { threshold, .. } => (None, Some(threshold.to_string()), None),
-            Subject::Policy { .. } => (None, None, None),
+            Subject::Account { .. } => (None, None, None),
             Subject::Webhook(webhook_id) => (None, None, Some(webhook_id.to_string())),
         };
         insert
@@ -172,6 +173,7 @@ fn insertion(events: &[Event], ending: &str) -> Query {
             .bind(webhook_id)
             .bind(event.data.get())
             .bind(event.created_at.to_string())
+            .bind(event.fact.clone())
     })
 }
 

@@ -4,13 +4,14 @@ use sqlx::{AssertSqlSafe, FromRow};
 
 use super::columns::Table;
 use super::ledgers::Placed;
+use super::limits::{LimitWatches, reached_by};
 use super::parties::PartyRow;
 use super::query::query;
 use super::{Store, StoreError, Transaction, ledgers};
 use crate::domain::{
-    AccountId, Counterparty, EntryKind, EntryOutcome, HistoryEntry, HistoryFilter, Memo, OperatorId,
-    PaymentNumber, PlacedEntry, Recipient, RejectionReason, Settlement, Timestamp, Transfer, TransferState,
-    position_after,
+    AccountId, Counterparty, EntryKind, EntryOutcome, Event, HistoryEntry, HistoryFilter, Memo, OperatorId,
+    PaymentNumber, PlacedEntry, Recipient, RejectionReason, Settlement, Spent, Timestamp, Transfer,
+    TransferState, UsdcAmount, position_after,
 };
 
 const TABLE: Table = Table("history");
@@ -18,7 +19,7 @@ const TABLE: Table = Table("history");
 /// What [`EntryRow`] is read from. An account of another operator is told by its id to those whom it paid.
 const COLUMNS: &str =
     "entry_id, operator_id, account_id, network, kind, status, amount_usdc, memo, transfer_id,
-    tx_signature, slot, reason, message, created_at, number, position,
+    tx_signature, slot, reason, message, created_at, number, position, spent_micros, policy_version,
     COALESCE((SELECT MIN(accounts.account_id) FROM accounts
         WHERE accounts.token_account = history.counterparty AND (accounts.operator_id = history.operator_id
             OR (history.kind = 'deposit' AND history.transfer_id IS NOT NULL))),
@@ -47,6 +48,8 @@ struct EntryRow {
     created_at: String,
     number: Option<i64>,
     position: String,
+    spent_micros: Option<i64>,
+    policy_version: Option<i64>,
 }
 
 impl TryFrom<EntryRow> for PlacedEntry {
@@ -91,6 +94,10 @@ impl TryFrom<EntryRow> for HistoryEntry {
             memo: row.memo.as_deref().map(Memo::written),
             transfer_id: TABLE.read_optional("transfer_id", row.transfer_id.as_deref())?,
             number: row.number.map(number_of),
+            spent: row.spent_micros.zip(row.policy_version).map(|(micros, version)| Spent {
+                in_window: UsdcAmount::from_micros(micros.cast_unsigned()),
+                policy_version: version.cast_unsigned(),
+            }),
             outcome,
             created_at: TABLE.read("created_at", &row.created_at)?,
         })
@@ -213,22 +220,24 @@ fn list_sql(filter: &HistoryFilter) -> Option<String> {
     Some(format!("{} ORDER BY position DESC LIMIT $5", parts.join(" UNION ALL ")))
 }
 
-/// Writes down an entry of a transfer's step.
+/// Writes down an entry of a transfer's step, and gives what is to be announced of it.
 pub(super) async fn record(
     tx: &mut Transaction<'_>,
     entry: &HistoryEntry,
     now: Timestamp,
-) -> Result<(), StoreError> {
+) -> Result<Option<Event>, StoreError> {
     match entry.outcome {
-        EntryOutcome::Settled { .. } => match ledgers::place_and_book(tx, entry, now).await? {
-            Some(placed) => insert_placed(tx, entry, placed, false, None, None).await,
-            None => Ok(()),
-        },
+        EntryOutcome::Settled { .. } => {
+            let Some(placed) = ledgers::place_and_book(tx, entry, now).await? else { return Ok(None) };
+            insert_placed(tx, entry, placed, false, None, None).await?;
+            Ok(Event::of_entry(entry, now))
+        }
         EntryOutcome::Rejected { .. } => {
             // It happens by being written down.
             let placed = ledgers::place(tx, entry, entry.created_at).await?;
             // Never on the chain, so nothing forks it away.
-            insert_entry(tx, entry, &position_of(entry, placed), true, None, None).await.map(|_| ())
+            insert_entry(tx, entry, &position_of(entry, placed), true, None, None).await?;
+            Ok(None)
         }
     }
 }
@@ -239,24 +248,6 @@ fn position_of(entry: &HistoryEntry, placed: Placed) -> String {
         Placed::At(place) => place.to_string(),
         Placed::Waits => format!("!{}", entry.chain_position()),
     }
-}
-
-/// Writes down an entry that was read from the chain and books its money, if it is not there yet; otherwise it takes the
-/// chain's slot and time, and the number of its payment. `read_at`: when, by the host's clock.
-pub(super) async fn record_read(
-    tx: &mut Transaction<'_>,
-    entry: &HistoryEntry,
-    is_final: bool,
-    read_at: Option<Timestamp>,
-) -> Result<(), StoreError> {
-    let tag = entry.number.and(entry.transfer_id).map(|id| id.tag());
-    let now = read_at.unwrap_or(entry.created_at);
-    if let Some(placed) = ledgers::place_and_book(tx, entry, now).await? {
-        return insert_placed(tx, entry, placed, is_final, tag, read_at.filter(|_| tag.is_some())).await;
-    }
-    let position = position_of(entry, ledgers::place(tx, entry, now).await?);
-    mark_moved(tx, entry, &position).await?;
-    number_late(tx, entry).await
 }
 
 /// Writes down an entry whose money is booked. `Contended` when another transaction wrote it meanwhile: all is to be taken back.
@@ -271,6 +262,66 @@ async fn insert_placed(
     let position = position_of(entry, placed);
     let is_new = insert_entry(tx, entry, &position, is_final, tag, read_at).await?;
     if is_new { Ok(()) } else { Err(StoreError::Contended) }
+}
+
+/// Writes down an entry that was read from the chain and books its money, if it is not there yet; otherwise it takes the
+/// chain's slot and time, and the number of its payment. `read_at`: when, by the host's clock. Gives what is to be announced;
+/// nothing of the past of an account that was found.
+pub(super) async fn record_read(
+    tx: &mut Transaction<'_>,
+    entry: &HistoryEntry,
+    is_final: bool,
+    read_at: Option<Timestamp>,
+    watches: &LimitWatches,
+) -> Result<Vec<Event>, StoreError> {
+    let now = read_at.unwrap_or(entry.created_at);
+    let tag = entry.number.and(entry.transfer_id).map(|id| id.tag());
+    let mut events = Vec::new();
+    let placed = match ledgers::place_and_book(tx, entry, now).await? {
+        Some(placed) => {
+            insert_placed(tx, entry, placed, is_final, tag, read_at.filter(|_| tag.is_some())).await?;
+            events.extend(Event::of_entry(entry, now));
+            placed
+        }
+        None => {
+            let placed = ledgers::place(tx, entry, now).await?;
+            mark_moved(tx, entry, &position_of(entry, placed)).await?;
+            number_late(tx, entry).await?;
+            placed
+        }
+    };
+    if placed == Placed::Waits {
+        return Ok(Vec::new());
+    }
+    events.extend(reached_by(tx, entry, watches, now).await?);
+    Ok(events)
+}
+
+/// Up to `rows_max` payments of an account that were let pass by this version of its policy, as far as that was read, those
+/// that became visible last first.
+pub(super) async fn list_payments_under(
+    tx: &mut Transaction<'_>,
+    (operator, account): (OperatorId, AccountId),
+    version: u64,
+    rows_max: u32,
+) -> Result<Vec<HistoryEntry>, StoreError> {
+    // What is counted out of the latest ones: a policy comes to light with its payments, or little later.
+    let sql = format!(
+        "SELECT * FROM (
+             SELECT {COLUMNS} FROM history
+             WHERE account_id = $1 AND kind = 'transfer' AND status = 'settled' AND operator_id = $2
+             ORDER BY position DESC LIMIT $4) AS latest
+         WHERE policy_version = $3"
+    );
+    // Nothing but our own words were put into the text.
+    let rows: Vec<EntryRow> = query(AssertSqlSafe(sql))
+        .bind(account.to_string())
+        .bind(operator.to_string())
+        .bind(version.cast_signed())
+        .bind(i64::from(rows_max))
+        .fetch_all(tx)
+        .await?;
+    rows.into_iter().map(HistoryEntry::try_from).collect()
 }
 
 /// `false` when it was there already. `tag`: where nothing else here tells of the payment.

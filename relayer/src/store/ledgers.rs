@@ -101,6 +101,13 @@ fn at_place(query: Query, entry: &HistoryEntry, now: Timestamp) -> Query {
         .bind(slot.cast_signed())
 }
 
+/// Locks an account's ledger to the commit: whoever writes an entry of the account waits, or was waited for.
+pub(super) async fn lock(tx: &mut Transaction<'_>, account: AccountId) -> Result<(), StoreError> {
+    const SQL: &str = "UPDATE ledgers SET booked_micros = booked_micros WHERE account_id = $1";
+    query(SQL).bind(account.to_string()).execute(tx).await?;
+    Ok(())
+}
+
 /// Gives a new entry its place, books what it moved and counts its payment, all at once: see [`place`]. `None` when the entry
 /// is there already, and nothing was done.
 pub(super) async fn place_and_book(

@@ -1,11 +1,11 @@
-//! Whose accounts are paid from and to.
+//! Accounts as far as entries about them are concerned.
 
 use sqlx::{AssertSqlSafe, FromRow};
 
 use super::columns::Table;
 use super::query::{places, query};
 use super::{Store, StoreError};
-use crate::domain::{Address, Network, Party};
+use crate::domain::{AccountId, Address, Network, OperatorId, Party};
 
 #[derive(Debug, FromRow)]
 pub(super) struct PartyRow {
@@ -52,5 +52,27 @@ impl Store {
             .fetch_all(self.reader())
             .await?;
         rows.into_iter().map(PartyRow::read).collect()
+    }
+}
+
+impl Store {
+    /// For the indexer: up to `rows_max` accounts of the operator that can be halted, by account id, those after `after`.
+    pub async fn list_haltable(
+        &self,
+        operator: OperatorId,
+        after: Option<AccountId>,
+        rows_max: u32,
+    ) -> Result<Vec<AccountId>, StoreError> {
+        const ACCOUNTS: Table = Table("accounts");
+        const SQL: &str = "SELECT account_id FROM accounts
+             WHERE operator_id = $1 AND account_id > $2 AND provisioning = 'ready' AND NOT is_closed
+             ORDER BY account_id LIMIT $3";
+        let rows: Vec<(String,)> = query(SQL)
+            .bind(operator.to_string())
+            .bind(after.map_or_else(String::new, |after| after.to_string()))
+            .bind(i64::from(rows_max))
+            .fetch_all(self.lister())
+            .await?;
+        rows.iter().map(|(account,)| ACCOUNTS.read("account_id", account)).collect()
     }
 }

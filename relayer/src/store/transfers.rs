@@ -122,7 +122,7 @@ impl Store {
         next: TransferState,
         now: Timestamp,
     ) -> Result<(Transfer, Vec<Webhook>), StoreError> {
-        let events = Event::of_step(transfer, &next, now);
+        let mut events = Event::of_step(transfer, &next, now);
         // Read beforehand, so that the one who writes is not held up: whoever registers at this moment comes too late.
         let webhooks = async {
             if events.is_empty() {
@@ -132,15 +132,19 @@ impl Store {
             }
         };
         let (webhooks, mut entries) = tokio::try_join!(webhooks, self.entries_of(transfer, &next))?;
+        let mut told = webhooks.clone();
+        if let Some(paid) = entries.iter().find(|entry| entry.operator_id != transfer.operator_id) {
+            told.extend(self.list_all_webhooks(paid.operator_id).await?);
+        }
         // Ledgers are locked in one order by all.
         entries.sort_by_key(|entry| entry.account_id);
         let moved = Transfer { state: next.clone(), updated_at: now, ..transfer.clone() };
-        let (transfer, told) = (transfer.clone(), webhooks.clone());
+        let transfer = transfer.clone();
         let write = self.write(move |tx| {
             async move {
                 write_state(tx, &transfer, &next, now).await?;
                 for entry in &entries {
-                    record(tx, entry, now).await?;
+                    events.extend(record(tx, entry, now).await?);
                 }
                 announce(tx, &events, &told, now).await
             }

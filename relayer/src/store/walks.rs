@@ -1,21 +1,28 @@
 //! How far the chain has been read. Where a walk stands commits with the entries that it found on its way there.
 
-use std::collections::{HashMap, HashSet};
+use std::collections::{BTreeSet, HashMap, HashSet};
 
 use futures::FutureExt;
 use sqlx::{AssertSqlSafe, FromRow};
 
 use super::columns::Table;
+use super::events::announce;
 use super::history::record_read;
+use super::limits::LimitWatches;
 use super::marks::{Mark, bind_marks, is_among};
+use super::pending_fetches::{PendingFetch, delete_pending_fetch, replace_pending_fetch};
 use super::pools::Pools;
 use super::query::query;
 use super::{Store, StoreError, Transaction};
 use crate::domain::{
     Account, AccountId, AccountStatus, Address, HistoryEntry, Network, OperatorId, Timestamp, TransferId,
+    Webhook,
 };
 
 const TABLE: Table = Table("walks");
+
+/// Events that are written in one statement.
+const ANNOUNCED_AT_ONCE: usize = 500;
 
 /// How far the signatures of one address have been read, from the newest backwards.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -33,16 +40,6 @@ pub struct UnderWay {
     pub top: Option<Mark>,
     /// The signature that it has come back to.
     pub before: Option<String>,
-}
-
-/// A transaction that was listed, and that no node would show yet.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct PendingFetch {
-    /// Base58.
-    pub signature: String,
-    pub slot: u64,
-    pub tries: u32,
-    pub next_try_at: Timestamp,
 }
 
 /// What was read in one go.
@@ -101,16 +98,8 @@ struct KnownRow {
     slot: i64,
     created_at: String,
     transfer_id: Option<String>,
-    /// 1: a payment whose number has not been read yet.
+    /// 1: a payment whose number has not been read yet, or what was spent with it where somebody wants to know.
     uncounted: i64,
-}
-
-#[derive(Debug, FromRow)]
-struct PendingFetchRow {
-    tx_signature: String,
-    slot: i64,
-    tries: i64,
-    next_try_at: String,
 }
 
 impl Store {
@@ -144,7 +133,7 @@ impl Store {
     }
 
     /// For the indexer: which of these transactions (at most 1,000) are in the history of `whose`, with the times and
-    /// transfers of their entries. Without those that hold a payment whose number is not known yet.
+    /// transfers of their entries. Without those that hold a payment of which something is not known yet.
     pub async fn find_known(
         &self,
         network: Network,
@@ -160,7 +149,9 @@ impl Store {
         };
         let sql = format!(
             "SELECT tx_signature, slot, created_at, transfer_id,
-                 CASE WHEN kind = 'transfer' AND number IS NULL THEN CAST(1 AS BIGINT) ELSE 0 END AS uncounted
+                 CASE WHEN kind = 'transfer' AND (number IS NULL OR (spent_micros IS NULL AND created_at >= COALESCE(
+                     (SELECT since FROM limit_watches WHERE limit_watches.operator_id = history.operator_id), '~')))
+                 THEN CAST(1 AS BIGINT) ELSE 0 END AS uncounted
              FROM history WHERE network = $1 AND {column} = $2 AND {}",
             is_among(3, transactions.len())
         );
@@ -193,10 +184,12 @@ impl Store {
         // Ledgers are locked in one order by all.
         entries.sort_by_key(|entry| entry.account_id);
         let progress = progress.map(|(before, after)| (before.clone(), after.clone()));
-        self.write(move |tx| {
+        let (webhooks, watches) = self.listeners_of(&entries).await?;
+        let write = self.write(move |tx| {
             async move {
+                let mut events = Vec::new();
                 for entry in &entries {
-                    record_read(tx, entry, are_final, read_at).await?;
+                    events.extend(record_read(tx, entry, are_final, read_at, &watches).await?);
                 }
                 for pending in &pending {
                     replace_pending_fetch(tx, network, pending).await?;
@@ -204,41 +197,37 @@ impl Store {
                 for signature in &resolved {
                     delete_pending_fetch(tx, network, signature).await?;
                 }
-                match &progress {
-                    Some((before, after)) => move_walk(tx, network, before.as_ref(), after).await,
-                    None => Ok(()),
+                if let Some((before, after)) = &progress {
+                    move_walk(tx, network, before.as_ref(), after).await?;
                 }
+                let mut told = Vec::new();
+                for events in events.chunks(ANNOUNCED_AT_ONCE) {
+                    let now = events.iter().map(|event| event.created_at).max();
+                    if let Some(now) = now {
+                        told.extend(announce(tx, events, &webhooks, now).await?);
+                    }
+                }
+                Ok(told)
             }
             .boxed()
-        })
-        .await
+        });
+        self.outbox.hint(write.await?);
+        Ok(())
     }
 
-    /// For the indexer: what is pending and may be fetched again at `now`, the longest waiting first.
-    pub async fn list_pending_fetches(
+    /// The webhooks of the operators that these entries concern, and which of those want to know of limits. Read beforehand,
+    /// so that the one who writes is not held up.
+    async fn listeners_of(
         &self,
-        network: Network,
-        now: Timestamp,
-        rows_max: u32,
-    ) -> Result<Vec<PendingFetch>, StoreError> {
-        const PENDING: Table = Table("owed_transactions");
-        const SQL: &str = "SELECT tx_signature, slot, tries, next_try_at FROM owed_transactions
-             WHERE network = $1 AND next_try_at <= $2 ORDER BY next_try_at LIMIT $3";
-        let rows: Vec<PendingFetchRow> = query(SQL)
-            .bind(network.as_str())
-            .bind(now.to_string())
-            .bind(i64::from(rows_max))
-            .fetch_all(self.reader())
-            .await?;
-        let read = |row: PendingFetchRow| {
-            Ok(PendingFetch {
-                slot: row.slot.cast_unsigned(),
-                tries: u32::try_from(row.tries).map_err(|_| PENDING.unreadable("tries"))?,
-                next_try_at: PENDING.read("next_try_at", &row.next_try_at)?,
-                signature: row.tx_signature,
-            })
-        };
-        rows.into_iter().map(read).collect()
+        entries: &[HistoryEntry],
+    ) -> Result<(Vec<Webhook>, LimitWatches), StoreError> {
+        let operators: BTreeSet<OperatorId> = entries.iter().map(|entry| entry.operator_id).collect();
+        let operators: Vec<OperatorId> = operators.into_iter().collect();
+        let mut webhooks = Vec::new();
+        for operator in &operators {
+            webhooks.extend(self.list_all_webhooks(*operator).await?);
+        }
+        Ok((webhooks, self.find_limit_watches(&operators).await?))
     }
 
     /// For the indexer: writes down an account that was found on the chain, and that its past is to be read. `false`
@@ -363,35 +352,4 @@ async fn move_walk(
             .bind(before_of(before).unwrap_or_default()),
     };
     if write.execute(tx).await? == 1 { Ok(()) } else { Err(StoreError::Superseded) }
-}
-
-async fn replace_pending_fetch(
-    tx: &mut Transaction<'_>,
-    network: Network,
-    pending: &PendingFetch,
-) -> Result<(), StoreError> {
-    const SQL: &str = "INSERT INTO owed_transactions (network, tx_signature, slot, tries, next_try_at)
-         VALUES ($1, $2, $3, $4, $5)
-         ON CONFLICT (network, tx_signature) DO UPDATE
-             SET slot = excluded.slot, tries = excluded.tries, next_try_at = excluded.next_try_at
-             WHERE owed_transactions.tries < excluded.tries";
-    query(SQL)
-        .bind(network.as_str())
-        .bind(pending.signature.as_str())
-        .bind(pending.slot.cast_signed())
-        .bind(i64::from(pending.tries))
-        .bind(pending.next_try_at.to_string())
-        .execute(tx)
-        .await?;
-    Ok(())
-}
-
-async fn delete_pending_fetch(
-    tx: &mut Transaction<'_>,
-    network: Network,
-    signature: &str,
-) -> Result<(), StoreError> {
-    const SQL: &str = "DELETE FROM owed_transactions WHERE network = $1 AND tx_signature = $2";
-    query(SQL).bind(network.as_str()).bind(signature).execute(tx).await?;
-    Ok(())
 }

@@ -3,6 +3,7 @@ use sqlx::{AssertSqlSafe, FromRow};
 
 use super::columns::Table;
 use super::deliveries::{GIVEN_UP_AT_ONCE, give_up_some};
+use super::limits::watch_if_named;
 use super::operators::{count_in, lock_operator};
 use super::query::query;
 use super::{Store, StoreError};
@@ -143,6 +144,7 @@ impl Store {
             .bind(webhook.created_at.to_string())
             .bind(webhook.updated_at.to_string());
         let operator = webhook.operator_id;
+        let (subscription, now) = (webhook.subscription.clone(), webhook.created_at);
         self.write(move |tx| {
             async move {
                 lock_operator(tx, operator).await?;
@@ -150,8 +152,8 @@ impl Store {
                 if count_in(tx, count).await? >= i64::from(webhooks_max) {
                     return Err(StoreError::Full);
                 }
-                insert.execute(tx).await?;
-                Ok(())
+                insert.execute(&mut *tx).await?;
+                watch_if_named(tx, operator, &subscription, now).await
             }
             .boxed()
         })
@@ -260,12 +262,13 @@ impl Store {
             .bind(i64::from(changed.health.failures))
             .bind(changed.health.failing_since.map(|since| since.to_string()))
             .bind(changed.updated_at.to_string());
-        let (id, status) = (seen.id, changed.status);
+        let (id, status, changed) = (seen.id, changed.status, changed.clone());
         self.write(move |tx| {
             async move {
                 if change.execute(&mut *tx).await? == 0 {
                     return Err(StoreError::Superseded);
                 }
+                watch_if_named(tx, changed.operator_id, &changed.subscription, changed.updated_at).await?;
                 if let WebhookStatus::Disabled { since, .. } = status {
                     give_up_some(tx, id, since, GIVEN_UP_AT_ONCE).await?;
                 }

@@ -10,7 +10,7 @@ use crate::chain::live::deposits::Deposits;
 use crate::chain::read::decode::{self, to_pubkey};
 use crate::chain::rpc::wire::RawAccount;
 use crate::chain::rpc::{ACCOUNTS_MAX, Rpc, STATUSES_MAX};
-use crate::chain::{ChainError, Commitment};
+use crate::chain::{ChainError, Commitment, OnChainPolicy};
 use crate::domain::{Address, Network};
 use purser_policy::UsdcAmount;
 use serde_json::{Value, json};
@@ -241,6 +241,22 @@ impl SolanaHistory {
             Some(agent.policy.paused || agent.halted_by.is_some())
         };
         Ok(keys.iter().zip(&read.value).map(paused).collect())
+    }
+
+    /// The policies of up to [`BALANCES_MAX`] agents with their versions, not read before `slot`; `None` where no agent of ours
+    /// lives.
+    pub async fn policies(
+        &self,
+        agents: &[Address],
+        slot: u64,
+    ) -> Result<Vec<Option<(u64, OnChainPolicy)>>, ChainError> {
+        let keys: Vec<Pubkey> = agents.iter().map(to_pubkey).collect();
+        let read = self.rpc.accounts_at(self.commitment, &keys, slot).await?;
+        let policy = |(key, account): (&Pubkey, &Option<RawAccount>)| {
+            let agent = decode::agent(&self.program, key, account.as_ref()?, (key, None))?;
+            Some((agent.policy_version, agent.policy))
+        };
+        Ok(keys.iter().zip(&read.value).map(policy).collect())
     }
 
     /// How many payments an agent has made, not read before `slot`; `None` where no agent of ours lives.

@@ -1,12 +1,16 @@
 //! What an instruction of our program did, from the event it logged or, where the log was cut, from the instruction.
 
 use crate::chain::history::events::{self, EventLog};
-use crate::chain::read::decode::to_address;
-use crate::domain::Address;
+use crate::chain::read::decode::{halted_by_role, to_address};
+use crate::chain::{AllowedRecipients, OnChainPolicy};
+use crate::domain::{Address, HaltedBy, Spent};
 use anchor_lang::{AnchorDeserialize, Discriminator};
-use purser::events::{AgentClosed, AgentCreated, HaltSet, PausedSet, PolicySet, TransferExecuted, Withdrawn};
+use purser::events::{
+    AgentClosed, AgentCreated, AllowlistRecord, HaltSet, PausedSet, PolicyRecord, PolicySet,
+    TransferExecuted, Withdrawn,
+};
 use purser::instruction;
-use purser_policy::UsdcAmount;
+use purser_policy::{Limit, UsdcAmount};
 use solana_sdk::pubkey::Pubkey;
 
 /// One thing that our program did, as far as history and accounts are concerned.
@@ -18,16 +22,28 @@ pub enum ProgramEvent {
         agent_id: [u8; 16],
         token_account: Address,
     },
-    /// Something that decides whether an account may pay: its policy, a pause, a halt. No agent: all of the operator's.
+    /// A policy was set, or a pause in it.
     PolicyChanged {
         operator: Address,
+        agent: Address,
+        /// `None` where it was cut off the log.
+        told: Option<PolicyTold>,
+    },
+    /// A halt was set or lifted. No agent: of all of the operator's.
+    HaltChanged {
+        operator: Address,
         agent: Option<Address>,
+        is_halted: bool,
+        /// Who holds it halted; `None` where it was cut off the log.
+        by: Option<HaltedBy>,
     },
     TransferExecuted {
         agent: Address,
         transfer_id: [u8; 16],
         /// Of this payment among all of the agent, from 1; `None` where it was cut off the log.
         number: Option<u64>,
+        /// `None` where it was cut off the log.
+        spent: Option<Spent>,
         amount: UsdcAmount,
         /// The token account that was paid.
         recipient: Address,
@@ -48,6 +64,26 @@ pub enum ProgramEvent {
         /// The token account that got what was left.
         recipient: Address,
     },
+}
+
+/// What the log says of a policy's change.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct PolicyTold {
+    /// Of the policy from here on.
+    pub version: u64,
+    /// The key that signed.
+    pub signer: Address,
+    pub set: PolicySetTo,
+}
+
+/// What a policy was set to, as far as one log says it.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum PolicySetTo {
+    Whole(OnChainPolicy),
+    /// The allowlist stands in a draft, too long for a log.
+    InDraft,
+    /// The policy before, and this in it.
+    Paused(bool),
 }
 
 /// An instruction of our program: its accounts in order, and its data.
@@ -71,17 +107,19 @@ pub fn from_instructions(calls: &[Called]) -> Vec<ProgramEvent> {
 
 /// Whether both say the same, but for what only a log knows.
 pub fn are_same(logged: &[ProgramEvent], called: &[ProgramEvent]) -> bool {
-    let same =
-        |(logged, called): (&ProgramEvent, &ProgramEvent)| logged.without_number() == called.without_number();
+    let same = |(logged, called): (&ProgramEvent, &ProgramEvent)| logged.as_called() == called.as_called();
     logged.len() == called.len() && logged.iter().zip(called).all(same)
 }
 
 impl ProgramEvent {
     /// As its instruction says it.
-    pub fn without_number(&self) -> Self {
+    pub fn as_called(&self) -> Self {
         let mut event = self.clone();
-        if let Self::TransferExecuted { number, .. } = &mut event {
-            *number = None;
+        match &mut event {
+            Self::TransferExecuted { number, spent, .. } => (*number, *spent) = (None, None),
+            Self::PolicyChanged { told, .. } => *told = None,
+            Self::HaltChanged { by, .. } => *by = None,
+            Self::AgentCreated { .. } | Self::Withdrawn { .. } | Self::AgentClosed { .. } => {}
         }
         event
     }
@@ -93,6 +131,10 @@ fn from_event(payload: &[u8]) -> Option<ProgramEvent> {
             agent: to_address(&event.agent),
             transfer_id: event.transfer_id,
             number: Some(event.number),
+            spent: Some(Spent {
+                in_window: UsdcAmount::from_micros(event.spent_in_window),
+                policy_version: u64::from(event.policy_version),
+            }),
             amount: UsdcAmount::from_micros(event.amount),
             recipient: to_address(&event.recipient),
             memo: text_of(event.memo),
@@ -115,21 +157,55 @@ fn from_event(payload: &[u8]) -> Option<ProgramEvent> {
         });
     }
     if let Some(event) = events::decode::<PolicySet>(payload) {
-        let (operator, agent) = (to_address(&event.operator), Some(to_address(&event.agent)));
-        return Some(ProgramEvent::PolicyChanged { operator, agent });
+        let set = whole(&event.policy).map_or(PolicySetTo::InDraft, PolicySetTo::Whole);
+        return Some(changed(event.operator, event.agent, event.policy_version, event.signer, set));
     }
     if let Some(event) = events::decode::<PausedSet>(payload) {
-        let (operator, agent) = (to_address(&event.operator), Some(to_address(&event.agent)));
-        return Some(ProgramEvent::PolicyChanged { operator, agent });
+        let set = PolicySetTo::Paused(event.paused);
+        return Some(changed(event.operator, event.agent, event.policy_version, event.signer, set));
     }
     if let Some(event) = events::decode::<HaltSet>(payload) {
-        let (operator, agent) = (to_address(&event.operator), event.agent.as_ref().map(to_address));
-        return Some(ProgramEvent::PolicyChanged { operator, agent });
+        return Some(ProgramEvent::HaltChanged {
+            operator: to_address(&event.operator),
+            agent: event.agent.as_ref().map(to_address),
+            is_halted: event.halted_by.is_some(),
+            by: event.halted_by.map(halted_by_role),
+        });
     }
     let event = events::decode::<AgentClosed>(payload)?;
     let [operator, agent, recipient] =
         [event.operator, event.agent, event.recipient].map(|key| to_address(&key));
     Some(ProgramEvent::AgentClosed { operator, agent, recipient })
+}
+
+fn changed(operator: Pubkey, agent: Pubkey, version: u32, signer: Pubkey, set: PolicySetTo) -> ProgramEvent {
+    let told = PolicyTold { version: u64::from(version), signer: to_address(&signer), set };
+    ProgramEvent::PolicyChanged {
+        operator: to_address(&operator),
+        agent: to_address(&agent),
+        told: Some(told),
+    }
+}
+
+/// `None` where the allowlist is not in the record.
+fn whole(record: &PolicyRecord) -> Option<OnChainPolicy> {
+    let limit =
+        |micros: Option<u64>| micros.map(UsdcAmount::from_micros).map_or(Limit::Unlimited, Limit::AtMost);
+    let bytes = |keys: &[Pubkey]| keys.iter().map(Pubkey::to_bytes).collect();
+    let allowlist = match &record.allowlist {
+        AllowlistRecord::Anyone => AllowedRecipients::Anyone,
+        AllowlistRecord::Only { wallets, token_accounts } => {
+            AllowedRecipients::only(bytes(wallets), bytes(token_accounts))
+        }
+        AllowlistRecord::Draft { .. } => return None,
+    };
+    Some(OnChainPolicy {
+        max_single_transfer: limit(record.max_single_transfer),
+        max_daily_spend: limit(record.max_daily_spend),
+        require_memo: record.require_memo,
+        paused: record.paused,
+        allowlist,
+    })
 }
 
 /// By the places that the program gives its accounts.
@@ -141,6 +217,7 @@ fn from_instruction(called: &Called) -> Option<ProgramEvent> {
             agent: at(2)?,
             transfer_id: transfer.transfer_id,
             number: None,
+            spent: None,
             amount: UsdcAmount::from_micros(transfer.amount),
             recipient: at(4)?,
             memo: text_of(transfer.memo),
@@ -159,16 +236,17 @@ fn from_instruction(called: &Called) -> Option<ProgramEvent> {
         });
     }
     if is::<instruction::SetPolicy>(data) || is::<instruction::ApplyDraft>(data) {
-        return Some(ProgramEvent::PolicyChanged { operator: at(2)?, agent: Some(at(3)?) });
+        return Some(ProgramEvent::PolicyChanged { operator: at(2)?, agent: at(3)?, told: None });
     }
     if is::<instruction::SetPaused>(data) {
-        return Some(ProgramEvent::PolicyChanged { operator: at(1)?, agent: Some(at(2)?) });
+        return Some(ProgramEvent::PolicyChanged { operator: at(1)?, agent: at(2)?, told: None });
     }
-    if is::<instruction::Halt>(data) || is::<instruction::Resume>(data) {
+    let is_halted = is::<instruction::Halt>(data);
+    if is_halted || is::<instruction::Resume>(data) {
         // Without an agent, the program's own address stands in its place.
         let agent = at(2)?;
         let agent = (agent != to_address(&called.program)).then_some(agent);
-        return Some(ProgramEvent::PolicyChanged { operator: at(1)?, agent });
+        return Some(ProgramEvent::HaltChanged { operator: at(1)?, agent, is_halted, by: None });
     }
     if is::<instruction::CloseAgent>(data) {
         return Some(ProgramEvent::AgentClosed { operator: at(1)?, agent: at(2)?, recipient: at(5)? });
@@ -180,7 +258,7 @@ fn from_instruction(called: &Called) -> Option<ProgramEvent> {
 fn birth_policy(called: &Called) -> Option<ProgramEvent> {
     arguments::<instruction::CreateAgent>(&called.data)?;
     let at = |place: usize| called.accounts.get(place).map(to_address);
-    Some(ProgramEvent::PolicyChanged { operator: at(2)?, agent: Some(at(3)?) })
+    Some(ProgramEvent::PolicyChanged { operator: at(2)?, agent: at(3)?, told: None })
 }
 
 /// Whoever holds a transfer authority can write bytes that are no text.

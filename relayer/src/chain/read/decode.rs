@@ -103,11 +103,16 @@ pub fn draft(program: &Pubkey, account: &RawAccount) -> Option<DraftOnChain> {
 }
 
 fn halted_by(number: u8) -> Option<HaltedBy> {
-    Role::of_halt(number).map(|role| match role {
+    Role::of_halt(number).map(halted_by_role)
+}
+
+/// Who halted, in our words.
+pub fn halted_by_role(role: Role) -> HaltedBy {
+    match role {
         Role::Admin => HaltedBy::Admin,
         Role::PolicyAuthority => HaltedBy::PolicyAuthority,
         Role::Guardian => HaltedBy::Guardian,
-    })
+    }
 }
 
 /// What an allowlist takes an address for.

@@ -250,6 +250,7 @@ async fn is_read(relayer: &Relayer, landed: &Landed) {
         memo: None,
         transfer_id: Some(TransferId::from_bytes(id)),
         number: Some(PaymentNumber::Is(landed.number)),
+        spent: None,
         outcome: EntryOutcome::Settled { signature, slot: 5 },
         created_at: Timestamp::from_unix_seconds(NOW - 100),
     };

@@ -32,6 +32,7 @@ fn pays(from: u8, to: Address, micros: u64) -> ProgramEvent {
         agent,
         transfer_id: [from; 16],
         number: Some(1),
+        spent: None,
         amount,
         recipient: to,
         memo: "tea\0".into(),
@@ -132,8 +133,10 @@ fn several_payments_of_one_account_in_one_transaction_are_several_entries() {
 
 #[test]
 fn who_is_no_account_of_the_service_has_no_history() {
-    let events =
-        vec![pays(7, token(8), 5), ProgramEvent::PolicyChanged { operator: agent(0), agent: Some(agent(7)) }];
+    let events = vec![
+        pays(7, token(8), 5),
+        ProgramEvent::PolicyChanged { operator: agent(0), agent: agent(7), told: None },
+    ];
     assert!(booked(events, vec![flow(token(7), 5, 0), flow(token(8), 0, 5)]).is_empty());
 }
 

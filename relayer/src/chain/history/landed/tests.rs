@@ -2,15 +2,16 @@
 
 use crate::chain::OnChainPolicy;
 use crate::chain::history::landed::{Flow, Landed, LandedRecord, WireLanded};
-use crate::chain::history::program_event::ProgramEvent;
+use crate::chain::history::program_event::{PolicySetTo, PolicyTold, ProgramEvent};
 use crate::chain::read::decode::to_address;
+use crate::domain::{HaltedBy, Spent};
 use anchor_lang::Event;
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
 use purser::events::{self, AllowlistRecord, PolicyRecord};
 use purser::state::Role;
 use purser_client::{Deployment, DraftAccounts, RentPayers, TransferOrder};
-use purser_policy::UsdcAmount;
+use purser_policy::{Limit, UsdcAmount};
 use serde_json::{Value, json};
 use solana_sdk::instruction::Instruction;
 use solana_sdk::pubkey::Pubkey;
@@ -229,7 +230,14 @@ fn instructions() -> Vec<Written> {
     };
     let [operator_address, agent_address, source_address, destination_address, created_address] =
         [operator, agent, source, destination, created].map(|key| to_address(&key));
-    let changed = |agent| ProgramEvent::PolicyChanged { operator: operator_address, agent };
+    let changed = |agent, version, set| {
+        let told = PolicyTold { version, signer: to_address(&authority), set };
+        ProgramEvent::PolicyChanged { operator: operator_address, agent, told: Some(told) }
+    };
+    let capped = OnChainPolicy { max_daily_spend: Limit::AtMost(usdc(5)), ..OnChainPolicy::OPEN };
+    let set = |agent, version| changed(agent, version, PolicySetTo::Whole(capped.clone()));
+    let halt =
+        |agent, is_halted, by| ProgramEvent::HaltChanged { operator: operator_address, agent, is_halted, by };
     let record = PolicyRecord {
         max_single_transfer: None,
         max_daily_spend: Some(5),
@@ -241,6 +249,9 @@ fn instructions() -> Vec<Written> {
         let policy = record.clone();
         events::PolicySet { operator, agent, policy_version, policy, signer: authority }.data()
     };
+    let allowlist = AllowlistRecord::Draft { wallet_count: 90, token_account_count: 1, hash: [7; 32] };
+    let long = PolicyRecord { allowlist, ..record.clone() };
+    let in_draft = events::PolicySet { operator, agent, policy_version: 5, policy: long, signer: authority };
     let halt_set =
         |agent, halted_by| events::HaltSet { operator, agent, halted_by, signer: authority }.data();
     let paused = events::PausedSet { operator, agent, paused: true, policy_version: 3, signer: authority };
@@ -265,6 +276,7 @@ fn instructions() -> Vec<Written> {
                 agent: agent_address,
                 transfer_id: [5; 16],
                 number: Some(9),
+                spent: Some(Spent { in_window: usdc(7), policy_version: 1 }),
                 amount: usdc(7),
                 recipient: destination_address,
                 memo: "tea 🫖".into(),
@@ -311,29 +323,33 @@ fn instructions() -> Vec<Written> {
                     agent_id: [9; 16],
                     token_account: to_address(&at.token_account(&created)),
                 },
-                changed(Some(created_address)),
+                set(created_address, 1),
             ],
         ),
-        written(at.set_paused(policy_at, true), vec![paused.data()], vec![changed(Some(agent_address))]),
+        written(
+            at.set_paused(policy_at, true),
+            vec![paused.data()],
+            vec![changed(agent_address, 3, PolicySetTo::Paused(true))],
+        ),
         written(
             at.set_policy(policy_at, authority, authority, 3, &OnChainPolicy::OPEN),
             vec![policy_set(agent, 4)],
-            vec![changed(Some(agent_address))],
+            vec![set(agent_address, 4)],
         ),
         written(
             at.apply_draft(policy_at, authority, rent_payers, [7; 32]),
-            vec![policy_set(agent, 5)],
-            vec![changed(Some(agent_address))],
+            vec![in_draft.data()],
+            vec![changed(agent_address, 5, PolicySetTo::InDraft)],
         ),
         written(
             at.halt(authority, operator, None),
             vec![halt_set(None, Some(Role::Guardian))],
-            vec![changed(None)],
+            vec![halt(None, true, Some(HaltedBy::Guardian))],
         ),
         written(
             at.resume(authority, operator, Some(agent)),
             vec![halt_set(Some(agent), None)],
-            vec![changed(Some(agent_address))],
+            vec![halt(Some(agent_address), false, None)],
         ),
         written(
             at.close_agent(authority, operator, agent, destination, rent_payers),
@@ -379,7 +395,7 @@ fn every_event_says_what_its_instruction_says() {
         let mut silent = whole.clone();
         silent["meta"]["logMessages"] = Value::Null;
         assert_eq!(record(whole).events, meaning);
-        let called: Vec<ProgramEvent> = meaning.iter().map(ProgramEvent::without_number).collect();
+        let called: Vec<ProgramEvent> = meaning.iter().map(ProgramEvent::as_called).collect();
         for transaction in [cut, silent] {
             assert_eq!(record(transaction).events, called);
         }
@@ -404,7 +420,7 @@ fn cut_log_is_made_up_for_by_all_instructions_in_their_order_those_within_others
     let lines = [format!("Program {PROGRAM} invoke [1]"), logged(&all[0].events[0]), "Log truncated".into()];
     transaction["meta"]["logMessages"] = json!(lines);
     let meaning = order.flat_map(|index| &all[index].meaning);
-    let expected: Vec<ProgramEvent> = meaning.map(ProgramEvent::without_number).collect();
+    let expected: Vec<ProgramEvent> = meaning.map(ProgramEvent::as_called).collect();
     assert_eq!(record(transaction).events, expected);
 }
 
@@ -437,7 +453,7 @@ fn lines_that_a_node_doubled_lost_moved_or_made_up_change_nothing() {
         let expected = [transfer, withdrawal].map(|called| called.meaning[0].clone());
         // A log that does not say what was called says nothing of numbers either.
         let is_whole = spoiled.len() == 6 && spoiled[1] == first && spoiled[4] == second;
-        let expected = if is_whole { expected } else { expected.map(|event| event.without_number()) };
+        let expected = if is_whole { expected } else { expected.map(|event| event.as_called()) };
         assert_eq!(record(transaction).events, expected, "{spoiled:?}");
     }
 }

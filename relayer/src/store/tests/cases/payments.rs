@@ -22,6 +22,7 @@ impl Payments<'_> {
             memo: None,
             transfer_id: Some(TransferId::from_bytes(id)),
             number: Some(number),
+            spent: None,
             outcome: EntryOutcome::Settled { signature, slot: tag },
             created_at: at(seconds),
         }

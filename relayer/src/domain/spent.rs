@@ -1,0 +1,62 @@
+use super::UsdcAmount;
+
+/// Shares of the daily cap, in percent, of which it is told that they are reached.
+const THRESHOLDS: [u8; 2] = [80, 100];
+
+/// What the chain says of an account's spending when it made a payment.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Spent {
+    /// What left in the 24 hours up to and including the payment, as the program counts it.
+    pub in_window: UsdcAmount,
+    /// Of the policy that let it pass.
+    pub policy_version: u64,
+}
+
+impl Spent {
+    /// The shares of `cap` that a payment of `amount` was the first to reach: what was spent before it stood below.
+    /// Follows from the payment alone, so whoever asks gets the same, in whatever order payments are read.
+    pub fn reached(self, amount: UsdcAmount, cap: UsdcAmount) -> impl Iterator<Item = u8> {
+        let after = self.in_window.micros();
+        let before = after.saturating_sub(amount.micros());
+        let reaches = move |spent: u64, percent: u8| {
+            u128::from(spent) * 100 >= u128::from(cap.micros()) * u128::from(percent)
+        };
+        THRESHOLDS.into_iter().filter(move |percent| reaches(after, *percent) && !reaches(before, *percent))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn reached(amount: u64, in_window: u64, cap: u64) -> Vec<u8> {
+        let [amount, in_window, cap] = [amount, in_window, cap].map(UsdcAmount::from_micros);
+        Spent { in_window, policy_version: 1 }.reached(amount, cap).collect()
+    }
+
+    #[test]
+    fn a_share_is_reached_by_the_payment_that_goes_from_below_it_to_it() {
+        assert_eq!(reached(1, 79, 100), [0; 0]);
+        assert_eq!(reached(1, 80, 100), [80]);
+        assert_eq!(reached(5, 85, 100), [0; 0], "stood there before");
+        assert_eq!(reached(6, 85, 100), [80]);
+        assert_eq!(reached(1, 100, 100), [100]);
+        assert_eq!(reached(100, 100, 100), [80, 100], "both at once");
+        // What rolled out of the window is no longer spent: the next payment reaches it again.
+        assert_eq!(reached(10, 82, 100), [80]);
+    }
+
+    #[test]
+    fn shares_are_exact_at_the_ends_of_the_range() {
+        assert_eq!(reached(1, 1, 1), [80, 100]);
+        assert_eq!(reached(u64::MAX, u64::MAX, u64::MAX), [80, 100]);
+        assert_eq!(reached(1, u64::MAX, u64::MAX), [100]);
+        // 80 % of 3 is 2.4: two are less.
+        assert_eq!((reached(1, 2, 3), reached(1, 3, 3)), (vec![], vec![80, 100]));
+        // Nothing can be paid under a cap of 0, and nothing is below it.
+        assert_eq!(reached(0, 0, 0), [0; 0]);
+        assert_eq!(reached(5, 5, 0), [0; 0]);
+        // More than the whole window, which no honest node says.
+        assert_eq!(reached(9, 3, 3), [80, 100]);
+    }
+}

@@ -1,0 +1,188 @@
+//! Policies and halts, as transactions set them. They are announced before it is written down that their transactions were
+//! read: after a crash they are read again, and nothing is announced twice.
+
+use std::time::Duration;
+
+use super::book::Parties;
+use super::{IndexError, Indexer};
+use crate::chain::{
+    BALANCES_MAX, ChainError, LandedRecord, OnChainPolicy, PolicySetTo, PolicyTold, ProgramEvent,
+};
+use crate::domain::{
+    Address, AllowlistEntry, Counterparties, HaltScope, HaltSet, HaltedBy, OperatorId, Party, PolicySet,
+    SetBy, SpendingPolicy, Timestamp,
+};
+
+/// Accounts whose halt is announced in one transaction.
+const HALTED_AT_ONCE: u32 = 200;
+/// A halt that is read later than this is history: its account's past is read again.
+const HALT_IS_NEWS: Duration = Duration::from_secs(24 * 60 * 60);
+
+impl Indexer {
+    /// What these transactions did to policies and halts, in the order given: as the chain has them.
+    pub(super) async fn note_policies<'a>(
+        &self,
+        records: impl Iterator<Item = &'a (LandedRecord, i64)>,
+        parties: &Parties,
+    ) -> Result<(), IndexError> {
+        for (record, block_time) in records {
+            let at = Timestamp::from_unix_seconds(*block_time);
+            for event in &record.events {
+                match event {
+                    ProgramEvent::PolicyChanged { agent, told, .. } => {
+                        if let Some(party) = parties.of_agent(agent) {
+                            self.note_policy(record, at, (agent, &party), told.as_ref()).await?;
+                        }
+                    }
+                    ProgramEvent::HaltChanged { operator, agent, is_halted: true, by } => {
+                        self.note_halt(record, at, (operator, agent.as_ref()), *by, parties).await?;
+                    }
+                    ProgramEvent::HaltChanged { is_halted: false, .. }
+                    | ProgramEvent::AgentCreated { .. }
+                    | ProgramEvent::TransferExecuted { .. }
+                    | ProgramEvent::Withdrawn { .. }
+                    | ProgramEvent::AgentClosed { .. } => {}
+                }
+            }
+        }
+        Ok(())
+    }
+
+    async fn note_policy(
+        &self,
+        record: &LandedRecord,
+        at: Timestamp,
+        (agent, party): (&Address, &Party),
+        told: Option<&PolicyTold>,
+    ) -> Result<(), IndexError> {
+        let whole = match told {
+            Some(PolicyTold { version, set: PolicySetTo::Whole(policy), .. }) => {
+                Some((*version, as_on_chain(policy)))
+            }
+            Some(PolicyTold { version, set: PolicySetTo::Paused(paused), .. }) => {
+                let before =
+                    self.parts.store.find_policy(party.account_id, version.saturating_sub(1)).await?;
+                before.map(|before| (*version, SpendingPolicy { paused: *paused, ..before }))
+            }
+            Some(PolicyTold { set: PolicySetTo::InDraft, .. }) | None => None,
+        };
+        let whole = match whole {
+            Some(whole) => Some(whole),
+            None => self.policy_in_force(agent, record.slot, told).await?,
+        };
+        let Some((version, policy)) = whole else { return Ok(()) };
+        let by = SetBy { signer: told.map(|told| told.signer), signature: record.signature.clone(), at };
+        let set = PolicySet {
+            operator_id: party.operator_id,
+            account_id: party.account_id,
+            version,
+            policy,
+            by: Some(by),
+        };
+        Ok(self.parts.store.insert_policy(&set, self.parts.ambient.now()).await?)
+    }
+
+    /// The policy that is in force, if it is the one that was told of. One that another has taken the place of is past
+    /// reading; that other one has a transaction of its own.
+    async fn policy_in_force(
+        &self,
+        agent: &Address,
+        slot: u64,
+        told: Option<&PolicyTold>,
+    ) -> Result<Option<(u64, SpendingPolicy)>, IndexError> {
+        let read = self.parts.history.policies(&[*agent], slot).await?;
+        let Some((version, policy)) = read.into_iter().next().flatten() else { return Ok(None) };
+        match told {
+            Some(told) if version < told.version => {
+                let reason = "a node shows an older policy than it told of".to_owned();
+                Err(ChainError::Unavailable { during: "getMultipleAccounts", reason }.into())
+            }
+            Some(told) if version > told.version => Ok(None),
+            Some(_) | None => Ok(Some((version, as_on_chain(&policy)))),
+        }
+    }
+
+    async fn note_halt(
+        &self,
+        record: &LandedRecord,
+        at: Timestamp,
+        (operator, agent): (&Address, Option<&Address>),
+        by: Option<HaltedBy>,
+        parties: &Parties,
+    ) -> Result<(), IndexError> {
+        let (store, now) = (&self.parts.store, self.parts.ambient.now());
+        if at.after(HALT_IS_NEWS) < now {
+            return Ok(());
+        }
+        let halt = |operator_id: OperatorId, scope| HaltSet {
+            operator_id,
+            scope,
+            by,
+            signature: record.signature.clone(),
+            at,
+        };
+        if let Some(agent) = agent {
+            let Some(party) = parties.of_agent(agent) else { return Ok(()) };
+            let halt = halt(party.operator_id, HaltScope::Account);
+            return Ok(store.announce_halt(&halt, &[party.account_id], now).await?);
+        }
+        let Some(operator) = store.find_operator_by_address(self.network, operator).await? else {
+            return Ok(());
+        };
+        let halt = halt(operator.id, HaltScope::Operator);
+        let mut after = None;
+        loop {
+            let accounts = store.list_haltable(operator.id, after, HALTED_AT_ONCE).await?;
+            let Some(last) = accounts.last() else { return Ok(()) };
+            after = Some(*last);
+            store.announce_halt(&halt, &accounts, now).await?;
+        }
+    }
+
+    /// Reads the policies of accounts of which none is known: what they are changed from.
+    pub(super) async fn learn_policies(&self) -> Result<(), IndexError> {
+        let (store, mut after) = (&self.parts.store, None);
+        loop {
+            let accounts = store.list_without_policy(self.network, after, BALANCES_MAX).await?;
+            let Some((last, _)) = accounts.last() else { return Ok(()) };
+            after = Some(*last);
+            let agents: Vec<Address> = accounts.iter().map(|(_, agent)| *agent).collect();
+            let parties: Parties = store.find_parties(self.network, &agents).await?.into_iter().collect();
+            let read = self.parts.history.policies(&agents, 0).await?;
+            for (agent, policy) in agents.iter().zip(read) {
+                let (Some((version, policy)), Some(party)) = (policy, parties.of_agent(agent)) else {
+                    continue;
+                };
+                let set = PolicySet {
+                    operator_id: party.operator_id,
+                    account_id: party.account_id,
+                    version,
+                    policy: as_on_chain(&policy),
+                    by: None,
+                };
+                store.insert_policy(&set, self.parts.ambient.now()).await?;
+            }
+        }
+    }
+}
+
+/// In the addresses that stand on the chain, whatever was submitted for them.
+fn as_on_chain(policy: &OnChainPolicy) -> SpendingPolicy {
+    use crate::chain::AllowedRecipients::{Anyone, Only};
+    let allowed_counterparties = match &policy.allowlist {
+        Anyone => Counterparties::Anyone,
+        Only { wallets, token_accounts } => {
+            let address = |bytes: &[u8; 32]| Address::from_bytes(*bytes);
+            let wallets = wallets.iter().map(address).map(AllowlistEntry::Wallet);
+            let token_accounts = token_accounts.iter().map(address).map(AllowlistEntry::TokenAccount);
+            Counterparties::Only(wallets.chain(token_accounts).collect())
+        }
+    };
+    SpendingPolicy {
+        max_single_transfer: policy.max_single_transfer,
+        max_daily_spend: policy.max_daily_spend,
+        allowed_counterparties,
+        require_memo: policy.require_memo,
+        paused: policy.paused,
+    }
+}

@@ -1,0 +1,102 @@
+//! Who wants to know when limits are reached, and which payments reached them. Operators that do not are spared all of it.
+
+use std::collections::HashMap;
+
+use sqlx::AssertSqlSafe;
+
+use super::columns::Table;
+use super::policies::find_daily_limit;
+use super::query::{places, query};
+use super::{Store, StoreError, Transaction};
+use crate::domain::{Event, EventType, HistoryEntry, Limit, OperatorId, Subscription, Timestamp};
+
+const TABLE: Table = Table("limit_watches");
+
+/// How far the chain's clock, by which payments are dated, may be behind the host's and still agree with it.
+const CLOCKS_DIFFER_MICROS: i64 = 300 * 1_000_000;
+
+/// Since when each of some operators wants to know; the others do not.
+pub(super) type LimitWatches = HashMap<OperatorId, Timestamp>;
+
+impl Store {
+    /// Which of these operators (at most 1,000) want to know when their limits are reached, and since when.
+    pub(super) async fn find_limit_watches(
+        &self,
+        operators: &[OperatorId],
+    ) -> Result<LimitWatches, StoreError> {
+        if operators.is_empty() {
+            return Ok(LimitWatches::new());
+        }
+        let sql = format!(
+            "SELECT operator_id, since FROM limit_watches WHERE operator_id IN ({})",
+            places(1, operators.len())
+        );
+        // Only placeholders were put into the text.
+        let listing = query(AssertSqlSafe(sql)).bind_all(operators.iter().map(OperatorId::to_string));
+        let rows: Vec<(String, String)> = listing.fetch_all(self.reader()).await?;
+        let read = |(operator, since): (String, String)| {
+            Ok((TABLE.read("operator_id", &operator)?, TABLE.read("since", &since)?))
+        };
+        rows.into_iter().map(read).collect()
+    }
+
+    /// For the indexer: whether the operator wants to know when its limits are reached.
+    pub async fn is_watching_limits(&self, operator: OperatorId) -> Result<bool, StoreError> {
+        Ok(!self.find_limit_watches(&[operator]).await?.is_empty())
+    }
+}
+
+/// From now on what the operator's payments spend is read, if the subscription names limits and this was not so before.
+pub(super) async fn watch_if_named(
+    tx: &mut Transaction<'_>,
+    operator: OperatorId,
+    subscription: &Subscription,
+    now: Timestamp,
+) -> Result<(), StoreError> {
+    if subscription.events().contains(&EventType::LimitThreshold) {
+        watch(tx, operator, now).await?;
+    }
+    Ok(())
+}
+
+/// From now on what the operator's payments spend is read.
+pub(super) async fn watch(
+    tx: &mut Transaction<'_>,
+    operator: OperatorId,
+    now: Timestamp,
+) -> Result<(), StoreError> {
+    const SQL: &str = "INSERT INTO limit_watches (operator_id, since) VALUES ($1, $2)
+         ON CONFLICT (operator_id) DO NOTHING";
+    let since = Timestamp::from_unix_micros(now.unix_micros().saturating_sub(CLOCKS_DIFFER_MICROS));
+    query(SQL).bind(operator.to_string()).bind(since.to_string()).execute(tx).await?;
+    Ok(())
+}
+
+/// Keeps what was spent with a payment, and gives the limits that it reached. A policy that was not read yet tells of them
+/// when it is. Nothing for operators that do not want to know, nor for what was paid before they did.
+pub(super) async fn reached_by(
+    tx: &mut Transaction<'_>,
+    entry: &HistoryEntry,
+    watches: &LimitWatches,
+    now: Timestamp,
+) -> Result<Vec<Event>, StoreError> {
+    const SQL: &str = "UPDATE history SET spent_micros = $2, policy_version = $3
+         WHERE entry_id = $1 AND spent_micros IS NULL";
+    let since = watches.get(&entry.operator_id);
+    let (Some(spent), Some(_)) = (entry.spent, since.filter(|since| entry.created_at >= **since)) else {
+        return Ok(Vec::new());
+    };
+    let kept = query(SQL)
+        .bind(entry.id.to_string())
+        .bind(spent.in_window.micros().cast_signed())
+        .bind(spent.policy_version.cast_signed())
+        .execute(&mut *tx)
+        .await?;
+    if kept == 0 {
+        return Ok(Vec::new());
+    }
+    match find_daily_limit(tx, entry.account_id, spent.policy_version).await? {
+        Some(Limit::AtMost(cap)) => Ok(Event::limits_reached(entry, cap, now)),
+        Some(Limit::Unlimited) | None => Ok(Vec::new()),
+    }
+}

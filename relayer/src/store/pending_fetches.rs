@@ -1,0 +1,87 @@
+//! Transactions that were listed, and that no node would show yet: they are fetched until they are shown or were forked away.
+
+use sqlx::FromRow;
+
+use super::columns::Table;
+use super::query::query;
+use super::{Store, StoreError, Transaction};
+use crate::domain::{Network, Timestamp};
+
+const TABLE: Table = Table("owed_transactions");
+
+/// A transaction that was listed, and that no node would show yet.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct PendingFetch {
+    /// Base58.
+    pub signature: String,
+    pub slot: u64,
+    pub tries: u32,
+    pub next_try_at: Timestamp,
+}
+
+#[derive(Debug, FromRow)]
+struct PendingFetchRow {
+    tx_signature: String,
+    slot: i64,
+    tries: i64,
+    next_try_at: String,
+}
+
+impl Store {
+    /// For the indexer: what is pending and may be fetched again at `now`, the longest waiting first.
+    pub async fn list_pending_fetches(
+        &self,
+        network: Network,
+        now: Timestamp,
+        rows_max: u32,
+    ) -> Result<Vec<PendingFetch>, StoreError> {
+        const SQL: &str = "SELECT tx_signature, slot, tries, next_try_at FROM owed_transactions
+             WHERE network = $1 AND next_try_at <= $2 ORDER BY next_try_at LIMIT $3";
+        let rows: Vec<PendingFetchRow> = query(SQL)
+            .bind(network.as_str())
+            .bind(now.to_string())
+            .bind(i64::from(rows_max))
+            .fetch_all(self.reader())
+            .await?;
+        let read = |row: PendingFetchRow| {
+            Ok(PendingFetch {
+                slot: row.slot.cast_unsigned(),
+                tries: u32::try_from(row.tries).map_err(|_| TABLE.unreadable("tries"))?,
+                next_try_at: TABLE.read("next_try_at", &row.next_try_at)?,
+                signature: row.tx_signature,
+            })
+        };
+        rows.into_iter().map(read).collect()
+    }
+}
+
+pub(super) async fn replace_pending_fetch(
+    tx: &mut Transaction<'_>,
+    network: Network,
+    pending: &PendingFetch,
+) -> Result<(), StoreError> {
+    const SQL: &str = "INSERT INTO owed_transactions (network, tx_signature, slot, tries, next_try_at)
+         VALUES ($1, $2, $3, $4, $5)
+         ON CONFLICT (network, tx_signature) DO UPDATE
+             SET slot = excluded.slot, tries = excluded.tries, next_try_at = excluded.next_try_at
+             WHERE owed_transactions.tries < excluded.tries";
+    query(SQL)
+        .bind(network.as_str())
+        .bind(pending.signature.as_str())
+        .bind(pending.slot.cast_signed())
+        .bind(i64::from(pending.tries))
+        .bind(pending.next_try_at.to_string())
+        .execute(tx)
+        .await?;
+    Ok(())
+}
+
+pub(super) async fn delete_pending_fetch(
+    tx: &mut Transaction<'_>,
+    network: Network,
+    signature: &str,
+) -> Result<(), StoreError> {
+    const SQL: &str = "DELETE FROM owed_transactions WHERE network = $1 AND tx_signature = $2";
+    query(SQL).bind(network.as_str()).bind(signature).execute(tx).await?;
+    Ok(())
+}

@@ -1,0 +1,248 @@
+//! The policies that accounts had lately, as they were read from the chain, and what is announced of them.
+
+use std::time::Duration;
+
+use futures::FutureExt;
+use sqlx::FromRow;
+
+use super::columns::Table;
+use super::events::announce;
+use super::history::list_payments_under;
+use super::query::query;
+use super::{Store, StoreError, Transaction, ledgers};
+use crate::domain::{
+    AccountId, Address, AllowlistEntry, Counterparties, Event, HaltSet, Limit, Network, PolicySet,
+    SpendingPolicy, Timestamp,
+};
+
+const TABLE: Table = Table("policies");
+
+/// Versions that are kept of an account's policy.
+const VERSIONS_KEPT: i64 = 20;
+/// What an account begins with.
+const FIRST_VERSION: u64 = 1;
+/// A change that is read later than this, and after a newer one, is history.
+const CHANGE_IS_NEWS: Duration = Duration::from_secs(24 * 60 * 60);
+/// Payments under one policy that are looked at when it comes to light after them.
+const PAYMENTS_MAX: u32 = 1_000;
+
+#[derive(Debug, FromRow)]
+struct PolicyRow {
+    version: i64,
+    max_single_transfer: Option<String>,
+    max_daily_spend: Option<String>,
+    require_memo: bool,
+    paused: bool,
+    wallets: Option<String>,
+    token_accounts: Option<String>,
+}
+
+impl PolicyRow {
+    fn read(self) -> Result<(u64, SpendingPolicy), StoreError> {
+        let limit = |column, text: Option<&str>| {
+            let amount = TABLE.read_optional(column, text)?;
+            Ok::<_, StoreError>(amount.map_or(Limit::Unlimited, Limit::AtMost))
+        };
+        let allowed_counterparties = match (&self.wallets, &self.token_accounts) {
+            (Some(wallets), Some(token_accounts)) => {
+                let wallets = read_addresses("wallets", wallets)?.into_iter().map(AllowlistEntry::Wallet);
+                let token_accounts = read_addresses("token_accounts", token_accounts)?;
+                let token_accounts = token_accounts.into_iter().map(AllowlistEntry::TokenAccount);
+                Counterparties::Only(wallets.chain(token_accounts).collect())
+            }
+            (None, _) | (_, None) => Counterparties::Anyone,
+        };
+        let policy = SpendingPolicy {
+            max_single_transfer: limit("max_single_transfer", self.max_single_transfer.as_deref())?,
+            max_daily_spend: limit("max_daily_spend", self.max_daily_spend.as_deref())?,
+            allowed_counterparties,
+            require_memo: self.require_memo,
+            paused: self.paused,
+        };
+        Ok((self.version.cast_unsigned(), policy))
+    }
+}
+
+fn read_addresses(column: &'static str, json: &str) -> Result<Vec<Address>, StoreError> {
+    let texts: Vec<String> = serde_json::from_str(json).map_err(|_| TABLE.unreadable(column))?;
+    texts.iter().map(|text| TABLE.read(column, text)).collect()
+}
+
+/// The wallets and the token accounts of an allowlist as it stands on the chain, as JSON.
+fn write_addresses(allowed: &Counterparties) -> (Option<String>, Option<String>) {
+    let Counterparties::Only(entries) = allowed else { return (None, None) };
+    let texts = |of: fn(&AllowlistEntry) -> Option<&Address>| {
+        serde_json::Value::from_iter(entries.iter().filter_map(of).map(Address::to_string)).to_string()
+    };
+    let wallets = texts(|entry| match entry {
+        AllowlistEntry::Wallet(address) => Some(address),
+        AllowlistEntry::Account(_) | AllowlistEntry::TokenAccount(_) | AllowlistEntry::Address(_) => None,
+    });
+    let token_accounts = texts(|entry| match entry {
+        AllowlistEntry::TokenAccount(address) => Some(address),
+        AllowlistEntry::Account(_) | AllowlistEntry::Wallet(_) | AllowlistEntry::Address(_) => None,
+    });
+    (Some(wallets), Some(token_accounts))
+}
+
+impl Store {
+    /// For the indexer: an account's policy of this version, if it was read.
+    pub async fn find_policy(
+        &self,
+        account: AccountId,
+        version: u64,
+    ) -> Result<Option<SpendingPolicy>, StoreError> {
+        const SQL: &str =
+            "SELECT version, max_single_transfer, max_daily_spend, require_memo, paused, wallets,
+                 token_accounts
+             FROM policies WHERE account_id = $1 AND version = $2";
+        let row: Option<PolicyRow> = query(SQL)
+            .bind(account.to_string())
+            .bind(version.cast_signed())
+            .fetch_optional(self.reader())
+            .await?;
+        Ok(row.map(PolicyRow::read).transpose()?.map(|(_, policy)| policy))
+    }
+
+    /// For the indexer: up to `rows_max` ready accounts of every operator on `network` of which no policy was ever read, by
+    /// account id, those after `after`, with their PDAs.
+    pub async fn list_without_policy(
+        &self,
+        network: Network,
+        after: Option<AccountId>,
+        rows_max: usize,
+    ) -> Result<Vec<(AccountId, Address)>, StoreError> {
+        const SQL: &str = "SELECT accounts.account_id, accounts.address FROM accounts CROSS JOIN operators
+             WHERE operators.operator_id = accounts.operator_id AND operators.network = $1
+                 AND accounts.provisioning = 'ready' AND NOT accounts.is_closed AND accounts.account_id > $2
+                 AND NOT EXISTS (SELECT 1 FROM policies WHERE policies.account_id = accounts.account_id)
+             ORDER BY accounts.account_id LIMIT $3";
+        let rows: Vec<(String, String)> = query(SQL)
+            .bind(network.as_str())
+            .bind(after.map_or_else(String::new, |after| after.to_string()))
+            .bind(i64::try_from(rows_max).unwrap_or(i64::MAX))
+            .fetch_all(self.lister())
+            .await?;
+        let read = |(account, address): (String, String)| {
+            Ok((TABLE.read("account_id", &account)?, TABLE.read("address", &address)?))
+        };
+        rows.into_iter().map(read).collect()
+    }
+
+    /// For the indexer: keeps a policy that was read, and announces what follows from it: the change, where a transaction
+    /// made it, and the limits that payments under it reached which were read before it. Again, it changes nothing.
+    pub async fn insert_policy(&self, set: &PolicySet, now: Timestamp) -> Result<(), StoreError> {
+        let webhooks = self.list_all_webhooks(set.operator_id).await?;
+        let set = set.clone();
+        let write = self.write(move |tx| {
+            async move {
+                // As whoever writes down a payment does: of the two, the second sees what the first wrote.
+                ledgers::lock(tx, set.account_id).await?;
+                let mut events = Vec::new();
+                let is_news = keep(tx, &set, now).await?;
+                if let Some(by) = set.by.as_ref().filter(|_| is_news) {
+                    let before = find_before(tx, set.account_id, set.version).await?;
+                    events.push(Event::policy_changed(&set, by, before.as_ref(), now));
+                }
+                if let Limit::AtMost(cap) = set.policy.max_daily_spend {
+                    let of = (set.operator_id, set.account_id);
+                    for payment in list_payments_under(tx, of, set.version, PAYMENTS_MAX).await? {
+                        events.extend(Event::limits_reached(&payment, cap, now));
+                    }
+                }
+                announce(tx, &events, &webhooks, now).await
+            }
+            .boxed()
+        });
+        self.outbox.hint(write.await?);
+        Ok(())
+    }
+
+    /// For the indexer: announces a halt of these accounts of one operator; again, it changes nothing.
+    pub async fn announce_halt(
+        &self,
+        halt: &HaltSet,
+        accounts: &[AccountId],
+        now: Timestamp,
+    ) -> Result<(), StoreError> {
+        let webhooks = self.list_all_webhooks(halt.operator_id).await?;
+        let events: Vec<Event> =
+            accounts.iter().map(|account| Event::account_halted(halt, *account, now)).collect();
+        let write = self.write(move |tx| async move { announce(tx, &events, &webhooks, now).await }.boxed());
+        self.outbox.hint(write.await?);
+        Ok(())
+    }
+}
+
+/// What a payment under this policy was held to. `None`: not read yet.
+pub(super) async fn find_daily_limit(
+    tx: &mut Transaction<'_>,
+    account: AccountId,
+    version: u64,
+) -> Result<Option<Limit>, StoreError> {
+    const SQL: &str = "SELECT max_daily_spend FROM policies WHERE account_id = $1 AND version = $2";
+    let row: Option<(Option<String>,)> =
+        query(SQL).bind(account.to_string()).bind(version.cast_signed()).fetch_optional(tx).await?;
+    let Some((cap,)) = row else { return Ok(None) };
+    let cap = TABLE.read_optional("max_daily_spend", cap.as_deref())?;
+    Ok(Some(cap.map_or(Limit::Unlimited, Limit::AtMost)))
+}
+
+/// Keeps a version. Whether it is a change that was not told of: not what an account began with, nor what is read again of a
+/// past in which it changed further.
+async fn keep(tx: &mut Transaction<'_>, set: &PolicySet, now: Timestamp) -> Result<bool, StoreError> {
+    const SQL: &str = "INSERT INTO policies
+             (account_id, version, max_single_transfer, max_daily_spend, require_memo, paused, wallets, token_accounts,
+              is_told)
+         VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9)
+         ON CONFLICT (account_id, version) DO UPDATE SET is_told = excluded.is_told
+             WHERE excluded.is_told AND NOT policies.is_told";
+    const NEWER: &str = "SELECT version FROM policies WHERE account_id = $1 AND version > $2 LIMIT 1";
+    const OLD: &str = "DELETE FROM policies WHERE account_id = $1 AND version <= $2";
+    let amount = |limit| match limit {
+        Limit::Unlimited => None,
+        Limit::AtMost(amount) => Some(amount.to_string()),
+    };
+    let policy = &set.policy;
+    let (wallets, token_accounts) = write_addresses(&policy.allowed_counterparties);
+    let kept = query(SQL)
+        .bind(set.account_id.to_string())
+        .bind(set.version.cast_signed())
+        .bind(amount(policy.max_single_transfer))
+        .bind(amount(policy.max_daily_spend))
+        .bind(policy.require_memo)
+        .bind(policy.paused)
+        .bind(wallets)
+        .bind(token_accounts)
+        .bind(set.by.is_some())
+        .execute(&mut *tx)
+        .await?;
+    query(OLD)
+        .bind(set.account_id.to_string())
+        .bind(set.version.cast_signed().saturating_sub(VERSIONS_KEPT))
+        .execute(&mut *tx)
+        .await?;
+    let Some(by) = set.by.as_ref().filter(|_| kept == 1 && set.version > FIRST_VERSION) else {
+        return Ok(false);
+    };
+    let newer: Option<(i64,)> = query(NEWER)
+        .bind(set.account_id.to_string())
+        .bind(set.version.cast_signed())
+        .fetch_optional(tx)
+        .await?;
+    Ok(newer.is_none() || by.at.after(CHANGE_IS_NEWS) >= now)
+}
+
+/// The latest version before `version` that is known.
+async fn find_before(
+    tx: &mut Transaction<'_>,
+    account: AccountId,
+    version: u64,
+) -> Result<Option<(u64, SpendingPolicy)>, StoreError> {
+    const SQL: &str = "SELECT version, max_single_transfer, max_daily_spend, require_memo, paused, wallets,
+             token_accounts
+         FROM policies WHERE account_id = $1 AND version < $2 ORDER BY version DESC LIMIT 1";
+    let row: Option<PolicyRow> =
+        query(SQL).bind(account.to_string()).bind(version.cast_signed()).fetch_optional(tx).await?;
+    row.map(PolicyRow::read).transpose()
+}

@@ -1,0 +1,235 @@
+//! What the chain says of accounts, as webhooks hear it that name it: money that came or was withdrawn, limits that are reached,
+//! policies that changed, halts.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use purser_tests::agent::all_at_once;
+use purser_tests::clock::{HostClock, unix_of};
+use purser_tests::wallet::{mints, withdraws};
+use purser_tests::{Agent, AppSettings, Landing, Operator, Receiver, TestApp, TestNetwork};
+use serde_json::{Value, json};
+use solana_sdk::pubkey::Pubkey;
+use solana_sdk::signer::Signer;
+
+use crate::history::entries_once;
+use crate::webhooks::{TRANSFERS, registers};
+
+/// Longer than the indexer rests.
+const NOTHING_MORE: Duration = Duration::from_secs(3);
+
+async fn own_operator() -> (Arc<TestApp>, Operator) {
+    let app = TestApp::start(TestNetwork::shared().await, &AppSettings::default()).await;
+    let operator = app.new_operator().await;
+    (app, operator)
+}
+
+/// The data of what has arrived, once there are so many; and nothing more comes.
+async fn told(receiver: &Receiver, path: &str, count: usize) -> Vec<Value> {
+    receiver.waits_for(path, count).await;
+    tokio::time::sleep(NOTHING_MORE).await;
+    let received = receiver.received(path);
+    let data: Vec<Value> = received.iter().map(|delivery| delivery.event()["data"].clone()).collect();
+    assert_eq!(data.len(), count, "{path}: {data:#?}");
+    data
+}
+
+#[tokio::test]
+async fn deposits_and_withdrawals_are_announced_however_they_came() {
+    let (app, operator) = own_operator().await;
+    let receiver = Receiver::start();
+    let events = ["deposit.settled", "withdrawal.settled"];
+    registers(&operator, &receiver.url("/money"), &events).await;
+    registers(&operator, &receiver.url("/transfers"), &TRANSFERS).await;
+    let ada = operator.creates_account("Ada").await;
+    let ben = operator.creates_account("Ben").await;
+    // By a wallet, by another account of the service, and by one of another operator.
+    let minted = mints(&operator.chain, "10", &ada.token_account).await;
+    entries_once(&ada, 1).await;
+    let paid = ada.pays("2").to(&ben).memo("rent").await.is_settled();
+    let strangers = app.new_operator().await.creates_account_with("Stranger", "5").await;
+    let gift = strangers.pays("1").to(&ben.token_account).await.is_settled();
+    let (payee, _) = operator.chain.new_payee().await;
+    let withdrawn = withdraws(&ada, "3", &payee, app.admin()).await;
+    let data = told(&receiver, "/money", 4).await;
+    let of = |signature: &str| {
+        let mut found = data.iter().filter(|data| data["tx_signature"] == signature);
+        found.next().unwrap_or_else(|| panic!("{signature}: {data:#?}")).clone()
+    };
+    let deposit = of(&minted);
+    assert_eq!((&deposit["account_id"], &deposit["amount_usdc"]), (&json!(ada.id), &json!("10.000000")));
+    assert_eq!((&deposit["from"], &deposit["transfer_id"]), (&Value::Null, &Value::Null));
+    let rent = of(paid.text_of("tx_signature"));
+    assert_eq!(
+        rent,
+        json!({
+            "account_id": ben.id, "entry_id": rent["entry_id"], "amount_usdc": "2.000000",
+            "from": ada.token_account.to_string(), "memo": "rent", "transfer_id": paid["transfer_id"],
+            "tx_signature": paid["tx_signature"], "settled_at": paid["settled_at"],
+        })
+    );
+    assert_eq!(of(gift.text_of("tx_signature"))["account_id"], ben.id);
+    let withdrawal = of(&withdrawn);
+    assert_eq!((&withdrawal["account_id"], &withdrawal["to"]), (&json!(ada.id), &json!(payee.to_string())));
+    let [entry] = &entries_once(&ben, 2).await[1..] else { panic!("the older of two") };
+    assert_eq!(rent["entry_id"], entry["id"]);
+    // Who named none of it hears what it heard before.
+    let types: Vec<String> =
+        receiver.received("/transfers").iter().map(|delivery| delivery.event_type()).collect();
+    assert!(types.iter().all(|event_type| TRANSFERS.contains(&event_type.as_str())), "{types:?}");
+}
+
+#[tokio::test]
+async fn daily_limit_that_is_reached_is_announced_once_and_again_when_it_was_left() {
+    // Of its own: the chain's clock is moved.
+    let settings = AppSettings { host_clock: Some(HostClock::new()), ..AppSettings::default() };
+    let app = TestApp::start(TestNetwork::own(), &settings).await;
+    let (operator, receiver) = (app.new_operator().await, Receiver::start());
+    let ada = operator.creates_account_with("Ada", "1000").await;
+    let (payee, _) = operator.chain.new_payee().await;
+    ada.has_policy(json!({ "max_daily_spend": 100 })).await;
+    // What was reached before anybody wanted to know is not told.
+    ada.pays("1").to(&payee).await.is_settled();
+    registers(&operator, &receiver.url("/limits"), &["limit.threshold"]).await;
+    ada.pays("78").to(&payee).await.is_settled();
+    let eighty = ada.pays("1").to(&payee).await.is_settled();
+    ada.pays("5").to(&payee).await.is_settled();
+    receiver.waits_for("/limits", 1).await;
+    // Its authority pays without the relayer: reached all the same.
+    let direct = ada.pays_directly("15", &payee, "the rest").await;
+    assert!(matches!(direct, Landing::Settled(_)), "{direct:?}");
+    let mut data = told(&receiver, "/limits", 2).await;
+    data.sort_by_key(|data| data["threshold_percent"].as_u64());
+    let first = json!({
+        "account_id": ada.id, "threshold_percent": 80, "spent_usdc": "80.000000", "max_daily_spend_usdc": "100.000000",
+        "policy_version": data[0]["policy_version"], "entry_id": data[0]["entry_id"], "amount_usdc": "1.000000",
+        "transfer_id": eighty["transfer_id"], "tx_signature": eighty["tx_signature"],
+        "settled_at": eighty["settled_at"],
+    });
+    assert_eq!(data[0], first);
+    assert_eq!((&data[1]["threshold_percent"], &data[1]["spent_usdc"]), (&json!(100), &json!("100.000000")));
+    ada.pays("1").to(&payee).await.is_error(402, "policy_violation");
+    // A day later nothing of it counts: both are reached anew, by one payment.
+    let now = operator.chain.now().await;
+    operator.chain.stands_at(now + 90_000).await;
+    app.host_stands_at(now + 90_000);
+    let all = ada.pays("100").to(&payee).await.is_settled();
+    let data = told(&receiver, "/limits", 4).await;
+    let mut percents: Vec<&Value> = data[2..].iter().map(|data| &data["threshold_percent"]).collect();
+    percents.sort_by_key(|percent| percent.as_u64());
+    assert_eq!(percents, [&json!(80), &json!(100)]);
+    assert!(data[2..].iter().all(|data| data["tx_signature"] == all["tx_signature"]));
+}
+
+#[tokio::test]
+async fn limit_is_announced_once_though_the_relayer_is_killed_again_and_again() {
+    let (app, operator) = own_operator().await;
+    let receiver = Receiver::start();
+    let ada = operator.creates_account_with("Ada", "1000").await;
+    let (payee, _) = operator.chain.new_payee().await;
+    ada.has_policy(json!({ "max_daily_spend": 10 })).await;
+    registers(&operator, &receiver.url("/limits"), &["limit.threshold"]).await;
+    ada.pays("7.9").to(&payee).await.is_settled();
+    ada.pays("0.1").to(&payee).await.is_settled();
+    for pause in [0, 100, 400, 900, 1_600] {
+        app.crashes();
+        app.starts();
+        tokio::time::sleep(Duration::from_millis(pause)).await;
+    }
+    receiver.waits_for("/limits", 1).await;
+    tokio::time::sleep(NOTHING_MORE).await;
+    let mut ids: Vec<String> =
+        receiver.received("/limits").iter().map(|delivery| delivery.event_id()).collect();
+    // A delivery may come twice; the event is one.
+    ids.dedup();
+    assert_eq!(ids.len(), 1, "{ids:?}");
+    let operator = operator.reconnected();
+    let listed = operator.client.get("/v1/events?type=limit.threshold").await.has_status(200);
+    assert_eq!(listed["data"].as_array().map(Vec::len), Some(1), "{}", listed.text);
+}
+
+#[tokio::test]
+async fn limit_that_payments_made_at_once_reach_is_announced_once() {
+    let (app, operator) = own_operator().await;
+    let receiver = Receiver::start();
+    let ada = operator.creates_account_with("Ada", "1000").await;
+    ada.has_policy(json!({ "max_daily_spend": 10 })).await;
+    registers(&operator, &receiver.url("/limits"), &["limit.threshold"]).await;
+    let (payee, _) = operator.chain.new_payee().await;
+    // Many at once: whichever the chain takes as the one that crosses, it is one.
+    let payments = (0..20).map(|_| ada.pays("0.5").to(&payee));
+    for answer in all_at_once(payments).await {
+        answer.is_settled();
+    }
+    let data = told(&receiver, "/limits", 2).await;
+    let mut percents: Vec<u64> =
+        data.iter().map(|data| data["threshold_percent"].as_u64().expect("a number")).collect();
+    percents.sort_unstable();
+    assert_eq!(percents, [80, 100], "{}", app.log_tail());
+}
+
+#[tokio::test]
+async fn policy_that_changed_is_announced_with_what_it_was_and_what_it_is() {
+    let (app, operator) = own_operator().await;
+    let receiver = Receiver::start();
+    registers(&operator, &receiver.url("/policies"), &["policy.changed"]).await;
+    let ada = operator.creates_account("Ada").await;
+    let (payee, _) = operator.chain.new_payee().await;
+    // At once after the account was made, and at once after one another.
+    ada.has_policy(json!({ "max_daily_spend": 5, "allowed_counterparties": [payee.to_string()] })).await;
+    let paused = ada.has_policy(json!({ "paused": true })).await;
+    let mut data = told(&receiver, "/policies", 2).await;
+    // Deliveries may overtake each other.
+    data.sort_by_key(|data| data["after"]["version"].as_u64());
+    let (set, pause) = (&data[0], &data[1]);
+    assert_eq!((&set["account_id"], &set["before"]["version"]), (&json!(ada.id), &json!(1)));
+    assert!(set["before"]["policy"]["max_daily_spend"].is_null(), "{set}");
+    assert!(set["before"]["policy"]["allowed_counterparties"].is_null(), "{set}");
+    assert_eq!(
+        (&set["after"]["version"], &set["after"]["policy"]["max_daily_spend"]),
+        (&json!(2), &json!(5.0))
+    );
+    assert_eq!(set["after"]["policy"]["allowed_counterparties"], json!([payee.to_string()]));
+    assert_eq!(set["after"]["policy"]["counterparty_kinds"], json!(["token_account"]));
+    assert_eq!(pause["before"], set["after"]);
+    assert_eq!(pause["after"]["version"], json!(3));
+    assert_eq!(pause["after"]["policy"]["paused"], json!(true));
+    assert_eq!(pause["after"]["policy"]["allowed_counterparties"], json!([payee.to_string()]));
+    assert_eq!(pause["signer"], app.policy_authority().pubkey().to_string());
+    assert_eq!(pause["tx_signature"], paused["tx_signature"]);
+    assert!(unix_of(pause["changed_at"].as_str().expect("a moment")) > 0);
+}
+
+#[tokio::test]
+async fn long_allowlist_is_announced_whole() {
+    let (_app, operator) = own_operator().await;
+    let receiver = Receiver::start();
+    registers(&operator, &receiver.url("/policies"), &["policy.changed"]).await;
+    let ada = operator.creates_account("Ada").await;
+    let wallets: Vec<Value> =
+        (0..60).map(|_| json!({ "wallet": Pubkey::new_unique().to_string() })).collect();
+    ada.has_policy(json!({ "allowed_counterparties": wallets })).await;
+    let data = told(&receiver, "/policies", 1).await;
+    let listed = data[0]["after"]["policy"]["allowed_counterparties"].as_array().expect("a list");
+    assert_eq!(listed.len(), 60);
+}
+
+#[tokio::test]
+async fn halts_are_announced_for_every_account_they_stop() {
+    let (app, operator) = own_operator().await;
+    let receiver = Receiver::start();
+    let (ada, ben) = (operator.creates_account("Ada").await, operator.creates_account("Ben").await);
+    let of = |agent: &Agent, path: &str| json!({ "url": receiver.url(path), "events": ["account.halted"], "account_ids": [agent.id] });
+    operator.client.post("/v1/webhooks", &of(&ada, "/ada")).await.has_status(201);
+    operator.client.post("/v1/webhooks", &of(&ben, "/ben")).await.has_status(201);
+    operator.chain.halts(operator.address, Some(ada.address), app.admin()).await;
+    let data = told(&receiver, "/ada", 1).await;
+    assert_eq!((&data[0]["account_id"], &data[0]["scope"]), (&json!(ada.id), &json!("account")));
+    assert_eq!(data[0]["halted_by"], "admin");
+    assert!(receiver.received("/ben").is_empty());
+    let halted = operator.client.post("/v1/halt", &json!({})).await.has_status(200);
+    let data = told(&receiver, "/ben", 1).await;
+    assert_eq!((&data[0]["scope"], &data[0]["halted_by"]), (&json!("operator"), &json!("policy_authority")));
+    assert_eq!(data[0]["tx_signature"], halted["tx_signature"]);
+    told(&receiver, "/ada", 2).await;
+}
