@@ -156,8 +156,11 @@ pub struct NetworkConfig {
     /// When a transfer counts as settled.
     #[serde(default)]
     pub commitment: CommitmentConfig,
+    /// For a compute unit: always, or at least where there is a maximum.
     #[serde(default)]
     pub priority_fee_micro_lamports: u64,
+    /// Up to which it follows what others pay for the same accounts. None: it does not.
+    pub priority_fee_micro_lamports_max: Option<u64>,
     /// If given, the cluster must be this one.
     pub genesis_hash: Option<String>,
     /// What to do at the start when the program on chain is not the build that belongs to this relayer.
@@ -399,6 +402,10 @@ impl Config {
             if config.ws_urls.len() > config.rpc_urls.len() {
                 return Err((ws_urls_key(network), "has more entries than rpc_urls"));
             }
+            let most = config.priority_fee_micro_lamports_max;
+            if most.is_some_and(|most| most < config.priority_fee_micro_lamports) {
+                return Err((price_key(network), "is less than priority_fee_micro_lamports"));
+            }
         }
         if !(1..=600).contains(&self.server.request_timeout_seconds) {
             return Err(("server.request_timeout_seconds", "must be from 1 to 600"));
@@ -421,6 +428,13 @@ const fn rpc_urls_key(network: Network) -> &'static str {
     match network {
         Network::Test => "networks.test.rpc_urls",
         Network::Live => "networks.live.rpc_urls",
+    }
+}
+
+const fn price_key(network: Network) -> &'static str {
+    match network {
+        Network::Test => "networks.test.priority_fee_micro_lamports_max",
+        Network::Live => "networks.live.priority_fee_micro_lamports_max",
     }
 }
 
