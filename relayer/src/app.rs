@@ -11,10 +11,10 @@ use futures::future::try_join_all;
 use secrecy::ExposeSecret;
 use tokio::task::JoinHandle;
 use tokio::time::{Instant, timeout_at};
-use tokio_util::sync::CancellationToken;
 
 use crate::chain::{
-    ChainError, ChainSettings, ChainSigners, Commitment, FileSigner, ProgramCheck, Signer, SolanaChain,
+    ChainError, ChainSettings, ChainSigners, Commitment, FileSigner, PriceBounds, ProgramCheck, Signer,
+    SolanaChain,
 };
 use crate::config::{CommitmentConfig, Config, NetworkConfig, ProgramCheckConfig, WebhooksConfig};
 use crate::domain::{Address, DestinationRules, Network, Quotas, SealingKey};
@@ -60,7 +60,6 @@ pub struct App {
     url: String,
     store: Store,
     tasks: Tasks,
-    stop_serving: CancellationToken,
     server: JoinHandle<std::io::Result<()>>,
 }
 
@@ -131,7 +130,6 @@ impl App {
             burst: config.rate_limit.burst,
             unknown_keys_per_second: config.keys.unknown_per_second,
         };
-        let stop_serving = CancellationToken::new();
         let mcp = McpSettings {
             allowed_hosts: config.mcp.allowed_hosts.clone(),
             allowed_origins: config.mcp.allowed_origins.clone(),
@@ -140,9 +138,9 @@ impl App {
         let connections_max =
             config.server.connections_max.map_or_else(http::default_connections_max, NonZeroUsize::get);
         tracing::info!(connections_max, "connections that are taken at once");
-        let serving = http::serve(listener, connections_max, router, stop_serving.clone(), DRAIN);
+        let serving = http::serve(listener, connections_max, router, tasks.closing.clone(), DRAIN);
         let server = tasks.tracker.spawn(serving);
-        Ok(Self { url: format!("http://{bound}"), store, tasks, stop_serving, server })
+        Ok(Self { url: format!("http://{bound}"), store, tasks, server })
     }
 
     /// Where it answers, without a path: `http://127.0.0.1:8080`.
@@ -169,7 +167,7 @@ impl App {
     pub async fn stop(self) {
         let deadline = Instant::now() + STOP_DEADLINE;
         let patience = Instant::now() + PATIENCE;
-        self.stop_serving.cancel();
+        self.tasks.closing.cancel();
         let mut server = self.server;
         // Already ended after `failed`; a finished handle must not be asked twice.
         if !server.is_finished() && timeout_at(patience, &mut server).await.is_err() {
@@ -227,7 +225,10 @@ pub async fn connect(
             CommitmentConfig::Confirmed => Commitment::Confirmed,
             CommitmentConfig::Finalized => Commitment::Finalized,
         },
-        priority_fee_micro_lamports: config.priority_fee_micro_lamports,
+        priority_fee: PriceBounds {
+            least: config.priority_fee_micro_lamports,
+            most: config.priority_fee_micro_lamports_max.unwrap_or(config.priority_fee_micro_lamports),
+        },
         genesis_hash: config.genesis_hash.clone(),
         program_check: match config.program_check {
             ProgramCheckConfig::Off => ProgramCheck::Off,

@@ -156,8 +156,11 @@ pub struct NetworkConfig {
     /// When a transfer counts as settled.
     #[serde(default)]
     pub commitment: CommitmentConfig,
+    /// For a compute unit: always, or at least where there is a maximum.
     #[serde(default)]
     pub priority_fee_micro_lamports: u64,
+    /// Up to which it follows what others pay for the same accounts. None: it does not.
+    pub priority_fee_micro_lamports_max: Option<u64>,
     /// Token accounts with a subscription on `ws_url`, so that deposits show at once: a thousand on each connection. Deposits to
     /// others show when balances are compared, every `indexer.interval_ms`.
     #[serde(default = "deposit_subscriptions_max")]
@@ -407,6 +410,10 @@ impl Config {
             if config.ws_urls.len() > config.rpc_urls.len() {
                 return Err((ws_urls_key(network), "has more entries than rpc_urls"));
             }
+            let most = config.priority_fee_micro_lamports_max;
+            if most.is_some_and(|most| most < config.priority_fee_micro_lamports) {
+                return Err((price_key(network), "is less than priority_fee_micro_lamports"));
+            }
         }
         if !(1..=600).contains(&self.server.request_timeout_seconds) {
             return Err(("server.request_timeout_seconds", "must be from 1 to 600"));
@@ -429,6 +436,13 @@ const fn rpc_urls_key(network: Network) -> &'static str {
     match network {
         Network::Test => "networks.test.rpc_urls",
         Network::Live => "networks.live.rpc_urls",
+    }
+}
+
+const fn price_key(network: Network) -> &'static str {
+    match network {
+        Network::Test => "networks.test.priority_fee_micro_lamports_max",
+        Network::Live => "networks.live.priority_fee_micro_lamports_max",
     }
 }
 

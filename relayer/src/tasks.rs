@@ -16,6 +16,8 @@ use tracing::Instrument;
 pub struct Tasks {
     /// What a stop waits for.
     pub tracker: TaskTracker,
+    /// Cancelled when no more requests are taken: what would go on answering for ever ends.
+    pub closing: CancellationToken,
     /// Cancelled when the process is to stop.
     pub stop: CancellationToken,
     fallen: Arc<OnceLock<&'static str>>,

@@ -20,6 +20,7 @@ pub use history::{
     BALANCES_MAX, Balances, Looked, STANDINGS_MAX, SignatureLine, SignaturePage, SignatureStanding,
     SignatureStandings, SolanaHistory,
 };
+pub use live::prices::PriceBounds;
 pub use read::deployment::ProgramCheck;
 pub use rpc::counters::{MethodCount, RpcCounters};
 pub use sign::instructions::rent_of;

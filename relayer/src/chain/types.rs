@@ -141,6 +141,8 @@ pub struct UnsignedTransfer {
     pub amount: UsdcAmount,
     /// Empty when there is none.
     pub memo: String,
+    /// Bytes of it have expired: now it is worth the most that may be paid for landing.
+    pub has_expired: bool,
 }
 
 impl UnsignedTransfer {

@@ -3,7 +3,7 @@
 use std::io;
 
 use axum::body::Body;
-use axum::http::{HeaderMap, HeaderValue, header};
+use axum::http::{HeaderValue, header};
 use axum::response::{IntoResponse, Response};
 use csv::{Terminator, Writer, WriterBuilder};
 use futures::{Stream, StreamExt};
@@ -16,34 +16,6 @@ pub(super) trait Row: Serialize {
 
     /// The cells that somebody else may have written.
     fn foreign_cells(&mut self) -> impl Iterator<Item = &mut String>;
-}
-
-/// Whether a client would rather have CSV than JSON.
-pub(super) fn is_wanted(headers: &HeaderMap) -> bool {
-    let ranges = || {
-        let texts = headers.get_all(header::ACCEPT).iter().filter_map(|value| value.to_str().ok());
-        texts.flat_map(|text| text.split(','))
-    };
-    let weight = |name: &str| ranges().filter_map(|range| weight_of(range, name)).max().unwrap_or(0);
-    weight("text/csv") > weight("application/json")
-}
-
-/// In thousandths, what a media range says of `name`.
-fn weight_of(range: &str, name: &str) -> Option<u32> {
-    let mut parts = range.split(';').map(str::trim);
-    if !parts.next()?.eq_ignore_ascii_case(name) {
-        return None;
-    }
-    let mut weights = parts.filter_map(|part| part.strip_prefix("q=").or_else(|| part.strip_prefix("Q=")));
-    Some(weights.next_back().map_or(1_000, thousandths))
-}
-
-/// `1`, `0.5`, `0.125`: what is not read like this is nothing.
-fn thousandths(text: &str) -> u32 {
-    let (whole, fraction) = text.split_once('.').unwrap_or((text, ""));
-    let is_weight = matches!(whole, "0" | "1") && fraction.len() <= 3;
-    let digits = format!("{whole}{fraction:0<3}");
-    if is_weight { digits.parse().map_or(0, |weight: u32| weight.min(1_000)) } else { 0 }
 }
 
 /// An answer with these pages, to be kept as `file`. Should a page fail, the answer breaks off and cannot be taken for whole.
@@ -111,35 +83,6 @@ mod tests {
 
         fn foreign_cells(&mut self) -> impl Iterator<Item = &mut String> {
             self.memo.iter_mut()
-        }
-    }
-
-    fn wanted(accept: &[&'static str]) -> bool {
-        let values = accept.iter().map(|value| (header::ACCEPT, HeaderValue::from_static(value)));
-        is_wanted(&HeaderMap::from_iter(values))
-    }
-
-    #[test]
-    fn csv_is_for_who_asks_for_it_by_name_and_rather_than_for_json() {
-        for accept in [
-            &["text/csv"][..],
-            &["TEXT/CSV; charset=utf-8"],
-            &["text/csv, */*;q=0.1"],
-            &["application/json;q=0.5", "text/csv;q=0.501"],
-        ] {
-            assert!(wanted(accept), "{accept:?}");
-        }
-        for accept in [
-            &[][..],
-            &["*/*"],
-            &["text/*"],
-            &["application/json, text/csv"],
-            &["text/csv;q=0"],
-            &["text/csv;q=x"],
-            &["text/csv;q=2"],
-            &["text/csvx"],
-        ] {
-            assert!(!wanted(accept), "{accept:?}");
         }
     }
 

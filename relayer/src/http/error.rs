@@ -10,7 +10,7 @@ use serde::Serialize;
 use super::request_id::RequestId;
 use super::v1::checks::CheckBody;
 use crate::domain::{Checks, FailureCode, Invalid, QuotaExceeded, RejectionReason, Transfer, TransferState};
-use crate::service::{Forbidden, Resource, ServiceError, Unauthorized};
+use crate::service::{Forbidden, Resource, STREAMS_PER_OPERATOR_MAX, ServiceError, Unauthorized};
 
 /// Seconds after which a client may try again when the chain does not answer, and when somebody has to send SOL or name keys.
 const RETRY_AFTER_SECONDS: u64 = 2;
@@ -208,7 +208,9 @@ impl ApiError {
     fn answer(self) -> (StatusCode, ErrorBody, Option<u64>) {
         let retry_after = match &self {
             Self::RateLimited { retry_after_seconds } => Some(*retry_after_seconds),
-            Self::Service(ServiceError::TooManyPending) => Some(RETRY_AFTER_SECONDS),
+            Self::Service(ServiceError::TooManyPending | ServiceError::TooManyStreams) => {
+                Some(RETRY_AFTER_SECONDS)
+            }
             Self::TooManyUnknownKeys => Some(1),
             _ => None,
         };
@@ -336,6 +338,13 @@ fn service_body(error: ServiceError) -> (StatusCode, ErrorBody) {
             TOO_MANY_PENDING,
             "Too many transfers of this account or operator are pending; nothing was claimed. Send the same request again \
              after `Retry-After`.",
+        )),
+        ServiceError::TooManyStreams => retryable(ErrorBody::new(
+            RATE_LIMITED,
+            format!(
+                "The operator has {STREAMS_PER_OPERATOR_MAX} streams of events open, and may have no more. Close one: several \
+                 readers can share what one stream tells."
+            ),
         )),
         ServiceError::KeyOfOtherAccount => ErrorBody::new(
             IDEMPOTENCY_CONFLICT,

@@ -1,5 +1,6 @@
 //! The REST front door: bytes in, one call of a service, bytes out. Every route is in [`router`].
 
+mod accept;
 mod auth;
 pub(crate) mod body;
 mod csv;
@@ -91,7 +92,10 @@ pub fn router(services: &Services, settings: HttpSettings, other_doors: Router) 
     let events = Router::new()
         .route("/v1/events", get(events::list))
         .route("/v1/events/{id}", get(events::get))
-        .with_state(services.events.clone());
+        .with_state(events::EventsState {
+            events: services.events.clone(),
+            streams: services.streams.clone(),
+        });
     let webhooks = Router::new()
         .route("/v1/webhooks", post(webhooks::create).get(webhooks::list))
         .route("/v1/webhooks/{id}", get(webhooks::get).patch(webhooks::patch).delete(webhooks::remove))

@@ -19,6 +19,9 @@ pub enum ServiceError {
     /// As many transfers of the account or of its operator are pending as may be. Nothing was claimed.
     #[error("too many transfers are pending")]
     TooManyPending,
+    /// The operator has as many streams open as it may have.
+    #[error("too many streams are open")]
+    TooManyStreams,
     /// An agent met the key of another agent of its operator.
     #[error("the idempotency key belongs to another account's transfer")]
     KeyOfOtherAccount,

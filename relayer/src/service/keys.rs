@@ -70,6 +70,15 @@ impl Keys {
         })
     }
 
+    /// Whether a key that was good still is: it is neither revoked nor over.
+    pub async fn is_good(&self, key_id: KeyId) -> Result<bool, ServiceError> {
+        let now = self.ambient.now();
+        let key = self.store.find_key(key_id).await?;
+        Ok(key.is_some_and(|key| {
+            key.revoked_at.is_none() && key.expires_at.is_none_or(|expires_at| expires_at > now)
+        }))
+    }
+
     /// Makes a key for one account. Invalid: `expires_at` is not in the future, or the operator has as many keys as it may
     /// have. NotFound: the account.
     pub async fn create(

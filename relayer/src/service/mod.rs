@@ -14,6 +14,7 @@ mod parts;
 mod policies;
 mod reads;
 mod signers;
+mod streams;
 mod submitted;
 mod transfers;
 mod webhooks;
@@ -30,6 +31,7 @@ pub use self::keys::{CreateKey, Keys, NewKey, keys_filter};
 pub use self::parts::{Ambient, Chains, ExplorerUrl, NetworkParts};
 pub use self::policies::{PendingView, Policies, PolicyChange, PolicyView};
 pub use self::signers::Signers;
+pub use self::streams::{STREAMS_PER_OPERATOR_MAX, StreamFilter, Streamed, Streams};
 pub use self::transfers::{
     LimitsView, PendingLimits, Preview, PreviewRequest, TransferAnswer, TransferView, Transfers,
 };
@@ -76,6 +78,7 @@ pub struct Services {
     pub history: History,
     pub keys: Keys,
     pub events: Events,
+    pub streams: Streams,
     pub health: Health,
     pub webhooks: Webhooks,
 }
@@ -84,6 +87,7 @@ impl Services {
     /// The services over these parts. Nothing runs yet; see [`Services::reconcile`].
     pub fn new(parts: Parts) -> Self {
         let signers = Signers::new(parts.clone());
+        let keys = Keys::new(parts.clone());
         Self {
             parts: parts.clone(),
             accounts: Accounts::new(parts.clone()),
@@ -92,8 +96,9 @@ impl Services {
             signers: signers.clone(),
             transfers: Transfers::new(parts.clone()),
             history: History::new(parts.clone()),
-            keys: Keys::new(parts.clone()),
+            keys: keys.clone(),
             events: Events::new(parts.clone()),
+            streams: Streams::new(parts.clone(), keys),
             health: Health::new(parts.clone(), signers),
             webhooks: Webhooks::new(parts),
         }

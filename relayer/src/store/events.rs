@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 use std::sync::{Mutex, PoisonError};
 
 use sqlx::AssertSqlSafe;
-use tokio::sync::Notify;
+use tokio::sync::{Notify, watch};
 
 use super::event_row::{COLUMNS, EventRow};
 use super::query::{Query, places, query};
@@ -18,11 +18,23 @@ use crate::domain::{
 pub(super) struct Outbox {
     hinted: Mutex<BTreeSet<WebhookId>>,
     notify: Notify,
+    written: watch::Sender<()>,
+}
+
+/// Tells when this process has written events since this was asked for.
+pub struct EventsWritten(watch::Receiver<()>);
+
+impl EventsWritten {
+    pub async fn wait(mut self) {
+        // The sender lives as long as the store.
+        let _ = self.0.changed().await;
+    }
 }
 
 impl Outbox {
     /// To be called after the commit.
     pub(super) fn hint(&self, webhooks: impl IntoIterator<Item = WebhookId>) {
+        self.written.send_replace(());
         let mut hinted = self.hinted.lock().unwrap_or_else(PoisonError::into_inner);
         hinted.extend(webhooks);
         if !hinted.is_empty() {
@@ -36,6 +48,11 @@ impl Store {
     pub async fn hinted_webhooks(&self) -> BTreeSet<WebhookId> {
         self.outbox.notify.notified().await;
         std::mem::take(&mut *self.outbox.hinted.lock().unwrap_or_else(PoisonError::into_inner))
+    }
+
+    /// For streams: what tells when this process writes events from now on.
+    pub fn events_written(&self) -> EventsWritten {
+        EventsWritten(self.outbox.written.subscribe())
     }
 
     /// The operator's event with this id.
@@ -145,12 +162,19 @@ pub(super) async fn insert_event(tx: &mut Transaction<'_>, event: &Event) -> Res
 /// Inserts those (at least one) that are not there yet; `ending` may ask which these were.
 fn insertion(events: &[Event], ending: &str) -> Query {
     const COLUMNS: usize = 10;
-    let row = |at: usize| format!("({})", places(at * COLUMNS + 1, COLUMNS));
+    // It waits for a place where its operator has a stream: see `streams`.
+    let row = |at: usize| {
+        let operator = at * COLUMNS + 2;
+        format!(
+            "({}, (SELECT CAST(0 AS BIGINT) FROM event_streams WHERE operator_id = ${operator}))",
+            places(at * COLUMNS + 1, COLUMNS)
+        )
+    };
     let rows: Vec<String> = (0..events.len()).map(row).collect();
     let sql = format!(
         "INSERT INTO events
              (event_id, operator_id, event_type, account_id, transfer_id, threshold_usdc, webhook_id, data, created_at,
-              fact)
+              fact, place)
          VALUES {}
          ON CONFLICT DO NOTHING {ending}",
         rows.join(", ")

@@ -305,13 +305,15 @@ pub(super) async fn list_payments_under(
     version: u64,
     rows_max: u32,
 ) -> Result<Vec<HistoryEntry>, StoreError> {
-    // What is counted out of the latest ones: a policy comes to light with its payments, or little later.
+    // Among the latest ones: a policy comes to light with its payments, or little later.
     let sql = format!(
-        "SELECT * FROM (
-             SELECT {COLUMNS} FROM history
-             WHERE account_id = $1 AND kind = 'transfer' AND status = 'settled' AND operator_id = $2
-             ORDER BY position DESC LIMIT $4) AS latest
-         WHERE policy_version = $3"
+        "SELECT {COLUMNS} FROM history
+         WHERE entry_id IN (
+             SELECT entry_id FROM (
+                 SELECT entry_id, policy_version FROM history
+                 WHERE account_id = $1 AND kind = 'transfer' AND status = 'settled' AND operator_id = $2
+                 ORDER BY position DESC LIMIT $4) AS latest
+             WHERE policy_version = $3)"
     );
     // Nothing but our own words were put into the text.
     let rows: Vec<EntryRow> = query(AssertSqlSafe(sql))

@@ -2,6 +2,7 @@
 
 use std::collections::HashMap;
 
+use futures::FutureExt;
 use sqlx::AssertSqlSafe;
 
 use super::columns::Table;
@@ -40,9 +41,12 @@ impl Store {
         rows.into_iter().map(read).collect()
     }
 
-    /// For the indexer: whether the operator wants to know when its limits are reached.
-    pub async fn is_watching_limits(&self, operator: OperatorId) -> Result<bool, StoreError> {
-        Ok(!self.find_limit_watches(&[operator]).await?.is_empty())
+    /// From now on what the operator's payments spend is read, if this was not so before.
+    pub async fn watch_limits(&self, operator: OperatorId, now: Timestamp) -> Result<(), StoreError> {
+        if !self.find_limit_watches(&[operator]).await?.is_empty() {
+            return Ok(());
+        }
+        self.write(move |tx| async move { watch(tx, operator, now).await }.boxed()).await
     }
 }
 

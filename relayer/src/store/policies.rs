@@ -24,7 +24,7 @@ const FIRST_VERSION: u64 = 1;
 /// A change that is read later than this, and after a newer one, is history.
 const CHANGE_IS_NEWS: Duration = Duration::from_secs(24 * 60 * 60);
 /// Payments under one policy that are looked at when it comes to light after them.
-const PAYMENTS_MAX: u32 = 1_000;
+const PAYMENTS_MAX: u32 = 500;
 
 #[derive(Debug, FromRow)]
 struct PolicyRow {

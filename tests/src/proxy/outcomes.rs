@@ -49,6 +49,10 @@ struct State {
     ordered: Vec<Ordered>,
     seen: HashMap<String, Seen>,
     last_valid_heights: HashMap<String, u64>,
+    /// What others pay for a compute unit: who pays less is taken, and goes nowhere.
+    price: u64,
+    /// What it is said to be, if not that.
+    told_price: Option<u64>,
 }
 
 struct Ordered {
@@ -68,6 +72,8 @@ struct Seen {
     waits: bool,
     /// The network has it.
     forwarded: bool,
+    /// Micro-lamports for a compute unit.
+    price: u64,
 }
 
 /// What to do with a call.
@@ -89,6 +95,21 @@ impl Outcomes {
         lock(&self.state).ordered.push(ordered);
     }
 
+    /// Others pay this much for a compute unit from now on.
+    pub fn competes(&self, price: u64) {
+        lock(&self.state).price = price;
+    }
+
+    /// Nodes say that others pay this much; `None`: what they pay.
+    pub fn says_that_others_pay(&self, price: Option<u64>) {
+        lock(&self.state).told_price = price;
+    }
+
+    /// Different transactions that were sent, by what they pay for a compute unit.
+    pub fn prices(&self) -> Vec<u64> {
+        lock(&self.state).seen.values().map(|seen| seen.price).collect()
+    }
+
     /// Forgets all orders and all transactions.
     pub fn clears(&self) {
         let mut state = lock(&self.state);
@@ -108,6 +129,14 @@ impl Outcomes {
     }
 
     pub(super) fn takes(&self, method: &str, call: &Value) -> Sent {
+        if method == "getRecentPrioritizationFees" {
+            let state = lock(&self.state);
+            let price = state.told_price.unwrap_or(state.price);
+            let fees: Vec<Value> =
+                (1..=150).map(|slot| json!({ "slot": slot, "prioritizationFee": price })).collect();
+            let answer = json!({ "jsonrpc": "2.0", "id": call["id"], "result": fees });
+            return Sent::Swallowed(answer.to_string().into_bytes());
+        }
         if method != "sendTransaction" {
             return Sent::Forward;
         }
@@ -119,10 +148,12 @@ impl Outcomes {
             let outcome = ordered.filter(|ordered| !ordered.outcomes.is_empty());
             let outcome = outcome.map_or(Outcome::Lands, |ordered| ordered.outcomes.remove(0));
             let since = Instant::now();
-            let seen = Seen { mark, outcome, since, sends: 0, waits: false, forwarded: false };
+            let price = passing.price();
+            let seen = Seen { mark, outcome, since, sends: 0, waits: false, forwarded: false, price };
             state.seen.insert(passing.signature.clone(), seen);
         }
         let height = state.last_valid_heights.get(&passing.blockhash).copied();
+        let needed = state.price;
         let Some(seen) = state.seen.get_mut(&passing.signature) else { return Sent::Forward };
         seen.sends += 1;
         let first = seen.sends == 1;
@@ -135,6 +166,9 @@ impl Outcomes {
             let answer = json!({ "jsonrpc": "2.0", "id": call["id"], "result": passing.signature });
             Sent::Swallowed(answer.to_string().into_bytes())
         };
+        if seen.price < needed {
+            return swallowed();
+        }
         match seen.outcome {
             Outcome::Dropped { sends } if seen.sends <= sends => swallowed(),
             Outcome::ReplyLost if first => Sent::ForwardAndHangUp,

@@ -3,7 +3,7 @@
 use std::sync::atomic::{AtomicU64, Ordering};
 
 /// The methods that are counted, by their wire names; the last stands for every other.
-const METHODS: [&str; 10] = [
+const METHODS: [&str; 11] = [
     "getMultipleAccounts",
     "getSignatureStatuses",
     "sendTransaction",
@@ -13,6 +13,7 @@ const METHODS: [&str; 10] = [
     "getTransaction",
     "getGenesisHash",
     "getBlockTime",
+    "getRecentPrioritizationFees",
     "other",
 ];
 

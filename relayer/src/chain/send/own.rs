@@ -96,6 +96,7 @@ mod tests {
             sequence: 0,
             amount: UsdcAmount::from_micros(micros),
             memo: String::new(),
+            has_expired: false,
         }
     }
 

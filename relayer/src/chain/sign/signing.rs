@@ -130,6 +130,7 @@ mod tests {
             sequence: u32::MAX,
             amount: UsdcAmount::MAX,
             memo: memo.into(),
+            has_expired: false,
         }
     }
 

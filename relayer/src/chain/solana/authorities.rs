@@ -40,8 +40,12 @@ impl SolanaChain {
     }
 
     /// Who signs a transfer, by what is known of its operator. Reads the operator before it refuses.
-    pub async fn transfer_pen(&self, order: &UnsignedTransfer) -> Result<&dyn Signer, ChainError> {
-        let fee = transfer_fee(&order.memo, self.settings.priority_fee_micro_lamports);
+    pub async fn transfer_pen(
+        &self,
+        order: &UnsignedTransfer,
+        price: u64,
+    ) -> Result<&dyn Signer, ChainError> {
+        let fee = transfer_fee(&order.memo, price);
         match self.transfer_signer(&order.operator, &order.transfer_authorities, fee) {
             Err(ChainError::AuthorityRotated { .. } | ChainError::FeePayerEmpty { .. }) => {
                 let missing = ChainError::NotFound { what: "operator", address: order.operator };
@@ -50,6 +54,16 @@ impl SolanaChain {
             }
             chosen => chosen,
         }
+    }
+
+    /// What a compute unit of a call is to cost: what stops something is not to wait for others.
+    pub fn price_of(&self, call: &Call) -> u64 {
+        if call.stops { self.prices.bounds().most } else { self.prices.now() }
+    }
+
+    /// The same for a transfer: one of which bytes have expired is signed anew for the most that may be paid.
+    pub fn price_of_transfer(&self, order: &UnsignedTransfer) -> u64 {
+        if order.has_expired { self.prices.bounds().most } else { self.prices.now() }
     }
 
     /// The one of our policy keys that the operator names.
@@ -68,7 +82,7 @@ impl SolanaChain {
 
     /// Who signs and pays for a call. What stops something is paid for by any key of ours that can.
     pub fn pens<'a>(&'a self, authority: &'a dyn Signer, call: &Call) -> Result<Pens<'a>, ChainError> {
-        let price = self.settings.priority_fee_micro_lamports;
+        let price = self.price_of(call);
         if self.payers.can_pay(&address(authority), call.fee(1, price).saturating_add(call.rent)) {
             return Ok(Pens::one(authority));
         }
@@ -114,7 +128,7 @@ impl SolanaChain {
                 problems.extend(found.iter().flat_map(|operator| self.not_named(operator)));
             }
         }
-        let fee = transfer_fee("", self.settings.priority_fee_micro_lamports);
+        let fee = transfer_fee("", self.prices.bounds().least);
         problems.extend(self.payers.keys().iter().filter_map(|payer| {
             let (lamports, address) = (self.payers.spendable(payer)?, decode::to_address(payer));
             if lamports < fee {

@@ -10,6 +10,7 @@ mod verify;
 use crate::chain::live::block_times::BlockTimes;
 use crate::chain::live::clock::{ChainClock, Recent};
 use crate::chain::live::deposits::Deposits;
+use crate::chain::live::prices::{PriceBounds, Prices};
 use crate::chain::live::socket::{self, Subscriber};
 use crate::chain::live::topics::Topic;
 use crate::chain::live::watched::Watched;
@@ -61,8 +62,8 @@ pub struct ChainSettings {
     pub program_id: Address,
     pub usdc_mint: Address,
     pub commitment: Commitment,
-    /// 0: no price instruction.
-    pub priority_fee_micro_lamports: u64,
+    /// What may be paid for a compute unit; a price of 0 needs no instruction.
+    pub priority_fee: PriceBounds,
     /// Base58; when given, the cluster must be this one.
     pub genesis_hash: Option<String>,
     pub program_check: ProgramCheck,
@@ -113,6 +114,7 @@ pub struct SolanaChain {
     /// Counts transfers, so that signers take turns.
     pub transfer_turn: AtomicUsize,
     pub payers: Payers,
+    pub prices: Arc<Prices>,
     distinct: Distinct,
     /// The newest slot at which a write of ours landed: no read may be older.
     written_slot: AtomicU64,
@@ -161,6 +163,11 @@ impl SolanaChain {
         tasks.keep("chain clock", {
             let (clock, stop) = (clock.clone(), stop.clone());
             async move { clock.keep_fresh(stop).await }
+        });
+        let prices = Arc::new(Prices::new(settings.priority_fee));
+        tasks.keep("prices", {
+            let (prices, rpc, stop) = (prices.clone(), rpc.clone(), stop.clone());
+            async move { prices.keep_fresh(&rpc, stop).await }
         });
         tasks.keep("submitter", {
             let (submitter, stop) = (submitter.clone(), stop.clone());
@@ -223,6 +230,7 @@ impl SolanaChain {
             signers,
             transfer_turn: AtomicUsize::new(0),
             payers,
+            prices,
             distinct: Distinct::from(rand::random()),
             written_slot: AtomicU64::new(0),
             staging: staging::Staging::default(),
@@ -270,7 +278,8 @@ impl SolanaChain {
             .map(|account| account.pubkey)
             .collect();
         self.payers.signed(&address(pens.authority), call.rent);
-        let signed = self.sign(call, pens, recent).await?;
+        let price = self.price_of(&call);
+        let signed = self.sign(call, pens, recent, price).await?;
         let followed = Followed {
             bytes: &signed.bytes,
             signature: &signed.signature,
@@ -297,8 +306,15 @@ impl SolanaChain {
         }
     }
 
-    async fn sign(&self, call: Call, pens: Pens<'_>, recent: Recent) -> Result<SignedBytes, ChainError> {
-        let price = self.settings.priority_fee_micro_lamports;
+    async fn sign(
+        &self,
+        call: Call,
+        pens: Pens<'_>,
+        recent: Recent,
+        price: u64,
+    ) -> Result<SignedBytes, ChainError> {
+        let written = call.instruction.accounts.iter().filter(|account| account.is_writable);
+        self.prices.writes(written.map(|account| account.pubkey).chain([address(pens.payer)]));
         self.payers.signed(&address(pens.payer), call.fee(1, price));
         signing::sign(call, &self.distinct, pens, recent, price).await
     }
@@ -465,10 +481,11 @@ impl Chain for SolanaChain {
     }
 
     async fn sign_transfer(&self, order: &UnsignedTransfer) -> Result<SignedTransfer, ChainError> {
-        let signer = self.transfer_pen(order).await?;
+        let price = self.price_of_transfer(order);
+        let signer = self.transfer_pen(order, price).await?;
         let recent = self.clock.recent().await?;
         let call = self.instructions.transfer(address(signer), order);
-        let signed = self.sign(call, Pens::one(signer), recent).await?;
+        let signed = self.sign(call, Pens::one(signer), recent, price).await?;
         self.own.signed(order, &signed.signature);
         Ok(SignedTransfer {
             bytes: signed.bytes,

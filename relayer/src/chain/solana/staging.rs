@@ -134,7 +134,7 @@ impl SolanaChain {
         let (hash, entries) = (proposal.hash(), proposal.entries());
         let chunks = entries.len().div_ceil(DRAFT_CHUNK_ENTRIES);
         let open = self.instructions.open_draft(at, proposal);
-        let fees = open.fee(1, self.settings.priority_fee_micro_lamports).saturating_mul(FEES_MAX);
+        let fees = open.fee(1, self.prices.now()).saturating_mul(FEES_MAX);
         let needed = open.rent.saturating_add(more_rent).saturating_add(fees);
         self.require_rent(self.policy_signer(operator)?, needed)?;
         if let Some(leftover) = self.draft_of(&at.agent).await? {

@@ -21,7 +21,7 @@ fn chain(transfer: Vec<Arc<dyn Signer>>) -> Result<SolanaChain, ChainError> {
         program_id: Address::from_bytes(purser::ID.to_bytes()),
         usdc_mint: Address::from_bytes([9; 32]),
         commitment: Commitment::Confirmed,
-        priority_fee_micro_lamports: 0,
+        priority_fee: PriceBounds { least: 0, most: 0 },
         genesis_hash: None,
         program_check: ProgramCheck::Off,
         rent_payers: Vec::new(),

@@ -11,6 +11,7 @@ use crate::domain::{
     AccountId, EntryKind, EntryOutcome, HistoryFilter, HistoryStatus, Invalid, PageRequest, PlacedEntry,
     Principal, Timestamp,
 };
+use crate::http::accept;
 use crate::http::csv::{self, Row};
 use crate::http::error::{ApiError, rejection_code};
 use crate::http::page::{Id, PageResponse, Query};
@@ -154,7 +155,7 @@ pub async fn list(
     headers: HeaderMap,
     mut query: Query,
 ) -> Result<Response, ApiError> {
-    if csv::is_wanted(&headers) {
+    if accept::is_wanted(&headers, "text/csv") {
         let filter = filter(&mut query)?;
         query.finish()?;
         let pages = history.all(&principal, account_id, filter).await?;

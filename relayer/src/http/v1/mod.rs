@@ -3,6 +3,7 @@
 pub(crate) mod accounts;
 pub(crate) mod checks;
 pub(super) mod deliveries;
+mod event_stream;
 pub(super) mod events;
 pub(super) mod halts;
 pub(crate) mod history;

@@ -33,6 +33,8 @@ pub(super) struct Carrier {
     /// What every rule said when it was signed, or refused.
     pub checks: Option<Checks>,
     pub signatures: u32,
+    /// Bytes of it have expired.
+    pub has_expired: bool,
 }
 
 /// What came of a step.
@@ -60,7 +62,17 @@ impl Carrier {
         account: Account,
         payments: SeenPayments,
     ) -> Self {
-        Self { parts, network, operator, account, payments, permit: None, checks: None, signatures: 0 }
+        Self {
+            parts,
+            network,
+            operator,
+            account,
+            payments,
+            permit: None,
+            checks: None,
+            signatures: 0,
+            has_expired: false,
+        }
     }
 
     /// Carries the transfer to its end, from whatever state it is in.
@@ -270,6 +282,7 @@ impl Carrier {
             sequence: view.tags.sequence(),
             amount: payment.amount,
             memo: payment.memo.to_owned(),
+            has_expired: self.has_expired,
         }
     }
 }

@@ -81,7 +81,10 @@ impl Carrier {
                     format!("The transfer reached the chain and failed there{code}; nothing was paid.");
                 self.fail(transfer, self.failure(FailureCode::TransferFailed, message)).await
             }
-            Outcome::Expired if self.signatures < SIGNATURES_MAX => self.sign_anew(transfer).await,
+            Outcome::Expired if self.signatures < SIGNATURES_MAX => {
+                self.has_expired = true;
+                self.sign_anew(transfer).await
+            }
             Outcome::Expired => self.expired(transfer).await,
         }
     }

@@ -1,0 +1,61 @@
+//! `GET /v1/events` as `text/event-stream`.
+
+use std::convert::Infallible;
+use std::time::Duration;
+
+use axum::http::{HeaderMap, HeaderName, HeaderValue};
+use axum::response::sse::{Event as Line, KeepAlive, Sse};
+use axum::response::{IntoResponse, Response};
+use futures::StreamExt;
+
+use crate::domain::{EventType, Invalid, KeyId, Operator};
+use crate::http::error::ApiError;
+use crate::http::page::Query;
+use crate::service::{StreamFilter, Streamed, Streams};
+
+const LAST_EVENT_ID: HeaderName = HeaderName::from_static("last-event-id");
+/// Proxies that would gather an answer until it ends are told not to.
+const X_ACCEL_BUFFERING: HeaderName = HeaderName::from_static("x-accel-buffering");
+/// A comment comes at least so often: a reader that hears nothing for longer has lost its connection.
+const KEEP_ALIVE_EVERY: Duration = Duration::from_secs(15);
+/// After how long a reader is to come back.
+const COME_BACK_AFTER: Duration = Duration::from_secs(2);
+
+/// The operator's events as they happen, those since `Last-Event-ID` first.
+pub(super) async fn answer(
+    streams: &Streams,
+    operator: &Operator,
+    key_id: KeyId,
+    headers: &HeaderMap,
+    mut query: Query,
+) -> Result<Response, ApiError> {
+    let types = query.take("type").map_or(Ok(Vec::new()), |text| types(&text))?;
+    let account_id = super::events::account_id(&mut query)?;
+    query.finish()?;
+    let last = match headers.get(LAST_EVENT_ID) {
+        None => None,
+        Some(value) => {
+            let unreadable = |_| Invalid::new("Last-Event-ID", "is not the id of an event of this stream");
+            // Browsers send it empty where they have none.
+            Some(value.to_str().map_err(unreadable)?).filter(|text| !text.is_empty())
+        }
+    };
+    let filter = StreamFilter { types, account_id };
+    let (id, events) = streams.open(operator, key_id, filter, last).await?;
+    let begin = Line::default().id(id).retry(COME_BACK_AFTER).comment("events of this operator");
+    let lines = futures::stream::once(async { begin }).chain(events.map(line)).map(Ok::<_, Infallible>);
+    let keep_alive = KeepAlive::new().interval(KEEP_ALIVE_EVERY).text("still here");
+    let mut answer = Sse::new(lines).keep_alive(keep_alive).into_response();
+    answer.headers_mut().insert(X_ACCEL_BUFFERING, HeaderValue::from_static("no"));
+    Ok(answer)
+}
+
+fn line(Streamed { event, id }: Streamed) -> Line {
+    // Without the name of a type: readers that take the default hear of all of them.
+    Line::default().id(id).data(event.envelope().get())
+}
+
+/// One type or several, with commas between them.
+fn types(text: &str) -> Result<Vec<EventType>, Invalid> {
+    text.split(',').map(str::parse).collect()
+}

@@ -1,0 +1,213 @@
+//! Events as they happen, for receivers that cannot be reached: first what came since the last one they had, then the rest.
+
+use std::collections::HashMap;
+use std::sync::{Arc, Mutex, PoisonError};
+use std::time::Duration;
+
+use futures::Stream;
+use tokio::time::Instant;
+
+use super::error::ServiceError;
+use super::{Keys, Parts};
+use crate::domain::{AccountId, Cursor, Event, EventId, EventType, Invalid, KeyId, Operator, OperatorId};
+use crate::store::{PLACED_AT_ONCE, PlacedEvent};
+
+/// Streams that one operator may have open on one process.
+pub const STREAMS_PER_OPERATOR_MAX: usize = 10;
+/// Events that are read at once, and that a slow receiver has in memory.
+const READ_AT_ONCE: u32 = 100;
+/// How long after this process wrote something it is looked for: what came meanwhile comes along.
+const GATHERING: Duration = Duration::from_millis(50);
+/// How often it is looked for what other processes wrote.
+const LOOK_EVERY: Duration = Duration::from_secs(1);
+/// How often it is asked whether the key is still good.
+const KEY_ASKED_EVERY: Duration = Duration::from_secs(5);
+
+/// Which events a stream tells of; nothing named means all.
+#[derive(Debug, Clone, Default)]
+pub struct StreamFilter {
+    pub types: Vec<EventType>,
+    pub account_id: Option<AccountId>,
+}
+
+impl StreamFilter {
+    fn passes(&self, event: &Event) -> bool {
+        (self.types.is_empty() || self.types.contains(&event.event_type))
+            && self.account_id.is_none_or(|account| event.subject.account_id() == Some(account))
+    }
+}
+
+/// An event, and where the stream goes on after it.
+#[derive(Debug, Clone)]
+pub struct Streamed {
+    pub event: Event,
+    pub id: String,
+}
+
+/// How many streams each operator has open.
+#[derive(Debug, Clone, Default)]
+struct Open(Arc<Mutex<HashMap<OperatorId, usize>>>);
+
+/// One of them, until this is dropped.
+struct Place(Open, OperatorId);
+
+impl Open {
+    fn enter(&self, operator: OperatorId) -> Option<Place> {
+        let mut open = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        let count = open.entry(operator).or_default();
+        if *count >= STREAMS_PER_OPERATOR_MAX {
+            return None;
+        }
+        *count += 1;
+        Some(Place(self.clone(), operator))
+    }
+}
+
+impl Drop for Place {
+    fn drop(&mut self) {
+        let mut open = self.0.0.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some(count) = open.get_mut(&self.1) {
+            *count = count.saturating_sub(1);
+            if *count == 0 {
+                open.remove(&self.1);
+            }
+        }
+    }
+}
+
+/// Streams of events.
+#[derive(Clone)]
+pub struct Streams {
+    parts: Parts,
+    keys: Keys,
+    open: Open,
+}
+
+/// Where one stream stands.
+struct Reading {
+    streams: Streams,
+    operator_id: OperatorId,
+    key_id: KeyId,
+    filter: StreamFilter,
+    after: u64,
+    read: std::vec::IntoIter<PlacedEvent>,
+    key_asked_at: Instant,
+    _place: Place,
+}
+
+impl Streams {
+    pub(super) fn new(parts: Parts, keys: Keys) -> Self {
+        Self { parts, keys, open: Open::default() }
+    }
+
+    /// The operator's events after `last` (the id of one of its stream), or from now on; and the id by which it begins. It ends when the key is no longer
+    /// good, at a stop, and when the database cannot be read: whoever reads begins again after the last that it had.
+    ///
+    /// TooManyStreams. Invalid: `last` is no id of the operator's stream, or what came after it is no longer kept.
+    pub async fn open(
+        &self,
+        operator: &Operator,
+        key_id: KeyId,
+        filter: StreamFilter,
+        last: Option<&str>,
+    ) -> Result<(String, impl Stream<Item = Streamed> + Send + use<>), ServiceError> {
+        let place = self.open.enter(operator.id).ok_or(ServiceError::TooManyStreams)?;
+        let store = &self.parts.store;
+        if filter.types.contains(&EventType::LimitThreshold) {
+            store.watch_limits(operator.id, self.parts.ambient.now()).await?;
+        }
+        let newest = store.open_stream(operator.id).await?;
+        let after = match last {
+            None => newest,
+            Some(text) => self.place_after(operator, text).await?,
+        };
+        let reading = Reading {
+            streams: self.clone(),
+            operator_id: operator.id,
+            key_id,
+            filter,
+            after,
+            read: Vec::new().into_iter(),
+            key_asked_at: Instant::now(),
+            _place: place,
+        };
+        // Whoever comes back before the first event goes on from here.
+        let begin = id_of(operator.id, after, None);
+        Ok((begin, futures::stream::unfold(reading, Reading::next)))
+    }
+
+    async fn place_after(&self, operator: &Operator, text: &str) -> Result<u64, ServiceError> {
+        let unknown = || Invalid::new("Last-Event-ID", "is not the id of an event of this stream");
+        let cursor = Cursor::parse(text, &bound(operator.id)).map_err(|_| unknown())?;
+        let (place, event) = cursor.position().split_once('|').ok_or_else(unknown)?;
+        let place: u64 = place.parse().map_err(|_| unknown())?;
+        let event =
+            (!event.is_empty()).then(|| event.parse::<EventId>()).transpose().map_err(|_| unknown())?;
+        if !self.parts.store.can_go_on(operator.id, place, event).await? {
+            let message = "is of an event after which some are no longer kept, or of a database that was put back: list \
+                           the events, and begin the stream without it";
+            return Err(Invalid::new("Last-Event-ID", message).into());
+        }
+        Ok(place)
+    }
+}
+
+/// What the ids of a stream are bound to. Not to its filter: that may be another one every time.
+fn bound(operator: OperatorId) -> String {
+    format!("stream|{operator}")
+}
+
+/// By which a stream goes on after a place, and the event that stands there.
+fn id_of(operator: OperatorId, place: u64, event: Option<EventId>) -> String {
+    let event = event.map_or_else(String::new, |event| event.to_string());
+    Cursor::new(&bound(operator), format!("{place}|{event}")).text()
+}
+
+impl Reading {
+    async fn next(mut self) -> Option<(Streamed, Self)> {
+        loop {
+            for PlacedEvent { event, place } in self.read.by_ref() {
+                self.after = place;
+                if self.filter.passes(&event) {
+                    let id = id_of(self.operator_id, place, Some(event.id));
+                    return Some((Streamed { event, id }, self));
+                }
+            }
+            let stop = self.streams.parts.tasks.closing.clone();
+            // Ends here as well while the database hangs.
+            let more = stop.run_until_cancelled(self.read_more()).await?;
+            match more {
+                Ok(true) => {}
+                Ok(false) => return None,
+                Err(error) => {
+                    tracing::warn!(operator_id = %self.operator_id, %error, "a stream of events broke off");
+                    return None;
+                }
+            }
+        }
+    }
+
+    /// Waits until there is more, and reads it. `false`: the key is no longer good.
+    async fn read_more(&mut self) -> Result<bool, ServiceError> {
+        let streams = self.streams.clone();
+        let store = &streams.parts.store;
+        loop {
+            if self.key_asked_at.elapsed() >= KEY_ASKED_EVERY {
+                if !streams.keys.is_good(self.key_id).await? {
+                    return Ok(false);
+                }
+                self.key_asked_at = Instant::now();
+            }
+            // Before the look: what is written during it wakes us after it.
+            let written = store.events_written();
+            while store.place_events(self.operator_id, PLACED_AT_ONCE).await? {}
+            let found = store.list_stream(self.operator_id, self.after, READ_AT_ONCE).await?;
+            if !found.is_empty() {
+                self.read = found.into_iter();
+                return Ok(true);
+            }
+            let _ = tokio::time::timeout(LOOK_EVERY, written.wait()).await;
+            tokio::time::sleep(GATHERING).await;
+        }
+    }
+}

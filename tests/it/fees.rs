@@ -1,0 +1,90 @@
+//! Fees of others: on a network that takes nothing which pays less than they do.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use purser_tests::agent::all_at_once;
+use purser_tests::{Agent, AppSettings, Operator, Proxy, TestApp, TestNetwork};
+
+const MAX: &str = "PURSER__NETWORKS__TEST__PRIORITY_FEE_MICRO_LAMPORTS_MAX";
+/// Longer than two looks at what others pay.
+const LOOKED: Duration = Duration::from_secs(9);
+
+/// Somebody with 100 USDC at a relayer that pays up to `most`, if that is said, and its line to the network.
+async fn paying_up_to(
+    network: Arc<TestNetwork>,
+    most: Option<u64>,
+    deadline_seconds: u64,
+) -> (Proxy, Operator, Agent) {
+    let proxy = Proxy::to(&network.rpc_url);
+    let environment = most.map(|most| (MAX, most.to_string())).into_iter().collect();
+    let rpc_url = Some(proxy.url());
+    let settings = AppSettings { rpc_url, environment, deadline_seconds, ..AppSettings::default() };
+    let operator = TestApp::start(network, &settings).await.new_operator().await;
+    let agent = operator.creates_account_with("Ada", "100").await;
+    (proxy, operator, agent)
+}
+
+#[tokio::test]
+async fn payments_among_others_that_pay_more_land_and_none_expires() {
+    let (proxy, operator, agent) = paying_up_to(TestNetwork::shared().await, Some(100_000), 30).await;
+    let (payee, _) = operator.chain.new_payee().await;
+    agent.pays("1").to(&payee).await.is_settled();
+    assert_eq!(
+        proxy.outcomes().prices().into_iter().max(),
+        Some(0),
+        "nobody competes: nothing is paid for it"
+    );
+    proxy.outcomes().competes(5_000);
+    tokio::time::sleep(LOOKED).await;
+    proxy.outcomes().clears();
+    let before = proxy.calls().get("getRecentPrioritizationFees").copied().unwrap_or_default();
+    let begun = std::time::Instant::now();
+    const PAYMENTS: usize = 40;
+    for answer in all_at_once((0..PAYMENTS).map(|_| agent.pays("1").to(&payee))).await {
+        answer.is_settled();
+    }
+    let prices = proxy.outcomes().prices();
+    assert_eq!(prices.len(), PAYMENTS, "each was signed once: none expired");
+    assert!(prices.iter().all(|price| *price == 5_000), "{prices:?}");
+    let asked = proxy.calls()["getRecentPrioritizationFees"] - before;
+    assert!(asked <= 2 + begun.elapsed().as_secs() / 4, "{asked} questions for {PAYMENTS} payments");
+}
+
+#[tokio::test]
+async fn without_a_maximum_nothing_more_is_paid_and_nobody_is_asked() {
+    // Whose blockhashes live for half a minute.
+    let (proxy, operator, agent) = paying_up_to(TestNetwork::slow(), None, 3).await;
+    let (payee, _) = operator.chain.new_payee().await;
+    proxy.outcomes().competes(5_000);
+    let waits = agent.pays("1").to(&payee).await.has_status(202);
+    assert!(!proxy.calls().contains_key("getRecentPrioritizationFees"));
+    // The others are gone: the same bytes land.
+    proxy.outcomes().competes(0);
+    let settled = crate::transfers::settles(&agent, waits.text_of("transfer_id")).await;
+    assert_eq!(settled["tx_signature"], waits["tx_signature"]);
+    assert!(proxy.outcomes().prices().iter().all(|price| *price == 0));
+}
+
+#[tokio::test]
+async fn payment_that_expired_is_signed_anew_for_the_most_that_may_be_paid() {
+    let (proxy, operator, agent) = paying_up_to(TestNetwork::shared().await, Some(70_000), 50).await;
+    let (payee, _) = operator.chain.new_payee().await;
+    // Nodes do not know yet what it takes.
+    proxy.outcomes().says_that_others_pay(Some(1_000));
+    tokio::time::sleep(LOOKED).await;
+    proxy.outcomes().clears();
+    proxy.outcomes().competes(50_000);
+    let paid = agent.pays("1").to(&payee).await;
+    let paid = match paid.status {
+        200 => paid.body.clone(),
+        _ => {
+            crate::transfers::settles(&agent, paid.has_status(202).text_of("transfer_id")).await.body.clone()
+        }
+    };
+    assert_eq!(paid["status"], "settled");
+    let mut prices = proxy.outcomes().prices();
+    prices.sort_unstable();
+    assert_eq!(prices, [1_000, 70_000]);
+    assert_eq!(operator.chain.usdc_micros(&payee).await, 1_000_000);
+}
