@@ -16,10 +16,11 @@ async fn deposit_shows_though_no_balances_are_compared() {
     let settings = AppSettings { indexer_interval_ms: 600_000, ..AppSettings::default() };
     let app = TestApp::start(TestNetwork::shared().await, &settings).await;
     let operator = app.new_operator().await;
-    let agent = operator.creates_account("Payee").await;
+    let mut agent = operator.creates_account("Payee").await;
     // The comparison at the start of a relayer is where it learns of the account.
     assert!(app.stops(Duration::from_secs(20)).await);
     app.starts();
+    agent.operator = operator.reconnected();
     let mut deposits = 0;
     while entries(&agent, "").await.is_empty() {
         assert!(deposits < TRIES, "no deposit is shown");
