@@ -2,19 +2,16 @@
 
 import subprocess
 import time
-from pathlib import Path
 
 from model import Numbers, Rule, Span, counts, record
 from schedule import WORD, Random, Schedule
 
-ROOT = Path(__file__).resolve().parent.parent
 STEPS_EACH = 2_000
 
 
-def rust_hashes(schedules):
-    cargo = ["cargo", "run", "--quiet", "--release", "--package", "purser-policy", "--example", "window_states"]
-    numbers = [str(schedules), str(STEPS_EACH)]
-    return subprocess.run(cargo + ["--"] + numbers, cwd=ROOT, check=True, capture_output=True, text=True).stdout.split()
+def rust_hashes(program, schedules):
+    ran = subprocess.run([program, str(schedules), str(STEPS_EACH)], check=True, capture_output=True, text=True)
+    return ran.stdout.split()
 
 
 def model_hash(schedule):
@@ -36,12 +33,12 @@ def model_hash(schedule):
     return f"{hashed:016x}"
 
 
-def run(steps, progress):
+def run(program, steps, progress):
     """None, or which schedule first goes another way."""
     schedules = steps // STEPS_EACH
     begun = time.monotonic()
     seeds = Random(2)
-    for number, rust in enumerate(rust_hashes(schedules)):
+    for number, rust in enumerate(rust_hashes(program, schedules)):
         if model_hash(Schedule(seeds)) != rust:
             return f"schedule {number} ends in another state"
         if number % 500 == 499:

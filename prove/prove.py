@@ -4,7 +4,7 @@
     prove.py             windows of 4, 8 and 16 spans, and 400,000 steps against the Rust
     prove.py --long      the real one of 40 spans and one of 32 as well, and 10,000,000 steps
 
-Needs z3-solver (requirements.txt) and cargo. What is proven, and how, stands in induction.py.
+Needs z3-solver (requirements.txt); `cargo xtask prove` brings it, and names the Rust to compare with (--rust). What is proven, and how, stands in induction.py.
 """
 
 import argparse
@@ -88,7 +88,7 @@ def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--long", action="store_true", help="the real size too, and 10^7 steps against the Rust")
     parser.add_argument("--json", action="store_true", help="print the results as JSON on stdout")
-    parser.add_argument("--skip-rust", action="store_true", help="leave out the comparison with the Rust, which needs cargo")
+    parser.add_argument("--rust", metavar="PROGRAM", help="the example window_states of policy/; without it nothing is compared with the Rust")
     args = parser.parse_args()
 
     report, begun = Report(), time.monotonic()
@@ -100,9 +100,9 @@ def main():
     for name, mutant in MUTANTS.items():
         rule = Rule.like_the_real_one(8, mutant)
         report.run(f"refuted: {name}", lambda rule=rule: against_mutant(rule), wanted=False)
-    if not args.skip_rust:
+    if args.rust:
         steps = 10_000_000 if args.long else 400_000
-        report.run(f"the model is the Rust, over {steps:,} steps", lambda: differential.run(steps, progress))
+        report.run(f"the model is the Rust, over {steps:,} steps", lambda: differential.run(args.rust, steps, progress))
 
     seconds = time.monotonic() - begun
     if args.json:

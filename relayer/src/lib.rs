@@ -12,6 +12,8 @@
 //! - Whatever is read of an operator is read with the operator's id: another tenant's data cannot be found.
 
 pub mod app;
+#[cfg(test)]
+mod captured_log;
 pub mod chain;
 pub mod cli;
 pub mod config;

@@ -8,7 +8,7 @@ use purser_tests::crash::hazards::Weights;
 use purser_tests::crash::{self, Options};
 use purser_tests::proxy::faults::Fault;
 use purser_tests::proxy::outcomes::Outcome;
-use purser_tests::{Agent, Answer, AppSettings, Operator, Payment, Proxy, TestApp, TestNetwork};
+use purser_tests::{Agent, AppSettings, Operator, Proxy, TestApp, TestNetwork};
 
 const RUNS: u64 = 216;
 
@@ -52,19 +52,6 @@ async fn behind_a_proxy(
     (proxy, operator, agent)
 }
 
-/// Asks until the payment has settled.
-async fn insists(payment: Payment) -> Answer {
-    for _ in 0..300 {
-        let answer = payment.clone().await;
-        if answer.status == 200 {
-            return answer.is_settled();
-        }
-        assert!(matches!(answer.status, 202 | 503), "{}", answer.text);
-        tokio::time::sleep(Duration::from_millis(100)).await;
-    }
-    panic!("the payment does not settle");
-}
-
 #[tokio::test]
 async fn every_fault_of_the_wire_on_every_call_may_delay_a_payment_and_never_doubles_it() {
     let (proxy, operator, agent) = behind_a_proxy(TestNetwork::shared().await, 5).await;
@@ -85,7 +72,7 @@ async fn every_fault_of_the_wire_on_every_call_may_delay_a_payment_and_never_dou
         proxy.faults().orders(method, faults);
     }
     const PAYMENTS: usize = 30;
-    let payments = join_all((0..PAYMENTS).map(|_| insists(agent.pays("1").to(&payee)))).await;
+    let payments = join_all((0..PAYMENTS).map(|_| agent.pays("1").to(&payee).insists())).await;
     for payment in &payments {
         assert!(operator.chain.has_settled(payment.text_of("tx_signature")).await);
     }
@@ -113,7 +100,7 @@ async fn every_outcome_of_the_network_ends_in_one_payment() {
     let payments = outcomes.iter().map(|outcomes| {
         let mark = unique_key();
         proxy.outcomes().orders(&mark, outcomes.iter().copied());
-        insists(agent.pays("1").to(&payee).memo(&mark))
+        agent.pays("1").to(&payee).memo(&mark).insists()
     });
     for answer in join_all(payments).await {
         assert!(operator.chain.has_settled(answer.text_of("tx_signature")).await);

@@ -9,30 +9,12 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use purser_tests::wallet::mints;
-use purser_tests::{Agent, Answer, AppSettings, Payment, Receiver, TestApp, TestDatabase, TestNetwork, Wire};
+use purser_tests::{Agent, AppSettings, Payment, Receiver, TestApp, TestDatabase, TestNetwork, Wire};
 
 use crate::webhooks::registers;
 
 /// How long a part may take to find that the database is back.
 const BACK_WITHIN: Duration = Duration::from_secs(60);
-
-/// Asks until the payment has settled.
-async fn insists(payment: Payment) -> Answer {
-    let deadline = tokio::time::Instant::now() + BACK_WITHIN;
-    loop {
-        let answer = payment.clone().await;
-        if answer.status == 200 {
-            return answer.is_settled();
-        }
-        assert!(matches!(answer.status, 202 | 503), "{}", answer.text);
-        assert!(tokio::time::Instant::now() < deadline, "{}\n{}", answer.text, log_of(&payment));
-        tokio::time::sleep(Duration::from_millis(200)).await;
-    }
-}
-
-fn log_of(_: &Payment) -> &'static str {
-    "the payment does not settle"
-}
 
 /// A relayer whose Postgres is at the end of a line, with an agent that holds 100 USDC and a webhook.
 struct Scene {
@@ -74,7 +56,7 @@ impl Scene {
 
     /// Requests, the sweeper, the indexer and the webhooks work again in the process that was there all the time.
     async fn is_back(&self, refused: Payment, pid: u32) {
-        let paid = insists(refused).await;
+        let paid = refused.insists().await;
         let id = paid.text_of("transfer_id").to_owned();
         let deadline = tokio::time::Instant::now() + BACK_WITHIN;
         let is_told = || {
@@ -193,7 +175,7 @@ async fn payments_go_on_when_a_full_disk_has_room_again() {
         assert!(paid < 900, "the disk never was full");
     };
     disk.empties();
-    insists(refused).await;
+    refused.insists().await;
     for _ in 0..5 {
         agent.pays("1").to(&payee).await.is_settled();
     }

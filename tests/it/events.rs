@@ -6,7 +6,8 @@ use purser_tests::binaries::workspace;
 use purser_tests::receiver::Delivery;
 use purser_tests::wallet::{mints, withdraws};
 use purser_tests::{Agent, AppSettings, Operator, Receiver, TestApp, TestNetwork};
-use serde_json::json;
+use serde_json::{Value, json};
+use sqlx::{Connection, SqliteConnection};
 
 use crate::history::entries_once;
 use crate::webhooks::{TRANSFERS, registers, signature};
@@ -91,14 +92,14 @@ async fn low_balance_is_announced_once_per_crossing() {
     });
     let webhook = operator.client.post("/v1/webhooks", &body).await.has_status(201);
     assert!(webhook.text.contains("\"low_balance_threshold_usdc\":50.5,"), "{}", webhook.text);
-    agent.pays("49.5").to(&payee).await.is_settled();
+    agent.pays("49.500000").to(&payee).await.is_settled();
     agent.pays("0.5").to(&payee).await.is_settled();
     let [first] = &receiver.waits_for("/low", 1).await[..] else { panic!("one crossing") };
     agent.pays("5").to(&payee).await.is_settled();
     agent.holds("80").await;
     agent.pays("70").to(&payee).await.is_settled();
-    let received = receiver.waits_for("/low", 2).await;
-    assert_eq!(received.len(), 2);
+    receiver.waits_for("/low", 2).await;
+    assert_eq!(announced(&agent, &receiver).await, ["50.000000", "10.000000"]);
     assert_eq!(
         first.event()["data"],
         json!({
@@ -108,7 +109,6 @@ async fn low_balance_is_announced_once_per_crossing() {
             "threshold_usdc": "50.500000",
         })
     );
-    assert_eq!(received[1].event()["data"]["balance_usdc"], "10.000000");
 }
 
 /// An account with this much, and a webhook at `/low` that hears when less than 50 USDC are left.
@@ -120,17 +120,35 @@ async fn watched(operator: &Operator, receiver: &Receiver, usdc: &str) -> Agent 
         "url": receiver.url("/low"), "events": ["balance.low_threshold"], "low_balance_threshold_usdc": 50,
     });
     operator.client.post("/v1/webhooks", &body).await.has_status(201);
-    // The balance to start from is read after the answer.
-    tokio::time::sleep(Duration::from_millis(500)).await;
+    is_known_to_hold(&agent, &format!("{usdc}.000000")).await;
     agent
 }
 
-/// The balances that were announced as low, once there are so many; and nothing more comes for three cycles.
-async fn announced(receiver: &Receiver, count: usize) -> Vec<String> {
-    receiver.waits_for("/low", count).await;
-    tokio::time::sleep(Duration::from_secs(3)).await;
-    let balance = |delivery: &Delivery| delivery.event()["data"]["balance_usdc"].as_str().map(str::to_owned);
-    receiver.received("/low").iter().filter_map(balance).collect()
+/// Waits until the relayer has seen this balance. It announces what follows from it in the same transaction: by then there is
+/// every announcement that there will be.
+async fn is_known_to_hold(agent: &Agent, usdc: &str) {
+    const KNOWN: &str = "SELECT balance_usdc FROM webhook_balances WHERE account_id = $1";
+    let file = format!("sqlite://{}", agent.operator.app().folder().join("purser.db").display());
+    let mut database = SqliteConnection::connect(&file).await.expect("opened");
+    let mut known: Option<String> = None;
+    for _ in 0..300 {
+        known = sqlx::query_scalar(KNOWN).bind(&agent.id).fetch_optional(&mut database).await.expect("read");
+        if known.as_deref() == Some(usdc) {
+            return;
+        }
+        tokio::time::sleep(Duration::from_millis(100)).await;
+    }
+    panic!("{known:?} instead of {usdc}: {}", agent.operator.app().log_tail());
+}
+
+/// The balances that were announced as low, oldest first, and were delivered once each.
+async fn announced(agent: &Agent, receiver: &Receiver) -> Vec<String> {
+    let path = format!("/v1/events?type=balance.low_threshold&account_id={}&limit=100", agent.id);
+    let listed = agent.operator.client.get(&path).await.has_status(200);
+    let events = listed["data"].as_array().expect("a list");
+    let balance = |event: &Value| event["data"]["balance_usdc"].as_str().expect("a text").to_owned();
+    assert_eq!(receiver.waits_for("/low", events.len()).await.len(), events.len());
+    events.iter().rev().map(balance).collect()
 }
 
 #[tokio::test]
@@ -141,20 +159,22 @@ async fn low_balance_is_announced_for_a_withdrawal_by_wallet_once_and_again_afte
     let takes = async |usdc: &str| withdraws(&agent, usdc, &payee, operator.app().admin()).await;
     takes("49.999999").await;
     takes("0.000001").await;
-    entries_once(&agent, 3).await;
-    assert!(receiver.received("/low").is_empty(), "50 are not less than 50");
+    is_known_to_hold(&agent, "50.000000").await;
+    assert!(announced(&agent, &receiver).await.is_empty(), "50 are not less than 50");
     takes("0.000001").await;
-    assert_eq!(announced(&receiver, 1).await, ["49.999999"]);
+    is_known_to_hold(&agent, "49.999999").await;
+    assert_eq!(announced(&agent, &receiver).await, ["49.999999"]);
     // Further down, by wallet and through the relayer: no crossing.
     takes("9.999999").await;
     agent.pays("5").to(&payee).await.is_settled();
-    entries_once(&agent, 6).await;
-    assert_eq!(announced(&receiver, 1).await, ["49.999999"]);
+    is_known_to_hold(&agent, "35.000000").await;
+    assert_eq!(announced(&agent, &receiver).await, ["49.999999"]);
     mints(&operator.chain, "15", &agent.token_account).await;
-    entries_once(&agent, 7).await;
-    assert_eq!(announced(&receiver, 1).await, ["49.999999"], "being back is no crossing");
+    is_known_to_hold(&agent, "50.000000").await;
+    assert_eq!(announced(&agent, &receiver).await, ["49.999999"], "being back is no crossing");
     takes("20").await;
-    assert_eq!(announced(&receiver, 2).await, ["49.999999", "30.000000"]);
+    is_known_to_hold(&agent, "30.000000").await;
+    assert_eq!(announced(&agent, &receiver).await, ["49.999999", "30.000000"]);
 }
 
 #[tokio::test]
@@ -169,7 +189,7 @@ async fn low_balance_is_announced_again_though_nobody_saw_the_deposit_in_between
         "url": receiver.url("/low"), "events": ["balance.low_threshold"], "low_balance_threshold_usdc": 50,
     });
     operator.client.post("/v1/webhooks", &body).await.has_status(201);
-    tokio::time::sleep(Duration::from_millis(500)).await;
+    is_known_to_hold(&agent, "60.000000").await;
     agent.pays("20").to(&payee).await.is_settled();
     receiver.waits_for("/low", 1).await;
     // 40 + 30 - 25, + 15 - 15.5, and + 10.5 - 5.5, which ends at 49.5.
@@ -179,7 +199,8 @@ async fn low_balance_is_announced_again_though_nobody_saw_the_deposit_in_between
         // A deposit before the look that follows the answer would hide the crossing.
         receiver.waits_for("/low", count).await;
     }
-    assert_eq!(announced(&receiver, 4).await, ["40.000000", "45.000000", "44.500000", "49.500000"]);
+    is_known_to_hold(&agent, "49.500000").await;
+    assert_eq!(announced(&agent, &receiver).await, ["40.000000", "45.000000", "44.500000", "49.500000"]);
 }
 
 #[tokio::test]

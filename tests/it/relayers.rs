@@ -4,7 +4,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use purser_tests::agent::all_at_once;
-use purser_tests::{Answer, AppSettings, Client, Payment, TestApp, TestDatabase, TestNetwork};
+use purser_tests::{Answer, AppSettings, Client, TestApp, TestDatabase, TestNetwork};
 use serde_json::json;
 
 /// Two relayers that share one Postgres; `None` when there is no Postgres.
@@ -16,19 +16,6 @@ async fn two_on_one_postgres(
     let first = TestApp::start(network, &settings).await;
     let second = first.twin(&settings);
     Some((first, second))
-}
-
-/// Asks until the payment has settled.
-async fn insists(payment: Payment) -> Answer {
-    for _ in 0..150 {
-        let answer = payment.clone().await;
-        if answer.status == 200 {
-            return answer.is_settled();
-        }
-        assert!(matches!(answer.status, 202 | 503), "{}", answer.text);
-        tokio::time::sleep(Duration::from_millis(200)).await;
-    }
-    panic!("the payment does not settle");
 }
 
 #[tokio::test]
@@ -118,7 +105,7 @@ async fn two_relayers_with_databases_of_their_own_pay_once_for_a_key() {
     let asks_both = async || {
         let payment = agent.pays("1").to(&payee).memo("race");
         let (one, other) =
-            tokio::join!(insists(payment.clone().by(&operator.client)), insists(payment.by(&beside)));
+            tokio::join!(payment.clone().by(&operator.client).insists(), payment.by(&beside).insists());
         assert_eq!(one["tx_signature"], other["tx_signature"], "one payment, known to both");
         assert_ne!(one["transfer_id"], other["transfer_id"], "two databases");
     };
@@ -130,55 +117,6 @@ async fn two_relayers_with_databases_of_their_own_pay_once_for_a_key() {
     futures::future::join_all((0..60).map(|_| asks_both())).await;
     assert_eq!(operator.chain.usdc_micros(&payee).await, KEYS * 1_000_000);
     assert_eq!(agent.balance_micros().await, (100 - KEYS) * 1_000_000);
-}
-
-#[tokio::test]
-async fn relayer_on_postgres_forgets_nothing_in_a_crash() {
-    let Some(database) = TestDatabase::create().await else { return };
-    let settings = AppSettings { database: Some(database), ..AppSettings::default() };
-    let app = TestApp::start(TestNetwork::shared().await, &settings).await;
-    let migrated = app.runs(&["migrate"]);
-    assert_eq!(migrated["database"], "postgres");
-    let operator = app.new_operator().await;
-    let agent = operator.creates_account_with("Ada", "10").await;
-    for name in ["Ben", "Cyd", "Dan"] {
-        operator.creates_account(name).await;
-    }
-    let (payee, _) = operator.chain.new_payee().await;
-    agent
-        .has_policy(json!({ "max_single_transfer": 4, "allowed_counterparties": [payee.to_string()] }))
-        .await;
-    let revoked = operator.client.post(&agent.path("/keys"), &json!({})).await.has_status(201);
-    operator.client.delete(&format!("/v1/keys/{}", revoked.text_of("id"))).await;
-    let (paying, refusing) =
-        (agent.pays("3").to(&payee).memo("r\u{e9}nt \u{1F600}"), agent.pays("5").to(&payee));
-    let settled = paying.clone().await.is_settled();
-    let rejected = refusing.clone().await.is_error(402, "policy_violation");
-    let paths = [
-        agent.path(""),
-        agent.path("/policy"),
-        agent.path("/keys"),
-        "/v1/accounts?limit=2".to_owned(),
-        format!("/v1/transfers/{}", settled.text_of("transfer_id")),
-        format!("/v1/transfers/{}", rejected.text_of("transfer_id")),
-    ];
-    let mut before = Vec::new();
-    for path in &paths {
-        before.push(operator.client.get(path).await.has_status(200).without_moments());
-    }
-
-    app.crashes();
-    app.starts();
-
-    let operator = operator.reconnected();
-    for (path, before) in paths.iter().zip(before) {
-        assert_eq!(operator.client.get(path).await.has_status(200).without_moments(), before, "{path}");
-    }
-    assert_eq!(paying.by(&operator.client).await.is_settled().body, settled.body);
-    let again = refusing.by(&operator.client).await.is_error(402, "policy_violation");
-    assert_eq!(again.without_request_id(), rejected.without_request_id());
-    operator.client.with_key(revoked.text_of("key")).get(&agent.path("")).await.is_error(401, "unauthorized");
-    assert_eq!(operator.chain.usdc_micros(&payee).await, 3_000_000);
 }
 
 #[tokio::test]

@@ -2,6 +2,7 @@
 
 use std::future::IntoFuture;
 use std::pin::Pin;
+use std::time::{Duration, Instant};
 
 use futures::future::join_all;
 use serde_json::{Value, json};
@@ -137,6 +138,20 @@ impl Payment {
             fields.remove(name);
         }
         self
+    }
+
+    /// Sends it again and again, as who wants to know does, until it has settled; panics after a minute.
+    pub async fn insists(self) -> Answer {
+        let deadline = Instant::now() + Duration::from_secs(60);
+        loop {
+            let answer = self.clone().await;
+            if answer.status == 200 {
+                return answer.is_settled();
+            }
+            assert!(matches!(answer.status, 202 | 503), "{}", answer.text);
+            assert!(Instant::now() < deadline, "the payment does not settle: {}", answer.text);
+            tokio::time::sleep(Duration::from_millis(100)).await;
+        }
     }
 
     /// Sends it with another client's key.

@@ -13,7 +13,7 @@
 //! | [`client`] | [`Client`] and [`Answer`]: one HTTP request and what came back |
 //! | [`proxy`] | [`Proxy`]: a line to the network that can be cut, and spoiled call by call or payment by payment |
 //! | [`receiver`] | [`Receiver`]: where webhooks are delivered to |
-//! | [`scripted_rpc`] | [`ScriptedRpc`]: a node that confirms everything at once and counts its calls |
+//! | [`node`] | [`Node`]: the network behind a door that counts calls, or a script that confirms everything at once |
 //! | [`crash`] | crashes, faults and retries by seed, and the reading of the chain that judges them |
 //! | [`random`] | chance that can be had again |
 //! | [`wallet`] | [`Wallet`]: what anybody may do on the chain without the relayer |
@@ -21,7 +21,7 @@
 //! | [`clock`] | unix seconds from and to the timestamps of the API |
 //! | [`money`] | micro-USDC from text, without floats |
 //!
-//! But for the scripted node, nothing here is a mock. Nothing here knows the relayer's types: answers are read as JSON.
+//! But for the script of a node, nothing here is a mock. Nothing here knows the relayer's types: answers are read as JSON.
 
 pub mod agent;
 pub mod app;
@@ -32,13 +32,13 @@ pub mod clock;
 pub mod crash;
 pub mod money;
 pub mod network;
+pub mod node;
 pub mod operator;
 pub mod postgres;
 pub mod process;
 pub mod proxy;
 pub mod random;
 pub mod receiver;
-pub mod scripted_rpc;
 pub mod settings;
 pub mod wallet;
 pub mod wire;
@@ -48,11 +48,11 @@ pub use app::TestApp;
 pub use chain::{Chain, Landing};
 pub use client::{Answer, Client};
 pub use network::TestNetwork;
+pub use node::Node;
 pub use operator::Operator;
 pub use postgres::TestDatabase;
 pub use proxy::Proxy;
 pub use receiver::Receiver;
-pub use scripted_rpc::ScriptedRpc;
 pub use settings::AppSettings;
 pub use wallet::Wallet;
 pub use wire::Wire;

@@ -3,6 +3,7 @@
 use std::collections::HashMap;
 use std::io::{BufRead, BufReader, Read, Write};
 use std::net::{SocketAddr, TcpListener, TcpStream};
+use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::thread;
 use std::time::{Duration, Instant, SystemTime};
@@ -61,6 +62,7 @@ pub struct Receiver {
 
 #[derive(Default)]
 struct Desk {
+    connections: AtomicUsize,
     received: Mutex<Vec<Delivery>>,
     answers: Mutex<HashMap<String, Answer>>,
 }
@@ -75,7 +77,11 @@ impl Receiver {
         thread::spawn(move || {
             for stream in listener.incoming().map_while(Result::ok) {
                 let desk = Arc::clone(&accepting);
-                thread::spawn(move || desk.serves(stream));
+                desk.connections.fetch_add(1, Ordering::SeqCst);
+                thread::spawn(move || {
+                    desk.serves(stream);
+                    desk.connections.fetch_sub(1, Ordering::SeqCst);
+                });
             }
         });
         Receiver { address, desk }
@@ -131,6 +137,15 @@ impl Receiver {
                 "{path} got {types:?} and waits for {count}"
             );
             tokio::time::sleep(Duration::from_millis(10)).await;
+        }
+    }
+
+    /// Waits until everything is read that a sender which is gone has sent; panics after 20 s.
+    pub async fn has_read_all(&self) {
+        let started = Instant::now();
+        while self.desk.connections.load(Ordering::SeqCst) > 0 {
+            assert!(started.elapsed() < Duration::from_secs(20), "somebody is still there");
+            tokio::time::sleep(Duration::from_millis(5)).await;
         }
     }
 

@@ -5,8 +5,9 @@ use std::path::PathBuf;
 
 use anyhow::{Context, Result};
 
+use crate::build::build;
 use crate::localnet;
-use crate::workspace::{Workspace, build, command, run as run_to_end};
+use crate::workspace::{Workspace, command, run as run_to_end};
 
 #[derive(clap::Subcommand)]
 pub enum Bench {
@@ -46,7 +47,7 @@ fn built(workspace: &Workspace, load: &str) -> Result<[PathBuf; 2]> {
     let mut cargo = workspace.cargo("build");
     cargo.args(["--release", "--package", "purser-relayer", "--package", "purser-tests"]);
     cargo.args(["--bin", "purser", "--bin", load]);
-    build("purser and its load", &mut cargo)?;
+    build("the relayer and its load, optimised", "about 10 minutes", &mut cargo)?;
     Ok([kept(workspace, "purser")?, kept(workspace, load)?])
 }
 

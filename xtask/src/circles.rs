@@ -41,7 +41,7 @@ fn read_folder(folder: &Path, parents: &mut Module, texts: &mut BTreeMap<Module,
     for entry in fs::read_dir(folder).with_context(|| format!("cannot read {}", folder.display()))? {
         let path = entry?.path();
         let name = path.file_stem().and_then(|stem| stem.to_str()).unwrap_or_default().to_owned();
-        if name == "tests" || name.ends_with("_tests") || ["main", "lib", "bin"].contains(&name.as_str()) {
+        if name == "tests" || ["main", "lib", "bin"].contains(&name.as_str()) {
             continue;
         }
         if path.is_dir() {

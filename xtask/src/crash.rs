@@ -6,7 +6,7 @@ use std::process::Command;
 use anyhow::Result;
 
 use crate::localnet;
-use crate::workspace::{Workspace, build, command, run as run_command};
+use crate::workspace::{Workspace, command, run as run_command};
 
 #[derive(clap::Args)]
 pub struct Args {
@@ -33,9 +33,7 @@ pub struct Args {
 
 pub fn run(workspace: &Workspace, args: &Args) -> Result<()> {
     localnet::ensure_built(workspace)?;
-    workspace.build_fault_injection()?;
-    let mut cargo = workspace.cargo("build");
-    build("the crash runs", cargo.args(["--package", "purser-tests", "--bin", "crash"]))?;
+    workspace.build_crash_runs()?;
     let mut crash = in_a_mount_namespace(&workspace.target.join("debug/crash"));
     crash.current_dir(&workspace.root);
     crash.args(["--runs", &args.runs.to_string(), "--seed", &args.seed.to_string()]);

@@ -2,7 +2,8 @@
 
 use anyhow::Result;
 
-use crate::workspace::{Workspace, run as run_command};
+use crate::parts::program_example;
+use crate::workspace::{Workspace, command, run as run_command};
 
 #[derive(clap::Args)]
 pub struct Args {
@@ -12,8 +13,8 @@ pub struct Args {
 }
 
 pub fn run(workspace: &Workspace, args: &Args) -> Result<()> {
-    let mut cu = workspace.program_tests_cargo("run");
-    cu.args(["--quiet", "--example", "cu", "--", "--program-so"]).arg(workspace.program_so());
+    let mut cu = command(program_example(workspace, "cu")?);
+    cu.arg("--program-so").arg(workspace.program_so());
     if args.json {
         cu.arg("--json");
     }

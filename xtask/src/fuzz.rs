@@ -8,6 +8,7 @@ use std::time::Instant;
 
 use anyhow::{Context, Result, bail, ensure};
 
+use crate::parts::program_example;
 use crate::workspace::{Workspace, command, output_of, run as run_command};
 
 #[derive(clap::Args)]
@@ -42,7 +43,7 @@ pub fn run(workspace: &Workspace, args: &Args) -> Result<()> {
     if args.mutants || args.mutant.is_some() {
         return mutants(workspace, args);
     }
-    let mut fuzz = fuzzer(workspace, args);
+    let mut fuzz = fuzzer(&program_example(workspace, "fuzz")?, args);
     if let Some(world) = args.world {
         fuzz.args(["--world", &world.to_string()]);
     }
@@ -52,10 +53,8 @@ pub fn run(workspace: &Workspace, args: &Args) -> Result<()> {
     run_command(&mut fuzz)
 }
 
-/// In the profile of the tests: the program's own code is compiled to machine code in any, and there is one build less.
-fn fuzzer(workspace: &Workspace, args: &Args) -> Command {
-    let mut fuzz = workspace.program_tests_cargo("run");
-    fuzz.args(["--quiet", "--example", "fuzz", "--"]);
+fn fuzzer(program: &Path, args: &Args) -> Command {
+    let mut fuzz = command(program);
     fuzz.args(["--transactions", &args.transactions.to_string(), "--seed", &args.seed.to_string()]);
     fuzz.args(["--jobs", &args.jobs.to_string()]);
     if args.json {
@@ -69,11 +68,12 @@ fn mutants(workspace: &Workspace, args: &Args) -> Result<()> {
     ensure!(!patches.is_empty(), "no mutant has such a name");
     let tree = workspace.target.join("fuzz-mutants/tree");
     copy_tree(workspace, &tree)?;
+    let fuzzes = program_example(workspace, "fuzz")?;
     let begun = Instant::now();
     let mut survivors = Vec::new();
     for patch in &patches {
         let name = patch.file_stem().unwrap_or_default().to_string_lossy().into_owned();
-        let caught = apply(&tree, patch, &[]).and_then(|()| caught_after(workspace, args, &tree))?;
+        let caught = apply(&tree, patch, &[]).and_then(|()| caught_after(&fuzzes, args, &tree))?;
         apply(&tree, patch, &["--reverse"])?;
         match caught {
             Some(transactions) => println!("{name:40} caught after {transactions:>7} transactions"),
@@ -130,12 +130,12 @@ fn apply(tree: &Path, patch: &Path, options: &[&str]) -> Result<()> {
 }
 
 /// Builds the program in `tree` and fuzzes it. After how many transactions it was caught, if it was.
-fn caught_after(workspace: &Workspace, args: &Args, tree: &Path) -> Result<Option<u64>> {
+fn caught_after(fuzzes: &Path, args: &Args, tree: &Path) -> Result<Option<u64>> {
     let out = tree.with_file_name("built");
     let mut build = command(tree.join("sbf/build.sh"));
     build.arg(tree.join("programs/purser")).arg(&out).stdout(Stdio::null()).stderr(Stdio::null());
     run_command(&mut build).context("the mutant does not compile")?;
-    let mut fuzz = fuzzer(workspace, args);
+    let mut fuzz = fuzzer(fuzzes, args);
     fuzz.args(["--json", "--no-shrink"]).arg("--program").arg(out.join("purser.so"));
     let output = fuzz.stderr(Stdio::null()).output().context("cannot start the fuzzer")?;
     let figures: serde_json::Value =

@@ -6,6 +6,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
 use std::path::PathBuf;
+use std::process::Command;
 
 use anchor_lang_idl_spec::{Idl, IdlEvent, IdlTypeDef};
 use anyhow::{Context, Result, bail};
@@ -14,7 +15,8 @@ use serde::Deserialize;
 use serde::de::DeserializeOwned;
 use serde_json::Value;
 
-use crate::workspace::{Workspace, output_of};
+use crate::build::build;
+use crate::workspace::{Workspace, command, output_of};
 
 #[derive(clap::Args)]
 pub struct Args {
@@ -46,20 +48,34 @@ pub fn check(workspace: &Workspace) -> Result<()> {
 
 /// The files to commit, with their text.
 fn generate(workspace: &Workspace) -> Result<[(PathBuf, String); 2]> {
-    let mut print = workspace.cargo("test");
-    print.args(["--package", "purser", "--lib", "--features", "idl-build", "--quiet"]);
-    print.args(["__anchor_private_print_idl", "--", "--show-output", "--test-threads", "1"]);
-    print.env("ANCHOR_IDL_BUILD_NO_DOCS", "FALSE");
-    print.env("ANCHOR_IDL_BUILD_RESOLUTION", "TRUE");
-    print.env("ANCHOR_IDL_BUILD_SKIP_LINT", "TRUE");
-    print.env("ANCHOR_IDL_BUILD_PROGRAM_PATH", workspace.program_dir());
-    let idl = shorten_paths(assemble(&output_of(&mut print)?)?)?;
+    let idl = shorten_paths(assemble(&output_of(&mut printer(workspace)?)?)?)?;
     let folder = workspace.program_dir().join("idl");
     fs::create_dir_all(&folder)?;
     Ok([
         (folder.join("purser.json"), serde_json::to_string_pretty(&idl)? + "\n"),
         (folder.join("purser.ts"), typescript(&idl)?),
     ])
+}
+
+/// The hidden test. `purser-migrate` is named so that what both depend on has the features of every other build.
+fn printer(workspace: &Workspace) -> Result<Command> {
+    let anchor = |command: &mut Command| {
+        command.env("ANCHOR_IDL_BUILD_NO_DOCS", "FALSE");
+        command.env("ANCHOR_IDL_BUILD_RESOLUTION", "TRUE");
+        command.env("ANCHOR_IDL_BUILD_SKIP_LINT", "TRUE");
+        command.env("ANCHOR_IDL_BUILD_PROGRAM_PATH", workspace.program_dir());
+    };
+    let mut cargo = workspace.cargo("test");
+    cargo.args(["--no-run", "--lib", "--package", "purser", "--package", "purser-migrate"]);
+    cargo.args(["--features", "purser/idl-build"]);
+    anchor(&mut cargo);
+    let built = build("what prints the IDL", "about 2 minutes", &mut cargo)?;
+    let program = built.tests.first().context("the program has no tests to print its IDL from")?;
+    let mut print = command(&program.path);
+    print.current_dir(&program.folder);
+    print.args(["__anchor_private_print_idl", "--show-output", "--test-threads", "1"]);
+    anchor(&mut print);
+    Ok(print)
 }
 
 /// Puts the marked blocks of the test's output together.

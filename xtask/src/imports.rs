@@ -24,11 +24,6 @@ const ROOMS: &[Room] = &[
     },
     Room { name: "http", may_use: &["domain", "service"], no_crates: &["sqlx", "solana_", "anchor_lang"] },
     Room {
-        name: "dashboard",
-        may_use: &["domain", "service"],
-        no_crates: &["sqlx", "solana_", "anchor_lang"],
-    },
-    Room {
         name: "mcp",
         may_use: &["domain", "service", "http"],
         no_crates: &["sqlx", "solana_", "anchor_lang"],
@@ -83,7 +78,7 @@ fn files_of(source: &Path, room: &str) -> Result<Vec<PathBuf>> {
         for entry in fs::read_dir(&folder)? {
             let path = entry?.path();
             let name = path.file_stem().and_then(|stem| stem.to_str()).unwrap_or_default();
-            if name == "tests" || name.ends_with("_tests") {
+            if name == "tests" {
                 continue;
             }
             if path.is_dir() {

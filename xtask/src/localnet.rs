@@ -5,7 +5,8 @@ use std::process::Command;
 
 use anyhow::{Result, ensure};
 
-use crate::workspace::{Workspace, build, command};
+use crate::build::build;
+use crate::workspace::{Workspace, command};
 
 /// Its own target directory, because its own lock file: artifacts of the two workspaces have nothing in common.
 pub fn target_dir(workspace: &Workspace) -> PathBuf {
@@ -28,12 +29,12 @@ pub fn cargo(workspace: &Workspace, subcommand: &str) -> Command {
     cargo
 }
 
-/// About 10 minutes from nothing on two cores, then seconds. A release build: its run loop bounds throughput.
+/// On two cores.
+pub const FROM_NOTHING: &str = "about 10 minutes";
+
+/// A release build: its run loop bounds throughput.
 pub fn ensure_built(workspace: &Workspace) -> Result<()> {
-    build(
-        "the embedded network (about 10 minutes the first time)",
-        cargo(workspace, "build").arg("--release"),
-    )
+    build("the embedded network", FROM_NOTHING, cargo(workspace, "build").arg("--release")).map(drop)
 }
 
 /// A `purser-localnet` command, for which it must be built already.

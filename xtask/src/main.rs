@@ -1,6 +1,7 @@
 //! `cargo xtask`: every command that a person or CI types. `cargo dev` is short for `cargo xtask dev`.
 
 mod bench;
+mod build;
 mod check;
 mod circles;
 mod crash;
@@ -9,8 +10,11 @@ mod dev;
 mod fuzz;
 mod idl;
 mod imports;
+mod lines;
 mod localnet;
+mod parts;
 mod postgres;
+mod progress;
 mod prove;
 mod sbf;
 mod test;
@@ -34,6 +38,8 @@ enum Command {
     Dev(dev::Args),
     /// Run every test there is and end with `N passed, N failed`
     Test(test::Args),
+    /// Count the lines of every room, with and without its tests
+    Lines(lines::Args),
     /// Check formatting, lints, the IDL, the direction of imports and (if cargo-deny is installed) dependencies
     Check,
     /// Build the on-chain program into programs/purser/idl/purser.so
@@ -58,6 +64,7 @@ fn main() -> ExitCode {
     let outcome = Workspace::find().and_then(|workspace| match cli.command {
         Command::Dev(args) => done(dev::run(&workspace, &args)),
         Command::Test(args) => test::run(&workspace, &args),
+        Command::Lines(args) => done(lines::run(&workspace, &args)),
         Command::Check => done(check::run(&workspace)),
         Command::Sbf(args) => done(sbf::run(&workspace, &args)),
         Command::Idl(args) => done(idl::run(&workspace, &args)),

@@ -2,6 +2,7 @@
 
 use anyhow::Result;
 
+use crate::parts::service_example;
 use crate::workspace::{Workspace, command, run as run_command};
 
 #[derive(clap::Args)]
@@ -26,7 +27,8 @@ pub fn run(workspace: &Workspace, args: &Args) -> Result<()> {
     install.args(["-m", "pip", "install", "--quiet", "--disable-pip-version-check", "--requirement"]);
     run_command(install.arg(folder.join("requirements.txt")).stdout(std::io::stderr()))?;
     let mut prove = command(&python);
-    prove.arg(folder.join("prove.py")).env("CARGO_TARGET_DIR", &workspace.target);
+    prove.arg(folder.join("prove.py"));
+    prove.arg("--rust").arg(service_example(workspace, "window_states")?);
     if args.long {
         prove.arg("--long");
     }

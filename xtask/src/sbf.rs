@@ -7,6 +7,7 @@ use anyhow::{Context, Result, ensure};
 use serde::{Deserialize, Serialize};
 use sha2::{Digest, Sha256};
 
+use crate::parts::linted;
 use crate::workspace::{Workspace, command, run as run_command};
 
 #[derive(clap::Args)]
@@ -81,7 +82,7 @@ fn check(workspace: &Workspace, committed_dir: &Path) -> Result<BuildRecord> {
         eprintln!("     rebuilt with   {}", fresh.tools().join(", "));
         let mut tests = workspace.program_tests_cargo("test");
         tests.env("PURSER_PROGRAM_SO", fresh_dir.join("purser.so"));
-        run_command(&mut tests).context("the program tests fail on the fresh build")?;
+        run_command(linted(&mut tests)).context("the program tests fail on the fresh build")?;
     }
     Ok(fresh)
 }
@@ -90,6 +91,7 @@ fn build(workspace: &Workspace, out_dir: &Path) -> Result<()> {
     fs::create_dir_all(out_dir)?;
     let mut script = command(workspace.root.join("sbf/build.sh"));
     script.arg(workspace.program_dir()).arg(out_dir);
+    eprintln!("Building the program to sBPF (about a minute; 10 where its tools are not installed yet)");
     // Its closing line is for people; stdout is kept for the record.
     run_command(script.stdout(std::process::Stdio::from(std::io::stderr())))
 }

@@ -1,11 +1,12 @@
 //! Where things stand on this machine, and how commands are run there.
 
 use std::env;
-use std::io::IsTerminal;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
 use anyhow::{Context, Result, bail};
+
+use crate::build::build;
 
 /// What cargo sets for the process it runs. Build scripts watch some of these, so a nested cargo must not see
 /// them: it would rebuild what a plain `cargo build` has built, and the other way round.
@@ -49,11 +50,15 @@ impl Workspace {
         cargo
             .arg(subcommand)
             .current_dir(self.program_dir().join("tests"))
-            .env("CARGO_TARGET_DIR", self.target.join("program-tests"));
+            .env("CARGO_TARGET_DIR", self.program_tests_target());
         if subcommand != "fmt" {
             cargo.arg("--locked");
         }
         cargo
+    }
+
+    pub fn program_tests_target(&self) -> PathBuf {
+        self.target.join("program-tests")
     }
 
     pub fn program_dir(&self) -> PathBuf {
@@ -70,18 +75,27 @@ impl Workspace {
         self.target.join("debug/purser")
     }
 
-    pub fn build_relayer(&self) -> Result<()> {
-        build("the relayer", self.cargo("build").args(["--package", "purser-relayer", "--bin", "purser"]))
-    }
-
-    /// The relayer that a test can have die at a chosen step; see `relayer/src/crash_point.rs`.
-    pub fn build_fault_injection(&self) -> Result<()> {
+    /// Builds the relayer alone. From the whole workspace, so that cargo gives its dependencies the features that they have in
+    /// every other build; by itself it would have a second set of them.
+    pub fn relayer_cargo(&self) -> Command {
         let mut cargo = self.cargo("build");
-        cargo.args(["--package", "purser-relayer", "--bin", "purser-fault-injection"]);
-        build("the relayer with crash points", cargo.args(["--features", "fault-injection"]))
+        cargo.args(["--workspace", "--bin", "purser"]);
+        cargo
     }
 
-    /// The relayer with crash points, as `build_fault_injection` leaves it.
+    pub fn build_relayer(&self) -> Result<()> {
+        build("the relayer", "about 8 minutes", &mut self.relayer_cargo()).map(drop)
+    }
+
+    /// The relayer that a test can have die at a chosen step (see `relayer/src/crash_point.rs`), and the crash runs.
+    pub fn build_crash_runs(&self) -> Result<()> {
+        let mut cargo = self.cargo("build");
+        cargo.args(["--workspace", "--bin", "purser-fault-injection", "--bin", "crash"]);
+        cargo.args(["--features", "purser-relayer/fault-injection"]);
+        build("the relayer with crash points, and the crash runs", "about 9 minutes", &mut cargo).map(drop)
+    }
+
+    /// The relayer with crash points, as `build_crash_runs` leaves it.
     pub fn fault_injection(&self) -> PathBuf {
         self.target.join("debug/purser-fault-injection")
     }
@@ -99,17 +113,6 @@ pub fn command(program: impl AsRef<std::ffi::OsStr>) -> Command {
     command
 }
 
-/// A cargo build with cargo's own progress bar; says nothing when nobody watches and nothing is wrong.
-pub fn build(what: &str, cargo: &mut Command) -> Result<()> {
-    if std::io::stderr().is_terminal() {
-        eprintln!("Building {what}");
-    } else {
-        cargo.arg("--quiet");
-    }
-    // What a build prints is progress, not result: keep stdout for results.
-    run(cargo.stdout(Stdio::from(std::io::stderr()))).with_context(|| format!("cannot build {what}"))
-}
-
 /// Runs a command to its end; anything but success is an error that names it.
 pub fn run(command: &mut Command) -> Result<()> {
     let status = command.status().with_context(|| format!("cannot start {}", text(command)))?;
@@ -119,14 +122,13 @@ pub fn run(command: &mut Command) -> Result<()> {
     Ok(())
 }
 
-/// Runs a command and returns what it wrote to stdout.
+/// Runs a command and returns what it wrote to stdout. What it logs is part of the error, and of nothing else.
 pub fn output_of(command: &mut Command) -> Result<String> {
-    let output = command
-        .stderr(Stdio::inherit())
-        .output()
-        .with_context(|| format!("cannot start {}", text(command)))?;
+    let output =
+        command.stdin(Stdio::null()).output().with_context(|| format!("cannot start {}", text(command)))?;
     if !output.status.success() {
-        bail!("{} failed ({})", text(command), output.status);
+        let log = String::from_utf8_lossy(&output.stderr);
+        bail!("{} failed ({})\n{}", text(command), output.status, log.trim_end());
     }
     Ok(String::from_utf8(output.stdout)?)
 }

@@ -241,5 +241,4 @@ fn in_pieces(body: Body, requests: Arc<Requests>) -> Body {
 }
 
 #[cfg(test)]
-#[path = "patience_tests.rs"]
 mod tests;

@@ -9,7 +9,6 @@ mod process;
 mod relayer;
 mod report;
 
-use std::io::IsTerminal;
 use std::net::TcpListener;
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -18,11 +17,11 @@ use std::thread;
 use std::time::Duration;
 
 use anyhow::{Context, Result};
-use indicatif::ProgressBar;
 use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM};
 use signal_hook::flag;
 
 use crate::localnet;
+use crate::progress::Progress;
 use crate::workspace::Workspace;
 use folder::Folder;
 use keys::Keys;
@@ -85,37 +84,30 @@ fn serve(
     rpc_port: u16,
     stop: &AtomicBool,
 ) -> Result<()> {
-    let steps = Steps::new();
-    steps.begin("Starting the embedded Solana network");
     let keys = Keys::load_or_make(folder)?;
-    let mut network = Network::start(workspace, folder, &keys, rpc_port, stop)?;
+    let mut network = step("Starting the embedded Solana network (some seconds)", || {
+        Network::start(workspace, folder, &keys, rpc_port, stop)
+    })?;
     // What the chain or the database no longer knows is of no use: then everything but the keys is made again.
     let kept = folder.read_demo()?.filter(|demo| folder.has_database() && network.knows(demo));
     if kept.is_none() {
         folder.forget_service()?;
     }
-
-    steps.begin("Starting the relayer");
-    let relayer = Relayer::prepare(workspace, folder, &network, &keys, args.port)?;
+    let relayer = step("Preparing the database (a second)", || {
+        Relayer::prepare(workspace, folder, &network, &keys, args.port)
+    })?;
     let operator = match &kept {
         Some(demo) => demo.operator.clone(),
-        None => {
-            steps.begin("Creating the demo operator");
-            relayer.create_operator()?
-        }
+        None => step("Creating the demo operator (some seconds)", || relayer.create_operator())?,
     };
-    steps.begin("Starting the relayer");
-    let (base_url, mut service) = relayer.serve(stop)?;
+    let (base_url, mut service) = step("Starting the relayer (some seconds)", || relayer.serve(stop))?;
     let demo = match kept {
         Some(demo) => demo,
-        None => {
-            steps.begin("Creating and funding the demo agent");
+        None => step("Creating and funding the demo agent (some seconds)", || {
             let demo = demo::create(operator, &base_url, &keys, &network)?;
-            folder.write_demo(&demo)?;
-            demo
-        }
+            folder.write_demo(&demo).map(|()| demo)
+        })?,
     };
-    steps.end();
     let ready = report::Ready::new(&base_url, &network, &demo, folder);
     folder.write_env(&ready)?;
     if args.json {
@@ -129,13 +121,18 @@ fn serve(
         network.process.ensure_alive()?;
         thread::sleep(Duration::from_millis(50));
     }
-    steps.begin("Stopping");
-    // The relayer first: it drains what is in flight, and for that it needs the network.
-    service.stop();
-    network.process.stop();
-    steps.end();
+    step("Stopping (at most 20 seconds)", || {
+        // The relayer first: it drains what is in flight, and for that it needs the network.
+        service.stop();
+        network.process.stop();
+    });
     eprintln!("Stopped. The state is kept in {}; `cargo dev --reset` forgets it.", folder.path().display());
     Ok(())
+}
+
+fn step<T>(name: &str, work: impl FnOnce() -> T) -> T {
+    let _progress = Progress::begin(name);
+    work()
 }
 
 /// Solana tools look for the websocket on the port after that of JSON-RPC.
@@ -149,26 +146,4 @@ fn ensure_free(option: &str, port: u16) -> Result<()> {
     TcpListener::bind(("127.0.0.1", port)).map(drop).with_context(|| {
         format!("port {port} is already in use; stop what uses it or choose another with {option}")
     })
-}
-
-/// One line of progress on a terminal, nothing elsewhere.
-struct Steps(ProgressBar);
-
-impl Steps {
-    fn new() -> Self {
-        if !std::io::stderr().is_terminal() {
-            return Self(ProgressBar::hidden());
-        }
-        let spinner = ProgressBar::new_spinner();
-        spinner.enable_steady_tick(Duration::from_millis(100));
-        Self(spinner)
-    }
-
-    fn begin(&self, step: &'static str) {
-        self.0.set_message(step);
-    }
-
-    fn end(&self) {
-        self.0.finish_and_clear();
-    }
 }

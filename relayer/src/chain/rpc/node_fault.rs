@@ -2,8 +2,19 @@
 
 use crate::chain::ChainError;
 use reqwest::StatusCode;
-use solana_rpc_client_api::custom_error as node;
 use std::time::Duration;
+
+/// What nodes call their own errors, as `solana-rpc-client-api` has them in `custom_error`.
+mod node {
+    pub const BLOCK_CLEANED_UP: i64 = -32001;
+    pub const BLOCK_NOT_AVAILABLE: i64 = -32004;
+    pub const NODE_UNHEALTHY: i64 = -32005;
+    pub const NO_SNAPSHOT: i64 = -32008;
+    pub const TRANSACTION_HISTORY_NOT_AVAILABLE: i64 = -32011;
+    pub const BLOCK_STATUS_NOT_AVAILABLE_YET: i64 = -32014;
+    pub const MIN_CONTEXT_SLOT_NOT_REACHED: i64 = -32016;
+    pub const LONG_TERM_STORAGE_UNREACHABLE: i64 = -32019;
+}
 
 /// Why a node did not serve a call that another node may serve.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -58,15 +69,15 @@ impl CallError {
     /// From an error in a JSON-RPC answer.
     pub fn of_code(code: i64, message: String) -> Self {
         let fault = match code {
-            node::JSON_RPC_SERVER_ERROR_MIN_CONTEXT_SLOT_NOT_REACHED => NodeFault::Lagging,
+            node::MIN_CONTEXT_SLOT_NOT_REACHED => NodeFault::Lagging,
             429 => NodeFault::RateLimited { retry_after: None },
-            node::JSON_RPC_SERVER_ERROR_BLOCK_CLEANED_UP
-            | node::JSON_RPC_SERVER_ERROR_BLOCK_NOT_AVAILABLE
-            | node::JSON_RPC_SERVER_ERROR_NODE_UNHEALTHY
-            | node::JSON_RPC_SERVER_ERROR_NO_SNAPSHOT
-            | node::JSON_RPC_SERVER_ERROR_BLOCK_STATUS_NOT_AVAILABLE_YET
-            | node::JSON_RPC_SERVER_ERROR_TRANSACTION_HISTORY_NOT_AVAILABLE
-            | node::JSON_RPC_SERVER_ERROR_LONG_TERM_STORAGE_UNREACHABLE
+            node::BLOCK_CLEANED_UP
+            | node::BLOCK_NOT_AVAILABLE
+            | node::NODE_UNHEALTHY
+            | node::NO_SNAPSHOT
+            | node::BLOCK_STATUS_NOT_AVAILABLE_YET
+            | node::TRANSACTION_HISTORY_NOT_AVAILABLE
+            | node::LONG_TERM_STORAGE_UNREACHABLE
             | -32603 // internal error
             | 408 | 425 | 500..=599 => NodeFault::Unhealthy,
             code => return CallError::Refused { code, message },

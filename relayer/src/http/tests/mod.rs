@@ -5,6 +5,7 @@ mod answers;
 mod faults;
 mod halts;
 mod log;
+mod paid_before;
 mod pending;
 mod policies;
 mod scripted_chain;

@@ -1,7 +1,5 @@
 //! Policies: as they are submitted and answered, and that no change is made over one that it has not seen.
 
-use std::time::Duration;
-
 use axum::body::Body;
 use axum::http::{Request, StatusCode, header};
 use serde_json::{Value, json};
@@ -185,9 +183,13 @@ async fn changes_at_the_same_time_do_not_undo_each_other() {
     let relayer = Relayer::start().await;
     let account = relayer.account().await;
     let path = format!("/v1/accounts/{account}/policy");
-    relayer.chain.script().policy_delay = Duration::from_millis(50);
+    relayer.chain.script().policies_held = true;
     let (memo, limit) = (json!({ "require_memo": true }), json!({ "max_daily_spend": 5 }));
-    let (one, two) = tokio::join!(relayer.patch(&path, &memo), relayer.patch(&path, &limit));
+    let release = async {
+        relayer.chain.comes_to(|script| script.policies_under_way > 0).await;
+        relayer.chain.release();
+    };
+    let (one, two, ()) = tokio::join!(relayer.patch(&path, &memo), relayer.patch(&path, &limit), release);
     assert_eq!((one.status, two.status), (StatusCode::OK, StatusCode::OK));
     let read = relayer.get(&path).await;
     assert_eq!((&read.body["require_memo"], &read.body["max_daily_spend"]), (&json!(true), &json!(5)));
@@ -243,11 +245,12 @@ async fn paused_in_the_middle(method: &str, body: &Value) -> (Relayer, String, A
     let beside = relayer.beside().await;
     let account = relayer.account().await;
     let path = format!("/v1/accounts/{account}/policy");
-    relayer.chain.script().policy_delay = Duration::from_millis(300);
+    relayer.chain.script().policies_held = true;
     let pause = async {
-        tokio::time::sleep(Duration::from_millis(100)).await;
+        relayer.chain.comes_to(|script| script.policies_under_way == 1).await;
         let paused = beside.put(&path, &json!({ "paused": true })).await;
         assert_eq!((paused.status, &paused.body["paused"]), (StatusCode::OK, &json!(true)), "at once");
+        relayer.chain.release();
     };
     let text = body.to_string();
     let (changed, ()) = tokio::join!(relayer.send(method, &path, &relayer.key, Some(&text)), pause);

@@ -38,8 +38,10 @@ pub(super) struct Script {
     pub held: bool,
     /// How often somebody wanted the past to be read.
     pub wanted: usize,
-    /// How long writing a policy takes.
-    pub policy_delay: Duration,
+    /// Policies are written only while this is false.
+    pub policies_held: bool,
+    /// How many policies are being written.
+    pub policies_under_way: usize,
     pub orders: Vec<UnsignedTransfer>,
     pub sent: Vec<SignedTransfer>,
 }
@@ -71,7 +73,8 @@ impl ScriptedChain {
             block_times: VecDeque::new(),
             held: false,
             wanted: 0,
-            policy_delay: Duration::ZERO,
+            policies_held: false,
+            policies_under_way: 0,
             orders: Vec::new(),
             sent: Vec::new(),
         };
@@ -82,9 +85,35 @@ impl ScriptedChain {
         self.script.lock().expect("no test panics while it holds the script")
     }
 
+    /// What was held comes.
     pub(super) fn release(&self) {
-        self.script().held = false;
+        {
+            let mut script = self.script();
+            script.held = false;
+            script.policies_held = false;
+        }
         self.released.notify_waiters();
+    }
+
+    async fn until_not(&self, is_held: impl Fn(&Script) -> bool) {
+        loop {
+            let released = self.released.notified();
+            if !is_held(&self.script()) {
+                return;
+            }
+            released.await;
+        }
+    }
+
+    /// Waits for the script to come to this; panics after 10 s.
+    pub(super) async fn comes_to(&self, what: impl Fn(&Script) -> bool) {
+        for _ in 0..2_000 {
+            if what(&self.script()) {
+                return;
+            }
+            tokio::time::sleep(Duration::from_millis(5)).await;
+        }
+        panic!("it did not come about within 10 s");
     }
 
     /// An account that can be paid.
@@ -246,9 +275,10 @@ impl Chain for ScriptedChain {
         agent: &AgentOnChain,
         policy: &OnChainPolicy,
     ) -> Result<Confirmed, ChainError> {
-        let delay = self.reach()?.policy_delay;
-        tokio::time::sleep(delay).await;
+        self.reach()?.policies_under_way += 1;
+        self.until_not(|script| script.policies_held).await;
         let mut script = self.reach()?;
+        script.policies_under_way -= 1;
         let version = script.overwrite(agent, policy, None)?;
         Self::done(&mut script, version)
     }
@@ -339,13 +369,7 @@ impl Chain for ScriptedChain {
     }
 
     async fn outcome(&self, _: &SignedTransfer) -> Outcome {
-        loop {
-            let released = self.released.notified();
-            if !self.script().held {
-                break;
-            }
-            released.await;
-        }
+        self.until_not(|script| script.held).await;
         self.script().outcomes.pop_front().unwrap_or(Outcome::Settled { slot: 7 })
     }
 

@@ -4,13 +4,12 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use anyhow::{Context, Result};
-use purser_tests::{Agent, AppSettings, TestApp, TestNetwork};
+use purser_tests::{Agent, AppSettings, Node, TestApp, TestNetwork};
 use solana_commitment_config::CommitmentConfig;
 use solana_sdk::pubkey::Pubkey;
 
 use crate::clients::{Relayer, Stock, TightLoop, Transfers};
 use crate::load::{LOAD_THREADS, Load};
-use crate::node::Node;
 use crate::report::Row;
 use crate::usage;
 

@@ -9,7 +9,7 @@ use futures::StreamExt;
 use purser_policy::id_with_tag;
 use purser_tests::agent::{random_tag, unique_key};
 use purser_tests::chain::TOKEN_PROGRAM;
-use purser_tests::{Agent, Client};
+use purser_tests::{Agent, Client, Node};
 use serde_json::{Value, json};
 use solana_commitment_config::CommitmentConfig;
 use solana_pubsub_client::nonblocking::pubsub_client::PubsubClient;
@@ -22,8 +22,6 @@ use solana_sdk::pubkey::Pubkey;
 use solana_sdk::signature::Keypair;
 use solana_sdk::signer::Signer;
 use solana_sdk::transaction::Transaction;
-
-use crate::node::Node;
 
 /// What every transfer pays: 0.000001 USDC.
 const AMOUNT: &str = "0.000001";

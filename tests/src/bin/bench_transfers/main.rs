@@ -2,7 +2,6 @@
 //!
 //! | Room | What it is for |
 //! |---|---|
-//! | `node` | the network, or a script in its place, behind a door that counts calls |
 //! | `bench` | what is measured: the network, relayers, agents that pay |
 //! | `clients` | the three ways to make a transfer |
 //! | `load` | so many at a time, so many in all, each timed |
@@ -12,7 +11,6 @@
 mod bench;
 mod clients;
 mod load;
-mod node;
 mod report;
 mod usage;
 
@@ -20,10 +18,10 @@ use std::process::ExitCode;
 use std::time::Duration;
 
 use clap::Parser;
+use purser_tests::Node;
 
 use self::bench::{CLIENTS, Options, measures_all};
 use self::load::LOAD_THREADS;
-use self::node::Node;
 
 /// Measures transfers on one network, at 1, 8 and 64 in flight: a tight loop that sends and waits on the websocket, the
 /// stock client, the relayer, the relayer on a scripted network that confirms at once, and the relayer refusing requests

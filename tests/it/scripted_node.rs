@@ -3,8 +3,8 @@
 use std::sync::Arc;
 
 use purser_tests::agent::all_at_once;
-use purser_tests::{AppSettings, Client, Payment, ScriptedRpc, TestApp, TestNetwork};
-use solana_sdk::signer::Signer;
+use purser_tests::{AppSettings, Client, Node, Payment, TestApp, TestNetwork};
+use tokio::runtime::Handle;
 
 #[tokio::test]
 async fn transfer_is_signed_and_sent_once_when_the_node_takes_it_at_once() {
@@ -13,29 +13,23 @@ async fn transfer_is_signed_and_sent_once_when_the_node_takes_it_at_once() {
     let operator = app.new_operator().await;
     let agent = operator.creates_account_with("Ada", "1000").await;
     let (payee, _) = operator.chain.new_payee().await;
-    let known = [
-        network.program_id,
-        network.usdc_mint,
-        app.policy_authority().pubkey(),
-        app.transfer_authority().pubkey(),
-        operator.address,
-        agent.address,
-        agent.token_account,
-        payee,
-    ];
-    let node = ScriptedRpc::copies(&network.rpc_url, &known).await;
-    let settings = AppSettings { rpc_url: Some(node.url()), ..AppSettings::default() };
+    let node = Node::before(&network.rpc_url, &network.ws_url, &Handle::current());
+    let settings = AppSettings {
+        rpc_url: Some(node.rpc_url.clone()),
+        ws_url: Some(node.ws_url.clone()),
+        ..AppSettings::default()
+    };
     app.crashes();
     let beside = app.twin(&settings);
     let client = Client::new(&beside.base_url(), Some(operator.client.key()));
+
+    node.follows_the_script(true).await.expect("the network tells its slot");
 
     const TRANSFERS: u64 = 60;
     let pays = |_| agent.pays("0.5").to(&payee).by(&client);
     for answer in all_at_once((0..TRANSFERS).map(pays).collect::<Vec<Payment>>()).await {
         answer.is_settled();
     }
-    assert_eq!(node.calls()["sendTransaction"], TRANSFERS);
-    assert_eq!(node.transactions() as u64, TRANSFERS);
-    assert_eq!(node.calls()["other"], 0, "nothing is asked that the node does not know: {:?}", node.calls());
+    assert_eq!(node.sends(), (TRANSFERS, TRANSFERS as usize));
     assert_eq!(operator.chain.usdc_micros(&payee).await, 0, "nothing was executed");
 }

@@ -47,6 +47,8 @@ struct Door {
     ws_url: String,
     http: reqwest::Client,
     calls: AtomicU64,
+    /// How many transactions the script was sent, each as often as it came.
+    sends: AtomicU64,
     scripted: AtomicBool,
     /// Whether the script confirms what is sent.
     confirming: AtomicBool,
@@ -91,6 +93,7 @@ impl Node {
             ws_url: ws_url.to_owned(),
             http: reqwest::Client::new(),
             calls: AtomicU64::new(0),
+            sends: AtomicU64::new(0),
             scripted: AtomicBool::new(false),
             confirming: AtomicBool::new(true),
             slot: AtomicU64::new(0),
@@ -118,6 +121,11 @@ impl Node {
     /// Calls over HTTP and messages from clients over the websocket, since the start.
     pub fn calls(&self) -> u64 {
         self.door.calls.load(Ordering::Relaxed)
+    }
+
+    /// How often the script was sent a transaction, and how many different ones it confirmed.
+    pub fn sends(&self) -> (u64, usize) {
+        (self.door.sends.load(Ordering::Relaxed), self.door.script().sent.len())
     }
 
     /// From now on the script answers, and confirms what is sent or nothing.
@@ -200,6 +208,7 @@ impl Door {
         let bytes = base64::engine::general_purpose::STANDARD.decode(transaction)?;
         let signature = bytes.get(1..65).context("a transaction begins with its signatures")?;
         let signature = bs58::encode(signature).into_string();
+        self.sends.fetch_add(1, Ordering::Relaxed);
         if !self.confirming.load(Ordering::Relaxed) {
             return Ok(signature);
         }

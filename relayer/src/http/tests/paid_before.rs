@@ -1,0 +1,207 @@
+//! Payments that the chain or our records know of already, before another is signed.
+
+use std::time::Duration;
+
+use axum::http::StatusCode;
+use serde_json::json;
+
+use super::Relayer;
+use super::scripted_chain::NOW;
+use crate::chain::{Outcome, Refusal};
+use crate::domain::{
+    Address, Counterparty, EntryKind, EntryOutcome, HistoryEntry, IdempotencyKey, Network, PaymentNumber,
+    Timestamp, TransferId, UsdcAmount, entry_id, transfer_tag,
+};
+use crate::store::Readings;
+
+/// A payment of the only agent to the first payee.
+#[derive(Clone)]
+struct Landed {
+    key: String,
+    tag: u64,
+    amount: u64,
+    number: u64,
+    agent: Address,
+    recipient: Address,
+}
+
+fn landed(relayer: &Relayer, key: &str, amount: u64, number: u64) -> Landed {
+    let agent = relayer.chain.script().agents.values().next().expect("one agent").clone();
+    let tag = transfer_tag(&agent.operator, &agent.address, &IdempotencyKey::parse(key).expect("valid"));
+    let recipient = relayer.chain.payee(1);
+    Landed { key: key.to_owned(), tag, amount, number, agent: agent.address, recipient }
+}
+
+/// The only agent remembers what landed.
+fn lands(relayer: &Relayer, landed: &Landed) {
+    let mut script = relayer.chain.script();
+    let now = script.now;
+    let agent = script.agents.values_mut().next().expect("one agent");
+    agent.tags.record(landed.tag, now);
+    assert_eq!(agent.tags.recorded(), landed.number);
+}
+
+/// The indexer reads it.
+async fn is_read(relayer: &Relayer, landed: &Landed) {
+    let parties = relayer.store.find_parties(Network::Test, &[landed.agent]).await.expect("found");
+    let (_, party) = parties[0];
+    let signature = format!("landed-{}", landed.key);
+    let mut id = [1; 16];
+    id[8..].copy_from_slice(&landed.tag.to_le_bytes());
+    let entry = HistoryEntry {
+        id: entry_id(&signature, party.account_id, 0),
+        operator_id: party.operator_id,
+        account_id: party.account_id,
+        network: Network::Test,
+        kind: EntryKind::Transfer,
+        amount: UsdcAmount::from_micros(landed.amount),
+        counterparty: Some(Counterparty::TokenAccount(landed.recipient)),
+        memo: None,
+        transfer_id: Some(TransferId::from_bytes(id)),
+        number: Some(PaymentNumber::Is(landed.number)),
+        spent: None,
+        outcome: EntryOutcome::Settled { signature, slot: 5 },
+        created_at: Timestamp::from_unix_seconds(NOW - 100),
+    };
+    let readings = Readings { entries: vec![entry], are_final: true, ..Readings::default() };
+    relayer.store.insert_readings(Network::Test, &readings, None).await.expect("written");
+}
+
+#[tokio::test]
+async fn a_payment_that_the_chain_knows_is_the_answer_and_another_is_a_conflict() {
+    let relayer = Relayer::start().await;
+    let account = relayer.account().await;
+    for (key, amount, number) in [("order-1", 1_500_000, 1), ("order-2", 1_500_001, 2)] {
+        let landed = landed(&relayer, key, amount, number);
+        lands(&relayer, &landed);
+        is_read(&relayer, &landed).await;
+        let answer = relayer.post("/v1/transfers", &relayer.order(&account, key)).await;
+        if key == "order-1" {
+            let signature = &answer.body["tx_signature"];
+            assert_eq!((answer.status, signature), (StatusCode::OK, &json!("landed-order-1")));
+        } else {
+            assert_eq!(answer.error(), (409, "idempotency_conflict"), "{}", answer.body);
+        }
+    }
+    assert!(relayer.chain.script().orders.is_empty(), "nothing was signed");
+}
+
+#[tokio::test]
+async fn a_payment_that_only_the_history_still_knows_is_found_before_another_is_signed() {
+    let relayer = Relayer::start().await;
+    let account = relayer.account().await;
+    // The account forgets its tag: 16 others come after it.
+    for number in 1..=17 {
+        let key = if number == 1 { "lost".to_owned() } else { format!("foreign-{number}") };
+        let payment = landed(&relayer, &key, 1_500_000, number);
+        lands(&relayer, &payment);
+        is_read(&relayer, &payment).await;
+    }
+    let pause = |paused| {
+        relayer.chain.script().agents.values_mut().for_each(|agent| agent.policy.paused = paused);
+    };
+    // Nor is it refused: it was paid.
+    pause(true);
+    let answer = relayer.post("/v1/transfers", &relayer.order(&account, "lost")).await;
+    assert_eq!((answer.status, &answer.body["tx_signature"]), (StatusCode::OK, &json!("landed-lost")));
+    pause(false);
+    assert!(relayer.chain.script().orders.is_empty(), "nothing was signed");
+    let other = relayer.post("/v1/transfers", &relayer.order(&account, "another")).await;
+    assert_eq!(other.status, StatusCode::OK, "{}", other.text);
+    assert_eq!(relayer.chain.script().orders.len(), 1);
+    assert_eq!(relayer.chain.script().wanted, 0, "nothing was missing");
+}
+
+#[tokio::test]
+async fn nothing_is_signed_while_a_payment_is_missing_in_our_records() {
+    let relayer = Relayer::with_deadline(Duration::from_secs(2)).await;
+    let account = relayer.account().await;
+    let payments: Vec<Landed> =
+        (1..=20).map(|number| landed(&relayer, &format!("foreign-{number}"), 1, number)).collect();
+    payments.iter().for_each(|payment| lands(&relayer, payment));
+    // The account shows the latest 16. Of the others a node leaves one out.
+    for payment in payments.iter().filter(|payment| payment.number != 3) {
+        is_read(&relayer, payment).await;
+    }
+    let order = relayer.order(&account, "order");
+    let answer = relayer.post("/v1/transfers", &order).await;
+    assert_eq!(answer.error(), (503, "solana_unavailable"), "{}", answer.body);
+    assert!(!answer.body["message"].as_str().expect("text").contains("nothing was paid"), "{}", answer.body);
+    assert!(relayer.chain.script().orders.is_empty());
+    assert_eq!(relayer.chain.script().wanted, 1);
+    let missing = relayer.store.list_missing_payments(Network::Test, 10).await.expect("listed");
+    assert_eq!(missing.len(), 1, "the indexer looks for it");
+    is_read(&relayer, &payments[2]).await;
+    let answer = relayer.post("/v1/transfers", &order).await;
+    assert_eq!(answer.status, StatusCode::OK, "{}", answer.body);
+    assert_eq!(relayer.chain.script().orders.len(), 1);
+}
+
+#[tokio::test]
+async fn a_transfer_waits_for_a_payment_that_the_indexer_is_about_to_read() {
+    let relayer = Relayer::start().await;
+    let account = relayer.account().await;
+    let payment = landed(&relayer, "order", 1_500_000, 1);
+    lands(&relayer, &payment);
+    let order = relayer.order(&account, "order");
+    let (answer, ()) = tokio::join!(relayer.post("/v1/transfers", &order), async {
+        relayer.chain.comes_to(|script| script.wanted > 0).await;
+        is_read(&relayer, &payment).await;
+    });
+    assert_eq!((answer.status, &answer.body["tx_signature"]), (StatusCode::OK, &json!("landed-order")));
+    assert!(relayer.chain.script().orders.is_empty());
+}
+
+#[tokio::test]
+async fn what_expired_is_signed_anew_unless_it_was_paid_under_the_same_tag() {
+    let relayer = Relayer::start().await;
+    let account = relayer.account().await;
+    relayer.chain.script().outcomes.push_back(Outcome::Expired);
+    let answer = relayer.post("/v1/transfers", &relayer.order(&account, "unpaid")).await;
+    assert_eq!(answer.status, StatusCode::OK, "{}", answer.body);
+    assert_eq!(relayer.chain.script().orders.len(), 2);
+    relayer.chain.script().held = true;
+    relayer.chain.script().outcomes.push_back(Outcome::Expired);
+    let order = relayer.order(&account, "paid");
+    let (answer, ()) = tokio::join!(relayer.post("/v1/transfers", &order), async {
+        relayer.chain.comes_to(|script| script.orders.len() >= 3).await;
+        let payment = landed(&relayer, "paid", 1_500_000, 1);
+        lands(&relayer, &payment);
+        relayer.chain.release();
+        is_read(&relayer, &payment).await;
+    });
+    assert_eq!((answer.status, &answer.body["tx_signature"]), (StatusCode::OK, &json!("landed-paid")));
+    assert_eq!(relayer.chain.script().orders.len(), 3);
+}
+
+#[tokio::test]
+async fn what_was_signed_too_long_ago_to_tell_is_signed_anew_by_what_is_known_now() {
+    let relayer = Relayer::start().await;
+    let account = relayer.account().await;
+    relayer.chain.script().outcomes.push_back(Outcome::Refused(Refusal::StaleSequence));
+    relayer.chain.script().held = true;
+    let order = relayer.order(&account, "order");
+    let (answer, ()) = tokio::join!(relayer.post("/v1/transfers", &order), async {
+        relayer.chain.comes_to(|script| !script.orders.is_empty()).await;
+        for number in 1..=20 {
+            let payment = landed(&relayer, &format!("other-{number}"), 1, number);
+            lands(&relayer, &payment);
+            is_read(&relayer, &payment).await;
+        }
+        relayer.chain.release();
+    });
+    assert_eq!(answer.status, StatusCode::OK, "{}", answer.body);
+    let signed: Vec<_> =
+        relayer.chain.script().orders.iter().map(|order| (order.tag(), order.sequence)).collect();
+    assert_eq!(signed, [(signed[0].0, 0), (signed[0].0, 20)]);
+    // Where it never catches up, nothing was paid.
+    for _ in 0..10 {
+        relayer.chain.script().outcomes.push_back(Outcome::Refused(Refusal::StaleSequence));
+    }
+    let order = relayer.order(&account, "another");
+    let answer = relayer.post("/v1/transfers", &order).await;
+    assert_eq!(answer.error(), (503, "solana_unavailable"), "{}", answer.body);
+    assert_eq!(answer.body["retryable"], true);
+    assert_eq!(relayer.chain.script().orders.len(), 12);
+    assert_eq!(relayer.post("/v1/transfers", &order).await.status, StatusCode::OK);
+}

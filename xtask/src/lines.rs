@@ -1,0 +1,104 @@
+//! `cargo xtask lines`: how much there is to read in every room, with and without its tests.
+
+use std::collections::BTreeMap;
+use std::fs;
+use std::path::Path;
+
+use anyhow::{Context, Result};
+use serde::Serialize;
+
+use crate::workspace::{Workspace, command, output_of};
+
+#[derive(clap::Args)]
+pub struct Args {
+    /// Print one JSON array of {"room","lines","lines_without_tests"}
+    #[arg(long)]
+    json: bool,
+}
+
+#[derive(Debug, PartialEq, Eq, Serialize)]
+struct Row {
+    room: String,
+    lines: usize,
+    lines_without_tests: usize,
+}
+
+/// What people write and read; built and locked things are neither.
+const READ: [&str; 4] = ["rs", "sql", "py", "sh"];
+
+pub fn run(workspace: &Workspace, args: &Args) -> Result<()> {
+    let mut files = command("git");
+    files.current_dir(&workspace.root).args(["ls-files", "-z", "--cached", "--others", "--exclude-standard"]);
+    let mut rooms = BTreeMap::<String, (usize, usize)>::new();
+    for file in output_of(&mut files)?.split_terminator('\0') {
+        let is_read = Path::new(file).extension().is_some_and(|end| READ.iter().any(|read| end == *read));
+        let path = workspace.root.join(file);
+        if is_read && path.exists() {
+            let text =
+                fs::read_to_string(&path).with_context(|| format!("cannot read {}", path.display()))?;
+            let (lines, tests) = count(file, &text);
+            let room = rooms.entry(room_of(file)).or_default();
+            room.0 += lines;
+            room.1 += lines - tests;
+        }
+    }
+    let sum = rooms.values().fold((0, 0), |sum, room| (sum.0 + room.0, sum.1 + room.1));
+    let rows = rooms.into_iter().chain([("all".to_owned(), sum)]);
+    let rows: Vec<Row> =
+        rows.map(|(room, (lines, lines_without_tests))| Row { room, lines, lines_without_tests }).collect();
+    if args.json {
+        println!("{}", serde_json::to_string(&rows)?);
+        return Ok(());
+    }
+    println!("{:30} {:>8} {:>14}", "room", "lines", "without tests");
+    for Row { room, lines, lines_without_tests } in rows {
+        println!("{room:30} {lines:>8} {lines_without_tests:>14}");
+    }
+    Ok(())
+}
+
+/// The folder of a file that a newcomer would call a room: a crate, and within the relayer what stands in `src`.
+fn room_of(file: &str) -> String {
+    let folders: Vec<&str> = file.split('/').rev().skip(1).collect::<Vec<_>>().into_iter().rev().collect();
+    let depth = match folders.as_slice() {
+        ["relayer", "src", ..] => 3,
+        ["programs", "purser", "tests", ..] => 3,
+        ["programs", ..] => 2,
+        _ => 1,
+    };
+    folders[..depth.min(folders.len())].join("/")
+}
+
+/// How many lines there are, and how many of them are tests: a file of tests, or the `mod tests` that closes another.
+fn count(file: &str, text: &str) -> (usize, usize) {
+    let lines = text.lines().count();
+    let folders_and_stem = file.trim_end_matches(".rs").split('/');
+    if folders_and_stem.clone().any(|part| part == "tests") {
+        return (lines, lines);
+    }
+    let own = text.split("#[cfg(test)]\nmod tests {").next().unwrap_or_default().lines().count();
+    (lines, lines - own)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn rooms_are_crates_and_what_the_relayer_has_in_src() {
+        assert_eq!(room_of("relayer/src/store/tests/cases/keys.rs"), "relayer/src/store");
+        assert_eq!(room_of("relayer/src/app.rs"), "relayer/src");
+        assert_eq!(room_of("relayer/migrations/0001_start.sql"), "relayer");
+        assert_eq!(room_of("programs/purser/src/state/agent.rs"), "programs/purser");
+        assert_eq!(room_of("programs/purser/tests/support/world.rs"), "programs/purser/tests");
+        assert_eq!(room_of("policy/src/check.rs"), "policy");
+    }
+
+    #[test]
+    fn tests_are_files_of_tests_and_what_closes_others() {
+        assert_eq!(count("relayer/src/store/tests.rs", "a\nb\n"), (2, 2));
+        assert_eq!(count("tests/it/keys.rs", "a\n"), (1, 1));
+        assert_eq!(count("relayer/src/tasks.rs", "a\n\n#[cfg(test)]\nmod tests {\n}\n"), (5, 3));
+        assert_eq!(count("relayer/src/tasks.rs", "a\n#[cfg(test)]\nmod tests;\n"), (3, 0));
+    }
+}

@@ -1,0 +1,76 @@
+//! The three workspaces with all that is in them, tests included. `check` reads the lints of the build that `test` runs:
+//! nothing is compiled twice.
+
+use std::path::PathBuf;
+use std::process::{Command, Stdio};
+
+use anyhow::Result;
+
+use crate::build::{Built, build};
+use crate::localnet;
+use crate::workspace::{Workspace, command};
+
+#[derive(Debug, Clone, Copy)]
+pub enum Part {
+    Service,
+    Program,
+    Network,
+}
+
+impl Part {
+    pub const ALL: [Self; 3] = [Self::Network, Self::Service, Self::Program];
+
+    pub fn build(self, workspace: &Workspace) -> Result<Built> {
+        let (what, from_nothing, mut cargo) = match self {
+            Self::Network => {
+                let mut cargo = localnet::cargo(workspace, "build");
+                cargo.arg("--release");
+                ("the embedded network and its tests", localnet::FROM_NOTHING, cargo)
+            }
+            Self::Service => {
+                let mut cargo = workspace.cargo("build");
+                cargo.args(["--workspace", "--features", "purser-relayer/fault-injection"]);
+                ("the service and its tests", "about 12 minutes", cargo)
+            }
+            Self::Program => {
+                ("the program's tests", "about 5 minutes", workspace.program_tests_cargo("build"))
+            }
+        };
+        build(what, from_nothing, linted(&mut cargo).args(["--all-targets", "--keep-going"]))
+    }
+}
+
+/// The relayer without crash points: as it ships, and of the same crates as [`Part::Service`].
+pub fn build_shipped_relayer(workspace: &Workspace) -> Result<Built> {
+    let mut cargo = workspace.relayer_cargo();
+    build("the relayer as it ships", "about 8 minutes", linted(&mut cargo))
+}
+
+/// An example among the program's tests. In the profile of the tests: the program's own code is compiled to machine code in any.
+pub fn program_example(workspace: &Workspace, name: &str) -> Result<PathBuf> {
+    let mut cargo = workspace.program_tests_cargo("build");
+    build(&format!("the example {name}"), "about 5 minutes", linted(&mut cargo).args(["--example", name]))?;
+    Ok(workspace.program_tests_target().join("debug/examples").join(name))
+}
+
+/// An example of the service's workspace.
+pub fn service_example(workspace: &Workspace, name: &str) -> Result<PathBuf> {
+    let mut cargo = workspace.cargo("build");
+    cargo.args(["--workspace", "--example", name]);
+    build(&format!("the example {name}"), "about a minute", linted(&mut cargo))?;
+    Ok(workspace.target.join("debug/examples").join(name))
+}
+
+/// What `cargo clippy` does where it is installed, on a build instead of a check: so the dependencies are those that the tests are built with.
+pub fn linted(build: &mut Command) -> &mut Command {
+    if has_clippy() {
+        build.env("RUSTC_WORKSPACE_WRAPPER", "clippy-driver");
+    }
+    build
+}
+
+pub fn has_clippy() -> bool {
+    let mut asked = command("clippy-driver");
+    let is_there = asked.arg("--version").stdout(Stdio::null()).stderr(Stdio::null()).status();
+    is_there.is_ok_and(|status| status.success())
+}

@@ -1,0 +1,133 @@
+//! What is under way, told on stderr while it lasts: a line that is redrawn on a terminal, lines from time to time elsewhere.
+
+use std::io::IsTerminal;
+use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, channel};
+use std::sync::{Arc, Mutex, PoisonError};
+use std::thread::{self, JoinHandle};
+use std::time::{Duration, Instant};
+
+use indicatif::{ProgressBar, ProgressStyle};
+
+/// How long a reader without a terminal waits for a word: at first, and once it is clear that the step takes minutes.
+const OFTEN: Duration = Duration::from_secs(10);
+const SELDOM: Duration = Duration::from_secs(30);
+const MINUTES: Duration = Duration::from_secs(60);
+
+pub struct Progress {
+    step: String,
+    begun: Instant,
+    told: Told,
+}
+
+enum Told {
+    OnTerminal(ProgressBar),
+    InLines(Speaker),
+}
+
+impl Progress {
+    /// Says at once what begins.
+    pub fn begin(step: impl Into<String>) -> Self {
+        let step = step.into();
+        let told = on_terminal(&step).unwrap_or_else(|| {
+            eprintln!("{step}");
+            Told::InLines(Speaker::start(None))
+        });
+        Self { step, begun: Instant::now(), told }
+    }
+
+    /// For what may be over before anybody asks: without a terminal it has a name only once it takes long.
+    pub fn begin_quietly(step: impl Into<String>) -> Self {
+        let step = step.into();
+        let told = on_terminal(&step).unwrap_or_else(|| Told::InLines(Speaker::start(Some(step.clone()))));
+        Self { step, begun: Instant::now(), told }
+    }
+
+    pub fn is_at(&self, how_far: String) {
+        match &self.told {
+            Told::OnTerminal(bar) => bar.set_message(format!("{}: {how_far}", self.step)),
+            Told::InLines(speaker) => {
+                *speaker.how_far.lock().unwrap_or_else(PoisonError::into_inner) = how_far;
+            }
+        }
+    }
+
+    /// Writes a line that stays. A redrawn line does not run into it.
+    pub fn beside(&self, write: impl FnOnce()) {
+        match &self.told {
+            Told::OnTerminal(bar) => bar.suspend(write),
+            Told::InLines(_) => write(),
+        }
+    }
+
+    /// How long it took; nothing is said any more.
+    pub fn end(self) -> Duration {
+        self.begun.elapsed()
+    }
+}
+
+impl Drop for Progress {
+    fn drop(&mut self) {
+        if let Told::OnTerminal(bar) = &self.told {
+            bar.finish_and_clear();
+        }
+    }
+}
+
+fn on_terminal(step: &str) -> Option<Told> {
+    if !std::io::stderr().is_terminal() {
+        return None;
+    }
+    let bar = ProgressBar::new_spinner();
+    if let Ok(style) = ProgressStyle::with_template("{spinner} {msg} ({elapsed})") {
+        bar.set_style(style);
+    }
+    bar.set_message(step.to_owned());
+    bar.enable_steady_tick(Duration::from_millis(100));
+    Some(Told::OnTerminal(bar))
+}
+
+/// A thread that says now and then how far it is.
+struct Speaker {
+    how_far: Arc<Mutex<String>>,
+    goes_on: Option<Sender<()>>,
+    thread: Option<JoinHandle<()>>,
+}
+
+impl Speaker {
+    fn start(mut name: Option<String>) -> Self {
+        let how_far = Arc::new(Mutex::new(String::new()));
+        let (goes_on, ended) = channel();
+        let thread = thread::spawn({
+            let how_far = Arc::clone(&how_far);
+            move || speak(&mut name, &how_far, &ended)
+        });
+        Self { how_far, goes_on: Some(goes_on), thread: Some(thread) }
+    }
+}
+
+impl Drop for Speaker {
+    fn drop(&mut self) {
+        drop(self.goes_on.take());
+        if let Some(thread) = self.thread.take() {
+            let _ = thread.join();
+        }
+    }
+}
+
+fn speak(name: &mut Option<String>, how_far: &Mutex<String>, ended: &Receiver<()>) {
+    let begun = Instant::now();
+    let mut pause = OFTEN;
+    while let Err(RecvTimeoutError::Timeout) = ended.recv_timeout(pause) {
+        if let Some(name) = name.take() {
+            eprintln!("{name}");
+        }
+        let how_far = how_far.lock().unwrap_or_else(PoisonError::into_inner).clone();
+        let after = begun.elapsed();
+        eprintln!(
+            "  after {} s{}",
+            after.as_secs(),
+            if how_far.is_empty() { how_far } else { format!(": {how_far}") }
+        );
+        pause = if after < MINUTES { OFTEN } else { SELDOM };
+    }
+}

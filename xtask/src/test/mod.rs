@@ -1,0 +1,186 @@
+//! `cargo xtask test`: every test there is, in every workspace, counted together.
+//!
+//! Cargo builds the test programs and we run them, as `cargo test` would. There are no examples in documentation to run.
+
+mod load;
+mod output;
+
+use std::collections::BTreeMap;
+use std::io::{BufRead, BufReader, Write};
+use std::path::PathBuf;
+use std::process::{Command, ExitCode, Stdio};
+use std::time::Instant;
+
+use anyhow::{Context, Result};
+use serde::Serialize;
+
+use crate::build::TestProgram;
+use crate::localnet;
+use crate::parts::{Part, build_shipped_relayer};
+use crate::postgres::{self, Found, Postgres};
+use crate::progress::Progress;
+use crate::workspace::{Workspace, command};
+use load::Load;
+use output::Output;
+
+#[derive(clap::Args)]
+pub struct Args {
+    /// Print the closing count as JSON, and everything else to stderr
+    #[arg(long)]
+    json: bool,
+    /// Run every test N times with two busy cores beside it, go on at failures, and tell which tests failed how often
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..))]
+    repeat: Option<u32>,
+    /// Handed to every test program: a part of the names to run, or the options of Rust's own test runner
+    #[arg(last = true)]
+    filter: Vec<String>,
+}
+
+pub fn run(workspace: &Workspace, args: &Args) -> Result<ExitCode> {
+    let mut tally = Tally::default();
+    let programs = build(workspace, &mut tally);
+    let postgres = Postgres::find();
+    match &postgres {
+        Ok(Found::Named | Found::Own(_)) => {}
+        Ok(Found::Missing(how_to_have_one)) => eprintln!("{how_to_have_one}"),
+        Err(error) => tally.fail(error),
+    }
+    let room = Room { workspace, postgres: &postgres, anchor: anchor(workspace), args };
+    let mut failures = BTreeMap::<String, u32>::new();
+    for round in 1..=args.repeat.unwrap_or(1) {
+        let load = args.repeat.map(|rounds| {
+            eprintln!("Round {round} of {rounds}, beside {} busy cores", load::CORES);
+            Load::start()
+        });
+        for program in &programs {
+            for failed in room.run(program, &mut tally)? {
+                *failures.entry(failed).or_default() += 1;
+            }
+        }
+        drop(load);
+    }
+    if let Some(rounds) = args.repeat {
+        room.say(&often(&failures, rounds))?;
+    }
+    drop(postgres);
+    if args.json {
+        println!("{}", serde_json::to_string(&tally)?);
+    } else {
+        println!("{} passed, {} failed", tally.passed, tally.failed);
+    }
+    // Nothing more is printed: the count is the last line, also when it is a sad one.
+    let all_well = tally.failed == 0 && tally.passed > 0;
+    Ok(if all_well { ExitCode::SUCCESS } else { ExitCode::FAILURE })
+}
+
+/// What does not compile counts as one failure, and the rest is tested.
+fn build(workspace: &Workspace, tally: &mut Tally) -> Vec<TestProgram> {
+    let mut programs = Vec::new();
+    let parts = Part::ALL.into_iter().map(|part| part.build(workspace));
+    // Last, since it leaves the relayer where the part of the service leaves one with crash points in it.
+    for built in parts.chain(std::iter::once_with(|| build_shipped_relayer(workspace))) {
+        match built {
+            Ok(built) => programs.extend(built.tests),
+            Err(error) => tally.fail(&error),
+        }
+    }
+    programs
+}
+
+/// Which tests failed, the most frequent first.
+fn often(failures: &BTreeMap<String, u32>, rounds: u32) -> String {
+    if failures.is_empty() {
+        return format!("No test failed in {rounds} rounds.");
+    }
+    let mut rows: Vec<_> = failures.iter().collect();
+    rows.sort_by_key(|(_, times)| std::cmp::Reverse(**times));
+    let rows: String = rows.iter().map(|(test, times)| format!("\n{times:>6}  {test}")).collect();
+    format!("Failed, in {rounds} rounds:{rows}")
+}
+
+/// Anchor's own command line, where it can be had.
+fn anchor(workspace: &Workspace) -> Option<PathBuf> {
+    let anchor = workspace.root.join("sbf/anchor.sh");
+    let found = Command::new(&anchor).arg("--version").stdout(Stdio::null()).stderr(Stdio::null()).status();
+    if found.is_ok_and(|status| status.success()) {
+        return Some(anchor);
+    }
+    eprintln!("anchor cannot be had from npm: the commands of docs/operating.md are run without it");
+    None
+}
+
+/// What test programs run in.
+struct Room<'a> {
+    workspace: &'a Workspace,
+    postgres: &'a Result<Found>,
+    anchor: Option<PathBuf>,
+    args: &'a Args,
+}
+
+impl Room<'_> {
+    /// Runs a test program, adds to the tally and returns what failed. Says one line, and what those that failed said.
+    fn run(&self, program: &TestProgram, tally: &mut Tally) -> Result<Vec<String>> {
+        let name = program.source.strip_prefix(&self.workspace.root).unwrap_or(&program.source).display();
+        let progress = Progress::begin_quietly(format!("Running {name}"));
+        let begun = Instant::now();
+        let mut child = self.command(program).spawn().with_context(|| format!("cannot start {name}"))?;
+        let mut output = Output::default();
+        for line in BufReader::new(child.stdout.take().context("it has no stdout")?).split(b'\n') {
+            let line = line?;
+            let line = String::from_utf8_lossy(&line);
+            if output.read(&line) {
+                progress.beside(|| drop(self.say(&line)));
+            }
+            progress.is_at(output.how_far());
+        }
+        let status = child.wait()?;
+        progress.end();
+        let ended = output.ended(status.success());
+        tally.passed += ended.passed;
+        tally.failed += ended.failed;
+        tally.ignored += ended.ignored;
+        if ended.passed + ended.failed + ended.ignored > 0 {
+            self.say(&format!("{name}: {ended} in {:.1} s", begun.elapsed().as_secs_f32()))?;
+        }
+        Ok(ended.names.iter().map(|test| format!("{name} {test}")).collect())
+    }
+
+    fn command(&self, program: &TestProgram) -> Command {
+        let mut runs = command(&program.path);
+        runs.args(&self.args.filter).current_dir(&program.folder).stdout(Stdio::piped());
+        runs.env("CARGO_MANIFEST_DIR", &program.folder);
+        runs.env("PURSER_LOCALNET_BIN", localnet::binary(self.workspace));
+        runs.env("PURSER_BIN", self.workspace.relayer());
+        runs.env("PURSER_FAULT_INJECTION_BIN", self.workspace.fault_injection());
+        if let Some(anchor) = &self.anchor {
+            runs.env("PURSER_ANCHOR", anchor);
+        }
+        if let Ok(Found::Own(postgres)) = self.postgres {
+            runs.env(postgres::VARIABLE, postgres.url());
+        }
+        runs
+    }
+
+    fn say(&self, line: &str) -> std::io::Result<()> {
+        if self.args.json {
+            writeln!(std::io::stderr(), "{line}")
+        } else {
+            writeln!(std::io::stdout(), "{line}")
+        }
+    }
+}
+
+#[derive(Debug, Default, PartialEq, Eq, Serialize)]
+struct Tally {
+    passed: u64,
+    failed: u64,
+    ignored: u64,
+}
+
+impl Tally {
+    /// Something that is no test, and without which tests cannot run.
+    fn fail(&mut self, error: &anyhow::Error) {
+        eprintln!("error: {error:#}");
+        self.failed += 1;
+    }
+}
