@@ -4,7 +4,6 @@ use sqlx::{AssertSqlSafe, FromRow};
 
 use super::columns::Table;
 use super::ledgers::Placed;
-use super::limits::{LimitWatches, reached_by};
 use super::parties::PartyRow;
 use super::query::query;
 use super::{Store, StoreError, Transaction, ledgers};
@@ -266,14 +265,13 @@ async fn insert_placed(
 
 /// Writes down an entry that was read from the chain and books its money, if it is not there yet; otherwise it takes the
 /// chain's slot and time, and the number of its payment. `read_at`: when, by the host's clock. Gives what is to be announced;
-/// nothing of the past of an account that was found.
+/// `None`: nothing, since the past of an account that was found is no news.
 pub(super) async fn record_read(
     tx: &mut Transaction<'_>,
     entry: &HistoryEntry,
     is_final: bool,
     read_at: Option<Timestamp>,
-    watches: &LimitWatches,
-) -> Result<Vec<Event>, StoreError> {
+) -> Result<Option<Vec<Event>>, StoreError> {
     let now = read_at.unwrap_or(entry.created_at);
     let tag = entry.number.and(entry.transfer_id).map(|id| id.tag());
     let mut events = Vec::new();
@@ -290,11 +288,7 @@ pub(super) async fn record_read(
             placed
         }
     };
-    if placed == Placed::Waits {
-        return Ok(Vec::new());
-    }
-    events.extend(reached_by(tx, entry, watches, now).await?);
-    Ok(events)
+    Ok((placed != Placed::Waits).then_some(events))
 }
 
 /// Up to `rows_max` payments of an account that were let pass by this version of its policy, as far as that was read, those

@@ -8,7 +8,7 @@ use sqlx::{AssertSqlSafe, FromRow};
 use super::columns::Table;
 use super::events::announce;
 use super::history::record_read;
-use super::limits::LimitWatches;
+use super::limits::{LimitWatches, reached_by};
 use super::marks::{Mark, bind_marks, is_among};
 use super::pending_fetches::{PendingFetch, delete_pending_fetch, replace_pending_fetch};
 use super::pools::Pools;
@@ -189,7 +189,10 @@ impl Store {
             async move {
                 let mut events = Vec::new();
                 for entry in &entries {
-                    events.extend(record_read(tx, entry, are_final, read_at, &watches).await?);
+                    let Some(news) = record_read(tx, entry, are_final, read_at).await? else { continue };
+                    events.extend(news);
+                    let now = read_at.unwrap_or(entry.created_at);
+                    events.extend(reached_by(tx, entry, &watches, now).await?);
                 }
                 for pending in &pending {
                     replace_pending_fetch(tx, network, pending).await?;

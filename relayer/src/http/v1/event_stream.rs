@@ -8,7 +8,7 @@ use axum::response::sse::{Event as Line, KeepAlive, Sse};
 use axum::response::{IntoResponse, Response};
 use futures::StreamExt;
 
-use crate::domain::{EventType, Invalid, KeyId, Operator};
+use crate::domain::{AccountId, EventType, Invalid, KeyId, Operator};
 use crate::http::error::ApiError;
 use crate::http::page::Query;
 use crate::service::{StreamFilter, Streamed, Streams};
@@ -30,7 +30,7 @@ pub(super) async fn answer(
     mut query: Query,
 ) -> Result<Response, ApiError> {
     let types = query.take("type").map_or(Ok(Vec::new()), |text| types(&text))?;
-    let account_id = super::events::account_id(&mut query)?;
+    let account_id = account_id(&mut query)?;
     query.finish()?;
     let last = match headers.get(LAST_EVENT_ID) {
         None => None,
@@ -58,4 +58,10 @@ fn line(Streamed { event, id }: Streamed) -> Line {
 /// One type or several, with commas between them.
 fn types(text: &str) -> Result<Vec<EventType>, Invalid> {
     text.split(',').map(str::parse).collect()
+}
+
+/// The account that events are to be about.
+pub(super) fn account_id(query: &mut Query) -> Result<Option<AccountId>, Invalid> {
+    let account_id = query.take("account_id").map(|text| text.parse::<AccountId>()).transpose();
+    account_id.map_err(|error| Invalid::new("account_id", error.to_string()))
 }

@@ -5,7 +5,7 @@ use axum::response::{IntoResponse, Response};
 use serde_json::value::RawValue;
 
 use super::event_stream;
-use crate::domain::{AccountId, EventId, EventType, Invalid, Principal};
+use crate::domain::{EventId, EventType, Principal};
 use crate::http::accept;
 use crate::http::auth::OperatorOnly;
 use crate::http::error::ApiError;
@@ -39,7 +39,7 @@ pub async fn list(
     let mut answer = if accept::is_wanted(&headers, "text/event-stream") {
         event_stream::answer(&streams, &operator, principal.key_id(), &headers, query).await?
     } else {
-        let account_id = account_id(&mut query)?;
+        let account_id = event_stream::account_id(&mut query)?;
         let event_type = query.take("type").map(|text| text.parse::<EventType>()).transpose()?;
         let filter = EventsFilter { event_type, account_id };
         let request = query.page(LIMIT_DEFAULT, LIMIT_MAX, &filter.text(operator.id))?;
@@ -50,11 +50,6 @@ pub async fn list(
     };
     answer.headers_mut().insert(header::VARY, HeaderValue::from_static("accept"));
     Ok(answer)
-}
-
-pub(super) fn account_id(query: &mut Query) -> Result<Option<AccountId>, Invalid> {
-    let account_id = query.take("account_id").map(|text| text.parse::<AccountId>()).transpose();
-    account_id.map_err(|error| Invalid::new("account_id", error.to_string()))
 }
 
 /// `GET /v1/events/{id}`
