@@ -3,12 +3,14 @@
 mod accept;
 mod auth;
 pub(crate) mod body;
+mod client_address;
 mod csv;
 mod dress;
 pub(crate) mod error;
 mod health;
 mod listener;
 mod malformed;
+mod once;
 pub(crate) mod page;
 mod patience;
 mod rate_limit;
@@ -31,6 +33,7 @@ use axum::response::{IntoResponse, Response};
 use axum::routing::{delete, get, post};
 use tower_http::catch_panic::CatchPanicLayer;
 
+pub use client_address::TrustedProxies;
 pub use listener::default_connections_max;
 pub use serve::serve;
 
@@ -39,7 +42,8 @@ use self::error::ApiError;
 use self::rate_limit::RateLimit;
 use self::strangers::Strangers;
 use self::v1::{
-    accounts, deliveries, events, halts, history, keys, limits, policies, transfer_list, transfers, webhooks,
+    accounts, deliveries, events, halts, history, keys, limits, policies, policy_versions, transfer_list,
+    transfers, webhooks,
 };
 use crate::service::Services;
 use crate::tasks::panic_message;
@@ -51,7 +55,7 @@ const HEAD_BYTES_MAX: usize = 32 * 1024;
 const HEADERS_MAX: usize = 64;
 
 /// How the front door is set.
-#[derive(Debug, Clone, Copy)]
+#[derive(Debug, Clone)]
 pub struct HttpSettings {
     /// No answer takes longer than this.
     pub request_timeout: Duration,
@@ -61,6 +65,8 @@ pub struct HttpSettings {
     pub burst: NonZeroU32,
     /// Keys a second that are looked up although they are not known to open anything.
     pub unknown_keys_per_second: NonZeroU32,
+    /// Whose `X-Forwarded-For` is believed.
+    pub trusted_proxies: TrustedProxies,
 }
 
 /// All routes. Those of `other_doors` are guarded as REST is: keys, rates and times.
@@ -73,6 +79,7 @@ pub fn router(services: &Services, settings: HttpSettings, other_doors: Router) 
     let policies = Router::new()
         .route("/v1/accounts/{id}/policy", get(policies::get).put(policies::put).patch(policies::patch))
         .route("/v1/accounts/{id}/policy/pending", delete(policies::drop_pending))
+        .route("/v1/accounts/{id}/policy/versions", get(policy_versions::list))
         .with_state(services.policies.clone());
     let halts = Router::new().route("/v1/halt", post(halts::create)).with_state(services.halts.clone());
     let transfers = Router::new()
@@ -107,6 +114,7 @@ pub fn router(services: &Services, settings: HttpSettings, other_doors: Router) 
 
     let guard = Guard {
         keys: services.keys.clone(),
+        proxies: settings.trusted_proxies,
         strangers: Strangers::new(settings.unknown_keys_per_second),
         rate_limit: RateLimit::new(settings.requests_per_second, settings.burst),
     };
@@ -114,11 +122,13 @@ pub fn router(services: &Services, settings: HttpSettings, other_doors: Router) 
         .merge(accounts)
         .merge(policies)
         .merge(halts)
-        .merge(transfers)
         .merge(history)
         .merge(keys)
         .merge(events)
         .merge(webhooks)
+        .route_layer(middleware::from_fn_with_state(services.requests.clone(), once::once))
+        // These have names of their own.
+        .merge(transfers)
         .merge(other_doors)
         .route_layer(middleware::from_fn_with_state(guard, auth::guard))
         .merge(Router::new().route("/healthz", get(health::get)).with_state(services.health.clone()));

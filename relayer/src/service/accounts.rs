@@ -4,15 +4,16 @@ use std::collections::HashSet;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
-use super::allowlist::resolve;
+use super::allowlist::{Resolved, resolve};
 use super::error::{Resource, ServiceError, from_chain};
 use super::reads::{addresses, find_account, read_agent, read_operator};
 use super::submitted::as_submitted;
 use super::{NetworkParts, Parts};
-use crate::chain::{AgentAddresses, AgentOnChain, OnChainPolicy, OperatorOnChain};
+use crate::chain::{AgentAddresses, AgentCreation, AgentOnChain, OnChainPolicy, OperatorOnChain};
+use crate::crash_point::crash_point;
 use crate::domain::{
-    Account, AccountChange, AccountId, AccountName, AccountStatus, Counterparties, Halt, Metadata, Operator,
-    OperatorId, Principal, Provisioning, SpendingPolicy, Timestamp, UsdcAmount,
+    Account, AccountChange, AccountId, AccountName, AccountStatus, Counterparties, Drawn, Halt, Metadata,
+    Operator, OperatorId, Principal, Provisioning, SpendingPolicy, Timestamp, UsdcAmount,
 };
 use crate::store::StoreError;
 
@@ -82,37 +83,39 @@ impl Accounts {
     }
 
     /// Creates an account with its policy. It is visible once it is on the chain, and not before.
-    /// Goes on to its end when nobody waits for it any longer. Invalid: an allowlist that cannot be begun with.
+    /// Goes on to its end when nobody waits for it any longer. With what is `drawn` from a request's name it is the same
+    /// account however often it is asked for. Invalid: an allowlist that cannot be begun with.
     pub async fn create(
         &self,
         operator: Operator,
         asked: CreateAccount,
+        drawn: Option<Drawn>,
     ) -> Result<AccountView, ServiceError> {
         let this = self.clone();
-        self.parts.tasks.finish(async move { this.provision(operator, asked).await }).await
+        self.parts.tasks.finish(async move { this.provision(operator, asked, drawn).await }).await
     }
 
-    async fn provision(&self, operator: Operator, asked: CreateAccount) -> Result<AccountView, ServiceError> {
+    async fn provision(
+        &self,
+        operator: Operator,
+        asked: CreateAccount,
+        drawn: Option<Drawn>,
+    ) -> Result<AccountView, ServiceError> {
+        let begun = drawn.as_ref().map(|drawn| AccountId::new(drawn.at, drawn.id_bits));
+        if let Some(id) = begun
+            && let Some(account) = self.parts.store.find_account(operator.id, id).await?
+        {
+            return self.look_at(&operator, account).await;
+        }
         let Parts { store, chains, ambient, .. } = &self.parts;
         let chain = &chains.get(operator.network)?.chain;
         // While nothing is asked of it, an absent chain may simply be asked again.
         let on_chain = read_operator(&self.parts, &operator).await?;
-        let begun = resolve(&self.parts, &operator, &asked.policy, &OnChainPolicy::OPEN).await;
-        let begun = begun.map_err(|error| match error {
-            ServiceError::Invalid(invalid) => invalid.within(POLICY).into(),
-            other => other,
-        })?;
-        if begun.on_chain.allowlist.len() > ENTRIES_MAX {
-            let message = format!(
-                "may have at most {ENTRIES_MAX} entries in a new account; create it without them and PUT the policy \
-                 afterwards"
-            );
-            return Err(Counterparties::invalid(message).within(POLICY).into());
-        }
+        let begin_with = self.begin_with(&operator, &asked.policy).await?;
         let now = ambient.now();
-        let id = AccountId::new(now, ambient.id_bits());
+        let id = begun.unwrap_or_else(|| AccountId::new(now, ambient.id_bits()));
         let AgentAddresses { agent, token_account } = chain.addresses_of(&operator.address, id.bytes());
-        let (policy, halt) = (begun.policy, Halt::of(on_chain.halted_by, None));
+        let (policy, halt) = (begin_with.policy, Halt::of(on_chain.halted_by, None));
         let status = AccountStatus::from_paused(policy.paused || halt.is_some());
         let account = Account {
             id,
@@ -126,20 +129,29 @@ impl Accounts {
             provisioning: Provisioning::Requested,
             created_at: now,
         };
-        let inserted = store.insert_account_within(&account, self.parts.quotas).await;
-        if let Err(StoreError::QuotaExceeded(_)) = &inserted {
-            self.full.lock().unwrap_or_else(PoisonError::into_inner).insert(operator.id);
+        let is_asked_again = drawn.is_some() && store.mark_account_asked_again(operator.id, id, now).await?;
+        if is_asked_again && let Some(made) = self.find_made(&operator, &account).await? {
+            return Ok(made);
         }
-        inserted?;
-        if let Err(error) = chain.create_agent(&on_chain, id.bytes(), &begun.on_chain).await {
-            // Otherwise the row stays as it is: it is invisible, and reconciling finishes or clears it.
-            if error.is_before_anything() {
-                store.delete_requested_account(operator.id, id).await?;
+        if !is_asked_again {
+            self.write_down(&account).await?;
+        }
+        let created = match chain.create_agent(&on_chain, id.bytes(), &begin_with.on_chain).await {
+            Ok(created) => created,
+            Err(error) => {
+                // Otherwise the row stays as it is: it is invisible, and reconciling finishes or clears it.
+                if error.is_before_anything() && !is_asked_again {
+                    store.delete_requested_account(operator.id, id, now).await?;
+                }
+                return Err(from_chain(operator.network, &error, false));
             }
-            return Err(from_chain(operator.network, &error, false));
-        }
+        };
+        crash_point!("account.created");
         store.mark_account_ready(operator.id, id).await?;
         let account = Account { provisioning: Provisioning::Ready, ..account };
+        if matches!(created, AgentCreation::AlreadyThere) {
+            return self.look_at(&operator, account).await;
+        }
         Ok(AccountView {
             account,
             balance: UsdcAmount::ZERO,
@@ -148,6 +160,52 @@ impl Accounts {
             halt,
             policy: Some(policy),
         })
+    }
+
+    /// An account that an earlier try brought onto the chain, which is ready from now on.
+    async fn find_made(
+        &self,
+        operator: &Operator,
+        account: &Account,
+    ) -> Result<Option<AccountView>, ServiceError> {
+        let account = Account { provisioning: Provisioning::Ready, ..account.clone() };
+        match self.look_at(operator, account).await {
+            Ok(view) => {
+                self.parts.store.mark_account_ready(operator.id, view.account.id).await?;
+                Ok(Some(view))
+            }
+            Err(ServiceError::NotFound(Resource::Account)) => Ok(None),
+            Err(error) => Err(error),
+        }
+    }
+
+    /// The policy that an account is created with.
+    async fn begin_with(
+        &self,
+        operator: &Operator,
+        policy: &SpendingPolicy,
+    ) -> Result<Resolved, ServiceError> {
+        let resolved = resolve(&self.parts, operator, policy, &OnChainPolicy::OPEN).await;
+        let resolved = resolved.map_err(|error| match error {
+            ServiceError::Invalid(invalid) => invalid.within(POLICY).into(),
+            other => other,
+        })?;
+        if resolved.on_chain.allowlist.len() > ENTRIES_MAX {
+            let message = format!(
+                "may have at most {ENTRIES_MAX} entries in a new account; create it without them and PUT the policy \
+                 afterwards"
+            );
+            return Err(Counterparties::invalid(message).within(POLICY).into());
+        }
+        Ok(resolved)
+    }
+
+    async fn write_down(&self, account: &Account) -> Result<(), ServiceError> {
+        let inserted = self.parts.store.insert_account_within(account, self.parts.quotas).await;
+        if let Err(StoreError::QuotaExceeded(_)) = &inserted {
+            self.full.lock().unwrap_or_else(PoisonError::into_inner).insert(account.operator_id);
+        }
+        Ok(inserted?)
     }
 
     /// One account. NotFound: unknown or another operator's. Forbidden: an agent key of another account.
@@ -241,7 +299,7 @@ impl Accounts {
                 store.mark_account_ready(operator.id, account.id).await?;
                 tracing::info!(account_id = %account.id, "finished an account that was left half made");
             } else if account.created_at.after(PROVISIONING_TIMEOUT) < now {
-                store.delete_requested_account(operator.id, account.id).await?;
+                store.delete_requested_account(operator.id, account.id, account.created_at).await?;
                 tracing::info!(account_id = %account.id, "cleared an account that never reached the chain");
             }
         }

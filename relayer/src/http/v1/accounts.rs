@@ -14,6 +14,7 @@ use crate::domain::{
 use crate::http::auth::OperatorOnly;
 use crate::http::body::Json as Body;
 use crate::http::error::ApiError;
+use crate::http::once::Draw;
 use crate::http::page::{Id, PageResponse, Query};
 use crate::service::{AccountView, Accounts, BalanceView, CreateAccount, accounts_filter};
 
@@ -71,6 +72,9 @@ fn first_policy(json: &RawValue) -> Result<SpendingPolicy, Invalid> {
     let update = PolicyUpdate::from_json(json.get().as_bytes()).map_err(|error| error.within("policy"))?;
     if update.expected_version.is_some() {
         return Err(Invalid::new("policy.expected_version", "is of no use for a new account"));
+    }
+    if update.reason.is_some() {
+        return Err(Invalid::new("policy.reason", "is for changes of a policy"));
     }
     Ok(update.merge(SpendingPolicy::default()))
 }
@@ -140,9 +144,10 @@ impl From<BalanceView> for BalanceResponse {
 pub async fn create(
     State(accounts): State<Accounts>,
     OperatorOnly(operator): OperatorOnly,
+    Draw(drawn): Draw,
     Body(body): Body<CreateAccountBody>,
 ) -> Result<(StatusCode, Json<AccountResponse>), ApiError> {
-    let created = accounts.create(operator, body.try_into()?).await?;
+    let created = accounts.create(operator, body.try_into()?, drawn).await?;
     Ok((StatusCode::CREATED, Json(created.into())))
 }
 

@@ -101,6 +101,22 @@ pub(super) async fn fill(fixture: &Fixture, rows: u32) {
             ),
         ),
         (
+            "requests",
+            "operator_id, idempotency_key, fingerprint, key_id, seed, lease, lease_expires_at, status_code, answer,
+             created_at",
+            format!(
+                "{operator_id}, 'request ' || CAST(i AS TEXT), '{}', '{}', '{}', 'nobody', {moment}, 201, '{{}}', {moment}",
+                "0".repeat(64),
+                fixture.key.id,
+                "0".repeat(32)
+            ),
+        ),
+        (
+            "policy_versions",
+            "operator_id, account_id, version, set_at, tx_signature",
+            format!("{operator_id}, {account_id}, i + 1000, {moment}, 'signature ' || CAST(i AS TEXT)"),
+        ),
+        (
             "accounts",
             "account_id, operator_id, name, address, token_account, status, provisioning, created_at",
             format!(
