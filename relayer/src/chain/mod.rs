@@ -21,7 +21,6 @@ pub use history::{
     SignatureStandings, SolanaHistory,
 };
 pub use live::prices::PriceBounds;
-pub use read::deployment::ProgramCheck;
 pub use rpc::counters::{MethodCount, RpcCounters};
 pub use sign::instructions::rent_of;
 pub use sign::signer::{FileSigner, Signer};
@@ -29,7 +28,7 @@ pub use solana::{ChainSettings, ChainSigners, SolanaChain};
 pub use types::{
     AddressKind, AgentAddresses, AgentCreation, AgentOnChain, AllowedRecipients, Authority, ChainView,
     Commitment, Confirmed, Destination, DraftOnChain, KeyProblem, OnChainPolicy, OperatorOnChain, Outcome,
-    Refusal, SignedTransfer, UnsignedTransfer,
+    ProgramCheck, Refusal, SignedTransfer, UnsignedTransfer,
 };
 
 use crate::domain::{Address, Network};
