@@ -1,14 +1,23 @@
-//! What it takes to speak to the Purser program: its addresses, its instructions, and policies as one owns them.
+//! What it takes to speak to the Purser program, and to read what it did: its addresses, its instructions, policies as one
+//! owns them, and landed transactions.
 //!
 //! Nothing here asks a node or signs. Accounts and events are read by `purser` itself (`Agent::read`, `purser::events`).
 
 mod budget;
+mod deployed;
 mod instructions;
+mod landed;
+mod log;
 mod policy;
 mod staging;
 
 pub use budget::{LOADED_BYTES, transfer_units};
+pub use deployed::{
+    Comparison, ProgramData, UPGRADEABLE_LOADER, committed_sha256, compare, program_data_address,
+};
 pub use instructions::{Deployment, DraftAccounts, RentPayers, TokenSource, TransferOrder};
+pub use landed::{Called, Landed, LandedWell, TokenBalance, WireLanded, arguments};
+pub use log::{EventLog, decode_event};
 pub use policy::{OwnedAllowlist, OwnedPolicy, Proposal};
 pub use purser;
 pub use purser_policy;

@@ -7,6 +7,7 @@ mod account_events;
 mod accounts;
 mod allowlist;
 mod amounts;
+mod audit;
 mod auth_matrix;
 mod authorities;
 mod concurrency;

@@ -13,8 +13,9 @@ pub fn run(workspace: &Workspace) -> Result<()> {
     run_command(localnet::cargo(workspace, "fmt").arg("--check"))?;
 
     step("direction of imports");
-    imports::check(&workspace.root.join("relayer/src"))?;
+    imports::check(&workspace.root)?;
     circles::check(&workspace.root.join("relayer/src"))?;
+    circles::check(&workspace.root.join("audit/src"))?;
 
     step("lints");
     ensure!(has_clippy(), "clippy is not installed: `rustup component add clippy`");

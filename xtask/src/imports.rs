@@ -1,4 +1,4 @@
-//! The relayer's rooms and which way imports point between them, read from its `crate::` paths.
+//! The rooms of relayer and audit, and which way imports point between them, read from their `crate::` paths.
 
 use std::collections::BTreeSet;
 use std::fs;
@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 
 use anyhow::{Context, Result, bail};
 
-/// A room of `relayer/src`, the rooms it may name, and the crates it must not.
+/// A room of a crate, the rooms it may name, and the crates it must not.
 struct Room {
     name: &'static str,
     may_use: &'static [&'static str],
@@ -36,18 +36,47 @@ const ROOMS: &[Room] = &[
     },
 ];
 
+/// What an audit decides sees no node, no file and no clock.
+const AUDIT: &[Room] = &[
+    Room {
+        name: "replay",
+        may_use: &["archive", "check", "signed"],
+        no_crates: &["reqwest", "tokio", "futures", "tempfile"],
+    },
+    Room { name: "check", may_use: &[], no_crates: &["reqwest", "tokio"] },
+    Room { name: "scope", may_use: &["archive"], no_crates: &["reqwest", "tokio"] },
+    Room { name: "signed", may_use: &[], no_crates: &["reqwest", "tokio"] },
+    Room { name: "order", may_use: &["archive"], no_crates: &["reqwest", "tokio"] },
+    Room { name: "archive", may_use: &[], no_crates: &["reqwest", "tokio"] },
+    Room { name: "node", may_use: &["archive"], no_crates: &[] },
+    Room { name: "gather", may_use: &["archive", "node"], no_crates: &["reqwest"] },
+    Room { name: "program", may_use: &["archive", "replay"], no_crates: &["reqwest", "tokio"] },
+    Room { name: "history", may_use: &["check", "node", "replay"], no_crates: &[] },
+    Room {
+        name: "report",
+        may_use: &["check", "history", "program", "replay", "scope"],
+        no_crates: &["reqwest", "tokio"],
+    },
+];
+
+/// The command line alone audits: what is audited is no part of the audit, and the other way round.
+const AUDIT_CRATE: &str = "purser_audit";
+
 /// The rooms within `chain`: each may name those before it.
 const CHAIN: [&str; 7] = ["rpc", "read", "live", "sign", "send", "history", "solana"];
 
-/// Every import under `source` (the relayer's `src`) that points the wrong way is an error that names its line.
-pub fn check(source: &Path) -> Result<()> {
+/// Every import under `root` (the workspace's) that points the wrong way is an error that names its line.
+pub fn check(root: &Path) -> Result<()> {
+    let source = &root.join("relayer/src");
     let mut wrong = Vec::new();
-    for room in ROOMS {
-        for file in files_of(source, room.name)? {
-            let text =
-                fs::read_to_string(&file).with_context(|| format!("cannot read {}", file.display()))?;
-            for (line, what) in violations(room, &text) {
-                wrong.push(format!("{}:{line}: `{}` may not use `{what}`", file.display(), room.name));
+    for (source, rooms) in [(source, ROOMS), (&root.join("audit/src"), AUDIT)] {
+        for room in rooms {
+            for file in files_of(source, room.name)? {
+                let text =
+                    fs::read_to_string(&file).with_context(|| format!("cannot read {}", file.display()))?;
+                for (line, what) in violations(rooms, room, &text) {
+                    wrong.push(format!("{}:{line}: `{}` may not use `{what}`", file.display(), room.name));
+                }
             }
         }
     }
@@ -93,7 +122,7 @@ fn files_of(source: &Path, room: &str) -> Result<Vec<PathBuf>> {
 }
 
 /// The wrong names in `text` with their line numbers. Comments and a closing `mod tests` do not count.
-fn violations(room: &Room, text: &str) -> Vec<(usize, String)> {
+fn violations(rooms: &[Room], room: &Room, text: &str) -> Vec<(usize, String)> {
     let mut found = Vec::new();
     let text = text.split("#[cfg(test)]\nmod tests {").next().unwrap_or_default();
     for (index, line) in text.lines().enumerate() {
@@ -101,12 +130,12 @@ fn violations(room: &Room, text: &str) -> Vec<(usize, String)> {
         for used in rooms_named(code) {
             let own = used == room.name;
             let known =
-                ROOMS.iter().any(|other| other.name == used) || ["app", "cli"].contains(&used.as_str());
+                rooms.iter().any(|other| other.name == used) || ["app", "cli"].contains(&used.as_str());
             if known && !own && !room.may_use.contains(&used.as_str()) {
                 found.push((index + 1, format!("crate::{used}")));
             }
         }
-        for banned in room.no_crates {
+        for banned in room.no_crates.iter().chain([&AUDIT_CRATE]) {
             if names_crate(code, banned) {
                 found.push((index + 1, (*banned).to_owned()));
             }
@@ -180,17 +209,28 @@ mod tests {
     }
 
     #[test]
-    fn relayer_imports_point_one_way() {
-        let source = Path::new(env!("CARGO_MANIFEST_DIR")).join("../relayer/src");
-        check(&source).expect("imports point one way");
+    fn imports_point_one_way() {
+        check(&Path::new(env!("CARGO_MANIFEST_DIR")).join("..")).expect("imports point one way");
+    }
+
+    #[test]
+    fn what_decides_an_audit_asks_no_node_and_the_relayer_audits_nothing() {
+        let replay = AUDIT.iter().find(|room| room.name == "replay").expect("a room of that name");
+        assert_eq!(violations(AUDIT, replay, "use crate::node::Node;").len(), 1);
+        assert_eq!(violations(AUDIT, replay, "use reqwest::Url;").len(), 1);
+        assert!(violations(AUDIT, replay, "use crate::check::Check;").is_empty());
+        assert_eq!(violations(ROOMS, room("service"), "use purser_audit::audit;").len(), 1);
     }
 
     #[test]
     fn import_against_the_stream_is_found() {
-        assert_eq!(violations(room("domain"), "\nuse crate::store::Rows;"), [(2, "crate::store".to_owned())]);
-        assert_eq!(violations(room("store"), "use crate::{domain::Address, chain::Chain};").len(), 1);
-        assert_eq!(violations(room("chain"), "let rows = crate::store::find();").len(), 1);
-        assert_eq!(violations(room("http"), "use crate::app::App;").len(), 1);
+        assert_eq!(
+            violations(ROOMS, room("domain"), "\nuse crate::store::Rows;"),
+            [(2, "crate::store".to_owned())]
+        );
+        assert_eq!(violations(ROOMS, room("store"), "use crate::{domain::Address, chain::Chain};").len(), 1);
+        assert_eq!(violations(ROOMS, room("chain"), "let rows = crate::store::find();").len(), 1);
+        assert_eq!(violations(ROOMS, room("http"), "use crate::app::App;").len(), 1);
     }
 
     #[test]
@@ -203,24 +243,28 @@ mod tests {
 
     #[test]
     fn foreign_crate_in_the_wrong_room_is_found() {
-        assert_eq!(violations(room("domain"), "use tokio::sync::Mutex;").len(), 1);
-        assert_eq!(violations(room("service"), "fn f(key: solana_sdk::pubkey::Pubkey) {}").len(), 1);
+        assert_eq!(violations(ROOMS, room("domain"), "use tokio::sync::Mutex;").len(), 1);
+        assert_eq!(violations(ROOMS, room("service"), "fn f(key: solana_sdk::pubkey::Pubkey) {}").len(), 1);
     }
 
     #[test]
     fn import_with_the_stream_is_allowed() {
         assert!(
-            violations(room("service"), "use crate::{chain::Chain, domain::{Address, Network}};").is_empty()
+            violations(ROOMS, room("service"), "use crate::{chain::Chain, domain::{Address, Network}};")
+                .is_empty()
         );
-        assert!(violations(room("domain"), "// crate::store keeps these; tokio::spawn does not").is_empty());
-        assert!(violations(room("http"), "use crate::http::error::ApiError;").is_empty());
+        assert!(
+            violations(ROOMS, room("domain"), "// crate::store keeps these; tokio::spawn does not")
+                .is_empty()
+        );
+        assert!(violations(ROOMS, room("http"), "use crate::http::error::ApiError;").is_empty());
     }
 
     #[test]
     fn tests_at_the_end_of_a_file_may_use_anything() {
         let text =
             "use crate::service::Services;\n#[cfg(test)]\nmod tests {\n    use crate::store::Store;\n}";
-        assert!(violations(room("http"), text).is_empty());
-        assert_eq!(violations(room("http"), &text.replace("service", "store")).len(), 1);
+        assert!(violations(ROOMS, room("http"), text).is_empty());
+        assert_eq!(violations(ROOMS, room("http"), &text.replace("service", "store")).len(), 1);
     }
 }

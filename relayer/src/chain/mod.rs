@@ -21,15 +21,14 @@ pub use history::{
     Standings,
 };
 pub use live::prices::PriceBounds;
-pub use read::deployment::ProgramCheck;
 pub use rpc::counters::{MethodCount, RpcCounters};
 pub use sign::instructions::rent_of;
 pub use sign::signer::{FileSigner, Signer};
 pub use solana::{ChainSettings, ChainSigners, SolanaChain};
 pub use types::{
     AddressKind, AgentAddresses, AgentCreation, AgentOnChain, AllowedRecipients, Authority, Commitment,
-    Confirmed, Destination, DraftOnChain, KeyProblem, OnChainPolicy, OperatorOnChain, Outcome, Refusal,
-    SignedTransfer, TransferOrder, TransferView,
+    Confirmed, Destination, DraftOnChain, KeyProblem, OnChainPolicy, OperatorOnChain, Outcome, ProgramCheck,
+    Refusal, SignedTransfer, TransferOrder, TransferView,
 };
 
 use crate::domain::{Address, Network};

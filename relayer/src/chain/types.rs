@@ -6,6 +6,15 @@ use crate::domain::{Address, HaltedBy};
 pub use purser_client::{OwnedAllowlist as AllowedRecipients, OwnedPolicy as OnChainPolicy};
 use purser_policy::{RecentTags, SpendWindow, UsdcAmount, tag_of};
 
+/// What is done about a program on chain that is not the committed build.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub enum ProgramCheck {
+    Off,
+    #[default]
+    Warn,
+    Refuse,
+}
+
 /// The two addresses of an agent account, derived and never asked of the chain.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct AgentAddresses {

@@ -1,5 +1,6 @@
 //! The command line: parses arguments, calls the other parts, prints text or JSON.
 
+mod audit;
 mod halt;
 mod key;
 mod mcp;
@@ -56,6 +57,9 @@ enum Command {
     Mcp(mcp::Mcp),
     /// Deliver webhook events once more: one, or those of a span of time
     Replay(replay::Replay),
+    /// Audit an operator or an account from the chain alone: every signed instruction, replayed. Needs no configuration.
+    /// Status 1: something does not hold; 2: it could not be done
+    Audit(Box<audit::Audit>),
 }
 
 /// Runs the command that the process was started with. What is wrong is one line on stderr.
@@ -63,7 +67,7 @@ pub fn run() -> ExitCode {
     let Arguments { common, command } = Arguments::parse();
     start_logging();
     match execute(&common, command) {
-        Ok(()) => ExitCode::SUCCESS,
+        Ok(code) => code,
         Err(error) => {
             eprintln!("error: {error:#}");
             ExitCode::FAILURE
@@ -71,7 +75,7 @@ pub fn run() -> ExitCode {
     }
 }
 
-fn execute(common: &Common, command: Command) -> Result<()> {
+fn execute(common: &Common, command: Command) -> Result<ExitCode> {
     let format = if common.json { Format::Json } else { Format::Text };
     let runtime = tokio::runtime::Builder::new_multi_thread().enable_all().build()?;
     let done = runtime.block_on(async {
@@ -85,7 +89,9 @@ fn execute(common: &Common, command: Command) -> Result<()> {
             Command::Key(command) => key::run(&config()?, format, command).await,
             Command::Mcp(arguments) => mcp::run(arguments).await,
             Command::Replay(arguments) => replay::run(&config()?, format, arguments).await,
-        }
+            Command::Audit(arguments) => return Ok(audit::run(format, *arguments).await),
+        }?;
+        Ok(ExitCode::SUCCESS)
     });
     // Whatever had a reason to be waited for was waited for.
     runtime.shutdown_background();
@@ -150,6 +156,8 @@ mod tests {
             &["key", "list", "--operator", operator],
             &["key", "revoke", key],
             &["replay", "--webhook", webhook, "--event", event],
+            &["audit", "--url", "http://127.0.0.1:8899", "--operator", "11111111111111111111111111111111"],
+            &["audit", "--from", "saved", "--html", "report.html"],
             &["replay", "--webhook", webhook, "--since", "2026-01-31T12:00:00Z", "--all"],
         ] {
             let line = [&["purser"], command, &["--config", "other.toml", "--json"]].concat();
@@ -178,6 +186,10 @@ mod tests {
             &["replay", "--webhook", "whk_01ARZ3NDEKTSV4RRFFQ69G5FAV", "--since", "yesterday"],
             &["replay", "--since", "2026-01-31T12:00:00Z"],
             &["halt"],
+            &["audit", "--url", "http://127.0.0.1:8899"],
+            &["audit", "--operator", "11111111111111111111111111111111"],
+            &["audit", "--url", "http://127.0.0.1:8899", "--operator", "nobody"],
+            &["audit", "--from", "saved", "--api", "https://purser.example.com"],
             &[
                 "operator",
                 "create",

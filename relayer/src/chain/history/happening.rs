@@ -1,15 +1,15 @@
 //! What an instruction of our program did, from the event it logged or, where the log was cut, from the instruction.
 
-use crate::chain::history::events::{self, EventLog};
 use crate::chain::read::decode::{halted_by_role, to_address};
 use crate::chain::{AllowedRecipients, OnChainPolicy};
 use crate::domain::{Address, HaltedBy, Spent};
-use anchor_lang::{AnchorDeserialize, Discriminator};
+use anchor_lang::Discriminator;
 use purser::events::{
     AgentClosed, AgentCreated, AllowlistRecord, HaltSet, PausedSet, PolicyRecord, PolicySet,
     TransferExecuted, Withdrawn,
 };
 use purser::instruction;
+use purser_client::{Called, EventLog, arguments, decode_event};
 use purser_policy::{Limit, UsdcAmount};
 use solana_sdk::pubkey::Pubkey;
 
@@ -86,14 +86,6 @@ pub enum PolicySetTo {
     Paused(bool),
 }
 
-/// An instruction of our program: its accounts in order, and its data.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Called {
-    pub program: Pubkey,
-    pub accounts: Vec<Pubkey>,
-    pub data: Vec<u8>,
-}
-
 /// What the events say. Those that concern nobody's history are passed over.
 pub fn from_events(log: &EventLog) -> Vec<Happening> {
     log.payloads.iter().filter_map(|payload| from_event(payload)).collect()
@@ -126,7 +118,7 @@ impl Happening {
 }
 
 fn from_event(payload: &[u8]) -> Option<Happening> {
-    if let Some(event) = events::decode::<TransferExecuted>(payload) {
+    if let Some(event) = decode_event::<TransferExecuted>(payload) {
         return Some(Happening::TransferExecuted {
             agent: to_address(&event.agent),
             transfer_id: event.transfer_id,
@@ -140,7 +132,7 @@ fn from_event(payload: &[u8]) -> Option<Happening> {
             memo: text_of(event.memo),
         });
     }
-    if let Some(event) = events::decode::<Withdrawn>(payload) {
+    if let Some(event) = decode_event::<Withdrawn>(payload) {
         return Some(Happening::Withdrawn {
             agent: to_address(&event.agent),
             source: to_address(&event.source),
@@ -148,7 +140,7 @@ fn from_event(payload: &[u8]) -> Option<Happening> {
             recipient: to_address(&event.recipient),
         });
     }
-    if let Some(event) = events::decode::<AgentCreated>(payload) {
+    if let Some(event) = decode_event::<AgentCreated>(payload) {
         return Some(Happening::AgentCreated {
             operator: to_address(&event.operator),
             agent: to_address(&event.agent),
@@ -156,15 +148,15 @@ fn from_event(payload: &[u8]) -> Option<Happening> {
             token_account: to_address(&event.token_account),
         });
     }
-    if let Some(event) = events::decode::<PolicySet>(payload) {
+    if let Some(event) = decode_event::<PolicySet>(payload) {
         let set = whole(&event.policy).map_or(PolicySetTo::InDraft, PolicySetTo::Whole);
         return Some(changed(event.operator, event.agent, event.policy_version, event.signer, set));
     }
-    if let Some(event) = events::decode::<PausedSet>(payload) {
+    if let Some(event) = decode_event::<PausedSet>(payload) {
         let set = PolicySetTo::Paused(event.paused);
         return Some(changed(event.operator, event.agent, event.policy_version, event.signer, set));
     }
-    if let Some(event) = events::decode::<HaltSet>(payload) {
+    if let Some(event) = decode_event::<HaltSet>(payload) {
         return Some(Happening::HaltChanged {
             operator: to_address(&event.operator),
             agent: event.agent.as_ref().map(to_address),
@@ -172,7 +164,7 @@ fn from_event(payload: &[u8]) -> Option<Happening> {
             by: event.halted_by.map(halted_by_role),
         });
     }
-    let event = events::decode::<AgentClosed>(payload)?;
+    let event = decode_event::<AgentClosed>(payload)?;
     let [operator, agent, recipient] =
         [event.operator, event.agent, event.recipient].map(|key| to_address(&key));
     Some(Happening::AgentClosed { operator, agent, recipient })
@@ -264,9 +256,4 @@ pub fn text_of(memo: Vec<u8>) -> String {
 
 fn is<I: Discriminator>(data: &[u8]) -> bool {
     data.starts_with(I::DISCRIMINATOR)
-}
-
-/// The program forgives bytes after its arguments, so they are forgiven here.
-fn arguments<I: Discriminator + AnchorDeserialize>(data: &[u8]) -> Option<I> {
-    I::deserialize(&mut data.strip_prefix(I::DISCRIMINATOR)?).ok()
 }

@@ -1,16 +1,16 @@
 //! The past of one network, as indexing reads it: signatures of an address, what a transaction did, balances, and what
 //! has become final. Everything at the settlement commitment.
 
-mod events;
 pub mod happening;
 pub mod landed;
 
-use crate::chain::history::landed::{Landed, LandedRecord, WireLanded};
+use crate::chain::history::landed::{Landed, LandedRecord};
 use crate::chain::read::decode::{self, to_pubkey};
 use crate::chain::rpc::wire::RawAccount;
 use crate::chain::rpc::{ACCOUNTS_MAX, Rpc, STATUSES_MAX};
 use crate::chain::{ChainError, Commitment, OnChainPolicy};
 use crate::domain::{Address, Network};
+use purser_client::WireLanded;
 use purser_policy::UsdcAmount;
 use serde_json::{Value, json};
 use solana_sdk::pubkey::Pubkey;
@@ -187,7 +187,7 @@ impl SolanaHistory {
         let Some(answer) = answer else { return Ok(Looked::Unknown) };
         // Of a form that this build does not know: no reason to take the node for broken, and all others unread.
         let Ok(answer) = serde_json::from_value::<WireLanded>(answer) else { return Ok(Looked::Unknown) };
-        match answer.read(&self.program, &self.usdc_mint, signature) {
+        match Landed::read(answer, &self.program, &self.usdc_mint, signature) {
             None => Ok(Looked::Unknown),
             Some(Landed::Failed) => Ok(Looked::Failed),
             Some(Landed::Well(mut record)) => {

@@ -1,4 +1,3 @@
 //! What stands in accounts: bytes to values.
 
 pub mod decode;
-pub mod deployment;

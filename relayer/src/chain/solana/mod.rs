@@ -14,7 +14,6 @@ use crate::chain::live::socket::{self, Subscriber};
 use crate::chain::live::topics::Topic;
 use crate::chain::live::watched::Watched;
 use crate::chain::read::decode::{self, to_address, to_pubkey};
-use crate::chain::read::deployment::ProgramCheck;
 use crate::chain::rpc::counters::RpcCounters;
 use crate::chain::rpc::sysvar;
 use crate::chain::rpc::wire::RawAccount;
@@ -30,8 +29,8 @@ use crate::chain::sign::signing::{self, Distinct, Pens, SignedBytes};
 use crate::chain::solana::notices::Notices;
 use crate::chain::{
     AddressKind, AgentAddresses, AgentCreation, AgentOnChain, Chain, ChainError, Commitment, Confirmed,
-    DraftOnChain, KeyProblem, OnChainPolicy, OperatorOnChain, Outcome, TransferOrder, TransferView,
-    clocks_agree,
+    DraftOnChain, KeyProblem, OnChainPolicy, OperatorOnChain, Outcome, ProgramCheck, TransferOrder,
+    TransferView, clocks_agree,
 };
 use crate::domain::{Address, Network, SignedTransfer};
 use crate::tasks::Tasks;

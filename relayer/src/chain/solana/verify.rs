@@ -1,11 +1,11 @@
 //! Before anything is sent: is this the cluster, the program and the mint that the configuration means?
 
 use crate::chain::read::decode::{TOKEN_PROGRAM, to_pubkey};
-use crate::chain::read::deployment::{self, Comparison, ProgramCheck};
 use crate::chain::rpc::wire::RawAccount;
 use crate::chain::solana::SolanaChain;
-use crate::chain::{Chain, ChainError};
+use crate::chain::{Chain, ChainError, ProgramCheck};
 use crate::domain::Network;
+use purser_client::{Comparison, ProgramData, committed_sha256, compare, program_data_address};
 
 /// Genesis hashes of the public clusters.
 const MAINNET_GENESIS: &str = "5eykt4UsFv8P8NJdTREpY1vzqKqZKvdpKuc147dw2N9d";
@@ -78,13 +78,13 @@ impl SolanaChain {
             tracing::info!(%network, program = %id, "program; its hash is not checked");
             return Ok(());
         }
-        let bytes = match deployment::program_data_address(program) {
+        let bytes = match program_data_address(&program.owner, &program.data) {
             Some(address) => self.rpc.whole_account(&address).await?,
             None => None,
         };
-        let committed = deployment::committed_sha256();
-        let problem = match bytes.as_ref().and_then(deployment::program_bytes) {
-            Some(bytes) => match deployment::compare(bytes, &committed) {
+        let committed = committed_sha256();
+        let problem = match bytes.as_ref().and_then(|account| ProgramData::read(&account.data)) {
+            Some(program_data) => match compare(program_data.bytes, &committed) {
                 Comparison::Same => {
                     tracing::info!(%network, program = %id, sha256 = committed, "program");
                     return Ok(());

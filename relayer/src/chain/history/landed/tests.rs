@@ -4,7 +4,7 @@ mod instructions;
 
 use crate::chain::OnChainPolicy;
 use crate::chain::history::happening::{Happening, PolicySetTo, PolicyTold};
-use crate::chain::history::landed::{Flow, Landed, LandedRecord, WireLanded};
+use crate::chain::history::landed::{Flow, Landed, LandedRecord};
 use crate::chain::read::decode::to_address;
 use crate::domain::{HaltedBy, Spent};
 use anchor_lang::Event;
@@ -12,7 +12,7 @@ use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
 use purser::events::{self, AllowlistRecord, PolicyRecord};
 use purser::state::Role;
-use purser_client::{Deployment, DraftAccounts, RentPayers, TransferOrder};
+use purser_client::{Deployment, DraftAccounts, RentPayers, TransferOrder, WireLanded};
 use purser_policy::{Limit, UsdcAmount};
 use serde_json::{Value, json};
 use solana_sdk::instruction::Instruction;
@@ -91,7 +91,8 @@ fn instruction(transaction: &mut Value, program: &Pubkey, accounts: &[Pubkey], d
 }
 
 fn read(transaction: Value) -> Option<Landed> {
-    serde_json::from_value::<WireLanded>(transaction).unwrap().read(&PROGRAM, &MINT, SIGNATURE)
+    let wire = serde_json::from_value::<WireLanded>(transaction).unwrap();
+    Landed::read(wire, &PROGRAM, &MINT, SIGNATURE)
 }
 
 fn record(transaction: Value) -> LandedRecord {

@@ -1,11 +1,10 @@
-//! Is the program on chain the one that this relayer was built with?
+//! Is the program on chain the committed build?
 
-use crate::chain::rpc::wire::RawAccount;
+use anchor_lang::prelude::Pubkey;
 use sha2::{Digest, Sha256};
-use solana_sdk::pubkey::Pubkey;
 
 /// Says how the committed program was built, and its hash.
-const BUILD: &str = include_str!("../../../../programs/purser/idl/purser.so.json");
+const BUILD: &str = include_str!("../../programs/purser/idl/purser.so.json");
 
 /// The loader of upgradeable programs: the account holds the address of another one, and that one holds the program.
 pub const UPGRADEABLE_LOADER: Pubkey = Pubkey::from_str_const("BPFLoaderUpgradeab1e11111111111111111111111");
@@ -15,15 +14,6 @@ const PROGRAM_DATA_TAG: u32 = 3;
 const PROGRAM_DATA_HEADER_BYTES: usize = 45;
 /// A program may end with zeros of its own; on chain more of them may follow, up to any size.
 const TRAILING_ZEROS_MAX: usize = 4_096;
-
-/// What is done about a program on chain that is not the committed build.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-pub enum ProgramCheck {
-    Off,
-    #[default]
-    Warn,
-    Refuse,
-}
 
 /// What a comparison came to.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -39,19 +29,40 @@ pub fn committed_sha256() -> String {
     build["sha256"].as_str().unwrap_or_default().to_owned()
 }
 
-/// Where the bytes of a program are: the address in its account.
-pub fn program_data_address(program: &RawAccount) -> Option<Pubkey> {
-    let (tag, address) = program.data.split_at_checked(4)?;
-    if program.owner != UPGRADEABLE_LOADER || tag != PROGRAM_TAG.to_le_bytes() {
+/// A program's second account, which holds its bytes.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct ProgramData<'a> {
+    /// Of the last deployment, upgrade or extension.
+    pub slot: u64,
+    /// Who may replace the program; `None` where nobody can any more.
+    pub upgrade_authority: Option<Pubkey>,
+    /// The program, and zeros up to the length that it may grow to.
+    pub bytes: &'a [u8],
+}
+
+/// Where the bytes of a program are: the address in its account, which `owner` owns.
+pub fn program_data_address(owner: &Pubkey, data: &[u8]) -> Option<Pubkey> {
+    let (tag, address) = data.split_at_checked(4)?;
+    if *owner != UPGRADEABLE_LOADER || tag != PROGRAM_TAG.to_le_bytes() {
         return None;
     }
     Some(Pubkey::new_from_array(address.get(..32)?.try_into().ok()?))
 }
 
-/// The program in the account that [`program_data_address`] names.
-pub fn program_bytes(program_data: &RawAccount) -> Option<&[u8]> {
-    let is_program = program_data.data.get(..4)? == PROGRAM_DATA_TAG.to_le_bytes();
-    program_data.data.get(PROGRAM_DATA_HEADER_BYTES..).filter(|_| is_program)
+impl<'a> ProgramData<'a> {
+    /// The program in the account that [`program_data_address`] names.
+    pub fn read(data: &'a [u8]) -> Option<Self> {
+        let (header, bytes) = data.split_at_checked(PROGRAM_DATA_HEADER_BYTES)?;
+        if header.get(..4)? != PROGRAM_DATA_TAG.to_le_bytes() {
+            return None;
+        }
+        let authority = Pubkey::new_from_array(header.get(13..45)?.try_into().ok()?);
+        Some(Self {
+            slot: u64::from_le_bytes(header.get(4..12)?.try_into().ok()?),
+            upgrade_authority: (*header.get(12)? != 0).then_some(authority),
+            bytes,
+        })
+    }
 }
 
 /// Compares a program as it stands on chain with the hash of a file, in hex.
@@ -59,28 +70,29 @@ pub fn compare(program: &[u8], sha256: &str) -> Comparison {
     let used = program.iter().rposition(|byte| *byte != 0).map_or(0, |last| last + 1);
     let (contents, zeros) = program.split_at(used);
     let mut hasher = Sha256::new_with_prefix(contents);
-    let trimmed = hex::encode(hasher.clone().finalize());
+    let trimmed = hex(&hasher.clone().finalize());
     for zero in std::iter::once(None).chain(zeros.iter().take(TRAILING_ZEROS_MAX).map(Some)) {
         hasher.update(zero.map_or(&[][..], std::slice::from_ref));
-        if hex::encode(hasher.clone().finalize()) == sha256 {
+        if hex(&hasher.clone().finalize()) == sha256 {
             return Comparison::Same;
         }
     }
     Comparison::Other(trimmed)
 }
 
+/// In lower case.
+fn hex(bytes: &[u8]) -> String {
+    bytes.iter().map(|byte| format!("{byte:02x}")).collect()
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
 
-    fn account(owner: Pubkey, data: Vec<u8>) -> RawAccount {
-        RawAccount { owner, executable: true, lamports: 1, data }
-    }
-
     #[test]
     fn the_same_program_is_recognised_whatever_zeros_follow() {
         let file = [&[127, b'E', b'L', b'F', 9][..], &[0; 7]].concat();
-        let sha256 = hex::encode(Sha256::digest(&file));
+        let sha256 = hex(&Sha256::digest(&file));
         let padded = [&file[..], &[0; 5_000]].concat();
         assert_eq!(compare(&file, &sha256), Comparison::Same);
         assert_eq!(compare(&padded, &sha256), Comparison::Same);
@@ -102,11 +114,19 @@ mod tests {
     fn a_program_is_found_through_its_account() {
         let address = Pubkey::new_from_array([7; 32]);
         let data = [&PROGRAM_TAG.to_le_bytes()[..], address.as_ref()].concat();
-        assert_eq!(program_data_address(&account(UPGRADEABLE_LOADER, data.clone())), Some(address));
-        assert_eq!(program_data_address(&account(Pubkey::default(), data)), None);
-        assert_eq!(program_data_address(&account(UPGRADEABLE_LOADER, vec![2])), None);
-        let data = [&PROGRAM_DATA_TAG.to_le_bytes()[..], &[1; 41], &[5, 6]].concat();
-        assert_eq!(program_bytes(&account(UPGRADEABLE_LOADER, data)), Some(&[5, 6][..]));
-        assert_eq!(program_bytes(&account(UPGRADEABLE_LOADER, vec![0; 60])), None);
+        assert_eq!(program_data_address(&UPGRADEABLE_LOADER, &data), Some(address));
+        assert_eq!(program_data_address(&Pubkey::default(), &data), None);
+        assert_eq!(program_data_address(&UPGRADEABLE_LOADER, &[2]), None);
+        let program = |flag: u8| {
+            let (slot, authority) = (9_u64.to_le_bytes(), [1; 32]);
+            [&PROGRAM_DATA_TAG.to_le_bytes()[..], &slot, &[flag], &authority, &[5, 6]].concat()
+        };
+        let (upgradeable, last) = (program(1), program(0));
+        let read = ProgramData::read(&upgradeable).unwrap();
+        assert_eq!((read.slot, read.bytes), (9, &[5, 6][..]));
+        assert_eq!(read.upgrade_authority, Some(Pubkey::new_from_array([1; 32])));
+        assert_eq!(ProgramData::read(&last).unwrap().upgrade_authority, None);
+        assert_eq!(ProgramData::read(&[0; 60]), None);
+        assert_eq!(ProgramData::read(&upgradeable[..44]), None);
     }
 }

@@ -4,12 +4,10 @@
 //! the one that runs; the runtime alone writes the "invoke", "success" and "failed" lines that say so, and what a
 //! program logs itself always starts with "Program log:" or "Program data:".
 
+use anchor_lang::prelude::Pubkey;
 use anchor_lang::{AnchorDeserialize, Discriminator};
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
-#[cfg(test)]
-use purser::events::TransferExecuted;
-use solana_sdk::pubkey::Pubkey;
 
 /// Bytes that tell one event type from another.
 const DISCRIMINATOR_BYTES: usize = 8;
@@ -55,12 +53,6 @@ impl EventLog {
         log.incomplete = !stack.is_empty();
         log
     }
-
-    /// The transfers among the events.
-    #[cfg(test)]
-    pub fn transfers(&self) -> impl Iterator<Item = TransferExecuted> + '_ {
-        self.payloads.iter().filter_map(|payload| decode(payload))
-    }
 }
 
 /// A line of the runtime about who runs.
@@ -83,7 +75,7 @@ impl Frame {
 }
 
 /// The event of type `E` in `payload`, whole: no byte missing, none left over.
-pub fn decode<E: Discriminator + AnchorDeserialize>(payload: &[u8]) -> Option<E> {
+pub fn decode_event<E: Discriminator + AnchorDeserialize>(payload: &[u8]) -> Option<E> {
     let (discriminator, mut fields) = payload.split_at_checked(DISCRIMINATOR_BYTES)?;
     if discriminator != E::DISCRIMINATOR {
         return None;
@@ -96,6 +88,7 @@ pub fn decode<E: Discriminator + AnchorDeserialize>(payload: &[u8]) -> Option<E>
 mod tests {
     use super::*;
     use anchor_lang::Event;
+    use purser::events::TransferExecuted;
     use purser_policy::{id_with_tag, tag_of};
 
     const OURS: Pubkey = purser::ID;
@@ -119,8 +112,12 @@ mod tests {
         format!("Program data: {}", STANDARD.encode(event(tag).data()))
     }
 
+    fn transfers(log: &EventLog) -> Vec<TransferExecuted> {
+        log.payloads.iter().filter_map(|payload| decode_event(payload)).collect()
+    }
+
     fn tags(lines: &[String]) -> Vec<u64> {
-        EventLog::read(&OURS, lines).transfers().map(|event| tag_of(&event.transfer_id)).collect()
+        transfers(&EventLog::read(&OURS, lines)).iter().map(|event| tag_of(&event.transfer_id)).collect()
     }
 
     fn invoke(program: Pubkey, depth: usize) -> String {
@@ -145,7 +142,7 @@ mod tests {
         ];
         let log = EventLog::read(&OURS, &lines);
         assert!(!log.incomplete);
-        let found: Vec<_> = log.transfers().collect();
+        let found = transfers(&log);
         assert_eq!(
             (found.len(), tag_of(&found[0].transfer_id), found[0].memo.as_slice()),
             (1, 7, "rent 🏠".as_bytes())
@@ -195,7 +192,7 @@ mod tests {
         let lines = [invoke(OURS, 1), data(1), "Log truncated".into(), data(2), success(OURS)];
         let log = EventLog::read(&OURS, &lines);
         assert!(log.incomplete);
-        assert_eq!(log.transfers().map(|event| tag_of(&event.transfer_id)).collect::<Vec<_>>(), [1]);
+        assert_eq!(transfers(&log).iter().map(|event| tag_of(&event.transfer_id)).collect::<Vec<_>>(), [1]);
         assert!(EventLog::read(&OURS, &[invoke(OURS, 1)]).incomplete);
     }
 

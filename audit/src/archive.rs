@@ -1,0 +1,181 @@
+//! A directory with everything that an audit read. Whoever has it can audit again without a node, and a gathering that was
+//! interrupted goes on where it stopped: each file is there whole or not at all.
+//!
+//! ```text
+//! audit.json                      what is audited, and up to where
+//! signatures/<address>.json       the node's list for one address, newest first
+//! transactions/<signature>.json   the node's answer to getTransaction
+//! accounts/<address>.json         an account as it stood, with the slot; null where there was none
+//! ```
+
+use std::fs;
+use std::io::ErrorKind;
+use std::path::{Path, PathBuf};
+
+use anchor_lang::prelude::Pubkey;
+use base64::Engine;
+use base64::engine::general_purpose::STANDARD;
+use serde::de::DeserializeOwned;
+use serde::{Deserialize, Serialize};
+use serde_json::Value;
+
+use crate::AuditError;
+
+const VERSION: u32 = 1;
+
+/// What is audited.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Manifest {
+    pub version: u32,
+    pub genesis_hash: String,
+    pub operator: String,
+    /// `None`: all accounts of the operator.
+    pub account: Option<String>,
+    /// Everything up to here was read.
+    pub until_slot: u64,
+    /// Unix seconds, where the node said so.
+    pub until_time: Option<i64>,
+    /// The agent accounts that are audited.
+    pub agents: Vec<String>,
+}
+
+/// A line of an address's list.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct Line {
+    pub signature: String,
+    pub slot: u64,
+    #[serde(default)]
+    pub block_time: Option<i64>,
+    /// It did nothing but pay its fee.
+    #[serde(default)]
+    pub err: Option<Value>,
+}
+
+/// An account as a node gave it.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct SavedAccount {
+    pub owner: String,
+    /// Base64.
+    pub data: String,
+}
+
+impl SavedAccount {
+    pub fn owner(&self) -> Option<Pubkey> {
+        self.owner.parse().ok()
+    }
+
+    pub fn bytes(&self) -> Option<Vec<u8>> {
+        STANDARD.decode(&self.data).ok()
+    }
+}
+
+/// An account at a slot.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Snapshot {
+    pub slot: u64,
+    pub account: Option<SavedAccount>,
+}
+
+/// The directory.
+pub struct Archive {
+    folder: PathBuf,
+}
+
+impl Archive {
+    /// One that is written to; made where it is not there.
+    pub fn create(folder: &Path) -> Result<Self, AuditError> {
+        for part in ["signatures", "transactions", "accounts"] {
+            let path = folder.join(part);
+            fs::create_dir_all(&path).map_err(|cause| AuditError::File { path, cause })?;
+        }
+        Ok(Self { folder: folder.to_owned() })
+    }
+
+    /// One that is read alone.
+    pub fn open(folder: &Path) -> Result<Self, AuditError> {
+        let archive = Self { folder: folder.to_owned() };
+        archive.manifest()?.ok_or_else(|| {
+            let what =
+                "no audit was saved there, or its gathering was interrupted: finish it with --url and --save";
+            AuditError::Refused(format!("{}: {what}", folder.join("audit.json").display()))
+        })?;
+        Ok(archive)
+    }
+
+    /// `None`: nothing was gathered to the end yet.
+    pub fn manifest(&self) -> Result<Option<Manifest>, AuditError> {
+        let path = self.folder.join("audit.json");
+        let manifest: Option<Manifest> = read(&path)?;
+        match manifest {
+            Some(manifest) if manifest.version != VERSION => {
+                let why = format!("it has version {}, this audit knows {VERSION}", manifest.version);
+                Err(AuditError::Unreadable { path, why })
+            }
+            manifest => Ok(manifest),
+        }
+    }
+
+    /// What is gathered here; saved last.
+    pub fn finish(&self, mut manifest: Manifest) -> Result<(), AuditError> {
+        manifest.version = VERSION;
+        write(&self.folder.join("audit.json"), &manifest)
+    }
+
+    /// The list of an address, newest first; empty where none was saved.
+    pub fn signatures(&self, address: &Pubkey) -> Result<Vec<Line>, AuditError> {
+        Ok(read(&self.path("signatures", &address.to_string())?)?.unwrap_or_default())
+    }
+
+    pub fn save_signatures(&self, address: &Pubkey, lines: &[Line]) -> Result<(), AuditError> {
+        write(&self.path("signatures", &address.to_string())?, lines)
+    }
+
+    pub fn has_transaction(&self, signature: &str) -> Result<bool, AuditError> {
+        Ok(self.path("transactions", signature)?.exists())
+    }
+
+    pub fn transaction(&self, signature: &str) -> Result<Option<Value>, AuditError> {
+        read(&self.path("transactions", signature)?)
+    }
+
+    pub fn save_transaction(&self, signature: &str, transaction: &Value) -> Result<(), AuditError> {
+        write(&self.path("transactions", signature)?, transaction)
+    }
+
+    /// `None`: the account was not asked for.
+    pub fn account(&self, address: &Pubkey) -> Result<Option<Snapshot>, AuditError> {
+        read(&self.path("accounts", &address.to_string())?)
+    }
+
+    pub fn save_account(&self, address: &Pubkey, snapshot: &Snapshot) -> Result<(), AuditError> {
+        write(&self.path("accounts", &address.to_string())?, snapshot)
+    }
+
+    /// A node's text becomes a file's name only where it is base58.
+    fn path(&self, part: &str, name: &str) -> Result<PathBuf, AuditError> {
+        if name.is_empty() || !name.bytes().all(|byte| byte.is_ascii_alphanumeric()) {
+            return Err(AuditError::Refused(format!("{name:?} is no signature and no address")));
+        }
+        Ok(self.folder.join(part).join(format!("{name}.json")))
+    }
+}
+
+fn read<T: DeserializeOwned>(path: &Path) -> Result<Option<T>, AuditError> {
+    let bytes = match fs::read(path) {
+        Ok(bytes) => bytes,
+        Err(error) if error.kind() == ErrorKind::NotFound => return Ok(None),
+        Err(cause) => return Err(AuditError::File { path: path.to_owned(), cause }),
+    };
+    let unreadable =
+        |error: serde_json::Error| AuditError::Unreadable { path: path.to_owned(), why: error.to_string() };
+    serde_json::from_slice(&bytes).map(Some).map_err(unreadable)
+}
+
+/// By another name first: a file that is there is whole.
+fn write<T: Serialize + ?Sized>(path: &Path, value: &T) -> Result<(), AuditError> {
+    let failed = |cause: std::io::Error| AuditError::File { path: path.to_owned(), cause };
+    let bytes = serde_json::to_vec(value).map_err(|error| failed(error.into()))?;
+    let beside = path.with_extension("part");
+    fs::write(&beside, bytes).and_then(|()| fs::rename(&beside, path)).map_err(failed)
+}

@@ -1,0 +1,98 @@
+//! The checks of an audit, by name.
+
+use serde::Serialize;
+
+/// What is checked, in the order of the report.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Check {
+    Signatures,
+    Signer,
+    Numbering,
+    PaidOnce,
+    Halted,
+    Memo,
+    Allowlist,
+    SingleLimit,
+    DailyLimit,
+    RollingDay,
+    PolicyChanges,
+    Log,
+    Balances,
+    State,
+    History,
+}
+
+impl Check {
+    pub const ALL: [Self; 15] = [
+        Self::Signatures,
+        Self::Signer,
+        Self::Numbering,
+        Self::PaidOnce,
+        Self::Halted,
+        Self::Memo,
+        Self::Allowlist,
+        Self::SingleLimit,
+        Self::DailyLimit,
+        Self::RollingDay,
+        Self::PolicyChanges,
+        Self::Log,
+        Self::Balances,
+        Self::State,
+        Self::History,
+    ];
+
+    /// Its heading.
+    pub const fn title(self) -> &'static str {
+        match self {
+            Self::Signatures => "Signatures",
+            Self::Signer => "Signers",
+            Self::Numbering => "Numbering",
+            Self::PaidOnce => "Paid once",
+            Self::Halted => "Halts and pauses",
+            Self::Memo => "Memo",
+            Self::Allowlist => "Allowlist",
+            Self::SingleLimit => "Single limit",
+            Self::DailyLimit => "Daily limit, as the program counts",
+            Self::RollingDay => "Daily limit, true 24 hours",
+            Self::PolicyChanges => "Policy changes",
+            Self::Log => "Log",
+            Self::Balances => "Balances",
+            Self::State => "Accounts on the chain",
+            Self::History => "The relayer's history",
+        }
+    }
+
+    /// What it says when it holds.
+    pub const fn means(self) -> &'static str {
+        match self {
+            Self::Signatures => "Each transaction carries valid signatures of exactly what was read of it.",
+            Self::Signer => "Each instruction was signed by a key that had the right to it at that moment.",
+            Self::Numbering => "Payments are numbered from 1 without a gap, so none was left out.",
+            Self::PaidOnce => {
+                "No tag was paid twice within 24 hours, and none that could have been forgotten."
+            }
+            Self::Halted => "Nothing was paid while the operator or the account was halted or paused.",
+            Self::Memo => "Where the policy requires a memo, each payment has one.",
+            Self::Allowlist => "Each recipient was on the allowlist that was in force.",
+            Self::SingleLimit => "No payment was above the single limit that was in force.",
+            Self::DailyLimit => {
+                "The program's own rule, run again, allows each payment and gives the sums that were logged."
+            }
+            Self::RollingDay => {
+                "In no 24 hours did more leave by payments than the daily limit that was in force."
+            }
+            Self::PolicyChanges => {
+                "Each policy replaced the version that it was written against, and what loosens one waited as the operator said."
+            }
+            Self::Log => "What the program logged is what the signed instructions give.",
+            Self::Balances => {
+                "Each balance follows from the one before, and money left by instructions of the program alone."
+            }
+            Self::State => {
+                "Operator, accounts, policies, spend windows and drafts stand on the chain as the signed instructions add up to."
+            }
+            Self::History => "The relayer's history says the same, entry by entry.",
+        }
+    }
+}

@@ -1,0 +1,48 @@
+//! An audit of an operator and its agent accounts, from the chain alone. It trusts neither relayer nor operator, and needs no
+//! key, no configuration and no database.
+//!
+//! | Room | What it is for |
+//! |---|---|
+//! | [`node`] | one RPC node, asked patiently |
+//! | [`archive`] | a directory with everything that was read: the input of each audit, also of a later one without a node |
+//! | [`gather`] | fills an archive from a node; what is there already is not asked for again |
+//! | [`scope`] | what an archive is about |
+//! | [`order`] | one order for transactions that several lists name |
+//! | [`signed`] | whether a transaction carries the signatures of what it says |
+//! | [`replay`] | every signed instruction once more, decided by `purser_policy` and held against log, balances and accounts |
+//! | [`program`] | which build runs, who may replace it and when it was replaced |
+//! | [`history`] | what a relayer's REST interface says, entry by entry |
+//! | [`check`] | the checks, by name |
+//! | [`report`] | what came out: text, JSON, one HTML file |
+//!
+//! One direction: node, archive, order, replay, report. `replay` does no IO.
+
+pub mod archive;
+mod audit;
+pub mod check;
+pub mod gather;
+pub mod history;
+pub mod node;
+pub mod order;
+pub mod program;
+pub mod replay;
+pub mod report;
+pub mod scope;
+pub mod signed;
+
+pub use audit::{Request, Source, audit};
+
+use std::path::PathBuf;
+
+/// Why an audit could not be done. It says nothing of the accounts.
+#[derive(Debug, thiserror::Error)]
+pub enum AuditError {
+    #[error("{} cannot be read or written: {cause}", path.display())]
+    File { path: PathBuf, cause: std::io::Error },
+    #[error("{} does not say what an audit saves there: {why}", path.display())]
+    Unreadable { path: PathBuf, why: String },
+    #[error("the node does not answer {method}: {why}")]
+    Node { method: &'static str, why: String },
+    #[error("{0}")]
+    Refused(String),
+}

@@ -1,0 +1,177 @@
+//! One RPC node over JSON-RPC, asked patiently: it may be busy, limit its clients or go away for a moment.
+
+use std::time::Duration;
+
+use anchor_lang::prelude::Pubkey;
+use reqwest::{Client, StatusCode, Url};
+use serde::Deserialize;
+use serde_json::{Value, json};
+
+use crate::AuditError;
+use crate::archive::{Line, SavedAccount};
+
+/// Most lines that `getSignaturesForAddress` gives at once.
+const LINES_MAX: usize = 1_000;
+/// Most keys that `getMultipleAccounts` takes.
+const ACCOUNTS_MAX: usize = 100;
+const TRIES: u32 = 7;
+const FIRST_PAUSE: Duration = Duration::from_millis(250);
+const TIMEOUT: Duration = Duration::from_secs(60);
+/// Codes with which a node says that it cannot answer now: not healthy, behind, and its provider's limits.
+const BUSY_CODES: [i64; 4] = [-32_005, -32_016, -32_014, -32_429];
+
+/// A node at one commitment.
+pub struct Node {
+    client: Client,
+    url: Url,
+    commitment: &'static str,
+}
+
+#[derive(Deserialize)]
+struct Answer {
+    #[serde(default)]
+    result: Value,
+    error: Option<Fault>,
+}
+
+#[derive(Deserialize)]
+struct Fault {
+    code: i64,
+    message: String,
+}
+
+/// Whether asking again may help.
+enum Failed {
+    ForNow(String),
+    ForGood(String),
+}
+
+impl Node {
+    /// Reads what is final. `url` may hold a provider's key, so no message shows more of it than its host.
+    pub fn at(url: Url) -> Result<Self, AuditError> {
+        let client = Client::builder().timeout(TIMEOUT).build();
+        let client = client.map_err(|error| AuditError::Refused(format!("no HTTP client: {error}")))?;
+        Ok(Self { client, url, commitment: "finalized" })
+    }
+
+    /// The node's host, for reports.
+    pub fn host(&self) -> String {
+        let host = self.url.host_str().unwrap_or("?").to_owned();
+        self.url.port().map_or(host.clone(), |port| format!("{host}:{port}"))
+    }
+
+    pub async fn genesis_hash(&self) -> Result<String, AuditError> {
+        self.ask("getGenesisHash", json!([])).await
+    }
+
+    /// When a block was made, unix seconds; `None` where the node does not know.
+    pub async fn block_time(&self, slot: u64) -> Result<Option<i64>, AuditError> {
+        // A slot without a block is answered with an error.
+        Ok(self.ask("getBlockTime", json!([slot])).await.unwrap_or_default())
+    }
+
+    /// The signatures of an address, newest first, down to `until`.
+    pub async fn signatures(&self, address: &Pubkey, until: Option<&str>) -> Result<Vec<Line>, AuditError> {
+        let mut all: Vec<Line> = Vec::new();
+        loop {
+            let mut config = json!({ "limit": LINES_MAX, "commitment": self.commitment });
+            if let Some(until) = until {
+                config["until"] = until.into();
+            }
+            if let Some(oldest) = all.last() {
+                config["before"] = oldest.signature.as_str().into();
+            }
+            let page: Vec<Line> =
+                self.ask("getSignaturesForAddress", json!([address.to_string(), config])).await?;
+            // Some nodes give short pages and have more.
+            if page.is_empty() {
+                return Ok(all);
+            }
+            all.extend(page);
+        }
+    }
+
+    /// The answer of `getTransaction` as it came; `None` where the node does not know the transaction.
+    pub async fn transaction(&self, signature: &str) -> Result<Option<Value>, AuditError> {
+        let config = json!({
+            "encoding": "json", "maxSupportedTransactionVersion": 1, "commitment": self.commitment,
+        });
+        self.ask("getTransaction", json!([signature, config])).await
+    }
+
+    /// The slot of a transaction that landed well, final or not; `None` where the node knows none.
+    pub async fn slot_of(&self, signature: &str) -> Result<Option<u64>, AuditError> {
+        let params = json!([[signature], { "searchTransactionHistory": true }]);
+        let answer: Value = self.ask("getSignatureStatuses", params).await?;
+        let status = &answer["value"][0];
+        Ok(status["slot"].as_u64().filter(|_| status["err"].is_null()))
+    }
+
+    /// Accounts as they stand, in the order asked; each group of them at a slot of its own.
+    pub async fn accounts(&self, keys: &[Pubkey]) -> Result<Vec<(u64, Option<SavedAccount>)>, AuditError> {
+        const METHOD: &str = "getMultipleAccounts";
+        let mut all = Vec::with_capacity(keys.len());
+        for group in keys.chunks(ACCOUNTS_MAX) {
+            let keys: Vec<String> = group.iter().map(Pubkey::to_string).collect();
+            let config = json!({ "encoding": "base64", "commitment": self.commitment });
+            let answer: Value = self.ask(METHOD, json!([keys, config])).await?;
+            let unreadable = || AuditError::Node { method: METHOD, why: "its answer cannot be read".into() };
+            let slot = answer["context"]["slot"].as_u64().ok_or_else(unreadable)?;
+            let accounts = answer["value"].as_array().filter(|found| found.len() == group.len());
+            for account in accounts.ok_or_else(unreadable)? {
+                let text = |value: &Value| value.as_str().map(str::to_owned);
+                let saved = match account {
+                    Value::Null => None,
+                    account => Some(SavedAccount {
+                        owner: text(&account["owner"]).ok_or_else(unreadable)?,
+                        data: text(&account["data"][0]).ok_or_else(unreadable)?,
+                    }),
+                };
+                all.push((slot, saved));
+            }
+        }
+        Ok(all)
+    }
+
+    async fn ask<T: serde::de::DeserializeOwned>(
+        &self,
+        method: &'static str,
+        params: Value,
+    ) -> Result<T, AuditError> {
+        let mut pause = FIRST_PAUSE;
+        let mut tries = 1;
+        let answer = loop {
+            match self.try_once(method, &params).await {
+                Ok(answer) => break answer,
+                Err(Failed::ForNow(_)) if tries < TRIES => {
+                    tokio::time::sleep(pause).await;
+                    (tries, pause) = (tries + 1, pause * 2);
+                }
+                Err(Failed::ForNow(why) | Failed::ForGood(why)) => {
+                    return Err(AuditError::Node { method, why });
+                }
+            }
+        };
+        let unreadable =
+            |error| AuditError::Node { method, why: format!("its answer cannot be read: {error}") };
+        serde_json::from_value(answer).map_err(unreadable)
+    }
+
+    async fn try_once(&self, method: &'static str, params: &Value) -> Result<Value, Failed> {
+        let call = json!({ "jsonrpc": "2.0", "id": 1, "method": method, "params": params });
+        let sent = self.client.post(self.url.clone()).json(&call).send().await;
+        // Without its address: that may hold a provider's key.
+        let sent = sent.map_err(|error| Failed::ForNow(error.without_url().to_string()))?;
+        let status = sent.status();
+        if status == StatusCode::TOO_MANY_REQUESTS || status.is_server_error() {
+            return Err(Failed::ForNow(format!("HTTP {status}")));
+        }
+        let answer = sent.json::<Answer>().await;
+        let answer = answer.map_err(|_| Failed::ForGood(format!("HTTP {status} without JSON-RPC")))?;
+        match answer.error {
+            None => Ok(answer.result),
+            Some(Fault { code, message }) if BUSY_CODES.contains(&code) => Err(Failed::ForNow(message)),
+            Some(Fault { code, message }) => Err(Failed::ForGood(format!("{message} ({code})"))),
+        }
+    }
+}

@@ -1,0 +1,77 @@
+//! One order for the transactions that several lists name. Each list is in the order of the chain; slots order the rest, and
+//! within a slot nothing is put before what a list puts before it.
+
+use std::collections::{BTreeMap, HashSet};
+
+use crate::archive::Line;
+
+/// Every line once, oldest first. `lists`: each newest first, as nodes give them.
+pub fn ordered(lists: &[Vec<Line>]) -> Vec<Line> {
+    let mut slots: BTreeMap<u64, Vec<Vec<&Line>>> = BTreeMap::new();
+    for list in lists {
+        let mut parts: BTreeMap<u64, Vec<&Line>> = BTreeMap::new();
+        for line in list.iter().rev() {
+            parts.entry(line.slot).or_default().push(line);
+        }
+        for (slot, part) in parts {
+            slots.entry(slot).or_default().push(part);
+        }
+    }
+    slots.into_values().flat_map(within_slot).collect()
+}
+
+/// Merges the parts of one slot. Where they contradict each other, the first list is followed.
+fn within_slot(mut parts: Vec<Vec<&Line>>) -> Vec<Line> {
+    let (mut merged, mut taken) = (Vec::new(), HashSet::new());
+    loop {
+        parts.retain(|part| !part.is_empty());
+        let heads: Vec<&Line> = parts.iter().filter_map(|part| part.first().copied()).collect();
+        let is_free = |line: &&&Line| {
+            parts.iter().all(|part| part.iter().skip(1).all(|other| other.signature != line.signature))
+        };
+        let Some(next) = heads.iter().find(is_free).or(heads.first()).copied() else { return merged };
+        for part in &mut parts {
+            part.retain(|line| line.signature != next.signature);
+        }
+        if taken.insert(next.signature.as_str()) {
+            merged.push(next.clone());
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn list(lines: &[(&str, u64)]) -> Vec<Line> {
+        let line = |(signature, slot): &(&str, u64)| Line {
+            signature: (*signature).into(),
+            slot: *slot,
+            block_time: None,
+            err: None,
+        };
+        lines.iter().map(line).collect()
+    }
+
+    fn merged(lists: &[Vec<Line>]) -> String {
+        ordered(lists).iter().map(|line| line.signature.as_str()).collect()
+    }
+
+    #[test]
+    fn each_line_comes_once_and_in_the_order_of_every_list() {
+        assert_eq!(merged(&[list(&[("c", 2), ("a", 1)]), list(&[("d", 3), ("b", 1)])]), "abcd");
+        // Newest first within a slot too.
+        let (one, other) = (list(&[("c", 7), ("b", 7)]), list(&[("d", 7), ("c", 7), ("a", 7)]));
+        for lists in [[one.clone(), other.clone()], [other, one]] {
+            let order = merged(&lists);
+            let at = |letter: &str| order.find(letter).expect("each is there");
+            assert_eq!(order.len(), 4);
+            assert!(at("b") < at("c") && at("c") < at("d") && at("a") < at("c"), "{order}");
+        }
+    }
+
+    #[test]
+    fn lists_that_contradict_each_other_lose_nothing() {
+        assert_eq!(merged(&[list(&[("b", 7), ("a", 7)]), list(&[("a", 7), ("b", 7)])]).len(), 2);
+    }
+}

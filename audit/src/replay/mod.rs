@@ -1,0 +1,336 @@
+//! Every signed instruction once more, in the order of the chain, from the operator's creation on. Each decision is made
+//! again by `purser_policy`, under the policy that was in force; then it is held against what the program logged, what token
+//! accounts held, and in the end against the accounts as they stand. Pure.
+
+mod drafts;
+mod foreign;
+mod money;
+mod operators;
+mod payments;
+mod policies;
+mod standing;
+mod step;
+
+use std::collections::{BTreeMap, BTreeSet, HashMap};
+
+use anchor_lang::prelude::Pubkey;
+use purser::state::{Agent, Operator, PolicyDraft};
+use purser_client::{Deployment, EventLog, LandedWell};
+use purser_policy::UsdcAmount;
+use time::OffsetDateTime;
+use time::format_description::well_known::Rfc3339;
+
+use crate::archive::Snapshot;
+use crate::check::Check;
+use crate::signed::Signed;
+use money::{Day, Purse};
+use step::{Found, Step};
+
+pub use money::Movement;
+pub(crate) use money::usdc;
+
+/// A transaction to replay.
+pub struct Transaction {
+    /// Base58.
+    pub signature: String,
+    pub landed: LandedWell,
+    pub signed: Signed,
+}
+
+/// Where something was seen.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Place {
+    pub signature: String,
+    pub slot: u64,
+    /// Unix seconds.
+    pub time: i64,
+}
+
+impl Place {
+    /// Its time as text.
+    pub fn date(&self) -> String {
+        date(self.time)
+    }
+}
+
+/// Unix seconds as text.
+pub fn date(unix_seconds: i64) -> String {
+    let moment = OffsetDateTime::from_unix_timestamp(unix_seconds).ok();
+    moment.and_then(|moment| moment.format(&Rfc3339).ok()).unwrap_or_else(|| unix_seconds.to_string())
+}
+
+/// Something that does not hold.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Mismatch {
+    pub check: Check,
+    /// `None`: the operator, and so all its accounts.
+    pub account: Option<Pubkey>,
+    /// `None`: it is about how the chain stands now.
+    pub place: Option<Place>,
+    pub text: String,
+}
+
+/// A payment as it was replayed.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Payment {
+    pub agent: Pubkey,
+    pub number: u64,
+    pub amount: UsdcAmount,
+    pub recipient: Pubkey,
+    pub transfer_id: [u8; 16],
+    pub memo: Vec<u8>,
+}
+
+/// What is told of an account.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Life {
+    pub agent_id: [u8; 16],
+    pub created: Option<Place>,
+    pub closed: Option<Place>,
+    /// Versions of its policy that were in force.
+    pub policies: u64,
+    pub payments: u64,
+    pub paid: u128,
+    pub withdrawn: u128,
+    pub deposited: u128,
+    /// What its token account held before the first and after the last transaction.
+    pub first_balance: Option<u64>,
+    pub last_balance: Option<u64>,
+}
+
+/// What came of a replay.
+#[derive(Debug, Default)]
+pub struct Outcome {
+    pub mismatches: Vec<Mismatch>,
+    /// How much each check looked at.
+    pub examined: BTreeMap<Check, u64>,
+    /// What could not be looked at, and why.
+    pub unchecked: BTreeMap<Check, BTreeSet<String>>,
+    pub lives: BTreeMap<Pubkey, Life>,
+    /// The ids of all accounts of the operator, also of those that are not audited, by token account.
+    pub ids: BTreeMap<Pubkey, [u8; 16]>,
+    /// In the order of the chain.
+    pub movements: Vec<(Place, Movement)>,
+    /// Transactions whose events were cut off, or not kept by the node: recomputed from what was signed.
+    pub recomputed: Vec<(Place, u64)>,
+    /// Events of this program's form that another one wrote: of no effect, and told.
+    pub forged: Vec<(Place, Pubkey, String)>,
+    /// Decisions that hold by a clock one second before their block's date.
+    pub second_earlier: Vec<Place>,
+    pub transactions: u64,
+    pub last_time: Option<i64>,
+}
+
+/// An account as it was replayed: the program's own layout, and its allowlist.
+#[derive(Debug, Clone)]
+struct AgentBook {
+    agent: Agent,
+    tail: Vec<u8>,
+    /// A payment is missing whose amount is not known: until then its window cannot be recomputed.
+    unsure_until: Option<i64>,
+}
+
+#[derive(Debug, Clone)]
+struct DraftBook {
+    draft: PolicyDraft,
+    tail: Vec<u8>,
+}
+
+/// What the program keeps.
+#[derive(Debug, Clone, Default)]
+struct World {
+    operator: Option<Operator>,
+    agents: BTreeMap<Pubkey, AgentBook>,
+    /// By agent.
+    drafts: BTreeMap<Pubkey, DraftBook>,
+}
+
+/// Replays one operator.
+pub struct Replay {
+    at: Deployment,
+    operator: Pubkey,
+    audited: BTreeSet<Pubkey>,
+    world: World,
+    purses: BTreeMap<Pubkey, Purse>,
+    days: HashMap<Pubkey, Day>,
+    snapshots: Vec<(Pubkey, Snapshot)>,
+    outcome: Outcome,
+}
+
+impl Replay {
+    /// `agents`: those that are audited. `snapshots`: accounts as they stood at slots of their own.
+    pub fn new(
+        usdc_mint: Pubkey,
+        operator: Pubkey,
+        agents: &[Pubkey],
+        mut snapshots: Vec<(Pubkey, Snapshot)>,
+    ) -> Self {
+        let at = Deployment { program: purser::ID, usdc_mint };
+        snapshots.sort_by_key(|(_, snapshot)| std::cmp::Reverse(snapshot.slot));
+        let purse = |agent: &Pubkey| (at.token_account(agent), Purse::of(*agent));
+        Self {
+            at,
+            operator,
+            audited: agents.iter().copied().collect(),
+            world: World::default(),
+            purses: agents.iter().map(purse).collect(),
+            days: HashMap::new(),
+            snapshots,
+            outcome: Outcome::default(),
+        }
+    }
+
+    /// The next transaction, in the order of the chain.
+    pub fn apply(&mut self, transaction: &Transaction) {
+        let Transaction { signature, landed, signed } = transaction;
+        self.compare_before(landed.slot);
+        let Some(time) = landed.block_time else {
+            let why = format!("the node does not know when {signature} happened");
+            self.unchecked(Check::DailyLimit, why);
+            return;
+        };
+        let place = Place { signature: signature.clone(), slot: landed.slot, time };
+        self.outcome.transactions += 1;
+        self.outcome.last_time = self.outcome.last_time.max(Some(time));
+        self.check_signatures(&place, signed);
+        self.tell_forged(&place, landed);
+
+        let calls_ours = !landed.calls.is_empty();
+        let found = if calls_ours { self.replay(&place, landed) } else { Found::default() };
+        self.write_down(&place, &found);
+        self.count_money(&place, landed, &found.movements);
+    }
+
+    /// After the last transaction.
+    pub fn finish(mut self) -> Outcome {
+        self.compare_before(u64::MAX);
+        for purse in self.purses.values() {
+            if let Some(life) = self.outcome.lives.get_mut(&purse.agent) {
+                (life.first_balance, life.last_balance) = (purse.first, purse.balance);
+            }
+        }
+        self.outcome
+    }
+
+    /// Replays the calls on the accounts that they name. A block is dated by a whole second, and some nodes date it by its
+    /// end: what does not hold at that second is tried one second earlier, and told.
+    fn replay(&mut self, place: &Place, landed: &LandedWell) -> Found {
+        let now = place.time;
+        let mut step = self.step(landed, now);
+        step.run();
+        if !step.found.mismatches.is_empty() {
+            let mut earlier = self.step(landed, now.saturating_sub(1));
+            earlier.run();
+            if earlier.found.mismatches.is_empty() {
+                self.outcome.second_earlier.push(place.clone());
+                step = earlier;
+            }
+        }
+        let Step { world, found, .. } = step;
+        self.world.operator = world.operator;
+        for called in &landed.calls {
+            for key in &called.accounts {
+                replace(&mut self.world.agents, &world.agents, key);
+                replace(&mut self.world.drafts, &world.drafts, key);
+            }
+        }
+        found
+    }
+
+    /// A step on copies of what the calls name.
+    fn step<'a>(&self, landed: &'a LandedWell, now: i64) -> Step<'a> {
+        let named = || landed.calls.iter().flat_map(|called| &called.accounts);
+        let world = World {
+            operator: self.world.operator,
+            agents: named().filter_map(|key| Some((*key, self.world.agents.get(key)?.clone()))).collect(),
+            drafts: named().filter_map(|key| Some((*key, self.world.drafts.get(key)?.clone()))).collect(),
+        };
+        let log = landed.log.as_ref().map(|lines| EventLog::read(&self.at.program, lines));
+        let is_ours = |payload: &Vec<u8>| self.concerns_us(payload, landed);
+        let is_whole = log.as_ref().is_some_and(|log| !log.incomplete);
+        let payloads = log.map(|log| log.payloads).unwrap_or_default();
+        let logged = payloads.into_iter().filter(is_ours).collect();
+        Step {
+            at: self.at,
+            address: self.operator,
+            now,
+            landed,
+            logged,
+            is_whole,
+            world,
+            found: Found::default(),
+        }
+    }
+
+    fn check_signatures(&mut self, place: &Place, signed: &Signed) {
+        match signed {
+            Signed::Well => self.examined(Check::Signatures, 1),
+            Signed::Wrong(why) => {
+                self.examined(Check::Signatures, 1);
+                let text = format!("The transaction is not what was signed: {why}.");
+                self.mismatch(Check::Signatures, None, Some(place), text);
+            }
+            Signed::UnknownVersion => {
+                let why = "a transaction has a version that this audit cannot put together".to_owned();
+                self.unchecked(Check::Signatures, why);
+            }
+        }
+    }
+
+    fn write_down(&mut self, place: &Place, found: &Found) {
+        for (check, account) in &found.examined {
+            if self.is_audited(*account) {
+                self.examined(*check, 1);
+            }
+        }
+        for (check, account, text) in &found.mismatches {
+            self.mismatch(*check, *account, Some(place), text.clone());
+        }
+        if found.recomputed > 0 {
+            self.outcome.recomputed.push((place.clone(), found.recomputed));
+        }
+        for (agent, agent_id) in &found.created {
+            self.outcome.ids.insert(self.at.token_account(agent), *agent_id);
+            if self.is_audited(Some(*agent)) {
+                let life = self.outcome.lives.entry(*agent).or_default();
+                life.agent_id = *agent_id;
+                life.created.get_or_insert(place.clone());
+                life.closed = None;
+            }
+        }
+        for agent in &found.policies {
+            if let Some(life) = self.outcome.lives.get_mut(agent) {
+                life.policies += 1;
+            }
+        }
+        for agent in &found.closed {
+            if let Some(life) = self.outcome.lives.get_mut(agent) {
+                life.closed = Some(place.clone());
+            }
+        }
+    }
+
+    /// Whether it goes into the report: the operator itself, and the accounts that are audited.
+    fn is_audited(&self, account: Option<Pubkey>) -> bool {
+        account.is_none_or(|account| self.audited.contains(&account))
+    }
+
+    fn mismatch(&mut self, check: Check, account: Option<Pubkey>, place: Option<&Place>, text: String) {
+        if self.is_audited(account) {
+            self.outcome.mismatches.push(Mismatch { check, account, place: place.cloned(), text });
+        }
+    }
+
+    fn examined(&mut self, check: Check, count: u64) {
+        *self.outcome.examined.entry(check).or_default() += count;
+    }
+
+    fn unchecked(&mut self, check: Check, why: String) {
+        self.outcome.unchecked.entry(check).or_default().insert(why);
+    }
+}
+
+fn replace<T: Clone>(all: &mut BTreeMap<Pubkey, T>, changed: &BTreeMap<Pubkey, T>, key: &Pubkey) {
+    all.remove(key);
+    all.extend(changed.get(key).map(|value| (*key, value.clone())));
+}

@@ -1,0 +1,224 @@
+//! What token accounts held, from the first transaction to the last; and what left in each 24 hours, summed up without any of
+//! the program's tricks.
+
+use std::collections::VecDeque;
+
+use anchor_lang::prelude::Pubkey;
+use purser::instruction;
+use purser_client::{LandedWell, arguments};
+use purser_policy::{DAY_SECONDS, Limit, UsdcAmount};
+
+use super::{Payment, Place, Replay};
+use crate::check::Check;
+
+/// Money that moved on an account.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Movement {
+    Payment {
+        payment: Payment,
+        /// The most that might leave in 24 hours.
+        cap: Limit,
+    },
+    /// By the admin's word, past the policy.
+    Withdrawal { agent: Pubkey, amount: UsdcAmount, recipient: Pubkey },
+    Deposit {
+        agent: Pubkey,
+        amount: UsdcAmount,
+        /// The one token account that it came from, if it was one.
+        source: Option<Pubkey>,
+        /// The one transfer of the program that made it: its id and its memo.
+        transfer: Option<([u8; 16], Vec<u8>)>,
+    },
+}
+
+impl Movement {
+    pub fn agent(&self) -> Pubkey {
+        match self {
+            Self::Payment { payment, .. } => payment.agent,
+            Self::Withdrawal { agent, .. } | Self::Deposit { agent, .. } => *agent,
+        }
+    }
+
+    /// What it took out of an account.
+    pub fn out_of(&self, account: &Pubkey) -> Option<UsdcAmount> {
+        match self {
+            Self::Payment { payment, .. } => (payment.agent == *account).then_some(payment.amount),
+            Self::Withdrawal { agent, amount, .. } => (agent == account).then_some(*amount),
+            Self::Deposit { .. } => None,
+        }
+    }
+}
+
+/// The token account of an account that is audited.
+#[derive(Debug, Clone)]
+pub(super) struct Purse {
+    pub agent: Pubkey,
+    pub first: Option<u64>,
+    /// After the last transaction that named it.
+    pub balance: Option<u64>,
+}
+
+impl Purse {
+    pub fn of(agent: Pubkey) -> Self {
+        Self { agent, first: None, balance: None }
+    }
+}
+
+/// Payments of the last 24 hours.
+#[derive(Debug, Default)]
+pub(super) struct Day {
+    payments: VecDeque<(i64, u64)>,
+    sum: u128,
+}
+
+impl Day {
+    /// What left in the 24 hours up to and including this payment. Of age 24 hours and more does not count.
+    fn spent(&mut self, time: i64, amount: UsdcAmount) -> u128 {
+        while let Some((paid_at, paid)) = self.payments.front().copied() {
+            if time.saturating_sub(paid_at) < DAY_SECONDS {
+                break;
+            }
+            self.payments.pop_front();
+            self.sum -= u128::from(paid);
+        }
+        self.payments.push_back((time, amount.micros()));
+        self.sum += u128::from(amount.micros());
+        self.sum
+    }
+}
+
+impl Replay {
+    /// Counts what a transaction moved, and holds it against what token accounts held before and after.
+    pub(super) fn count_money(&mut self, place: &Place, landed: &LandedWell, movements: &[Movement]) {
+        for movement in movements {
+            if self.audited.contains(&movement.agent()) {
+                self.count_out(place, movement);
+            }
+        }
+        let purses: Vec<Pubkey> = self.purses.keys().copied().collect();
+        let named = landed.balances.iter().map(|balance| balance.token_account);
+        for token_account in named.filter(|named| purses.binary_search(named).is_ok()) {
+            self.count_purse(place, landed, movements, token_account);
+        }
+        for movement in movements {
+            let agent = movement.agent();
+            let token_account = self.at.token_account(&agent);
+            let is_named = landed.balances.iter().any(|balance| balance.token_account == token_account);
+            if movement.out_of(&agent).is_some_and(|out| !out.is_zero()) && !is_named {
+                let text =
+                    "Money left by an instruction, and the node shows no balance of the token account.";
+                self.mismatch(Check::Balances, Some(agent), Some(place), text.to_owned());
+            }
+        }
+    }
+
+    fn count_out(&mut self, place: &Place, movement: &Movement) {
+        let agent = movement.agent();
+        match movement {
+            Movement::Payment { payment, cap } => {
+                let spent = self.days.entry(agent).or_default().spent(place.time, payment.amount);
+                self.examined(Check::RollingDay, 1);
+                if let Limit::AtMost(cap) = cap
+                    && spent > u128::from(cap.micros())
+                {
+                    let text = format!(
+                        "{} USDC left in the 24 hours up to payment {}; the limit was {cap}.",
+                        usdc(spent),
+                        payment.number
+                    );
+                    self.mismatch(Check::RollingDay, Some(agent), Some(place), text);
+                }
+                let life = self.outcome.lives.entry(agent).or_default();
+                life.payments += 1;
+                life.paid += u128::from(payment.amount.micros());
+            }
+            Movement::Withdrawal { amount, .. } => {
+                let life = self.outcome.lives.entry(agent).or_default();
+                life.withdrawn += u128::from(amount.micros());
+                if amount.is_zero() {
+                    return;
+                }
+            }
+            Movement::Deposit { .. } => {}
+        }
+        self.outcome.movements.push((place.clone(), movement.clone()));
+    }
+
+    /// One token account: its balance is the one before, less what instructions took out, plus what came.
+    fn count_purse(
+        &mut self,
+        place: &Place,
+        landed: &LandedWell,
+        movements: &[Movement],
+        token_account: Pubkey,
+    ) {
+        let Some(balance) = landed.balances.iter().find(|it| it.token_account == token_account) else {
+            return;
+        };
+        let Some(purse) = self.purses.get_mut(&token_account) else { return };
+        let (agent, before, after) = (purse.agent, balance.before.micros(), balance.after.micros());
+        // An account begins empty.
+        let known = purse.balance.unwrap_or_default();
+        purse.first.get_or_insert(before);
+        purse.balance = Some(after);
+        self.examined(Check::Balances, 1);
+        if known != before {
+            let text = format!(
+                "The token account held {} USDC before this transaction, and {} after the one before it: what changed it is not \
+                 among the transactions.",
+                UsdcAmount::from_micros(before),
+                UsdcAmount::from_micros(known)
+            );
+            self.mismatch(Check::Balances, Some(agent), Some(place), text);
+        }
+        let out: u128 =
+            movements.iter().filter_map(|it| it.out_of(&agent)).map(|it| u128::from(it.micros())).sum();
+        let should = u128::from(before).checked_sub(out);
+        match should.and_then(|least| u128::from(after).checked_sub(least)) {
+            None => {
+                let text = format!(
+                    "The token account went from {} to {} USDC, and instructions of the program took out {} in all: money left \
+                     that none of them explains.",
+                    balance.before,
+                    balance.after,
+                    usdc(out)
+                );
+                self.mismatch(Check::Balances, Some(agent), Some(place), text);
+            }
+            Some(0) => {}
+            Some(came) => {
+                let source = sole_source(landed, &token_account);
+                let amount = UsdcAmount::from_micros(u64::try_from(came).unwrap_or(u64::MAX));
+                self.outcome.lives.entry(agent).or_default().deposited += came;
+                let transfer = sole_transfer(landed, &token_account, amount);
+                let deposit = Movement::Deposit { agent, amount, source, transfer };
+                self.outcome.movements.push((place.clone(), deposit));
+            }
+        }
+    }
+}
+
+/// The one transfer that made a deposit of this amount; `None` where the money came otherwise too.
+fn sole_transfer(landed: &LandedWell, own: &Pubkey, came: UsdcAmount) -> Option<([u8; 16], Vec<u8>)> {
+    let paid = landed.calls.iter().filter(|called| called.accounts.get(4) == Some(own));
+    let mut transfers = paid.filter_map(|called| arguments::<instruction::Transfer>(&called.data));
+    match (transfers.next(), transfers.next()) {
+        (Some(it), None) if it.amount == came.micros() => Some((it.transfer_id, it.memo)),
+        _ => None,
+    }
+}
+
+/// The one token account that money left, besides `own`.
+fn sole_source(landed: &LandedWell, own: &Pubkey) -> Option<Pubkey> {
+    let mut sources = landed.balances.iter().filter(|it| it.after < it.before && it.token_account != *own);
+    match (sources.next(), sources.next()) {
+        (Some(source), None) => Some(source.token_account),
+        _ => None,
+    }
+}
+
+/// An amount beyond what one account can hold, in USDC.
+pub(crate) fn usdc(micros: u128) -> String {
+    let (whole, rest) = (micros / 1_000_000, micros % 1_000_000);
+    format!("{whole}.{rest:06}")
+}

@@ -1,0 +1,287 @@
+//! Money that leaves: payments within policy, and what the admin takes out.
+
+use anchor_lang::Discriminator;
+use anchor_lang::prelude::Pubkey;
+use purser::events::{TransferExecuted, Withdrawn};
+use purser::instruction;
+use purser::state::{Authority, Operator};
+use purser_client::{Called, arguments, decode_event};
+use purser_policy::{
+    AccountState, DAY_SECONDS, Limit, Rule, STRETCH_SECONDS_MAX, TransferRequest, UsdcAmount, check, explain,
+    tag_of,
+};
+
+use super::step::Step;
+use super::{AgentBook, Movement, Payment};
+use crate::check::Check;
+
+/// Every check that one payment goes through here.
+const DECIDED: [Check; 7] = [
+    Check::Numbering,
+    Check::PaidOnce,
+    Check::Halted,
+    Check::Memo,
+    Check::Allowlist,
+    Check::SingleLimit,
+    Check::DailyLimit,
+];
+
+impl Step<'_> {
+    pub(super) fn transfer(&mut self, called: &Called) -> Option<()> {
+        let transfer = arguments::<instruction::Transfer>(&called.data)?;
+        let (address, source, destination) =
+            (*called.accounts.get(2)?, *called.accounts.get(3)?, *called.accounts.get(4)?);
+        let signer = self.signer(called, Some(address))?;
+        let (Some(operator), Some(mut book)) = (self.operator(), self.agent(address)) else {
+            return Some(());
+        };
+        if !operator.transfer_authorities().contains(&signer) {
+            let text =
+                format!("{signer} signed a payment, and was no transfer authority of the operator then.");
+            self.mismatch(Check::Signer, Some(address), text);
+        }
+        for check in DECIDED {
+            self.examine(check, Some(address));
+        }
+        self.examine(Check::Log, Some(address));
+        let logged = self.take(TransferExecuted::DISCRIMINATOR);
+        let logged = logged.and_then(|payload| decode_event::<TransferExecuted>(&payload));
+        if logged.is_none() {
+            self.missing(Some(address), "TransferExecuted");
+        }
+        let owner = self.balance(&destination).and_then(|balance| balance.owner);
+        let owner = owner.or(logged.as_ref().map(|event| event.recipient_owner));
+        let recipient_owner = owner.unwrap_or_default();
+        self.accounts_fit(address, &book, [source, destination, recipient_owner]);
+        self.number(address, &mut book, logged.as_ref(), transfer.sequence);
+
+        let request = TransferRequest {
+            tag: tag_of(&transfer.transfer_id),
+            amount: UsdcAmount::from_micros(transfer.amount),
+            memo: &transfer.memo,
+            recipient: destination.as_array(),
+            recipient_owner: recipient_owner.as_array(),
+        };
+        let spent = self.decide(address, &operator, &mut book, &request, transfer.sequence);
+        let number = book.agent.tags().recorded();
+        let event = TransferExecuted {
+            agent: address,
+            number,
+            transfer_id: transfer.transfer_id,
+            amount: transfer.amount,
+            recipient: destination,
+            recipient_owner,
+            policy_version: book.agent.policy_version,
+            spent_in_window: spent.micros(),
+            memo: transfer.memo.clone(),
+        };
+        if let Some(logged) = logged {
+            self.same_payment(&book, &event, &logged);
+        }
+        let cap = book.policy().max_daily_spend;
+        self.world.agents.insert(address, book);
+        let payment = Payment {
+            agent: address,
+            number,
+            amount: request.amount,
+            recipient: destination,
+            transfer_id: transfer.transfer_id,
+            memo: transfer.memo,
+        };
+        self.found.movements.push(Movement::Payment { payment, cap });
+        Some(())
+    }
+
+    /// Decides it once more, and counts it whatever the answer: it was made. Returns what had left by then, with it.
+    fn decide(
+        &mut self,
+        address: Pubkey,
+        operator: &Operator,
+        book: &mut AgentBook,
+        request: &TransferRequest,
+        sequence: u32,
+    ) -> UsdcAmount {
+        let (agent, now) = (book.agent, self.now);
+        if !agent.tags().covers(sequence) {
+            let text =
+                "A payment took effect so long after it was signed that its tag could have been forgotten.";
+            self.mismatch(Check::PaidOnce, Some(address), text.to_owned());
+        }
+        let state = AccountState {
+            halted: operator.halted_by | agent.halted_by != 0,
+            policy: book.agent.policy.with(&book.tail),
+            window: agent.window(),
+            tags: agent.tags(),
+        };
+        let decided = check(&state, request, now);
+        let broken = if decided.is_ok() { Vec::new() } else { broken_rules(&state, request, now) };
+        let (window, tags) = book.agent.ledger_mut();
+        let spent = match decided {
+            Ok(cleared) => {
+                let spent = cleared.spent_after();
+                cleared.record(window, tags);
+                spent
+            }
+            Err(_) => {
+                let at = window.effective(now);
+                let spent = window.spent(at).saturating_add(request.amount);
+                window.record(at, request.amount);
+                tags.record(request.tag, at);
+                spent
+            }
+        };
+        let (number, version) = (book.agent.tags().recorded(), book.agent.policy_version);
+        for (check, what) in broken {
+            let text = format!(
+                "Payment {number} of {} USDC was made although policy version {version} refuses it: {what}.",
+                request.amount
+            );
+            self.mismatch(check, Some(address), text);
+        }
+        spent
+    }
+
+    /// The log numbers payments, and a number that is left out is a payment that was not shown. Where the log was cut off, what
+    /// its signer had seen says so: a payment is signed with the number of those before it.
+    fn number(
+        &mut self,
+        address: Pubkey,
+        book: &mut AgentBook,
+        logged: Option<&TransferExecuted>,
+        sequence: u32,
+    ) {
+        let expected = book.agent.tags().recorded().saturating_add(1);
+        let ahead = sequence.wrapping_sub(book.agent.tags().sequence()).cast_signed();
+        let unseen = u64::try_from(ahead).unwrap_or_default();
+        let number = logged.map_or(expected.saturating_add(unseen), |event| event.number);
+        if number < expected {
+            let text =
+                format!("The log numbers a payment {number}; it is number {expected} by what was signed.");
+            self.mismatch(Check::Numbering, Some(address), text);
+        }
+        if number <= expected {
+            return;
+        }
+        let last = number - 1;
+        let missing = match last {
+            last if last == expected => format!("Payment {expected} is"),
+            last => format!("Payments {expected} to {last} are"),
+        };
+        let told = match logged {
+            Some(_) => format!("the log of this one says number {number}"),
+            None => format!("whoever signed this one had seen {last}"),
+        };
+        self.mismatch(Check::Numbering, Some(address), format!("{missing} missing: {told}."));
+        if let Some(recorded) = book.agent.tags.first_mut() {
+            *recorded = last;
+        }
+        book.unsure_until = Some(self.now.saturating_add(DAY_SECONDS + STRETCH_SECONDS_MAX));
+    }
+
+    /// What the log says of a payment, field by field.
+    fn same_payment(&mut self, book: &AgentBook, expected: &TransferExecuted, logged: &TransferExecuted) {
+        let address = expected.agent;
+        let mut differs = |what: &str, logged: String, expected: String| {
+            if logged != expected {
+                let text = format!("The log says {what} {logged}; by what was signed it is {expected}.");
+                self.mismatch(Check::Log, Some(address), text);
+            }
+        };
+        let usdc = |micros| format!("{} USDC", UsdcAmount::from_micros(micros));
+        let text = |memo: &[u8]| format!("{:?}", String::from_utf8_lossy(memo));
+        differs("that the account is", logged.agent.to_string(), expected.agent.to_string());
+        differs("that the amount is", usdc(logged.amount), usdc(expected.amount));
+        differs("that the recipient is", logged.recipient.to_string(), expected.recipient.to_string());
+        let (logged_owner, owner) = (logged.recipient_owner, expected.recipient_owner);
+        differs("that the recipient's owner is", logged_owner.to_string(), owner.to_string());
+        differs("that the memo is", text(&logged.memo), text(&expected.memo));
+        let id = |id: [u8; 16]| u128::from_be_bytes(id).to_string();
+        differs("that the transfer's id is", id(logged.transfer_id), id(expected.transfer_id));
+        let version = |version: u32| version.to_string();
+        differs(
+            "that the policy's version is",
+            version(logged.policy_version),
+            version(expected.policy_version),
+        );
+        if book.unsure_until.is_none_or(|until| until < self.now) {
+            let (logged, expected) = (usdc(logged.spent_in_window), usdc(expected.spent_in_window));
+            if logged != expected {
+                let text = format!(
+                    "The log says that {logged} left in 24 hours; by what was signed it is {expected}."
+                );
+                self.mismatch(Check::DailyLimit, Some(address), text);
+            }
+        }
+    }
+
+    fn accounts_fit(&mut self, address: Pubkey, book: &AgentBook, [source, destination, owner]: [Pubkey; 3]) {
+        self.examine(Check::Balances, Some(address));
+        if source != book.agent.token_account {
+            let text =
+                format!("A payment was taken from {source}, which is not the account's own token account.");
+            self.mismatch(Check::Balances, Some(address), text);
+        }
+        if owner == address || destination == source {
+            let text = "A payment went to a token account of the account itself.".to_owned();
+            self.mismatch(Check::Allowlist, Some(address), text);
+        }
+    }
+
+    pub(super) fn withdraw(&mut self, called: &Called) -> Option<()> {
+        let instruction::Withdraw { amount } = arguments(&called.data)?;
+        let place = |place: usize| called.accounts.get(place).copied();
+        let (agent, source, mint, recipient) = (place(2)?, place(3)?, place(4)?, place(5)?);
+        let (admin, _) = self.role(called, Some(agent), Authority::Administer)?;
+        let Some(book) = self.agent(agent) else { return Some(()) };
+        // Of a mint other than USDC, the log alone knows who owned the recipient.
+        let logged = self.logged.front().and_then(|payload| decode_event::<Withdrawn>(payload));
+        let owner = self.balance(&recipient).and_then(|balance| balance.owner);
+        let recipient_owner = owner.or(logged.map(|event| event.recipient_owner)).unwrap_or_default();
+        let event = Withdrawn {
+            operator: self.address,
+            agent,
+            source,
+            mint,
+            amount,
+            recipient,
+            recipient_owner,
+            admin,
+        };
+        self.expect(Some(agent), &event, "Withdrawn");
+        if source == book.agent.token_account {
+            let amount = UsdcAmount::from_micros(amount);
+            self.found.movements.push(Movement::Withdrawal { agent, amount, recipient });
+        }
+        Some(())
+    }
+}
+
+/// Every rule that refuses it, in the words of the policy.
+fn broken_rules(state: &AccountState, request: &TransferRequest, now: i64) -> Vec<(Check, String)> {
+    let mut broken = Vec::new();
+    if state.tags.contains(request.tag, state.window.effective(now)) {
+        broken.push((Check::PaidOnce, "its tag was paid within the last 24 hours".to_owned()));
+    }
+    for outcome in explain(state, request, now).iter().filter(|outcome| !outcome.is_ok()) {
+        let limit = match outcome.limit {
+            Limit::Unlimited => String::new(),
+            Limit::AtMost(limit) => limit.to_string(),
+        };
+        broken.push(match outcome.rule {
+            Rule::Paused if state.halted => {
+                (Check::Halted, "the operator or the account was halted".to_owned())
+            }
+            Rule::Paused => (Check::Halted, "the account was paused".to_owned()),
+            Rule::RequireMemo => (Check::Memo, "it has no memo, or too long a one".to_owned()),
+            Rule::AllowedCounterparties => {
+                (Check::Allowlist, "its recipient is not on the allowlist".to_owned())
+            }
+            Rule::MaxSingleTransfer => (Check::SingleLimit, format!("at most {limit} USDC at once")),
+            Rule::MaxDailySpend => {
+                let used = outcome.used;
+                (Check::DailyLimit, format!("at most {limit} USDC in 24 hours, of which {used} had left"))
+            }
+        });
+    }
+    broken
+}

@@ -1,0 +1,232 @@
+//! Accounts and their policies: creation, replacement, pause, closing.
+
+use anchor_lang::prelude::Pubkey;
+use bytemuck::Zeroable;
+use purser::constants::{AGENT_SEED, LAYOUT_VERSION};
+use purser::events::{
+    AgentClosed, AgentCreated, AllowlistRecord, DraftClosed, PausedSet, PolicyRecord, PolicySet,
+};
+use purser::instruction;
+use purser::state::{Agent, Authority, Operator, Role, StoredPolicy};
+use purser_client::{Called, arguments, decode_event};
+use purser_policy::{Address, Allowlist, Limit, Policy, UsdcAmount};
+
+use super::step::Step;
+use super::{AgentBook, Movement};
+use crate::check::Check;
+
+impl Step<'_> {
+    pub(super) fn create_agent(&mut self, called: &Called) -> Option<()> {
+        let instruction::CreateAgent { agent_id, policy: args } = arguments(&called.data)?;
+        let (payer, address, token_account) =
+            (*called.accounts.get(1)?, *called.accounts.get(3)?, *called.accounts.get(4)?);
+        let (signer, role) = self.role(called, Some(address), Authority::SetPolicy)?;
+        let policy = args.policy().ok()?;
+        let seeds: [&[u8]; 3] = [AGENT_SEED, self.address.as_ref(), &agent_id];
+        let (derived, bump) = Pubkey::find_program_address(&seeds, &self.at.program);
+        self.examine(Check::State, Some(address));
+        if derived != address || token_account != self.at.token_account(&address) {
+            let text = "The account was created at an address that is not its own.".to_owned();
+            self.mismatch(Check::State, Some(address), text);
+        }
+        let waits = self.operator().is_some_and(|operator| operator.loosening_delay_seconds > 0);
+        let held = self.balance(&token_account).map_or(UsdcAmount::ZERO, |balance| balance.before);
+        if waits && role != Role::Admin && !held.is_zero() {
+            let text = format!(
+                "The account was created anew over {held} USDC by {signer}: where loosened policies wait, only the admin does."
+            );
+            self.mismatch(Check::PolicyChanges, Some(address), text);
+        }
+        let agent = Agent {
+            version: LAYOUT_VERSION,
+            bump,
+            policy_version: 1,
+            operator: self.address,
+            agent_id,
+            token_account,
+            rent_payer: payer,
+            policy_updated_at: self.now,
+            policy: StoredPolicy::from(&policy),
+            ..Agent::zeroed()
+        };
+        let book = AgentBook { agent, tail: tail(&policy), unsure_until: None };
+        self.world.agents.insert(address, book);
+        self.found.created.push((address, agent_id));
+        self.found.policies.push(address);
+        self.examine(Check::PolicyChanges, Some(address));
+        let event = AgentCreated { operator: self.address, agent: address, agent_id, token_account };
+        self.expect(Some(address), &event, "AgentCreated");
+        self.policy_set(address, 1, record(&policy, None), signer);
+        Some(())
+    }
+
+    pub(super) fn set_policy(&mut self, called: &Called) -> Option<()> {
+        let instruction::SetPolicy { expected_version, policy: args } = arguments(&called.data)?;
+        let address = *called.accounts.get(3)?;
+        let (signer, role) = self.role(called, Some(address), Authority::SetPolicy)?;
+        let policy = args.policy().ok()?;
+        let Some(book) = self.agent(address) else { return Some(()) };
+        let delay = self.operator().map_or(0, |operator| operator.loosening_delay_seconds);
+        if role != Role::Admin && delay > 0 && policy.loosens(&book.policy()) {
+            let text = format!(
+                "{signer} loosened the policy at once; the operator lets that wait for {delay} seconds."
+            );
+            self.mismatch(Check::PolicyChanges, Some(address), text);
+        }
+        let version = self.replace_policy(address, book, expected_version, &policy);
+        self.policy_set(address, version, record(&policy, None), signer);
+        Some(())
+    }
+
+    /// Puts a policy in force, over the version that it was written against.
+    pub(super) fn replace_policy(
+        &mut self,
+        address: Pubkey,
+        mut book: AgentBook,
+        expected: u32,
+        policy: &Policy,
+    ) -> u32 {
+        self.examine(Check::PolicyChanges, Some(address));
+        let version = book.agent.policy_version;
+        if version != expected {
+            let text = format!("A policy written against version {expected} replaced version {version}.");
+            self.mismatch(Check::PolicyChanges, Some(address), text);
+            book.agent.policy_version = expected;
+        }
+        book.agent.policy = StoredPolicy::from(policy);
+        book.tail = tail(policy);
+        let version = self.policy_changed(address, &mut book);
+        self.world.agents.insert(address, book);
+        version
+    }
+
+    fn policy_changed(&mut self, address: Pubkey, book: &mut AgentBook) -> u32 {
+        if book.agent.policy_changed(self.now).is_err() {
+            self.mismatch(Check::PolicyChanges, Some(address), "The policy's version ran over.".to_owned());
+        }
+        self.found.policies.push(address);
+        book.agent.policy_version
+    }
+
+    pub(super) fn policy_set(
+        &mut self,
+        agent: Pubkey,
+        policy_version: u32,
+        policy: PolicyRecord,
+        signer: Pubkey,
+    ) {
+        let event = PolicySet { operator: self.address, agent, policy_version, policy, signer };
+        self.expect(Some(agent), &event, "PolicySet");
+    }
+
+    pub(super) fn set_paused(&mut self, called: &Called) -> Option<()> {
+        let instruction::SetPaused { paused } = arguments(&called.data)?;
+        let address = *called.accounts.get(2)?;
+        let (signer, role) = self.role(called, Some(address), Authority::SetPolicy)?;
+        let Some(mut book) = self.agent(address) else { return Some(()) };
+        let waits = self.operator().is_some_and(|operator| operator.loosening_delay_seconds > 0);
+        self.examine(Check::PolicyChanges, Some(address));
+        if book.agent.policy.is_paused() && !paused && waits && role != Role::Admin {
+            let text = format!("{signer} lifted a pause at once; the operator lets that wait.");
+            self.mismatch(Check::PolicyChanges, Some(address), text);
+        }
+        book.agent.policy.set_paused(paused);
+        let policy_version = self.policy_changed(address, &mut book);
+        self.world.agents.insert(address, book);
+        let event = PausedSet { operator: self.address, agent: address, paused, policy_version, signer };
+        self.expect(Some(address), &event, "PausedSet");
+        Some(())
+    }
+
+    pub(super) fn close_agent(&mut self, called: &Called) -> Option<()> {
+        let (address, recipient) = (*called.accounts.get(2)?, *called.accounts.get(5)?);
+        let (admin, _) = self.role(called, Some(address), Authority::Administer)?;
+        let Some(book) = self.agent(address) else { return Some(()) };
+        let Agent { agent_id, token_account, .. } = book.agent;
+        let spent = book.agent.window().spent(self.now);
+        self.examine(Check::DailyLimit, Some(address));
+        if !spent.is_zero() {
+            let text = format!(
+                "The account was closed while {spent} USDC of the last 24 hours counted against its limit: created anew, it \
+                 begins with an empty window."
+            );
+            self.mismatch(Check::DailyLimit, Some(address), text);
+        }
+        if let Some(draft) = self.world.drafts.remove(&address) {
+            let hash = draft.draft.hash;
+            let event = DraftClosed { operator: self.address, agent: address, hash, signer: admin };
+            self.expect(Some(address), &event, "DraftClosed");
+        }
+        self.world.agents.remove(&address);
+        self.found.closed.push(address);
+        let swept = self.left_in(address, &token_account);
+        let event = AgentClosed {
+            operator: self.address,
+            agent: address,
+            agent_id,
+            payments: book.agent.tags().recorded(),
+            swept: swept.micros(),
+            recipient,
+            admin,
+        };
+        self.expect(Some(address), &event, "AgentClosed");
+        self.found.movements.push(Movement::Withdrawal { agent: address, amount: swept, recipient });
+        Some(())
+    }
+
+    /// What a closed account still held: its log says so; without, what it held before less what left it in between.
+    fn left_in(&self, agent: Pubkey, token_account: &Pubkey) -> UsdcAmount {
+        let logged = self.logged.front().and_then(|payload| decode_event::<AgentClosed>(payload));
+        if let Some(event) = logged.filter(|event| event.agent == agent) {
+            return UsdcAmount::from_micros(event.swept);
+        }
+        let before = self.balance(token_account).map_or(UsdcAmount::ZERO, |balance| balance.before);
+        let out = self.found.movements.iter().filter_map(|movement| movement.out_of(&agent));
+        out.fold(before, UsdcAmount::saturating_sub)
+    }
+}
+
+impl AgentBook {
+    pub(super) fn policy(&self) -> Policy<'_> {
+        self.agent.policy.with(&self.tail)
+    }
+}
+
+/// Whether a policy that `role` puts in force has to have waited.
+pub(super) fn must_wait(operator: &Operator, role: Role, sealed_at: i64, now: i64) -> bool {
+    role != Role::Admin && now < operator.loosens_at(sealed_at)
+}
+
+/// The allowlist as it stands at the end of an account.
+pub(super) fn tail(policy: &Policy) -> Vec<u8> {
+    let (wallets, token_accounts) = policy.allowlist.entries();
+    wallets.iter().chain(token_accounts).flatten().copied().collect()
+}
+
+/// A policy as events carry it. `draft`: the hash of the draft that its entries were written to.
+pub(super) fn record(policy: &Policy, draft: Option<[u8; 32]>) -> PolicyRecord {
+    let micros = |limit| match limit {
+        Limit::Unlimited => None,
+        Limit::AtMost(amount) => Some(UsdcAmount::micros(amount)),
+    };
+    let keys = |entries: &[Address]| entries.iter().copied().map(Pubkey::new_from_array).collect();
+    let count = |entries: &[Address]| u16::try_from(entries.len()).unwrap_or(u16::MAX);
+    let (wallets, token_accounts) = policy.allowlist.entries();
+    PolicyRecord {
+        max_single_transfer: micros(policy.max_single_transfer),
+        max_daily_spend: micros(policy.max_daily_spend),
+        require_memo: policy.require_memo,
+        paused: policy.paused,
+        allowlist: match (policy.allowlist, draft) {
+            (Allowlist::Anyone, _) => AllowlistRecord::Anyone,
+            (Allowlist::Only(_), None) => {
+                AllowlistRecord::Only { wallets: keys(wallets), token_accounts: keys(token_accounts) }
+            }
+            (Allowlist::Only(_), Some(hash)) => AllowlistRecord::Draft {
+                wallet_count: count(wallets),
+                token_account_count: count(token_accounts),
+                hash,
+            },
+        },
+    }
+}

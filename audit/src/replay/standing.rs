@@ -1,0 +1,123 @@
+//! The accounts as they stand, held against what the replay came to: byte by byte, allowlists and spend windows included.
+
+use anchor_lang::Discriminator;
+use anchor_lang::prelude::Pubkey;
+use purser::state::{Agent, AgentView, Operator, PolicyDraft};
+use purser_policy::UsdcAmount;
+
+use super::Replay;
+use crate::archive::{SavedAccount, Snapshot};
+use crate::check::Check;
+
+/// Where a token account has its amount.
+const TOKEN_AMOUNT: std::ops::Range<usize> = 64..72;
+
+impl Replay {
+    /// Compares the accounts that were read at slots before this one: no transaction changes them any more.
+    pub(super) fn compare_before(&mut self, slot: u64) {
+        while self.snapshots.last().is_some_and(|(_, snapshot)| snapshot.slot < slot) {
+            if let Some((address, snapshot)) = self.snapshots.pop() {
+                self.compare(address, &snapshot);
+            }
+        }
+    }
+
+    fn compare(&mut self, address: Pubkey, snapshot: &Snapshot) {
+        let data = snapshot.account.as_ref().and_then(SavedAccount::bytes);
+        let owner = snapshot.account.as_ref().and_then(SavedAccount::owner);
+        let own = data.filter(|_| owner == Some(self.at.program));
+        if address == self.operator {
+            let replayed = self.world.operator.as_ref().map(|state| bytes::<Operator>(state, &[]));
+            return self.same(None, "operator's account", own, replayed);
+        }
+        if let Some(purse) = self.purses.get(&address) {
+            let (agent, known) = (purse.agent, purse.balance.unwrap_or_default());
+            let data = snapshot.account.as_ref().and_then(SavedAccount::bytes);
+            let amount =
+                data.and_then(|data| Some(u64::from_le_bytes(data.get(TOKEN_AMOUNT)?.try_into().ok()?)));
+            return self.same_balance(agent, amount.unwrap_or_default(), known);
+        }
+        if self.audited.contains(&address) {
+            let replayed = self.world.agents.get(&address);
+            let is_unsure = replayed.is_some_and(|book| book.unsure_until.is_some());
+            let replayed = replayed.map(|book| bytes::<Agent>(&book.agent, &book.tail));
+            if is_unsure {
+                let why =
+                    format!("{address}: a payment is missing, so its spend window cannot be recomputed");
+                return self.unchecked(Check::State, why);
+            }
+            if let (Some(chain), Some(replayed)) = (&own, &replayed)
+                && same_but_for_a_second(chain, replayed)
+            {
+                return self.examined(Check::State, 1);
+            }
+            return self.same(Some(address), "account", own, replayed);
+        }
+        let agent = self.audited.iter().find(|agent| self.at.draft_address(agent) == address).copied();
+        if let Some(agent) = agent {
+            let replayed = self.world.drafts.get(&agent);
+            let replayed = replayed.map(|book| bytes::<PolicyDraft>(&book.draft, &book.tail));
+            self.same(Some(agent), "waiting draft", own, replayed);
+        }
+    }
+
+    fn same(
+        &mut self,
+        account: Option<Pubkey>,
+        what: &str,
+        chain: Option<Vec<u8>>,
+        replayed: Option<Vec<u8>>,
+    ) {
+        self.examined(Check::State, 1);
+        let text = match (chain, replayed) {
+            (chain, replayed) if chain == replayed => return,
+            (Some(_), None) => {
+                format!("The {what} stands on the chain, and by what was signed it does not exist.")
+            }
+            (None, Some(_)) => {
+                format!("The {what} exists by what was signed, and does not stand on the chain.")
+            }
+            (Some(_) | None, _) => {
+                format!("The {what} on the chain is another one than what was signed adds up to.")
+            }
+        };
+        self.mismatch(Check::State, account, None, text);
+    }
+
+    fn same_balance(&mut self, agent: Pubkey, chain: u64, known: u64) {
+        self.examined(Check::Balances, 1);
+        if chain != known {
+            let [chain, known] = [chain, known].map(UsdcAmount::from_micros);
+            let text = format!("The token account holds {chain} USDC; by its transactions it is {known}.");
+            self.mismatch(Check::Balances, Some(agent), None, text);
+        }
+    }
+}
+
+/// An account's data in the program's layout.
+fn bytes<T: Discriminator + bytemuck::NoUninit>(state: &T, tail: &[u8]) -> Vec<u8> {
+    [T::DISCRIMINATOR, bytemuck::bytes_of(state), tail].concat()
+}
+
+/// Whether two agents differ in nothing but moments, and in these by a second at most: where a node dates blocks by their end,
+/// the replay cannot know each second that the program saw. What counts is the same.
+fn same_but_for_a_second(chain: &[u8], replayed: &[u8]) -> bool {
+    let (Some(chain), Some(replayed)) = (Agent::read(chain), Agent::read(replayed)) else { return false };
+    let (one, other) = (chain.agent, replayed.agent);
+    let newest = one.window().effective(i64::MIN).max(other.window().effective(i64::MIN));
+    let close = |one: i64, other: i64| one.abs_diff(other) <= 1;
+    close(one.policy_updated_at, other.policy_updated_at)
+        && close(one.window().effective(i64::MIN), other.window().effective(i64::MIN))
+        && one.window().spent(newest) == other.window().spent(newest)
+        && one.tags().numbered().eq(other.tags().numbered())
+        && without_moments(&chain, &replayed) == replayed
+}
+
+/// `chain` with the moments of `replayed`.
+fn without_moments(chain: &AgentView, replayed: &AgentView) -> AgentView {
+    let mut view = chain.clone();
+    view.agent.policy_updated_at = replayed.agent.policy_updated_at;
+    view.agent.window = replayed.agent.window;
+    view.agent.tags = replayed.agent.tags;
+    view
+}

@@ -1,0 +1,205 @@
+//! One transaction: its calls in order, on copies of the accounts that they name.
+
+use std::collections::VecDeque;
+
+use anchor_lang::prelude::Pubkey;
+use anchor_lang::{Discriminator, Event};
+use purser::instruction;
+use purser::state::{Authority, Operator, Role};
+use purser_client::{Called, Deployment, LandedWell, TokenBalance};
+
+use super::{AgentBook, Movement, World};
+use crate::check::Check;
+
+pub(super) struct Step<'a> {
+    pub at: Deployment,
+    /// The operator that is audited.
+    pub address: Pubkey,
+    /// Unix seconds.
+    pub now: i64,
+    pub landed: &'a LandedWell,
+    /// What the program logged and was not compared yet.
+    pub logged: VecDeque<Vec<u8>>,
+    /// Nothing is missing from the log.
+    pub is_whole: bool,
+    pub world: World,
+    pub found: Found,
+}
+
+/// What came of it.
+#[derive(Debug, Default)]
+pub(super) struct Found {
+    pub mismatches: Vec<(Check, Option<Pubkey>, String)>,
+    pub examined: Vec<(Check, Option<Pubkey>)>,
+    /// Events that were cut off.
+    pub recomputed: u64,
+    pub movements: Vec<Movement>,
+    pub created: Vec<(Pubkey, [u8; 16])>,
+    pub policies: Vec<Pubkey>,
+    pub closed: Vec<Pubkey>,
+}
+
+/// An instruction of the program: how its data begins, where it names the operator, and how it is replayed.
+struct Instruction {
+    discriminator: &'static [u8],
+    operator_place: usize,
+    replay: fn(&mut Step<'_>, &Called) -> Option<()>,
+}
+
+const fn named_at(
+    operator_place: usize,
+    discriminator: &'static [u8],
+    replay: fn(&mut Step<'_>, &Called) -> Option<()>,
+) -> Instruction {
+    Instruction { discriminator, operator_place, replay }
+}
+
+static INSTRUCTIONS: [Instruction; 15] = [
+    named_at(1, instruction::Transfer::DISCRIMINATOR, |step, called| step.transfer(called)),
+    named_at(1, instruction::CreateOperator::DISCRIMINATOR, |step, called| step.create_operator(called)),
+    named_at(1, instruction::UpdateOperator::DISCRIMINATOR, |step, called| step.update_operator(called)),
+    named_at(1, instruction::AcceptAdmin::DISCRIMINATOR, |step, called| step.accept_admin(called)),
+    named_at(2, instruction::CreateAgent::DISCRIMINATOR, |step, called| step.create_agent(called)),
+    named_at(2, instruction::SetPolicy::DISCRIMINATOR, |step, called| step.set_policy(called)),
+    named_at(2, instruction::OpenDraft::DISCRIMINATOR, |step, called| step.open_draft(called)),
+    named_at(1, instruction::WriteDraft::DISCRIMINATOR, |step, called| step.write_draft(called)),
+    named_at(2, instruction::ApplyDraft::DISCRIMINATOR, |step, called| step.apply_draft(called)),
+    named_at(1, instruction::CloseDraft::DISCRIMINATOR, |step, called| step.close_draft(called)),
+    named_at(1, instruction::SetPaused::DISCRIMINATOR, |step, called| step.set_paused(called)),
+    named_at(1, instruction::Halt::DISCRIMINATOR, |step, called| step.halt(called, true)),
+    named_at(1, instruction::Resume::DISCRIMINATOR, |step, called| step.halt(called, false)),
+    named_at(1, instruction::Withdraw::DISCRIMINATOR, |step, called| step.withdraw(called)),
+    named_at(1, instruction::CloseAgent::DISCRIMINATOR, |step, called| step.close_agent(called)),
+];
+
+impl Step<'_> {
+    pub fn run(&mut self) {
+        let landed = self.landed;
+        for called in &landed.calls {
+            if self.call(called).is_none() {
+                let text = "An instruction of the program took effect that cannot be read.".to_owned();
+                self.mismatch(Check::Log, None, text);
+            }
+        }
+        let left = self.logged.len();
+        if left > 0 {
+            let text = format!("The log has {left} event(s) of the program that no instruction made.");
+            self.mismatch(Check::Log, None, text);
+        }
+    }
+
+    /// `None`: it cannot be read.
+    fn call(&mut self, called: &Called) -> Option<()> {
+        let instruction = INSTRUCTIONS.iter().find(|it| called.data.starts_with(it.discriminator))?;
+        // Several operators may share a transaction.
+        if *called.accounts.get(instruction.operator_place)? != self.address {
+            return Some(());
+        }
+        (instruction.replay)(self, called)
+    }
+
+    pub fn mismatch(&mut self, check: Check, account: Option<Pubkey>, text: String) {
+        self.found.mismatches.push((check, account, text));
+    }
+
+    pub fn examine(&mut self, check: Check, account: Option<Pubkey>) {
+        self.found.examined.push((check, account));
+    }
+
+    /// The operator; what is signed before it was created cannot have taken effect.
+    pub fn operator(&mut self) -> Option<Operator> {
+        if self.world.operator.is_none() {
+            let text =
+                "An instruction took effect before the operator's creation, which was not read.".to_owned();
+            self.mismatch(Check::State, None, text);
+        }
+        self.world.operator
+    }
+
+    /// An account of the operator; one whose creation was not read cannot be replayed.
+    pub fn agent(&mut self, agent: Pubkey) -> Option<AgentBook> {
+        let book = self.world.agents.get(&agent).cloned();
+        if book.is_none() {
+            let text = format!("The account {agent} was used, and its creation was not read.");
+            self.mismatch(Check::State, Some(agent), text);
+        }
+        book
+    }
+
+    /// The key that stands first among the accounts of a call, as that of its signer. A program that calls can sign for its
+    /// own addresses, which no signature shows.
+    pub fn signer(&mut self, called: &Called, agent: Option<Pubkey>) -> Option<Pubkey> {
+        let signer = *called.accounts.first()?;
+        self.examine(Check::Signer, agent);
+        if !called.is_inner && !self.landed.signers.contains(&signer) {
+            let text = format!(
+                "{signer} is named as the signer of an instruction, and did not sign the transaction."
+            );
+            self.mismatch(Check::Signer, agent, text);
+        }
+        Some(signer)
+    }
+
+    /// The role of a call's signer. One that may not do `what` is told, and then taken for the least that may: so the rules
+    /// that bind it are looked at, too.
+    pub fn role(
+        &mut self,
+        called: &Called,
+        agent: Option<Pubkey>,
+        what: Authority,
+    ) -> Option<(Pubkey, Role)> {
+        let signer = self.signer(called, agent)?;
+        let Some(operator) = self.operator() else { return Some((signer, Role::Guardian)) };
+        match operator.authorise(&signer, what) {
+            Ok(role) => Some((signer, role)),
+            Err(_) => {
+                let text = format!("{signer} signed what it had no right to: {}.", deed(what));
+                self.mismatch(Check::Signer, agent, text);
+                Some((signer, Role::Guardian))
+            }
+        }
+    }
+
+    /// Holds a recomputed event against the log.
+    pub fn expect<E: Event>(&mut self, agent: Option<Pubkey>, event: &E, name: &str) {
+        self.examine(Check::Log, agent);
+        match self.take(E::DISCRIMINATOR) {
+            Some(logged) if logged == event.data() => {}
+            Some(_) => {
+                let text = format!("The logged event {name} differs from what the signed instruction gives.");
+                self.mismatch(Check::Log, agent, text);
+            }
+            None => self.missing(agent, name),
+        }
+    }
+
+    /// An event that the log does not show: cut off where the log was full, otherwise hidden.
+    pub fn missing(&mut self, agent: Option<Pubkey>, name: &str) {
+        if self.is_whole || !self.logged.is_empty() {
+            let text =
+                format!("The log hides the event {name} of an instruction that was signed and took effect.");
+            self.mismatch(Check::Log, agent, text);
+        } else {
+            self.found.recomputed += 1;
+        }
+    }
+
+    /// The next event, if it is of this type.
+    pub fn take(&mut self, discriminator: &[u8]) -> Option<Vec<u8>> {
+        let is_next = self.logged.front().is_some_and(|payload| payload.starts_with(discriminator));
+        is_next.then(|| self.logged.pop_front()).flatten()
+    }
+
+    /// What the transaction says of a token account.
+    pub fn balance(&self, token_account: &Pubkey) -> Option<TokenBalance> {
+        self.landed.balances.iter().find(|balance| balance.token_account == *token_account).copied()
+    }
+}
+
+fn deed(what: Authority) -> &'static str {
+    match what {
+        Authority::Administer => "to administer is the admin's alone",
+        Authority::SetPolicy => "accounts and policies are for the policy authority and the admin",
+        Authority::Halt => "halting is for guardian, policy authority and admin",
+    }
+}

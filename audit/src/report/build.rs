@@ -1,0 +1,232 @@
+//! From what was found to what is shown.
+
+use anchor_lang::prelude::Pubkey;
+use purser_client::committed_sha256;
+use purser_policy::UsdcAmount;
+
+use super::{
+    AccountReport, CheckReport, Finding, ProgramReport, Reference, Remark, Report, Upgrade, Verdict,
+};
+use crate::check::Check;
+use crate::history::account_id;
+use crate::program::Program;
+use crate::replay::{Life, Movement, Outcome, Place, date, usdc};
+use crate::scope::Scope;
+
+/// References that a remark lists.
+const REFERENCES_MAX: usize = 20;
+
+/// Genesis hashes of the public clusters, and what Solana's explorer calls them.
+const CLUSTERS: [(&str, &str); 3] = [
+    ("5eykt4UsFv8P8NJdTREpY1vzqKqZKvdpKuc147dw2N9d", ""),
+    ("EtWTRABZaYq6iMfeYKouRu166VU2xqa1wcaWoxPkrZBG", "?cluster=devnet"),
+    ("4uhcVJyU9pJkvQyS88uRDiswHScSCKY3XQsseRfwrTj2", "?cluster=testnet"),
+];
+
+/// What a report is built from.
+pub struct Facts<'a> {
+    pub scope: &'a Scope,
+    pub read_from: String,
+    pub outcome: &'a Outcome,
+    pub program: &'a Program,
+    pub explorer: Option<String>,
+    /// Entries of the relayer's history beyond the audit; `None` where none was compared.
+    pub newer: Option<u64>,
+}
+
+/// Builds the report.
+pub fn build(facts: Facts) -> Report {
+    let links = Links::of(&facts);
+    let Facts { scope, outcome, .. } = &facts;
+    let checks: Vec<CheckReport> = Check::ALL.iter().map(|check| checked(*check, outcome, &links)).collect();
+    let count = |result: Verdict| checks.iter().filter(|check| check.result == result).count();
+    let (fails, open) = (count(Verdict::DoesNotHold), count(Verdict::Incomplete));
+    let findings: usize = checks.iter().map(|check| check.findings.len()).sum();
+    let verdict = match (fails, open) {
+        (0, 0) => "Everything that was checked holds.".to_owned(),
+        (0, open) => format!("What could be checked holds; {open} check(s) are incomplete."),
+        (fails, _) => format!("{fails} check(s) DO NOT HOLD: {findings} finding(s)."),
+    };
+    Report {
+        holds: fails == 0,
+        complete: open == 0,
+        verdict,
+        operator: scope.operator.to_string(),
+        account: scope.manifest.account.clone(),
+        genesis_hash: scope.manifest.genesis_hash.clone(),
+        usdc_mint: scope.at.usdc_mint.to_string(),
+        read_from: facts.read_from.clone(),
+        until_slot: scope.manifest.until_slot,
+        until_time: scope.manifest.until_time.map(date),
+        transactions: outcome.transactions,
+        program: program_report(&facts, &links),
+        accounts: scope.agents.iter().map(|agent| account_report(agent, &facts, &links)).collect(),
+        checks,
+        remarks: remarks(&facts, &links),
+        unseen: unseen(&facts),
+    }
+}
+
+/// Makes links of signatures.
+struct Links {
+    template: Option<String>,
+}
+
+impl Links {
+    fn of(facts: &Facts) -> Self {
+        let cluster = CLUSTERS.iter().find(|(genesis, _)| *genesis == facts.scope.manifest.genesis_hash);
+        let own = cluster.map(|(_, query)| format!("https://explorer.solana.com/tx/{{signature}}{query}"));
+        Self { template: facts.explorer.clone().or(own) }
+    }
+
+    fn to(&self, place: &Place) -> Reference {
+        let explorer = self.template.as_ref().map(|it| it.replace("{signature}", &place.signature));
+        Reference { signature: place.signature.clone(), slot: place.slot, time: place.date(), explorer }
+    }
+
+    fn remark(&self, text: String, places: impl Iterator<Item = Place>) -> Remark {
+        let mut at: Vec<Reference> = places.map(|place| self.to(&place)).collect();
+        at.dedup();
+        let more = at.len().saturating_sub(REFERENCES_MAX);
+        at.truncate(REFERENCES_MAX);
+        Remark { text, at, more }
+    }
+}
+
+fn checked(check: Check, outcome: &Outcome, links: &Links) -> CheckReport {
+    let found = outcome.mismatches.iter().filter(|mismatch| mismatch.check == check);
+    let findings: Vec<Finding> = found
+        .map(|mismatch| Finding {
+            account: mismatch.account.map(|account| account.to_string()),
+            text: mismatch.text.clone(),
+            at: mismatch.place.as_ref().map(|place| links.to(place)),
+        })
+        .collect();
+    let unchecked: Vec<String> =
+        outcome.unchecked.get(&check).map(|all| all.iter().cloned().collect()).unwrap_or_default();
+    let examined = outcome.examined.get(&check).copied().unwrap_or_default();
+    let result = match (findings.is_empty(), unchecked.is_empty(), examined) {
+        (false, _, _) => Verdict::DoesNotHold,
+        (true, false, _) => Verdict::Incomplete,
+        (true, true, 0) => Verdict::NothingToCheck,
+        (true, true, _) => Verdict::Holds,
+    };
+    CheckReport { check, title: check.title(), means: check.means(), result, examined, findings, unchecked }
+}
+
+fn account_report(agent: &Pubkey, facts: &Facts, links: &Links) -> AccountReport {
+    let life: Life = facts.outcome.lives.get(agent).cloned().unwrap_or_default();
+    let balance = |micros: u64| UsdcAmount::from_micros(micros).to_string();
+    AccountReport {
+        address: agent.to_string(),
+        account_id: account_id(life.agent_id),
+        token_account: facts.scope.at.token_account(agent).to_string(),
+        created: life.created.as_ref().map(|place| links.to(place)),
+        closed: life.closed.as_ref().map(|place| links.to(place)),
+        policy_versions: life.policies,
+        payments: life.payments,
+        paid_usdc: usdc(life.paid),
+        withdrawn_usdc: usdc(life.withdrawn),
+        deposited_usdc: usdc(life.deposited),
+        first_balance_usdc: life.first_balance.map(balance),
+        last_balance_usdc: life.last_balance.map(balance),
+    }
+}
+
+fn program_report(facts: &Facts, links: &Links) -> ProgramReport {
+    let Program { is_committed, sha256, changed_in_slot, upgrade_authority, changes } = facts.program;
+    let upgrade = |(place, what, authority): &(Place, &'static str, Option<Pubkey>)| Upgrade {
+        what,
+        authority: authority.map(|key| key.to_string()),
+        at: links.to(place),
+    };
+    ProgramReport {
+        program: purser::ID.to_string(),
+        is_committed_build: *is_committed,
+        committed_sha256: committed_sha256(),
+        sha256: sha256.clone(),
+        changed_in_slot: *changed_in_slot,
+        upgrade_authority: upgrade_authority.map(|key| key.to_string()),
+        upgrades: changes.iter().map(upgrade).collect(),
+        payments_of_older_builds: older_payments(facts).count() as u64,
+    }
+}
+
+/// Payments that another build may have decided: those up to the slot in which the program was last changed.
+fn older_payments<'a>(facts: &Facts<'a>) -> impl Iterator<Item = Place> + 'a {
+    let changed = facts.program.changed_in_slot.unwrap_or_default();
+    let movements = facts.outcome.movements.iter();
+    let payments = movements.filter(|(_, movement)| matches!(movement, Movement::Payment { .. }));
+    payments.filter(move |(place, _)| place.slot <= changed).map(|(place, _)| place.clone())
+}
+
+fn remarks(facts: &Facts, links: &Links) -> Vec<Remark> {
+    let Facts { outcome, program, .. } = facts;
+    let mut remarks = Vec::new();
+    let mut remark = |text: String, places: Vec<Place>| remarks.push(links.remark(text, places.into_iter()));
+    let older: Vec<Place> = older_payments(facts).collect();
+    if !older.is_empty() {
+        let text = format!(
+            "{} payment(s) were made up to the slot in which the program was last changed: an older build may have decided them. \
+             This audit decided them anew, as the committed build would have.",
+            older.len()
+        );
+        remark(text, older);
+    }
+    if program.is_committed == Some(false) {
+        let text = "The program that runs is ANOTHER BUILD than the committed one. The replay shows what it did so far, not what \
+                    it would do.";
+        remark(text.to_owned(), Vec::new());
+    }
+    if let Some(authority) = program.upgrade_authority {
+        remark(format!("Whoever holds {authority} can replace the program at any time."), Vec::new());
+    }
+    let cut: u64 = outcome.recomputed.iter().map(|(_, events)| events).sum();
+    if cut > 0 {
+        let text = format!(
+            "{cut} event(s) were cut off by full logs, or not kept by the node: they were recomputed from the signed instructions."
+        );
+        remark(text, outcome.recomputed.iter().map(|(place, _)| place.clone()).collect());
+    }
+    for (place, other, name) in &outcome.forged {
+        let text = format!(
+            "The program {other} wrote a line in the form of the event {name}. It is forged, and of no effect."
+        );
+        remark(text, vec![place.clone()]);
+    }
+    if !outcome.second_earlier.is_empty() {
+        let text = format!(
+            "{} transaction(s) hold by a clock one second before their block's date, and were decided by that.",
+            outcome.second_earlier.len()
+        );
+        remark(text, outcome.second_earlier.clone());
+    }
+    let withdrawn = outcome.movements.iter().filter(|(_, it)| matches!(it, Movement::Withdrawal { .. }));
+    let withdrawn: Vec<Place> = withdrawn.map(|(place, _)| place.clone()).collect();
+    if !withdrawn.is_empty() {
+        let text = "The admin took money out past every policy, as it may. It counts against no limit.";
+        remark(text.to_owned(), withdrawn);
+    }
+    if let Some(newer) = facts.newer.filter(|newer| *newer > 0) {
+        remark(
+            format!("{newer} entries of the relayer's history are newer than this audit, and not compared."),
+            Vec::new(),
+        );
+    }
+    remarks
+}
+
+/// What no audit of the chain can see.
+fn unseen(facts: &Facts) -> Vec<String> {
+    let mut unseen: Vec<&str> = vec![
+        "What the relayer refused before the chain, and whether it carried out what it was asked for: refusals leave no trace there.",
+        "Transactions that every list of the node left out and that nothing later shows: with a second node, the same audit says so.",
+        "Success, balances, block dates and calls between programs are the node's word; signatures cover the instructions alone.",
+        "Who holds a key, and whether a recipient is whom somebody meant.",
+        "Token accounts of the accounts other than their USDC account: policies do not reach them, the admin alone empties them.",
+    ];
+    if facts.newer.is_none() {
+        unseen.push("The relayer's own history: give --api and --key to compare it.");
+    }
+    unseen.into_iter().map(str::to_owned).collect()
+}

@@ -1,0 +1,188 @@
+//! The report as one HTML file: no script, nothing fetched, and made to be printed.
+
+use std::fmt::{Result as Written, Write};
+
+use super::{CheckReport, Reference, Report, Verdict};
+
+const STYLE: &str = include_str!("report.css");
+
+/// The report as a page that needs nothing but itself.
+pub fn html(report: &Report) -> String {
+    let mut out = String::new();
+    // Writing to a string cannot fail.
+    let _ = page(&mut out, report);
+    out
+}
+
+fn page(out: &mut String, report: &Report) -> Written {
+    let class = if report.holds { "holds" } else { "fails" };
+    write!(
+        out,
+        "<!doctype html>\n<html lang=\"en\"><head><meta charset=\"utf-8\"><title>Audit of {}</title>\
+         <meta name=\"viewport\" content=\"width=device-width\"><style>{STYLE}</style></head><body>\
+         <h1>Audit of a Purser operator</h1><p class=\"verdict {class}\">{}</p>",
+        escaped(report.account.as_ref().unwrap_or(&report.operator)),
+        escaped(&report.verdict)
+    )?;
+    about(out, report)?;
+    out.push_str("<h2>What was checked</h2>");
+    for check in &report.checks {
+        checked(out, check)?;
+    }
+    accounts(out, report)?;
+    program(out, report)?;
+    if !report.remarks.is_empty() {
+        out.push_str("<h2>To be known</h2><ul>");
+        for remark in &report.remarks {
+            write!(out, "<li>{}", escaped(&remark.text))?;
+            for at in &remark.at {
+                write!(out, "<br>{}", reference(at))?;
+            }
+            if remark.more > 0 {
+                write!(out, "<br>and {} more", remark.more)?;
+            }
+            out.push_str("</li>");
+        }
+        out.push_str("</ul>");
+    }
+    out.push_str("<h2>Not seen by this audit</h2><ul>");
+    for unseen in &report.unseen {
+        write!(out, "<li>{}</li>", escaped(unseen))?;
+    }
+    out.push_str("</ul></body></html>\n");
+    Ok(())
+}
+
+fn about(out: &mut String, report: &Report) -> Written {
+    let until = report.until_time.as_deref().unwrap_or("date unknown");
+    let rows = [
+        ("Operator", report.operator.clone()),
+        ("Account", report.account.clone().unwrap_or_else(|| "all".to_owned())),
+        ("Cluster (genesis hash)", report.genesis_hash.clone()),
+        ("USDC mint", report.usdc_mint.clone()),
+        ("Read from", report.read_from.clone()),
+        ("Up to", format!("slot {}, {until}", report.until_slot)),
+        ("Transactions", report.transactions.to_string()),
+    ];
+    table(out, &rows)
+}
+
+fn checked(out: &mut String, check: &CheckReport) -> Written {
+    let class = match check.result {
+        Verdict::Holds => "holds",
+        Verdict::DoesNotHold => "fails",
+        Verdict::NothingToCheck | Verdict::Incomplete => "open",
+    };
+    write!(
+        out,
+        "<section class=\"{class}\"><h3>{} <span>{}</span></h3><p>{} <small>{} looked at.</small></p>",
+        escaped(check.title),
+        escaped(check.result.words()),
+        escaped(check.means),
+        check.examined
+    )?;
+    if !check.findings.is_empty() {
+        out.push_str("<ol>");
+        for finding in &check.findings {
+            let account =
+                finding.account.as_ref().map_or(String::new(), |it| format!("<code>{}</code> ", escaped(it)));
+            write!(out, "<li>{account}{}", escaped(&finding.text))?;
+            if let Some(at) = &finding.at {
+                write!(out, "<br>{}", reference(at))?;
+            }
+            out.push_str("</li>");
+        }
+        out.push_str("</ol>");
+    }
+    for why in &check.unchecked {
+        write!(out, "<p>Not checked: {}</p>", escaped(why))?;
+    }
+    out.push_str("</section>");
+    Ok(())
+}
+
+fn accounts(out: &mut String, report: &Report) -> Written {
+    out.push_str("<h2>Accounts</h2>");
+    for account in &report.accounts {
+        write!(out, "<h3><code>{}</code></h3>", escaped(&account.address))?;
+        let balance = |balance: &Option<String>| balance.clone().unwrap_or_else(|| "none".to_owned());
+        let rows = [
+            ("Id", account.account_id.clone()),
+            ("Token account", account.token_account.clone()),
+            ("Payments", format!("{}, {} USDC", account.payments, account.paid_usdc)),
+            ("Deposits", format!("{} USDC", account.deposited_usdc)),
+            ("Taken out by the admin", format!("{} USDC", account.withdrawn_usdc)),
+            ("First balance", balance(&account.first_balance_usdc)),
+            ("Last balance", balance(&account.last_balance_usdc)),
+            ("Policy versions", account.policy_versions.to_string()),
+        ];
+        table(out, &rows)?;
+        for (what, at) in [("Created", &account.created), ("Closed", &account.closed)] {
+            if let Some(at) = at {
+                write!(out, "<p>{what} {}</p>", reference(at))?;
+            }
+        }
+    }
+    Ok(())
+}
+
+fn program(out: &mut String, report: &Report) -> Written {
+    let program = &report.program;
+    out.push_str("<h2>Program</h2>");
+    let build = match program.is_committed_build {
+        Some(true) => "the committed build",
+        Some(false) => "ANOTHER BUILD than the committed one",
+        None => "could not be read",
+    };
+    let rows = [
+        ("Address", program.program.clone()),
+        ("Build", build.to_owned()),
+        ("SHA-256", program.sha256.clone().unwrap_or_else(|| "unknown".to_owned())),
+        ("SHA-256 of the committed build", program.committed_sha256.clone()),
+        (
+            "Last changed in slot",
+            program.changed_in_slot.map_or("unknown".to_owned(), |slot| slot.to_string()),
+        ),
+        ("Upgrade authority", program.upgrade_authority.clone().unwrap_or_else(|| "nobody".to_owned())),
+    ];
+    table(out, &rows)?;
+    for upgrade in &program.upgrades {
+        let by = upgrade.authority.as_deref().unwrap_or("?");
+        write!(out, "<p>{} by <code>{}</code><br>{}</p>", upgrade.what, escaped(by), reference(&upgrade.at))?;
+    }
+    Ok(())
+}
+
+fn table(out: &mut String, rows: &[(&str, String)]) -> Written {
+    out.push_str("<table>");
+    for (name, value) in rows {
+        write!(out, "<tr><th>{}</th><td>{}</td></tr>", escaped(name), escaped(value))?;
+    }
+    out.push_str("</table>");
+    Ok(())
+}
+
+/// A link shows its signature too: on paper it cannot be followed.
+fn reference(at: &Reference) -> String {
+    let signature = escaped(&at.signature);
+    let shown = match &at.explorer {
+        Some(link) => format!("<a href=\"{}\"><code>{signature}</code></a>", escaped(link)),
+        None => format!("<code>{signature}</code>"),
+    };
+    format!("<small>{} slot {} {shown}</small>", escaped(&at.time), at.slot)
+}
+
+fn escaped(text: &str) -> String {
+    let mut escaped = String::with_capacity(text.len());
+    for letter in text.chars() {
+        match letter {
+            '&' => escaped.push_str("&amp;"),
+            '<' => escaped.push_str("&lt;"),
+            '>' => escaped.push_str("&gt;"),
+            '"' => escaped.push_str("&quot;"),
+            '\'' => escaped.push_str("&#39;"),
+            letter => escaped.push(letter),
+        }
+    }
+    escaped
+}

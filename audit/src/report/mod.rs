@@ -1,0 +1,136 @@
+//! What came out of an audit, ready to be shown.
+
+mod build;
+mod html;
+mod text;
+
+pub use build::{Facts, build};
+pub use html::html;
+pub use text::text;
+
+use serde::Serialize;
+
+use crate::check::Check;
+
+/// How a check came out.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Verdict {
+    Holds,
+    DoesNotHold,
+    /// There was nothing to look at, or it was not asked for.
+    NothingToCheck,
+    /// Some or all of it could not be looked at: see `unchecked`.
+    Incomplete,
+}
+
+impl Verdict {
+    pub const fn words(self) -> &'static str {
+        match self {
+            Self::Holds => "holds",
+            Self::DoesNotHold => "DOES NOT HOLD",
+            Self::NothingToCheck => "nothing to check",
+            Self::Incomplete => "incomplete",
+        }
+    }
+}
+
+#[derive(Debug, Clone, Serialize)]
+pub struct CheckReport {
+    pub check: Check,
+    pub title: &'static str,
+    pub means: &'static str,
+    pub result: Verdict,
+    /// How much was looked at.
+    pub examined: u64,
+    pub findings: Vec<Finding>,
+    pub unchecked: Vec<String>,
+}
+
+/// Something that does not hold.
+#[derive(Debug, Clone, Serialize)]
+pub struct Finding {
+    pub account: Option<String>,
+    pub text: String,
+    #[serde(flatten)]
+    pub at: Option<Reference>,
+}
+
+/// A transaction, and where to look at it.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+pub struct Reference {
+    pub signature: String,
+    pub slot: u64,
+    pub time: String,
+    pub explorer: Option<String>,
+}
+
+/// Something that an auditor has to know, and that breaks no rule.
+#[derive(Debug, Clone, Serialize)]
+pub struct Remark {
+    pub text: String,
+    pub at: Vec<Reference>,
+    /// References beyond those that are listed.
+    pub more: usize,
+}
+
+#[derive(Debug, Clone, Serialize)]
+pub struct AccountReport {
+    pub address: String,
+    pub account_id: String,
+    pub token_account: String,
+    pub created: Option<Reference>,
+    pub closed: Option<Reference>,
+    pub policy_versions: u64,
+    pub payments: u64,
+    pub paid_usdc: String,
+    pub withdrawn_usdc: String,
+    pub deposited_usdc: String,
+    pub first_balance_usdc: Option<String>,
+    pub last_balance_usdc: Option<String>,
+}
+
+#[derive(Debug, Clone, Serialize)]
+pub struct ProgramReport {
+    pub program: String,
+    /// Whether what runs is the committed build; `None` where it could not be read.
+    pub is_committed_build: Option<bool>,
+    pub committed_sha256: String,
+    pub sha256: Option<String>,
+    /// Of the last deployment, upgrade or extension.
+    pub changed_in_slot: Option<u64>,
+    pub upgrade_authority: Option<String>,
+    pub upgrades: Vec<Upgrade>,
+    /// Payments made in or before that slot: another build may have decided them.
+    pub payments_of_older_builds: u64,
+}
+
+/// A change of the program.
+#[derive(Debug, Clone, Serialize)]
+pub struct Upgrade {
+    pub what: &'static str,
+    pub authority: Option<String>,
+    pub at: Reference,
+}
+
+#[derive(Debug, Clone, Serialize)]
+pub struct Report {
+    pub holds: bool,
+    /// Nothing of it had to be left out.
+    pub complete: bool,
+    pub verdict: String,
+    pub operator: String,
+    pub account: Option<String>,
+    pub genesis_hash: String,
+    pub usdc_mint: String,
+    pub read_from: String,
+    pub until_slot: u64,
+    pub until_time: Option<String>,
+    pub transactions: u64,
+    pub program: ProgramReport,
+    pub accounts: Vec<AccountReport>,
+    pub checks: Vec<CheckReport>,
+    pub remarks: Vec<Remark>,
+    /// What no audit of the chain can see.
+    pub unseen: Vec<String>,
+}

@@ -1,0 +1,49 @@
+//! What an archive is about.
+
+use anchor_lang::prelude::Pubkey;
+use purser::state::Operator;
+use purser_client::Deployment;
+
+use crate::AuditError;
+use crate::archive::{Archive, Manifest, SavedAccount, Snapshot};
+
+/// An operator, and those of its accounts that are audited.
+pub struct Scope {
+    pub manifest: Manifest,
+    pub operator: Pubkey,
+    pub agents: Vec<Pubkey>,
+    pub at: Deployment,
+}
+
+impl Scope {
+    pub fn of(archive: &Archive, manifest: Manifest) -> Result<Self, AuditError> {
+        let key = |text: &String| {
+            text.parse::<Pubkey>()
+                .map_err(|_| AuditError::Refused(format!("audit.json: {text:?} is no address")))
+        };
+        let operator = key(&manifest.operator)?;
+        let agents = manifest.agents.iter().map(key).collect::<Result<_, _>>()?;
+        let account = archive.account(&operator)?.and_then(|snapshot| snapshot.account);
+        let state = account.as_ref().and_then(SavedAccount::bytes).and_then(|data| Operator::read(&data));
+        let Some(state) = state else {
+            return Err(AuditError::Refused(format!(
+                "the operator's account {operator} is not saved, or unreadable"
+            )));
+        };
+        let at = Deployment { program: purser::ID, usdc_mint: state.usdc_mint };
+        Ok(Self { manifest, operator, agents, at })
+    }
+
+    /// The accounts that a replay is held against.
+    pub fn snapshots(&self, archive: &Archive) -> Result<Vec<(Pubkey, Snapshot)>, AuditError> {
+        let of = |agent: &Pubkey| [*agent, self.at.token_account(agent), self.at.draft_address(agent)];
+        let addresses = std::iter::once(self.operator).chain(self.agents.iter().flat_map(of));
+        let mut snapshots = Vec::new();
+        for address in addresses {
+            if let Some(snapshot) = archive.account(&address)? {
+                snapshots.push((address, snapshot));
+            }
+        }
+        Ok(snapshots)
+    }
+}

@@ -1,0 +1,140 @@
+//! Whether a transaction carries the signatures of what it says. The message is put together again from what was read, byte
+//! by byte as it was signed: nobody between the signer and this audit can have changed an instruction, an amount or a memo.
+
+use serde::Deserialize;
+use serde_json::Value;
+use solana_message::compiled_instruction::CompiledInstruction;
+use solana_message::v0::{self, MessageAddressTableLookup};
+use solana_message::{Message, MessageHeader, VersionedMessage};
+use solana_sdk::hash::Hash;
+use solana_sdk::pubkey::Pubkey;
+use solana_sdk::signature::Signature;
+
+/// What the signatures of a transaction are worth.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Signed {
+    Well,
+    /// What was read is not what was signed.
+    Wrong(&'static str),
+    /// A message of a version that this build cannot put together.
+    UnknownVersion,
+}
+
+#[derive(Deserialize)]
+struct Wire {
+    #[serde(default)]
+    version: Value,
+    transaction: WireTransaction,
+}
+
+#[derive(Deserialize)]
+struct WireTransaction {
+    signatures: Vec<String>,
+    message: WireMessage,
+}
+
+#[derive(Deserialize)]
+#[serde(rename_all = "camelCase")]
+struct WireMessage {
+    header: WireHeader,
+    account_keys: Vec<String>,
+    recent_blockhash: String,
+    instructions: Vec<WireInstruction>,
+    #[serde(default)]
+    address_table_lookups: Option<Vec<WireLookup>>,
+}
+
+#[derive(Deserialize)]
+#[serde(rename_all = "camelCase")]
+struct WireHeader {
+    num_required_signatures: u8,
+    num_readonly_signed_accounts: u8,
+    num_readonly_unsigned_accounts: u8,
+}
+
+#[derive(Deserialize)]
+#[serde(rename_all = "camelCase")]
+struct WireInstruction {
+    program_id_index: u8,
+    accounts: Vec<u8>,
+    data: String,
+}
+
+#[derive(Deserialize)]
+#[serde(rename_all = "camelCase")]
+struct WireLookup {
+    account_key: String,
+    writable_indexes: Vec<u8>,
+    readonly_indexes: Vec<u8>,
+}
+
+/// Checks every signature of the answer of `getTransaction`.
+pub fn check(transaction: &Value) -> Signed {
+    let Ok(wire) = Wire::deserialize(transaction) else {
+        return Signed::Wrong("it cannot be put together as it was signed");
+    };
+    let Wire { version, transaction: WireTransaction { signatures, message } } = wire;
+    let is_legacy = match version {
+        Value::Null => message.address_table_lookups.is_none(),
+        Value::String(word) if word == "legacy" => true,
+        Value::Number(number) if number.as_u64() == Some(0) => false,
+        _ => return Signed::UnknownVersion,
+    };
+    let signers = usize::from(message.header.num_required_signatures);
+    let Some(message) = put_together(message, is_legacy) else {
+        return Signed::Wrong("it cannot be put together as it was signed");
+    };
+    let keys = message.static_account_keys();
+    if signers == 0 || signatures.len() != signers || keys.len() < signers {
+        return Signed::Wrong("it does not carry the signatures that it says it needs");
+    }
+    let bytes = message.serialize();
+    let is_signed = |(signature, key): (&String, &Pubkey)| {
+        signature.parse::<Signature>().is_ok_and(|signature| signature.verify(key.as_ref(), &bytes))
+    };
+    if signatures.iter().zip(keys).all(is_signed) {
+        Signed::Well
+    } else {
+        Signed::Wrong("a signature does not fit what it says")
+    }
+}
+
+fn put_together(message: WireMessage, is_legacy: bool) -> Option<VersionedMessage> {
+    let header = MessageHeader {
+        num_required_signatures: message.header.num_required_signatures,
+        num_readonly_signed_accounts: message.header.num_readonly_signed_accounts,
+        num_readonly_unsigned_accounts: message.header.num_readonly_unsigned_accounts,
+    };
+    let account_keys = message.account_keys.iter().map(|key| key.parse().ok()).collect::<Option<_>>()?;
+    let recent_blockhash: Hash = message.recent_blockhash.parse().ok()?;
+    let instruction = |instruction: WireInstruction| {
+        let WireInstruction { program_id_index, accounts, data } = instruction;
+        let data = bs58::decode(data).into_vec().ok()?;
+        Some(CompiledInstruction { program_id_index, accounts, data })
+    };
+    let instructions = message.instructions.into_iter().map(instruction).collect::<Option<_>>()?;
+    if is_legacy {
+        return Some(VersionedMessage::Legacy(Message {
+            header,
+            account_keys,
+            recent_blockhash,
+            instructions,
+        }));
+    }
+    let lookup = |lookup: WireLookup| {
+        Some(MessageAddressTableLookup {
+            account_key: lookup.account_key.parse().ok()?,
+            writable_indexes: lookup.writable_indexes,
+            readonly_indexes: lookup.readonly_indexes,
+        })
+    };
+    let lookups = message.address_table_lookups.unwrap_or_default();
+    let address_table_lookups = lookups.into_iter().map(lookup).collect::<Option<_>>()?;
+    Some(VersionedMessage::V0(v0::Message {
+        header,
+        account_keys,
+        recent_blockhash,
+        instructions,
+        address_table_lookups,
+    }))
+}

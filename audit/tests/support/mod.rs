@@ -1,0 +1,388 @@
+//! A chain of the test's own, as an audit would have saved it: transactions signed for real, logs, balances and accounts as a
+//! program leaves them that lets everything pass. So whatever breaks a rule is consistent in all but the rule.
+
+use std::path::Path;
+
+use anchor_lang::prelude::Pubkey;
+use anchor_lang::{Discriminator, Event};
+use base64::Engine;
+use base64::engine::general_purpose::STANDARD;
+use bytemuck::Zeroable;
+use purser::events::{
+    AgentCreated, AllowlistRecord, HaltSet, OperatorCreated, PolicyRecord, PolicySet, TransferExecuted,
+};
+use purser::state::{Agent, Operator, Role, StoredPolicy};
+use purser::{AllowlistArg, OperatorKeys, PolicyArgs};
+use purser_audit::archive::{Archive, Line, Manifest, SavedAccount, Snapshot};
+use purser_audit::report::Report;
+use purser_audit::{Request, Source, audit};
+use purser_client::{Deployment, OwnedPolicy, TransferOrder};
+use purser_policy::{UsdcAmount, id_with_tag};
+use serde_json::{Value, json};
+use solana_sdk::hash::Hash;
+use solana_sdk::instruction::Instruction;
+use solana_sdk::message::Message;
+use solana_sdk::signature::{Keypair, Signature};
+use solana_sdk::signer::Signer;
+use tempfile::TempDir;
+
+pub const MICROS: u64 = 1_000_000;
+const MINT: Pubkey = Pubkey::new_from_array([77; 32]);
+/// A wallet that is paid.
+pub const PAYEE: Pubkey = Pubkey::new_from_array([88; 32]);
+const BEGIN: i64 = 1_800_000_000;
+
+pub struct TestChain {
+    pub folder: TempDir,
+    archive: Archive,
+    at: Deployment,
+    pub admin: Keypair,
+    pub policy_key: Keypair,
+    pub transfer_key: Keypair,
+    pub operator: Pubkey,
+    pub agent: Pubkey,
+    operator_state: Operator,
+    agent_state: Agent,
+    tail: Vec<u8>,
+    pub now: i64,
+    slot: u64,
+    balance: u64,
+    of_operator: Vec<Line>,
+    of_purse: Vec<Line>,
+    next_tag: u64,
+}
+
+/// A payment to be made.
+pub struct Paying {
+    pub micros: u64,
+    pub memo: &'static str,
+    pub to: Pubkey,
+    pub tag: Option<u64>,
+    /// Whether the log keeps its event.
+    pub is_logged: bool,
+}
+
+impl Paying {
+    pub fn usdc(amount: u64) -> Self {
+        Self { micros: amount * MICROS, memo: "m", to: PAYEE, tag: None, is_logged: true }
+    }
+}
+
+impl TestChain {
+    /// An operator with one account under this policy, that holds 1,000,000 USDC. Loosened policies wait `delay` seconds.
+    pub fn new(policy: &OwnedPolicy, delay: u32) -> Self {
+        let folder = tempfile::tempdir().expect("a temporary folder can be made");
+        let archive = Archive::create(folder.path()).expect("the folder is writable");
+        let at = Deployment { program: purser::ID, usdc_mint: MINT };
+        let [admin, policy_key, transfer_key] = [1, 2, 3].map(|byte| Keypair::new_from_array([byte; 32]));
+        let operator = at.operator_address(&admin.pubkey(), 1);
+        let mut chain = Self {
+            folder,
+            archive,
+            at,
+            operator,
+            agent: at.agent_address(&operator, &[9; 16]),
+            admin,
+            policy_key,
+            transfer_key,
+            operator_state: Operator::zeroed(),
+            agent_state: Agent::zeroed(),
+            tail: Vec::new(),
+            now: BEGIN,
+            slot: 100,
+            balance: 0,
+            of_operator: Vec::new(),
+            of_purse: Vec::new(),
+            next_tag: 1,
+        };
+        chain.creates_operator(delay);
+        chain.creates_agent(policy);
+        chain.deposits(1_000_000 * MICROS);
+        chain
+    }
+
+    fn creates_operator(&mut self, loosening_delay_seconds: u32) {
+        let keys = OperatorKeys {
+            policy_authority: self.policy_key.pubkey(),
+            transfer_authorities: vec![self.transfer_key.pubkey()],
+            guardian: None,
+            loosening_delay_seconds,
+        };
+        let admin = self.admin.insecure_clone();
+        let call = self.at.create_operator(admin.pubkey(), 1, keys.clone());
+        let (creator, id) = (admin.pubkey(), 1_u64.to_le_bytes());
+        let seeds: [&[u8]; 3] = [b"operator", creator.as_array(), &id];
+        let mut state = Operator {
+            version: 2,
+            bump: Pubkey::find_program_address(&seeds, &purser::ID).1,
+            loosening_delay_seconds,
+            id: 1,
+            created_by: admin.pubkey(),
+            admin: admin.pubkey(),
+            policy_authority: keys.policy_authority,
+            usdc_mint: MINT,
+            ..Operator::zeroed()
+        };
+        state.transfer_authorities[0] = self.transfer_key.pubkey();
+        self.operator_state = state;
+        let event =
+            OperatorCreated { operator: self.operator, id: 1, usdc_mint: MINT, keys: (&state).into() };
+        self.lands(&call, &admin, &[event.data()], None);
+    }
+
+    fn creates_agent(&mut self, policy: &OwnedPolicy) {
+        let key = self.policy_key.insecure_clone();
+        let call = self.at.create_agent(key.pubkey(), key.pubkey(), self.operator, [9; 16], policy);
+        let token_account = self.at.token_account(&self.agent);
+        let seeds: [&[u8]; 3] = [b"agent", self.operator.as_array(), &[9; 16]];
+        self.agent_state = Agent {
+            version: 2,
+            bump: Pubkey::find_program_address(&seeds, &purser::ID).1,
+            policy_version: 1,
+            operator: self.operator,
+            agent_id: [9; 16],
+            token_account,
+            rent_payer: key.pubkey(),
+            policy_updated_at: self.now,
+            policy: StoredPolicy::from(&policy.as_policy()),
+            ..Agent::zeroed()
+        };
+        self.tail = tail(policy);
+        let created =
+            AgentCreated { operator: self.operator, agent: self.agent, agent_id: [9; 16], token_account };
+        let set = self.policy_set(policy, &key);
+        self.lands(&call, &key, &[created.data(), set], None);
+    }
+
+    /// Money comes, by a wallet's transaction that does not name the operator.
+    pub fn deposits(&mut self, micros: u64) {
+        let wallet = Keypair::new_from_array([4; 32]);
+        let to = self.at.token_account(&self.agent);
+        let accounts = vec![solana_sdk::instruction::AccountMeta::new(to, false)];
+        let call = Instruction { program_id: anchor_spl_token(), accounts, data: vec![7] };
+        let before = self.balance;
+        self.balance += micros;
+        self.lands(&call, &wallet, &[], Some((before, PAYEE)));
+    }
+
+    /// Pays, whatever the policy says.
+    pub fn pays(&mut self, paying: &Paying) -> String {
+        let key = self.transfer_key.insecure_clone();
+        self.pays_by(paying, &key)
+    }
+
+    pub fn pays_by(&mut self, paying: &Paying, key: &Keypair) -> String {
+        self.next_tag += 1;
+        let transfer_id = id_with_tag([0; 8], paying.tag.unwrap_or(self.next_tag));
+        let destination = self.at.token_account(&paying.to);
+        let order = TransferOrder {
+            operator: self.operator,
+            agent: self.agent,
+            source: self.at.token_account(&self.agent),
+            destination,
+            transfer_id,
+            sequence: self.agent_state.tags().sequence(),
+            amount: paying.micros,
+            memo: paying.memo,
+        };
+        let call = self.at.transfer(key.pubkey(), &order);
+        let (now, amount) = (self.now, UsdcAmount::from_micros(paying.micros));
+        let (window, tags) = self.agent_state.ledger_mut();
+        let spent = window.spent(now).saturating_add(amount);
+        window.record(now, amount);
+        tags.record(purser_policy::tag_of(&transfer_id), now);
+        let event = TransferExecuted {
+            agent: self.agent,
+            number: self.agent_state.tags().recorded(),
+            transfer_id,
+            amount: paying.micros,
+            recipient: destination,
+            recipient_owner: paying.to,
+            policy_version: self.agent_state.policy_version,
+            spent_in_window: spent.micros(),
+            memo: paying.memo.into(),
+        };
+        let before = self.balance;
+        self.balance -= paying.micros;
+        let events = if paying.is_logged { vec![event.data()] } else { Vec::new() };
+        self.lands(&call, key, &events, Some((before, paying.to)))
+    }
+
+    /// Replaces the policy, whatever delays say.
+    pub fn sets_policy(&mut self, policy: &OwnedPolicy, key: &Keypair) -> String {
+        let version = self.agent_state.policy_version;
+        let at = purser_client::DraftAccounts {
+            authority: key.pubkey(),
+            operator: self.operator,
+            agent: self.agent,
+        };
+        let call = self.at.set_policy(at, key.pubkey(), self.policy_key.pubkey(), version, policy);
+        self.agent_state.policy_version += 1;
+        self.agent_state.policy_updated_at = self.now;
+        self.agent_state.policy = StoredPolicy::from(&policy.as_policy());
+        self.tail = tail(policy);
+        let event = self.policy_set(policy, key);
+        self.lands(&call, key, &[event], None)
+    }
+
+    /// Halts the operator.
+    pub fn halts(&mut self) {
+        let admin = self.admin.insecure_clone();
+        let call = self.at.halt(admin.pubkey(), self.operator, None);
+        self.operator_state.halted_by = 1;
+        let event = HaltSet {
+            operator: self.operator,
+            agent: None,
+            halted_by: Some(Role::Admin),
+            signer: admin.pubkey(),
+        };
+        self.lands(&call, &admin, &[event.data()], None);
+    }
+
+    fn policy_set(&self, policy: &OwnedPolicy, key: &Keypair) -> Vec<u8> {
+        let PolicyArgs { max_single_transfer, max_daily_spend, require_memo, paused, allowlist } =
+            policy.as_args();
+        let allowlist = match allowlist {
+            AllowlistArg::Anyone => AllowlistRecord::Anyone,
+            AllowlistArg::Only { wallets, token_accounts } => {
+                AllowlistRecord::Only { wallets, token_accounts }
+            }
+        };
+        let policy = PolicyRecord { max_single_transfer, max_daily_spend, require_memo, paused, allowlist };
+        let (operator, agent) = (self.operator, self.agent);
+        let policy_version = self.agent_state.policy_version;
+        PolicySet { operator, agent, policy_version, policy, signer: key.pubkey() }.data()
+    }
+
+    /// Signs, and writes down what a node would. `money`: what the account held before, and whom it paid.
+    fn lands(
+        &mut self,
+        call: &Instruction,
+        key: &Keypair,
+        events: &[Vec<u8>],
+        money: Option<(u64, Pubkey)>,
+    ) -> String {
+        self.slot += 1;
+        // Makes equal calls differ.
+        let blockhash = Hash::new_from_array(std::array::from_fn(|at| (self.slot >> (8 * (at % 8))) as u8));
+        let message =
+            Message::new_with_blockhash(std::slice::from_ref(call), Some(&key.pubkey()), &blockhash);
+        let signature: Signature = key.sign_message(&message.serialize());
+        let keys: Vec<String> = message.account_keys.iter().map(Pubkey::to_string).collect();
+        let instructions: Vec<Value> = message
+            .instructions
+            .iter()
+            .map(|it| {
+                json!({ "programIdIndex": it.program_id_index, "accounts": it.accounts,
+                    "data": bs58::encode(&it.data).into_string() })
+            })
+            .collect();
+        let (before, after) = self.balances(&keys, money);
+        let program = call.program_id;
+        let begin = format!("Program {program} invoke [1]");
+        let data = events.iter().map(|event| format!("Program data: {}", STANDARD.encode(event)));
+        let end =
+            if events.is_empty() { "Log truncated".to_owned() } else { format!("Program {program} success") };
+        let log: Vec<String> = std::iter::once(begin).chain(data).chain([end]).collect();
+        let header = &message.header;
+        let transaction = json!({
+            "slot": self.slot, "blockTime": self.now, "version": "legacy",
+            "transaction": { "signatures": [signature.to_string()], "message": {
+                "header": { "numRequiredSignatures": header.num_required_signatures,
+                    "numReadonlySignedAccounts": header.num_readonly_signed_accounts,
+                    "numReadonlyUnsignedAccounts": header.num_readonly_unsigned_accounts },
+                "accountKeys": keys, "recentBlockhash": blockhash.to_string(), "instructions": instructions,
+            } },
+            "meta": { "err": null, "logMessages": log, "innerInstructions": [],
+                "preTokenBalances": before, "postTokenBalances": after },
+        });
+        let signature = signature.to_string();
+        self.archive.save_transaction(&signature, &transaction).expect("the folder is writable");
+        let line =
+            Line { signature: signature.clone(), slot: self.slot, block_time: Some(self.now), err: None };
+        if program == purser::ID {
+            self.of_operator.push(line.clone());
+        }
+        if money.is_some() {
+            self.of_purse.push(line);
+        }
+        signature
+    }
+
+    fn balances(&self, keys: &[String], money: Option<(u64, Pubkey)>) -> (Vec<Value>, Vec<Value>) {
+        let Some((held, payee)) = money else { return (Vec::new(), Vec::new()) };
+        let balance = |token_account: Pubkey, owner: Pubkey, micros: u64| {
+            let index = keys.iter().position(|key| *key == token_account.to_string())?;
+            Some(json!({ "accountIndex": index, "mint": MINT.to_string(), "owner": owner.to_string(),
+                "uiTokenAmount": { "amount": micros.to_string() } }))
+        };
+        let (purse, paid) = (self.at.token_account(&self.agent), held.saturating_sub(self.balance));
+        let side = |own: u64, theirs: u64| {
+            let both =
+                [balance(purse, self.agent, own), balance(self.at.token_account(&payee), payee, theirs)];
+            both.into_iter().flatten().collect()
+        };
+        (side(held, 5), side(self.balance, 5 + paid))
+    }
+
+    /// Takes a transaction out of all lists, as a node does that hides it.
+    pub fn hides(&mut self, signature: &str) {
+        self.of_operator.retain(|line| line.signature != signature);
+        self.of_purse.retain(|line| line.signature != signature);
+    }
+
+    /// Audits it all. The report says which checks do not hold.
+    pub fn audited(&self) -> Report {
+        let account = |data: Vec<u8>, owner: Pubkey| Snapshot {
+            slot: self.slot,
+            account: Some(SavedAccount { owner: owner.to_string(), data: STANDARD.encode(data) }),
+        };
+        let save = |address: Pubkey, snapshot: Snapshot| {
+            self.archive.save_account(&address, &snapshot).expect("the folder is writable");
+        };
+        let operator = [Operator::DISCRIMINATOR, bytemuck::bytes_of(&self.operator_state)].concat();
+        assert!(Operator::read(&operator).is_some(), "in the program's layout");
+        let agent = [Agent::DISCRIMINATOR, bytemuck::bytes_of(&self.agent_state), &self.tail].concat();
+        let purse = self.at.token_account(&self.agent);
+        let mut token = vec![0; 165];
+        token[64..72].copy_from_slice(&self.balance.to_le_bytes());
+        save(self.operator, account(operator, purser::ID));
+        save(self.agent, account(agent, purser::ID));
+        save(purse, account(token, anchor_spl_token()));
+        save(self.at.draft_address(&self.agent), Snapshot { slot: self.slot, account: None });
+        let newest_first = |lines: &[Line]| lines.iter().rev().cloned().collect::<Vec<_>>();
+        for (address, lines) in
+            [(self.operator, &self.of_operator), (self.agent, &self.of_operator), (purse, &self.of_purse)]
+        {
+            self.archive.save_signatures(&address, &newest_first(lines)).expect("the folder is writable");
+        }
+        let manifest = Manifest {
+            version: 0,
+            genesis_hash: "test".into(),
+            operator: self.operator.to_string(),
+            account: None,
+            until_slot: self.slot,
+            until_time: Some(self.now),
+            agents: vec![self.agent.to_string()],
+        };
+        self.archive.finish(manifest).expect("the folder is writable");
+        audited(self.folder.path())
+    }
+}
+
+/// Audits a directory.
+pub fn audited(folder: &Path) -> Report {
+    let request = Request { source: Source::Saved(folder.to_owned()), api: None, explorer: None };
+    let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().expect("a runtime");
+    runtime.block_on(audit(request, &|_| {})).expect("it can be done")
+}
+
+fn anchor_spl_token() -> Pubkey {
+    Pubkey::from_str_const("TokenkegQfeZyiNwAJbNbGKPFXCWuBvf9Ss623VQ5DA")
+}
+
+fn tail(policy: &OwnedPolicy) -> Vec<u8> {
+    let policy = policy.as_policy();
+    let (wallets, token_accounts) = policy.allowlist.entries();
+    wallets.iter().chain(token_accounts).flatten().copied().collect()
+}

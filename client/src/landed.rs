@@ -1,0 +1,245 @@
+//! A landed transaction of any version, as a node writes it down: what of our program was called, what was logged, and which
+//! USDC its accounts held before and after.
+//!
+//! Money is read from the balances, which the node writes down for every transaction: no instruction, log or version of the
+//! token program has to be understood for it. Read in `json` encoding, field by field: versions that this build has never
+//! heard of say the same things in the same places.
+
+use std::collections::BTreeMap;
+
+use anchor_lang::prelude::Pubkey;
+use anchor_lang::{AnchorDeserialize, Discriminator};
+use purser_policy::UsdcAmount;
+use serde::Deserialize;
+use serde_json::Value;
+
+/// How a landed transaction is to be taken.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Landed {
+    /// It did nothing but pay its fee.
+    Failed,
+    Well(LandedWell),
+}
+
+/// A transaction that landed well.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct LandedWell {
+    pub slot: u64,
+    /// Unix seconds.
+    pub block_time: Option<i64>,
+    /// Whose signatures it carries, the fee payer first.
+    pub signers: Vec<Pubkey>,
+    /// Every call of our program in the order in which they began.
+    pub calls: Vec<Called>,
+    /// The node kept what was called from within instructions.
+    pub keeps_inner: bool,
+    /// The lines of the log, for [`crate::EventLog`]; `None` where the node did not keep them.
+    pub log: Option<Vec<String>>,
+    /// Every USDC token account that it names.
+    pub balances: Vec<TokenBalance>,
+}
+
+/// An instruction of our program: its accounts in order, and its data.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Called {
+    pub program: Pubkey,
+    pub accounts: Vec<Pubkey>,
+    pub data: Vec<u8>,
+    /// By another program: no signature covers it.
+    pub is_inner: bool,
+}
+
+/// A token account before and after a transaction.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct TokenBalance {
+    pub token_account: Pubkey,
+    /// The wallet that owns it, where the node says so.
+    pub owner: Option<Pubkey>,
+    pub before: UsdcAmount,
+    pub after: UsdcAmount,
+}
+
+/// The arguments of the instruction `I`; `None` where `data` is another one's. The program forgives bytes after its arguments,
+/// so they are forgiven here.
+pub fn arguments<I: Discriminator + AnchorDeserialize>(data: &[u8]) -> Option<I> {
+    I::deserialize(&mut data.strip_prefix(I::DISCRIMINATOR)?).ok()
+}
+
+/// The answer of `getTransaction` in `json` encoding.
+#[derive(Debug, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct WireLanded {
+    slot: u64,
+    #[serde(default)]
+    block_time: Option<i64>,
+    meta: Option<WireMeta>,
+    transaction: WireTransaction,
+}
+
+#[derive(Debug, Deserialize)]
+#[serde(rename_all = "camelCase")]
+struct WireTransaction {
+    signatures: Vec<String>,
+    message: WireMessage,
+}
+
+#[derive(Debug, Deserialize)]
+#[serde(rename_all = "camelCase")]
+struct WireMessage {
+    #[serde(default)]
+    header: WireHeader,
+    account_keys: Vec<String>,
+    instructions: Vec<WireInstruction>,
+}
+
+#[derive(Debug, Default, Deserialize)]
+#[serde(rename_all = "camelCase")]
+struct WireHeader {
+    #[serde(default)]
+    num_required_signatures: usize,
+}
+
+#[derive(Debug, Deserialize)]
+#[serde(rename_all = "camelCase")]
+struct WireInstruction {
+    program_id_index: usize,
+    accounts: Vec<usize>,
+    /// Base58.
+    data: String,
+}
+
+#[derive(Debug, Deserialize)]
+#[serde(rename_all = "camelCase")]
+struct WireMeta {
+    #[serde(default)]
+    err: Option<Value>,
+    #[serde(default)]
+    log_messages: Option<Vec<String>>,
+    #[serde(default)]
+    pre_token_balances: Option<Vec<WireBalance>>,
+    #[serde(default)]
+    post_token_balances: Option<Vec<WireBalance>>,
+    #[serde(default)]
+    inner_instructions: Option<Vec<WireInner>>,
+    #[serde(default)]
+    loaded_addresses: Option<WireLoaded>,
+}
+
+#[derive(Debug, Deserialize)]
+#[serde(rename_all = "camelCase")]
+struct WireBalance {
+    account_index: usize,
+    mint: String,
+    #[serde(default)]
+    owner: Option<String>,
+    #[serde(default)]
+    program_id: Option<String>,
+    ui_token_amount: WireAmount,
+}
+
+#[derive(Debug, Deserialize)]
+struct WireAmount {
+    amount: String,
+}
+
+#[derive(Debug, Deserialize)]
+struct WireInner {
+    index: usize,
+    instructions: Vec<WireInstruction>,
+}
+
+/// What came through lookup tables; the indexes of accounts count on over these, writable ones first.
+#[derive(Debug, Default, Deserialize)]
+struct WireLoaded {
+    writable: Vec<String>,
+    readonly: Vec<String>,
+}
+
+impl WireLanded {
+    /// `None`: not the transaction that was asked for, or one that this node did not keep whole.
+    pub fn read(self, program: &Pubkey, usdc_mint: &Pubkey, signature: &str) -> Option<Landed> {
+        let Self { slot, block_time, meta, transaction } = self;
+        if transaction.signatures.first().map(String::as_str) != Some(signature) {
+            return None;
+        }
+        let meta = meta?;
+        if meta.err.is_some() {
+            return Some(Landed::Failed);
+        }
+        let loaded = meta.loaded_addresses.unwrap_or_default();
+        let message = transaction.message;
+        let keys: Vec<Pubkey> = message
+            .account_keys
+            .iter()
+            .chain(&loaded.writable)
+            .chain(&loaded.readonly)
+            .map(|key| key.parse().ok())
+            .collect::<Option<_>>()?;
+        let balances = balances(&keys, usdc_mint, &meta.pre_token_balances?, &meta.post_token_balances?)?;
+        let inner = meta.inner_instructions.as_deref();
+        Some(Landed::Well(LandedWell {
+            slot,
+            block_time,
+            signers: keys.iter().take(message.header.num_required_signatures).copied().collect(),
+            calls: calls(program, &keys, &message.instructions, inner.unwrap_or_default())?,
+            keeps_inner: inner.is_some(),
+            log: meta.log_messages,
+            balances,
+        }))
+    }
+}
+
+/// Every account of the mint, in no particular order.
+fn balances(
+    keys: &[Pubkey],
+    mint: &Pubkey,
+    before: &[WireBalance],
+    after: &[WireBalance],
+) -> Option<Vec<TokenBalance>> {
+    let mut found: BTreeMap<usize, TokenBalance> = BTreeMap::new();
+    let (program, mint) = (anchor_spl::token::ID.to_string(), mint.to_string());
+    let is_usdc = |balance: &WireBalance| {
+        balance.program_id.as_ref().is_none_or(|id| *id == program) && balance.mint == mint
+    };
+    let sides =
+        before.iter().map(|balance| (true, balance)).chain(after.iter().map(|balance| (false, balance)));
+    for (is_before, balance) in sides.filter(|(_, balance)| is_usdc(balance)) {
+        let amount = UsdcAmount::from_micros(balance.ui_token_amount.amount.parse().ok()?);
+        let token_account = *keys.get(balance.account_index)?;
+        let zero = UsdcAmount::ZERO;
+        let entry = found.entry(balance.account_index);
+        let known = entry.or_insert(TokenBalance { token_account, owner: None, before: zero, after: zero });
+        known.owner = balance.owner.as_ref().and_then(|owner| owner.parse().ok()).or(known.owner);
+        if is_before {
+            known.before = amount;
+        } else {
+            known.after = amount;
+        }
+    }
+    Some(found.into_values().collect())
+}
+
+/// Every call of our program in the order in which they began: each instruction, then what was called from within it.
+fn calls(
+    program: &Pubkey,
+    keys: &[Pubkey],
+    instructions: &[WireInstruction],
+    inner: &[WireInner],
+) -> Option<Vec<Called>> {
+    let within = |index: usize| {
+        inner.iter().filter(move |inner| inner.index == index).flat_map(|inner| &inner.instructions)
+    };
+    instructions
+        .iter()
+        .enumerate()
+        .flat_map(|(index, outer)| {
+            std::iter::once((false, outer)).chain(within(index).map(|inner| (true, inner)))
+        })
+        .filter(|(_, instruction)| keys.get(instruction.program_id_index) == Some(program))
+        .map(|(is_inner, instruction)| {
+            let accounts = instruction.accounts.iter().map(|index| keys.get(*index).copied());
+            let data = bs58::decode(&instruction.data).into_vec().ok()?;
+            Some(Called { program: *program, accounts: accounts.collect::<Option<_>>()?, data, is_inner })
+        })
+        .collect()
+}

@@ -1,0 +1,106 @@
+use std::io::IsTerminal;
+use std::path::PathBuf;
+use std::process::ExitCode;
+
+use anyhow::{Context, Result, bail};
+use clap::Args;
+use purser_audit::gather::Subject;
+use purser_audit::report::{Report, html, text};
+use purser_audit::{Request, Source};
+use reqwest::Url;
+use secrecy::{ExposeSecret, SecretString};
+use solana_sdk::pubkey::Pubkey;
+
+use super::output::{Format, print_line};
+
+/// Something does not hold.
+const DOES_NOT_HOLD: u8 = 1;
+/// The audit, or a part of it, could not be done.
+const NOT_DONE: u8 = 2;
+
+#[derive(Debug, Args)]
+pub(super) struct Audit {
+    /// An RPC node that keeps all of the past
+    #[arg(long, required_unless_present = "from", conflicts_with = "from")]
+    url: Option<Url>,
+    /// An operator, with all its accounts
+    #[arg(long, value_name = "ADDRESS", required_unless_present_any = ["account", "from"], conflicts_with = "account")]
+    operator: Option<Pubkey>,
+    /// One agent account
+    #[arg(long, value_name = "ADDRESS")]
+    account: Option<Pubkey>,
+    /// Keep what is read here; with the same directory, an interrupted audit goes on where it stopped
+    #[arg(long, value_name = "DIR", conflicts_with = "from")]
+    save: Option<PathBuf>,
+    /// Read what an earlier audit saved, and no node
+    #[arg(long, value_name = "DIR", conflicts_with_all = ["operator", "account"])]
+    from: Option<PathBuf>,
+    /// Write the report to this file too, as one HTML page
+    #[arg(long, value_name = "FILE")]
+    html: Option<PathBuf>,
+    /// Compare the history of a relayer at this address
+    #[arg(long, value_name = "URL", requires = "key")]
+    api: Option<Url>,
+    /// An API key of that relayer, of the operator or of the agent
+    #[arg(long, env = "PURSER_AUDIT_KEY", hide_env_values = true, value_name = "KEY")]
+    key: Option<SecretString>,
+    /// Where to look at a transaction, with `{signature}` in it
+    #[arg(long, value_name = "URL")]
+    explorer: Option<String>,
+}
+
+/// Audits, prints the report, and says in the exit status whether it holds.
+pub(super) async fn run(format: Format, arguments: Audit) -> ExitCode {
+    match audit(format, arguments).await {
+        Ok(report) if !report.holds => ExitCode::from(DOES_NOT_HOLD),
+        Ok(report) if !report.complete => ExitCode::from(NOT_DONE),
+        Ok(_) => ExitCode::SUCCESS,
+        Err(error) => {
+            eprintln!("error: {error:#}");
+            ExitCode::from(NOT_DONE)
+        }
+    }
+}
+
+async fn audit(format: Format, arguments: Audit) -> Result<Report> {
+    let Audit { url, operator, account, save, from, html: page, api, key, explorer } = arguments;
+    let source = match (url, operator, account, from) {
+        (None, _, _, Some(folder)) => Source::Saved(folder),
+        (Some(url), Some(operator), _, None) => {
+            Source::Node { url, subject: Subject::Operator(operator), save }
+        }
+        (Some(url), None, Some(account), None) => {
+            Source::Node { url, subject: Subject::Account(account), save }
+        }
+        _ => bail!("name --url with --operator or --account, or --from"),
+    };
+    let api = match (api, key) {
+        (Some(api), Some(key)) => Some((api, key.expose_secret().to_owned())),
+        _ => None,
+    };
+    if explorer.as_ref().is_some_and(|template| !template.contains("{signature}")) {
+        bail!("--explorer needs {{signature}} where the signature goes");
+    }
+    let report = purser_audit::audit(Request { source, api, explorer }, &progress).await;
+    if std::io::stderr().is_terminal() {
+        eprint!("\r\x1b[K");
+    }
+    let report = report?;
+    if let Some(page) = page {
+        std::fs::write(&page, html(&report)).with_context(|| format!("cannot write {}", page.display()))?;
+    }
+    match format {
+        Format::Json => print_line(&serde_json::to_string(&report)?)?,
+        Format::Text => print_line(text(&report).trim_end())?,
+    }
+    Ok(report)
+}
+
+/// On one line of a terminal, on lines of their own elsewhere.
+fn progress(what: String) {
+    if std::io::stderr().is_terminal() {
+        eprint!("\r\x1b[K{what}");
+    } else {
+        eprintln!("{what}");
+    }
+}

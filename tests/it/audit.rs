@@ -1,0 +1,555 @@
+//! `purser audit`: an honest run holds, and each way of cheating is found and named. What is audited was done for real, on a
+//! network with the real program; a copy of what the audit saved is then spoiled, or the relayer's database.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+use std::sync::Arc;
+use std::time::Duration;
+
+use base64::Engine;
+use base64::engine::general_purpose::STANDARD;
+use purser_client::TransferOrder;
+use purser_policy::id_with_tag;
+use purser_tests::agent::random_tag;
+use purser_tests::network::{path_text, temp_folder};
+use purser_tests::wallet::{mints, withdraws};
+use purser_tests::{Agent, AppSettings, Landing, Operator, TestApp, TestNetwork, Wallet, binaries};
+use serde_json::{Value, json};
+use solana_sdk::instruction::{AccountMeta, Instruction};
+use solana_sdk::pubkey::Pubkey;
+use solana_sdk::signature::Keypair;
+use solana_sdk::signer::Signer;
+use sqlx::{Connection, Executor, SqliteConnection};
+use tempfile::TempDir;
+
+use crate::history::entries_once;
+
+const TOKEN_PROGRAM: Pubkey = purser_tests::chain::TOKEN_PROGRAM;
+/// `TokenInstruction::GetAccountDataSize`: five bytes of a transaction, and some hundred of its log.
+const GET_ACCOUNT_DATA_SIZE: u8 = 21;
+
+/// Runs `purser audit` and returns its exit status with its report.
+fn audits(arguments: &[&str]) -> (i32, Value) {
+    // Elsewhere than any configuration, and without one.
+    let nowhere = temp_folder();
+    let mut audit = Command::new(binaries::relayer());
+    audit.arg("audit").args(arguments).arg("--json").current_dir(nowhere.path());
+    let output = audit.env_remove("PURSER_CONFIG").output().expect("the binary starts");
+    let printed = String::from_utf8_lossy(&output.stdout);
+    let report = serde_json::from_str(printed.trim())
+        .unwrap_or_else(|_| json!({ "error": String::from_utf8_lossy(&output.stderr) }));
+    (output.status.code().expect("it ends by itself"), report)
+}
+
+fn check<'a>(report: &'a Value, name: &str) -> &'a Value {
+    let checks = report["checks"].as_array().unwrap_or_else(|| panic!("no report: {report}"));
+    checks.iter().find(|check| check["check"] == name).unwrap_or_else(|| panic!("no check {name}"))
+}
+
+/// What a check found, in one text.
+fn findings(report: &Value, name: &str) -> String {
+    let findings = check(report, name)["findings"].as_array().expect("findings are a list");
+    let texts: Vec<&str> = findings.iter().filter_map(|finding| finding["text"].as_str()).collect();
+    texts.join("\n")
+}
+
+fn remarks(report: &Value) -> String {
+    let remarks = report["remarks"].as_array().expect("remarks are a list");
+    remarks.iter().filter_map(|remark| remark["text"].as_str()).collect::<Vec<_>>().join("\n")
+}
+
+/// What was done for real.
+struct Scene {
+    app: Arc<TestApp>,
+    operator: Operator,
+    ada: Agent,
+    ben: Agent,
+    /// Ada's payments in their order.
+    payments: Vec<String>,
+    /// Was refused on the chain: above the single limit.
+    too_much: String,
+    saved: TempDir,
+}
+
+impl Scene {
+    async fn new() -> Scene {
+        let settings = AppSettings { indexer_interval_ms: 200, ..AppSettings::default() };
+        let app = TestApp::start(TestNetwork::own(), &settings).await;
+        let operator = app.new_operator().await;
+        let ada = operator.creates_account("Ada").await;
+        let ben = operator.creates_account("Ben").await;
+        let chain = operator.chain.clone();
+        let (payee, payee_wallet) = chain.new_payee().await;
+        mints(&chain, "100", &ada.token_account).await;
+        let allowed = allowlist(&payee_wallet.pubkey(), &ben.token_account);
+        ada.has_policy(json!({
+            "max_single_transfer": 10, "max_daily_spend": 30, "require_memo": true, "allowed_counterparties": allowed,
+        }))
+        .await;
+        let settled = |answer: purser_tests::Answer| answer.is_settled().text_of("tx_signature").to_owned();
+        let mut payments = vec![settled(ada.pays("3").to(&payee).memo("rent").await)];
+        payments.push(settled(ada.pays("4.5").to(&ben).memo("tea 🫖").await));
+        ada.pays("11").to(&payee).memo("refused before the chain").await.is_error(402, "policy_violation");
+        let too_much = refused_on_chain(&ada, &payee).await;
+        payments.push(pays_behind_a_full_log(&ada, &payee).await);
+        let halted = chain.halts(operator.address, None, app.policy_authority()).await;
+        assert!(matches!(halted, Landing::Settled(_)), "{halted:?}");
+        let resumed = chain.resumes(operator.address, None, app.admin()).await;
+        assert!(matches!(resumed, Landing::Settled(_)), "{resumed:?}");
+        let Landing::Settled(direct) = ada.pays_directly("1", &payee, "by hand").await else {
+            panic!("the transfer lands")
+        };
+        payments.push(direct.to_string());
+        withdraws(&ada, "5", &ben.token_account, app.admin()).await;
+        ben.pays("2").to(&payee).await.is_settled();
+        // Ada: a deposit, four payments, a withdrawal, a refusal; Ben: two deposits and a payment.
+        entries_once(&ada, 7).await;
+        entries_once(&ben, 3).await;
+        // Until it is final.
+        tokio::time::sleep(Duration::from_secs(3)).await;
+        Scene { app, operator, ada, ben, payments, too_much, saved: temp_folder() }
+    }
+
+    fn url(&self) -> &str {
+        &self.operator.network().rpc_url
+    }
+
+    /// Audits the operator, and saves what was read.
+    fn audited(&self, more: &[&str]) -> (i32, Value) {
+        let operator = self.operator.address.to_string();
+        let saved = path_text(self.saved.path());
+        audits(&[&["--url", self.url(), "--operator", &operator, "--save", saved], more].concat())
+    }
+
+    /// A copy of what was saved.
+    fn copy(&self) -> Copy {
+        let folder = temp_folder();
+        for part in ["signatures", "transactions", "accounts"] {
+            fs::create_dir(folder.path().join(part)).expect("the folder is writable");
+            for entry in fs::read_dir(self.saved.path().join(part)).expect("it was saved") {
+                let path = entry.expect("it was saved").path();
+                let name = path.file_name().expect("files have names");
+                fs::copy(&path, folder.path().join(part).join(name)).expect("the folder is writable");
+            }
+        }
+        let manifest = "audit.json";
+        fs::copy(self.saved.path().join(manifest), folder.path().join(manifest)).expect("it was saved");
+        Copy { folder }
+    }
+}
+
+/// Somebody, a token account, and more wallets than one transaction takes: so the policy goes through a draft.
+fn allowlist(wallet: &Pubkey, token_account: &Pubkey) -> Value {
+    let others = (0..30).map(|_| Keypair::new().pubkey().to_string());
+    others.chain([wallet.to_string(), token_account.to_string()]).collect::<Vec<_>>().into()
+}
+
+/// Signs a payment above the limit, past the relayer, and returns the signature of what was refused.
+async fn refused_on_chain(ada: &Agent, payee: &Pubkey) -> String {
+    let landing = ada.pays_directly("12", payee, "too much").await;
+    assert!(matches!(landing, Landing::Refused(_)), "{landing:?}");
+    let list = json!({ "jsonrpc": "2.0", "id": 1, "method": "getSignaturesForAddress",
+        "params": [ada.address.to_string(), { "commitment": "confirmed" }] });
+    let url = &ada.operator.network().rpc_url;
+    let answer = reqwest::Client::new().post(url).json(&list).send().await.expect("the network answers");
+    let answer: Value = answer.json().await.expect("JSON");
+    let lines = answer["result"].as_array().expect("a list").clone();
+    let failed = lines.iter().find(|line| !line["err"].is_null()).expect("it is listed");
+    failed["signature"].as_str().expect("a signature").to_owned()
+}
+
+/// Pays in a transaction whose log is full before the payment begins, so that the log cuts its event off.
+async fn pays_behind_a_full_log(ada: &Agent, payee: &Pubkey) -> String {
+    let chain = &ada.operator.chain;
+    let wallet = Wallet::with(chain, "0").await;
+    let authority = ada.operator.app().transfer_authority();
+    let order = TransferOrder {
+        operator: ada.operator.address,
+        agent: ada.address,
+        source: ada.token_account,
+        destination: *payee,
+        transfer_id: id_with_tag([7; 8], random_tag()),
+        sequence: chain.agent(&ada.address).await.agent.tags().sequence(),
+        amount: 2_000_000,
+        memo: "behind a full log",
+    };
+    let noise = Instruction {
+        program_id: TOKEN_PROGRAM,
+        accounts: vec![AccountMeta::new_readonly(chain.usdc_mint, false)],
+        data: vec![GET_ACCOUNT_DATA_SIZE],
+    };
+    let mut instructions = vec![noise; 50];
+    instructions.push(chain.program().transfer(authority.pubkey(), &order));
+    match chain.all_land(&instructions, &[&wallet.keypair, authority]).await {
+        Landing::Settled(signature) => signature.to_string(),
+        other => panic!("the payment did not land well: {other:?}"),
+    }
+}
+
+/// What an audit saved, to be spoiled.
+struct Copy {
+    folder: TempDir,
+}
+
+impl Copy {
+    fn audited(&self) -> (i32, Value) {
+        audits(&["--from", path_text(self.folder.path())])
+    }
+
+    fn transaction(&self, signature: &str) -> PathBuf {
+        self.folder.path().join("transactions").join(format!("{signature}.json"))
+    }
+
+    /// Changes a saved transaction.
+    fn spoils(&self, signature: &str, spoil: impl FnOnce(&mut Value)) {
+        spoils(&self.transaction(signature), spoil);
+    }
+
+    /// Takes a transaction out of every list, and its file away.
+    fn hides(&self, signature: &str) {
+        for entry in fs::read_dir(self.folder.path().join("signatures")).expect("lists were saved") {
+            spoils(&entry.expect("lists were saved").path(), |list| {
+                list.as_array_mut().expect("a list").retain(|line| line["signature"] != signature);
+            });
+        }
+        fs::remove_file(self.transaction(signature)).expect("it was saved");
+    }
+}
+
+fn spoils(file: &Path, spoil: impl FnOnce(&mut Value)) {
+    let mut value: Value = serde_json::from_slice(&fs::read(file).expect("it was saved")).expect("JSON");
+    spoil(&mut value);
+    fs::write(file, value.to_string()).expect("the folder is writable");
+}
+
+/// The line with the payment's event in a transaction's log.
+fn event_line(transaction: &mut Value) -> (usize, &mut Vec<Value>) {
+    let lines = transaction["meta"]["logMessages"].as_array_mut().expect("a log");
+    let is_event = |line: &Value| line.as_str().is_some_and(|line| line.starts_with("Program data: "));
+    (lines.iter().position(is_event).expect("an event"), lines)
+}
+
+#[tokio::test]
+async fn honest_operator_holds_from_a_node_from_a_directory_and_after_an_interruption() {
+    let scene = Scene::new().await;
+    let page = scene.saved.path().join("report.html");
+    let api = scene.app.base_url();
+    let key = scene.operator.client.key();
+    let (status, report) = scene.audited(&["--html", path_text(&page), "--api", &api, "--key", key]);
+    assert_eq!(
+        (status, &report["holds"], &report["complete"]),
+        (0, &json!(true), &json!(true)),
+        "{report:#}"
+    );
+    for name in [
+        "signatures",
+        "signer",
+        "numbering",
+        "paid_once",
+        "halted",
+        "memo",
+        "allowlist",
+        "single_limit",
+        "daily_limit",
+        "rolling_day",
+        "policy_changes",
+        "log",
+        "balances",
+        "state",
+        "history",
+    ] {
+        let check = check(&report, name);
+        assert_eq!(check["result"], "holds", "{name}: {check:#}");
+        assert!(check["examined"].as_u64().is_some_and(|count| count > 0), "{name} looked at nothing");
+    }
+    let count = |name| check(&report, name)["examined"].clone();
+    assert_eq!(
+        (count("numbering"), count("rolling_day")),
+        (json!(5), json!(5)),
+        "four of Ada's and one of Ben's"
+    );
+    assert!(remarks(&report).contains("1 event(s) were cut off by full logs"), "{}", remarks(&report));
+    assert!(remarks(&report).contains("The admin took money out"), "{}", remarks(&report));
+    assert_eq!(report["program"]["is_committed_build"], true);
+    let ada = report["accounts"].as_array().expect("accounts").iter();
+    let ada = ada.clone().find(|account| account["account_id"] == scene.ada.id.as_str()).expect("Ada");
+    assert_eq!((&ada["payments"], &ada["paid_usdc"]), (&json!(4), &json!("10.500000")));
+    assert_eq!(
+        (&ada["first_balance_usdc"], &ada["last_balance_usdc"]),
+        (&json!("0.000000"), &json!("84.500000"))
+    );
+    let page = fs::read_to_string(&page).expect("the page was written");
+    assert!(
+        page.contains("Everything that was checked holds.") && page.contains(&scene.payments[2]),
+        "{page}"
+    );
+    assert!(!page.contains("<script") && !page.contains("src="), "it fetches nothing");
+
+    let (status, offline) = scene.copy().audited();
+    assert_eq!(status, 0, "{offline:#}");
+    assert_eq!(offline["accounts"], report["accounts"]);
+
+    // An interrupted gathering goes on with what is there.
+    let interrupted = scene.copy();
+    fs::remove_file(interrupted.folder.path().join("audit.json")).expect("it was saved");
+    fs::remove_file(interrupted.transaction(&scene.payments[1])).expect("it was saved");
+    let (status, refused) = interrupted.audited();
+    assert_eq!(status, 2, "{refused}");
+    assert!(refused["error"].as_str().is_some_and(|text| text.contains("interrupted")), "{refused}");
+    let address = scene.operator.address.to_string();
+    let folder = path_text(interrupted.folder.path());
+    let (status, again) = audits(&["--url", scene.url(), "--operator", &address, "--save", folder]);
+    assert_eq!((status, &again["accounts"]), (0, &report["accounts"]), "{again:#}");
+
+    // One account, with its agent's own key.
+    let agent_key = scene.ben.new_key().await;
+    let address = scene.ben.address.to_string();
+    let arguments = ["--url", scene.url(), "--account", &address, "--api", &api, "--key", agent_key.key()];
+    let (status, ben) = audits(&arguments);
+    assert_eq!((status, ben["accounts"].as_array().map(Vec::len)), (0, Some(1)), "{ben:#}");
+    assert_eq!(check(&ben, "numbering")["examined"], 1);
+}
+
+#[tokio::test]
+async fn each_way_of_cheating_is_found_and_named() {
+    let scene = Scene::new().await;
+    let (status, report) = scene.audited(&[]);
+    assert_eq!(status, 0, "{report:#}");
+    let [first, second, behind_full_log, _] = [0, 1, 2, 3].map(|at| scene.payments[at].as_str());
+
+    let gap = scene.copy();
+    gap.hides(second);
+    let (status, report) = gap.audited();
+    assert_eq!(status, 1, "{report:#}");
+    assert!(findings(&report, "numbering").contains("Payment 2 is missing"), "{report:#}");
+    assert!(findings(&report, "balances").contains("what changed it is not"), "{report:#}");
+
+    let hidden = scene.copy();
+    hidden.spoils(first, |transaction| {
+        let (at, lines) = event_line(transaction);
+        lines.remove(at);
+    });
+    let (status, report) = hidden.audited();
+    assert_eq!(status, 1, "{report:#}");
+    assert!(findings(&report, "log").contains("hides the event TransferExecuted"), "{report:#}");
+
+    let retold = scene.copy();
+    retold.spoils(first, |transaction| {
+        let (at, lines) = event_line(transaction);
+        let data = lines[at].as_str().expect("a line").trim_start_matches("Program data: ");
+        let mut event = STANDARD.decode(data).expect("base64");
+        // The amount stands behind discriminator, agent, number and id.
+        event[64] ^= 1;
+        lines[at] = json!(format!("Program data: {}", STANDARD.encode(event)));
+    });
+    let (status, report) = retold.audited();
+    assert_eq!(status, 1, "{report:#}");
+    assert!(findings(&report, "log").contains("that the amount is 3.000001 USDC"), "{report:#}");
+
+    let rewritten = scene.copy();
+    rewritten.spoils(first, |transaction| {
+        for instruction in
+            transaction["transaction"]["message"]["instructions"].as_array_mut().expect("a list")
+        {
+            let data =
+                bs58::decode(instruction["data"].as_str().expect("base58")).into_vec().expect("base58");
+            if data.starts_with(&[163, 52, 200, 231]) {
+                // The first byte of the amount.
+                let changed: Vec<u8> = data
+                    .iter()
+                    .enumerate()
+                    .map(|(at, byte)| if at == 24 { byte ^ 1 } else { *byte })
+                    .collect();
+                instruction["data"] = json!(bs58::encode(changed).into_string());
+            }
+        }
+    });
+    let (status, report) = rewritten.audited();
+    assert_eq!(status, 1, "{report:#}");
+    assert!(findings(&report, "signatures").contains("not what was signed"), "{report:#}");
+
+    let drained = scene.copy();
+    drained.spoils(first, |transaction| {
+        for balance in transaction["meta"]["postTokenBalances"].as_array_mut().expect("a list") {
+            if balance["owner"] == scene.ada.address.to_string() {
+                balance["uiTokenAmount"]["amount"] = json!("90000000");
+            }
+        }
+    });
+    let (status, report) = drained.audited();
+    assert_eq!(status, 1, "{report:#}");
+    assert!(findings(&report, "balances").contains("money left that none of them explains"), "{report:#}");
+
+    // A log that was cut off, told as if it were whole.
+    let told_whole = scene.copy();
+    told_whole.spoils(behind_full_log, |transaction| {
+        let lines = transaction["meta"]["logMessages"].as_array_mut().expect("a log");
+        assert!(lines.iter().any(|line| line == "Log truncated"), "{lines:?}");
+        lines.retain(|line| line != "Log truncated");
+    });
+    let (status, report) = told_whole.audited();
+    assert_eq!(status, 1, "{report:#}");
+    assert!(findings(&report, "log").contains("hides the event TransferExecuted"), "{report:#}");
+
+    let changed = scene.copy();
+    let agent = changed.folder.path().join("accounts").join(format!("{}.json", scene.ada.address));
+    spoils(&agent, |snapshot| {
+        let mut data = STANDARD.decode(snapshot["account"]["data"].as_str().expect("data")).expect("base64");
+        // A bit of the single limit, behind what comes before it in the layout.
+        data[8 + 8 + 32 + 16 + 32 + 32 + 8] ^= 1;
+        snapshot["account"]["data"] = json!(STANDARD.encode(data));
+    });
+    let (status, report) = changed.audited();
+    assert_eq!(status, 1, "{report:#}");
+    assert!(findings(&report, "state").contains("another one than what was signed"), "{report:#}");
+
+    let lost = scene.copy();
+    fs::remove_file(lost.transaction(first)).expect("it was saved");
+    let (status, refused) = lost.audited();
+    assert_eq!(status, 2, "{refused}");
+    assert!(refused["error"].as_str().is_some_and(|text| text.contains("listed and not saved")), "{refused}");
+    assert_eq!(audits(&["--from", "/nowhere"]).0, 2);
+}
+
+/// What a program that lets everything pass would have left of a payment that the real one refused: the instruction is
+/// signed for real, and above the limit.
+#[tokio::test]
+async fn payment_that_a_modified_program_let_pass_is_found_by_the_rule_that_refuses_it() {
+    let scene = Scene::new().await;
+    assert_eq!(scene.audited(&[]).0, 0);
+    let copy = scene.copy();
+    // Failed transactions are listed and not fetched.
+    let fetched = fetched(scene.url(), &scene.too_much).await;
+    fs::write(copy.transaction(&scene.too_much), fetched.to_string()).expect("the folder is writable");
+    for entry in fs::read_dir(copy.folder.path().join("signatures")).expect("lists were saved") {
+        spoils(&entry.expect("lists were saved").path(), |list| {
+            for line in list.as_array_mut().expect("a list") {
+                if line["signature"] == scene.too_much.as_str() {
+                    line["err"] = Value::Null;
+                }
+            }
+        });
+    }
+    copy.spoils(&scene.too_much, |transaction| {
+        transaction["meta"]["err"] = Value::Null;
+        transaction["meta"]["logMessages"] = Value::Null;
+    });
+    let (status, report) = copy.audited();
+    assert_eq!(status, 1, "{report:#}");
+    let found = findings(&report, "single_limit");
+    assert!(found.contains("Payment 3 of 12.000000 USDC was made although policy version"), "{report:#}");
+    assert!(found.contains("at most 10.000000 USDC at once"), "{found}");
+    let finding = &check(&report, "single_limit")["findings"][0];
+    assert_eq!(finding["signature"], scene.too_much.as_str());
+    assert_eq!(finding["account"], scene.ada.address.to_string());
+    // And nothing else agrees with it.
+    assert!(findings(&report, "numbering").contains("it is number"), "{report:#}");
+}
+
+#[tokio::test]
+async fn event_that_another_program_forges_is_told_and_changes_nothing() {
+    let scene = Scene::new().await;
+    let (_, honest) = scene.audited(&[]);
+    let forged = scene.copy();
+    let other = "Memo1UhkJRfHyvLMcVucJwxXeuD728EqVDDwQDxFMNo";
+    forged.spoils(&scene.payments[0], |transaction| {
+        let (at, lines) = event_line(transaction);
+        let event = lines[at].clone();
+        let around = [format!("Program {other} invoke [1]"), format!("Program {other} success")];
+        lines.splice(0..0, [json!(around[0]), event, json!(around[1])]);
+    });
+    let (status, report) = forged.audited();
+    assert_eq!((status, &report["accounts"]), (0, &honest["accounts"]), "{report:#}");
+    let told = remarks(&report);
+    assert!(
+        told.contains(&format!("The program {other} wrote a line in the form of the event TransferExecuted")),
+        "{told}"
+    );
+
+    // Within the program's own frame it would be an event that nothing signed made.
+    let made_up = scene.copy();
+    made_up.spoils(&scene.payments[0], |transaction| {
+        let (at, lines) = event_line(transaction);
+        let event = lines[at].clone();
+        lines.insert(at, event);
+    });
+    let (status, report) = made_up.audited();
+    assert_eq!(status, 1, "{report:#}");
+    assert!(
+        findings(&report, "log").contains("1 event(s) of the program that no instruction made"),
+        "{report:#}"
+    );
+}
+
+#[tokio::test]
+async fn history_that_the_relayer_tampered_with_is_found_entry_by_entry() {
+    let scene = Scene::new().await;
+    let (api, key) = (scene.app.base_url(), scene.operator.client.key());
+    assert_eq!(scene.audited(&["--api", &api, "--key", key]).0, 0);
+    let file = format!("sqlite://{}", scene.app.folder().join("purser.db").display());
+    let mut database = SqliteConnection::connect(&file).await.expect("the database opens");
+    let [first, second, _, last] = [0, 1, 2, 3].map(|at| scene.payments[at].clone());
+    let of_ada = format!("account_id = '{}' AND kind = 'transfer'", scene.ada.id);
+    for change in [
+        format!(
+            "UPDATE history SET amount_usdc = '2.000000', memo = 'gift' WHERE tx_signature = '{first}' AND {of_ada}"
+        ),
+        format!("DELETE FROM history WHERE tx_signature = '{second}' AND {of_ada}"),
+        format!(
+            "UPDATE history SET tx_signature = '{}' WHERE tx_signature = '{last}' AND {of_ada}",
+            bs58::encode([9; 64]).into_string()
+        ),
+    ] {
+        database.execute(sqlx::AssertSqlSafe(change)).await.expect("the database takes it");
+    }
+    let (status, report) = scene.audited(&["--api", &api, "--key", key]);
+    assert_eq!(status, 1, "{report:#}");
+    let found = findings(&report, "history");
+    for expected in [
+        "The relayer says that the amount is \"2.000000\"; on the chain it is \"3.000000\".",
+        "The relayer says that the memo is \"gift\"; on the chain it is \"rent\".",
+        "The relayer's history lacks a transfer of 4.500000 USDC that is on the chain.",
+        "The relayer's history lacks a transfer of 1.000000 USDC that is on the chain.",
+        "The relayer's history has a transfer of 1.000000 USDC in the transaction",
+    ] {
+        assert!(found.contains(expected), "{expected}\nis not in\n{found}");
+    }
+    let (status, wrong_key) = scene.audited(&["--api", &api, "--key", "not_a_key"]);
+    assert_eq!(status, 2, "{wrong_key}");
+}
+
+/// The commands in `docs/auditing.md`, as they are printed, one after the other in one folder.
+#[tokio::test]
+async fn commands_of_the_page_for_auditors_run_as_printed() {
+    let scene = Scene::new().await;
+    let page = fs::read_to_string(binaries::workspace().join("docs/auditing.md")).expect("the page is there");
+    let blocks = page.split("```sh\n").skip(1).filter_map(|rest| rest.split("```").next());
+    let commands: Vec<&str> = blocks.collect();
+    assert_eq!(commands.len(), 4, "{commands:?}");
+    let folder = temp_folder();
+    let on_path = folder.path().join("bin");
+    fs::create_dir(&on_path).expect("the folder is writable");
+    std::os::unix::fs::symlink(binaries::relayer(), on_path.join("purser")).expect("the folder is writable");
+    let path = format!("{}:{}", path_text(&on_path), std::env::var("PATH").unwrap_or_default());
+    for command in commands {
+        let mut shell = Command::new("sh");
+        shell.args(["-ec", command]).current_dir(folder.path()).env("PATH", &path);
+        shell.env("RPC_URL", scene.url()).env("OPERATOR", scene.operator.address.to_string());
+        shell.env("ACCOUNT", scene.ada.address.to_string()).env("API_URL", scene.app.base_url());
+        shell.env("API_KEY", scene.operator.client.key());
+        let output = shell.output().expect("there is a shell");
+        let printed = String::from_utf8_lossy(&output.stdout);
+        assert!(output.status.success(), "{command}{printed}{}", String::from_utf8_lossy(&output.stderr));
+        assert!(printed.contains("Everything that was checked holds."), "{command}{printed}");
+    }
+    assert!(folder.path().join("report.html").is_file());
+}
+
+async fn fetched(url: &str, signature: &str) -> Value {
+    let params = json!([signature, { "encoding": "json", "maxSupportedTransactionVersion": 1 }]);
+    let call = json!({ "jsonrpc": "2.0", "id": 1, "method": "getTransaction", "params": params });
+    let answer = reqwest::Client::new().post(url).json(&call).send().await.expect("the network answers");
+    let mut answer: Value = answer.json().await.expect("JSON");
+    answer["result"].take()
+}
