@@ -282,6 +282,24 @@ async fn error_request_timeout_is_408_for_a_body_that_does_not_come() {
 }
 
 #[tokio::test]
+async fn error_idempotency_in_progress_is_409_and_says_when_to_come_back() {
+    let operator = Operator::shared().await;
+    let client = &operator.client;
+    let ask = || {
+        let request = client.request(Method::POST, "/v1/accounts").header("idempotency-key", "one");
+        client.sends(request.json(&json!({ "name": "Ada" })))
+    };
+    let answers = futures::future::join_all((0..5).map(|_| ask())).await;
+    let (made, refused): (Vec<_>, Vec<_>) = answers.into_iter().partition(|answer| answer.status == 201);
+    for answer in refused {
+        let answer = answer.is_error(409, "idempotency_in_progress");
+        assert_eq!((&answer["retryable"], answer.header("retry-after")), (&json!(true), Some("2")));
+    }
+    assert_eq!(made.iter().filter(|answer| answer.header("idempotent-replayed").is_none()).count(), 1);
+    assert!(made.len() < 5, "none came while the first was under way");
+}
+
+#[tokio::test]
 async fn error_not_configured_is_501_where_webhook_secrets_have_no_key() {
     let settings = AppSettings { webhooks: Webhooks::NotConfigured, ..AppSettings::default() };
     let app = TestApp::start(TestNetwork::shared().await, &settings).await;

@@ -41,6 +41,7 @@ mod mcp_door;
 mod names;
 mod networks;
 mod onchain_refusal;
+mod once;
 mod outbound;
 mod panics;
 mod payees;

@@ -5,6 +5,8 @@ use std::time::Duration;
 use super::Timestamp;
 
 const DAY: Duration = Duration::from_secs(86_400);
+/// How long a request's name is remembered, with its answer.
+pub const REQUESTS_KEPT: Duration = DAY;
 
 /// For each kind how long it is kept; `None` for ever. What moved money stays in the history whatever is said here.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
@@ -20,6 +22,8 @@ pub struct TooOld {
     pub attempts_before: Option<Timestamp>,
     pub events_before: Option<Timestamp>,
     pub transfers_before: Option<Timestamp>,
+    /// Whatever else is kept: answers of named requests are given again for 24 hours.
+    pub requests_before: Timestamp,
     /// What time it is taken to be.
     pub now: Timestamp,
 }
@@ -38,6 +42,7 @@ impl Retention {
             attempts_before: before(self.attempts),
             events_before: before(self.events),
             transfers_before: before(self.transfers),
+            requests_before: now.before(REQUESTS_KEPT),
             now,
         }
     }

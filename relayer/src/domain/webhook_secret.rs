@@ -2,15 +2,13 @@ use std::fmt;
 
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
-use chacha20poly1305::aead::{Aead, Payload};
-use chacha20poly1305::{KeyInit, XChaCha20Poly1305, XNonce};
 use secrecy::{ExposeSecret, SecretBox, SecretString};
 use zeroize::Zeroizing;
 
 use super::WebhookId;
+use super::sealing::{self, NONCE_BYTES};
 
 const PREFIX: &str = "whsec_";
-const NONCE_BYTES: usize = 24;
 
 /// A webhook's signing secret as its holder has it: `whsec_` and the base64 of 256 random bits. Shown once.
 #[derive(Clone)]
@@ -98,27 +96,16 @@ impl SealingKey {
         secret: &WebhookSecret,
         nonce: &[u8; NONCE_BYTES],
     ) -> SealedSecret {
-        let associated = webhook.to_string();
-        let payload = Payload { msg: secret.expose().as_bytes(), aad: associated.as_bytes() };
-        // Fails only beyond 256 GB.
-        let sealed = self.cipher().encrypt(XNonce::from_slice(nonce), payload).unwrap_or_default();
-        SealedSecret(STANDARD.encode([nonce.as_slice(), &sealed].concat()))
+        let text = secret.expose().as_bytes();
+        SealedSecret(sealing::seal(self.0.expose_secret(), webhook.to_string().as_bytes(), text, nonce))
     }
 
     /// Opens what was sealed for the row of `webhook`.
     pub fn open(&self, webhook: WebhookId, sealed: &SealedSecret) -> Result<WebhookSecret, Unsealable> {
-        let bytes = STANDARD.decode(&sealed.0).map_err(|_| Unsealable)?;
-        let (nonce, sealed) = bytes.split_at_checked(NONCE_BYTES).ok_or(Unsealable)?;
-        let associated = webhook.to_string();
-        let payload = Payload { msg: sealed, aad: associated.as_bytes() };
-        let opened = self.cipher().decrypt(XNonce::from_slice(nonce), payload).map_err(|_| Unsealable)?;
-        let opened = Zeroizing::new(opened);
+        let opened = sealing::open(self.0.expose_secret(), webhook.to_string().as_bytes(), &sealed.0);
+        let opened = opened.ok_or(Unsealable)?;
         let text = std::str::from_utf8(&opened).map_err(|_| Unsealable)?;
         WebhookSecret::parse(text).ok_or(Unsealable)
-    }
-
-    fn cipher(&self) -> XChaCha20Poly1305 {
-        XChaCha20Poly1305::new(self.0.expose_secret().into())
     }
 }
 

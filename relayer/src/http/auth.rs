@@ -59,7 +59,8 @@ impl Guard {
     }
 }
 
-fn read_key(headers: &HeaderMap) -> Result<PlainKey, Unauthorized> {
+/// The API key that a request came with.
+pub(super) fn read_key(headers: &HeaderMap) -> Result<PlainKey, Unauthorized> {
     let mut values = headers.get_all(header::AUTHORIZATION).iter();
     let (Some(value), None) = (values.next(), values.next()) else { return Err(Unauthorized::MissingKey) };
     let value = value.to_str().map_err(|_| Unauthorized::UnknownKey)?;

@@ -43,7 +43,7 @@ impl<S: Send + Sync> FromRequest<S> for JsonText {
         if !is_json(request.headers()) {
             return Err(ApiError::UnsupportedMediaType);
         }
-        let bytes = receive(request).await?;
+        let bytes = receive(request.into_body()).await?;
         walk(&bytes)?;
         Ok(Self(bytes))
     }
@@ -62,7 +62,7 @@ impl<S: Send + Sync> FromRequest<S> for NoFields {
 
     async fn from_request(request: Request, _: &S) -> Result<Self, ApiError> {
         let is_json = is_json(request.headers());
-        let bytes = receive(request).await?;
+        let bytes = receive(request.into_body()).await?;
         if bytes.is_empty() {
             return Ok(Self);
         }
@@ -74,8 +74,9 @@ impl<S: Send + Sync> FromRequest<S> for NoFields {
     }
 }
 
-async fn receive(request: Request) -> Result<Bytes, ApiError> {
-    let read = tokio::time::timeout(BODY_TIMEOUT, read(request.into_body())).await;
+/// All of a body, within a size and a time.
+pub(super) async fn receive(body: Body) -> Result<Bytes, ApiError> {
+    let read = tokio::time::timeout(BODY_TIMEOUT, read(body)).await;
     read.map_err(|_| ApiError::BodyTimeout)?
 }
 

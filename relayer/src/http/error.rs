@@ -10,7 +10,9 @@ use serde::Serialize;
 use super::request_id::RequestId;
 use super::v1::checks::CheckBody;
 use crate::domain::{Checks, FailureCode, Invalid, QuotaExceeded, RejectionReason, Transfer, TransferState};
-use crate::service::{Forbidden, Resource, STREAMS_PER_OPERATOR_MAX, ServiceError, Unauthorized};
+use crate::service::{
+    Forbidden, RequestConflict, Resource, STREAMS_PER_OPERATOR_MAX, ServiceError, Unauthorized,
+};
 
 /// Seconds after which a client may try again when the chain does not answer, and when somebody has to send SOL or name keys.
 const RETRY_AFTER_SECONDS: u64 = 2;
@@ -71,6 +73,7 @@ const NOT_FOUND: Code = (StatusCode::NOT_FOUND, "not_found");
 const METHOD_NOT_ALLOWED: Code = (StatusCode::METHOD_NOT_ALLOWED, "method_not_allowed");
 const REQUEST_TIMEOUT: Code = (StatusCode::REQUEST_TIMEOUT, "request_timeout");
 const IDEMPOTENCY_CONFLICT: Code = (StatusCode::CONFLICT, "idempotency_conflict");
+const IDEMPOTENCY_IN_PROGRESS: Code = (StatusCode::CONFLICT, "idempotency_in_progress");
 const POLICY_CHANGED: Code = (StatusCode::CONFLICT, "policy_changed");
 const PAYLOAD_TOO_LARGE: Code = (StatusCode::PAYLOAD_TOO_LARGE, "payload_too_large");
 const HEADERS_TOO_LARGE: Code = (StatusCode::REQUEST_HEADER_FIELDS_TOO_LARGE, "headers_too_large");
@@ -208,9 +211,9 @@ impl ApiError {
     fn answer(self) -> (StatusCode, ErrorBody, Option<u64>) {
         let retry_after = match &self {
             Self::RateLimited { retry_after_seconds } => Some(*retry_after_seconds),
-            Self::Service(ServiceError::TooManyPending | ServiceError::TooManyStreams) => {
-                Some(RETRY_AFTER_SECONDS)
-            }
+            Self::Service(
+                ServiceError::TooManyPending | ServiceError::TooManyStreams | ServiceError::RequestRunning,
+            ) => Some(RETRY_AFTER_SECONDS),
             Self::TooManyUnknownKeys => Some(1),
             _ => None,
         };
@@ -351,6 +354,24 @@ fn service_body(error: ServiceError) -> (StatusCode, ErrorBody) {
             "The idempotency key belongs to a transfer of another account: all accounts of an operator share its keys. \
              Use one that no other account uses, such as one that begins with your account's id.",
         ),
+        ServiceError::RequestConflict(conflict) => ErrorBody::new(
+            IDEMPOTENCY_CONFLICT,
+            match conflict {
+                RequestConflict::OtherRequest => {
+                    "The idempotency key was used within the last 24 hours for another request: another path, or a body \
+                     that is not the same byte by byte. Use a new one."
+                }
+                RequestConflict::OtherApiKey => {
+                    "The idempotency key was used with another API key, and no other is answered: the answer shows a secret, \
+                     or is still to be made. Use that API key, or a new idempotency key."
+                }
+            },
+        ),
+        ServiceError::RequestRunning => retryable(ErrorBody::new(
+            IDEMPOTENCY_IN_PROGRESS,
+            "A request under this idempotency key is being carried out. Send the same again after `Retry-After` to have its \
+             answer.",
+        )),
         ServiceError::PolicyChanged => {
             let (status, body) = ErrorBody::new(
                 POLICY_CHANGED,

@@ -9,6 +9,7 @@ pub(crate) mod error;
 mod health;
 mod listener;
 mod malformed;
+mod once;
 pub(crate) mod page;
 mod patience;
 mod rate_limit;
@@ -114,11 +115,13 @@ pub fn router(services: &Services, settings: HttpSettings, other_doors: Router) 
         .merge(accounts)
         .merge(policies)
         .merge(halts)
-        .merge(transfers)
         .merge(history)
         .merge(keys)
         .merge(events)
         .merge(webhooks)
+        .route_layer(middleware::from_fn_with_state(services.requests.clone(), once::once))
+        // These have names of their own.
+        .merge(transfers)
         .merge(other_doors)
         .route_layer(middleware::from_fn_with_state(guard, auth::guard))
         .merge(Router::new().route("/healthz", get(health::get)).with_state(services.health.clone()));

@@ -10,8 +10,9 @@ use super::reads::{addresses, find_account, read_agent, read_operator};
 use super::submitted::as_submitted;
 use super::{NetworkParts, Parts};
 use crate::chain::{AgentAddresses, AgentOnChain, OnChainPolicy, OperatorOnChain};
+use crate::crash_point::crash_point;
 use crate::domain::{
-    Account, AccountChange, AccountId, AccountName, AccountStatus, Counterparties, Halt, Metadata, Operator,
+    Account, AccountChange, AccountId, AccountName, AccountStatus, Counterparties, Drawn, Halt, Metadata, Operator,
     OperatorId, Principal, Provisioning, SpendingPolicy, Timestamp, UsdcAmount,
 };
 use crate::store::StoreError;
@@ -82,27 +83,40 @@ impl Accounts {
     }
 
     /// Creates an account with its policy. It is visible once it is on the chain, and not before.
-    /// Goes on to its end when nobody waits for it any longer. Invalid: an allowlist that cannot be begun with.
+    /// Goes on to its end when nobody waits for it any longer. With what is `drawn` from a request's name it is the same
+    /// account however often it is asked for. Invalid: an allowlist that cannot be begun with.
     pub async fn create(
         &self,
         operator: Operator,
         asked: CreateAccount,
+        drawn: Option<Drawn>,
     ) -> Result<AccountView, ServiceError> {
         let this = self.clone();
-        self.parts.tasks.finish(async move { this.provision(operator, asked).await }).await
+        self.parts.tasks.finish(async move { this.provision(operator, asked, drawn).await }).await
     }
 
-    async fn provision(&self, operator: Operator, asked: CreateAccount) -> Result<AccountView, ServiceError> {
+    async fn provision(
+        &self,
+        operator: Operator,
+        asked: CreateAccount,
+        drawn: Option<Drawn>,
+    ) -> Result<AccountView, ServiceError> {
+        let begun = drawn.as_ref().map(|drawn| AccountId::new(drawn.at, drawn.id_bits));
+        if let Some(id) = begun
+            && let Some(account) = self.parts.store.find_account(operator.id, id).await?
+        {
+            return self.look_at(&operator, account).await;
+        }
         let Parts { store, chains, ambient, .. } = &self.parts;
         let chain = &chains.get(operator.network)?.chain;
         // While nothing is asked of it, an absent chain may simply be asked again.
         let on_chain = read_operator(&self.parts, &operator).await?;
-        let begun = resolve(&self.parts, &operator, &asked.policy, &OnChainPolicy::OPEN).await;
-        let begun = begun.map_err(|error| match error {
+        let begin_with = resolve(&self.parts, &operator, &asked.policy, &OnChainPolicy::OPEN).await;
+        let begin_with = begin_with.map_err(|error| match error {
             ServiceError::Invalid(invalid) => invalid.within(POLICY).into(),
             other => other,
         })?;
-        if begun.on_chain.allowlist.len() > ENTRIES_MAX {
+        if begin_with.on_chain.allowlist.len() > ENTRIES_MAX {
             let message = format!(
                 "may have at most {ENTRIES_MAX} entries in a new account; create it without them and PUT the policy \
                  afterwards"
@@ -110,9 +124,9 @@ impl Accounts {
             return Err(Counterparties::invalid(message).within(POLICY).into());
         }
         let now = ambient.now();
-        let id = AccountId::new(now, ambient.id_bits());
+        let id = begun.unwrap_or_else(|| AccountId::new(now, ambient.id_bits()));
         let AgentAddresses { agent, token_account } = chain.addresses_of(&operator.address, id.bytes());
-        let (policy, halt) = (begun.policy, Halt::of(on_chain.halted_by, None));
+        let (policy, halt) = (begin_with.policy, Halt::of(on_chain.halted_by, None));
         let status = AccountStatus::from_paused(policy.paused || halt.is_some());
         let account = Account {
             id,
@@ -126,18 +140,18 @@ impl Accounts {
             provisioning: Provisioning::Requested,
             created_at: now,
         };
-        let inserted = store.insert_account_within(&account, self.parts.quotas).await;
-        if let Err(StoreError::QuotaExceeded(_)) = &inserted {
-            self.full.lock().unwrap_or_else(PoisonError::into_inner).insert(operator.id);
+        let is_asked_again = drawn.is_some() && store.mark_account_asked_again(operator.id, id, now).await?;
+        if !is_asked_again {
+            self.write_down(&account).await?;
         }
-        inserted?;
-        if let Err(error) = chain.create_agent(&on_chain, id.bytes(), &begun.on_chain).await {
+        if let Err(error) = chain.create_agent(&on_chain, id.bytes(), &begin_with.on_chain).await {
             // Otherwise the row stays as it is: it is invisible, and reconciling finishes or clears it.
-            if error.is_before_anything() {
-                store.delete_requested_account(operator.id, id).await?;
+            if error.is_before_anything() && !is_asked_again {
+                store.delete_requested_account(operator.id, id, now).await?;
             }
             return Err(from_chain(operator.network, &error, false));
         }
+        crash_point!("account.created");
         store.mark_account_ready(operator.id, id).await?;
         let account = Account { provisioning: Provisioning::Ready, ..account };
         Ok(AccountView {
@@ -148,6 +162,14 @@ impl Accounts {
             halt,
             policy: Some(policy),
         })
+    }
+
+    async fn write_down(&self, account: &Account) -> Result<(), ServiceError> {
+        let inserted = self.parts.store.insert_account_within(account, self.parts.quotas).await;
+        if let Err(StoreError::QuotaExceeded(_)) = &inserted {
+            self.full.lock().unwrap_or_else(PoisonError::into_inner).insert(account.operator_id);
+        }
+        Ok(inserted?)
     }
 
     /// One account. NotFound: unknown or another operator's. Forbidden: an agent key of another account.
@@ -241,7 +263,7 @@ impl Accounts {
                 store.mark_account_ready(operator.id, account.id).await?;
                 tracing::info!(account_id = %account.id, "finished an account that was left half made");
             } else if account.created_at.after(PROVISIONING_TIMEOUT) < now {
-                store.delete_requested_account(operator.id, account.id).await?;
+                store.delete_requested_account(operator.id, account.id, account.created_at).await?;
                 tracing::info!(account_id = %account.id, "cleared an account that never reached the chain");
             }
         }

@@ -25,6 +25,12 @@ pub enum ServiceError {
     /// An agent met the key of another agent of its operator.
     #[error("the idempotency key belongs to another account's transfer")]
     KeyOfOtherAccount,
+    /// The name of a request stands for another one.
+    #[error("{0:?}")]
+    RequestConflict(RequestConflict),
+    /// A request under this name is being carried out.
+    #[error("a request under this idempotency key is being carried out")]
+    RequestRunning,
     /// The policy is another one than the change was meant for, or became so on the way. Nothing was changed.
     #[error("the policy has changed")]
     PolicyChanged,
@@ -67,6 +73,14 @@ pub enum Unauthorized {
 pub enum Forbidden {
     OperatorKeyNeeded,
     OtherAccount,
+}
+
+/// Why a request's name is not good for it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum RequestConflict {
+    OtherRequest,
+    /// The answer shows a secret, or is still to be made, and another API key asked for it.
+    OtherApiKey,
 }
 
 /// A thing that is looked up by its id.

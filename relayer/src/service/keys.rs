@@ -1,7 +1,7 @@
 use super::error::{Resource, ServiceError, Unauthorized};
 use super::{Ambient, Parts};
 use crate::domain::{
-    AccountId, ApiKey, Cursor, Invalid, KeyId, KeyRole, KeyScope, NAME_CHARS_MAX, Operator, OperatorId, Page,
+    AccountId, ApiKey, Cursor, Drawn, Invalid, KeyId, KeyRole, KeyScope, NAME_CHARS_MAX, Operator, OperatorId, Page,
     PageRequest, PlainKey, Principal, Timestamp, check_name,
 };
 use crate::store::{Store, StoreError};
@@ -79,22 +79,29 @@ impl Keys {
         }))
     }
 
-    /// Makes a key for one account. Invalid: `expires_at` is not in the future, or the operator has as many keys as it may
+    /// Makes a key for one account; with what is `drawn` from a request's name, the same one however often. Invalid: `expires_at` is not in the future, or the operator has as many keys as it may
     /// have. NotFound: the account.
     pub async fn create(
         &self,
         operator: &Operator,
         account_id: AccountId,
         asked: CreateKey,
+        drawn: Option<Drawn>,
     ) -> Result<NewKey, ServiceError> {
         self.find_account(operator, account_id).await?;
         let now = self.ambient.now();
+        let is_named = drawn.is_some();
+        let drawn = drawn.unwrap_or_else(|| self.ambient.draw());
+        let id = KeyId::new(drawn.at, drawn.id_bits);
+        let plain = PlainKey::new(KeyRole::Agent, operator.network, *drawn.secret);
+        if is_named && let Some(record) = self.store.find_key_of(operator.id, id).await? {
+            return Ok(NewKey { record, plain });
+        }
         if asked.expires_at.is_some_and(|expires_at| expires_at <= now) {
             return Err(Invalid::new("expires_at", "must be in the future").into());
         }
-        let plain = PlainKey::new(KeyRole::Agent, operator.network, self.ambient.random());
         let record = ApiKey {
-            id: KeyId::new(now, self.ambient.id_bits()),
+            id,
             operator_id: operator.id,
             scope: KeyScope::Agent(account_id),
             name: asked.name,

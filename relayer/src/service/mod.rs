@@ -13,6 +13,7 @@ mod keys;
 mod parts;
 mod policies;
 mod reads;
+mod requests;
 mod signers;
 mod streams;
 mod submitted;
@@ -22,7 +23,7 @@ mod webhooks;
 use std::time::Duration;
 
 pub use self::accounts::{AccountView, Accounts, BalanceView, CreateAccount, accounts_filter};
-pub use self::error::{Forbidden, Resource, ServiceError, Unauthorized};
+pub use self::error::{Forbidden, RequestConflict, Resource, ServiceError, Unauthorized};
 pub use self::events::{Events, EventsFilter};
 pub use self::halts::{HaltView, Halts};
 pub use self::health::{Health, Problem, Report};
@@ -30,6 +31,7 @@ pub use self::history::{EntryView, History};
 pub use self::keys::{CreateKey, Keys, NewKey, keys_filter};
 pub use self::parts::{Ambient, Chains, ExplorerUrl, NetworkParts};
 pub use self::policies::{PendingView, Policies, PolicyChange, PolicyView};
+pub use self::requests::{Begun, Ending, NamedRequest, Requests};
 pub use self::signers::Signers;
 pub use self::streams::{STREAMS_PER_OPERATOR_MAX, StreamFilter, Streamed, Streams};
 pub use self::transfers::{
@@ -77,6 +79,7 @@ pub struct Services {
     pub transfers: Transfers,
     pub history: History,
     pub keys: Keys,
+    pub requests: Requests,
     pub events: Events,
     pub streams: Streams,
     pub health: Health,
@@ -97,6 +100,7 @@ impl Services {
             transfers: Transfers::new(parts.clone()),
             history: History::new(parts.clone()),
             keys: keys.clone(),
+            requests: Requests::new(parts.clone()),
             events: Events::new(parts.clone()),
             streams: Streams::new(parts.clone(), keys),
             health: Health::new(parts.clone(), signers),

@@ -7,7 +7,7 @@ use rand::RngCore;
 
 use super::ServiceError;
 use crate::chain::Chain;
-use crate::domain::{Network, Timestamp};
+use crate::domain::{Drawn, Network, Timestamp};
 use crate::tasks::Tasks;
 
 /// Time and randomness, as arguments.
@@ -33,6 +33,11 @@ impl Ambient {
         let mut bytes = [0; N];
         (self.fill_random)(&mut bytes);
         bytes
+    }
+
+    /// What is made now, by chance.
+    pub(crate) fn draw(&self) -> Drawn {
+        Drawn { at: self.now(), id_bits: self.id_bits(), secret: self.random().into() }
     }
 
     /// What makes an id one of its kind.

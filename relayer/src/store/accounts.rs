@@ -117,16 +117,41 @@ impl Store {
         Ok(())
     }
 
-    /// Forgets an account that never came to be on the chain. A ready account stays.
+    /// Forgets an account that never came to be on the chain. A ready account stays, and one that has been asked for again
+    /// after `asked_by`.
     pub async fn delete_requested_account(
         &self,
         operator: OperatorId,
         id: AccountId,
+        asked_by: Timestamp,
     ) -> Result<(), StoreError> {
         const SQL: &str = "DELETE FROM accounts
-             WHERE operator_id = $1 AND account_id = $2 AND provisioning = 'requested'";
-        query(SQL).bind(operator.to_string()).bind(id.to_string()).execute(self.writer()).await?;
+             WHERE operator_id = $1 AND account_id = $2 AND provisioning = 'requested' AND created_at <= $3";
+        query(SQL)
+            .bind(operator.to_string())
+            .bind(id.to_string())
+            .bind(asked_by.to_string())
+            .execute(self.writer())
+            .await?;
         Ok(())
+    }
+
+    /// An account that was asked for and is not ready is asked for again now. `false`: there is none.
+    pub async fn mark_account_asked_again(
+        &self,
+        operator: OperatorId,
+        id: AccountId,
+        now: Timestamp,
+    ) -> Result<bool, StoreError> {
+        const SQL: &str = "UPDATE accounts SET created_at = $3
+             WHERE operator_id = $1 AND account_id = $2 AND provisioning = 'requested'";
+        let touched = query(SQL)
+            .bind(operator.to_string())
+            .bind(id.to_string())
+            .bind(now.to_string())
+            .execute(self.writer())
+            .await?;
+        Ok(touched == 1)
     }
 
     /// What the chain was last seen to hold, or was just told: the status, and the allowlist as submitted.

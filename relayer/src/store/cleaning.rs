@@ -30,6 +30,9 @@ impl Store {
         if let (0, Some(before)) = (touched, old.transfers_before) {
             touched = self.delete_old_transfers(before, old.now, rows).await?;
         }
+        if touched == 0 {
+            touched = self.delete_old_requests(old.requests_before, rows).await?;
+        }
         Ok(touched)
     }
 
@@ -68,6 +71,13 @@ impl Store {
         let webhook: WebhookId = WEBHOOKS.read("webhook_id", &webhook)?;
         let since: Timestamp = WEBHOOKS.read("disabled_at", &since)?;
         self.write(move |tx| give_up_some(tx, webhook, since, rows).boxed()).await
+    }
+
+    async fn delete_old_requests(&self, before: Timestamp, rows: i64) -> Result<u64, StoreError> {
+        const SQL: &str = "DELETE FROM requests WHERE (operator_id, idempotency_key) IN (
+                 SELECT operator_id, idempotency_key FROM requests
+                 WHERE created_at <= $1 ORDER BY created_at LIMIT $2)";
+        query(SQL).bind(before.to_string()).bind(rows).execute(self.writer()).await
     }
 
     async fn delete_old_attempts(&self, before: Timestamp, rows: i64) -> Result<u64, StoreError> {

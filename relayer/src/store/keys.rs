@@ -134,6 +134,12 @@ impl Store {
         row.map(ApiKey::try_from).transpose()
     }
 
+    /// The operator's key with this id.
+    pub async fn find_key_of(&self, operator: OperatorId, id: KeyId) -> Result<Option<ApiKey>, StoreError> {
+        let key = self.find_key(id).await?;
+        Ok(key.filter(|key| key.operator_id == operator))
+    }
+
     /// Every key of the operator, newest first.
     pub async fn list_keys(&self, operator: OperatorId) -> Result<Vec<ApiKey>, StoreError> {
         const SQL: &str =

@@ -280,24 +280,26 @@ impl Store {
     }
 
     /// Gives a webhook a new secret; the one before goes on signing until `previous_until`. `false` when the operator
-    /// has no such webhook.
+    /// has no such webhook, or its secret is not the one that was `seen`.
     pub async fn mark_secret_rotated(
         &self,
         operator: OperatorId,
         id: WebhookId,
+        seen: &SealedSecret,
         secret: &SealedSecret,
         previous_until: Timestamp,
         now: Timestamp,
     ) -> Result<bool, StoreError> {
         const SQL: &str = "UPDATE webhooks
              SET previous_secret = secret, previous_until = $4, secret = $3, updated_at = $5
-             WHERE operator_id = $1 AND webhook_id = $2";
+             WHERE operator_id = $1 AND webhook_id = $2 AND secret = $6";
         let touched = query(SQL)
             .bind(operator.to_string())
             .bind(id.to_string())
             .bind(secret.as_str())
             .bind(previous_until.to_string())
             .bind(now.to_string())
+            .bind(seen.as_str())
             .execute(self.writer())
             .await?;
         Ok(touched == 1)

@@ -26,7 +26,7 @@ pub(super) struct Script {
     pub drafts: HashMap<Address, DraftOnChain>,
     /// What is not listed is a wallet.
     pub kinds: HashMap<Address, AddressKind>,
-    /// Writing a policy is done, and then answered so, one after the other.
+    /// Writing a policy or creating an account is done, and then answered so, one after the other.
     pub lost_answers: VecDeque<ChainError>,
     pub agents: HashMap<Address, AgentOnChain>,
     pub destinations: HashMap<Address, Destination>,
@@ -42,6 +42,8 @@ pub(super) struct Script {
     pub policies_held: bool,
     /// How many policies are being written.
     pub policies_under_way: usize,
+    /// How long creating an account takes.
+    pub creation_delay: Duration,
     pub orders: Vec<TransferOrder>,
     pub sent: Vec<SignedTransfer>,
 }
@@ -75,6 +77,7 @@ impl ScriptedChain {
             wanted: 0,
             policies_held: false,
             policies_under_way: 0,
+            creation_delay: Duration::ZERO,
             orders: Vec::new(),
             sent: Vec::new(),
         };
@@ -246,7 +249,12 @@ impl Chain for ScriptedChain {
         policy: &OnChainPolicy,
     ) -> Result<AgentCreation, ChainError> {
         let AgentAddresses { agent, token_account } = self.addresses_of(&operator.address, agent_id);
+        let delay = self.reach()?.creation_delay;
+        tokio::time::sleep(delay).await;
         let mut script = self.reach()?;
+        if script.agents.contains_key(&agent) {
+            return Ok(AgentCreation::AlreadyThere);
+        }
         let policy_updated_at = script.now;
         script.agents.insert(
             agent,
@@ -266,7 +274,7 @@ impl Chain for ScriptedChain {
                 is_frozen: false,
             },
         );
-        Ok(AgentCreation::Created(Confirmed { signature: "created".into(), slot: 1 }))
+        Self::done(&mut script, 1).map(AgentCreation::Created)
     }
 
     async fn set_policy(

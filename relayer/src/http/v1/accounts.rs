@@ -14,6 +14,7 @@ use crate::domain::{
 use crate::http::auth::OperatorOnly;
 use crate::http::body::Json as Body;
 use crate::http::error::ApiError;
+use crate::http::once::Draw;
 use crate::http::page::{Id, PageResponse, Query};
 use crate::service::{AccountView, Accounts, BalanceView, CreateAccount, accounts_filter};
 
@@ -140,9 +141,10 @@ impl From<BalanceView> for BalanceResponse {
 pub async fn create(
     State(accounts): State<Accounts>,
     OperatorOnly(operator): OperatorOnly,
+    Draw(drawn): Draw,
     Body(body): Body<CreateAccountBody>,
 ) -> Result<(StatusCode, Json<AccountResponse>), ApiError> {
-    let created = accounts.create(operator, body.try_into()?).await?;
+    let created = accounts.create(operator, body.try_into()?, drawn).await?;
     Ok((StatusCode::CREATED, Json(created.into())))
 }
 

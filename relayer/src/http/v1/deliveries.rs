@@ -11,6 +11,7 @@ use crate::domain::{
 use crate::http::auth::OperatorOnly;
 use crate::http::body::Json as Body;
 use crate::http::error::ApiError;
+use crate::http::once::Draw;
 use crate::http::page::{Id, PageResponse, Query};
 use crate::service::{DeliveriesFilter, Hindrance, Replay, ReplayScope, Resource, ServiceError, Webhooks};
 
@@ -161,6 +162,7 @@ pub async fn test(
     State(webhooks): State<Webhooks>,
     OperatorOnly(operator): OperatorOnly,
     Id(webhook_id): Id<WebhookId>,
+    Draw(drawn): Draw,
 ) -> Result<(StatusCode, Json<Box<RawValue>>), ApiError> {
-    Ok((StatusCode::ACCEPTED, Json(webhooks.test(&operator, webhook_id).await?.envelope())))
+    Ok((StatusCode::ACCEPTED, Json(webhooks.test(&operator, webhook_id, drawn).await?.envelope())))
 }

@@ -8,6 +8,7 @@ use crate::domain::{AccountId, ApiKey, Invalid, KeyId, KeyScope, Timestamp};
 use crate::http::auth::OperatorOnly;
 use crate::http::body::Json as Body;
 use crate::http::error::ApiError;
+use crate::http::once::{Draw, ShownOnce};
 use crate::http::page::{Id, PageResponse, Query};
 use crate::service::{CreateKey, Keys, NewKey, keys_filter};
 
@@ -81,10 +82,11 @@ pub async fn create(
     State(keys): State<Keys>,
     OperatorOnly(operator): OperatorOnly,
     Id(account_id): Id<AccountId>,
+    Draw(drawn): Draw,
     Body(body): Body<CreateKeyBody>,
-) -> Result<(StatusCode, Json<NewKeyResponse>), ApiError> {
-    let created = keys.create(&operator, account_id, body.try_into()?).await?;
-    Ok((StatusCode::CREATED, Json(created.into())))
+) -> Result<ShownOnce<NewKeyResponse>, ApiError> {
+    let created = keys.create(&operator, account_id, body.try_into()?, drawn).await?;
+    Ok(ShownOnce(StatusCode::CREATED, created.into()))
 }
 
 /// `GET /v1/accounts/{id}/keys`

@@ -1,6 +1,6 @@
 use axum::Json;
 use axum::extract::State;
-use axum::http::{HeaderMap, HeaderName, HeaderValue, StatusCode};
+use axum::http::{HeaderMap, StatusCode};
 use axum::response::{IntoResponse, Response};
 use serde::{Deserialize, Serialize};
 use utoipa::ToSchema;
@@ -13,11 +13,9 @@ use crate::domain::{
 };
 use crate::http::body::Json as Body;
 use crate::http::error::{ApiError, failure_code, rejection_code};
+use crate::http::once::{idempotency_header, mark_replayed};
 use crate::http::page::Id;
 use crate::service::{ExplorerUrl, Preview, PreviewRequest, TransferAnswer, TransferView, Transfers};
-
-const IDEMPOTENCY_KEY: HeaderName = HeaderName::from_static("idempotency-key");
-const IDEMPOTENT_REPLAYED: HeaderName = HeaderName::from_static("idempotent-replayed");
 
 /// The body of `POST /v1/transfers` and of its preview.
 #[derive(Deserialize, ToSchema)]
@@ -84,17 +82,6 @@ impl CreateTransferBody {
         let Asked { from, to, amount, memo, .. } = self.parse(header)?;
         Ok(PreviewRequest { from, to, amount, memo })
     }
-}
-
-fn idempotency_header(headers: &HeaderMap) -> Result<Option<String>, Invalid> {
-    let mut values = headers.get_all(IDEMPOTENCY_KEY).iter();
-    let Some(value) = values.next() else { return Ok(None) };
-    let text = std::str::from_utf8(value.as_bytes())
-        .map_err(|_| Invalid::new("idempotency_key", "is not UTF-8 in the header `Idempotency-Key`"))?;
-    if values.next().is_some() {
-        return Err(Invalid::new("idempotency_key", "is given twice in the header `Idempotency-Key`"));
-    }
-    Ok(Some(text.to_owned()))
 }
 
 /// A transfer in any state.
@@ -213,7 +200,7 @@ fn answer(answer: TransferAnswer) -> Response {
     let answered = TransferResponse::try_from(answer).map(|transfer| (status, Json(transfer)));
     let mut response = answered.into_response();
     if replayed {
-        response.headers_mut().insert(IDEMPOTENT_REPLAYED, HeaderValue::from_static("true"));
+        mark_replayed(&mut response);
     }
     response
 }

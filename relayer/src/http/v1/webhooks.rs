@@ -12,6 +12,7 @@ use crate::domain::{
 use crate::http::auth::OperatorOnly;
 use crate::http::body::Json as Body;
 use crate::http::error::ApiError;
+use crate::http::once::{Draw, ShownOnce};
 use crate::http::page::{Id, PageResponse, Query};
 use crate::service::{CreateWebhook, NewSecret, UpdateWebhook, Webhooks, webhooks_filter};
 
@@ -154,10 +155,11 @@ impl From<NewSecret> for NewSecretResponse {
 pub async fn create(
     State(webhooks): State<Webhooks>,
     OperatorOnly(operator): OperatorOnly,
+    Draw(drawn): Draw,
     Body(body): Body<WebhookBody>,
-) -> Result<(StatusCode, Json<NewSecretResponse>), ApiError> {
-    let created = webhooks.create(&operator, body.try_into()?).await?;
-    Ok((StatusCode::CREATED, Json(created.into())))
+) -> Result<ShownOnce<NewSecretResponse>, ApiError> {
+    let created = webhooks.create(&operator, body.try_into()?, drawn).await?;
+    Ok(ShownOnce(StatusCode::CREATED, created.into()))
 }
 
 /// `GET /v1/webhooks`
@@ -205,6 +207,8 @@ pub async fn rotate_secret(
     State(webhooks): State<Webhooks>,
     OperatorOnly(operator): OperatorOnly,
     Id(webhook_id): Id<WebhookId>,
-) -> Result<Json<NewSecretResponse>, ApiError> {
-    Ok(Json(webhooks.rotate_secret(&operator, webhook_id).await?.into()))
+    Draw(drawn): Draw,
+) -> Result<ShownOnce<NewSecretResponse>, ApiError> {
+    let rotated = webhooks.rotate_secret(&operator, webhook_id, drawn).await?;
+    Ok(ShownOnce(StatusCode::OK, rotated.into()))
 }

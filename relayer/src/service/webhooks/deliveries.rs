@@ -2,11 +2,11 @@
 
 use super::Webhooks;
 use crate::domain::{
-    Cursor, Delivery, DeliveryStatus, Event, EventId, Invalid, Operator, OperatorId, Page, PageRequest,
+    Cursor, Delivery, DeliveryStatus, Drawn, Event, EventId, Invalid, Operator, OperatorId, Page, PageRequest,
     Timestamp, WebhookId, WebhookStatus,
 };
 use crate::service::error::{Resource, ServiceError};
-use crate::store::ReplayScope;
+use crate::store::{ReplayScope, StoreError};
 
 /// Which deliveries a list shows.
 #[derive(Debug, Clone, Copy)]
@@ -72,13 +72,22 @@ impl Webhooks {
         Ok(is_closed.then_some(Hindrance::OtherSealingKey))
     }
 
-    /// Sends a `webhook.test` event to one webhook alone. NotFound: the webhook. Invalid: it is disabled.
-    pub async fn test(&self, operator: &Operator, id: WebhookId) -> Result<Event, ServiceError> {
+    /// Sends a `webhook.test` event to one webhook alone; with what is `drawn` from a request's name, the same one however
+    /// often. NotFound: the webhook. Invalid: it is disabled.
+    pub async fn test(
+        &self,
+        operator: &Operator,
+        id: WebhookId,
+        drawn: Option<Drawn>,
+    ) -> Result<Event, ServiceError> {
         let webhook = self.get_enabled(operator, id).await?;
         let ambient = self.parts.ambient;
-        let event = Event::webhook_test(operator.id, webhook.id, ambient.now(), ambient.id_bits());
-        self.parts.store.insert_test_event(&webhook, &event, ambient.now()).await?;
-        Ok(event)
+        let drawn = drawn.unwrap_or_else(|| ambient.draw());
+        let event = Event::webhook_test(operator.id, webhook.id, drawn.at, drawn.id_bits);
+        match self.parts.store.insert_test_event(&webhook, &event, ambient.now()).await {
+            Ok(()) | Err(StoreError::AlreadyThere) => Ok(event),
+            Err(error) => Err(error.into()),
+        }
     }
 
     /// Delivers once more, with the same event ids, and gives the number of deliveries; those that are being attempted

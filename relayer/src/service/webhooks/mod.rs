@@ -13,7 +13,7 @@ use super::Parts;
 use super::error::{Resource, ServiceError};
 use super::events::Events;
 use crate::domain::{
-    AccountId, Cursor, DestinationRules, DisabledReason, EventType, Health, Invalid, Operator, OperatorId,
+    AccountId, Cursor, DestinationRules, DisabledReason, Drawn, EventType, Health, Invalid, Operator, OperatorId,
     Page, PageRequest, SECRET_OVERLAP, SealingKey, Subscription, Timestamp, UsdcAmount, WEBHOOKS_MAX,
     Webhook, WebhookId, WebhookSecret, WebhookStatus, WebhookUrl, may_reach,
 };
@@ -90,15 +90,27 @@ impl Webhooks {
 
     /// Registers an endpoint. Invalid: a URL that may not be reached, a subscription of a wrong form, an account that is
     /// not the operator's, or more than 100 webhooks. NotConfigured: the service has no key for secrets.
-    pub async fn create(&self, operator: &Operator, asked: CreateWebhook) -> Result<NewSecret, ServiceError> {
+    pub async fn create(
+        &self,
+        operator: &Operator,
+        asked: CreateWebhook,
+        drawn: Option<Drawn>,
+    ) -> Result<NewSecret, ServiceError> {
+        let ambient = self.parts.ambient;
+        let is_named = drawn.is_some();
+        let drawn = drawn.unwrap_or_else(|| ambient.draw());
+        let id = WebhookId::new(drawn.at, drawn.id_bits);
+        let secret = WebhookSecret::new(&drawn.secret);
+        if is_named && let Some(webhook) = self.parts.store.find_webhook(operator.id, id).await? {
+            return Ok(NewSecret { webhook, secret });
+        }
         let url = self.parse_url(&asked.url).await?;
         self.check_accounts(operator, &asked.account_ids).await?;
         let subscription = Subscription::new(asked.events, asked.account_ids, asked.threshold)?;
         let sealing_key = self.sealing_key()?;
-        let ambient = self.parts.ambient;
         let now = ambient.now();
         let webhook = Webhook {
-            id: WebhookId::new(now, ambient.id_bits()),
+            id,
             operator_id: operator.id,
             url,
             subscription,
@@ -108,7 +120,6 @@ impl Webhooks {
             created_at: now,
             updated_at: now,
         };
-        let secret = WebhookSecret::new(&ambient.random());
         let sealed = sealing_key.seal(webhook.id, &secret, &ambient.random());
         match self.parts.store.insert_webhook(&webhook, &sealed, WEBHOOKS_MAX).await {
             Ok(()) => {}
@@ -175,17 +186,35 @@ impl Webhooks {
         deleted.then_some(()).ok_or(ServiceError::NotFound(Resource::Webhook))
     }
 
-    /// Gives a webhook a new secret; the one before signs too for 24 hours. Errors as [`Webhooks::create`].
-    pub async fn rotate_secret(&self, operator: &Operator, id: WebhookId) -> Result<NewSecret, ServiceError> {
+    /// Gives a webhook a new secret; the one before signs too for 24 hours. With what is `drawn` from a request's name that
+    /// happens once. Errors as [`Webhooks::create`].
+    pub async fn rotate_secret(
+        &self,
+        operator: &Operator,
+        id: WebhookId,
+        drawn: Option<Drawn>,
+    ) -> Result<NewSecret, ServiceError> {
         let ambient = self.parts.ambient;
-        let now = ambient.now();
-        let secret = WebhookSecret::new(&ambient.random());
-        let sealed = self.sealing_key()?.seal(id, &secret, &ambient.random());
-        let until = now.after(SECRET_OVERLAP);
-        if !self.parts.store.mark_secret_rotated(operator.id, id, &sealed, until, now).await? {
-            return Err(ServiceError::NotFound(Resource::Webhook));
+        let is_named = drawn.is_some();
+        let secret = WebhookSecret::new(&drawn.unwrap_or_else(|| ambient.draw()).secret);
+        let sealing_key = self.sealing_key()?;
+        for _ in 0..TRIES_MAX {
+            let webhook = self.get(operator, id).await?;
+            let seen = self.parts.store.find_webhook_secrets(id).await?;
+            let seen = seen.ok_or(ServiceError::NotFound(Resource::Webhook))?.current;
+            // Twice would end the secret that the receiver has.
+            let is_done = |current: WebhookSecret| current.bytes() == secret.bytes();
+            if is_named && sealing_key.open(id, &seen).is_ok_and(is_done) {
+                return Ok(NewSecret { webhook, secret });
+            }
+            let (now, sealed) = (ambient.now(), sealing_key.seal(id, &secret, &ambient.random()));
+            let until = now.after(SECRET_OVERLAP);
+            if self.parts.store.mark_secret_rotated(operator.id, id, &seen, &sealed, until, now).await? {
+                return Ok(NewSecret { webhook: self.get(operator, id).await?, secret });
+            }
         }
-        Ok(NewSecret { webhook: self.get(operator, id).await?, secret })
+        tracing::error!(webhook_id = %id, "others keep rotating a webhook's secret");
+        Err(ServiceError::Internal)
     }
 
     fn sealing_key(&self) -> Result<&SealingKey, ServiceError> {

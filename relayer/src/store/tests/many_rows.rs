@@ -101,6 +101,17 @@ pub(super) async fn fill(fixture: &Fixture, rows: u32) {
             ),
         ),
         (
+            "requests",
+            "operator_id, idempotency_key, fingerprint, key_id, seed, lease, lease_expires_at, status_code, answer,
+             created_at",
+            format!(
+                "{operator_id}, 'request ' || CAST(i AS TEXT), '{}', '{}', '{}', 'nobody', {moment}, 201, '{{}}', {moment}",
+                "0".repeat(64),
+                fixture.key.id,
+                "0".repeat(32)
+            ),
+        ),
+        (
             "accounts",
             "account_id, operator_id, name, address, token_account, status, provisioning, created_at",
             format!(

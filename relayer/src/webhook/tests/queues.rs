@@ -163,9 +163,10 @@ async fn a_secret_sealed_with_another_key_signs_nothing_and_is_said_once() {
     let (webhook, secret) = scene.webhook(1, "a.example.com", &REJECTED, 0).await;
     let other = SealingKey::parse(&hex::encode([8; 32])).expect("a key");
     let sealed = other.seal(webhook.id, &secret, &[9; 24]);
+    let seen = scene.store.find_webhook_secrets(webhook.id).await.expect("read").expect("there").current;
     scene
         .store
-        .mark_secret_rotated(scene.operator.id, webhook.id, &sealed, at(0), at(0))
+        .mark_secret_rotated(scene.operator.id, webhook.id, &seen, &sealed, at(0), at(0))
         .await
         .expect("rotated");
     let log = CapturedLog::start();

@@ -34,7 +34,7 @@ async fn an_account_is_hidden_until_it_is_ready() {
     store.mark_account_ready(operator, requested.id).await.expect("marked");
     assert!(store.find_account(operator, requested.id).await.expect("read").is_some());
     assert!(store.list_requested_accounts(at(51), 10).await.expect("read").is_empty());
-    store.delete_requested_account(operator, requested.id).await.expect("nothing to do");
+    store.delete_requested_account(operator, requested.id, at(99)).await.expect("nothing to do");
     assert!(
         store.find_account(operator, requested.id).await.expect("read").is_some(),
         "a ready account stays"
@@ -46,7 +46,12 @@ async fn an_account_that_never_came_to_be_is_forgotten() {
     let Some(fixture) = fixture().await else { return };
     let requested = Account { provisioning: Provisioning::Requested, ..account(&fixture.operator, 50) };
     fixture.store.insert_account(&requested).await.expect("inserted");
-    fixture.store.delete_requested_account(fixture.operator.id, requested.id).await.expect("deleted");
+    let (store, operator) = (&fixture.store, fixture.operator.id);
+    assert!(store.mark_account_asked_again(operator, requested.id, at(60)).await.expect("marked"));
+    store.delete_requested_account(operator, requested.id, at(59)).await.expect("nothing to do");
+    assert_eq!(store.list_requested_accounts(at(99), 10).await.expect("read").len(), 1, "it was asked for again");
+    store.delete_requested_account(operator, requested.id, at(60)).await.expect("deleted");
+    assert!(!store.mark_account_asked_again(operator, requested.id, at(61)).await.expect("read"));
     assert!(fixture.store.list_requested_accounts(at(99), 10).await.expect("read").is_empty());
 }
 

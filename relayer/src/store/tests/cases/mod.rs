@@ -14,6 +14,7 @@ mod order;
 mod payments;
 mod pending_policies;
 mod quotas;
+mod requests;
 mod streams;
 mod text;
 mod transfers;

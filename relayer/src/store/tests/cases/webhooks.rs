@@ -80,8 +80,12 @@ async fn a_webhook_comes_back_whole_and_is_its_operators_alone() {
     assert_eq!(store.find_any_webhook(first.id).await.expect("read"), Some(changed.clone()));
     let stale = store.mark_webhook_changed(&first, &changed).await;
     assert!(matches!(stale, Err(StoreError::Superseded)));
-    assert!(!store.mark_secret_rotated(stranger, first.id, &sealed("x"), at(9), at(4)).await.expect("asked"));
-    assert!(store.mark_secret_rotated(owner, first.id, &sealed("two"), at(9), at(4)).await.expect("rotated"));
+    let rotates = async |whose, seen: &str, new: &str| {
+        store.mark_secret_rotated(whose, first.id, &sealed(seen), &sealed(new), at(9), at(4)).await.expect("asked")
+    };
+    assert!(!rotates(stranger, "one", "x").await);
+    assert!(rotates(owner, "one", "two").await);
+    assert!(!rotates(owner, "one", "three").await, "it was another secret that was seen");
     let secrets = store.find_webhook_secrets(first.id).await.expect("read").expect("there");
     assert_eq!((secrets.current, secrets.previous), (sealed("two"), Some((sealed("one"), at(9)))));
     assert!(!store.delete_webhook(stranger, first.id).await.expect("asked"));

@@ -1,0 +1,153 @@
+//! `Idempotency-Key` on every POST but those of transfers: what is asked for twice under one key is done once, and answered
+//! alike. One layer around the routes; a handler takes [`Draw`] for what it makes, and [`ShownOnce`] for a secret.
+
+use std::convert::Infallible;
+use std::panic::AssertUnwindSafe;
+
+use axum::Json;
+use axum::body::{Body, to_bytes};
+use axum::extract::{FromRequestParts, Request, State};
+use axum::http::request::Parts;
+use axum::http::{HeaderMap, HeaderName, HeaderValue, Method, StatusCode, header};
+use axum::middleware::Next;
+use axum::response::{IntoResponse, Response};
+use futures::FutureExt;
+use serde::Serialize;
+
+use super::auth::read_key;
+use super::body::receive;
+use super::error::ApiError;
+use crate::crash_point::crash_point;
+use crate::domain::{AnswerKey, Drawn, IdempotencyKey, Invalid, Operator, Principal, RequestFingerprint};
+use crate::service::{Begun, Ending, NamedRequest, Requests, ServiceError};
+
+const IDEMPOTENCY_KEY: HeaderName = HeaderName::from_static("idempotency-key");
+const IDEMPOTENT_REPLAYED: HeaderName = HeaderName::from_static("idempotent-replayed");
+/// Largest answer that is kept, in bytes: more than any POST is answered with.
+const ANSWER_BYTES_MAX: usize = 1024 * 1024;
+
+/// What the header says. Invalid: not UTF-8, or given twice.
+pub(super) fn idempotency_header(headers: &HeaderMap) -> Result<Option<String>, Invalid> {
+    let mut values = headers.get_all(IDEMPOTENCY_KEY).iter();
+    let Some(value) = values.next() else { return Ok(None) };
+    let text = std::str::from_utf8(value.as_bytes())
+        .map_err(|_| Invalid::new("idempotency_key", "is not UTF-8 in the header `Idempotency-Key`"))?;
+    if values.next().is_some() {
+        return Err(Invalid::new("idempotency_key", "is given twice in the header `Idempotency-Key`"));
+    }
+    Ok(Some(text.to_owned()))
+}
+
+/// Says of an answer that it was given before.
+pub(super) fn mark_replayed(response: &mut Response) {
+    response.headers_mut().insert(IDEMPOTENT_REPLAYED, HeaderValue::from_static("true"));
+}
+
+/// What a handler makes things of: drawn for the request's name, or `None` where it has none.
+pub(super) struct Draw(pub Option<Drawn>);
+
+impl<S: Send + Sync> FromRequestParts<S> for Draw {
+    type Rejection = Infallible;
+
+    async fn from_request_parts(parts: &mut Parts, _: &S) -> Result<Self, Infallible> {
+        Ok(Self(parts.extensions.get::<Drawn>().cloned()))
+    }
+}
+
+/// An answer that shows a secret.
+pub(super) struct ShownOnce<T>(pub StatusCode, pub T);
+
+#[derive(Debug, Clone, Copy)]
+struct ShowsSecret;
+
+impl<T: Serialize> IntoResponse for ShownOnce<T> {
+    fn into_response(self) -> Response {
+        let mut response = (self.0, Json(self.1)).into_response();
+        response.extensions_mut().insert(ShowsSecret);
+        response
+    }
+}
+
+/// Middleware: see the module. Agents are refused by every route that this is around.
+pub(super) async fn once(State(requests): State<Requests>, request: Request, next: Next) -> Response {
+    let Some(Principal::Operator { operator, .. }) = request.extensions().get::<Principal>().cloned() else {
+        return next.run(request).await;
+    };
+    if request.method() != Method::POST || !request.headers().contains_key(IDEMPOTENCY_KEY) {
+        return next.run(request).await;
+    }
+    match answer(&requests, operator, request, next).await {
+        Ok(response) => response,
+        Err(error) => error.into_response(),
+    }
+}
+
+async fn answer(
+    requests: &Requests,
+    operator: Operator,
+    request: Request,
+    next: Next,
+) -> Result<Response, ApiError> {
+    let (named, mut request) = read(request).await?;
+    let run = match requests.begin(&operator, named).await? {
+        Begun::Answered(status, body) => return Ok(again(status, body)),
+        Begun::Run(run) => run,
+    };
+    request.extensions_mut().insert(run.drawn.clone());
+    let this = requests.clone();
+    // To its end, though the client may be gone: its answer is kept.
+    let work = async move {
+        let answered = AssertUnwindSafe(next.run(request)).catch_unwind().await;
+        let answered = answered.unwrap_or_else(super::after_panic);
+        let (ending, response) = look_at(answered).await;
+        crash_point!("request.done");
+        this.end(run, ending).await;
+        Ok(response)
+    };
+    Ok(requests.finish(work).await?)
+}
+
+/// The request with its name, and with its body in memory.
+async fn read(request: Request) -> Result<(NamedRequest, Request), ApiError> {
+    let principal = request.extensions().get::<Principal>().ok_or(ApiError::Service(ServiceError::Internal))?;
+    let key_id = principal.key_id();
+    let header = idempotency_header(request.headers())?.unwrap_or_default();
+    let idempotency_key = IdempotencyKey::parse(header)?;
+    let api_key =
+        read_key(request.headers()).map_err(|reason| ApiError::Service(ServiceError::Unauthorized(reason)))?;
+    let answer_key = AnswerKey::of(&api_key);
+    let (parts, body) = request.into_parts();
+    let body = receive(body).await?;
+    let path = parts.uri.path_and_query().map_or("", |path| path.as_str());
+    let fingerprint = RequestFingerprint::of(parts.method.as_str(), path, &body);
+    let named = NamedRequest { idempotency_key, fingerprint, key_id, answer_key };
+    Ok((named, Request::from_parts(parts, Body::from(body))))
+}
+
+/// How it went, and the answer again.
+async fn look_at(response: Response) -> (Ending, Response) {
+    let status = response.status();
+    if status.is_client_error() {
+        return (Ending::Refused, response);
+    }
+    if !status.is_success() {
+        return (Ending::Unknown, response);
+    }
+    let (parts, body) = response.into_parts();
+    let text = to_bytes(body, ANSWER_BYTES_MAX).await.ok().and_then(|bytes| String::from_utf8(bytes.into()).ok());
+    let Some(body) = text else {
+        tracing::error!("an answer cannot be kept");
+        return (Ending::Unknown, ApiError::Service(ServiceError::Internal).into_response());
+    };
+    let shows_secret = parts.extensions.get::<ShowsSecret>().is_some();
+    let answered = Ending::Answered { status: status.as_u16(), body: body.clone(), shows_secret };
+    (answered, Response::from_parts(parts, Body::from(body)))
+}
+
+fn again(status: u16, body: String) -> Response {
+    // It was one when it was kept.
+    let status = StatusCode::from_u16(status).unwrap_or(StatusCode::OK);
+    let mut response = (status, [(header::CONTENT_TYPE, "application/json")], body).into_response();
+    mark_replayed(&mut response);
+    response
+}

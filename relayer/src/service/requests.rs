@@ -1,0 +1,134 @@
+//! Named requests: what is asked for twice under one name is done once, and answered alike.
+
+use std::future::Future;
+use std::time::Duration;
+
+use super::error::{RequestConflict, ServiceError};
+use super::{Ambient, Parts, Tasks};
+use crate::domain::{
+    AnswerKey, Drawn, IdempotencyKey, KeyId, Operator, REQUESTS_KEPT, RequestFingerprint, Seed, StoredAnswer,
+    StoredBody,
+};
+use crate::store::{NewRequest, RequestClaim, Store};
+
+/// After so long a request whose process says nothing of it may be taken up again. What it makes follows from its name, so
+/// two that carry it out at once make the same.
+const LEASE: Duration = Duration::from_secs(30);
+
+/// A request with its name.
+#[derive(Debug, Clone)]
+pub struct NamedRequest {
+    pub idempotency_key: IdempotencyKey,
+    pub fingerprint: RequestFingerprint,
+    /// The API key that it came with.
+    pub key_id: KeyId,
+    pub answer_key: AnswerKey,
+}
+
+/// What a request finds under its name.
+pub enum Begun {
+    /// It is to be carried out.
+    Run(Run),
+    /// It was: status and body.
+    Answered(u16, String),
+}
+
+/// A request that is being carried out under its name; [`Requests::end`] says how that went.
+pub struct Run {
+    claim: NewRequest,
+    is_first: bool,
+    seed: Seed,
+    answer_key: AnswerKey,
+    /// What it makes things of.
+    pub drawn: Drawn,
+}
+
+/// How a request went.
+#[derive(Debug)]
+pub enum Ending {
+    /// It succeeded: status and body.
+    Answered { status: u16, body: String, shows_secret: bool },
+    /// It was refused: nothing was done.
+    Refused,
+    /// Something may have been done.
+    Unknown,
+}
+
+/// The names of requests other than transfers.
+#[derive(Clone)]
+pub struct Requests {
+    store: Store,
+    ambient: Ambient,
+    tasks: Tasks,
+}
+
+impl Requests {
+    pub(super) fn new(parts: Parts) -> Self {
+        Self { store: parts.store, ambient: parts.ambient, tasks: parts.tasks }
+    }
+
+    /// Carries work to its end, even if nobody waits for it any longer.
+    pub async fn finish<T: Send + 'static>(
+        &self,
+        work: impl Future<Output = Result<T, ServiceError>> + Send + 'static,
+    ) -> Result<T, ServiceError> {
+        self.tasks.finish(work).await
+    }
+
+    /// Takes the name, or finds what it stands for. RequestConflict: it stands for something else, or shows a secret that
+    /// another API key asked for. RequestRunning: somebody is carrying it out.
+    pub async fn begin(&self, operator: &Operator, asked: NamedRequest) -> Result<Begun, ServiceError> {
+        let conflict = |conflict| Err(ServiceError::RequestConflict(conflict));
+        let now = self.ambient.now();
+        let claim = NewRequest {
+            operator_id: operator.id,
+            idempotency_key: asked.idempotency_key,
+            fingerprint: asked.fingerprint,
+            key_id: asked.key_id,
+            seed: Seed::new(self.ambient.random()),
+            lease: format!("{:032x}", self.ambient.id_bits()),
+            now,
+            lease_expires_at: now.after(LEASE),
+            forgotten_before: now.before(REQUESTS_KEPT),
+        };
+        let answer_key = asked.answer_key;
+        match self.store.claim_request(&claim).await? {
+            RequestClaim::Mine { seed, drawn_at, is_first } => {
+                let drawn = answer_key.draw(seed, drawn_at);
+                Ok(Begun::Run(Run { claim, is_first, seed, answer_key, drawn }))
+            }
+            RequestClaim::Answered { seed, answer: StoredAnswer { status, body } } => match body {
+                StoredBody::Plain(body) => Ok(Begun::Answered(status, body)),
+                StoredBody::Sealed(sealed) => match answer_key.open(seed, &sealed) {
+                    Some(body) => Ok(Begun::Answered(status, body)),
+                    None => conflict(RequestConflict::OtherApiKey),
+                },
+            },
+            RequestClaim::Running => Err(ServiceError::RequestRunning),
+            RequestClaim::Conflict => conflict(RequestConflict::OtherRequest),
+            RequestClaim::OfOtherApiKey => conflict(RequestConflict::OtherApiKey),
+        }
+    }
+
+    /// Writes down how it went. Should that not succeed, whoever asks again has it carried out again, from the same seed.
+    pub async fn end(&self, run: Run, ending: Ending) {
+        let Run { claim, is_first, seed, answer_key, .. } = run;
+        let store = &self.store;
+        let written = match ending {
+            Ending::Answered { status, body, shows_secret } => {
+                let body = if shows_secret {
+                    StoredBody::Sealed(answer_key.seal(seed, &body, &self.ambient.random()))
+                } else {
+                    StoredBody::Plain(body)
+                };
+                store.mark_request_answered(&claim, &StoredAnswer { status, body }).await
+            }
+            Ending::Refused if is_first => store.delete_request(&claim).await,
+            // An earlier try may have done something.
+            Ending::Refused | Ending::Unknown => store.release_request(&claim, self.ambient.now()).await,
+        };
+        if let Err(error) = written {
+            tracing::warn!(%error, "it could not be written down how a named request went");
+        }
+    }
+}

@@ -1,0 +1,202 @@
+//! Named requests: claimed before anything is done, and their answers kept. Times are the hosts' clocks.
+
+use sqlx::FromRow;
+
+use super::columns::Table;
+use super::query::query;
+use super::{Store, StoreError};
+use crate::domain::{
+    IdempotencyKey, KeyId, OperatorId, RequestFingerprint, Seed, StoredAnswer, StoredBody, Timestamp,
+};
+
+const TABLE: Table = Table("requests");
+
+/// A request under a name, before it is known whether the name is free.
+#[derive(Debug, Clone)]
+pub struct NewRequest {
+    pub operator_id: OperatorId,
+    pub idempotency_key: IdempotencyKey,
+    pub fingerprint: RequestFingerprint,
+    pub key_id: KeyId,
+    /// For a name that is free.
+    pub seed: Seed,
+    /// Nobody else has it.
+    pub lease: String,
+    pub now: Timestamp,
+    pub lease_expires_at: Timestamp,
+    /// Names used before it are free again.
+    pub forgotten_before: Timestamp,
+}
+
+/// What a request finds under its name.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum RequestClaim {
+    /// It is the caller's to carry out, with this seed, drawn at this moment; `is_first`: nobody has begun it before.
+    Mine { seed: Seed, drawn_at: Timestamp, is_first: bool },
+    /// It was carried out.
+    Answered { seed: Seed, answer: StoredAnswer },
+    /// Somebody is carrying it out.
+    Running,
+    /// The name was used for another request.
+    Conflict,
+    /// It was begun with another API key, and is not finished.
+    OfOtherApiKey,
+}
+
+#[derive(Debug, FromRow)]
+struct RequestRow {
+    fingerprint: String,
+    key_id: String,
+    seed: String,
+    lease_expires_at: String,
+    status_code: Option<i64>,
+    answer: Option<String>,
+    is_sealed: bool,
+    created_at: String,
+}
+
+impl RequestRow {
+    fn seed(&self) -> Result<Seed, StoreError> {
+        Seed::from_hex(&self.seed).ok_or_else(|| TABLE.unreadable("seed"))
+    }
+
+    fn answer(&self) -> Result<Option<StoredAnswer>, StoreError> {
+        let (Some(status), Some(text)) = (self.status_code, &self.answer) else { return Ok(None) };
+        let status = u16::try_from(status).map_err(|_| TABLE.unreadable("status_code"))?;
+        let body =
+            if self.is_sealed { StoredBody::Sealed(text.clone()) } else { StoredBody::Plain(text.clone()) };
+        Ok(Some(StoredAnswer { status, body }))
+    }
+}
+
+impl Store {
+    /// Takes a name, or says what stands under it.
+    pub async fn claim_request(&self, new: &NewRequest) -> Result<RequestClaim, StoreError> {
+        if self.insert_request(new).await? {
+            return Ok(RequestClaim::Mine { seed: new.seed, drawn_at: new.now, is_first: true });
+        }
+        // Gone again between the two: whoever had it found that nothing was to be done.
+        let Some(row) = self.find_request(new).await? else { return Ok(RequestClaim::Running) };
+        if row.fingerprint != new.fingerprint.to_hex() {
+            return Ok(RequestClaim::Conflict);
+        }
+        if let Some(answer) = row.answer()? {
+            return Ok(RequestClaim::Answered { seed: row.seed()?, answer });
+        }
+        let lease_expires_at: Timestamp = TABLE.read("lease_expires_at", &row.lease_expires_at)?;
+        if lease_expires_at > new.now {
+            return Ok(RequestClaim::Running);
+        }
+        if row.key_id != new.key_id.to_string() {
+            return Ok(RequestClaim::OfOtherApiKey);
+        }
+        if !self.take_request(new, &row).await? {
+            return Ok(RequestClaim::Running);
+        }
+        let drawn_at = TABLE.read("created_at", &row.created_at)?;
+        Ok(RequestClaim::Mine { seed: row.seed()?, drawn_at, is_first: false })
+    }
+
+    /// Under a name that is free, or is free again. `false` when it is neither.
+    async fn insert_request(&self, new: &NewRequest) -> Result<bool, StoreError> {
+        const SQL: &str = "INSERT INTO requests
+                 (operator_id, idempotency_key, fingerprint, key_id, seed, lease, lease_expires_at, created_at)
+             VALUES ($1, $2, $3, $4, $5, $6, $7, $8)
+             ON CONFLICT (operator_id, idempotency_key) DO UPDATE SET
+                 fingerprint = excluded.fingerprint, key_id = excluded.key_id, seed = excluded.seed,
+                 lease = excluded.lease, lease_expires_at = excluded.lease_expires_at, status_code = NULL,
+                 answer = NULL, is_sealed = FALSE, created_at = excluded.created_at
+             WHERE requests.created_at <= $9";
+        let touched = query(SQL)
+            .bind(new.operator_id.to_string())
+            .bind(new.idempotency_key.as_str())
+            .bind(new.fingerprint.to_hex())
+            .bind(new.key_id.to_string())
+            .bind(new.seed.to_hex())
+            .bind(new.lease.as_str())
+            .bind(new.lease_expires_at.to_string())
+            .bind(new.now.to_string())
+            .bind(new.forgotten_before.to_string())
+            .execute(self.writer())
+            .await?;
+        Ok(touched == 1)
+    }
+
+    async fn find_request(&self, new: &NewRequest) -> Result<Option<RequestRow>, StoreError> {
+        const SQL: &str = "SELECT fingerprint, key_id, seed, lease_expires_at, status_code, answer, is_sealed, created_at
+             FROM requests WHERE operator_id = $1 AND idempotency_key = $2";
+        query(SQL)
+            .bind(new.operator_id.to_string())
+            .bind(new.idempotency_key.as_str())
+            .fetch_optional(self.reader())
+            .await
+    }
+
+    /// Takes up what its holder has left. `false` when somebody else did.
+    async fn take_request(&self, new: &NewRequest, seen: &RequestRow) -> Result<bool, StoreError> {
+        const SQL: &str = "UPDATE requests SET lease = $3, lease_expires_at = $4
+             WHERE operator_id = $1 AND idempotency_key = $2 AND seed = $5 AND status_code IS NULL
+                 AND lease_expires_at = $6";
+        let touched = query(SQL)
+            .bind(new.operator_id.to_string())
+            .bind(new.idempotency_key.as_str())
+            .bind(new.lease.as_str())
+            .bind(new.lease_expires_at.to_string())
+            .bind(seen.seed.as_str())
+            .bind(seen.lease_expires_at.as_str())
+            .execute(self.writer())
+            .await?;
+        Ok(touched == 1)
+    }
+
+    /// Keeps what a request was answered with, unless somebody else has taken it up meanwhile.
+    pub async fn mark_request_answered(
+        &self,
+        new: &NewRequest,
+        answer: &StoredAnswer,
+    ) -> Result<(), StoreError> {
+        const SQL: &str = "UPDATE requests SET status_code = $4, answer = $5, is_sealed = $6
+             WHERE operator_id = $1 AND idempotency_key = $2 AND lease = $3 AND status_code IS NULL";
+        let (text, is_sealed) = match &answer.body {
+            StoredBody::Plain(text) => (text, false),
+            StoredBody::Sealed(text) => (text, true),
+        };
+        query(SQL)
+            .bind(new.operator_id.to_string())
+            .bind(new.idempotency_key.as_str())
+            .bind(new.lease.as_str())
+            .bind(i64::from(answer.status))
+            .bind(text.as_str())
+            .bind(is_sealed)
+            .execute(self.writer())
+            .await?;
+        Ok(())
+    }
+
+    /// Something may have been done: the name stays with the request, and whoever asks again takes it up.
+    pub async fn release_request(&self, new: &NewRequest, now: Timestamp) -> Result<(), StoreError> {
+        const SQL: &str = "UPDATE requests SET lease_expires_at = $4
+             WHERE operator_id = $1 AND idempotency_key = $2 AND lease = $3 AND status_code IS NULL";
+        query(SQL)
+            .bind(new.operator_id.to_string())
+            .bind(new.idempotency_key.as_str())
+            .bind(new.lease.as_str())
+            .bind(now.to_string())
+            .execute(self.writer())
+            .await?;
+        Ok(())
+    }
+
+    /// Nothing was done: the name is free.
+    pub async fn delete_request(&self, new: &NewRequest) -> Result<(), StoreError> {
+        const SQL: &str = "DELETE FROM requests
+             WHERE operator_id = $1 AND idempotency_key = $2 AND lease = $3 AND status_code IS NULL";
+        query(SQL)
+            .bind(new.operator_id.to_string())
+            .bind(new.idempotency_key.as_str())
+            .bind(new.lease.as_str())
+            .execute(self.writer())
+            .await?;
+        Ok(())
+    }
+}
