@@ -18,7 +18,7 @@ use crate::chain::{
 };
 use crate::config::{CommitmentConfig, Config, NetworkConfig, ProgramCheckConfig, WebhooksConfig};
 use crate::domain::{Address, DestinationRules, Network, Quotas, SealingKey};
-use crate::http::{self, HttpSettings};
+use crate::http::{self, HttpSettings, TrustedProxies};
 use crate::indexer::{Indexer, IndexerParts};
 use crate::mcp::{self, McpSettings};
 use crate::service::{
@@ -129,6 +129,7 @@ impl App {
             requests_per_second: config.rate_limit.requests_per_second,
             burst: config.rate_limit.burst,
             unknown_keys_per_second: config.keys.unknown_per_second,
+            trusted_proxies: TrustedProxies::new(&config.server.trusted_proxies),
         };
         let mcp = McpSettings {
             allowed_hosts: config.mcp.allowed_hosts.clone(),

@@ -11,7 +11,7 @@ use ipnet::IpNet;
 use secrecy::{ExposeSecret, SecretString};
 use serde::de::{self, Deserialize, Deserializer};
 
-use crate::domain::{Address, Network, Quotas, Retention};
+use crate::domain::{Address, Network, Quotas, Retention, read_range};
 
 /// Everything that can be set. Unknown keys are refused.
 #[derive(Debug, Clone, serde::Deserialize)]
@@ -50,6 +50,10 @@ pub struct ServerConfig {
     /// How many clients may be connected at once. Without it, half of the files that the process may have open, at most
     /// 8,192.
     pub connections_max: Option<NonZeroUsize>,
+    /// Ranges (`10.0.0.0/8`) or addresses of proxies whose `X-Forwarded-For` says who asks; none by default. A list, or text
+    /// with commas. Whatever connects from there can say that it is anybody.
+    #[serde(deserialize_with = "proxies")]
+    pub trusted_proxies: Vec<IpNet>,
 }
 
 impl Default for ServerConfig {
@@ -58,6 +62,7 @@ impl Default for ServerConfig {
             listen: SocketAddr::from(([127, 0, 0, 1], 8080)),
             request_timeout_seconds: 60,
             connections_max: None,
+            trusted_proxies: Vec::new(),
         }
     }
 }
@@ -497,6 +502,14 @@ fn ranges<'de, D: Deserializer<'de>>(value: D) -> Result<Vec<IpNet>, D::Error> {
             .map_err(|_| de::Error::custom(format_args!("`{text}` is not a range such as 127.0.0.0/8")))
     };
     texts.iter().map(read).collect()
+}
+
+/// Of addresses, too; what is IPv4 written as IPv6 is IPv4.
+fn proxies<'de, D: Deserializer<'de>>(value: D) -> Result<Vec<IpNet>, D::Error> {
+    let read = |text: &String| {
+        read_range(text).map_err(|problem| de::Error::custom(format_args!("`{text}` {problem}")))
+    };
+    texts(value)?.iter().filter(|text| !text.is_empty()).map(read).collect()
 }
 
 fn from_text<'de, D: Deserializer<'de>, T: FromStr<Err: fmt::Display>>(value: D) -> Result<T, D::Error> {

@@ -4,6 +4,7 @@ use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 use purser_tests::clock::iso_of;
 use purser_tests::{AppSettings, Operator, TestApp, TestDatabase, TestNetwork};
+use reqwest::Method;
 use serde_json::json;
 
 #[tokio::test]
@@ -120,6 +121,89 @@ async fn agent_can_make_list_and_revoke_no_keys() {
 fn seconds_from_now(seconds: i64) -> String {
     let now = SystemTime::now().duration_since(UNIX_EPOCH).expect("the clock is past 1970").as_secs() as i64;
     iso_of(now + seconds)
+}
+
+const PING: &str = r#"{"jsonrpc":"2.0","id":1,"method":"ping"}"#;
+
+#[tokio::test]
+async fn key_for_other_addresses_opens_neither_rest_nor_mcp_whatever_is_forwarded() {
+    let operator = Operator::shared().await;
+    let agent = operator.creates_account("Ada").await;
+    let makes = async |range: &str| {
+        let made = operator.client.post(&agent.path("/keys"), &json!({ "allowed_cidrs": [range] })).await;
+        operator.client.with_key(made.has_status(201).text_of("key"))
+    };
+    let (ours, theirs) = (makes("127.0.0.0/8").await, makes("198.51.100.0/24").await);
+    ours.get(&agent.path("")).await.has_status(200);
+    for forwarded in ["198.51.100.7", "198.51.100.7, 198.51.100.7", "::ffff:198.51.100.7"] {
+        let read = theirs.request(Method::GET, &agent.path("")).header("x-forwarded-for", forwarded);
+        theirs.sends(read).await.is_error(403, "forbidden");
+        let call = theirs.request(Method::POST, "/mcp").header("x-forwarded-for", forwarded);
+        let call = call.header("content-type", "application/json").body(PING);
+        theirs.sends(call).await.is_error(403, "forbidden");
+    }
+    let refused = operator.client.post(&agent.path("/keys"), &json!({ "allowed_cidrs": ["::1", "x"] })).await;
+    refused.blames("allowed_cidrs[1]");
+}
+
+#[tokio::test]
+async fn trusted_proxy_says_who_asks_and_the_client_before_it_does_not() {
+    let settings = AppSettings { server: "trusted_proxies = [\"127.0.0.1\"]", ..AppSettings::default() };
+    let app = TestApp::start(TestNetwork::shared().await, &settings).await;
+    let operator = app.new_operator().await;
+    let agent = operator.creates_account("Ada").await;
+    let body = json!({ "allowed_cidrs": ["198.51.100.0/24"] });
+    let made = operator.client.post(&agent.path("/keys"), &body).await.has_status(201);
+    let client = operator.client.with_key(made.text_of("key"));
+    for (forwarded, status) in [
+        ("198.51.100.7", 200),
+        ("203.0.113.1, 198.51.100.7", 200),
+        ("198.51.100.7, 127.0.0.1", 200),
+        ("198.51.100.7, 203.0.113.1", 403),
+        ("127.0.0.1", 403),
+        ("198.51.100.7, unknown", 403),
+    ] {
+        let request = client.request(Method::GET, &agent.path("")).header("x-forwarded-for", forwarded);
+        assert_eq!(client.sends(request).await.status, status, "{forwarded}");
+    }
+    client.get(&agent.path("")).await.is_error(403, "forbidden");
+}
+
+#[tokio::test]
+async fn operator_key_has_a_name_an_end_and_ranges_and_last_used_outlives_a_stop() {
+    let app = TestApp::start(TestNetwork::shared().await, &AppSettings::default()).await;
+    let operator = app.new_operator().await;
+    let agent = operator.creates_account("Ada").await;
+    let ends = seconds_from_now(4);
+    let create = ["key", "create", "--operator", &operator.id, "--name", "CI", "--expires-at", &ends];
+    let made = app.runs(&[&create[..], &["--allowed-cidr", "127.0.0.1"]].concat());
+    let client = operator.client.with_key(made["key"].as_str().expect("a key"));
+    client.get("/v1/accounts").await.has_status(200);
+    let elsewhere =
+        app.runs(&["key", "create", "--operator", &operator.id, "--allowed-cidr", "198.51.100.0/24"]);
+    let elsewhere = operator.client.with_key(elsewhere["key"].as_str().expect("a key"));
+    elsewhere.get("/v1/accounts").await.is_error(403, "forbidden");
+    let agents_end = json!({ "expires_at": seconds_from_now(4) });
+    let agents = operator.client.post(&agent.path("/keys"), &agents_end).await.has_status(201);
+    let agents = operator.client.with_key(agents.text_of("key"));
+    agents.get(&agent.path("")).await.has_status(200);
+    tokio::time::sleep(Duration::from_secs(5)).await;
+    client.get("/v1/accounts").await.is_error(401, "unauthorized");
+    let call = agents.request(Method::POST, "/mcp").header("content-type", "application/json");
+    agents.sends(call.body(PING)).await.is_error(401, "unauthorized");
+    let unused = operator.client.post(&agent.path("/keys"), &json!({})).await.has_status(201);
+
+    assert!(app.stops(Duration::from_secs(20)).await);
+    app.starts();
+    let listed = app.runs(&["key", "list", "--operator", &operator.id]);
+    let find = |id: &serde_json::Value| {
+        let keys = listed.as_array().expect("a list");
+        keys.iter().find(|key| key["id"] == *id).expect("listed").clone()
+    };
+    let key = find(&made["id"]);
+    assert_eq!((&key["name"], &key["allowed_cidrs"]), (&json!("CI"), &json!(["127.0.0.1/32"])));
+    assert!(key["expires_at"].is_string() && key["last_used_at"].is_string(), "{key}");
+    assert_eq!(find(&unused["id"])["last_used_at"], json!(null));
 }
 
 #[tokio::test]

@@ -76,7 +76,9 @@ async fn name_whose_request_is_under_way_is_in_progress_until_it_is_answered() {
     let operator = TestApp::start(network, &settings).await.new_operator().await;
     let client = &operator.client;
     let body = json!({ "name": "Ada" });
-    proxy.faults().orders("sendTransaction", [purser_tests::proxy::faults::Fault::Delayed(Duration::from_secs(2))]);
+    proxy
+        .faults()
+        .orders("sendTransaction", [purser_tests::proxy::faults::Fault::Delayed(Duration::from_secs(2))]);
     let second = async {
         tokio::time::sleep(Duration::from_millis(700)).await;
         asks(client, "a", "/v1/accounts", &body).await

@@ -5,8 +5,8 @@ use serde_json::{Value, json};
 
 use super::output::{Format, print_list, print_one};
 use crate::config::Config;
-use crate::domain::{ApiKey, KeyId, KeyRole, KeyScope, OperatorId, PlainKey};
-use crate::service::Ambient;
+use crate::domain::{AllowedCidrs, ApiKey, KeyId, KeyScope, OperatorId};
+use crate::service::{Ambient, CreateKey, NewKey};
 use crate::store::Store;
 
 #[derive(Debug, Subcommand)]
@@ -27,6 +27,12 @@ pub(super) struct Create {
     /// A label
     #[arg(long)]
     name: Option<String>,
+    /// When it ends, such as 2027-01-31T12:00:00Z; without it, never
+    #[arg(long, value_name = "TIME")]
+    expires_at: Option<String>,
+    /// A range that it may be used from, such as 203.0.113.0/24; several times for several, without it from anywhere
+    #[arg(long = "allowed-cidr", value_name = "RANGE")]
+    allowed_cidrs: Vec<String>,
 }
 
 #[derive(Debug, Args)]
@@ -54,22 +60,12 @@ pub(super) async fn run(config: &Config, format: Format, command: Command) -> Re
 }
 
 async fn create(store: &Store, format: Format, arguments: Create) -> Result<()> {
-    let operator = store.find_operator(arguments.operator).await?.context("no such operator")?;
-    let now = (Ambient::SYSTEM.now)();
-    let (mut secret, mut random) = (zeroize::Zeroizing::new([0; 32]), [0; 16]);
-    (Ambient::SYSTEM.fill_random)(&mut *secret);
-    (Ambient::SYSTEM.fill_random)(&mut random);
-    let plain = PlainKey::new(KeyRole::Operator, operator.network, *secret);
-    let key = ApiKey {
-        id: KeyId::new(now, u128::from_le_bytes(random)),
-        operator_id: operator.id,
-        scope: KeyScope::Operator,
-        name: arguments.name,
-        hint: plain.hint(),
-        created_at: now,
-        expires_at: None,
-        revoked_at: None,
-    };
+    let Create { operator, name, expires_at, allowed_cidrs } = arguments;
+    let operator = store.find_operator(operator).await?.context("no such operator")?;
+    let cidrs = (!allowed_cidrs.is_empty()).then_some(allowed_cidrs);
+    let (drawn, now) = (Ambient::SYSTEM.draw(), Ambient::SYSTEM.now());
+    let asked = CreateKey::parse(name, expires_at, cidrs)?;
+    let NewKey { record: key, plain } = asked.make(&operator, KeyScope::Operator, &drawn, now)?;
     store.insert_key(&key, &plain.hash()).await?;
     print_one(
         format,
@@ -96,7 +92,17 @@ async fn revoke(store: &Store, format: Format, id: KeyId) -> Result<()> {
     print_one(format, &fields)
 }
 
-const NAMES: [&str; 7] = ["id", "hint", "account_id", "name", "created_at", "expires_at", "revoked_at"];
+const NAMES: [&str; 9] = [
+    "id",
+    "hint",
+    "account_id",
+    "name",
+    "created_at",
+    "expires_at",
+    "revoked_at",
+    "last_used_at",
+    "allowed_cidrs",
+];
 
 fn row(key: &ApiKey) -> Vec<Value> {
     let account_id = match key.scope {
@@ -111,5 +117,7 @@ fn row(key: &ApiKey) -> Vec<Value> {
         json!(key.created_at.to_string()),
         json!(key.expires_at.map(|at| at.to_string())),
         json!(key.revoked_at.map(|at| at.to_string())),
+        json!(key.last_used_at.map(|at| at.to_string())),
+        json!(key.allowed_cidrs.as_ref().map(AllowedCidrs::texts)),
     ]
 }

@@ -3,7 +3,7 @@ use std::fmt;
 use secrecy::{ExposeSecret, SecretString};
 use sha2::{Digest, Sha256};
 
-use super::{AccountId, KeyId, Network, OperatorId, Timestamp};
+use super::{AccountId, AllowedCidrs, KeyId, Network, OperatorId, Timestamp};
 
 /// Which kind of key: `op` or `ag` in its text.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -144,6 +144,10 @@ pub struct ApiKey {
     /// From this moment on the key is refused.
     pub expires_at: Option<Timestamp>,
     pub revoked_at: Option<Timestamp>,
+    /// When it last opened something, as far as is written down: about a minute late.
+    pub last_used_at: Option<Timestamp>,
+    /// From where it may be used; `None` for anywhere.
+    pub allowed_cidrs: Option<AllowedCidrs>,
 }
 
 #[cfg(test)]

@@ -5,6 +5,7 @@ mod account;
 mod address;
 mod amount;
 mod body;
+mod cidrs;
 mod counterparties;
 mod delivery;
 mod destination;
@@ -44,6 +45,7 @@ pub use account::{
 pub use address::{Address, AddressError};
 pub use amount::{amount_from_json, amount_from_text, amount_to_json, limit_from_json, limit_to_json};
 pub use body::{no_json, param_of, read_body};
+pub use cidrs::{AllowedCidrs, CIDRS_MAX, read_range};
 pub use counterparties::{AllowlistEntry, Counterparties, CounterpartyKind};
 pub use delivery::{
     Attempt, AttemptOutcome, Delivery, DeliveryState, DeliveryStatus, RETRY_DELAYS, Unanswered,

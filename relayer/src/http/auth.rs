@@ -1,13 +1,15 @@
 //! Who is calling: one key, looked up once per request, limited in its rate, and handed on as a [`Principal`].
 
-use axum::extract::{FromRequestParts, Request, State};
+use axum::extract::{ConnectInfo, FromRequestParts, Request, State};
 use axum::http::{HeaderMap, header, request::Parts};
 use axum::middleware::Next;
 use axum::response::{IntoResponse, Response};
 use tracing::Span;
 use tracing::field::display;
 
+use super::client_address::TrustedProxies;
 use super::error::ApiError;
+use super::listener::Peer;
 use super::rate_limit::RateLimit;
 use super::strangers::Strangers;
 use crate::domain::{Operator, PlainKey, Principal};
@@ -17,13 +19,14 @@ use crate::service::{Forbidden, Keys, ServiceError, Unauthorized};
 #[derive(Clone)]
 pub(super) struct Guard {
     pub keys: Keys,
+    pub proxies: TrustedProxies,
     pub strangers: Strangers,
     pub rate_limit: RateLimit,
 }
 
 /// Middleware of every route that needs a key: 401 without a good one, 429 beyond its rate.
 pub(super) async fn guard(State(guard): State<Guard>, mut request: Request, next: Next) -> Response {
-    let principal = match guard.authenticate(request.headers()).await {
+    let principal = match guard.authenticate(request.headers(), request.extensions().get()).await {
         Ok(principal) => principal,
         Err(error) => return error.into_response(),
     };
@@ -41,18 +44,23 @@ pub(super) async fn guard(State(guard): State<Guard>, mut request: Request, next
 }
 
 impl Guard {
-    async fn authenticate(&self, headers: &HeaderMap) -> Result<Principal, ApiError> {
+    async fn authenticate(
+        &self,
+        headers: &HeaderMap,
+        peer: Option<&ConnectInfo<Peer>>,
+    ) -> Result<Principal, ApiError> {
         let key =
             read_key(headers).map_err(|reason| ApiError::Service(ServiceError::Unauthorized(reason)))?;
         let hash = key.hash();
         if !self.strangers.may_be_looked_up(&hash) {
             return Err(ApiError::TooManyUnknownKeys);
         }
-        let found = self.keys.authenticate(&key).await;
+        let from = || self.proxies.client_of(peer?.0.0, headers);
+        let found = self.keys.authenticate(&key, from).await;
         match &found {
             Ok(_) => self.strangers.remember(&hash),
             Err(ServiceError::Unauthorized(_)) => self.strangers.forget(&hash),
-            // The database did not say.
+            // The database did not say, or the key is good elsewhere.
             Err(_) => {}
         }
         Ok(found?)

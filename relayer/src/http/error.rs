@@ -321,13 +321,7 @@ fn service_body(error: ServiceError) -> (StatusCode, ErrorBody) {
                 Unauthorized::RevokedKey => "The API key has been revoked.",
             },
         ),
-        ServiceError::Forbidden(reason) => ErrorBody::new(
-            FORBIDDEN,
-            match reason {
-                Forbidden::OperatorKeyNeeded => "This needs an operator key; an agent key may not do it.",
-                Forbidden::OtherAccount => "An agent key is good for its own account only.",
-            },
-        ),
+        ServiceError::Forbidden(reason) => ErrorBody::new(FORBIDDEN, forbidden(reason)),
         ServiceError::NotFound(resource) => {
             let (status, body) = ErrorBody::new(NOT_FOUND, missing(resource));
             let param = matches!(resource, Resource::Payer).then(|| "from".to_owned());
@@ -428,6 +422,20 @@ fn service_body(error: ServiceError) -> (StatusCode, ErrorBody) {
             "This service has no key to keep webhook secrets with: its operation sets `webhooks.secret_key_file`.",
         ),
         ServiceError::Internal => ErrorBody::new(INTERNAL_ERROR, INTERNAL),
+    }
+}
+
+fn forbidden(reason: Forbidden) -> Cow<'static, str> {
+    match reason {
+        Forbidden::OperatorKeyNeeded => "This needs an operator key; an agent key may not do it.".into(),
+        Forbidden::OtherAccount => "An agent key is good for its own account only.".into(),
+        Forbidden::OtherAddress(Some(address)) => {
+            format!("This key may be used from its `allowed_cidrs` only; the request came from {address}.").into()
+        }
+        Forbidden::OtherAddress(None) => {
+            "This key may be used from its `allowed_cidrs` only, and the address that the request came from is not known."
+                .into()
+        }
     }
 }
 

@@ -2,9 +2,11 @@
 //! longest gives way; when the system gives no more, that is logged, and tried again.
 
 use std::io::{self, ErrorKind};
+use std::net::SocketAddr;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
+use axum::extract::connect_info::Connected;
 use axum_server::{AddrListener, Address};
 use futures::FutureExt;
 use rustix::process::{Resource, getrlimit};
@@ -32,9 +34,15 @@ pub fn default_connections_max() -> usize {
     usize::try_from(files / SHARE_OF_FILES).unwrap_or(usize::MAX).clamp(1, CONNECTIONS_MAX)
 }
 
-/// Whoever connects: nothing depends on the address, which behind a proxy is the proxy's.
-#[derive(Debug, Clone)]
-pub(super) struct Peer;
+/// Whoever connects; behind a proxy that is the proxy.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Peer(pub SocketAddr);
+
+impl Connected<Peer> for Peer {
+    fn connect_info(peer: Peer) -> Self {
+        peer
+    }
+}
 
 impl Address for Peer {
     type Stream = Patient<Worded<TcpStream>>;
@@ -89,11 +97,14 @@ impl AddrListener<Patient<Worded<TcpStream>>, Peer> for Listener {
     async fn accept_stream(&self) -> io::Result<(Patient<Worded<TcpStream>>, Peer)> {
         loop {
             match self.listener.accept().await {
-                Ok((stream, _)) => {
+                Ok((stream, address)) => {
                     // Without it answers are only later.
                     let _ = stream.set_nodelay(true);
                     let place = self.place().await;
-                    return Ok((Patient::new(Worded::new(stream), self.silent.clone(), place), Peer));
+                    return Ok((
+                        Patient::new(Worded::new(stream), self.silent.clone(), place),
+                        Peer(address),
+                    ));
                 }
                 Err(error) if is_the_clients(&error) => {}
                 Err(error) => {
@@ -108,7 +119,7 @@ impl AddrListener<Patient<Worded<TcpStream>>, Peer> for Listener {
     }
 
     fn get_local_addr(&self) -> io::Result<Peer> {
-        Ok(Peer)
+        self.listener.local_addr().map(Peer)
     }
 }
 

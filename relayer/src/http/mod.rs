@@ -3,6 +3,7 @@
 mod accept;
 mod auth;
 pub(crate) mod body;
+mod client_address;
 mod csv;
 mod dress;
 pub(crate) mod error;
@@ -32,6 +33,7 @@ use axum::response::{IntoResponse, Response};
 use axum::routing::{delete, get, post};
 use tower_http::catch_panic::CatchPanicLayer;
 
+pub use client_address::TrustedProxies;
 pub use listener::default_connections_max;
 pub use serve::serve;
 
@@ -52,7 +54,7 @@ const HEAD_BYTES_MAX: usize = 32 * 1024;
 const HEADERS_MAX: usize = 64;
 
 /// How the front door is set.
-#[derive(Debug, Clone, Copy)]
+#[derive(Debug, Clone)]
 pub struct HttpSettings {
     /// No answer takes longer than this.
     pub request_timeout: Duration,
@@ -62,6 +64,8 @@ pub struct HttpSettings {
     pub burst: NonZeroU32,
     /// Keys a second that are looked up although they are not known to open anything.
     pub unknown_keys_per_second: NonZeroU32,
+    /// Whose `X-Forwarded-For` is believed.
+    pub trusted_proxies: TrustedProxies,
 }
 
 /// All routes. Those of `other_doors` are guarded as REST is: keys, rates and times.
@@ -108,6 +112,7 @@ pub fn router(services: &Services, settings: HttpSettings, other_doors: Router) 
 
     let guard = Guard {
         keys: services.keys.clone(),
+        proxies: settings.trusted_proxies,
         strangers: Strangers::new(settings.unknown_keys_per_second),
         rate_limit: RateLimit::new(settings.requests_per_second, settings.burst),
     };

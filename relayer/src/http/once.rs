@@ -44,7 +44,7 @@ pub(super) fn mark_replayed(response: &mut Response) {
 }
 
 /// What a handler makes things of: drawn for the request's name, or `None` where it has none.
-pub(super) struct Draw(pub Option<Drawn>);
+pub(crate) struct Draw(pub Option<Drawn>);
 
 impl<S: Send + Sync> FromRequestParts<S> for Draw {
     type Rejection = Infallible;
@@ -109,12 +109,13 @@ async fn answer(
 
 /// The request with its name, and with its body in memory.
 async fn read(request: Request) -> Result<(NamedRequest, Request), ApiError> {
-    let principal = request.extensions().get::<Principal>().ok_or(ApiError::Service(ServiceError::Internal))?;
+    let principal =
+        request.extensions().get::<Principal>().ok_or(ApiError::Service(ServiceError::Internal))?;
     let key_id = principal.key_id();
     let header = idempotency_header(request.headers())?.unwrap_or_default();
     let idempotency_key = IdempotencyKey::parse(header)?;
-    let api_key =
-        read_key(request.headers()).map_err(|reason| ApiError::Service(ServiceError::Unauthorized(reason)))?;
+    let api_key = read_key(request.headers())
+        .map_err(|reason| ApiError::Service(ServiceError::Unauthorized(reason)))?;
     let answer_key = AnswerKey::of(&api_key);
     let (parts, body) = request.into_parts();
     let body = receive(body).await?;
@@ -134,7 +135,8 @@ async fn look_at(response: Response) -> (Ending, Response) {
         return (Ending::Unknown, response);
     }
     let (parts, body) = response.into_parts();
-    let text = to_bytes(body, ANSWER_BYTES_MAX).await.ok().and_then(|bytes| String::from_utf8(bytes.into()).ok());
+    let text =
+        to_bytes(body, ANSWER_BYTES_MAX).await.ok().and_then(|bytes| String::from_utf8(bytes.into()).ok());
     let Some(body) = text else {
         tracing::error!("an answer cannot be kept");
         return (Ending::Unknown, ApiError::Service(ServiceError::Internal).into_response());

@@ -53,7 +53,7 @@ pub async fn serve(
         .max_concurrent_streams(STREAMS_MAX)
         .max_header_list_size(HEAD_BYTES_MAX as u32);
     tokio::select! {
-        served = server.serve(router.into_make_service()) => served,
+        served = server.serve(router.into_make_service_with_connect_info::<Peer>()) => served,
         never = stopping => match never {},
     }
 }

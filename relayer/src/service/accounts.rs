@@ -4,16 +4,16 @@ use std::collections::HashSet;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
-use super::allowlist::resolve;
+use super::allowlist::{Resolved, resolve};
 use super::error::{Resource, ServiceError, from_chain};
 use super::reads::{addresses, find_account, read_agent, read_operator};
 use super::submitted::as_submitted;
 use super::{NetworkParts, Parts};
-use crate::chain::{AgentAddresses, AgentOnChain, OnChainPolicy, OperatorOnChain};
+use crate::chain::{AgentAddresses, AgentCreation, AgentOnChain, OnChainPolicy, OperatorOnChain};
 use crate::crash_point::crash_point;
 use crate::domain::{
-    Account, AccountChange, AccountId, AccountName, AccountStatus, Counterparties, Drawn, Halt, Metadata, Operator,
-    OperatorId, Principal, Provisioning, SpendingPolicy, Timestamp, UsdcAmount,
+    Account, AccountChange, AccountId, AccountName, AccountStatus, Counterparties, Drawn, Halt, Metadata,
+    Operator, OperatorId, Principal, Provisioning, SpendingPolicy, Timestamp, UsdcAmount,
 };
 use crate::store::StoreError;
 
@@ -111,18 +111,7 @@ impl Accounts {
         let chain = &chains.get(operator.network)?.chain;
         // While nothing is asked of it, an absent chain may simply be asked again.
         let on_chain = read_operator(&self.parts, &operator).await?;
-        let begin_with = resolve(&self.parts, &operator, &asked.policy, &OnChainPolicy::OPEN).await;
-        let begin_with = begin_with.map_err(|error| match error {
-            ServiceError::Invalid(invalid) => invalid.within(POLICY).into(),
-            other => other,
-        })?;
-        if begin_with.on_chain.allowlist.len() > ENTRIES_MAX {
-            let message = format!(
-                "may have at most {ENTRIES_MAX} entries in a new account; create it without them and PUT the policy \
-                 afterwards"
-            );
-            return Err(Counterparties::invalid(message).within(POLICY).into());
-        }
+        let begin_with = self.begin_with(&operator, &asked.policy).await?;
         let now = ambient.now();
         let id = begun.unwrap_or_else(|| AccountId::new(now, ambient.id_bits()));
         let AgentAddresses { agent, token_account } = chain.addresses_of(&operator.address, id.bytes());
@@ -144,16 +133,22 @@ impl Accounts {
         if !is_asked_again {
             self.write_down(&account).await?;
         }
-        if let Err(error) = chain.create_agent(&on_chain, id.bytes(), &begin_with.on_chain).await {
-            // Otherwise the row stays as it is: it is invisible, and reconciling finishes or clears it.
-            if error.is_before_anything() && !is_asked_again {
-                store.delete_requested_account(operator.id, id, now).await?;
+        let created = match chain.create_agent(&on_chain, id.bytes(), &begin_with.on_chain).await {
+            Ok(created) => created,
+            Err(error) => {
+                // Otherwise the row stays as it is: it is invisible, and reconciling finishes or clears it.
+                if error.is_before_anything() && !is_asked_again {
+                    store.delete_requested_account(operator.id, id, now).await?;
+                }
+                return Err(from_chain(operator.network, &error, false));
             }
-            return Err(from_chain(operator.network, &error, false));
-        }
+        };
         crash_point!("account.created");
         store.mark_account_ready(operator.id, id).await?;
         let account = Account { provisioning: Provisioning::Ready, ..account };
+        if matches!(created, AgentCreation::AlreadyThere) {
+            return self.look_at(&operator, account).await;
+        }
         Ok(AccountView {
             account,
             balance: UsdcAmount::ZERO,
@@ -162,6 +157,27 @@ impl Accounts {
             halt,
             policy: Some(policy),
         })
+    }
+
+    /// The policy that an account is created with.
+    async fn begin_with(
+        &self,
+        operator: &Operator,
+        policy: &SpendingPolicy,
+    ) -> Result<Resolved, ServiceError> {
+        let resolved = resolve(&self.parts, operator, policy, &OnChainPolicy::OPEN).await;
+        let resolved = resolved.map_err(|error| match error {
+            ServiceError::Invalid(invalid) => invalid.within(POLICY).into(),
+            other => other,
+        })?;
+        if resolved.on_chain.allowlist.len() > ENTRIES_MAX {
+            let message = format!(
+                "may have at most {ENTRIES_MAX} entries in a new account; create it without them and PUT the policy \
+                 afterwards"
+            );
+            return Err(Counterparties::invalid(message).within(POLICY).into());
+        }
+        Ok(resolved)
     }
 
     async fn write_down(&self, account: &Account) -> Result<(), ServiceError> {

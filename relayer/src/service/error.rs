@@ -1,3 +1,5 @@
+use std::net::IpAddr;
+
 use crate::chain::ChainError;
 use crate::domain::{Counterparties, Invalid, Network, QuotaExceeded};
 use crate::store::StoreError;
@@ -73,6 +75,8 @@ pub enum Unauthorized {
 pub enum Forbidden {
     OperatorKeyNeeded,
     OtherAccount,
+    /// The key is for other addresses. `None`: the address is not known.
+    OtherAddress(Option<IpAddr>),
 }
 
 /// Why a request's name is not good for it.

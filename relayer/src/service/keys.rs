@@ -1,25 +1,66 @@
-use super::error::{Resource, ServiceError, Unauthorized};
+use std::net::IpAddr;
+
+use super::error::{Forbidden, Resource, ServiceError, Unauthorized};
+use super::key_uses::KeyUses;
 use super::{Ambient, Parts};
 use crate::domain::{
-    AccountId, ApiKey, Cursor, Drawn, Invalid, KeyId, KeyRole, KeyScope, NAME_CHARS_MAX, Operator, OperatorId, Page,
-    PageRequest, PlainKey, Principal, Timestamp, check_name,
+    AccountId, AllowedCidrs, ApiKey, Cursor, Drawn, Invalid, KeyId, KeyScope, NAME_CHARS_MAX, Operator,
+    OperatorId, Page, PageRequest, PlainKey, Principal, Timestamp, check_name,
 };
 use crate::store::{Store, StoreError};
 
-/// What is asked of a new agent key.
+/// What is asked of a new key.
 #[derive(Debug, Clone)]
 pub struct CreateKey {
-    name: Option<String>,
-    expires_at: Option<Timestamp>,
+    pub name: Option<String>,
+    pub expires_at: Option<Timestamp>,
+    pub allowed_cidrs: Option<AllowedCidrs>,
 }
 
 impl CreateKey {
-    /// Invalid: a name that is blank, over 200 characters or overrides the direction of text.
-    pub fn new(name: Option<String>, expires_at: Option<Timestamp>) -> Result<Self, Invalid> {
+    /// Invalid: a name that is blank, over 200 characters or overrides the direction of text; an end that is no moment; a
+    /// range that is none, or an empty list of them.
+    pub fn parse(
+        name: Option<String>,
+        expires_at: Option<String>,
+        allowed_cidrs: Option<Vec<String>>,
+    ) -> Result<Self, Invalid> {
         if let Some(name) = &name {
             check_name("name", name, NAME_CHARS_MAX)?;
         }
-        Ok(Self { name, expires_at })
+        let expires_at = expires_at.map(|text| text.parse::<Timestamp>()).transpose();
+        Ok(Self {
+            name,
+            expires_at: expires_at.map_err(|error| Invalid::new(EXPIRES_AT, error.to_string()))?,
+            allowed_cidrs: allowed_cidrs.as_deref().map(AllowedCidrs::parse).transpose()?,
+        })
+    }
+
+    /// The key itself, and what is known of it. Invalid: it would end before it begins.
+    pub fn make(
+        self,
+        operator: &Operator,
+        scope: KeyScope,
+        drawn: &Drawn,
+        now: Timestamp,
+    ) -> Result<NewKey, Invalid> {
+        if self.expires_at.is_some_and(|expires_at| expires_at <= now) {
+            return Err(Invalid::new(EXPIRES_AT, "must be in the future"));
+        }
+        let plain = PlainKey::new(scope.role(), operator.network, *drawn.secret);
+        let record = ApiKey {
+            id: KeyId::new(drawn.at, drawn.id_bits),
+            operator_id: operator.id,
+            scope,
+            name: self.name,
+            hint: plain.hint(),
+            created_at: now,
+            expires_at: self.expires_at,
+            revoked_at: None,
+            last_used_at: None,
+            allowed_cidrs: self.allowed_cidrs,
+        };
+        Ok(NewKey { record, plain })
     }
 }
 
@@ -29,6 +70,8 @@ pub struct NewKey {
     pub record: ApiKey,
     pub plain: PlainKey,
 }
+
+const EXPIRES_AT: &str = "expires_at";
 
 /// What a cursor of a list of keys is bound to.
 pub fn keys_filter(operator_id: OperatorId, account_id: AccountId) -> String {
@@ -41,15 +84,22 @@ pub struct Keys {
     store: Store,
     ambient: Ambient,
     keys_max: u32,
+    uses: KeyUses,
 }
 
 impl Keys {
     pub(super) fn new(parts: Parts) -> Self {
-        Self { store: parts.store, ambient: parts.ambient, keys_max: parts.keys_max }
+        let uses = KeyUses::new(&parts);
+        Self { store: parts.store, ambient: parts.ambient, keys_max: parts.keys_max, uses }
     }
 
-    /// Finds the caller. Unauthorized: unknown, expired or revoked.
-    pub async fn authenticate(&self, key: &PlainKey) -> Result<Principal, ServiceError> {
+    /// Finds the caller, who asks `from` an address where that is known. Unauthorized: unknown, expired or revoked.
+    /// Forbidden: the key may not be used from there.
+    pub async fn authenticate(
+        &self,
+        key: &PlainKey,
+        from: impl FnOnce() -> Option<IpAddr> + Send,
+    ) -> Result<Principal, ServiceError> {
         let unauthorized = |reason| Err(ServiceError::Unauthorized(reason));
         // The index finds the hash of 256 random bits: how long that takes tells nothing about a key.
         let Some((record, operator)) = self.store.find_key_by_hash(&key.hash()).await? else {
@@ -61,9 +111,17 @@ impl Keys {
         if record.revoked_at.is_some() {
             return unauthorized(Unauthorized::RevokedKey);
         }
-        if record.expires_at.is_some_and(|expires_at| expires_at <= self.ambient.now()) {
+        let now = self.ambient.now();
+        if record.expires_at.is_some_and(|expires_at| expires_at <= now) {
             return unauthorized(Unauthorized::ExpiredKey);
         }
+        if let Some(allowed) = &record.allowed_cidrs {
+            let address = from();
+            if !address.is_some_and(|address| allowed.contain(address)) {
+                return Err(ServiceError::Forbidden(Forbidden::OtherAddress(address)));
+            }
+        }
+        self.uses.note(record.id, now);
         Ok(match record.scope {
             KeyScope::Operator => Principal::Operator { operator, key_id: record.id },
             KeyScope::Agent(account_id) => Principal::Agent { operator, account_id, key_id: record.id },
@@ -79,6 +137,11 @@ impl Keys {
         }))
     }
 
+    /// Writes down when keys were used, until the process stops.
+    pub(super) fn note_uses(&self) {
+        self.uses.write_until_stopped();
+    }
+
     /// Makes a key for one account; with what is `drawn` from a request's name, the same one however often. Invalid: `expires_at` is not in the future, or the operator has as many keys as it may
     /// have. NotFound: the account.
     pub async fn create(
@@ -92,24 +155,12 @@ impl Keys {
         let now = self.ambient.now();
         let is_named = drawn.is_some();
         let drawn = drawn.unwrap_or_else(|| self.ambient.draw());
-        let id = KeyId::new(drawn.at, drawn.id_bits);
-        let plain = PlainKey::new(KeyRole::Agent, operator.network, *drawn.secret);
-        if is_named && let Some(record) = self.store.find_key_of(operator.id, id).await? {
+        let scope = KeyScope::Agent(account_id);
+        if is_named && let Some(record) = self.find_made(operator, &drawn).await? {
+            let plain = PlainKey::new(scope.role(), operator.network, *drawn.secret);
             return Ok(NewKey { record, plain });
         }
-        if asked.expires_at.is_some_and(|expires_at| expires_at <= now) {
-            return Err(Invalid::new("expires_at", "must be in the future").into());
-        }
-        let record = ApiKey {
-            id,
-            operator_id: operator.id,
-            scope: KeyScope::Agent(account_id),
-            name: asked.name,
-            hint: plain.hint(),
-            created_at: now,
-            expires_at: asked.expires_at,
-            revoked_at: None,
-        };
+        let NewKey { record, plain } = asked.make(operator, scope, &drawn, now)?;
         let keys_max = self.keys_max;
         match self.store.insert_key_within(&record, &plain.hash(), keys_max).await {
             Ok(()) => Ok(NewKey { record, plain }),
@@ -122,6 +173,11 @@ impl Keys {
             }
             Err(error) => Err(error.into()),
         }
+    }
+
+    /// What was made under the same name before a crash.
+    async fn find_made(&self, operator: &Operator, drawn: &Drawn) -> Result<Option<ApiKey>, ServiceError> {
+        Ok(self.store.find_key_of(operator.id, KeyId::new(drawn.at, drawn.id_bits)).await?)
     }
 
     /// The keys of one account, newest first, expired and revoked ones included. NotFound: the account.

@@ -9,6 +9,7 @@ mod events;
 mod halts;
 mod health;
 mod history;
+mod key_uses;
 mod keys;
 mod parts;
 mod policies;
@@ -112,6 +113,7 @@ impl Services {
     /// over: at once, by timer, and on a wake-up.
     pub fn reconcile(&self) {
         self.transfers.sweep_until_stopped();
+        self.keys.note_uses();
         let this = self.clone();
         let stop = self.parts.tasks.stop.clone();
         self.parts.tasks.keep("reconciler", async move {

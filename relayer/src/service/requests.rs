@@ -28,7 +28,7 @@ pub struct NamedRequest {
 /// What a request finds under its name.
 pub enum Begun {
     /// It is to be carried out.
-    Run(Run),
+    Run(Box<Run>),
     /// It was: status and body.
     Answered(u16, String),
 }
@@ -95,7 +95,7 @@ impl Requests {
         match self.store.claim_request(&claim).await? {
             RequestClaim::Mine { seed, drawn_at, is_first } => {
                 let drawn = answer_key.draw(seed, drawn_at);
-                Ok(Begun::Run(Run { claim, is_first, seed, answer_key, drawn }))
+                Ok(Begun::Run(Box::new(Run { claim, is_first, seed, answer_key, drawn })))
             }
             RequestClaim::Answered { seed, answer: StoredAnswer { status, body } } => match body {
                 StoredBody::Plain(body) => Ok(Begun::Answered(status, body)),
@@ -111,8 +111,8 @@ impl Requests {
     }
 
     /// Writes down how it went. Should that not succeed, whoever asks again has it carried out again, from the same seed.
-    pub async fn end(&self, run: Run, ending: Ending) {
-        let Run { claim, is_first, seed, answer_key, .. } = run;
+    pub async fn end(&self, run: Box<Run>, ending: Ending) {
+        let Run { claim, is_first, seed, answer_key, .. } = *run;
         let store = &self.store;
         let written = match ending {
             Ending::Answered { status, body, shows_secret } => {

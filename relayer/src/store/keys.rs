@@ -6,7 +6,7 @@ use super::operators::{OperatorRow, count_in, lock_operator};
 use super::query::{Query, query};
 use super::{Store, StoreError};
 use crate::domain::{
-    AccountId, ApiKey, HashedKey, KeyHint, KeyId, KeyScope, Operator, OperatorId, Timestamp,
+    AccountId, AllowedCidrs, ApiKey, HashedKey, KeyHint, KeyId, KeyScope, Operator, OperatorId, Timestamp,
 };
 
 const TABLE: Table = Table("api_keys");
@@ -21,6 +21,8 @@ struct KeyRow {
     created_at: String,
     expires_at: Option<String>,
     revoked_at: Option<String>,
+    last_used_at: Option<String>,
+    allowed_cidrs: Option<String>,
 }
 
 #[derive(Debug, FromRow)]
@@ -47,14 +49,22 @@ impl TryFrom<KeyRow> for ApiKey {
             created_at: TABLE.read("created_at", &row.created_at)?,
             expires_at: TABLE.read_optional("expires_at", row.expires_at.as_deref())?,
             revoked_at: TABLE.read_optional("revoked_at", row.revoked_at.as_deref())?,
+            last_used_at: TABLE.read_optional("last_used_at", row.last_used_at.as_deref())?,
+            allowed_cidrs: row.allowed_cidrs.as_deref().map(read_cidrs).transpose()?,
         })
     }
 }
 
+fn read_cidrs(json: &str) -> Result<AllowedCidrs, StoreError> {
+    let texts: Option<Vec<String>> = serde_json::from_str(json).ok();
+    texts.and_then(|texts| AllowedCidrs::from_stored(&texts)).ok_or_else(|| TABLE.unreadable("allowed_cidrs"))
+}
+
 fn insert(key: &ApiKey, hash: &HashedKey) -> Query {
     const SQL: &str = "INSERT INTO api_keys
-             (key_id, key_hash, operator_id, account_id, name, hint, created_at, expires_at, revoked_at)
-         VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9)";
+             (key_id, key_hash, operator_id, account_id, name, hint, created_at, expires_at, revoked_at, allowed_cidrs)
+         VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10)";
+    let cidrs = key.allowed_cidrs.as_ref().map(|cidrs| serde_json::Value::from(cidrs.texts()).to_string());
     let account_id = match key.scope {
         KeyScope::Operator => None,
         KeyScope::Agent(account_id) => Some(account_id.to_string()),
@@ -69,6 +79,7 @@ fn insert(key: &ApiKey, hash: &HashedKey) -> Query {
         .bind(key.created_at.to_string())
         .bind(key.expires_at.map(|at| at.to_string()))
         .bind(key.revoked_at.map(|at| at.to_string()))
+        .bind(cidrs)
 }
 
 impl Store {
@@ -109,7 +120,7 @@ impl Store {
     pub async fn find_key_by_hash(&self, hash: &HashedKey) -> Result<Option<(ApiKey, Operator)>, StoreError> {
         const SQL: &str =
             "SELECT k.key_id, k.operator_id, k.account_id, k.name, k.hint, k.created_at, k.expires_at, k.revoked_at,
-                 o.network, o.name AS operator_name, o.address, o.created_at AS operator_created_at
+                 k.last_used_at, k.allowed_cidrs, o.network, o.name AS operator_name, o.address, o.created_at AS operator_created_at
              FROM api_keys k JOIN operators o ON o.operator_id = k.operator_id WHERE k.key_hash = $1";
         let row: Option<OwnedKeyRow> = query(SQL).bind(hash.to_hex()).fetch_optional(self.reader()).await?;
         let Some(OwnedKeyRow { key, network, operator_name, address, operator_created_at }) = row else {
@@ -128,7 +139,7 @@ impl Store {
     /// The key with this id, whoever owns it. For the command line.
     pub async fn find_key(&self, id: KeyId) -> Result<Option<ApiKey>, StoreError> {
         const SQL: &str =
-            "SELECT key_id, operator_id, account_id, name, hint, created_at, expires_at, revoked_at
+            "SELECT key_id, operator_id, account_id, name, hint, created_at, expires_at, revoked_at, last_used_at, allowed_cidrs
              FROM api_keys WHERE key_id = $1";
         let row: Option<KeyRow> = query(SQL).bind(id.to_string()).fetch_optional(self.reader()).await?;
         row.map(ApiKey::try_from).transpose()
@@ -143,7 +154,7 @@ impl Store {
     /// Every key of the operator, newest first.
     pub async fn list_keys(&self, operator: OperatorId) -> Result<Vec<ApiKey>, StoreError> {
         const SQL: &str =
-            "SELECT key_id, operator_id, account_id, name, hint, created_at, expires_at, revoked_at
+            "SELECT key_id, operator_id, account_id, name, hint, created_at, expires_at, revoked_at, last_used_at, allowed_cidrs
              FROM api_keys WHERE operator_id = $1 ORDER BY key_id DESC";
         let rows: Vec<KeyRow> = query(SQL).bind(operator.to_string()).fetch_all(self.reader()).await?;
         rows.into_iter().map(ApiKey::try_from).collect()
@@ -158,7 +169,7 @@ impl Store {
         rows_max: u32,
     ) -> Result<Vec<ApiKey>, StoreError> {
         const SQL: &str =
-            "SELECT key_id, operator_id, account_id, name, hint, created_at, expires_at, revoked_at
+            "SELECT key_id, operator_id, account_id, name, hint, created_at, expires_at, revoked_at, last_used_at, allowed_cidrs
              FROM api_keys
              WHERE operator_id = $1 AND account_id = $2 AND key_id < $3
              ORDER BY key_id DESC LIMIT $4";
@@ -182,7 +193,8 @@ impl Store {
     ) -> Result<Option<ApiKey>, StoreError> {
         const SQL: &str = "UPDATE api_keys SET revoked_at = COALESCE(revoked_at, $3)
              WHERE operator_id = $1 AND key_id = $2
-             RETURNING key_id, operator_id, account_id, name, hint, created_at, expires_at, revoked_at";
+             RETURNING key_id, operator_id, account_id, name, hint, created_at, expires_at, revoked_at, last_used_at,
+                 allowed_cidrs";
         let row: Option<KeyRow> = query(SQL)
             .bind(operator.to_string())
             .bind(key.to_string())
@@ -190,5 +202,24 @@ impl Store {
             .fetch_optional(self.writer())
             .await?;
         row.map(ApiKey::try_from).transpose()
+    }
+
+    /// For a worker: when keys of any operator were used last; what is later stays. In the order of their ids, as every other
+    /// process has them.
+    pub async fn mark_keys_used(&self, uses: &[(KeyId, Timestamp)]) -> Result<(), StoreError> {
+        const SQL: &str = "UPDATE api_keys SET last_used_at = $2
+             WHERE key_id = $1 AND COALESCE(last_used_at, '') < $2";
+        let each: Vec<Query> =
+            uses.iter().map(|(key, at)| query(SQL).bind(key.to_string()).bind(at.to_string())).collect();
+        self.write(move |tx| {
+            async move {
+                for one in each {
+                    one.execute(&mut *tx).await?;
+                }
+                Ok(())
+            }
+            .boxed()
+        })
+        .await
     }
 }

@@ -123,7 +123,8 @@ impl Store {
     }
 
     async fn find_request(&self, new: &NewRequest) -> Result<Option<RequestRow>, StoreError> {
-        const SQL: &str = "SELECT fingerprint, key_id, seed, lease_expires_at, status_code, answer, is_sealed, created_at
+        const SQL: &str =
+            "SELECT fingerprint, key_id, seed, lease_expires_at, status_code, answer, is_sealed, created_at
              FROM requests WHERE operator_id = $1 AND idempotency_key = $2";
         query(SQL)
             .bind(new.operator_id.to_string())

@@ -10,7 +10,7 @@ use axum::routing::get;
 use serde_json::json;
 use tower::ServiceExt;
 
-use super::{Answer, Relayer, SETTINGS, operator_key};
+use super::{Answer, Relayer, operator_key, settings};
 use crate::http::{HttpSettings, dress, router};
 
 /// Every route that needs a key, with whether an agent key opens it for its own account.
@@ -155,7 +155,7 @@ async fn hostile_bodies_are_refused_and_change_nothing() {
 async fn a_key_that_asks_too_fast_is_told_when_to_ask_again() {
     let relayer = Relayer::start().await;
     let one = NonZeroU32::new(1).expect("positive");
-    let settings = HttpSettings { requests_per_second: one, burst: one, ..SETTINGS };
+    let settings = HttpSettings { requests_per_second: one, burst: one, ..settings() };
     let relayer = Relayer { router: router(&relayer.services, settings, Router::new()), ..relayer };
     let first = relayer.get("/v1/accounts").await;
     assert_eq!(

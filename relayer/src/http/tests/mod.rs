@@ -1,6 +1,7 @@
 //! The front door, its services and a real database over a scripted chain.
 
 mod accounts;
+mod addresses;
 mod answers;
 mod faults;
 mod halts;
@@ -23,7 +24,7 @@ use serde_json::{Value, json};
 use tower::ServiceExt;
 
 use self::scripted_chain::ScriptedChain;
-use super::{HttpSettings, router};
+use super::{HttpSettings, TrustedProxies, router};
 use crate::domain::{
     Address, ApiKey, KeyId, KeyRole, KeyScope, Network, Operator, OperatorId, OperatorName, PlainKey, Quotas,
     SealingKey, UsdcAmount,
@@ -62,12 +63,15 @@ impl Answer {
 
 /// Most accounts of an operator.
 pub(super) const ACCOUNTS_MAX: u32 = 40;
-const SETTINGS: HttpSettings = HttpSettings {
-    request_timeout: Duration::from_secs(20),
-    requests_per_second: NonZeroU32::new(1_000).expect("positive"),
-    burst: NonZeroU32::new(1_000).expect("positive"),
-    unknown_keys_per_second: NonZeroU32::new(1_000).expect("positive"),
-};
+fn settings() -> HttpSettings {
+    HttpSettings {
+        request_timeout: Duration::from_secs(20),
+        requests_per_second: NonZeroU32::new(1_000).expect("positive"),
+        burst: NonZeroU32::new(1_000).expect("positive"),
+        unknown_keys_per_second: NonZeroU32::new(1_000).expect("positive"),
+        trusted_proxies: TrustedProxies::default(),
+    }
+}
 
 const PENDING: PendingLimits = PendingLimits { per_account: 20, per_operator: 30 };
 
@@ -113,7 +117,7 @@ impl Relayer {
             keys_max: 1_000,
             retention: crate::domain::Retention::default(),
         });
-        let router = router(&services, SETTINGS, Router::new());
+        let router = router(&services, settings(), Router::new());
         let key = operator_key(&store, 9).await;
         Self { router, services, tasks, store, chain, folder, key }
     }
@@ -209,6 +213,8 @@ async fn operator_key(store: &Store, number: u8) -> String {
         created_at: now,
         expires_at: None,
         revoked_at: None,
+        last_used_at: None,
+        allowed_cidrs: None,
     };
     store.insert_key(&record, &plain.hash()).await.expect("a new key");
     plain.expose().to_owned()

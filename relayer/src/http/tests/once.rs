@@ -108,7 +108,10 @@ async fn while_the_first_is_under_way_others_are_told_so() {
     assert_eq!((made.len(), told.len()), (1, 5));
     for answer in told {
         assert_eq!(answer.error(), (409, "idempotency_in_progress"), "{}", answer.text);
-        assert_eq!((&answer.headers["retry-after"], &answer.body["retryable"]), (&"2".parse().expect("text"), &json!(true)));
+        assert_eq!(
+            (&answer.headers["retry-after"], &answer.body["retryable"]),
+            (&"2".parse().expect("text"), &json!(true))
+        );
     }
     is_same(&made[0], &relayer.asks("a", "/v1/accounts", r#"{"name":"Ada"}"#).await);
     assert_eq!(relayer.count_accounts().await, 1);
@@ -127,7 +130,10 @@ async fn what_was_refused_leaves_its_name_free() {
     let long = "é".repeat(129);
     for name in ["", long.as_str()] {
         let answer = relayer.asks(name, "/v1/accounts", r#"{"name":"Ada"}"#).await;
-        assert_eq!((answer.error(), &answer.body["param"]), ((400, "invalid_request"), &json!("idempotency_key")));
+        assert_eq!(
+            (answer.error(), &answer.body["param"]),
+            ((400, "invalid_request"), &json!("idempotency_key"))
+        );
     }
     let twice = Request::post("/v1/accounts")
         .header(header::AUTHORIZATION, format!("Bearer {}", relayer.key))
@@ -230,7 +236,12 @@ async fn what_a_crash_left_unanswered_is_not_made_twice() {
     for ((name, path, body), first) in asked.into_iter().zip(&firsts) {
         assert!(first.status.is_success(), "{path}: {}", first.text);
         let other = relayer.named(name, path, &other_key, body).await;
-        assert_eq!(other.error(), (409, "idempotency_conflict"), "an unfinished one is its key's: {}", other.text);
+        assert_eq!(
+            other.error(),
+            (409, "idempotency_conflict"),
+            "an unfinished one is its key's: {}",
+            other.text
+        );
         let again = relayer.asks(name, path, body).await;
         assert_eq!(again.status, first.status, "{path}: {}", again.text);
         for field in ["id", "key"] {

@@ -4,7 +4,7 @@ use axum::http::StatusCode;
 use serde::{Deserialize, Serialize};
 
 use super::text;
-use crate::domain::{AccountId, ApiKey, Invalid, KeyId, KeyScope, Timestamp};
+use crate::domain::{AccountId, ApiKey, Invalid, KeyId, KeyScope};
 use crate::http::auth::OperatorOnly;
 use crate::http::body::Json as Body;
 use crate::http::error::ApiError;
@@ -21,15 +21,15 @@ const LIMIT_MAX: u32 = 100;
 pub struct CreateKeyBody {
     name: Option<String>,
     expires_at: Option<String>,
+    /// From where it may be used; without it, from anywhere.
+    allowed_cidrs: Option<Vec<String>>,
 }
 
 impl TryFrom<CreateKeyBody> for CreateKey {
     type Error = Invalid;
 
     fn try_from(body: CreateKeyBody) -> Result<Self, Invalid> {
-        let expires_at = body.expires_at.map(|text| text.parse::<Timestamp>()).transpose();
-        let expires_at = expires_at.map_err(|error| Invalid::new("expires_at", error.to_string()))?;
-        CreateKey::new(body.name, expires_at)
+        CreateKey::parse(body.name, body.expires_at, body.allowed_cidrs)
     }
 }
 
@@ -43,6 +43,9 @@ pub struct KeyResponse {
     created_at: String,
     expires_at: Option<String>,
     revoked_at: Option<String>,
+    /// About a minute late.
+    last_used_at: Option<String>,
+    allowed_cidrs: Option<Vec<String>>,
 }
 
 impl From<ApiKey> for KeyResponse {
@@ -59,6 +62,8 @@ impl From<ApiKey> for KeyResponse {
             created_at: text(key.created_at),
             expires_at: key.expires_at.map(text),
             revoked_at: key.revoked_at.map(text),
+            last_used_at: key.last_used_at.map(text),
+            allowed_cidrs: key.allowed_cidrs.map(|cidrs| cidrs.texts()),
         }
     }
 }

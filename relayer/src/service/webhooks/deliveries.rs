@@ -2,8 +2,8 @@
 
 use super::Webhooks;
 use crate::domain::{
-    Cursor, Delivery, DeliveryStatus, Drawn, Event, EventId, Invalid, Operator, OperatorId, Page, PageRequest,
-    Timestamp, WebhookId, WebhookStatus,
+    Cursor, Delivery, DeliveryStatus, Drawn, Event, EventId, Invalid, Operator, OperatorId, Page,
+    PageRequest, Timestamp, WebhookId, WebhookStatus,
 };
 use crate::service::error::{Resource, ServiceError};
 use crate::store::{ReplayScope, StoreError};

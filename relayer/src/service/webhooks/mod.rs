@@ -13,9 +13,9 @@ use super::Parts;
 use super::error::{Resource, ServiceError};
 use super::events::Events;
 use crate::domain::{
-    AccountId, Cursor, DestinationRules, DisabledReason, Drawn, EventType, Health, Invalid, Operator, OperatorId,
-    Page, PageRequest, SECRET_OVERLAP, SealingKey, Subscription, Timestamp, UsdcAmount, WEBHOOKS_MAX,
-    Webhook, WebhookId, WebhookSecret, WebhookStatus, WebhookUrl, may_reach,
+    AccountId, Cursor, DestinationRules, DisabledReason, Drawn, EventType, Health, Invalid, Operator,
+    OperatorId, Page, PageRequest, SECRET_OVERLAP, SealingKey, Subscription, Timestamp, UsdcAmount,
+    WEBHOOKS_MAX, Webhook, WebhookId, WebhookSecret, WebhookStatus, WebhookUrl, may_reach,
 };
 use crate::store::StoreError;
 

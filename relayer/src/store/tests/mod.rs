@@ -85,6 +85,8 @@ pub(super) fn key(operator: &Operator, scope: KeyScope, byte: u8) -> (ApiKey, Pl
         created_at: at(0),
         expires_at: None,
         revoked_at: None,
+        last_used_at: None,
+        allowed_cidrs: None,
     };
     (key, plain)
 }

@@ -153,7 +153,8 @@ async fn a_replaced_secret_signs_beside_the_new_one_for_a_day() {
     let sealed = scene.sealing_key.seal(webhook.id, &new, &[98; 24]);
     let until = at(0).after(SECRET_OVERLAP);
     let seen = scene.store.find_webhook_secrets(webhook.id).await.expect("read").expect("there").current;
-    let rotated = scene.store.mark_secret_rotated(scene.operator.id, webhook.id, &seen, &sealed, until, at(0)).await;
+    let rotated =
+        scene.store.mark_secret_rotated(scene.operator.id, webhook.id, &seen, &sealed, until, at(0)).await;
     assert!(rotated.expect("rotated"));
     scene.rejects().await;
     scene.delivers().await;

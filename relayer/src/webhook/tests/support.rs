@@ -136,6 +136,8 @@ impl Scene {
             created_at: at(0),
             expires_at: None,
             revoked_at: None,
+            last_used_at: None,
+            allowed_cidrs: None,
         };
         store.insert_key(&key, &plain.hash()).await.expect("inserted");
         let now = Arc::new(AtomicI64::new(0));

@@ -49,7 +49,11 @@ async fn an_account_that_never_came_to_be_is_forgotten() {
     let (store, operator) = (&fixture.store, fixture.operator.id);
     assert!(store.mark_account_asked_again(operator, requested.id, at(60)).await.expect("marked"));
     store.delete_requested_account(operator, requested.id, at(59)).await.expect("nothing to do");
-    assert_eq!(store.list_requested_accounts(at(99), 10).await.expect("read").len(), 1, "it was asked for again");
+    assert_eq!(
+        store.list_requested_accounts(at(99), 10).await.expect("read").len(),
+        1,
+        "it was asked for again"
+    );
     store.delete_requested_account(operator, requested.id, at(60)).await.expect("deleted");
     assert!(!store.mark_account_asked_again(operator, requested.id, at(61)).await.expect("read"));
     assert!(fixture.store.list_requested_accounts(at(99), 10).await.expect("read").is_empty());

@@ -85,3 +85,28 @@ async fn an_agent_key_for_another_operators_account_is_refused_by_the_database()
     let (stolen, plain) = key(&other, KeyScope::Agent(fixture.account.id), 60);
     assert!(matches!(fixture.store.insert_key(&stolen, &plain.hash()).await, Err(StoreError::Database(_))));
 }
+
+#[tokio::test]
+async fn a_key_keeps_its_ranges_and_its_latest_use() {
+    let Some(fixture) = fixture().await else { return };
+    let store = &fixture.store;
+    let (bound, plain) = key(&fixture.operator, KeyScope::Agent(fixture.account.id), 60);
+    let ranges = AllowedCidrs::parse(&["10.0.0.0/8".to_owned(), "::1".to_owned()]).expect("valid");
+    let bound = ApiKey { allowed_cidrs: Some(ranges), ..bound };
+    store.insert_key(&bound, &plain.hash()).await.expect("inserted");
+    let found = async || store.find_key_by_hash(&plain.hash()).await.expect("read").expect("there").0;
+    assert_eq!(found().await, bound);
+    let unknown = KeyId::from_bytes([77; 16]);
+    store
+        .mark_keys_used(&[(fixture.key.id, at(5)), (bound.id, at(9)), (unknown, at(9))])
+        .await
+        .expect("written");
+    store.mark_keys_used(&[(bound.id, at(7))]).await.expect("nothing to do");
+    assert_eq!(found().await, ApiKey { last_used_at: Some(at(9)), ..bound.clone() });
+    store.mark_keys_used(&[(bound.id, at(11))]).await.expect("written");
+    assert_eq!(found().await.last_used_at, Some(at(11)));
+    let own = store.find_key_of(fixture.operator.id, bound.id).await.expect("read");
+    assert_eq!(own.map(|key| key.id), Some(bound.id));
+    let strangers = store.find_key_of(OperatorId::from_bytes([99; 16]), bound.id).await.expect("read");
+    assert_eq!(strangers, None);
+}

@@ -75,8 +75,7 @@ async fn what_was_left_is_taken_up_by_one_with_the_same_seed_and_api_key() {
     assert_eq!(claims(&fixture, &other).await, RequestClaim::OfOtherApiKey);
     let contenders: Vec<NewRequest> = (0..8).map(|_| asked(&fixture, "a", "{}", 30)).collect();
     let found = futures::future::join_all(contenders.iter().map(|new| claims(&fixture, new))).await;
-    let winners: Vec<usize> =
-        (0..8).filter(|at| found[*at] == mine(&left, false)).collect();
+    let winners: Vec<usize> = (0..8).filter(|at| found[*at] == mine(&left, false)).collect();
     assert_eq!(winners.len(), 1, "{found:?}");
     assert_eq!(found.iter().filter(|claim| **claim == RequestClaim::Running).count(), 7);
     // Who comes back late writes nothing.

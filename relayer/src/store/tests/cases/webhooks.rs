@@ -81,7 +81,10 @@ async fn a_webhook_comes_back_whole_and_is_its_operators_alone() {
     let stale = store.mark_webhook_changed(&first, &changed).await;
     assert!(matches!(stale, Err(StoreError::Superseded)));
     let rotates = async |whose, seen: &str, new: &str| {
-        store.mark_secret_rotated(whose, first.id, &sealed(seen), &sealed(new), at(9), at(4)).await.expect("asked")
+        store
+            .mark_secret_rotated(whose, first.id, &sealed(seen), &sealed(new), at(9), at(4))
+            .await
+            .expect("asked")
     };
     assert!(!rotates(stranger, "one", "x").await);
     assert!(rotates(owner, "one", "two").await);

@@ -22,3 +22,8 @@ CREATE TABLE requests (
 );
 
 CREATE INDEX requests_by_time ON requests (created_at);
+
+-- When a key last opened something, about a minute late; and from where it may be used, a JSON array of ranges, NULL for
+-- anywhere.
+ALTER TABLE api_keys ADD COLUMN last_used_at TEXT COLLATE "binary" CHECK (length(last_used_at) = 27);
+ALTER TABLE api_keys ADD COLUMN allowed_cidrs TEXT COLLATE "binary";

@@ -1,0 +1,114 @@
+//! Which address a request came from, through the proxies that are trusted.
+
+use std::net::{IpAddr, SocketAddr};
+use std::sync::Arc;
+
+use axum::http::{HeaderMap, HeaderName};
+use ipnet::IpNet;
+
+const X_FORWARDED_FOR: HeaderName = HeaderName::from_static("x-forwarded-for");
+
+/// Proxies whose `X-Forwarded-For` is believed. None by default: then the header is not looked at.
+#[derive(Debug, Clone, Default)]
+pub struct TrustedProxies(Arc<[IpNet]>);
+
+impl TrustedProxies {
+    /// From the configuration's ranges.
+    pub fn new(ranges: &[IpNet]) -> Self {
+        Self(ranges.into())
+    }
+
+    fn contain(&self, address: IpAddr) -> bool {
+        self.0.iter().any(|range| range.contains(&address))
+    }
+
+    /// Whoever is connected, or, where that is a trusted proxy, whoever it says it speaks for: each proxy adds the address
+    /// that it saw at the end, so the last one that is no trusted proxy's is the client's, whatever the client wrote before it.
+    /// `None`: a trusted proxy wrote what is no address.
+    pub fn client_of(&self, peer: SocketAddr, headers: &HeaderMap) -> Option<IpAddr> {
+        let mut client = peer.ip().to_canonical();
+        if !self.contain(client) {
+            return Some(client);
+        }
+        for line in headers.get_all(X_FORWARDED_FOR).iter().rev() {
+            for entry in line.to_str().ok()?.rsplit(',') {
+                client = read(entry.trim())?;
+                if !self.contain(client) {
+                    return Some(client);
+                }
+            }
+        }
+        Some(client)
+    }
+}
+
+/// An address, with or without a port.
+fn read(entry: &str) -> Option<IpAddr> {
+    let bare = entry.strip_prefix('[').and_then(|rest| rest.strip_suffix(']')).unwrap_or(entry);
+    let address = bare.parse().or_else(|_| entry.parse::<SocketAddr>().map(|address| address.ip()));
+    address.ok().map(|address: IpAddr| address.to_canonical())
+}
+
+#[cfg(test)]
+mod tests {
+    use axum::http::HeaderValue;
+
+    use super::*;
+
+    /// Who a request came from that `peer` sent with these lines of the header; 10.0.0.0/8 and fd00::/8 are trusted.
+    fn client(peer: &str, lines: &[&str]) -> Option<String> {
+        let ranges = ["10.0.0.0/8", "fd00::/8"].map(|text| text.parse().expect("a range"));
+        let mut headers = HeaderMap::new();
+        for line in lines {
+            headers.append(X_FORWARDED_FOR, HeaderValue::from_bytes(line.as_bytes()).expect("a header"));
+        }
+        let peer = SocketAddr::new(peer.parse().expect("an address"), 1234);
+        TrustedProxies::new(&ranges).client_of(peer, &headers).map(|address| address.to_string())
+    }
+
+    #[test]
+    fn header_of_somebody_who_is_not_trusted_says_nothing() {
+        for lines in [&[][..], &["1.2.3.4"], &["10.0.0.1"], &["nonsense"]] {
+            assert_eq!(client("203.0.113.9", lines).as_deref(), Some("203.0.113.9"));
+        }
+        let none = TrustedProxies::default();
+        let mut headers = HeaderMap::new();
+        headers.append(X_FORWARDED_FOR, HeaderValue::from_static("1.2.3.4"));
+        let peer = "10.0.0.1:1".parse().expect("an address");
+        assert_eq!(none.client_of(peer, &headers), Some(IpAddr::from([10, 0, 0, 1])));
+    }
+
+    #[test]
+    fn of_what_a_trusted_proxy_says_the_last_address_that_is_not_trusted_counts() {
+        for (lines, expected) in [
+            (&["203.0.113.9"][..], "203.0.113.9"),
+            // The client wrote the first one.
+            (&["198.51.100.7, 203.0.113.9"], "203.0.113.9"),
+            (&["198.51.100.7", "203.0.113.9"], "203.0.113.9"),
+            (&["203.0.113.9, 10.1.1.1"], "203.0.113.9"),
+            (&["198.51.100.7, 203.0.113.9", "10.1.1.1, fd00::1"], "203.0.113.9"),
+            // A client that pretends to be a proxy of ours is not behind what it wrote.
+            (&["198.51.100.7, 10.9.9.9, 203.0.113.9"], "203.0.113.9"),
+            (&["nonsense, 203.0.113.9"], "203.0.113.9"),
+            (&["203.0.113.9:5555"], "203.0.113.9"),
+            (&["[2001:db8::1]:5555"], "2001:db8::1"),
+            (&["[2001:db8::1]"], "2001:db8::1"),
+            (&["2001:db8::1"], "2001:db8::1"),
+            (&["::ffff:203.0.113.9"], "203.0.113.9"),
+            // Whoever is within asks for itself.
+            (&["10.3.3.3"], "10.3.3.3"),
+            (&[], "10.0.0.1"),
+        ] {
+            assert_eq!(client("10.0.0.1", lines).as_deref(), Some(expected), "{lines:?}");
+            let mapped = client("::ffff:10.0.0.1", lines);
+            assert_eq!(mapped.as_deref(), Some(expected), "{lines:?}");
+        }
+    }
+
+    #[test]
+    fn what_a_trusted_proxy_wrote_and_is_no_address_is_nobody() {
+        for line in ["203.0.113.9, unknown", "", "203.0.113.9,", "203.0.113.9, _hidden", "1.2.3", "\u{ff}"] {
+            assert_eq!(client("10.0.0.1", &[line]), None, "{line:?}");
+        }
+    }
+}
