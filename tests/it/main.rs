@@ -47,6 +47,7 @@ mod panics;
 mod payees;
 mod policy;
 mod policy_edits;
+mod policy_versions;
 mod quotas;
 mod races;
 mod receivers;

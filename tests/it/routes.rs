@@ -39,7 +39,7 @@ const fn route(method: &'static str, path: &'static str, opens: Opens) -> Route 
 }
 
 /// All routes that need a key.
-pub const ROUTES: [Route; 30] = [
+pub const ROUTES: [Route; 31] = [
     route("POST", "/v1/accounts", Opens::Operator),
     route("GET", "/v1/accounts", Opens::Operator),
     route("GET", "/v1/accounts/{id}", Opens::OperatorAndAgent),
@@ -49,6 +49,7 @@ pub const ROUTES: [Route; 30] = [
     route("PUT", "/v1/accounts/{id}/policy", Opens::Operator),
     route("PATCH", "/v1/accounts/{id}/policy", Opens::Operator),
     route("DELETE", "/v1/accounts/{id}/policy/pending", Opens::Operator),
+    route("GET", "/v1/accounts/{id}/policy/versions", Opens::Operator),
     route("GET", "/v1/accounts/{id}/limits", Opens::OperatorAndAgent),
     route("GET", "/v1/accounts/{id}/transactions", Opens::OperatorAndAgent),
     route("POST", "/v1/accounts/{id}/keys", Opens::Operator),

@@ -3,7 +3,7 @@ use serde::{Deserialize, Deserializer, Serialize};
 use serde_json::value::RawValue;
 
 use super::body::read_body;
-use super::{Counterparties, CounterpartyKind, Invalid, limit_from_json, limit_to_json};
+use super::{Counterparties, CounterpartyKind, Invalid, PolicyReason, limit_from_json, limit_to_json};
 
 /// A whole spending policy, its allowlist as submitted. The default has no limits and allows everyone.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -41,6 +41,13 @@ pub struct PolicyFields {
     paused: bool,
 }
 
+impl PolicyFields {
+    /// As they are answered. `None` cannot be: texts, numbers and flags have a JSON form.
+    pub fn into_json(self) -> Option<Box<RawValue>> {
+        serde_json::value::to_raw_value(&self).ok()
+    }
+}
+
 impl From<&SpendingPolicy> for PolicyFields {
     fn from(policy: &SpendingPolicy) -> Self {
         let kinds = match &policy.allowed_counterparties {
@@ -70,6 +77,8 @@ pub struct PolicyUpdate {
     pub paused: Option<bool>,
     /// The version that it is to change, and no other.
     pub expected_version: Option<u64>,
+    /// Why.
+    pub reason: Option<PolicyReason>,
 }
 
 impl PolicyUpdate {
@@ -90,6 +99,7 @@ impl PolicyUpdate {
             require_memo: fields.require_memo,
             paused: fields.paused,
             expected_version: fields.expected_version,
+            reason: fields.reason.map(PolicyReason::parse).transpose()?,
         })
     }
 
@@ -103,6 +113,7 @@ impl PolicyUpdate {
                 require_memo: None,
                 paused,
                 expected_version: _,
+                reason: _,
             } => *paused,
             Self { .. } => None,
         }
@@ -143,6 +154,8 @@ struct Fields {
     paused: Option<bool>,
     #[serde(default, deserialize_with = "present")]
     expected_version: Option<u64>,
+    #[serde(default, deserialize_with = "present")]
+    reason: Option<String>,
 }
 
 /// Keeps a given `null` apart from an omitted field.

@@ -42,7 +42,8 @@ use self::error::ApiError;
 use self::rate_limit::RateLimit;
 use self::strangers::Strangers;
 use self::v1::{
-    accounts, deliveries, events, halts, history, keys, limits, policies, transfer_list, transfers, webhooks,
+    accounts, deliveries, events, halts, history, keys, limits, policies, policy_versions, transfer_list,
+    transfers, webhooks,
 };
 use crate::service::Services;
 use crate::tasks::panic_message;
@@ -78,6 +79,7 @@ pub fn router(services: &Services, settings: HttpSettings, other_doors: Router) 
     let policies = Router::new()
         .route("/v1/accounts/{id}/policy", get(policies::get).put(policies::put).patch(policies::patch))
         .route("/v1/accounts/{id}/policy/pending", delete(policies::drop_pending))
+        .route("/v1/accounts/{id}/policy/versions", get(policy_versions::list))
         .with_state(services.policies.clone());
     let halts = Router::new().route("/v1/halt", post(halts::create)).with_state(services.halts.clone());
     let transfers = Router::new()

@@ -9,8 +9,8 @@ use crate::chain::{
     BALANCES_MAX, ChainError, Happening, LandedRecord, OnChainPolicy, PolicySetTo, PolicyTold,
 };
 use crate::domain::{
-    Address, AllowlistEntry, Counterparties, HaltScope, HaltSet, HaltedBy, OperatorId, Party, PolicySet,
-    SetBy, SpendingPolicy, Timestamp,
+    Address, AllowlistEntry, Counterparties, HaltScope, HaltSet, HaltedBy, OperatorId, Party, PolicyFields,
+    PolicySet, PolicyVersion, SetBy, SpendingPolicy, Timestamp,
 };
 
 /// Accounts whose halt is announced in one transaction.
@@ -70,6 +70,7 @@ impl Indexer {
             Some(whole) => Some(whole),
             None => self.policy_in_force(agent, record.slot, told).await?,
         };
+        self.keep_version(record, at, party, told, whole.as_ref()).await?;
         let Some((version, policy)) = whole else { return Ok(()) };
         let by = SetBy { signer: told.map(|told| told.signer), signature: record.signature.clone(), at };
         let set = PolicySet {
@@ -80,6 +81,31 @@ impl Indexer {
             by: Some(by),
         };
         Ok(self.parts.store.insert_policy(&set, self.parts.ambient.now()).await?)
+    }
+
+    /// Every version that a transaction set is kept, though another may have taken its place before it could be read.
+    async fn keep_version(
+        &self,
+        record: &LandedRecord,
+        set_at: Timestamp,
+        party: &Party,
+        told: Option<&PolicyTold>,
+        read: Option<&(u64, SpendingPolicy)>,
+    ) -> Result<(), IndexError> {
+        let Some(version) = told.map(|told| told.version).or(read.map(|(version, _)| *version)) else {
+            return Ok(());
+        };
+        let version = PolicyVersion {
+            operator_id: party.operator_id,
+            account_id: party.account_id,
+            version,
+            set_at,
+            signer: told.map(|told| told.signer),
+            tx_signature: record.signature.clone(),
+            policy: read.and_then(|(_, policy)| PolicyFields::from(policy).into_json()),
+            asking: None,
+        };
+        Ok(self.parts.store.insert_policy_version(&version).await?)
     }
 
     /// The policy that is in force, if it is the one that was told of. One that another has taken the place of is past

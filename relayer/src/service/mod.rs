@@ -31,7 +31,7 @@ pub use self::health::{Health, Problem, Report};
 pub use self::history::{EntryView, History};
 pub use self::keys::{CreateKey, Keys, NewKey, keys_filter};
 pub use self::parts::{Ambient, Chains, ExplorerUrl, NetworkParts};
-pub use self::policies::{PendingView, Policies, PolicyChange, PolicyView};
+pub use self::policies::{PendingView, Policies, PolicyChange, PolicyView, policy_versions_filter};
 pub use self::requests::{Begun, Ending, NamedRequest, Requests};
 pub use self::signers::Signers;
 pub use self::streams::{STREAMS_PER_OPERATOR_MAX, StreamFilter, Streamed, Streams};

@@ -45,6 +45,7 @@ mod payments;
 mod pending_policies;
 mod places;
 mod policies;
+mod policy_versions;
 mod pools;
 mod probe;
 mod query;

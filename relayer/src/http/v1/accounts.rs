@@ -73,6 +73,9 @@ fn first_policy(json: &RawValue) -> Result<SpendingPolicy, Invalid> {
     if update.expected_version.is_some() {
         return Err(Invalid::new("policy.expected_version", "is of no use for a new account"));
     }
+    if update.reason.is_some() {
+        return Err(Invalid::new("policy.reason", "is for changes of a policy"));
+    }
     Ok(update.merge(SpendingPolicy::default()))
 }
 

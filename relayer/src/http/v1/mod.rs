@@ -11,6 +11,7 @@ pub(super) mod keys;
 pub(crate) mod limits;
 pub(super) mod policies;
 mod policy_read_only;
+pub(super) mod policy_versions;
 pub(super) mod transfer_list;
 pub(crate) mod transfers;
 pub(super) mod webhooks;

@@ -6,7 +6,7 @@ use serde::Serialize;
 
 use super::policy_read_only::{self, ReadOnly};
 use super::text;
-use crate::domain::{AccountId, Invalid, Operator, PolicyFields, PolicyUpdate};
+use crate::domain::{AccountId, Invalid, Operator, PolicyFields, PolicyUpdate, Principal};
 use crate::http::auth::OperatorOnly;
 use crate::http::body::JsonText;
 use crate::http::error::ApiError;
@@ -136,24 +136,26 @@ pub async fn get(
 pub async fn put(
     State(policies): State<Policies>,
     OperatorOnly(operator): OperatorOnly,
+    asker: Principal,
     Id(account_id): Id<AccountId>,
     headers: HeaderMap,
     JsonText(body): JsonText,
 ) -> Result<Response, ApiError> {
     let update = checked_update(&policies, &operator, account_id, &headers, &body).await?;
-    Ok(answer(policies.put(&operator, account_id, update).await?))
+    Ok(answer(policies.put(&operator, account_id, update, asker.key_id()).await?))
 }
 
 /// `PATCH /v1/accounts/{id}/policy`
 pub async fn patch(
     State(policies): State<Policies>,
     OperatorOnly(operator): OperatorOnly,
+    asker: Principal,
     Id(account_id): Id<AccountId>,
     headers: HeaderMap,
     JsonText(body): JsonText,
 ) -> Result<Response, ApiError> {
     let update = checked_update(&policies, &operator, account_id, &headers, &body).await?;
-    Ok(answer(policies.patch(&operator, account_id, update).await?))
+    Ok(answer(policies.patch(&operator, account_id, update, asker.key_id()).await?))
 }
 
 /// `DELETE /v1/accounts/{id}/policy/pending`

@@ -131,6 +131,8 @@ impl Policies {
         let now = self.parts.ambient.now();
         let submitted = self.submitted(operator, policy, &pending.counterparties)?;
         let version = pending.expected_version.saturating_add(1);
+        let (operator_id, account_id) = (pending.operator_id, pending.account_id);
+        self.parts.store.mark_policy_asking(operator_id, account_id, pending.hash, version).await?;
         let event = Event::policy_applied(pending, &submitted, version, tx_signature, now);
         let status = AccountStatus::from_paused(policy.paused);
         Ok(self.parts.store.mark_policy_applied(pending, status, event, now).await?)

@@ -2,7 +2,9 @@
 
 use super::{Omitted, Policies, PolicyChange, Standing};
 use crate::chain::Confirmed;
-use crate::domain::{Account, AccountId, AccountStatus, Operator, PolicyUpdate, SpendingPolicy};
+use crate::domain::{
+    Account, AccountId, AccountStatus, Asking, KeyId, Operator, PolicyUpdate, SpendingPolicy,
+};
 use crate::service::ServiceError;
 use crate::service::allowlist::resolve;
 use crate::service::error::{after_writing, from_chain};
@@ -17,13 +19,15 @@ impl Policies {
         operator: &Operator,
         id: AccountId,
         update: PolicyUpdate,
+        key_id: KeyId,
         omitted: Omitted,
     ) -> Result<PolicyChange, ServiceError> {
         let (this, operator) = (self.clone(), operator.clone());
+        let asking = Asking { key_id, reason: update.reason.clone() };
         let work = async move {
             // A stop waits for nobody, and is right whatever the version.
             if update.only_paused() == Some(true) {
-                return this.pause(&operator, id).await;
+                return this.pause(&operator, id, &asking).await;
             }
             let account = this.find(&operator, id).await?;
             let version = read_agent(&this.parts, &operator, &account).await?.policy_version;
@@ -43,7 +47,7 @@ impl Policies {
                 if lifts && standing.agent.policy_version != version {
                     return Err(ServiceError::PolicyChanged);
                 }
-                match this.write(&operator, &standing, &asked).await {
+                match this.write(&operator, &standing, &asked, &asking).await {
                     Err(ServiceError::PolicyChanged) if tries_left > 0 => tries_left -= 1,
                     done => return done,
                 }
@@ -76,12 +80,13 @@ impl Policies {
         operator: &Operator,
         standing: &Standing,
         asked: &SpendingPolicy,
+        asking: &Asking,
     ) -> Result<PolicyChange, ServiceError> {
         let Standing { account, agent, operator: on_chain } = standing;
         let resolved = resolve(&self.parts, operator, asked, &agent.policy).await?;
         let loosens = resolved.on_chain.as_policy().loosens(&agent.policy.as_policy());
         if loosens && on_chain.loosening_delay_seconds > 0 {
-            return self.propose(operator, standing, resolved).await;
+            return self.propose(operator, standing, resolved, asking).await;
         }
         let entries = resolved.on_chain.allowlist.len();
         if entries > agent.policy.allowlist.len() {
@@ -92,19 +97,26 @@ impl Policies {
         // Lifting a pause too is bound to the version: the pause may be another one by then.
         let written = chain.set_policy(on_chain, agent, &resolved.on_chain).await;
         let confirmed = written.map_err(|error| from_chain(operator.network, &error, false))?;
+        self.note_asking(operator, account.id, &confirmed.signature, asking).await;
         let status = AccountStatus::from_paused(resolved.policy.paused);
         let counterparties = resolved.policy.allowed_counterparties;
         self.parts.store.mark_account_policy(operator.id, account.id, status, &counterparties).await?;
         self.in_force(operator, Account { counterparties, ..account.clone() }, confirmed).await
     }
 
-    async fn pause(&self, operator: &Operator, id: AccountId) -> Result<PolicyChange, ServiceError> {
+    async fn pause(
+        &self,
+        operator: &Operator,
+        id: AccountId,
+        asking: &Asking,
+    ) -> Result<PolicyChange, ServiceError> {
         let account = self.find(operator, id).await?;
         let chain = &self.parts.chains.get(operator.network)?.chain;
         // While nothing is asked of it, an absent chain may simply be asked again.
         let on_chain = read_operator(&self.parts, operator).await?;
         let written = chain.pause(&on_chain, &account.address).await;
         let confirmed = written.map_err(|error| from_chain(operator.network, &error, false))?;
+        self.note_asking(operator, id, &confirmed.signature, asking).await;
         self.parts.store.mark_account_status(operator.id, id, AccountStatus::Paused).await?;
         self.in_force(operator, account, confirmed).await
     }

@@ -4,14 +4,18 @@ mod apply;
 mod change;
 mod pending;
 mod turns;
+mod versions;
 
 use self::turns::Writers;
+pub use self::versions::policy_versions_filter;
 use super::Parts;
 use super::error::{Resource, ServiceError};
 use super::reads::{read_agent, read_operator};
 use super::submitted::as_submitted;
 use crate::chain::{AgentOnChain, OnChainPolicy, OperatorOnChain};
-use crate::domain::{Account, AccountId, Counterparties, Operator, PolicyUpdate, SpendingPolicy, Timestamp};
+use crate::domain::{
+    Account, AccountId, Counterparties, KeyId, Operator, PolicyUpdate, SpendingPolicy, Timestamp,
+};
 
 /// An account's policy as the chain has it, its allowlist as submitted.
 #[derive(Debug, Clone)]
@@ -76,7 +80,7 @@ impl Policies {
         self.view(operator, &standing.account, &standing.agent, pending)
     }
 
-    /// Replaces the policy; `paused` alone changes only that. In force when this returns, unless it loosens something
+    /// Replaces the policy, as whoever holds this key asks; `paused` alone changes only that. In force when this returns, unless it loosens something
     /// and the operator has such changes wait. NotFound: the account. Invalid: an allowlist entry that cannot be.
     /// PolicyChanged: another version is in force than was expected, or came into force before a pause could be lifted.
     pub async fn put(
@@ -84,8 +88,9 @@ impl Policies {
         operator: &Operator,
         id: AccountId,
         update: PolicyUpdate,
+        key_id: KeyId,
     ) -> Result<PolicyChange, ServiceError> {
-        self.change(operator, id, update, Omitted::TakeDefaults).await
+        self.change(operator, id, update, key_id, Omitted::TakeDefaults).await
     }
 
     /// Changes the given fields and leaves the others. As [`Policies::put`]; PolicyChanged also when somebody else changed
@@ -95,8 +100,9 @@ impl Policies {
         operator: &Operator,
         id: AccountId,
         update: PolicyUpdate,
+        key_id: KeyId,
     ) -> Result<PolicyChange, ServiceError> {
-        self.change(operator, id, update, Omitted::StayAsTheyAre).await
+        self.change(operator, id, update, key_id, Omitted::StayAsTheyAre).await
     }
 
     async fn stand(&self, operator: &Operator, id: AccountId) -> Result<Standing, ServiceError> {

@@ -3,7 +3,7 @@
 use super::{PendingView, Policies, PolicyChange, PolicyView, Standing};
 use crate::chain::{ChainError, DraftOnChain};
 use crate::crash_point::crash_point;
-use crate::domain::{AccountId, Event, Operator, PendingPolicy, SpendingPolicy, Timestamp};
+use crate::domain::{AccountId, Asking, Event, Operator, PendingPolicy, SpendingPolicy, Timestamp};
 use crate::service::allowlist::Resolved;
 use crate::service::error::{Resource, ServiceError, after_writing, from_chain};
 
@@ -61,6 +61,7 @@ impl Policies {
         operator: &Operator,
         standing: &Standing,
         resolved: Resolved,
+        asking: &Asking,
     ) -> Result<PolicyChange, ServiceError> {
         let Standing { account, agent, operator: on_chain } = standing;
         let store = &self.parts.store;
@@ -81,6 +82,7 @@ impl Policies {
             created_at: self.parts.ambient.now(),
         };
         store.insert_pending_policy(&pending, self.parts.quotas).await?;
+        self.note_asking(operator, account.id, &hex::encode(hash), asking).await;
         if waiting.is_none() {
             crash_point!("propose.before");
             let proposed = chain.propose_policy(on_chain, agent, &resolved.on_chain).await;

@@ -112,6 +112,11 @@ pub(super) async fn fill(fixture: &Fixture, rows: u32) {
             ),
         ),
         (
+            "policy_versions",
+            "operator_id, account_id, version, set_at, tx_signature",
+            format!("{operator_id}, {account_id}, i + 1000, {moment}, 'signature ' || CAST(i AS TEXT)"),
+        ),
+        (
             "accounts",
             "account_id, operator_id, name, address, token_account, status, provisioning, created_at",
             format!(

@@ -13,6 +13,7 @@ mod leases;
 mod order;
 mod payments;
 mod pending_policies;
+mod policy_versions;
 mod quotas;
 mod requests;
 mod streams;

@@ -1,0 +1,43 @@
+//! Every version that a policy had, and who asked for it.
+
+use super::Policies;
+use crate::domain::{
+    AccountId, Asking, Cursor, Invalid, Operator, OperatorId, Page, PageRequest, PolicyVersion,
+};
+use crate::service::ServiceError;
+
+/// What a cursor of the list is bound to.
+pub fn policy_versions_filter(operator_id: OperatorId, account_id: AccountId) -> String {
+    format!("policy_versions|{operator_id}|{account_id}")
+}
+
+impl Policies {
+    /// The versions of an account's policy that were read from the chain, newest first. NotFound: the account.
+    pub async fn versions(
+        &self,
+        operator: &Operator,
+        id: AccountId,
+        request: PageRequest,
+    ) -> Result<Page<PolicyVersion>, ServiceError> {
+        self.find(operator, id).await?;
+        let before = request.after.as_ref().map(|cursor| cursor.position().parse::<u64>()).transpose();
+        let before = before.map_err(|_| Invalid::new("cursor", "is not a cursor of this list"))?;
+        let rows_max = request.limit.get() + 1;
+        let rows = self.parts.store.list_policy_versions(operator.id, id, before, rows_max).await?;
+        let filter = policy_versions_filter(operator.id, id);
+        Ok(Page::from_rows(rows, request.limit, |last| Cursor::new(&filter, last.version.to_string())))
+    }
+
+    /// Writes down who asked for what is done. The change itself stands, whether or not this can be written.
+    pub(super) async fn note_asking(
+        &self,
+        operator: &Operator,
+        id: AccountId,
+        done_by: &str,
+        asking: &Asking,
+    ) {
+        if let Err(error) = self.parts.store.insert_policy_asking(operator.id, id, done_by, asking).await {
+            tracing::warn!(account_id = %id, %error, "it could not be written down who asked for a policy");
+        }
+    }
+}
