@@ -29,7 +29,7 @@ fn column<'a>(listed: &'a Answer, field: &str) -> Vec<&'a Value> {
 fn first_key(operator: &Operator) -> Value {
     let keys = operator.app().runs(&["key", "list", "--operator", &operator.id]);
     let keys = keys.as_array().expect("a list");
-    keys.iter().filter(|key| key["account_id"].is_null()).next_back().expect("a key")["id"].clone()
+    keys.iter().rfind(|key| key["account_id"].is_null()).expect("a key")["id"].clone()
 }
 
 #[tokio::test]
