@@ -130,6 +130,9 @@ impl Accounts {
             created_at: now,
         };
         let is_asked_again = drawn.is_some() && store.mark_account_asked_again(operator.id, id, now).await?;
+        if is_asked_again && let Some(made) = self.find_made(&operator, &account).await? {
+            return Ok(made);
+        }
         if !is_asked_again {
             self.write_down(&account).await?;
         }
@@ -157,6 +160,23 @@ impl Accounts {
             halt,
             policy: Some(policy),
         })
+    }
+
+    /// An account that an earlier try brought onto the chain, which is ready from now on.
+    async fn find_made(
+        &self,
+        operator: &Operator,
+        account: &Account,
+    ) -> Result<Option<AccountView>, ServiceError> {
+        let account = Account { provisioning: Provisioning::Ready, ..account.clone() };
+        match self.look_at(operator, account).await {
+            Ok(view) => {
+                self.parts.store.mark_account_ready(operator.id, view.account.id).await?;
+                Ok(Some(view))
+            }
+            Err(ServiceError::NotFound(Resource::Account)) => Ok(None),
+            Err(error) => Err(error),
+        }
     }
 
     /// The policy that an account is created with.
