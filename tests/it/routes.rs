@@ -1,10 +1,13 @@
-//! Every route, and who may use it. The router's own text is read, so that no route can be forgotten here.
+//! Every route, and who may use it. Held against the OpenAPI document, in which every route is: see the tests.
 
 use std::collections::BTreeSet;
 use std::fs;
+use std::process::Command;
 
-use purser_tests::binaries::workspace;
+use purser_tests::Operator;
+use purser_tests::binaries::{self, workspace};
 use reqwest::Method;
+use serde_json::Value;
 
 /// Which keys open a route. None is opened without a key.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -73,58 +76,65 @@ pub const ROUTES: [Route; 31] = [
     route("POST", "/v1/webhooks/{id}/replay", Opens::Operator),
 ];
 
-/// Routes that anyone may ask, without a key.
-const PUBLIC: [(&str, &str); 1] = [("GET", "/healthz")];
-
-#[test]
-fn every_route_of_the_router_is_in_the_matrix() {
-    let known: BTreeSet<(String, String)> = ROUTES
-        .iter()
-        .map(|route| (route.method, route.path))
-        .chain(PUBLIC)
-        .map(|(method, path)| (method.to_owned(), path.to_owned()))
-        .collect();
-    let source = workspace().join("relayer/src/http/mod.rs");
-    let text = fs::read_to_string(&source).unwrap_or_else(|error| panic!("{}: {error}", source.display()));
-    assert_eq!(routes_in(&text), known);
+/// The OpenAPI document, as the command prints it.
+pub fn document() -> Value {
+    let printed = Command::new(binaries::relayer()).arg("openapi").output().expect("purser starts");
+    assert!(printed.status.success(), "{}", String::from_utf8_lossy(&printed.stderr));
+    serde_json::from_slice(&printed.stdout).expect("JSON")
 }
 
 #[test]
-fn routes_are_read_from_the_text_of_a_router() {
-    let text = r#"Router::new().route("/v1/a", post(a::create).get(a::list)).route(
-        "/v1/a/{id}",
-        delete(a::remove))"#;
-    let expected = [("DELETE", "/v1/a/{id}"), ("GET", "/v1/a"), ("POST", "/v1/a")];
-    let expected = expected.map(|(method, path)| (method.to_owned(), path.to_owned()));
-    assert_eq!(routes_in(text), BTreeSet::from(expected));
-}
-
-/// The methods and paths of every `.route("path", method(handler)...)`.
-fn routes_in(router: &str) -> BTreeSet<(String, String)> {
-    let mut found = BTreeSet::new();
-    for call in router.split(".route(").skip(1) {
-        let mut quoted = call.splitn(3, '"');
-        let (Some(_), Some(path), Some(handlers)) = (quoted.next(), quoted.next(), quoted.next()) else {
-            panic!("a route without a path: {call}");
-        };
-        // Handlers end where the parenthesis of `.route(` closes.
-        let mut depth = 1;
-        let end = handlers.find(|letter| {
-            depth += i32::from(letter == '(') - i32::from(letter == ')');
-            depth == 0
-        });
-        let handlers = &handlers[..end.expect("the call of route closes")];
-        let before = found.len();
-        for method in ["get", "post", "put", "patch", "delete", "any", "head", "options"] {
-            if handlers.split(|letter: char| !letter.is_alphanumeric()).any(|word| word == method)
-                && (handlers.contains(&format!(" {method}("))
-                    || handlers.contains(&format!(".{method}("))
-                    || handlers.contains(&format!("\n{method}(")))
-            {
-                found.insert((method.to_uppercase(), path.to_owned()));
+fn every_route_of_the_document_is_in_the_matrix_with_the_keys_that_open_it() {
+    let document = document();
+    let mut described = BTreeSet::new();
+    for (path, operations) in document["paths"].as_object().expect("paths") {
+        for (method, operation) in operations.as_object().expect("operations") {
+            let keys = operation["security"].as_array().expect("which keys");
+            let has = |name: &str| keys.iter().any(|key| key.get(name).is_some());
+            if !has("operator_key") {
+                continue;
             }
+            let opens = if has("agent_key") { "both" } else { "operator" };
+            described.insert((method.to_uppercase(), path.clone(), opens));
         }
-        assert!(found.len() > before, "no method read for {path}: {handlers}");
     }
-    found
+    let known = ROUTES.iter().map(|route| {
+        let opens = match route.opens {
+            Opens::Operator => "operator",
+            Opens::OperatorAndAgent => "both",
+        };
+        (route.method.to_owned(), route.path.to_owned(), opens)
+    });
+    assert_eq!(known.collect::<BTreeSet<_>>(), described);
+}
+
+/// `routes!` takes a handler with its description; the other ways to add a route take any.
+#[test]
+fn no_route_is_added_without_its_description() {
+    let mut folders = vec![workspace().join("relayer/src/http"), workspace().join("relayer/src/mcp")];
+    let mut read = 0;
+    while let Some(folder) = folders.pop() {
+        for entry in fs::read_dir(&folder).expect("a folder") {
+            let path = entry.expect("an entry").path();
+            if path.is_dir() {
+                if !path.ends_with("tests") {
+                    folders.push(path);
+                }
+                continue;
+            }
+            let text = fs::read_to_string(&path).expect("UTF-8");
+            for way in [".route(", ".route_service(", ".nest(", ".nest_service(", "fallback_service("] {
+                assert!(!text.contains(way), "{} adds a route with `{way}`", path.display());
+            }
+            read += 1;
+        }
+    }
+    assert!(read >= 20, "{read} files");
+}
+
+#[tokio::test]
+async fn service_shows_the_document_that_the_command_prints() {
+    let operator = Operator::shared().await;
+    let shown = operator.client.without_key().get("/openapi.json").await.has_status(200);
+    assert_eq!(serde_json::from_str::<Value>(&shown.text).expect("JSON"), document());
 }

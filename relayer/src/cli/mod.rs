@@ -18,6 +18,7 @@ use clap::{Args, Parser, Subcommand};
 
 use self::output::Format;
 use crate::config::Config;
+use crate::{http, mcp as mcp_door};
 
 /// USDC accounts for AI agents on Solana, spending only within rules that the chain enforces.
 #[derive(Debug, Parser)]
@@ -55,6 +56,8 @@ enum Command {
     Key(key::Command),
     /// Speak MCP on stdin and stdout for the agent of PURSER_AGENT_KEY, by way of a service's `/mcp`
     Mcp(mcp::Mcp),
+    /// Print the OpenAPI document of the REST interface
+    Openapi,
     /// Deliver webhook events once more: one, or those of a span of time
     Replay(replay::Replay),
     /// Audit an operator or an account from the chain alone: every signed instruction, replayed. Needs no configuration.
@@ -88,6 +91,7 @@ fn execute(common: &Common, command: Command) -> Result<ExitCode> {
             Command::Halt(arguments) => halt::run(&config()?, format, arguments).await,
             Command::Key(command) => key::run(&config()?, format, command).await,
             Command::Mcp(arguments) => mcp::run(arguments).await,
+            Command::Openapi => print_openapi(),
             Command::Replay(arguments) => replay::run(&config()?, format, arguments).await,
             Command::Audit(arguments) => return Ok(audit::run(format, *arguments).await),
         }?;
@@ -96,6 +100,10 @@ fn execute(common: &Common, command: Command) -> Result<ExitCode> {
     // Whatever had a reason to be waited for was waited for.
     runtime.shutdown_background();
     done
+}
+
+fn print_openapi() -> Result<()> {
+    output::print_line(&http::document(mcp_door::described()).to_pretty_json()?)
 }
 
 /// Logs go to stderr, by default from `info` on; `PURSER_LOG` takes the filters of tracing-subscriber.
@@ -151,6 +159,7 @@ mod tests {
                 "2d",
             ],
             &["halt", "--operator", operator],
+            &["openapi"],
             &["mcp", "--url", "https://purser.example.com/mcp"],
             &["key", "create", "--operator", operator],
             &["key", "list", "--operator", operator],

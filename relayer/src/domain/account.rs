@@ -50,6 +50,8 @@ pub enum AccountStatus {
 }
 
 impl AccountStatus {
+    pub const ALL: [Self; 2] = [Self::Active, Self::Paused];
+
     /// The status of an account that is paused or halted, or neither.
     pub const fn from_paused(paused: bool) -> Self {
         if paused { Self::Paused } else { Self::Active }
@@ -74,7 +76,7 @@ impl FromStr for AccountStatus {
     type Err = Invalid;
 
     fn from_str(text: &str) -> Result<Self, Invalid> {
-        [Self::Active, Self::Paused]
+        Self::ALL
             .into_iter()
             .find(|status| status.as_str() == text)
             .ok_or_else(|| Invalid::new("status", "must be `active` or `paused`"))

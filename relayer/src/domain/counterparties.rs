@@ -32,6 +32,8 @@ pub enum CounterpartyKind {
 }
 
 impl CounterpartyKind {
+    pub const ALL: [Self; 2] = [Self::Wallet, Self::TokenAccount];
+
     /// `wallet` or `token_account`.
     pub const fn as_str(self) -> &'static str {
         match self {

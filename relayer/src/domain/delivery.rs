@@ -54,6 +54,8 @@ pub enum DeliveryStatus {
 }
 
 impl DeliveryStatus {
+    pub const ALL: [Self; 3] = [Self::Pending, Self::Delivered, Self::Undelivered];
+
     /// As stored and as clients see it.
     pub const fn as_str(self) -> &'static str {
         match self {
@@ -68,7 +70,7 @@ impl std::str::FromStr for DeliveryStatus {
     type Err = super::Invalid;
 
     fn from_str(text: &str) -> Result<Self, super::Invalid> {
-        [Self::Pending, Self::Delivered, Self::Undelivered]
+        Self::ALL
             .into_iter()
             .find(|status| status.as_str() == text)
             .ok_or_else(|| super::Invalid::new("status", "must be `pending`, `delivered` or `undelivered`"))
@@ -130,7 +132,7 @@ pub enum Unanswered {
 }
 
 impl Unanswered {
-    const ALL: [Self; 5] =
+    pub const ALL: [Self; 5] =
         [Self::TimedOut, Self::Refused, Self::NotResolved, Self::NotConnected, Self::Broken];
 
     /// As stored and as clients see it.

@@ -1,3 +1,4 @@
+mod described;
 mod entries;
 mod policies;
 mod steps;
@@ -9,10 +10,12 @@ use std::str::FromStr;
 use serde::Serialize;
 use serde_json::value::RawValue;
 use sha2::{Digest, Sha256};
+use utoipa::ToSchema;
 
+use super::schema::{Message, Signature, Usdc};
 use super::{
-    Account, AccountId, EventId, Invalid, OperatorId, Rejection, Settlement, Timestamp, Transfer, TransferId,
-    UsdcAmount, WebhookId,
+    Account, AccountId, Address, EventId, Invalid, Memo, OperatorId, Recipient, Rejection, RejectionReason,
+    Settlement, Timestamp, Transfer, TransferId, UsdcAmount, WebhookId,
 };
 
 /// What happened, in the words of the interface.
@@ -45,7 +48,7 @@ pub enum EventType {
 }
 
 impl EventType {
-    const ALL: [Self; 12] = [
+    pub const ALL: [Self; 12] = [
         Self::TransferInitiated,
         Self::TransferSettled,
         Self::TransferRejected,
@@ -157,45 +160,73 @@ struct Envelope<'a> {
     data: &'a RawValue,
 }
 
-#[derive(Serialize)]
-struct InitiatedData<'a> {
+#[derive(Serialize, ToSchema)]
+pub(crate) struct InitiatedData<'a> {
+    #[schema(value_type = TransferId)]
     transfer_id: String,
+    /// The account that pays.
+    #[schema(value_type = AccountId)]
     account_id: String,
+    #[schema(value_type = Recipient)]
     to: String,
+    #[schema(value_type = Usdc)]
     amount_usdc: String,
+    #[schema(value_type = Option<Memo>, required)]
     memo: Option<&'a str>,
+    #[schema(value_type = Signature)]
     tx_signature: &'a str,
 }
 
-#[derive(Serialize)]
-struct SettledData<'a> {
+#[derive(Serialize, ToSchema)]
+pub(crate) struct SettledData<'a> {
+    #[schema(value_type = TransferId)]
     transfer_id: String,
+    /// The account that paid.
+    #[schema(value_type = AccountId)]
     account_id: String,
+    #[schema(value_type = Usdc)]
     amount_usdc: String,
+    #[schema(value_type = Signature)]
     tx_signature: &'a str,
+    #[schema(value_type = Timestamp)]
     settled_at: String,
 }
 
-#[derive(Serialize)]
-struct RejectedData<'a> {
+#[derive(Serialize, ToSchema)]
+pub(crate) struct RejectedData<'a> {
+    /// The account that was to pay.
+    #[schema(value_type = AccountId)]
     account_id: String,
+    #[schema(value_type = RejectionReason)]
     rejection_reason: &'static str,
+    #[schema(value_type = TransferId)]
     transfer_id: String,
+    #[schema(value_type = Recipient)]
     to: String,
+    #[schema(value_type = Usdc)]
     amount_usdc: String,
+    /// Names the limit that refused, for people.
+    #[schema(value_type = Message)]
     message: &'a str,
 }
 
-#[derive(Serialize)]
-struct LowBalanceData {
+#[derive(Serialize, ToSchema)]
+pub(crate) struct LowBalanceData {
+    #[schema(value_type = AccountId)]
     account_id: String,
+    #[schema(value_type = Usdc)]
     balance_usdc: String,
+    /// Where it is funded.
+    #[schema(value_type = Address)]
     usdc_token_account: String,
+    /// The webhook's `low_balance_threshold_usdc`.
+    #[schema(value_type = Usdc)]
     threshold_usdc: String,
 }
 
-#[derive(Serialize)]
-struct TestData {
+#[derive(Serialize, ToSchema)]
+pub(crate) struct TestData {
+    #[schema(value_type = WebhookId)]
     webhook_id: String,
 }
 

@@ -9,6 +9,8 @@ pub enum HaltedBy {
 }
 
 impl HaltedBy {
+    pub const ALL: [Self; 3] = [Self::Admin, Self::PolicyAuthority, Self::Guardian];
+
     /// `admin`, `policy_authority` or `guardian`.
     pub const fn as_str(self) -> &'static str {
         match self {
@@ -37,6 +39,8 @@ pub enum HaltScope {
 }
 
 impl HaltScope {
+    pub const ALL: [Self; 2] = [Self::Account, Self::Operator];
+
     /// `account` or `operator`.
     pub const fn as_str(self) -> &'static str {
         match self {

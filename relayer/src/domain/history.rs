@@ -59,7 +59,7 @@ pub enum EntryKind {
 }
 
 impl EntryKind {
-    const ALL: [Self; 3] = [Self::Transfer, Self::Deposit, Self::Withdrawal];
+    pub const ALL: [Self; 3] = [Self::Transfer, Self::Deposit, Self::Withdrawal];
 
     /// `transfer`, `deposit` or `withdrawal`.
     pub const fn as_str(self) -> &'static str {

@@ -2,7 +2,7 @@ use super::Invalid;
 use super::invalid::check_text;
 
 /// Most characters (Unicode scalar values, not bytes) of a memo that is submitted here.
-const MEMO_CHARS_MAX: usize = 200;
+pub const MEMO_CHARS_MAX: usize = 200;
 
 /// The text that goes with a transfer, as submitted. Empty counts as none on the chain.
 #[derive(Debug, Clone, PartialEq, Eq)]

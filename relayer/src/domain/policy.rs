@@ -1,8 +1,10 @@
 use purser_policy::Limit;
 use serde::{Deserialize, Deserializer, Serialize};
 use serde_json::value::RawValue;
+use utoipa::ToSchema;
 
 use super::body::read_body;
+use super::schema::{CounterpartyText, EntryOfAllowlist, PolicyVersion, UsdcLimit, UsdcNumber};
 use super::{Counterparties, CounterpartyKind, Invalid, PolicyReason, limit_from_json, limit_to_json};
 
 /// A whole spending policy, its allowlist as submitted. The default has no limits and allows everyone.
@@ -30,14 +32,24 @@ impl Default for SpendingPolicy {
 
 /// The five policy fields as they are answered and announced, with what each entry of the allowlist is. Limits are JSON
 /// numbers, written from integers.
-#[derive(Debug, Clone, Serialize)]
+#[derive(Debug, Clone, Serialize, ToSchema)]
+#[schema(as = Policy)]
 pub struct PolicyFields {
+    /// Most of a single transfer; `null` for no limit.
+    #[schema(value_type = Option<UsdcLimit>, required)]
     max_single_transfer: Box<RawValue>,
+    /// Most that may leave in any 24 hours; `null` for no limit.
+    #[schema(value_type = Option<UsdcLimit>, required)]
     max_daily_spend: Box<RawValue>,
+    /// Who may be paid, as submitted; `null` for anyone.
+    #[schema(value_type = Option<Vec<CounterpartyText>>, required, max_items = 256)]
     allowed_counterparties: Option<Vec<String>>,
-    /// In the order of the entries.
+    /// What each entry is, in the order of the entries; `null` of an entry where it was not said.
+    #[schema(value_type = Option<Vec<Option<CounterpartyKind>>>, required, max_items = 256)]
     counterparty_kinds: Option<Vec<Option<&'static str>>>,
+    /// Whether a transfer needs a memo.
     require_memo: bool,
+    /// Whether nothing may leave.
     paused: bool,
 }
 
@@ -139,22 +151,39 @@ impl PolicyUpdate {
     }
 }
 
-#[derive(Deserialize)]
+/// A policy, or a change of one. PUT takes a field that is left out as its default, unless `paused` is given alone; PATCH
+/// leaves it as it is.
+#[derive(Deserialize, ToSchema)]
 #[serde(deny_unknown_fields)]
-struct Fields {
+#[schema(as = PolicyUpdate)]
+pub(crate) struct Fields {
+    /// Most of a single transfer; `null` for no limit.
     #[serde(default, deserialize_with = "present")]
+    #[schema(value_type = Option<UsdcNumber>)]
     max_single_transfer: Option<Box<RawValue>>,
+    /// Most that may leave in any 24 hours; `null` for no limit.
     #[serde(default, deserialize_with = "present")]
+    #[schema(value_type = Option<UsdcNumber>)]
     max_daily_spend: Option<Box<RawValue>>,
+    /// Who may be paid, and nobody else; `null` for anyone. At most 256 entries, and 15 of a new account.
     #[serde(default, deserialize_with = "present")]
+    #[schema(value_type = Option<Vec<EntryOfAllowlist>>, max_items = 256)]
     allowed_counterparties: Option<Box<RawValue>>,
+    /// Whether a transfer needs a memo.
     #[serde(default, deserialize_with = "present")]
+    #[schema(value_type = bool)]
     require_memo: Option<bool>,
+    /// Whether nothing may leave.
     #[serde(default, deserialize_with = "present")]
+    #[schema(value_type = bool)]
     paused: Option<bool>,
+    /// The version that is to be changed, and no other; as the header `If-Match`.
     #[serde(default, deserialize_with = "present")]
+    #[schema(value_type = PolicyVersion)]
     expected_version: Option<u64>,
+    /// Why, for the list of versions.
     #[serde(default, deserialize_with = "present")]
+    #[schema(value_type = String, min_length = 1, max_length = 200)]
     reason: Option<String>,
 }
 

@@ -28,7 +28,7 @@ pub enum RejectionReason {
 }
 
 impl RejectionReason {
-    const ALL: [Self; 7] = [
+    pub const ALL: [Self; 7] = [
         Self::Halted,
         Self::Paused,
         Self::MemoRequired,
@@ -96,7 +96,7 @@ pub enum CheckedRule {
 }
 
 impl CheckedRule {
-    const ALL: [Self; 6] = [
+    pub const ALL: [Self; 6] = [
         Self::Paused,
         Self::RequireMemo,
         Self::AllowedCounterparties,

@@ -58,6 +58,8 @@ pub enum TransferStatus {
 }
 
 impl TransferStatus {
+    pub const ALL: [Self; 4] = [Self::Submitted, Self::Settled, Self::Rejected, Self::Failed];
+
     /// `submitted`, `settled`, `rejected` or `failed`.
     pub const fn as_str(self) -> &'static str {
         match self {
@@ -73,7 +75,7 @@ impl FromStr for TransferStatus {
     type Err = Invalid;
 
     fn from_str(text: &str) -> Result<Self, Invalid> {
-        [Self::Submitted, Self::Settled, Self::Rejected, Self::Failed]
+        Self::ALL
             .into_iter()
             .find(|status| status.as_str() == text)
             .ok_or_else(|| Invalid::new("status", "must be `submitted`, `settled`, `rejected` or `failed`"))

@@ -61,6 +61,8 @@ pub enum DisabledReason {
 }
 
 impl DisabledReason {
+    pub const ALL: [Self; 2] = [Self::Requested, Self::Failing];
+
     /// As stored and as clients see it.
     pub const fn as_str(self) -> &'static str {
         match self {
@@ -70,7 +72,7 @@ impl DisabledReason {
     }
 
     pub(crate) fn from_stored(text: &str) -> Option<Self> {
-        [Self::Requested, Self::Failing].into_iter().find(|reason| reason.as_str() == text)
+        Self::ALL.into_iter().find(|reason| reason.as_str() == text)
     }
 }
 

@@ -11,6 +11,7 @@ use axum::http::{HeaderMap, header};
 use futures::StreamExt;
 use serde::Deserialize;
 use serde::de::{self, DeserializeOwned, DeserializeSeed, Deserializer, MapAccess, SeqAccess, Visitor};
+use utoipa::ToSchema;
 
 use super::BODY_BYTES_MAX;
 use super::error::ApiError;
@@ -53,7 +54,7 @@ impl<S: Send + Sync> FromRequest<S> for JsonText {
 pub struct NoFields;
 
 /// An object without fields.
-#[derive(Deserialize)]
+#[derive(Deserialize, ToSchema)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct Nothing {}
 

@@ -1,4 +1,4 @@
-//! Every error that a client can see. The only place with status codes and error strings; `docs/errors.md` is its table.
+//! Every error that a client can see, and which code of the table in `code.rs` it has.
 
 use std::borrow::Cow;
 
@@ -6,10 +6,16 @@ use axum::Json;
 use axum::http::{HeaderValue, StatusCode, header};
 use axum::response::{IntoResponse, Response};
 use serde::Serialize;
+use utoipa::ToSchema;
 
+use super::code::Code;
 use super::request_id::RequestId;
 use super::v1::checks::CheckBody;
-use crate::domain::{Checks, FailureCode, Invalid, QuotaExceeded, RejectionReason, Transfer, TransferState};
+use crate::domain::schema::{Message, RequestIdText};
+use crate::domain::{
+    Checks, FailureCode, Invalid, QuotaExceeded, RejectionReason, Timestamp, Transfer, TransferId,
+    TransferState, TransferStatus,
+};
 use crate::service::{
     Forbidden, RequestConflict, Resource, STREAMS_PER_OPERATOR_MAX, ServiceError, Unauthorized,
 };
@@ -59,62 +65,30 @@ impl From<Invalid> for ApiError {
     }
 }
 
-/// A status and an error code.
-type Code = (StatusCode, &'static str);
-
-const INVALID_REQUEST: Code = (StatusCode::BAD_REQUEST, "invalid_request");
-const UNAUTHORIZED: Code = (StatusCode::UNAUTHORIZED, "unauthorized");
-const POLICY_VIOLATION: Code = (StatusCode::PAYMENT_REQUIRED, "policy_violation");
-const ACCOUNT_PAUSED: Code = (StatusCode::PAYMENT_REQUIRED, "account_paused");
-const INSUFFICIENT_BALANCE: Code = (StatusCode::PAYMENT_REQUIRED, "insufficient_balance");
-const ACCOUNT_FROZEN: Code = (StatusCode::PAYMENT_REQUIRED, "account_frozen");
-const FORBIDDEN: Code = (StatusCode::FORBIDDEN, "forbidden");
-const NOT_FOUND: Code = (StatusCode::NOT_FOUND, "not_found");
-const METHOD_NOT_ALLOWED: Code = (StatusCode::METHOD_NOT_ALLOWED, "method_not_allowed");
-const REQUEST_TIMEOUT: Code = (StatusCode::REQUEST_TIMEOUT, "request_timeout");
-const IDEMPOTENCY_CONFLICT: Code = (StatusCode::CONFLICT, "idempotency_conflict");
-const IDEMPOTENCY_IN_PROGRESS: Code = (StatusCode::CONFLICT, "idempotency_in_progress");
-const POLICY_CHANGED: Code = (StatusCode::CONFLICT, "policy_changed");
-const PAYLOAD_TOO_LARGE: Code = (StatusCode::PAYLOAD_TOO_LARGE, "payload_too_large");
-const HEADERS_TOO_LARGE: Code = (StatusCode::REQUEST_HEADER_FIELDS_TOO_LARGE, "headers_too_large");
-const UNSUPPORTED_MEDIA_TYPE: Code = (StatusCode::UNSUPPORTED_MEDIA_TYPE, "unsupported_media_type");
-const INVALID_RECIPIENT: Code = (StatusCode::UNPROCESSABLE_ENTITY, "invalid_recipient");
-const RATE_LIMITED: Code = (StatusCode::TOO_MANY_REQUESTS, "rate_limited");
-const TOO_MANY_PENDING: Code = (StatusCode::TOO_MANY_REQUESTS, "too_many_pending");
-const INTERNAL_ERROR: Code = (StatusCode::INTERNAL_SERVER_ERROR, "internal_error");
-const TRANSFER_FAILED: Code = (StatusCode::BAD_GATEWAY, "transfer_failed");
-const SOLANA_UNAVAILABLE: Code = (StatusCode::SERVICE_UNAVAILABLE, "solana_unavailable");
-const SERVICE_UNAVAILABLE: Code = (StatusCode::SERVICE_UNAVAILABLE, "service_unavailable");
-const AUTHORITY_ROTATED: Code = (StatusCode::SERVICE_UNAVAILABLE, "authority_rotated");
-const FEE_PAYER_EMPTY: Code = (StatusCode::SERVICE_UNAVAILABLE, "fee_payer_empty");
-const QUOTA_EXCEEDED: Code = (StatusCode::BAD_REQUEST, "quota_exceeded");
-const NOT_CONFIGURED: Code = (StatusCode::NOT_IMPLEMENTED, "not_configured");
-const TIMEOUT: Code = (StatusCode::GATEWAY_TIMEOUT, "timeout");
-
-/// The status and code of a policy's refusal.
+/// The code of a policy's refusal.
 pub fn rejection_code(reason: RejectionReason) -> Code {
     match reason {
-        RejectionReason::Halted | RejectionReason::Paused => ACCOUNT_PAUSED,
+        RejectionReason::Halted | RejectionReason::Paused => Code::AccountPaused,
         RejectionReason::MemoRequired
         | RejectionReason::MemoTooLong
         | RejectionReason::RecipientNotAllowed
         | RejectionReason::SingleLimitExceeded
-        | RejectionReason::DailyLimitExceeded => POLICY_VIOLATION,
+        | RejectionReason::DailyLimitExceeded => Code::PolicyViolation,
     }
 }
 
-/// The status and code of a failure.
+/// The code of a failure.
 pub fn failure_code(code: FailureCode) -> Code {
     match code {
-        FailureCode::InsufficientBalance => INSUFFICIENT_BALANCE,
-        FailureCode::AccountFrozen => ACCOUNT_FROZEN,
-        FailureCode::InvalidRecipient => INVALID_RECIPIENT,
+        FailureCode::InsufficientBalance => Code::InsufficientBalance,
+        FailureCode::AccountFrozen => Code::AccountFrozen,
+        FailureCode::InvalidRecipient => Code::InvalidRecipient,
         FailureCode::SolanaUnavailable | FailureCode::TransferExpired | FailureCode::Interrupted => {
-            SOLANA_UNAVAILABLE
+            Code::SolanaUnavailable
         }
-        FailureCode::TransferFailed => TRANSFER_FAILED,
-        FailureCode::AuthorityRotated => AUTHORITY_ROTATED,
-        FailureCode::FeePayerEmpty => FEE_PAYER_EMPTY,
+        FailureCode::TransferFailed => Code::TransferFailed,
+        FailureCode::AuthorityRotated => Code::AuthorityRotated,
+        FailureCode::FeePayerEmpty => Code::FeePayerEmpty,
     }
 }
 
@@ -138,24 +112,38 @@ fn failure_is_transient(code: FailureCode) -> bool {
 pub(super) struct ErrorAnswer(ErrorBody);
 
 /// An error as it is answered.
-
-#[derive(Debug, Clone, Serialize)]
+#[derive(Debug, Clone, Serialize, ToSchema)]
+#[schema(as = Error)]
 pub(crate) struct ErrorBody {
-    error: &'static str,
+    error: Code,
+    #[schema(value_type = Message)]
     pub(crate) message: Cow<'static, str>,
+    /// As in the header `X-Request-Id`.
     #[serde(skip_serializing_if = "Option::is_none")]
+    #[schema(value_type = RequestIdText, required)]
     request_id: Option<String>,
+    /// What is wrong, by its path: `policy.paused`, `allowed_counterparties[3]`. `body` and `head` are the request as a whole.
     #[serde(skip_serializing_if = "Option::is_none")]
+    #[schema(value_type = String, max_length = 65536)]
     param: Option<String>,
+    /// The transfer that ended so.
     #[serde(skip_serializing_if = "Option::is_none")]
+    #[schema(value_type = TransferId)]
     transfer_id: Option<String>,
     #[serde(skip_serializing_if = "Option::is_none")]
+    #[schema(value_type = TransferStatus)]
     status: Option<&'static str>,
+    /// `true`: nothing was done, and the same request may simply be sent again, a transfer under the same key.
     #[serde(skip_serializing_if = "Option::is_none")]
+    #[schema(value_type = bool)]
     retryable: Option<bool>,
+    /// When the rolling window has room for the amount, if nothing else is spent.
     #[serde(skip_serializing_if = "Option::is_none")]
+    #[schema(value_type = Timestamp)]
     retry_at: Option<String>,
+    /// What every rule said, in the order in which they win.
     #[serde(skip_serializing_if = "Option::is_none")]
+    #[schema(value_type = Vec<CheckBody>, max_items = 6)]
     checks: Option<Vec<CheckBody>>,
 }
 
@@ -187,7 +175,7 @@ impl ErrorAnswer {
 impl ErrorBody {
     fn new(code: Code, message: impl Into<Cow<'static, str>>) -> (StatusCode, Self) {
         let body = Self {
-            error: code.1,
+            error: code,
             message: message.into(),
             request_id: None,
             param: None,
@@ -197,7 +185,7 @@ impl ErrorBody {
             retry_at: None,
             checks: None,
         };
-        (code.0, body)
+        (code.status(), body)
     }
 }
 
@@ -220,9 +208,7 @@ impl ApiError {
         let (status, body) = body_of(self);
         let retry_after = match status {
             StatusCode::SERVICE_UNAVAILABLE => Some(match body.error {
-                code if code == AUTHORITY_ROTATED.1 || code == FEE_PAYER_EMPTY.1 => {
-                    RETRY_AFTER_MENDING_SECONDS
-                }
+                Code::AuthorityRotated | Code::FeePayerEmpty => RETRY_AFTER_MENDING_SECONDS,
                 _ => RETRY_AFTER_SECONDS,
             }),
             _ => retry_after,
@@ -256,51 +242,54 @@ fn body_of(error: ApiError) -> (StatusCode, ErrorBody) {
     match error {
         ApiError::Service(error) => service_body(error),
         ApiError::Transfer(transfer, checks) => transfer_body(&transfer, checks),
-        ApiError::BodyTooLarge => {
-            ErrorBody::new(PAYLOAD_TOO_LARGE, format!("The body is over {} bytes.", super::BODY_BYTES_MAX))
-        }
+        ApiError::BodyTooLarge => ErrorBody::new(
+            Code::PayloadTooLarge,
+            format!("The body is over {} bytes.", super::BODY_BYTES_MAX),
+        ),
         ApiError::MalformedHead => {
             service_body(Invalid::new("head", "is not HTTP: see the request line and the headers").into())
         }
         ApiError::HeadTooLarge => ErrorBody::new(
-            HEADERS_TOO_LARGE,
+            Code::HeadersTooLarge,
             format!(
                 "Request line and headers may have {} bytes and {} headers in all.",
                 super::HEAD_BYTES_MAX,
                 super::HEADERS_MAX
             ),
         ),
-        ApiError::BodyTimeout => ErrorBody::new(REQUEST_TIMEOUT, "The body did not arrive in time."),
+        ApiError::BodyTimeout => ErrorBody::new(Code::RequestTimeout, "The body did not arrive in time."),
         ApiError::UnsupportedMediaType => ErrorBody::new(
-            UNSUPPORTED_MEDIA_TYPE,
+            Code::UnsupportedMediaType,
             "Send the body as JSON with `Content-Type: application/json`.",
         ),
-        ApiError::RouteNotFound => ErrorBody::new(NOT_FOUND, "There is no such path."),
-        ApiError::MethodNotAllowed => {
-            ErrorBody::new(METHOD_NOT_ALLOWED, "The path does not take this method; see the `Allow` header.")
-        }
+        ApiError::RouteNotFound => ErrorBody::new(Code::NotFound, "There is no such path."),
+        ApiError::MethodNotAllowed => ErrorBody::new(
+            Code::MethodNotAllowed,
+            "The path does not take this method; see the `Allow` header.",
+        ),
         ApiError::AgentKeyNeeded => ErrorBody::new(
-            FORBIDDEN,
+            Code::Forbidden,
             "This is the door of agents: it needs an agent key, which names the account that pays. Make one with \
              `POST /v1/accounts/:id/keys`; an operator key is for REST.",
         ),
         ApiError::SessionUnknown => ErrorBody::new(
-            NOT_FOUND,
+            Code::NotFound,
             "This key has opened no such session. Send `initialize` again, and go on with what its answer names.",
         ),
-        ApiError::RateLimited { .. } => {
-            retryable(ErrorBody::new(RATE_LIMITED, "Too many requests under this key; see `Retry-After`."))
-        }
+        ApiError::RateLimited { .. } => retryable(ErrorBody::new(
+            Code::RateLimited,
+            "Too many requests under this key; see `Retry-After`.",
+        )),
         ApiError::TooManyUnknownKeys => retryable(ErrorBody::new(
-            RATE_LIMITED,
+            Code::RateLimited,
             "Too many requests with keys that are not known; this key was not looked up. See `Retry-After`.",
         )),
         ApiError::Timeout => ErrorBody::new(
-            TIMEOUT,
+            Code::Timeout,
             "The answer took too long. What was asked for may still be done; ask for its state, or repeat a transfer \
              under the same idempotency key.",
         ),
-        ApiError::Panic => ErrorBody::new(INTERNAL_ERROR, INTERNAL),
+        ApiError::Panic => ErrorBody::new(Code::InternalError, INTERNAL),
     }
 }
 
@@ -309,11 +298,11 @@ const INTERNAL: &str = "Something went wrong on our side; it has been logged und
 fn service_body(error: ServiceError) -> (StatusCode, ErrorBody) {
     match error {
         ServiceError::Invalid(invalid) => {
-            let (status, body) = ErrorBody::new(INVALID_REQUEST, invalid.to_string());
+            let (status, body) = ErrorBody::new(Code::InvalidRequest, invalid.to_string());
             (status, ErrorBody { param: Some(invalid.param().to_owned()), ..body })
         }
         ServiceError::Unauthorized(reason) => ErrorBody::new(
-            UNAUTHORIZED,
+            Code::Unauthorized,
             match reason {
                 Unauthorized::MissingKey => "Send an API key as `Authorization: Bearer <API_KEY>`.",
                 Unauthorized::UnknownKey => "The API key is not valid.",
@@ -321,35 +310,35 @@ fn service_body(error: ServiceError) -> (StatusCode, ErrorBody) {
                 Unauthorized::RevokedKey => "The API key has been revoked.",
             },
         ),
-        ServiceError::Forbidden(reason) => ErrorBody::new(FORBIDDEN, forbidden(reason)),
+        ServiceError::Forbidden(reason) => ErrorBody::new(Code::Forbidden, forbidden(reason)),
         ServiceError::NotFound(resource) => {
-            let (status, body) = ErrorBody::new(NOT_FOUND, missing(resource));
+            let (status, body) = ErrorBody::new(Code::NotFound, missing(resource));
             let param = matches!(resource, Resource::Payer).then(|| "from".to_owned());
             (status, ErrorBody { param, ..body })
         }
         ServiceError::IdempotencyConflict => ErrorBody::new(
-            IDEMPOTENCY_CONFLICT,
+            Code::IdempotencyConflict,
             "The idempotency key was used within the last 24 hours for a transfer with other parameters.",
         ),
         ServiceError::TooManyPending => retryable(ErrorBody::new(
-            TOO_MANY_PENDING,
+            Code::TooManyPending,
             "Too many transfers of this account or operator are pending; nothing was claimed. Send the same request again \
              after `Retry-After`.",
         )),
         ServiceError::TooManyStreams => retryable(ErrorBody::new(
-            RATE_LIMITED,
+            Code::RateLimited,
             format!(
                 "The operator has {STREAMS_PER_OPERATOR_MAX} streams of events open, and may have no more. Close one: several \
                  readers can share what one stream tells."
             ),
         )),
         ServiceError::KeyOfOtherAccount => ErrorBody::new(
-            IDEMPOTENCY_CONFLICT,
+            Code::IdempotencyConflict,
             "The idempotency key belongs to a transfer of another account: all accounts of an operator share its keys. \
              Use one that no other account uses, such as one that begins with your account's id.",
         ),
         ServiceError::RequestConflict(conflict) => ErrorBody::new(
-            IDEMPOTENCY_CONFLICT,
+            Code::IdempotencyConflict,
             match conflict {
                 RequestConflict::OtherRequest => {
                     "The idempotency key was used within the last 24 hours for another request: another path, or a body \
@@ -362,22 +351,22 @@ fn service_body(error: ServiceError) -> (StatusCode, ErrorBody) {
             },
         ),
         ServiceError::RequestRunning => retryable(ErrorBody::new(
-            IDEMPOTENCY_IN_PROGRESS,
+            Code::IdempotencyInProgress,
             "A request under this idempotency key is being carried out. Send the same again after `Retry-After` to have its \
              answer.",
         )),
         ServiceError::PolicyChanged => {
             let (status, body) = ErrorBody::new(
-                POLICY_CHANGED,
+                Code::PolicyChanged,
                 "The policy is at another version than this change was meant for; nothing was changed. Read the policy \
                  again, and decide by what it says now.",
             );
             (status, ErrorBody { retryable: Some(false), ..body })
         }
-        ServiceError::InvalidRecipient(message) => ErrorBody::new(INVALID_RECIPIENT, message),
+        ServiceError::InvalidRecipient(message) => ErrorBody::new(Code::InvalidRecipient, message),
         ServiceError::ChainUnavailable { retryable } => {
             let (status, body) = ErrorBody::new(
-                SOLANA_UNAVAILABLE,
+                Code::SolanaUnavailable,
                 if retryable {
                     "Solana cannot be reached right now; nothing was done. Try again with backoff."
                 } else {
@@ -388,18 +377,18 @@ fn service_body(error: ServiceError) -> (StatusCode, ErrorBody) {
         }
         ServiceError::StoreUnavailable => {
             let (status, body) = ErrorBody::new(
-                SERVICE_UNAVAILABLE,
+                Code::ServiceUnavailable,
                 "The service cannot reach its database right now. Send a transfer again under the same idempotency key; \
                  read the state before anything else that writes is tried again.",
             );
             (status, ErrorBody { retryable: Some(false), ..body })
         }
         ServiceError::AuthorityRotated => retryable(ErrorBody::new(
-            AUTHORITY_ROTATED,
+            Code::AuthorityRotated,
             "The operator's account no longer names the keys of this service; nothing was done. Try again once they agree.",
         )),
         ServiceError::FeePayerEmpty => retryable(ErrorBody::new(
-            FEE_PAYER_EMPTY,
+            Code::FeePayerEmpty,
             "The service's wallet has too little SOL for this right now; nothing was done. Try again later.",
         )),
         ServiceError::QuotaExceeded(exceeded) => {
@@ -414,14 +403,14 @@ fn service_body(error: ServiceError) -> (StatusCode, ErrorBody) {
                     ),
                 ),
             };
-            let (status, body) = ErrorBody::new(QUOTA_EXCEEDED, message);
+            let (status, body) = ErrorBody::new(Code::QuotaExceeded, message);
             (status, ErrorBody { param: Some(param.to_owned()), ..body })
         }
         ServiceError::NotConfigured => ErrorBody::new(
-            NOT_CONFIGURED,
+            Code::NotConfigured,
             "This service has no key to keep webhook secrets with: its operation sets `webhooks.secret_key_file`.",
         ),
-        ServiceError::Internal => ErrorBody::new(INTERNAL_ERROR, INTERNAL),
+        ServiceError::Internal => ErrorBody::new(Code::InternalError, INTERNAL),
     }
 }
 
@@ -469,7 +458,7 @@ fn transfer_body(transfer: &Transfer, checks: Option<Checks>) -> (StatusCode, Er
         TransferState::Claimed
         | TransferState::Signed(_)
         | TransferState::Sent { .. }
-        | TransferState::Settled(_) => ErrorBody::new(INTERNAL_ERROR, INTERNAL),
+        | TransferState::Settled(_) => ErrorBody::new(Code::InternalError, INTERNAL),
     };
     let ended_as = Some(transfer.state.status().as_str());
     (status, ErrorBody { transfer_id: Some(transfer.id.to_string()), status: ended_as, ..body })

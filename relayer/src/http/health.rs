@@ -5,23 +5,53 @@ use axum::extract::State;
 use axum::http::StatusCode;
 use axum::response::{IntoResponse, Response};
 use serde::Serialize;
+use utoipa::ToSchema;
 
+use crate::domain::schema::{Message, one_of, written};
 use crate::service::{Health, Problem};
 
-#[derive(Serialize)]
+const OK: &str = "ok";
+const DEGRADED: &str = "degraded";
+const UNWELL: &str = "unwell";
+
+written! {
+    Status = "HealthStatus": one_of(
+        "`degraded`: part of what is served does not work; `unwell`, with 503: requests are better sent elsewhere.",
+        [OK, DEGRADED, UNWELL]
+    );
+}
+
+enum Status {}
+
+/// How well the service is.
+#[derive(Serialize, ToSchema)]
+#[schema(as = Health)]
 struct HealthResponse {
-    /// `ok`; `degraded`: part of what is served does not work; `unwell`, with 503: requests are better sent elsewhere.
+    #[schema(value_type = Status)]
     status: &'static str,
+    /// What is not well, in words.
     #[serde(skip_serializing_if = "Vec::is_empty")]
+    #[schema(value_type = Vec<Message>, max_items = 1000)]
     problems: Vec<String>,
 }
 
+/// Ask how the service is
+///
+/// Needs no key.
+#[utoipa::path(
+    get, path = "/healthz", operation_id = "get_health", tag = "Service",
+    responses(
+        (status = 200, body = HealthResponse, description = "Requests are well sent here."),
+        (status = 503, body = HealthResponse, description = "Requests are better sent elsewhere."),
+    ),
+    security(()),
+)]
 pub(super) async fn get(State(health): State<Health>) -> Response {
     let report = health.report().await;
     let (code, status) = match (report.unwell, report.problems.is_empty()) {
-        (true, _) => (StatusCode::SERVICE_UNAVAILABLE, "unwell"),
-        (false, false) => (StatusCode::OK, "degraded"),
-        (false, true) => (StatusCode::OK, "ok"),
+        (true, _) => (StatusCode::SERVICE_UNAVAILABLE, UNWELL),
+        (false, false) => (StatusCode::OK, DEGRADED),
+        (false, true) => (StatusCode::OK, OK),
     };
     let problems = report.problems.iter().map(in_words).collect();
     (code, Json(HealthResponse { status, problems })).into_response()

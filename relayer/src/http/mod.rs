@@ -1,9 +1,10 @@
-//! The REST front door: bytes in, one call of a service, bytes out. Every route is in [`router`].
+//! The REST front door: bytes in, one call of a service, bytes out. Every route is in [`guarded`] or [`open`], and described.
 
 mod accept;
 mod auth;
 pub(crate) mod body;
 mod client_address;
+pub(crate) mod code;
 mod csv;
 mod dress;
 pub(crate) mod error;
@@ -11,11 +12,13 @@ mod health;
 mod listener;
 mod malformed;
 mod once;
+pub(crate) mod openapi;
 pub(crate) mod page;
 mod patience;
 mod rate_limit;
 pub(crate) mod request_id;
 mod serve;
+mod site;
 mod strangers;
 pub(crate) mod v1;
 
@@ -24,14 +27,17 @@ mod tests;
 
 use std::any::Any;
 use std::num::NonZeroU32;
+use std::sync::Arc;
 use std::time::Duration;
 
 use axum::Router;
-use axum::extract::{Request, State};
+use axum::extract::{FromRef, Request, State};
 use axum::middleware::{self, Next};
 use axum::response::{IntoResponse, Response};
-use axum::routing::{delete, get, post};
 use tower_http::catch_panic::CatchPanicLayer;
+use utoipa::openapi::OpenApi;
+use utoipa_axum::router::OpenApiRouter;
+use utoipa_axum::routes;
 
 pub use client_address::TrustedProxies;
 pub use listener::default_connections_max;
@@ -45,7 +51,9 @@ use self::v1::{
     accounts, deliveries, events, halts, history, keys, limits, policies, policy_versions, transfer_list,
     transfers, webhooks,
 };
-use crate::service::Services;
+use crate::service::{
+    Accounts, Events, Halts, Health, History, Keys, Policies, Services, Streams, Transfers, Webhooks,
+};
 use crate::tasks::panic_message;
 
 /// Largest request body, in bytes.
@@ -69,70 +77,90 @@ pub struct HttpSettings {
     pub trusted_proxies: TrustedProxies,
 }
 
+/// Hands a handler the one service that it asks for.
+macro_rules! services {
+    ($($service:ty: $field:ident),*) => {$(
+        impl FromRef<Arc<Services>> for $service {
+            fn from_ref(services: &Arc<Services>) -> Self {
+                services.$field.clone()
+            }
+        }
+    )*};
+}
+
+services! {
+    Accounts: accounts, Policies: policies, Halts: halts, Transfers: transfers, History: history, Keys: keys,
+    Events: events, Streams: streams, Webhooks: webhooks, Health: health
+}
+
+/// The routes that need a key, each with its description: what is not described cannot be added here.
+fn guarded() -> OpenApiRouter<Arc<Services>> {
+    let mut routes = OpenApiRouter::default()
+        .routes(routes!(accounts::create, accounts::list))
+        .routes(routes!(accounts::get, accounts::patch))
+        .routes(routes!(accounts::balance))
+        .routes(routes!(policies::get, policies::put, policies::patch))
+        .routes(routes!(policies::drop_pending))
+        .routes(routes!(policy_versions::list))
+        .routes(routes!(history::list))
+        .routes(routes!(keys::create, keys::list))
+        .routes(routes!(keys::revoke))
+        .routes(routes!(halts::create))
+        .routes(routes!(events::list))
+        .routes(routes!(events::get))
+        .routes(routes!(webhooks::create, webhooks::list))
+        .routes(routes!(webhooks::get, webhooks::patch, webhooks::remove))
+        .routes(routes!(webhooks::rotate_secret))
+        .routes(routes!(deliveries::test))
+        .routes(routes!(deliveries::list))
+        .routes(routes!(deliveries::replay));
+    let posts = routes.get_openapi_mut().paths.paths.values_mut().filter_map(|item| item.post.as_mut());
+    posts.for_each(openapi::headers::name_once);
+    routes
+}
+
+/// Those of transfers, which need a key too.
+fn paying() -> OpenApiRouter<Arc<Services>> {
+    OpenApiRouter::default()
+        .routes(routes!(transfers::create, transfer_list::list))
+        .routes(routes!(transfers::preview))
+        .routes(routes!(transfers::get))
+        .routes(routes!(limits::get))
+}
+
+/// The routes that anyone may ask.
+fn open() -> OpenApiRouter<Arc<Services>> {
+    OpenApiRouter::default().routes(routes!(health::get))
+}
+
 /// All routes. Those of `other_doors` are guarded as REST is: keys, rates and times.
-pub fn router(services: &Services, settings: HttpSettings, other_doors: Router) -> Router {
-    let accounts = Router::new()
-        .route("/v1/accounts", post(accounts::create).get(accounts::list))
-        .route("/v1/accounts/{id}", get(accounts::get).patch(accounts::patch))
-        .route("/v1/accounts/{id}/balance", get(accounts::balance))
-        .with_state(services.accounts.clone());
-    let policies = Router::new()
-        .route("/v1/accounts/{id}/policy", get(policies::get).put(policies::put).patch(policies::patch))
-        .route("/v1/accounts/{id}/policy/pending", delete(policies::drop_pending))
-        .route("/v1/accounts/{id}/policy/versions", get(policy_versions::list))
-        .with_state(services.policies.clone());
-    let halts = Router::new().route("/v1/halt", post(halts::create)).with_state(services.halts.clone());
-    let transfers = Router::new()
-        .route("/v1/transfers", post(transfers::create).get(transfer_list::list))
-        .route("/v1/transfers/preview", post(transfers::preview))
-        .route("/v1/transfers/{id}", get(transfers::get))
-        .route("/v1/accounts/{id}/limits", get(limits::get))
-        .with_state(services.transfers.clone());
-    let history = Router::new()
-        .route("/v1/accounts/{id}/transactions", get(history::list))
-        .with_state(services.history.clone());
-    let keys = Router::new()
-        .route("/v1/accounts/{id}/keys", post(keys::create).get(keys::list))
-        .route("/v1/keys/{id}", delete(keys::revoke))
-        .with_state(services.keys.clone());
-
-    let events = Router::new()
-        .route("/v1/events", get(events::list))
-        .route("/v1/events/{id}", get(events::get))
-        .with_state(events::EventsState {
-            events: services.events.clone(),
-            streams: services.streams.clone(),
-        });
-    let webhooks = Router::new()
-        .route("/v1/webhooks", post(webhooks::create).get(webhooks::list))
-        .route("/v1/webhooks/{id}", get(webhooks::get).patch(webhooks::patch).delete(webhooks::remove))
-        .route("/v1/webhooks/{id}/rotate_secret", post(webhooks::rotate_secret))
-        .route("/v1/webhooks/{id}/test", post(deliveries::test))
-        .route("/v1/webhooks/{id}/deliveries", get(deliveries::list))
-        .route("/v1/webhooks/{id}/replay", post(deliveries::replay))
-        .with_state(services.webhooks.clone());
-
+pub fn router(services: &Services, settings: HttpSettings, other_doors: OpenApiRouter) -> Router {
     let guard = Guard {
         keys: services.keys.clone(),
         proxies: settings.trusted_proxies,
         strangers: Strangers::new(settings.unknown_keys_per_second),
         rate_limit: RateLimit::new(settings.requests_per_second, settings.burst),
     };
-    let routes = Router::new()
-        .merge(accounts)
-        .merge(policies)
-        .merge(halts)
-        .merge(history)
-        .merge(keys)
-        .merge(events)
-        .merge(webhooks)
-        .route_layer(middleware::from_fn_with_state(services.requests.clone(), once::once))
+    let state = Arc::new(services.clone());
+    let once = middleware::from_fn_with_state(services.requests.clone(), once::once);
+    let routes = guarded()
+        .route_layer(once)
         // These have names of their own.
-        .merge(transfers)
+        .merge(paying())
+        .with_state(state.clone())
         .merge(other_doors)
         .route_layer(middleware::from_fn_with_state(guard, auth::guard))
-        .merge(Router::new().route("/healthz", get(health::get)).with_state(services.health.clone()));
-    dress(routes, settings.request_timeout)
+        .merge(open().with_state(state));
+    let (routes, described) = routes.split_for_parts();
+    dress(routes.merge(site::router(described)), settings.request_timeout)
+}
+
+/// The document of all routes, with those of other doors.
+pub fn document(other_doors: OpenApi) -> OpenApi {
+    let mut described = guarded().merge(paying()).into_openapi();
+    described.merge(other_doors);
+    described.merge(open().into_openapi());
+    site::document(described)
 }
 
 /// What every answer gets, those to unknown paths included.

@@ -6,7 +6,10 @@ use std::str::FromStr;
 use axum::extract::{FromRequestParts, Path};
 use axum::http::request::Parts;
 use serde::Serialize;
-use utoipa::ToSchema;
+use utoipa::openapi::path::{Parameter, ParameterBuilder, ParameterIn};
+use utoipa::openapi::schema::{ObjectBuilder, Type};
+use utoipa::openapi::{RefOr, Required, Schema};
+use utoipa::{IntoParams, ToSchema};
 
 use super::error::ApiError;
 use crate::domain::{
@@ -52,8 +55,19 @@ impl<S: Send + Sync, T: PathId> FromRequestParts<S> for Id<T> {
     }
 }
 
+impl<T: ToSchema> IntoParams for Id<T> {
+    fn into_params(_: impl Fn() -> Option<ParameterIn>) -> Vec<Parameter> {
+        let described = ParameterBuilder::new().name("id").parameter_in(ParameterIn::Path);
+        vec![described.required(Required::True).schema(Some(T::schema())).build()]
+    }
+}
+
 /// The query parameters of a request, each at most once.
-pub(crate) struct Query(HashMap<String, String>);
+pub(crate) struct Query {
+    given: HashMap<String, String>,
+    /// What the list takes.
+    taken: Vec<&'static str>,
+}
 
 impl<S: Send + Sync> FromRequestParts<S> for Query {
     type Rejection = ApiError;
@@ -71,17 +85,18 @@ impl Query {
                 return Err(Invalid::new(name, "is given twice"));
             }
         }
-        Ok(Self(parameters))
+        Ok(Self { given: parameters, taken: Vec::new() })
     }
 
     /// The same parameters from where no URL is.
     pub(crate) fn of(parameters: impl IntoIterator<Item = (String, String)>) -> Self {
-        Self(parameters.into_iter().collect())
+        Self { given: parameters.into_iter().collect(), taken: Vec::new() }
     }
 
     /// Takes one parameter out.
-    pub(super) fn take(&mut self, name: &str) -> Option<String> {
-        self.0.remove(name)
+    pub(super) fn take(&mut self, name: &'static str) -> Option<String> {
+        self.taken.push(name);
+        self.given.remove(name)
     }
 
     /// Takes `limit` and `cursor`, the latter of the list that `filter` describes.
@@ -93,20 +108,61 @@ impl Query {
 
     /// Invalid: a parameter that nobody took.
     pub(super) fn finish(self) -> Result<(), Invalid> {
-        match self.0.into_keys().min() {
-            None => Ok(()),
-            Some(name) => Err(Invalid::new(name, "is not a parameter of this list")),
-        }
+        let Some(name) = self.given.into_keys().min() else { return Ok(()) };
+        let known: Vec<String> = self.taken.iter().map(|name| format!("`{name}`")).collect();
+        Err(Invalid::new(name, format!("is not a parameter of this list; it takes {}", known.join(", "))))
     }
 }
 
+/// Describes an optional query parameter that is written as a `T`.
+pub(super) fn query_parameter<T: ToSchema>(name: &str, description: &str) -> Parameter {
+    parameter(name, description, T::schema())
+}
+
+/// Describes `limit` and `cursor`.
+pub(super) fn page_parameters(default: u32, max: u32) -> Vec<Parameter> {
+    let limit = ObjectBuilder::new().schema_type(Type::Integer).default(Some(default.into()));
+    let limit = limit.minimum(Some(1_usize)).maximum(Some(max as usize)).build();
+    let cursor = "The `cursor` of the page before, with the same filters. Left out for the first page.";
+    vec![
+        parameter("limit", "How many there may be on the page.", limit.into()),
+        query_parameter::<Cursor>("cursor", cursor),
+    ]
+}
+
+fn parameter(name: &str, description: &str, schema: RefOr<Schema>) -> Parameter {
+    let described = ParameterBuilder::new().name(name).parameter_in(ParameterIn::Query);
+    described.required(Required::False).description(Some(description)).schema(Some(schema)).build()
+}
+
+/// Describes what a list takes: `limit`, `cursor` and its filters.
+macro_rules! list_parameters {
+    ($name:ident($default:expr, $max:expr) { $($parameter:literal: $kind:ty = $description:literal;)* }) => {
+        pub(super) enum $name {}
+
+        impl utoipa::IntoParams for $name {
+            fn into_params(
+                _: impl Fn() -> Option<utoipa::openapi::path::ParameterIn>,
+            ) -> Vec<utoipa::openapi::path::Parameter> {
+                let filters = [$(crate::http::page::query_parameter::<$kind>($parameter, $description),)*];
+                crate::http::page::page_parameters($default, $max).into_iter().chain(filters).collect()
+            }
+        }
+    };
+}
+pub(super) use list_parameters;
+
 /// A page of a list.
 #[derive(Serialize, ToSchema)]
+#[schema(as = Page)]
 pub(crate) struct PageResponse<T> {
+    /// What is on the page, in the order of the list.
+    #[schema(max_items = 100)]
     pub data: Vec<T>,
     /// `null` on the last page.
-    #[schema(required)]
+    #[schema(value_type = Option<Cursor>, required)]
     pub cursor: Option<String>,
+    /// Whether there is a next page.
     pub has_more: bool,
 }
 

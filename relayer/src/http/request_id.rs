@@ -9,6 +9,11 @@ use ulid::Ulid;
 pub struct RequestId(Ulid);
 
 impl RequestId {
+    /// One of before.
+    pub const fn of(id: Ulid) -> Self {
+        Self(id)
+    }
+
     pub fn generate() -> Self {
         Self(Ulid::generate())
     }

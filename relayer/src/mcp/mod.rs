@@ -9,20 +9,22 @@ mod tools;
 
 use std::sync::Arc;
 
-use axum::Router;
 use axum::body::Body;
 use axum::extract::{FromRequest, Request, State};
 use axum::response::Response;
-use axum::routing::post;
 use rmcp::transport::streamable_http_server::session::never::NeverSessionManager;
 use rmcp::transport::streamable_http_server::{StreamableHttpServerConfig, StreamableHttpService};
 use serde::Deserialize;
 use tracing::Span;
+use utoipa::openapi::OpenApi;
+use utoipa_axum::router::OpenApiRouter;
+use utoipa_axum::routes;
 
 use self::server::AgentServer;
 use crate::domain::{Invalid, Principal};
 use crate::http::BODY_BYTES_MAX;
 use crate::http::body::JsonText;
+use crate::http::code::Code;
 use crate::http::error::ApiError;
 use crate::service::Services;
 
@@ -41,7 +43,7 @@ pub struct McpSettings {
 type Protocol = StreamableHttpService<AgentServer, NeverSessionManager>;
 
 /// `POST /mcp`, to be guarded as REST is.
-pub fn routes(services: &Services, settings: McpSettings) -> Router {
+pub fn routes(services: &Services, settings: McpSettings) -> OpenApiRouter {
     let hosts = LOOPBACK.map(str::to_owned).into_iter().chain(settings.allowed_hosts);
     let config = StreamableHttpServerConfig::default()
         .with_legacy_session_mode(false)
@@ -52,10 +54,32 @@ pub fn routes(services: &Services, settings: McpSettings) -> Router {
         .enforce_origin_validation();
     let server = AgentServer::new(services.clone());
     let protocol = Protocol::new(move || Ok(server.clone()), Arc::default(), config);
-    Router::new().route("/mcp", post(answer)).with_state(protocol)
+    door().with_state(protocol)
 }
 
-/// `POST /mcp`: one JSON-RPC message and its answer.
+/// What is said of it where the interface is described.
+pub fn described() -> OpenApi {
+    door().into_openapi()
+}
+
+fn door() -> OpenApiRouter<Protocol> {
+    OpenApiRouter::default().routes(routes!(answer))
+}
+
+/// Speak MCP
+///
+/// One JSON-RPC message of the Model Context Protocol and its answer, without streams: `initialize`, `tools/list` and
+/// `tools/call` of seven tools, which do what REST does for the account that the key names. Agent keys alone.
+#[utoipa::path(
+    post, path = "/mcp", operation_id = "mcp", tag = "Agents",
+    request_body(content = Object, content_type = "application/json", description = "A JSON-RPC 2.0 message."),
+    responses(
+        (status = 200, body = Object, content_type = "application/json", description = "Its answer."),
+        (status = 202, description = "A notification was taken."),
+    ),
+    security(("agent_key" = [])),
+    extensions(("x-errors" = json!([Code::NotFound]))),
+)]
 async fn answer(
     State(protocol): State<Protocol>,
     principal: Principal,

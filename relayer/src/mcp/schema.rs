@@ -8,6 +8,7 @@ use utoipa::openapi::{RefOr, Schema};
 use crate::http::page::PageResponse;
 
 const NAMED: &str = "#/components/schemas/";
+const DEFINED: &str = "#/$defs/";
 
 /// What `T` is written as, complete in itself.
 pub(super) fn of<T: ToSchema>() -> JsonObject {
@@ -21,13 +22,45 @@ pub(super) fn page_of<T: ToSchema>() -> JsonObject {
 
 fn complete<T: ToSchema>(mut named: Vec<(String, RefOr<Schema>)>) -> JsonObject {
     T::schemas(&mut named);
-    let named: JsonObject =
+    let mut named: JsonObject =
         named.into_iter().filter_map(|(name, schema)| Some((name, within(schema).ok()?))).collect();
-    let mut whole = object(within(T::schema()).unwrap_or_default());
+    let mut whole = within(T::schema()).unwrap_or_default();
+    let (plain, mut named) = separated(&mut named);
+    put_in(&mut whole, &plain);
+    named.values_mut().for_each(|schema| put_in(schema, &plain));
+    let mut whole = object(whole);
     if !named.is_empty() {
         whole.insert("$defs".to_owned(), named.into());
     }
     whole
+}
+
+/// The schemas of texts and numbers, and those of objects: many clients read a reference to the latter at most.
+fn separated(named: &mut JsonObject) -> (JsonObject, JsonObject) {
+    let is_plain = |schema: &Value| {
+        ["string", "integer", "number"]
+            .iter()
+            .any(|plain| schema.get("type").is_some_and(|kind| kind == plain))
+    };
+    std::mem::take(named).into_iter().partition(|(_, schema)| is_plain(schema))
+}
+
+/// Puts schemas in the place of references to them. What is said beside a reference stays said.
+fn put_in(schema: &mut Value, named: &JsonObject) {
+    match schema {
+        Value::Object(fields) => {
+            let name = fields.get("$ref").and_then(|name| name.as_str()?.strip_prefix(DEFINED));
+            if let Some(Value::Object(meant)) = name.and_then(|name| named.get(name)) {
+                fields.remove("$ref");
+                for (name, value) in meant {
+                    fields.entry(name).or_insert_with(|| value.clone());
+                }
+            }
+            fields.values_mut().for_each(|value| put_in(value, named));
+        }
+        Value::Array(values) => values.iter_mut().for_each(|value| put_in(value, named)),
+        Value::Null | Value::Bool(_) | Value::Number(_) | Value::String(_) => {}
+    }
 }
 
 /// `T` as a tool's arguments: without `left_out`, with `required`, and with nothing that is not named.
@@ -74,7 +107,7 @@ fn point_within(schema: &mut Value) {
         Value::Object(fields) => {
             for (name, value) in fields.iter_mut() {
                 match value {
-                    Value::String(text) if name == "$ref" => *text = text.replace(NAMED, "#/$defs/"),
+                    Value::String(text) if name == "$ref" => *text = text.replace(NAMED, DEFINED),
                     value => point_within(value),
                 }
             }

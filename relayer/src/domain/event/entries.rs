@@ -1,43 +1,82 @@
 //! What follows from an entry of a history.
 
 use serde::Serialize;
+use utoipa::ToSchema;
 
 use super::{Event, EventType};
-use crate::domain::{EntryKind, EntryOutcome, HistoryEntry, Memo, Timestamp, UsdcAmount};
+use crate::domain::schema::{ChainMemo, OtherSide, PolicyVersion, Signature, Usdc};
+use crate::domain::{
+    AccountId, EntryId, EntryKind, EntryOutcome, HistoryEntry, Memo, Timestamp, TransferId, UsdcAmount,
+};
 
-#[derive(Serialize)]
-struct DepositData<'a> {
+#[derive(Serialize, ToSchema)]
+pub(crate) struct DepositData<'a> {
+    #[schema(value_type = AccountId)]
     account_id: String,
+    /// The line of the account's history.
+    #[schema(value_type = EntryId)]
     entry_id: String,
+    #[schema(value_type = Usdc)]
     amount_usdc: String,
+    /// Who paid; `null` where no one party can be told.
+    #[schema(value_type = Option<OtherSide>, required)]
     from: Option<String>,
+    #[schema(value_type = Option<ChainMemo>, required)]
     memo: Option<&'a str>,
+    /// Of a deposit that one transfer made.
+    #[schema(value_type = Option<TransferId>, required)]
     transfer_id: Option<String>,
+    #[schema(value_type = Signature)]
     tx_signature: &'a str,
+    #[schema(value_type = Timestamp)]
     settled_at: String,
 }
 
-#[derive(Serialize)]
-struct WithdrawalData<'a> {
+#[derive(Serialize, ToSchema)]
+pub(crate) struct WithdrawalData<'a> {
+    #[schema(value_type = AccountId)]
     account_id: String,
+    /// The line of the account's history.
+    #[schema(value_type = EntryId)]
     entry_id: String,
+    #[schema(value_type = Usdc)]
     amount_usdc: String,
+    /// Who was paid; `null` where no one party can be told.
+    #[schema(value_type = Option<OtherSide>, required)]
     to: Option<String>,
+    #[schema(value_type = Signature)]
     tx_signature: &'a str,
+    #[schema(value_type = Timestamp)]
     settled_at: String,
 }
 
-#[derive(Serialize)]
-struct ThresholdData<'a> {
+#[derive(Serialize, ToSchema)]
+pub(crate) struct ThresholdData<'a> {
+    #[schema(value_type = AccountId)]
     account_id: String,
+    /// Which share of the daily cap was reached.
+    #[schema(minimum = 1, maximum = 100)]
     threshold_percent: u8,
+    /// What left in the 24 hours up to and including the payment.
+    #[schema(value_type = Usdc)]
     spent_usdc: String,
+    /// The cap as it was in force for the payment.
+    #[schema(value_type = Usdc)]
     max_daily_spend_usdc: String,
+    #[schema(value_type = PolicyVersion)]
     policy_version: u64,
+    /// The payment's line of the account's history.
+    #[schema(value_type = EntryId)]
     entry_id: String,
+    /// Of the payment.
+    #[schema(value_type = Usdc)]
     amount_usdc: String,
+    /// Of the payment.
+    #[schema(value_type = Option<TransferId>, required)]
     transfer_id: Option<String>,
+    #[schema(value_type = Signature)]
     tx_signature: &'a str,
+    #[schema(value_type = Timestamp)]
     settled_at: String,
 }
 

@@ -1,50 +1,79 @@
 //! What happens to policies, those that wait and those in force, and to accounts that are halted.
 
 use serde::Serialize;
+use utoipa::ToSchema;
 
 use super::{Event, EventType, Subject, id_of, raw};
+use crate::domain::schema::{PolicyVersion, Signature};
 use crate::domain::{
     AccountId, Address, HaltScope, HaltedBy, OperatorId, PendingPolicy, PolicyFields, SpendingPolicy,
     Timestamp,
 };
 
-#[derive(Serialize)]
-struct PendingData {
+#[derive(Serialize, ToSchema)]
+pub(crate) struct PendingData {
+    #[schema(value_type = AccountId)]
     account_id: String,
+    /// The policy that waits.
     policy: PolicyFields,
+    /// When it can take effect.
+    #[schema(value_type = Timestamp)]
     effective_at: String,
 }
 
-#[derive(Serialize)]
-struct AppliedData<'a> {
+#[derive(Serialize, ToSchema)]
+pub(crate) struct AppliedData<'a> {
+    #[schema(value_type = AccountId)]
     account_id: String,
+    /// The policy that is in force.
     policy: PolicyFields,
+    #[schema(value_type = PolicyVersion)]
     version: u64,
+    /// `null` where the service does not know by which transaction.
+    #[schema(value_type = Option<Signature>, required)]
     tx_signature: Option<&'a str>,
 }
 
-#[derive(Serialize)]
-struct ChangedData<'a> {
+#[derive(Serialize, ToSchema)]
+pub(crate) struct ChangedData<'a> {
+    #[schema(value_type = AccountId)]
     account_id: String,
+    /// The latest version before it that is known.
+    #[schema(required)]
     before: Option<VersionData>,
+    /// The version that is in force.
     after: VersionData,
+    /// Whose signature set it; `null` where nobody can tell.
+    #[schema(value_type = Option<Address>, required)]
     signer: Option<String>,
+    #[schema(value_type = Signature)]
     tx_signature: &'a str,
+    #[schema(value_type = Timestamp)]
     changed_at: String,
 }
 
-#[derive(Serialize)]
-struct VersionData {
+/// A policy and which version of the account's it is.
+#[derive(Serialize, ToSchema)]
+#[schema(as = NumberedPolicy)]
+pub(crate) struct VersionData {
+    #[schema(value_type = PolicyVersion)]
     version: u64,
+    /// What it says.
     policy: PolicyFields,
 }
 
-#[derive(Serialize)]
-struct HaltedData<'a> {
+#[derive(Serialize, ToSchema)]
+pub(crate) struct HaltedData<'a> {
+    #[schema(value_type = AccountId)]
     account_id: String,
+    #[schema(value_type = HaltScope)]
     scope: &'static str,
+    /// `null` where nobody can tell.
+    #[schema(value_type = Option<HaltedBy>, required)]
     halted_by: Option<&'static str>,
+    #[schema(value_type = Signature)]
     tx_signature: &'a str,
+    #[schema(value_type = Timestamp)]
     halted_at: String,
 }
 

@@ -9,6 +9,7 @@ use axum::http::{Request, StatusCode, header};
 use axum::routing::get;
 use serde_json::json;
 use tower::ServiceExt;
+use utoipa_axum::router::OpenApiRouter;
 
 use super::{Answer, Relayer, operator_key, settings};
 use crate::http::{HttpSettings, dress, router};
@@ -156,7 +157,7 @@ async fn a_key_that_asks_too_fast_is_told_when_to_ask_again() {
     let relayer = Relayer::start().await;
     let one = NonZeroU32::new(1).expect("positive");
     let settings = HttpSettings { requests_per_second: one, burst: one, ..settings() };
-    let relayer = Relayer { router: router(&relayer.services, settings, Router::new()), ..relayer };
+    let relayer = Relayer { router: router(&relayer.services, settings, OpenApiRouter::new()), ..relayer };
     let first = relayer.get("/v1/accounts").await;
     assert_eq!(
         (first.status, &first.headers["ratelimit-limit"]),

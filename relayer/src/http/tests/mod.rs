@@ -22,6 +22,7 @@ use axum::body::{Body, to_bytes};
 use axum::http::{HeaderMap, Request, StatusCode, header};
 use serde_json::{Value, json};
 use tower::ServiceExt;
+use utoipa_axum::router::OpenApiRouter;
 
 use self::scripted_chain::ScriptedChain;
 use super::{HttpSettings, TrustedProxies, router};
@@ -36,7 +37,7 @@ use crate::store::Store;
 use crate::webhook::SystemResolver;
 
 /// One relayer: the same folder and chain again make it a second process.
-struct Relayer {
+pub(in crate::http) struct Relayer {
     router: Router,
     services: Services,
     tasks: Tasks,
@@ -46,17 +47,17 @@ struct Relayer {
     key: String,
 }
 
-struct Answer {
-    status: StatusCode,
+pub(in crate::http) struct Answer {
+    pub status: StatusCode,
     headers: HeaderMap,
-    body: Value,
+    pub body: Value,
     /// The body before it was parsed.
-    text: String,
+    pub text: String,
 }
 
 impl Answer {
     /// The status and the error's code.
-    fn error(&self) -> (u16, &str) {
+    pub fn error(&self) -> (u16, &str) {
         (self.status.as_u16(), self.body["error"].as_str().unwrap_or("no error"))
     }
 }
@@ -76,7 +77,7 @@ fn settings() -> HttpSettings {
 const PENDING: PendingLimits = PendingLimits { per_account: 20, per_operator: 30 };
 
 impl Relayer {
-    async fn start() -> Self {
+    pub async fn start() -> Self {
         let folder = Arc::new(tempfile::tempdir().expect("a folder"));
         Self::start_in(folder, Arc::new(ScriptedChain::new()), Duration::from_secs(5)).await
     }
@@ -117,12 +118,12 @@ impl Relayer {
             keys_max: 1_000,
             retention: crate::domain::Retention::default(),
         });
-        let router = router(&services, settings(), Router::new());
+        let router = router(&services, settings(), OpenApiRouter::new());
         let key = operator_key(&store, 9).await;
         Self { router, services, tasks, store, chain, folder, key }
     }
 
-    async fn send(&self, method: &str, path: &str, key: &str, body: Option<&str>) -> Answer {
+    pub async fn send(&self, method: &str, path: &str, key: &str, body: Option<&str>) -> Answer {
         let mut request = Request::builder().method(method).uri(path);
         if !key.is_empty() {
             request = request.header(header::AUTHORIZATION, format!("Bearer {key}"));
@@ -146,7 +147,7 @@ impl Relayer {
         Answer { status: parts.status, headers: parts.headers, body, text }
     }
 
-    async fn get(&self, path: &str) -> Answer {
+    pub async fn get(&self, path: &str) -> Answer {
         self.send("GET", path, &self.key, None).await
     }
 
@@ -167,7 +168,7 @@ impl Relayer {
     }
 
     /// A new account that holds 100 USDC.
-    async fn account(&self) -> String {
+    pub async fn account(&self) -> String {
         let created = self.post("/v1/accounts", &json!({ "name": "agent" })).await;
         assert_eq!(created.status, StatusCode::CREATED, "{}", created.body);
         let address: Address =

@@ -7,26 +7,33 @@ use utoipa::ToSchema;
 
 use super::halts::HaltBody;
 use super::text;
+use crate::domain::schema::Usdc;
 use crate::domain::{
-    AccountChange, AccountId, AccountName, AccountStatus, Invalid, Metadata, MetadataChange, PolicyFields,
-    PolicyUpdate, Principal, SpendingPolicy,
+    AccountChange, AccountId, AccountName, AccountStatus, Address, Invalid, Metadata, MetadataChange,
+    PolicyFields, PolicyUpdate, PolicyUpdateFields, Principal, SpendingPolicy, Timestamp,
 };
 use crate::http::auth::OperatorOnly;
 use crate::http::body::Json as Body;
+use crate::http::code::Code;
 use crate::http::error::ApiError;
 use crate::http::once::Draw;
-use crate::http::page::{Id, PageResponse, Query};
+use crate::http::page::{Id, PageResponse, Query, list_parameters};
 use crate::service::{AccountView, Accounts, BalanceView, CreateAccount, accounts_filter};
 
 const LIMIT_DEFAULT: u32 = 20;
 const LIMIT_MAX: u32 = 100;
 
-/// The body of `POST /v1/accounts`.
-#[derive(Deserialize)]
+/// A new account.
+#[derive(Deserialize, ToSchema)]
 #[serde(deny_unknown_fields)]
+#[schema(as = CreateAccount)]
 pub struct CreateAccountBody {
+    #[schema(value_type = AccountName, required)]
     name: Option<String>,
+    #[schema(value_type = Option<Metadata>)]
     metadata: Option<Box<RawValue>>,
+    /// What the account begins with: without `expected_version`, and with at most 15 allowlist entries.
+    #[schema(value_type = Option<PolicyUpdateFields>)]
     policy: Option<Box<RawValue>>,
 }
 
@@ -41,13 +48,17 @@ impl TryFrom<CreateAccountBody> for CreateAccount {
     }
 }
 
-/// The body of `PATCH /v1/accounts/{id}`.
-#[derive(Deserialize)]
+/// What to change of an account. What is left out stays as it is.
+#[derive(Deserialize, ToSchema)]
 #[serde(deny_unknown_fields)]
+#[schema(as = UpdateAccount)]
 pub struct UpdateAccountBody {
     #[serde(default, deserialize_with = "given")]
+    #[schema(value_type = AccountName)]
     name: Option<String>,
+    /// Keys to set; a value that is `null` or `""` removes its key. `null` or `""` in place of the object removes all.
     #[serde(default, deserialize_with = "given")]
+    #[schema(value_type = Option<Metadata>)]
     metadata: Option<Box<RawValue>>,
 }
 
@@ -81,24 +92,35 @@ fn first_policy(json: &RawValue) -> Result<SpendingPolicy, Invalid> {
 
 /// An account.
 #[derive(Serialize, ToSchema)]
+#[schema(as = Account)]
 pub struct AccountResponse {
+    #[schema(value_type = AccountId)]
     account_id: String,
+    #[schema(value_type = AccountName)]
     name: String,
+    /// The PDA that owns the money. Never fund this address: see `usdc_token_account`.
+    #[schema(value_type = Address)]
     solana_address: String,
+    /// Where USDC is sent to fund the account.
+    #[schema(value_type = Address)]
     usdc_token_account: String,
+    #[schema(value_type = Usdc)]
     balance_usdc: String,
     /// When it held that much: a moment ago, or, in a list while the chain does not answer, when it was last seen.
+    #[schema(value_type = Timestamp)]
     balance_as_of: String,
-    /// `paused` where the account may not pay, by its policy or by a halt.
+    #[schema(value_type = AccountStatus)]
     status: &'static str,
+    /// The halt that is in force, apart from the policy; `null` without one.
     #[schema(required)]
     halted: Option<HaltBody>,
     /// Operators see the policy, unless the chain does not answer; agents see their limits.
     #[serde(skip_serializing_if = "Option::is_none")]
-    #[schema(value_type = Object)]
+    #[schema(value_type = PolicyFields)]
     policy: Option<PolicyFields>,
-    #[schema(value_type = Option<Object>, required)]
+    #[schema(value_type = Option<Metadata>, required)]
     metadata: Box<RawValue>,
+    #[schema(value_type = Timestamp)]
     created_at: String,
 }
 
@@ -124,9 +146,14 @@ impl From<AccountView> for AccountResponse {
 
 /// An account's live balance.
 #[derive(Serialize, ToSchema)]
+#[schema(as = Balance)]
 pub struct BalanceResponse {
+    #[schema(value_type = AccountId)]
     account_id: String,
+    #[schema(value_type = Usdc)]
     balance_usdc: String,
+    /// When it was read from the chain.
+    #[schema(value_type = Timestamp)]
     last_updated: String,
 }
 
@@ -140,7 +167,22 @@ impl From<BalanceView> for BalanceResponse {
     }
 }
 
-/// `POST /v1/accounts`
+list_parameters!(AccountsParameters(LIMIT_DEFAULT, LIMIT_MAX) {
+    "status": AccountStatus = "Only accounts of this status.";
+});
+
+/// Create an account
+///
+/// Makes an agent account on the chain, with the policy that is given or without limits. It is answered when it stands there.
+#[utoipa::path(
+    post, path = "/v1/accounts", operation_id = "create_account", tag = "Accounts",
+    request_body = CreateAccountBody,
+    responses((status = 201, body = AccountResponse, description = "The account, with its policy.")),
+    security(("operator_key" = [])),
+    extensions(("x-errors" = json!([
+        Code::QuotaExceeded, Code::SolanaUnavailable, Code::AuthorityRotated, Code::FeePayerEmpty
+    ]))),
+)]
 pub async fn create(
     State(accounts): State<Accounts>,
     OperatorOnly(operator): OperatorOnly,
@@ -151,7 +193,16 @@ pub async fn create(
     Ok((StatusCode::CREATED, Json(created.into())))
 }
 
-/// `GET /v1/accounts`
+/// List accounts
+///
+/// Newest first. While the chain does not answer, balances are the last ones known, as `balance_as_of` says, and there are
+/// no policies.
+#[utoipa::path(
+    get, path = "/v1/accounts", operation_id = "list_accounts", tag = "Accounts",
+    params(AccountsParameters),
+    responses((status = 200, body = PageResponse<AccountResponse>, description = "A page of accounts.")),
+    security(("operator_key" = [])),
+)]
 pub async fn list(
     State(accounts): State<Accounts>,
     OperatorOnly(operator): OperatorOnly,
@@ -163,7 +214,14 @@ pub async fn list(
     Ok(Json(accounts.list(&operator, status, request).await?.map(AccountResponse::from).into()))
 }
 
-/// `GET /v1/accounts/{id}`
+/// Get an account
+#[utoipa::path(
+    get, path = "/v1/accounts/{id}", operation_id = "get_account", tag = "Accounts",
+    params(Id<AccountId>),
+    responses((status = 200, body = AccountResponse, description = "The account.")),
+    security(("operator_key" = []), ("agent_key" = [])),
+    extensions(("x-errors" = json!([Code::SolanaUnavailable]))),
+)]
 pub async fn get(
     State(accounts): State<Accounts>,
     principal: Principal,
@@ -172,7 +230,15 @@ pub async fn get(
     Ok(Json(accounts.get(&principal, account_id).await?.into()))
 }
 
-/// `PATCH /v1/accounts/{id}`
+/// Change an account's name and metadata
+#[utoipa::path(
+    patch, path = "/v1/accounts/{id}", operation_id = "update_account", tag = "Accounts",
+    params(Id<AccountId>),
+    request_body = UpdateAccountBody,
+    responses((status = 200, body = AccountResponse, description = "The account as it is now.")),
+    security(("operator_key" = [])),
+    extensions(("x-errors" = json!([Code::SolanaUnavailable]))),
+)]
 pub async fn patch(
     State(accounts): State<Accounts>,
     OperatorOnly(operator): OperatorOnly,
@@ -182,7 +248,16 @@ pub async fn patch(
     Ok(Json(accounts.update(&operator, account_id, body.try_into()?).await?.into()))
 }
 
-/// `GET /v1/accounts/{id}/balance`
+/// Get an account's balance
+///
+/// Read from the chain, now.
+#[utoipa::path(
+    get, path = "/v1/accounts/{id}/balance", operation_id = "get_balance", tag = "Accounts",
+    params(Id<AccountId>),
+    responses((status = 200, body = BalanceResponse, description = "The balance.")),
+    security(("operator_key" = []), ("agent_key" = [])),
+    extensions(("x-errors" = json!([Code::SolanaUnavailable]))),
+)]
 pub async fn balance(
     State(accounts): State<Accounts>,
     principal: Principal,

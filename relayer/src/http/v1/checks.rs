@@ -1,21 +1,28 @@
 use serde::Serialize;
 use utoipa::ToSchema;
 
-use crate::domain::{Checks, Limit, RuleCheck};
+use crate::domain::schema::Usdc;
+use crate::domain::{CheckedRule, Checks, Limit, RuleCheck};
 
 /// One entry of `checks`: how a rule judged a transfer. Amounts are decimal strings.
 #[derive(Debug, Clone, Serialize, ToSchema)]
+#[schema(as = Check)]
 pub struct CheckBody {
+    #[schema(value_type = CheckedRule)]
     rule: &'static str,
+    /// Whether the rule allows the transfer.
     ok: bool,
+    /// What the rule allows at most; of `balance`, what there is.
     #[serde(skip_serializing_if = "Option::is_none")]
-    #[schema(value_type = String)]
+    #[schema(value_type = Usdc)]
     limit: Option<String>,
+    /// What already counts against the limit.
     #[serde(skip_serializing_if = "Option::is_none")]
-    #[schema(value_type = String)]
+    #[schema(value_type = Usdc)]
     used: Option<String>,
+    /// What the limit left before this transfer.
     #[serde(skip_serializing_if = "Option::is_none")]
-    #[schema(value_type = String)]
+    #[schema(value_type = Usdc)]
     remaining: Option<String>,
 }
 

@@ -3,46 +3,83 @@ use axum::extract::State;
 use axum::http::StatusCode;
 use serde::{Deserialize, Serialize};
 use serde_json::value::RawValue;
+use utoipa::ToSchema;
 
 use super::text;
+use crate::domain::schema::{AnyEventType, one_of, written};
 use crate::domain::{
-    Attempt, AttemptOutcome, Delivery, DeliveryState, DeliveryStatus, EventId, Invalid, Timestamp, WebhookId,
+    Attempt, AttemptOutcome, Delivery, DeliveryState, DeliveryStatus, EventId, Invalid, Timestamp,
+    Unanswered, WebhookId,
 };
 use crate::http::auth::OperatorOnly;
 use crate::http::body::Json as Body;
 use crate::http::error::ApiError;
 use crate::http::once::Draw;
-use crate::http::page::{Id, PageResponse, Query};
+use crate::http::openapi::events::WebhookTestEvent;
+use crate::http::page::{Id, PageResponse, Query, list_parameters};
 use crate::service::{DeliveriesFilter, Hindrance, Replay, ReplayScope, Resource, ServiceError, Webhooks};
 
 const LIMIT_DEFAULT: u32 = 20;
 const LIMIT_MAX: u32 = 100;
 
+const NO_SEALING_KEY: &str = "sealing_key_missing";
+const OTHER_SEALING_KEY: &str = "secret_sealed_with_another_key";
+const UNDELIVERED: &str = "undelivered";
+const ALL: &str = "all";
+
+written! {
+    Hindrance = "Hindrance": one_of("Why nothing is delivered to a webhook.", [NO_SEALING_KEY, OTHER_SEALING_KEY]);
+    ReplayScope = "ReplayScope": one_of("What of a span of time is delivered again.", [UNDELIVERED, ALL]);
+}
+
 /// One attempt: what the receiver answered, or why it did not.
-#[derive(Serialize)]
+#[derive(Serialize, ToSchema)]
+#[schema(as = Attempt)]
 pub struct AttemptResponse {
+    /// Counted from 1.
+    #[schema(minimum = 1)]
     attempt: usize,
+    #[schema(value_type = Timestamp)]
     started_at: String,
+    #[schema(value_type = Timestamp)]
     ended_at: String,
+    /// What the receiver answered; `null` where it did not.
+    #[schema(required, minimum = 100, maximum = 999)]
     status_code: Option<u16>,
-    /// `timeout`, `address_refused`, `name_not_resolved`, `connection_failed` or `connection_broken`.
+    /// Why there was no answer.
+    #[schema(value_type = Option<Unanswered>, required)]
     error: Option<&'static str>,
-    /// The beginning of the receiver's answer.
+    /// The beginning of the receiver's answer, at most 1 KiB.
+    #[schema(required, max_length = 1024)]
     response: Option<String>,
 }
 
 /// One event on its way to one webhook.
-#[derive(Serialize)]
+#[derive(Serialize, ToSchema)]
+#[schema(as = Delivery)]
 pub struct DeliveryResponse {
+    #[schema(value_type = EventId)]
     event_id: String,
+    #[schema(value_type = AnyEventType)]
     event_type: &'static str,
+    #[schema(value_type = DeliveryStatus)]
     status: &'static str,
+    /// Of one that is pending.
+    #[schema(value_type = Option<Timestamp>, required)]
     next_attempt_at: Option<String>,
+    /// When the receiver acknowledged it.
+    #[schema(value_type = Option<Timestamp>, required)]
     delivered_at: Option<String>,
+    /// When it was given up.
+    #[schema(value_type = Option<Timestamp>, required)]
     undelivered_at: Option<String>,
-    /// Why a pending one is not attempted: `sealing_key_missing` or `secret_sealed_with_another_key`.
+    /// Why a pending one is not attempted.
+    #[schema(value_type = Option<Hindrance>, required)]
     blocked_by: Option<&'static str>,
+    #[schema(value_type = Timestamp)]
     created_at: String,
+    /// Those of the last 30 days, the earliest first.
+    #[schema(max_items = 100_000)]
     attempts: Vec<AttemptResponse>,
 }
 
@@ -79,8 +116,8 @@ impl DeliveryResponse {
             delivered_at: delivered_at.map(text),
             undelivered_at: undelivered_at.map(text),
             blocked_by: hindrance.filter(|_| is_pending).map(|hindrance| match hindrance {
-                Hindrance::NoSealingKey => "sealing_key_missing",
-                Hindrance::OtherSealingKey => "secret_sealed_with_another_key",
+                Hindrance::NoSealingKey => NO_SEALING_KEY,
+                Hindrance::OtherSealingKey => OTHER_SEALING_KEY,
             }),
             created_at: text(delivery.created_at),
             attempts: delivery.attempts.into_iter().enumerate().map(AttemptResponse::from).collect(),
@@ -89,13 +126,21 @@ impl DeliveryResponse {
 }
 
 /// The body of `POST /v1/webhooks/{id}/replay`: one event, or a span of time.
-#[derive(Deserialize)]
+#[derive(Deserialize, ToSchema)]
 #[serde(deny_unknown_fields)]
+#[schema(as = Replay)]
 pub struct ReplayBody {
+    /// One event, whatever became of it. Goes without `since`.
+    #[schema(value_type = Option<EventId>)]
     event_id: Option<String>,
+    /// The beginning of the span. Goes without `event_id`.
+    #[schema(value_type = Option<Timestamp>)]
     since: Option<String>,
+    /// The end of the span; now if it is left out.
+    #[schema(value_type = Option<Timestamp>)]
     until: Option<String>,
     /// Of a span: `undelivered`, which is the default, or `all`.
+    #[schema(value_type = Option<ReplayScope>)]
     status: Option<String>,
 }
 
@@ -108,8 +153,8 @@ impl TryFrom<ReplayBody> for Replay {
             read.map_err(|error| Invalid::new(param, error.to_string()))
         };
         let scope = match body.status.as_deref() {
-            None | Some("undelivered") => ReplayScope::Undelivered,
-            Some("all") => ReplayScope::All,
+            None | Some(UNDELIVERED) => ReplayScope::Undelivered,
+            Some(ALL) => ReplayScope::All,
             Some(_) => return Err(Invalid::new("status", "must be `undelivered` or `all`").into()),
         };
         let (since, until) = (moment("since", body.since)?, moment("until", body.until)?);
@@ -126,12 +171,27 @@ impl TryFrom<ReplayBody> for Replay {
 }
 
 /// How many deliveries were begun anew.
-#[derive(Serialize)]
+#[derive(Serialize, ToSchema)]
+#[schema(as = Replayed)]
 pub struct ReplayResponse {
+    /// Those that are being attempted at this moment do not count.
+    #[schema(minimum = 0)]
     replayed: u64,
 }
 
-/// `GET /v1/webhooks/{id}/deliveries`
+list_parameters!(DeliveriesParameters(LIMIT_DEFAULT, LIMIT_MAX) {
+    "status": DeliveryStatus = "Only deliveries that are this far.";
+});
+
+/// List a webhook's deliveries
+///
+/// Newest first, with every attempt.
+#[utoipa::path(
+    get, path = "/v1/webhooks/{id}/deliveries", operation_id = "list_deliveries", tag = "Webhooks",
+    params(Id<WebhookId>, DeliveriesParameters),
+    responses((status = 200, body = PageResponse<DeliveryResponse>, description = "A page of deliveries.")),
+    security(("operator_key" = [])),
+)]
 pub async fn list(
     State(webhooks): State<Webhooks>,
     OperatorOnly(operator): OperatorOnly,
@@ -146,7 +206,16 @@ pub async fn list(
     Ok(Json(page.map(|delivery| DeliveryResponse::new(delivery, hindrance)).into()))
 }
 
-/// `POST /v1/webhooks/{id}/replay`
+/// Deliver events once more
+///
+/// One event, or those of a span of time. They keep their ids.
+#[utoipa::path(
+    post, path = "/v1/webhooks/{id}/replay", operation_id = "replay_events", tag = "Webhooks",
+    params(Id<WebhookId>),
+    request_body = ReplayBody,
+    responses((status = 202, body = ReplayResponse, description = "How many are on their way.")),
+    security(("operator_key" = [])),
+)]
 pub async fn replay(
     State(webhooks): State<Webhooks>,
     OperatorOnly(operator): OperatorOnly,
@@ -157,7 +226,15 @@ pub async fn replay(
     Ok((StatusCode::ACCEPTED, Json(ReplayResponse { replayed })))
 }
 
-/// `POST /v1/webhooks/{id}/test`: takes no body; answers with the event that is on its way.
+/// Send a test event
+///
+/// Takes no body, and answers with the event that is on its way.
+#[utoipa::path(
+    post, path = "/v1/webhooks/{id}/test", operation_id = "test_webhook", tag = "Webhooks",
+    params(Id<WebhookId>),
+    responses((status = 202, body = WebhookTestEvent, description = "The event that is on its way.")),
+    security(("operator_key" = [])),
+)]
 pub async fn test(
     State(webhooks): State<Webhooks>,
     OperatorOnly(operator): OperatorOnly,

@@ -1,36 +1,44 @@
 use axum::Json;
-use axum::extract::{FromRef, State};
+use axum::extract::State;
 use axum::http::{HeaderMap, HeaderValue, header};
 use axum::response::{IntoResponse, Response};
 use serde_json::value::RawValue;
 
 use super::event_stream;
-use crate::domain::{EventId, EventType, Principal};
+use crate::domain::schema::AnyEventType;
+use crate::domain::{AccountId, EventId, EventType, Principal};
 use crate::http::accept;
 use crate::http::auth::OperatorOnly;
 use crate::http::error::ApiError;
-use crate::http::page::{Id, PageResponse, Query};
+use crate::http::openapi::events::AnyEvent;
+use crate::http::openapi::headers::LastEventId;
+use crate::http::page::{Id, PageResponse, Query, list_parameters};
 use crate::service::{Events, EventsFilter, Streams};
 
 const LIMIT_DEFAULT: u32 = 20;
 const LIMIT_MAX: u32 = 100;
 
-/// What the routes of events stand on.
-#[derive(Clone)]
-pub struct EventsState {
-    pub events: Events,
-    pub streams: Streams,
-}
+list_parameters!(EventsParameters(LIMIT_DEFAULT, LIMIT_MAX) {
+    "account_id": AccountId = "Only events of this account.";
+    "type": AnyEventType = "Only events of this type. Of a stream, one or several with commas between them.";
+});
 
-impl FromRef<EventsState> for Events {
-    fn from_ref(state: &EventsState) -> Self {
-        state.events.clone()
-    }
-}
-
-/// `GET /v1/events`: each as it is delivered. A page, or where a stream is accepted all that happens from now on.
+/// List events
+///
+/// What happened, newest first, each as it is delivered to webhooks. Kept for 90 days unless the service is set otherwise. With
+/// `Accept: text/event-stream` all that happens from now on, as it happens; `limit` and `cursor` are refused then.
+#[utoipa::path(
+    get, path = "/v1/events", operation_id = "list_events", tag = "Events",
+    params(EventsParameters, LastEventId),
+    responses((status = 200, description = "A page of events, or a stream that does not end.", content(
+        (PageResponse<AnyEvent> = "application/json"),
+        (String = "text/event-stream"),
+    ))),
+    security(("operator_key" = [])),
+)]
 pub async fn list(
-    State(EventsState { events, streams }): State<EventsState>,
+    State(events): State<Events>,
+    State(streams): State<Streams>,
     OperatorOnly(operator): OperatorOnly,
     principal: Principal,
     headers: HeaderMap,
@@ -52,7 +60,13 @@ pub async fn list(
     Ok(answer)
 }
 
-/// `GET /v1/events/{id}`
+/// Get an event
+#[utoipa::path(
+    get, path = "/v1/events/{id}", operation_id = "get_event", tag = "Events",
+    params(Id<EventId>),
+    responses((status = 200, body = AnyEvent, description = "The event.")),
+    security(("operator_key" = [])),
+)]
 pub async fn get(
     State(events): State<Events>,
     OperatorOnly(operator): OperatorOnly,

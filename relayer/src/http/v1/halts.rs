@@ -3,16 +3,21 @@ use axum::extract::State;
 use serde::Serialize;
 use utoipa::ToSchema;
 
-use crate::domain::Halt;
+use crate::domain::schema::Signature;
+use crate::domain::{Halt, HaltScope, HaltedBy};
 use crate::http::auth::OperatorOnly;
-use crate::http::body::NoFields;
+use crate::http::body::{NoFields, Nothing};
+use crate::http::code::Code;
 use crate::http::error::ApiError;
 use crate::service::{HaltView, Halts};
 
 /// A halt that is in force on an account.
 #[derive(Debug, Serialize, ToSchema)]
+#[schema(as = Halt)]
 pub struct HaltBody {
+    #[schema(value_type = HaltedBy)]
     by: &'static str,
+    #[schema(value_type = HaltScope)]
     scope: &'static str,
 }
 
@@ -23,10 +28,14 @@ impl From<Halt> for HaltBody {
 }
 
 /// The operator, halted.
-#[derive(Serialize)]
+#[derive(Serialize, ToSchema)]
+#[schema(as = OperatorHalt)]
 pub struct HaltResponse {
+    /// Always `true`.
     halted: bool,
+    #[schema(value_type = HaltedBy)]
     halted_by: &'static str,
+    #[schema(value_type = Signature)]
     tx_signature: String,
 }
 
@@ -36,7 +45,18 @@ impl From<HaltView> for HaltResponse {
     }
 }
 
-/// `POST /v1/halt`
+/// Halt every account
+///
+/// Stops all that leaves the operator's accounts, at once. Only the operator's admin resumes them, with its own wallet.
+#[utoipa::path(
+    post, path = "/v1/halt", operation_id = "halt", tag = "Halts",
+    request_body = Option<Nothing>,
+    responses((status = 200, body = HaltResponse, description = "The operator is halted.")),
+    security(("operator_key" = [])),
+    extensions(("x-errors" = json!([
+        Code::SolanaUnavailable, Code::AuthorityRotated, Code::FeePayerEmpty
+    ]))),
+)]
 pub async fn create(
     State(halts): State<Halts>,
     OperatorOnly(operator): OperatorOnly,

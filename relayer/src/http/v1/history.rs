@@ -7,45 +7,72 @@ use serde::Serialize;
 use utoipa::ToSchema;
 
 use super::text;
+use crate::domain::schema::{ChainMemo, ExplorerLink, Message, OtherSide, Signature, Usdc, one_of, written};
 use crate::domain::{
-    AccountId, EntryKind, EntryOutcome, HistoryFilter, HistoryStatus, Invalid, PageRequest, PlacedEntry,
-    Principal, Timestamp,
+    AccountId, EntryId, EntryKind, EntryOutcome, HistoryFilter, HistoryStatus, Invalid, PageRequest,
+    PlacedEntry, Principal, Timestamp, TransferId,
 };
 use crate::http::accept;
+use crate::http::code::Code;
 use crate::http::csv::{self, Row};
 use crate::http::error::{ApiError, rejection_code};
-use crate::http::page::{Id, PageResponse, Query};
+use crate::http::page::{Id, PageResponse, Query, list_parameters};
 use crate::service::{EntryView, History};
 
 const LIMIT_DEFAULT: u32 = 25;
 const LIMIT_MAX: u32 = 100;
 
+written! {
+    Direction = "Direction": one_of("Seen from the account.", ["in", "out"]);
+    EntryStatus = "EntryStatus": one_of("Whether money moved.", ["settled", "rejected"]);
+    StatusFilter = "EntryStatusFilter": one_of("Whether money moved, or both.", ["settled", "rejected", "all"]);
+}
+
+enum Direction {}
+enum EntryStatus {}
+enum StatusFilter {}
+
 /// A line of an account's history. Every field is there; what does not apply is `null`.
 #[derive(Serialize, ToSchema)]
+#[schema(as = Entry)]
 pub struct EntryResponse {
+    #[schema(value_type = EntryId)]
     id: String,
     #[serde(rename = "type")]
+    #[schema(value_type = EntryKind)]
     kind: &'static str,
+    #[schema(value_type = Direction)]
     direction: &'static str,
+    #[schema(value_type = EntryStatus)]
     status: &'static str,
+    #[schema(value_type = Usdc)]
     amount_usdc: String,
-    #[schema(required)]
+    /// The other side: an account id, or a token account. `null` where no one party can be told.
+    #[schema(value_type = Option<OtherSide>, required)]
     counterparty: Option<String>,
-    #[schema(required)]
+    /// Of a transfer, and of a deposit that one transfer made.
+    #[schema(value_type = Option<ChainMemo>, required)]
     memo: Option<String>,
-    #[schema(required)]
+    /// Of a transfer, and of a deposit that one transfer made.
+    #[schema(value_type = Option<TransferId>, required)]
     transfer_id: Option<String>,
-    #[schema(required)]
+    /// Of what is settled.
+    #[schema(value_type = Option<Signature>, required)]
     tx_signature: Option<String>,
-    #[schema(required)]
+    /// Of what is settled.
+    #[schema(value_type = Option<ExplorerLink>, required)]
     solana_explorer_url: Option<String>,
-    #[schema(required)]
-    error: Option<&'static str>,
-    #[schema(required)]
+    /// Of what was rejected.
+    #[schema(value_type = Option<Code>, required)]
+    error: Option<Code>,
+    /// Of what was rejected.
+    #[schema(value_type = Option<Message>, required)]
     message: Option<String>,
     /// When it happened.
+    #[schema(value_type = Timestamp)]
     created_at: String,
     /// When it came into the history, which is in this order: later than that of every entry that was there before.
+    #[schema(value_type = Timestamp)]
     visible_at: String,
 }
 
@@ -98,7 +125,7 @@ impl From<EntryView> for EntryResponse {
                 ..bare
             },
             EntryOutcome::Rejected { reason, message } => {
-                Self { error: Some(rejection_code(reason).1), message: Some(message), ..bare }
+                Self { error: Some(rejection_code(reason)), message: Some(message), ..bare }
             }
         }
     }
@@ -147,7 +174,26 @@ pub(crate) fn asked(
     Ok((filter, request))
 }
 
-/// `GET /v1/accounts/{id}/transactions`: a page, or all of it where CSV is accepted.
+list_parameters!(HistoryParameters(LIMIT_DEFAULT, LIMIT_MAX) {
+    "status": StatusFilter = "`all` if it is left out.";
+    "type": EntryKind = "Only entries of this kind.";
+    "since": Timestamp = "Only what has a `visible_at` after this time.";
+    "until": Timestamp = "Only what has a `visible_at` up to this time.";
+});
+
+/// List an account's history
+///
+/// Transfers settled and rejected, deposits and withdrawals, the latest visible first. With `Accept: text/csv` all that the
+/// filters let through, as one file; `limit` and `cursor` are refused then.
+#[utoipa::path(
+    get, path = "/v1/accounts/{id}/transactions", operation_id = "list_transactions", tag = "History",
+    params(Id<AccountId>, HistoryParameters),
+    responses((status = 200, description = "A page of the history, or all of it as CSV.", content(
+        (PageResponse<EntryResponse> = "application/json"),
+        (String = "text/csv"),
+    ))),
+    security(("operator_key" = []), ("agent_key" = [])),
+)]
 pub async fn list(
     State(history): State<History>,
     principal: Principal,

@@ -2,26 +2,33 @@ use axum::Json;
 use axum::extract::State;
 use axum::http::StatusCode;
 use serde::{Deserialize, Serialize};
+use utoipa::ToSchema;
 
 use super::text;
-use crate::domain::{AccountId, ApiKey, Invalid, KeyId, KeyScope};
+use crate::domain::schema::{KeyHintText, PlainKeyText};
+use crate::domain::{AccountId, AccountName, ApiKey, Invalid, KeyId, KeyScope, Timestamp};
 use crate::http::auth::OperatorOnly;
 use crate::http::body::Json as Body;
 use crate::http::error::ApiError;
 use crate::http::once::{Draw, ShownOnce};
-use crate::http::page::{Id, PageResponse, Query};
+use crate::http::page::{Id, PageResponse, Query, list_parameters};
 use crate::service::{CreateKey, Keys, NewKey, keys_filter};
 
 const LIMIT_DEFAULT: u32 = 20;
 const LIMIT_MAX: u32 = 100;
 
-/// The body of `POST /v1/accounts/{id}/keys`.
-#[derive(Deserialize)]
+/// A new agent key.
+#[derive(Deserialize, ToSchema)]
 #[serde(deny_unknown_fields)]
+#[schema(as = CreateKey)]
 pub struct CreateKeyBody {
+    #[schema(value_type = Option<AccountName>)]
     name: Option<String>,
+    /// From then on it opens nothing. In the future; `null` for never.
+    #[schema(value_type = Option<Timestamp>)]
     expires_at: Option<String>,
-    /// From where it may be used; without it, from anywhere.
+    /// From which addresses it may be used, as ranges in CIDR notation; without it, from anywhere.
+    #[schema(max_items = 50)]
     allowed_cidrs: Option<Vec<String>>,
 }
 
@@ -34,17 +41,31 @@ impl TryFrom<CreateKeyBody> for CreateKey {
 }
 
 /// An agent key, without the key itself.
-#[derive(Serialize)]
+#[derive(Serialize, ToSchema)]
+#[schema(as = Key)]
 pub struct KeyResponse {
+    #[schema(value_type = KeyId)]
     id: String,
+    /// The account that it opens; `null` of an operator key.
+    #[schema(value_type = Option<AccountId>, required)]
     account_id: Option<String>,
+    #[schema(value_type = Option<AccountName>, required)]
     name: Option<String>,
+    #[schema(value_type = KeyHintText)]
     hint: String,
+    #[schema(value_type = Timestamp)]
     created_at: String,
+    /// From then on it opens nothing.
+    #[schema(value_type = Option<Timestamp>, required)]
     expires_at: Option<String>,
+    /// Since then it opens nothing.
+    #[schema(value_type = Option<Timestamp>, required)]
     revoked_at: Option<String>,
-    /// About a minute late.
+    /// About a minute late; `null` before its first use.
+    #[schema(value_type = Option<Timestamp>, required)]
     last_used_at: Option<String>,
+    /// From which addresses it may be used; `null` for any.
+    #[schema(required)]
     allowed_cidrs: Option<Vec<String>>,
 }
 
@@ -69,10 +90,12 @@ impl From<ApiKey> for KeyResponse {
 }
 
 /// A new key: the only answer that shows it.
-#[derive(Serialize)]
+#[derive(Serialize, ToSchema)]
+#[schema(as = NewKey)]
 pub struct NewKeyResponse {
     #[serde(flatten)]
     record: KeyResponse,
+    #[schema(value_type = PlainKeyText)]
     key: String,
 }
 
@@ -82,7 +105,16 @@ impl From<NewKey> for NewKeyResponse {
     }
 }
 
-/// `POST /v1/accounts/{id}/keys`
+/// Make an agent key
+///
+/// It opens this account alone, and never its policy. The answer shows it, and nothing else ever does.
+#[utoipa::path(
+    post, path = "/v1/accounts/{id}/keys", operation_id = "create_key", tag = "Keys",
+    params(Id<AccountId>),
+    request_body = CreateKeyBody,
+    responses((status = 201, body = NewKeyResponse, description = "The key.")),
+    security(("operator_key" = [])),
+)]
 pub async fn create(
     State(keys): State<Keys>,
     OperatorOnly(operator): OperatorOnly,
@@ -94,7 +126,17 @@ pub async fn create(
     Ok(ShownOnce(StatusCode::CREATED, created.into()))
 }
 
-/// `GET /v1/accounts/{id}/keys`
+list_parameters!(KeysParameters(LIMIT_DEFAULT, LIMIT_MAX) {});
+
+/// List an account's keys
+///
+/// Newest first, revoked and expired ones too.
+#[utoipa::path(
+    get, path = "/v1/accounts/{id}/keys", operation_id = "list_keys", tag = "Keys",
+    params(Id<AccountId>, KeysParameters),
+    responses((status = 200, body = PageResponse<KeyResponse>, description = "A page of keys.")),
+    security(("operator_key" = [])),
+)]
 pub async fn list(
     State(keys): State<Keys>,
     OperatorOnly(operator): OperatorOnly,
@@ -106,7 +148,13 @@ pub async fn list(
     Ok(Json(keys.list(&operator, account_id, request).await?.map(KeyResponse::from).into()))
 }
 
-/// `DELETE /v1/keys/{id}`
+/// Revoke an agent key
+#[utoipa::path(
+    delete, path = "/v1/keys/{id}", operation_id = "revoke_key", tag = "Keys",
+    params(Id<KeyId>),
+    responses((status = 204, description = "It opens nothing any more.")),
+    security(("operator_key" = [])),
+)]
 pub async fn revoke(
     State(keys): State<Keys>,
     OperatorOnly(operator): OperatorOnly,

@@ -1,39 +1,96 @@
+use std::borrow::Cow;
+
 use axum::Json;
 use axum::extract::State;
 use axum::http::{HeaderMap, HeaderValue, StatusCode, header};
 use axum::response::{IntoResponse, Response};
 use serde::Serialize;
+use utoipa::openapi::{RefOr, Schema};
+use utoipa::{PartialSchema, ToSchema};
 
-use super::policy_read_only::{self, ReadOnly};
+use super::policy_read_only::{self, READ_ONLY, ReadOnly};
 use super::text;
-use crate::domain::{AccountId, Invalid, Operator, PolicyFields, PolicyUpdate, Principal};
+use crate::domain::schema::{PolicyVersion, Signature};
+use crate::domain::{
+    AccountId, Invalid, Operator, PolicyFields, PolicyUpdate, PolicyUpdateFields, Principal, Timestamp,
+};
 use crate::http::auth::OperatorOnly;
 use crate::http::body::JsonText;
+use crate::http::code::Code;
 use crate::http::error::ApiError;
+use crate::http::openapi::headers::IfMatch;
 use crate::http::page::Id;
 use crate::service::{PendingView, Policies, PolicyChange, PolicyView};
 
 /// An account's policy; `tx_signature` where it was just put in force, `effective_at` where the change has to wait.
-#[derive(Serialize)]
+#[derive(Serialize, ToSchema)]
+#[schema(as = AccountPolicy)]
 pub struct PolicyResponse {
+    #[schema(value_type = AccountId)]
     account_id: String,
     #[serde(flatten)]
     policy: PolicyFields,
+    #[schema(value_type = Timestamp)]
     updated_at: String,
+    #[schema(value_type = PolicyVersion)]
     version: u64,
+    /// The policy that waits to take this one's place; `null` without one.
+    #[schema(required)]
     pending: Option<PendingResponse>,
+    /// When the change takes effect, where it has to wait.
     #[serde(skip_serializing_if = "Option::is_none")]
+    #[schema(value_type = Timestamp)]
     effective_at: Option<String>,
+    /// By which transaction it was just put in force.
     #[serde(skip_serializing_if = "Option::is_none")]
+    #[schema(value_type = Signature)]
     tx_signature: Option<String>,
 }
 
 /// A policy that waits.
-#[derive(Serialize)]
+#[derive(Serialize, ToSchema)]
+#[schema(as = PendingPolicy)]
 struct PendingResponse {
     #[serde(flatten)]
     policy: PolicyFields,
+    /// When it can take effect.
+    #[schema(value_type = Timestamp)]
     effective_at: String,
+}
+
+/// A change as it may be sent: what can be set, and what was read with it.
+enum PolicyBody {}
+
+impl PartialSchema for PolicyBody {
+    fn schema() -> RefOr<Schema> {
+        let mut body = PolicyUpdateFields::schema();
+        let read = [PolicyFields::schema(), PolicyResponse::schema()];
+        let properties = read.iter().flat_map(properties_of);
+        if let RefOr::T(Schema::Object(body)) = &mut body {
+            body.properties.extend(properties.filter(|(name, _)| READ_ONLY.contains(&name.as_str())));
+        }
+        body
+    }
+}
+
+impl ToSchema for PolicyBody {
+    fn name() -> Cow<'static, str> {
+        "PolicyChange".into()
+    }
+
+    fn schemas(schemas: &mut Vec<(String, RefOr<Schema>)>) {
+        PolicyUpdateFields::schemas(schemas);
+        PolicyResponse::schemas(schemas);
+    }
+}
+
+/// Those of an object, and of the objects that it is made of.
+fn properties_of(schema: &RefOr<Schema>) -> Vec<(String, RefOr<Schema>)> {
+    match schema {
+        RefOr::T(Schema::Object(object)) => object.properties.clone().into_iter().collect(),
+        RefOr::T(Schema::AllOf(parts)) => parts.items.iter().flat_map(properties_of).collect(),
+        _ => Vec::new(),
+    }
 }
 
 impl From<PendingView> for PendingResponse {
@@ -123,7 +180,16 @@ fn if_match(headers: &HeaderMap) -> Result<Option<u64>, Invalid> {
     bare.parse().map(Some).map_err(|_| invalid())
 }
 
-/// `GET /v1/accounts/{id}/policy`
+/// Get an account's policy
+///
+/// As it stands on the chain, and what waits to take its place. `ETag` is its version.
+#[utoipa::path(
+    get, path = "/v1/accounts/{id}/policy", operation_id = "get_policy", tag = "Policies",
+    params(Id<AccountId>),
+    responses((status = 200, body = PolicyResponse, description = "The policy.")),
+    security(("operator_key" = [])),
+    extensions(("x-errors" = json!([Code::SolanaUnavailable]))),
+)]
 pub async fn get(
     State(policies): State<Policies>,
     OperatorOnly(operator): OperatorOnly,
@@ -132,7 +198,23 @@ pub async fn get(
     Ok(policies.get(&operator, account_id).await?.into())
 }
 
-/// `PUT /v1/accounts/{id}/policy`
+/// Replace an account's policy
+///
+/// Fields that are left out take their defaults; `paused` alone changes nothing else. It is on the chain when this answers,
+/// and holds from the next transfer on.
+#[utoipa::path(
+    put, path = "/v1/accounts/{id}/policy", operation_id = "replace_policy", tag = "Policies",
+    params(Id<AccountId>, IfMatch),
+    request_body = PolicyBody,
+    responses(
+        (status = 200, body = PolicyResponse, description = "The policy that is now in force."),
+        (status = 202, body = PolicyResponse, description = "It loosens something and waits: see `pending`."),
+    ),
+    security(("operator_key" = [])),
+    extensions(("x-errors" = json!([
+        Code::PolicyChanged, Code::QuotaExceeded, Code::SolanaUnavailable, Code::AuthorityRotated, Code::FeePayerEmpty
+    ]))),
+)]
 pub async fn put(
     State(policies): State<Policies>,
     OperatorOnly(operator): OperatorOnly,
@@ -145,7 +227,22 @@ pub async fn put(
     Ok(answer(policies.put(&operator, account_id, update, asker.key_id()).await?))
 }
 
-/// `PATCH /v1/accounts/{id}/policy`
+/// Change fields of an account's policy
+///
+/// Fields that are left out stay as they are.
+#[utoipa::path(
+    patch, path = "/v1/accounts/{id}/policy", operation_id = "update_policy", tag = "Policies",
+    params(Id<AccountId>, IfMatch),
+    request_body = PolicyBody,
+    responses(
+        (status = 200, body = PolicyResponse, description = "The policy that is now in force."),
+        (status = 202, body = PolicyResponse, description = "It loosens something and waits: see `pending`."),
+    ),
+    security(("operator_key" = [])),
+    extensions(("x-errors" = json!([
+        Code::PolicyChanged, Code::QuotaExceeded, Code::SolanaUnavailable, Code::AuthorityRotated, Code::FeePayerEmpty
+    ]))),
+)]
 pub async fn patch(
     State(policies): State<Policies>,
     OperatorOnly(operator): OperatorOnly,
@@ -158,7 +255,16 @@ pub async fn patch(
     Ok(answer(policies.patch(&operator, account_id, update, asker.key_id()).await?))
 }
 
-/// `DELETE /v1/accounts/{id}/policy/pending`
+/// Drop the policy that waits
+#[utoipa::path(
+    delete, path = "/v1/accounts/{id}/policy/pending", operation_id = "drop_pending_policy", tag = "Policies",
+    params(Id<AccountId>),
+    responses((status = 200, body = PolicyResponse, description = "The policy that stays in force.")),
+    security(("operator_key" = [])),
+    extensions(("x-errors" = json!([
+        Code::PolicyChanged, Code::SolanaUnavailable, Code::AuthorityRotated, Code::FeePayerEmpty
+    ]))),
+)]
 pub async fn drop_pending(
     State(policies): State<Policies>,
     OperatorOnly(operator): OperatorOnly,

@@ -13,7 +13,9 @@ use crate::service::ServiceError;
 
 /// Those that tell one policy of an account from another.
 const VERSION: [&str; 2] = ["version", "updated_at"];
-const READ_ONLY: [&str; 5] = ["version", "updated_at", "account_id", "counterparty_kinds", "pending"];
+/// All that nobody can set.
+pub(super) const READ_ONLY: [&str; 5] =
+    ["version", "updated_at", "account_id", "counterparty_kinds", "pending"];
 
 /// The read-only fields of a change.
 pub(super) struct ReadOnly(BTreeMap<&'static str, Value>);

@@ -2,28 +2,40 @@ use axum::Json;
 use axum::extract::State;
 use serde::Serialize;
 use serde_json::value::RawValue;
+use utoipa::ToSchema;
 
 use super::text;
-use crate::domain::{AccountId, PolicyVersion};
+use crate::domain::schema::{self, Signature};
+use crate::domain::{AccountId, Address, KeyId, PolicyFields, PolicyVersion, Timestamp};
 use crate::http::auth::OperatorOnly;
 use crate::http::error::ApiError;
-use crate::http::page::{Id, PageResponse, Query};
+use crate::http::page::{Id, PageResponse, Query, list_parameters};
 use crate::service::{Policies, policy_versions_filter};
 
 const LIMIT_DEFAULT: u32 = 20;
 const LIMIT_MAX: u32 = 100;
 
 /// A version of a policy, and what set it.
-#[derive(Serialize)]
+#[derive(Serialize, ToSchema)]
+#[schema(as = PolicySet)]
 pub struct PolicyVersionResponse {
+    #[schema(value_type = schema::PolicyVersion)]
     version: u64,
+    #[schema(value_type = Timestamp)]
     set_at: String,
+    /// Whose key signed it; `null` where nobody can tell.
+    #[schema(value_type = Option<Address>, required)]
     signer: Option<String>,
+    #[schema(value_type = Signature)]
     tx_signature: String,
     /// The API key that asked for it, where it came by the API.
+    #[schema(value_type = Option<KeyId>, required)]
     key_id: Option<String>,
+    /// Why, in the words of who asked for it.
+    #[schema(required)]
     reason: Option<String>,
     /// Its recipients as they stand on the chain; `null` where it could not be read any more.
+    #[schema(value_type = Option<PolicyFields>, required)]
     policy: Option<Box<RawValue>>,
 }
 
@@ -42,7 +54,17 @@ impl From<PolicyVersion> for PolicyVersionResponse {
     }
 }
 
-/// `GET /v1/accounts/{id}/policy/versions`
+list_parameters!(PolicyVersionsParameters(LIMIT_DEFAULT, LIMIT_MAX) {});
+
+/// List the versions of an account's policy
+///
+/// Newest first, those that somebody set with an own wallet too.
+#[utoipa::path(
+    get, path = "/v1/accounts/{id}/policy/versions", operation_id = "list_policy_versions", tag = "Policies",
+    params(Id<AccountId>, PolicyVersionsParameters),
+    responses((status = 200, body = PageResponse<PolicyVersionResponse>, description = "A page of versions.")),
+    security(("operator_key" = [])),
+)]
 pub async fn list(
     State(policies): State<Policies>,
     OperatorOnly(operator): OperatorOnly,

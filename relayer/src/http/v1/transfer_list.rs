@@ -6,7 +6,7 @@ use crate::domain::{
     AccountId, IdempotencyKey, Invalid, Principal, Timestamp, TransferFilter, TransferStatus,
 };
 use crate::http::error::ApiError;
-use crate::http::page::{PageResponse, Query};
+use crate::http::page::{PageResponse, Query, list_parameters};
 use crate::service::Transfers;
 
 const LIMIT_DEFAULT: u32 = 20;
@@ -14,7 +14,7 @@ const LIMIT_MAX: u32 = 100;
 
 fn filter(query: &mut Query) -> Result<TransferFilter, Invalid> {
     let account = query.take("account_id").map(|text| text.parse::<AccountId>()).transpose();
-    let mut moment = |param: &str| {
+    let mut moment = |param: &'static str| {
         let at = query.take(param).map(|text| text.parse::<Timestamp>()).transpose();
         at.map_err(|error| Invalid::new(param, error.to_string()))
     };
@@ -28,7 +28,23 @@ fn filter(query: &mut Query) -> Result<TransferFilter, Invalid> {
     })
 }
 
-/// `GET /v1/transfers`
+list_parameters!(TransfersParameters(LIMIT_DEFAULT, LIMIT_MAX) {
+    "account_id": AccountId = "Only what this account pays. Agents see their own account only.";
+    "status": TransferStatus = "Only transfers that are this far.";
+    "idempotency_key": IdempotencyKey = "Only transfers under this key.";
+    "since": Timestamp = "Only what was asked for after this time.";
+    "until": Timestamp = "Only what was asked for up to this time.";
+});
+
+/// List transfers
+///
+/// In every state, newest first.
+#[utoipa::path(
+    get, path = "/v1/transfers", operation_id = "list_transfers", tag = "Transfers",
+    params(TransfersParameters),
+    responses((status = 200, body = PageResponse<TransferResponse>, description = "A page of transfers.")),
+    security(("operator_key" = []), ("agent_key" = [])),
+)]
 pub async fn list(
     State(transfers): State<Transfers>,
     principal: Principal,

@@ -7,33 +7,35 @@ use utoipa::ToSchema;
 
 use super::checks::CheckBody;
 use super::text;
+use crate::domain::schema::{ExplorerLink, Message, Signature, Usdc, UsdcText};
 use crate::domain::{
-    AccountId, IdempotencyKey, Invalid, Memo, Principal, Recipient, Transfer, TransferId, TransferRequest,
-    TransferState, UsdcAmount, amount_from_text,
+    AccountId, IdempotencyKey, Invalid, Memo, Principal, Recipient, Timestamp, Transfer, TransferId,
+    TransferRequest, TransferState, TransferStatus, UsdcAmount, amount_from_text,
 };
 use crate::http::body::Json as Body;
+use crate::http::code::Code;
 use crate::http::error::{ApiError, failure_code, rejection_code};
 use crate::http::once::{idempotency_header, mark_replayed};
+use crate::http::openapi::headers::IdempotencyKeyHeader;
 use crate::http::page::Id;
 use crate::service::{ExplorerUrl, Preview, PreviewRequest, TransferAnswer, TransferView, Transfers};
 
-/// The body of `POST /v1/transfers` and of its preview.
+/// A payment to be made.
 #[derive(Deserialize, ToSchema)]
 #[serde(deny_unknown_fields)]
+#[schema(as = CreateTransfer)]
 pub struct CreateTransferBody {
     /// The account that pays.
-    #[schema(required, value_type = String)]
+    #[schema(required, value_type = AccountId)]
     from: Option<String>,
-    /// Who is paid: an account id, or the address of a USDC token account.
-    #[schema(required, value_type = String)]
+    #[schema(required, value_type = Recipient)]
     to: Option<String>,
-    /// USDC as a decimal string with at most six fractional digits: JSON numbers lose digits on their way.
-    #[schema(required, value_type = String)]
+    #[schema(required, value_type = UsdcText)]
     amount: Option<String>,
-    /// The name of this payment. Keep it when you retry; a new one is a second payment.
-    #[schema(value_type = String)]
+    /// Here or in the header `Idempotency-Key`; a preview needs none.
+    #[schema(value_type = Option<IdempotencyKey>)]
     idempotency_key: Option<String>,
-    /// At most 200 characters; anyone can read it on the chain.
+    #[schema(value_type = Option<Memo>)]
     memo: Option<String>,
 }
 
@@ -86,36 +88,50 @@ impl CreateTransferBody {
 
 /// A transfer in any state.
 #[derive(Serialize, ToSchema)]
+#[schema(as = Transfer)]
 pub struct TransferResponse {
+    #[schema(value_type = TransferId)]
     transfer_id: String,
+    #[schema(value_type = TransferStatus)]
     status: &'static str,
+    /// The account that pays.
+    #[schema(value_type = AccountId)]
     from: String,
+    /// As submitted.
+    #[schema(value_type = Recipient)]
     to: String,
+    #[schema(value_type = Usdc)]
     amount_usdc: String,
-    #[schema(required)]
+    #[schema(value_type = Option<Memo>, required)]
     memo: Option<String>,
+    #[schema(value_type = IdempotencyKey)]
     idempotency_key: String,
     #[serde(skip_serializing_if = "Option::is_none")]
-    #[schema(value_type = String)]
+    #[schema(value_type = Signature)]
     tx_signature: Option<String>,
     #[serde(skip_serializing_if = "Option::is_none")]
-    #[schema(value_type = String)]
+    #[schema(value_type = ExplorerLink)]
     solana_explorer_url: Option<String>,
+    /// Of what is settled.
     #[serde(skip_serializing_if = "Option::is_none")]
-    #[schema(value_type = String)]
+    #[schema(value_type = Timestamp)]
     settled_at: Option<String>,
+    #[schema(value_type = Timestamp)]
     created_at: String,
+    /// Of what was rejected or failed.
     #[serde(skip_serializing_if = "Option::is_none")]
-    #[schema(value_type = String)]
-    error: Option<&'static str>,
+    #[schema(value_type = Code)]
+    error: Option<Code>,
     #[serde(skip_serializing_if = "Option::is_none")]
-    #[schema(value_type = String)]
+    #[schema(value_type = Message)]
     message: Option<String>,
+    /// When the rolling window has room for the amount, if nothing else is spent.
     #[serde(skip_serializing_if = "Option::is_none")]
-    #[schema(value_type = String)]
+    #[schema(value_type = Timestamp)]
     retry_at: Option<String>,
+    /// Of what was rejected: what every rule said, in the order in which they win.
     #[serde(skip_serializing_if = "Option::is_none")]
-    #[schema(value_type = Vec<CheckBody>)]
+    #[schema(value_type = Vec<CheckBody>, max_items = 6)]
     checks: Option<Vec<CheckBody>>,
 }
 
@@ -153,14 +169,14 @@ impl TransferResponse {
                 ..bare
             },
             TransferState::Rejected(rejection) => Self {
-                error: Some(rejection_code(rejection.reason).1),
+                error: Some(rejection_code(rejection.reason)),
                 message: Some(rejection.message.clone()),
                 retry_at: rejection.retry_at.map(text),
                 checks: Some(CheckBody::list(&rejection.checks)),
                 ..bare
             },
             TransferState::Failed(failure) => Self {
-                error: Some(failure_code(failure.code).1),
+                error: Some(failure_code(failure.code)),
                 message: Some(failure.message.clone()),
                 ..bare
             },
@@ -205,7 +221,29 @@ fn answer(answer: TransferAnswer) -> Response {
     response
 }
 
-/// `POST /v1/transfers`
+/// Pay
+///
+/// Paid exactly once per idempotency key, which is the body's `idempotency_key` or the header `Idempotency-Key`, and where
+/// both are given the same in both. Answered when the chain has settled it, or as `submitted` when that takes longer: then
+/// ask for it by its id, or send it again under the same key. Never send a payment again under a new key before you know
+/// how it ended. A 402 is a refusal, not an offer.
+#[utoipa::path(
+    post, path = "/v1/transfers", operation_id = "create_transfer", tag = "Transfers",
+    params(IdempotencyKeyHeader),
+    request_body = CreateTransferBody,
+    responses(
+        (status = 200, body = TransferResponse, description = "Settled, now or under this key before.",
+            headers(("Idempotent-Replayed" = String, description = "`true` where the transfer was asked for before."))),
+        (status = 202, body = TransferResponse, description = "Submitted, and not settled yet.",
+            headers(("Idempotent-Replayed" = String, description = "`true` where the transfer was asked for before."))),
+    ),
+    security(("operator_key" = []), ("agent_key" = [])),
+    extensions(("x-errors" = json!([
+        Code::PolicyViolation, Code::AccountPaused, Code::InsufficientBalance, Code::AccountFrozen, Code::NotFound,
+        Code::IdempotencyConflict, Code::InvalidRecipient, Code::TooManyPending, Code::TransferFailed,
+        Code::SolanaUnavailable, Code::AuthorityRotated, Code::FeePayerEmpty
+    ]))),
+)]
 pub async fn create(
     State(transfers): State<Transfers>,
     principal: Principal,
@@ -217,7 +255,13 @@ pub async fn create(
     Ok(answer(Box::pin(transfers.create(&principal, request)).await?))
 }
 
-/// `GET /v1/transfers/{id}`
+/// Get a transfer
+#[utoipa::path(
+    get, path = "/v1/transfers/{id}", operation_id = "get_transfer", tag = "Transfers",
+    params(Id<TransferId>),
+    responses((status = 200, body = TransferResponse, description = "The transfer, in whatever state.")),
+    security(("operator_key" = []), ("agent_key" = [])),
+)]
 pub async fn get(
     State(transfers): State<Transfers>,
     principal: Principal,
@@ -228,17 +272,23 @@ pub async fn get(
 
 /// What would become of a transfer now.
 #[derive(Serialize, ToSchema)]
+#[schema(as = Preview)]
 pub struct PreviewResponse {
+    /// Whether it would be sent.
     allowed: bool,
+    /// What every rule says, in the order in which they win.
+    #[schema(max_items = 6)]
     checks: Vec<CheckBody>,
+    /// What it would be refused with.
     #[serde(skip_serializing_if = "Option::is_none")]
-    #[schema(value_type = String)]
-    error: Option<&'static str>,
+    #[schema(value_type = Code)]
+    error: Option<Code>,
     #[serde(skip_serializing_if = "Option::is_none")]
-    #[schema(value_type = String)]
+    #[schema(value_type = Message)]
     message: Option<String>,
+    /// When the rolling window has room for the amount, if nothing else is spent.
     #[serde(skip_serializing_if = "Option::is_none")]
-    #[schema(value_type = String)]
+    #[schema(value_type = Timestamp)]
     retry_at: Option<String>,
 }
 
@@ -255,14 +305,14 @@ impl From<Preview> for PreviewResponse {
             Preview::Rejected(rejection) => Self {
                 allowed: false,
                 checks: CheckBody::list(&rejection.checks),
-                error: Some(rejection_code(rejection.reason).1),
+                error: Some(rejection_code(rejection.reason)),
                 message: Some(rejection.message),
                 retry_at: rejection.retry_at.map(text),
             },
             Preview::Failing(failure, checks) => Self {
                 allowed: false,
                 checks: CheckBody::list(&checks),
-                error: Some(failure_code(failure.code).1),
+                error: Some(failure_code(failure.code)),
                 message: Some(failure.message),
                 retry_at: None,
             },
@@ -270,7 +320,16 @@ impl From<Preview> for PreviewResponse {
     }
 }
 
-/// `POST /v1/transfers/preview`
+/// Ask whether a transfer would be paid
+///
+/// How every rule would judge it now. Nothing happens.
+#[utoipa::path(
+    post, path = "/v1/transfers/preview", operation_id = "preview_transfer", tag = "Transfers",
+    request_body = CreateTransferBody,
+    responses((status = 200, body = PreviewResponse, description = "What would become of it.")),
+    security(("operator_key" = []), ("agent_key" = [])),
+    extensions(("x-errors" = json!([Code::NotFound, Code::InvalidRecipient, Code::SolanaUnavailable]))),
+)]
 pub async fn preview(
     State(transfers): State<Transfers>,
     principal: Principal,

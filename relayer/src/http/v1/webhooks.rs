@@ -1,35 +1,84 @@
+use std::borrow::Cow;
+
 use axum::Json;
 use axum::extract::State;
 use axum::http::StatusCode;
 use serde::{Deserialize, Deserializer, Serialize};
 use serde_json::value::RawValue;
+use utoipa::openapi::{RefOr, Schema};
+use utoipa::{PartialSchema, ToSchema};
 
 use super::text;
+use crate::domain::schema::{UsdcLimit, UsdcNumber, WebhookSecretText, WebhookUrlText, one_of, written};
 use crate::domain::{
-    AccountId, EventType, Invalid, UsdcAmount, Webhook, WebhookId, WebhookStatus, amount_from_json,
-    amount_to_json,
+    AccountId, DisabledReason, EventType, Invalid, Timestamp, UsdcAmount, Webhook, WebhookId, WebhookStatus,
+    amount_from_json, amount_to_json,
 };
 use crate::http::auth::OperatorOnly;
 use crate::http::body::Json as Body;
+use crate::http::code::Code;
 use crate::http::error::ApiError;
 use crate::http::once::{Draw, ShownOnce};
-use crate::http::page::{Id, PageResponse, Query};
+use crate::http::page::{Id, PageResponse, Query, list_parameters};
 use crate::service::{CreateWebhook, NewSecret, UpdateWebhook, Webhooks, webhooks_filter};
 
 const LIMIT_DEFAULT: u32 = 20;
 const LIMIT_MAX: u32 = 100;
 const THRESHOLD: &str = "low_balance_threshold_usdc";
 
-/// The body of `POST /v1/webhooks` and of `PATCH /v1/webhooks/{id}`.
-#[derive(Deserialize)]
+const ENABLED: &str = "enabled";
+const DISABLED: &str = "disabled";
+
+written! {
+    Enabled = "WebhookStatus": one_of("Whether events are delivered.", [ENABLED, DISABLED]);
+}
+
+enum Enabled {}
+
+/// What to change of a webhook. What is left out stays as it is.
+#[derive(Deserialize, ToSchema)]
 #[serde(deny_unknown_fields)]
+#[schema(as = UpdateWebhook)]
 pub struct WebhookBody {
+    #[schema(value_type = Option<WebhookUrlText>)]
     url: Option<String>,
+    /// What to hear of.
+    #[schema(value_type = Option<Vec<EventType>>, min_items = 1)]
     events: Option<Vec<String>>,
+    /// Which accounts to hear of; empty for all of the operator.
+    #[schema(value_type = Option<Vec<AccountId>>, max_items = 1000)]
     account_ids: Option<Vec<String>>,
+    /// Below which balance `balance.low_threshold` fires; it is needed for that, and more than 0. `null` for none.
     #[serde(default, deserialize_with = "given")]
+    #[schema(value_type = Option<UsdcNumber>)]
     low_balance_threshold_usdc: Option<Box<RawValue>>,
+    #[schema(value_type = Option<Enabled>)]
     status: Option<String>,
+}
+
+/// A new webhook.
+enum CreateWebhookBody {}
+
+impl PartialSchema for CreateWebhookBody {
+    fn schema() -> RefOr<Schema> {
+        let mut schema = WebhookBody::schema();
+        if let RefOr::T(Schema::Object(body)) = &mut schema {
+            body.description = Some("A new webhook. It is enabled.".to_owned());
+            body.properties.remove("status");
+            body.required = ["url", "events"].map(str::to_owned).to_vec();
+        }
+        schema
+    }
+}
+
+impl ToSchema for CreateWebhookBody {
+    fn name() -> Cow<'static, str> {
+        "CreateWebhook".into()
+    }
+
+    fn schemas(schemas: &mut Vec<(String, RefOr<Schema>)>) {
+        WebhookBody::schemas(schemas);
+    }
 }
 
 /// Tells `null` from a field that is not there.
@@ -79,8 +128,8 @@ impl TryFrom<WebhookBody> for UpdateWebhook {
     fn try_from(body: WebhookBody) -> Result<Self, Invalid> {
         let enabled = match body.status.as_deref() {
             None => None,
-            Some("enabled") => Some(true),
-            Some("disabled") => Some(false),
+            Some(ENABLED) => Some(true),
+            Some(DISABLED) => Some(false),
             Some(_) => return Err(Invalid::new("status", "must be `enabled` or `disabled`")),
         };
         Ok(Self {
@@ -94,20 +143,38 @@ impl TryFrom<WebhookBody> for UpdateWebhook {
 }
 
 /// A webhook, without its secret.
-#[derive(Serialize)]
+#[derive(Serialize, ToSchema)]
+#[schema(as = Webhook)]
 pub struct WebhookResponse {
+    #[schema(value_type = WebhookId)]
     id: String,
+    #[schema(value_type = WebhookUrlText)]
     url: String,
+    /// What it hears of.
+    #[schema(value_type = Vec<EventType>, min_items = 1)]
     events: Vec<&'static str>,
+    /// Which accounts it hears of; empty for all of the operator.
+    #[schema(value_type = Vec<AccountId>, max_items = 1000)]
     account_ids: Vec<String>,
+    /// Below which balance `balance.low_threshold` fires.
+    #[schema(value_type = Option<UsdcLimit>, required)]
     low_balance_threshold_usdc: Box<RawValue>,
+    #[schema(value_type = Enabled)]
     status: &'static str,
+    #[schema(value_type = Option<DisabledReason>, required)]
     disabled_reason: Option<&'static str>,
+    /// Since when it is disabled.
+    #[schema(value_type = Option<Timestamp>, required)]
     disabled_at: Option<String>,
     /// Since when every attempt failed; `null` while the latest succeeded.
+    #[schema(value_type = Option<Timestamp>, required)]
     failing_since: Option<String>,
+    /// Until when the secret before this one signs too.
+    #[schema(value_type = Option<Timestamp>, required)]
     previous_secret_expires_at: Option<String>,
+    #[schema(value_type = Timestamp)]
     created_at: String,
+    #[schema(value_type = Timestamp)]
     updated_at: String,
 }
 
@@ -138,10 +205,12 @@ impl From<Webhook> for WebhookResponse {
 }
 
 /// A webhook with a new secret: the only answer that shows it.
-#[derive(Serialize)]
+#[derive(Serialize, ToSchema)]
+#[schema(as = WebhookWithSecret)]
 pub struct NewSecretResponse {
     #[serde(flatten)]
     webhook: WebhookResponse,
+    #[schema(value_type = WebhookSecretText)]
     secret: String,
 }
 
@@ -151,7 +220,16 @@ impl From<NewSecret> for NewSecretResponse {
     }
 }
 
-/// `POST /v1/webhooks`
+/// Register a webhook
+///
+/// The answer shows its secret, and nothing else ever does.
+#[utoipa::path(
+    post, path = "/v1/webhooks", operation_id = "create_webhook", tag = "Webhooks",
+    request_body = CreateWebhookBody,
+    responses((status = 201, body = NewSecretResponse, description = "The webhook and its secret.")),
+    security(("operator_key" = [])),
+    extensions(("x-errors" = json!([Code::NotConfigured]))),
+)]
 pub async fn create(
     State(webhooks): State<Webhooks>,
     OperatorOnly(operator): OperatorOnly,
@@ -162,7 +240,15 @@ pub async fn create(
     Ok(ShownOnce(StatusCode::CREATED, created.into()))
 }
 
-/// `GET /v1/webhooks`
+list_parameters!(WebhooksParameters(LIMIT_DEFAULT, LIMIT_MAX) {});
+
+/// List webhooks
+#[utoipa::path(
+    get, path = "/v1/webhooks", operation_id = "list_webhooks", tag = "Webhooks",
+    params(WebhooksParameters),
+    responses((status = 200, body = PageResponse<WebhookResponse>, description = "A page of webhooks.")),
+    security(("operator_key" = [])),
+)]
 pub async fn list(
     State(webhooks): State<Webhooks>,
     OperatorOnly(operator): OperatorOnly,
@@ -173,7 +259,13 @@ pub async fn list(
     Ok(Json(webhooks.list(&operator, request).await?.map(WebhookResponse::from).into()))
 }
 
-/// `GET /v1/webhooks/{id}`
+/// Get a webhook
+#[utoipa::path(
+    get, path = "/v1/webhooks/{id}", operation_id = "get_webhook", tag = "Webhooks",
+    params(Id<WebhookId>),
+    responses((status = 200, body = WebhookResponse, description = "The webhook.")),
+    security(("operator_key" = [])),
+)]
 pub async fn get(
     State(webhooks): State<Webhooks>,
     OperatorOnly(operator): OperatorOnly,
@@ -182,7 +274,14 @@ pub async fn get(
     Ok(Json(webhooks.get(&operator, webhook_id).await?.into()))
 }
 
-/// `PATCH /v1/webhooks/{id}`
+/// Change, enable or disable a webhook
+#[utoipa::path(
+    patch, path = "/v1/webhooks/{id}", operation_id = "update_webhook", tag = "Webhooks",
+    params(Id<WebhookId>),
+    request_body = WebhookBody,
+    responses((status = 200, body = WebhookResponse, description = "The webhook as it is now.")),
+    security(("operator_key" = [])),
+)]
 pub async fn patch(
     State(webhooks): State<Webhooks>,
     OperatorOnly(operator): OperatorOnly,
@@ -192,7 +291,13 @@ pub async fn patch(
     Ok(Json(webhooks.update(&operator, webhook_id, body.try_into()?).await?.into()))
 }
 
-/// `DELETE /v1/webhooks/{id}`
+/// Forget a webhook
+#[utoipa::path(
+    delete, path = "/v1/webhooks/{id}", operation_id = "delete_webhook", tag = "Webhooks",
+    params(Id<WebhookId>),
+    responses((status = 204, description = "Nothing is delivered to it any more.")),
+    security(("operator_key" = [])),
+)]
 pub async fn remove(
     State(webhooks): State<Webhooks>,
     OperatorOnly(operator): OperatorOnly,
@@ -202,7 +307,16 @@ pub async fn remove(
     Ok(StatusCode::NO_CONTENT)
 }
 
-/// `POST /v1/webhooks/{id}/rotate_secret`: takes no body.
+/// Rotate a webhook's secret
+///
+/// Takes no body, and answers with the new secret. For 24 hours the old one signs too.
+#[utoipa::path(
+    post, path = "/v1/webhooks/{id}/rotate_secret", operation_id = "rotate_secret", tag = "Webhooks",
+    params(Id<WebhookId>),
+    responses((status = 200, body = NewSecretResponse, description = "The webhook and its new secret.")),
+    security(("operator_key" = [])),
+    extensions(("x-errors" = json!([Code::NotConfigured]))),
+)]
 pub async fn rotate_secret(
     State(webhooks): State<Webhooks>,
     OperatorOnly(operator): OperatorOnly,

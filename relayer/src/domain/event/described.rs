@@ -1,0 +1,91 @@
+//! What each type of event says, for whoever describes the interface.
+
+use utoipa::openapi::schema::{ObjectBuilder, Type};
+use utoipa::openapi::{RefOr, Schema};
+use utoipa::{PartialSchema, ToSchema};
+
+use super::entries::{DepositData, ThresholdData, WithdrawalData};
+use super::policies::{AppliedData, ChangedData, HaltedData, PendingData};
+use super::{EventType, InitiatedData, LowBalanceData, RejectedData, SettledData, TestData};
+use crate::domain::schema::reference;
+use crate::domain::{EventId, Timestamp};
+
+/// One type of event, in words and as a schema.
+pub(crate) struct Described {
+    pub fires_when: &'static str,
+    pub envelope: Schema,
+    /// The schemas that the envelope refers to, by name.
+    pub refers_to: Vec<(String, RefOr<Schema>)>,
+}
+
+impl EventType {
+    /// The name of the schema of its envelope: `TransferSettledEvent`.
+    pub fn schema_name(self) -> String {
+        let words = self.as_str().split(['.', '_']).map(|word| {
+            let (first, rest) = word.split_at(1);
+            first.to_uppercase() + rest
+        });
+        words.collect::<String>() + "Event"
+    }
+
+    pub(crate) fn described(self) -> Described {
+        match self {
+            Self::TransferInitiated => self.with::<InitiatedData<'static>>(
+                "A transfer passed policy and was submitted to Solana. It is not final.",
+            ),
+            Self::TransferSettled => {
+                self.with::<SettledData<'static>>("A transfer is final on the chain. May overtake `transfer.initiated`.")
+            }
+            Self::TransferRejected => self.with::<RejectedData<'static>>(
+                "Policy refused a transfer; nothing was sent. A balance that is too low is no refusal.",
+            ),
+            Self::BalanceLowThreshold => self.with::<LowBalanceData>(
+                "A balance fell from at or above the webhook's threshold to below it. Once, until it was back.",
+            ),
+            Self::PolicyPending => {
+                self.with::<PendingData>("A policy that loosens something is on the chain and waits.")
+            }
+            Self::PolicyApplied => self.with::<AppliedData<'static>>("A policy that waited is in force."),
+            Self::LimitThreshold => self.with::<ThresholdData<'static>>(
+                "A payment took what left in 24 hours to 80 or 100 % of `max_daily_spend`.",
+            ),
+            Self::DepositSettled => {
+                self.with::<DepositData<'static>>("Money came into an account, however it came.")
+            }
+            Self::WithdrawalSettled => {
+                self.with::<WithdrawalData<'static>>("The operator's admin took money out of an account.")
+            }
+            Self::PolicyChanged => {
+                self.with::<ChangedData<'static>>("Another policy is in force, whoever set it.")
+            }
+            Self::AccountHalted => {
+                self.with::<HaltedData<'static>>("An account was halted, by itself or with its operator.")
+            }
+            Self::WebhookTest => self.with::<TestData>("You asked for it with `POST /v1/webhooks/{id}/test`."),
+        }
+    }
+
+    fn with<Data: ToSchema>(self, fires_when: &'static str) -> Described {
+        let mut data = reference::<Data>();
+        data.description = "What there is to say of it.".to_owned();
+        let envelope = ObjectBuilder::new()
+            .schema_type(Type::Object)
+            .description(Some(fires_when))
+            .property("id", reference::<EventId>())
+            .property(
+                "type",
+                ObjectBuilder::new().schema_type(Type::String).enum_values(Some([self.as_str()])),
+            )
+            .property("created_at", reference::<Timestamp>())
+            .property("data", data);
+        let required = ["id", "type", "created_at", "data"];
+        let envelope = required.into_iter().fold(envelope, ObjectBuilder::required).build();
+        let mut refers_to = vec![
+            (EventId::name().into_owned(), EventId::schema()),
+            (Timestamp::name().into_owned(), Timestamp::schema()),
+            (Data::name().into_owned(), Data::schema()),
+        ];
+        Data::schemas(&mut refers_to);
+        Described { fires_when, envelope: envelope.into(), refers_to }
+    }
+}

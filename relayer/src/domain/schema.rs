@@ -1,0 +1,290 @@
+//! How values are written in the interface, for whoever describes it: the form of each, with its bounds, next to who reads it.
+
+use purser_policy::MICROS_PER_USDC;
+use serde_json::{Value, json};
+use utoipa::ToSchema;
+use utoipa::openapi::schema::{
+    AdditionalProperties, AnyOfBuilder, Object, ObjectBuilder, OneOfBuilder, SchemaType, Type,
+};
+use utoipa::openapi::{KnownFormat, Ref, RefOr, Schema, SchemaFormat};
+
+use super::{
+    AccountId, AccountName, AccountStatus, Address, CounterpartyKind, Cursor, DeliveryStatus, DisabledReason,
+    EntryId, EntryKind, EventId, EventType, HaltScope, HaltedBy, IDEMPOTENCY_KEY_CHARS_MAX, IdempotencyKey,
+    KeyId, MEMO_CHARS_MAX, METADATA_KEYS_MAX, Memo, Metadata, NAME_CHARS_MAX, RECIPIENT_CHARS_MAX, Recipient,
+    RejectionReason, Timestamp, TransferId, TransferStatus, URL_CHARS_MAX, Unanswered, WebhookId,
+};
+use crate::domain::CheckedRule;
+
+/// Text without the NUL character, which no database text can hold.
+const NO_NUL: &str = r"^[^\u0000]*$";
+/// The same, not blank, and without what overrides the direction of text.
+const LABEL: &str = r"^[^\u0000\u202a-\u202e\u2066-\u2069]*[^\s\u0000\u202a-\u202e\u2066-\u2069][^\u0000\u202a-\u202e\u2066-\u2069]*$";
+const ULID: &str = "[0-7][0-9A-HJKMNP-TV-Z]{25}";
+const ULID_EXAMPLE: &str = "01JD5Z8K40C5B8H1S2E7G9PMAW";
+/// What fits 64 bits of micro-USDC, but for its last rounding.
+const WHOLE_USDC: &str = "(0*([0-9]{1,13}|1[0-7][0-9]{12}))";
+
+/// An amount that the service writes: six fractional digits.
+pub enum Usdc {}
+
+/// An amount that a client gives as text.
+pub enum UsdcText {}
+
+/// An amount that a client may give as a number too.
+pub enum UsdcNumber {}
+
+/// A limit as it is answered and announced.
+pub enum UsdcLimit {}
+
+/// A transaction's signature, base58.
+pub enum Signature {}
+
+/// A link to a transaction in a chain explorer.
+pub enum ExplorerLink {}
+
+/// The version of a policy.
+pub enum PolicyVersion {}
+
+/// Every type of event, those that nothing subscribes to included.
+pub enum AnyEventType {}
+
+/// A request's name.
+pub enum RequestIdText {}
+
+/// An API key, which is a secret.
+pub enum PlainKeyText {}
+
+/// What is shown of one.
+pub enum KeyHintText {}
+
+/// A webhook's secret.
+pub enum WebhookSecretText {}
+
+/// A webhook's URL.
+pub enum WebhookUrlText {}
+
+/// The other side of a payment.
+pub enum OtherSide {}
+
+/// A memo as it stands on the chain, where others may have written it.
+pub enum ChainMemo {}
+
+/// A sentence for people.
+pub enum Message {}
+
+/// An entry of an allowlist, as it is answered.
+pub enum CounterpartyText {}
+
+/// An entry of an allowlist, as it may be submitted.
+pub enum EntryOfAllowlist {}
+
+fn text() -> ObjectBuilder {
+    ObjectBuilder::new().schema_type(Type::String)
+}
+
+fn formed(description: &str, pattern: impl Into<String>, example: &str) -> Object {
+    text().description(Some(description)).pattern(Some(pattern)).examples([json!(example)]).build()
+}
+
+fn named(what: &str, prefix: &str) -> Object {
+    formed(
+        &format!("The id of {what}. Opaque; compare it as text."),
+        format!("^{prefix}{ULID}$"),
+        &format!("{prefix}{ULID_EXAMPLE}"),
+    )
+}
+
+pub fn one_of(description: &str, words: impl IntoIterator<Item = &'static str>) -> Object {
+    text().description(Some(description)).enum_values(Some(words)).build()
+}
+
+fn bounded(description: &str, chars: (usize, usize), pattern: &str, example: &str) -> Object {
+    let (least, most) = chars;
+    let pattern = Some(pattern);
+    let builder = text().description(Some(description)).min_length(Some(least)).max_length(Some(most));
+    builder.pattern(pattern).examples([json!(example)]).build()
+}
+
+/// From nothing to the most whole USDC that 64 bits of micro-USDC hold.
+fn usdc_number(description: &str) -> ObjectBuilder {
+    let whole = usize::try_from(u64::MAX / MICROS_PER_USDC).ok();
+    let number = ObjectBuilder::new().schema_type(Type::Number).description(Some(description));
+    number.minimum(Some(0_usize)).maximum(whole)
+}
+
+/// Describes types that are written in a form of their own, each under its name.
+macro_rules! written {
+    ($($kind:ty = $name:literal: $schema:expr $(, of $($part:ty),*)?;)*) => {$(
+        impl utoipa::PartialSchema for $kind {
+            fn schema() -> utoipa::openapi::RefOr<utoipa::openapi::Schema> {
+                utoipa::openapi::RefOr::T(utoipa::openapi::Schema::from($schema))
+            }
+        }
+
+        impl utoipa::ToSchema for $kind {
+            fn name() -> std::borrow::Cow<'static, str> {
+                std::borrow::Cow::Borrowed($name)
+            }
+
+            $(fn schemas(
+                schemas: &mut Vec<(String, utoipa::openapi::RefOr<utoipa::openapi::Schema>)>,
+            ) {
+                $(schemas.push((<$part>::name().into_owned(), <$part as utoipa::PartialSchema>::schema()));)*
+            })?
+        }
+    )*};
+}
+pub(crate) use written;
+
+written! {
+    AccountId = "AccountId": named("an account", Self::PREFIX);
+    TransferId = "TransferId": named("a transfer", Self::PREFIX);
+    EntryId = "EntryId": named("a line of an account's history", Self::PREFIX);
+    EventId = "EventId": named("an event", Self::PREFIX);
+    KeyId = "KeyId": named("an API key", Self::PREFIX);
+    WebhookId = "WebhookId": named("a webhook", Self::PREFIX);
+    RequestIdText = "RequestId": named("a request, to quote when you ask about it", "req_");
+
+    Message = "Message": text().max_length(Some(4_096))
+        .description(Some("A sentence for people. Its wording may change: decide by codes, never by it.")).build();
+
+    Usdc = "Usdc": formed(
+        "USDC as a decimal string with six fractional digits.", r"^[0-9]{1,14}\.[0-9]{6}$", "12.500000"
+    );
+    UsdcText = "UsdcText": formed(
+        "USDC as a decimal string: at least `0.000001`, at most six fractional digits, no sign, exponent or spaces.",
+        format!(r"^(?!0+(\.0+)?$){WHOLE_USDC}(\.[0-9]{{1,6}})?$"), "12.50"
+    );
+    UsdcLimit = "UsdcLimit": usdc_number("USDC as an exact JSON number, with at most six fractional digits.")
+        .examples([json!(25)]).build();
+    UsdcNumber = "UsdcNumber": usdc_number_or_text();
+    Address = "SolanaAddress": formed(
+        "A Solana address, base58.", "^[1-9A-HJ-NP-Za-km-z]{32,44}$", "7gTq2Fh8vWvGZVdYwzvVgpWqpqSsZ2hRrDzhpC4oZ5Lh"
+    );
+    Signature = "TransactionSignature": formed(
+        "The signature of a Solana transaction, base58.", "^[1-9A-HJ-NP-Za-km-z]{64,88}$",
+        "5UfDuX7hXqTqQGxJ3sFk1o4oD6WQy1xWQk8vQq4YHnFPtUoQmCwF4bV8H5kZbYdR3sEo2gJ1aWn7VtC9LpXzK6Mr"
+    );
+    ExplorerLink = "ExplorerUrl": text().format(Some(SchemaFormat::Custom("uri".to_owned())))
+        .description(Some("A link to the transaction in a chain explorer.")).build();
+    Timestamp = "Timestamp": text().format(Some(SchemaFormat::KnownFormat(KnownFormat::DateTime)))
+        .description(Some("ISO 8601 with an offset; answers are in UTC, with six digits of a second."))
+        .examples([json!("2026-01-31T12:00:00.000000Z")]).build();
+    Cursor = "Cursor": formed(
+        "Where the next page begins. Opaque, and good only for the list and the filters that it came from.",
+        "^[A-Za-z0-9_-]{12,512}$", "AUFCQ0RFRkdIYWNjdF8w"
+    );
+    PolicyVersion = "PolicyVersion": ObjectBuilder::new().schema_type(Type::Integer)
+        .format(Some(SchemaFormat::KnownFormat(KnownFormat::Int64))).minimum(Some(0_usize))
+        .description(Some("Counts the changes of a policy.")).examples([json!(7)]).build();
+
+    AccountName = "Name": bounded(
+        "A label for people, not unique: 1 to 200 characters, not blank, none that override the direction of text.",
+        (1, NAME_CHARS_MAX), LABEL, "Research agent"
+    );
+    Memo = "Memo": bounded(
+        "Text that goes with a payment. Anyone can read it on the chain. An empty one counts as none.",
+        (0, MEMO_CHARS_MAX), NO_NUL, "invoice 4711"
+    );
+    IdempotencyKey = "IdempotencyKey": bounded(
+        "The name of a payment. Keep it when you retry; a new one is a second payment. Good for 24 hours.",
+        (1, IDEMPOTENCY_KEY_CHARS_MAX), NO_NUL, "order-4711"
+    );
+    Recipient = "Recipient": bounded(
+        "Who is paid: an account id, or the address of a USDC token account.",
+        (0, RECIPIENT_CHARS_MAX), NO_NUL, "acct_01JD5Z8K40C5B8H1S2E7G9PMAW"
+    );
+    Metadata = "Metadata": ObjectBuilder::new().max_properties(Some(METADATA_KEYS_MAX))
+        .additional_properties(Some(RefOr::T(Schema::Object(anything()))))
+        .description(Some("Keys and values of yours, at most 16 KiB of JSON. Kept and returned as they are, and never read."))
+        .examples([json!({ "team": "research" })]).build();
+
+    AccountStatus = "AccountStatus": one_of(
+        "`paused` where the account may not pay, by its policy or by a halt.", Self::ALL.map(Self::as_str)
+    );
+    TransferStatus = "TransferStatus": one_of(
+        "How far a transfer is: `submitted` may still settle or fail, the others are ends.", Self::ALL.map(Self::as_str)
+    );
+    EntryKind = "EntryKind": one_of(
+        "Out within policy, in by whatever means, or out by the operator's admin.", Self::ALL.map(Self::as_str)
+    );
+    CheckedRule = "Rule": one_of("What a transfer is checked against.", Self::ALL.map(Self::as_str));
+    RejectionReason = "RejectionReason": one_of("Which rule refused.", Self::ALL.map(Self::as_str));
+    HaltedBy = "HaltedBy": one_of("Whose key halted.", Self::ALL.map(Self::as_str));
+    HaltScope = "HaltScope": one_of("What is halted.", Self::ALL.map(Self::as_str));
+    CounterpartyKind = "CounterpartyKind": one_of(
+        "Whether an entry stands for all token accounts of a wallet, or for one token account.",
+        Self::ALL.map(Self::as_str)
+    );
+    DeliveryStatus = "DeliveryStatus": one_of("How far a delivery is.", Self::ALL.map(Self::as_str));
+    EventType = "EventType": one_of("What a webhook can hear of.", Self::SUBSCRIBABLE.map(Self::as_str));
+    EntryOfAllowlist = "Counterparty": entry_of_allowlist(), of CounterpartyText, Address;
+    AnyEventType = "AnyEventType": one_of("What happened.", EventType::ALL.map(EventType::as_str));
+    Unanswered = "Unanswered": one_of("Why a receiver gave no answer.", Self::ALL.map(Self::as_str));
+    DisabledReason = "DisabledReason": one_of(
+        "Who disabled a webhook: the operator, or the service after days of failures only.", Self::ALL.map(Self::as_str)
+    );
+    OtherSide = "OtherSide": text().max_length(Some(RECIPIENT_CHARS_MAX))
+        .description(Some("An account id, or the address of a token account.")).build();
+    ChainMemo = "ChainMemo": text().max_length(Some(65_536))
+        .description(Some("What the payment says on the chain, where others may write more than 200 characters.")).build();
+    PlainKeyText = "ApiKey": formed(
+        "An API key: a secret.", "^psr_(op|ag)_(test|live)_[1-9A-HJ-NP-Za-km-z]{32,44}$",
+        "psr_ag_test_7gTq2Fh8vWvGZVdYwzvVgpWqpqSsZ2hRrDzhpC4oZ5Lh"
+    );
+    KeyHintText = "ApiKeyHint": formed(
+        "The beginning and the end of a key, to tell it from others.",
+        r"^psr_(op|ag)_(test|live)_\.\.\.[0-9A-Za-z]{1,8}$", "psr_ag_test_...x7Qf"
+    );
+    WebhookSecretText = "WebhookSecret": formed(
+        "What deliveries are signed with: a secret.", "^whsec_[A-Za-z0-9+/]{40,48}={0,2}$",
+        "whsec_MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSwMfKQ9r8GKYo="
+    );
+    WebhookUrlText = "WebhookUrl": text().format(Some(SchemaFormat::Custom("uri".to_owned())))
+        .max_length(Some(URL_CHARS_MAX)).examples([json!("https://example.com/purser")])
+        .description(Some("An absolute https URL of a public host, without user name, password or fragment.")).build();
+    CounterpartyText = "CounterpartyText": formed(
+        "An entry of an allowlist: an account id or an address.",
+        format!("^({}{ULID}|[1-9A-HJ-NP-Za-km-z]{{32,44}})$", AccountId::PREFIX), "acct_01JD5Z8K40C5B8H1S2E7G9PMAW"
+    );
+}
+
+fn entry_of_allowlist() -> Schema {
+    let said = |kind: CounterpartyKind, what: &str| {
+        let schema = ObjectBuilder::new().schema_type(Type::Object).description(Some(what));
+        let schema = schema.property(kind.as_str(), reference::<Address>()).required(kind.as_str());
+        schema.additional_properties(Some(AdditionalProperties::FreeForm(false))).build()
+    };
+    let description = "An account id stands for that account. A plain address is read as what it already is in the policy, \
+                       as a token account if one stands there, and otherwise as a wallet if it can be a key.";
+    OneOfBuilder::new()
+        .description(Some(description))
+        .item(reference::<CounterpartyText>())
+        .item(said(CounterpartyKind::Wallet, "Whatever token account this address owns."))
+        .item(said(CounterpartyKind::TokenAccount, "This token account alone."))
+        .build()
+        .into()
+}
+
+/// Any JSON value.
+fn anything() -> Object {
+    ObjectBuilder::new().schema_type(SchemaType::AnyValue).build()
+}
+
+fn usdc_number_or_text() -> Schema {
+    let text = formed("The same as a decimal string.", format!(r"^{WHOLE_USDC}(\.[0-9]{{1,6}})?$"), "12.50");
+    let number = usdc_number("An exact JSON number.").build();
+    AnyOfBuilder::new()
+        .item(number)
+        .item(text)
+        .description(Some("USDC with at most six fractional digits."))
+        .examples([Value::from(25)])
+        .build()
+        .into()
+}
+
+/// A reference to what another type is written as.
+pub fn reference<T: ToSchema>() -> Ref {
+    Ref::from_schema_name(T::name())
+}

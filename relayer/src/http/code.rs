@@ -1,0 +1,152 @@
+//! The error codes of the interface, closed: status, text, when it is answered and what to do about it. `docs/errors.md` says
+//! the same at length. A code that is not told of here cannot be answered.
+
+use axum::http::StatusCode;
+use serde::{Serialize, Serializer};
+use utoipa::openapi::schema::{ObjectBuilder, Type};
+use utoipa::openapi::{RefOr, Schema};
+use utoipa::{PartialSchema, ToSchema};
+
+macro_rules! codes {
+    ($($name:ident $status:ident $text:literal $when:literal $what_to_do:literal;)*) => {
+        /// An error code.
+        #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+        pub enum Code {
+            $(#[doc = $when] $name,)*
+        }
+
+        impl Code {
+            pub const ALL: &'static [Self] = &[$(Self::$name,)*];
+
+            /// The HTTP status that it comes with.
+            pub const fn status(self) -> StatusCode {
+                match self {
+                    $(Self::$name => StatusCode::$status,)*
+                }
+            }
+
+            /// As it stands in `error`.
+            pub const fn as_str(self) -> &'static str {
+                match self {
+                    $(Self::$name => $text,)*
+                }
+            }
+
+            /// When it is answered, and what to do about it.
+            pub const fn told(self) -> (&'static str, &'static str) {
+                match self {
+                    $(Self::$name => ($when, $what_to_do),)*
+                }
+            }
+        }
+    };
+}
+
+codes! {
+    InvalidRequest BAD_REQUEST "invalid_request"
+        "The request is not of the form described here."
+        "Correct what `param` names. Nothing was done, and no idempotency key was used up.";
+    QuotaExceeded BAD_REQUEST "quota_exceeded"
+        "The operator has as many accounts or allowlist entries as it may have."
+        "Close accounts, shorten lists, or ask whoever operates the service.";
+    Unauthorized UNAUTHORIZED "unauthorized"
+        "There is no key, or it is unknown, expired or revoked."
+        "Send a valid key as `Authorization: Bearer <API_KEY>`.";
+    PolicyViolation PAYMENT_REQUIRED "policy_violation"
+        "The account's policy refuses the transfer. Nothing was sent."
+        "See `checks`. Change the request, wait until `retry_at`, or have the operator change the policy; then use a new \
+         idempotency key.";
+    AccountPaused PAYMENT_REQUIRED "account_paused"
+        "The account is paused, or it or its operator is halted. Nothing was sent."
+        "Have the operator end that, then use a new idempotency key.";
+    InsufficientBalance PAYMENT_REQUIRED "insufficient_balance"
+        "Policy allows the transfer, and the account holds less than the amount."
+        "Fund `usdc_token_account`, and send again under the same idempotency key.";
+    AccountFrozen PAYMENT_REQUIRED "account_frozen"
+        "The issuer of USDC has frozen the account's token account."
+        "Only the issuer can thaw it. Send again after that, under the same idempotency key.";
+    Forbidden FORBIDDEN "forbidden"
+        "The key may not do this: an agent key outside its own account, or an operator key at `/mcp`."
+        "Use the right key.";
+    NotFound NOT_FOUND "not_found"
+        "What the id or the path names does not exist, or is another operator's."
+        "Check the id and the path.";
+    MethodNotAllowed METHOD_NOT_ALLOWED "method_not_allowed"
+        "The path does not take the method."
+        "Use one that the header `Allow` names.";
+    RequestTimeout REQUEST_TIMEOUT "request_timeout"
+        "The body did not arrive within 10 seconds."
+        "Send it again.";
+    IdempotencyConflict CONFLICT "idempotency_conflict"
+        "The idempotency key was used within the last 24 hours for something else."
+        "Use a new key for a new request.";
+    IdempotencyInProgress CONFLICT "idempotency_in_progress"
+        "A request under the same idempotency key is being carried out."
+        "Send the same again after `Retry-After` seconds to have its answer.";
+    PolicyChanged CONFLICT "policy_changed"
+        "The policy is at another version than the change was meant for. Nothing was changed."
+        "Read the policy again, and decide by what it says now.";
+    PayloadTooLarge PAYLOAD_TOO_LARGE "payload_too_large"
+        "The body is over 64 KiB."
+        "Send less.";
+    UnsupportedMediaType UNSUPPORTED_MEDIA_TYPE "unsupported_media_type"
+        "The body is not declared as `application/json`."
+        "Set `Content-Type: application/json`.";
+    InvalidRecipient UNPROCESSABLE_ENTITY "invalid_recipient"
+        "`to` is neither an account that can be paid nor a USDC token account."
+        "Correct `to` and use a new idempotency key; where `message` names a wallet's token account, pay that.";
+    RateLimited TOO_MANY_REQUESTS "rate_limited"
+        "Too many requests under one key, or too many with keys that open nothing."
+        "Send it again after `Retry-After` seconds.";
+    TooManyPending TOO_MANY_REQUESTS "too_many_pending"
+        "As many transfers of the account or its operator are pending as may be. Nothing was claimed."
+        "Send the same request again after `Retry-After` seconds.";
+    HeadersTooLarge REQUEST_HEADER_FIELDS_TOO_LARGE "headers_too_large"
+        "Request line and headers are over 32 KiB, or more than 64 headers."
+        "Send less.";
+    InternalError INTERNAL_SERVER_ERROR "internal_error"
+        "A fault of ours, which is logged under `request_id`."
+        "Ask for the state, or send a transfer again under the same idempotency key.";
+    NotConfigured NOT_IMPLEMENTED "not_configured"
+        "The service runs without what keeps webhook secrets."
+        "Ask whoever operates the service.";
+    TransferFailed BAD_GATEWAY "transfer_failed"
+        "The transfer failed on the chain for a reason other than policy, balance or recipient. Nothing was paid."
+        "See `message`, and send again under the same idempotency key.";
+    ServiceUnavailable SERVICE_UNAVAILABLE "service_unavailable"
+        "The service cannot use its database. What was asked for may have been done."
+        "After `Retry-After` seconds, send a transfer again under the same idempotency key; read the state before anything \
+         else that writes.";
+    SolanaUnavailable SERVICE_UNAVAILABLE "solana_unavailable"
+        "The chain cannot be reached, or did not take a transaction in time."
+        "Send again after `Retry-After` seconds, with backoff. With `retryable` false, read the state first.";
+    AuthorityRotated SERVICE_UNAVAILABLE "authority_rotated"
+        "The operator's account on the chain names none of the service's keys for this. Nothing was done."
+        "Have the admin and whoever operates the service agree on keys, and send again.";
+    FeePayerEmpty SERVICE_UNAVAILABLE "fee_payer_empty"
+        "The service's wallet has too little SOL. Nothing was done."
+        "Have whoever operates the service send it SOL, and send again.";
+    Timeout GATEWAY_TIMEOUT "timeout"
+        "There was no answer within the server's limit. What was asked for may still be done."
+        "Ask for the state, or send a transfer again under the same idempotency key.";
+}
+
+impl Serialize for Code {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        serializer.serialize_str(self.as_str())
+    }
+}
+
+impl PartialSchema for Code {
+    fn schema() -> RefOr<Schema> {
+        let words = Self::ALL.iter().map(|code| code.as_str());
+        let text = ObjectBuilder::new().schema_type(Type::String).enum_values(Some(words));
+        text.description(Some("Decide by this. The list is closed.")).build().into()
+    }
+}
+
+impl ToSchema for Code {
+    fn name() -> std::borrow::Cow<'static, str> {
+        "ErrorCode".into()
+    }
+}

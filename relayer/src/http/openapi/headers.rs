@@ -1,0 +1,130 @@
+//! Headers: those that many routes take, and those that answers have.
+
+use utoipa::openapi::header::{Header, HeaderBuilder};
+use utoipa::openapi::path::{Operation, Parameter, ParameterBuilder, ParameterIn};
+use utoipa::openapi::schema::{ObjectBuilder, Type};
+use utoipa::openapi::{Components, RefOr, Required, Response, Schema};
+use utoipa::{IntoParams, PartialSchema, ToSchema};
+
+use super::{component, needs_key};
+use crate::domain::IdempotencyKey;
+use crate::domain::schema::RequestIdText;
+
+pub(super) const X_REQUEST_ID: &str = "X-Request-Id";
+pub(super) const RETRY_AFTER: &str = "Retry-After";
+pub(super) const WWW_AUTHENTICATE: &str = "WWW-Authenticate";
+/// Marks, until the document is put together, what is done once under its name.
+pub(super) const ONCE: &str = "x-once";
+const RATE_LIMIT: [(&str, &str); 3] = [
+    ("RateLimit-Limit", "How many requests this key may make at once."),
+    ("RateLimit-Remaining", "How many of them are left."),
+    (
+        "RateLimit-Reset",
+        "Seconds until all of them are there again; on a 429, until the next request is taken.",
+    ),
+];
+
+/// `Idempotency-Key`: the name of what is asked for.
+pub(crate) enum IdempotencyKeyHeader {}
+
+impl IntoParams for IdempotencyKeyHeader {
+    fn into_params(_: impl Fn() -> Option<ParameterIn>) -> Vec<Parameter> {
+        let description =
+            "The idempotency key, where it is not in the body. With both given, both say the same.";
+        vec![request_header("Idempotency-Key", description, IdempotencyKey::schema())]
+    }
+}
+
+/// A request that is done once under its name: see `once`.
+pub(crate) fn name_once(operation: &mut Operation) {
+    let description = "A name of the request, which is then done once: asked for again within 24 hours, it is answered as the first time.";
+    let header = request_header("Idempotency-Key", description, IdempotencyKey::schema());
+    operation.parameters.get_or_insert_default().push(RefOr::T(header));
+    operation.extensions.get_or_insert_default().insert(ONCE.to_owned(), true.into());
+    for (status, response) in &mut operation.responses.responses {
+        if let RefOr::T(response) = response
+            && status.starts_with('2')
+        {
+            let text = ObjectBuilder::new().schema_type(Type::String).build();
+            let replayed = HeaderBuilder::new()
+                .schema(Some(text))
+                .description(Some("`true` where it was asked for before."));
+            response.headers.insert("Idempotent-Replayed".to_owned(), RefOr::T(replayed.build()));
+        }
+    }
+}
+
+/// `If-Match`: the version of a policy.
+pub(crate) enum IfMatch {}
+
+impl IntoParams for IfMatch {
+    fn into_params(_: impl Fn() -> Option<ParameterIn>) -> Vec<Parameter> {
+        let version = ObjectBuilder::new().schema_type(Type::String).pattern(Some(r#"^"?[0-9]{1,19}"?$"#));
+        let description = "The version that is to be changed, and no other: an `ETag`. As `expected_version` in the body; \
+                           with both given, both say the same.";
+        vec![request_header("If-Match", description, version.build().into())]
+    }
+}
+
+/// `Last-Event-ID`: where a stream goes on.
+pub(crate) enum LastEventId {}
+
+impl IntoParams for LastEventId {
+    fn into_params(_: impl Fn() -> Option<ParameterIn>) -> Vec<Parameter> {
+        let id = ObjectBuilder::new().schema_type(Type::String).max_length(Some(512)).build();
+        let description =
+            "Of a stream: the last `id` that was read, after which it goes on. Of no use for a list.";
+        vec![request_header("Last-Event-ID", description, id.into())]
+    }
+}
+
+fn request_header(name: &str, description: &str, schema: RefOr<Schema>) -> Parameter {
+    let described = ParameterBuilder::new().name(name).parameter_in(ParameterIn::Header);
+    described.required(Required::False).description(Some(description)).schema(Some(schema)).build()
+}
+
+/// Names the headers of answers.
+pub(super) fn describe(components: &mut Components) {
+    let seconds = || ObjectBuilder::new().schema_type(Type::Integer).minimum(Some(0_usize)).build();
+    let mut add = |name: &str, header: Header| {
+        components.headers.insert(name.to_owned(), RefOr::T(header));
+    };
+    let header = |schema: RefOr<Schema>, description: &str| {
+        HeaderBuilder::new().schema(Some(schema)).description(Some(description)).build()
+    };
+    let request_id = RefOr::Ref(utoipa::openapi::Ref::from_schema_name(RequestIdText::name()));
+    add(X_REQUEST_ID, header(request_id, "The request's name, to quote when you ask about it."));
+    add(RETRY_AFTER, header(seconds().into(), "Seconds after which to send it again."));
+    let bearer = ObjectBuilder::new().schema_type(Type::String).enum_values(Some(["Bearer"])).build();
+    add(WWW_AUTHENTICATE, header(bearer.into(), "How to say who asks."));
+    for (name, description) in RATE_LIMIT {
+        add(name, header(seconds().into(), description));
+    }
+    let name = RequestIdText::name().into_owned();
+    components.schemas.insert(name, RequestIdText::schema());
+}
+
+/// Adds what every answer has.
+pub(super) fn add(operation: &mut Operation) {
+    let guarded = needs_key(operation);
+    for response in operation.responses.responses.values_mut() {
+        if let RefOr::T(response) = response {
+            put(response, &[X_REQUEST_ID]);
+            if guarded {
+                put(response, &RATE_LIMIT.map(|(name, _)| name));
+            }
+        }
+    }
+}
+
+/// Gives a response headers that are components.
+pub(super) fn put(response: &mut Response, names: &[&str]) {
+    for name in names {
+        response.headers.insert((*name).to_owned(), component("headers", name));
+    }
+}
+
+/// Those of `RateLimit-*`.
+pub(super) fn rate_limit() -> [&'static str; 3] {
+    RATE_LIMIT.map(|(name, _)| name)
+}

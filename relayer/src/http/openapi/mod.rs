@@ -1,0 +1,89 @@
+//! The interface as an OpenAPI document, put together from what each handler, body and answer says of itself. What holds for
+//! many routes is added here: who may ask, the errors that follow from a route's shape, the headers, the events.
+
+mod errors;
+pub(crate) mod events;
+pub(crate) mod headers;
+#[cfg(test)]
+mod tests;
+
+use utoipa::openapi::path::{Operation, PathItem};
+use utoipa::openapi::security::{HttpAuthScheme, HttpBuilder, SecurityScheme};
+use utoipa::openapi::tag::TagBuilder;
+use utoipa::openapi::{
+    Components, InfoBuilder, LicenseBuilder, OpenApi, RefOr, SecurityRequirement, ServerBuilder,
+};
+
+const DESCRIPTION: &str = "\
+USDC accounts for AI agents on Solana, spending only within rules that the chain enforces.
+
+Every call but those tagged Service carries `Authorization: Bearer <API_KEY>`. The key says which operator or agent asks, and on \
+which network. Bodies are JSON; unknown fields and parameters are refused. Amounts are decimal strings of USDC with six \
+fractional digits; JSON numbers are taken and given exactly where a schema says `number`. Times are ISO 8601 in UTC.
+
+Every answer has `X-Request-Id`. Every error has the schema `Error`; decide by its `error`. A body that cannot be read as HTTP \
+is answered with 400 or 431, a path that is not described here with 404 `not_found`, and another method with 405 \
+`method_not_allowed`. A 402 is a refusal of the account's policy or balance, never an offer to pay.
+
+A list has pages: give `cursor` of the page before until `has_more` is false.";
+
+const TAGS: [(&str, &str); 10] = [
+    ("Accounts", "Agent accounts: a PDA with a USDC token account and a spending policy."),
+    ("Policies", "What an account may spend, enforced on the chain. Operators alone see and set it."),
+    ("Transfers", "Payments, each made exactly once per idempotency key."),
+    ("History", "What happened to an account's money."),
+    ("Keys", "Keys of agents, each for one account."),
+    ("Halts", "The stop beside the policy, which only the operator's admin lifts."),
+    ("Events", "What happened, as it is announced."),
+    ("Webhooks", "Where announcements are delivered."),
+    ("Agents", "The same for agents that speak MCP."),
+    ("Service", "What needs no key."),
+];
+
+/// The whole document of these routes.
+pub(super) fn finish(mut document: OpenApi) -> OpenApi {
+    document.info = InfoBuilder::new()
+        .title("Purser")
+        .version(env!("CARGO_PKG_VERSION"))
+        .description(Some(DESCRIPTION))
+        .license(Some(LicenseBuilder::new().name("Apache-2.0").identifier(Some("Apache-2.0")).build()))
+        .build();
+    document.servers = Some(vec![ServerBuilder::new().url("/").description(Some("This service.")).build()]);
+    let tag = |(name, description): (&str, &str)| {
+        TagBuilder::new().name(name).description(Some(description)).build()
+    };
+    document.tags = Some(TAGS.map(tag).to_vec());
+    let components = document.components.get_or_insert_with(Components::new);
+    let bearer = |description: &str| {
+        let scheme = HttpBuilder::new().scheme(HttpAuthScheme::Bearer).description(Some(description));
+        SecurityScheme::Http(scheme.build())
+    };
+    components.add_security_scheme("operator_key", bearer("A key of an operator: `psr_op_...`."));
+    components.add_security_scheme("agent_key", bearer("A key of one agent account: `psr_ag_...`."));
+    headers::describe(components);
+    errors::describe(components);
+    for item in document.paths.paths.values_mut() {
+        for operation in operations(item) {
+            errors::add(operation, components);
+            headers::add(operation);
+        }
+    }
+    document.webhooks = Some(events::webhooks(components));
+    document
+}
+
+/// The operations of a path.
+fn operations(item: &mut PathItem) -> impl Iterator<Item = &mut Operation> {
+    let PathItem { get, put, post, delete, patch, .. } = item;
+    [get, put, post, delete, patch].into_iter().flatten()
+}
+
+/// Whether the operation needs a key.
+fn needs_key(operation: &Operation) -> bool {
+    operation.security.iter().flatten().any(|requirement| *requirement != SecurityRequirement::default())
+}
+
+/// A reference to a component.
+fn component<T>(kind: &str, name: &str) -> RefOr<T> {
+    RefOr::Ref(utoipa::openapi::Ref::new(format!("#/components/{kind}/{name}")))
+}
