@@ -78,7 +78,7 @@ pub use payments::{KnownPayments, PaymentNumber};
 pub use pending::PendingPolicy;
 pub(crate) use policy::Fields as PolicyUpdateFields;
 pub use policy::{PolicyFields, PolicyUpdate, SpendingPolicy};
-pub use policy_version::{Asking, PolicyReason, PolicyVersion};
+pub use policy_version::{Asking, PolicyReason, PolicyVersion, REASON_CHARS_MAX};
 pub use principal::Principal;
 pub use purser_policy::{Limit, UsdcAmount};
 pub use quotas::{QuotaExceeded, Quotas};

@@ -4,7 +4,7 @@ use serde_json::value::RawValue;
 use utoipa::ToSchema;
 
 use super::body::read_body;
-use super::schema::{CounterpartyText, EntryOfAllowlist, PolicyVersion, UsdcLimit, UsdcNumber};
+use super::schema::{CounterpartyText, EntryOfAllowlist, PolicyVersion, ReasonText, UsdcLimit, UsdcNumber};
 use super::{Counterparties, CounterpartyKind, Invalid, PolicyReason, limit_from_json, limit_to_json};
 
 /// A whole spending policy, its allowlist as submitted. The default has no limits and allows everyone.
@@ -183,7 +183,7 @@ pub(crate) struct Fields {
     expected_version: Option<u64>,
     /// Why, for the list of versions.
     #[serde(default, deserialize_with = "present")]
-    #[schema(value_type = String, min_length = 1, max_length = 200)]
+    #[schema(value_type = ReasonText)]
     reason: Option<String>,
 }
 

@@ -11,8 +11,9 @@ use utoipa::openapi::{KnownFormat, Ref, RefOr, Schema, SchemaFormat};
 use super::{
     AccountId, AccountName, AccountStatus, Address, CounterpartyKind, Cursor, DeliveryStatus, DisabledReason,
     EntryId, EntryKind, EventId, EventType, HaltScope, HaltedBy, IDEMPOTENCY_KEY_CHARS_MAX, IdempotencyKey,
-    KeyId, MEMO_CHARS_MAX, METADATA_KEYS_MAX, Memo, Metadata, NAME_CHARS_MAX, RECIPIENT_CHARS_MAX, Recipient,
-    RejectionReason, Timestamp, TransferId, TransferStatus, URL_CHARS_MAX, Unanswered, WebhookId,
+    KeyId, MEMO_CHARS_MAX, METADATA_KEYS_MAX, Memo, Metadata, NAME_CHARS_MAX, REASON_CHARS_MAX,
+    RECIPIENT_CHARS_MAX, Recipient, RejectionReason, Timestamp, TransferId, TransferStatus, URL_CHARS_MAX,
+    Unanswered, WebhookId,
 };
 use crate::domain::CheckedRule;
 
@@ -57,6 +58,12 @@ pub enum PlainKeyText {}
 
 /// What is shown of one.
 pub enum KeyHintText {}
+
+/// A range of addresses.
+pub enum CidrText {}
+
+/// Why a policy was changed.
+pub enum ReasonText {}
 
 /// A webhook's secret.
 pub enum WebhookSecretText {}
@@ -236,6 +243,12 @@ written! {
     KeyHintText = "ApiKeyHint": formed(
         "The beginning and the end of a key, to tell it from others.",
         r"^psr_(op|ag)_(test|live)_\.\.\.[0-9A-Za-z]{1,8}$", "psr_ag_test_...x7Qf"
+    );
+    CidrText = "Cidr": formed(
+        "A range of IPv4 or IPv6 addresses in CIDR notation, or one address.", "^[0-9A-Fa-f.:]{2,45}(/[0-9]{1,3})?$", "203.0.113.0/24"
+    );
+    ReasonText = "PolicyReason": bounded(
+        "Why the policy was changed, in the words of who asked for it.", (1, REASON_CHARS_MAX), LABEL, "new supplier"
     );
     WebhookSecretText = "WebhookSecret": formed(
         "What deliveries are signed with: a secret.", "^whsec_[A-Za-z0-9+/]{40,48}={0,2}$",

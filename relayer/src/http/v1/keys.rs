@@ -5,7 +5,7 @@ use serde::{Deserialize, Serialize};
 use utoipa::ToSchema;
 
 use super::text;
-use crate::domain::schema::{KeyHintText, PlainKeyText};
+use crate::domain::schema::{CidrText, KeyHintText, PlainKeyText};
 use crate::domain::{AccountId, AccountName, ApiKey, Invalid, KeyId, KeyScope, Timestamp};
 use crate::http::auth::OperatorOnly;
 use crate::http::body::Json as Body;
@@ -28,7 +28,7 @@ pub struct CreateKeyBody {
     #[schema(value_type = Option<Timestamp>)]
     expires_at: Option<String>,
     /// From which addresses it may be used, as ranges in CIDR notation; without it, from anywhere.
-    #[schema(max_items = 50)]
+    #[schema(value_type = Option<Vec<CidrText>>, max_items = 50)]
     allowed_cidrs: Option<Vec<String>>,
 }
 
@@ -65,7 +65,7 @@ pub struct KeyResponse {
     #[schema(value_type = Option<Timestamp>, required)]
     last_used_at: Option<String>,
     /// From which addresses it may be used; `null` for any.
-    #[schema(required)]
+    #[schema(value_type = Option<Vec<CidrText>>, required, max_items = 50)]
     allowed_cidrs: Option<Vec<String>>,
 }
 

@@ -5,7 +5,7 @@ use serde_json::value::RawValue;
 use utoipa::ToSchema;
 
 use super::text;
-use crate::domain::schema::{self, Signature};
+use crate::domain::schema::{self, ReasonText, Signature};
 use crate::domain::{AccountId, Address, KeyId, PolicyFields, PolicyVersion, Timestamp};
 use crate::http::auth::OperatorOnly;
 use crate::http::error::ApiError;
@@ -31,8 +31,7 @@ pub struct PolicyVersionResponse {
     /// The API key that asked for it, where it came by the API.
     #[schema(value_type = Option<KeyId>, required)]
     key_id: Option<String>,
-    /// Why, in the words of who asked for it.
-    #[schema(required)]
+    #[schema(value_type = Option<ReasonText>, required)]
     reason: Option<String>,
     /// Its recipients as they stand on the chain; `null` where it could not be read any more.
     #[schema(value_type = Option<PolicyFields>, required)]
