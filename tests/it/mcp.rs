@@ -183,10 +183,10 @@ async fn tools_answer_what_rest_answers() {
     assert_eq!(succeeds(&preview)["allowed"], false);
     let page = calls(&key, "list_transactions", json!({ "limit": 1, "status": "settled" })).await;
     assert_eq!(succeeds(&page)["data"].as_array().map(Vec::len), Some(1));
-    let arguments = json!({ "type": "deposit", "until": "2100-01-01T00:00:00Z" });
-    let deposits = calls(&key, "list_transactions", arguments).await;
-    let deposits = succeeds(&deposits)["data"].as_array().cloned().unwrap_or_default();
-    assert!(!deposits.is_empty() && deposits.iter().all(|entry| entry["type"] == "deposit"));
+    let arguments = json!({ "type": "transfer", "until": "2100-01-01T00:00:00Z" });
+    let payments = calls(&key, "list_transactions", arguments).await;
+    let payments = succeeds(&payments)["data"].as_array().cloned().unwrap_or_default();
+    assert!(!payments.is_empty() && payments.iter().all(|entry| entry["type"] == "transfer"));
     // The new era, with the same key of the same payment: it is not made again.
     let call = json!({ "name": "send_transfer", "arguments": order });
     let again = asks_anew(&key, "tools/call", call).await.has_status(200);
