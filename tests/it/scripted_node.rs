@@ -6,7 +6,8 @@ use purser_tests::agent::all_at_once;
 use purser_tests::{AppSettings, Client, Node, Payment, TestApp, TestNetwork};
 use tokio::runtime::Handle;
 
-#[tokio::test]
+// The node answers while this waits for the relayer to start.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn transfer_is_signed_and_sent_once_when_the_node_takes_it_at_once() {
     let network = TestNetwork::shared().await;
     let app = TestApp::start(Arc::clone(&network), &AppSettings::default()).await;
