@@ -83,8 +83,9 @@ pub fn build(what: &str, from_nothing: &str, cargo: &mut Command) -> Result<Buil
                     done.insert(package_id);
                 }
                 progress.is_at(match crates {
-                    Some(crates) => format!("{} of {crates} crates", done.len()),
-                    None => format!("{} crates", done.len()),
+                    // An estimate by `cargo tree`, which leaves some out.
+                    Some(crates) if done.len() <= crates => format!("{} of {crates} crates", done.len()),
+                    Some(_) | None => format!("{} crates", done.len()),
                 });
                 if let (true, Some(path)) = (profile.test, executable) {
                     let folder = manifest_path.parent().context("a manifest has a folder")?.to_path_buf();
