@@ -1,6 +1,6 @@
 //! The service as one value: builds every part, starts it, and stops it within a deadline.
 
-use std::net::TcpListener;
+use std::net::{SocketAddr, TcpListener};
 use std::num::NonZeroU32;
 use std::num::NonZeroUsize;
 use std::path::PathBuf;
@@ -21,6 +21,7 @@ use crate::domain::{Address, DestinationRules, Network, Quotas, SealingKey};
 use crate::http::{self, HttpSettings, TrustedProxies};
 use crate::indexer::{Indexer, IndexerParts};
 use crate::mcp::{self, McpSettings};
+use crate::metrics::Metrics;
 use crate::service::{
     Ambient, Chains, ExplorerUrl, NetworkParts, Parts, PendingLimits, Services, Tasks, WebhookParts,
 };
@@ -33,6 +34,9 @@ const DRAIN: Duration = Duration::from_secs(10);
 const PATIENCE: Duration = Duration::from_secs(8);
 /// How long a stop takes at most. What is unfinished then is finished by the next start.
 const STOP_DEADLINE: Duration = Duration::from_secs(15);
+/// Few ask how the process is, and none for long.
+const ADMIN_CONNECTIONS_MAX: usize = 32;
+const ADMIN_DRAIN: Duration = Duration::from_secs(1);
 
 /// Why the service cannot run; each says in one line what is wrong.
 #[derive(Debug, thiserror::Error)]
@@ -44,7 +48,7 @@ pub enum StartError {
     #[error("network {0} is not configured")]
     NotConfigured(Network),
     #[error("cannot listen on {address}: {problem}")]
-    Listen { address: std::net::SocketAddr, problem: std::io::Error },
+    Listen { address: SocketAddr, problem: std::io::Error },
     #[error("`webhooks.{key}`: {problem}")]
     WebhookKey { key: &'static str, problem: String },
     #[error("the client for webhooks cannot be made: {0}")]
@@ -58,6 +62,7 @@ pub enum StartError {
 /// A running service.
 pub struct App {
     url: String,
+    admin_url: Option<String>,
     store: Store,
     tasks: Tasks,
     server: JoinHandle<std::io::Result<()>>,
@@ -75,11 +80,10 @@ impl App {
     }
 
     async fn build(config: &Config, tasks: Tasks) -> Result<Self, StartError> {
-        let address = config.server.listen;
-        let listen_error = |problem| StartError::Listen { address, problem };
         // First, since it is the quickest to fail; nobody is answered before everything stands.
-        let listener = TcpListener::bind(address).map_err(listen_error)?;
-        let bound = listener.local_addr().map_err(listen_error)?;
+        let (listener, url) = listen(config.server.listen)?;
+        let admin = config.server.admin_listen.map(listen).transpose()?;
+        let metrics = Metrics::default();
         let webhooks = webhook_parts(&config.webhooks)?;
         let store = Store::open(config.database.url.expose_secret()).await?;
         let networks = config.networks.iter().map(|(network, config)| {
@@ -110,9 +114,10 @@ impl App {
                 accounts: config.quotas.accounts_per_operator,
                 allowlist_entries: config.quotas.allowlist_entries_per_operator,
             },
+            metrics: metrics.clone(),
         });
         services.reconcile();
-        deliver_webhooks(&store, &webhooks, &tasks)?;
+        deliver_webhooks(&store, &webhooks, &tasks, metrics.clone())?;
         for (_, history) in networks {
             let indexer = Indexer::new(IndexerParts {
                 history,
@@ -130,6 +135,7 @@ impl App {
             burst: config.rate_limit.burst,
             unknown_keys_per_second: config.keys.unknown_per_second,
             trusted_proxies: TrustedProxies::new(&config.server.trusted_proxies),
+            metrics,
         };
         let mcp = McpSettings {
             allowed_hosts: config.mcp.allowed_hosts.clone(),
@@ -141,7 +147,16 @@ impl App {
         tracing::info!(connections_max, "connections that are taken at once");
         let serving = http::serve(listener, connections_max, router, tasks.closing.clone(), DRAIN);
         let server = tasks.tracker.spawn(serving);
-        Ok(Self { url: format!("http://{bound}"), store, tasks, server })
+        let admin_url = admin.map(|(listener, url)| {
+            serve_admin(listener, &services, &tasks);
+            url
+        });
+        Ok(Self { url, admin_url, store, tasks, server })
+    }
+
+    /// Where `/metrics` and `/readyz` are answered, if anywhere.
+    pub fn admin_url(&self) -> Option<&str> {
+        self.admin_url.as_deref()
     }
 
     /// Where it answers, without a path: `http://127.0.0.1:8080`.
@@ -196,6 +211,24 @@ impl App {
             tracing::warn!("the database did not close in time");
         }
     }
+}
+
+fn listen(address: SocketAddr) -> Result<(TcpListener, String), StartError> {
+    let failed = |problem| StartError::Listen { address, problem };
+    let listener = TcpListener::bind(address).map_err(failed)?;
+    let bound = listener.local_addr().map_err(failed)?;
+    Ok((listener, format!("http://{bound}")))
+}
+
+/// Until the end: while requests drain it says that no more should be sent here.
+fn serve_admin(listener: TcpListener, services: &Services, tasks: &Tasks) {
+    let router = http::admin_router(services);
+    let serving = http::serve(listener, ADMIN_CONNECTIONS_MAX, router, tasks.stop.clone(), ADMIN_DRAIN);
+    tasks.keep("admin listener", async move {
+        if let Err(error) = serving.await {
+            tracing::error!(%error, "the admin listener ended");
+        }
+    });
 }
 
 /// One network's chain, its keys read and its cluster, program and mint checked. Its tasks run until `tasks.stop`.
@@ -279,7 +312,12 @@ fn webhook_parts(config: &WebhooksConfig) -> Result<WebhookParts, StartError> {
 }
 
 /// Starts the deliveries, if there is a key to sign them with.
-fn deliver_webhooks(store: &Store, webhooks: &WebhookParts, tasks: &Tasks) -> Result<(), StartError> {
+fn deliver_webhooks(
+    store: &Store,
+    webhooks: &WebhookParts,
+    tasks: &Tasks,
+    metrics: Metrics,
+) -> Result<(), StartError> {
     let Some(sealing_key) = webhooks.sealing_key.clone() else {
         tracing::info!("webhooks are off: neither webhooks.secret_key_file nor webhooks.secret_key is set");
         return Ok(());
@@ -287,7 +325,7 @@ fn deliver_webhooks(store: &Store, webhooks: &WebhookParts, tasks: &Tasks) -> Re
     let client = HttpClient::new(webhooks.resolve.clone(), webhooks.rules.clone());
     let client = Arc::new(client.map_err(StartError::WebhookClient)?);
     let clock = Arc::new(Ambient::SYSTEM.now);
-    let deliverer = Deliverer::new(store.clone(), sealing_key, client, clock, tasks);
+    let deliverer = Deliverer::new(store.clone(), sealing_key, client, clock, tasks, metrics);
     let dispatcher = Dispatcher::new(deliverer, tasks.clone());
     tasks.keep("dispatcher", dispatcher.run_until_stopped());
     Ok(())

@@ -45,6 +45,9 @@ pub struct Config {
 pub struct ServerConfig {
     /// Port 0 takes a free one.
     pub listen: SocketAddr,
+    /// Where `/metrics`, `/readyz` and `/healthz` are answered to whoever runs the service; without it, nowhere. Needs no key, so
+    /// it is for an address that only they reach.
+    pub admin_listen: Option<SocketAddr>,
     /// No request takes longer. More than `transfers.deadline_seconds`, at most 600.
     pub request_timeout_seconds: u64,
     /// How many clients may be connected at once. Without it, half of the files that the process may have open, at most
@@ -60,6 +63,7 @@ impl Default for ServerConfig {
     fn default() -> Self {
         Self {
             listen: SocketAddr::from(([127, 0, 0, 1], 8080)),
+            admin_listen: None,
             request_timeout_seconds: 60,
             connections_max: None,
             trusted_proxies: Vec::new(),

@@ -23,6 +23,7 @@ pub mod http;
 pub mod indexer;
 mod lookup;
 pub mod mcp;
+mod metrics;
 mod secret_file;
 pub mod service;
 pub mod store;

@@ -1,9 +1,10 @@
 //! The tasks of a process: what a stop waits for, and what must not end before.
 
 use std::any::Any;
+use std::collections::BTreeMap;
 use std::future::Future;
 use std::panic::AssertUnwindSafe;
-use std::sync::{Arc, OnceLock};
+use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
 
 use futures::FutureExt;
 use tokio::task::JoinHandle;
@@ -22,6 +23,15 @@ pub struct Tasks {
     pub stop: CancellationToken,
     fallen: Arc<OnceLock<&'static str>>,
     has_fallen: CancellationToken,
+    kept: Arc<Mutex<BTreeMap<&'static str, Kept>>>,
+}
+
+/// The tasks of one name that the process cannot do without.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct Kept {
+    pub running: usize,
+    /// One has ended although no stop was asked for.
+    pub has_ended: bool,
 }
 
 impl Tasks {
@@ -37,14 +47,34 @@ impl Tasks {
         let this = self.clone();
         #[cfg(feature = "fault-injection")]
         let work = breakable(name, work);
+        self.lock_kept().entry(name).or_default().running += 1;
         self.start(async move {
-            if let Err(panic) = AssertUnwindSafe(work).catch_unwind().await {
+            let ended = AssertUnwindSafe(work).catch_unwind().await;
+            this.note_end(name);
+            if let Err(panic) = ended {
                 let panic = panic_message(&*panic);
                 tracing::error!(task = name, panic, "a task panicked that the process cannot do without");
                 this.fallen.get_or_init(|| name);
                 this.has_fallen.cancel();
             }
         });
+    }
+
+    /// What the process cannot do without, by name.
+    pub fn kept(&self) -> BTreeMap<&'static str, Kept> {
+        self.lock_kept().clone()
+    }
+
+    fn note_end(&self, name: &'static str) {
+        let is_early = !self.stop.is_cancelled() && !self.closing.is_cancelled();
+        let mut all = self.lock_kept();
+        let kept = all.entry(name).or_default();
+        kept.running = kept.running.saturating_sub(1);
+        kept.has_ended |= is_early;
+    }
+
+    fn lock_kept(&self) -> MutexGuard<'_, BTreeMap<&'static str, Kept>> {
+        self.kept.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     /// Waits until a task has panicked that the process cannot do without, and gives its name.
@@ -79,12 +109,18 @@ mod tests {
     async fn a_panic_of_kept_work_is_told_and_of_other_work_is_not() {
         let tasks = Tasks::default();
         let other = tasks.start(async { panic!("on purpose") });
-        tasks.keep("ends well", async {});
+        let ended = tasks.stop.clone();
+        tasks.keep("ends at the stop", async move { ended.cancelled().await });
+        tasks.keep("ends too early", async {});
         assert!(other.await.is_err());
         assert!(tasks.fallen().now_or_never().is_none());
         tasks.keep("sweeper", async { panic!("on purpose") });
         assert_eq!(tasks.fallen().await, "sweeper");
+        tasks.stop.cancel();
         tasks.tracker.close();
         tasks.tracker.wait().await;
+        let early = tasks.kept().into_iter().filter(|(_, kept)| kept.has_ended).map(|(name, _)| name);
+        assert_eq!(early.collect::<Vec<_>>(), ["ends too early", "sweeper"]);
+        assert!(tasks.kept().values().all(|kept| kept.running == 0));
     }
 }

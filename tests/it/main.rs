@@ -5,6 +5,7 @@
 mod account_changes;
 mod account_events;
 mod accounts;
+mod admin;
 mod allowlist;
 mod amounts;
 mod audit;
@@ -15,6 +16,7 @@ mod connections;
 mod counting;
 mod crash;
 mod database_outage;
+mod deploy;
 mod deposits;
 mod error_codes;
 mod event_stream;

@@ -43,6 +43,7 @@ pub struct TestApp {
 struct Server {
     process: Process,
     base_url: String,
+    admin_url: Option<String>,
 }
 
 impl TestApp {
@@ -161,7 +162,8 @@ impl TestApp {
         let ready = process.says("listening", READY_WITHIN);
         let base_url =
             ready["listening"].as_str().expect("`listening` is a text").trim_end_matches('/').to_owned();
-        *self.server() = Some(Server { process, base_url });
+        let admin_url = ready["admin"].as_str().map(str::to_owned);
+        *self.server() = Some(Server { process, base_url, admin_url });
     }
 
     /// Tries to start the server, and returns what it said when it would not.
@@ -259,6 +261,12 @@ impl TestApp {
     /// Where the server listens, without `/v1`.
     pub fn base_url(&self) -> String {
         self.server().as_ref().expect("the server runs").base_url.clone()
+    }
+
+    /// A client without a key of the door for operators of the service, which the settings must ask for.
+    pub fn admin_client(&self) -> Client {
+        let url = self.server().as_ref().expect("the server runs").admin_url.clone();
+        Client::new(&url.expect("`admin_listen` is set"), None)
     }
 
     /// The server's process id.

@@ -21,14 +21,14 @@ pub use history::{
     SignatureStandings, SolanaHistory,
 };
 pub use live::prices::PriceBounds;
-pub use rpc::counters::{MethodCount, RpcCounters};
+pub use rpc::counters::{MethodCount, NodeFigures};
 pub use sign::instructions::rent_of;
 pub use sign::signer::{FileSigner, Signer};
 pub use solana::{ChainSettings, ChainSigners, SolanaChain};
 pub use types::{
-    AddressKind, AgentAddresses, AgentCreation, AgentOnChain, AllowedRecipients, Authority, ChainView,
-    Commitment, Confirmed, Destination, DraftOnChain, KeyProblem, OnChainPolicy, OperatorOnChain, Outcome,
-    ProgramCheck, Refusal, SignedTransfer, UnsignedTransfer,
+    AddressKind, AgentAddresses, AgentCreation, AgentOnChain, AllowedRecipients, Authority, ChainFigures,
+    ChainView, Commitment, Confirmed, Destination, DraftOnChain, KeyProblem, OnChainPolicy, OperatorOnChain,
+    Outcome, ProgramCheck, Refusal, SignedTransfer, UnsignedTransfer, Wallet,
 };
 
 use crate::domain::{Address, Network};
@@ -192,6 +192,11 @@ pub trait Chain: Send + Sync + 'static {
     async fn look_at_keys(&self, operators: &[Address]) -> Result<Vec<KeyProblem>, ChainError> {
         let _ = operators;
         Ok(Vec::new())
+    }
+
+    /// What is counted and known without asking anybody.
+    fn figures(&self) -> ChainFigures {
+        ChainFigures::default()
     }
 
     /// Signs over the cached blockhash; nothing is sent. Store the result before `send`. `AuthorityRotated`,

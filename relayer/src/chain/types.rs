@@ -1,6 +1,6 @@
 //! What goes in and comes out of the chain, in the domain's terms.
 
-use super::ChainError;
+use super::{ChainError, NodeFigures};
 pub use crate::domain::SignedTransfer;
 use crate::domain::{Address, HaltedBy};
 pub use purser_client::{OwnedAllowlist as AllowedRecipients, OwnedPolicy as OnChainPolicy};
@@ -221,6 +221,25 @@ pub enum KeyProblem {
     FeePayerEmpty { address: Address, lamports: u64 },
     /// It soon cannot pay.
     FeePayerLow { address: Address, lamports: u64 },
+}
+
+/// What a network's nodes were asked, and what our wallets hold.
+#[derive(Debug, Clone, Default)]
+pub struct ChainFigures {
+    /// In the order of the configuration.
+    pub nodes: Vec<NodeFigures>,
+    pub wallets: Vec<Wallet>,
+    /// Transactions that are sent and not final.
+    pub in_flight: usize,
+}
+
+/// A wallet of ours, which pays fees.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Wallet {
+    pub address: Address,
+    pub role: Authority,
+    /// Lamports; `None` until it was read.
+    pub spendable: Option<u64>,
 }
 
 /// How deep a transaction must stand before it counts.

@@ -106,12 +106,18 @@ fn print_openapi() -> Result<()> {
     output::print_line(&http::document(mcp_door::described()).to_pretty_json()?)
 }
 
-/// Logs go to stderr, by default from `info` on; `PURSER_LOG` takes the filters of tracing-subscriber.
+/// Logs go to stderr, by default from `info` on; `PURSER_LOG` takes the filters of tracing-subscriber. With
+/// `PURSER_LOG_FORMAT=json`, each line is an object, of which `span` says on whose behalf it was logged.
 fn start_logging() {
     let filter = tracing_subscriber::EnvFilter::try_from_env("PURSER_LOG")
         .unwrap_or_else(|_| tracing_subscriber::EnvFilter::new("info"));
     let terminal = std::io::IsTerminal::is_terminal(&std::io::stderr());
-    tracing_subscriber::fmt().with_env_filter(filter).with_writer(std::io::stderr).with_ansi(terminal).init();
+    let logging = tracing_subscriber::fmt().with_env_filter(filter).with_writer(std::io::stderr);
+    if std::env::var_os("PURSER_LOG_FORMAT").is_some_and(|format| format == "json") {
+        logging.json().flatten_event(true).with_span_list(false).init();
+    } else {
+        logging.with_ansi(terminal).init();
+    }
 }
 
 #[cfg(test)]

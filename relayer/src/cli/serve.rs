@@ -13,7 +13,12 @@ pub(super) async fn run(config: &Config) -> Result<()> {
         app = App::start(config) => app?,
         () = either(&mut signals) => return Ok(()),
     };
-    print_line(&json!({ "listening": app.url() }).to_string())?;
+    let mut said = json!({ "listening": app.url() });
+    if let Some(url) = app.admin_url() {
+        said["admin"] = url.into();
+        tracing::info!(url, "admin listener: /metrics, /readyz, /healthz");
+    }
+    print_line(&said.to_string())?;
     tracing::info!(url = app.url(), "listening");
     let ended = tokio::select! {
         () = either(&mut signals) => Ok(()),

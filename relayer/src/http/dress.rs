@@ -3,7 +3,7 @@
 
 use std::time::Instant;
 
-use axum::extract::{MatchedPath, Request};
+use axum::extract::{MatchedPath, Request, State};
 use axum::http::{HeaderMap, HeaderName, HeaderValue, Version, header};
 use axum::middleware::Next;
 use axum::response::Response;
@@ -13,11 +13,12 @@ use tracing::field::Empty;
 use super::BODY_BYTES_MAX;
 use super::error::ErrorAnswer;
 use super::request_id::RequestId;
+use crate::metrics::Metrics;
 
 const X_REQUEST_ID: HeaderName = HeaderName::from_static("x-request-id");
 
 /// Middleware: see the module.
-pub async fn name_request(mut request: Request, next: Next) -> Response {
+pub async fn name_request(State(metrics): State<Metrics>, mut request: Request, next: Next) -> Response {
     let id = RequestId::generate();
     let method = request.method().clone();
     let route = request.extensions().get::<MatchedPath>().map(|path| path.as_str().to_owned());
@@ -38,12 +39,14 @@ pub async fn name_request(mut request: Request, next: Next) -> Response {
         headers.insert(header::CONNECTION, HeaderValue::from_static("close"));
     }
     every_answers_headers(headers, id);
+    let elapsed = started.elapsed();
+    metrics.answered(method.as_str(), route.as_deref(), response.status().as_u16(), elapsed.as_secs_f64());
     tracing::info!(
         parent: &span,
         %method,
         route = route.as_deref().unwrap_or("none"),
         status = response.status().as_u16(),
-        elapsed_ms = started.elapsed().as_millis() as u64,
+        elapsed_ms = elapsed.as_millis() as u64,
         "answered"
     );
     response

@@ -8,7 +8,7 @@ use serde::Serialize;
 use utoipa::ToSchema;
 
 use crate::domain::schema::{Message, one_of, written};
-use crate::service::{Health, Problem};
+use crate::service::Health;
 
 const OK: &str = "ok";
 const DEGRADED: &str = "degraded";
@@ -48,20 +48,11 @@ struct HealthResponse {
 )]
 pub(super) async fn get(State(health): State<Health>) -> Response {
     let report = health.report().await;
-    let (code, status) = match (report.unwell, report.problems.is_empty()) {
+    let problems: Vec<String> = report.problems().map(str::to_owned).collect();
+    let (code, status) = match (report.unwell, problems.is_empty()) {
         (true, _) => (StatusCode::SERVICE_UNAVAILABLE, UNWELL),
         (false, false) => (StatusCode::OK, DEGRADED),
         (false, true) => (StatusCode::OK, OK),
     };
-    let problems = report.problems.iter().map(in_words).collect();
     (code, Json(HealthResponse { status, problems })).into_response()
-}
-
-fn in_words(problem: &Problem) -> String {
-    match problem {
-        Problem::DatabaseTakesNoWrites => "database: takes no writes".to_owned(),
-        Problem::DatabaseCannotBeRead => "database: cannot be read".to_owned(),
-        Problem::Keys(words) => words.clone(),
-        Problem::NoNode(network) => format!("network {network}: no node answers"),
-    }
 }

@@ -1,6 +1,7 @@
 //! The REST front door: bytes in, one call of a service, bytes out. Every route is in [`guarded`] or [`open`], and described.
 
 mod accept;
+mod admin;
 mod auth;
 pub(crate) mod body;
 mod client_address;
@@ -39,6 +40,7 @@ use utoipa::openapi::OpenApi;
 use utoipa_axum::router::OpenApiRouter;
 use utoipa_axum::routes;
 
+pub use admin::router as admin_router;
 pub use client_address::TrustedProxies;
 pub use listener::default_connections_max;
 pub use serve::serve;
@@ -51,6 +53,7 @@ use self::v1::{
     accounts, deliveries, events, halts, history, keys, limits, policies, policy_versions, transfer_list,
     transfers, webhooks,
 };
+use crate::metrics::Metrics;
 use crate::service::{
     Accounts, Events, Halts, Health, History, Keys, Policies, Services, Streams, Transfers, Webhooks,
 };
@@ -75,6 +78,7 @@ pub struct HttpSettings {
     pub unknown_keys_per_second: NonZeroU32,
     /// Whose `X-Forwarded-For` is believed.
     pub trusted_proxies: TrustedProxies,
+    pub metrics: Metrics,
 }
 
 /// Hands a handler the one service that it asks for.
@@ -152,7 +156,7 @@ pub fn router(services: &Services, settings: HttpSettings, other_doors: OpenApiR
         .route_layer(middleware::from_fn_with_state(guard, auth::guard))
         .merge(open().with_state(state));
     let (routes, described) = routes.split_for_parts();
-    dress(routes.merge(site::router(described)), settings.request_timeout)
+    dress(routes.merge(site::router(described)), settings.request_timeout, settings.metrics)
 }
 
 /// The document of all routes, with those of other doors.
@@ -164,13 +168,13 @@ pub fn document(other_doors: OpenApi) -> OpenApi {
 }
 
 /// What every answer gets, those to unknown paths included.
-fn dress(routes: Router, request_timeout: Duration) -> Router {
+fn dress(routes: Router, request_timeout: Duration, metrics: Metrics) -> Router {
     routes
         .method_not_allowed_fallback(async || ApiError::MethodNotAllowed)
         .fallback(async || ApiError::RouteNotFound)
         .layer(middleware::from_fn_with_state(request_timeout, within))
         .layer(CatchPanicLayer::custom(after_panic))
-        .layer(middleware::from_fn(dress::name_request))
+        .layer(middleware::from_fn_with_state(metrics, dress::name_request))
 }
 
 /// Middleware: gives up on an answer that takes too long. Work that must go on does so in tasks of its own.

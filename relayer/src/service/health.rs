@@ -14,24 +14,88 @@ const PATIENCE: Duration = Duration::from_secs(2);
 /// How long what was found is told again: however often it is asked, so often is it looked.
 const TOLD_FOR: Duration = Duration::from_secs(1);
 
-/// Something vital that is not well.
+/// How a part is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Standing {
+    Ok,
+    /// Some of what it is for does not work.
+    Degraded,
+    /// Nothing of it does.
+    Failed,
+}
+
+impl Standing {
+    /// `ok`, `degraded` or `failed`.
+    pub const fn as_str(self) -> &'static str {
+        match self {
+            Self::Ok => "ok",
+            Self::Degraded => "degraded",
+            Self::Failed => "failed",
+        }
+    }
+}
+
+/// Something that the service stands on.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Problem {
-    DatabaseTakesNoWrites,
-    DatabaseCannotBeRead,
-    /// No node of the network answers.
-    NoNode(Network),
-    /// In words: see [`Signers::problems`].
-    Keys(String),
+pub struct Part {
+    /// `database`, `tasks`, or of a network `nodes`, `authorities`, `sol`.
+    pub name: &'static str,
+    pub network: Option<Network>,
+    pub standing: Standing,
+    /// What is wrong, in words that name no operator.
+    pub problems: Vec<String>,
+}
+
+impl Part {
+    /// Whether a problem concerns all of it is said by `all`.
+    pub(super) fn new(
+        name: &'static str,
+        network: Option<Network>,
+        all: bool,
+        problems: Vec<String>,
+    ) -> Self {
+        let standing = match (problems.is_empty(), all) {
+            (true, _) => Standing::Ok,
+            (false, false) => Standing::Degraded,
+            (false, true) => Standing::Failed,
+        };
+        Self { name, network, standing, problems }
+    }
+
+    fn has_failed(&self) -> bool {
+        self.standing == Standing::Failed
+    }
 }
 
 /// What was found.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Report {
-    pub problems: Vec<Problem>,
+    pub parts: Vec<Part>,
     /// Whether requests are better sent to another relayer: what is wrong concerns them all.
     pub unwell: bool,
+    /// Whether a transfer of at least one network can be paid by this relayer.
+    pub ready: bool,
 }
+
+impl Report {
+    /// Of all parts.
+    pub fn problems(&self) -> impl Iterator<Item = &str> {
+        self.parts.iter().flat_map(|part| &part.problems).map(String::as_str)
+    }
+
+    fn of(parts: Vec<Part>, networks: &[Network]) -> Self {
+        let of = |network| parts.iter().filter(move |part: &&Part| part.network == network);
+        let has_nodes =
+            |network: &Network| !of(Some(*network)).any(|part| part.name == NODES && part.has_failed());
+        let is_served = |network: &Network| !of(Some(*network)).any(Part::has_failed);
+        // One network of several: the others are served all the same.
+        let unwell = of(None).any(Part::has_failed) || !networks.iter().any(has_nodes);
+        let ready = !unwell && networks.iter().any(is_served);
+        Self { unwell, ready, parts }
+    }
+}
+
+const NODES: &str = "nodes";
 
 /// Looks after the parts when somebody asks.
 #[derive(Clone)]
@@ -55,44 +119,90 @@ impl Health {
             return report.clone();
         }
         let report = self.look().await;
-        if report.problems.is_empty() && found.as_ref().is_some_and(|(_, before)| !before.problems.is_empty())
-        {
+        let is_well = report.problems().next().is_none();
+        let was_well = found.as_ref().is_none_or(|(_, before)| before.problems().next().is_none());
+        if is_well && !was_well {
             tracing::info!("everything is well again");
-        } else if found.as_ref().is_none_or(|(_, before)| *before != report) && !report.problems.is_empty() {
-            tracing::error!(problems = ?report.problems, "not everything is well");
+        } else if !is_well && found.as_ref().is_none_or(|(_, before)| *before != report) {
+            let problems: Vec<&str> = report.problems().collect();
+            tracing::error!(?problems, "not everything is well");
         }
         *found = Some((Instant::now(), report.clone()));
         report
     }
 
     async fn look(&self) -> Report {
-        let store = &self.parts.store;
         let networks = self.parts.chains.networks();
-        let nodes = futures::future::join_all(networks.iter().map(|network| self.has_node(*network)));
-        let (written, read, nodes) = tokio::join!(
-            timeout(PATIENCE, store.probe_writing(self.parts.ambient.now())),
-            timeout(PATIENCE, store.probe_reading()),
-            nodes,
-        );
-        let gone = networks.iter().zip(nodes).filter(|(_, is_there)| !is_there).map(|(network, _)| *network);
-        let gone: Vec<Network> = gone.collect();
-        let mut problems = Vec::new();
-        if !matches!(written, Ok(Ok(()))) {
-            problems.push(Problem::DatabaseTakesNoWrites);
+        let nodes = futures::future::join_all(networks.iter().map(|network| self.nodes(*network)));
+        let (database, nodes) = tokio::join!(self.database(), nodes);
+        let mut parts = vec![database, self.tasks()];
+        for (network, nodes) in networks.iter().zip(nodes) {
+            // Neither a restart nor another relayer mends what is wrong with keys and SOL.
+            parts.extend([nodes, self.signers.authorities(*network), self.signers.sol(*network)]);
         }
-        if !matches!(read, Ok(Ok(()))) {
-            problems.push(Problem::DatabaseCannotBeRead);
-        }
-        // One network of several: the others are served all the same.
-        let unwell = !problems.is_empty() || gone.len() == networks.len();
-        problems.extend(gone.into_iter().map(Problem::NoNode));
-        // Neither a restart nor another relayer mends these.
-        problems.extend(self.signers.problems().into_iter().map(Problem::Keys));
-        Report { problems, unwell }
+        Report::of(parts, &networks)
     }
 
-    async fn has_node(&self, network: Network) -> bool {
-        let Ok(parts) = self.parts.chains.get(network) else { return false };
-        matches!(timeout(PATIENCE, parts.chain.now()).await, Ok(Ok(_)))
+    async fn database(&self) -> Part {
+        let store = &self.parts.store;
+        let (written, read) = tokio::join!(
+            timeout(PATIENCE, store.probe_writing(self.parts.ambient.now())),
+            timeout(PATIENCE, store.probe_reading()),
+        );
+        let mut problems = Vec::new();
+        if !matches!(written, Ok(Ok(()))) {
+            problems.push("database: takes no writes".to_owned());
+        }
+        if !matches!(read, Ok(Ok(()))) {
+            problems.push("database: cannot be read".to_owned());
+        }
+        Part::new("database", None, true, problems)
+    }
+
+    fn tasks(&self) -> Part {
+        let tasks = &self.parts.tasks;
+        let ended = tasks.kept().into_iter().filter(|(_, kept)| kept.has_ended);
+        let ended = ended.map(|(name, _)| format!("task {name}: has ended"));
+        let stops = tasks.closing.is_cancelled().then(|| "tasks: the process is stopping".to_owned());
+        Part::new("tasks", None, true, ended.chain(stops).collect())
+    }
+
+    async fn nodes(&self, network: Network) -> Part {
+        let answers = match self.parts.chains.get(network) {
+            Ok(parts) => matches!(timeout(PATIENCE, parts.chain.now()).await, Ok(Ok(_))),
+            Err(_) => false,
+        };
+        let problem = (!answers).then(|| format!("network {network}: no node answers"));
+        Part::new(NODES, Some(network), true, problem.into_iter().collect())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn part(name: &'static str, network: Option<Network>, all: bool, problem: &str) -> Part {
+        let problems = [problem].into_iter().filter(|problem| !problem.is_empty());
+        Part::new(name, network, all, problems.map(str::to_owned).collect())
+    }
+
+    #[test]
+    fn one_network_of_two_that_can_pay_is_enough_and_a_tenants_keys_are_no_reason() {
+        let networks = Network::ALL;
+        let [test, live] = networks.map(Some);
+        for (broken, unwell, ready) in [
+            (vec![], false, true),
+            (vec![part("nodes", test, true, "x")], false, true),
+            (vec![part("nodes", test, true, "x"), part("nodes", live, true, "x")], true, false),
+            (vec![part("nodes", test, true, "x"), part("sol", live, true, "x")], false, false),
+            (vec![part("authorities", test, false, "x"), part("sol", live, false, "x")], false, true),
+            (vec![part("authorities", test, true, "x"), part("sol", live, true, "x")], false, false),
+            (vec![part("database", None, true, "x")], true, false),
+            (vec![part("tasks", None, true, "x")], true, false),
+        ] {
+            let found = Report::of(broken, &networks);
+            assert_eq!((found.unwell, found.ready), (unwell, ready), "{found:?}");
+        }
+        assert_eq!(part("sol", test, true, "").standing, Standing::Ok);
     }
 }

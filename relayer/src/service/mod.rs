@@ -6,6 +6,7 @@ mod allowlist;
 mod cleaning;
 mod error;
 mod events;
+mod figures;
 mod halts;
 mod health;
 mod history;
@@ -27,7 +28,7 @@ pub use self::accounts::{AccountView, Accounts, BalanceView, CreateAccount, acco
 pub use self::error::{Forbidden, RequestConflict, Resource, ServiceError, Unauthorized};
 pub use self::events::{Events, EventsFilter};
 pub use self::halts::{HaltView, Halts};
-pub use self::health::{Health, Problem, Report};
+pub use self::health::{Health, Part, Report, Standing};
 pub use self::history::{EntryView, History};
 pub use self::keys::{CreateKey, Keys, NewKey, keys_filter};
 pub use self::parts::{Ambient, Chains, ExplorerUrl, NetworkParts};
@@ -43,6 +44,7 @@ pub use self::webhooks::{
     WebhookParts, Webhooks, webhooks_filter,
 };
 use crate::domain::{Quotas, Retention};
+use crate::metrics::Metrics;
 pub use crate::store::ReplayScope;
 use crate::store::Store;
 pub use crate::tasks::Tasks;
@@ -67,6 +69,7 @@ pub struct Parts {
     pub retention: Retention,
     /// What each operator may have the service pay rent for.
     pub quotas: Quotas,
+    pub metrics: Metrics,
 }
 
 /// The services, one of each.

@@ -81,7 +81,7 @@ impl Chains {
     }
 
     pub(super) fn networks(&self) -> Vec<Network> {
-        self.0.keys().copied().collect()
+        Network::ALL.into_iter().filter(|network| self.0.contains_key(network)).collect()
     }
 
     /// A key may outlive its network's configuration.

@@ -1,14 +1,15 @@
 //! Our keys, looked at again and again: whether operators still name them, and whether they have SOL. What is wrong stands in
 //! the log once when it begins and then every few minutes, and in `GET /healthz` as long as it lasts.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
 use tokio::time::Instant;
 
 use super::Parts;
-use crate::chain::{ChainError, KeyProblem};
+use super::health::Part;
+use crate::chain::{Authority, ChainError, KeyProblem};
 use crate::domain::{Address, FailureCode, Network, Operator};
 
 const LOOK_EVERY: Duration = Duration::from_secs(10);
@@ -46,6 +47,8 @@ pub struct Signers {
 #[derive(Default)]
 struct KnownSigners {
     problems: Vec<(Network, KeyProblem)>,
+    /// How many operators were looked at.
+    operators: HashMap<Network, usize>,
     looked_at: Option<Instant>,
     said_at: Option<Instant>,
 }
@@ -55,26 +58,49 @@ impl Signers {
         Self { parts, known: Arc::default() }
     }
 
-    /// What was wrong when it was last looked at, in words that begin with network and code and name no operator. Little SOL
-    /// is not wrong yet.
-    pub fn problems(&self) -> Vec<String> {
+    /// How it was with a network's authorities when it was last looked at, in words that name no operator: a tenant whose admin
+    /// names other keys makes them degraded, and only all tenants together make them failed.
+    pub(super) fn authorities(&self, network: Network) -> Part {
+        let known = self.known();
         let mut rotated: BTreeMap<String, usize> = BTreeMap::new();
-        let mut problems = Vec::new();
-        for (network, problem) in &self.known().problems {
-            match problem {
-                KeyProblem::FeePayerEmpty { address, .. } => {
-                    problems
-                        .push(format!("network {network}: fee_payer_empty: {address} has no SOL for fees"));
-                }
-                KeyProblem::AuthorityRotated { role, .. } => {
-                    let what = format!("network {network}: authority_rotated: operators name another {role}");
-                    *rotated.entry(what).or_default() += 1;
-                }
-                KeyProblem::FeePayerLow { .. } => {}
+        let mut cannot_pay: BTreeSet<Address> = BTreeSet::new();
+        for problem in known.of(network) {
+            if let KeyProblem::AuthorityRotated { role, operator } = problem {
+                let what = format!("network {network}: authority_rotated: operators name another {role}");
+                *rotated.entry(what).or_default() += 1;
+                cannot_pay.extend((*role == Authority::Transfer).then_some(*operator));
             }
         }
-        problems.extend(rotated.into_iter().map(|(what, count)| format!("{what} ({count})")));
-        problems
+        let operators = known.operators.get(&network).copied().unwrap_or(0);
+        let all = !cannot_pay.is_empty() && cannot_pay.len() >= operators;
+        let problems = rotated.into_iter().map(|(what, count)| format!("{what} ({count})"));
+        Part::new("authorities", Some(network), all, problems.collect())
+    }
+
+    /// The same of the SOL in its wallets: failed when no transfer authority can pay a fee. Little SOL is not wrong yet.
+    pub(super) fn sol(&self, network: Network) -> Part {
+        let known = self.known();
+        let empty = known.of(network).filter_map(|problem| match problem {
+            KeyProblem::FeePayerEmpty { address, .. } => Some(*address),
+            KeyProblem::AuthorityRotated { .. } | KeyProblem::FeePayerLow { .. } => None,
+        });
+        let empty: Vec<Address> = empty.collect();
+        let wallets = self.parts.chains.get(network).map(|parts| parts.chain.figures().wallets);
+        let mut paying = wallets.unwrap_or_default();
+        paying.retain(|wallet| wallet.role == Authority::Transfer);
+        let all = !paying.is_empty() && paying.iter().all(|wallet| empty.contains(&wallet.address));
+        let words = |address| format!("network {network}: fee_payer_empty: {address} has no SOL for fees");
+        Part::new("sol", Some(network), all, empty.into_iter().map(words).collect())
+    }
+
+    /// How many operators of a network name none of our keys for something.
+    pub(super) fn rotated(&self, network: Network) -> usize {
+        let known = self.known();
+        let operators = known.of(network).filter_map(|problem| match problem {
+            KeyProblem::AuthorityRotated { operator, .. } => Some(*operator),
+            KeyProblem::FeePayerEmpty { .. } | KeyProblem::FeePayerLow { .. } => None,
+        });
+        operators.collect::<BTreeSet<Address>>().len()
     }
 
     /// Looks, if it is time to.
@@ -96,6 +122,7 @@ impl Signers {
             let Ok(parts) = self.parts.chains.get(network) else { continue };
             let of_network = operators.iter().filter(|operator| operator.network == network);
             let addresses: Vec<Address> = of_network.map(|operator| operator.address).collect();
+            self.known().operators.insert(network, addresses.len());
             match parts.chain.look_at_keys(&addresses).await {
                 Ok(found) => problems.extend(found.into_iter().map(|problem| (network, problem))),
                 // What was wrong may be so still.
@@ -133,6 +160,12 @@ impl Signers {
 
     fn known(&self) -> MutexGuard<'_, KnownSigners> {
         self.known.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl KnownSigners {
+    fn of(&self, network: Network) -> impl Iterator<Item = &KeyProblem> {
+        self.problems.iter().filter(move |(of, _)| *of == network).map(|(_, problem)| problem)
     }
 }
 

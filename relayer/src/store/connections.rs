@@ -5,9 +5,10 @@
 //! dropped, and when it has failed so are those that were opened before it, as each next call comes to them.
 
 use std::sync::atomic::{AtomicU64, Ordering};
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use deadpool::managed::{self, Metrics, Object, PoolError, RecycleError, RecycleResult};
+use prometheus_client::metrics::histogram::Histogram;
 use sqlx::Connection;
 
 use super::StoreError;
@@ -38,11 +39,15 @@ pub(super) trait Connect: Send + Sync + 'static {
 }
 
 /// So many connections at most, made when they are needed.
-pub(super) struct Connections<C: Connect>(managed::Pool<Opener<C>>);
+pub(super) struct Connections<C: Connect> {
+    pool: managed::Pool<Opener<C>>,
+    /// How long calls waited for a connection, seconds.
+    waits: Histogram,
+}
 
 impl<C: Connect> Clone for Connections<C> {
     fn clone(&self) -> Self {
-        Self(self.0.clone())
+        Self { pool: self.pool.clone(), waits: self.waits.clone() }
     }
 }
 
@@ -92,10 +97,16 @@ impl<C: Connect> managed::Manager for Opener<C> {
 }
 
 impl<C: Connect> Connections<C> {
-    pub(super) fn new(connect: C, connections_max: usize) -> Result<Self, StoreError> {
+    pub(super) fn new(connect: C, connections_max: usize, waits: Histogram) -> Result<Self, StoreError> {
         let opener = Opener { connect, failures: AtomicU64::new(0) };
         let built = managed::Pool::builder(opener).max_size(connections_max).build();
-        built.map(Self).map_err(StoreError::unavailable)
+        built.map(|pool| Self { pool, waits }).map_err(StoreError::unavailable)
+    }
+
+    /// How many connections there are, how many of them are lent, and how many calls wait for one.
+    pub(super) fn figures(&self) -> (usize, usize, usize) {
+        let status = self.pool.status();
+        (status.size, status.size.saturating_sub(status.available), status.waiting)
     }
 
     /// Makes a call that lends a connection, and gives up on it when it takes too long: then every connection is suspect.
@@ -106,7 +117,7 @@ impl<C: Connect> Connections<C> {
         match tokio::time::timeout(CALL_LIMIT, call).await {
             Ok(answer) => answer,
             Err(_) => {
-                self.0.manager().failures.fetch_add(1, Ordering::SeqCst);
+                self.pool.manager().failures.fetch_add(1, Ordering::SeqCst);
                 Err(overdue())
             }
         }
@@ -114,7 +125,10 @@ impl<C: Connect> Connections<C> {
 
     /// A connection for one call; see [`Lent::give_back`].
     pub(super) async fn lend(&self) -> Result<Lent<C>, StoreError> {
-        match self.0.get().await {
+        let asked_at = Instant::now();
+        let got = self.pool.get().await;
+        self.waits.observe(asked_at.elapsed().as_secs_f64());
+        match got {
             Ok(object) => Ok(Lent(Some(object))),
             Err(PoolError::Backend(error)) => Err(error),
             Err(error) => Err(StoreError::unavailable(error)),
@@ -123,13 +137,13 @@ impl<C: Connect> Connections<C> {
 
     /// Lends no more, waits for what is lent, and closes.
     pub(super) async fn close(&self) {
-        for opened in self.0.retain(|_, _| false).removed {
+        for opened in self.pool.retain(|_, _| false).removed {
             if let Err(error) = opened.connection.close().await {
                 tracing::warn!(%error, "the database was not closed well");
             }
         }
-        self.0.close();
-        while self.0.status().size > 0 {
+        self.pool.close();
+        while self.pool.status().size > 0 {
             tokio::time::sleep(CLOSING_PAUSE).await;
         }
     }

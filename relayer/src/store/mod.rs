@@ -79,7 +79,10 @@ pub use ledgers::{Ledger, in_ledger};
 pub use marks::Mark;
 pub use payments::{PaymentMade, PaymentsKnown, PaymentsMissing};
 pub use pending_fetches::PendingFetch;
+pub use pools::PoolFigures;
 use pools::Pools;
+use prometheus_client::metrics::family::Family;
+use prometheus_client::metrics::histogram::Histogram;
 use query::{Target, query};
 pub use quotas::Held;
 pub use replays::ReplayScope;
@@ -90,6 +93,8 @@ pub use transfers::Settled;
 pub use walks::{ADOPTED_STATUS, Readings, UnderWay, Walk, Whose};
 pub use webhooks::SealedSecrets;
 use writer::Turn;
+
+use crate::metrics::Histograms;
 
 /// How often a transaction is tried that others keep getting ahead of.
 const TRIES_MAX: u32 = 10;
@@ -106,15 +111,27 @@ pub struct Store {
     outbox: Arc<Outbox>,
     /// The last transfer that was looked at for whether it may be deleted.
     looked_at: Arc<Mutex<String>>,
+    waits: Histograms,
 }
 
 impl Store {
     /// Opens the database at `url` and brings its tables up to date: `sqlite:///path/purser.db`, where the file is made
     /// if there is none, or `postgres://user:password@host/database`, which must be there.
     pub async fn open(url: &str) -> Result<Self, StoreError> {
-        let pools = Pools::open(url).await?;
+        let waits = Family::new_with_constructor(wait_seconds as fn() -> Histogram);
+        let pools = Pools::open(url, &waits).await?;
         let holder = format!("{:032x}", rand::random::<u128>()).into();
-        Ok(Self { pools, holder, outbox: Arc::default(), looked_at: Arc::default() })
+        Ok(Self { pools, holder, outbox: Arc::default(), looked_at: Arc::default(), waits })
+    }
+
+    /// How long calls waited for a connection, or for their turn to write, by pool.
+    pub fn waits(&self) -> &Histograms {
+        &self.waits
+    }
+
+    /// What each pool is at.
+    pub fn figures(&self) -> Vec<PoolFigures> {
+        self.pools.figures()
     }
 
     /// Which of the two it is: `sqlite` or `postgres`.
@@ -176,4 +193,8 @@ impl Store {
     fn lister(&self) -> Target<'_> {
         self.pools.lister()
     }
+}
+
+fn wait_seconds() -> Histogram {
+    Histogram::new([0.0001, 0.0005, 0.001, 0.005, 0.01, 0.05, 0.1, 0.5, 1.0, 5.0, 10.0])
 }

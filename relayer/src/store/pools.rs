@@ -5,6 +5,7 @@ use std::str::FromStr;
 use std::time::Duration;
 
 use futures::future::BoxFuture;
+use prometheus_client::metrics::histogram::Histogram;
 use sqlx::migrate::Migrator;
 use sqlx::postgres::{PgConnectOptions, PgConnection};
 use sqlx::sqlite::{SqliteConnectOptions, SqliteJournalMode, SqliteSynchronous};
@@ -16,6 +17,7 @@ use super::connections::Connections;
 use super::query::Target;
 use super::transaction::{Transaction, transact};
 use super::writer::{Turn, Writer};
+use crate::metrics::Histograms;
 
 static MIGRATIONS: Migrator = sqlx::migrate!("./migrations");
 
@@ -33,6 +35,23 @@ const CACHE_KIBIBYTES: &str = "-8192";
 /// The advisory lock under which one process at a time changes the tables: "purser" in ASCII.
 const MIGRATION_LOCK: i64 = 0x7075_7273_6572;
 
+/// What pools are called: SQLite's three, and Postgres's two.
+const WRITER: &str = "writer";
+const READERS: &str = "readers";
+const LISTERS: &str = "listers";
+const PAYMENTS: &str = "payments";
+
+/// What a pool is at.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct PoolFigures {
+    pub pool: &'static str,
+    /// Connections, and how many of them are lent; the one writer is never lent.
+    pub open: usize,
+    pub lent: usize,
+    /// Calls that wait for one.
+    pub waiting: usize,
+}
+
 /// Open connections to one of the two.
 #[derive(Clone)]
 pub(super) enum Pools {
@@ -42,15 +61,15 @@ pub(super) enum Pools {
 
 impl Pools {
     /// Opens the database that the scheme of `url` names, and brings its tables up to date.
-    pub async fn open(url: &str) -> Result<Self, StoreError> {
+    pub async fn open(url: &str, waits: &Histograms) -> Result<Self, StoreError> {
         match url.split_once(':') {
-            Some(("sqlite", _)) => Self::open_sqlite(url).await,
-            Some(("postgres" | "postgresql", _)) => Self::open_postgres(url).await,
+            Some(("sqlite", _)) => Self::open_sqlite(url, waits).await,
+            Some(("postgres" | "postgresql", _)) => Self::open_postgres(url, waits).await,
             Some(_) | None => Err(StoreError::Unsupported),
         }
     }
 
-    async fn open_sqlite(url: &str) -> Result<Self, StoreError> {
+    async fn open_sqlite(url: &str, waits: &Histograms) -> Result<Self, StoreError> {
         let options = SqliteConnectOptions::from_str(url).map_err(|_| StoreError::Unsupported)?;
         let file = options.get_filename().display().to_string();
         let failed = |error| StoreError::Open { place: file.clone(), error };
@@ -69,13 +88,17 @@ impl Pools {
             .pragma("cache_size", CACHE_KIBIBYTES);
         let mut writer = writing.connect().await.map_err(failed)?;
         MIGRATIONS.run(&mut writer).await.map_err(StoreError::Migrate)?;
-        let writer = Writer::start(writer, writing).map_err(|error| failed(error.into()))?;
-        let reading =
-            |connections| Connections::new(SqliteReading(options.clone().read_only(true)), connections);
-        Ok(Self::Sqlite { writer, readers: reading(SQLITE_READERS)?, listers: reading(SQLITE_LISTERS)? })
+        let writer =
+            Writer::start(writer, writing, waits_of(waits, WRITER)).map_err(|error| failed(error.into()))?;
+        let reading = |pool, connections| {
+            let read_only = SqliteReading(options.clone().read_only(true));
+            Connections::new(read_only, connections, waits_of(waits, pool))
+        };
+        let (readers, listers) = (reading(READERS, SQLITE_READERS)?, reading(LISTERS, SQLITE_LISTERS)?);
+        Ok(Self::Sqlite { writer, readers, listers })
     }
 
-    async fn open_postgres(url: &str) -> Result<Self, StoreError> {
+    async fn open_postgres(url: &str, waits: &Histograms) -> Result<Self, StoreError> {
         let options = PgConnectOptions::from_str(url).map_err(|_| StoreError::Unsupported)?;
         let database = options.get_database().unwrap_or(options.get_username());
         let place = format!("{database} at {}:{}", options.get_host(), options.get_port());
@@ -89,12 +112,30 @@ impl Pools {
             bring_up_to_date(&mut connection).await?;
         }
         connection.close().await.map_err(failed)?;
-        let primary = |connections| Connections::new(PostgresPrimary(options.clone()), connections);
-        let (pool, listers) = (primary(POSTGRES_CONNECTIONS)?, primary(POSTGRES_LISTERS)?);
+        let primary = |pool, connections| {
+            Connections::new(PostgresPrimary(options.clone()), connections, waits_of(waits, pool))
+        };
+        let pool = primary(PAYMENTS, POSTGRES_CONNECTIONS)?;
+        let listers = primary(LISTERS, POSTGRES_LISTERS)?;
         // That it takes writing shows now rather than at the first payment.
         let lent = pool.call(pool.lend()).await?;
         lent.give_back(&Ok(()));
         Ok(Self::Postgres { pool, listers })
+    }
+
+    /// What each of its pools is at.
+    pub fn figures(&self) -> Vec<PoolFigures> {
+        let of = |pool, (open, lent, waiting)| PoolFigures { pool, open, lent, waiting };
+        match self {
+            Self::Sqlite { writer, readers, listers } => vec![
+                of(WRITER, (1, 0, writer.waiting())),
+                of(READERS, readers.figures()),
+                of(LISTERS, listers.figures()),
+            ],
+            Self::Postgres { pool, listers } => {
+                vec![of(PAYMENTS, pool.figures()), of(LISTERS, listers.figures())]
+            }
+        }
     }
 
     /// Waits for connections in use, and closes.
@@ -155,6 +196,10 @@ impl Pools {
             Self::Postgres { .. } => "FOR UPDATE SKIP LOCKED",
         }
     }
+}
+
+fn waits_of(waits: &Histograms, pool: &'static str) -> Histogram {
+    waits.get_or_create(&[("pool", pool)]).clone()
 }
 
 fn is_in_memory(url: &str) -> bool {

@@ -12,6 +12,8 @@ use std::time::{Duration, Instant};
 
 use futures::FutureExt;
 use futures::future::BoxFuture;
+use prometheus_client::metrics::gauge::Gauge;
+use prometheus_client::metrics::histogram::Histogram;
 use sqlx::sqlite::{SqliteConnectOptions, SqliteConnection};
 use sqlx::{ConnectOptions, Connection};
 use tokio::sync::{mpsc, oneshot};
@@ -29,7 +31,17 @@ const WAKEFUL: Duration = Duration::from_micros(100);
 
 /// Where work is handed to the thread. It ends when this is closed, or when the last clone is dropped.
 #[derive(Clone)]
-pub(super) struct Writer(mpsc::UnboundedSender<Request>);
+pub(super) struct Writer {
+    requests: mpsc::UnboundedSender<Request>,
+    waiting: Waiting,
+}
+
+/// How much work waits for its turn, and how long it did, in seconds.
+#[derive(Clone)]
+struct Waiting {
+    now: Gauge,
+    waits: Histogram,
+}
 
 enum Request {
     Work(Box<dyn Work>, Turn),
@@ -58,6 +70,8 @@ struct Asked<F, T> {
     /// `None` until it was run to its end.
     result: Option<Result<T, StoreError>>,
     answer: oneshot::Sender<Result<T, StoreError>>,
+    /// `None` once its turn has come.
+    waiting: Option<(Instant, Waiting)>,
 }
 
 impl<F, T> Work for Asked<F, T>
@@ -67,6 +81,10 @@ where
 {
     fn run<'c>(&'c mut self, tx: &'c mut Transaction<'_>) -> BoxFuture<'c, bool> {
         async move {
+            if let Some((since, waiting)) = self.waiting.take() {
+                waiting.now.dec();
+                waiting.waits.observe(since.elapsed().as_secs_f64());
+            }
             self.result = None;
             self.result.insert(self.work.clone()(tx).await).is_ok()
         }
@@ -87,13 +105,22 @@ where
 
 impl Writer {
     /// Starts the thread. `options` open the connection anew after it failed.
-    pub fn start(connection: SqliteConnection, options: SqliteConnectOptions) -> std::io::Result<Self> {
+    pub fn start(
+        connection: SqliteConnection,
+        options: SqliteConnectOptions,
+        waits: Histogram,
+    ) -> std::io::Result<Self> {
         let (requests, inbox) = mpsc::unbounded_channel();
         let writing = Writing { options, open: Some(connection) };
         std::thread::Builder::new()
             .name("sqlite writer".into())
             .spawn(move || futures::executor::block_on(write_until_closed(writing, inbox)))?;
-        Ok(Self(requests))
+        Ok(Self { requests, waiting: Waiting { now: Gauge::default(), waits } })
+    }
+
+    /// How much work waits for its turn.
+    pub fn waiting(&self) -> usize {
+        usize::try_from(self.waiting.now.get()).unwrap_or(0)
     }
 
     /// Does `work` in a transaction, and answers when that is committed. It must not wait for anything but statements. It
@@ -105,8 +132,10 @@ impl Writer {
         T: Send + 'static,
     {
         let (answer, answered) = oneshot::channel();
-        let asked = Asked { work, result: None, answer };
-        self.0.send(Request::Work(Box::new(asked), turn)).map_err(|_| gone())?;
+        let waiting = Some((Instant::now(), self.waiting.clone()));
+        let asked = Asked { work, result: None, answer, waiting };
+        self.waiting.now.inc();
+        self.requests.send(Request::Work(Box::new(asked), turn)).map_err(|_| gone())?;
         let answered = tokio::time::timeout(CALL_LIMIT, answered).await;
         answered.map_err(|_| overdue())?.unwrap_or_else(|_| Err(gone()))
     }
@@ -114,7 +143,7 @@ impl Writer {
     /// Waits for what was asked for before, and closes the connection.
     pub async fn close(&self) {
         let (closed, when_closed) = oneshot::channel();
-        if self.0.send(Request::Close(closed)).is_ok() {
+        if self.requests.send(Request::Close(closed)).is_ok() {
             let _ = when_closed.await;
         }
     }

@@ -14,6 +14,7 @@ use super::payload::Payload;
 use super::recorder::Recorder;
 use super::{ATTEMPT_TIMEOUT, Clock};
 use crate::domain::{Attempt, DeliveryState, SealingKey, Webhook, WebhookId, WebhookSecret, WebhookStatus};
+use crate::metrics::Metrics;
 use crate::store::{AttemptMade, LeasedDelivery, Store, StoreError};
 use crate::tasks::Tasks;
 
@@ -37,6 +38,7 @@ pub struct Deliverer {
     /// Webhooks whose secrets this key does not open; it was said.
     closed: Arc<Mutex<HashSet<WebhookId>>>,
     stop: CancellationToken,
+    metrics: Metrics,
 }
 
 /// An endpoint as it is now.
@@ -54,14 +56,19 @@ impl Deliverer {
         post: Arc<dyn Post>,
         clock: Clock,
         tasks: &Tasks,
+        metrics: Metrics,
     ) -> Self {
-        let recorder = Recorder::start(store.clone(), tasks);
+        let recorder = Recorder::start(store.clone(), tasks, metrics.clone());
         let (closed, stop) = (Arc::default(), tasks.stop.clone());
-        Self { store, sealing_key, post, clock, lanes: Lanes::default(), recorder, closed, stop }
+        Self { store, sealing_key, post, clock, lanes: Lanes::default(), recorder, closed, stop, metrics }
     }
 
     pub(super) fn store(&self) -> &Store {
         &self.store
+    }
+
+    pub(super) fn metrics(&self) -> &Metrics {
+        &self.metrics
     }
 
     pub(super) fn clock(&self) -> &Clock {

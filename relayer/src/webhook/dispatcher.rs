@@ -87,9 +87,12 @@ impl Dispatcher {
 
     /// One queue for the webhook: a new one, or the one under way looks once more.
     fn wake(&self, id: WebhookId) {
-        if self.lock().insert(id, true).is_some() {
+        let mut queues = self.lock();
+        if queues.insert(id, true).is_some() {
             return;
         }
+        self.deliverer.metrics().webhook_queues_are(queues.len());
+        drop(queues);
         let this = self.clone();
         self.tasks.start(async move {
             while this.has_more(id) {
@@ -118,6 +121,7 @@ impl Dispatcher {
             }
             Some(_) | None => {
                 queues.remove(&id);
+                self.deliverer.metrics().webhook_queues_are(queues.len());
                 false
             }
         }

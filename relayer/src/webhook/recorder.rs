@@ -2,6 +2,7 @@
 
 use tokio::sync::{mpsc, oneshot};
 
+use crate::metrics::Metrics;
 use crate::store::{AttemptMade, Store};
 use crate::tasks::Tasks;
 
@@ -21,12 +22,12 @@ pub(super) struct Recorder {
 
 impl Recorder {
     /// Runs until every handle is dropped.
-    pub(super) fn start(store: Store, tasks: &Tasks) -> Self {
+    pub(super) fn start(store: Store, tasks: &Tasks, metrics: Metrics) -> Self {
         let (entries, mut waiting) = mpsc::channel::<Entry>(TOGETHER_MAX);
         tasks.keep("recorder of attempts", async move {
             let mut batch = Vec::new();
             while waiting.recv_many(&mut batch, TOGETHER_MAX).await > 0 {
-                write(&store, std::mem::take(&mut batch)).await;
+                write(&store, std::mem::take(&mut batch), &metrics).await;
             }
         });
         Self { entries }
@@ -41,14 +42,21 @@ impl Recorder {
     }
 }
 
-async fn write(store: &Store, batch: Vec<Entry>) {
+async fn write(store: &Store, batch: Vec<Entry>, metrics: &Metrics) {
     let (made, waiting): (Vec<_>, Vec<_>) =
         batch.into_iter().map(|entry| (entry.made, entry.written)).unzip();
-    if let Err(error) = store.mark_attempts(&made).await {
-        tracing::warn!(%error, count = made.len(), "attempts could not be written down together");
-        for one in &made {
-            if let Err(error) = store.mark_attempts(std::slice::from_ref(one)).await {
-                tracing::error!(%error, webhook_id = %one.webhook_id, event_id = %one.event_id, "an attempt was lost");
+    let count = |one: &AttemptMade| metrics.attempted(one.next.as_str());
+    match store.mark_attempts(&made).await {
+        Ok(()) => made.iter().for_each(count),
+        Err(error) => {
+            tracing::warn!(%error, count = made.len(), "attempts could not be written down together");
+            for one in &made {
+                match store.mark_attempts(std::slice::from_ref(one)).await {
+                    Ok(()) => count(one),
+                    Err(error) => {
+                        tracing::error!(%error, webhook_id = %one.webhook_id, event_id = %one.event_id, "an attempt was lost");
+                    }
+                }
             }
         }
     }

@@ -128,7 +128,7 @@ impl SolanaHistory {
 
         Self {
             network: Network::Test,
-            rpc: Arc::new(Rpc::over(vec![Box::new(Told(answer))], Arc::default(), Default::default())),
+            rpc: Arc::new(Rpc::over(vec![Box::new(Told(answer))], Vec::new(), Default::default())),
             program: purser::ID,
             usdc_mint: to_pubkey(&usdc_mint),
             commitment,

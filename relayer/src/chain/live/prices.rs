@@ -77,11 +77,8 @@ impl Prices {
         }
     }
 
-    /// Looks every few slots until `stop`; not at all where nothing can come of it.
+    /// Looks every few slots until `stop`. Nothing comes of it where the price [`Prices::is_fixed`].
     pub async fn keep_fresh(&self, rpc: &Rpc, stop: CancellationToken) {
-        if self.is_fixed() {
-            return;
-        }
         let mut failed = false;
         loop {
             let looked = self.look(rpc).await;
@@ -109,7 +106,8 @@ impl Prices {
         Ok(())
     }
 
-    const fn is_fixed(&self) -> bool {
+    /// There is one price, whatever others pay.
+    pub const fn is_fixed(&self) -> bool {
         self.bounds.most <= self.bounds.least
     }
 
@@ -205,7 +203,7 @@ mod tests {
                 self.0.call(method, params).await
             }
         }
-        let rpc = Rpc::over(vec![Box::new(Shared(market.clone()))], Arc::default(), Default::default());
+        let rpc = Rpc::over(vec![Box::new(Shared(market.clone()))], Vec::new(), Default::default());
         let prices = Prices::new(PriceBounds { least: 1, most: 1_000 });
         let account = Pubkey::new_from_array([7; 32]);
         prices.writes([account]);

@@ -1,4 +1,4 @@
-//! How often each RPC method was called, on all nodes of a network together.
+//! How often each RPC method was called on a node.
 
 use std::sync::atomic::{AtomicU64, Ordering};
 
@@ -37,6 +37,22 @@ pub struct MethodCount {
     pub failures: u64,
 }
 
+/// What is known of one node without asking it.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct NodeFigures {
+    pub methods: Vec<MethodCount>,
+    /// It is left alone for a while, after a fault.
+    pub is_resting: bool,
+}
+
+impl NodeFigures {
+    /// The methods that were called and how often, in one line.
+    pub fn summary(&self) -> String {
+        let called = self.methods.iter().filter(|count| count.calls > 0);
+        called.map(|count| format!("{} {}", count.method, count.calls)).collect::<Vec<_>>().join(", ")
+    }
+}
+
 impl RpcCounters {
     /// All methods, in a fixed order.
     pub fn read(&self) -> Vec<MethodCount> {
@@ -46,12 +62,6 @@ impl RpcCounters {
             failures: counter.failures.load(Ordering::Relaxed),
         };
         METHODS.iter().zip(&self.methods).map(read).collect()
-    }
-
-    /// The methods that were called and how often, in one line.
-    pub fn summary(&self) -> String {
-        let called = self.read().into_iter().filter(|count| count.calls > 0);
-        called.map(|count| format!("{} {}", count.method, count.calls)).collect::<Vec<_>>().join(", ")
     }
 
     pub fn called(&self, method: &str) {

@@ -12,7 +12,7 @@ pub mod sysvar;
 pub mod transport;
 pub mod wire;
 
-use crate::chain::rpc::counters::RpcCounters;
+use crate::chain::rpc::counters::{NodeFigures, RpcCounters};
 use crate::chain::rpc::node_fault::{CallError, NodeFault};
 use crate::chain::rpc::nodes::{Answered, Nodes};
 use crate::chain::rpc::transport::{HttpTransport, Transport};
@@ -37,27 +37,39 @@ pub const STATUSES_MAX: usize = 256;
 /// The nodes of one network, asked as one.
 pub struct Rpc {
     nodes: Nodes,
-    counters: Arc<RpcCounters>,
+    /// In the order of the nodes.
+    counters: Vec<Arc<RpcCounters>>,
 }
 
 impl Rpc {
     /// Over HTTP, the preferred node first.
     pub fn new(urls: &[String], proxy: Option<&str>, tasks: TaskTracker) -> Result<Self, ChainError> {
-        let counters = Arc::new(RpcCounters::default());
-        let transport = |url: &String| -> Result<Box<dyn Transport>, ChainError> {
-            Ok(Box::new(HttpTransport::new(url, proxy, counters.clone())?))
-        };
-        let transports = urls.iter().map(transport).collect::<Result<_, _>>()?;
+        let counters: Vec<Arc<RpcCounters>> = urls.iter().map(|_| Arc::default()).collect();
+        let transport =
+            |(url, counters): (&String, &Arc<RpcCounters>)| -> Result<Box<dyn Transport>, ChainError> {
+                Ok(Box::new(HttpTransport::new(url, proxy, counters.clone())?))
+            };
+        let transports = urls.iter().zip(&counters).map(transport).collect::<Result<_, _>>()?;
         Ok(Self::over(transports, counters, tasks))
     }
 
-    /// Over any transports.
-    pub fn over(transports: Vec<Box<dyn Transport>>, counters: Arc<RpcCounters>, tasks: TaskTracker) -> Self {
+    /// Over any transports, and what counts the calls of each.
+    pub fn over(
+        transports: Vec<Box<dyn Transport>>,
+        counters: Vec<Arc<RpcCounters>>,
+        tasks: TaskTracker,
+    ) -> Self {
         Self { nodes: Nodes::new(transports, tasks), counters }
     }
 
-    pub fn counters(&self) -> Arc<RpcCounters> {
-        self.counters.clone()
+    /// Of each node, in the order of the configuration.
+    pub fn figures(&self) -> Vec<NodeFigures> {
+        let resting = self.nodes.resting();
+        let of_node = |(counters, is_resting): (&Arc<RpcCounters>, bool)| NodeFigures {
+            methods: counters.read(),
+            is_resting,
+        };
+        self.counters.iter().zip(resting).map(of_node).collect()
     }
 
     /// How many nodes there are.

@@ -80,6 +80,11 @@ impl Nodes {
         self.nodes.len()
     }
 
+    /// Which of them are left alone for now.
+    pub fn resting(&self) -> Vec<bool> {
+        self.nodes.iter().map(|node| node.health().resting().is_some()).collect()
+    }
+
     /// From now on only nodes of the cluster with this genesis hash are used.
     pub fn require_genesis(&self, genesis: &str) {
         let _ = self.genesis.set(genesis.to_owned());

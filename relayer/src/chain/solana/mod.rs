@@ -15,7 +15,6 @@ use crate::chain::live::socket::{self, Subscriber};
 use crate::chain::live::topics::Topic;
 use crate::chain::live::watched::Watched;
 use crate::chain::read::decode::{self, to_address, to_pubkey};
-use crate::chain::rpc::counters::RpcCounters;
 use crate::chain::rpc::sysvar;
 use crate::chain::rpc::wire::RawAccount;
 use crate::chain::rpc::{ACCOUNTS_MAX, Rpc};
@@ -29,9 +28,9 @@ use crate::chain::sign::signer::{Signer, address};
 use crate::chain::sign::signing::{self, Distinct, Pens, SignedBytes};
 use crate::chain::solana::notices::Notices;
 use crate::chain::{
-    AddressKind, AgentAddresses, AgentCreation, AgentOnChain, Chain, ChainError, ChainView, Commitment,
-    Confirmed, DraftOnChain, KeyProblem, OnChainPolicy, OperatorOnChain, Outcome, ProgramCheck,
-    UnsignedTransfer, clocks_agree,
+    AddressKind, AgentAddresses, AgentCreation, AgentOnChain, Authority, Chain, ChainError, ChainFigures,
+    ChainView, Commitment, Confirmed, DraftOnChain, KeyProblem, OnChainPolicy, OperatorOnChain, Outcome,
+    ProgramCheck, UnsignedTransfer, Wallet, clocks_agree,
 };
 use crate::domain::{Address, Network, SignedTransfer};
 use crate::tasks::Tasks;
@@ -164,23 +163,25 @@ impl SolanaChain {
             async move { clock.keep_fresh(stop).await }
         });
         let prices = Arc::new(Prices::new(settings.priority_fee));
-        tasks.keep("prices", {
+        if !prices.is_fixed() {
             let (prices, rpc, stop) = (prices.clone(), rpc.clone(), stop.clone());
-            async move { prices.keep_fresh(&rpc, stop).await }
-        });
+            tasks.keep("prices", async move { prices.keep_fresh(&rpc, stop).await });
+        }
         tasks.keep("submitter", {
             let (submitter, stop) = (submitter.clone(), stop.clone());
             async move { submitter.run(stop).await }
         });
-        tasks.keep("node comparison", {
+        if rpc.nodes() > 1 {
             let (rpc, stop) = (rpc.clone(), stop.clone());
-            async move { rpc.compare_nodes(stop).await }
-        });
+            tasks.keep("node comparison", async move { rpc.compare_nodes(stop).await });
+        }
         tasks.start({
-            let (counters, stop) = (rpc.counters(), stop.clone());
+            let (rpc, stop) = (rpc.clone(), stop.clone());
             async move {
                 stop.cancelled().await;
-                tracing::info!(%network, calls = counters.summary(), "rpc calls since the start");
+                for (node, figures) in rpc.figures().iter().enumerate() {
+                    tracing::info!(%network, node, calls = figures.summary(), "rpc calls since the start");
+                }
             }
         });
         if let Some(sightings) = sightings {
@@ -239,11 +240,6 @@ impl SolanaChain {
             deposits: Arc::new(deposits),
             activity,
         })
-    }
-
-    /// Calls and failures of each RPC method since the start.
-    pub fn rpc_counters(&self) -> Arc<RpcCounters> {
-        self.rpc.counters()
     }
 
     /// Transactions that are sent and not final.
@@ -473,6 +469,23 @@ impl Chain for SolanaChain {
         let authority = address(self.policy_signer(operator)?);
         let call = self.instructions.halt(authority, to_pubkey(&operator.address));
         self.execute_for_policy(operator, call, self.settings.commitment).await
+    }
+
+    fn figures(&self) -> ChainFigures {
+        let wallet = |role| {
+            move |signer: &Arc<dyn Signer>| Wallet {
+                address: Address::from_bytes(signer.public_key()),
+                role,
+                spendable: self.payers.spendable(&address(&**signer)),
+            }
+        };
+        let policy = self.signers.policy.iter().map(wallet(Authority::Policy));
+        let transfer = self.signers.transfer.iter().map(wallet(Authority::Transfer));
+        ChainFigures {
+            nodes: self.rpc.figures(),
+            wallets: policy.chain(transfer).collect(),
+            in_flight: self.in_flight(),
+        }
     }
 
     async fn look_at_keys(&self, operators: &[Address]) -> Result<Vec<KeyProblem>, ChainError> {

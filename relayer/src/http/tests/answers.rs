@@ -180,7 +180,7 @@ async fn a_panic_and_a_late_answer_have_our_body() {
         tokio::time::sleep(Duration::from_secs(5)).await;
     }
     let routes = Router::new().route("/panics", get(panics)).route("/sleeps", get(sleeps));
-    let router = dress(routes, Duration::from_millis(50));
+    let router = dress(routes, Duration::from_millis(50), crate::metrics::Metrics::default());
     for (path, status, code) in [("/panics", 500, "internal_error"), ("/sleeps", 504, "timeout")] {
         let request = Request::get(path).body(Body::empty()).expect("a request");
         let response = router.clone().oneshot(request).await.expect("infallible");

@@ -71,6 +71,7 @@ fn settings() -> HttpSettings {
         burst: NonZeroU32::new(1_000).expect("positive"),
         unknown_keys_per_second: NonZeroU32::new(1_000).expect("positive"),
         trusted_proxies: TrustedProxies::default(),
+        metrics: crate::metrics::Metrics::default(),
     }
 }
 
@@ -117,6 +118,7 @@ impl Relayer {
             },
             keys_max: 1_000,
             retention: crate::domain::Retention::default(),
+            metrics: crate::metrics::Metrics::default(),
         });
         let router = router(&services, settings(), OpenApiRouter::new());
         let key = operator_key(&store, 9).await;

@@ -95,6 +95,7 @@ impl Scene {
             },
             keys_max: 1_000,
             retention: crate::domain::Retention::default(),
+            metrics: crate::metrics::Metrics::default(),
         });
         let node = self.node.clone();
         Indexer::new(IndexerParts {

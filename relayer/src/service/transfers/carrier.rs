@@ -82,6 +82,7 @@ impl Carrier {
                 TransferState::Claimed => self.sign(transfer).await?,
                 TransferState::Signed(_) | TransferState::Sent { .. } => self.follow(transfer).await?,
                 TransferState::Settled(_) | TransferState::Rejected(_) | TransferState::Failed(_) => {
+                    self.count(&transfer);
                     return Ok(Ended { transfer, checks: self.checks });
                 }
             };
@@ -89,6 +90,15 @@ impl Carrier {
                 Step::Took(next) => transfer = next,
                 Step::Left(transfer) => return Ok(Ended { transfer, checks: None }),
             }
+        }
+    }
+
+    /// It has come to its end here.
+    fn count(&self, transfer: &Transfer) {
+        let (metrics, network) = (&self.parts.metrics, transfer.network.as_str());
+        metrics.transfer_is(network, transfer.state.status().as_str());
+        if let TransferState::Settled(_) = transfer.state {
+            metrics.settled_after(network, transfer.created_at.until(self.now()).as_secs_f64());
         }
     }
 

@@ -112,7 +112,6 @@ impl Transfers {
     }
 
     /// How many keys are being asked for.
-    #[cfg(test)]
     pub(crate) fn pending(&self) -> usize {
         self.pending.pending()
     }
@@ -183,6 +182,7 @@ impl Transfers {
         Ok(match claim {
             Claim::New(transfer) | Claim::Retry(transfer) => {
                 let id = transfer.id;
+                self.parts.metrics.transfer_is(transfer.network.as_str(), transfer.state.status().as_str());
                 if let Some(pending) = self.pending.begin(id, place) {
                     self.carry(pending, carrier.run(transfer));
                 }

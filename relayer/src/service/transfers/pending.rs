@@ -102,7 +102,6 @@ impl PendingTransfers {
         Some(PendingTransfer { id, _place: place, all: self.clone(), ending })
     }
 
-    #[cfg(test)]
     pub(super) fn pending(&self) -> usize {
         self.lock().pending.values().flat_map(HashMap::values).map(HashMap::len).sum()
     }

@@ -8,6 +8,7 @@ use tempfile::TempDir;
 use tokio_util::sync::CancellationToken;
 
 use crate::domain::*;
+use crate::metrics::Metrics;
 use crate::store::{ClaimClock, NewTransfer, Store};
 use crate::tasks::Tasks;
 use crate::webhook::{Clock, Deliverer, Dispatcher, Payload, Post};
@@ -280,6 +281,13 @@ fn dispatcher(
 ) -> Dispatcher {
     let now = now.clone();
     let clock: Clock = Arc::new(move || at(now.load(Ordering::SeqCst)));
-    let deliverer = Deliverer::new(store.clone(), sealing_key.clone(), receiver.clone(), clock, tasks);
+    let deliverer = Deliverer::new(
+        store.clone(),
+        sealing_key.clone(),
+        receiver.clone(),
+        clock,
+        tasks,
+        Metrics::default(),
+    );
     Dispatcher::new(deliverer, tasks.clone())
 }

@@ -23,7 +23,7 @@ fn start(node: &ScriptedNode) -> Arc<Submitter> {
 fn start_with(nodes: &[&ScriptedNode]) -> Arc<Submitter> {
     let (tasks, stop) = (TaskTracker::new(), CancellationToken::new());
     let transports = nodes.iter().map(|node| node.boxed()).collect();
-    let rpc = Arc::new(Rpc::over(transports, Arc::default(), tasks.clone()));
+    let rpc = Arc::new(Rpc::over(transports, Vec::new(), tasks.clone()));
     let (submitter, sightings) = Submitter::new(rpc.clone(), tasks.clone());
     let submitter = Arc::new(submitter);
     if let Some(sightings) = sightings {

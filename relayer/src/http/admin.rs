@@ -1,0 +1,92 @@
+//! A second door, for whoever runs the service: `/metrics`, `/readyz` and `/healthz`, on an address of its own. Needs no key,
+//! and tells nothing of one operator; what operators do together is nobody else's to know all the same.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use axum::extract::{FromRef, State};
+use axum::http::{StatusCode, header};
+use axum::response::{IntoResponse, Response};
+use axum::routing::get;
+use axum::{Json, Router};
+use prometheus_client::registry::Registry;
+use serde::Serialize;
+
+use super::{dress, health};
+use crate::metrics::Metrics;
+use crate::service::{Health, Part, Services};
+
+/// OpenMetrics, as Prometheus asks for it.
+const TEXT: &str = "application/openmetrics-text; version=1.0.0; charset=utf-8";
+/// More than a look at all parts takes.
+const PATIENCE: Duration = Duration::from_secs(10);
+
+#[derive(Clone)]
+struct Admin {
+    health: Health,
+    registry: Arc<Registry>,
+}
+
+impl FromRef<Admin> for Health {
+    fn from_ref(admin: &Admin) -> Self {
+        admin.health.clone()
+    }
+}
+
+/// Its routes. What is asked here is not counted.
+pub fn router(services: &Services) -> Router {
+    let admin = Admin { health: services.health.clone(), registry: Arc::new(services.registry()) };
+    let routes = Router::new()
+        .route("/healthz", get(health::get))
+        .route("/readyz", get(ready))
+        .route("/metrics", get(metrics))
+        .with_state(admin);
+    dress(routes, PATIENCE, Metrics::default())
+}
+
+#[derive(Serialize)]
+struct ReadyResponse {
+    ready: bool,
+    parts: Vec<PartResponse>,
+}
+
+#[derive(Serialize)]
+struct PartResponse {
+    part: &'static str,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    network: Option<&'static str>,
+    /// `ok`, `degraded` or `failed`.
+    status: &'static str,
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    problems: Vec<String>,
+}
+
+impl From<Part> for PartResponse {
+    fn from(part: Part) -> Self {
+        Self {
+            part: part.name,
+            network: part.network.map(|network| network.as_str()),
+            status: part.standing.as_str(),
+            problems: part.problems,
+        }
+    }
+}
+
+/// Whether a transfer can be paid here now: 503 when none can.
+async fn ready(State(health): State<Health>) -> Response {
+    let report = health.report().await;
+    let status = if report.ready { StatusCode::OK } else { StatusCode::SERVICE_UNAVAILABLE };
+    let parts = report.parts.into_iter().map(PartResponse::from).collect();
+    (status, Json(ReadyResponse { ready: report.ready, parts })).into_response()
+}
+
+async fn metrics(State(admin): State<Admin>) -> Response {
+    let mut text = String::new();
+    match prometheus_client::encoding::text::encode(&mut text, &admin.registry) {
+        Ok(()) => ([(header::CONTENT_TYPE, TEXT)], text).into_response(),
+        Err(error) => {
+            tracing::error!(%error, "metrics cannot be written");
+            StatusCode::INTERNAL_SERVER_ERROR.into_response()
+        }
+    }
+}

@@ -1,0 +1,152 @@
+//! What the process counts as it works, in memory. What stands somewhere already is not counted again: see `service/figures.rs`.
+//! No label has more values than the program has words: routes by their templates, never by paths; no ids.
+
+use prometheus_client::metrics::counter::Counter;
+use prometheus_client::metrics::family::Family;
+use prometheus_client::metrics::gauge::Gauge;
+use prometheus_client::metrics::histogram::Histogram;
+use prometheus_client::registry::Registry;
+
+/// Labels: names, each with one of the program's own words.
+pub type Labels<const N: usize> = [(&'static str, &'static str); N];
+/// Histograms of one kind, told apart by a label.
+pub type Histograms = Family<Labels<1>, Histogram, fn() -> Histogram>;
+
+/// Method; route and status.
+type RequestLabels = (Labels<1>, [(&'static str, String); 2]);
+
+/// The counters, each clone the same ones.
+#[derive(Debug, Clone)]
+pub struct Metrics {
+    requests: Family<RequestLabels, Counter>,
+    request_seconds: Histogram,
+    transfers: Family<Labels<2>, Counter>,
+    settlement_seconds: Histograms,
+    attempts: Family<Labels<1>, Counter>,
+    webhook_queues: Gauge,
+}
+
+impl Default for Metrics {
+    fn default() -> Self {
+        Self {
+            requests: Family::default(),
+            request_seconds: request_seconds(),
+            transfers: Family::default(),
+            settlement_seconds: Family::new_with_constructor(settlement_seconds),
+            attempts: Family::default(),
+            webhook_queues: Gauge::default(),
+        }
+    }
+}
+
+impl Metrics {
+    /// Names them all. Series whose labels are known begin at 0: an increase from nothing would not be seen as one.
+    pub fn register(
+        &self,
+        registry: &mut Registry,
+        networks: &[&'static str],
+        transfer_states: &[&'static str],
+        delivery_states: &[&'static str],
+    ) {
+        for network in networks {
+            drop(self.settlement_seconds.get_or_create(&[("network", *network)]));
+            for state in transfer_states {
+                drop(self.transfers.get_or_create(&[("network", *network), ("state", *state)]));
+            }
+        }
+        for state in delivery_states {
+            drop(self.attempts.get_or_create(&[("state", *state)]));
+        }
+        registry.register("purser_requests", "Requests that were answered", self.requests.clone());
+        registry.register(
+            "purser_request_seconds",
+            "How long answers to requests took, those that wait for settlement included",
+            self.request_seconds.clone(),
+        );
+        registry.register(
+            "purser_transfers",
+            "Transfers that were claimed (submitted) and that came to an end in this process",
+            self.transfers.clone(),
+        );
+        registry.register(
+            "purser_settlement_seconds",
+            "From the request of a transfer until it was settled and written down",
+            self.settlement_seconds.clone(),
+        );
+        registry.register(
+            "purser_webhook_attempts",
+            "Attempts to deliver events, by what the delivery is afterwards",
+            self.attempts.clone(),
+        );
+        registry.register(
+            "purser_webhook_queues",
+            "Webhooks that are being delivered to",
+            self.webhook_queues.clone(),
+        );
+    }
+
+    /// A request was answered. `route` is a template, or `None` where no route fits.
+    pub fn answered(&self, method: &str, route: Option<&str>, status: u16, seconds: f64) {
+        let route = route.unwrap_or("none").to_owned();
+        let labels = ([("method", known_method(method))], [("route", route), ("status", status.to_string())]);
+        self.requests.get_or_create(&labels).inc();
+        self.request_seconds.observe(seconds);
+    }
+
+    /// A transfer is in this state now.
+    pub fn transfer_is(&self, network: &'static str, state: &'static str) {
+        self.transfers.get_or_create(&[("network", network), ("state", state)]).inc();
+    }
+
+    /// So long a settled transfer has taken.
+    pub fn settled_after(&self, network: &'static str, seconds: f64) {
+        self.settlement_seconds.get_or_create(&[("network", network)]).observe(seconds);
+    }
+
+    /// A delivery was attempted, and is in this state now.
+    pub fn attempted(&self, state: &'static str) {
+        self.attempts.get_or_create(&[("state", state)]).inc();
+    }
+
+    /// So many webhooks are being delivered to.
+    pub fn webhook_queues_are(&self, queues: usize) {
+        self.webhook_queues.set(i64::try_from(queues).unwrap_or(i64::MAX));
+    }
+}
+
+/// A client may send any word as a method.
+fn known_method(method: &str) -> &'static str {
+    let known = ["GET", "POST", "PUT", "PATCH", "DELETE", "HEAD", "OPTIONS"];
+    known.into_iter().find(|known| *known == method).unwrap_or("other")
+}
+
+fn request_seconds() -> Histogram {
+    Histogram::new([0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1.0, 2.5, 5.0, 10.0, 30.0])
+}
+
+fn settlement_seconds() -> Histogram {
+    Histogram::new([0.1, 0.2, 0.4, 0.7, 1.0, 1.5, 2.5, 5.0, 10.0, 15.0, 30.0, 60.0, 300.0])
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn methods_that_clients_make_up_are_one() {
+        let metrics = Metrics::default();
+        for number in 0..50 {
+            metrics.answered(&format!("MADEUP{number}"), None, 405, 0.001);
+        }
+        metrics.answered("GET", Some("/v1/accounts/{id}"), 200, 0.001);
+        let mut registry = Registry::default();
+        metrics.register(&mut registry, &[], &[], &[]);
+        let mut text = String::new();
+        prometheus_client::encoding::text::encode(&mut text, &registry).expect("text");
+        let requests: Vec<_> =
+            text.lines().filter(|line| line.starts_with("purser_requests_total{")).collect();
+        assert_eq!(requests.len(), 2, "{requests:?}");
+        let line = r#"purser_requests_total{method="other",route="none",status="405"} 50"#;
+        assert!(requests.contains(&line), "{requests:?}");
+    }
+}

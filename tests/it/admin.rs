@@ -1,0 +1,238 @@
+//! The door for whoever runs the service: `/readyz`, `/metrics` and `/healthz` on an address of their own, and logs as JSON.
+
+use std::collections::BTreeSet;
+use std::time::Duration;
+
+use purser::OperatorUpdate;
+use purser_tests::{Answer, AppSettings, Operator, Proxy, TestApp, TestDatabase, TestNetwork, Wire};
+use reqwest::Method;
+use serde_json::{Value, json};
+use solana_sdk::pubkey::Pubkey;
+use solana_sdk::signature::Keypair;
+use solana_sdk::signer::Signer;
+
+const ADMIN: &str = "admin_listen = \"127.0.0.1:0\"";
+
+pub fn with_admin(settings: AppSettings) -> AppSettings {
+    AppSettings { server: ADMIN, ..settings }
+}
+
+async fn metrics(app: &TestApp) -> String {
+    app.admin_client().get("/metrics").await.has_status(200).text
+}
+
+/// The value of a series, or 0 while there is none.
+fn value(text: &str, series: &str) -> u64 {
+    let found = text.lines().find_map(|line| line.strip_prefix(series)?.trim().parse().ok());
+    found.unwrap_or(0)
+}
+
+/// Status and problems of one part of `/readyz`.
+#[track_caller]
+fn part(answer: &Answer, name: &str) -> (String, Vec<String>) {
+    let parts = answer["parts"].as_array().expect("parts");
+    let found = parts.iter().find(|part| part["part"] == name);
+    let found = found.unwrap_or_else(|| panic!("no part {name} in {}", answer.text));
+    let texts = |problem: &Value| problem.as_str().expect("words").to_owned();
+    let problems = found["problems"].as_array().into_iter().flatten().map(texts).collect();
+    (found["status"].as_str().expect("a status").to_owned(), problems)
+}
+
+/// Asks until readiness has this status and the part this standing.
+async fn comes_to(app: &TestApp, status: u16, name: &str, standing: &str) -> Answer {
+    for _ in 0..300 {
+        let answer = app.admin_client().get("/readyz").await;
+        if answer.status == status && part(&answer, name).0 == standing {
+            return answer;
+        }
+        tokio::time::sleep(Duration::from_millis(100)).await;
+    }
+    panic!("{name} never came to {standing}: {}", app.log_tail());
+}
+
+#[tokio::test]
+async fn ready_relayer_names_each_part_and_only_the_second_door_shows_figures() {
+    let settings = with_admin(AppSettings::default());
+    let app = TestApp::start(TestNetwork::shared().await, &settings).await;
+    let answer = comes_to(&app, 200, "nodes", "ok").await;
+    let names: Vec<_> = answer["parts"].as_array().expect("parts").iter().map(|part| &part["part"]).collect();
+    assert_eq!(names, ["database", "tasks", "nodes", "authorities", "sol"], "{}", answer.text);
+    assert_eq!((&answer["ready"], &answer["parts"][2]["network"]), (&json!(true), &json!("test")));
+    app.admin_client().get("/healthz").await.has_status(200);
+    app.admin_client().get("/v1/accounts").await.is_error(404, "not_found");
+    for path in ["/readyz", "/metrics"] {
+        app.client().get(path).await.is_error(404, "not_found");
+    }
+}
+
+#[tokio::test]
+async fn metrics_count_what_was_done_and_name_no_operator_account_or_key() {
+    let settings = with_admin(AppSettings::default());
+    let app = TestApp::start(TestNetwork::shared().await, &settings).await;
+    let agent = app.new_operator().await.creates_account_with("Ada", "10").await;
+    let (payee, _) = agent.operator.chain.new_payee().await;
+    agent.pays("1").to(&payee).await.is_settled();
+    agent.pays("1").to(&payee).await.is_settled();
+    agent.pays("100").to(&payee).await.is_error(402, "insufficient_balance");
+    let text = metrics(&app).await;
+    for (series, expected) in [
+        (r#"purser_transfers_total{network="test",state="submitted"}"#, 3),
+        (r#"purser_transfers_total{network="test",state="settled"}"#, 2),
+        (r#"purser_settlement_seconds_count{network="test"}"#, 2),
+        (r#"purser_requests_total{method="POST",route="/v1/transfers",status="200"}"#, 2),
+        (r#"purser_requests_total{method="POST",route="/v1/transfers",status="402"}"#, 1),
+        (r#"purser_transfers_pending"#, 0),
+        (r#"purser_tasks{task="sweeper"}"#, 1),
+        (r#"purser_operators_rotated{network="test"}"#, 0),
+    ] {
+        assert_eq!(value(&text, series), expected, "{series} in {text}");
+    }
+    let sent = r#"purser_rpc_calls_total{network="test",node="0",method="sendTransaction"}"#;
+    assert!(value(&text, sent) >= 2, "{text}");
+    assert!(text.contains(r#"purser_database_wait_seconds_count{pool="writer"}"#), "{text}");
+    let payer = app.transfer_authority().pubkey();
+    let series = format!(
+        "purser_fee_payer_spendable_lamports{{network=\"test\",address=\"{payer}\",role=\"transfer authority\"}}"
+    );
+    assert!(value(&text, &series) > 0, "{text}");
+    for secret in
+        [agent.operator.id.as_str(), &agent.id, agent.operator.client.key(), "acct_", "op_0", "127.0.0.1"]
+    {
+        assert!(!text.contains(secret), "{secret} is in {text}");
+    }
+}
+
+/// What a client makes up makes no new series.
+#[tokio::test]
+async fn labels_do_not_grow_with_what_clients_send() {
+    let app = TestApp::start(TestNetwork::shared().await, &with_admin(AppSettings::default())).await;
+    let key = app.new_operator().await.client.key().to_owned();
+    let client = app.client().with_key(&key);
+    let series = |text: &str| -> BTreeSet<String> {
+        let names = text.lines().filter(|line| line.starts_with("purser_requests_total"));
+        names.filter_map(|line| Some(line.rsplit_once(' ')?.0.to_owned())).collect()
+    };
+    let asks = async |number: usize| {
+        let unknown = format!("acct_01ARZ3NDEKTSV4RRFFQ69G{number:04}");
+        client.get(&format!("/v1/accounts/{unknown}")).await;
+        client.get(&format!("/nowhere/{number}")).await;
+        let method = Method::from_bytes(format!("MAKE{number}").as_bytes()).expect("a token");
+        client.sends(client.request(method, "/v1/accounts")).await;
+        client.with_key(&format!("psk_test_{number}")).get("/v1/accounts").await;
+    };
+    asks(0).await;
+    let first = series(&metrics(&app).await);
+    for number in 1..20 {
+        asks(number).await;
+    }
+    let text = metrics(&app).await;
+    assert_eq!(series(&text), first, "{text}");
+    assert!(first.iter().any(|one| one.contains(r#"route="/v1/accounts/{id}""#)), "{first:?}");
+}
+
+async fn names_other_keys(operator: &Operator, keys: &[Pubkey]) {
+    let update = OperatorUpdate { transfer_authorities: Some(keys.to_vec()), ..Default::default() };
+    operator.chain.updates_operator(operator.address, update, operator.app().admin()).await;
+}
+
+/// A tenant must not take the service from the others by what it does to its own account.
+#[tokio::test]
+async fn tenant_that_rotates_our_key_away_leaves_the_relayer_ready_and_all_of_them_do_not() {
+    let app = TestApp::start(TestNetwork::shared().await, &with_admin(AppSettings::default())).await;
+    let (one, other) = (app.new_operator().await, app.new_operator().await);
+    comes_to(&app, 200, "authorities", "ok").await;
+    names_other_keys(&one, &[Keypair::new().pubkey()]).await;
+    let answer = comes_to(&app, 200, "authorities", "degraded").await;
+    assert!(!answer.text.contains(&one.id) && !answer.text.contains(&one.address.to_string()));
+    assert_eq!(value(&metrics(&app).await, r#"purser_operators_rotated{network="test"}"#), 1);
+    names_other_keys(&other, &[Keypair::new().pubkey()]).await;
+    let answer = comes_to(&app, 503, "authorities", "failed").await;
+    assert_eq!(answer["ready"], false);
+    // A restart would not mend it.
+    app.admin_client().get("/healthz").await.has_status(200);
+    names_other_keys(&one, &[app.transfer_authority().pubkey()]).await;
+    comes_to(&app, 200, "authorities", "degraded").await;
+}
+
+#[tokio::test]
+async fn relayer_whose_wallets_are_all_empty_is_not_ready() {
+    let settings = with_admin(AppSettings { second_keys: true, ..AppSettings::default() });
+    let app = TestApp::start(TestNetwork::shared().await, &settings).await;
+    let chain = app.new_operator().await.chain.clone();
+    let wallets = [app.transfer_authority().pubkey(), app.second_keys()[1].pubkey()];
+    comes_to(&app, 200, "sol", "ok").await;
+    chain.sets_lamports(&wallets[0], 0).await;
+    comes_to(&app, 200, "sol", "degraded").await;
+    chain.sets_lamports(&wallets[1], 0).await;
+    let answer = comes_to(&app, 503, "sol", "failed").await;
+    assert_eq!(part(&answer, "sol").1.len(), 2, "{}", answer.text);
+}
+
+#[tokio::test]
+async fn node_that_is_gone_is_named_and_its_faults_are_counted_without_its_url() {
+    let network = TestNetwork::shared().await;
+    let proxy = Proxy::to(&network.rpc_url);
+    let url = format!("{}/?api-key=hush-hush", proxy.url());
+    let app =
+        TestApp::start(network, &with_admin(AppSettings { rpc_url: Some(url), ..AppSettings::default() }))
+            .await;
+    comes_to(&app, 200, "nodes", "ok").await;
+    proxy.cuts();
+    let answer = comes_to(&app, 503, "nodes", "failed").await;
+    let text = metrics(&app).await;
+    let faults = text.lines().filter(|line| line.starts_with("purser_rpc_faults_total{"));
+    let faults: u64 = faults.filter_map(|line| line.rsplit_once(' ')?.1.parse::<u64>().ok()).sum();
+    assert!(faults > 0 && value(&text, r#"purser_node_resting{network="test",node="0"}"#) == 1, "{text}");
+    for told in [&answer.text, &text] {
+        assert!(!told.contains("hush") && !told.contains("127.0.0.1"), "{told}");
+    }
+}
+
+/// A request that needs the database is given up after 10 s; who asks how the relayer is must not wait as long.
+#[tokio::test]
+async fn silent_database_keeps_neither_readiness_nor_metrics_from_answering() {
+    let Some(database) = TestDatabase::create().await else { return };
+    let line = Wire::to_postgres(&database.url());
+    let settings = AppSettings {
+        database_url: Some(line.postgres_url(&database.url())),
+        database: Some(database),
+        ..AppSettings::default()
+    };
+    let app = TestApp::start(TestNetwork::shared().await, &with_admin(settings)).await;
+    let operator = app.new_operator().await;
+    comes_to(&app, 200, "database", "ok").await;
+    line.swallows();
+    // Until what is still lent has been asked in vain.
+    comes_to(&app, 503, "database", "failed").await;
+    let client = operator.client.clone();
+    let listing = tokio::spawn(async move { client.get("/v1/accounts").await });
+    // On connections of their own, each.
+    let answer = app.admin_client().get("/readyz").await;
+    let text = metrics(&app).await;
+    assert!(!listing.is_finished(), "the list was answered first: is the database silent?");
+    assert_eq!(part(&answer, "database").0, "failed", "{}", answer.text);
+    assert!(text.contains(r#"purser_database_waiting{pool="payments"}"#), "{text}");
+    line.mends();
+    listing.await.expect("answered");
+    comes_to(&app, 200, "database", "ok").await;
+}
+
+#[tokio::test]
+async fn logs_are_json_where_the_environment_says_so() {
+    let environment = vec![("PURSER_LOG_FORMAT", "json".to_owned())];
+    let settings = with_admin(AppSettings { environment, ..AppSettings::default() });
+    let app = TestApp::start(TestNetwork::shared().await, &settings).await;
+    let operator = app.new_operator().await;
+    let answer = operator.client.get("/v1/accounts").await.has_status(200);
+    let request_id = answer.header("x-request-id").expect("every answer has one");
+    let log = app.log();
+    let lines: Vec<Value> = log
+        .lines()
+        .map(|line| serde_json::from_str(line).unwrap_or_else(|_| panic!("not JSON: {line}")))
+        .collect();
+    let answered =
+        lines.iter().find(|line| line["span"]["request_id"] == request_id && line["status"] == 200);
+    let answered = answered.unwrap_or_else(|| panic!("no line of the request: {log}"));
+    assert_eq!((&answered["message"], &answered["level"]), (&json!("answered"), &json!("INFO")));
+    assert!(answered["span"]["key_id"].as_str().is_some_and(|key| key.starts_with("key_")), "{answered}");
+}

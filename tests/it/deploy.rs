@@ -1,0 +1,76 @@
+//! What stands under `deploy/`: held against the relayer, and by the tools that will read it where they are installed.
+
+use std::collections::BTreeSet;
+use std::fs;
+use std::io::Write;
+use std::path::PathBuf;
+use std::process::{Command, Stdio};
+
+use purser_tests::binaries::workspace;
+use purser_tests::{AppSettings, TestApp, TestNetwork};
+
+use crate::admin::with_admin;
+
+fn deploy(file: &str) -> PathBuf {
+    workspace().join("deploy").join(file)
+}
+
+/// `promtool`, by `PURSER_PROMTOOL` or from the path; `None`, and a word about it, when there is none.
+fn promtool() -> Option<Command> {
+    let program = std::env::var_os("PURSER_PROMTOOL").unwrap_or_else(|| "promtool".into());
+    if Command::new(&program).arg("--version").output().is_ok_and(|output| output.status.success()) {
+        return Some(Command::new(program));
+    }
+    let _ = writeln!(std::io::stderr(), "skipped: what promtool checks, since there is none");
+    None
+}
+
+fn passes(mut command: Command) {
+    let output = command.output().expect("it starts");
+    let said = [output.stdout, output.stderr].concat();
+    assert!(output.status.success(), "{command:?}: {}", String::from_utf8_lossy(&said));
+}
+
+#[test]
+fn alert_rules_and_scrape_configuration_hold_before_promtool() {
+    for arguments in [
+        ["check", "rules", "alerts.yml"].as_slice(),
+        &["test", "rules", "alerts.test.yml"],
+        &["check", "config", "prometheus.yml"],
+    ] {
+        let Some(mut command) = promtool() else { return };
+        command.args(arguments).current_dir(deploy("prometheus"));
+        passes(command);
+    }
+}
+
+#[tokio::test]
+async fn metrics_are_of_good_form_and_have_all_that_rules_and_dashboard_ask_for() {
+    let app = TestApp::start(TestNetwork::shared().await, &with_admin(AppSettings::default())).await;
+    let agent = app.new_operator().await.creates_account_with("Ada", "10").await;
+    let (payee, _) = agent.operator.chain.new_payee().await;
+    agent.pays("1").to(&payee).await.is_settled();
+    let text = app.admin_client().get("/metrics").await.has_status(200).text;
+    let known: BTreeSet<&str> = text.lines().filter_map(|line| line.split(['{', ' ']).next()).collect();
+    for file in ["prometheus/alerts.yml", "prometheus/alerts.test.yml", "grafana/purser.json"] {
+        let asked = fs::read_to_string(deploy(file)).expect("it is there");
+        let words = asked.split(|sign: char| !(sign.is_ascii_alphanumeric() || sign == '_'));
+        let series: BTreeSet<&str> = words.filter(|word| word.starts_with("purser_")).collect();
+        assert!(series.len() > 5, "{file} asks for little: {series:?}");
+        let missing: Vec<_> = series.iter().filter(|series| !known.contains(*series)).collect();
+        assert!(missing.is_empty(), "{file} asks for {missing:?}, which is not in:\n{text}");
+    }
+    let Some(mut check) = promtool() else { return };
+    // It reads the older text format, which has no end line and calls a counter what its series is called.
+    let mut text = text.replace("# EOF\n", "");
+    for (name, _) in
+        text.clone().lines().filter_map(|line| line.strip_prefix("# TYPE ")?.split_once(" counter"))
+    {
+        for about in ["HELP", "TYPE"] {
+            text = text.replace(&format!("# {about} {name} "), &format!("# {about} {name}_total "));
+        }
+    }
+    let mut check = check.args(["check", "metrics"]).stdin(Stdio::piped()).spawn().expect("it starts");
+    check.stdin.take().expect("piped").write_all(text.as_bytes()).expect("it reads");
+    assert!(check.wait().expect("it ends").success(), "{text}");
+}
