@@ -3,8 +3,7 @@
 CREATE TABLE events (
     event_id     TEXT COLLATE "binary" NOT NULL PRIMARY KEY,
     operator_id  TEXT COLLATE "binary" NOT NULL REFERENCES operators (operator_id),
-    event_type   TEXT COLLATE "binary" NOT NULL CHECK (event_type IN
-        ('transfer.initiated', 'transfer.settled', 'transfer.rejected', 'balance.low_threshold', 'webhook.test')),
+    event_type   TEXT COLLATE "binary" NOT NULL,
     account_id   TEXT COLLATE "binary",
     transfer_id  TEXT COLLATE "binary" REFERENCES transfers (transfer_id),
     threshold_usdc TEXT COLLATE "binary",
@@ -12,6 +11,10 @@ CREATE TABLE events (
     -- JSON object, the payload as it is sent.
     data         TEXT COLLATE "binary" NOT NULL,
     created_at   TEXT COLLATE "binary" NOT NULL CHECK (length(created_at) = 27),
+    -- What it tells of, where that is a fact of the chain: announced once, whoever reads it and however often.
+    fact         TEXT COLLATE "binary",
+    -- Where it stands in its operator's stream.
+    place        BIGINT,
     FOREIGN KEY (operator_id, account_id) REFERENCES accounts (operator_id, account_id),
     -- A transfer announces each of its steps once, whoever writes it down.
     UNIQUE (transfer_id, event_type),
@@ -25,7 +28,19 @@ CREATE TABLE events (
 
 CREATE INDEX events_of_operator ON events (operator_id, event_id);
 CREATE INDEX events_of_account ON events (operator_id, account_id, event_id);
-CREATE INDEX events_by_time ON events (operator_id, created_at, event_id);
+CREATE INDEX events_of_type ON events (operator_id, event_type, event_id);
+CREATE INDEX events_of_account_and_type ON events (operator_id, account_id, event_type, event_id);
+CREATE UNIQUE INDEX events_of_fact ON events (fact) WHERE fact IS NOT NULL;
+CREATE INDEX events_in_stream ON events (operator_id, place, event_id) WHERE place IS NOT NULL;
+
+-- Events of operators that have opened a stream are told in one order, in which none becomes visible before another that stands
+-- below it. Whoever writes an event marks it as waiting (0); a place is given afterwards, to all that wait, while the operator's row
+-- here is locked. Events of other operators have no place, and cost nothing.
+CREATE TABLE event_streams (
+    operator_id TEXT COLLATE "binary" NOT NULL PRIMARY KEY REFERENCES operators (operator_id),
+    -- The last place that was given.
+    last_place  BIGINT NOT NULL
+);
 
 CREATE TABLE webhooks (
     webhook_id      TEXT COLLATE "binary" NOT NULL PRIMARY KEY,
@@ -54,6 +69,12 @@ CREATE TABLE webhooks (
 );
 
 CREATE INDEX webhooks_of_operator ON webhooks (operator_id, webhook_id);
+CREATE INDEX webhooks_disabled ON webhooks (webhook_id) WHERE status = 'disabled';
+
+-- Webhooks that are deleted, and of which there may still be deliveries: those are deleted a few at a time.
+CREATE TABLE deleted_webhooks (
+    webhook_id TEXT COLLATE "binary" NOT NULL PRIMARY KEY
+);
 
 -- One event on its way to one webhook. No reference to the webhook: a fact must be written down even if the webhook
 -- is deleted at that moment; what that leaves is never attempted.
@@ -81,6 +102,8 @@ CREATE TABLE deliveries (
 CREATE INDEX deliveries_due ON deliveries (webhook_id, next_attempt_at) WHERE state = 'pending';
 CREATE INDEX deliveries_next ON deliveries (next_attempt_at) WHERE state = 'pending';
 CREATE INDEX deliveries_leased ON deliveries (lease_holder) WHERE lease_holder IS NOT NULL;
+CREATE INDEX deliveries_of_state ON deliveries (webhook_id, state, event_id);
+CREATE INDEX deliveries_of_event ON deliveries (event_id);
 
 CREATE TABLE delivery_attempts (
     webhook_id  TEXT COLLATE "binary" NOT NULL,
@@ -97,6 +120,8 @@ CREATE TABLE delivery_attempts (
     CHECK ((status_code IS NULL) = (unanswered IS NOT NULL)),
     CHECK ((status_code IS NULL) = (body IS NULL))
 );
+
+CREATE INDEX attempts_by_time ON delivery_attempts (started_at);
 
 -- The balance that each watching webhook last knew of an account: a crossing is from at or above its threshold to below.
 CREATE TABLE webhook_balances (

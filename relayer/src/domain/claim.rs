@@ -22,7 +22,8 @@ pub enum Claim {
 #[derive(Debug)]
 pub struct UsedKey {
     pub fingerprint: String,
-    pub attempt: i64,
+    /// How often it was used, that try included.
+    pub uses: i64,
     /// 24 h after its first claim, in Unix seconds.
     pub expires_unix: i64,
     pub transfer: Transfer,
@@ -104,13 +105,12 @@ mod tests {
                 memo: None,
                 idempotency_key: IdempotencyKey::parse("k").expect("valid"),
             },
-            attempt: 1,
             state,
             created_at: AT(CLAIMED_AT),
             updated_at: AT(CLAIMED_AT),
         };
         let expires_unix = CLAIMED_AT + IDEMPOTENCY_SECONDS;
-        UsedKey { fingerprint: "f".into(), attempt: 1, expires_unix, transfer }
+        UsedKey { fingerprint: "f".into(), uses: 1, expires_unix, transfer }
     }
 
     fn settled_after(seconds: i64) -> UsedKey {

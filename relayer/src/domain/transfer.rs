@@ -23,8 +23,6 @@ pub struct Transfer {
     /// The API key that asked for it.
     pub key_id: KeyId,
     pub request: TransferRequest,
-    /// 1 for the first try under its idempotency key.
-    pub attempt: u32,
     pub state: TransferState,
     pub created_at: Timestamp,
     pub updated_at: Timestamp,

@@ -58,8 +58,8 @@ impl ClaimClock {
 #[derive(Debug, FromRow)]
 struct UsedKeyRow {
     fingerprint: String,
-    key_attempt: i64,
-    expires_unix: i64,
+    key_use: i64,
+    key_expires_unix: i64,
     #[sqlx(flatten)]
     transfer: TransferRow,
 }
@@ -70,10 +70,29 @@ impl TryFrom<UsedKeyRow> for UsedKey {
     fn try_from(row: UsedKeyRow) -> Result<Self, StoreError> {
         Ok(Self {
             fingerprint: row.fingerprint,
-            attempt: row.key_attempt,
-            expires_unix: row.expires_unix,
+            uses: row.key_use,
+            expires_unix: row.key_expires_unix,
             transfer: row.transfer.try_into()?,
         })
+    }
+}
+
+/// Which use of its idempotency key a transfer is, and until when that takes the key at least.
+#[derive(Debug, Clone, Copy)]
+struct KeyUse {
+    number: i64,
+    expires_unix: i64,
+}
+
+impl KeyUse {
+    /// A free key, or an expired one that begins anew after so many uses.
+    fn begins(uses: i64, clock: ClaimClock) -> Self {
+        Self { number: uses + 1, expires_unix: clock.born().saturating_add(IDEMPOTENCY_SECONDS) }
+    }
+
+    /// The next try. The key lives no longer for it.
+    const fn goes_on(used: &UsedKey) -> Self {
+        Self { number: used.uses + 1, expires_unix: used.expires_unix }
     }
 }
 
@@ -83,34 +102,18 @@ impl Store {
     pub async fn claim_transfer(&self, new: &NewTransfer, clock: ClaimClock) -> Result<Claim, StoreError> {
         let (new, holder) = (new.clone(), self.holder.clone());
         let fingerprint = Fingerprint::of(&new.request).to_hex();
-        let claim = self.write_in_turn(
-            move |tx| {
-                async move {
-                    match try_claim(tx, &new, &fingerprint, &holder, clock).await {
-                        // What was seen is gone: look again.
-                        Err(StoreError::Superseded) => Err(StoreError::Contended),
-                        tried => tried,
-                    }
-                }
-                .boxed()
-            },
+        self.write_in_turn(
+            move |tx| async move { try_claim(tx, &new, &fingerprint, &holder, clock).await }.boxed(),
             Turn::Begins,
-        );
-        claim.await
+        )
+        .await
     }
 
     /// Gives an idempotency key back: the chain knows it as another transfer's, so the one that was claimed under it here
     /// stands for nothing, and whoever asks for that other one is to be answered.
     pub async fn release_key(&self, transfer: &Transfer) -> Result<(), StoreError> {
-        const SQL: &str = "DELETE FROM idempotency_keys
-             WHERE operator_id = $1 AND network = $2 AND idempotency_key = $3 AND transfer_id = $4";
-        query(SQL)
-            .bind(transfer.operator_id.to_string())
-            .bind(transfer.network.as_str())
-            .bind(transfer.request.idempotency_key.as_str())
-            .bind(transfer.id.to_string())
-            .execute(self.writer())
-            .await?;
+        const SQL: &str = "UPDATE transfers SET key_use = NULL WHERE transfer_id = $1";
+        query(SQL).bind(transfer.id.to_string()).execute(self.writer()).await?;
         Ok(())
     }
 }
@@ -122,37 +125,29 @@ async fn try_claim(
     holder: &str,
     clock: ClaimClock,
 ) -> Result<Claim, StoreError> {
-    if let Some(transfer) = insert_transfer(tx, new, 1, holder, clock, IF_FREE).await? {
-        take_key(tx, new, fingerprint, None, clock).await?;
+    // Mostly nothing stands under a key, and this spares looking.
+    let first = KeyUse::begins(0, clock);
+    if let Some(transfer) = insert_transfer(tx, new, fingerprint, first, holder, clock).await? {
         return Ok(Claim::New(transfer));
     }
-    let used = find_used(tx, new).await?;
-    let seen = used.as_ref().map(|used| used.transfer.id);
-    let retried = match used.as_ref().map(|used| (used, used.reused_by(fingerprint, clock.agreed))) {
-        None | Some((_, Reuse::Expired)) => None,
-        Some((used, Reuse::Retry)) => Some((used.transfer.id, used.attempt + 1)),
-        Some((_, Reuse::Answer(claim))) => return Ok(*claim),
+    let used = find_used(tx, new).await?.ok_or(StoreError::Contended)?;
+    let (key_use, is_retry) = match used.reused_by(fingerprint, clock.agreed) {
+        Reuse::Expired => (KeyUse::begins(used.uses, clock), false),
+        Reuse::Retry => (KeyUse::goes_on(&used), true),
+        Reuse::Answer(claim) => return Ok(*claim),
     };
-    let attempt = retried.map_or(1, |(_, attempt)| attempt);
-    let inserted = insert_transfer(tx, new, attempt, holder, clock, "").await?;
-    let transfer = inserted.ok_or(StoreError::Superseded)?;
-    match retried {
-        Some((before, attempt)) => {
-            move_key(tx, new, before, attempt).await?;
-            Ok(Claim::Retry(transfer))
-        }
-        None => {
-            take_key(tx, new, fingerprint, seen, clock).await?;
-            Ok(Claim::New(transfer))
-        }
-    }
+    // Another took the key just now: look again.
+    let inserted = insert_transfer(tx, new, fingerprint, key_use, holder, clock).await?;
+    let transfer = inserted.ok_or(StoreError::Contended)?;
+    Ok(if is_retry { Claim::Retry(transfer) } else { Claim::New(transfer) })
 }
 
+/// The latest use of a key stands for it.
 async fn find_used(tx: &mut Transaction<'_>, new: &NewTransfer) -> Result<Option<UsedKey>, StoreError> {
     let sql = format!(
-        "SELECT k.fingerprint, k.attempt AS key_attempt, k.expires_unix, {COLUMNS}
-         FROM idempotency_keys k JOIN transfers ON transfers.transfer_id = k.transfer_id
-         WHERE k.operator_id = $1 AND k.network = $2 AND k.idempotency_key = $3"
+        "SELECT fingerprint, key_use, key_expires_unix, {COLUMNS} FROM transfers
+         WHERE operator_id = $1 AND network = $2 AND idempotency_key = $3 AND key_use IS NOT NULL
+         ORDER BY key_use DESC LIMIT 1"
     );
     let row: Option<UsedKeyRow> = query(AssertSqlSafe(sql))
         .bind(new.operator_id.to_string())
@@ -163,22 +158,17 @@ async fn find_used(tx: &mut Transaction<'_>, new: &NewTransfer) -> Result<Option
     row.map(UsedKey::try_from).transpose()
 }
 
-/// Mostly nothing stands under a key, and this spares looking.
-const IF_FREE: &str = "WHERE NOT EXISTS (
-    SELECT 1 FROM idempotency_keys WHERE operator_id = $2 AND network = $3 AND idempotency_key = $9)";
-
-/// `None` when the condition does not hold.
+/// `None` when another transfer has this use of the key.
 async fn insert_transfer(
     tx: &mut Transaction<'_>,
     new: &NewTransfer,
-    attempt: i64,
+    fingerprint: &str,
+    key_use: KeyUse,
     holder: &str,
     clock: ClaimClock,
-    condition: &'static str,
 ) -> Result<Option<Transfer>, StoreError> {
     // Whether the bytes may be stored is decided where the claim is written: from here on they may be sent.
-    let sql = format!(
-        "WITH ahead AS MATERIALIZED (
+    const SQL: &str = "WITH ahead AS MATERIALIZED (
              SELECT $16 <> ''
                  AND ($19 = 0 OR EXISTS (
                      SELECT 1 FROM ledgers WHERE account_id = $4 AND payments_up_to >= $19))
@@ -187,20 +177,21 @@ async fn insert_transfer(
                          AND (created_at > $20 OR COALESCE(read_at, '') > $20)) AS is_stored)
          INSERT INTO transfers
              (transfer_id, operator_id, network, account_id, key_id, recipient, amount_usdc, memo, idempotency_key,
-              attempt, lease_holder, lease_expires_at, created_at, updated_at, state,
+              key_use, key_expires_unix, fingerprint,
+              lease_holder, lease_expires_at, created_at, updated_at, state,
               signed_bytes, tx_signature, last_valid_block_height)
-         SELECT $1, $2, $3, $4, $5, $6, $7, $8, $9, $11, $13, $14, $15, $15,
+         SELECT $1, $2, $3, $4, $5, $6, $7, $8, $9, $11, $21, $22, $13, $14, $15, $15,
              CASE WHEN is_stored THEN 'signed' ELSE $12 END,
              CASE WHEN is_stored THEN $16 END,
              CASE WHEN is_stored THEN $17 END,
              CASE WHEN is_stored THEN $18 END
-         FROM ahead {condition}
-         RETURNING state"
-    );
+         FROM ahead WHERE TRUE
+         ON CONFLICT (operator_id, idempotency_key, network, key_use) DO NOTHING
+         RETURNING state";
     let request = &new.request;
     let ahead = new.signed.as_ref();
     let columns = ahead.map_or_else(StateColumns::default, |ahead| StateColumns::from(&ahead.signed));
-    let inserted: Option<(String,)> = query(AssertSqlSafe(sql))
+    let inserted: Option<(String,)> = query(SQL)
         .bind(new.id.to_string())
         .bind(new.operator_id.to_string())
         .bind(new.network.as_str())
@@ -211,7 +202,7 @@ async fn insert_transfer(
         .bind(request.memo.as_ref().map(|memo| memo.as_str()))
         .bind(request.idempotency_key.as_str())
         .bind(tag_text(new.id.tag()))
-        .bind(attempt)
+        .bind(key_use.number)
         .bind(TransferState::Claimed.as_str())
         .bind(holder)
         .bind(clock.lease_expires_at.to_string())
@@ -221,6 +212,8 @@ async fn insert_transfer(
         .bind(columns.last_valid_block_height)
         .bind(ahead.map_or(0, |ahead| ahead.known_up_to.cast_signed()))
         .bind(clock.since().map_or_else(String::new, |since| since.to_string()))
+        .bind(key_use.expires_unix)
+        .bind(fingerprint)
         .fetch_optional(tx)
         .await?;
     let Some((stored,)) = inserted else { return Ok(None) };
@@ -232,59 +225,8 @@ async fn insert_transfer(
         network: new.network,
         key_id: new.key_id,
         request: request.clone(),
-        attempt: u32::try_from(attempt).unwrap_or(u32::MAX),
         state,
         created_at: clock.now,
         updated_at: clock.now,
     }))
-}
-
-/// A new key, or an expired one that begins anew; `Superseded` when it stands for another transfer than was seen.
-async fn take_key(
-    tx: &mut Transaction<'_>,
-    new: &NewTransfer,
-    fingerprint: &str,
-    seen: Option<TransferId>,
-    clock: ClaimClock,
-) -> Result<(), StoreError> {
-    const SQL: &str = "INSERT INTO idempotency_keys
-             (operator_id, network, idempotency_key, fingerprint, transfer_id, attempt, created_unix, expires_unix)
-         VALUES ($1, $2, $3, $4, $5, 1, $6, $7)
-         ON CONFLICT (operator_id, network, idempotency_key) DO UPDATE SET
-             fingerprint = excluded.fingerprint, transfer_id = excluded.transfer_id, attempt = 1,
-             created_unix = excluded.created_unix, expires_unix = excluded.expires_unix
-         WHERE idempotency_keys.transfer_id = $8";
-    let taken = query(SQL)
-        .bind(new.operator_id.to_string())
-        .bind(new.network.as_str())
-        .bind(new.request.idempotency_key.as_str())
-        .bind(fingerprint)
-        .bind(new.id.to_string())
-        .bind(clock.born())
-        .bind(clock.born().saturating_add(IDEMPOTENCY_SECONDS))
-        .bind(seen.map_or_else(String::new, |seen| seen.to_string()))
-        .execute(tx)
-        .await?;
-    if taken == 1 { Ok(()) } else { Err(StoreError::Superseded) }
-}
-
-/// The same key with its next try; it lives no longer for it. `Superseded` as for [`take_key`].
-async fn move_key(
-    tx: &mut Transaction<'_>,
-    new: &NewTransfer,
-    seen: TransferId,
-    attempt: i64,
-) -> Result<(), StoreError> {
-    const SQL: &str = "UPDATE idempotency_keys SET transfer_id = $4, attempt = $5
-         WHERE operator_id = $1 AND network = $2 AND idempotency_key = $3 AND transfer_id = $6";
-    let moved = query(SQL)
-        .bind(new.operator_id.to_string())
-        .bind(new.network.as_str())
-        .bind(new.request.idempotency_key.as_str())
-        .bind(new.id.to_string())
-        .bind(attempt)
-        .bind(seen.to_string())
-        .execute(tx)
-        .await?;
-    if moved == 1 { Ok(()) } else { Err(StoreError::Superseded) }
 }

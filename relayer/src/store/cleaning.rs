@@ -132,7 +132,7 @@ impl Store {
         self.write(move |tx| first_that_finds_any(tx, steps).boxed()).await
     }
 
-    /// Finished ones that no event tells of any more and whose idempotency keys have expired, with the keys and with what
+    /// Finished ones that no event tells of any more and whose idempotency keys have expired, with what
     /// a refusal left in the history. Gives how many were looked at: some may have to stay, and the next look goes on
     /// after them, from the beginning once it has come to the end.
     async fn delete_old_transfers(
@@ -165,24 +165,18 @@ impl Store {
     }
 
     async fn delete_transfers(&self, ids: &[TransferId], now: Timestamp) -> Result<(), StoreError> {
-        let (all, key_places) = (places(1, ids.len()), places(2, ids.len()));
-        let texts = || ids.iter().map(TransferId::to_string);
-        let keys = format!(
-            "DELETE FROM idempotency_keys WHERE expires_unix <= $1 AND transfer_id IN ({key_places})"
-        );
+        let all = places(2, ids.len());
         let transfers = format!(
-            "DELETE FROM transfers WHERE transfer_id IN ({all})
+            "DELETE FROM transfers WHERE key_expires_unix <= $1 AND transfer_id IN ({all})
                  AND NOT EXISTS (SELECT 1 FROM events WHERE events.transfer_id = transfers.transfer_id)
-                 AND NOT EXISTS (
-                     SELECT 1 FROM idempotency_keys WHERE idempotency_keys.transfer_id = transfers.transfer_id)
              RETURNING transfer_id"
         );
-        // Only placeholders were put into the texts.
-        let keys = query(AssertSqlSafe(keys)).bind(now.unix_seconds()).bind_all(texts());
-        let transfers = query(AssertSqlSafe(transfers)).bind_all(texts());
+        // Only placeholders were put into the text.
+        let transfers = query(AssertSqlSafe(transfers))
+            .bind(now.unix_seconds())
+            .bind_all(ids.iter().map(TransferId::to_string));
         self.write(move |tx| {
             async move {
-                keys.execute(&mut *tx).await?;
                 let deleted: Vec<(String,)> = transfers.fetch_all(&mut *tx).await?;
                 delete_refusals(tx, &deleted).await
             }

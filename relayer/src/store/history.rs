@@ -201,9 +201,8 @@ fn list_sql(filter: &HistoryFilter) -> Option<String> {
              ORDER BY position DESC LIMIT $5"
         )
     };
-    let Some(lines) = filter.lines() else { return Some(pages_of("")) };
-    let mut pages: Vec<String> = lines
-        .into_iter()
+    let mut pages: Vec<String> = filter
+        .lines()
         .map(|(kind, status)| {
             pages_of(&format!("AND kind = '{}' AND status = '{}' ", kind.as_str(), status.as_str()))
         })

@@ -7,7 +7,7 @@ use super::query::query;
 use super::{Store, StoreError, Transaction};
 use crate::domain::{Network, Timestamp};
 
-const TABLE: Table = Table("owed_transactions");
+const TABLE: Table = Table("pending_fetches");
 
 /// A transaction that was listed, and that no node would show yet.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -35,7 +35,7 @@ impl Store {
         now: Timestamp,
         rows_max: u32,
     ) -> Result<Vec<PendingFetch>, StoreError> {
-        const SQL: &str = "SELECT tx_signature, slot, tries, next_try_at FROM owed_transactions
+        const SQL: &str = "SELECT tx_signature, slot, tries, next_try_at FROM pending_fetches
              WHERE network = $1 AND next_try_at <= $2 ORDER BY next_try_at LIMIT $3";
         let rows: Vec<PendingFetchRow> = query(SQL)
             .bind(network.as_str())
@@ -60,11 +60,11 @@ pub(super) async fn replace_pending_fetch(
     network: Network,
     pending: &PendingFetch,
 ) -> Result<(), StoreError> {
-    const SQL: &str = "INSERT INTO owed_transactions (network, tx_signature, slot, tries, next_try_at)
+    const SQL: &str = "INSERT INTO pending_fetches (network, tx_signature, slot, tries, next_try_at)
          VALUES ($1, $2, $3, $4, $5)
          ON CONFLICT (network, tx_signature) DO UPDATE
              SET slot = excluded.slot, tries = excluded.tries, next_try_at = excluded.next_try_at
-             WHERE owed_transactions.tries < excluded.tries";
+             WHERE pending_fetches.tries < excluded.tries";
     query(SQL)
         .bind(network.as_str())
         .bind(pending.signature.as_str())
@@ -81,7 +81,7 @@ pub(super) async fn delete_pending_fetch(
     network: Network,
     signature: &str,
 ) -> Result<(), StoreError> {
-    const SQL: &str = "DELETE FROM owed_transactions WHERE network = $1 AND tx_signature = $2";
+    const SQL: &str = "DELETE FROM pending_fetches WHERE network = $1 AND tx_signature = $2";
     query(SQL).bind(network.as_str()).bind(signature).execute(tx).await?;
     Ok(())
 }

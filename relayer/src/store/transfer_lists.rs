@@ -8,9 +8,6 @@ use super::transfers::COLUMNS;
 use super::{Store, StoreError};
 use crate::domain::{IdempotencyKey, OperatorId, Transfer, TransferFilter, TransferId, TransferStatus};
 
-/// A transfer's status from its state, in the words of the migration that makes the indexes.
-const STATUS: &str = "CASE WHEN state IN ('claimed', 'signed', 'sent') THEN 'submitted' ELSE state END";
-
 impl Store {
     /// Up to `rows_max` of the operator's transfers, newest first, those after `after` in that order.
     pub async fn list_transfers(
@@ -20,12 +17,11 @@ impl Store {
         after: Option<TransferId>,
         rows_max: u32,
     ) -> Result<Vec<Transfer>, StoreError> {
+        let (conditions, newest_first) = conditions(filter);
         let sql = format!(
             "SELECT {COLUMNS} FROM transfers
-             WHERE operator_id = $1 AND {}
-                 AND created_at > $7 AND created_at <= $8
-             ORDER BY transfer_id DESC LIMIT $9",
-            conditions(filter)
+             WHERE {conditions} AND created_at > $7 AND created_at <= $8
+             ORDER BY {newest_first} LIMIT $9"
         );
         let TransferFilter { account, status, idempotency_key, since, until } = filter;
         // The ids lead to the span, up to a millisecond; the moments themselves say the rest.
@@ -49,23 +45,33 @@ impl Store {
     }
 }
 
-/// What a filter asks for by the second to sixth placeholder, said outright, since no index leads through an "or".
-fn conditions(filter: &TransferFilter) -> String {
-    // There are few transfers under one key. By `|| ''` no other index leads to them.
-    let without_index = if filter.idempotency_key.is_some() { " || ''" } else { "" };
+/// What a filter asks for by the first six placeholders, said outright, since no index leads through an "or"; and how its transfers
+/// are put in order.
+fn conditions(filter: &TransferFilter) -> (String, &'static str) {
+    let is_submitted = filter.status == Some(TransferStatus::Submitted);
+    // There are few transfers under one key, and few under way. By `|| ''` no other index leads to them.
+    let few = if filter.idempotency_key.is_some() || is_submitted { " || ''" } else { "" };
+    let of_operator = if is_submitted { "(operator_id || '') = $1" } else { "operator_id = $1" };
     let of_account = match filter.account {
-        Some(_) => format!("(account_id{without_index}) = $2"),
+        Some(_) => format!("(account_id{few}) = $2"),
         None => "$2 = ''".into(),
     };
     let of_status = match filter.status {
-        Some(_) => format!("(({STATUS}){without_index}) = $3"),
+        Some(TransferStatus::Submitted) => "state IN ('claimed', 'signed', 'sent') AND $3 <> ''".into(),
+        // As the indexes of statuses have it.
+        Some(TransferStatus::Settled | TransferStatus::Rejected | TransferStatus::Failed) => {
+            format!("ended_at IS NOT NULL AND (state{few}) = $3")
+        }
         None => "$3 = ''".into(),
     };
     let of_key = if filter.idempotency_key.is_some() { "idempotency_key = $4" } else { "$4 = ''" };
-    // One end of the span leads through the index. With both, SQLite takes all indexes for equally good.
-    let in_span = match filter.since {
-        Some(_) => "transfer_id >= $5 AND (transfer_id || '') < $6",
-        None => "$5 = '' AND transfer_id < $6",
+    let (in_span, newest_first) = match filter.since {
+        _ if !few.is_empty() => {
+            ("(transfer_id || '') >= $5 AND (transfer_id || '') < $6", "(transfer_id || '') DESC")
+        }
+        // One end of the span leads through the index. With both, SQLite takes all indexes for equally good.
+        Some(_) => ("transfer_id >= $5 AND (transfer_id || '') < $6", "transfer_id DESC"),
+        None => ("$5 = '' AND transfer_id < $6", "transfer_id DESC"),
     };
-    format!("{of_account} AND {of_status} AND {of_key} AND {in_span}")
+    (format!("{of_operator} AND {of_account} AND {of_status} AND {of_key} AND {in_span}"), newest_first)
 }

@@ -25,7 +25,6 @@ pub(super) struct TransferRow {
     amount_usdc: String,
     memo: Option<String>,
     idempotency_key: String,
-    attempt: i64,
     pub(super) state: String,
     signed_bytes: Option<String>,
     tx_signature: Option<String>,
@@ -61,7 +60,6 @@ impl TryFrom<TransferRow> for Transfer {
                 idempotency_key: IdempotencyKey::parse(row.idempotency_key)
                     .map_err(|_| TABLE.unreadable("idempotency_key"))?,
             },
-            attempt: u32::try_from(row.attempt).map_err(|_| TABLE.unreadable("attempt"))?,
             state,
             created_at: TABLE.read("created_at", &row.created_at)?,
             updated_at: TABLE.read("updated_at", &row.updated_at)?,

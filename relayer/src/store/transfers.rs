@@ -18,7 +18,7 @@ const TABLE: Table = Table("transfers");
 pub(super) const COLUMNS: &str =
     "transfers.transfer_id, transfers.operator_id, transfers.network, transfers.account_id,
     transfers.key_id, transfers.recipient, transfers.amount_usdc, transfers.memo,
-    transfers.idempotency_key, transfers.attempt, transfers.state,
+    transfers.idempotency_key, transfers.state,
     transfers.signed_bytes, transfers.tx_signature,
     transfers.last_valid_block_height, transfers.sent_at, transfers.slot, transfers.ended_at,
     transfers.reason, transfers.message, transfers.checks, transfers.retry_at, transfers.created_at,
@@ -103,9 +103,9 @@ impl Store {
         network: Network,
         key: &IdempotencyKey,
     ) -> Result<Option<AccountId>, StoreError> {
-        const SQL: &str = "SELECT transfers.account_id
-             FROM idempotency_keys k JOIN transfers ON transfers.transfer_id = k.transfer_id
-             WHERE k.operator_id = $1 AND k.network = $2 AND k.idempotency_key = $3";
+        const SQL: &str = "SELECT account_id FROM transfers
+             WHERE operator_id = $1 AND network = $2 AND idempotency_key = $3 AND key_use IS NOT NULL
+             ORDER BY key_use DESC LIMIT 1";
         let row: Option<(String,)> = query(SQL)
             .bind(operator.to_string())
             .bind(network.as_str())

@@ -18,7 +18,6 @@ fn transfer() -> Transfer {
             memo: Some(Memo::parse("a \"b\" \u{1F600}").expect("valid")),
             idempotency_key: IdempotencyKey::parse("k").expect("valid"),
         },
-        attempt: 1,
         state: TransferState::Claimed,
         created_at: AT(),
         updated_at: AT(),

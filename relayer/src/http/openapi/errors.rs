@@ -225,7 +225,6 @@ fn ended(state: TransferState, checks: Option<Checks>) -> ApiError {
             memo: None,
             idempotency_key,
         },
-        attempt: 1,
         state,
         created_at: at,
         updated_at: at,

@@ -34,24 +34,16 @@ pub(super) async fn fill(fixture: &Fixture, rows: u32) {
         (
             "transfers",
             "transfer_id, operator_id, network, account_id, key_id, recipient, amount_usdc, memo, idempotency_key,
-             attempt, state, lease_holder, lease_expires_at, signed_bytes, tx_signature, last_valid_block_height, slot,
+             key_use, key_expires_unix, fingerprint, state, lease_holder, lease_expires_at, signed_bytes, tx_signature, last_valid_block_height, slot,
              ended_at, reason, message, checks, created_at, updated_at",
             format!(
                 "{}, {operator_id}, 'test', {account_id}, '{}', 'recipient', '1.000000', NULL, 'key ' || CAST(i AS TEXT),
-                 1, CASE WHEN {rare} THEN 'rejected' ELSE 'settled' END, 'nobody', {moment}, NULL,
+                 1, i, '{}', CASE WHEN {rare} THEN 'rejected' ELSE 'settled' END, 'nobody', {moment}, NULL,
                  'signature ' || CAST(i AS TEXT), 1, i, {moment}, CASE WHEN {rare} THEN 'paused' END,
                  CASE WHEN {rare} THEN 'no' END, CASE WHEN {rare} THEN '[]' END, {moment}, {moment}",
                 id("txn_", "i"),
-                fixture.key.id
-            ),
-        ),
-        (
-            "idempotency_keys",
-            "operator_id, network, idempotency_key, fingerprint, transfer_id, attempt, created_unix, expires_unix",
-            format!(
-                "{operator_id}, 'test', 'key ' || CAST(i AS TEXT), '{}', {}, 1, i, i",
-                "0".repeat(64),
-                id("txn_", "i")
+                fixture.key.id,
+                "0".repeat(64)
             ),
         ),
         (
