@@ -25,6 +25,12 @@ pub enum StoreError {
     Unsupported,
     #[error("cannot open the database {place}: {error}")]
     Open { place: String, error: sqlx::Error },
+    #[error(
+        "the database was made by another build, with other tables (migration {0}): start that build on it, or name an empty \
+         database in `database.url`. Accounts and payments are read from the chain again; names, API keys and webhooks are not \
+         on it"
+    )]
+    OfOtherBuild(i64),
     #[error("cannot bring the database up to date: {0}")]
     Migrate(MigrateError),
     /// The database cannot be used now. What was to be written may have been.
@@ -54,6 +60,17 @@ pub enum StoreError {
     /// Another worker moved the transfer on since the caller read it: read it again.
     #[error("the transfer has moved on")]
     Superseded,
+}
+
+impl From<MigrateError> for StoreError {
+    fn from(error: MigrateError) -> Self {
+        match error {
+            MigrateError::VersionMissing(version) | MigrateError::VersionMismatch(version) => {
+                Self::OfOtherBuild(version)
+            }
+            other => Self::Migrate(other),
+        }
+    }
 }
 
 impl StoreError {

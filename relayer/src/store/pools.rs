@@ -87,7 +87,7 @@ impl Pools {
             .pragma("temp_store", "memory")
             .pragma("cache_size", CACHE_KIBIBYTES);
         let mut writer = writing.connect().await.map_err(failed)?;
-        MIGRATIONS.run(&mut writer).await.map_err(StoreError::Migrate)?;
+        MIGRATIONS.run(&mut writer).await?;
         let writer =
             Writer::start(writer, writing, waits_of(waits, WRITER)).map_err(|error| failed(error.into()))?;
         let reading = |pool, connections| {
@@ -230,7 +230,7 @@ async fn bring_up_to_date(connection: &mut PgConnection) -> Result<(), StoreErro
     let lock = sqlx::query("SELECT pg_advisory_lock($1)").bind(MIGRATION_LOCK);
     lock.execute(&mut *connection).await?;
     connection.execute("CREATE COLLATION IF NOT EXISTS \"binary\" FROM \"C\"").await?;
-    MIGRATIONS.run_direct(None, &mut *connection, false).await.map_err(StoreError::Migrate)?;
+    MIGRATIONS.run_direct(None, &mut *connection, false).await?;
     // A connection that ends on the way lets go of the lock by that.
     let unlock = sqlx::query("SELECT pg_advisory_unlock($1)").bind(MIGRATION_LOCK);
     unlock.execute(connection).await?;

@@ -110,3 +110,12 @@ async fn a_closed_store_refuses_and_has_kept_what_was_asked_before() {
     assert!(store.insert_operator(&operator(49)).await.is_err());
     assert_eq!(names(&fixture.reopen().await).await.len(), 1 + done);
 }
+
+#[tokio::test]
+async fn a_database_of_another_build_is_refused_with_words_that_say_so() {
+    let Some(fixture) = fixture().await else { return };
+    let later = "UPDATE _sqlx_migrations SET version = 9999 WHERE version = 1";
+    query(later).execute(fixture.store.writer()).await.expect("written");
+    let refused = Store::open(&fixture.place.url()).await.err().expect("refused");
+    assert!(refused.to_string().starts_with("the database was made by another build"), "{refused}");
+}
