@@ -112,8 +112,17 @@ impl Store {
     /// Gives an idempotency key back: the chain knows it as another transfer's, so the one that was claimed under it here
     /// stands for nothing, and whoever asks for that other one is to be answered.
     pub async fn release_key(&self, transfer: &Transfer) -> Result<(), StoreError> {
-        const SQL: &str = "UPDATE transfers SET key_use = NULL WHERE transfer_id = $1";
-        query(SQL).bind(transfer.id.to_string()).execute(self.writer()).await?;
+        // With the uses before it: they ended, and what they asked for is not what the chain has.
+        const SQL: &str = "UPDATE transfers SET key_use = NULL
+             WHERE operator_id = $1 AND network = $2 AND idempotency_key = $3
+                 AND key_use <= (SELECT latest.key_use FROM transfers AS latest WHERE latest.transfer_id = $4)";
+        query(SQL)
+            .bind(transfer.operator_id.to_string())
+            .bind(transfer.network.as_str())
+            .bind(transfer.request.idempotency_key.as_str())
+            .bind(transfer.id.to_string())
+            .execute(self.writer())
+            .await?;
         Ok(())
     }
 }

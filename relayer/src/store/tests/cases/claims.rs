@@ -245,13 +245,18 @@ async fn of_many_that_retry_an_expired_key_or_use_it_anew_at_once_one_does() {
 #[tokio::test]
 async fn a_key_that_was_given_back_is_free_and_what_was_claimed_under_it_stays() {
     let Some(fixture) = fixture().await else { return };
-    let first = fixture.claim_new(&fixture.transfer(1, "a"), 0).await;
+    let earlier = fixture.claim_new(&fixture.transfer(0, "a"), 0).await;
+    let failed = failure(FailureCode::Interrupted);
+    fixture.store.mark_failed(&earlier, failed, at(0)).await.expect("failed");
+    let first = retry(fixture.claim(&fixture.transfer(1, "a"), 0).await);
     fixture.store.release_key(&first).await.expect("released");
     let mut other = fixture.transfer(2, "a");
     other.request.amount = UsdcAmount::from_micros(1);
     let second = fixture.claim_new(&other, 1).await;
     assert!(matches!(fixture.claim(&fixture.transfer(3, "a"), 2).await, Claim::Conflict));
-    for transfer in [first, second] {
+    fixture.store.release_key(&first).await.expect("given back already");
+    assert!(matches!(fixture.claim(&other, 3).await, Claim::InFlight(_)));
+    for transfer in [earlier, first, second] {
         assert!(fixture.store.find_transfer(fixture.operator.id, transfer.id).await.expect("read").is_some());
     }
 }
