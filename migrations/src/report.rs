@@ -1,5 +1,7 @@
 //! One answer, as text for people or as one line of JSON.
 
+use std::io::Write;
+
 use serde_json::{Map, Value};
 
 /// A sentence, and facts by name. The names are the keys of the JSON object and the labels of the text.
@@ -28,11 +30,10 @@ impl Report {
         self
     }
 
+    /// What was done is done, whether or not anybody reads of it.
     pub fn print(&self, json: bool) {
-        match json {
-            true => println!("{}", self.json()),
-            false => println!("{}", self.text()),
-        }
+        let text = if json { self.json().to_string() } else { self.text() };
+        let _ = writeln!(std::io::stdout(), "{text}");
     }
 
     fn json(&self) -> Value {

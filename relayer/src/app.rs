@@ -237,6 +237,13 @@ pub async fn connect(
     config: &NetworkConfig,
     tasks: &Tasks,
 ) -> Result<SolanaChain, StartError> {
+    let chain = chain_of(network, config, tasks)?;
+    chain.verify().await.map_err(|problem| StartError::Chain { network, problem })?;
+    Ok(chain)
+}
+
+/// The same, its keys read and nothing asked of its nodes yet.
+pub fn chain_of(network: Network, config: &NetworkConfig, tasks: &Tasks) -> Result<SolanaChain, StartError> {
     let failed = |problem| StartError::Chain { network, problem };
     let signers = |role: &str, files: &[PathBuf]| {
         let signer = |file: &PathBuf| Ok(Arc::new(FileSigner::from_file(role, file)?) as Arc<dyn Signer>);
@@ -272,7 +279,7 @@ pub async fn connect(
         rent_payers: config.rent_payers.clone(),
         deposit_subscriptions_max: config.deposit_subscriptions_max,
     };
-    SolanaChain::connect(network, settings, signers, tasks).await.map_err(failed)
+    SolanaChain::new(network, settings, signers, tasks).map_err(failed)
 }
 
 /// Each with the place of its node: `rpc_url` is 0, then come `rpc_urls`.
@@ -284,7 +291,7 @@ fn websockets(config: &NetworkConfig) -> Vec<(usize, String)> {
 }
 
 /// What webhooks need, read and checked.
-fn webhook_parts(config: &WebhooksConfig) -> Result<WebhookParts, StartError> {
+pub fn webhook_parts(config: &WebhooksConfig) -> Result<WebhookParts, StartError> {
     let read = match (&config.secret_key, &config.secret_key_file) {
         (Some(text), _) => Some(("secret_key", Ok(text.expose_secret().to_owned()))),
         (None, Some(file)) => {

@@ -1,4 +1,5 @@
-//! The configuration, read once at the start: a TOML file, over which `PURSER__SECTION__KEY` in the environment wins.
+//! The configuration, read once at the start: a TOML file, over which `PURSER__SECTION__KEY` in the environment wins. Everything can
+//! be said by the environment alone.
 
 use std::fmt;
 use std::net::SocketAddr;
@@ -333,6 +334,7 @@ pub struct WebhooksConfig {
     /// Whether URLs may begin with `http://`. For development.
     pub allow_http: bool,
     /// Ports that webhooks may be at; empty for any.
+    #[serde(deserialize_with = "numbers")]
     pub ports: Vec<u16>,
     /// Ranges (`127.0.0.0/8`) that may be reached although they are not public. For development.
     #[serde(deserialize_with = "ranges")]
@@ -351,10 +353,15 @@ impl Default for WebhooksConfig {
     }
 }
 
+/// The file that is read where none is named.
+const FILE: &str = "purser.toml";
+const PREFIX: &str = "PURSER__";
+
 /// What is wrong with the configuration, where, and what to do about it, in one line.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ConfigError {
-    file: PathBuf,
+    /// `None` where the environment alone was read.
+    file: Option<PathBuf>,
     /// Dotted; empty when the file as a whole is at fault.
     key: String,
     problem: String,
@@ -363,32 +370,75 @@ pub struct ConfigError {
 impl fmt::Display for ConfigError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let Self { file, key, problem } = self;
-        let file = file.display();
-        if key.is_empty() {
-            return write!(f, "configuration {file}: {problem}");
+        let variable = format!("{PREFIX}{}", key.replace('.', "__").to_uppercase());
+        match (file, key.is_empty()) {
+            (Some(file), true) => write!(f, "configuration {}: {problem}", file.display()),
+            (None, true) => write!(f, "configuration by the environment: {problem}"),
+            (Some(file), false) => {
+                let file = file.display();
+                write!(
+                    f,
+                    "configuration: `{key}`: {problem} (in {file}, or as {variable} in the environment)"
+                )
+            }
+            (None, false) => {
+                write!(
+                    f,
+                    "configuration: `{key}`: {problem} (as {variable} in the environment; there is no {FILE} here)"
+                )
+            }
         }
-        let variable = format!("PURSER__{}", key.replace('.', "__").to_uppercase());
-        write!(f, "configuration: `{key}`: {problem} (in {file}, or as {variable} in the environment)")
     }
 }
 
 impl std::error::Error for ConfigError {}
 
 impl Config {
-    /// Reads `file` and the environment of the process.
-    pub fn read(file: &Path) -> Result<Self, ConfigError> {
+    /// Reads `file` and the environment of the process. Without a file named, `purser.toml` if there is one, and else the
+    /// environment alone.
+    pub fn read(file: Option<&Path>) -> Result<Self, ConfigError> {
         let environment = std::env::vars_os()
             .filter_map(|(name, value)| Some((name.into_string().ok()?, value.into_string().ok()?)));
-        Self::read_with(file, environment.collect())
+        Self::read_with(Self::file_of(file).as_deref(), environment.collect())
     }
 
-    fn read_with(file: &Path, environment: config::Map<String, String>) -> Result<Self, ConfigError> {
-        let error = |key: String, problem: String| ConfigError { file: file.to_owned(), key, problem };
-        let text = std::fs::read_to_string(file).map_err(|cause| {
-            error(String::new(), format!("cannot be read ({cause}); name another with --config"))
-        })?;
+    /// The file that [`Config::read`] reads, if any.
+    pub fn file_of(named: Option<&Path>) -> Option<PathBuf> {
+        named.map(Path::to_owned).or_else(|| Some(PathBuf::from(FILE)).filter(|file| file.exists()))
+    }
+
+    /// Reads this text, and no environment.
+    pub fn parse(text: &str) -> Result<Self, ConfigError> {
+        Self::of(None, text, config::Map::new())
+    }
+
+    fn read_with(file: Option<&Path>, environment: config::Map<String, String>) -> Result<Self, ConfigError> {
+        let error =
+            |problem: String| ConfigError { file: file.map(Path::to_owned), key: String::new(), problem };
+        let text = match file {
+            Some(file) => std::fs::read_to_string(file)
+                .map_err(|cause| error(format!("cannot be read ({cause}); name another with --config")))?,
+            None if environment.keys().any(|name| name.starts_with(PREFIX)) => String::new(),
+            None => {
+                let problem = format!(
+                    "there is none, and no {FILE} here: name a file with --config, make one with `purser init`, or say \
+                     everything as {PREFIX}SECTION__KEY"
+                );
+                return Err(error(problem));
+            }
+        };
+        Self::of(file, &text, environment)
+    }
+
+    fn of(
+        file: Option<&Path>,
+        text: &str,
+        environment: config::Map<String, String>,
+    ) -> Result<Self, ConfigError> {
+        let error =
+            |key: String, problem: String| ConfigError { file: file.map(Path::to_owned), key, problem };
         let values = config::Config::builder()
-            .add_source(File::from_str(&text, FileFormat::Toml))
+            .add_source(File::from_str(text, FileFormat::Toml))
             .add_source(
                 Environment::with_prefix("PURSER")
                     .prefix_separator("__")
@@ -502,13 +552,36 @@ fn texts<'de, D: Deserializer<'de>>(value: D) -> Result<Vec<String>, D::Error> {
         Many(Vec<String>),
     }
     Ok(match Texts::deserialize(value)? {
+        Texts::One(text) if text.trim().is_empty() => Vec::new(),
         Texts::One(text) => text.split(',').map(|text| text.trim().to_owned()).collect(),
         Texts::Many(texts) => texts,
     })
 }
 
+/// The same of numbers.
+fn numbers<'de, D: Deserializer<'de>>(value: D) -> Result<Vec<u16>, D::Error> {
+    #[derive(serde::Deserialize)]
+    #[serde(untagged)]
+    enum Numbers {
+        Many(Vec<u16>),
+        One(String),
+    }
+    let wrong =
+        |_| de::Error::custom("must be numbers from 0 to 65535, in a list or with commas between them");
+    match Numbers::deserialize(value).map_err(wrong)? {
+        Numbers::Many(numbers) => Ok(numbers),
+        Numbers::One(text) if text.trim().is_empty() => Ok(Vec::new()),
+        Numbers::One(text) => text
+            .split(',')
+            .map(|number| {
+                number.trim().parse().map_err(|_| de::Error::custom(format_args!("`{number}` is no port")))
+            })
+            .collect(),
+    }
+}
+
 fn ranges<'de, D: Deserializer<'de>>(value: D) -> Result<Vec<IpNet>, D::Error> {
-    let texts = Vec::<String>::deserialize(value)?;
+    let texts = texts(value)?;
     let read = |text: &String| {
         text.parse()
             .map_err(|_| de::Error::custom(format_args!("`{text}` is not a range such as 127.0.0.0/8")))

@@ -1,8 +1,8 @@
 //! Files that hold secrets: nobody but the service may read them.
 
-use std::fs::{Metadata, OpenOptions, Permissions};
-use std::io;
-use std::os::unix::fs::{MetadataExt, OpenOptionsExt, PermissionsExt};
+use std::fs::{DirBuilder, Metadata, OpenOptions, Permissions};
+use std::io::{self, Write};
+use std::os::unix::fs::{DirBuilderExt, MetadataExt, OpenOptionsExt, PermissionsExt};
 use std::path::Path;
 
 /// What group and others may do.
@@ -35,6 +35,18 @@ pub(crate) fn create(file: &Path) -> io::Result<()> {
         Err(error) if error.kind() == io::ErrorKind::AlreadyExists => close_to_others(file),
         Err(error) => Err(error),
     }
+}
+
+/// Writes a file that its owner alone may read. One that is there already is left alone, and is an error.
+pub(crate) fn write_new(file: &Path, contents: &[u8]) -> io::Result<()> {
+    let mut made = OpenOptions::new().write(true).create_new(true).mode(OWNER_ALONE).open(file)?;
+    made.write_all(contents)?;
+    made.sync_all()
+}
+
+/// Makes a folder that its owner alone may look into, with those above it. One that is there stays as it is.
+pub(crate) fn make_folder(folder: &Path) -> io::Result<()> {
+    DirBuilder::new().recursive(true).mode(OWNER_ALONE | 0o100).create(folder)
 }
 
 /// Nothing is done where the file is not there, or is another user's.

@@ -526,7 +526,7 @@ async fn commands_of_the_page_for_auditors_run_as_printed() {
     let page = fs::read_to_string(binaries::workspace().join("docs/auditing.md")).expect("the page is there");
     let blocks = page.split("```sh\n").skip(1).filter_map(|rest| rest.split("```").next());
     let commands: Vec<&str> = blocks.collect();
-    assert_eq!(commands.len(), 4, "{commands:?}");
+    assert_eq!(commands.len(), 5, "{commands:?}");
     let folder = temp_folder();
     let on_path = folder.path().join("bin");
     fs::create_dir(&on_path).expect("the folder is writable");
@@ -541,9 +541,35 @@ async fn commands_of_the_page_for_auditors_run_as_printed() {
         let output = shell.output().expect("there is a shell");
         let printed = String::from_utf8_lossy(&output.stdout);
         assert!(output.status.success(), "{command}{printed}{}", String::from_utf8_lossy(&output.stderr));
-        assert!(printed.contains("Everything that was checked holds."), "{command}{printed}");
+        let verdict =
+            if command.contains("verify-program") { "same" } else { "Everything that was checked holds." };
+        assert!(printed.contains(verdict), "{command}{printed}");
     }
     assert!(folder.path().join("report.html").is_file());
+}
+
+#[tokio::test]
+async fn program_that_is_another_one_or_none_is_told_by_the_exit_status() {
+    let network = TestNetwork::shared().await;
+    let verifies = |arguments: &[&str]| -> (Option<i32>, Value) {
+        let mut command = Command::new(binaries::relayer());
+        let output = command.args(["verify-program", "--json"]).args(arguments).output().expect("it starts");
+        (output.status.code(), serde_json::from_slice(&output.stdout).unwrap_or(Value::Null))
+    };
+    let url = ["--url", network.rpc_url.as_str()];
+    let (status, same) = verifies(&url);
+    assert_eq!((status, &same["verdict"]), (Some(0), &json!("same")), "{same}");
+    assert_eq!(same["sha256_on_chain"], same["sha256_expected"]);
+    assert!(same["changed_in_slot"].is_u64() && same["upgrade_authority"].is_string(), "{same}");
+    let (status, other) = verifies(&[&url[..], &["--sha256", &"5E".repeat(32)]].concat());
+    assert_eq!((status, &other["verdict"]), (Some(1), &json!("another program")), "{other}");
+    assert!(other["sha256_on_chain"].as_str().is_some_and(|hash| hash.len() == 64), "{other}");
+    // An address with nothing, and one that is no program.
+    for address in [Pubkey::new_unique(), network.usdc_mint] {
+        let (status, none) = verifies(&[&url[..], &["--program-id", &address.to_string()]].concat());
+        assert_eq!((status, &none["verdict"]), (Some(1), &json!("there is no program")), "{none}");
+    }
+    assert_eq!(verifies(&[&url[..], &["--sha256", "5e"]].concat()).0, Some(2));
 }
 
 async fn fetched(url: &str, signature: &str) -> Value {

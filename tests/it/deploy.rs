@@ -7,6 +7,7 @@ use std::path::PathBuf;
 use std::process::{Command, Stdio};
 
 use purser_tests::binaries::workspace;
+use purser_tests::network::temp_folder;
 use purser_tests::{AppSettings, TestApp, TestNetwork};
 
 use crate::admin::with_admin;
@@ -23,6 +24,24 @@ fn promtool() -> Option<Command> {
     }
     let _ = writeln!(std::io::stderr(), "skipped: what promtool checks, since there is none");
     None
+}
+
+/// As `systemd` reads it; the program of the unit is not installed here, so that another takes its place.
+#[test]
+fn systemd_unit_holds_before_systemd_and_leaves_little_open() {
+    if Command::new("systemd-analyze").arg("--version").output().is_err() {
+        let _ = writeln!(std::io::stderr(), "skipped: what systemd-analyze checks, since there is none");
+        return;
+    }
+    let unit = fs::read_to_string(deploy("systemd/purser.service")).expect("it is there");
+    let folder = temp_folder();
+    let copy = folder.path().join("purser.service");
+    fs::write(&copy, unit.replace("/usr/local/bin/purser", "/bin/true")).expect("the folder is writable");
+    for arguments in [["verify"].as_slice(), &["security", "--offline=true", "--threshold=20"]] {
+        let mut command = Command::new("systemd-analyze");
+        command.args(arguments).arg(&copy);
+        passes(command);
+    }
 }
 
 fn passes(mut command: Command) {

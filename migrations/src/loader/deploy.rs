@@ -230,6 +230,13 @@ fn read_elf(file: &Path) -> Result<Vec<u8>> {
     let shown = file.display();
     let elf = std::fs::read(file).with_context(|| format!("cannot read the program {shown}"))?;
     ensure!(elf.starts_with(b"\x7fELF"), "{shown} is not a program: `cargo xtask sbf` builds one");
+    let id = purser::ID.to_bytes();
+    ensure!(
+        elf.windows(id.len()).any(|bytes| bytes == id),
+        "{shown} does not declare {}: every instruction to it would be refused, so nothing was paid for. Build it with that \
+         address in declare_id! (programs/purser/src/lib.rs)",
+        purser::ID
+    );
     // Where a record of the build lies beside it, the file must be that build.
     let record = PathBuf::from(format!("{shown}.json"));
     if record.exists() {

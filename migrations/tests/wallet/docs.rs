@@ -1,8 +1,6 @@
 //! Every command that docs/operating.md prints is run as it is printed, in its order, by the wallet that it names, through
 //! Anchor's own command line where `PURSER_ANCHOR` names it (`sbf/anchor.sh`); without it, the line of `[scripts]` is run.
 
-use std::os::unix::fs::PermissionsExt;
-use std::path::PathBuf;
 use std::process::Command;
 
 use purser_tests::binaries;
@@ -24,24 +22,9 @@ fn printed() -> Vec<(String, String)> {
 /// What `Anchor.toml` runs under a name.
 fn script(name: &str) -> String {
     let text = std::fs::read_to_string(binaries::workspace().join("Anchor.toml")).unwrap();
-    let start = format!("{name} = \"cargo run -q -p purser-migrate -- ");
+    let start = format!("{name} = \"migrations/run ");
     let line = text.lines().find_map(|line| line.strip_prefix(&start)?.strip_suffix('"'));
     line.unwrap_or_else(|| panic!("Anchor.toml has no script {name}")).to_string()
-}
-
-/// A folder with a `cargo` that runs the binary as these tests have built it: `cargo run -p` would build everything anew, with
-/// other features.
-fn with_cargo(room: &Room) -> PathBuf {
-    let folder = room.folder.path().join("bin");
-    std::fs::create_dir_all(&folder).unwrap();
-    let script = format!(
-        "#!/bin/sh\n[ \"$1 $2 $3 $4 $5\" = 'run -q -p purser-migrate --' ] || exit 9\nshift 5\nexec {} \"$@\"\n",
-        env!("CARGO_BIN_EXE_purser-migrate")
-    );
-    let cargo = folder.join("cargo");
-    std::fs::write(&cargo, script).unwrap();
-    std::fs::set_permissions(&cargo, std::fs::Permissions::from_mode(0o755)).unwrap();
-    folder
 }
 
 /// What a printed line answers.
@@ -50,9 +33,9 @@ fn runs(room: &Room, wallet: &Wallet, name: &str, arguments: &str) -> Value {
         let command = format!("{} {arguments}", script(name));
         return room.done(wallet, &command.split(' ').collect::<Vec<_>>());
     };
-    let path = format!("{}:{}", with_cargo(room).display(), std::env::var("PATH").unwrap());
     let mut command = Command::new(anchor);
-    command.env("PATH", path);
+    // As these tests have built it: another build would have other features.
+    command.env("PURSER_MIGRATE", env!("CARGO_BIN_EXE_purser-migrate"));
     command.current_dir(binaries::workspace()).args([
         "run",
         name,

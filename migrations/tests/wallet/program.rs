@@ -3,6 +3,7 @@ use std::path::Path;
 use purser_tests::binaries;
 use serde_json::{Value, json};
 use solana_rpc_client_api::request::RpcRequest;
+use solana_sdk::signer::Signer;
 
 use crate::room::{Room, Wallet};
 
@@ -33,6 +34,27 @@ async fn program_is_upgraded_in_place_and_verified() {
     assert!(nothing.contains("nothing to take back"), "{nothing}");
     let program = purser::ID.to_string();
     assert!(room.refused(&wallet, &["refund", "--buffer", &program]).contains("is not a buffer"));
+}
+
+/// Every instruction to it would be refused, for several SOL.
+#[tokio::test(flavor = "multi_thread")]
+async fn program_that_declares_another_address_is_refused_before_anything_is_paid() {
+    let room = Room::new();
+    let wallet = room.wallet("wallet").await;
+    gives_upgrade_authority(&room, &wallet).await;
+    let mut program = std::fs::read(binaries::program_so()).unwrap();
+    let id = purser::ID.to_bytes();
+    let places: Vec<usize> = (0..program.len() - 32).filter(|at| program[*at..at + 32] == id).collect();
+    assert!(!places.is_empty(), "the committed build declares its address nowhere");
+    for at in places {
+        program[at..at + 32].copy_from_slice(&wallet.keypair.pubkey().to_bytes());
+    }
+    let file = room.folder.path().join("other.so");
+    std::fs::write(&file, program).unwrap();
+    let before = room.rpc().get_balance(&wallet.keypair.pubkey()).await.unwrap();
+    let refused = room.refused(&wallet, &deploy(&file));
+    assert!(refused.contains("does not declare") && refused.contains("declare_id!"), "{refused}");
+    assert_eq!(room.rpc().get_balance(&wallet.keypair.pubkey()).await.unwrap(), before);
 }
 
 fn deploy(program_so: &Path) -> [&str; 3] {

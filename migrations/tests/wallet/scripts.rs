@@ -1,4 +1,4 @@
-use std::process::{Command, Output};
+use std::process::{Command, Output, Stdio};
 
 use purser_tests::binaries;
 
@@ -9,10 +9,8 @@ fn run(arguments: &[&str]) -> Output {
 #[test]
 fn every_script_of_anchor_toml_is_a_command_with_help() {
     let text = std::fs::read_to_string(binaries::workspace().join("Anchor.toml")).unwrap();
-    let commands: Vec<&str> = text
-        .lines()
-        .filter_map(|line| line.split_once("= \"cargo run -q -p purser-migrate -- ")?.1.strip_suffix('"'))
-        .collect();
+    let commands: Vec<&str> =
+        text.lines().filter_map(|line| line.split_once("= \"migrations/run ")?.1.strip_suffix('"')).collect();
     assert!(commands.len() > 20, "{commands:?}");
     for command in commands {
         let words: Vec<&str> = command.split(' ').chain(["--help"]).collect();
@@ -20,6 +18,22 @@ fn every_script_of_anchor_toml_is_a_command_with_help() {
         let help = String::from_utf8(output.stdout).unwrap();
         assert!(output.status.success(), "{command}");
         assert!(help.contains("--json") && help.contains("--wallet"), "{command}: {help}");
+    }
+}
+
+/// By the file that `anchor run` runs: the binary that is named, then the one on the path.
+#[test]
+fn scripts_run_a_binary_that_is_built_already() {
+    let folder = tempfile::tempdir().unwrap();
+    let binary = env!("CARGO_BIN_EXE_purser-migrate");
+    std::os::unix::fs::symlink(binary, folder.path().join("purser-migrate")).unwrap();
+    let path = format!("{}:/usr/bin:/bin", folder.path().display());
+    for (name, value) in [("PURSER_MIGRATE", binary), ("PATH", path.as_str())] {
+        let mut command = Command::new("migrations/run");
+        command.current_dir(binaries::workspace()).env_remove("PURSER_MIGRATE").env("PATH", "/usr/bin:/bin");
+        let output = command.env(name, value).args(["new-key", "--help"]).output().unwrap();
+        let help = String::from_utf8(output.stdout).unwrap();
+        assert!(output.status.success() && help.contains("keypair file"), "{name}: {help}");
     }
 }
 
@@ -56,6 +70,20 @@ fn words_that_make_no_sense_are_refused_before_anything_is_asked() {
     }
     let delay = run(&["operator", "update", "--loosening-delay", "31d"]);
     assert!(String::from_utf8(delay.stderr).unwrap().contains("at most 30 days"));
+}
+
+/// As `anchor run new-key -- FILE | head -0` has it.
+#[test]
+fn reader_that_closes_the_pipe_does_no_harm() {
+    let folder = tempfile::tempdir().unwrap();
+    let file = folder.path().join("key.json");
+    let mut command = Command::new(env!("CARGO_BIN_EXE_purser-migrate"));
+    command.args(["new-key", file.to_str().unwrap()]);
+    let (reader, writer) = std::io::pipe().unwrap();
+    drop(reader);
+    let output = command.stdout(writer).stderr(Stdio::piped()).output().unwrap();
+    assert!(output.status.success() && output.stderr.is_empty(), "{output:?}");
+    assert!(file.exists());
 }
 
 #[test]

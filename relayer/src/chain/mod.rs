@@ -23,7 +23,7 @@ pub use history::{
 pub use live::prices::PriceBounds;
 pub use rpc::counters::{MethodCount, NodeFigures};
 pub use sign::instructions::rent_of;
-pub use sign::signer::{FileSigner, Signer};
+pub use sign::signer::{FileSigner, Signer, new_keypair};
 pub use solana::{ChainSettings, ChainSigners, SolanaChain};
 pub use types::{
     AddressKind, AgentAddresses, AgentCreation, AgentOnChain, AllowedRecipients, Authority, ChainFigures,

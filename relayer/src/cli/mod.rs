@@ -1,14 +1,18 @@
 //! The command line: parses arguments, calls the other parts, prints text or JSON.
 
 mod audit;
+mod doctor;
 mod halt;
+mod init;
 mod key;
+mod keygen;
 mod mcp;
 mod migrate;
 mod operator;
 mod output;
 mod replay;
 mod serve;
+mod verify_program;
 
 use std::path::PathBuf;
 use std::process::ExitCode;
@@ -32,9 +36,9 @@ struct Arguments {
 
 #[derive(Debug, Args)]
 struct Common {
-    /// Configuration file; PURSER__SECTION__KEY in the environment wins over it
-    #[arg(long, global = true, value_name = "FILE", env = "PURSER_CONFIG", default_value = "purser.toml")]
-    config: PathBuf,
+    /// Configuration file, by default purser.toml if there is one; PURSER__SECTION__KEY in the environment wins over it
+    #[arg(long, global = true, value_name = "FILE", env = "PURSER_CONFIG")]
+    config: Option<PathBuf>,
     /// Answer with one line of JSON
     #[arg(long, global = true)]
     json: bool,
@@ -42,6 +46,13 @@ struct Common {
 
 #[derive(Debug, Subcommand)]
 enum Command {
+    /// Make a folder with keys and a configuration, and say what to fund and what to do next
+    Init(init::Init),
+    /// Write new keypair files, readable by their owner alone, and print their addresses
+    Keygen(keygen::Keygen),
+    /// Check configuration, files, database, nodes, program, keys, SOL and clocks, and say how to mend what is wrong. Changes
+    /// nothing. Status 1: something is wrong
+    Doctor,
     /// Serve the REST interface until SIGINT or SIGTERM
     Serve,
     /// Bring the database up to date
@@ -63,6 +74,9 @@ enum Command {
     /// Audit an operator or an account from the chain alone: every signed instruction, replayed. Needs no configuration.
     /// Status 1: something does not hold; 2: it could not be done
     Audit(Box<audit::Audit>),
+    /// Compare the program on chain with the committed build; say who may replace it, and when it was last changed. Needs no
+    /// configuration. Status 1: it is another one; 2: it could not be found out
+    VerifyProgram(verify_program::VerifyProgram),
 }
 
 /// Runs the command that the process was started with. What is wrong is one line on stderr.
@@ -83,8 +97,11 @@ fn execute(common: &Common, command: Command) -> Result<ExitCode> {
     let runtime = tokio::runtime::Builder::new_multi_thread().enable_all().build()?;
     let done = runtime.block_on(async {
         // An agent's side of MCP runs where there is none.
-        let config = || Config::read(&common.config);
+        let config = || Config::read(common.config.as_deref());
         match command {
+            Command::Init(arguments) => init::run(format, &arguments),
+            Command::Keygen(arguments) => keygen::run(format, &arguments),
+            Command::Doctor => return doctor::run(format, common.config.as_deref()).await,
             Command::Serve => serve::run(&config()?).await,
             Command::Migrate => migrate::run(&config()?, format).await,
             Command::Operator(command) => operator::run(&config()?, format, command).await,
@@ -93,6 +110,7 @@ fn execute(common: &Common, command: Command) -> Result<ExitCode> {
             Command::Mcp(arguments) => mcp::run(arguments).await,
             Command::Openapi => print_openapi(),
             Command::Replay(arguments) => replay::run(&config()?, format, arguments).await,
+            Command::VerifyProgram(arguments) => return Ok(verify_program::run(format, arguments).await),
             Command::Audit(arguments) => return Ok(audit::run(format, *arguments).await),
         }?;
         Ok(ExitCode::SUCCESS)
@@ -139,6 +157,9 @@ mod tests {
         let event = "evt_01ARZ3NDEKTSV4RRFFQ69G5FAV";
         for command in [
             &["serve"][..],
+            &["init", "folder", "--network", "test", "--managed"],
+            &["keygen", "one.json", "two.json"],
+            &["doctor"],
             &["migrate"],
             &["operator", "list"],
             &["operator", "create", "--network", "test", "--name", "a", "--admin-keypair", "b"],
@@ -152,6 +173,7 @@ mod tests {
                 "--address",
                 "11111111111111111111111111111111",
             ],
+            &["operator", "add", "--address", "11111111111111111111111111111111"],
             &[
                 "operator",
                 "create",
@@ -173,11 +195,14 @@ mod tests {
             &["replay", "--webhook", webhook, "--event", event],
             &["audit", "--url", "http://127.0.0.1:8899", "--operator", "11111111111111111111111111111111"],
             &["audit", "--from", "saved", "--html", "report.html"],
+            &["verify-program", "--url", "http://127.0.0.1:8899"],
             &["replay", "--webhook", webhook, "--since", "2026-01-31T12:00:00Z", "--all"],
         ] {
             let line = [&["purser"], command, &["--config", "other.toml", "--json"]].concat();
             let read = Arguments::try_parse_from(line).expect("parsed");
-            assert!(read.common.json && read.common.config == std::path::Path::new("other.toml"));
+            assert!(
+                read.common.json && read.common.config.as_deref() == Some(std::path::Path::new("other.toml"))
+            );
         }
     }
 
@@ -203,6 +228,7 @@ mod tests {
             &["halt"],
             &["audit", "--url", "http://127.0.0.1:8899"],
             &["audit", "--operator", "11111111111111111111111111111111"],
+            &["verify-program"],
             &["audit", "--url", "http://127.0.0.1:8899", "--operator", "nobody"],
             &["audit", "--from", "saved", "--api", "https://purser.example.com"],
             &[

@@ -51,12 +51,12 @@ pub(super) struct Create {
 
 #[derive(Debug, Args)]
 pub(super) struct Add {
-    /// `test` or `live`
+    /// `test` or `live`; without it, the one that is configured
     #[arg(long)]
-    network: Network,
-    /// A label
+    network: Option<Network>,
+    /// A label; without it, the beginning of the address
     #[arg(long)]
-    name: String,
+    name: Option<String>,
     /// The operator's account on the chain
     #[arg(long, value_name = "ADDRESS")]
     address: Address,
@@ -86,17 +86,30 @@ async fn create(config: &Config, store: &Store, format: Format, arguments: Creat
 }
 
 async fn add(config: &Config, store: &Store, format: Format, arguments: Add) -> Result<()> {
-    let name = OperatorName::parse(arguments.name)?;
     let address = arguments.address;
-    with_chain(config, arguments.network, async |chain| {
+    let short = || address.to_string().chars().take(8).collect();
+    let name = OperatorName::parse(arguments.name.unwrap_or_else(short))?;
+    let network = match arguments.network {
+        Some(network) => network,
+        None => only_network(config)?,
+    };
+    with_chain(config, network, async |chain| {
         let Some(found) = chain.read_operator(&address).await? else {
-            bail!("there is no operator at {address} on network {}", arguments.network);
+            bail!("there is no operator at {address} on network {network}");
         };
         Ok(chain.same_authorities(&found)?)
     })
     .await?;
-    let operator = find_or_insert(store, arguments.network, name, address).await?;
+    let operator = find_or_insert(store, network, name, address).await?;
     print_one(format, &fields(&operator))
+}
+
+fn only_network(config: &Config) -> Result<Network> {
+    let mut networks = config.networks.iter().map(|(network, _)| network);
+    match (networks.next(), networks.next()) {
+        (Some(network), None) => Ok(network),
+        (None, _) | (Some(_), Some(_)) => bail!("two networks are configured: name one with --network"),
+    }
 }
 
 async fn list(store: &Store, format: Format) -> Result<()> {

@@ -27,7 +27,7 @@ fn read(text: &str, environment: &[(&str, &str)]) -> Result<Config, ConfigError>
     let file = tempfile::NamedTempFile::new().expect("a file");
     std::fs::write(file.path(), text).expect("written");
     let environment = environment.iter().map(|(name, value)| (name.to_string(), value.to_string()));
-    Config::read_with(file.path(), environment.collect())
+    Config::read_with(Some(file.path()), environment.collect())
 }
 
 #[test]
@@ -89,7 +89,7 @@ fn what_is_missing_is_named() {
     }
     let none = read("networks = {}\n[database]\nurl = \"sqlite::memory:\"", &[]).expect_err("no network");
     assert_eq!(none.key, "networks");
-    let absent = Config::read_with(Path::new("/nowhere/purser.toml"), Default::default());
+    let absent = Config::read_with(Some(Path::new("/nowhere/purser.toml")), Default::default());
     assert!(absent.expect_err("absent").to_string().contains("/nowhere/purser.toml"));
 }
 
@@ -150,4 +150,52 @@ fn keys_are_one_file_or_several_and_quotas_have_defaults() {
     assert_eq!(network.policy_authority_keypair, ["/keys/a.json", "/keys/b.json"].map(PathBuf::from));
     assert_eq!(network.rent_payers.iter().map(Address::to_string).collect::<Vec<_>>(), [old]);
     assert_eq!(config.quotas.allowlist_entries_per_operator, 7);
+}
+
+/// The page of all settings, each of them said once in the file and once by the environment.
+#[test]
+fn every_setting_of_the_page_can_be_said_by_the_environment_alone() {
+    const PAGE: &str = include_str!("../../../docs/operating.md");
+    let text = PAGE.split("```toml\n").nth(1).and_then(|rest| rest.split("```").next()).expect("settings");
+    let values = config::Config::builder().add_source(File::from_str(text, FileFormat::Toml)).build();
+    let values: serde_json::Value = values.expect("TOML").try_deserialize().expect("values");
+    let mut environment = Vec::new();
+    flatten("PURSER", &values, &mut environment);
+    assert!(environment.len() > 35, "{environment:?}");
+    let named: Vec<_> = environment.iter().map(|(name, value)| (name.as_str(), value.as_str())).collect();
+    let by_file = read(text, &[]).expect("the page is valid");
+    let map = |named: &[(&str, &str)]| {
+        named.iter().map(|(name, value)| ((*name).to_owned(), (*value).to_owned())).collect()
+    };
+    let by_environment = Config::read_with(None, map(&named)).expect("the same");
+    assert_eq!(format!("{by_environment:?}"), format!("{by_file:?}"));
+    let (url, others): (Vec<_>, Vec<_>) =
+        named.into_iter().partition(|(name, _)| *name == "PURSER__DATABASE__URL");
+    let missing = Config::read_with(None, map(&others)).expect_err("a setting is missing").to_string();
+    assert!(!url.is_empty() && missing.contains("database"), "{missing}");
+    let wrong =
+        [others, vec![("PURSER__DATABASE__URL", "x"), ("PURSER__WEBHOOKS__PORTS", "443,http")]].concat();
+    let wrong = Config::read_with(None, map(&wrong)).expect_err("no port").to_string();
+    assert!(wrong.contains("`http` is no port") && wrong.contains("PURSER__WEBHOOKS__PORTS"), "{wrong}");
+    let nothing = Config::read_with(None, Default::default()).expect_err("nothing").to_string();
+    assert!(nothing.contains("purser init") && nothing.contains("--config"), "{nothing}");
+}
+
+fn flatten(name: &str, value: &serde_json::Value, into: &mut Vec<(String, String)>) {
+    use serde_json::Value;
+    let text = match value {
+        Value::Object(fields) => {
+            for (key, value) in fields {
+                flatten(&format!("{name}__{}", key.to_uppercase()), value, into);
+            }
+            return;
+        }
+        Value::Array(items) => items.iter().map(text_of).collect::<Vec<_>>().join(","),
+        Value::Null | Value::Bool(_) | Value::Number(_) | Value::String(_) => text_of(value),
+    };
+    into.push((name.to_owned(), text));
+}
+
+fn text_of(value: &serde_json::Value) -> String {
+    value.as_str().map_or_else(|| value.to_string(), str::to_owned)
 }

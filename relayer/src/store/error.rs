@@ -75,7 +75,7 @@ impl From<MigrateError> for StoreError {
 
 impl StoreError {
     /// Nothing can be said over this connection any more.
-    pub(super) fn unavailable(problem: impl ToString) -> Self {
+    pub(crate) fn unavailable(problem: impl ToString) -> Self {
         Self::Unavailable { problem: problem.to_string(), is_connection_lost: true }
     }
 

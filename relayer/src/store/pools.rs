@@ -6,7 +6,6 @@ use std::time::Duration;
 
 use futures::future::BoxFuture;
 use prometheus_client::metrics::histogram::Histogram;
-use sqlx::migrate::Migrator;
 use sqlx::postgres::{PgConnectOptions, PgConnection};
 use sqlx::sqlite::{SqliteConnectOptions, SqliteJournalMode, SqliteSynchronous};
 use sqlx::{ConnectOptions, Connection, Executor};
@@ -14,12 +13,11 @@ use sqlx::{ConnectOptions, Connection, Executor};
 use super::StoreError;
 use super::connect::{PostgresPrimary, SqliteReading};
 use super::connections::Connections;
+use super::look::{MIGRATIONS, Tables, applied_in_postgres, tables_of};
 use super::query::Target;
 use super::transaction::{Transaction, transact};
 use super::writer::{Turn, Writer};
 use crate::metrics::Histograms;
-
-static MIGRATIONS: Migrator = sqlx::migrate!("./migrations");
 
 /// How long a connection waits for a lock that another process holds, in seconds.
 const BUSY_TIMEOUT_SECONDS: u64 = 5;
@@ -219,10 +217,7 @@ fn keep_from_others(file: &Path) -> std::io::Result<()> {
 
 /// Exactly our migrations are applied. Asked first, so that a server whose tables are made needs no right to make any.
 async fn is_up_to_date(connection: &mut PgConnection) -> bool {
-    const SQL: &str = "SELECT version, checksum FROM _sqlx_migrations WHERE success ORDER BY version";
-    let applied: Result<Vec<(i64, Vec<u8>)>, _> = sqlx::query_as(SQL).fetch_all(connection).await;
-    let ours = MIGRATIONS.iter().map(|migration| (migration.version, migration.checksum.to_vec()));
-    applied.is_ok_and(|applied| ours.eq(applied))
+    tables_of(applied_in_postgres(connection).await) == Tables::Current
 }
 
 /// Makes the collation that SQLite has built in, and runs what is missing of the migrations; one process at a time.

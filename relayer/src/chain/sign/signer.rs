@@ -1,6 +1,7 @@
 //! Who signs. Keypair files are read once and checked; a KMS can take their place behind the same trait.
 
 use crate::chain::ChainError;
+use crate::domain::Address;
 use async_trait::async_trait;
 use solana_sdk::pubkey::Pubkey;
 use solana_sdk::signature::{Keypair, Signer as _};
@@ -64,6 +65,13 @@ impl Signer for FileSigner {
     }
 }
 
+/// A new keypair: its file, as Solana's tools write it, and its address.
+pub fn new_keypair() -> (Zeroizing<String>, Address) {
+    let keypair = Keypair::new();
+    let numbers = Zeroizing::new(keypair.to_bytes().map(|byte| byte.to_string()).join(","));
+    (Zeroizing::new(format!("[{}]", *numbers)), Address::from_bytes(keypair.pubkey().to_bytes()))
+}
+
 /// The address of a signer as the Solana crates type it.
 pub fn address(signer: &dyn Signer) -> Pubkey {
     Pubkey::new_from_array(signer.public_key())
@@ -89,6 +97,12 @@ mod tests {
             signer.sign(b"message").await.unwrap(),
             <[u8; 64]>::from(keypair.sign_message(b"message"))
         );
+    }
+
+    #[test]
+    fn a_new_keypair_is_read_again() {
+        let (text, address) = new_keypair();
+        assert_eq!(read(&text).unwrap().public_key(), address.bytes());
     }
 
     #[test]

@@ -126,18 +126,6 @@ pub struct SolanaChain {
 }
 
 impl SolanaChain {
-    /// [`SolanaChain::new`], then [`SolanaChain::verify`].
-    pub async fn connect(
-        network: Network,
-        settings: ChainSettings,
-        signers: ChainSigners,
-        tasks: &Tasks,
-    ) -> Result<Self, ChainError> {
-        let chain = Self::new(network, settings, signers, tasks)?;
-        chain.verify().await?;
-        Ok(chain)
-    }
-
     /// Starts the network's background tasks on `tasks`, until their stop; asks nobody yet.
     pub fn new(
         network: Network,

@@ -6,6 +6,7 @@ use crate::chain::solana::SolanaChain;
 use crate::chain::{Chain, ChainError, ProgramCheck};
 use crate::domain::Network;
 use purser_client::{Comparison, ProgramData, committed_sha256, compare, program_data_address};
+use solana_sdk::pubkey::Pubkey;
 
 /// Genesis hashes of the public clusters.
 const MAINNET_GENESIS: &str = "5eykt4UsFv8P8NJdTREpY1vzqKqZKvdpKuc147dw2N9d";
@@ -38,7 +39,7 @@ impl SolanaChain {
             Some(program) => self.verify_program(program).await?,
         }
         if !mint.as_ref().is_some_and(is_usdc_kind) {
-            return wrong(format!("{mint_key} is not a legacy SPL Token mint with six decimals"));
+            return wrong(not_usdc(&mint_key));
         }
         for payer in self.payers.keys() {
             tracing::info!(%network, address = %payer, spendable = self.payers.spendable(payer), "fee payer");
@@ -72,12 +73,30 @@ impl SolanaChain {
         Ok(genesis)
     }
 
-    async fn verify_program(&self, program: &RawAccount) -> Result<(), ChainError> {
-        let (network, id) = (self.network(), &self.settings.program_id);
-        if self.settings.program_check == ProgramCheck::Off {
-            tracing::info!(%network, program = %id, "program; its hash is not checked");
-            return Ok(());
-        }
+    /// What the node of this place says of its cluster: the genesis hash, if it is the one that is meant.
+    pub async fn cluster_of(&self, node: usize) -> Result<String, ChainError> {
+        let genesis = self.rpc.genesis_hash(node).await?;
+        check_cluster(self.network(), self.settings.genesis_hash.as_deref(), &genesis)?;
+        Ok(genesis)
+    }
+
+    /// Whether the program on chain is the committed build: `Err` with what is wrong, in words; and the same of the mint.
+    pub async fn look_at_program(&self) -> Result<[Result<String, String>; 2], ChainError> {
+        let mint_key = to_pubkey(&self.settings.usdc_mint);
+        let program_key = to_pubkey(&self.settings.program_id);
+        let accounts = self.accounts_and_payers(&[program_key, mint_key]).await?;
+        let program = match accounts.first().and_then(Option::as_ref) {
+            None => Err(format!("program {program_key} is not deployed on this cluster")),
+            Some(program) => self.compare_program(program).await?,
+        };
+        let is_usdc = accounts.get(1).and_then(Option::as_ref).is_some_and(is_usdc_kind);
+        let mint = if is_usdc { Ok(mint_key.to_string()) } else { Err(not_usdc(&mint_key)) };
+        Ok([program, mint])
+    }
+
+    /// The committed build's hash if the program is that, and else what it is.
+    async fn compare_program(&self, program: &RawAccount) -> Result<Result<String, String>, ChainError> {
+        let id = &self.settings.program_id;
         let bytes = match program_data_address(&program.owner, &program.data) {
             Some(address) => self.rpc.whole_account(&address).await?,
             None => None,
@@ -85,16 +104,27 @@ impl SolanaChain {
         let committed = committed_sha256();
         let problem = match bytes.as_ref().and_then(|account| ProgramData::read(&account.data)) {
             Some(program_data) => match compare(program_data.bytes, &committed) {
-                Comparison::Same => {
-                    tracing::info!(%network, program = %id, sha256 = committed, "program");
-                    return Ok(());
-                }
+                Comparison::Same => return Ok(Ok(committed)),
                 Comparison::Other(found) => format!("has hash {found}"),
             },
             None => "cannot be read".to_owned(),
         };
-        let problem =
-            format!("program {id} {problem}, the build that belongs to this relayer has {committed}");
+        Ok(Err(format!("program {id} {problem}, the build that belongs to this relayer has {committed}")))
+    }
+
+    async fn verify_program(&self, program: &RawAccount) -> Result<(), ChainError> {
+        let (network, id) = (self.network(), &self.settings.program_id);
+        if self.settings.program_check == ProgramCheck::Off {
+            tracing::info!(%network, program = %id, "program; its hash is not checked");
+            return Ok(());
+        }
+        let problem = match self.compare_program(program).await? {
+            Ok(committed) => {
+                tracing::info!(%network, program = %id, sha256 = committed, "program");
+                return Ok(());
+            }
+            Err(problem) => problem,
+        };
         match self.settings.program_check {
             ProgramCheck::Refuse => Err(ChainError::Misconfigured(problem)),
             ProgramCheck::Warn | ProgramCheck::Off => {
@@ -120,6 +150,10 @@ fn check_cluster(network: Network, expected: Option<&str>, genesis: &str) -> Res
         }
         Some(_) | None => Ok(()),
     }
+}
+
+fn not_usdc(mint: &Pubkey) -> String {
+    format!("{mint} is not a legacy SPL Token mint with six decimals")
 }
 
 fn is_usdc_kind(mint: &RawAccount) -> bool {

@@ -1,0 +1,198 @@
+//! One network: its nodes, program, mint and clock, the keys that operators name, and the SOL of ours.
+
+use std::time::Duration;
+
+use anyhow::Result;
+use tokio::time::timeout;
+
+use super::Findings;
+use crate::app::chain_of;
+use crate::chain::{Authority, Chain, ChainError, KeyProblem, SolanaChain, Wallet};
+use crate::config::NetworkConfig;
+use crate::domain::{Address, Network, Operator};
+use crate::service::{Ambient, Tasks};
+
+/// How long a question may take, all nodes together.
+const PATIENCE: Duration = Duration::from_secs(15);
+/// How far the chain's clock may be from this machine's, in seconds. It is an estimate of the validators' own.
+const CLOCK_SECONDS_MAX: u64 = 60;
+const ANOTHER_NODE: &str =
+    "see that the node runs and can be reached, or name another in `rpc_url` and `rpc_urls`";
+
+pub(super) async fn look_at(
+    network: Network,
+    config: &NetworkConfig,
+    operators: &[&Operator],
+    findings: &mut Findings,
+) -> Result<()> {
+    let tasks = Tasks::default();
+    let done = match chain_of(network, config, &tasks) {
+        Ok(chain) => look_at_chain(&chain, 1 + config.rpc_urls.len(), operators, findings).await,
+        Err(error) => findings.not_ok(
+            format!("network {network}: keys"),
+            error,
+            "name a policy authority's and a transfer authority's keypair file: `purser keygen` makes them",
+        ),
+    };
+    tasks.stop.cancel();
+    done
+}
+
+async fn look_at_chain(
+    chain: &SolanaChain,
+    nodes: usize,
+    operators: &[&Operator],
+    findings: &mut Findings,
+) -> Result<()> {
+    if !look_at_nodes(chain, nodes, findings).await? {
+        return Ok(());
+    }
+    let network = chain.network();
+    let check = |what: &str| format!("network {network}: {what}");
+    match within(chain.look_at_program()).await {
+        Err(error) => findings.not_ok(check("program"), error, ANOTHER_NODE)?,
+        Ok([program, mint]) => {
+            match program {
+                Ok(hash) => findings.ok(check("program"), format!("the committed build, {hash}"))?,
+                Err(problem) => findings.not_ok(
+                    check("program"),
+                    problem,
+                    "deploy the committed build (anchor run deploy), run the purser that belongs to the program, or set `program_id`",
+                )?,
+            }
+            match mint {
+                Ok(mint) => findings.ok(check("mint"), mint)?,
+                Err(problem) => {
+                    findings.not_ok(check("mint"), problem, "set `usdc_mint` to USDC on this cluster")?
+                }
+            }
+        }
+    }
+    look_at_clock(chain, findings).await?;
+    let addresses: Vec<Address> = operators.iter().map(|operator| operator.address).collect();
+    match within(chain.look_at_keys(&addresses)).await {
+        Err(error) => findings.not_ok(check("authorities"), error, ANOTHER_NODE),
+        Ok(problems) => {
+            look_at_operators(chain, operators, &problems, findings).await?;
+            look_at_wallets(network, &chain.figures().wallets, &problems, findings)
+        }
+    }
+}
+
+/// Each by its place: the URL may hold a provider's key. Whether one of them can be used.
+async fn look_at_nodes(chain: &SolanaChain, nodes: usize, findings: &mut Findings) -> Result<bool> {
+    let network = chain.network();
+    let mut first: Option<String> = None;
+    for node in 0..nodes {
+        let check = format!("network {network}: node {node}");
+        match (within(chain.cluster_of(node)).await, &first) {
+            (Ok(genesis), Some(first)) if genesis != *first => findings.not_ok(
+                check,
+                format!("is on cluster {genesis}, and the nodes before it on {first}"),
+                "name nodes of one cluster",
+            )?,
+            (Ok(genesis), _) => {
+                findings.ok(check, format!("answers; cluster {genesis}"))?;
+                first.get_or_insert(genesis);
+            }
+            (Err(error), _) => findings.not_ok(check, error, ANOTHER_NODE)?,
+        }
+    }
+    Ok(first.is_some())
+}
+
+async fn look_at_clock(chain: &SolanaChain, findings: &mut Findings) -> Result<()> {
+    let check = format!("network {}: clock", chain.network());
+    let host = Ambient::SYSTEM.now().unix_seconds();
+    match within(chain.now()).await {
+        Err(error) => findings.not_ok(check, error, ANOTHER_NODE),
+        Ok(now) if now.abs_diff(host) <= CLOCK_SECONDS_MAX => {
+            findings.ok(check, format!("{} s from this machine's", now.abs_diff(host)))
+        }
+        Ok(now) => findings.not_ok(
+            check,
+            format!("the chain's is {} s {} this machine's", now.abs_diff(host), if now > host { "ahead of" } else { "behind" }),
+            "set this machine's clock (timedatectl set-ntp true), or name a node that keeps up with the cluster",
+        ),
+    }
+}
+
+async fn look_at_operators(
+    chain: &SolanaChain,
+    operators: &[&Operator],
+    problems: &[KeyProblem],
+    findings: &mut Findings,
+) -> Result<()> {
+    for operator in operators {
+        let check = format!("network {}: operator {}", chain.network(), operator.id);
+        let address = operator.address;
+        match within(chain.read_operator(&address)).await {
+            Ok(Some(_)) => {}
+            Ok(None) => {
+                let mend = "name the cluster and the `program_id` that it was created with";
+                findings.not_ok(check, format!("{address} is not on this cluster"), mend)?;
+                continue;
+            }
+            Err(error) => {
+                findings.not_ok(check, error, ANOTHER_NODE)?;
+                continue;
+            }
+        }
+        let missing = problems.iter().filter_map(|problem| match problem {
+            KeyProblem::AuthorityRotated { operator: of, role } if *of == operator.address => Some(*role),
+            KeyProblem::AuthorityRotated { .. }
+            | KeyProblem::FeePayerEmpty { .. }
+            | KeyProblem::FeePayerLow { .. } => None,
+        });
+        let missing: Vec<Authority> = missing.collect();
+        if missing.is_empty() {
+            findings.ok(&check, "its account on the chain names our keys")?;
+        }
+        for role in missing {
+            let option = match role {
+                Authority::Policy => "--policy-authority",
+                Authority::Transfer => "--add-transfer-authority",
+            };
+            findings.not_ok(
+                &check,
+                format!("its account on the chain names no {role} of ours"),
+                format!(
+                    "configure that key's file, or have the admin name ours: anchor run operator-update -- --operator {address} {option} ADDRESS"
+                ),
+            )?;
+        }
+    }
+    Ok(())
+}
+
+fn look_at_wallets(
+    network: Network,
+    wallets: &[Wallet],
+    problems: &[KeyProblem],
+    findings: &mut Findings,
+) -> Result<()> {
+    for Wallet { address, role, spendable } in wallets {
+        let check = format!("network {network}: SOL of {role} {address}");
+        let is_short = problems.iter().any(|problem| match problem {
+            KeyProblem::FeePayerEmpty { address: of, .. } | KeyProblem::FeePayerLow { address: of, .. } => {
+                of == address
+            }
+            KeyProblem::AuthorityRotated { .. } => false,
+        });
+        let lamports = spendable.unwrap_or(0);
+        let found = format!("{}.{:09} SOL to spend", lamports / LAMPORTS, lamports % LAMPORTS);
+        if is_short {
+            findings.not_ok(check, found, format!("send SOL to {address}"))?;
+        } else {
+            findings.ok(check, found)?;
+        }
+    }
+    Ok(())
+}
+
+const LAMPORTS: u64 = 1_000_000_000;
+
+async fn within<T>(asked: impl Future<Output = Result<T, ChainError>>) -> Result<T, ChainError> {
+    let slow = |_| Err(ChainError::Unavailable { during: "doctor", reason: "timeout".into() });
+    timeout(PATIENCE, asked).await.unwrap_or_else(slow)
+}

@@ -1,0 +1,34 @@
+use std::path::PathBuf;
+
+use anyhow::{Context, Result};
+use clap::Args;
+use serde_json::json;
+
+use super::output::{Format, print_list};
+use crate::chain::new_keypair;
+use crate::domain::Address;
+use crate::secret_file;
+
+#[derive(Debug, Args)]
+pub(super) struct Keygen {
+    /// The files to write, one keypair each; one that is there already is left alone, and that is an error
+    #[arg(value_name = "FILE", required = true)]
+    files: Vec<PathBuf>,
+}
+
+/// Writes new keypairs that their owner alone may read, as Solana's tools do.
+pub(super) fn run(format: Format, arguments: &Keygen) -> Result<()> {
+    let mut rows = Vec::new();
+    for file in &arguments.files {
+        let address = write(file)?;
+        rows.push(vec![json!(address.to_string()), json!(file.display().to_string())]);
+    }
+    print_list(format, &["address", "file"], &rows)
+}
+
+pub(super) fn write(file: &std::path::Path) -> Result<Address> {
+    let (text, address) = new_keypair();
+    secret_file::write_new(file, text.as_bytes())
+        .with_context(|| format!("cannot make {}", file.display()))?;
+    Ok(address)
+}

@@ -1,0 +1,169 @@
+//! From nothing to a first payment, by the commands of docs/operating.md as they are printed, on an empty folder.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+use std::sync::Arc;
+use std::time::Duration;
+
+use purser_tests::network::{path_text, temp_folder};
+use purser_tests::process::Process;
+use purser_tests::{Client, TestNetwork, binaries};
+use serde_json::{Value, json};
+use solana_sdk::pubkey::Pubkey;
+use solana_sdk::signature::Keypair;
+use solana_sdk::signer::Signer;
+use tempfile::TempDir;
+
+/// The page's blocks of one kind, in their order.
+fn printed(kind: &str) -> Vec<String> {
+    let page =
+        fs::read_to_string(binaries::workspace().join("docs/operating.md")).expect("the page is there");
+    let begin = format!("```sh {kind}\n");
+    let blocks = page.split(&begin).skip(1).filter_map(|rest| rest.split("```").next());
+    blocks.map(str::to_owned).collect()
+}
+
+/// An empty folder, and a shell that knows the programs and the network.
+struct Scene {
+    folder: TempDir,
+    network: Arc<TestNetwork>,
+    /// Where the next block begins, as in one shell.
+    place: PathBuf,
+    variables: Vec<(&'static str, String)>,
+}
+
+impl Scene {
+    async fn set() -> Self {
+        let (folder, network) = (temp_folder(), TestNetwork::shared().await);
+        let on_path = folder.path().join("bin");
+        fs::create_dir(&on_path).expect("the folder is writable");
+        let migrate = binaries::relayer().with_file_name("purser-migrate");
+        for (name, program) in [("purser", binaries::relayer()), ("purser-migrate", migrate)] {
+            std::os::unix::fs::symlink(program, on_path.join(name)).expect("the folder is writable");
+        }
+        let path = format!("{}:{}", path_text(&on_path), std::env::var("PATH").unwrap_or_default());
+        let variables = vec![
+            ("PATH", path),
+            ("RPC_URL", network.rpc_url.clone()),
+            ("WS_URL", network.ws_url.clone()),
+            ("USDC_MINT", network.usdc_mint.to_string()),
+            // Ports that other tests do not use.
+            ("PURSER__SERVER__LISTEN", "127.0.0.1:0".to_owned()),
+            ("PURSER__SERVER__ADMIN_LISTEN", "127.0.0.1:0".to_owned()),
+        ];
+        Self { place: folder.path().to_path_buf(), folder, network, variables }
+    }
+
+    /// Types a block, and gives what it printed.
+    fn types(&mut self, block: &str) -> String {
+        let mut shell = Command::new("sh");
+        shell.args(["-ec", block]).current_dir(&self.place).envs(self.variables.iter().cloned());
+        let output = shell.output().expect("there is a shell");
+        let printed = String::from_utf8_lossy(&output.stdout).into_owned();
+        assert!(output.status.success(), "{block}{printed}{}", String::from_utf8_lossy(&output.stderr));
+        if block.starts_with("cd purser\n") {
+            self.place.push("purser");
+        }
+        printed
+    }
+
+    /// Sends SOL to each address that a text names on its line of this role.
+    async fn funds(&self, printed: &str, role: &str) -> Pubkey {
+        let line = printed.lines().find(|line| line.trim_start().starts_with(role));
+        let mut words = line.unwrap_or_else(|| panic!("no {role} in {printed}")).split_whitespace();
+        let address = words.find_map(|word| word.parse::<Pubkey>().ok()).expect("an address");
+        self.network.chain().funds(&address, 1).await;
+        address
+    }
+
+    /// Serves until it is dropped.
+    fn serves(&self) -> (Process, String) {
+        let environment: Vec<(&str, String)> =
+            self.variables.iter().filter(|(name, _)| *name != "PATH").cloned().collect();
+        let config = self.place.join("purser.toml");
+        let arguments = ["serve", "--config", path_text(&config)];
+        let log = self.folder.path().join("relayer.log");
+        let process = Process::start_with(&binaries::relayer(), &arguments, &environment, &log, None);
+        let url = process.says("listening", Duration::from_secs(30));
+        (process, url["listening"].as_str().expect("a URL").to_owned())
+    }
+}
+
+/// The first word of this form.
+#[track_caller]
+fn word(printed: &str, is_it: impl Fn(&str) -> bool) -> String {
+    let found = printed.split_whitespace().find(|word| is_it(word));
+    found.unwrap_or_else(|| panic!("it is not in {printed}")).to_owned()
+}
+
+/// What stands behind a name, on a line with nothing else.
+#[track_caller]
+fn named(printed: &str, name: &str) -> String {
+    let found = printed.lines().find_map(|line| match line.split_whitespace().collect::<Vec<_>>()[..] {
+        [first, value] if first == name && line.starts_with(' ') => Some(value.to_owned()),
+        _ => None,
+    });
+    found.unwrap_or_else(|| panic!("no {name} in {printed}"))
+}
+
+/// Makes an account with this key, funds it, and pays.
+async fn pays(scene: &Scene, url: &str, key: &str) {
+    let client = Client::new(url, Some(key));
+    let account = client.post("/v1/accounts", &json!({ "name": "Ada" })).await.has_status(201);
+    let token_account: Pubkey = account.text_of("usdc_token_account").parse().expect("base58");
+    let chain = scene.network.chain();
+    purser_tests::wallet::mints(&chain, "5", &token_account).await;
+    let (payee, _) = chain.new_payee().await;
+    let order = json!({
+        "from": account.text_of("account_id"), "to": payee.to_string(), "amount": "1.5", "idempotency_key": "first"
+    });
+    client.post("/v1/transfers", &order).await.is_settled();
+    assert_eq!(chain.usdc_micros(&payee).await, 1_500_000);
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn managed_set_up_of_the_page_leads_to_a_first_payment() {
+    let mut scene = Scene::set().await;
+    let blocks = printed("managed");
+    let [init, create, key, serve] = &blocks[..] else { panic!("{blocks:?}") };
+    let made = scene.types(init);
+    for role in ["policy authority", "transfer authority", "admin"] {
+        scene.funds(&made, role).await;
+    }
+    let operator = word(&scene.types(create), |word| word.starts_with("op_"));
+    scene.variables.push(("OPERATOR_ID", operator));
+    let printed = scene.types(key);
+    assert!(printed.contains("Everything is well."), "{printed}");
+    assert_eq!(serve.trim(), "purser serve");
+    let (_serving, url) = scene.serves();
+    pays(&scene, &url, &named(&printed, "key")).await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn self_custodied_set_up_of_the_page_leads_to_a_first_payment() {
+    let mut scene = Scene::set().await;
+    let (ours, theirs) = (printed("self-custodied"), printed("admin"));
+    let ([init, add, key], [create]) = (&ours[..], &theirs[..]) else { panic!("{ours:?} {theirs:?}") };
+    let made = scene.types(init);
+    assert!(!Path::new(&scene.place).join("purser/admin.json").exists());
+    let policy = scene.funds(&made, "policy authority").await;
+    let transfer = scene.funds(&made, "transfer authority").await;
+    let wallet = Keypair::new();
+    scene.network.chain().funds(&wallet.pubkey(), 1).await;
+    let file = scene.folder.path().join("wallet.json");
+    fs::write(&file, Value::from(wallet.to_bytes().to_vec()).to_string()).expect("the folder is writable");
+    scene.variables.extend([
+        ("WALLET", path_text(&file).to_owned()),
+        ("POLICY_AUTHORITY", policy.to_string()),
+        ("TRANSFER_AUTHORITY", transfer.to_string()),
+    ]);
+    let created = scene.types(create);
+    scene.variables.push(("OPERATOR", named(&created, "operator")));
+    let operator = word(&scene.types(add), |word| word.starts_with("op_"));
+    scene.variables.push(("OPERATOR_ID", operator));
+    let printed = scene.types(key);
+    assert!(printed.contains("Everything is well."), "{printed}");
+    let (_serving, url) = scene.serves();
+    pays(&scene, &url, &named(&printed, "key")).await;
+}
