@@ -244,3 +244,15 @@ async fn streams_are_bounded_and_for_operators_and_what_is_wrong_is_named() {
         assert_eq!(body["param"], param, "{query}");
     }
 }
+
+#[tokio::test]
+async fn list_takes_no_last_event_id_that_no_stream_would() {
+    let operator = Operator::shared().await;
+    for (id, status) in
+        [("".to_owned(), 200), ("evt_1".to_owned(), 200), ("k".repeat(512), 200), ("k".repeat(513), 400)]
+    {
+        let request = operator.client.request(Method::GET, "/v1/events").header("last-event-id", &id);
+        let answer = operator.client.sends(request).await;
+        assert_eq!(answer.status, status, "{id}: {}", answer.text);
+    }
+}

@@ -52,9 +52,27 @@ async fn page_of_another_origin_and_a_name_that_is_not_ours_are_refused() {
         ("host", "localhost.evil.example:80"),
     ] {
         let answer = key.sends(request(&key, &ping).header(header, value)).await;
-        assert_eq!(answer.status, 403, "{header}: {value}: {}", answer.text);
+        answer.is_error(403, "forbidden");
     }
     key.sends(request(&key, &ping).header("host", "localhost:1234")).await.has_status(200);
+    for (origin, status) in
+        [("http://localhost:1234", 200), ("http://localhost:1235", 403), ("ftp://localhost:1234", 403)]
+    {
+        let own_page = request(&key, &ping).header("host", "localhost:1234").header("origin", origin);
+        key.sends(own_page).await.has_status(status);
+    }
+    let rebound = request(&key, &ping).header("host", "evil.example").header("origin", "http://evil.example");
+    key.sends(rebound).await.is_error(403, "forbidden");
+}
+
+#[tokio::test]
+async fn client_is_answered_in_json_whatever_it_says_that_it_accepts() {
+    let (_, key) = ada().await;
+    for accept in ["*/*", "application/json", "text/html", "", ";;,"] {
+        let asked = key.request(Method::POST, "/mcp").header("accept", accept);
+        let answer = key.sends(asked.json(&message("ping", &json!({})))).await.has_status(200);
+        assert_eq!(answer.header("content-type"), Some("application/json"), "{accept}");
+    }
 }
 
 #[tokio::test]
@@ -72,6 +90,11 @@ async fn what_is_no_single_message_is_refused_in_the_shape_of_rest() {
             .header("accept", "application/json, text/event-stream")
             .header("content-type", "application/json");
         key.sends(request.body(text)).await.has_status(status).has_error_shape();
+    }
+    for no_message in
+        [json!({}), json!({ "jsonrpc": "2.0", "id": 0, "method": "initialize", "params": [null, null] })]
+    {
+        key.sends(request(&key, &no_message)).await.is_error(400, "invalid_request");
     }
     for method in [Method::GET, Method::DELETE, Method::PUT] {
         key.sends(key.request(method, "/mcp")).await.is_error(405, "method_not_allowed");

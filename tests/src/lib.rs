@@ -11,6 +11,7 @@
 //! | [`settings`] | [`AppSettings`]: what a test may want otherwise |
 //! | [`operator`], [`agent`] | [`Operator`] and [`Agent`]: `agent.pays("12.50").to(&other).await` |
 //! | [`client`] | [`Client`] and [`Answer`]: one HTTP request and what came back |
+//! | [`foreign`] | programs of Python and Node that other people wrote |
 //! | [`proxy`] | [`Proxy`]: a line to the network that can be cut, and spoiled call by call or payment by payment |
 //! | [`receiver`] | [`Receiver`]: where webhooks are delivered to |
 //! | [`node`] | [`Node`]: the network behind a door that counts calls, or a script that confirms everything at once |
@@ -30,6 +31,7 @@ pub mod chain;
 pub mod client;
 pub mod clock;
 pub mod crash;
+pub mod foreign;
 pub mod money;
 pub mod network;
 pub mod node;

@@ -165,7 +165,7 @@ pub(crate) struct Fields {
     #[serde(default, deserialize_with = "present")]
     #[schema(value_type = Option<UsdcNumber>)]
     max_daily_spend: Option<Box<RawValue>>,
-    /// Who may be paid, and nobody else; `null` for anyone. At most 256 entries, and 15 of a new account.
+    /// Who may be paid, and nobody else; `null` for anyone.
     #[serde(default, deserialize_with = "present")]
     #[schema(value_type = Option<Vec<EntryOfAllowlist>>, max_items = 256)]
     allowed_counterparties: Option<Box<RawValue>>,

@@ -71,6 +71,9 @@ pub enum WebhookSecretText {}
 /// A webhook's URL.
 pub enum WebhookUrlText {}
 
+/// Who is to be paid, in a request.
+pub enum RecipientText {}
+
 /// The other side of a payment.
 pub enum OtherSide {}
 
@@ -198,8 +201,12 @@ written! {
         "The name of a payment. Keep it when you retry; a new one is a second payment. Good for 24 hours.",
         (1, IDEMPOTENCY_KEY_CHARS_MAX), NO_NUL, "order-4711"
     );
+    RecipientText = "RecipientText": formed(
+        "Who is to be paid: an account id, or the address of a USDC token account.",
+        account_or_address(), "acct_01JD5Z8K40C5B8H1S2E7G9PMAW"
+    );
     Recipient = "Recipient": bounded(
-        "Who is paid: an account id, or the address of a USDC token account.",
+        "Who was to be paid, as submitted: an account id, the address of a USDC token account, or what is neither and failed.",
         (0, RECIPIENT_CHARS_MAX), NO_NUL, "acct_01JD5Z8K40C5B8H1S2E7G9PMAW"
     );
     Metadata = "Metadata": ObjectBuilder::new().max_properties(Some(METADATA_KEYS_MAX))
@@ -259,8 +266,12 @@ written! {
         .description(Some("An absolute https URL of a public host, without user name, password or fragment.")).build();
     CounterpartyText = "CounterpartyText": formed(
         "An entry of an allowlist: an account id or an address.",
-        format!("^({}{ULID}|[1-9A-HJ-NP-Za-km-z]{{32,44}})$", AccountId::PREFIX), "acct_01JD5Z8K40C5B8H1S2E7G9PMAW"
+        account_or_address(), "acct_01JD5Z8K40C5B8H1S2E7G9PMAW"
     );
+}
+
+fn account_or_address() -> String {
+    format!("^({}{ULID}|[1-9A-HJ-NP-Za-km-z]{{32,44}})$", AccountId::PREFIX)
 }
 
 fn entry_of_allowlist() -> Schema {

@@ -81,7 +81,7 @@ pub(super) async fn receive(body: Body) -> Result<Bytes, ApiError> {
     read.map_err(|_| ApiError::BodyTimeout)?
 }
 
-fn is_json(headers: &HeaderMap) -> bool {
+pub(crate) fn is_json(headers: &HeaderMap) -> bool {
     let Some(Ok(value)) = headers.get(header::CONTENT_TYPE).map(|value| value.to_str()) else {
         return false;
     };

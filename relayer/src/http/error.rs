@@ -47,6 +47,8 @@ pub enum ApiError {
     TooManyUnknownKeys,
     /// An operator key where only agents are served.
     AgentKeyNeeded,
+    /// A `Host` or an `Origin` that is not ours.
+    PlaceNotAllowed,
     /// A session that this key did not open.
     SessionUnknown,
     Timeout,
@@ -271,6 +273,11 @@ fn body_of(error: ApiError) -> (StatusCode, ErrorBody) {
             Code::Forbidden,
             "This is the door of agents: it needs an agent key, which names the account that pays. Make one with \
              `POST /v1/accounts/:id/keys`; an operator key is for REST.",
+        ),
+        ApiError::PlaceNotAllowed => ErrorBody::new(
+            Code::Forbidden,
+            "This `Host` or `Origin` is not let in: whoever operates the service lists those that are, in `allowed_hosts` and \
+             `allowed_origins` of `[mcp]`.",
         ),
         ApiError::SessionUnknown => ErrorBody::new(
             Code::NotFound,

@@ -1,6 +1,7 @@
 //! The front door for agents that speak MCP: the same verbs as REST, one tool each, for the account that the key names.
 //! Nothing is remembered between two requests: each carries its key, as over REST, and any relayer can answer it.
 
+mod message;
 mod refusal;
 mod schema;
 mod server;
@@ -11,6 +12,7 @@ use std::sync::Arc;
 
 use axum::body::Body;
 use axum::extract::{FromRequest, Request, State};
+use axum::http::{HeaderMap, HeaderValue, StatusCode, header};
 use axum::response::Response;
 use rmcp::transport::streamable_http_server::session::never::NeverSessionManager;
 use rmcp::transport::streamable_http_server::{StreamableHttpServerConfig, StreamableHttpService};
@@ -20,16 +22,20 @@ use utoipa::openapi::OpenApi;
 use utoipa_axum::router::OpenApiRouter;
 use utoipa_axum::routes;
 
+use self::message::{RpcAnswer, RpcMessage, RpcRefusal};
 use self::server::AgentServer;
 use crate::domain::{Invalid, Principal};
 use crate::http::BODY_BYTES_MAX;
-use crate::http::body::JsonText;
+use crate::http::body::{JsonText, is_json};
 use crate::http::code::Code;
 use crate::http::error::ApiError;
 use crate::service::Services;
 
 /// Names of this machine, under which the door can always be reached.
 const LOOPBACK: [&str; 3] = ["localhost", "127.0.0.1", "::1"];
+
+/// What the protocol wants clients to accept.
+const ACCEPTED: HeaderValue = HeaderValue::from_static("application/json, text/event-stream");
 
 /// From where the door may be used.
 #[derive(Debug, Clone, Default)]
@@ -72,10 +78,14 @@ fn door() -> OpenApiRouter<Protocol> {
 /// `tools/call` of seven tools, which do what REST does for the account that the key names. Agent keys alone.
 #[utoipa::path(
     post, path = "/mcp", operation_id = "mcp", tag = "Agents",
-    request_body(content = Object, content_type = "application/json", description = "A JSON-RPC 2.0 message."),
+    request_body(content = RpcMessage, content_type = "application/json", description = "A JSON-RPC 2.0 message."),
     responses(
-        (status = 200, body = Object, content_type = "application/json", description = "Its answer."),
+        (status = 200, body = RpcAnswer, content_type = "application/json", description = "Its answer."),
         (status = 202, description = "A notification was taken."),
+        (status = 400, body = RpcRefusal, content_type = "application/json", description =
+            "No message of the protocol, or in the revision of 2026-07-28 one that lacks something."),
+        (status = 404, body = RpcRefusal, content_type = "application/json", description =
+            "A session that this key did not open, or in the revision of 2026-07-28 a method that there is none of."),
     ),
     security(("agent_key" = [])),
     extensions(("x-errors" = json!([Code::NotFound]))),
@@ -88,6 +98,11 @@ async fn answer(
     let Principal::Agent { key_id, .. } = principal else { return Err(ApiError::AgentKeyNeeded) };
     session::check(request.headers(), key_id)?;
     let (mut parts, body) = request.into_parts();
+    // There is one kind of answer, whatever is asked for, as over REST.
+    parts.headers.insert(header::ACCEPT, ACCEPTED);
+    if is_own_page(&parts.headers) {
+        parts.headers.remove(header::ORIGIN);
+    }
     // The protocol answers in a task of its own, which is to log as this request does.
     parts.extensions.insert(Span::current());
     let JsonText(text) = JsonText::from_request(Request::from_parts(parts.clone(), body), &()).await?;
@@ -96,10 +111,29 @@ async fn answer(
     }
     let opens = opens_session(&text);
     let mut response = protocol.handle(Request::from_parts(parts, Body::from(text))).await.map(Body::new);
+    if response.status().is_client_error() && !is_json(response.headers()) {
+        return Err(refused(response.status()));
+    }
     if opens && response.status().is_success() {
         session::open(response.headers_mut(), key_id);
     }
     Ok(response)
+}
+
+/// What the protocol refuses in plain text, in the shape of REST.
+fn refused(status: StatusCode) -> ApiError {
+    match status {
+        StatusCode::FORBIDDEN => ApiError::PlaceNotAllowed,
+        _ => Invalid::new("body", "must be a message of MCP, as JSON-RPC 2.0 has it").into(),
+    }
+}
+
+/// Whether the request comes from a page of this service. The protocol checks that the name it gives us is one of ours.
+fn is_own_page(headers: &HeaderMap) -> bool {
+    let text = |name| headers.get(name).and_then(|value: &HeaderValue| value.to_str().ok());
+    let (Some(origin), Some(host)) = (text(header::ORIGIN), text(header::HOST)) else { return false };
+    let is_one = headers.get_all(header::ORIGIN).iter().count() == 1;
+    is_one && origin.split_once("://").is_some_and(|(scheme, of)| scheme.starts_with("http") && of == host)
 }
 
 fn opens_session(text: &[u8]) -> bool {

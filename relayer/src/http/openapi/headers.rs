@@ -13,6 +13,7 @@ use crate::domain::schema::RequestIdText;
 pub(super) const X_REQUEST_ID: &str = "X-Request-Id";
 pub(super) const RETRY_AFTER: &str = "Retry-After";
 pub(super) const WWW_AUTHENTICATE: &str = "WWW-Authenticate";
+pub(crate) const LAST_EVENT_ID_CHARS_MAX: usize = 512;
 /// Marks, until the document is put together, what is done once under its name.
 pub(super) const ONCE: &str = "x-once";
 const RATE_LIMIT: [(&str, &str); 3] = [
@@ -59,7 +60,8 @@ pub(crate) enum IfMatch {}
 
 impl IntoParams for IfMatch {
     fn into_params(_: impl Fn() -> Option<ParameterIn>) -> Vec<Parameter> {
-        let version = ObjectBuilder::new().schema_type(Type::String).pattern(Some(r#"^"?[0-9]{1,19}"?$"#));
+        let version =
+            ObjectBuilder::new().schema_type(Type::String).pattern(Some(r#"^([0-9]{1,19}|"[0-9]{1,19}")$"#));
         let description = "The version that is to be changed, and no other: an `ETag`. As `expected_version` in the body; \
                            with both given, both say the same.";
         vec![request_header("If-Match", description, version.build().into())]
@@ -71,7 +73,8 @@ pub(crate) enum LastEventId {}
 
 impl IntoParams for LastEventId {
     fn into_params(_: impl Fn() -> Option<ParameterIn>) -> Vec<Parameter> {
-        let id = ObjectBuilder::new().schema_type(Type::String).max_length(Some(512)).build();
+        let id =
+            ObjectBuilder::new().schema_type(Type::String).max_length(Some(LAST_EVENT_ID_CHARS_MAX)).build();
         let description =
             "Of a stream: the last `id` that was read, after which it goes on. Of no use for a list.";
         vec![request_header("Last-Event-ID", description, id.into())]

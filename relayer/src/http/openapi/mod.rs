@@ -4,14 +4,16 @@
 mod errors;
 pub(crate) mod events;
 pub(crate) mod headers;
+mod links;
 #[cfg(test)]
 mod tests;
 
 use utoipa::openapi::path::{Operation, PathItem};
+use utoipa::openapi::schema::{SchemaType, Type};
 use utoipa::openapi::security::{HttpAuthScheme, HttpBuilder, SecurityScheme};
 use utoipa::openapi::tag::TagBuilder;
 use utoipa::openapi::{
-    Components, InfoBuilder, LicenseBuilder, OpenApi, RefOr, SecurityRequirement, ServerBuilder,
+    Components, InfoBuilder, LicenseBuilder, OpenApi, RefOr, Schema, SecurityRequirement, ServerBuilder,
 };
 
 const DESCRIPTION: &str = "\
@@ -66,6 +68,8 @@ pub(super) fn finish(mut document: OpenApi) -> OpenApi {
         for operation in operations(item) {
             errors::add(operation, components);
             headers::add(operation);
+            links::add(operation);
+            forbid_null_body(operation);
         }
     }
     document.webhooks = Some(events::webhooks(components));
@@ -76,6 +80,45 @@ pub(super) fn finish(mut document: OpenApi) -> OpenApi {
 fn operations(item: &mut PathItem) -> impl Iterator<Item = &mut Operation> {
     let PathItem { get, put, post, delete, patch, .. } = item;
     [get, put, post, delete, patch].into_iter().flatten()
+}
+
+/// Takes `null` out of what a value may be.
+pub(crate) fn forbid_null(schema: &mut RefOr<Schema>) {
+    let RefOr::T(inner) = schema else { return };
+    match inner {
+        Schema::OneOf(choice) => {
+            choice.items.retain(|item| !is_null(item));
+            if let [only] = choice.items.as_slice() {
+                *schema = only.clone();
+            }
+        }
+        Schema::Object(object) => forbid_null_type(&mut object.schema_type),
+        Schema::Array(array) => forbid_null_type(&mut array.schema_type),
+        _ => {}
+    }
+}
+
+fn is_null(schema: &RefOr<Schema>) -> bool {
+    matches!(schema, RefOr::T(Schema::Object(object)) if object.schema_type == SchemaType::Type(Type::Null))
+}
+
+fn forbid_null_type(schema_type: &mut SchemaType) {
+    if let SchemaType::Array(types) = schema_type {
+        types.retain(|kind| *kind != Type::Null);
+        if let [only] = types.as_slice() {
+            *schema_type = SchemaType::Type(only.clone());
+        }
+    }
+}
+
+/// A body that may be left out is still none that may be `null`.
+fn forbid_null_body(operation: &mut Operation) {
+    let Some(RefOr::T(body)) = &mut operation.request_body else { return };
+    for content in body.content.values_mut() {
+        if let RefOr::T(content) = content {
+            content.schema.iter_mut().for_each(forbid_null);
+        }
+    }
 }
 
 /// Whether the operation needs a key.

@@ -6,6 +6,7 @@ use serde_json::{Value, json};
 use utoipa::openapi::OpenApi;
 
 use super::errors::example_of;
+use super::links::LINKS;
 use crate::domain::EventType;
 use crate::http::code::Code;
 use crate::http::tests::Relayer;
@@ -50,6 +51,52 @@ fn every_operation_says_what_it_is_and_has_a_name_of_its_own() {
         assert!(tags.iter().all(|tag| known.iter().any(|known| known["name"] == *tag)), "{name}: {tags:?}");
         assert!(operation["security"].is_array(), "{name} does not say which key it needs");
     }
+}
+
+#[test]
+fn every_link_leads_from_an_id_that_is_answered_to_an_operation_that_takes_it() {
+    let document = document();
+    let operations = operations(&document);
+    let found = |name: &str| {
+        let found = operations.iter().find(|(.., operation)| operation["operationId"] == name);
+        found.unwrap_or_else(|| panic!("no operation is called {name}")).2
+    };
+    for (from, field, nexts) in LINKS {
+        let answers = found(from)["responses"].as_object().expect("responses");
+        let answers: Vec<_> = answers.iter().filter(|(status, _)| status.starts_with('2')).collect();
+        assert!(!answers.is_empty());
+        for (status, answer) in answers {
+            for next in nexts {
+                let link = &answer["links"][*next];
+                let id = format!("$response.body#/{field}");
+                assert_eq!(
+                    (&link["operationId"], &link["parameters"]["id"]),
+                    (&json!(next), &json!(id)),
+                    "{from} {status}"
+                );
+                let takes = found(next)["parameters"].as_array().expect("parameters");
+                assert!(
+                    takes.iter().any(|parameter| parameter["in"] == "path" && parameter["name"] == "id"),
+                    "{next}"
+                );
+            }
+        }
+    }
+}
+
+#[test]
+fn what_is_refused_as_null_or_empty_is_described_so() {
+    let document = document();
+    let schemas = &document["components"]["schemas"];
+    let webhook = &schemas["CreateWebhook"]["properties"];
+    assert_eq!((&webhook["events"]["type"], &webhook["url"]["oneOf"]), (&json!("array"), &Value::Null));
+    assert_eq!(webhook["url"]["$ref"], "#/components/schemas/WebhookUrl");
+    assert_eq!(schemas["CreateKey"]["properties"]["allowed_cidrs"]["minItems"], 1);
+    let halt = &document["paths"]["/v1/halt"]["post"]["requestBody"]["content"]["application/json"]["schema"];
+    assert_eq!(halt["$ref"], "#/components/schemas/Nothing");
+    let first = &schemas["FirstPolicy"]["properties"];
+    assert_eq!((&first["expected_version"], &first["reason"]), (&Value::Null, &Value::Null));
+    assert_eq!(schemas["CreateTransfer"]["properties"]["to"]["$ref"], "#/components/schemas/RecipientText");
 }
 
 #[test]

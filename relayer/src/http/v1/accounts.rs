@@ -1,9 +1,12 @@
+use std::borrow::Cow;
+
 use axum::Json;
 use axum::extract::State;
 use axum::http::StatusCode;
 use serde::{Deserialize, Deserializer, Serialize};
 use serde_json::value::RawValue;
-use utoipa::ToSchema;
+use utoipa::openapi::{RefOr, Schema};
+use utoipa::{PartialSchema, ToSchema};
 
 use super::halts::HaltBody;
 use super::text;
@@ -32,9 +35,33 @@ pub struct CreateAccountBody {
     name: Option<String>,
     #[schema(value_type = Option<Metadata>)]
     metadata: Option<Box<RawValue>>,
-    /// What the account begins with: without `expected_version`, and with at most 15 allowlist entries.
-    #[schema(value_type = Option<PolicyUpdateFields>)]
+    /// What the account begins with, with at most 15 different entries in its allowlist.
+    #[schema(value_type = Option<FirstPolicy>)]
     policy: Option<Box<RawValue>>,
+}
+
+/// The policy of a new account: there is nothing yet that it changes.
+enum FirstPolicy {}
+
+impl PartialSchema for FirstPolicy {
+    fn schema() -> RefOr<Schema> {
+        let mut schema = PolicyUpdateFields::schema();
+        if let RefOr::T(Schema::Object(policy)) = &mut schema {
+            policy.description = Some("The policy of a new account.".to_owned());
+            policy.properties.retain(|name, _| !["expected_version", "reason"].contains(&name.as_str()));
+        }
+        schema
+    }
+}
+
+impl ToSchema for FirstPolicy {
+    fn name() -> Cow<'static, str> {
+        "FirstPolicy".into()
+    }
+
+    fn schemas(schemas: &mut Vec<(String, RefOr<Schema>)>) {
+        PolicyUpdateFields::schemas(schemas);
+    }
 }
 
 impl TryFrom<CreateAccountBody> for CreateAccount {

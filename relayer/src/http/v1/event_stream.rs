@@ -10,6 +10,7 @@ use futures::StreamExt;
 
 use crate::domain::{AccountId, EventType, Invalid, KeyId, Operator};
 use crate::http::error::ApiError;
+use crate::http::openapi::headers::LAST_EVENT_ID_CHARS_MAX;
 use crate::http::page::Query;
 use crate::service::{StreamFilter, Streamed, Streams};
 
@@ -32,14 +33,7 @@ pub(super) async fn answer(
     let types = query.take("type").map_or(Ok(Vec::new()), |text| types(&text))?;
     let account_id = account_id(&mut query)?;
     query.finish()?;
-    let last = match headers.get(LAST_EVENT_ID) {
-        None => None,
-        Some(value) => {
-            let unreadable = |_| Invalid::new("Last-Event-ID", "is not the id of an event of this stream");
-            // Browsers send it empty where they have none.
-            Some(value.to_str().map_err(unreadable)?).filter(|text| !text.is_empty())
-        }
-    };
+    let last = last_event_id(headers)?;
     let filter = StreamFilter { types, account_id };
     let (id, events) = streams.open(operator, key_id, filter, last).await?;
     let begin = Line::default().id(id).retry(COME_BACK_AFTER).comment("events of this operator");
@@ -48,6 +42,16 @@ pub(super) async fn answer(
     let mut answer = Sse::new(lines).keep_alive(keep_alive).into_response();
     answer.headers_mut().insert(X_ACCEL_BUFFERING, HeaderValue::from_static("no"));
     Ok(answer)
+}
+
+/// Where a stream goes on. A list has no use for it, and takes none that no stream would.
+pub(super) fn last_event_id(headers: &HeaderMap) -> Result<Option<&str>, Invalid> {
+    let Some(value) = headers.get(LAST_EVENT_ID) else { return Ok(None) };
+    let text = value.to_str().ok().filter(|text| text.len() <= LAST_EVENT_ID_CHARS_MAX);
+    let text =
+        text.ok_or_else(|| Invalid::new("Last-Event-ID", "is not the id of an event of this stream"))?;
+    // Browsers send it empty where they have none.
+    Ok(Some(text).filter(|text| !text.is_empty()))
 }
 
 fn line(Streamed { event, id }: Streamed) -> Line {

@@ -47,6 +47,7 @@ pub async fn list(
     let mut answer = if accept::is_wanted(&headers, "text/event-stream") {
         event_stream::answer(&streams, &operator, principal.key_id(), &headers, query).await?
     } else {
+        event_stream::last_event_id(&headers)?;
         let account_id = event_stream::account_id(&mut query)?;
         let event_type = query.take("type").map(|text| text.parse::<EventType>()).transpose()?;
         let filter = EventsFilter { event_type, account_id };

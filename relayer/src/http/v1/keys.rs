@@ -28,7 +28,7 @@ pub struct CreateKeyBody {
     #[schema(value_type = Option<Timestamp>)]
     expires_at: Option<String>,
     /// From which addresses it may be used, as ranges in CIDR notation; without it, from anywhere.
-    #[schema(value_type = Option<Vec<CidrText>>, max_items = 50)]
+    #[schema(value_type = Option<Vec<CidrText>>, min_items = 1, max_items = 50)]
     allowed_cidrs: Option<Vec<String>>,
 }
 

@@ -7,7 +7,7 @@ use utoipa::ToSchema;
 
 use super::checks::CheckBody;
 use super::text;
-use crate::domain::schema::{ExplorerLink, Message, Signature, Usdc, UsdcText};
+use crate::domain::schema::{ExplorerLink, Message, RecipientText, Signature, Usdc, UsdcText};
 use crate::domain::{
     AccountId, IdempotencyKey, Invalid, Memo, Principal, Recipient, Timestamp, Transfer, TransferId,
     TransferRequest, TransferState, TransferStatus, UsdcAmount, amount_from_text,
@@ -28,7 +28,7 @@ pub struct CreateTransferBody {
     /// The account that pays.
     #[schema(required, value_type = AccountId)]
     from: Option<String>,
-    #[schema(required, value_type = Recipient)]
+    #[schema(required, value_type = RecipientText)]
     to: Option<String>,
     #[schema(required, value_type = UsdcText)]
     amount: Option<String>,

@@ -19,6 +19,7 @@ use crate::http::body::Json as Body;
 use crate::http::code::Code;
 use crate::http::error::ApiError;
 use crate::http::once::{Draw, ShownOnce};
+use crate::http::openapi::forbid_null;
 use crate::http::page::{Id, PageResponse, Query, list_parameters};
 use crate::service::{CreateWebhook, NewSecret, UpdateWebhook, Webhooks, webhooks_filter};
 
@@ -66,6 +67,9 @@ impl PartialSchema for CreateWebhookBody {
             body.description = Some("A new webhook. It is enabled.".to_owned());
             body.properties.remove("status");
             body.required = ["url", "events"].map(str::to_owned).to_vec();
+            for name in &body.required {
+                body.properties.entry(name.clone()).and_modify(forbid_null);
+            }
         }
         schema
     }

@@ -1,0 +1,109 @@
+//! `docs/first-payment.md`, followed from an empty folder. What it installs is what `.ci/run` installs, and is not installed again.
+
+use std::path::PathBuf;
+use std::{env, fs};
+
+use purser_tests::binaries::workspace;
+use purser_tests::network::temp_folder;
+use purser_tests::{Operator, foreign};
+use serde_json::Value;
+
+/// A part of the page, by the beginning of its heading.
+fn part(heading: &str) -> String {
+    let page = fs::read_to_string(workspace().join("docs/first-payment.md")).expect("the page is there");
+    let part = page.split("\n## ").find(|part| part.starts_with(heading));
+    part.unwrap_or_else(|| panic!("no part is called {heading}")).to_owned()
+}
+
+/// The only block of this language.
+fn block<'a>(part: &'a str, language: &str) -> &'a str {
+    let blocks: Vec<&str> = part.split(&format!("```{language}\n")).skip(1).collect();
+    let [block] = blocks[..] else { panic!("one block in {language}, not {}", blocks.len()) };
+    block.split("```").next().expect("a block ends")
+}
+
+/// Follows a part, in an empty folder that finds these programs. What it printed, and how much the payee got.
+async fn follows(part: &str, program: Option<(&str, &str)>, programs: &[PathBuf]) -> (String, u64) {
+    let agent = Operator::shared().await.creates_account_with("Ada", "100").await;
+    let key = agent.new_key().await;
+    let (payee, _) = agent.operator.chain.new_payee().await;
+    let folder = temp_folder();
+    if let Some((language, name)) = program {
+        assert!(part.contains(&format!("Save as `{name}`")));
+        fs::write(folder.path().join(name), block(part, language)).expect("the folder is writable");
+    }
+    if let Some(modules) = env::var_os("PURSER_NODE_MODULES") {
+        let link = folder.path().join("node_modules");
+        std::os::unix::fs::symlink(modules, link).expect("the folder is writable");
+    }
+    let url = agent.operator.app().base_url();
+    let mut shell = foreign::shell(folder.path(), programs, block(part, "sh"));
+    shell.env("PURSER_URL", format!("{url}/v1")).env("PURSER_MCP_URL", format!("{url}/mcp"));
+    shell.env("PURSER_AGENT_KEY", key.key()).env("PURSER_ACCOUNT", &agent.id);
+    shell.env("PURSER_PAYEE", payee.to_string());
+    let printed = foreign::printed(shell).await;
+    (printed, agent.operator.chain.usdc_micros(&payee).await)
+}
+
+/// The last three lines are two answers about one payment, and the list with it.
+fn tells_of_one_payment(printed: &str) {
+    let lines: Vec<&str> = printed.lines().collect();
+    let [.., first, second, listed] = lines[..] else { panic!("{printed}") };
+    let (first, second) = (first.strip_prefix("1 settled txn_"), second.strip_prefix("2 settled txn_"));
+    assert!(first.is_some() && first == second, "{printed}");
+    assert_eq!(listed, "1 settled 0.250000");
+}
+
+#[tokio::test]
+async fn generated_client_of_python_makes_retries_and_lists_a_payment() {
+    let Some(python) = foreign::python() else { return };
+    let (printed, micros) = follows(&part("In Python"), Some(("python", "pay.py")), &[python]).await;
+    tells_of_one_payment(&printed);
+    assert_eq!(micros, 250_000);
+}
+
+#[tokio::test]
+async fn generated_client_of_typescript_is_checked_and_makes_retries_and_lists_a_payment() {
+    let Some(modules) = foreign::node_modules() else { return };
+    let programs = [modules.join(".bin")];
+    let (printed, micros) = follows(&part("In TypeScript"), Some(("ts", "pay.mts")), &programs).await;
+    tells_of_one_payment(&printed);
+    assert_eq!(micros, 250_000);
+}
+
+#[tokio::test]
+async fn type_check_of_the_page_refuses_what_the_document_does_not_take() {
+    let Some(modules) = foreign::node_modules() else { return };
+    let part = part("In TypeScript").replace("amount: \"0.25\"", "amount: 0.25");
+    let wrong = block(&part, "sh").lines().take(3).collect::<Vec<_>>().join("\n");
+    let part = part.replace(block(&part, "sh"), &format!("{wrong} || echo refused\n"));
+    let (printed, micros) = follows(&part, Some(("ts", "pay.mts")), &[modules.join(".bin")]).await;
+    assert!(printed.contains("Type 'number' is not assignable to type 'string'"), "{printed}");
+    assert!(printed.ends_with("refused\n"), "{printed}");
+    assert_eq!(micros, 0);
+}
+
+#[tokio::test]
+async fn first_payment_over_mcp_is_made_once() {
+    let (printed, micros) = follows(&part("Over MCP"), None, &[]).await;
+    let answers = serde_json::Deserializer::from_str(&printed).into_iter::<Value>();
+    let paid: Vec<Value> = answers
+        .map(|answer| answer.expect("JSON")["result"]["structuredContent"]["transfer_id"].take())
+        .collect();
+    assert!(paid.len() == 2 && paid[0].is_string() && paid[0] == paid[1], "{printed}");
+    assert_eq!(micros, 250_000);
+}
+
+#[test]
+fn what_the_page_installs_is_what_the_gate_installs() {
+    let gate = fs::read_to_string(workspace().join(".ci/run")).expect("the gate is there");
+    let page = fs::read_to_string(workspace().join("docs/first-payment.md")).expect("the page is there");
+    let installed =
+        page.lines().filter_map(|line| line.split_once(" install ")).flat_map(|(_, what)| what.split(' '));
+    let mut packages = 0;
+    for package in installed {
+        assert!(gate.contains(package), "{package} is not what .ci/run installs");
+        packages += 1;
+    }
+    assert_eq!(packages, 5);
+}

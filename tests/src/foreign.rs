@@ -1,0 +1,57 @@
+//! What other people wrote and the tests run: programs of Python and of Node. `.ci/run` installs them, and variables say where.
+//! Where one is not set there is nobody to ask, and the test says so.
+
+use std::path::{Path, PathBuf};
+use std::{env, fs};
+
+use tokio::process::Command;
+
+use crate::binaries;
+
+/// Where programs of Python are, such as `schemathesis`.
+pub fn python() -> Option<PathBuf> {
+    let python = PathBuf::from(found("PURSER_PYTHON")?);
+    python.parent().map(Path::to_path_buf)
+}
+
+/// The folder with the packages of npm; their programs are in its `.bin`, and `node` of the version that they need.
+pub fn node_modules() -> Option<PathBuf> {
+    found("PURSER_NODE_MODULES").map(PathBuf::from)
+}
+
+fn found(variable: &str) -> Option<String> {
+    let value = env::var(variable).ok().filter(|value| !value.is_empty());
+    if value.is_none() {
+        eprintln!("not run: {variable} is not set");
+    }
+    value
+}
+
+/// A file that is handed to a foreign program.
+pub fn file(name: &str) -> PathBuf {
+    binaries::workspace().join("tests/foreign").join(name)
+}
+
+/// A shell in `folder` that finds the programs in these folders, and `purser`, before all others.
+pub fn shell(folder: &Path, programs: &[PathBuf], line: &str) -> Command {
+    let own = folder.join("bin");
+    if !own.exists() {
+        fs::create_dir(&own).expect("the folder is writable");
+        std::os::unix::fs::symlink(binaries::relayer(), own.join("purser")).expect("the folder is writable");
+    }
+    let usual = env::var_os("PATH").unwrap_or_default();
+    let paths = [own].into_iter().chain(programs.iter().cloned()).chain(env::split_paths(&usual));
+    let mut shell = Command::new("sh");
+    shell.args(["-ec", line]).current_dir(folder).kill_on_drop(true);
+    shell.env("PATH", env::join_paths(paths).expect("folders have plain names"));
+    shell
+}
+
+/// What a command printed; panics with all of it when it fails.
+pub async fn printed(mut command: Command) -> String {
+    let output = command.output().await.expect("the program starts");
+    let printed = String::from_utf8_lossy(&output.stdout).into_owned();
+    let complaint = String::from_utf8_lossy(&output.stderr);
+    assert!(output.status.success(), "{command:?} failed: {printed}\n{complaint}");
+    printed
+}
