@@ -66,3 +66,4 @@ mod transfer_list;
 mod transfers;
 mod webhooks;
 mod window;
+mod x402;
