@@ -222,6 +222,23 @@ impl Deployment {
         self.call(accounts, instruction::Transfer { transfer_id, sequence, amount, memo })
     }
 
+    /// The same by the token program's `TransferChecked`, which shows those who look for it what is paid.
+    pub fn transfer_checked(&self, transfer_authority: Pubkey, order: &TransferOrder<'_>) -> Instruction {
+        let TransferOrder { operator, agent, source, destination, .. } = *order;
+        let accounts = accounts::TransferChecked {
+            transfer_authority,
+            operator,
+            agent,
+            source,
+            destination,
+            mint: self.usdc_mint,
+            token_program: TOKEN_PROGRAM,
+        };
+        let TransferOrder { transfer_id, sequence, amount, memo, .. } = *order;
+        let memo = memo.as_bytes().to_vec();
+        self.call(accounts, instruction::TransferChecked { transfer_id, sequence, amount, memo })
+    }
+
     /// The USDC token account of an agent, to withdraw from.
     pub fn usdc_of(&self, agent: &Pubkey) -> TokenSource {
         TokenSource {

@@ -9,6 +9,7 @@ use std::collections::BTreeMap;
 
 use anchor_lang::prelude::Pubkey;
 use anchor_lang::{AnchorDeserialize, Discriminator};
+use purser::instruction;
 use purser_policy::UsdcAmount;
 use serde::Deserialize;
 use serde_json::Value;
@@ -63,6 +64,15 @@ pub struct TokenBalance {
 /// so they are forgiven here.
 pub fn arguments<I: Discriminator + AnchorDeserialize>(data: &[u8]) -> Option<I> {
     I::deserialize(&mut data.strip_prefix(I::DISCRIMINATOR)?).ok()
+}
+
+/// What a transfer asks for, in either of its forms: both say the same, and name the same accounts in the first five places.
+pub fn transfer_arguments(data: &[u8]) -> Option<instruction::Transfer> {
+    let checked = || {
+        let instruction::TransferChecked { transfer_id, sequence, amount, memo } = arguments(data)?;
+        Some(instruction::Transfer { transfer_id, sequence, amount, memo })
+    };
+    arguments(data).or_else(checked)
 }
 
 /// The answer of `getTransaction` in `json` encoding.

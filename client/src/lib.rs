@@ -16,7 +16,7 @@ pub use deployed::{
     Comparison, ProgramData, UPGRADEABLE_LOADER, committed_sha256, compare, program_data_address,
 };
 pub use instructions::{Deployment, DraftAccounts, RentPayers, TokenSource, TransferOrder};
-pub use landed::{Called, Landed, LandedWell, TokenBalance, WireLanded, arguments};
+pub use landed::{Called, Landed, LandedWell, TokenBalance, WireLanded, arguments, transfer_arguments};
 pub use log::{EventLog, decode_event};
 pub use policy::{OwnedAllowlist, OwnedPolicy, Proposal};
 pub use purser;

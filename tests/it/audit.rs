@@ -97,7 +97,7 @@ impl Scene {
         assert!(matches!(halted, Landing::Settled(_)), "{halted:?}");
         let resumed = chain.resumes(operator.address, None, app.admin()).await;
         assert!(matches!(resumed, Landing::Settled(_)), "{resumed:?}");
-        let Landing::Settled(direct) = ada.pays_directly("1", &payee, "by hand").await else {
+        let Landing::Settled(direct) = ada.pays_directly_checked("1", &payee, "by hand").await else {
             panic!("the transfer lands")
         };
         payments.push(direct.to_string());

@@ -71,3 +71,4 @@ mod transfer_list;
 mod transfers;
 mod webhooks;
 mod window;
+mod x402;

@@ -82,6 +82,12 @@ impl Agent {
         self.pays_directly_tagged(usdc, destination, memo, random_tag()).await
     }
 
+    /// As `pays_directly`, by the token program's `TransferChecked`.
+    pub async fn pays_directly_checked(&self, usdc: &str, destination: &Pubkey, memo: &str) -> Landing {
+        let order = self.order(usdc, destination, memo, random_tag());
+        self.operator.chain.transfers_checked(&order, self.operator.app().transfer_authority()).await
+    }
+
     /// As `pays_directly`, with a chosen tag.
     pub async fn pays_directly_tagged(
         &self,
@@ -90,15 +96,20 @@ impl Agent {
         memo: &str,
         tag: u64,
     ) -> Landing {
-        let order = DirectTransfer {
+        let order = self.order(usdc, destination, memo, tag);
+        self.operator.chain.transfers(&order, self.operator.app().transfer_authority()).await
+    }
+
+    /// A transfer for the program, out of this account.
+    pub fn order<'a>(&self, usdc: &str, destination: &Pubkey, memo: &'a str, tag: u64) -> DirectTransfer<'a> {
+        DirectTransfer {
             operator: self.operator.address,
             agent: self.address,
             destination: *destination,
             amount_micros: micros(usdc),
             memo,
             tag,
-        };
-        self.operator.chain.transfers(&order, self.operator.app().transfer_authority()).await
+        }
     }
 }
 

@@ -13,6 +13,7 @@ use solana_rpc_client::nonblocking::rpc_client::RpcClient;
 use solana_rpc_client::rpc_client::SerializableTransaction;
 use solana_rpc_client_api::config::RpcSendTransactionConfig;
 use solana_rpc_client_api::request::RpcRequest;
+use solana_sdk::hash::Hash;
 use solana_sdk::instruction::{AccountMeta, Instruction, InstructionError};
 use solana_sdk::message::{AddressLookupTableAccount, VersionedMessage, v0};
 use solana_sdk::pubkey::Pubkey;
@@ -193,7 +194,19 @@ impl Chain {
 
     /// Sends a transfer straight to the program, signed and paid by `authority`, past any check of the relayer or the node.
     pub async fn transfers(&self, order: &DirectTransfer<'_>, authority: &Keypair) -> Landing {
-        let order = TransferOrder {
+        let order = self.order(order).await;
+        self.lands(self.program().transfer(authority.pubkey(), &order), authority).await
+    }
+
+    /// The same by the token program's `TransferChecked`.
+    pub async fn transfers_checked(&self, order: &DirectTransfer<'_>, authority: &Keypair) -> Landing {
+        let order = self.order(order).await;
+        self.lands(self.program().transfer_checked(authority.pubkey(), &order), authority).await
+    }
+
+    /// As it is to be signed now.
+    pub async fn order<'a>(&self, order: &DirectTransfer<'a>) -> TransferOrder<'a> {
+        TransferOrder {
             operator: order.operator,
             agent: order.agent,
             source: self.usdc_account_of(&order.agent),
@@ -202,8 +215,7 @@ impl Chain {
             sequence: self.agent(&order.agent).await.agent.tags().sequence(),
             amount: order.amount_micros,
             memo: order.memo,
-        };
-        self.lands(self.program().transfer(authority.pubkey(), &order), authority).await
+        }
     }
 
     /// Halts an operator, or one agent of it, with a key that may.
@@ -228,7 +240,7 @@ impl Chain {
 
     /// As `lands`, several instructions in one transaction; the first signer pays.
     pub async fn all_land(&self, instructions: &[Instruction], signers: &[&Keypair]) -> Landing {
-        let blockhash = self.rpc.get_latest_blockhash().await.expect("the network has a blockhash");
+        let blockhash = self.latest_blockhash().await;
         let payer_key = signers.first().map(|payer| payer.pubkey());
         let transaction = Transaction::new_signed_with_payer(
             instructions,
@@ -246,7 +258,7 @@ impl Chain {
         payer: &Keypair,
         table: AddressLookupTableAccount,
     ) -> Landing {
-        let blockhash = self.rpc.get_latest_blockhash().await.expect("the network has a blockhash");
+        let blockhash = self.latest_blockhash().await;
         let message = v0::Message::try_compile(&payer.pubkey(), instructions, &[table], blockhash)
             .expect("the instructions fit");
         assert!(!message.address_table_lookups.is_empty(), "nothing is looked up");
@@ -289,6 +301,23 @@ impl Chain {
             tokio::time::sleep(Duration::from_millis(10)).await;
         }
         AddressLookupTableAccount { key, addresses: addresses.to_vec() }
+    }
+
+    /// A blockhash that transactions may be signed over.
+    pub async fn latest_blockhash(&self) -> Hash {
+        self.rpc.get_latest_blockhash().await.expect("the network has a blockhash")
+    }
+
+    /// Waits until nothing that is signed over this blockhash can land any more.
+    pub async fn outlives(&self, blockhash: &Hash) {
+        for _ in 0..600 {
+            let valid = self.rpc.is_blockhash_valid(blockhash, CommitmentConfig::processed()).await;
+            if !valid.expect("the network answers") {
+                return;
+            }
+            tokio::time::sleep(Duration::from_millis(50)).await;
+        }
+        panic!("{blockhash} does not expire");
     }
 
     async fn lands_signed(&self, transaction: &impl SerializableTransaction) -> Landing {

@@ -4,8 +4,7 @@
 use std::collections::VecDeque;
 
 use anchor_lang::prelude::Pubkey;
-use purser::instruction;
-use purser_client::{LandedWell, arguments};
+use purser_client::{LandedWell, transfer_arguments};
 use purser_policy::{DAY_SECONDS, Limit, UsdcAmount};
 
 use super::{Payment, Place, Replay};
@@ -201,7 +200,7 @@ impl Replay {
 /// The one transfer that made a deposit of this amount; `None` where the money came otherwise too.
 fn sole_transfer(landed: &LandedWell, own: &Pubkey, came: UsdcAmount) -> Option<([u8; 16], Vec<u8>)> {
     let paid = landed.calls.iter().filter(|called| called.accounts.get(4) == Some(own));
-    let mut transfers = paid.filter_map(|called| arguments::<instruction::Transfer>(&called.data));
+    let mut transfers = paid.filter_map(|called| transfer_arguments(&called.data));
     match (transfers.next(), transfers.next()) {
         (Some(it), None) if it.amount == came.micros() => Some((it.transfer_id, it.memo)),
         _ => None,

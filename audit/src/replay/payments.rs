@@ -5,7 +5,7 @@ use anchor_lang::prelude::Pubkey;
 use purser::events::{TransferExecuted, Withdrawn};
 use purser::instruction;
 use purser::state::{Authority, Operator};
-use purser_client::{Called, arguments, decode_event};
+use purser_client::{Called, arguments, decode_event, transfer_arguments};
 use purser_policy::{
     AccountState, DAY_SECONDS, Limit, Rule, STRETCH_SECONDS_MAX, TransferRequest, UsdcAmount, check, explain,
     tag_of,
@@ -28,7 +28,7 @@ const DECIDED: [Check; 7] = [
 
 impl Step<'_> {
     pub(super) fn transfer(&mut self, called: &Called) -> Option<()> {
-        let transfer = arguments::<instruction::Transfer>(&called.data)?;
+        let transfer = transfer_arguments(&called.data)?;
         let (address, source, destination) =
             (*called.accounts.get(2)?, *called.accounts.get(3)?, *called.accounts.get(4)?);
         let signer = self.signer(called, Some(address))?;

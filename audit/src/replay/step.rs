@@ -54,8 +54,9 @@ const fn named_at(
     Instruction { discriminator, operator_place, replay }
 }
 
-static INSTRUCTIONS: [Instruction; 15] = [
+static INSTRUCTIONS: [Instruction; 16] = [
     named_at(1, instruction::Transfer::DISCRIMINATOR, |step, called| step.transfer(called)),
+    named_at(1, instruction::TransferChecked::DISCRIMINATOR, |step, called| step.transfer(called)),
     named_at(1, instruction::CreateOperator::DISCRIMINATOR, |step, called| step.create_operator(called)),
     named_at(1, instruction::UpdateOperator::DISCRIMINATOR, |step, called| step.update_operator(called)),
     named_at(1, instruction::AcceptAdmin::DISCRIMINATOR, |step, called| step.accept_admin(called)),

@@ -664,8 +664,7 @@ export type Purser = {
         "`transfer_id` are the payment's tag, the same for every try.",
         "`sequence` is `RecentTags::sequence` of the account where it was seen that the tag had not been paid.",
         "",
-        "Declared here for the interface: `entry` answers it before Anchor is asked, for a quarter of the compute units. Half",
-        "a discriminator, so that an 800-byte memo fits a transaction."
+        "Half a discriminator, so that an 800-byte memo fits a transaction."
       ],
       "discriminator": [
         163,
@@ -692,6 +691,73 @@ export type Purser = {
         {
           "name": "destination",
           "writable": true
+        },
+        {
+          "name": "tokenProgram",
+          "address": "TokenkegQfeZyiNwAJbNbGKPFXCWuBvf9Ss623VQ5DA"
+        }
+      ],
+      "args": [
+        {
+          "name": "transferId",
+          "type": {
+            "array": [
+              "u8",
+              16
+            ]
+          }
+        },
+        {
+          "name": "sequence",
+          "type": "u32"
+        },
+        {
+          "name": "amount",
+          "type": "u64"
+        },
+        {
+          "name": "memo",
+          "type": "bytes"
+        }
+      ]
+    },
+    {
+      "name": "transferChecked",
+      "docs": [
+        "The same by `TransferChecked`, for those who look into a transaction for that (x402 facilitators)."
+      ],
+      "discriminator": [
+        119,
+        250,
+        202,
+        24,
+        253,
+        135,
+        244,
+        121
+      ],
+      "accounts": [
+        {
+          "name": "transferAuthority",
+          "signer": true
+        },
+        {
+          "name": "operator"
+        },
+        {
+          "name": "agent",
+          "writable": true
+        },
+        {
+          "name": "source",
+          "writable": true
+        },
+        {
+          "name": "destination",
+          "writable": true
+        },
+        {
+          "name": "mint"
         },
         {
           "name": "tokenProgram",

@@ -19,3 +19,7 @@ pub const USDC_DECIMALS: u8 = 6;
 pub const TRANSFER_AUTHORITIES_MAX: usize = 8;
 /// Longest time that an operator can let loosened policies wait: 30 days.
 pub const LOOSENING_DELAY_SECONDS_MAX: u32 = 30 * 86_400;
+/// Begins a `transfer`: half of Anchor's discriminator, so that an 800-byte memo fits a transaction.
+pub const TRANSFER_DISCRIMINATOR: [u8; 4] = [163, 52, 200, 231];
+/// Begins a `transfer_checked`: Anchor's discriminator.
+pub const TRANSFER_CHECKED_DISCRIMINATOR: [u8; 8] = [119, 250, 202, 24, 253, 135, 244, 121];

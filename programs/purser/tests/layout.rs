@@ -210,7 +210,8 @@ fn an_account_of_the_layout_before_is_refused() {
 fn no_other_instruction_begins_like_a_transfer() {
     let transfer = instruction::Transfer::DISCRIMINATOR;
     assert_eq!(transfer.len(), 4);
-    let others: [&[u8]; 14] = [
+    let others: [&[u8]; 15] = [
+        instruction::TransferChecked::DISCRIMINATOR,
         instruction::CreateOperator::DISCRIMINATOR,
         instruction::UpdateOperator::DISCRIMINATOR,
         instruction::AcceptAdmin::DISCRIMINATOR,

@@ -1,3 +1,4 @@
+use anchor_lang::prelude::AccountMeta;
 use anchor_lang::solana_program::system_instruction;
 use anchor_lang::Discriminator;
 use anchor_spl::token::spl_token;
@@ -11,7 +12,7 @@ use solana_compute_budget_interface::ComputeBudgetInstruction;
 use solana_instruction_error::InstructionError;
 
 use crate::support::{
-    attack, only, raw, Call, Expected, Payment, TokenAccountState, Who, World, BALANCE, NOON, PAYEE,
+    attack, only, raw, Call, Expected, Payment, TokenAccountState, Who, World, BALANCE, MINT, NOON, PAYEE,
     PAYEE_OWNER,
 };
 
@@ -238,6 +239,72 @@ fn every_wrong_account_in_every_slot_is_refused() {
                 .accepts(&["sibling_source", "twin_source", "foreign_source"])
                 .read_only(InstructionError::PrivilegeEscalation),
             // Called by its own address: the slot only has to bring it into the transaction.
+            raw("token_program", InstructionError::MissingAccount),
+        ],
+    );
+}
+
+#[test]
+fn a_checked_transfer_moves_the_amount_by_transfer_checked() {
+    let mut world = World::new();
+    let main = world.main;
+    let payment = Payment { tag: 5, amount: 250, memo: "invoice 8", ..Payment::default() };
+    let call = main.transfer(payment).checked();
+    let outcome = world.accept(&call);
+    assert_eq!((world.balance(&main.source), world.balance(&PAYEE)), (BALANCE - 250, 250));
+    outcome.emitted(executed(&world, payment));
+    // Each form refuses what the other has paid.
+    world.refuse(&call, PurserError::DuplicateTransfer);
+    world.refuse(&main.transfer(payment), PurserError::DuplicateTransfer);
+    let inner = outcome.inner;
+    let mut expected = spl_token::instruction::transfer_checked(
+        &anchor_spl::token::ID,
+        &main.source,
+        &MINT,
+        &PAYEE,
+        &main.agent,
+        &[],
+        250,
+        6,
+    )
+    .expect("a valid instruction");
+    expected.accounts =
+        expected.accounts.iter().map(|meta| AccountMeta::new_readonly(meta.pubkey, false)).collect();
+    assert_eq!(inner, [expected]);
+}
+
+#[test]
+fn a_mint_of_other_decimals_than_when_the_operator_was_made_pays_nothing() {
+    let mut world = World::new();
+    let call = pay(&world, 1).checked();
+    // `Mint::decimals`: no real mint can change them.
+    world.edit(MINT, |account| account.data[44] = 9);
+    world.refuse(&call, Expected::MINT_DECIMALS_MISMATCH);
+}
+
+#[test]
+fn every_wrong_account_in_every_slot_of_a_checked_transfer_is_refused() {
+    let world = World::new();
+    attack(
+        &world,
+        &pay(&world, 1).checked(),
+        &[
+            raw("transfer_authority", PurserError::Unauthorized),
+            raw("operator", PurserError::UnknownLayout)
+                .but(&["foreign_operator"], PurserError::Unauthorized)
+                .but(&["twin_operator"], PurserError::WrongOperator),
+            raw("agent", PurserError::UnknownLayout)
+                .but(&["twin_agent", "foreign_agent"], PurserError::WrongOperator)
+                .but(&["sibling_agent"], PurserError::WrongSource)
+                .read_only(InstructionError::ReadonlyDataModified),
+            raw("source", PurserError::WrongSource).read_only(InstructionError::PrivilegeEscalation),
+            raw("destination", PurserError::RecipientNotTokenAccount)
+                .but(&["source", "second_source"], PurserError::RecipientIsSource)
+                .but(&["other_mint_account", "other_mint_frozen"], PurserError::RecipientWrongMint)
+                .but(&["frozen"], PurserError::RecipientFrozen)
+                .accepts(&["sibling_source", "twin_source", "foreign_source"])
+                .read_only(InstructionError::PrivilegeEscalation),
+            raw("mint", Expected::MINT_MISMATCH),
             raw("token_program", InstructionError::MissingAccount),
         ],
     );

@@ -6,7 +6,7 @@ use pinocchio::sysvars::Sysvar;
 use pinocchio::{AccountView, Address};
 use purser_policy::{check, tag_of, AccountState, TransferRequest, UsdcAmount};
 
-use crate::constants::{AGENT_SEED, DISCRIMINATOR_BYTES, LAYOUT_VERSION};
+use crate::constants::{AGENT_SEED, DISCRIMINATOR_BYTES, LAYOUT_VERSION, USDC_DECIMALS};
 use crate::error::PurserError;
 use crate::events::TransferExecutedLog;
 use crate::state::{Agent, Operator};
@@ -31,17 +31,56 @@ pub struct Transfer<'info> {
     pub token_program: Program<'info, Token>,
 }
 
-/// Accounts of the instruction, in the order of [`Transfer`].
+/// The same payment, moved by the token program's `TransferChecked`: who looks for that instruction inside a transaction
+/// sees what was paid.
+#[derive(Accounts)]
+pub struct TransferChecked<'info> {
+    pub transfer_authority: Signer<'info>,
+    pub operator: AccountLoader<'info, Operator>,
+    #[account(mut)]
+    pub agent: AccountLoader<'info, Agent>,
+    /// CHECK: must be the agent's `token_account`; the token program checks the rest.
+    #[account(mut)]
+    pub source: UncheckedAccount<'info>,
+    /// CHECK: checked by `TokenAccount::recipient`.
+    #[account(mut)]
+    pub destination: UncheckedAccount<'info>,
+    /// CHECK: the token program holds it against both token accounts, and its decimals against USDC's.
+    pub mint: UncheckedAccount<'info>,
+    pub token_program: Program<'info, Token>,
+}
+
+/// What moves the money; the checks and the records are the same.
+#[derive(Clone, Copy)]
+pub(crate) enum Form {
+    Plain,
+    Checked,
+}
+
+impl Form {
+    /// Accounts of [`Transfer`] and of [`TransferChecked`].
+    pub(crate) const fn accounts(self) -> usize {
+        match self {
+            Self::Plain => 6,
+            Self::Checked => 7,
+        }
+    }
+}
+
+/// Accounts that are looked at.
 pub(crate) const ACCOUNTS: usize = 6;
-/// `TokenInstruction::Transfer`, SPL Token interface.
+/// `TokenInstruction`, SPL Token interface.
 const TOKEN_TRANSFER: u8 = 3;
+const TOKEN_TRANSFER_CHECKED: u8 = 12;
 
 type Outcome<T> = core::result::Result<T, PurserError>;
 
+/// One function for both forms, with one caller: what has two of them is not inlined, and costs a fifth more.
 #[cfg_attr(hot_path, optimize(speed))]
-pub(crate) fn process(views: &mut [AccountView; ACCOUNTS], arguments: &[u8]) -> Outcome<()> {
-    // The token program's own account is not looked at: the payment calls the program by its constant id.
-    let [authority, operator_view, agent_view, source_view, destination_view, _token_program] = views;
+pub(crate) fn process(views: &mut [AccountView; ACCOUNTS], form: Form, arguments: &[u8]) -> Outcome<()> {
+    // Last comes the mint of a checked transfer, or the token program, whose own account is looked at nowhere: the payment
+    // calls it by its constant id.
+    let [authority, operator_view, agent_view, source_view, destination_view, mint] = views;
     let Arguments { transfer_id, sequence, amount, memo } = Arguments::parse(arguments)?;
 
     // SAFETY: `Operator`, `Agent` and the token accounts cannot be one account: discriminators and owners differ.
@@ -110,7 +149,10 @@ pub(crate) fn process(views: &mut [AccountView; ACCOUNTS], arguments: &[u8]) -> 
         memo,
     }
     .write();
-    pay(agent, [source_view, destination_view, &agent_address], amount);
+    match form {
+        Form::Plain => pay(agent, [source_view, destination_view, &agent_address], amount),
+        Form::Checked => pay_checked(agent, [source_view, mint, destination_view, &agent_address], amount),
+    }
     Ok(())
 }
 
@@ -196,13 +238,33 @@ fn pay(agent: &Agent, [source, destination, owner]: [&AccountView; 3], amount: u
         InstructionAccount::writable(destination.address()),
         InstructionAccount::readonly_signer(owner.address()),
     ];
+    call_token_program(agent, &data, &accounts, &[source.into(), destination.into(), owner.into()]);
+}
+
+/// The same, naming the mint and its decimals, which were those of USDC when the operator was made.
+#[inline(never)]
+fn pay_checked(agent: &Agent, [source, mint, destination, owner]: [&AccountView; 4], amount: u64) {
+    let mut data = [TOKEN_TRANSFER_CHECKED; 10];
+    data[1..9].copy_from_slice(&amount.to_le_bytes());
+    data[9] = USDC_DECIMALS;
+    let accounts = [
+        InstructionAccount::writable(source.address()),
+        InstructionAccount::readonly(mint.address()),
+        InstructionAccount::writable(destination.address()),
+        InstructionAccount::readonly_signer(owner.address()),
+    ];
+    let infos = [source.into(), mint.into(), destination.into(), owner.into()];
+    call_token_program(agent, &data, &accounts, &infos);
+}
+
+#[inline(always)]
+fn call_token_program(agent: &Agent, data: &[u8], accounts: &[InstructionAccount], infos: &[CpiAccount]) {
     let program_id = Address::new_from_array(token::ID.to_bytes());
-    let instruction = InstructionView { program_id: &program_id, data: &data, accounts: &accounts };
+    let instruction = InstructionView { program_id: &program_id, data, accounts };
     let bump = [agent.bump];
     let seeds: [Seed; 4] =
         [AGENT_SEED.into(), agent.operator.as_array().into(), (&agent.agent_id).into(), (&bump).into()];
-    let infos: [CpiAccount; 3] = [source.into(), destination.into(), owner.into()];
     // SAFETY: the token program changes the two token accounts' balances, to which no reference is left.
     // A refusal there ends the whole transaction, so there is nothing to return.
-    unsafe { cpi::invoke_signed_unchecked(&instruction, &infos, &[(&seeds).into()]) };
+    unsafe { cpi::invoke_signed_unchecked(&instruction, infos, &[(&seeds).into()]) };
 }

@@ -30,7 +30,11 @@ pub fn memos(bench: &mut Bench, cast: &Cast) -> Result<u32> {
         let transfer = pay(cast, &cast.payers[0], made, memo);
         bench.measure_transfer(name, transfer, &cast.payers[0], memo.len())?;
     }
-    Ok(1 + memos.len() as u32)
+    let made = 1 + memos.len() as u32;
+    let order = order(cast, made, MEMO_20_CHARACTERS);
+    let checked = cast.at.transfer_checked(cast.payers[0].pubkey(), &order);
+    bench.measure_transfer("transfer_checked_memo_20_ascii", checked, &cast.payers[0], order.memo.len())?;
+    Ok(made + 1)
 }
 
 /// All rules on and the window full, by allowlist; `before` were made. Returns how many were made here.
@@ -76,8 +80,12 @@ fn both(keys: &Keys, wallet: anchor_lang::prelude::Pubkey) -> OwnedAllowlist {
 
 /// The agent's next transfer, after so many.
 fn pay(cast: &Cast, authority: &Keypair, after: u32, memo: &str) -> Instruction {
+    cast.at.transfer(authority.pubkey(), &order(cast, after, memo))
+}
+
+fn order<'a>(cast: &Cast, after: u32, memo: &'a str) -> TransferOrder<'a> {
     let transfer_id = id_with_tag([0; 8], u64::from(after) + 1);
-    let order = TransferOrder {
+    TransferOrder {
         operator: cast.operator,
         agent: cast.agent,
         source: cast.source,
@@ -86,8 +94,7 @@ fn pay(cast: &Cast, authority: &Keypair, after: u32, memo: &str) -> Instruction 
         sequence: after,
         amount: USDC,
         memo,
-    };
-    cast.at.transfer(authority.pubkey(), &order)
+    }
 }
 
 /// The same for every set of keys, so that only keys make a difference; all of them stay within 24 hours.

@@ -33,6 +33,7 @@ pub enum Args {
     SetPaused(bool),
     Halt { resume: bool },
     Transfer(Payment),
+    TransferChecked(Payment),
     Withdraw { amount: u64 },
     CloseAgent,
 }
@@ -91,6 +92,7 @@ impl Args {
             Self::SetPaused(_) => &[Signer, Read, Write],
             Self::Halt { .. } => &[Signer, Write, Write],
             Self::Transfer(_) => &[Signer, Read, Write, Write, Write],
+            Self::TransferChecked(_) => &[Signer, Read, Write, Write, Write, Read],
             Self::Withdraw { .. } => &[Signer, Read, Read, Write, Read, Write, Read],
             Self::CloseAgent => &[Signer, Read, Write, Write, Read, Write, Write, Write, Write],
         }
@@ -104,7 +106,7 @@ impl Args {
             | Self::SetPolicy { .. }
             | Self::OpenDraft(_)
             | Self::ApplyDraft { .. } => &[system_program::ID],
-            Self::Transfer(_) | Self::CloseAgent => &[token::ID],
+            Self::Transfer(_) | Self::TransferChecked(_) | Self::CloseAgent => &[token::ID],
             _ => &[],
         }
     }
@@ -131,6 +133,9 @@ impl Args {
             Self::Halt { resume: true } => instruction::Resume {}.data(),
             Self::Transfer(Payment { transfer_id, sequence, amount, memo }) => {
                 instruction::Transfer { transfer_id, sequence, amount, memo }.data()
+            }
+            Self::TransferChecked(Payment { transfer_id, sequence, amount, memo }) => {
+                instruction::TransferChecked { transfer_id, sequence, amount, memo }.data()
             }
             Self::Withdraw { amount } => instruction::Withdraw { amount }.data(),
             Self::CloseAgent => instruction::CloseAgent {}.data(),

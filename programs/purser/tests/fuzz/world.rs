@@ -83,7 +83,10 @@ impl World {
 
     /// Whether the payment that `step` is was made on a day with more different seconds than the window keeps apart.
     pub fn is_beyond_exact(&self, step: &Step) -> bool {
-        let Step::Call { call: Call { args: Args::Transfer(_), slots, .. }, .. } = step else { return false };
+        let Step::Call { call: Call { args, slots, .. }, .. } = step else { return false };
+        if !matches!(args, Args::Transfer(_) | Args::TransferChecked(_)) {
+            return false;
+        }
         self.model.agents.get(&slots[2]).is_some_and(|agent| agent.window.seconds_of_the_day() > SPANS)
     }
 

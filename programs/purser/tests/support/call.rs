@@ -1,5 +1,5 @@
 use anchor_lang::prelude::{AccountMeta, Pubkey};
-use anchor_lang::{system_program, InstructionData, ToAccountMetas};
+use anchor_lang::{system_program, Discriminator, InstructionData, ToAccountMetas};
 use anchor_spl::{associated_token, token};
 use purser::{accounts, instruction, DraftArgs, OperatorKeys, OperatorUpdate, PolicyArgs};
 use purser_policy::id_with_tag;
@@ -7,6 +7,9 @@ use solana_instruction::Instruction;
 
 use super::policies::open_policy;
 use super::{agent_address, draft_address, operator_address, token_account_address, Who, MINT, PAYEE};
+
+/// Where a checked transfer names the mint.
+const MINT_SLOT: usize = 5;
 
 /// One instruction of the program. Every account that is marked as a signer signs.
 #[derive(Clone, Debug)]
@@ -27,6 +30,14 @@ impl Call {
     /// The same call by another signer, who stands in the first slot of every instruction.
     pub fn signed_by(self, who: Who) -> Self {
         self.with(0, who.key())
+    }
+
+    /// The same transfer by `TransferChecked`.
+    pub fn checked(mut self) -> Self {
+        let arguments = self.data.strip_prefix(instruction::Transfer::DISCRIMINATOR).expect("a transfer");
+        self.data = [instruction::TransferChecked::DISCRIMINATOR, arguments].concat();
+        self.accounts.insert(self.accounts.len().min(MINT_SLOT), AccountMeta::new_readonly(MINT, false));
+        self
     }
 
     /// The same call with another account in `slot`.

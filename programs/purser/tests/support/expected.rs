@@ -13,6 +13,10 @@ impl Expected {
     pub const TOO_FEW_LAMPORTS: Self = Self(InstructionError::Custom(1));
     /// The token program's refusal to touch a frozen account.
     pub const FROZEN: Self = Self(InstructionError::Custom(17));
+    /// The token program's refusal of a mint that is not the accounts'.
+    pub const MINT_MISMATCH: Self = Self(InstructionError::Custom(3));
+    /// The token program's refusal of other decimals than the mint's.
+    pub const MINT_DECIMALS_MISMATCH: Self = Self(InstructionError::Custom(18));
 }
 
 impl From<PurserError> for Expected {

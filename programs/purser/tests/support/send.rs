@@ -1,9 +1,10 @@
-use anchor_lang::prelude::Pubkey;
+use anchor_lang::prelude::{AccountMeta, Pubkey};
 use anchor_lang::{Discriminator, Event};
 use purser::instruction;
 use purser::state::Agent;
 use solana_account::Account;
 use solana_instruction::Instruction;
+use solana_message::compiled_instruction::CompiledInstruction;
 use solana_transaction::Transaction;
 use solana_transaction_error::TransactionError;
 
@@ -19,6 +20,8 @@ pub struct Outcome {
     /// Length of the whole signed transaction.
     pub transaction_bytes: usize,
     pub compute_units: u64,
+    /// What was called from within the first instruction.
+    pub inner: Vec<Instruction>,
 }
 
 impl Outcome {
@@ -34,6 +37,8 @@ impl Outcome {
         assert_eq!(self.events, events);
     }
 }
+
+pub type Sent = Result<Outcome, (TransactionError, Vec<String>)>;
 
 impl World {
     /// Sends `call`, which must succeed.
@@ -71,11 +76,35 @@ impl World {
     }
 
     /// Sends `instructions` in one transaction. Whatever fails may change nothing but the fee payer's lamports.
-    pub fn send(
-        &mut self,
-        instructions: &[Instruction],
-        fee_payer: Who,
-    ) -> Result<Outcome, (TransactionError, Vec<String>)> {
+    ///
+    /// Where there are transfers among them, a copy of this world gets their other form: nothing may tell the two apart.
+    #[track_caller]
+    pub fn send(&mut self, instructions: &[Instruction], fee_payer: Who) -> Sent {
+        let is_transfer = |one: &Instruction| {
+            one.program_id == purser::ID && one.data.starts_with(instruction::Transfer::DISCRIMINATOR)
+        };
+        if !instructions.iter().any(is_transfer) {
+            return self.send_as_it_is(instructions, fee_payer);
+        }
+        let mut other = self.clone();
+        let sent = self.send_as_it_is(instructions, fee_payer);
+        let checked = |one: &Instruction| match is_transfer(one) {
+            true => Call { accounts: one.accounts.clone(), data: one.data.clone() }.checked().instruction(),
+            false => one.clone(),
+        };
+        let checked: Vec<_> = instructions.iter().map(checked).collect();
+        match (&sent, other.send_as_it_is(&checked, fee_payer)) {
+            (Ok(plain), Ok(checked)) => assert_eq!(plain.events, checked.events),
+            (Err((plain, _)), Err((checked, _))) => assert_eq!(*plain, checked),
+            (plain, checked) => panic!("a transfer: {plain:?}; by TransferChecked: {checked:?}"),
+        }
+        let named: Vec<Pubkey> =
+            instructions.iter().flat_map(|one| &one.accounts).map(|meta| meta.pubkey).collect();
+        assert!(self.accounts(&named) == other.accounts(&named), "the other form left something else");
+        sent
+    }
+
+    fn send_as_it_is(&mut self, instructions: &[Instruction], fee_payer: Who) -> Sent {
         self.svm.expire_blockhash();
         let instructions: Vec<_> = instructions.iter().map(|one| self.with_sequence(one.clone())).collect();
         let mut transaction = Transaction::new_with_payer(&instructions, Some(&fee_payer.key()));
@@ -87,13 +116,16 @@ impl World {
         transaction.sign(&signers, self.svm.latest_blockhash());
         let message = &transaction.message;
         let transaction_bytes = 1 + 64 * needed + message.serialize().len();
-        let touched: Vec<Pubkey> = message.account_keys[1..].to_vec();
+        let (keys, touched) = (message.account_keys.clone(), message.account_keys[1..].to_vec());
         let before = self.accounts(&touched);
         match self.svm.send_transaction(transaction) {
             Ok(done) => Ok(Outcome {
                 events: emitted_by(&purser::ID, &done.logs),
                 transaction_bytes,
                 compute_units: done.compute_units_consumed,
+                inner: done.inner_instructions.first().map_or(Vec::new(), |inner| {
+                    inner.iter().map(|called| as_called(&called.instruction, &keys)).collect()
+                }),
             }),
             Err(failed) => {
                 assert!(before == self.accounts(&touched), "a failed transaction changed an account");
@@ -104,9 +136,12 @@ impl World {
 
     /// With the agent's sequence as it is now, where a transfer asks for that.
     fn with_sequence(&self, mut instruction: Instruction) -> Instruction {
-        let place = instruction::Transfer::DISCRIMINATOR.len() + size_of::<[u8; 16]>();
-        let is_transfer = instruction.data.starts_with(instruction::Transfer::DISCRIMINATOR);
-        if let Some(sequence) = instruction.data.get_mut(place..place + 4).filter(|_| is_transfer) {
+        let forms = [instruction::Transfer::DISCRIMINATOR, instruction::TransferChecked::DISCRIMINATOR];
+        let Some(form) = forms.into_iter().find(|form| instruction.data.starts_with(form)) else {
+            return instruction;
+        };
+        let place = form.len() + size_of::<[u8; 16]>();
+        if let Some(sequence) = instruction.data.get_mut(place..place + 4) {
             if *sequence == LATEST.to_le_bytes() {
                 let agent = instruction.accounts.get(2).and_then(|agent| self.svm.get_account(&agent.pubkey));
                 let agent = agent.and_then(|account| Agent::read(&account.data));
@@ -119,5 +154,15 @@ impl World {
 
     pub fn accounts(&self, keys: &[Pubkey]) -> Vec<Option<Account>> {
         keys.iter().map(|key| self.svm.get_account(key)).collect()
+    }
+}
+
+/// Without what each account may do: a log of calls does not tell.
+fn as_called(called: &CompiledInstruction, keys: &[Pubkey]) -> Instruction {
+    let accounts = called.accounts.iter().map(|at| AccountMeta::new_readonly(keys[usize::from(*at)], false));
+    Instruction {
+        program_id: keys[usize::from(called.program_id_index)],
+        accounts: accounts.collect(),
+        data: called.data.clone(),
     }
 }

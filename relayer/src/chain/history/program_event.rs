@@ -9,7 +9,7 @@ use purser::events::{
     TransferExecuted, Withdrawn,
 };
 use purser::instruction;
-use purser_client::{Called, EventLog, arguments, decode_event};
+use purser_client::{Called, EventLog, arguments, decode_event, transfer_arguments};
 use purser_policy::{Limit, UsdcAmount};
 use solana_sdk::pubkey::Pubkey;
 
@@ -204,7 +204,7 @@ fn whole(record: &PolicyRecord) -> Option<OnChainPolicy> {
 fn from_instruction(called: &Called) -> Option<ProgramEvent> {
     let at = |place: usize| called.accounts.get(place).map(to_address);
     let data = called.data.as_slice();
-    if let Some(transfer) = arguments::<instruction::Transfer>(data) {
+    if let Some(transfer) = transfer_arguments(data) {
         return Some(ProgramEvent::TransferExecuted {
             agent: at(2)?,
             transfer_id: transfer.transfer_id,

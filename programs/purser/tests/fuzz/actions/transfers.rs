@@ -4,7 +4,7 @@ use anchor_lang::prelude::Pubkey;
 
 use super::{Actions, Scene, Sight};
 use crate::call::{Args, Call, Payment};
-use crate::cast::CAST;
+use crate::cast::{CAST, MINTS};
 use crate::oracle::Policy;
 
 impl Actions {
@@ -24,7 +24,12 @@ impl Actions {
             amount: self.amount(scene, sight),
             memo: self.memo(&agent.policy),
         };
-        Call::new(Args::Transfer(payment), [signer, place.operator, place.address, place.source, destination])
+        let slots = [signer, place.operator, place.address, place.source, destination];
+        if self.one_in(2) {
+            return Call::new(Args::Transfer(payment), slots);
+        }
+        let mint = if self.one_in(60) { MINTS[self.below(MINTS.len())].0 } else { operator.mint };
+        Call::new(Args::TransferChecked(payment), [&slots[..], &[mint]].concat())
     }
 
     fn destination(&mut self, scene: &Scene) -> Pubkey {

@@ -121,7 +121,7 @@ impl Model {
     /// Does what the call asks for, or nothing at all.
     pub fn answer(&mut self, call: &Call) -> Answer {
         let signed = call.signs(&call.slots[0]);
-        if let Args::Transfer(payment) = &call.args {
+        if let Args::Transfer(payment) | Args::TransferChecked(payment) = &call.args {
             return self.transfer(payment, &call.slots, signed);
         }
         if !signed {
@@ -129,7 +129,7 @@ impl Model {
         }
         let slots = &call.slots[..];
         match &call.args {
-            Args::Transfer(_) => unreachable!("answered above"),
+            Args::Transfer(_) | Args::TransferChecked(_) => unreachable!("answered above"),
             Args::CreateOperator { id, keys } => self.create_operator(*id, keys, slots),
             Args::UpdateOperator(update) => self.update_operator(update, slots),
             Args::AcceptAdmin => self.accept_admin(slots),

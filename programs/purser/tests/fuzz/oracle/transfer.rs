@@ -46,8 +46,8 @@ impl Agent {
 
 impl Model {
     pub(super) fn transfer(&mut self, payment: &Payment, slots: &[Pubkey], signed: bool) -> Answer {
-        let [signer, operator_address, address, source, destination] = slots else {
-            unreachable!("five slots")
+        let [signer, operator_address, address, source, destination, mint @ ..] = slots else {
+            unreachable!("five slots, and the mint of a checked one")
         };
         let tag = payment.tag();
         let Payment { transfer_id, sequence, amount, memo } = payment.clone();
@@ -67,6 +67,7 @@ impl Model {
         let from = &self.tokens[source];
         ensure(from.amount >= amount, code::INSUFFICIENT_BALANCE)?;
         ensure(!from.frozen, code::ACCOUNT_FROZEN)?;
+        ensure(mint.iter().all(|mint| *mint == operator.mint), code::MINT_MISMATCH)?;
 
         let now = self.now;
         self.move_tokens(source, destination, amount);

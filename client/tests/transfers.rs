@@ -1,0 +1,35 @@
+//! The two forms of a transfer.
+
+use purser_client::purser::instruction;
+use purser_client::{Deployment, TransferOrder, arguments, transfer_arguments};
+use solana_sdk::pubkey::Pubkey;
+
+#[test]
+fn both_forms_of_a_transfer_say_the_same_of_the_same_accounts() {
+    let key = |byte| Pubkey::new_from_array([byte; 32]);
+    let deployment = Deployment { program: key(1), usdc_mint: key(2) };
+    let order = TransferOrder {
+        operator: key(3),
+        agent: key(4),
+        source: key(5),
+        destination: key(6),
+        transfer_id: [7; 16],
+        sequence: 8,
+        amount: 9,
+        memo: "tea 🫖",
+    };
+    let (plain, checked) =
+        (deployment.transfer(key(10), &order), deployment.transfer_checked(key(10), &order));
+    assert_eq!(plain.accounts[..5], checked.accounts[..5]);
+    let keys: Vec<_> = checked.accounts[5..].iter().map(|meta| (meta.pubkey, meta.is_writable)).collect();
+    assert_eq!(keys, [(deployment.usdc_mint, false), (plain.accounts[5].pubkey, false)]);
+    for data in [&plain.data, &checked.data] {
+        let read = transfer_arguments(data).expect("a transfer");
+        assert_eq!((read.transfer_id, read.sequence, read.amount), ([7; 16], 8, 9));
+        assert_eq!(read.memo, "tea 🫖".as_bytes());
+    }
+    // Neither is taken for the other.
+    assert!(arguments::<instruction::Transfer>(&checked.data).is_none());
+    assert!(arguments::<instruction::TransferChecked>(&plain.data).is_none());
+    assert!(transfer_arguments(&deployment.accept_admin(key(1), key(2)).data).is_none());
+}

@@ -1,0 +1,61 @@
+// A shop that is paid by x402, with its facilitator: npm @x402/core and @x402/svm as they are published.
+// Prints the facilitator's address and the port as one line of JSON, then a line for each request that was paid.
+import { createServer } from "node:http";
+import { createKeyPairSignerFromBytes } from "@solana/kit";
+import { x402Facilitator } from "@x402/core/facilitator";
+import { x402HTTPResourceServer, x402ResourceServer } from "@x402/core/server";
+import { toFacilitatorSvmSigner } from "@x402/svm";
+import { ExactSvmScheme as FacilitatorScheme } from "@x402/svm/exact/facilitator";
+import { ExactSvmScheme as ServerScheme } from "@x402/svm/exact/server";
+
+// Solana's devnet by its name; where it stands says the address of the node.
+const network = "solana:EtWTRABZaYq6iMfeYKouRu166VU2xqa1";
+const { rpc_url, fee_payer, usdc_mint, pay_to, amount, memo, program } = JSON.parse(process.env.SHOP);
+
+const keys = await createKeyPairSignerFromBytes(Uint8Array.from(fee_payer));
+const signer = toFacilitatorSvmSigner(keys, { defaultRpcUrl: rpc_url });
+const smartWallets = { enableSmartWalletVerification: true, smartWalletAllowedPrograms: [program] };
+const scheme = new FacilitatorScheme(signer, undefined, program === undefined ? {} : smartWallets);
+const facilitator = new x402Facilitator().register(network, scheme);
+const local = {
+  verify: (payload, requirements) => facilitator.verify(payload, requirements),
+  settle: (payload, requirements) => facilitator.settle(payload, requirements),
+  getSupported: async () => facilitator.getSupported(),
+};
+const resources = new x402ResourceServer(local).register(network, new ServerScheme());
+const price = { amount, asset: usdc_mint, extra: memo == null ? {} : { memo } };
+const accepts = { scheme: "exact", network, payTo: pay_to, price, maxTimeoutSeconds: 60 };
+const shop = new x402HTTPResourceServer(resources, { "/report": { accepts, description: "A report" } });
+await shop.initialize();
+
+const server = createServer(async (request, response) => {
+  const answer = (status, headers, body) => {
+    response.writeHead(status, headers);
+    response.end(typeof body === "string" ? body : JSON.stringify(body));
+  };
+  const path = request.url.split("?")[0];
+  const adapter = {
+    getHeader: (name) => request.headers[name.toLowerCase()],
+    getMethod: () => request.method,
+    getPath: () => path,
+    getUrl: () => `http://${request.headers.host}${request.url}`,
+    getAcceptHeader: () => request.headers.accept ?? "",
+    getUserAgent: () => request.headers["user-agent"] ?? "",
+  };
+  let sent = "";
+  for await (const part of request) sent += part;
+  const context = { adapter, path, method: request.method };
+  const asked = await shop.processHTTPRequest(context);
+  if (asked.type !== "payment-verified") {
+    return answer(asked.response.status, asked.response.headers, asked.response.body);
+  }
+  const { paymentPayload, paymentRequirements, declaredExtensions } = asked;
+  const settled = await shop.processSettlement(paymentPayload, paymentRequirements, declaredExtensions, { request: context });
+  if (!settled.success) {
+    return answer(settled.response.status, settled.response.headers, settled.response.body);
+  }
+  answer(200, { "Content-Type": "application/json", ...settled.headers }, { report: "42", sent });
+});
+server.listen(0, "127.0.0.1", () => {
+  console.log(JSON.stringify({ port: server.address().port, fee_payer: keys.address }));
+});
