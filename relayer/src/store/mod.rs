@@ -52,6 +52,7 @@ mod query;
 mod quotas;
 mod replays;
 mod requests;
+mod sessions;
 mod streams;
 mod transaction;
 mod transfer_lists;
