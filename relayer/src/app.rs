@@ -17,6 +17,7 @@ use crate::chain::{
     SolanaChain,
 };
 use crate::config::{CommitmentConfig, Config, NetworkConfig, ProgramCheckConfig, WebhooksConfig};
+use crate::dashboard;
 use crate::domain::{Address, DestinationRules, Network, Quotas, SealingKey};
 use crate::http::{self, HttpSettings, TrustedProxies};
 use crate::indexer::{Indexer, IndexerParts};
@@ -141,7 +142,9 @@ impl App {
             allowed_hosts: config.mcp.allowed_hosts.clone(),
             allowed_origins: config.mcp.allowed_origins.clone(),
         };
-        let router = http::router(&services, settings, mcp::routes(&services, mcp));
+        let router = http::router(&services, settings, mcp::routes(&services, mcp), |guard| {
+            dashboard::routes(&services, guard)
+        });
         let connections_max =
             config.server.connections_max.map_or_else(http::default_connections_max, NonZeroUsize::get);
         tracing::info!(connections_max, "connections that are taken at once");

@@ -1,7 +1,7 @@
 //! Purser's relayer: maps a REST API onto the Purser program, and keeps what the chain does not.
 //!
 //! ```text
-//! domain  <-  store, chain  <-  service  <-  http, indexer, webhook  <-  mcp  <-  app  <-  cli  <-  main
+//! domain  <-  store, chain  <-  service  <-  http, indexer, webhook  <-  dashboard, mcp  <-  app  <-  cli  <-  main
 //! ```
 //!
 //! What always holds:
@@ -18,6 +18,7 @@ pub mod chain;
 pub mod cli;
 pub mod config;
 mod crash_point;
+pub mod dashboard;
 pub mod domain;
 pub mod http;
 pub mod indexer;

@@ -10,7 +10,7 @@ use solana_sdk::signer::Signer;
 use crate::webhooks::registers;
 
 /// An operator that lets loosened policies wait for so many seconds, with an agent that may spend 10 at once.
-async fn agent_with_delay(seconds: u32) -> (Operator, Agent) {
+pub async fn agent_with_delay(seconds: u32) -> (Operator, Agent) {
     let app = TestApp::start(TestNetwork::shared().await, &AppSettings::default()).await;
     let operator = app.new_operator().await;
     let agent = operator.creates_account_with("Ada", "100").await;

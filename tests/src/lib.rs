@@ -19,6 +19,7 @@
 //! | [`random`] | chance that can be had again |
 //! | [`wallet`] | [`Wallet`]: what anybody may do on the chain without the relayer |
 //! | [`wire`] | [`Wire`]: a line to a websocket or a database that can be cut, or swallow everything |
+//! | [`browser`] | [`Browser`]: what a browser without scripts does on the dashboard |
 //! | [`clock`] | unix seconds from and to the timestamps of the API |
 //! | [`money`] | micro-USDC from text, without floats |
 //!
@@ -27,6 +28,7 @@
 pub mod agent;
 pub mod app;
 pub mod binaries;
+pub mod browser;
 pub mod chain;
 pub mod client;
 pub mod clock;
@@ -47,6 +49,7 @@ pub mod wire;
 
 pub use agent::{Agent, Payment};
 pub use app::TestApp;
+pub use browser::Browser;
 pub use chain::{Chain, Landing};
 pub use client::{Answer, Client};
 pub use network::TestNetwork;

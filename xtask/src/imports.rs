@@ -28,6 +28,11 @@ const ROOMS: &[Room] = &[
         may_use: &["domain", "service", "http"],
         no_crates: &["sqlx", "solana_", "anchor_lang"],
     },
+    Room {
+        name: "dashboard",
+        may_use: &["domain", "service", "http"],
+        no_crates: &["sqlx", "solana_", "anchor_lang"],
+    },
     Room { name: "indexer", may_use: &["domain", "service", "chain", "store"], no_crates: &["axum", "sqlx"] },
     Room {
         name: "webhook",

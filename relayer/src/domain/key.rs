@@ -78,7 +78,7 @@ impl PlainKey {
 
     /// The form that is stored and looked up.
     pub fn hash(&self) -> HashedKey {
-        HashedKey(Sha256::digest(self.expose().as_bytes()).into())
+        HashedKey::of(self.expose())
     }
 
     /// What may be shown again: the beginning and the last four characters.
@@ -105,6 +105,11 @@ impl fmt::Debug for PlainKey {
 pub struct HashedKey([u8; 32]);
 
 impl HashedKey {
+    /// Of 256 random bits as text.
+    pub(super) fn of(text: &str) -> Self {
+        Self(Sha256::digest(text.as_bytes()).into())
+    }
+
     /// Lower-case hex, as stored.
     pub fn to_hex(&self) -> String {
         hex::encode(self.0)

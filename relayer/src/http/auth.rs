@@ -1,32 +1,35 @@
 //! Who is calling: one key, looked up once per request, limited in its rate, and handed on as a [`Principal`].
 
+use std::net::IpAddr;
+
 use axum::extract::{ConnectInfo, FromRequestParts, Request, State};
-use axum::http::{HeaderMap, header, request::Parts};
+use axum::http::{Extensions, HeaderMap, header, request::Parts};
 use axum::middleware::Next;
 use axum::response::{IntoResponse, Response};
 use tracing::Span;
 use tracing::field::display;
 
+use super::HttpSettings;
 use super::client_address::TrustedProxies;
 use super::error::ApiError;
 use super::listener::Peer;
 use super::rate_limit::RateLimit;
 use super::strangers::Strangers;
-use crate::domain::{Operator, PlainKey, Principal};
+use crate::domain::{HashedKey, KeyId, Operator, PlainKey, Principal};
 use crate::service::{Forbidden, Keys, ServiceError, Unauthorized};
 
-/// What the guard needs.
+/// What guards every door.
 #[derive(Clone)]
-pub(super) struct Guard {
-    pub keys: Keys,
-    pub proxies: TrustedProxies,
-    pub strangers: Strangers,
-    pub rate_limit: RateLimit,
+pub struct Guard {
+    keys: Keys,
+    proxies: TrustedProxies,
+    strangers: Strangers,
+    rate_limit: RateLimit,
 }
 
 /// Middleware of every route that needs a key: 401 without a good one, 429 beyond its rate.
 pub(super) async fn guard(State(guard): State<Guard>, mut request: Request, next: Next) -> Response {
-    let principal = match guard.authenticate(request.headers(), request.extensions().get()).await {
+    let principal = match guard.authenticate(request.headers(), request.extensions()).await {
         Ok(principal) => principal,
         Err(error) => return error.into_response(),
     };
@@ -44,26 +47,61 @@ pub(super) async fn guard(State(guard): State<Guard>, mut request: Request, next
 }
 
 impl Guard {
-    async fn authenticate(
-        &self,
-        headers: &HeaderMap,
-        peer: Option<&ConnectInfo<Peer>>,
-    ) -> Result<Principal, ApiError> {
+    /// One for all doors, so that what is limited is limited over all of them.
+    pub fn new(keys: Keys, settings: &HttpSettings) -> Self {
+        Self {
+            keys,
+            proxies: settings.trusted_proxies.clone(),
+            strangers: Strangers::new(settings.unknown_keys_per_second),
+            rate_limit: RateLimit::new(settings.requests_per_second, settings.burst),
+        }
+    }
+
+    async fn authenticate(&self, headers: &HeaderMap, from: &Extensions) -> Result<Principal, ApiError> {
         let key =
             read_key(headers).map_err(|reason| ApiError::Service(ServiceError::Unauthorized(reason)))?;
-        let hash = key.hash();
-        if !self.strangers.may_be_looked_up(&hash) {
+        self.find_holder(&key, headers, from).await
+    }
+
+    /// Whoever holds this key. Errors as [`Keys::authenticate`]; TooManyUnknownKeys: it was not looked up.
+    pub(crate) async fn find_holder(
+        &self,
+        key: &PlainKey,
+        headers: &HeaderMap,
+        from: &Extensions,
+    ) -> Result<Principal, ApiError> {
+        let from = || self.client_of(headers, from);
+        self.look_up(&key.hash(), self.keys.authenticate(key, from)).await
+    }
+
+    /// Looks up what somebody holds, unless too many things are held up that nobody knows.
+    pub(crate) async fn look_up(
+        &self,
+        hash: &HashedKey,
+        look: impl Future<Output = Result<Principal, ServiceError>>,
+    ) -> Result<Principal, ApiError> {
+        if !self.strangers.may_be_looked_up(hash) {
             return Err(ApiError::TooManyUnknownKeys);
         }
-        let from = || self.proxies.client_of(peer?.0.0, headers);
-        let found = self.keys.authenticate(&key, from).await;
+        let found = look.await;
         match &found {
-            Ok(_) => self.strangers.remember(&hash),
-            Err(ServiceError::Unauthorized(_)) => self.strangers.forget(&hash),
+            Ok(_) => self.strangers.remember(hash),
+            Err(ServiceError::Unauthorized(_)) => self.strangers.forget(hash),
             // The database did not say, or the key is good elsewhere.
             Err(_) => {}
         }
         Ok(found?)
+    }
+
+    /// Which address a request came from, where that is known.
+    pub(crate) fn client_of(&self, headers: &HeaderMap, from: &Extensions) -> Option<IpAddr> {
+        let peer = from.get::<ConnectInfo<Peer>>()?;
+        self.proxies.client_of(peer.0.0, headers)
+    }
+
+    /// RateLimited: the key asks faster than it may.
+    pub(crate) fn check_rate(&self, key_id: KeyId) -> Result<(), ApiError> {
+        self.rate_limit.check(key_id).refused().map_or(Ok(()), Err)
     }
 }
 

@@ -10,7 +10,7 @@ use futures::{Stream, StreamExt};
 use serde::Serialize;
 
 /// A line of a list, written cell by cell.
-pub(super) trait Row: Serialize {
+pub(crate) trait Row: Serialize {
     /// The names of the cells, in their order.
     const HEAD: &'static [&'static str];
 
@@ -19,7 +19,7 @@ pub(super) trait Row: Serialize {
 }
 
 /// An answer with these pages, to be kept as `file`. Should a page fail, the answer breaks off and cannot be taken for whole.
-pub(super) fn answer<R, E>(
+pub(crate) fn answer<R, E>(
     file: &str,
     pages: impl Stream<Item = Result<Vec<R>, E>> + Send + 'static,
 ) -> Response

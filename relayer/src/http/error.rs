@@ -198,6 +198,12 @@ impl ApiError {
         (ErrorBody { request_id: Some(id.to_string()), ..body }, retry_after)
     }
 
+    /// For a page: the status, what to say, and which parameter it is about.
+    pub(crate) fn in_words(self) -> (StatusCode, Cow<'static, str>, Option<String>) {
+        let (status, body, _) = self.answer();
+        (status, body.message, body.param)
+    }
+
     fn answer(self) -> (StatusCode, ErrorBody, Option<u64>) {
         let retry_after = match &self {
             Self::RateLimited { retry_after_seconds } => Some(*retry_after_seconds),

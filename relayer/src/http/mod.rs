@@ -2,11 +2,11 @@
 
 mod accept;
 mod admin;
-mod auth;
+pub(crate) mod auth;
 pub(crate) mod body;
 mod client_address;
 pub(crate) mod code;
-mod csv;
+pub(crate) mod csv;
 mod dress;
 pub(crate) mod error;
 mod health;
@@ -45,10 +45,8 @@ pub use client_address::TrustedProxies;
 pub use listener::default_connections_max;
 pub use serve::serve;
 
-use self::auth::Guard;
+pub use self::auth::Guard;
 use self::error::ApiError;
-use self::rate_limit::RateLimit;
-use self::strangers::Strangers;
 use self::v1::{
     accounts, deliveries, events, halts, history, keys, limits, policies, policy_versions, transfer_list,
     transfers, webhooks,
@@ -137,14 +135,15 @@ fn open() -> OpenApiRouter<Arc<Services>> {
     OpenApiRouter::default().routes(routes!(health::get))
 }
 
-/// All routes. Those of `other_doors` are guarded as REST is: keys, rates and times.
-pub fn router(services: &Services, settings: HttpSettings, other_doors: OpenApiRouter) -> Router {
-    let guard = Guard {
-        keys: services.keys.clone(),
-        proxies: settings.trusted_proxies,
-        strangers: Strangers::new(settings.unknown_keys_per_second),
-        rate_limit: RateLimit::new(settings.requests_per_second, settings.burst),
-    };
+/// All routes. Those of `other_doors` are guarded as REST is: keys, rates and times; `pages` guard themselves by it.
+pub fn router(
+    services: &Services,
+    settings: HttpSettings,
+    other_doors: OpenApiRouter,
+    pages: impl FnOnce(Guard) -> Router,
+) -> Router {
+    let guard = Guard::new(services.keys.clone(), &settings);
+    let pages = pages(guard.clone());
     let state = Arc::new(services.clone());
     let once = middleware::from_fn_with_state(services.requests.clone(), once::once);
     let routes = guarded()
@@ -156,7 +155,7 @@ pub fn router(services: &Services, settings: HttpSettings, other_doors: OpenApiR
         .route_layer(middleware::from_fn_with_state(guard, auth::guard))
         .merge(open().with_state(state));
     let (routes, described) = routes.split_for_parts();
-    dress(routes.merge(site::router(described)), settings.request_timeout, settings.metrics)
+    dress(routes.merge(site::router(described)).merge(pages), settings.request_timeout, settings.metrics)
 }
 
 /// The document of all routes, with those of other doors.

@@ -55,7 +55,7 @@ impl<S: Send + Sync> FromRequestParts<S> for Draw {
 }
 
 /// An answer that shows a secret.
-pub(super) struct ShownOnce<T>(pub StatusCode, pub T);
+pub(crate) struct ShownOnce<T>(pub StatusCode, pub T);
 
 #[derive(Debug, Clone, Copy)]
 struct ShowsSecret;

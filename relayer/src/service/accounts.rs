@@ -52,6 +52,8 @@ pub struct AccountView {
     pub status: AccountStatus,
     /// What stops it apart from its policy.
     pub halt: Option<Halt>,
+    /// What left in the 24 hours before `as_of`; `None` where the chain does not answer.
+    pub spent: Option<UsdcAmount>,
     /// `None` for agents, who see their limits, and where the chain does not answer.
     pub policy: Option<SpendingPolicy>,
 }
@@ -158,6 +160,7 @@ impl Accounts {
             as_of: ambient.now(),
             status,
             halt,
+            spent: Some(UsdcAmount::ZERO),
             policy: Some(policy),
         })
     }
@@ -321,6 +324,7 @@ fn view(
         as_of,
         status: AccountStatus::from_paused(agent.policy.paused || halt.is_some()),
         halt,
+        spent: Some(agent.window.spent(as_of.unix_seconds())),
         policy: Some(as_submitted(network.chain.as_ref(), operator, &agent.policy, &account.counterparties)),
         account,
     }

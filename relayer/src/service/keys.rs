@@ -100,14 +100,25 @@ impl Keys {
         key: &PlainKey,
         from: impl FnOnce() -> Option<IpAddr> + Send,
     ) -> Result<Principal, ServiceError> {
-        let unauthorized = |reason| Err(ServiceError::Unauthorized(reason));
+        let unknown = || ServiceError::Unauthorized(Unauthorized::UnknownKey);
         // The index finds the hash of 256 random bits: how long that takes tells nothing about a key.
         let Some((record, operator)) = self.store.find_key_by_hash(&key.hash()).await? else {
-            return unauthorized(Unauthorized::UnknownKey);
+            return Err(unknown());
         };
         if operator.network != key.network() {
-            return unauthorized(Unauthorized::UnknownKey);
+            return Err(unknown());
         }
+        self.admit(record, operator, from)
+    }
+
+    /// Who comes with a key that is known. Errors as [`Keys::authenticate`].
+    pub(super) fn admit(
+        &self,
+        record: ApiKey,
+        operator: Operator,
+        from: impl FnOnce() -> Option<IpAddr>,
+    ) -> Result<Principal, ServiceError> {
+        let unauthorized = |reason| Err(ServiceError::Unauthorized(reason));
         if record.revoked_at.is_some() {
             return unauthorized(Unauthorized::RevokedKey);
         }

@@ -16,6 +16,7 @@ mod parts;
 mod policies;
 mod reads;
 mod requests;
+mod sessions;
 mod signers;
 mod streams;
 mod submitted;
@@ -32,8 +33,11 @@ pub use self::health::{Health, Part, Report, Standing};
 pub use self::history::{EntryView, History};
 pub use self::keys::{CreateKey, Keys, NewKey, keys_filter};
 pub use self::parts::{Ambient, Chains, ExplorerUrl, NetworkParts};
-pub use self::policies::{PendingView, Policies, PolicyChange, PolicyView, policy_versions_filter};
+pub use self::policies::{
+    PendingView, Policies, PolicyChange, PolicyComparison, PolicyView, policy_versions_filter,
+};
 pub use self::requests::{Begun, Ending, NamedRequest, Requests};
+pub use self::sessions::Sessions;
 pub use self::signers::Signers;
 pub use self::streams::{STREAMS_PER_OPERATOR_MAX, StreamFilter, Streamed, Streams};
 pub use self::transfers::{
@@ -83,6 +87,7 @@ pub struct Services {
     pub transfers: Transfers,
     pub history: History,
     pub keys: Keys,
+    pub sessions: Sessions,
     pub requests: Requests,
     pub events: Events,
     pub streams: Streams,
@@ -104,6 +109,7 @@ impl Services {
             transfers: Transfers::new(parts.clone()),
             history: History::new(parts.clone()),
             keys: keys.clone(),
+            sessions: Sessions::new(parts.clone(), keys.clone()),
             requests: Requests::new(parts.clone()),
             events: Events::new(parts.clone()),
             streams: Streams::new(parts.clone(), keys),

@@ -33,6 +33,9 @@ impl Store {
         if touched == 0 {
             touched = self.delete_old_requests(old.requests_before, rows).await?;
         }
+        if touched == 0 {
+            touched = self.delete_old_sessions(old.now, rows).await?;
+        }
         Ok(touched)
     }
 

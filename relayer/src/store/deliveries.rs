@@ -42,6 +42,19 @@ impl Store {
         rows.iter().map(|(id,)| TABLE.read("webhook_id", id)).collect()
     }
 
+    /// Which of the operator's webhooks (100 at most) have deliveries that were given up.
+    pub async fn list_undelivered_webhooks(
+        &self,
+        operator: OperatorId,
+    ) -> Result<Vec<WebhookId>, StoreError> {
+        const SQL: &str = "SELECT webhook_id FROM webhooks
+             WHERE operator_id = $1 AND EXISTS (
+                 SELECT 1 FROM deliveries
+                 WHERE deliveries.webhook_id = webhooks.webhook_id AND deliveries.state = 'undelivered')";
+        let rows: Vec<(String,)> = query(SQL).bind(operator.to_string()).fetch_all(self.lister()).await?;
+        rows.iter().map(|(id,)| TABLE.read("webhook_id", id)).collect()
+    }
+
     /// For the dispatcher: when the next delivery of any operator becomes due, if one is pending for later.
     pub async fn find_next_due(&self, now: Timestamp) -> Result<Option<Timestamp>, StoreError> {
         const SQL: &str =

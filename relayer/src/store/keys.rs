@@ -26,13 +26,27 @@ struct KeyRow {
 }
 
 #[derive(Debug, FromRow)]
-struct OwnedKeyRow {
+pub(super) struct OwnedKeyRow {
     #[sqlx(flatten)]
     key: KeyRow,
     network: String,
     operator_name: String,
     address: String,
     operator_created_at: String,
+}
+
+impl OwnedKeyRow {
+    pub(super) fn into_key_and_operator(self) -> Result<(ApiKey, Operator), StoreError> {
+        let Self { key, network, operator_name, address, operator_created_at } = self;
+        let operator = OperatorRow {
+            operator_id: key.operator_id.clone(),
+            network,
+            name: operator_name,
+            address,
+            created_at: operator_created_at,
+        };
+        Ok((key.try_into()?, operator.try_into()?))
+    }
 }
 
 impl TryFrom<KeyRow> for ApiKey {
@@ -115,25 +129,15 @@ impl Store {
         .await
     }
 
-    /// The key with this hash, revoked and expired ones too, and its operator: the one finder without an owner, since it
-    /// finds the owner.
+    /// The key with this hash, revoked and expired ones too, and its operator: a finder without an owner, since it finds
+    /// the owner.
     pub async fn find_key_by_hash(&self, hash: &HashedKey) -> Result<Option<(ApiKey, Operator)>, StoreError> {
         const SQL: &str =
             "SELECT k.key_id, k.operator_id, k.account_id, k.name, k.hint, k.created_at, k.expires_at, k.revoked_at,
                  k.last_used_at, k.allowed_cidrs, o.network, o.name AS operator_name, o.address, o.created_at AS operator_created_at
              FROM api_keys k JOIN operators o ON o.operator_id = k.operator_id WHERE k.key_hash = $1";
         let row: Option<OwnedKeyRow> = query(SQL).bind(hash.to_hex()).fetch_optional(self.reader()).await?;
-        let Some(OwnedKeyRow { key, network, operator_name, address, operator_created_at }) = row else {
-            return Ok(None);
-        };
-        let operator = OperatorRow {
-            operator_id: key.operator_id.clone(),
-            network,
-            name: operator_name,
-            address,
-            created_at: operator_created_at,
-        };
-        Ok(Some((key.try_into()?, operator.try_into()?)))
+        row.map(OwnedKeyRow::into_key_and_operator).transpose()
     }
 
     /// The key with this id, whoever owns it. For the command line.

@@ -53,6 +53,7 @@ mod query;
 mod quotas;
 mod replays;
 mod requests;
+mod sessions;
 mod streams;
 mod transaction;
 mod transfer_lists;

@@ -205,6 +205,20 @@ impl Store {
         row.map(PendingPolicy::try_from).transpose()
     }
 
+    /// Up to `rows_max` proposals of the operator that are known to wait on the chain.
+    pub async fn list_waiting_policies(
+        &self,
+        operator: OperatorId,
+        rows_max: u32,
+    ) -> Result<Vec<PendingPolicy>, StoreError> {
+        const SQL: &str = "SELECT operator_id, account_id, hash, expected_version, counterparties, due_unix,
+                 is_announced, created_at
+             FROM pending_policies WHERE operator_id = $1 AND is_announced ORDER BY account_id DESC LIMIT $2";
+        let listing = query(SQL).bind(operator.to_string()).bind(i64::from(rows_max));
+        let rows: Vec<PendingRow> = listing.fetch_all(self.lister()).await?;
+        rows.into_iter().map(PendingPolicy::try_from).collect()
+    }
+
     /// For a worker: up to `rows_max` proposals of every operator on `network` that are due at `due_at` or before, those
     /// that are due longest first.
     pub async fn list_due_policies(

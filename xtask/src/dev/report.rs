@@ -14,6 +14,7 @@ use super::network::Network;
 pub struct Ready {
     base_url: String,
     mcp_url: String,
+    dashboard_url: String,
     rpc_url: String,
     ws_url: String,
     program_id: String,
@@ -45,7 +46,8 @@ impl Ready {
     pub fn new(base_url: &str, network: &Network, demo: &Demo, folder: &Folder) -> Self {
         Self {
             base_url: base_url.to_owned(),
-            mcp_url: mcp_url(base_url),
+            mcp_url: beside(base_url, "/mcp"),
+            dashboard_url: beside(base_url, "/dashboard"),
             rpc_url: network.facts.rpc_url.clone(),
             ws_url: network.facts.ws_url.clone(),
             program_id: network.facts.program_id.clone(),
@@ -81,8 +83,8 @@ impl Ready {
 }
 
 /// Beside the version segment of REST.
-fn mcp_url(base_url: &str) -> String {
-    format!("{}/mcp", base_url.trim_end_matches("/v1"))
+fn beside(base_url: &str, path: &str) -> String {
+    format!("{}{path}", base_url.trim_end_matches("/v1"))
 }
 
 impl Curl {
@@ -112,7 +114,7 @@ impl Curl {
             mcp: format!(
                 "curl -sS {mcp} {agent} {json} -H 'Accept: application/json, text/event-stream' -d \
                  '{{\"jsonrpc\":\"2.0\",\"id\":1,\"method\":\"tools/call\",\"params\":{{\"name\":\"get_limits\",\"arguments\":{{}}}}}}'",
-                mcp = mcp_url(base_url)
+                mcp = beside(base_url, "/mcp")
             ),
         }
     }
@@ -124,6 +126,7 @@ impl Display for Ready {
         for (name, value) in [
             ("base URL", &self.base_url),
             ("MCP", &self.mcp_url),
+            ("dashboard", &self.dashboard_url),
             ("operator key", &self.operator_key),
             ("agent key", &self.agent_key),
             ("agent account", &self.account_id),

@@ -157,7 +157,10 @@ async fn a_key_that_asks_too_fast_is_told_when_to_ask_again() {
     let relayer = Relayer::start().await;
     let one = NonZeroU32::new(1).expect("positive");
     let settings = HttpSettings { requests_per_second: one, burst: one, ..settings() };
-    let relayer = Relayer { router: router(&relayer.services, settings, OpenApiRouter::new()), ..relayer };
+    let relayer = Relayer {
+        router: router(&relayer.services, settings, OpenApiRouter::new(), |_| axum::Router::new()),
+        ..relayer
+    };
     let first = relayer.get("/v1/accounts").await;
     assert_eq!(
         (first.status, &first.headers["ratelimit-limit"]),

@@ -120,7 +120,7 @@ impl Relayer {
             retention: crate::domain::Retention::default(),
             metrics: crate::metrics::Metrics::default(),
         });
-        let router = router(&services, settings(), OpenApiRouter::new());
+        let router = router(&services, settings(), OpenApiRouter::new(), |_| axum::Router::new());
         let key = operator_key(&store, 9).await;
         Self { router, services, tasks, store, chain, folder, key }
     }

@@ -153,7 +153,7 @@ pub struct AccountResponse {
 
 impl From<AccountView> for AccountResponse {
     fn from(view: AccountView) -> Self {
-        let AccountView { account, balance, as_of, status, halt, policy } = view;
+        let AccountView { account, balance, as_of, status, halt, spent: _, policy } = view;
         let metadata = account.metadata.map(|metadata| metadata.json().to_owned());
         Self {
             account_id: account.id.to_string(),

@@ -2,19 +2,19 @@
 
 pub(crate) mod accounts;
 pub(crate) mod checks;
-pub(super) mod deliveries;
+pub(crate) mod deliveries;
 mod event_stream;
 pub(super) mod events;
 pub(super) mod halts;
 pub(crate) mod history;
-pub(super) mod keys;
+pub(crate) mod keys;
 pub(crate) mod limits;
 pub(super) mod policies;
 mod policy_read_only;
 pub(super) mod policy_versions;
 pub(super) mod transfer_list;
 pub(crate) mod transfers;
-pub(super) mod webhooks;
+pub(crate) mod webhooks;
 
 use crate::domain::Timestamp;
 

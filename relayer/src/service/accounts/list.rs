@@ -98,6 +98,7 @@ impl Accounts {
             balance,
             as_of,
             halt: None,
+            spent: None,
             policy: None,
         }))
     }

@@ -1,6 +1,6 @@
 //! Changing a policy. Nothing is written over what its writer has not seen: the program compares versions.
 
-use super::{Omitted, Policies, PolicyChange, Standing};
+use super::{Omitted, Policies, PolicyChange, PolicyComparison, Standing};
 use crate::chain::Confirmed;
 use crate::domain::{
     Account, AccountId, AccountStatus, Asking, KeyId, Operator, PolicyUpdate, SpendingPolicy,
@@ -14,6 +14,25 @@ use crate::service::reads::{read_agent, read_operator};
 const TRIES_MAX: u32 = 4;
 
 impl Policies {
+    /// What a PATCH would do now; nothing is changed. Errors as [`Policies::patch`].
+    pub async fn compare(
+        &self,
+        operator: &Operator,
+        id: AccountId,
+        update: &PolicyUpdate,
+    ) -> Result<PolicyComparison, ServiceError> {
+        let standing = self.stand(operator, id).await?;
+        let asked = self.asked(operator, &standing, update, Omitted::StayAsTheyAre)?;
+        let resolved = resolve(&self.parts, operator, &asked, &standing.agent.policy).await?;
+        let loosens = standing.is_loosened_by(&resolved.on_chain);
+        let delay = Some(standing.operator.loosening_delay_seconds);
+        Ok(PolicyComparison {
+            before: self.submitted(operator, &standing.agent.policy, &standing.account.counterparties)?,
+            after: resolved.policy,
+            waits: delay.filter(|delay| loosens && *delay > 0),
+        })
+    }
+
     pub(super) async fn change(
         &self,
         operator: &Operator,
@@ -84,8 +103,7 @@ impl Policies {
     ) -> Result<PolicyChange, ServiceError> {
         let Standing { account, agent, operator: on_chain } = standing;
         let resolved = resolve(&self.parts, operator, asked, &agent.policy).await?;
-        let loosens = resolved.on_chain.as_policy().loosens(&agent.policy.as_policy());
-        if loosens && on_chain.loosening_delay_seconds > 0 {
+        if standing.is_loosened_by(&resolved.on_chain) && on_chain.loosening_delay_seconds > 0 {
             return self.propose(operator, standing, resolved, asking).await;
         }
         let entries = resolved.on_chain.allowlist.len();

@@ -46,6 +46,15 @@ pub enum PolicyChange {
     Waits(PolicyView),
 }
 
+/// What a change would do.
+#[derive(Debug, Clone)]
+pub struct PolicyComparison {
+    pub before: SpendingPolicy,
+    pub after: SpendingPolicy,
+    /// How many seconds it would wait; `None`: not at all.
+    pub waits: Option<u32>,
+}
+
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Omitted {
     /// PUT
@@ -59,6 +68,13 @@ struct Standing {
     account: Account,
     agent: AgentOnChain,
     operator: OperatorOnChain,
+}
+
+impl Standing {
+    /// Whether a policy would let anything pass that the one in force refuses.
+    fn is_loosened_by(&self, policy: &OnChainPolicy) -> bool {
+        policy.as_policy().loosens(&self.agent.policy.as_policy())
+    }
 }
 
 /// Spending policies. The chain is the truth; the database only remembers how an allowlist was written.

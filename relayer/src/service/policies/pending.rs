@@ -44,6 +44,18 @@ impl Policies {
         Ok(Some(PendingView { policy, effective_at: Timestamp::from_unix_seconds(effective_at) }))
     }
 
+    /// Up to `rows_max` accounts of which a policy waits, and when each can take effect, as far as was last seen.
+    pub async fn list_waiting(
+        &self,
+        operator: &Operator,
+        rows_max: u32,
+    ) -> Result<Vec<(AccountId, Timestamp)>, ServiceError> {
+        let waiting = self.parts.store.list_waiting_policies(operator.id, rows_max).await?;
+        let when =
+            |pending: PendingPolicy| (pending.account_id, Timestamp::from_unix_seconds(pending.due_at));
+        Ok(waiting.into_iter().map(when).collect())
+    }
+
     async fn waiting(
         &self,
         operator: &Operator,

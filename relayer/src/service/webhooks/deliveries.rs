@@ -63,6 +63,26 @@ impl Webhooks {
         Ok((page, hindrance))
     }
 
+    /// One delivery with every attempt. NotFound: the webhook, or the event was none for it.
+    pub async fn delivery(
+        &self,
+        operator: &Operator,
+        id: WebhookId,
+        event_id: EventId,
+    ) -> Result<Delivery, ServiceError> {
+        let webhook = self.get(operator, id).await?;
+        let next_id = u128::from_be_bytes(event_id.bytes()).saturating_add(1);
+        let below = Some(EventId::from_bytes(next_id.to_be_bytes()));
+        let found = self.parts.store.list_deliveries(operator.id, webhook.id, None, below, 1).await?;
+        let found = found.into_iter().find(|delivery| delivery.event_id == event_id);
+        found.ok_or(ServiceError::NotFound(Resource::Event))
+    }
+
+    /// Which webhooks have deliveries that were given up.
+    pub async fn undelivered(&self, operator: &Operator) -> Result<Vec<WebhookId>, ServiceError> {
+        Ok(self.parts.store.list_undelivered_webhooks(operator.id).await?)
+    }
+
     async fn hindrance(&self, id: WebhookId) -> Result<Option<Hindrance>, ServiceError> {
         let Some(sealing_key) = &self.parts.webhooks.sealing_key else {
             return Ok(Some(Hindrance::NoSealingKey));

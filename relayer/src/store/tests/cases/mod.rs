@@ -16,6 +16,7 @@ mod pending_policies;
 mod policy_versions;
 mod quotas;
 mod requests;
+mod sessions;
 mod streams;
 mod text;
 mod transfers;

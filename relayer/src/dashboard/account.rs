@@ -1,0 +1,180 @@
+//! One account: what it holds and may spend, who may spend it, and what happened to it.
+
+use std::sync::Arc;
+
+use askama::Template;
+use axum::extract::State;
+use axum::response::Response;
+
+use super::chart::Chart;
+use super::form::Form;
+use super::home::first_page;
+use super::page::{Asked, Complaint, Frame, Refusal, Section, page, see};
+use super::policy::{Row, after_change, compared, rows, version_of};
+use super::qr::QrCode;
+use super::session::Signed;
+use super::text::{filters, percent};
+use crate::domain::{AccountId, ApiKey, EntryOutcome, HistoryFilter, KeyId, PolicyUpdate, UsdcAmount};
+use crate::http::error::ApiError;
+use crate::http::page::Id;
+use crate::http::v1::keys::CreateKeyBody;
+use crate::service::{AccountView, EntryView, LimitsView, NewKey, PendingView, PolicyView, Services};
+
+/// How many keys and entries stand on the page itself.
+const KEYS: u32 = 100;
+const ENTRIES: u32 = 10;
+
+#[derive(Template)]
+#[template(path = "dashboard/account.html")]
+struct AccountPage {
+    frame: Frame,
+    view: AccountView,
+    limits: LimitsView,
+    policy: PolicyView,
+    keys: Vec<ApiKey>,
+    entries: Vec<EntryView>,
+    charts: [Chart; 2],
+    qr: QrCode,
+    metadata: Option<String>,
+    form: Form,
+    complaint: Option<Complaint>,
+}
+
+impl AccountPage {
+    fn used_percent(&self) -> Option<u64> {
+        self.limits.daily_limit.map(|cap| percent(self.limits.used, cap))
+    }
+
+    fn policy_rows(&self) -> [(&'static str, String); 5] {
+        rows(&self.policy.policy)
+    }
+
+    fn pending_rows(&self, pending: &PendingView) -> Vec<Row> {
+        compared(&self.policy.policy, &pending.policy)
+    }
+
+    fn remaining(&self) -> Option<UsdcAmount> {
+        self.limits.daily_limit.map(|cap| cap.saturating_sub(self.limits.used))
+    }
+}
+
+pub async fn show(
+    State(services): State<Arc<Services>>,
+    signed: Signed,
+    Id(id): Id<AccountId>,
+    asked: Asked,
+) -> Result<Response, Refusal> {
+    let notice = [
+        (
+            "made",
+            "The account is on the chain. Send USDC to its token account, and make a key for its agent.",
+        ),
+        ("changed", "The policy is in force, on the chain."),
+        ("waits", "The change loosens something, so it waits; see below until when."),
+        ("dropped", "What waited was dropped."),
+        ("revoked", "The key opens nothing any more."),
+    ];
+    let notice = notice.into_iter().find(|(name, _)| asked.given(name).is_some());
+    let notice = notice.map(|(_, text)| text.to_owned());
+    answer(&services, &signed, id, notice, Form::default(), None).await
+}
+
+async fn answer(
+    services: &Services,
+    signed: &Signed,
+    id: AccountId,
+    notice: Option<String>,
+    form: Form,
+    complaint: Option<Complaint>,
+) -> Result<Response, Refusal> {
+    let (operator, principal) = (&signed.operator, &signed.principal);
+    let all = HistoryFilter::default();
+    let (view, limits, policy, keys, entries) = tokio::try_join!(
+        services.accounts.get(principal, id),
+        services.transfers.limits(principal, id),
+        services.policies.get(operator, id),
+        services.keys.list(operator, id, first_page(KEYS)?),
+        services.history.list(principal, id, all, first_page(ENTRIES)?),
+    )?;
+    let shown = AccountPage {
+        frame: Frame::new(&signed.operator, Section::Accounts).with_notice(notice),
+        qr: QrCode::of(&view.account.token_account.to_string()),
+        metadata: view.account.metadata.as_ref().map(|metadata| metadata.json().get().to_owned()),
+        charts: Chart::of_account(services, principal, id, view.as_of).await?,
+        view,
+        limits,
+        policy,
+        keys: keys.items,
+        entries: entries.items,
+        form,
+        complaint,
+    };
+    Ok(page(&shown, shown.complaint.as_ref()))
+}
+
+/// Pauses an account, or lets it pay again; the latter for the version that was looked at alone.
+pub async fn pause(
+    State(services): State<Arc<Services>>,
+    signed: Signed,
+    Id(id): Id<AccountId>,
+    form: Form,
+) -> Result<Response, Refusal> {
+    let paused = form.text("paused") != "false";
+    let expected_version = if paused { None } else { Some(version_of(&form)?) };
+    let update = PolicyUpdate { paused: Some(paused), expected_version, ..PolicyUpdate::default() };
+    match services.policies.patch(&signed.operator, id, update, signed.principal.key_id()).await {
+        Ok(change) => Ok(after_change(id, &change)),
+        Err(error) => answer(&services, &signed, id, None, form, Some(Complaint::of(error)?)).await,
+    }
+}
+
+pub async fn drop_pending(
+    State(services): State<Arc<Services>>,
+    signed: Signed,
+    Id(id): Id<AccountId>,
+) -> Result<Response, Refusal> {
+    services.policies.drop_pending(&signed.operator, id).await?;
+    Ok(see(&format!("/dashboard/accounts/{id}?dropped=1")))
+}
+
+/// A key, shown once.
+#[derive(Template)]
+#[template(path = "dashboard/key.html")]
+struct KeyPage {
+    frame: Frame,
+    account: AccountId,
+    new: NewKey,
+}
+
+pub async fn create_key(
+    State(services): State<Arc<Services>>,
+    signed: Signed,
+    Id(id): Id<AccountId>,
+    form: Form,
+) -> Result<Response, Refusal> {
+    let asked = form.body::<CreateKeyBody>(&["name", "expires_at"]).and_then(TryInto::try_into);
+    let made = match asked {
+        Ok(asked) => services.keys.create(&signed.operator, id, asked, None).await.map_err(ApiError::from),
+        Err(invalid) => Err(invalid.into()),
+    };
+    match made {
+        Ok(new) => {
+            let frame = Frame::new(&signed.operator, Section::Accounts);
+            Ok(page(&KeyPage { frame, account: id, new }, None))
+        }
+        Err(error) => answer(&services, &signed, id, None, form, Some(Complaint::of(error)?)).await,
+    }
+}
+
+/// Ends a key of this account.
+pub async fn revoke_key(
+    State(services): State<Arc<Services>>,
+    signed: Signed,
+    Id(id): Id<AccountId>,
+    form: Form,
+) -> Result<Response, Refusal> {
+    use crate::service::{Resource, ServiceError};
+    let key: KeyId = form.text("key").parse().map_err(|_| ServiceError::NotFound(Resource::Key))?;
+    services.keys.revoke(&signed.operator, key).await?;
+    Ok(see(&format!("/dashboard/accounts/{id}?revoked=1")))
+}

@@ -1,0 +1,85 @@
+//! All accounts, and making one.
+
+use std::sync::Arc;
+
+use askama::Template;
+use axum::extract::State;
+use axum::response::Response;
+
+use super::form::Form;
+use super::page::{Asked, Complaint, Frame, Refusal, Section, page, see};
+use super::session::Signed;
+use super::text::filters;
+use crate::domain::{AccountName, AccountStatus, Cursor, PageLimit, PageRequest, SpendingPolicy};
+use crate::http::error::ApiError;
+use crate::service::{AccountView, CreateAccount, Services, accounts_filter};
+
+const LIMIT: u32 = 50;
+
+#[derive(Template)]
+#[template(path = "dashboard/accounts.html")]
+struct AccountsPage {
+    frame: Frame,
+    accounts: Vec<AccountView>,
+    status: Option<AccountStatus>,
+    next: Option<String>,
+    form: Form,
+    complaint: Option<Complaint>,
+}
+
+impl AccountsPage {
+    fn is_shown(&self, status: &str) -> &'static str {
+        if self.status.map_or("", AccountStatus::as_str) == status { "true" } else { "false" }
+    }
+}
+
+pub async fn show(
+    State(services): State<Arc<Services>>,
+    signed: Signed,
+    asked: Asked,
+) -> Result<Response, Refusal> {
+    answer(&services, &signed, &asked, Form::default(), None).await
+}
+
+async fn answer(
+    services: &Services,
+    signed: &Signed,
+    asked: &Asked,
+    form: Form,
+    complaint: Option<Complaint>,
+) -> Result<Response, Refusal> {
+    let operator = &signed.operator;
+    let status = asked.given("status").map(str::parse::<AccountStatus>).transpose()?;
+    let filter = accounts_filter(operator.id, status);
+    let after = asked.given("cursor").map(|text| Cursor::parse(text, &filter)).transpose()?;
+    let request = PageRequest { limit: PageLimit::parse(None, LIMIT, LIMIT)?, after };
+    let accounts = services.accounts.list(operator, status, request).await?;
+    let shown = AccountsPage {
+        frame: Frame::new(&signed.operator, Section::Accounts),
+        next: asked.next("/dashboard/accounts", accounts.next.as_ref()),
+        accounts: accounts.items,
+        status,
+        form,
+        complaint,
+    };
+    Ok(page(&shown, shown.complaint.as_ref()))
+}
+
+pub async fn create(
+    State(services): State<Arc<Services>>,
+    signed: Signed,
+    asked: Asked,
+    form: Form,
+) -> Result<Response, Refusal> {
+    let created = match AccountName::parse(form.text("name")) {
+        Ok(name) => {
+            let new = CreateAccount { name, metadata: None, policy: SpendingPolicy::default() };
+            services.accounts.create(signed.operator.clone(), new, None).await.map_err(ApiError::from)
+        }
+        Err(invalid) => Err(invalid.into()),
+    };
+    match created {
+        Ok(view) => Ok(see(&format!("/dashboard/accounts/{}?made=1", view.account.id))),
+        Err(error) => answer(&services, &signed, &asked, form, Some(Complaint::of(error)?)).await,
+    }
+}

@@ -1,0 +1,87 @@
+//! What a form says. Its fields become the same JSON as a client would send, which is read by the same code.
+
+use axum::extract::{FromRequest, Request};
+use axum::http::header;
+use axum::response::{IntoResponse, Response};
+use serde::de::DeserializeOwned;
+use serde_json::{Map, Value};
+
+use super::page::Refusal;
+use crate::domain::{Invalid, read_body};
+use crate::http::body::receive;
+use crate::http::error::ApiError;
+
+/// The fields of a form as they were filled in.
+#[derive(Debug, Clone, Default)]
+pub struct Form(Vec<(String, String)>);
+
+impl<S: Send + Sync> FromRequest<S> for Form {
+    type Rejection = Response;
+
+    async fn from_request(request: Request, _: &S) -> Result<Self, Response> {
+        let refused = |error: ApiError| Refusal::from(error).into_response();
+        let content_type = request.headers().get(header::CONTENT_TYPE).and_then(|value| value.to_str().ok());
+        let essence = content_type.unwrap_or_default().split(';').next().unwrap_or_default().trim();
+        if !essence.eq_ignore_ascii_case("application/x-www-form-urlencoded") {
+            return Err(refused(ApiError::UnsupportedMediaType));
+        }
+        let bytes = receive(request.into_body()).await.map_err(refused)?;
+        Self::parse(&bytes).map_err(|invalid| refused(invalid.into()))
+    }
+}
+
+impl Form {
+    /// A form that is filled in already.
+    pub fn of(fields: Vec<(&str, String)>) -> Self {
+        Self(fields.into_iter().map(|(name, value)| (name.to_owned(), value)).collect())
+    }
+
+    fn parse(bytes: &[u8]) -> Result<Self, Invalid> {
+        let read = |(name, value): (std::borrow::Cow<str>, std::borrow::Cow<str>)| {
+            if value.contains('\0') {
+                return Err(Invalid::new(name, "must not contain the NUL character"));
+            }
+            Ok((name.into_owned(), value.into_owned()))
+        };
+        url::form_urlencoded::parse(bytes).map(read).collect::<Result<_, _>>().map(Self)
+    }
+
+    /// A field as it was filled in; empty when it was not.
+    pub fn text<'a>(&'a self, name: &'a str) -> &'a str {
+        self.all(name).next().unwrap_or_default().trim()
+    }
+
+    /// A field that was filled in.
+    pub fn given<'a>(&'a self, name: &'a str) -> Option<&'a str> {
+        Some(self.text(name)).filter(|text| !text.is_empty())
+    }
+
+    /// Every field of this name.
+    pub fn all<'a>(&'a self, name: &'a str) -> impl Iterator<Item = &'a str> {
+        self.0.iter().filter(move |(field, _)| field == name).map(|(_, value)| value.as_str())
+    }
+
+    /// The given fields as texts, read as the body of a REST request would be.
+    pub fn body<T: DeserializeOwned>(&self, fields: &[&str]) -> Result<T, Invalid> {
+        let given = fields.iter().filter_map(|field| Some(((*field).to_owned(), self.given(field)?.into())));
+        body(given.collect())
+    }
+}
+
+/// What REST makes of this body.
+pub fn body<T: DeserializeOwned>(fields: Map<String, Value>) -> Result<T, Invalid> {
+    read_body(Value::Object(fields).to_string().as_bytes())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn fields_are_trimmed_and_empty_ones_are_not_given() {
+        let form = Form::parse(b"name=+Ada+&empty=++&many=1&many=2").expect("a form");
+        assert_eq!((form.text("name"), form.given("empty"), form.given("missing")), ("Ada", None, None));
+        assert_eq!(form.all("many").collect::<Vec<_>>(), ["1", "2"]);
+        assert!(Form::parse(b"name=a%00b").is_err());
+    }
+}

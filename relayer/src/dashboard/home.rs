@@ -1,0 +1,193 @@
+//! What an operator has, what needs attention, and the stop of everything.
+
+use std::sync::Arc;
+
+use askama::Template;
+use axum::extract::State;
+use axum::response::Response;
+
+use super::page::{Asked, Complaint, Frame, Refusal, Section, page, see};
+use super::session::Signed;
+use super::text::{filters, moment_text, percent, usdc_text};
+use crate::domain::{Limit, PageLimit, PageRequest, UsdcAmount, Webhook, WebhookStatus};
+use crate::service::{AccountView, Part, ServiceError, Services};
+
+/// How many accounts and webhooks are looked at: one page.
+const LOOKED_AT: u32 = 100;
+/// From this share of a cap on an account needs attention.
+const NEAR_PERCENT: u64 = 80;
+
+#[derive(Template)]
+#[template(path = "dashboard/home.html")]
+struct HomePage {
+    frame: Frame,
+    sums: Sums,
+    attention: Vec<Attention>,
+    accounts: Vec<AccountView>,
+    /// There are more accounts than were looked at.
+    more: bool,
+}
+
+/// Over the accounts that were looked at.
+#[derive(Default)]
+struct Sums {
+    balance: UsdcAmount,
+    spent: Option<UsdcAmount>,
+    /// Of the accounts that have one.
+    caps: UsdcAmount,
+    uncapped: usize,
+    active: usize,
+    count: usize,
+}
+
+struct Attention {
+    what: String,
+    link: Option<String>,
+    is_urgent: bool,
+}
+
+impl Sums {
+    fn over(accounts: &[AccountView]) -> Self {
+        let mut sums = Self { spent: Some(UsdcAmount::ZERO), count: accounts.len(), ..Self::default() };
+        for account in accounts {
+            sums.balance = sums.balance.saturating_add(account.balance);
+            sums.spent = sums.spent.zip(account.spent).map(|(sum, spent)| sum.saturating_add(spent));
+            sums.active += usize::from(account.status.as_str() == "active");
+            match cap_of(account) {
+                Some(cap) => sums.caps = sums.caps.saturating_add(cap),
+                None => sums.uncapped += 1,
+            }
+        }
+        sums
+    }
+}
+
+fn cap_of(account: &AccountView) -> Option<UsdcAmount> {
+    match account.policy.as_ref()?.max_daily_spend {
+        Limit::AtMost(cap) => Some(cap),
+        Limit::Unlimited => None,
+    }
+}
+
+pub fn first_page(limit: u32) -> Result<PageRequest, ServiceError> {
+    Ok(PageRequest { limit: PageLimit::parse(None, limit, limit)?, after: None })
+}
+
+pub async fn show(
+    State(services): State<Arc<Services>>,
+    signed: Signed,
+    asked: Asked,
+) -> Result<Response, Refusal> {
+    let stopped = asked.given("stopped").is_some();
+    let notice = stopped.then(|| {
+        "Every account is stopped. Only the admin's wallet lets them pay again: `anchor run resume-all`."
+            .into()
+    });
+    let frame = Frame::new(&signed.operator, Section::Home).with_notice(notice);
+    let accounts = services.accounts.list(&signed.operator, None, first_page(LOOKED_AT)?).await?;
+    let attention = attention(&services, &signed, &accounts.items).await?;
+    let shown = HomePage {
+        frame,
+        sums: Sums::over(&accounts.items),
+        attention,
+        more: accounts.next.is_some(),
+        accounts: accounts.items.into_iter().take(10).collect(),
+    };
+    Ok(page(&shown, None))
+}
+
+async fn attention(
+    services: &Services,
+    signed: &Signed,
+    accounts: &[AccountView],
+) -> Result<Vec<Attention>, ServiceError> {
+    let operator = &signed.operator;
+    let webhooks = services.webhooks.list(operator, first_page(LOOKED_AT)?).await?.items;
+    let undelivered = services.webhooks.undelivered(operator).await?;
+    let waiting = services.policies.list_waiting(operator, LOOKED_AT).await?;
+    let report = services.health.report().await;
+    let concerns = |part: &&Part| part.network.is_none_or(|network| network == operator.network);
+    let problems = report.parts.iter().filter(concerns).flat_map(|part| &part.problems);
+    let mut found: Vec<Attention> =
+        problems.map(|problem| Attention { what: problem.clone(), link: None, is_urgent: true }).collect();
+    found.extend(accounts.iter().flat_map(|account| of_account(account, &webhooks)));
+    for webhook in &webhooks {
+        let link = Some(format!("/dashboard/webhooks/{}", webhook.id));
+        if undelivered.contains(&webhook.id) {
+            let what = format!("Events were not delivered to {}.", webhook.url.as_str());
+            let link = link.clone().map(|link| format!("{link}?status=undelivered"));
+            found.push(Attention { what, link, is_urgent: true });
+        }
+        if let WebhookStatus::Disabled { since, .. } = webhook.status {
+            let what = format!("Webhook {} is disabled since {}.", webhook.url.as_str(), moment_text(since));
+            found.push(Attention { what, link, is_urgent: false });
+        }
+    }
+    found.extend(waiting.into_iter().map(|(account, at)| Attention {
+        what: format!("A looser policy waits for {account} until {}.", moment_text(at)),
+        link: Some(format!("/dashboard/accounts/{account}")),
+        is_urgent: false,
+    }));
+    found.sort_by_key(|attention| !attention.is_urgent);
+    Ok(found)
+}
+
+fn of_account(account: &AccountView, webhooks: &[Webhook]) -> Vec<Attention> {
+    let link = Some(format!("/dashboard/accounts/{}", account.account.id));
+    let name = account.account.name.as_str();
+    let mut found = Vec::new();
+    let mut push = |what, is_urgent| found.push(Attention { what, link: link.clone(), is_urgent });
+    if let Some(halt) = account.halt {
+        push(format!("{name} is halted by {}.", halt.by.in_words()), true);
+    } else if account.status.as_str() == "paused" {
+        push(format!("{name} is paused."), false);
+    }
+    if let (Some(cap), Some(spent)) = (cap_of(account), account.spent)
+        && !spent.is_zero()
+        && percent(spent, cap) >= NEAR_PERCENT
+    {
+        let (spent, cap) = (usdc_text(spent), usdc_text(cap));
+        push(format!("{name} has spent {spent} of {cap} USDC in 24 hours."), true);
+    }
+    let low = webhooks.iter().filter_map(|webhook| webhook.subscription.watches(account.account.id)).max();
+    if let Some(threshold) = low.filter(|threshold| account.balance < *threshold) {
+        let (balance, threshold) = (usdc_text(account.balance), usdc_text(threshold));
+        push(format!("{name} holds {balance} USDC, below its threshold of {threshold}."), false);
+    }
+    found
+}
+
+#[derive(Template)]
+#[template(path = "dashboard/stop_all.html")]
+struct StopPage {
+    frame: Frame,
+    /// As many as one page holds are counted.
+    count: usize,
+    more: bool,
+    complaint: Option<Complaint>,
+}
+
+async fn stop_page(
+    services: &Services,
+    signed: &Signed,
+    complaint: Option<Complaint>,
+) -> Result<Response, Refusal> {
+    let accounts = services.accounts.list(&signed.operator, None, first_page(LOOKED_AT)?).await;
+    // To stop is possible, and shown, whether or not they can be counted.
+    let (count, more) = accounts.map_or((0, true), |page| (page.items.len(), page.next.is_some()));
+    let frame = Frame::new(&signed.operator, Section::Home);
+    let shown = StopPage { frame, count, more, complaint };
+    Ok(page(&shown, shown.complaint.as_ref()))
+}
+
+/// Says what it would do, first.
+pub async fn ask_to_stop(State(services): State<Arc<Services>>, signed: Signed) -> Result<Response, Refusal> {
+    stop_page(&services, &signed, None).await
+}
+
+pub async fn stop_all(State(services): State<Arc<Services>>, signed: Signed) -> Result<Response, Refusal> {
+    match services.halts.halt(&signed.operator).await {
+        Ok(_) => Ok(see("/dashboard?stopped=1")),
+        Err(error) => stop_page(&services, &signed, Some(Complaint::of(error)?)).await,
+    }
+}

@@ -1,0 +1,91 @@
+//! The front door for people: pages over the same verbs as REST, for whoever signed in with an operator key. Every page is
+//! whole without scripts, every change is a form, and nothing is loaded from elsewhere.
+//! See [decision 51](../../../docs/decisions/0051-the-dashboard-is-pages-and-forms.md).
+
+mod account;
+mod accounts;
+mod assets;
+mod chart;
+mod form;
+mod history;
+mod home;
+mod page;
+mod policy;
+mod qr;
+mod session;
+mod text;
+mod transfers;
+mod webhooks;
+
+use std::sync::Arc;
+
+use axum::Router;
+use axum::extract::FromRef;
+use axum::http::{HeaderValue, header};
+use axum::middleware;
+use axum::response::Response;
+use axum::routing::{get, post};
+
+use crate::http::Guard;
+use crate::service::Services;
+
+/// What a page may do: load its own style and script, and send forms to where it came from.
+const CONTENT_SECURITY_POLICY: &str = "default-src 'none'; style-src 'self'; script-src 'self'; img-src 'self'; \
+     form-action 'self'; frame-ancestors 'none'; base-uri 'none'";
+
+/// What the pages stand on.
+#[derive(Clone)]
+struct Desk {
+    services: Arc<Services>,
+    guard: Guard,
+}
+
+impl FromRef<Desk> for Arc<Services> {
+    fn from_ref(desk: &Desk) -> Self {
+        desk.services.clone()
+    }
+}
+
+/// Everything under `/dashboard`, guarded by sessions, which are guarded as keys are.
+pub fn routes(services: &Services, guard: Guard) -> Router {
+    let desk = Desk { services: Arc::new(services.clone()), guard };
+    Router::new()
+        .route("/dashboard", get(home::show))
+        .route("/dashboard/stop-all", get(home::ask_to_stop).post(home::stop_all))
+        .route("/dashboard/accounts", get(accounts::show).post(accounts::create))
+        .route("/dashboard/accounts/{id}", get(account::show))
+        .route("/dashboard/accounts/{id}/pause", post(account::pause))
+        .route("/dashboard/accounts/{id}/policy", get(policy::show).post(policy::change))
+        .route("/dashboard/accounts/{id}/policy/drop", post(account::drop_pending))
+        .route("/dashboard/accounts/{id}/policy/versions", get(policy::versions))
+        .route("/dashboard/accounts/{id}/keys", post(account::create_key))
+        .route("/dashboard/accounts/{id}/keys/revoke", post(account::revoke_key))
+        .route("/dashboard/accounts/{id}/history", get(history::show))
+        .route("/dashboard/accounts/{id}/history.csv", get(history::file))
+        .route("/dashboard/transfers", get(transfers::show))
+        .route("/dashboard/transfers/{id}", get(transfers::one))
+        .route("/dashboard/preview", get(transfers::ask).post(transfers::preview))
+        .route("/dashboard/webhooks", get(webhooks::list::show).post(webhooks::list::create))
+        .route("/dashboard/webhooks/{id}", get(webhooks::one::show))
+        .route("/dashboard/webhooks/{id}/replay", post(webhooks::one::replay))
+        .route("/dashboard/webhooks/{id}/status", post(webhooks::one::change_status))
+        .route("/dashboard/webhooks/{id}/test", post(webhooks::one::test))
+        .route("/dashboard/webhooks/{id}/rotate", post(webhooks::one::rotate))
+        .route("/dashboard/webhooks/{id}/deliveries/{event}", get(webhooks::delivery::show))
+        .route("/dashboard/sign-out", post(session::sign_out))
+        .route_layer(middleware::from_fn_with_state(desk.clone(), session::guard))
+        .route("/dashboard/sign-in", get(session::ask).post(session::sign_in))
+        .route("/dashboard/assets/{name}", get(assets::serve))
+        .route_layer(middleware::from_fn(session::from_own_pages))
+        .route_layer(middleware::map_response(as_page))
+        .with_state(desk)
+}
+
+/// What every answer of the dashboard says.
+async fn as_page(mut answer: Response) -> Response {
+    let headers = answer.headers_mut();
+    headers.insert(header::CONTENT_SECURITY_POLICY, HeaderValue::from_static(CONTENT_SECURITY_POLICY));
+    // A form says where it comes from only if the page lets it.
+    headers.insert(header::REFERRER_POLICY, HeaderValue::from_static("same-origin"));
+    answer
+}

@@ -1,0 +1,204 @@
+//! What all pages have in common, and what is shown where there is none.
+
+use askama::Template;
+use axum::extract::FromRequestParts;
+use axum::http::{StatusCode, header, request::Parts};
+use axum::response::{Html, IntoResponse, Response};
+
+use crate::domain::{Invalid, Network, Operator};
+use crate::http::error::ApiError;
+use crate::service::{ServiceError, Unauthorized};
+
+/// The part of the navigation that a page belongs to.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Section {
+    Home,
+    Accounts,
+    Transfers,
+    Webhooks,
+}
+
+/// What stands around every page.
+pub struct Frame {
+    pub operator: Operator,
+    pub section: Section,
+    /// What was just done.
+    pub notice: Option<String>,
+}
+
+impl Frame {
+    pub fn new(operator: &Operator, section: Section) -> Self {
+        Self { operator: operator.clone(), section, notice: None }
+    }
+
+    pub fn with_notice(self, notice: Option<String>) -> Self {
+        Self { notice, ..self }
+    }
+
+    pub fn is_live(&self) -> bool {
+        self.operator.network == Network::Live
+    }
+
+    pub fn current(&self, section: Section) -> &'static str {
+        if self.section == section { "page" } else { "false" }
+    }
+}
+
+/// Why a form was not accepted: shown beside the field that it is about.
+#[derive(Debug, Clone)]
+pub struct Complaint {
+    pub status: StatusCode,
+    pub message: String,
+    /// The field, without what stands within it.
+    pub field: String,
+}
+
+impl Complaint {
+    /// What is wrong with what somebody filled in. Other errors have a page of their own.
+    pub fn of(error: impl Into<ApiError>) -> Result<Self, Refusal> {
+        let error = error.into();
+        if let ApiError::Service(
+            ServiceError::NotFound(_) | ServiceError::Internal | ServiceError::Unauthorized(_),
+        ) = error
+        {
+            return Err(Refusal::Error(error));
+        }
+        let (status, message, param) = error.in_words();
+        let param = param.unwrap_or_default();
+        let field = param.split(['.', '[']).next().unwrap_or_default().to_owned();
+        Ok(Self { status, message: message.into_owned(), field })
+    }
+
+    /// Whether it is about this field.
+    pub fn is_about(&self, field: &str) -> bool {
+        self.field == field
+    }
+}
+
+/// Renders a page. A form that was not accepted is shown again with the complaint.
+pub fn page(template: &impl Template, complaint: Option<&Complaint>) -> Response {
+    let status = complaint.map_or(StatusCode::OK, |complaint| complaint.status);
+    match template.render() {
+        Ok(html) => (status, Html(html)).into_response(),
+        Err(error) => {
+            tracing::error!(%error, "a page could not be rendered");
+            Refusal::Error(ApiError::Service(ServiceError::Internal)).into_response()
+        }
+    }
+}
+
+/// After a form was carried out: read what came of it.
+pub fn see(path: &str) -> Response {
+    (StatusCode::SEE_OTHER, [(header::LOCATION, path.to_owned())]).into_response()
+}
+
+/// A page that cannot be shown, and why.
+#[derive(Debug)]
+pub enum Refusal {
+    Error(ApiError),
+    /// The request came from a page that is not ours.
+    OtherPage,
+}
+
+impl<T: Into<ApiError>> From<T> for Refusal {
+    fn from(error: T) -> Self {
+        Self::Error(error.into())
+    }
+}
+
+#[derive(Template)]
+#[template(path = "dashboard/refusal.html")]
+struct RefusalPage {
+    status: u16,
+    title: &'static str,
+    message: String,
+}
+
+impl IntoResponse for Refusal {
+    fn into_response(self) -> Response {
+        let (status, message) = match self {
+            Self::Error(ApiError::Service(ServiceError::Unauthorized(_))) => return see("/dashboard/sign-in"),
+            Self::Error(ApiError::UnsupportedMediaType) => {
+                (StatusCode::UNSUPPORTED_MEDIA_TYPE, "A form is sent as `application/x-www-form-urlencoded`.".into())
+            }
+            Self::Error(error) => {
+                let (status, message, _) = error.in_words();
+                (status, message)
+            }
+            Self::OtherPage => (
+                StatusCode::FORBIDDEN,
+                "This did not come from a page of the dashboard, and nothing was done. Open the dashboard and do it there.".into(),
+            ),
+        };
+        let title = match status {
+            StatusCode::NOT_FOUND => "Not found",
+            StatusCode::FORBIDDEN => "Not allowed",
+            StatusCode::TOO_MANY_REQUESTS => "Too many requests",
+            StatusCode::SERVICE_UNAVAILABLE => "Not available right now",
+            status if status.is_client_error() => "That cannot be done",
+            _ => "Something went wrong",
+        };
+        let shown = RefusalPage { status: status.as_u16(), title, message: message.into_owned() };
+        (status, Html(shown.render().unwrap_or_default())).into_response()
+    }
+}
+
+/// Says that nobody is signed in.
+pub fn unauthorized() -> Refusal {
+    ServiceError::Unauthorized(Unauthorized::MissingKey).into()
+}
+
+/// A parameter of the page's address.
+pub struct Asked(Vec<(String, String)>);
+
+impl<S: Send + Sync> FromRequestParts<S> for Asked {
+    type Rejection = Response;
+
+    async fn from_request_parts(parts: &mut Parts, _: &S) -> Result<Self, Response> {
+        let query = parts.uri.query().unwrap_or_default();
+        let fields: Vec<_> = url::form_urlencoded::parse(query.as_bytes()).into_owned().collect();
+        match fields.iter().find(|(_, value)| value.contains('\0')) {
+            Some((name, _)) => {
+                let invalid = Invalid::new(name, "must not contain the NUL character");
+                Err(Refusal::from(invalid).into_response())
+            }
+            None => Ok(Self(fields)),
+        }
+    }
+}
+
+impl Asked {
+    /// What was asked, where it is not empty.
+    pub fn given(&self, name: &str) -> Option<&str> {
+        let found = self.0.iter().find(|(field, _)| field == name);
+        found.map(|(_, value)| value.trim()).filter(|value| !value.is_empty())
+    }
+
+    /// The same as text, for filling a form in again.
+    pub fn text(&self, name: &str) -> &str {
+        self.given(name).unwrap_or_default()
+    }
+
+    /// The address of another page with these of the parameters.
+    pub fn same(&self, path: &str, names: &[&str]) -> String {
+        let mut query = url::form_urlencoded::Serializer::new(String::new());
+        for name in names {
+            if let Some(value) = self.given(name) {
+                query.append_pair(name, value);
+            }
+        }
+        let query = query.finish();
+        if query.is_empty() { path.to_owned() } else { format!("{path}?{query}") }
+    }
+
+    /// The address of the next page: the same with this cursor.
+    pub fn next(&self, path: &str, cursor: Option<&crate::domain::Cursor>) -> Option<String> {
+        let mut query = url::form_urlencoded::Serializer::new(String::new());
+        for (name, value) in &self.0 {
+            if name != "cursor" && !value.is_empty() {
+                query.append_pair(name, value);
+            }
+        }
+        cursor.map(|cursor| format!("{path}?{}", query.append_pair("cursor", &cursor.text()).finish()))
+    }
+}

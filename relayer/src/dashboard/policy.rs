@@ -1,0 +1,303 @@
+//! Changing a policy: written, looked at beside what stands, then done. And every version that there was.
+
+use std::sync::Arc;
+
+use askama::Template;
+use axum::extract::State;
+use axum::response::Response;
+use serde_json::{Map, Value, json};
+
+use super::form::Form;
+use super::page::{Asked, Complaint, Frame, Refusal, Section, page, see};
+use super::session::Signed;
+use super::text::filters;
+use crate::domain::{
+    AccountId, AllowlistEntry, Counterparties, CounterpartyKind, Cursor, Invalid, Limit, PageLimit,
+    PageRequest, PolicyUpdate, PolicyVersion, SpendingPolicy,
+};
+use crate::http::error::ApiError;
+use crate::http::page::Id;
+use crate::service::{AccountView, PolicyChange, PolicyComparison, Services, policy_versions_filter};
+
+const VERSIONS: u32 = 25;
+
+#[derive(Template)]
+#[template(path = "dashboard/policy.html")]
+struct PolicyPage {
+    frame: Frame,
+    view: AccountView,
+    form: Form,
+    comparison: Option<Compared>,
+    complaint: Option<Complaint>,
+}
+
+/// What a change would do.
+struct Compared {
+    rows: Vec<Row>,
+    /// Seconds, where it loosens something and such changes wait.
+    waits: Option<u32>,
+}
+
+impl Compared {
+    /// How long it waits, if it does.
+    fn waits_in_words(&self) -> Option<String> {
+        let seconds = u64::from(self.waits?);
+        let (count, unit) = match seconds {
+            seconds if seconds.is_multiple_of(86_400) => (seconds / 86_400, "day"),
+            seconds if seconds.is_multiple_of(3_600) => (seconds / 3_600, "hour"),
+            seconds if seconds.is_multiple_of(60) => (seconds / 60, "minute"),
+            seconds => (seconds, "second"),
+        };
+        Some(format!("{count} {unit}{}", if count == 1 { "" } else { "s" }))
+    }
+}
+
+/// A field before and after.
+pub struct Row {
+    pub field: &'static str,
+    pub before: String,
+    pub after: String,
+}
+
+impl Row {
+    pub fn is_changed(&self) -> bool {
+        self.before != self.after
+    }
+}
+
+impl From<PolicyComparison> for Compared {
+    fn from(comparison: PolicyComparison) -> Self {
+        let PolicyComparison { before, after, waits } = comparison;
+        Self { rows: compared(&before, &after), waits }
+    }
+}
+
+/// One policy beside another.
+pub fn compared(before: &SpendingPolicy, after: &SpendingPolicy) -> Vec<Row> {
+    let rows = rows(before).into_iter().zip(rows(after));
+    rows.map(|((field, before), (_, after))| Row { field, before, after }).collect()
+}
+
+/// Every field of a policy in words.
+pub fn rows(policy: &SpendingPolicy) -> [(&'static str, String); 5] {
+    let limit = |limit: Limit| match limit {
+        Limit::Unlimited => "No limit".to_owned(),
+        Limit::AtMost(amount) => format!("{} USDC", super::text::usdc_text(amount)),
+    };
+    let yes = |yes: bool| if yes { "Yes" } else { "No" }.to_owned();
+    let allowed = match &policy.allowed_counterparties {
+        Counterparties::Anyone => "Anyone".to_owned(),
+        Counterparties::Only(entries) if entries.is_empty() => "Nobody".to_owned(),
+        Counterparties::Only(entries) => entries.iter().map(line).collect::<Vec<_>>().join("\n"),
+    };
+    [
+        ("Most per transfer", limit(policy.max_single_transfer)),
+        ("Most in 24 hours", limit(policy.max_daily_spend)),
+        ("Who may be paid", allowed),
+        ("Memo needed", yes(policy.require_memo)),
+        ("Paused", yes(policy.paused)),
+    ]
+}
+
+/// An entry of an allowlist as a line of the form.
+fn line(entry: &AllowlistEntry) -> String {
+    match entry {
+        AllowlistEntry::Account(_) | AllowlistEntry::Address(_) => entry.text(),
+        AllowlistEntry::Wallet(_) => format!("{} {}", CounterpartyKind::Wallet.as_str(), entry.text()),
+        AllowlistEntry::TokenAccount(_) => {
+            format!("{} {}", CounterpartyKind::TokenAccount.as_str(), entry.text())
+        }
+    }
+}
+
+/// The form, filled in with what stands.
+fn form_of(policy: &SpendingPolicy, version: u64) -> Form {
+    let limit = |limit: Limit| match limit {
+        Limit::Unlimited => String::new(),
+        Limit::AtMost(amount) => amount.to_string(),
+    };
+    let entries = policy.allowed_counterparties.entries().iter().map(line).collect::<Vec<_>>().join("\n");
+    let allowed = match policy.allowed_counterparties {
+        Counterparties::Anyone => "anyone",
+        Counterparties::Only(_) => "only",
+    };
+    let mut fields = vec![
+        ("max_single_transfer", limit(policy.max_single_transfer)),
+        ("max_daily_spend", limit(policy.max_daily_spend)),
+        ("allowed", allowed.to_owned()),
+        ("allowed_counterparties", entries),
+        ("expected_version", version.to_string()),
+    ];
+    if policy.require_memo {
+        fields.push(("require_memo", "true".to_owned()));
+    }
+    Form::of(fields)
+}
+
+/// The version that a form was filled in for.
+pub fn version_of(form: &Form) -> Result<u64, Invalid> {
+    let text = form.text("expected_version");
+    text.parse().map_err(|_| Invalid::new("expected_version", "must be the version that was looked at"))
+}
+
+/// What the form asks for: the same as the body of a PATCH.
+fn update(form: &Form) -> Result<PolicyUpdate, Invalid> {
+    let limit = |name: &str| form.given(name).map_or(Value::Null, |text| text.replace(',', "").into());
+    let entry = |line: &str| match line.split_once(char::is_whitespace) {
+        Some((kind, address)) => json!({ kind.trim(): address.trim() }),
+        None => Value::from(line),
+    };
+    let lines = form.text("allowed_counterparties").lines().map(str::trim).filter(|line| !line.is_empty());
+    let allowed = match form.text("allowed") {
+        "only" => Value::from_iter(lines.map(entry)),
+        _ => Value::Null,
+    };
+    let mut fields = Map::new();
+    fields.insert("max_single_transfer".to_owned(), limit("max_single_transfer"));
+    fields.insert("max_daily_spend".to_owned(), limit("max_daily_spend"));
+    fields.insert("allowed_counterparties".to_owned(), allowed);
+    fields.insert("require_memo".to_owned(), form.given("require_memo").is_some().into());
+    fields.insert("expected_version".to_owned(), version_of(form)?.into());
+    fields.extend(form.given("reason").map(|reason| ("reason".to_owned(), reason.into())));
+    PolicyUpdate::from_json(Value::Object(fields).to_string().as_bytes())
+}
+
+pub async fn show(
+    State(services): State<Arc<Services>>,
+    signed: Signed,
+    Id(id): Id<AccountId>,
+) -> Result<Response, Refusal> {
+    let stands = services.policies.get(&signed.operator, id).await?;
+    let form = form_of(&stands.policy, stands.version);
+    answer(&services, &signed, id, form, None, None).await
+}
+
+async fn answer(
+    services: &Services,
+    signed: &Signed,
+    id: AccountId,
+    form: Form,
+    comparison: Option<PolicyComparison>,
+    complaint: Option<Complaint>,
+) -> Result<Response, Refusal> {
+    let shown = PolicyPage {
+        frame: Frame::new(&signed.operator, Section::Accounts),
+        view: services.accounts.get(&signed.principal, id).await?,
+        form,
+        comparison: comparison.map(Compared::from),
+        complaint,
+    };
+    Ok(page(&shown, shown.complaint.as_ref()))
+}
+
+/// Shows what the change would do, and does it once it was looked at.
+pub async fn change(
+    State(services): State<Arc<Services>>,
+    signed: Signed,
+    Id(id): Id<AccountId>,
+    form: Form,
+) -> Result<Response, Refusal> {
+    let was_looked_at = form.text("step") == "change";
+    match carry_out(&services, &signed, id, &form, was_looked_at).await {
+        Ok(Outcome::Done(response)) => Ok(response),
+        Ok(Outcome::Compared(comparison)) => {
+            answer(&services, &signed, id, form, Some(*comparison), None).await
+        }
+        Err(error) => answer(&services, &signed, id, form, None, Some(Complaint::of(error)?)).await,
+    }
+}
+
+enum Outcome {
+    Compared(Box<PolicyComparison>),
+    Done(Response),
+}
+
+async fn carry_out(
+    services: &Services,
+    signed: &Signed,
+    id: AccountId,
+    form: &Form,
+    was_looked_at: bool,
+) -> Result<Outcome, ApiError> {
+    let update = update(form)?;
+    if !was_looked_at {
+        let comparison = services.policies.compare(&signed.operator, id, &update).await?;
+        return Ok(Outcome::Compared(Box::new(comparison)));
+    }
+    let change = services.policies.patch(&signed.operator, id, update, signed.principal.key_id()).await?;
+    Ok(Outcome::Done(after_change(id, &change)))
+}
+
+/// Where to go on after a change of policy.
+pub fn after_change(id: AccountId, change: &PolicyChange) -> Response {
+    let what = match change {
+        PolicyChange::InForce { .. } => "changed",
+        PolicyChange::Waits(_) => "waits",
+    };
+    see(&format!("/dashboard/accounts/{id}?{what}=1"))
+}
+
+#[derive(Template)]
+#[template(path = "dashboard/versions.html")]
+struct VersionsPage {
+    frame: Frame,
+    id: AccountId,
+    versions: Vec<PolicyVersion>,
+    next: Option<String>,
+}
+
+pub async fn versions(
+    State(services): State<Arc<Services>>,
+    signed: Signed,
+    Id(id): Id<AccountId>,
+    asked: Asked,
+) -> Result<Response, Refusal> {
+    let filter = policy_versions_filter(signed.operator.id, id);
+    let after = asked.given("cursor").map(|text| Cursor::parse(text, &filter)).transpose()?;
+    let request = PageRequest { limit: PageLimit::parse(None, VERSIONS, VERSIONS)?, after };
+    let versions = services.policies.versions(&signed.operator, id, request).await?;
+    let shown = VersionsPage {
+        frame: Frame::new(&signed.operator, Section::Accounts),
+        id,
+        next: asked.next(&format!("/dashboard/accounts/{id}/policy/versions"), versions.next.as_ref()),
+        versions: versions.items,
+    };
+    Ok(page(&shown, None))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_stands_is_read_back_from_its_form() {
+        let address = "11111111111111111111111111111111";
+        let body = format!(
+            r#"{{"max_single_transfer":"1.5","max_daily_spend":null,"require_memo":true,"allowed_counterparties":
+            ["acct_01ARZ3NDEKTSV4RRFFQ69G5FAV",{{"wallet":"{address}"}},{{"token_account":"{address}"}}]}}"#
+        );
+        let asked = PolicyUpdate::from_json(body.as_bytes()).expect("valid");
+        let policy = asked.merge(SpendingPolicy::default());
+        for policy in [policy, SpendingPolicy::default()] {
+            let read = update(&form_of(&policy, 7)).expect("its own form");
+            assert_eq!(read.expected_version, Some(7));
+            assert_eq!(read.merge(SpendingPolicy::default()), policy);
+        }
+    }
+
+    #[test]
+    fn what_is_wrong_is_named() {
+        for (fields, field) in [
+            (&[("expected_version", "x")][..], "expected_version"),
+            (&[("expected_version", "1"), ("max_daily_spend", "ten")], "max_daily_spend"),
+            (
+                &[("expected_version", "1"), ("allowed", "only"), ("allowed_counterparties", "you")],
+                "allowed_counterparties[0]",
+            ),
+            (&[("expected_version", "1"), ("reason", "a\u{202e}b")], "reason"),
+        ] {
+            let fields = fields.iter().map(|(name, value)| (*name, (*value).to_owned())).collect();
+            assert_eq!(update(&Form::of(fields)).expect_err("refused").param(), field);
+        }
+    }
+}

@@ -1,0 +1,327 @@
+//! Signing in and out, and who is signed in. A request that changes something must come from one of our own pages.
+
+use askama::Template;
+use axum::extract::{FromRequestParts, Request, State};
+use axum::http::{
+    Extensions, HeaderMap, HeaderName, HeaderValue, Method, StatusCode, header, request::Parts,
+};
+use axum::middleware::Next;
+use axum::response::{IntoResponse, Response};
+use tracing::Span;
+use tracing::field::display;
+
+use super::Desk;
+use super::form::Form;
+use super::page::{Asked, Complaint, Refusal, page, see, unauthorized};
+use crate::domain::{Operator, PlainKey, Principal, SessionToken};
+use crate::http::error::ApiError;
+use crate::service::{Forbidden, ServiceError, Unauthorized};
+
+const SEC_FETCH_SITE: HeaderName = HeaderName::from_static("sec-fetch-site");
+/// Over https. No other site, subdomains included, can set a cookie of this name.
+const COOKIE: &str = "__Host-purser";
+/// Over http on this machine, where a browser keeps no cookie of the name above.
+const LOCAL_COOKIE: &str = "purser";
+const HOME: &str = "/dashboard";
+
+const NO_KEY: &str = "This key opens nothing: it is not known, has expired or was revoked.";
+const OPEN_LINE: &str = "A key is not taken over plain http, where anybody on the way can read it. Reach this page over https, or \
+     on the machine itself, through a tunnel for instance.";
+
+/// The operator who is signed in.
+#[derive(Clone)]
+pub struct Signed {
+    pub operator: Operator,
+    pub principal: Principal,
+}
+
+impl<S: Send + Sync> FromRequestParts<S> for Signed {
+    type Rejection = Response;
+
+    async fn from_request_parts(parts: &mut Parts, _: &S) -> Result<Self, Response> {
+        parts.extensions.get().cloned().ok_or_else(|| unauthorized().into_response())
+    }
+}
+
+/// Where a request was sent to, as the browser sees it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Reached {
+    Https,
+    /// Over http, on the machine that the browser runs on.
+    Local,
+    /// Over http, past who knows whom.
+    Open,
+}
+
+/// By the `Origin` of a form, which the browser writes.
+fn reached(origin: &str) -> Reached {
+    if origin.starts_with("https://") {
+        return Reached::Https;
+    }
+    match origin.strip_prefix("http://") {
+        Some(host) if is_local(host) => Reached::Local,
+        Some(_) | None => Reached::Open,
+    }
+}
+
+/// Whether `host`, with or without a port, is a name of this machine.
+fn is_local(host: &str) -> bool {
+    let name = match host.strip_prefix('[') {
+        Some(rest) => rest.split(']').next().unwrap_or_default(),
+        None => host.split(':').next().unwrap_or_default(),
+    };
+    name == "localhost"
+        || name == "::1"
+        || name.parse::<std::net::Ipv4Addr>().is_ok_and(|ip| ip.is_loopback())
+}
+
+fn text_of(headers: &HeaderMap, name: HeaderName) -> Option<&str> {
+    headers.get(name).and_then(|value| value.to_str().ok())
+}
+
+/// Middleware: what changes something is refused unless one of our own pages sent it.
+pub async fn from_own_pages(request: Request, next: Next) -> Response {
+    let reads = matches!(*request.method(), Method::GET | Method::HEAD);
+    if !reads && !is_from_own_page(request.headers()) {
+        return Refusal::OtherPage.into_response();
+    }
+    next.run(request).await
+}
+
+/// A browser says which site a form comes from, and no page can make it say otherwise: in `Sec-Fetch-Site` where the
+/// connection is safe, and in `Origin`. Where neither speaks for us, it is not ours.
+fn is_from_own_page(headers: &HeaderMap) -> bool {
+    match text_of(headers, SEC_FETCH_SITE) {
+        Some(site) => site == "same-origin",
+        None => {
+            let origin = text_of(headers, header::ORIGIN).and_then(|origin| origin.split_once("://"));
+            let host = text_of(headers, header::HOST);
+            origin.is_some_and(|(_, origin)| host.is_some_and(|host| host.eq_ignore_ascii_case(origin)))
+        }
+    }
+}
+
+/// What the browser holds. The name without a prefix counts on this machine alone, where no other site can set it.
+fn token_of(headers: &HeaderMap) -> Option<SessionToken> {
+    let cookies = headers.get_all(header::COOKIE).iter().filter_map(|line| line.to_str().ok());
+    let pairs = cookies.flat_map(|line| line.split(';')).filter_map(|pair| pair.trim().split_once('='));
+    let is_local = text_of(headers, header::HOST).is_some_and(is_local);
+    let names = |name: &str| name == COOKIE || (name == LOCAL_COOKIE && is_local);
+    let mut tokens = pairs.filter(|(name, _)| names(name)).map(|(_, value)| value);
+    let token = tokens.next()?;
+    // Two of them: somebody put one beside ours.
+    if tokens.next().is_some() { None } else { SessionToken::parse(token) }
+}
+
+fn cookie(reached: Reached, value: &str, more: &str) -> Option<HeaderValue> {
+    let (name, secure) = match reached {
+        Reached::Https => (COOKIE, "; Secure"),
+        Reached::Local | Reached::Open => (LOCAL_COOKIE, ""),
+    };
+    HeaderValue::from_str(&format!("{name}={value}; Path=/; HttpOnly; SameSite=Strict{secure}{more}")).ok()
+}
+
+/// Middleware of every page behind the sign-in.
+pub async fn guard(State(desk): State<Desk>, mut request: Request, next: Next) -> Response {
+    let signed = match signed(&desk, request.headers(), request.extensions()).await {
+        Ok(signed) => signed,
+        Err(ApiError::Service(ServiceError::Unauthorized(_))) => {
+            let asked = request.uri().path_and_query().map_or(HOME, |path| path.as_str());
+            return see(&sign_in_path(if request.method() == Method::GET { asked } else { HOME }));
+        }
+        Err(error) => return Refusal::from(error).into_response(),
+    };
+    let key_id = signed.principal.key_id();
+    Span::current().record("key_id", display(key_id));
+    if let Err(error) = desk.guard.check_rate(key_id) {
+        return Refusal::from(error).into_response();
+    }
+    request.extensions_mut().insert(signed);
+    next.run(request).await
+}
+
+async fn signed(desk: &Desk, headers: &HeaderMap, from: &Extensions) -> Result<Signed, ApiError> {
+    let token = token_of(headers).ok_or(ServiceError::Unauthorized(Unauthorized::MissingKey))?;
+    let from = || desk.guard.client_of(headers, from);
+    let resumed = desk.services.sessions.resume(&token, from);
+    match desk.guard.look_up(&token.hash(), resumed).await? {
+        principal @ Principal::Operator { .. } => {
+            Ok(Signed { operator: principal.operator().clone(), principal })
+        }
+        Principal::Agent { .. } => Err(ServiceError::Forbidden(Forbidden::OperatorKeyNeeded).into()),
+    }
+}
+
+fn sign_in_path(next: &str) -> String {
+    if next == HOME {
+        return "/dashboard/sign-in".to_owned();
+    }
+    let query = url::form_urlencoded::Serializer::new(String::new()).append_pair("next", next).finish();
+    format!("/dashboard/sign-in?{query}")
+}
+
+/// Where to go after signing in: a page of ours, whatever the address says.
+fn next_page(asked: Option<&str>) -> &str {
+    let is_ours = |path: &&str| {
+        path.strip_prefix(HOME).is_some_and(|rest| rest.is_empty() || rest.starts_with(['/', '?']))
+            && path.bytes().all(|byte| byte.is_ascii_graphic() && byte != b'\\')
+    };
+    asked.filter(is_ours).unwrap_or(HOME)
+}
+
+#[derive(Template)]
+#[template(path = "dashboard/sign_in.html")]
+struct SignInPage {
+    next: String,
+    complaint: Option<Complaint>,
+}
+
+pub async fn ask(asked: Asked) -> Response {
+    page(&SignInPage { next: next_page(asked.given("next")).to_owned(), complaint: None }, None)
+}
+
+/// Exchanges an operator key for a session.
+pub async fn sign_in(
+    State(desk): State<Desk>,
+    from: Extensions,
+    headers: HeaderMap,
+    form: Form,
+) -> Result<Response, Refusal> {
+    let next = next_page(form.given("next")).to_owned();
+    let about_key =
+        |status, message: &str| Complaint { status, message: message.to_owned(), field: "key".to_owned() };
+    let complaint = match reached(text_of(&headers, header::ORIGIN).unwrap_or_default()) {
+        Reached::Open => about_key(StatusCode::FORBIDDEN, OPEN_LINE),
+        reached => match open(&desk, &headers, &from, &form, reached).await {
+            Ok(cookie) => {
+                let mut answer = see(&next);
+                answer.headers_mut().append(header::SET_COOKIE, cookie);
+                return Ok(answer);
+            }
+            Err(ApiError::Service(ServiceError::Unauthorized(_))) => {
+                about_key(StatusCode::UNAUTHORIZED, NO_KEY)
+            }
+            Err(error) => Complaint { field: "key".to_owned(), ..Complaint::of(error)? },
+        },
+    };
+    let shown = SignInPage { next, complaint: Some(complaint) };
+    Ok(page(&shown, shown.complaint.as_ref()))
+}
+
+async fn open(
+    desk: &Desk,
+    headers: &HeaderMap,
+    from: &Extensions,
+    form: &Form,
+    reached: Reached,
+) -> Result<HeaderValue, ApiError> {
+    let unknown = ServiceError::Unauthorized(Unauthorized::UnknownKey);
+    let key = PlainKey::parse(form.text("key")).ok_or(unknown)?;
+    let principal = desk.guard.find_holder(&key, headers, from).await?;
+    desk.guard.check_rate(principal.key_id())?;
+    let sessions = &desk.services.sessions;
+    let token = sessions.open(&principal).await?;
+    // Whatever the browser held before is of no use any more, whoever put it there.
+    if let Some(before) = token_of(headers) {
+        sessions.end(&before).await?;
+    }
+    cookie(reached, token.expose(), "").ok_or(ServiceError::Internal.into())
+}
+
+/// Ends the session, here and in every copy of the cookie.
+pub async fn sign_out(State(desk): State<Desk>, headers: HeaderMap) -> Result<Response, Refusal> {
+    if let Some(token) = token_of(&headers) {
+        desk.services.sessions.end(&token).await?;
+    }
+    let mut answer = see("/dashboard/sign-in");
+    for reached in [Reached::Https, Reached::Local] {
+        if let Some(cookie) = cookie(reached, "", "; Max-Age=0") {
+            answer.headers_mut().append(header::SET_COOKIE, cookie);
+        }
+    }
+    Ok(answer)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn headers(pairs: &[(&'static str, &str)]) -> HeaderMap {
+        pairs
+            .iter()
+            .map(|(name, value)| {
+                (HeaderName::from_static(name), HeaderValue::from_str(value).expect("a header"))
+            })
+            .collect()
+    }
+
+    #[test]
+    fn only_our_own_pages_may_change_something() {
+        for (given, is_ours) in [
+            (&[("sec-fetch-site", "same-origin")][..], true),
+            (&[("sec-fetch-site", "same-site"), ("origin", "http://a"), ("host", "a")], false),
+            (&[("sec-fetch-site", "cross-site")], false),
+            (&[("sec-fetch-site", "none")], false),
+            (&[("origin", "https://a.example"), ("host", "a.example")], true),
+            (&[("origin", "http://a.example:81"), ("host", "a.example:81")], true),
+            (&[("origin", "http://a.example:81"), ("host", "a.example")], false),
+            (&[("origin", "http://a.example.evil"), ("host", "a.example")], false),
+            (&[("origin", "null"), ("host", "a.example")], false),
+            (&[("host", "a.example")], false),
+            (&[("origin", "http://a")], false),
+            (&[], false),
+        ] {
+            assert_eq!(is_from_own_page(&headers(given)), is_ours, "{given:?}");
+        }
+    }
+
+    #[test]
+    fn after_signing_in_one_is_on_a_page_of_ours() {
+        for path in ["/dashboard", "/dashboard/accounts/acct_1?status=all", "/dashboard?x=1"] {
+            assert_eq!(next_page(Some(path)), path);
+        }
+        for path in [
+            "",
+            "/",
+            "//evil.example",
+            "https://evil.example/dashboard",
+            "/dashboard\\evil",
+            "/dashboards",
+            "/dashboard/\r\nX: y",
+            "javascript:alert(1)",
+        ] {
+            assert_eq!(next_page(Some(path)), HOME, "{path:?}");
+        }
+    }
+
+    #[test]
+    fn a_cookie_without_a_prefix_counts_on_this_machine_alone() {
+        let token = SessionToken::new([7; 32]);
+        let held = |name: &str, host: &str, more: &str| {
+            let cookies = format!("other=1; {name}={}{more}", token.expose());
+            token_of(&headers(&[("cookie", &cookies), ("host", host)])).is_some()
+        };
+        assert!(held(COOKIE, "purser.example", "") && held(COOKIE, "127.0.0.1:8080", ""));
+        assert!(held(LOCAL_COOKIE, "127.0.0.1:8080", "") && held(LOCAL_COOKIE, "[::1]:8080", ""));
+        assert!(
+            !held(LOCAL_COOKIE, "purser.example", "") && !held(LOCAL_COOKIE, "127.0.0.1.evil.example", "")
+        );
+        assert!(!held(COOKIE, "127.0.0.1", &format!("; {LOCAL_COOKIE}={}", token.expose())), "two of them");
+    }
+
+    #[test]
+    fn a_key_is_not_sent_over_an_open_line() {
+        for (origin, expected) in [
+            ("https://purser.example", Reached::Https),
+            ("http://127.0.0.1:8080", Reached::Local),
+            ("http://localhost", Reached::Local),
+            ("http://[::1]:8080", Reached::Local),
+            ("http://10.0.0.1:8080", Reached::Open),
+            ("http://localhost.evil.example", Reached::Open),
+            ("null", Reached::Open),
+            ("", Reached::Open),
+        ] {
+            assert_eq!(reached(origin), expected, "{origin}");
+        }
+    }
+}

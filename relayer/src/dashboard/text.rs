@@ -1,0 +1,94 @@
+//! How values are written on pages.
+
+use askama::Values;
+use askama::filters::Safe;
+
+use crate::domain::{Limit, Timestamp, UsdcAmount};
+
+/// `1,234.50`: as many decimals as there are, two at least.
+pub fn usdc_text(amount: UsdcAmount) -> String {
+    let text = amount.to_string();
+    let (whole, fraction) = text.split_once('.').unwrap_or((&text, ""));
+    let mut grouped = String::new();
+    for (index, digit) in whole.chars().enumerate() {
+        if index > 0 && (whole.len() - index).is_multiple_of(3) {
+            grouped.push(',');
+        }
+        grouped.push(digit);
+    }
+    let shown = fraction.trim_end_matches('0').len().max(2);
+    format!("{grouped}.{}", fraction.get(..shown).unwrap_or(fraction))
+}
+
+/// `2026-11-22 21:30:37 UTC`
+pub fn moment_text(at: Timestamp) -> String {
+    let text = at.to_string();
+    format!("{} {} UTC", text.get(..10).unwrap_or_default(), text.get(11..19).unwrap_or_default())
+}
+
+/// How much of `whole` is `part`, in percent, 100 at most.
+pub fn percent(part: UsdcAmount, whole: UsdcAmount) -> u64 {
+    let (part, whole) = (u128::from(part.micros()), u128::from(whole.micros()));
+    if whole == 0 {
+        return 100;
+    }
+    u64::try_from((part.saturating_mul(100) / whole).min(100)).unwrap_or(100)
+}
+
+/// What templates write values with.
+pub mod filters {
+    use super::*;
+
+    /// An amount, for reading.
+    pub fn usdc(amount: &UsdcAmount, _: &dyn Values) -> askama::Result<String> {
+        Ok(usdc_text(*amount))
+    }
+
+    /// A limit, for reading.
+    pub fn limit(limit: &Limit, _: &dyn Values) -> askama::Result<String> {
+        Ok(match limit {
+            Limit::Unlimited => "No limit".to_owned(),
+            Limit::AtMost(amount) => format!("{} USDC", usdc_text(*amount)),
+        })
+    }
+
+    /// A moment: in UTC here, in the reader's zone where there is a script.
+    pub fn moment(at: &Timestamp, _: &dyn Values) -> askama::Result<Safe<String>> {
+        // Digits and signs only.
+        let text = moment_text(*at);
+        Ok(Safe(format!("<time datetime=\"{at}\" title=\"{text}\">{text}</time>")))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn amounts_are_grouped_and_keep_every_digit() {
+        for (micros, text) in [
+            (0, "0.00"),
+            (1, "0.000001"),
+            (12_500_000, "12.50"),
+            (999_000_000, "999.00"),
+            (1_000_000_000, "1,000.00"),
+            (1_234_567_891_230_000, "1,234,567,891.23"),
+            (u64::MAX, "18,446,744,073,709.551615"),
+        ] {
+            assert_eq!(usdc_text(UsdcAmount::from_micros(micros)), text);
+        }
+    }
+
+    #[test]
+    fn shares_are_whole_percent() {
+        let share = |part, whole| percent(UsdcAmount::from_micros(part), UsdcAmount::from_micros(whole));
+        assert_eq!([share(0, 10), share(8, 10), share(799, 1_000), share(20, 10)], [0, 80, 79, 100]);
+        assert_eq!(share(u64::MAX, u64::MAX), 100);
+        assert_eq!(share(0, 0), 100);
+    }
+
+    #[test]
+    fn moments_are_written_in_utc() {
+        assert_eq!(moment_text(Timestamp::from_unix_seconds(1_800_000_000)), "2027-01-15 08:00:00 UTC");
+    }
+}

@@ -1,0 +1,38 @@
+use std::sync::Arc;
+
+use askama::Template;
+use axum::extract::{Path, State};
+use axum::response::Response;
+
+use crate::dashboard::page::{Frame, Refusal, Section, page};
+use crate::dashboard::session::Signed;
+use crate::dashboard::text::filters;
+use crate::domain::{AttemptOutcome, Delivery, DeliveryState, Event, EventId, Webhook, WebhookId};
+use crate::service::{Resource, ServiceError, Services};
+
+#[derive(Template)]
+#[template(path = "dashboard/delivery.html")]
+struct DeliveryPage {
+    frame: Frame,
+    webhook: Webhook,
+    delivery: Delivery,
+    /// As it is sent.
+    body: String,
+}
+
+pub async fn show(
+    State(services): State<Arc<Services>>,
+    signed: Signed,
+    Path((webhook, event)): Path<(String, String)>,
+) -> Result<Response, Refusal> {
+    let no_webhook = |_| ServiceError::NotFound(Resource::Webhook);
+    let no_event = |_| ServiceError::NotFound(Resource::Event);
+    let id: WebhookId = webhook.parse().map_err(no_webhook)?;
+    let event: EventId = event.parse().map_err(no_event)?;
+    let webhook = services.webhooks.get(&signed.operator, id).await?;
+    let delivery = services.webhooks.delivery(&signed.operator, id, event).await?;
+    let event: Event = services.events.get(&signed.operator, event).await?;
+    let frame = Frame::new(&signed.operator, Section::Webhooks);
+    let body = event.envelope().get().to_owned();
+    Ok(page(&DeliveryPage { frame, webhook, delivery, body }, None))
+}

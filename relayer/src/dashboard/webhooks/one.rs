@@ -1,0 +1,179 @@
+use std::sync::Arc;
+
+use askama::Template;
+use axum::extract::State;
+use axum::response::Response;
+
+use super::list::SecretPage;
+use crate::dashboard::form::Form;
+use crate::dashboard::page::{Asked, Complaint, Frame, Refusal, Section, page, see};
+use crate::dashboard::session::Signed;
+use crate::dashboard::text::filters;
+use crate::domain::{
+    AttemptOutcome, Cursor, Delivery, DeliveryState, DeliveryStatus, DisabledReason, EventId, Invalid,
+    PageLimit, PageRequest, Webhook, WebhookId, WebhookStatus,
+};
+use crate::http::error::ApiError;
+use crate::http::page::Id;
+use crate::http::v1::deliveries::ReplayBody;
+use crate::service::{DeliveriesFilter, Hindrance, Replay, Resource, ServiceError, Services, UpdateWebhook};
+
+const LIMIT: u32 = 50;
+
+#[derive(Template)]
+#[template(path = "dashboard/webhook.html")]
+struct WebhookPage {
+    frame: Frame,
+    webhook: Webhook,
+    has_undelivered: bool,
+    deliveries: Vec<Delivery>,
+    status: Option<DeliveryStatus>,
+    hindrance: Option<Hindrance>,
+    next: Option<String>,
+    form: Form,
+    complaint: Option<Complaint>,
+}
+
+impl WebhookPage {
+    fn is_shown(&self, status: &str) -> &'static str {
+        if self.status.map_or("", DeliveryStatus::as_str) == status { "true" } else { "false" }
+    }
+}
+
+pub async fn show(
+    State(services): State<Arc<Services>>,
+    signed: Signed,
+    Id(id): Id<WebhookId>,
+    asked: Asked,
+) -> Result<Response, Refusal> {
+    let notice =
+        asked.given("replayed").and_then(|count| count.parse::<u64>().ok()).map(|count| match count {
+            0 => "Nothing was sent again: there was nothing to send, or it is being attempted right now."
+                .to_owned(),
+            1 => "1 event is on its way again.".to_owned(),
+            count => format!("{count} events are on their way again."),
+        });
+    let notice = notice.or_else(|| asked.given("tested").map(|_| "A test event is on its way.".to_owned()));
+    answer(&services, &signed, id, &asked, Form::default(), notice, None).await
+}
+
+async fn answer(
+    services: &Services,
+    signed: &Signed,
+    id: WebhookId,
+    asked: &Asked,
+    form: Form,
+    notice: Option<String>,
+    complaint: Option<Complaint>,
+) -> Result<Response, Refusal> {
+    let operator = &signed.operator;
+    let webhook = services.webhooks.get(operator, id).await?;
+    let status = asked.given("status").map(str::parse::<DeliveryStatus>).transpose()?;
+    let filter = DeliveriesFilter { webhook_id: id, status };
+    let after =
+        asked.given("cursor").map(|text| Cursor::parse(text, &filter.text(operator.id))).transpose()?;
+    let request = PageRequest { limit: PageLimit::parse(None, LIMIT, LIMIT)?, after };
+    let (deliveries, hindrance) = services.webhooks.deliveries(operator, filter, request).await?;
+    let shown = WebhookPage {
+        frame: Frame::new(&signed.operator, Section::Webhooks).with_notice(notice),
+        has_undelivered: services.webhooks.undelivered(operator).await?.contains(&id),
+        next: asked.next(&format!("/dashboard/webhooks/{id}"), deliveries.next.as_ref()),
+        webhook,
+        deliveries: deliveries.items,
+        status,
+        hindrance,
+        form,
+        complaint,
+    };
+    Ok(page(&shown, shown.complaint.as_ref()))
+}
+
+/// Sends one event again, those that were chosen, or those of a span.
+pub async fn replay(
+    State(services): State<Arc<Services>>,
+    signed: Signed,
+    Id(id): Id<WebhookId>,
+    asked: Asked,
+    form: Form,
+) -> Result<Response, Refusal> {
+    match replay_asked(&services, &signed, id, &form).await {
+        Ok(count) => Ok(see(&format!("/dashboard/webhooks/{id}?replayed={count}"))),
+        Err(error) => {
+            let complaint = Complaint::of(error)?;
+            answer(&services, &signed, id, &asked, form, None, Some(complaint)).await
+        }
+    }
+}
+
+async fn replay_asked(
+    services: &Services,
+    signed: &Signed,
+    id: WebhookId,
+    form: &Form,
+) -> Result<u64, ApiError> {
+    let operator = &signed.operator;
+    if form.given("since").is_some() || form.given("until").is_some() {
+        let span: ReplayBody = form.body(&["since", "until", "status"])?;
+        return Ok(services.webhooks.replay(operator, id, span.try_into()?).await?);
+    }
+    let unknown = |_| ServiceError::NotFound(Resource::Event);
+    let events: Vec<EventId> =
+        form.all("event").map(str::parse).collect::<Result<_, _>>().map_err(unknown)?;
+    if events.is_empty() {
+        return Err(Invalid::new("event", "must be chosen: mark the events to send again").into());
+    }
+    if events.len() > LIMIT as usize {
+        return Err(Invalid::new("event", format!("may be chosen {LIMIT} times at most; use a span")).into());
+    }
+    let mut count = 0;
+    for event in events {
+        count += services.webhooks.replay(operator, id, Replay::Event(event)).await?;
+    }
+    Ok(count)
+}
+
+pub async fn test(
+    State(services): State<Arc<Services>>,
+    signed: Signed,
+    Id(id): Id<WebhookId>,
+    asked: Asked,
+) -> Result<Response, Refusal> {
+    match services.webhooks.test(&signed.operator, id, None).await {
+        Ok(_) => Ok(see(&format!("/dashboard/webhooks/{id}?tested=1"))),
+        Err(error) => {
+            let complaint = Complaint::of(error)?;
+            answer(&services, &signed, id, &asked, Form::default(), None, Some(complaint)).await
+        }
+    }
+}
+
+pub async fn rotate(
+    State(services): State<Arc<Services>>,
+    signed: Signed,
+    Id(id): Id<WebhookId>,
+) -> Result<Response, Refusal> {
+    let new = services.webhooks.rotate_secret(&signed.operator, id, None).await?;
+    let frame = Frame::new(&signed.operator, Section::Webhooks);
+    Ok(page(&SecretPage { frame, new, is_rotated: true }, None))
+}
+
+/// Enables or disables it, or forgets it.
+pub async fn change_status(
+    State(services): State<Arc<Services>>,
+    signed: Signed,
+    Id(id): Id<WebhookId>,
+    form: Form,
+) -> Result<Response, Refusal> {
+    let enabled = match form.text("status") {
+        "enabled" => true,
+        "disabled" => false,
+        "deleted" => {
+            services.webhooks.delete(&signed.operator, id).await?;
+            return Ok(see("/dashboard/webhooks"));
+        }
+        _ => return Err(Invalid::new("status", "must be `enabled`, `disabled` or `deleted`").into()),
+    };
+    let asked = UpdateWebhook { enabled: Some(enabled), ..UpdateWebhook::default() };
+    services.webhooks.update(&signed.operator, id, asked).await?;
+    Ok(see(&format!("/dashboard/webhooks/{id}")))
+}

@@ -1,0 +1,58 @@
+//! Sessions of the dashboard: a key is shown once, and a token stands for it until it ends.
+
+use std::net::IpAddr;
+
+use super::error::{Forbidden, ServiceError, Unauthorized};
+use super::{Keys, Parts};
+use crate::domain::{Principal, SessionToken};
+
+/// Who is signed in. A session opens what its key opens now, and nothing once that is revoked, over, or used from elsewhere
+/// than it may be.
+#[derive(Clone)]
+pub struct Sessions {
+    parts: Parts,
+    keys: Keys,
+}
+
+impl Sessions {
+    pub(super) fn new(parts: Parts, keys: Keys) -> Self {
+        Self { parts, keys }
+    }
+
+    /// Signs in whoever was authenticated. Forbidden: an agent.
+    pub async fn open(&self, principal: &Principal) -> Result<SessionToken, ServiceError> {
+        let Principal::Operator { key_id, .. } = principal else {
+            return Err(ServiceError::Forbidden(Forbidden::OperatorKeyNeeded));
+        };
+        let token = SessionToken::new(self.parts.ambient.random());
+        self.parts.store.insert_session(&token.hash(), *key_id, self.parts.ambient.now()).await?;
+        Ok(token)
+    }
+
+    /// Who holds this token, and asks `from` an address where that is known; the session goes on. Errors as
+    /// [`Keys::authenticate`], for a session that is over too.
+    pub async fn resume(
+        &self,
+        token: &SessionToken,
+        from: impl FnOnce() -> Option<IpAddr> + Send,
+    ) -> Result<Principal, ServiceError> {
+        let (store, now) = (&self.parts.store, self.parts.ambient.now());
+        let unknown = ServiceError::Unauthorized(Unauthorized::UnknownKey);
+        let Some((session, key, operator)) = store.find_session(&token.hash()).await? else {
+            return Err(unknown);
+        };
+        if session.is_over(now) {
+            return Err(unknown);
+        }
+        let principal = self.keys.admit(key, operator, from)?;
+        if session.is_to_be_noted(now) {
+            store.mark_session_used(&token.hash(), now).await?;
+        }
+        Ok(principal)
+    }
+
+    /// Signs out: the token opens nothing any more.
+    pub async fn end(&self, token: &SessionToken) -> Result<(), ServiceError> {
+        Ok(self.parts.store.delete_session(&token.hash()).await?)
+    }
+}

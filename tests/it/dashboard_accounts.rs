@@ -1,0 +1,280 @@
+//! Accounts and transfers on the dashboard: what it shows, and what it changes.
+
+use purser_tests::{Browser, Operator};
+use serde_json::json;
+
+use crate::dashboard::signed_in;
+use crate::loosening::agent_with_delay;
+
+/// A hidden or given field of a form on a page.
+fn field(page: &str, name: &str) -> String {
+    let rest = page.split(&format!("name=\"{name}\" value=\"")).nth(1).expect("the field is there");
+    rest.split('"').next().expect("a value").to_owned()
+}
+
+#[tokio::test]
+async fn an_account_is_made_and_an_empty_name_is_refused_beside_its_field() {
+    let operator = Operator::shared().await;
+    let browser = signed_in(&operator).await;
+    browser.reads("/dashboard/accounts").await.says("There is no account yet");
+    browser
+        .sends_form("/dashboard/accounts", &[("name", " ")])
+        .await
+        .has_status(400)
+        .says(r#"id="wrong-name""#);
+    let made = browser.sends_form("/dashboard/accounts", &[("name", "Ada")]).await.has_status(303);
+    let path = made.header("location").expect("its page").to_owned();
+    let page = browser.reads(&path).await.has_status(200).says("Never send SOL here").says("QR code");
+    let listed = operator.client.get("/v1/accounts").await;
+    let token_account = listed["data"][0]["usdc_token_account"].as_str().expect("an address");
+    page.says(token_account);
+}
+
+#[tokio::test]
+async fn a_policy_is_looked_at_before_it_is_changed_and_a_change_in_between_is_seen() {
+    let operator = Operator::shared().await;
+    let agent = operator.creates_account("Ada").await;
+    let browser = signed_in(&operator).await;
+    let path = format!("/dashboard/accounts/{}/policy", agent.id);
+    let form = browser.reads(&path).await.has_status(200).text;
+    let version = field(&form, "expected_version");
+    let asked = [
+        ("expected_version", version.as_str()),
+        ("max_single_transfer", "2.5"),
+        ("max_daily_spend", "1,000"),
+        ("allowed", "anyone"),
+        ("reason", "a first cap"),
+    ];
+    let look = [&asked[..], &[("step", "look")]].concat();
+    let compared = browser.sends_form(&path, &look).await.has_status(200).says("What this changes");
+    compared.says("2.50 USDC").says("1,000.00 USDC").says("in force at once");
+    let stands = operator.client.get(&agent.path("/policy")).await;
+    assert!(stands["max_single_transfer"].is_null(), "a look changes nothing: {}", stands.text);
+    agent.has_policy(json!({ "require_memo": true })).await;
+    let change = [&asked[..], &[("step", "change")]].concat();
+    browser.sends_form(&path, &change).await.has_status(409).says("nothing was changed");
+    let version = field(&browser.reads(&path).await.text, "expected_version");
+    let mut change = change;
+    change[0].1 = &version;
+    let page = format!("/dashboard/accounts/{}", agent.id);
+    browser.sends_form(&path, &change).await.leads_to(&format!("{page}?changed=1"));
+    let stands = operator.client.get(&agent.path("/policy")).await;
+    assert_eq!((&stands["max_single_transfer"], &stands["max_daily_spend"]), (&json!(2.5), &json!(1000)));
+    assert_eq!(stands["require_memo"], false, "as the form says it");
+    let wrong = [("expected_version", version.as_str()), ("max_daily_spend", "ten")];
+    let refused = browser.sends_form(&path, &wrong).await.has_status(400);
+    refused.says(r#"id="wrong-max_daily_spend""#).says(r#"value="ten""#);
+}
+
+#[tokio::test]
+async fn who_changed_a_policy_and_why_is_shown() {
+    let operator = Operator::shared().await;
+    let agent = operator.creates_account("Ada").await;
+    let changed = json!({ "max_daily_spend": 5, "reason": "<b>caution</b>" });
+    agent.has_policy(changed).await;
+    let browser = signed_in(&operator).await;
+    let path = format!("/dashboard/accounts/{}/policy/versions", agent.id);
+    for _ in 0..200 {
+        let page = browser.reads(&path).await.has_status(200).text;
+        assert!(!page.contains("<b>caution"), "{page}");
+        if page.contains("&#60;b&#62;caution") {
+            return;
+        }
+        tokio::time::sleep(std::time::Duration::from_millis(100)).await;
+    }
+    panic!("the reason is not shown");
+}
+
+#[tokio::test]
+async fn an_account_is_paused_and_pays_again() {
+    let operator = Operator::shared().await;
+    let agent = operator.creates_account_with("Ada", "5").await;
+    let payee = operator.creates_account("Bea").await;
+    let browser = signed_in(&operator).await;
+    let path = format!("/dashboard/accounts/{}", agent.id);
+    browser
+        .sends_form(&format!("{path}/pause"), &[("paused", "true")])
+        .await
+        .leads_to(&format!("{path}?changed=1"));
+    agent.pays("1").to(&payee).await.is_error(402, "account_paused");
+    browser.reads("/dashboard").await.says("Ada is paused.");
+    let page = browser.reads(&path).await.has_status(200).says("Let it pay again").text;
+    let version = field(&page, "expected_version");
+    let again = [("paused", "false"), ("expected_version", version.as_str())];
+    browser.sends_form(&format!("{path}/pause"), &again).await.leads_to(&format!("{path}?changed=1"));
+    agent.pays("1").to(&payee).await.is_settled();
+    let stale = browser.sends_form(&format!("{path}/pause"), &again).await;
+    stale.has_status(409).says("nothing was changed");
+}
+
+#[tokio::test]
+async fn a_loosening_says_that_it_waits_and_is_dropped_from_the_page() {
+    let (operator, agent) = agent_with_delay(7_200).await;
+    let browser = signed_in(&operator).await;
+    let page = format!("/dashboard/accounts/{}", agent.id);
+    let path = format!("{page}/policy");
+    let version = field(&browser.reads(&path).await.text, "expected_version");
+    let asked = [("expected_version", version.as_str()), ("max_single_transfer", "50")];
+    let look = browser.sends_form(&path, &asked).await.has_status(200);
+    look.says("This loosens something").says("It takes effect 2 hours after");
+    let change = [&asked[..], &[("step", "change")]].concat();
+    browser.sends_form(&path, &change).await.leads_to(&format!("{page}?waits=1"));
+    browser.reads(&page).await.says("A looser policy waits");
+    browser.reads("/dashboard").await.says(&format!("A looser policy waits for {}", agent.id));
+    browser.sends_form(&format!("{path}/drop"), &[]).await.leads_to(&format!("{page}?dropped=1"));
+    let stands = operator.client.get(&agent.path("/policy")).await;
+    assert!(stands["pending"].is_null() && stands["max_single_transfer"] == 10, "{}", stands.text);
+}
+
+#[tokio::test]
+async fn a_key_is_made_shown_once_and_revoked() {
+    let operator = Operator::shared().await;
+    let agent = operator.creates_account_with("Ada", "5").await;
+    let payee = operator.creates_account("Bea").await;
+    let browser = signed_in(&operator).await;
+    let path = format!("/dashboard/accounts/{}", agent.id);
+    let past = [("name", "bot"), ("expires_at", "2020-01-01T00:00:00Z")];
+    let refused = browser.sends_form(&format!("{path}/keys"), &past).await.has_status(400);
+    refused.says(r#"id="wrong-expires_at""#).says(r#"value="bot""#);
+    let made = browser.sends_form(&format!("{path}/keys"), &[("name", "bot")]).await.has_status(200).text;
+    let key = made.split("<code>").find(|rest| rest.starts_with("psr_ag_")).expect("the key");
+    let client = operator.client.with_key(key.split('<').next().expect("its text"));
+    agent.pays("1").to(&payee).by(&client).await.is_settled();
+    let page = browser.reads(&path).await.has_status(200).says("bot").text;
+    assert!(!page.contains(client.key()), "a key is shown once");
+    let id =
+        page.split("name=\"key\" value=\"").nth(1).and_then(|rest| rest.split('"').next()).expect("its id");
+    browser
+        .sends_form(&format!("{path}/keys/revoke"), &[("key", id)])
+        .await
+        .leads_to(&format!("{path}?revoked=1"));
+    agent.pays("1").to(&payee).by(&client).await.is_error(401, "unauthorized");
+}
+
+#[tokio::test]
+async fn history_is_filtered_searched_and_taken_along() {
+    let operator = Operator::shared().await;
+    let agent = operator.creates_account_with("Ada", "9").await;
+    let payee = operator.creates_account("Bea").await;
+    agent.has_policy(json!({ "max_single_transfer": 5 })).await;
+    let paid = agent.pays("1.25").to(&payee).memo("=SUM(<script>)").await.is_settled();
+    agent.pays("6").to(&payee).memo("too much").await.is_error(402, "policy_violation");
+    let browser = signed_in(&operator).await;
+    let path = format!("/dashboard/accounts/{}/history", agent.id);
+    let all = browser.reads(&path).await.has_status(200).says("too much").says("=SUM(&#60;script&#62;)");
+    assert!(!all.text.contains("SUM(<script>"), "{}", all.text);
+    let rejected = browser.reads(&format!("{path}?status=rejected")).await.says("too much");
+    assert!(!rejected.text.contains("=SUM("), "{}", rejected.text);
+    for wanted in [paid.text_of("tx_signature"), "sum(", paid.text_of("transfer_id")] {
+        let mut url = reqwest::Url::parse("http://x").expect("a URL");
+        url.query_pairs_mut().append_pair("search", wanted);
+        let found = browser.reads(&format!("{path}?{}", url.query().expect("a query"))).await.has_status(200);
+        assert!(found.text.contains("1.25") && !found.text.contains("too much"), "{wanted}: {}", found.text);
+    }
+    let file = browser.reads(&format!("{path}.csv?status=settled")).await.has_status(200);
+    assert!(file.header("content-type").is_some_and(|kind| kind.starts_with("text/csv")));
+    assert!(file.text.contains("'=SUM(") && !file.text.contains("too much"), "{}", file.text);
+    browser.reads(&format!("{path}?since=yesterday")).await.has_status(400);
+    browser
+        .reads(&format!("/dashboard/accounts/{}", agent.id))
+        .await
+        .says("Spent in 24 hours: <strong>1.25 USDC");
+}
+
+#[tokio::test]
+async fn transfers_show_every_check_and_a_preview_pays_nothing() {
+    let operator = Operator::shared().await;
+    let agent = operator.creates_account_with("Ada", "9").await;
+    let payee = operator.creates_account("Bea").await;
+    agent.has_policy(json!({ "max_single_transfer": 5 })).await;
+    let refused = agent.pays("6").to(&payee).memo("\"><img src=x>").await.is_error(402, "policy_violation");
+    let browser = signed_in(&operator).await;
+    let id = refused.text_of("transfer_id");
+    browser.reads("/dashboard/transfers?status=rejected").await.says(id);
+    browser.reads("/dashboard/transfers?status=settled").await.says("No transfer is here");
+    let one = browser.reads(&format!("/dashboard/transfers/{id}")).await.has_status(200);
+    assert!(!one.text.contains("<img"), "{}", one.text);
+    one.says("max_single_transfer").says("refuses");
+    let asks = async |amount: &str, to: &str| {
+        let fields = [("from", agent.id.as_str()), ("to", to), ("amount", amount)];
+        browser.sends_form("/dashboard/preview", &fields).await
+    };
+    asks("5", &payee.id).await.has_status(200).says("It would be paid.");
+    asks("6", &payee.id).await.has_status(200).says("It would not be paid").says("refuses");
+    asks("-1", &payee.id).await.has_status(400).says(r#"id="wrong-amount""#);
+    asks("1", "nobody").await.has_status(422).says(r#"id="wrong-to""#);
+    assert_eq!(agent.balance_micros().await, 9_000_000);
+}
+
+/// Every page that names something of an operator.
+fn pages(account: &str, transfer: &str, webhook: &str, event: &str) -> Vec<String> {
+    let account = format!("/dashboard/accounts/{account}");
+    let below = ["", "/policy", "/policy/versions", "/history", "/history.csv"]
+        .map(|below| format!("{account}{below}"));
+    let others = [
+        format!("/dashboard/transfers/{transfer}"),
+        format!("/dashboard/webhooks/{webhook}"),
+        format!("/dashboard/webhooks/{webhook}/deliveries/{event}"),
+    ];
+    below.into_iter().chain(others).collect()
+}
+
+/// Every form that names something of an operator.
+fn forms(account: &str, webhook: &str, event: &str, key: &str) -> Vec<(String, Vec<(&'static str, String)>)> {
+    let (account, webhook) =
+        (format!("/dashboard/accounts/{account}"), format!("/dashboard/webhooks/{webhook}"));
+    let version = || vec![("expected_version", "1".to_owned())];
+    vec![
+        (format!("{account}/pause"), vec![("paused", "true".to_owned())]),
+        (format!("{account}/policy"), version()),
+        (format!("{account}/policy"), [version(), vec![("step", "change".to_owned())]].concat()),
+        (format!("{account}/policy/drop"), vec![]),
+        (format!("{account}/keys"), vec![]),
+        (format!("{account}/keys/revoke"), vec![("key", key.to_owned())]),
+        (format!("{webhook}/replay"), vec![("event", event.to_owned())]),
+        (format!("{webhook}/replay"), vec![("since", "2020-01-01T00:00:00Z".to_owned())]),
+        (format!("{webhook}/status"), vec![("status", "disabled".to_owned())]),
+        (format!("{webhook}/status"), vec![("status", "deleted".to_owned())]),
+        (format!("{webhook}/test"), vec![]),
+        (format!("{webhook}/rotate"), vec![]),
+    ]
+}
+
+#[tokio::test]
+async fn another_operators_things_are_not_there() {
+    let owner = Operator::shared().await;
+    let agent = owner.creates_account_with("Ada", "5").await;
+    let payee = owner.creates_account("Bea").await;
+    let body = json!({ "url": "http://127.0.0.1:9/a", "events": ["transfer.settled"] });
+    let webhook = owner.client.post("/v1/webhooks", &body).await.has_status(201);
+    let paid = agent.pays("1").to(&payee).await.is_settled();
+    let key = owner.client.post(&agent.path("/keys"), &json!({})).await.has_status(201);
+    let events = owner.client.get("/v1/events").await.has_status(200);
+    let events = events["data"].as_array().expect("a list");
+    let settled = events.iter().find(|event| event["type"] == "transfer.settled").expect("announced");
+    let (webhook, event) = (webhook.text_of("id"), settled["id"].as_str().expect("an id"));
+    let own: Browser = signed_in(&owner).await;
+    let strange: Browser = signed_in(&owner.app().new_operator().await).await;
+    for path in pages(&agent.id, paid.text_of("transfer_id"), webhook, event) {
+        own.reads(&path).await.has_status(200);
+        let unseen = strange.reads(&path).await.has_status(404);
+        assert!(
+            !unseen.text.contains("Ada") && !unseen.text.contains("127.0.0.1:9"),
+            "{path}: {}",
+            unseen.text
+        );
+        let nowhere = strange.reads(&path.replace("_0", "_x")).await.has_status(404);
+        assert_eq!(unseen.text, nowhere.text, "{path}");
+    }
+    for (path, fields) in forms(&agent.id, webhook, event, key.text_of("id")) {
+        let fields: Vec<(&str, &str)> = fields.iter().map(|(name, value)| (*name, value.as_str())).collect();
+        strange.sends_form(&path, &fields).await.has_status(404);
+    }
+    let preview = [("from", agent.id.as_str()), ("to", payee.id.as_str()), ("amount", "1")];
+    strange.sends_form("/dashboard/preview", &preview).await.has_status(404).says(r#"id="wrong-from""#);
+    let filtered =
+        strange.reads(&format!("/dashboard/transfers?account_id={}", agent.id)).await.has_status(200);
+    filtered.says("No transfer is here");
+    agent.pays("1").to(&payee).await.is_settled();
+    assert_eq!(owner.client.get(&format!("/v1/webhooks/{webhook}")).await["status"], "enabled");
+}

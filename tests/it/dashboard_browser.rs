@@ -1,0 +1,56 @@
+//! The dashboard in headless Chromium, clicked through by `tests/browser/dashboard.mjs`. It needs `PURSER_NODE_MODULES` with
+//! `playwright-core` and `axe-core`, and a Chromium at `PURSER_CHROMIUM` or where Debian puts it; `.ci/run` installs both.
+//! Without them there is nobody to look, and the test says so. `PURSER_SHOTS` names a folder for screenshots.
+
+use std::path::PathBuf;
+
+use purser_tests::binaries::workspace;
+use purser_tests::{AppSettings, Receiver, TestApp, TestNetwork};
+use serde_json::json;
+use tokio::process::Command;
+
+use crate::webhooks::registers;
+
+fn chromium() -> Option<PathBuf> {
+    let named = std::env::var_os("PURSER_CHROMIUM").map(PathBuf::from);
+    named.or_else(|| Some(PathBuf::from("/usr/bin/chromium"))).filter(|path| path.exists())
+}
+
+#[tokio::test]
+async fn every_task_is_done_in_a_browser_and_no_page_keeps_anybody_out() {
+    let modules = std::env::var_os("PURSER_NODE_MODULES").map(PathBuf::from);
+    let modules = modules
+        .filter(|modules| modules.join("playwright-core").exists() && modules.join("axe-core").exists());
+    let (Some(modules), Some(chromium)) = (modules, chromium()) else {
+        eprintln!("PURSER_NODE_MODULES or a Chromium is missing: nobody looked at the dashboard");
+        return;
+    };
+    let app = TestApp::start(TestNetwork::shared().await, &AppSettings::default()).await;
+    let operator = app.new_operator().await;
+    let agent = operator.creates_account_with("Research agent", "250").await;
+    let payee = operator.creates_account_with("Travel bookings", "42.5").await;
+    let limits = json!({ "max_single_transfer": 25, "max_daily_spend": 50, "reason": "first limits" });
+    agent.has_policy(limits).await;
+    let receiver = Receiver::start();
+    let webhook =
+        registers(&operator, &receiver.url("/purser"), &["transfer.settled", "transfer.rejected"]).await;
+    let path = format!("/v1/webhooks/{}", webhook.text_of("id"));
+    operator.client.patch(&path, &json!({ "status": "disabled" })).await.has_status(200);
+    agent.pays("18.75").to(&payee).memo("hotel, two nights").await.is_settled();
+    agent.pays("24").to(&payee).memo("train").await.is_settled();
+    let rejected = agent.pays("30").to(&payee).memo("flight").await.is_error(402, "policy_violation");
+    operator.client.patch(&path, &json!({ "status": "enabled" })).await.has_status(200);
+    agent.pays("1").to(&payee).memo("coffee").await.is_settled();
+    agent.new_key().await;
+    let mut node = Command::new("node");
+    node.arg(workspace().join("tests/browser/dashboard.mjs")).kill_on_drop(true);
+    node.env("PURSER_NODE_MODULES", &modules).env("PURSER_CHROMIUM", chromium);
+    node.env("PURSER_URL", app.base_url()).env("PURSER_OPERATOR_KEY", operator.client.key());
+    node.env("PURSER_ACCOUNT", &agent.id).env("PURSER_REJECTED", rejected.text_of("transfer_id"));
+    node.env("PURSER_WEBHOOK", webhook.text_of("id"));
+    let output = node.output().await.expect("node starts");
+    let (printed, complaint) =
+        (String::from_utf8_lossy(&output.stdout), String::from_utf8_lossy(&output.stderr));
+    assert!(output.status.success(), "{printed}{complaint}");
+    assert_eq!(printed.lines().count(), 8, "{printed}");
+}

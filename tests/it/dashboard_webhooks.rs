@@ -1,0 +1,149 @@
+//! Webhooks on the dashboard: what was not delivered is sent again from there.
+
+use std::time::Duration;
+
+use purser_tests::{Browser, Operator, Receiver};
+use serde_json::json;
+
+use crate::dashboard::signed_in;
+use crate::webhooks::registers;
+
+/// The page, once it says this; panics after 20 s.
+async fn waits_for(browser: &Browser, path: &str, text: &str) -> String {
+    for _ in 0..200 {
+        let page = browser.reads(path).await.has_status(200).text;
+        if page.contains(text) {
+            return page;
+        }
+        tokio::time::sleep(Duration::from_millis(100)).await;
+    }
+    panic!("{path} does not say {text:?}");
+}
+
+/// The ids of events that a page offers to send again.
+fn offered(page: &str) -> Vec<String> {
+    let values = page.split("name=\"event\" value=\"").skip(1);
+    values.filter_map(|rest| rest.split('"').next()).map(str::to_owned).collect()
+}
+
+#[tokio::test]
+async fn undelivered_events_are_replayed_from_the_dashboard() {
+    let operator = Operator::shared().await;
+    let receiver = Receiver::start();
+    let webhook = registers(&operator, &receiver.url("/a"), &["transfer.settled"]).await;
+    let api = format!("/v1/webhooks/{}", webhook.text_of("id"));
+    let path = format!("/dashboard/webhooks/{}", webhook.text_of("id"));
+    let [payer, payee] =
+        [operator.creates_account_with("Ada", "9").await, operator.creates_account("Bea").await];
+    let browser = signed_in(&operator).await;
+    browser.sends_form(&format!("{path}/status"), &[("status", "disabled")]).await.leads_to(&path);
+    for _ in 0..3 {
+        payer.pays("1").to(&payee).await.is_settled();
+    }
+    let undelivered = format!("{path}?status=undelivered");
+    let page = waits_for(&browser, &undelivered, "transfer.settled</a>").await;
+    assert!(page.contains("Somebody disabled it"), "{page}");
+    let ids = offered(&page);
+    assert_eq!(ids.len(), 3);
+    browser.reads("/dashboard").await.says("Events were not delivered to");
+    let replay = format!("{path}/replay");
+    let refused = browser.sends_form(&replay, &[("event", &ids[0])]).await;
+    refused.has_status(400).says("enable the webhook first");
+    browser.sends_form(&format!("{path}/status"), &[("status", "enabled")]).await.leads_to(&path);
+    // One.
+    browser.sends_form(&replay, &[("event", &ids[0])]).await.leads_to(&format!("{path}?replayed=1"));
+    assert_eq!(receiver.waits_for("/a", 1).await[0].event_id(), ids[0]);
+    // Those that are chosen.
+    let chosen = browser.sends_form(&replay, &[("event", &ids[0]), ("event", &ids[1])]).await;
+    chosen.leads_to(&format!("{path}?replayed=2"));
+    receiver.waits_for("/a", 3).await;
+    // Those of a span that were not delivered.
+    let span = [("since", "2020-01-01T00:00:00Z"), ("until", ""), ("status", "undelivered")];
+    browser.sends_form(&replay, &span).await.leads_to(&format!("{path}?replayed=1"));
+    let received = receiver.waits_for("/a", 4).await;
+    assert_eq!(received[3].event_id(), ids[2]);
+    waits_for(&browser, &path, "answered 204").await;
+    let one = browser.reads(&format!("{path}/deliveries/{}", ids[0])).await.has_status(200);
+    one.says("answered <strong>204</strong>").says("&#34;type&#34;:&#34;transfer.settled&#34;");
+    assert_eq!(operator.client.get(&api).await["status"], "enabled");
+}
+
+#[tokio::test]
+async fn a_replay_of_nothing_or_of_something_strange_is_refused_beside_its_field() {
+    let operator = Operator::shared().await;
+    let receiver = Receiver::start();
+    let webhook = registers(&operator, &receiver.url("/a"), &["transfer.settled"]).await;
+    let path = format!("/dashboard/webhooks/{}/replay", webhook.text_of("id"));
+    let browser = signed_in(&operator).await;
+    for (fields, status, words) in [
+        (&[][..], 400, "mark the events to send again"),
+        (&[("event", "evt_nonsense")], 404, "no such event"),
+        (&[("since", "yesterday")], 400, r#"id="wrong-since""#),
+        (&[("since", "2026-01-02T00:00:00Z"), ("until", "2026-01-01T00:00:00Z")], 400, r#"id="wrong-until""#),
+    ] {
+        browser.sends_form(&path, fields).await.has_status(status).says(words);
+    }
+}
+
+#[tokio::test]
+async fn a_webhook_is_registered_tested_rotated_and_deleted_from_the_dashboard() {
+    let operator = Operator::shared().await;
+    let receiver = Receiver::start();
+    let browser = signed_in(&operator).await;
+    browser.reads("/dashboard/webhooks").await.says("No webhook is registered");
+    let refused = browser
+        .sends_form("/dashboard/webhooks", &[("url", "ftp://x"), ("events", "transfer.settled")])
+        .await;
+    refused
+        .has_status(400)
+        .says(r#"id="wrong-url""#)
+        .says(r#"value="ftp://x""#)
+        .says(r#"value="transfer.settled" checked"#);
+    let script = browser
+        .sends_form("/dashboard/webhooks", &[("url", "javascript:alert(1)"), ("events", "transfer.settled")])
+        .await;
+    script.has_status(400).says(r#"id="wrong-url""#);
+    let low = [("url", "https://8.8.8.8/"), ("events", "balance.low_threshold")];
+    browser
+        .sends_form("/dashboard/webhooks", &low)
+        .await
+        .has_status(400)
+        .says(r#"id="wrong-low_balance_threshold_usdc""#);
+    let url = receiver.url("/hook");
+    let made =
+        browser.sends_form("/dashboard/webhooks", &[("url", &url), ("events", "transfer.settled")]).await;
+    let page = made.has_status(200).says("whsec_").text;
+    let id = page
+        .split("/dashboard/webhooks/")
+        .nth(1)
+        .and_then(|rest| rest.split('"').next())
+        .expect("its page")
+        .to_owned();
+    let path = format!("/dashboard/webhooks/{id}");
+    browser.sends_form(&format!("{path}/test"), &[]).await.leads_to(&format!("{path}?tested=1"));
+    assert_eq!(receiver.waits_for("/hook", 1).await[0].event_type(), "webhook.test");
+    browser.sends_form(&format!("{path}/rotate"), &[]).await.has_status(200).says("whsec_");
+    let read = browser.reads(&path).await.has_status(200).says("signs too until");
+    assert!(!read.text.contains("whsec_"), "a secret is shown once");
+    browser
+        .sends_form(&format!("{path}/status"), &[("status", "deleted")])
+        .await
+        .leads_to("/dashboard/webhooks");
+    browser.reads(&path).await.has_status(404);
+}
+
+#[tokio::test]
+async fn what_a_receiver_answers_is_text_and_nothing_else() {
+    let operator = Operator::shared().await;
+    let agent = operator.creates_account("<script>alert(1)</script>\"'&").await;
+    let browser = signed_in(&operator).await;
+    let home = browser.reads("/dashboard").await.has_status(200);
+    assert!(!home.text.contains("<script>alert"), "{}", home.text);
+    home.says("&#60;script&#62;alert(1)");
+    let receiver = Receiver::start();
+    let url = receiver.url("/a?x=%22%3E%3Cscript%3Ealert(1)%3C/script%3E");
+    let body = json!({ "url": url, "events": ["transfer.settled"], "account_ids": [agent.id] });
+    let webhook = operator.client.post("/v1/webhooks", &body).await.has_status(201);
+    let page = browser.reads(&format!("/dashboard/webhooks/{}", webhook.text_of("id"))).await.has_status(200);
+    assert!(!page.text.contains("<script>alert"), "{}", page.text);
+}

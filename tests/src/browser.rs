@@ -1,0 +1,87 @@
+//! What a browser without scripts does on the dashboard: keeps a cookie, reads pages, sends forms from where it is.
+
+use std::sync::Mutex;
+
+use reqwest::header::{COOKIE, SET_COOKIE};
+use reqwest::redirect::Policy;
+use reqwest::{Method, RequestBuilder};
+
+use crate::client::{Answer, Client};
+
+/// One browser on one relayer. Redirects are answers: what they lead to is asked for by the test.
+pub struct Browser {
+    http: reqwest::Client,
+    base_url: String,
+    cookie: Mutex<Option<String>>,
+}
+
+impl Browser {
+    /// A browser in which nobody is signed in.
+    pub fn new(base_url: &str) -> Browser {
+        let http = reqwest::Client::builder().redirect(Policy::none()).build().expect("a client");
+        Browser { http, base_url: base_url.to_owned(), cookie: Mutex::default() }
+    }
+
+    /// A browser in which somebody has signed in with this key.
+    pub async fn signed_in(base_url: &str, key: &str) -> Browser {
+        let browser = Browser::new(base_url);
+        browser.sends_form("/dashboard/sign-in", &[("key", key)]).await.leads_to("/dashboard");
+        browser
+    }
+
+    /// What it holds: `name=value`.
+    pub fn cookie(&self) -> Option<String> {
+        self.cookie.lock().expect("no test panics here").clone()
+    }
+
+    /// Puts another cookie in its place.
+    pub fn holds(&self, cookie: Option<&str>) {
+        *self.cookie.lock().expect("no test panics here") = cookie.map(str::to_owned);
+    }
+
+    /// A request with the cookie, to be completed by the test.
+    pub fn request(&self, method: Method, path: &str) -> RequestBuilder {
+        let request = self.http.request(method, format!("{}{path}", self.base_url));
+        match self.cookie() {
+            Some(cookie) => request.header(COOKIE, cookie),
+            None => request,
+        }
+    }
+
+    pub async fn sends(&self, request: RequestBuilder) -> Answer {
+        let answer = Client::new(&self.base_url, None).sends(request).await;
+        let set = answer.headers.get_all(SET_COOKIE).iter().filter_map(|value| value.to_str().ok());
+        for cookie in
+            set.filter_map(|line| line.split(';').next()).filter(|cookie| cookie.starts_with("purser="))
+        {
+            self.holds(Some(cookie).filter(|cookie| *cookie != "purser="));
+        }
+        answer
+    }
+
+    pub async fn reads(&self, path: &str) -> Answer {
+        self.sends(self.request(Method::GET, path)).await
+    }
+
+    /// Sends a form as a page of the dashboard would.
+    pub async fn sends_form(&self, path: &str, fields: &[(&str, &str)]) -> Answer {
+        let request = self.request(Method::POST, path).header("origin", &self.base_url);
+        self.sends(request.form(fields)).await
+    }
+}
+
+impl Answer {
+    /// Asserts a redirect and returns itself.
+    #[track_caller]
+    pub fn leads_to(self, path: &str) -> Answer {
+        assert_eq!((self.status, self.header("location")), (303, Some(path)), "{}", self.text);
+        self
+    }
+
+    /// Asserts that the page says this and returns itself.
+    #[track_caller]
+    pub fn says(self, text: &str) -> Answer {
+        assert!(self.text.contains(text), "{text:?} is not in {}", self.text);
+        self
+    }
+}
