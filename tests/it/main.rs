@@ -6,6 +6,7 @@ mod account_changes;
 mod account_events;
 mod accounts;
 mod admin;
+mod agents_page;
 mod allowlist;
 mod amounts;
 mod audit;

@@ -14,6 +14,12 @@ pub fn python() -> Option<PathBuf> {
     python.parent().map(Path::to_path_buf)
 }
 
+/// The same for LangChain, whose packages want an older MCP.
+pub fn langchain() -> Option<PathBuf> {
+    let python = PathBuf::from(found("PURSER_LANGCHAIN")?);
+    python.parent().map(Path::to_path_buf)
+}
+
 /// The folder with the packages of npm; their programs are in its `.bin`, and `node` of the version that they need.
 pub fn node_modules() -> Option<PathBuf> {
     found("PURSER_NODE_MODULES").map(PathBuf::from)
