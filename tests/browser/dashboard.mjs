@@ -11,14 +11,18 @@ const base = env.PURSER_URL;
 
 const browser = await chromium.launch({ executablePath: env.PURSER_CHROMIUM, args: ["--no-sandbox"] });
 const wrong = [];
+// Whatever hangs, this ends.
+setTimeout(() => { console.log("WRONG it did not come to its end"); process.exit(1); }, 300_000).unref();
 const note = (what) => wrong.push(what);
 
 async function context(options) {
   const made = await browser.newContext({ baseURL: base, timezoneId: "Europe/Berlin", ...options });
+  made.withoutScripts = options.javaScriptEnabled === false;
   // The pages forbid scripts that are not theirs, so axe comes in past that.
   made.on("page", (page) => {
     page.on("pageerror", (error) => note(`script: ${error}`));
-    page.on("console", (message) => message.type() === "error" && note(`console: ${message.text()}`));
+    // A page that is answered 400 or 404 on purpose is noted by the browser, too.
+    page.on("console", (message) => message.type() === "error" && !/status of 40[04]/.test(message.text()) && note(`console: ${message.text()}`));
     page.on("request", (request) => {
       if (!request.url().startsWith(base)) note(`asks elsewhere: ${request.url()}`);
     });
@@ -28,6 +32,8 @@ async function context(options) {
 
 // Runs axe in the page's own world over the debugging protocol, which no policy of the page hinders.
 async function check(page, name) {
+  // Where scripts are off, the browser runs no one's.
+  if (page.context().withoutScripts) return;
   const session = await page.context().newCDPSession(page);
   await session.send("Runtime.evaluate", { expression: axe });
   const ran = await session.send("Runtime.evaluate", {
@@ -36,8 +42,13 @@ async function check(page, name) {
     returnByValue: true,
   });
   for (const violation of JSON.parse(ran.result.value)) note(`axe, ${name}: ${violation}`);
-  const overflow = await page.evaluate(() => document.documentElement.scrollWidth - document.documentElement.clientWidth);
-  if (overflow > 0) note(`${name} is ${overflow} pixels too wide`);
+  const tooWide = await page.evaluate(() => {
+    const width = document.documentElement.clientWidth;
+    if (document.documentElement.scrollWidth <= width) return [];
+    const isOut = (one) => one.getBoundingClientRect().right > width;
+    return [...document.body.querySelectorAll("*")].filter(isOut).map((one) => `${one.tagName}.${one.className} to ${one.getBoundingClientRect().right}`);
+  });
+  for (const one of tooWide) note(`${name} is too wide: ${one}`);
   await session.detach();
 }
 

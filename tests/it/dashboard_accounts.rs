@@ -271,7 +271,11 @@ async fn another_operators_things_are_not_there() {
         strange.sends_form(&path, &fields).await.has_status(404);
     }
     let preview = [("from", agent.id.as_str()), ("to", payee.id.as_str()), ("amount", "1")];
-    strange.sends_form("/dashboard/preview", &preview).await.has_status(404).says(r#"id="wrong-from""#);
+    strange
+        .sends_form("/dashboard/preview", &preview)
+        .await
+        .has_status(400)
+        .says("is not one of your accounts");
     let filtered =
         strange.reads(&format!("/dashboard/transfers?account_id={}", agent.id)).await.has_status(200);
     filtered.says("No transfer is here");

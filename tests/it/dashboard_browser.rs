@@ -3,6 +3,7 @@
 //! Without them there is nobody to look, and the test says so. `PURSER_SHOTS` names a folder for screenshots.
 
 use std::path::PathBuf;
+use std::time::Duration;
 
 use purser_tests::binaries::workspace;
 use purser_tests::{AppSettings, Receiver, TestApp, TestNetwork};
@@ -48,7 +49,8 @@ async fn every_task_is_done_in_a_browser_and_no_page_keeps_anybody_out() {
     node.env("PURSER_URL", app.base_url()).env("PURSER_OPERATOR_KEY", operator.client.key());
     node.env("PURSER_ACCOUNT", &agent.id).env("PURSER_REJECTED", rejected.text_of("transfer_id"));
     node.env("PURSER_WEBHOOK", webhook.text_of("id"));
-    let output = node.output().await.expect("node starts");
+    let output = tokio::time::timeout(Duration::from_secs(330), node.output()).await;
+    let output = output.expect("the script ends").expect("node starts");
     let (printed, complaint) =
         (String::from_utf8_lossy(&output.stdout), String::from_utf8_lossy(&output.stderr));
     assert!(output.status.success(), "{printed}{complaint}");

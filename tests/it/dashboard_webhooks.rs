@@ -53,6 +53,8 @@ async fn undelivered_events_are_replayed_from_the_dashboard() {
     // One.
     browser.sends_form(&replay, &[("event", &ids[0])]).await.leads_to(&format!("{path}?replayed=1"));
     assert_eq!(receiver.waits_for("/a", 1).await[0].event_id(), ids[0]);
+    // What is still pending is not sent again.
+    waits_for(&browser, &format!("{path}/deliveries/{}", ids[0]), "answered <strong>204</strong>").await;
     // Those that are chosen.
     let chosen = browser.sends_form(&replay, &[("event", &ids[0]), ("event", &ids[1])]).await;
     chosen.leads_to(&format!("{path}?replayed=2"));

@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use purser_tests::{AppSettings, TestApp, TestNetwork, binaries};
 
-/// As the tasks are named in the log; `witness` only watches where there are two nodes.
+/// As the tasks are named in the log.
 const TASKS: [&str; 9] = [
     "sweeper:2",
     "reconciler:2",
@@ -22,6 +22,12 @@ const TASKS: [&str; 9] = [
 async fn process_ends_and_says_why_when_a_task_panics_that_it_cannot_do_without() {
     let app = TestApp::start(TestNetwork::shared().await, &AppSettings::default()).await;
     assert!(app.stops(Duration::from_secs(60)).await);
+    // Nodes are compared where there are two.
+    let config = std::fs::read_to_string(app.config()).expect("readable");
+    let node = format!("rpc_url = \"{}\"", TestNetwork::shared().await.rpc_url);
+    assert!(config.contains(&node), "{config}");
+    let second = node.replace("rpc_url = ", "rpc_urls = [") + "]";
+    std::fs::write(app.config(), config.replace(&node, &format!("{node}\n{second}"))).expect("written");
     for task in TASKS {
         let mut serving = tokio::process::Command::new(binaries::fault_injection_relayer());
         serving.arg("serve").arg("--config").arg(app.config()).kill_on_drop(true);

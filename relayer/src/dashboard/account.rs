@@ -9,14 +9,13 @@ use axum::response::Response;
 use super::chart::Chart;
 use super::form::Form;
 use super::home::first_page;
-use super::page::{Asked, Complaint, Frame, Refusal, Section, page, see};
+use super::page::{Asked, Complaint, Frame, PageId, Refusal, Section, page, see};
 use super::policy::{Row, after_change, compared, rows, version_of};
 use super::qr::QrCode;
 use super::session::Signed;
 use super::text::{filters, percent};
 use crate::domain::{AccountId, ApiKey, EntryOutcome, HistoryFilter, KeyId, PolicyUpdate, UsdcAmount};
 use crate::http::error::ApiError;
-use crate::http::page::Id;
 use crate::http::v1::keys::CreateKeyBody;
 use crate::service::{AccountView, EntryView, LimitsView, NewKey, PendingView, PolicyView, Services};
 
@@ -61,7 +60,7 @@ impl AccountPage {
 pub async fn show(
     State(services): State<Arc<Services>>,
     signed: Signed,
-    Id(id): Id<AccountId>,
+    PageId(id): PageId<AccountId>,
     asked: Asked,
 ) -> Result<Response, Refusal> {
     let notice = [
@@ -116,7 +115,7 @@ async fn answer(
 pub async fn pause(
     State(services): State<Arc<Services>>,
     signed: Signed,
-    Id(id): Id<AccountId>,
+    PageId(id): PageId<AccountId>,
     form: Form,
 ) -> Result<Response, Refusal> {
     let paused = form.text("paused") != "false";
@@ -131,7 +130,7 @@ pub async fn pause(
 pub async fn drop_pending(
     State(services): State<Arc<Services>>,
     signed: Signed,
-    Id(id): Id<AccountId>,
+    PageId(id): PageId<AccountId>,
 ) -> Result<Response, Refusal> {
     services.policies.drop_pending(&signed.operator, id).await?;
     Ok(see(&format!("/dashboard/accounts/{id}?dropped=1")))
@@ -149,7 +148,7 @@ struct KeyPage {
 pub async fn create_key(
     State(services): State<Arc<Services>>,
     signed: Signed,
-    Id(id): Id<AccountId>,
+    PageId(id): PageId<AccountId>,
     form: Form,
 ) -> Result<Response, Refusal> {
     let asked = form.body::<CreateKeyBody>(&["name", "expires_at"]).and_then(TryInto::try_into);
@@ -170,7 +169,7 @@ pub async fn create_key(
 pub async fn revoke_key(
     State(services): State<Arc<Services>>,
     signed: Signed,
-    Id(id): Id<AccountId>,
+    PageId(id): PageId<AccountId>,
     form: Form,
 ) -> Result<Response, Refusal> {
     use crate::service::{Resource, ServiceError};

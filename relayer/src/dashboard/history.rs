@@ -7,7 +7,7 @@ use axum::extract::State;
 use axum::response::Response;
 use futures::TryStreamExt;
 
-use super::page::{Asked, Frame, Refusal, Section, page};
+use super::page::{Asked, Frame, PageId, Refusal, Section, page};
 use super::session::Signed;
 use super::text::filters;
 use crate::domain::{
@@ -15,7 +15,6 @@ use crate::domain::{
     PageRequest, Timestamp,
 };
 use crate::http::csv;
-use crate::http::page::Id;
 use crate::http::v1::history::EntryResponse;
 use crate::service::{AccountView, EntryView, ServiceError, Services};
 
@@ -57,7 +56,7 @@ fn filter(asked: &Asked) -> Result<HistoryFilter, Invalid> {
 pub async fn show(
     State(services): State<Arc<Services>>,
     signed: Signed,
-    Id(id): Id<AccountId>,
+    PageId(id): PageId<AccountId>,
     asked: Asked,
 ) -> Result<Response, Refusal> {
     let filter = filter(&asked)?;
@@ -123,7 +122,7 @@ fn holds(view: &EntryView, wanted: &str) -> bool {
 pub async fn file(
     State(services): State<Arc<Services>>,
     signed: Signed,
-    Id(id): Id<AccountId>,
+    PageId(id): PageId<AccountId>,
     asked: Asked,
 ) -> Result<Response, Refusal> {
     let pages = services.history.all(&signed.principal, id, filter(&asked)?).await?;

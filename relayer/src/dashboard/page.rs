@@ -7,6 +7,7 @@ use axum::response::{Html, IntoResponse, Response};
 
 use crate::domain::{Invalid, Network, Operator};
 use crate::http::error::ApiError;
+use crate::http::page::{Id, PathId};
 use crate::service::{ServiceError, Unauthorized};
 
 /// The part of the navigation that a page belongs to.
@@ -146,6 +147,18 @@ impl IntoResponse for Refusal {
 /// Says that nobody is signed in.
 pub fn unauthorized() -> Refusal {
     ServiceError::Unauthorized(Unauthorized::MissingKey).into()
+}
+
+/// The one id in a page's path. What is no id is answered with a page, as an unknown one is.
+pub struct PageId<T>(pub T);
+
+impl<S: Send + Sync, T: PathId> FromRequestParts<S> for PageId<T> {
+    type Rejection = Refusal;
+
+    async fn from_request_parts(parts: &mut Parts, state: &S) -> Result<Self, Refusal> {
+        let Id(id) = Id::from_request_parts(parts, state).await?;
+        Ok(Self(id))
+    }
 }
 
 /// A parameter of the page's address.

@@ -8,7 +8,7 @@ use axum::response::Response;
 use serde_json::{Map, Value, json};
 
 use super::form::Form;
-use super::page::{Asked, Complaint, Frame, Refusal, Section, page, see};
+use super::page::{Asked, Complaint, Frame, PageId, Refusal, Section, page, see};
 use super::session::Signed;
 use super::text::filters;
 use crate::domain::{
@@ -16,7 +16,6 @@ use crate::domain::{
     PageRequest, PolicyUpdate, PolicyVersion, SpendingPolicy,
 };
 use crate::http::error::ApiError;
-use crate::http::page::Id;
 use crate::service::{AccountView, PolicyChange, PolicyComparison, Services, policy_versions_filter};
 
 const VERSIONS: u32 = 25;
@@ -165,7 +164,7 @@ fn update(form: &Form) -> Result<PolicyUpdate, Invalid> {
 pub async fn show(
     State(services): State<Arc<Services>>,
     signed: Signed,
-    Id(id): Id<AccountId>,
+    PageId(id): PageId<AccountId>,
 ) -> Result<Response, Refusal> {
     let stands = services.policies.get(&signed.operator, id).await?;
     let form = form_of(&stands.policy, stands.version);
@@ -194,7 +193,7 @@ async fn answer(
 pub async fn change(
     State(services): State<Arc<Services>>,
     signed: Signed,
-    Id(id): Id<AccountId>,
+    PageId(id): PageId<AccountId>,
     form: Form,
 ) -> Result<Response, Refusal> {
     let was_looked_at = form.text("step") == "change";
@@ -249,7 +248,7 @@ struct VersionsPage {
 pub async fn versions(
     State(services): State<Arc<Services>>,
     signed: Signed,
-    Id(id): Id<AccountId>,
+    PageId(id): PageId<AccountId>,
     asked: Asked,
 ) -> Result<Response, Refusal> {
     let filter = policy_versions_filter(signed.operator.id, id);

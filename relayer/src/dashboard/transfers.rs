@@ -7,7 +7,7 @@ use axum::extract::State;
 use axum::response::Response;
 
 use super::form::Form;
-use super::page::{Asked, Complaint, Frame, Refusal, Section, page};
+use super::page::{Asked, Complaint, Frame, PageId, Refusal, Section, page};
 use super::session::Signed;
 use super::text::filters;
 use crate::domain::{
@@ -15,7 +15,6 @@ use crate::domain::{
     TransferId, TransferState, TransferStatus,
 };
 use crate::http::error::ApiError;
-use crate::http::page::Id;
 use crate::http::v1::transfers::CreateTransferBody;
 use crate::service::{Preview, Services, TransferView};
 
@@ -87,7 +86,7 @@ impl TransferPage {
 pub async fn one(
     State(services): State<Arc<Services>>,
     signed: Signed,
-    Id(id): Id<TransferId>,
+    PageId(id): PageId<TransferId>,
 ) -> Result<Response, Refusal> {
     let view = services.transfers.get(&signed.principal, id).await?;
     Ok(page(&TransferPage { frame: Frame::new(&signed.operator, Section::Transfers), view }, None))

@@ -6,7 +6,7 @@ use axum::response::Response;
 
 use super::list::SecretPage;
 use crate::dashboard::form::Form;
-use crate::dashboard::page::{Asked, Complaint, Frame, Refusal, Section, page, see};
+use crate::dashboard::page::{Asked, Complaint, Frame, PageId, Refusal, Section, page, see};
 use crate::dashboard::session::Signed;
 use crate::dashboard::text::filters;
 use crate::domain::{
@@ -14,7 +14,6 @@ use crate::domain::{
     PageLimit, PageRequest, Webhook, WebhookId, WebhookStatus,
 };
 use crate::http::error::ApiError;
-use crate::http::page::Id;
 use crate::http::v1::deliveries::ReplayBody;
 use crate::service::{DeliveriesFilter, Hindrance, Replay, Resource, ServiceError, Services, UpdateWebhook};
 
@@ -43,7 +42,7 @@ impl WebhookPage {
 pub async fn show(
     State(services): State<Arc<Services>>,
     signed: Signed,
-    Id(id): Id<WebhookId>,
+    PageId(id): PageId<WebhookId>,
     asked: Asked,
 ) -> Result<Response, Refusal> {
     let notice =
@@ -92,7 +91,7 @@ async fn answer(
 pub async fn replay(
     State(services): State<Arc<Services>>,
     signed: Signed,
-    Id(id): Id<WebhookId>,
+    PageId(id): PageId<WebhookId>,
     asked: Asked,
     form: Form,
 ) -> Result<Response, Refusal> {
@@ -135,7 +134,7 @@ async fn replay_asked(
 pub async fn test(
     State(services): State<Arc<Services>>,
     signed: Signed,
-    Id(id): Id<WebhookId>,
+    PageId(id): PageId<WebhookId>,
     asked: Asked,
 ) -> Result<Response, Refusal> {
     match services.webhooks.test(&signed.operator, id, None).await {
@@ -150,7 +149,7 @@ pub async fn test(
 pub async fn rotate(
     State(services): State<Arc<Services>>,
     signed: Signed,
-    Id(id): Id<WebhookId>,
+    PageId(id): PageId<WebhookId>,
 ) -> Result<Response, Refusal> {
     let new = services.webhooks.rotate_secret(&signed.operator, id, None).await?;
     let frame = Frame::new(&signed.operator, Section::Webhooks);
@@ -161,7 +160,7 @@ pub async fn rotate(
 pub async fn change_status(
     State(services): State<Arc<Services>>,
     signed: Signed,
-    Id(id): Id<WebhookId>,
+    PageId(id): PageId<WebhookId>,
     form: Form,
 ) -> Result<Response, Refusal> {
     let enabled = match form.text("status") {
