@@ -260,3 +260,22 @@ async fn a_key_that_was_given_back_is_free_and_what_was_claimed_under_it_stays()
         assert!(fixture.store.find_transfer(fixture.operator.id, transfer.id).await.expect("read").is_some());
     }
 }
+
+#[tokio::test]
+async fn of_a_key_whose_latest_transfer_is_deleted_an_earlier_one_says_that_it_has_expired() {
+    let Some(fixture) = fixture().await else { return };
+    const DAY: i64 = 86_400;
+    let refused = fixture.claim_new(&fixture.transfer(1, "a"), 0).await;
+    fixture.store.mark_rejected(&refused, rejection(RejectionReason::Paused), at(1)).await.expect("rejected");
+    let latest = fixture.claim_new(&fixture.transfer(2, "a"), DAY).await;
+    fixture.store.mark_failed(&latest, failure(FailureCode::TransferFailed), at(DAY)).await.expect("failed");
+    query("DELETE FROM transfers WHERE transfer_id = $1")
+        .bind(latest.id.to_string())
+        .execute(fixture.store.writer())
+        .await
+        .expect("deleted, as old ones are");
+    let mut other = fixture.transfer(3, "a");
+    other.request.amount = UsdcAmount::from_micros(1);
+    assert!(is_new(&fixture.claim(&other, 2 * DAY).await));
+    assert!(matches!(fixture.claim(&fixture.transfer(4, "a"), 2 * DAY).await, Claim::Conflict));
+}
