@@ -38,9 +38,48 @@ pub struct ClusterArgs {
     /// Paid for each compute unit, in micro-lamports (millionths of a lamport)
     #[arg(long, value_name = "MICRO_LAMPORTS", default_value_t = 0, global = true, help_heading = "Cluster")]
     pub priority_fee: u64,
+    /// The program's address [default: the one that this binary was built with]
+    #[arg(long, value_name = "ADDRESS", value_parser = address, global = true, help_heading = "Cluster")]
+    pub program_id: Option<Pubkey>,
     /// Answer with one line of JSON
     #[arg(long, global = true, help_heading = "Cluster")]
     pub json: bool,
+    #[command(flatten)]
+    pub change: ChangeArgs,
+}
+
+/// Whether what a command changes is shown, printed or done.
+#[derive(Args)]
+pub struct ChangeArgs {
+    /// Do it. Without it, what would change is shown before and after, nothing is done, and the exit status is 3. What
+    /// only stops something (halts and `pause`) is done without it
+    #[arg(long, global = true, help_heading = "Change")]
+    pub yes: bool,
+    /// Send nothing, and print the unsigned transaction in base64 with what it does, for a multisig or a hardware wallet;
+    /// `submit` takes it back signed
+    #[arg(long, global = true, help_heading = "Change")]
+    pub unsigned: bool,
+    /// Who signs and pays, where its key is not here: for --unsigned, or to see what would change [default: the wallet]
+    #[arg(long, value_name = "ADDRESS", value_parser = address, global = true, help_heading = "Change")]
+    pub signer: Option<Pubkey>,
+    /// With --unsigned: the signer's durable nonce account (`solana create-nonce-account` makes one). The transaction then
+    /// is good until the nonce is used, not for a minute
+    #[arg(long, value_name = "ADDRESS", value_parser = address, global = true, help_heading = "Change")]
+    pub nonce: Option<Pubkey>,
+}
+
+impl ChangeArgs {
+    /// What of it makes no sense together.
+    pub fn contradiction(&self) -> Option<&'static str> {
+        match self {
+            Self { yes: true, unsigned: true, .. } => Some("--unsigned does nothing that --yes could allow"),
+            Self { yes: true, signer: Some(_), .. } => {
+                Some("--signer names somebody whose key is not here: print the transaction with --unsigned")
+            }
+            Self { nonce: Some(_), unsigned: false, .. } => Some("--nonce goes with --unsigned"),
+            _ => None,
+        }
+    }
 }
 
 #[derive(Clone, Copy, ValueEnum)]
@@ -125,15 +164,21 @@ const ACCOUNT_ID_PREFIX: &str = "acct_";
 
 /// `acct_...` or an address.
 pub fn agent_name(text: &str) -> Result<AgentName, String> {
-    let Some(ulid) = text.strip_prefix(ACCOUNT_ID_PREFIX) else {
-        return address(text)
-            .map(AgentName::Address)
-            .map_err(|_| "is neither an account id (acct_...) nor a Solana address".to_string());
-    };
-    let parsed = Ulid::from_string(ulid).map_err(|_| "is not an account id (acct_ and 26 characters)")?;
+    if text.starts_with(ACCOUNT_ID_PREFIX) {
+        return agent_id(text).map(AgentName::Id);
+    }
+    address(text)
+        .map(AgentName::Address)
+        .map_err(|_| "is neither an account id (acct_...) nor a Solana address".to_string())
+}
+
+/// The 16 bytes of `acct_...`.
+pub fn agent_id(text: &str) -> Result<[u8; 16], String> {
+    let ulid = text.strip_prefix(ACCOUNT_ID_PREFIX).and_then(|ulid| Ulid::from_string(ulid).ok());
+    let bytes = ulid.ok_or("is not an account id (acct_ and 26 characters)")?.to_bytes();
     // One spelling only: lower case and look-alike letters decode, but are not what the service answers.
-    match account_id(&parsed.to_bytes()) == text {
-        true => Ok(AgentName::Id(parsed.to_bytes())),
+    match account_id(&bytes) == text {
+        true => Ok(bytes),
         false => Err("is not an account id (acct_ and 26 characters, upper case)".to_string()),
     }
 }

@@ -50,7 +50,9 @@ pub fn explain_transaction(error: &TransactionError, wallet: &Pubkey) -> Error {
             anyhow!("the cluster's nodes are not of one mind about the newest block: run the command again")
         }
         TransactionError::ProgramAccountNotFound => {
-            anyhow!("the program {} is not on this cluster: run `purser-migrate deploy` first", purser::ID)
+            anyhow!(
+                "the program is not on this cluster: run `purser-migrate deploy` first, or name another with --program-id"
+            )
         }
         other => anyhow!("the chain refuses: {other}"),
     }
@@ -63,14 +65,14 @@ fn explain_program(error: PurserError, wallet: &Pubkey) -> Error {
             return anyhow!("{error}: the wallet {wallet} signed; `operator show` names the keys that may");
         }
         PurserError::Halted => {
-            "`operator show` and `agent show` say by whom; the admin lifts it with `operator resume` or `agent resume`"
+            "`operator show` and `account show` say by whom; the admin lifts it with `operator resume` or `account resume`"
         }
         PurserError::PolicyChanged => {
             "somebody changed the policy after this command read it, and nothing of yours is in force: look with \
-             `agent show`, and run the command again if you still want it"
+             `account show`, and run the command again if you still want it"
         }
         PurserError::LooseningMustWait => {
-            "`agent set-policy` seals it and says when its time comes, `agent apply-policy` applies it then; the \
+            "`account set-policy` seals it and says when its time comes, `account apply-policy` applies it then; the \
              admin's wallet may do so at once"
         }
         PurserError::TransferAuthorityCount => "give one to eight different --transfer-authority keys",
@@ -79,7 +81,7 @@ fn explain_program(error: PurserError, wallet: &Pubkey) -> Error {
             "the account was closed and made anew while this command ran: run it again"
         }
         PurserError::DraftMismatch | PurserError::DraftIncomplete | PurserError::DraftOutOfOrder => {
-            "somebody else put another policy in this draft's place: look with `agent show`, and run the command again \
+            "somebody else put another policy in this draft's place: look with `account show`, and run the command again \
              if you still want it"
         }
         PurserError::RecipientIsSource => "name another token account with --to",
@@ -113,9 +115,9 @@ mod tests {
     fn refusals_say_what_to_do() {
         let cases = [
             (PurserError::Unauthorized, "`operator show` names the keys"),
-            (PurserError::Halted, "`agent resume`"),
-            (PurserError::PolicyChanged, "nothing of yours is in force: look with `agent show`"),
-            (PurserError::LooseningMustWait, "`agent apply-policy`"),
+            (PurserError::Halted, "`account resume`"),
+            (PurserError::PolicyChanged, "nothing of yours is in force: look with `account show`"),
+            (PurserError::LooseningMustWait, "`account apply-policy`"),
             (PurserError::TransferAuthorityCount, "one to eight different --transfer-authority keys"),
             (PurserError::LooseningDelayTooLong, "30d or less"),
             (PurserError::WrongRentPayer, "run it again"),

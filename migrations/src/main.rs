@@ -1,10 +1,16 @@
-//! `purser-migrate`: what an operator does on a cluster with its own wallet, without the relayer.
+//! `purser-migrate`: what an operator does on a cluster with its own wallet, without the relayer. `purser` is the service, and
+//! signs with the service's keys.
 //!
 //! | Room | What it is for |
 //! |---|---|
 //! | [`arguments`] | texts of the command line, parsed once |
-//! | [`network`] | the cluster: reads, and transactions that the wallet signs |
-//! | [`submit`] | one signed transaction until it is certain what became of it |
+//! | [`network`] | the cluster: reads |
+//! | [`signing`] | who signs and pays |
+//! | [`change`] | one transaction: shown, printed unsigned, or done |
+//! | [`effects`] | what a transaction would change, before and after, as the cluster tries it out |
+//! | [`meaning`] | what a transaction does, by its bytes |
+//! | [`submit`] | a printed transaction, back from whoever signed it |
+//! | [`landing`] | one signed transaction until it is certain what became of it |
 //! | [`failure`] | what went wrong, in one line that says what to do |
 //! | [`loader`] | the program's bytes: deploy, upgrade, refund, verify |
 //! | [`operator`], [`agent`] | one file per verb |
@@ -14,25 +20,33 @@
 
 mod agent;
 mod arguments;
+mod change;
+mod effects;
 mod failure;
 mod keys;
+mod landing;
 mod loader;
+mod meaning;
 mod network;
 mod operator;
 mod report;
+mod signing;
 mod submit;
 mod tokens;
 
 use std::process::ExitCode;
 
 use anyhow::Result;
-use clap::{Parser, Subcommand};
+use clap::error::ErrorKind;
+use clap::{CommandFactory, Parser, Subcommand};
 
 use crate::arguments::ClusterArgs;
+use crate::loader::progress::say;
 use crate::network::Network;
 use crate::report::Report;
 
-/// Deploys the Purser program to a cluster, and runs an operator on it with the operator's own wallet.
+/// Deploys the Purser program to a cluster, and runs an operator on it, with your own wallet (`purser` is the service, which
+/// signs with the service's keys).
 #[derive(Parser)]
 #[command(name = "purser-migrate", version, propagate_version = true)]
 struct Cli {
@@ -59,20 +73,25 @@ enum Command {
     /// Create and change an operator, the holder of the keys
     #[command(subcommand)]
     Operator(operator::OperatorCommand),
-    /// Read and change agent accounts
-    #[command(subcommand)]
-    Agent(agent::AgentCommand),
+    /// Create, read and change agent accounts
+    #[command(subcommand, alias = "agent")]
+    Account(agent::AgentCommand),
+    /// Send a transaction that --unsigned printed and somebody signed
+    Submit(submit::SubmitArgs),
 }
 
 fn main() -> ExitCode {
     let cli = Cli::parse();
+    if let Some(contradiction) = cli.cluster.change.contradiction() {
+        Cli::command().error(ErrorKind::ArgumentConflict, contradiction).exit();
+    }
     match run(&cli) {
         Ok(report) => {
             report.print(cli.cluster.json);
-            ExitCode::SUCCESS
+            report.exit_code()
         }
         Err(error) => {
-            eprintln!("error: {}", failure::one_line(&error));
+            say(&format!("error: {}", failure::one_line(&error)));
             ExitCode::FAILURE
         }
     }
@@ -90,7 +109,8 @@ fn run(cli: &Cli) -> Result<Report> {
             Command::UpgradeAuthority(args) => loader::authority::run(&network()?, args).await,
             Command::NewKey(args) => keys::new_key(args),
             Command::Operator(command) => operator::run(&network()?, command).await,
-            Command::Agent(command) => agent::run(&network()?, command).await,
+            Command::Account(command) => agent::run(&network()?, command).await,
+            Command::Submit(args) => submit::run(&network()?, args).await,
         }
     })
 }

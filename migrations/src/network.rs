@@ -1,25 +1,23 @@
-//! The cluster: what is read from it, and transactions that the wallet signs.
+//! The cluster: what is read from it, and who signs.
 
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::str::FromStr;
 use std::time::Duration;
 
 use anchor_client::Cluster;
 use anchor_lang::prelude::Pubkey;
 use anyhow::{Context, Result, anyhow, bail, ensure};
+use purser_client::Deployment;
 use solana_commitment_config::CommitmentConfig;
-use solana_compute_budget_interface::ComputeBudgetInstruction;
 use solana_rpc_client::nonblocking::rpc_client::RpcClient;
 use solana_sdk::account::Account;
-use solana_sdk::instruction::Instruction;
 use solana_sdk::pubkey;
-use solana_sdk::signature::{Keypair, Signature};
+use solana_sdk::signature::Keypair;
 use solana_sdk::signer::Signer;
-use solana_sdk::transaction::Transaction;
 
 use crate::arguments::ClusterArgs;
 use crate::failure;
-use crate::submit;
+use crate::signing::Signing;
 
 const CLOCK_SYSVAR: Pubkey = pubkey!("SysvarC1ock11111111111111111111111111111111");
 /// Accounts that one request may name.
@@ -31,9 +29,24 @@ pub struct Network {
     pub url: String,
     pub rpc: RpcClient,
     pub commitment: CommitmentConfig,
+    pub program: Pubkey,
+    pub mode: Mode,
+    /// A durable nonce account, for unsigned transactions.
+    pub nonce: Option<Pubkey>,
     /// Micro-lamports per compute unit.
-    priority_fee: u64,
-    wallet_file: Option<std::path::PathBuf>,
+    pub priority_fee: u64,
+    wallet_file: Option<PathBuf>,
+    signer: Option<Pubkey>,
+}
+
+/// What happens to a change.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Mode {
+    /// It is shown, and nothing is done.
+    Show,
+    /// Its transaction is printed for somebody else to sign.
+    Unsigned,
+    Do,
 }
 
 impl Network {
@@ -51,8 +64,16 @@ impl Network {
             rpc: RpcClient::new_with_timeout_and_commitment(url.clone(), RPC_TIMEOUT, commitment),
             url,
             commitment,
+            program: args.program_id.unwrap_or(purser::ID),
+            mode: match (args.change.yes, args.change.unsigned) {
+                (true, _) => Mode::Do,
+                (false, true) => Mode::Unsigned,
+                (false, false) => Mode::Show,
+            },
+            nonce: args.change.nonce,
             priority_fee: args.priority_fee,
             wallet_file: args.wallet.clone(),
+            signer: args.change.signer,
         })
     }
 
@@ -102,17 +123,23 @@ impl Network {
         answer.map_err(|error| failure::explain_read(&error, &self.url))
     }
 
-    /// Instructions that come first in every transaction.
-    fn fees(&self) -> Vec<Instruction> {
-        match self.priority_fee {
-            0 => Vec::new(),
-            price => vec![ComputeBudgetInstruction::set_compute_unit_price(price)],
-        }
+    /// Lamports that a wallet holds.
+    pub async fn balance(&self, wallet: &Pubkey) -> Result<u64> {
+        let answer = self.rpc.get_balance(wallet).await;
+        answer.map_err(|error| failure::explain_read(&error, &self.url))
     }
 
-    /// The wallet's address.
-    pub fn wallet_address(&self) -> Result<Pubkey> {
-        self.wallet().map(|wallet| wallet.pubkey())
+    /// The program with the mint of one operator.
+    pub fn deployment(&self, usdc_mint: Pubkey) -> Deployment {
+        Deployment { program: self.program, usdc_mint }
+    }
+
+    /// Who signs: the wallet, or whom `--signer` names.
+    pub fn signer_address(&self) -> Result<Pubkey> {
+        match self.signer {
+            Some(signer) => Ok(signer),
+            None => Ok(self.wallet()?.pubkey()),
+        }
     }
 
     fn wallet(&self) -> Result<Keypair> {
@@ -122,51 +149,12 @@ impl Network {
         read_keypair(file).context("no wallet to sign with (--wallet FILE, or ANCHOR_WALLET)")
     }
 
-    /// This cluster with the wallet that signs and pays.
+    /// This cluster with who signs and pays.
     pub fn signing(&self) -> Result<Signing<'_>> {
-        Ok(Signing { network: self, wallet: self.wallet()? })
-    }
-}
-
-/// A cluster and the wallet that signs and pays.
-pub struct Signing<'a> {
-    pub network: &'a Network,
-    wallet: Keypair,
-}
-
-impl Signing<'_> {
-    pub fn address(&self) -> Pubkey {
-        self.wallet.pubkey()
-    }
-
-    /// Sends one instruction, signed by the wallet alone, and waits for the commitment.
-    pub async fn call(&self, instruction: Instruction) -> Result<Signature> {
-        self.send(&[instruction], &[]).await.map_err(|refusal| refusal.explain(&self.address()))
-    }
-
-    /// Sends instructions in one transaction; `also` signs beside the wallet.
-    pub async fn send(
-        &self,
-        instructions: &[Instruction],
-        also: &[&Keypair],
-    ) -> Result<Signature, submit::Refusal> {
-        let latest = self.network.rpc.get_latest_blockhash().await;
-        let blockhash = latest
-            .map_err(|error| submit::Refusal::other(failure::explain_read(&error, &self.network.url)))?;
-        let instructions = [self.network.fees().as_slice(), instructions].concat();
-        let mut signers = vec![&self.wallet];
-        signers.extend(also);
-        let payer = self.address();
-        let transaction =
-            Transaction::new_signed_with_payer(&instructions, Some(&payer), &signers, blockhash);
-        submit::submit(self.network, &transaction).await
-    }
-
-    /// An unsent transaction of `instruction` with a blockhash of the caller's.
-    pub fn sign(&self, instruction: Instruction, blockhash: solana_sdk::hash::Hash) -> Transaction {
-        let mut instructions = self.network.fees();
-        instructions.push(instruction);
-        Transaction::new_signed_with_payer(&instructions, Some(&self.address()), &[&self.wallet], blockhash)
+        Ok(match self.signer {
+            Some(address) => Signing::without_key(self, address),
+            None => Signing::with_key(self, self.wallet()?),
+        })
     }
 }
 

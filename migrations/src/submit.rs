@@ -1,121 +1,140 @@
-//! One signed transaction until it is certain what became of it.
+//! `submit`: a transaction that `--unsigned` printed, back from whoever signed it.
 
-use std::time::{Duration, Instant};
+use std::path::PathBuf;
 
 use anchor_lang::prelude::Pubkey;
-use anyhow::{Error, anyhow};
-use solana_commitment_config::CommitmentConfig;
-use solana_rpc_client_api::client_error::{ErrorKind, TransactionError};
-use solana_rpc_client_api::config::RpcSendTransactionConfig;
-use solana_rpc_client_api::request::RpcError;
+use anyhow::{Context, Result, anyhow, bail, ensure};
+use base64::Engine as _;
+use base64::prelude::BASE64_STANDARD;
+use bincode::Options as _;
+use clap::{ArgGroup, Args};
+use solana_rpc_client_api::client_error::TransactionError;
 use solana_sdk::signature::Signature;
 use solana_sdk::transaction::Transaction;
 
+use crate::change::{message_hash, nonce_of};
+use crate::effects::{self, Blockhash};
 use crate::failure;
-use crate::network::Network;
+use crate::landing::{self, GoodUntil, Refusal};
+use crate::meaning;
+use crate::network::{Mode, Network};
+use crate::report::{Outcome, Report};
 
-/// Blocks after its blockhash within which a transaction can land.
-pub const BLOCKHASH_BLOCKS: u64 = 150;
-const POLL_EVERY: Duration = Duration::from_millis(250);
-const SEND_AGAIN_EVERY: Duration = Duration::from_secs(2);
-/// With no word from the cluster for so long, the answer is "unknown".
-const SILENCE_MAX: Duration = Duration::from_secs(60);
-
-/// Why a transaction had no effect, or may have had none.
-#[derive(Debug)]
-pub enum Refusal {
-    /// The chain refused it.
-    Transaction(TransactionError),
-    Other(Error),
+#[derive(Args)]
+#[command(group(ArgGroup::new("from").required(true).args(["transaction", "file"])))]
+pub struct SubmitArgs {
+    /// The signed transaction, in base64
+    #[arg(value_name = "BASE64")]
+    transaction: Option<String>,
+    /// A file with the signed transaction in base64
+    #[arg(long, value_name = "FILE")]
+    file: Option<PathBuf>,
+    /// Only the transaction with this hash, as --unsigned printed it (`message_hash`)
+    #[arg(long, value_name = "HASH")]
+    hash: Option<String>,
 }
 
-impl Refusal {
-    pub fn other(error: Error) -> Self {
-        Self::Other(error)
+pub async fn run(network: &Network, args: &SubmitArgs) -> Result<Report> {
+    ensure!(
+        network.mode != Mode::Unsigned,
+        "submit takes a transaction that is signed: leave out --unsigned"
+    );
+    let transaction = args.read()?;
+    let message = &transaction.message;
+    let does = meaning::of(message, &network.program)?;
+    let hash = message_hash(message);
+    if let Some(wanted) = &args.hash {
+        ensure!(
+            *wanted == hash,
+            "this is another transaction than the one that was printed: its hash is {hash}"
+        );
     }
-
-    /// For the person whose `wallet` signed.
-    pub fn explain(self, wallet: &Pubkey) -> Error {
-        match self {
-            Self::Transaction(error) => failure::explain_transaction(&error, wallet),
-            Self::Other(error) => error,
-        }
-    }
-}
-
-/// Sends until the transaction reached the network's commitment, was refused, or cannot land any more.
-pub async fn submit(network: &Network, transaction: &Transaction) -> Result<Signature, Refusal> {
-    let unreadable = |error| Refusal::Other(failure::explain_read(&error, &network.url));
-    // An upper bound of the transaction's last block: its blockhash was read before.
-    let height = network.rpc.get_block_height_with_commitment(CommitmentConfig::processed()).await;
-    let last_valid_height = height.map_err(unreadable)? + BLOCKHASH_BLOCKS;
+    ensure_signed(&transaction)?;
+    let payer = message.account_keys.first().copied().unwrap_or_default();
     let signature = transaction.signatures.first().copied().unwrap_or_default();
-    if let Err(error) = network.rpc.send_transaction(transaction).await {
-        if let Some(refused) = error.get_transaction_error() {
-            return Err(Refusal::Transaction(refused));
-        }
-        // A node that answers with an error did not take it; a line that broke may have carried it.
-        if matches!(error.kind(), ErrorKind::RpcError(RpcError::RpcResponseError { .. })) {
-            return Err(unreadable(error));
-        }
+    let report = Report::new("the transaction has landed")
+        .with("does", does)
+        .with("message_hash", hash)
+        .with("signature", signature.to_string());
+    let explain = |refusal| explain(refusal, nonce_of(message).is_some(), &payer);
+    if has_landed(network, &signature).await? {
+        return Ok(report.outcome(Outcome::Done));
     }
-    let (mut heard, mut sent) = (Instant::now(), Instant::now());
-    loop {
-        tokio::time::sleep(POLL_EVERY).await;
-        match look(network, &signature, last_valid_height).await {
-            Ok(Seen::Done) => return Ok(signature),
-            Ok(Seen::Refused(error)) => return Err(Refusal::Transaction(error)),
-            Ok(Seen::Expired) => {
-                return Err(Refusal::Other(anyhow!(
-                    "transaction {signature} expired before a block took it, so nothing changed: run the command again, \
-                 with --priority-fee if the cluster is busy"
-                )));
-            }
-            Ok(Seen::Waiting) => heard = Instant::now(),
-            Err(error) if heard.elapsed() > SILENCE_MAX => {
-                return Err(Refusal::Other(error.context(format!(
-                    "it is not known whether transaction {signature} landed: look it up before you run the command again"
-                ))));
-            }
-            Err(_) => {}
-        }
-        if sent.elapsed() > SEND_AGAIN_EVERY {
-            sent = Instant::now();
-            send_blindly(network, transaction).await;
-        }
+    if network.mode == Mode::Show {
+        let effects = effects::of(network, &transaction, Blockhash::Own).await.map_err(explain)?;
+        return Ok(report.table(effects::table(effects)).outcome(Outcome::Shown));
     }
-}
-
-enum Seen {
-    Done,
-    Refused(TransactionError),
-    Waiting,
-    /// Not landed, and cannot any more.
-    Expired,
-}
-
-async fn look(network: &Network, signature: &Signature, last_valid_height: u64) -> Result<Seen, Error> {
-    let explain = |error| failure::explain_read(&error, &network.url);
-    // The height first: what is unknown after it had passed stays unknown.
-    let height = network.rpc.get_block_height_with_commitment(CommitmentConfig::finalized()).await;
-    let expired = height.map_err(explain)? > last_valid_height;
-    let statuses = match expired {
-        true => network.rpc.get_signature_statuses_with_history(&[*signature]).await,
-        false => network.rpc.get_signature_statuses(&[*signature]).await,
+    let good_until = match nonce_of(message) {
+        Some(nonce) => GoodUntil::NonceUsed(nonce, message.recent_blockhash),
+        None => GoodUntil::from_now(network).await?,
     };
-    Ok(match statuses.map_err(explain)?.value.into_iter().flatten().next() {
-        Some(status) => match status.err.clone() {
-            Some(error) => Seen::Refused(error),
-            None if status.satisfies_commitment(network.commitment) => Seen::Done,
-            None => Seen::Waiting,
-        },
-        None if expired => Seen::Expired,
-        None => Seen::Waiting,
-    })
+    landing::land(network, &transaction, good_until).await.map_err(explain)?;
+    Ok(report.outcome(Outcome::Done))
 }
 
-/// Hands a transaction to the cluster without asking what it thinks of it; what became of it is looked up anyway.
-pub async fn send_blindly(network: &Network, transaction: &Transaction) {
-    let config = RpcSendTransactionConfig { skip_preflight: true, ..RpcSendTransactionConfig::default() };
-    let _ = network.rpc.send_transaction_with_config(transaction, config).await;
+impl SubmitArgs {
+    fn read(&self) -> Result<Transaction> {
+        let (text, place) = match (&self.transaction, &self.file) {
+            (Some(text), _) => (text.clone(), "the transaction".to_string()),
+            (None, Some(file)) => {
+                let shown = file.display();
+                let text = std::fs::read_to_string(file).with_context(|| format!("cannot read {shown}"))?;
+                (text, shown.to_string())
+            }
+            (None, None) => bail!("no transaction"),
+        };
+        let transaction = decoded(&text).with_context(|| format!("cannot read {place}"))?;
+        let signers = usize::from(transaction.message.header.num_required_signatures);
+        ensure!(
+            signers == transaction.signatures.len() && signers <= transaction.message.account_keys.len(),
+            "{place} is no transaction that a node would take"
+        );
+        Ok(transaction)
+    }
+}
+
+/// A transaction in the form in which nodes take it, and nothing behind it.
+fn decoded(text: &str) -> Result<Transaction> {
+    let text: String = text.split_whitespace().collect();
+    let Ok(bytes) = BASE64_STANDARD.decode(text) else { bail!("it is not base64") };
+    let options = bincode::options().with_fixint_encoding();
+    match options.deserialize(&bytes) {
+        Ok(transaction) => Ok(transaction),
+        Err(_) => bail!("it is not a transaction as --unsigned prints it"),
+    }
+}
+
+/// That everybody signed whom it needs, and these very bytes.
+fn ensure_signed(transaction: &Transaction) -> Result<()> {
+    let signers = transaction.message.account_keys.iter().zip(&transaction.signatures);
+    for ((signer, signature), fits) in signers.zip(transaction.verify_with_results()) {
+        ensure!(*signature != Signature::default(), "{signer} has not signed it");
+        ensure!(
+            fits,
+            "the signature of {signer} does not fit: another key signed it, or it was altered after it was signed"
+        );
+    }
+    Ok(())
+}
+
+/// Whether somebody sent it before.
+async fn has_landed(network: &Network, signature: &Signature) -> Result<bool> {
+    let statuses = network.rpc.get_signature_statuses_with_history(&[*signature]).await;
+    let statuses = statuses.map_err(|error| failure::explain_read(&error, &network.url))?.value;
+    let landed = statuses.into_iter().flatten().next();
+    Ok(landed.is_some_and(|status| status.err.is_none() && status.satisfies_commitment(network.commitment)))
+}
+
+fn explain(refusal: Refusal, has_nonce: bool, payer: &Pubkey) -> anyhow::Error {
+    match (refusal, has_nonce) {
+        (Refusal::Transaction(TransactionError::BlockhashNotFound), false) => anyhow!(
+            "the transaction is too old: it was good for {} blocks, a minute at most. Have it printed again, with --nonce if \
+             signing takes longer",
+            landing::BLOCKHASH_BLOCKS
+        ),
+        (Refusal::Transaction(TransactionError::BlockhashNotFound), true) => {
+            anyhow!("the transaction is void: its nonce has been used since. Have it printed again")
+        }
+        (refusal, _) => refusal.explain(payer),
+    }
 }

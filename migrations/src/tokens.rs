@@ -85,6 +85,11 @@ impl Amount {
     }
 }
 
+/// Lamports as exact decimal SOL.
+pub fn sol(lamports: u64) -> String {
+    decimal(lamports, 9)
+}
+
 /// Exact decimal text.
 pub fn decimal(units: u64, decimals: u8) -> String {
     let places = usize::from(decimals);

@@ -6,6 +6,7 @@ use purser_client::RentPayers;
 use super::AgentArgs;
 use super::withdraw::{ensure_payable, holding};
 use crate::arguments::{self, account_id};
+use crate::change::Change;
 use crate::network::Network;
 use crate::report::Report;
 use crate::tokens::{decimal, decimals};
@@ -38,20 +39,20 @@ pub async fn run(network: &Network, args: &CloseArgs) -> Result<Report> {
     let draft = located.draft(network).await?.map(|draft| draft.draft.rent_payer);
     let rent_payers = RentPayers { agent: agent.rent_payer, draft: draft.unwrap_or(agent.rent_payer) };
     let signing = network.signing()?;
-    let close = located.deployment().close_agent(
+    let close = located.deployment.close_agent(
         signing.address(),
         located.operator_address,
         located.address,
         destination,
         rent_payers,
     );
-    let signature = signing.call(close).await?;
-    Ok(Report::new("agent account closed, with its token account and its draft")
+    let report = Report::new("agent account closed, with its token account and its draft")
         .with("agent", located.address.to_string())
         .with("account_id", account_id(&agent.agent_id))
         .with("swept_usdc", amount)
         .with("to", args.to.map(|to| to.to_string()))
         .with("rent_back_to", agent.rent_payer.to_string())
-        .with("draft_rent_back_to", draft.map(|payer| payer.to_string()))
-        .with("signature", signature.to_string()))
+        .with("draft_rent_back_to", draft.map(|payer| payer.to_string()));
+    let change = Change::of(report.clone(), close);
+    signing.carry_out(change, async |signature| Ok(report.with("signature", signature.to_string()))).await
 }

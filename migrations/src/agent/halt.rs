@@ -1,6 +1,8 @@
 use anyhow::Result;
+use solana_sdk::signature::Signature;
 
 use super::AgentArgs;
+use crate::change::Change;
 use crate::network::Network;
 use crate::operator::halt::Halt;
 use crate::operator::show::role;
@@ -9,23 +11,26 @@ use crate::report::Report;
 pub async fn run(network: &Network, args: &AgentArgs, halt: Halt) -> Result<Report> {
     let located = args.locate(network).await?;
     let signing = network.signing()?;
-    let (deployment, wallet) = (located.deployment(), signing.address());
-    let (operator, agent) = (located.operator_address, Some(located.address));
-    let signature = match halt {
-        Halt::Set => signing.call(deployment.halt(wallet, operator, agent)).await?,
-        Halt::Lift => signing.call(deployment.resume(wallet, operator, agent)).await?,
+    let (wallet, operator, agent) = (signing.address(), located.operator_address, Some(located.address));
+    let change = match halt {
+        Halt::Set => Change::new("agent halted", located.deployment.halt(wallet, operator, agent)).at_once(),
+        Halt::Lift => Change::new("agent resumed", located.deployment.resume(wallet, operator, agent)),
     };
-    let after = args.locate(network).await?;
-    let title = match (halt, after.operator.halted_by, after.view.agent.policy.is_paused()) {
-        (Halt::Set, ..) => "agent halted; the admin alone resumes it, with `agent resume`",
-        (Halt::Lift, 0, false) => "agent resumed",
-        (Halt::Lift, 0, true) => "agent resumed, but its policy pauses it, so it still pays nothing",
-        (Halt::Lift, ..) => "agent resumed, but its operator is halted, so it still pays nothing",
+    let change = change.with("agent", located.address.to_string());
+    let done = async |signature: Signature| {
+        let after = args.locate(network).await?;
+        let title = match (halt, after.operator.halted_by, after.view.agent.policy.is_paused()) {
+            (Halt::Set, ..) => "agent halted; the admin alone resumes it, with `account resume`",
+            (Halt::Lift, 0, false) => "agent resumed",
+            (Halt::Lift, 0, true) => "agent resumed, but its policy pauses it, so it still pays nothing",
+            (Halt::Lift, ..) => "agent resumed, but its operator is halted, so it still pays nothing",
+        };
+        Ok(Report::new(title)
+            .with("agent", located.address.to_string())
+            .with("halted_by", role(after.view.agent.halted_by))
+            .with("operator_halted_by", role(after.operator.halted_by))
+            .with("paused", after.view.agent.policy.is_paused())
+            .with("signature", signature.to_string()))
     };
-    Ok(Report::new(title)
-        .with("agent", located.address.to_string())
-        .with("halted_by", role(after.view.agent.halted_by))
-        .with("operator_halted_by", role(after.operator.halted_by))
-        .with("paused", after.view.agent.policy.is_paused())
-        .with("signature", signature.to_string()))
+    signing.carry_out(change, done).await
 }

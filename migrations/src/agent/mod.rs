@@ -1,9 +1,12 @@
 //! An agent account: its policy, what it did lately, and the admin's way to its money.
 
 pub mod close;
+pub mod create;
 pub mod halt;
+pub mod list;
 pub mod pause;
 pub mod recipients;
+pub mod rules;
 pub mod set_policy;
 pub mod show;
 pub mod waiting;
@@ -23,6 +26,10 @@ use crate::report::Report;
 
 #[derive(Subcommand)]
 pub enum AgentCommand {
+    /// Create an agent account with its policy, and its USDC token account; signed by policy authority or admin
+    Create(create::CreateArgs),
+    /// List an operator's agent accounts (reads only)
+    List(OperatorName),
     /// Show an agent's policy, the one that waits, what left it in the last 24 hours, and its balance (reads only)
     Show(AgentArgs),
     /// Change an agent's policy; rules that are not named stay as they are; signed by policy authority or admin
@@ -47,6 +54,8 @@ pub enum AgentCommand {
 
 pub async fn run(network: &Network, command: &AgentCommand) -> Result<Report> {
     match command {
+        AgentCommand::Create(args) => create::run(network, args).await,
+        AgentCommand::List(name) => list::run(network, name).await,
         AgentCommand::Show(args) => show::run(network, args).await,
         AgentCommand::SetPolicy(args) => set_policy::run(network, args).await,
         AgentCommand::ApplyPolicy(args) => waiting::apply(network, args).await,
@@ -63,8 +72,8 @@ pub async fn run(network: &Network, command: &AgentCommand) -> Result<Report> {
 /// Which agent is meant.
 #[derive(Args)]
 pub struct AgentArgs {
-    /// The agent: its account id, found under its operator, or its address
-    #[arg(long, value_name = "acct_ID|ADDRESS", value_parser = arguments::agent_name)]
+    /// The account: its id, found under its operator, or its address
+    #[arg(long = "account", alias = "agent", value_name = "acct_ID|ADDRESS", value_parser = arguments::agent_name)]
     agent: AgentName,
     #[command(flatten)]
     operator: OperatorName,
@@ -76,13 +85,14 @@ pub struct LocatedAgent {
     pub view: AgentView,
     pub operator_address: Pubkey,
     pub operator: Operator,
+    pub deployment: Deployment,
 }
 
 impl AgentArgs {
     pub async fn locate(&self, network: &Network) -> Result<LocatedAgent> {
         let address = match self.agent {
             AgentName::Address(address) => address,
-            AgentName::Id(id) => by_id(&self.operator.address(network)?, &id),
+            AgentName::Id(id) => by_id(network, &self.operator.address(network)?, &id),
         };
         let view = find(network, &address).await?.ok_or_else(|| {
             anyhow!(
@@ -96,15 +106,12 @@ impl AgentArgs {
             "the agent {address} belongs to the operator {operator_address}"
         );
         let operator = operator::read(network, &operator_address).await?;
-        Ok(LocatedAgent { address, view, operator_address, operator })
+        let deployment = network.deployment(operator.usdc_mint);
+        Ok(LocatedAgent { address, view, operator_address, operator, deployment })
     }
 }
 
 impl LocatedAgent {
-    pub fn deployment(&self) -> Deployment {
-        operator::deployment(&self.operator)
-    }
-
     /// The accounts of a change that `authority` signs.
     pub fn signed_by(&self, authority: Pubkey) -> DraftAccounts {
         DraftAccounts { authority, operator: self.operator_address, agent: self.address }
@@ -112,21 +119,21 @@ impl LocatedAgent {
 
     /// The agent's draft, sealed or not.
     pub async fn draft(&self, network: &Network) -> Result<Option<DraftView>> {
-        let address = self.deployment().draft_address(&self.address);
-        let account = network.account(&address).await?.filter(|account| account.owner == purser::ID);
+        let address = self.deployment.draft_address(&self.address);
+        let account = network.account(&address).await?.filter(|account| account.owner == network.program);
         let draft = account.map(|account| PolicyDraft::read(&account.data));
         draft.map(|draft| draft.context("the agent's draft has an unknown layout")).transpose()
     }
 }
 
 /// The agent account of an operator under an id.
-pub fn by_id(operator: &Pubkey, id: &[u8; 16]) -> Pubkey {
+pub fn by_id(network: &Network, operator: &Pubkey, id: &[u8; 16]) -> Pubkey {
     // Which mint it is about makes no difference to addresses.
-    Deployment { program: purser::ID, usdc_mint: Pubkey::default() }.agent_address(operator, id)
+    network.deployment(Pubkey::default()).agent_address(operator, id)
 }
 
 /// The agent at `address`, or `None` where there is none.
-async fn find(network: &Network, address: &Pubkey) -> Result<Option<AgentView>> {
-    let account = network.account(address).await?.filter(|account| account.owner == purser::ID);
+pub async fn find(network: &Network, address: &Pubkey) -> Result<Option<AgentView>> {
+    let account = network.account(address).await?.filter(|account| account.owner == network.program);
     Ok(account.and_then(|account| Agent::read(&account.data)))
 }

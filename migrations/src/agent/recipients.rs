@@ -83,7 +83,7 @@ impl RecipientArgs {
         let (mut wallets, mut token_accounts) = (Vec::new(), Vec::new());
         for name in names {
             match name {
-                Named::Agent(id) => wallets.push(super::by_id(operator, &id)),
+                Named::Agent(id) => wallets.push(super::by_id(network, operator, &id)),
                 Named::Wallet(address) => wallets.push(address),
                 Named::TokenAccount(address) => token_accounts.push(address),
                 Named::Either(address) => match kind(&address, found.next().flatten().as_ref(), usdc_mint)? {

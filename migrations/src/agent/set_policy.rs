@@ -2,15 +2,18 @@ use anyhow::{Context, Result, bail};
 use clap::{ArgGroup, Args};
 use purser::state::DraftView;
 use purser_client::{INLINE_ENTRIES_MAX, OwnedPolicy, Proposal, RentPayers, Staging, must_wait};
-use purser_policy::Limit;
+use solana_sdk::instruction::Instruction;
+use solana_sdk::signature::Signature;
 
-use super::recipients::RecipientArgs;
+use super::rules::RuleArgs;
 use super::waiting::timestamp;
-use super::{AgentArgs, LocatedAgent};
-use crate::arguments;
+use super::{AgentArgs, LocatedAgent, show};
+use crate::change::Change;
+use crate::effects::{Effect, differing};
 use crate::loader::progress::Progress;
-use crate::network::{Network, Signing};
-use crate::report::Report;
+use crate::network::{Mode, Network};
+use crate::report::{Outcome, Report};
+use crate::signing::Signing;
 
 #[derive(Args)]
 #[command(group(ArgGroup::new("change").required(true).multiple(true).args([
@@ -20,115 +23,144 @@ use crate::report::Report;
 pub struct SetPolicyArgs {
     #[command(flatten)]
     agent: AgentArgs,
-    /// Most USDC in one transfer: a decimal with at most six digits after the point, or `none` for no limit
-    #[arg(long, visible_alias = "max-single", value_name = "USDC|none", value_parser = arguments::limit)]
-    max_single_transfer: Option<Limit>,
-    /// Most USDC in any 24 hours: a decimal with at most six digits after the point, or `none` for no limit
-    #[arg(long, visible_alias = "max-daily", value_name = "USDC|none", value_parser = arguments::limit)]
-    max_daily_spend: Option<Limit>,
-    /// Whether transfers without a memo are refused
-    #[arg(long, value_name = "true|false")]
-    require_memo: Option<bool>,
-    /// Whether all transfers are refused
-    #[arg(long, value_name = "true|false")]
-    paused: Option<bool>,
     #[command(flatten)]
-    recipients: RecipientArgs,
+    rules: RuleArgs,
 }
 
 pub async fn run(network: &Network, args: &SetPolicyArgs) -> Result<Report> {
     let located = args.agent.locate(network).await?;
-    let policy = args.changed(network, &located).await?;
+    let current = located.view.policy();
+    let policy = args.rules.over(current, network, &located.operator_address, &located.operator).await?;
     let signing = network.signing()?;
     let wallet = signing.address();
-    let current = located.view.policy();
     if policy == OwnedPolicy::from(current) {
-        let shown = super::show::run(network, &args.agent).await?;
+        let shown = show::run(network, &args.agent).await?;
         return Ok(Report::new("the policy is so already").with("signature", None::<String>).and(shown));
     }
     let waits = must_wait(&located.operator, &wallet, &policy.as_policy(), &current);
     let agent = &located.view.agent;
-    let (title, signature) = if waits || policy.allowlist.len() > INLINE_ENTRIES_MAX {
-        let proposal = Proposal { agent: located.address, expected_version: agent.policy_version, policy };
-        through_a_draft(&signing, &located, &proposal, waits).await?
-    } else {
+    let done = async |title: String, signature: Option<Signature>| {
+        let shown = show::run(network, &args.agent).await?;
+        let signature = signature.map(|signature| signature.to_string());
+        Ok(Report::new(title).with("signature", signature).and(shown))
+    };
+    if !waits && policy.allowlist.len() <= INLINE_ENTRIES_MAX {
         let at = located.signed_by(wallet);
-        let set =
-            located.deployment().set_policy(at, wallet, agent.rent_payer, agent.policy_version, &policy);
-        ("policy set".to_string(), Some(signing.call(set).await?))
-    };
-    let shown = super::show::run(network, &args.agent).await?;
-    Ok(Report::new(title).with("signature", signature.map(|signature| signature.to_string())).and(shown))
-}
-
-impl SetPolicyArgs {
-    /// The policy that is asked for: as it is, but for what the command line names.
-    async fn changed(&self, network: &Network, located: &LocatedAgent) -> Result<OwnedPolicy> {
-        let mut policy = OwnedPolicy::from(located.view.policy());
-        let mint = &located.operator.usdc_mint;
-        if let Some(allowlist) = self.recipients.read(network, &located.operator_address, mint).await? {
-            policy.allowlist = allowlist;
+        let set = located.deployment.set_policy(at, wallet, agent.rent_payer, agent.policy_version, &policy);
+        let change = Change::new("policy set", set).with("agent", located.address.to_string());
+        let done = async |signature| done("policy set".to_string(), Some(signature)).await;
+        return signing.carry_out(change, done).await;
+    }
+    let proposal = Proposal { agent: located.address, expected_version: agent.policy_version, policy };
+    let staged = Staged { signing: &signing, located: &located, proposal: &proposal, waits };
+    if network.mode == Mode::Do {
+        let (title, signature) = staged.carry_out().await?;
+        return Ok(done(title, signature).await?.outcome(Outcome::Done));
+    }
+    match staged.next_step().await? {
+        Some(change) => {
+            let done = async |signature| done("one step done".to_string(), Some(signature)).await;
+            signing.carry_out(change, done).await
         }
-        policy.max_single_transfer = self.max_single_transfer.unwrap_or(policy.max_single_transfer);
-        policy.max_daily_spend = self.max_daily_spend.unwrap_or(policy.max_daily_spend);
-        policy.require_memo = self.require_memo.unwrap_or(policy.require_memo);
-        policy.paused = self.paused.unwrap_or(policy.paused);
-        Ok(policy)
+        None => done("the policy waits already".to_string(), None).await,
     }
 }
 
-type Signature = solana_sdk::signature::Signature;
-
-/// Seals the proposal in the agent's draft, and applies it unless it has to wait still. Goes on with what a broken run
-/// left.
-async fn through_a_draft(
-    signing: &Signing<'_>,
-    located: &LocatedAgent,
-    proposal: &Proposal,
+/// A policy on its way through the agent's draft. What a broken run left is gone on with.
+struct Staged<'a> {
+    signing: &'a Signing<'a>,
+    located: &'a LocatedAgent,
+    proposal: &'a Proposal,
+    /// It loosens something, and the signer is not the admin.
     waits: bool,
-) -> Result<(String, Option<Signature>)> {
-    let network = signing.network;
-    let wallet = signing.address();
-    let staging = Staging {
-        deployment: located.deployment(),
-        authority: wallet,
-        payer: wallet,
-        operator: located.operator_address,
-        proposal,
-    };
-    let found = located.draft(network).await?;
-    if let Some(found) = found.as_ref().filter(|found| !staging.continues(found)) {
-        ensure_replaceable(found, located)?;
-    }
-    let steps = staging.steps(found.as_ref());
-    let mut progress = Progress::start("writing the policy", steps.len() as u64);
-    let mut last = None;
-    for (done, step) in steps.into_iter().enumerate() {
-        let sent = signing.call(step).await;
-        last = Some(
-            sent.context("the policy is written in part and not in force: run the command again to go on")?,
-        );
-        progress.set(done as u64 + 1);
-    }
-    progress.finish();
+}
 
-    let sealed = located.draft(network).await?.filter(|draft| staging.continues(draft));
-    let sealed = sealed.context("somebody put another policy in its place: look with `agent show`")?;
-    if waits {
-        let now = network.time().await?;
+impl Staged<'_> {
+    fn staging(&self) -> Staging<'_> {
+        Staging {
+            deployment: self.located.deployment,
+            authority: self.signing.address(),
+            payer: self.signing.address(),
+            operator: self.located.operator_address,
+            proposal: self.proposal,
+        }
+    }
+
+    /// The agent's draft, and what is left to do until this proposal is sealed in it.
+    async fn steps(&self) -> Result<(Option<DraftView>, Vec<Instruction>)> {
+        let found = self.located.draft(self.signing.network).await?;
+        if let Some(found) = found.as_ref().filter(|found| !self.staging().continues(found)) {
+            ensure_replaceable(found, self.located)?;
+        }
+        let steps = self.staging().steps(found.as_ref());
+        Ok((found, steps))
+    }
+
+    /// The next of its transactions, and what all of them change; `None` where there is nothing to do but to wait.
+    async fn next_step(&self) -> Result<Option<Change>> {
+        let (found, mut steps) = self.steps().await?;
+        let now = self.signing.network.time().await?;
+        let sealed = found.as_ref().filter(|_| steps.is_empty());
+        let is_due =
+            sealed.is_none_or(|found| now >= self.located.operator.loosens_at(found.draft.sealed_at));
+        if !self.waits || (sealed.is_some() && is_due) {
+            let draft = sealed.map_or(self.signing.address(), |found| found.draft.rent_payer);
+            let rent_payers = RentPayers { agent: self.located.view.agent.rent_payer, draft };
+            steps.push(self.staging().apply(rent_payers));
+        }
+        let left = steps.len();
+        let Some(step) = steps.into_iter().next() else { return Ok(None) };
+        let title = match (self.waits, left) {
+            (_, 1) => "policy set".to_string(),
+            (false, _) => format!("policy set, by {left} transactions, the first of which is this one"),
+            (true, _) => format!(
+                "policy sealed in a draft, by {left} transactions, the first of which is this one; it loosens the policy, so                  it waits {} seconds and is put in force with `account apply-policy`",
+                self.located.operator.loosening_delay_seconds
+            ),
+        };
+        let change = Change::new(title, step).with("agent", self.located.address.to_string());
+        let change = change.with("transactions_left", left);
+        Ok(Some(if left == 1 { change } else { change.ahead(self.ahead()) }))
+    }
+
+    /// The rules before and after all of its transactions.
+    fn ahead(&self) -> Vec<Effect> {
+        let (before, after) = (self.located.view.policy(), self.proposal.policy.as_policy());
+        differing("account", self.located.address, &show::rules(&before), &show::rules(&after))
+    }
+
+    /// Seals the proposal, and applies it unless it has to wait still.
+    async fn carry_out(&self) -> Result<(String, Option<Signature>)> {
+        let Self { signing, located, .. } = self;
+        let network = signing.network;
+        let (_, steps) = self.steps().await?;
+        let mut progress = Progress::start("writing the policy", steps.len() as u64);
+        let mut last = None;
+        for (done, step) in steps.into_iter().enumerate() {
+            let sent = signing.call(step).await;
+            last =
+                Some(sent.context(
+                    "the policy is written in part and not in force: run the command again to go on",
+                )?);
+            progress.set(done as u64 + 1);
+        }
+        progress.finish();
+
+        let sealed = located.draft(network).await?.filter(|draft| self.staging().continues(draft));
+        let sealed = sealed.context("somebody put another policy in its place: look with `account show`")?;
         let effective_at = located.operator.loosens_at(sealed.draft.sealed_at);
-        if now < effective_at {
-            let agent = located.address;
+        if self.waits && network.time().await? < effective_at {
             let title = format!(
-                "this loosens the policy, so it waits until {}: then put it in force with `agent apply-policy --agent \
-                 {agent}`; until then the policy below stays as it is",
-                timestamp(effective_at)
+                "this loosens the policy, so it waits until {}: then put it in force with `account apply-policy --account \
+                 {}`; until then the policy below stays as it is",
+                timestamp(effective_at),
+                located.address
             );
             return Ok((title, last));
         }
+        let rent_payers = RentPayers { agent: located.view.agent.rent_payer, draft: sealed.draft.rent_payer };
+        Ok(("policy set".to_string(), Some(signing.call(self.staging().apply(rent_payers)).await?)))
     }
-    let rent_payers = RentPayers { agent: located.view.agent.rent_payer, draft: sealed.draft.rent_payer };
-    Ok(("policy set".to_string(), Some(signing.call(staging.apply(rent_payers)).await?)))
 }
 
 /// A policy that waits is nobody's to lose in passing.
@@ -136,8 +168,8 @@ fn ensure_replaceable(found: &DraftView, located: &LocatedAgent) -> Result<()> {
     let draft = &found.draft;
     if draft.is_sealed() && draft.expected_version == located.view.agent.policy_version {
         bail!(
-            "another policy waits for this agent (`agent show` prints it): apply it with `agent apply-policy`, or give it \
-             up with `agent drop-policy`, and run the command again"
+            "another policy waits for this agent (`account show` prints it): apply it with `account apply-policy`, or give it \
+             up with `account drop-policy`, and run the command again"
         );
     }
     Ok(())

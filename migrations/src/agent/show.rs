@@ -1,6 +1,6 @@
 use anchor_lang::prelude::Pubkey;
 use anyhow::{Result, anyhow};
-use purser::state::Agent;
+use purser::state::{Agent, Operator};
 use purser_policy::{Address, Allowlist, Limit, Policy, UsdcAmount};
 use serde_json::{Value, json};
 
@@ -26,19 +26,13 @@ pub async fn run(network: &Network, args: &AgentArgs) -> Result<Report> {
     let policy = view.policy();
     let spent = agent.window().spent(now);
     let balance = usdc.and_then(|account| Holding::read(&token_account, &account));
-    let halted = agent.halted_by | operator.halted_by != 0;
-    let status = match (halted, policy.paused) {
-        (true, _) => "halted",
-        (false, true) => "paused",
-        (false, false) => "active",
-    };
     let mut report = Report::new("agent account")
         .with("agent", address.to_string())
         .with("account_id", account_id(&agent.agent_id))
         .with("operator", agent.operator.to_string())
         .with("usdc_token_account", token_account.to_string())
         .with("balance_usdc", balance.map(|held| UsdcAmount::from_micros(held.units).to_string()))
-        .with("status", status)
+        .with("status", status(agent, operator))
         .with("halted_by", role(agent.halted_by))
         .with("operator_halted_by", role(operator.halted_by))
         .with("policy_version", agent.policy_version)
@@ -54,6 +48,15 @@ pub async fn run(network: &Network, args: &AgentArgs) -> Result<Report> {
         .with("recent_tags", recent_tags(agent, now))
         .with("rent_back_to", agent.rent_payer.to_string())
         .with("chain_time", timestamp(now)))
+}
+
+/// Whether it pays, in one word.
+pub fn status(agent: &Agent, operator: &Operator) -> &'static str {
+    match (agent.halted_by | operator.halted_by, agent.policy.is_paused()) {
+        (0, true) => "paused",
+        (0, false) => "active",
+        _ => "halted",
+    }
 }
 
 /// The rules of a policy by name.

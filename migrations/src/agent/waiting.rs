@@ -9,6 +9,7 @@ use time::OffsetDateTime;
 use time::format_description::well_known::Rfc3339;
 
 use super::{AgentArgs, LocatedAgent, show};
+use crate::change::Change;
 use crate::network::Network;
 use crate::report::Report;
 
@@ -16,7 +17,7 @@ use crate::report::Report;
 pub struct WaitingArgs {
     #[command(flatten)]
     agent: AgentArgs,
-    /// Only the policy with this hash, as `agent show` prints it [default: the one that waits]
+    /// Only the policy with this hash, as `account show` prints it [default: the one that waits]
     #[arg(long, value_name = "HEX")]
     hash: Option<String>,
 }
@@ -29,11 +30,11 @@ pub async fn apply(network: &Network, args: &WaitingArgs) -> Result<Report> {
     let effective_at = located.operator.loosens_at(found.draft.sealed_at);
     match state(&found, &located, now) {
         State::Incomplete => bail!(
-            "the policy is written in part: run the `agent set-policy` that began it again, or give it up with \
-             `agent drop-policy`"
+            "the policy is written in part: run the `account set-policy` that began it again, or give it up with \
+             `account drop-policy`"
         ),
         State::Outdated => bail!(
-            "the policy was written over version {}, and version {} is in force: give it up with `agent drop-policy` and \
+            "the policy was written over version {}, and version {} is in force: give it up with `account drop-policy` and \
              set it anew",
             found.draft.expected_version,
             located.view.agent.policy_version
@@ -49,23 +50,27 @@ pub async fn apply(network: &Network, args: &WaitingArgs) -> Result<Report> {
     }
     let rent_payers = RentPayers { agent: located.view.agent.rent_payer, draft: found.draft.rent_payer };
     let at = located.signed_by(wallet);
-    let signature =
-        signing.call(located.deployment().apply_draft(at, wallet, rent_payers, found.draft.hash)).await?;
-    let shown = show::run(network, &args.agent).await?;
-    Ok(Report::new("policy set").with("signature", signature.to_string()).and(shown))
+    let apply = located.deployment.apply_draft(at, wallet, rent_payers, found.draft.hash);
+    let change = Change::new("policy set", apply).with("agent", located.address.to_string());
+    signing
+        .carry_out(change, async |signature| {
+            let shown = show::run(network, &args.agent).await?;
+            Ok(Report::new("policy set").with("signature", signature.to_string()).and(shown))
+        })
+        .await
 }
 
 pub async fn drop(network: &Network, args: &WaitingArgs) -> Result<Report> {
     let (located, found) = args.find(network).await?;
     let signing = network.signing()?;
     let at = located.signed_by(signing.address());
-    let close = located.deployment().close_draft(at, found.draft.rent_payer, found.draft.hash);
-    let signature = signing.call(close).await?;
-    Ok(Report::new("the policy that waited is given up; the one in force stays")
+    let close = located.deployment.close_draft(at, found.draft.rent_payer, found.draft.hash);
+    let report = Report::new("the policy that waited is given up; the one in force stays")
         .with("agent", located.address.to_string())
         .with("hash", hex(&found.draft.hash))
-        .with("rent_back_to", found.draft.rent_payer.to_string())
-        .with("signature", signature.to_string()))
+        .with("rent_back_to", found.draft.rent_payer.to_string());
+    let change = Change::of(report.clone(), close);
+    signing.carry_out(change, async |signature| Ok(report.with("signature", signature.to_string()))).await
 }
 
 impl WaitingArgs {
@@ -76,7 +81,7 @@ impl WaitingArgs {
         let hash = hex(&found.draft.hash);
         ensure!(
             self.hash.as_ref().is_none_or(|wanted| *wanted == hash),
-            "another policy waits, whose hash is {hash}: look with `agent show`"
+            "another policy waits, whose hash is {hash}: look with `account show`"
         );
         Ok((located, found))
     }
@@ -104,7 +109,7 @@ fn state(found: &DraftView, located: &LocatedAgent, now: i64) -> State {
     }
 }
 
-/// What `agent show` prints of it.
+/// What `account show` prints of it.
 pub fn describe(found: &DraftView, located: &LocatedAgent, now: i64) -> Value {
     let draft = &found.draft;
     let state = state(found, located, now);
@@ -140,6 +145,7 @@ pub fn timestamp(unix_seconds: i64) -> String {
     time.and_then(|time| time.format(&Rfc3339).ok()).unwrap_or_else(|| unix_seconds.to_string())
 }
 
-fn hex(bytes: &[u8]) -> String {
+/// Lower-case hex.
+pub fn hex(bytes: &[u8]) -> String {
     bytes.iter().map(|byte| format!("{byte:02x}")).collect()
 }

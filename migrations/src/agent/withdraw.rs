@@ -3,9 +3,11 @@ use anchor_spl::associated_token::get_associated_token_address_with_program_id;
 use anyhow::{Context, Result, anyhow, bail, ensure};
 use clap::Args;
 use purser_client::TokenSource;
+use solana_sdk::signature::Signature;
 
 use super::AgentArgs;
 use crate::arguments;
+use crate::change::Change;
 use crate::network::Network;
 use crate::report::Report;
 use crate::tokens::{Amount, Holding, decimal, decimals};
@@ -49,18 +51,23 @@ pub async fn run(network: &Network, args: &WithdrawArgs) -> Result<Report> {
     ensure_payable(network, &args.to, &source, &held).await?;
     let from = TokenSource { token_account: source, mint: held.mint, token_program: held.program };
     let (wallet, agent) = (signing.address(), located.address);
-    let withdraw =
-        located.deployment().withdraw(wallet, located.operator_address, agent, from, args.to, units);
-    let signature = signing.call(withdraw).await?;
-    let left = holding(network, &source).await?;
-    Ok(Report::new(format!("{amount} {unit} withdrawn"))
-        .with("agent", agent.to_string())
-        .with("amount", amount)
-        .with("mint", held.mint.to_string())
-        .with("from", source.to_string())
-        .with("to", args.to.to_string())
-        .with("balance", left.map(|left| decimal(left.units, decimals)))
-        .with("signature", signature.to_string()))
+    let withdraw = located.deployment.withdraw(wallet, located.operator_address, agent, from, args.to, units);
+    let title = format!("{amount} {unit} withdrawn");
+    let about = |report: Report| {
+        let report = report.with("agent", agent.to_string()).with("amount", amount.clone());
+        report
+            .with("mint", held.mint.to_string())
+            .with("from", source.to_string())
+            .with("to", args.to.to_string())
+    };
+    let change = Change::of(about(Report::new(title.clone())), withdraw);
+    let done = async |signature: Signature| {
+        let left = holding(network, &source).await?;
+        Ok(about(Report::new(title.clone()))
+            .with("balance", left.map(|left| decimal(left.units, decimals)))
+            .with("signature", signature.to_string()))
+    };
+    signing.carry_out(change, done).await
 }
 
 pub async fn holding(network: &Network, address: &Pubkey) -> Result<Option<Holding>> {

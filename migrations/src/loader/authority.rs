@@ -7,6 +7,7 @@ use solana_loader_v3_interface::instruction as loader;
 
 use super::program;
 use crate::arguments;
+use crate::change::Change;
 use crate::network::Network;
 use crate::report::Report;
 
@@ -25,8 +26,9 @@ pub struct AuthorityArgs {
 pub async fn run(network: &Network, args: &AuthorityArgs) -> Result<Report> {
     let signing = network.signing()?;
     let wallet = signing.address();
-    let program = program::read(network, &purser::ID).await?;
-    let program = program.ok_or_else(|| anyhow!("the program {} is not on {}", purser::ID, network.url))?;
+    let id = network.program;
+    let program = program::read(network, &id).await?;
+    let program = program.ok_or_else(|| anyhow!("the program {id} is not on {}", network.url))?;
     match program.upgrade_authority {
         Some(authority) if authority == wallet => {}
         Some(authority) => {
@@ -34,13 +36,13 @@ pub async fn run(network: &Network, args: &AuthorityArgs) -> Result<Report> {
                 "the upgrade authority is {authority}, and only it hands itself over; this wallet is {wallet}"
             )
         }
-        None => bail!("the program {} is final: it has no upgrade authority any more", purser::ID),
+        None => bail!("the program {id} is final: it has no upgrade authority any more"),
     }
-    let hand_over = loader::set_upgrade_authority(&purser::ID, &wallet, args.to.as_ref());
-    let signature = signing.call(hand_over).await?;
+    let hand_over = loader::set_upgrade_authority(&id, &wallet, args.to.as_ref());
     let title = if args.drop { "the program is final" } else { "upgrade authority handed over" };
-    Ok(Report::new(title)
-        .with("program_id", purser::ID.to_string())
-        .with("upgrade_authority", args.to.map(|to| to.to_string()))
-        .with("signature", signature.to_string()))
+    let report = Report::new(title)
+        .with("program_id", id.to_string())
+        .with("upgrade_authority", args.to.map(|to| to.to_string()));
+    let change = Change::of(report.clone(), hand_over);
+    signing.carry_out(change, async |signature| Ok(report.with("signature", signature.to_string()))).await
 }

@@ -23,8 +23,8 @@ use solana_system_interface::instruction as system;
 use super::program::sha256;
 use super::progress::{Progress, say};
 use crate::failure;
-use crate::network::Signing;
-use crate::submit;
+use crate::landing;
+use crate::signing::Signing;
 
 /// First four bytes of a buffer account, little-endian.
 const BUFFER: u32 = 1;
@@ -66,9 +66,9 @@ impl<'a> Buffer<'a> {
         let address = Pubkey::create_with_seed(&signing.address(), &seed, &bpf_loader_upgradeable::ID)
             .map_err(|error| anyhow!("the wallet cannot own a buffer: {error}"))?;
         // The longer count of a full part takes one byte more than that of an empty one.
-        let empty =
-            signing.sign(loader::write(&address, &signing.address(), 0, Vec::new()), Default::default());
-        let part_bytes = TRANSACTION_BYTES_MAX - SIGNATURE_BYTES - 1 - empty.message_data().len();
+        let empty = loader::write(&address, &signing.address(), 0, Vec::new());
+        let empty = signing.message(&[empty], Default::default()).serialize();
+        let part_bytes = TRANSACTION_BYTES_MAX - SIGNATURE_BYTES - 1 - empty.len();
         Ok(Self { signing, address, seed, elf, part_bytes })
     }
 
@@ -82,9 +82,19 @@ impl<'a> Buffer<'a> {
         self.signing.network.rent(self.account_bytes()).await
     }
 
-    /// Transactions that writing it takes, about.
-    pub fn writes(&self) -> u64 {
+    /// Transactions that writing it takes from nothing.
+    fn writes(&self) -> u64 {
         self.elf.len().div_ceil(self.part_bytes) as u64
+    }
+
+    /// Lamports of fees for what is not written yet.
+    pub async fn fees(&self) -> Result<u64> {
+        let create = match self.exists().await? {
+            true => 0,
+            false => self.signing.fee(&self.creation(0)?).await?,
+        };
+        let writes = self.missing().await?.len() as u64;
+        Ok(create + writes * self.signing.fee(&[self.write_part(0)]).await?)
     }
 
     /// Creates it where it is missing and writes what differs from the program.
@@ -132,15 +142,21 @@ impl<'a> Buffer<'a> {
 
     /// Not `create_account`, which refuses an address that somebody sent lamports to.
     async fn create(&self) -> Result<()> {
-        let wallet = self.signing.address();
         let missing = self.rent().await?.saturating_sub(self.lamports().await?);
+        let sent = self.signing.send(&self.creation(missing)?, &[]).await;
+        sent.map_err(|refusal| refusal.explain(&self.signing.address()))?;
+        Ok(())
+    }
+
+    fn creation(&self, lamports: u64) -> Result<[Instruction; 3]> {
+        let wallet = self.signing.address();
         let bytes = self.account_bytes() as u64;
         let initialise = loader::create_buffer(&wallet, &self.address, &wallet, 0, self.elf.len())
             .map_err(|error| anyhow!("{error}"))?
             .pop()
             .context("the loader has no instruction for a buffer")?;
-        let instructions = [
-            system::transfer(&wallet, &self.address, missing),
+        Ok([
+            system::transfer(&wallet, &self.address, lamports),
             system::allocate_with_seed(
                 &self.address,
                 &wallet,
@@ -149,9 +165,7 @@ impl<'a> Buffer<'a> {
                 &bpf_loader_upgradeable::ID,
             ),
             initialise,
-        ];
-        self.signing.send(&instructions, &[]).await.map_err(|refusal| refusal.explain(&wallet))?;
-        Ok(())
+        ])
     }
 
     /// Offsets of the parts that differ from the program.
@@ -170,13 +184,14 @@ impl<'a> Buffer<'a> {
         let latest = rpc.get_latest_blockhash_with_commitment(self.signing.network.commitment).await;
         let (blockhash, last_valid_height) = latest.map_err(unreadable)?;
         let signed = offsets.iter().map(|offset| self.signing.sign(self.write_part(*offset), blockhash));
-        let mut waiting: HashMap<Signature, Transaction> =
-            signed.filter_map(|transaction| Some((*transaction.signatures.first()?, transaction))).collect();
+        let signed: Vec<Transaction> = signed.collect::<Result<_>>()?;
+        let named = signed.into_iter().filter_map(|sent| Some((*sent.signatures.first()?, sent)));
+        let mut waiting: HashMap<Signature, Transaction> = named.collect();
         for poll in 0u32.. {
             if poll.is_multiple_of(POLLS_UNTIL_RESEND) {
                 let sends = waiting
                     .values()
-                    .map(|transaction| submit::send_blindly(self.signing.network, transaction));
+                    .map(|transaction| landing::send_blindly(self.signing.network, transaction));
                 stream::iter(sends).buffer_unordered(SENDS_AT_ONCE).collect::<Vec<()>>().await;
             }
             let height = rpc.get_block_height_with_commitment(CommitmentConfig::processed()).await;

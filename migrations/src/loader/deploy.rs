@@ -7,27 +7,29 @@ use anchor_lang::prelude::Pubkey;
 use anchor_lang::solana_program::bpf_loader_upgradeable;
 use anyhow::{Context, Result, anyhow, bail, ensure};
 use clap::Args;
-use solana_loader_v3_interface::instruction as loader;
+use serde_json::json;
 use solana_loader_v3_interface::state::UpgradeableLoaderState;
+use solana_loader_v3_interface::{get_program_data_address, instruction as loader};
 use solana_rpc_client_api::client_error::TransactionError;
-use solana_sdk::instruction::InstructionError;
+use solana_sdk::instruction::{Instruction, InstructionError};
 use solana_sdk::signature::{Keypair, Signature};
 use solana_sdk::signer::Signer;
 use solana_system_interface::instruction as system;
 
 use super::buffer::{self, Buffer};
+use super::costs::Costs;
 use super::program::{self, DeployedProgram, sha256};
 use super::progress::say;
 use super::verify::BuildRecord;
 use crate::arguments;
-use crate::failure;
-use crate::network::{Network, Signing, read_keypair};
-use crate::report::Report;
-use crate::submit::Refusal;
+use crate::change::Change;
+use crate::effects::{self, Effect};
+use crate::landing::Refusal;
+use crate::network::{Mode, Network, read_keypair};
+use crate::report::{Outcome, Report};
+use crate::signing::Signing;
+use crate::tokens::sol;
 
-const LAMPORTS_PER_SOL: u64 = 1_000_000_000;
-/// Lamports of one signature.
-const SIGNATURE_FEE: u64 = 5_000;
 /// Least that a program may be extended by: SIMD-0431.
 const EXTENSION_BYTES_MIN: usize = 10_240;
 /// How often, and how long apart, a node that lags behind is asked for what it was just given.
@@ -58,24 +60,58 @@ pub struct RefundArgs {
 }
 
 pub async fn run(network: &Network, args: &DeployArgs) -> Result<Report> {
-    let elf = read_elf(&args.program_so)?;
-    let keypair = args.program_keypair.as_deref().map(program_keypair).transpose()?;
-    let signing = network.signing()?;
-    let before = program::read(network, &purser::ID).await?;
-    let (outcome, signature) = match before {
-        Some(program) if program.holds(&elf) => ("unchanged", None),
-        Some(program) => ("upgraded", Some(upgrade(&signing, args, &elf, &program).await?)),
-        None => ("deployed", Some(deploy(&signing, args, &elf, keypair).await?)),
+    ensure!(
+        network.mode != Mode::Unsigned,
+        "a program is written by hundreds of transactions, which no multisig signs one by one: deploy it with a keypair file, \
+         and hand it over with `upgrade-authority --to`"
+    );
+    let id = network.program;
+    let elf = read_elf(&args.program_so, &id)?;
+    let keypair = args.program_keypair.as_deref().map(|file| program_keypair(file, &id)).transpose()?;
+    let before = program::read(network, &id).await?;
+    let sha256 = sha256(&elf);
+    let about = |outcome: &str, program_data: &Pubkey| {
+        Report::new(format!("program {outcome}"))
+            .with("program_id", id.to_string())
+            .with("program", outcome)
+            .with("sha256", sha256.clone())
+            .with("bytes", elf.len())
+            .with("program_data", program_data.to_string())
     };
+    if let Some(program) = before.as_ref().filter(|program| program.holds(&elf)) {
+        let authority = program.upgrade_authority.map(|authority| authority.to_string());
+        return Ok(about("unchanged", &program.program_data)
+            .with("upgrade_authority", authority)
+            .with("deploy_signature", None::<String>));
+    }
+    let signing = network.signing()?;
+    let (outcome, plan) = match &before {
+        Some(program) => ("upgraded", upgrade(&signing, args, &elf, program).await?),
+        None => ("deployed", deploy(&signing, args, &elf, keypair).await?),
+    };
+    if network.mode == Mode::Show {
+        let report = about(outcome, &get_program_data_address(&id));
+        let mut effects = replaced(&id, before.as_ref(), &sha256, &signing.address());
+        effects.extend(plan.costs.effect(signing.address()));
+        return Ok(plan.costs.told(report).table(effects::table(effects)).outcome(Outcome::Shown));
+    }
+    let signature = plan.carry_out(&signing).await?;
     let program = verified(network, &elf).await?;
-    Ok(Report::new(format!("program {outcome}"))
-        .with("program_id", purser::ID.to_string())
-        .with("program", outcome)
-        .with("sha256", sha256(&elf))
-        .with("bytes", elf.len())
+    Ok(about(outcome, &program.program_data)
         .with("upgrade_authority", program.upgrade_authority.map(|authority| authority.to_string()))
-        .with("program_data", program.program_data.to_string())
-        .with("deploy_signature", signature.map(|signature| signature.to_string())))
+        .with("deploy_signature", signature.to_string())
+        .outcome(Outcome::Done))
+}
+
+/// The program before and after.
+fn replaced(id: &Pubkey, before: Option<&DeployedProgram>, sha256: &str, wallet: &Pubkey) -> Vec<Effect> {
+    let facts = |sha256: String, authority: Option<Pubkey>| {
+        let authority = authority.map(|authority| authority.to_string());
+        vec![("sha256", json!(sha256)), ("upgrade_authority", json!(authority))]
+    };
+    let before = before.map(|program| facts(program.sha256(sha256), program.upgrade_authority));
+    let after = facts(sha256.to_string(), Some(*wallet));
+    effects::differing("program", *id, &before.unwrap_or_default(), &after)
 }
 
 pub async fn refund(network: &Network, args: &RefundArgs) -> Result<Report> {
@@ -83,45 +119,66 @@ pub async fn refund(network: &Network, args: &RefundArgs) -> Result<Report> {
     let wallet = signing.address();
     let address = match args.buffer {
         Some(address) => address,
-        None => Buffer::of(&signing, &read_elf(&args.program_so)?)?.address,
+        None => Buffer::of(&signing, &read_elf(&args.program_so, &network.program)?)?.address,
     };
     let account = network.account(&address).await?.filter(buffer::is_buffer);
     let account =
         account.ok_or_else(|| anyhow!("there is nothing to take back: {address} is not a buffer"))?;
-    let close = loader::close(&address, &wallet, &wallet);
-    let signature = signing.send(&[close], &[]).await.map_err(|refusal| refusal.explain(&wallet))?;
-    Ok(Report::new("buffer closed, its SOL is back in the wallet")
+    let report = Report::new("buffer closed, its SOL is back in the wallet")
         .with("buffer", address.to_string())
-        .with("refunded_sol", sol(account.lamports))
-        .with("signature", signature.to_string()))
+        .with("refunded_sol", sol(account.lamports));
+    let change = Change::of(report.clone(), loader::close(&address, &wallet, &wallet));
+    signing.carry_out(change, async |signature| Ok(report.with("signature", signature.to_string()))).await
 }
 
-async fn deploy(
-    signing: &Signing<'_>,
-    args: &DeployArgs,
-    elf: &[u8],
+/// A program on its way: all that is left is to pay.
+struct Plan<'a> {
+    buffer: Buffer<'a>,
+    /// Bytes of room that the program needs besides.
+    extension: usize,
+    /// Takes the buffer over.
+    last: Vec<Instruction>,
+    /// Signs that beside the wallet.
     keypair: Option<Keypair>,
-) -> Result<Signature> {
+    costs: Costs,
+}
+
+impl Plan<'_> {
+    async fn carry_out(&self, signing: &Signing<'_>) -> Result<Signature> {
+        let wallet = signing.address();
+        let kept = || kept(&self.buffer);
+        self.costs.ensure_covered(&wallet)?;
+        say(&self.costs.line());
+        self.buffer.fill().await.with_context(kept)?;
+        if self.extension > 0 {
+            say(&format!("making room for {} bytes more", self.extension));
+            extend(signing, self.extension as u32).await.with_context(kept)?;
+        }
+        say("putting the program in its place");
+        let also: Vec<&Keypair> = self.keypair.iter().collect();
+        let sent = signing.send(&self.last, &also).await;
+        sent.map_err(|refusal| refusal.explain(&wallet)).with_context(kept)
+    }
+}
+
+async fn deploy<'a>(
+    signing: &'a Signing<'a>,
+    args: &DeployArgs,
+    elf: &'a [u8],
+    keypair: Option<Keypair>,
+) -> Result<Plan<'a>> {
+    let network = signing.network;
+    let id = network.program;
     let keypair = keypair.ok_or_else(|| {
-        anyhow!(
-            "the program {} is not on this cluster yet: pass its keypair as --program-keypair FILE",
-            purser::ID
-        )
+        anyhow!("the program {id} is not on this cluster yet: pass its keypair as --program-keypair FILE")
     })?;
     let max_len = args.max_len.unwrap_or(elf.len());
     ensure!(max_len >= elf.len(), "--max-len {max_len} is less than the program's {} bytes", elf.len());
-    let network = signing.network;
     let rent = network.rent(UpgradeableLoaderState::size_of_programdata(max_len)).await?;
     let program_bytes = UpgradeableLoaderState::size_of_program();
     let program_rent = network.rent(program_bytes).await?;
     let buffer = Buffer::of(signing, elf)?;
-    // The buffer's own rent comes back before the program's is due.
-    ensure_funded(signing, &buffer, rent.max(buffer.rent().await?) + program_rent).await?;
-    written(&buffer).await?;
-
-    say("deploying");
     let wallet = signing.address();
-    let id = keypair.pubkey();
     let held = network.account(&id).await?.map_or(0, |account| account.lamports);
     let deploy =
         loader::deploy_with_max_program_len(&wallet, &id, &buffer.address, &wallet, program_rent, max_len)
@@ -129,66 +186,69 @@ async fn deploy(
             .pop()
             .context("the loader has no instruction for a deploy")?;
     // Not `create_account`, which refuses an address that somebody sent lamports to.
-    let instructions = [
+    let last = vec![
         system::transfer(&wallet, &id, program_rent.saturating_sub(held)),
         system::allocate(&id, program_bytes as u64),
         system::assign(&id, &bpf_loader_upgradeable::ID),
         deploy,
     ];
-    let sent = signing.send(&instructions, &[&keypair]).await;
-    sent.map_err(|refusal| refusal.explain(&wallet)).with_context(|| kept(&buffer))
+    let costs = Costs {
+        rent: rent + program_rent.saturating_sub(held),
+        fees: buffer.fees().await? + signing.fee(&last).await?,
+        // The buffer's own rent comes back before the program's is due.
+        meanwhile: buffer.rent().await?.saturating_sub(rent),
+        in_buffer: buffer.lamports().await?,
+        balance: network.balance(&wallet).await?,
+    };
+    Ok(Plan { buffer, extension: 0, last, keypair: Some(keypair), costs })
 }
 
-async fn upgrade(
-    signing: &Signing<'_>,
+async fn upgrade<'a>(
+    signing: &'a Signing<'a>,
     args: &DeployArgs,
-    elf: &[u8],
+    elf: &'a [u8],
     program: &DeployedProgram,
-) -> Result<Signature> {
+) -> Result<Plan<'a>> {
     let wallet = signing.address();
+    let network = signing.network;
     match program.upgrade_authority {
         Some(authority) if authority == wallet => {}
         Some(authority) => bail!("the program may be upgraded by {authority} only; this wallet is {wallet}"),
-        None => bail!("the program {} is final: nobody may upgrade it", purser::ID),
+        None => bail!("the program {} is final: nobody may upgrade it", network.program),
     }
     let longer_by = args.max_len.unwrap_or(0).max(elf.len()).saturating_sub(program.capacity());
     let extension = if longer_by == 0 { 0 } else { longer_by.max(EXTENSION_BYTES_MIN) };
-    let network = signing.network;
     let bytes = UpgradeableLoaderState::size_of_programdata(program.capacity() + extension);
     let held = network.account(&program.program_data).await?.map_or(0, |account| account.lamports);
-    let extension_rent = network.rent(bytes).await?.saturating_sub(held);
     let buffer = Buffer::of(signing, elf)?;
-    ensure_funded(signing, &buffer, buffer.rent().await? + extension_rent).await?;
-    written(&buffer).await?;
-
-    if extension > 0 {
-        say(&format!("making room for {extension} bytes more"));
-        extend(signing, extension as u32).await.with_context(|| kept(&buffer))?;
-    }
-    say("upgrading");
-    let upgrade = loader::upgrade(&purser::ID, &buffer.address, &wallet, &wallet);
-    let sent = signing.send(&[upgrade], &[]).await;
-    sent.map_err(|refusal| refusal.explain(&wallet)).with_context(|| kept(&buffer))
+    let last = vec![loader::upgrade(&network.program, &buffer.address, &wallet, &wallet)];
+    let last_fee = signing.fee(&last).await?;
+    let costs = Costs {
+        rent: network.rent(bytes).await?.saturating_sub(held),
+        // An extension is one transaction more, of the same price.
+        fees: buffer.fees().await? + last_fee * if extension > 0 { 2 } else { 1 },
+        meanwhile: buffer.rent().await?,
+        in_buffer: buffer.lamports().await?,
+        balance: network.balance(&wallet).await?,
+    };
+    Ok(Plan { buffer, extension, last, keypair: None, costs })
 }
 
 /// Clusters know one of two instructions for it: the older one, or the one that the authority signs.
 async fn extend(signing: &Signing<'_>, bytes: u32) -> Result<Signature> {
     let wallet = signing.address();
-    let checked = loader::extend_program_checked(&purser::ID, &wallet, Some(&wallet), bytes);
+    let id = signing.network.program;
+    let checked = loader::extend_program_checked(&id, &wallet, Some(&wallet), bytes);
     match signing.send(&[checked], &[]).await {
         Err(Refusal::Transaction(TransactionError::InstructionError(
             _,
             InstructionError::InvalidInstructionData,
         ))) => {
-            let older = loader::extend_program(&purser::ID, Some(&wallet), bytes);
+            let older = loader::extend_program(&id, Some(&wallet), bytes);
             signing.send(&[older], &[]).await.map_err(|refusal| refusal.explain(&wallet))
         }
         answer => answer.map_err(|refusal| refusal.explain(&wallet)),
     }
-}
-
-async fn written(buffer: &Buffer<'_>) -> Result<()> {
-    buffer.fill().await.with_context(|| kept(buffer))
 }
 
 fn kept(buffer: &Buffer<'_>) -> String {
@@ -202,7 +262,7 @@ fn kept(buffer: &Buffer<'_>) -> String {
 /// What runs now, which must be `elf`.
 async fn verified(network: &Network, elf: &[u8]) -> Result<DeployedProgram> {
     for _ in 0..VERIFY_ATTEMPTS {
-        match program::read(network, &purser::ID).await? {
+        match program::read(network, &network.program).await? {
             Some(program) if program.holds(elf) => return Ok(program),
             _ => tokio::time::sleep(VERIFY_EVERY).await,
         }
@@ -210,32 +270,15 @@ async fn verified(network: &Network, elf: &[u8]) -> Result<DeployedProgram> {
     bail!("{} does not show the new program: look with `purser-migrate verify` in a while", network.url)
 }
 
-/// `needed` lamports, less what the buffer holds already, and the fees.
-async fn ensure_funded(signing: &Signing<'_>, buffer: &Buffer<'_>, needed: u64) -> Result<()> {
-    let network = signing.network;
-    let wallet = signing.address();
-    let balance = network.rpc.get_balance(&wallet).await;
-    let balance = balance.map_err(|error| failure::explain_read(&error, &network.url))?;
-    let needed = needed.saturating_sub(buffer.lamports().await?) + (buffer.writes() + 10) * SIGNATURE_FEE;
-    ensure!(
-        balance >= needed,
-        "the wallet {wallet} holds {} SOL and this takes {}: send it the rest and run the command again",
-        sol(balance),
-        sol(needed)
-    );
-    Ok(())
-}
-
-fn read_elf(file: &Path) -> Result<Vec<u8>> {
+/// A program that was built for `id`: with any other, every instruction would be refused, for several SOL.
+fn read_elf(file: &Path, id: &Pubkey) -> Result<Vec<u8>> {
     let shown = file.display();
     let elf = std::fs::read(file).with_context(|| format!("cannot read the program {shown}"))?;
     ensure!(elf.starts_with(b"\x7fELF"), "{shown} is not a program: `cargo xtask sbf` builds one");
-    let id = purser::ID.to_bytes();
     ensure!(
-        elf.windows(id.len()).any(|bytes| bytes == id),
-        "{shown} does not declare {}: every instruction to it would be refused, so nothing was paid for. Build it with that \
-         address in declare_id! (programs/purser/src/lib.rs)",
-        purser::ID
+        elf.windows(32).any(|bytes| bytes == id.as_ref()),
+        "{shown} does not declare {id}: every instruction to it would be refused, so nothing was paid for. Name the address \
+         that it declares with --program-id, or build it with {id} in declare_id! (programs/purser/src/lib.rs)"
     );
     // Where a record of the build lies beside it, the file must be that build.
     let record = PathBuf::from(format!("{shown}.json"));
@@ -250,21 +293,16 @@ fn read_elf(file: &Path) -> Result<Vec<u8>> {
     Ok(elf)
 }
 
-/// A keypair whose address the program was built for; with any other, every instruction would be refused.
-fn program_keypair(file: &Path) -> Result<Keypair> {
+/// A keypair whose address the program was built for.
+fn program_keypair(file: &Path, id: &Pubkey) -> Result<Keypair> {
     let keypair = read_keypair(file)?;
     let address = keypair.pubkey();
     ensure!(
-        address == purser::ID,
-        "{} is the keypair of {address}, and the program declares {}: pass the other keypair, or write {address} into \
-         declare_id! (programs/purser/src/lib.rs) and Anchor.toml, and run `cargo xtask sbf` and `cargo xtask idl`",
-        file.display(),
-        purser::ID
+        address == *id,
+        "{} is the keypair of {address}, and the program declares {id}: pass the other keypair; or write {address} into \
+         declare_id! (programs/purser/src/lib.rs) and Anchor.toml, run `cargo xtask sbf` and `cargo xtask idl`, and name it \
+         with --program-id",
+        file.display()
     );
     Ok(keypair)
-}
-
-/// Lamports as exact decimal SOL.
-fn sol(lamports: u64) -> String {
-    format!("{}.{:09}", lamports / LAMPORTS_PER_SOL, lamports % LAMPORTS_PER_SOL)
 }

@@ -4,6 +4,8 @@ use anyhow::Result;
 use clap::Args;
 
 use super::deploy::{self, DeployArgs};
+use super::program;
+use crate::change::Trial;
 use crate::network::Network;
 use crate::operator::create::{self, CreateArgs};
 use crate::report::Report;
@@ -20,5 +22,9 @@ pub async fn run(network: &Network, args: &MigrateArgs) -> Result<Report> {
     // Before any SOL is spent on the program.
     create::check(network, &args.operator).await?;
     let deployed = deploy::run(network, &args.deploy).await?;
-    Ok(deployed.and(create::run(network, &args.operator).await?))
+    let trial = match program::read(network, &network.program).await? {
+        Some(_) => Trial::Asked,
+        None => Trial::TooEarly,
+    };
+    Ok(deployed.and(create::run(network, &args.operator, trial).await?))
 }

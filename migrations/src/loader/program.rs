@@ -48,7 +48,7 @@ pub async fn read(network: &Network, id: &Pubkey) -> Result<Option<DeployedProgr
 
 impl DeployedProgram {
     /// From the loader's layout: tag u32, slot u64, authority as a flag byte and 32 bytes, then the program.
-    fn parse(program_data: Pubkey, account: &Account) -> Option<Self> {
+    pub fn parse(program_data: Pubkey, account: &Account) -> Option<Self> {
         if tag(account)? != PROGRAM_DATA {
             return None;
         }

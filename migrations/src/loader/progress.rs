@@ -1,6 +1,6 @@
 //! How far a long step is: a bar for people, a line at each quarter where stderr is a file.
 
-use std::io::IsTerminal;
+use std::io::{IsTerminal, Write};
 
 use indicatif::{ProgressBar, ProgressStyle};
 
@@ -31,7 +31,7 @@ impl Progress {
         let quarters = done.saturating_mul(4) / total;
         if self.quarters.is_some_and(|said| quarters > said) {
             self.quarters = Some(quarters);
-            eprintln!("{}: {done}/{total}", self.what);
+            say(&format!("{}: {done}/{total}", self.what));
         }
     }
 
@@ -40,7 +40,7 @@ impl Progress {
     }
 }
 
-/// One line about a step that begins.
+/// One line about a step that begins, on stderr. Nobody has to read it: what is half done is not given up for that.
 pub fn say(text: &str) {
-    eprintln!("{text}");
+    let _ = writeln!(std::io::stderr(), "{text}");
 }

@@ -35,21 +35,22 @@ impl BuildRecord {
 
 pub async fn run(network: &Network, args: &VerifyArgs) -> Result<Report> {
     let committed = BuildRecord::read(&args.record)?.sha256;
-    let deployed = program::read(network, &purser::ID).await?;
-    let deployed = deployed.ok_or_else(|| anyhow!("the program {} is not on {}", purser::ID, network.url))?;
+    let deployed = program::read(network, &network.program).await?;
+    let deployed =
+        deployed.ok_or_else(|| anyhow!("the program {} is not on {}", network.program, network.url))?;
     let on_chain = deployed.sha256(&committed);
     let authority = deployed.upgrade_authority.map(|authority| authority.to_string());
     ensure!(
         on_chain == committed,
         "the program {} on {} is another build than the committed one: sha256 {on_chain} on chain, {committed} in {}; \
          upgrade authority {}",
-        purser::ID,
+        network.program,
         network.url,
         args.record.display(),
         authority.as_deref().unwrap_or("none")
     );
     Ok(Report::new("the cluster runs the committed build")
-        .with("program_id", purser::ID.to_string())
+        .with("program_id", network.program.to_string())
         .with("sha256", on_chain)
         .with("upgrade_authority", authority)
         .with("program_data", deployed.program_data.to_string())

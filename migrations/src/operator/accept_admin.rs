@@ -4,6 +4,7 @@ use clap::Args;
 
 use super::show::describe;
 use crate::arguments;
+use crate::change::Change;
 use crate::network::Network;
 use crate::report::Report;
 
@@ -24,8 +25,13 @@ pub async fn run(network: &Network, args: &AcceptAdminArgs) -> Result<Report> {
          `operator update --operator {} --pending-admin {wallet}`",
         args.operator
     );
-    let accept = super::deployment(&before).accept_admin(wallet, args.operator);
-    let signature = signing.call(accept).await?;
-    let operator = super::read(network, &args.operator).await?;
-    Ok(describe("admin handed over", &args.operator, &operator).with("signature", signature.to_string()))
+    let accept = network.deployment(before.usdc_mint).accept_admin(wallet, args.operator);
+    let change = Change::new("admin handed over", accept).with("operator", args.operator.to_string());
+    signing
+        .carry_out(change, async |signature| {
+            let operator = super::read(network, &args.operator).await?;
+            Ok(describe("admin handed over", &args.operator, &operator)
+                .with("signature", signature.to_string()))
+        })
+        .await
 }

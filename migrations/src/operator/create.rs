@@ -4,12 +4,13 @@ use clap::Args;
 use purser::OperatorKeys;
 use purser::constants::TRANSFER_AUTHORITIES_MAX;
 use purser::state::Operator;
-use purser_client::Deployment;
 
 use super::show::describe;
 use crate::arguments;
+use crate::change::{Change, Trial};
 use crate::network::Network;
 use crate::report::Report;
+use crate::tokens::sol;
 
 #[derive(Args)]
 pub struct CreateArgs {
@@ -35,7 +36,7 @@ pub struct CreateArgs {
 
 /// What can be found wrong before anything is spent.
 pub async fn check(network: &Network, args: &CreateArgs) -> Result<()> {
-    let admin = network.wallet_address()?;
+    let admin = network.signer_address()?;
     ensure!(
         admin != args.policy_authority,
         "the wallet {admin} becomes the admin, and --policy-authority must be another key"
@@ -76,11 +77,11 @@ pub fn check_transfer_authorities(keys: &[Pubkey], others: &[Pubkey; 3]) -> Resu
 }
 
 /// An operator that is there already with the same keys is as good as a new one.
-pub async fn run(network: &Network, args: &CreateArgs) -> Result<Report> {
+pub async fn run(network: &Network, args: &CreateArgs, trial: Trial) -> Result<Report> {
     check(network, args).await?;
     let signing = network.signing()?;
     let admin = signing.address();
-    let address = super::address_of(&admin, args.id);
+    let address = super::address_of(network, &admin, args.id);
     if let Some(operator) = super::find(network, &address).await? {
         ensure!(
             is_as_asked(&operator, args),
@@ -97,10 +98,18 @@ pub async fn run(network: &Network, args: &CreateArgs) -> Result<Report> {
         guardian: args.guardian,
         loosening_delay_seconds: args.loosening_delay,
     };
-    let deployment = Deployment { program: purser::ID, usdc_mint: args.usdc_mint };
-    let signature = signing.call(deployment.create_operator(admin, args.id, keys)).await?;
-    let operator = super::read(network, &address).await?;
-    Ok(describe("operator created", &address, &operator).with("create_signature", signature.to_string()))
+    let create = network.deployment(args.usdc_mint).create_operator(admin, args.id, keys);
+    let change = Change::new("operator created", create)
+        .with("operator", address.to_string())
+        .with("rent_sol", sol(network.rent(Operator::BYTES).await?))
+        .trial(trial);
+    signing
+        .carry_out(change, async |signature| {
+            let operator = super::read(network, &address).await?;
+            Ok(describe("operator created", &address, &operator)
+                .with("create_signature", signature.to_string()))
+        })
+        .await
 }
 
 fn is_as_asked(operator: &Operator, args: &CreateArgs) -> bool {

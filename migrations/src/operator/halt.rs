@@ -2,6 +2,7 @@ use anyhow::Result;
 
 use super::OperatorName;
 use super::show::role;
+use crate::change::Change;
 use crate::network::Network;
 use crate::report::Report;
 
@@ -14,19 +15,27 @@ pub enum Halt {
 
 pub async fn run(network: &Network, name: &OperatorName, halt: Halt) -> Result<Report> {
     let address = name.address(network)?;
-    let deployment = super::deployment(&super::read(network, &address).await?);
+    let deployment = network.deployment(super::read(network, &address).await?.usdc_mint);
     let signing = network.signing()?;
-    let signature = match halt {
-        Halt::Set => signing.call(deployment.halt(signing.address(), address, None)).await?,
-        Halt::Lift => signing.call(deployment.resume(signing.address(), address, None)).await?,
+    let (title, change) = match halt {
+        Halt::Set => (
+            "all agents halted; the admin alone resumes them, with `operator resume`",
+            deployment.halt(signing.address(), address, None),
+        ),
+        Halt::Lift => (
+            "agents resumed, but for those that are halted or paused by themselves",
+            deployment.resume(signing.address(), address, None),
+        ),
     };
-    let operator = super::read(network, &address).await?;
-    let title = match halt {
-        Halt::Set => "all agents halted; the admin alone resumes them, with `operator resume`",
-        Halt::Lift => "agents resumed, but for those that are halted or paused by themselves",
-    };
-    Ok(Report::new(title)
-        .with("operator", address.to_string())
-        .with("halted_by", role(operator.halted_by))
-        .with("signature", signature.to_string()))
+    let change = Change::new(title, change).with("operator", address.to_string());
+    let change = if halt == Halt::Set { change.at_once() } else { change };
+    signing
+        .carry_out(change, async |signature| {
+            let operator = super::read(network, &address).await?;
+            Ok(Report::new(title)
+                .with("operator", address.to_string())
+                .with("halted_by", role(operator.halted_by))
+                .with("signature", signature.to_string()))
+        })
+        .await
 }

@@ -10,11 +10,11 @@ use anchor_lang::prelude::Pubkey;
 use anyhow::{Result, anyhow, bail};
 use clap::{Args, Subcommand};
 use purser::state::Operator;
-use purser_client::Deployment;
 
 use self::halt::Halt;
 
 use crate::arguments;
+use crate::change::Trial;
 use crate::network::Network;
 use crate::report::Report;
 
@@ -36,7 +36,7 @@ pub enum OperatorCommand {
 
 pub async fn run(network: &Network, command: &OperatorCommand) -> Result<Report> {
     match command {
-        OperatorCommand::Create(args) => create::run(network, args).await,
+        OperatorCommand::Create(args) => create::run(network, args, Trial::Asked).await,
         OperatorCommand::Show(name) => show::run(network, name).await,
         OperatorCommand::Update(args) => update::run(network, args).await,
         OperatorCommand::AcceptAdmin(args) => accept_admin::run(network, args).await,
@@ -65,27 +65,22 @@ impl OperatorName {
     pub fn address(&self, network: &Network) -> Result<Pubkey> {
         match self.operator {
             Some(operator) => Ok(operator),
-            None => Ok(address_of(&network.wallet_address()?, self.id.unwrap_or(0))),
+            None => Ok(address_of(network, &network.signer_address()?, self.id.unwrap_or(0))),
         }
     }
 }
 
 /// The operator that `admin` created, or would create, under `id`.
-pub fn address_of(admin: &Pubkey, id: u64) -> Pubkey {
+pub fn address_of(network: &Network, admin: &Pubkey, id: u64) -> Pubkey {
     // Which mint it is about makes no difference to addresses.
-    Deployment { program: purser::ID, usdc_mint: Pubkey::default() }.operator_address(admin, id)
-}
-
-/// The program with the mint of this operator.
-pub fn deployment(operator: &Operator) -> Deployment {
-    Deployment { program: purser::ID, usdc_mint: operator.usdc_mint }
+    network.deployment(Pubkey::default()).operator_address(admin, id)
 }
 
 /// The operator at `address`, or `None` where there is none.
 pub async fn find(network: &Network, address: &Pubkey) -> Result<Option<Operator>> {
     match network.account(address).await? {
         // Whoever sent lamports here created nothing.
-        Some(account) if account.owner == purser::ID => match Operator::read(&account.data) {
+        Some(account) if account.owner == network.program => match Operator::read(&account.data) {
             Some(operator) => Ok(Some(operator)),
             None => bail!("{address} is an account of the program, but not an operator"),
         },

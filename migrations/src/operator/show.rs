@@ -1,6 +1,7 @@
 use anchor_lang::prelude::Pubkey;
 use anyhow::Result;
 use purser::state::{Operator, Role};
+use serde_json::{Value, json};
 
 use super::OperatorName;
 use crate::network::Network;
@@ -14,20 +15,27 @@ pub async fn run(network: &Network, name: &OperatorName) -> Result<Report> {
 
 /// Everything that the chain holds of an operator.
 pub fn describe(title: &str, address: &Pubkey, operator: &Operator) -> Report {
-    let transfer_authorities: Vec<String> =
-        operator.transfer_authorities().iter().map(ToString::to_string).collect();
-    Report::new(title)
+    let report = Report::new(title)
         .with("operator", address.to_string())
         .with("id", operator.id)
-        .with("created_by", operator.created_by.to_string())
-        .with("halted_by", role(operator.halted_by))
-        .with("admin", operator.admin.to_string())
-        .with("pending_admin", somebody(&operator.pending_admin))
-        .with("policy_authority", operator.policy_authority.to_string())
-        .with("transfer_authorities", transfer_authorities)
-        .with("guardian", somebody(&operator.guardian))
-        .with("loosening_delay_seconds", operator.loosening_delay_seconds)
-        .with("usdc_mint", operator.usdc_mint.to_string())
+        .with("created_by", operator.created_by.to_string());
+    keys(operator).into_iter().fold(report, |report, (name, value)| report.with(name, value))
+}
+
+/// What of an operator can change, and its mint.
+pub fn keys(operator: &Operator) -> [(&'static str, Value); 8] {
+    let transfer_authorities: Vec<String> =
+        operator.transfer_authorities().iter().map(ToString::to_string).collect();
+    [
+        ("halted_by", json!(role(operator.halted_by))),
+        ("admin", json!(operator.admin.to_string())),
+        ("pending_admin", json!(somebody(&operator.pending_admin))),
+        ("policy_authority", json!(operator.policy_authority.to_string())),
+        ("transfer_authorities", json!(transfer_authorities)),
+        ("guardian", json!(somebody(&operator.guardian))),
+        ("loosening_delay_seconds", json!(operator.loosening_delay_seconds)),
+        ("usdc_mint", json!(operator.usdc_mint.to_string())),
+    ]
 }
 
 /// Who holds an account halted, by the number that it stores.

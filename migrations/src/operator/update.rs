@@ -8,6 +8,7 @@ use super::OperatorName;
 use super::create::check_transfer_authorities;
 use super::show::describe;
 use crate::arguments::{self, AddressOrNone};
+use crate::change::Change;
 use crate::network::Network;
 use crate::report::Report;
 
@@ -72,10 +73,14 @@ pub async fn run(network: &Network, args: &UpdateArgs) -> Result<Report> {
         pending_admin: args.pending_admin.map(Pubkey::from),
         loosening_delay_seconds: args.loosening_delay,
     };
-    let deployment = super::deployment(&before);
-    let signature = signing.call(deployment.update_operator(signing.address(), address, update)).await?;
-    let operator = super::read(network, &address).await?;
-    Ok(describe("operator updated", &address, &operator).with("signature", signature.to_string()))
+    let update = network.deployment(before.usdc_mint).update_operator(signing.address(), address, update);
+    let change = Change::new("operator updated", update).with("operator", address.to_string());
+    signing
+        .carry_out(change, async |signature| {
+            let operator = super::read(network, &address).await?;
+            Ok(describe("operator updated", &address, &operator).with("signature", signature.to_string()))
+        })
+        .await
 }
 
 impl UpdateArgs {

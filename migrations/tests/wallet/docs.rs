@@ -1,8 +1,6 @@
 //! Every command that docs/operating.md prints is run as it is printed, in its order, by the wallet that it names, through
 //! Anchor's own command line where `PURSER_ANCHOR` names it (`sbf/anchor.sh`); without it, the line of `[scripts]` is run.
 
-use std::process::Command;
-
 use purser_tests::binaries;
 use serde_json::{Value, json};
 use solana_sdk::signature::Keypair;
@@ -10,6 +8,7 @@ use solana_sdk::signer::Signer;
 
 use crate::program::gives_upgrade_authority;
 use crate::room::{Room, Wallet};
+use crate::unsigned::signed;
 
 /// The name of the script and its arguments, of each `anchor run` that says what it takes.
 fn printed() -> Vec<(String, String)> {
@@ -19,33 +18,12 @@ fn printed() -> Vec<(String, String)> {
     commands.map(|(name, arguments)| (name.to_string(), arguments.to_string())).collect()
 }
 
-/// What `Anchor.toml` runs under a name.
-fn script(name: &str) -> String {
-    let text = std::fs::read_to_string(binaries::workspace().join("Anchor.toml")).unwrap();
-    let start = format!("{name} = \"migrations/run ");
-    let line = text.lines().find_map(|line| line.strip_prefix(&start)?.strip_suffix('"'));
-    line.unwrap_or_else(|| panic!("Anchor.toml has no script {name}")).to_string()
-}
-
 /// What a printed line answers.
 fn runs(room: &Room, wallet: &Wallet, name: &str, arguments: &str) -> Value {
-    let Some(anchor) = std::env::var_os("PURSER_ANCHOR") else {
-        let command = format!("{} {arguments}", script(name));
-        return room.done(wallet, &command.split(' ').collect::<Vec<_>>());
-    };
-    let mut command = Command::new(anchor);
-    // As these tests have built it: another build would have other features.
-    command.env("PURSER_MIGRATE", env!("CARGO_BIN_EXE_purser-migrate"));
-    command.current_dir(binaries::workspace()).args([
-        "run",
-        name,
-        "--provider.cluster",
-        &room.network.rpc_url,
-    ]);
-    command.arg("--provider.wallet").arg(&wallet.file).arg("--").args(arguments.split(' ')).arg("--json");
-    let output = command.output().unwrap();
+    let output = room.anchor_runs(wallet, name, &format!("{arguments} --json"));
     let (answer, error) = (String::from_utf8_lossy(&output.stdout), String::from_utf8_lossy(&output.stderr));
-    assert!(output.status.success(), "anchor run {name} -- {arguments}: {answer}{error}");
+    // Nothing of the page is only shown.
+    assert_eq!(output.status.code(), Some(0), "anchor run {name} -- {arguments}: {answer}{error}");
     let line = answer.lines().rfind(|line| line.starts_with('{'));
     let line = line.unwrap_or_else(|| panic!("anchor run {name} -- {arguments}: {answer}{error}"));
     serde_json::from_str(line).unwrap()
@@ -59,7 +37,7 @@ async fn emergency_steps_do_what_they_say() {
     let keys = ["--guardian", &guardian.address(), "--loosening-delay", "1d"];
     let operator = room.creates_operator(&admin, &stolen, &keys);
     let agent = room.creates_agent(&operator, &stolen, 5_000_000).await.to_string();
-    let to_agent = |verb: &'static str| ["agent", verb, "--agent", agent.as_str()];
+    let to_agent = |verb: &'static str| ["account", verb, "--account", agent.as_str()];
     let limit = |usdc: &'static str| [&to_agent("set-policy")[..], &["--max-single-transfer", usdc]].concat();
     room.done(&stolen, &limit("10"));
     let shown = room.done(&admin, &["operator", "show"]);
@@ -79,10 +57,13 @@ async fn emergency_steps_do_what_they_say() {
         ("TOKEN_ACCOUNT", payee.to_string()),
         ("RECIPIENT", payee.to_string()),
         ("OPERATOR", operator.clone()),
-        ("AGENT", agent.clone()),
+        ("ACCOUNT", agent.clone()),
+        ("GUARDIAN", guardian.address()),
+        ("ADMIN", admin.address()),
     ];
     let commands = printed();
     assert!(commands.len() > 15, "{commands:?}");
+    let mut last = Value::Null;
     for (name, arguments) in commands {
         let filled = places.iter().fold(arguments, |text, (place, value)| text.replace(place, value));
         let rotated = room.done(&admin, &["operator", "show"])["policy_authority"] == json!(next.address());
@@ -96,8 +77,14 @@ async fn emergency_steps_do_what_they_say() {
             }
             _ => {}
         }
+        // As the admin's hardware wallet signs what the line before printed.
+        let filled = match filled.contains("SIGNED") {
+            true => filled.replace("SIGNED", &signed(&last, &admin.keypair)),
+            false => filled,
+        };
         let answer = runs(&room, wallet, &name, &filled);
         println!("$ anchor run {name} -- {filled}\n{answer}");
+        last = answer;
     }
     let operator = room.done(&admin, &["operator", "show"]);
     assert_eq!(operator["halted_by"], Value::Null);

@@ -1,5 +1,7 @@
 //! The binary against a real network process: what an operator does with its own wallet.
 
+mod accounts;
+mod changes;
 mod docs;
 mod money;
 mod operator;
@@ -7,3 +9,4 @@ mod policy;
 mod program;
 mod room;
 mod scripts;
+mod unsigned;

@@ -15,20 +15,20 @@ async fn agent_is_emptied_and_closed_and_the_rent_goes_back_to_who_paid() {
     let (payee, payee_wallet) = room.chain.new_payee().await;
     let (payee, wallet) = (payee.to_string(), payee_wallet.pubkey().to_string());
     let withdraw =
-        |amount, to| ["agent", "withdraw", "--agent", agent.as_str(), "--amount", amount, "--to", to];
+        |amount, to| ["account", "withdraw", "--account", agent.as_str(), "--amount", amount, "--to", to];
     assert!(room.refused(&policy, &withdraw("1", &payee)).contains("may not do this"));
     assert!(room.refused(&admin, &withdraw("40.000001", &payee)).contains("holds 40.000000 USDC"));
     assert!(room.refused(&admin, &withdraw("0.0000001", &payee)).contains("more than the 6 digits"));
     assert!(room.refused(&admin, &withdraw("1", &wallet)).contains(&payee));
     assert_eq!(room.done(&admin, &withdraw("0.000001", &payee))["balance"], json!("39.999999"));
 
-    let close = ["agent", "close", "--agent", agent.as_str()];
+    let close = ["account", "close", "--account", agent.as_str()];
     assert!(room.refused(&admin, &close).contains("39.999999 USDC still"));
     assert!(room.refused(&admin, &[&close[..], &["--to", &wallet]].concat()).contains(&payee));
     // With a policy that waits: its draft goes too.
-    let pause = ["agent", "pause", "--agent", agent.as_str()];
+    let pause = ["account", "pause", "--account", agent.as_str()];
     room.done(&policy, &pause);
-    room.done(&policy, &["agent", "set-policy", "--agent", agent.as_str(), "--paused", "false"]);
+    room.done(&policy, &["account", "set-policy", "--account", agent.as_str(), "--paused", "false"]);
     let balance = async |wallet: &Keypair| room.rpc().get_balance(&wallet.pubkey()).await.unwrap();
     let before = balance(&policy.keypair).await;
     let closed = room.done(&admin, &[&close[..], &["--to", &payee]].concat());
@@ -37,7 +37,7 @@ async fn agent_is_emptied_and_closed_and_the_rent_goes_back_to_who_paid() {
     assert_eq!(closed["draft_rent_back_to"], json!(policy.address()));
     assert!(balance(&policy.keypair).await > before);
     assert_eq!(room.chain.usdc_micros(&payee.parse().unwrap()).await, 40_000_000);
-    assert!(room.refused(&admin, &["agent", "show", "--agent", &agent]).contains("is no agent account"));
+    assert!(room.refused(&admin, &["account", "show", "--account", &agent]).contains("is no agent account"));
 }
 
 #[tokio::test(flavor = "multi_thread")]
@@ -46,8 +46,8 @@ async fn empty_agent_is_closed_without_naming_anybody() {
     let (admin, policy) = (room.wallet("admin").await, room.wallet("policy").await);
     let operator = room.creates_operator(&admin, &policy, &[]);
     let agent = room.creates_agent(&operator, &policy, 0).await.to_string();
-    assert!(room.refused(&policy, &["agent", "close", "--agent", &agent]).contains("may not do this"));
-    let closed = room.done(&admin, &["agent", "close", "--agent", &agent]);
+    assert!(room.refused(&policy, &["account", "close", "--account", &agent]).contains("may not do this"));
+    let closed = room.done(&admin, &["account", "close", "--account", &agent]);
     assert_eq!((&closed["to"], &closed["draft_rent_back_to"]), (&Value::Null, &Value::Null));
 }
 
@@ -61,7 +61,7 @@ async fn money_of_any_mint_gets_out_of_any_account_of_the_agent() {
     for program in TOKEN_PROGRAMS {
         let stray = Stray::of(&room, &program, &agent).await;
         let (from, to) = (stray.from.to_string(), stray.to.to_string());
-        let words = ["agent", "withdraw", "--agent", &name, "--from", &from, "--to", &to, "--amount"];
+        let words = ["account", "withdraw", "--account", &name, "--from", &from, "--to", &to, "--amount"];
         let done = room.done(&admin, &[&words[..], &["0.5"]].concat());
         assert_eq!((&done["balance"], &done["mint"]), (&json!("6.500000"), &json!(stray.mint.to_string())));
         assert_eq!(room.done(&admin, &[&words[..], &["all"]].concat())["balance"], json!("0.000000"));
@@ -69,7 +69,7 @@ async fn money_of_any_mint_gets_out_of_any_account_of_the_agent() {
         assert!(room.refused(&admin, &[&words[..], &["all"]].concat()).contains("is empty"));
         // Into an account of another mint, and out of an account that is not the agent's.
         let (payee, _) = room.chain.new_payee().await;
-        let wrong = ["agent", "withdraw", "--agent", &name, "--amount", "1", "--to", &to];
+        let wrong = ["account", "withdraw", "--account", &name, "--amount", "1", "--to", &to];
         assert!(room.refused(&admin, &wrong).contains("is a token account of the mint"));
         let wrong = [&words[..4], &["--from", &to, "--to", &from, "--amount", "1"]].concat();
         assert!(room.refused(&admin, &wrong).contains("belongs to"), "{payee}");

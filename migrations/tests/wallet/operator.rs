@@ -92,7 +92,7 @@ async fn halts_are_set_by_the_guardian_and_lifted_by_the_admin_alone() {
     let operator = room.creates_operator(&admin, &policy, &["--guardian", &guardian.address()]);
     let agent = room.creates_agent(&operator, &policy, 0).await.to_string();
     let all = |verb: &'static str| ["operator", verb, "--operator", operator.as_str()];
-    let one = |verb: &'static str| ["agent", verb, "--agent", agent.as_str()];
+    let one = |verb: &'static str| ["account", verb, "--account", agent.as_str()];
 
     assert_eq!(room.done(&guardian, &all("halt"))["halted_by"], json!("guardian"));
     // The first halt stays whose it is.

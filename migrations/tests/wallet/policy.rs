@@ -19,7 +19,7 @@ async fn rules_that_are_not_named_stay_as_they_are() {
     let operator = room.creates_operator(&admin, &policy, &[]);
     let agent = room.creates_agent(&operator, &policy, 40_000_000).await.to_string();
     let set = |wallet: &Wallet, more: &[&str]| {
-        room.done(wallet, &[&["agent", "set-policy", "--agent", &agent], more].concat())
+        room.done(wallet, &[&["account", "set-policy", "--account", &agent], more].concat())
     };
     let shown = set(&policy, &["--max-single", "12.5", "--require-memo", "true", "--allow-nobody"]);
     assert_eq!(
@@ -32,7 +32,7 @@ async fn rules_that_are_not_named_stay_as_they_are() {
 
     // Found by its id under the admin's operator; the pause and everything else outlive what does not speak of them.
     let by_id = shown["account_id"].as_str().unwrap();
-    assert_eq!(room.done(&admin, &["agent", "pause", "--agent", by_id])["paused"], json!(true));
+    assert_eq!(room.done(&admin, &["account", "pause", "--account", by_id])["paused"], json!(true));
     let shown = set(&policy, &["--max-daily-spend", "0.000001"]);
     assert_eq!((&shown["paused"], &shown["require_memo"]), (&json!(true), &json!(true)));
     assert_eq!(shown["max_single_transfer_usdc"], json!("12.500000"));
@@ -51,7 +51,7 @@ async fn rules_that_are_not_named_stay_as_they_are() {
     assert_eq!(listed, sorted(&json!(recipients)));
     assert_eq!((&shown["paused"], &shown["waiting_policy"]), (&json!(true), &Value::Null));
     std::fs::write(&file, format!("{}\n{}", recipients.join("\n"), Keypair::new().pubkey())).unwrap();
-    let too_long = [&["agent", "set-policy", "--agent", &agent], &long[..]].concat();
+    let too_long = [&["account", "set-policy", "--account", &agent], &long[..]].concat();
     assert!(room.refused(&policy, &too_long).contains("at most 256 entries, and these are 257"));
     let shown = set(&policy, &["--allow-anyone", "--require-memo", "false", "--max-daily", "none"]);
     assert_eq!((&shown["allowed_counterparties"], &shown["require_memo"]), (&json!("anyone"), &json!(false)));
@@ -64,7 +64,7 @@ async fn recipients_have_a_kind_that_the_chain_or_the_operator_says() {
     let (admin, policy) = (room.wallet("admin").await, room.wallet("policy").await);
     let operator = room.creates_operator(&admin, &policy, &[]);
     let agent = room.creates_agent(&operator, &policy, 0).await.to_string();
-    let set = ["agent", "set-policy", "--agent", &agent];
+    let set = ["account", "set-policy", "--account", &agent];
     let (payee, _) = room.chain.new_payee().await;
     let (payee, wallet) = (payee.to_string(), Keypair::new().pubkey().to_string());
     let shown = room.done(&policy, &[&set[..], &["--allow", &payee, "--allow", &wallet]].concat());
@@ -98,7 +98,7 @@ async fn loosened_policy_waits_and_is_applied_or_dropped() {
     let keys = ["--guardian", &guardian.address(), "--loosening-delay", "1h"];
     let operator = room.creates_operator(&admin, &policy, &keys);
     let agent = room.creates_agent(&operator, &policy, 0).await.to_string();
-    let to = |verb: &'static str| ["agent", verb, "--agent", agent.as_str()];
+    let to = |verb: &'static str| ["account", verb, "--account", agent.as_str()];
     let set = |limit: &'static str| [&to("set-policy")[..], &["--max-single-transfer", limit]].concat();
 
     // Tighter at once; looser from an hour on.
@@ -165,14 +165,14 @@ async fn run_that_broke_off_is_gone_on_with() {
         assert!(matches!(landing, Landing::Settled(_)), "{landing:?}");
     }
     let agent = agent.to_string();
-    let shown = room.done(&admin, &["agent", "show", "--agent", &agent]);
+    let shown = room.done(&admin, &["account", "show", "--account", &agent]);
     assert_eq!(shown["waiting_policy"]["state"], json!("incomplete"));
-    assert!(room.refused(&policy, &["agent", "apply-policy", "--agent", &agent]).contains("in part"));
+    assert!(room.refused(&policy, &["account", "apply-policy", "--account", &agent]).contains("in part"));
 
     let file = room.folder.path().join("recipients");
     let addresses: Vec<String> = recipients.iter().map(|recipient| recipient.pubkey().to_string()).collect();
     std::fs::write(&file, addresses.join("\n")).unwrap();
-    let set = ["agent", "set-policy", "--agent", &agent, "--allow-file", file.to_str().unwrap()];
+    let set = ["account", "set-policy", "--account", &agent, "--allow-file", file.to_str().unwrap()];
     let shown = room.done(&policy, &set);
     assert_eq!(sorted(&shown["allowed_counterparties"]["wallets"]), sorted(&json!(addresses)));
     assert_eq!((&shown["policy_version"], &shown["waiting_policy"]), (&json!(2), &Value::Null));

@@ -1,11 +1,14 @@
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use purser_tests::binaries;
 use serde_json::{Value, json};
+use sha2::{Digest, Sha256};
 use solana_rpc_client_api::request::RpcRequest;
+use solana_sdk::pubkey::Pubkey;
+use solana_sdk::signature::Keypair;
 use solana_sdk::signer::Signer;
 
-use crate::room::{Room, Wallet};
+use crate::room::{Room, Wallet, row};
 
 #[tokio::test(flavor = "multi_thread")]
 async fn program_is_upgraded_in_place_and_verified() {
@@ -42,19 +45,127 @@ async fn program_that_declares_another_address_is_refused_before_anything_is_pai
     let room = Room::new();
     let wallet = room.wallet("wallet").await;
     gives_upgrade_authority(&room, &wallet).await;
+    let file = declares(&room, &wallet.keypair.pubkey());
+    let before = room.rpc().get_balance(&wallet.keypair.pubkey()).await.unwrap();
+    for (words, id) in [
+        // Another than this binary knows, and another than the one that is named.
+        (deploy(&file).to_vec(), purser::ID.to_string()),
+        (
+            [&deploy(&binaries::program_so())[..], &["--program-id", &wallet.address()]].concat(),
+            wallet.address(),
+        ),
+    ] {
+        for refused in [room.refused(&wallet, &words), room.fails(&wallet, &words)] {
+            assert!(refused.contains(&format!("does not declare {id}")), "{refused}");
+            assert!(refused.contains("declare_id!") && refused.contains("--program-id"), "{refused}");
+        }
+    }
+    assert_eq!(room.rpc().get_balance(&wallet.keypair.pubkey()).await.unwrap(), before);
+}
+
+/// The committed build, as it were with another address in `declare_id!`.
+fn declares(room: &Room, id: &Pubkey) -> PathBuf {
     let mut program = std::fs::read(binaries::program_so()).unwrap();
-    let id = purser::ID.to_bytes();
-    let places: Vec<usize> = (0..program.len() - 32).filter(|at| program[*at..at + 32] == id).collect();
+    let committed = purser::ID.to_bytes();
+    let places: Vec<usize> =
+        (0..program.len() - 32).filter(|at| program[*at..at + 32] == committed).collect();
     assert!(!places.is_empty(), "the committed build declares its address nowhere");
     for at in places {
-        program[at..at + 32].copy_from_slice(&wallet.keypair.pubkey().to_bytes());
+        program[at..at + 32].copy_from_slice(&id.to_bytes());
     }
     let file = room.folder.path().join("other.so");
     std::fs::write(&file, program).unwrap();
-    let before = room.rpc().get_balance(&wallet.keypair.pubkey()).await.unwrap();
-    let refused = room.refused(&wallet, &deploy(&file));
-    assert!(refused.contains("does not declare") && refused.contains("declare_id!"), "{refused}");
-    assert_eq!(room.rpc().get_balance(&wallet.keypair.pubkey()).await.unwrap(), before);
+    file
+}
+
+/// Lamports of a text with nine digits after the point.
+fn lamports(sol: &Value) -> u64 {
+    sol.as_str().unwrap().replace('.', "").parse().unwrap()
+}
+
+/// Under an address of one's own, for what it was said to cost.
+#[tokio::test(flavor = "multi_thread")]
+async fn program_of_another_address_is_deployed_for_what_was_said() {
+    let room = Room::new();
+    let (wallet, program) = (room.wallet("wallet").await, room.wallet("program").await);
+    let (id, file) = (program.address(), declares(&room, &program.keypair.pubkey()));
+    let balance = async || room.chain.lamports(&wallet.keypair.pubkey()).await;
+    room.chain.sets_lamports(&program.keypair.pubkey(), 0).await;
+    let (policy, transfer) = (Keypair::new().pubkey().to_string(), Keypair::new().pubkey().to_string());
+    let mint = room.network.usdc_mint.to_string();
+    let words = [
+        &deploy(&file)[1..],
+        &["--program-id", &id, "--program-keypair", program.file.to_str().unwrap()],
+        &["--policy-authority", &policy, "--transfer-authority", &transfer, "--usdc-mint", &mint],
+    ];
+    let migrate = [&["migrate"], &words.concat()[..]].concat();
+
+    let before = balance().await;
+    let shown = room.shown(&wallet, &migrate);
+    assert_eq!((&shown["program"], &shown["program_id"]), (&json!("deployed"), &json!(id)));
+    assert_eq!(row(&shown, "program", "sha256"), (&Value::Null, &shown["sha256"]));
+    assert_eq!(row(&shown, "program", "upgrade_authority"), (&Value::Null, &json!(wallet.address())));
+    let total = lamports(&shown["total_sol"]);
+    assert_eq!(
+        (total, &shown["enough"]),
+        (lamports(&shown["program_rent_sol"]) + lamports(&shown["fees_sol"]), &json!(true))
+    );
+    assert!(lamports(&shown["needed_sol"]) >= total && total > 1_000_000_000, "{shown}");
+    assert_eq!(row(&shown, "wallet", "sol").0, &json!(sol(before)));
+    assert_eq!(lamports(row(&shown, "wallet", "sol").1), before - total);
+    assert_eq!(balance().await, before);
+    // Too little, said with what it takes.
+    room.chain.sets_lamports(&wallet.keypair.pubkey(), 1_000_000_000).await;
+    assert_eq!(room.shown(&wallet, &migrate)["enough"], json!(false));
+    let poor = room.refused(&wallet, &migrate);
+    assert!(poor.contains("holds 1.000000000 SOL") && poor.contains("locked in the program"), "{poor}");
+    assert_eq!(balance().await, 1_000_000_000);
+
+    room.chain.sets_lamports(&wallet.keypair.pubkey(), before).await;
+    // The patched file checks accounts against two addresses, so it is deployed, and no operator made with it.
+    let keypair = program.file.to_str().unwrap();
+    let only = [&deploy(&file)[..], &["--program-id", &id, "--program-keypair", keypair]].concat();
+    let output = room.run(&wallet, &[&only[..], &["--yes"]].concat());
+    let said = String::from_utf8(output.stderr).unwrap();
+    assert!(output.status.success(), "{said}");
+    // Before it begins.
+    assert!(said.starts_with(&format!("costs {} SOL: rent ", sol(total))), "{said}");
+    let done: Value = serde_json::from_slice(&output.stdout).unwrap();
+    assert_eq!((&done["program_id"], &done["upgrade_authority"]), (&json!(id), &json!(wallet.address())));
+    assert_eq!(before - balance().await, total);
+    assert_eq!(room.answers(&wallet, &only, 0)["program"], json!("unchanged"));
+    // Handed over under its own address; the other program is not touched.
+    let hand_over = ["upgrade-authority", "--program-id", &id, "--to", &program.address()];
+    assert_eq!(room.done(&wallet, &hand_over)["upgrade_authority"], json!(program.address()));
+    assert!(
+        room.refused(&wallet, &[&hand_over[..1], &hand_over[3..]].concat())
+            .contains("only it hands itself over")
+    );
+}
+
+fn sol(lamports: u64) -> String {
+    format!("{}.{:09}", lamports / 1_000_000_000, lamports % 1_000_000_000)
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn upgrade_is_shown_with_its_costs_before_it_is_made() {
+    let room = Room::new();
+    let wallet = room.wallet("wallet").await;
+    gives_upgrade_authority(&room, &wallet).await;
+    let changed = room.folder.path().join("changed.so");
+    std::fs::write(&changed, [std::fs::read(binaries::program_so()).unwrap(), b"\x01".to_vec()].concat())
+        .unwrap();
+    let shown = room.shown(&wallet, &deploy(&changed));
+    // What runs is hashed up to its last byte that is not zero: how many zeros its file ended with nobody knows.
+    let committed = std::fs::read(binaries::program_so()).unwrap();
+    let last = committed.iter().rposition(|byte| *byte != 0).unwrap();
+    let runs =
+        Sha256::digest(&committed[..=last]).iter().map(|byte| format!("{byte:02x}")).collect::<String>();
+    assert_eq!(row(&shown, "program", "sha256"), (&json!(runs), &shown["sha256"]));
+    let after = row(&shown, "wallet", "sol").1.clone();
+    let done = room.done(&wallet, &deploy(&changed));
+    assert_eq!((&done["program"], &done["done"]), (&json!("upgraded"), &json!(true)));
+    assert_eq!(json!(sol(room.chain.lamports(&wallet.keypair.pubkey()).await)), after);
 }
 
 fn deploy(program_so: &Path) -> [&str; 3] {

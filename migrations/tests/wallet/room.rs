@@ -1,7 +1,7 @@
 //! One network, and wallets that run the binary on it.
 
 use std::path::PathBuf;
-use std::process::{Command, Output};
+use std::process::{Command, Output, Stdio};
 use std::sync::Arc;
 
 use purser_client::OwnedPolicy;
@@ -48,25 +48,51 @@ impl Room {
         wallet
     }
 
-    fn run(&self, wallet: &Wallet, arguments: &[&str]) -> Output {
-        Command::new(env!("CARGO_BIN_EXE_purser-migrate"))
-            .args(arguments)
-            .args(["--json", "--url", &self.network.rpc_url, "--wallet"])
-            .arg(&wallet.file)
-            .current_dir(binaries::workspace())
-            .output()
-            .unwrap()
+    /// Runs a command as it is typed, with `--json`.
+    pub fn run(&self, wallet: &Wallet, arguments: &[&str]) -> Output {
+        self.command(wallet, &[arguments, &["--json"]].concat()).output().unwrap()
     }
 
-    /// The answer of a command that must succeed.
+    pub fn command(&self, wallet: &Wallet, arguments: &[&str]) -> Command {
+        let mut command = Command::new(env!("CARGO_BIN_EXE_purser-migrate"));
+        command.args(arguments).args(["--url", &self.network.rpc_url, "--wallet"]).arg(&wallet.file);
+        command.current_dir(binaries::workspace());
+        command
+    }
+
+    /// The answer of a command that must succeed, and may do what it does.
     pub fn done(&self, wallet: &Wallet, arguments: &[&str]) -> Value {
+        self.answers(wallet, &[arguments, &["--yes"]].concat(), 0)
+    }
+
+    /// What a command would change, without doing it.
+    pub fn shown(&self, wallet: &Wallet, arguments: &[&str]) -> Value {
+        let shown = self.answers(wallet, arguments, 3);
+        assert_eq!(shown["done"], json!(false), "{arguments:?}: {shown}");
+        shown
+    }
+
+    /// The transaction that a command would send, for somebody else to sign.
+    pub fn printed(&self, wallet: &Wallet, arguments: &[&str]) -> Value {
+        let printed = self.answers(wallet, &[arguments, &["--unsigned"]].concat(), 0);
+        assert_eq!(printed["done"], json!(false), "{arguments:?}: {printed}");
+        printed
+    }
+
+    pub fn answers(&self, wallet: &Wallet, arguments: &[&str], status: i32) -> Value {
         let output = self.run(wallet, arguments);
-        assert!(output.status.success(), "{arguments:?}: {}", String::from_utf8_lossy(&output.stderr));
+        let said = String::from_utf8_lossy(&output.stderr);
+        assert_eq!(output.status.code(), Some(status), "{arguments:?}: {said}");
         serde_json::from_slice(&output.stdout).unwrap()
     }
 
-    /// The error of a command that must fail: one line.
+    /// The error of a command that must fail although it may do what it does: one line.
     pub fn refused(&self, wallet: &Wallet, arguments: &[&str]) -> String {
+        self.fails(wallet, &[arguments, &["--yes"]].concat())
+    }
+
+    /// The error of a command that must fail as it is typed.
+    pub fn fails(&self, wallet: &Wallet, arguments: &[&str]) -> String {
         let output = self.run(wallet, arguments);
         let printed = String::from_utf8_lossy(&output.stdout);
         assert_eq!(output.status.code(), Some(1), "{arguments:?}: {printed}");
@@ -75,6 +101,29 @@ impl Room {
         let error = text.lines().last().unwrap_or_default();
         assert!(error.starts_with("error: "), "{text}");
         error.to_string()
+    }
+
+    /// As Anchor runs a script: its line of `Anchor.toml` with the arguments behind it goes through a shell, in the
+    /// workspace's root, with cluster and wallet in the environment and no standard input. By Anchor itself where
+    /// `PURSER_ANCHOR` names it.
+    pub fn anchor_runs(&self, wallet: &Wallet, name: &str, arguments: &str) -> Output {
+        let mut command = match std::env::var_os("PURSER_ANCHOR") {
+            Some(anchor) => {
+                let mut command = Command::new(anchor);
+                command.args(["run", name, "--provider.cluster", &self.network.rpc_url, "--provider.wallet"]);
+                command.arg(&wallet.file).arg("--").args(arguments.split(' '));
+                command
+            }
+            None => {
+                let mut command = Command::new("bash");
+                command.arg("-c").arg(format!("{} {arguments}", script(name)));
+                command.env("ANCHOR_PROVIDER_URL", &self.network.rpc_url).env("ANCHOR_WALLET", &wallet.file);
+                command
+            }
+        };
+        // As these tests have built it: another build would have other features.
+        command.env("PURSER_MIGRATE", env!("CARGO_BIN_EXE_purser-migrate"));
+        command.current_dir(binaries::workspace()).stdin(Stdio::null()).output().unwrap()
     }
 
     /// An operator with a transfer authority of its own; `more` goes to `operator create`.
@@ -102,4 +151,21 @@ impl Room {
     pub fn rpc(&self) -> RpcClient {
         RpcClient::new(self.network.rpc_url.clone())
     }
+}
+
+/// What `Anchor.toml` runs under a name.
+fn script(name: &str) -> String {
+    let text = std::fs::read_to_string(binaries::workspace().join("Anchor.toml")).unwrap();
+    let start = format!("{name} = \"");
+    let line = text.lines().find_map(|line| line.strip_prefix(&start)?.strip_suffix('"'));
+    line.unwrap_or_else(|| panic!("Anchor.toml has no script {name}")).to_string()
+}
+
+/// The row of a table of changes that is about this.
+#[track_caller]
+pub fn row<'a>(answer: &'a Value, kind: &str, what: &str) -> (&'a Value, &'a Value) {
+    let rows = answer["changes"].as_array().unwrap_or_else(|| panic!("no table in {answer}"));
+    let found = rows.iter().find(|row| row["kind"] == json!(kind) && row["what"] == json!(what));
+    let found = found.unwrap_or_else(|| panic!("no {kind} {what} in {answer}"));
+    (&found["before"], &found["after"])
 }

@@ -1,0 +1,76 @@
+//! `account create`: what the relayer does for `POST /v1/accounts`, by the operator's own wallet.
+
+use anyhow::{Result, ensure};
+use clap::Args;
+use purser::state::{Agent, tail_bytes};
+use purser_client::{INLINE_ENTRIES_MAX, OwnedPolicy};
+use solana_sdk::signature::Signature;
+use ulid::Ulid;
+
+use super::rules::RuleArgs;
+use super::show::rules;
+use super::{by_id, find};
+use crate::arguments::{self, account_id};
+use crate::change::Change;
+use crate::network::Network;
+use crate::operator::{self, OperatorName};
+use crate::report::Report;
+use crate::tokens::sol;
+
+/// Bytes of an SPL token account.
+const TOKEN_ACCOUNT_BYTES: usize = 165;
+
+#[derive(Args)]
+pub struct CreateArgs {
+    #[command(flatten)]
+    operator: OperatorName,
+    /// The new account's id, with which the command can be repeated [default: a new one]
+    #[arg(long, value_name = "acct_ID", value_parser = arguments::agent_id)]
+    account_id: Option<[u8; 16]>,
+    #[command(flatten)]
+    rules: RuleArgs,
+}
+
+/// An account that is there already under the id stays as it is.
+pub async fn run(network: &Network, args: &CreateArgs) -> Result<Report> {
+    let operator_address = args.operator.address(network)?;
+    let operator = operator::read(network, &operator_address).await?;
+    let open = OwnedPolicy::OPEN;
+    let policy = args.rules.over(open.as_policy(), network, &operator_address, &operator).await?;
+    ensure!(
+        policy.allowlist.len() <= INLINE_ENTRIES_MAX,
+        "an account begins with at most {INLINE_ENTRIES_MAX} recipients, and these are {}: create it with --allow-nobody, \
+         then give the list with `account set-policy`",
+        policy.allowlist.len()
+    );
+    let id = args.account_id.unwrap_or_else(|| Ulid::generate().to_bytes());
+    let address = by_id(network, &operator_address, &id);
+    let deployment = network.deployment(operator.usdc_mint);
+    let about = |title: &str| {
+        Report::new(title)
+            .with("account_id", account_id(&id))
+            .with("agent", address.to_string())
+            .with("operator", operator_address.to_string())
+            .with("usdc_token_account", deployment.token_account(&address).to_string())
+    };
+    if let Some(found) = find(network, &address).await? {
+        ensure!(
+            OwnedPolicy::from(found.policy()) == policy,
+            "the account {} exists with another policy: look with `account show`, change it with `account set-policy`",
+            account_id(&id)
+        );
+        return Ok(about("agent account unchanged").with("signature", None::<String>));
+    }
+    let signing = network.signing()?;
+    let wallet = signing.address();
+    let bytes = Agent::BYTES + tail_bytes(&policy.as_policy().allowlist);
+    let rent = network.rent(bytes).await? + network.rent(TOKEN_ACCOUNT_BYTES).await?;
+    let create = deployment.create_agent(wallet, wallet, operator_address, id, &policy);
+    let change = Change::of(about("agent account created").with("rent_sol", sol(rent)), create);
+    let done = async |signature: Signature| {
+        let report = about("agent account created").with("signature", signature.to_string());
+        let rules = rules(&policy.as_policy()).into_iter();
+        Ok(rules.fold(report, |report, (name, value)| report.with(name, value)))
+    };
+    signing.carry_out(change, done).await
+}

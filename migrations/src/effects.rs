@@ -1,0 +1,271 @@
+//! What a transaction would change, told by the cluster: it tries the transaction out, and every account that the
+//! transaction may write is read before and after.
+
+use anchor_lang::prelude::Pubkey;
+use anyhow::{Context, Result, anyhow};
+use purser::state::{Agent, Operator, PolicyDraft};
+use serde_json::{Value, json};
+use solana_loader_v3_interface::state::UpgradeableLoaderState;
+use solana_rpc_client_api::config::{RpcSimulateTransactionAccountsConfig, RpcSimulateTransactionConfig};
+use solana_sdk::account::Account;
+use solana_sdk::message::Message;
+use solana_sdk::transaction::Transaction;
+
+use crate::agent::show::rules;
+use crate::agent::waiting::hex;
+use crate::arguments::account_id;
+use crate::failure;
+use crate::landing::Refusal;
+use crate::loader::buffer::is_buffer;
+use crate::loader::program::DeployedProgram;
+use crate::network::Network;
+use crate::operator::show::{keys, role};
+use crate::report::Table;
+use crate::tokens::{Holding, decimal, decimals, sol};
+
+/// One thing that is another one afterwards.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Effect {
+    /// What the account is: `operator`, `account`, `wallet`.
+    pub kind: &'static str,
+    pub address: Pubkey,
+    pub what: String,
+    pub before: Value,
+    pub after: Value,
+}
+
+/// The blockhash with which the cluster tries a transaction out.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub enum Blockhash {
+    /// Its newest.
+    Any,
+    /// That of the transaction, which has to be good still.
+    Own,
+}
+
+/// What a transaction would change, or why it would be refused. Signatures are not looked at.
+pub async fn of(
+    network: &Network,
+    transaction: &Transaction,
+    blockhash: Blockhash,
+) -> Result<Vec<Effect>, Refusal> {
+    let addresses = writable(&transaction.message);
+    let before = network.many_accounts(&addresses).await.map_err(Refusal::other)?;
+    let after = tried(network, transaction, &addresses, blockhash).await?;
+    let mut effects = Vec::new();
+    for (address, (before, after)) in addresses.iter().zip(before.into_iter().zip(after)) {
+        let compared = compared(network, address, before, after).await;
+        effects.extend(compared.map_err(Refusal::other)?);
+    }
+    Ok(effects)
+}
+
+/// The table of the answer.
+pub fn table(effects: Vec<Effect>) -> Table {
+    let row = |effect: Effect| {
+        let Effect { kind, address, what, before, after } = effect;
+        vec![json!(kind), json!(address.to_string()), json!(what), before, after]
+    };
+    Table {
+        name: "changes",
+        columns: vec!["kind", "address", "what", "before", "after"],
+        headings: 2,
+        rows: effects.into_iter().map(row).collect(),
+    }
+}
+
+/// Facts of one account before and after, less those that stay.
+pub fn differing(
+    kind: &'static str,
+    address: Pubkey,
+    before: &[(&'static str, Value)],
+    after: &[(&'static str, Value)],
+) -> Vec<Effect> {
+    let of = |facts: &[(&'static str, Value)], name| {
+        facts.iter().find(|(other, _)| *other == name).map_or(Value::Null, |(_, value)| value.clone())
+    };
+    let gone = before.iter().filter(|(name, _)| !after.iter().any(|(other, _)| other == name));
+    let names = after.iter().chain(gone).map(|(name, _)| *name);
+    let effects = names.map(|name| Effect {
+        kind,
+        address,
+        what: name.to_string(),
+        before: of(before, name),
+        after: of(after, name),
+    });
+    effects.filter(|effect| effect.before != effect.after).collect()
+}
+
+fn writable(message: &Message) -> Vec<Pubkey> {
+    let header = &message.header;
+    let signed = usize::from(header.num_required_signatures);
+    let last_signed = signed.saturating_sub(header.num_readonly_signed_accounts.into());
+    let last = message.account_keys.len().saturating_sub(header.num_readonly_unsigned_accounts.into());
+    let is_writable = |index: usize| index < last_signed || (signed..last).contains(&index);
+    let keys = message.account_keys.iter().enumerate();
+    keys.filter(|(index, _)| is_writable(*index)).map(|(_, key)| *key).collect()
+}
+
+async fn tried(
+    network: &Network,
+    transaction: &Transaction,
+    addresses: &[Pubkey],
+    blockhash: Blockhash,
+) -> Result<Vec<Option<Account>>, Refusal> {
+    let config = RpcSimulateTransactionConfig {
+        replace_recent_blockhash: blockhash == Blockhash::Any,
+        commitment: Some(network.commitment),
+        accounts: Some(RpcSimulateTransactionAccountsConfig {
+            encoding: None,
+            addresses: addresses.iter().map(ToString::to_string).collect(),
+        }),
+        ..RpcSimulateTransactionConfig::default()
+    };
+    let answer = network.rpc.simulate_transaction_with_config(transaction, config).await;
+    let answer = answer.map_err(|error| match error.get_transaction_error() {
+        Some(refused) => Refusal::Transaction(refused),
+        None => Refusal::Other(failure::explain_read(&error, &network.url)),
+    })?;
+    if let Some(error) = answer.value.err {
+        return Err(Refusal::Transaction(error.into()));
+    }
+    let accounts = answer.value.accounts.filter(|accounts| accounts.len() == addresses.len());
+    let accounts = accounts.ok_or_else(|| {
+        Refusal::Other(anyhow!("{} does not say what a transaction would leave behind", network.url))
+    })?;
+    let decoded = accounts.into_iter().map(|account| match account {
+        None => Ok(None),
+        Some(account) => account.decode::<Account>().map(Some).context("an account cannot be read"),
+    });
+    decoded.collect::<Result<_>>().map_err(Refusal::Other)
+}
+
+async fn compared(
+    network: &Network,
+    address: &Pubkey,
+    before: Option<Account>,
+    after: Option<Account>,
+) -> Result<Vec<Effect>> {
+    // An account without lamports is none.
+    let [before, after] = [before, after].map(|account| account.filter(|account| account.lamports > 0));
+    let kind =
+        after.as_ref().or(before.as_ref()).map_or("account", |account| kind(network, address, account));
+    let before = facts(network, address, before.as_ref()).await?;
+    let after = facts(network, address, after.as_ref()).await?;
+    Ok(differing(kind, *address, &before, &after))
+}
+
+fn kind(network: &Network, address: &Pubkey, account: &Account) -> &'static str {
+    let data = &account.data;
+    if account.owner == anchor_lang::system_program::ID {
+        return if data.is_empty() { "wallet" } else { "nonce" };
+    }
+    if account.owner == network.program {
+        return match (Agent::read(data).is_some(), Operator::read(data).is_some()) {
+            (true, _) => "account",
+            (_, true) => "operator",
+            _ => "draft",
+        };
+    }
+    match Holding::read(address, account) {
+        Some(_) => "token account",
+        None if is_buffer(account) => "buffer",
+        None if DeployedProgram::parse(*address, account).is_some() => "program data",
+        None => "other",
+    }
+}
+
+/// What people want to know of an account; nothing where there is none.
+async fn facts(
+    network: &Network,
+    address: &Pubkey,
+    account: Option<&Account>,
+) -> Result<Vec<(&'static str, Value)>> {
+    let Some(account) = account else { return Ok(Vec::new()) };
+    let mut facts = match account.owner == network.program {
+        true => of_program(&account.data),
+        false => Vec::new(),
+    };
+    if let Some(holding) = Holding::read(address, account) {
+        let balance = decimal(holding.units, decimals(network, &holding.mint).await?);
+        facts.extend([
+            ("mint", json!(holding.mint.to_string())),
+            ("owner", json!(holding.owner.to_string())),
+            ("balance", json!(balance)),
+        ]);
+    } else if is_buffer(account) {
+        facts.push((
+            "program_bytes",
+            json!(account.data.len() - UpgradeableLoaderState::size_of_buffer_metadata()),
+        ));
+    } else if let Some(program) = DeployedProgram::parse(*address, account) {
+        let authority = program.upgrade_authority.map(|authority| authority.to_string());
+        facts.push(("upgrade_authority", json!(authority)));
+    }
+    facts.push(("sol", json!(sol(account.lamports))));
+    Ok(facts)
+}
+
+/// An account of the Purser program.
+fn of_program(data: &[u8]) -> Vec<(&'static str, Value)> {
+    if let Some(view) = Agent::read(data) {
+        let agent = &view.agent;
+        let id = [
+            ("account_id", json!(account_id(&agent.agent_id))),
+            ("operator", json!(agent.operator.to_string())),
+        ];
+        let state =
+            [("halted_by", json!(role(agent.halted_by))), ("policy_version", json!(agent.policy_version))];
+        return id.into_iter().chain(rules(&view.policy())).chain(state).collect();
+    }
+    if let Some(operator) = Operator::read(data) {
+        return keys(&operator).into();
+    }
+    let Some(draft) = PolicyDraft::read(data) else { return Vec::new() };
+    let mut facts = vec![
+        ("hash", json!(hex(&draft.draft.hash))),
+        ("over_policy_version", json!(draft.draft.expected_version)),
+        ("sealed", json!(draft.draft.is_sealed())),
+    ];
+    if draft.draft.is_sealed() {
+        facts.extend(rules(&draft.policy()));
+    }
+    facts
+}
+
+#[cfg(test)]
+mod tests {
+    use solana_sdk::hash::Hash;
+    use solana_sdk::instruction::{AccountMeta, Instruction};
+
+    use super::*;
+
+    #[test]
+    fn what_stays_is_not_told_and_what_comes_or_goes_is() {
+        let before = [("stays", json!(1)), ("changes", json!("a")), ("goes", json!(true))];
+        let after = [("stays", json!(1)), ("changes", json!("b")), ("comes", json!([]))];
+        let effects = differing("account", Pubkey::default(), &before, &after);
+        let told: Vec<_> =
+            effects.iter().map(|effect| (effect.what.as_str(), &effect.before, &effect.after)).collect();
+        let expected = [
+            ("changes", &json!("a"), &json!("b")),
+            ("comes", &Value::Null, &json!([])),
+            ("goes", &json!(true), &Value::Null),
+        ];
+        assert_eq!(told, expected);
+    }
+
+    #[test]
+    fn accounts_that_are_only_read_are_not_compared() {
+        let [payer, other_signer, written, read] =
+            [1, 2, 3, 4].map(|seed| Pubkey::new_from_array([seed; 32]));
+        let accounts = vec![
+            AccountMeta::new_readonly(other_signer, true),
+            AccountMeta::new(written, false),
+            AccountMeta::new_readonly(read, false),
+        ];
+        let call = Instruction { program_id: Pubkey::new_from_array([9; 32]), accounts, data: Vec::new() };
+        let message = Message::new_with_blockhash(&[call], Some(&payer), &Hash::default());
+        assert_eq!(writable(&message), [payer, written]);
+    }
+}
