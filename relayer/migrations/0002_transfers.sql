@@ -17,6 +17,8 @@ CREATE TABLE transfers (
     key_expires_unix        BIGINT NOT NULL,
     -- What is asked for under the key: SHA-256 of the request, in hex.
     fingerprint             TEXT COLLATE "binary" NOT NULL CHECK (length(fingerprint) = 64),
+    -- Who pays the fee and sends it, where it pays for something that is bought by x402.
+    fee_payer               TEXT COLLATE "binary",
     state                   TEXT COLLATE "binary" NOT NULL
         CHECK (state IN ('claimed', 'signed', 'sent', 'settled', 'rejected', 'failed')),
     -- Who carries the transfer until then; after that, whoever takes the lease.
@@ -36,6 +38,8 @@ CREATE TABLE transfers (
     -- JSON array: how every rule judged a rejected transfer.
     checks                  TEXT COLLATE "binary",
     retry_at                TEXT COLLATE "binary" CHECK (length(retry_at) = 27),
+    -- JSON: what was bought.
+    resource                TEXT COLLATE "binary",
     created_at              TEXT COLLATE "binary" NOT NULL CHECK (length(created_at) = 27),
     updated_at              TEXT COLLATE "binary" NOT NULL CHECK (length(updated_at) = 27),
     -- Of any number that use a key at once one does.

@@ -27,7 +27,6 @@ CREATE TABLE events (
 );
 
 CREATE INDEX events_of_operator ON events (operator_id, event_id);
-CREATE INDEX events_of_account ON events (operator_id, account_id, event_id);
 CREATE INDEX events_of_type ON events (operator_id, event_type, event_id);
 CREATE INDEX events_of_account_and_type ON events (operator_id, account_id, event_type, event_id);
 CREATE UNIQUE INDEX events_of_fact ON events (fact) WHERE fact IS NOT NULL;

@@ -27,7 +27,7 @@ use crate::service::{
     Ambient, Chains, ExplorerUrl, NetworkParts, Parts, PendingLimits, Services, Tasks, WebhookParts,
 };
 use crate::store::{Store, StoreError};
-use crate::webhook::{Deliverer, Dispatcher, HttpClient, SystemResolver};
+use crate::webhook::{Deliverer, Dispatcher, Fetcher, HttpClient, SystemResolver};
 
 /// How long answers under way get to finish after a stop was asked for.
 const DRAIN: Duration = Duration::from_secs(10);
@@ -109,6 +109,7 @@ impl App {
                 per_operator: count_of(config.transfers.pending_per_operator),
             },
             webhooks: webhooks.clone(),
+            fetch: Arc::new(fetcher(&webhooks)?),
             keys_max: config.keys.per_operator_max.get(),
             retention: config.retention.kept(),
             quotas: Quotas {
@@ -141,6 +142,7 @@ impl App {
         let mcp = McpSettings {
             allowed_hosts: config.mcp.allowed_hosts.clone(),
             allowed_origins: config.mcp.allowed_origins.clone(),
+            operator_tools: config.mcp.operator_tools,
         };
         let router = http::router(&services, settings, mcp::routes(&services, mcp), |guard| {
             dashboard::routes(&services, guard)
@@ -339,6 +341,10 @@ fn deliver_webhooks(
     let dispatcher = Dispatcher::new(deliverer, tasks.clone());
     tasks.keep("dispatcher", dispatcher.run_until_stopped());
     Ok(())
+}
+
+fn fetcher(webhooks: &WebhookParts) -> Result<Fetcher, StartError> {
+    Fetcher::new(webhooks.resolve.clone(), webhooks.rules.clone()).map_err(StartError::WebhookClient)
 }
 
 fn explorer_template(network: Network, config: &NetworkConfig) -> String {

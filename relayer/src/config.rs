@@ -211,7 +211,7 @@ pub enum ProgramCheckConfig {
     Refuse,
 }
 
-/// `[mcp]`: from where `/mcp` may be used. A list, or text with commas.
+/// `[mcp]`: from where `/mcp` may be used, each a list or text with commas, and by whom.
 #[derive(Debug, Clone, Default, serde::Deserialize)]
 #[serde(deny_unknown_fields, default)]
 pub struct McpConfig {
@@ -222,6 +222,9 @@ pub struct McpConfig {
     /// Web pages that may use it, such as `https://app.example.com:443`: what browsers send as `Origin`. None by default.
     #[serde(deserialize_with = "texts")]
     pub allowed_origins: Vec<String>,
+    /// Operator keys have tools for accounts and policies. Off, they are refused: whoever gets an agent to use such a key sets
+    /// policies.
+    pub operator_tools: bool,
 }
 
 /// `[indexer]`

@@ -2,12 +2,14 @@
 
 use std::time::Duration;
 
+use purser_tests::agent::unique_key;
 use purser_tests::clock::iso_of;
 use purser_tests::{Agent, Answer, Client, Operator};
 use serde_json::{Value, json};
 use solana_sdk::pubkey::Pubkey;
 
 use crate::routes::{Opens, ROUTES, Route};
+use crate::x402::road::Road;
 
 /// An operator with two accounts, and something of each kind that a path can name.
 struct Scene {
@@ -18,6 +20,7 @@ struct Scene {
     event_id: String,
     webhook_id: String,
     payee: Pubkey,
+    road: Road,
 }
 
 /// Nobody listens there, and nobody needs to.
@@ -32,7 +35,9 @@ impl Scene {
         let transfer_id = ada.pays("1").to(&payee).await.is_settled().text_of("transfer_id").to_owned();
         let events = operator.client.get("/v1/events").await.has_status(200);
         let event_id = events["data"][0]["id"].as_str().expect("a payment is an event").to_owned();
-        let mut scene = Scene { operator, ada, ben, transfer_id, event_id, webhook_id: String::new(), payee };
+        let road = Road::to(NOWHERE).await;
+        let webhook_id = String::new();
+        let mut scene = Scene { operator, ada, ben, transfer_id, event_id, webhook_id, payee, road };
         scene.webhook_id = scene.new_webhook().await;
         scene
     }
@@ -65,10 +70,15 @@ impl Scene {
             "/v1/accounts/{id}/policy" => json!({ "max_single_transfer": 5 }),
             "/v1/accounts/{id}/keys" => json!({}),
             // Let in and then refused: nothing in this suite could resume what it halts.
-            "/v1/halt" => json!({ "unknown": true }),
+            "/v1/halt" | "/v1/accounts/{id}/halt" => json!({ "unknown": true }),
             "/v1/transfers" | "/v1/transfers/preview" => {
                 self.ada.pays("0.000001").to(&self.payee).body().clone()
             }
+            // What costs nothing.
+            "/v1/x402/payments" => json!({
+                "from": self.ada.id, "url": format!("{}/free", self.road.url), "max_amount": "1",
+                "idempotency_key": unique_key(),
+            }),
             "/v1/webhooks" => json!({ "url": NOWHERE, "events": ["transfer.settled"] }),
             "/v1/webhooks/{id}" => json!({ "events": ["transfer.settled"] }),
             "/v1/webhooks/{id}/rotate_secret" | "/v1/webhooks/{id}/test" => json!({}),
@@ -201,7 +211,7 @@ async fn operator_key_opens_every_route() {
     for route in &ROUTES {
         let answer = scene.asks(route, &scene.operator.client).await;
         let expected = match (route.method, route.path) {
-            ("POST", "/v1/halt") => 400..401,
+            ("POST", "/v1/halt" | "/v1/accounts/{id}/halt") => 400..401,
             // Nothing waits.
             ("DELETE", "/v1/accounts/{id}/policy/pending") => 404..405,
             _ => 200..300,
@@ -259,7 +269,7 @@ async fn key_of_another_operator_opens_nothing_of_this_one() {
         match (route.method, route.path) {
             ("POST", "/v1/accounts" | "/v1/webhooks") => assert_eq!(answer.status, 201, "{place}"),
             // It names nobody: each operator halts its own accounts.
-            ("POST", "/v1/halt") => assert_eq!(answer.status, 400, "{place}"),
+            ("POST", "/v1/halt" | "/v1/accounts/{id}/halt") => assert_eq!(answer.status, 400, "{place}"),
             ("GET", "/v1/accounts" | "/v1/transfers" | "/v1/events" | "/v1/webhooks") => {
                 assert_eq!(answer.status, 200, "{place}");
                 assert!(!answer.text.contains(&scene.ada.id), "{place}");

@@ -86,6 +86,28 @@ async fn who_changed_a_policy_and_why_is_shown() {
 }
 
 #[tokio::test]
+async fn an_account_is_halted_alone_and_nothing_here_resumes_it() {
+    let operator = Operator::shared().await;
+    let ada = operator.creates_account_with("Ada", "5").await;
+    let bea = operator.creates_account_with("Bea", "5").await;
+    let browser = signed_in(&operator).await;
+    let path = format!("/dashboard/accounts/{}", ada.id);
+    browser.reads(&path).await.says("Halt the account");
+    browser.sends_form(&format!("{path}/halt"), &[]).await.leads_to(&format!("{path}?halted=1"));
+    let page = browser.reads(&path).await.has_status(200);
+    assert!(!page.text.contains("Halt the account") && page.text.contains("halted"));
+    ada.pays("1").to(&bea).await.is_error(402, "account_paused");
+    // The policy's switch is another one.
+    browser.sends_form(&format!("{path}/pause"), &[("paused", "true")]).await;
+    let version = field(&browser.reads(&path).await.text, "expected_version");
+    browser
+        .sends_form(&format!("{path}/pause"), &[("paused", "false"), ("expected_version", &version)])
+        .await;
+    ada.pays("1").to(&bea).await.is_error(402, "account_paused");
+    bea.pays("1").to(&ada).await.is_settled();
+}
+
+#[tokio::test]
 async fn an_account_is_paused_and_pays_again() {
     let operator = Operator::shared().await;
     let agent = operator.creates_account_with("Ada", "5").await;
@@ -226,6 +248,7 @@ fn forms(account: &str, webhook: &str, event: &str, key: &str) -> Vec<(String, V
     let version = || vec![("expected_version", "1".to_owned())];
     vec![
         (format!("{account}/pause"), vec![("paused", "true".to_owned())]),
+        (format!("{account}/halt"), vec![]),
         (format!("{account}/policy"), version()),
         (format!("{account}/policy"), [version(), vec![("step", "change".to_owned())]].concat()),
         (format!("{account}/policy/drop"), vec![]),

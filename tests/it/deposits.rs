@@ -1,37 +1,86 @@
-//! Deposits from outside are told by the token account that they reach.
+//! Deposits from outside are told by the token account that they reach. Nothing here is found by comparing balances: that is
+//! done once, at the start of a relayer.
 
+use std::sync::Arc;
 use std::time::Duration;
 
 use purser_tests::wallet::mints;
-use purser_tests::{AppSettings, TestApp, TestNetwork};
+use purser_tests::{Agent, AppSettings, Node, TestApp, TestNetwork};
+use tokio::runtime::Handle;
 
 use crate::history::{entries, entries_once};
 
-/// How long a subscription may need to stand, in tries a second apart.
-const TRIES: usize = 30;
+/// How long the network is given to tell what it has to tell.
+const TOLD_WITHIN: Duration = Duration::from_secs(3);
 
-#[tokio::test]
-async fn deposit_shows_though_no_balances_are_compared() {
-    // So rarely that nothing here is found by the timer.
-    let settings = AppSettings { indexer_interval_ms: 600_000, ..AppSettings::default() };
-    let app = TestApp::start(TestNetwork::shared().await, &settings).await;
-    let operator = app.new_operator().await;
-    let mut agent = operator.creates_account("Payee").await;
-    // The comparison at the start of a relayer is where it learns of the account.
+/// A relayer that compares balances at its start and then no more, behind a door, with one account.
+async fn account(commitment: &'static str) -> (Arc<TestApp>, Node, Agent) {
+    let network = TestNetwork::shared().await;
+    let node = Node::before(&network.rpc_url, &network.ws_url, &Handle::current());
+    let settings = AppSettings {
+        commitment,
+        indexer_interval_ms: 600_000,
+        rpc_url: Some(node.rpc_url.clone()),
+        ws_url: Some(node.ws_url.clone()),
+        ..AppSettings::default()
+    };
+    let app = TestApp::start(network, &settings).await;
+    let agent = app.new_operator().await.creates_account("Payee").await;
+    (app, node, agent)
+}
+
+async fn deposits(agent: &Agent, usdc: &str) -> String {
+    mints(&agent.operator.chain, usdc, &agent.token_account).await
+}
+
+/// The first entry is this deposit.
+async fn shows(agent: &Agent, count: usize, signature: &str) {
+    assert_eq!(entries_once(agent, count).await[0]["tx_signature"], *signature);
+}
+
+// The door answers while a test waits for the relayer to start.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn first_deposit_to_an_account_created_a_moment_ago_shows() {
+    let (_app, _node, agent) = account("confirmed").await;
+    let signature = deposits(&agent, "1").await;
+    shows(&agent, 1, &signature).await;
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn deposit_that_is_told_of_before_it_counts_shows_once_it_does() {
+    // The network tells at once, and what it told of is final 31 slots later.
+    let (_app, _node, agent) = account("finalized").await;
+    let signature = deposits(&agent, "1").await;
+    shows(&agent, 1, &signature).await;
+    let signature = deposits(&agent, "2").await;
+    shows(&agent, 2, &signature).await;
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn deposit_made_while_nobody_was_told_shows_when_the_websocket_is_back() {
+    let (_app, node, agent) = account("confirmed").await;
+    let first = deposits(&agent, "5").await;
+    shows(&agent, 1, &first).await;
+    node.leaves_out(1_000);
+    let second = deposits(&agent, "1").await;
+    tokio::time::sleep(TOLD_WITHIN).await;
+    assert_eq!(entries(&agent, "").await.len(), 1, "nobody was told");
+    node.cuts_websockets();
+    shows(&agent, 2, &second).await;
+    // From here on it is told again.
+    node.leaves_out(0);
+    let third = deposits(&agent, "1").await;
+    shows(&agent, 3, &third).await;
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn deposit_to_an_account_of_an_earlier_process_shows() {
+    let (app, _node, mut agent) = account("confirmed").await;
     assert!(app.stops(Duration::from_secs(20)).await);
+    let signature = deposits(&agent, "1").await;
     app.starts();
-    agent.operator = operator.reconnected();
-    let mut deposits = 0;
-    while entries(&agent, "").await.is_empty() {
-        assert!(deposits < TRIES, "no deposit is shown");
-        mints(&operator.chain, "1", &agent.token_account).await;
-        deposits += 1;
-        tokio::time::sleep(Duration::from_secs(1)).await;
-    }
-    // Those that came before the subscription stood are found with the first that was told.
-    assert_eq!(entries_once(&agent, deposits).await.len(), deposits);
-    mints(&operator.chain, "2", &agent.token_account).await;
-    let shown = entries_once(&agent, deposits + 1).await;
-    assert_eq!(shown.len(), deposits + 1);
-    assert_eq!(shown[0]["amount_usdc"], "2.000000");
+    agent.operator = agent.operator.reconnected();
+    shows(&agent, 1, &signature).await;
+    let signature = deposits(&agent, "2").await;
+    shows(&agent, 2, &signature).await;
 }

@@ -4,16 +4,18 @@ use std::collections::BTreeSet;
 use std::fs;
 use std::time::Duration;
 
+use purser_tests::agent::unique_key;
 use purser_tests::binaries::workspace;
 use purser_tests::settings::Webhooks;
 use purser_tests::{Agent, AppSettings, Operator, Proxy, TestApp, TestNetwork};
 use reqwest::Method;
-use serde_json::json;
+use serde_json::{Value, json};
 use solana_sdk::pubkey::Pubkey;
 use solana_sdk::signer::Signer;
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 
 use crate::hostile_http::{is_our_refusal, raw_answer};
+use crate::x402::road::Road;
 
 async fn agent_and_payee() -> (Agent, Pubkey) {
     let operator = Operator::shared().await;
@@ -89,6 +91,27 @@ async fn error_idempotency_conflict_is_409() {
 async fn error_invalid_recipient_is_422() {
     let (agent, _) = agent_and_payee().await;
     agent.pays("1").to(&"nobody").await.is_error(422, "invalid_recipient");
+}
+
+fn purchase(agent: &Agent, url: &str) -> Value {
+    json!({ "from": agent.id, "url": url, "max_amount": "1", "idempotency_key": unique_key() })
+}
+
+#[tokio::test]
+async fn error_offer_refused_is_422() {
+    let (agent, _) = agent_and_payee().await;
+    let road = Road::to("http://127.0.0.1:1").await;
+    let body = purchase(&agent, &format!("{}/offer", road.url));
+    let refused = agent.operator.client.post("/v1/x402/payments", &body).await;
+    assert_eq!(refused.is_error(422, "offer_refused")["retryable"], false);
+}
+
+#[tokio::test]
+async fn error_server_unreachable_is_502() {
+    let (agent, _) = agent_and_payee().await;
+    let body = purchase(&agent, "http://127.0.0.1:1/");
+    let refused = agent.operator.client.post("/v1/x402/payments", &body).await;
+    assert_eq!(refused.is_error(502, "server_unreachable")["retryable"], true);
 }
 
 #[tokio::test]

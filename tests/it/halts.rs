@@ -60,6 +60,36 @@ async fn one_account_that_is_halted_on_chain_leaves_the_others_alone() {
 }
 
 #[tokio::test]
+async fn one_account_is_halted_over_http_and_only_the_admins_wallet_resumes_it() {
+    let operator = own_operator().await;
+    let (ada, ben) =
+        (operator.creates_account_with("Ada", "5").await, operator.creates_account_with("Ben", "5").await);
+    let (payee, _) = operator.chain.new_payee().await;
+    let path = ada.path("/halt");
+    let halted = operator.client.post(&path, &json!({})).await.has_status(200);
+    assert_eq!((&halted["halted"], &halted["halted_by"]), (&json!(true), &json!("policy_authority")));
+    assert!(operator.chain.has_settled(halted.text_of("tx_signature")).await);
+    operator.client.post(&path, &json!({})).await.has_status(200);
+    let account = operator.reads_account(&ada.id).await.has_status(200);
+    assert_eq!(account["halted"], json!({ "by": "policy_authority", "scope": "account" }));
+    ada.has_policy(json!({ "paused": false })).await;
+    ada.pays("1").to(&payee).await.is_error(402, "account_paused");
+    ben.pays("1").to(&payee).await.is_settled();
+    // Neither its own agent, nor another operator, which is not told that it exists.
+    ben.new_key().await.post(&path, &json!({})).await.is_error(403, "forbidden");
+    operator.app().new_operator().await.client.post(&path, &json!({})).await.is_error(404, "not_found");
+    for (method, status) in [(reqwest::Method::DELETE, 405), (reqwest::Method::GET, 405)] {
+        operator.client.sends(operator.client.request(method, &path)).await.has_status(status);
+    }
+    let (app, chain) = (operator.app(), &operator.chain);
+    let resumed = chain.resumes(operator.address, Some(ada.address), app.policy_authority()).await;
+    assert!(matches!(resumed, Landing::Refused(6008)), "{resumed:?}");
+    let resumed = chain.resumes(operator.address, Some(ada.address), app.admin()).await;
+    assert!(matches!(resumed, Landing::Settled(_)), "{resumed:?}");
+    ada.pays("1").to(&payee).await.is_settled();
+}
+
+#[tokio::test]
 async fn halt_takes_no_fields_and_no_other_method() {
     let operator = own_operator().await;
     let ada = operator.creates_account_with("Ada", "5").await;

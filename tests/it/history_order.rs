@@ -100,10 +100,12 @@ async fn transfer_never_settles_before_it_was_created() {
     }
 }
 
-/// So rarely does this relayer look at balances that a deposit shows seconds after it was made.
+/// So rarely does this relayer look at balances that a deposit shows seconds after it was made: no websocket tells it.
 async fn late() -> (Operator, Agent) {
-    let settings = AppSettings { indexer_interval_ms: 3_000, ..AppSettings::default() };
-    let app = TestApp::start(TestNetwork::shared().await, &settings).await;
+    let network = TestNetwork::shared().await;
+    let rpc_url = Some(network.rpc_url.clone());
+    let settings = AppSettings { indexer_interval_ms: 3_000, rpc_url, ..AppSettings::default() };
+    let app = TestApp::start(network, &settings).await;
     let operator = app.new_operator().await;
     let agent = operator.creates_account_with("Late", "100").await;
     (operator, agent)

@@ -75,7 +75,7 @@ fn is_refused(answer: Answer, what: &str) {
 async fn hostile_body_is_refused_on_every_route_and_changes_nothing() {
     let target = Target::set().await;
     // An empty body halts, as it should; its other bodies are tested beside it.
-    for route in ROUTES.iter().filter(|route| route.takes_body() && route.path != "/v1/halt") {
+    for route in ROUTES.iter().filter(|route| route.takes_body() && !route.path.ends_with("/halt")) {
         let path = target.path_of(route);
         for (what, body) in hostile_bodies() {
             let request = target.operator.client.request(route.method(), &path);

@@ -50,6 +50,7 @@ mod mcp;
 mod mcp_clients;
 mod mcp_conformance;
 mod mcp_door;
+mod mcp_operators;
 mod names;
 mod networks;
 mod once;

@@ -6,12 +6,13 @@ use purser_tests::{Agent, Answer, Client, Operator};
 use reqwest::Method;
 use serde_json::{Value, json};
 
-const TOOLS: [&str; 7] = [
+const TOOLS: [&str; 8] = [
     "get_account",
     "get_balance",
     "get_limits",
     "preview_transfer",
     "send_transfer",
+    "pay_http",
     "get_transfer",
     "list_transactions",
 ];
@@ -29,13 +30,13 @@ pub fn message(method: &str, params: &Value) -> Value {
 }
 
 /// As clients of the old era ask once they are initialized.
-async fn asks(client: &Client, method: &str, params: Value) -> Answer {
+pub async fn asks(client: &Client, method: &str, params: Value) -> Answer {
     let request = request(client, &message(method, &params)).header("mcp-protocol-version", OLD_ERA);
     client.sends(request).await
 }
 
 /// As clients of the new era ask: each request says everything about itself.
-async fn asks_anew(client: &Client, method: &str, mut params: Value) -> Answer {
+pub async fn asks_anew(client: &Client, method: &str, mut params: Value) -> Answer {
     params["_meta"] = json!({
         "io.modelcontextprotocol/protocolVersion": NEW_ERA,
         "io.modelcontextprotocol/clientCapabilities": {},
@@ -57,13 +58,13 @@ pub async fn initializes(client: &Client) -> Answer {
     client.sends(request(client, &message("initialize", &params))).await.has_status(200)
 }
 
-async fn calls(client: &Client, tool: &str, arguments: Value) -> Value {
+pub async fn calls(client: &Client, tool: &str, arguments: Value) -> Value {
     let answer = asks(client, "tools/call", json!({ "name": tool, "arguments": arguments })).await;
     answer.has_status(200)["result"].clone()
 }
 
 #[track_caller]
-fn succeeds(result: &Value) -> &Value {
+pub fn succeeds(result: &Value) -> &Value {
     assert_ne!(result["isError"], true, "{result}");
     let text = result["content"][0]["text"].as_str().expect("a text for those who read no structure");
     let read: Value = serde_json::from_str(text).expect("JSON");
@@ -73,7 +74,7 @@ fn succeeds(result: &Value) -> &Value {
 
 /// The sentence and the body of a refusal with this code.
 #[track_caller]
-fn is_refused<'a>(result: &'a Value, code: &str) -> (&'a str, &'a Value) {
+pub fn is_refused<'a>(result: &'a Value, code: &str) -> (&'a str, &'a Value) {
     let body = &result["structuredContent"];
     assert_eq!((&result["isError"], body["error"].as_str()), (&json!(true), Some(code)), "{result}");
     assert!(body["request_id"].as_str().is_some_and(|id| id.starts_with("req_")), "{result}");
@@ -86,7 +87,7 @@ fn without_request_id(body: &Value) -> Value {
     body
 }
 
-async fn tools_of(client: &Client) -> Vec<Value> {
+pub async fn tools_of(client: &Client) -> Vec<Value> {
     let listed = asks(client, "tools/list", json!({})).await.has_status(200);
     listed["result"]["tools"].as_array().expect("tools").clone()
 }
@@ -98,7 +99,7 @@ pub async fn ada() -> (Agent, Client) {
 }
 
 #[tokio::test]
-async fn both_eras_find_the_seven_tools_and_what_they_do() {
+async fn both_eras_find_the_eight_tools_and_what_they_do() {
     let (_, key) = ada().await;
     let opened = initializes(&key).await;
     assert_eq!(opened["result"]["protocolVersion"], OLD_ERA);
@@ -123,7 +124,7 @@ async fn both_eras_find_the_seven_tools_and_what_they_do() {
     let names: Vec<_> = old.iter().map(|tool| tool["name"].as_str().expect("a name")).collect();
     assert_eq!(names, TOOLS);
     for tool in &old {
-        let is_payment = tool["name"] == "send_transfer";
+        let is_payment = tool["name"] == "send_transfer" || tool["name"] == "pay_http";
         let hints = &tool["annotations"];
         assert_eq!(hints["readOnlyHint"], json!(!is_payment), "{tool}");
         assert_eq!(hints["idempotentHint"], true, "{tool}");

@@ -78,7 +78,7 @@ async fn clients_of_both_eras_call_every_tool_and_pay_once() {
         let output = node.output().await.expect("node starts");
         let (printed, complaint) =
             (String::from_utf8_lossy(&output.stdout), String::from_utf8_lossy(&output.stderr));
-        assert_eq!(printed, format!("{session} a session, 7 tools\n{CALLS}"), "{era}: {complaint}");
+        assert_eq!(printed, format!("{session} a session, 8 tools\n{CALLS}"), "{era}: {complaint}");
     }
     assert_eq!(agent.operator.chain.usdc_micros(&payee).await, 2_000_000);
 }

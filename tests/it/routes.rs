@@ -42,7 +42,7 @@ const fn route(method: &'static str, path: &'static str, opens: Opens) -> Route 
 }
 
 /// All routes that need a key.
-pub const ROUTES: [Route; 31] = [
+pub const ROUTES: [Route; 33] = [
     route("POST", "/v1/accounts", Opens::Operator),
     route("GET", "/v1/accounts", Opens::Operator),
     route("GET", "/v1/accounts/{id}", Opens::OperatorAndAgent),
@@ -59,10 +59,12 @@ pub const ROUTES: [Route; 31] = [
     route("GET", "/v1/accounts/{id}/keys", Opens::Operator),
     route("DELETE", "/v1/keys/{id}", Opens::Operator),
     route("POST", "/v1/halt", Opens::Operator),
+    route("POST", "/v1/accounts/{id}/halt", Opens::Operator),
     route("POST", "/v1/transfers", Opens::OperatorAndAgent),
     route("GET", "/v1/transfers", Opens::OperatorAndAgent),
     route("POST", "/v1/transfers/preview", Opens::OperatorAndAgent),
     route("GET", "/v1/transfers/{id}", Opens::OperatorAndAgent),
+    route("POST", "/v1/x402/payments", Opens::OperatorAndAgent),
     route("GET", "/v1/events", Opens::Operator),
     route("GET", "/v1/events/{id}", Opens::Operator),
     route("POST", "/v1/webhooks", Opens::Operator),

@@ -28,7 +28,10 @@ async fn schemathesis_finds_nothing_that_the_description_does_not_say() {
     let config = foreign::file("schemathesis.toml");
     command.env("PYTHONPATH", config.parent().expect("a folder")).env("PYTHONDONTWRITEBYTECODE", "1");
     command.env("CONFIG", config).env("URL", app.base_url()).env("EXAMPLES", examples);
+    command.env("PURSER_SERVICE", app.base_url());
+    let halted = operator.creates_account("Halted").await;
     command.env("PURSER_HALTED_KEY", app.new_operator().await.client.key());
+    command.env("PURSER_HALTED_ACCOUNT", &halted.id);
     command.env("PURSER_OPERATOR_KEY", operator.client.key()).env("PURSER_AGENT_KEY", key.key());
     command.env("PURSER_ACCOUNT", &agent.id).env("PURSER_PAYEE", payee.to_string());
     command.env("PURSER_WALLET", wallet.pubkey().to_string());
@@ -36,6 +39,6 @@ async fn schemathesis_finds_nothing_that_the_description_does_not_say() {
     for phase in ["Examples", "Coverage", "Fuzzing", "Stateful"] {
         assert!(report.contains(&format!("✅ {phase}")), "{phase} was left out: {report}");
     }
-    assert!(report.contains("Operations:       37 selected / 37 total"), "{report}");
+    assert!(report.contains("Operations:       39 selected / 39 total"), "{report}");
     assert!(operator.chain.usdc_micros(&payee).await > 0, "nothing was paid: {report}");
 }

@@ -1,12 +1,16 @@
 //! The network behind a door that counts calls: over HTTP, and over the websocket. On demand a script takes the place of
-//! the network for transfers: every transaction is confirmed the moment it is sent, and accounts stay as they were.
+//! the network for transfers: every transaction is confirmed the moment it is sent, and accounts stay as they were. Or the
+//! door is as far away as a provider, tells of token accounts as late as a validator, leaves notices out, cuts websockets.
+
+mod token_accounts;
 
 use std::collections::{HashMap, HashSet};
 use std::net::SocketAddr;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::time::Duration;
 
-use anyhow::{Context, Result};
+use anyhow::{Context, Result, bail};
 use axum::Router;
 use axum::body::Bytes;
 use axum::extract::State;
@@ -21,10 +25,18 @@ use socket2::SockRef;
 use solana_sdk::pubkey::Pubkey;
 use tokio::net::{TcpListener, TcpStream};
 use tokio::runtime::Handle;
-use tokio::sync::mpsc::{UnboundedSender, unbounded_channel};
+use tokio::sync::mpsc::{UnboundedReceiver, UnboundedSender, unbounded_channel};
+use tokio::sync::watch;
+use tokio::time::{Instant, sleep, sleep_until};
 use tokio_tungstenite::tungstenite::Message;
 use tokio_tungstenite::{accept_async, client_async};
 
+use self::token_accounts::TokenAccounts;
+use crate::chain::TOKEN_PROGRAM;
+
+/// How often an account is read that is to change, and how many times.
+const READ_EVERY: Duration = Duration::from_millis(20);
+const CHANGES_WITHIN: u32 = 3_000;
 /// As long as those of a transfer.
 const LOGS: [&str; 6] = [
     "Program PujGKaV9Hdg61jtnWf7vFc2ptse8aFEuEAqr81Gv1rx invoke [1]",
@@ -35,7 +47,8 @@ const LOGS: [&str; 6] = [
     "Program PujGKaV9Hdg61jtnWf7vFc2ptse8aFEuEAqr81Gv1rx success",
 ];
 
-/// A door with two addresses.
+/// A door with two addresses. Cheap to clone: it is the same door.
+#[derive(Clone)]
 pub struct Node {
     pub rpc_url: String,
     pub ws_url: String,
@@ -49,6 +62,18 @@ struct Door {
     calls: AtomicU64,
     /// How many transactions the script was sent, each as often as it came.
     sends: AtomicU64,
+    /// How much later than the network it answers over HTTP.
+    answers_after_ms: AtomicU64,
+    /// How much later it passes on what the network tells of token accounts.
+    tells_after_ms: AtomicU64,
+    /// So many of 1,000 such notices are not passed on.
+    untold_per_mille: AtomicU64,
+    /// Such notices so far.
+    notices: AtomicU64,
+    /// Those that it tells of by itself.
+    token_accounts: TokenAccounts,
+    /// How often all websockets were cut.
+    cuts: watch::Sender<u64>,
     scripted: AtomicBool,
     /// Whether the script confirms what is sent.
     confirming: AtomicBool,
@@ -94,6 +119,12 @@ impl Node {
             http: reqwest::Client::new(),
             calls: AtomicU64::new(0),
             sends: AtomicU64::new(0),
+            answers_after_ms: AtomicU64::new(0),
+            tells_after_ms: AtomicU64::new(0),
+            untold_per_mille: AtomicU64::new(0),
+            notices: AtomicU64::new(0),
+            token_accounts: TokenAccounts::default(),
+            cuts: watch::Sender::new(0),
             scripted: AtomicBool::new(false),
             confirming: AtomicBool::new(true),
             slot: AtomicU64::new(0),
@@ -123,6 +154,52 @@ impl Node {
         self.door.calls.load(Ordering::Relaxed)
     }
 
+    /// From now on every answer over HTTP takes this much longer.
+    pub fn answers_after(&self, delay: Duration) {
+        self.door.answers_after_ms.store(ms(delay), Ordering::Relaxed);
+    }
+
+    /// From now on what the network tells of token accounts comes this much later. It tells as soon as a transaction was
+    /// executed, whatever commitment was asked for; a validator waits until it stands.
+    pub fn tells_after(&self, delay: Duration) {
+        self.door.tells_after_ms.store(ms(delay), Ordering::Relaxed);
+    }
+
+    /// From now on it serves subscriptions to token accounts by itself, and tells of those that are
+    /// [said to change](Node::tells_of).
+    pub fn serves_token_accounts(&self) {
+        self.door.token_accounts.turn_on();
+    }
+
+    /// Tells of a token account when what is sent has changed it.
+    pub async fn tells_of(
+        &self,
+        token_account: &Pubkey,
+        sent: impl Future<Output = Result<()>>,
+    ) -> Result<()> {
+        let before = self.door.reads(token_account).await?;
+        sent.await?;
+        for _ in 0..CHANGES_WITHIN {
+            let now = self.door.reads(token_account).await?;
+            if now["value"] != before["value"] {
+                self.door.token_accounts.tell(&token_account.to_string(), &now, || self.door.tells_at());
+                return Ok(());
+            }
+            sleep(READ_EVERY).await;
+        }
+        bail!("what was sent to {token_account} did not arrive")
+    }
+
+    /// From now on so many of 1,000 notices about token accounts do not come.
+    pub fn leaves_out(&self, per_mille: u64) {
+        self.door.untold_per_mille.store(per_mille, Ordering::Relaxed);
+    }
+
+    /// Cuts all websockets that are open.
+    pub fn cuts_websockets(&self) {
+        self.door.cuts.send_modify(|cuts| *cuts += 1);
+    }
+
     /// How often the script was sent a transaction, and how many different ones it confirmed.
     pub fn sends(&self) -> (u64, usize) {
         (self.door.sends.load(Ordering::Relaxed), self.door.script().sent.len())
@@ -144,6 +221,10 @@ impl Node {
 
 async fn answers(State(door): State<Arc<Door>>, body: Bytes) -> Result<Vec<u8>, StatusCode> {
     door.calls.fetch_add(1, Ordering::Relaxed);
+    let delay = Duration::from_millis(door.answers_after_ms.load(Ordering::Relaxed));
+    if !delay.is_zero() {
+        sleep(delay).await;
+    }
     let answered = if door.scripted.load(Ordering::Relaxed) {
         door.plays(body).await
     } else {
@@ -156,6 +237,14 @@ async fn answers(State(door): State<Arc<Door>>, body: Bytes) -> Result<Vec<u8>, 
 }
 
 impl Door {
+    /// As `getAccountInfo` answers.
+    async fn reads(&self, account: &Pubkey) -> Result<Value> {
+        let params = json!([account.to_string(), { "encoding": "base64", "commitment": "processed" }]);
+        let call = json!({ "jsonrpc": "2.0", "id": 1, "method": "getAccountInfo", "params": params });
+        let mut answer: Value = serde_json::from_slice(&self.asks(Bytes::from(call.to_string())).await?)?;
+        Ok(answer["result"].take())
+    }
+
     async fn asks(&self, body: Bytes) -> Result<Bytes> {
         let request = self.http.post(&self.rpc_url).header("content-type", "application/json").body(body);
         Ok(request.send().await?.bytes().await?)
@@ -236,6 +325,9 @@ impl Door {
         let (network, _) = client_async(&self.ws_url, socket).await?;
         let (mut to_network, mut from_network) = network.split();
         let (socket, mut notices) = unbounded_channel();
+        let (late, held) = unbounded_channel();
+        tokio::spawn(passes_on(held, socket.clone()));
+        let mut cuts = self.cuts.subscribe();
         // Subscriptions that the network has not answered yet.
         let mut asked: HashMap<u64, Pubkey> = HashMap::new();
         loop {
@@ -244,6 +336,10 @@ impl Door {
                     let Some(Ok(message)) = message else { break };
                     if message.is_text() {
                         self.calls.fetch_add(1, Ordering::Relaxed);
+                    }
+                    if let Some(answer) = self.token_accounts.takes(&message, &late) {
+                        to_client.send(answer).await?;
+                        continue;
                     }
                     asked.extend(logs_asked_for(&message));
                     to_network.send(message).await?;
@@ -259,12 +355,26 @@ impl Door {
                         let socket = socket.clone();
                         self.script().subscribers.push(Subscriber { socket, mentions, number });
                     }
-                    to_client.send(message).await?;
+                    if !is_of_token_account(&message) {
+                        to_client.send(message).await?;
+                    } else if let Some(at) = self.tells_at() {
+                        late.send((at, message))?;
+                    }
                 }
+                _ = cuts.changed() => break,
                 Some(notice) = notices.recv() => to_client.send(notice).await?,
             }
         }
         Ok(())
+    }
+
+    /// When the next notice of a token account is passed on; `None` where it is left out.
+    fn tells_at(&self) -> Option<Instant> {
+        let notice = self.notices.fetch_add(1, Ordering::Relaxed);
+        // Spread over the thousand, and the same in each run.
+        let is_left_out = notice * 619 % 1_000 < self.untold_per_mille.load(Ordering::Relaxed);
+        let delay = Duration::from_millis(self.tells_after_ms.load(Ordering::Relaxed));
+        (!is_left_out).then(|| Instant::now() + delay)
     }
 
     fn script(&self) -> MutexGuard<'_, Script> {
@@ -278,6 +388,25 @@ fn listener(runtime: &Handle) -> (TcpListener, SocketAddr) {
     listener.set_nonblocking(true).expect("a listener can be made non-blocking");
     let address = listener.local_addr().expect("the listener is bound");
     (TcpListener::from_std(listener).expect("the runtime takes the listener"), address)
+}
+
+/// Sends each message when its time has come, in their order.
+async fn passes_on(mut held: UnboundedReceiver<(Instant, Message)>, socket: UnboundedSender<Message>) {
+    while let Some((at, message)) = held.recv().await {
+        sleep_until(at).await;
+        if socket.send(message).is_err() {
+            return;
+        }
+    }
+}
+
+fn is_of_token_account(message: &Message) -> bool {
+    let text = message.to_text().unwrap_or_default();
+    text.contains("accountNotification") && text.contains(&TOKEN_PROGRAM.to_string())
+}
+
+fn ms(duration: Duration) -> u64 {
+    duration.as_millis().try_into().expect("short")
 }
 
 /// Id and account of a `logsSubscribe`.

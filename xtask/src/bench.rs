@@ -15,13 +15,16 @@ pub enum Bench {
     Transfers(Args),
     /// Webhooks: from a settlement to the first attempt, deliveries a second, and the same with half of the endpoints hanging
     Webhooks(Args),
+    /// Deposits to 10,000 accounts: from the moment they count until they are shown, and what is asked of the node for it
+    Deposits(Args),
 }
 
 #[derive(clap::Args)]
 pub struct Args {
     /// Handed to the load: --clients loop,stock,purser,purser_ceiling, --in-flight 1,8,64, --transfers N,
     /// --ceiling-transfers N, --seconds S, --accounts N, --commitment confirmed|finalized, or --endpoints N, --transfers N,
-    /// --in-flight N, --events N; --json, --help
+    /// --in-flight N, --events N; or --accounts N, --per-second N, --seconds S, --phases NAMES, --answers-after-ms MS,
+    /// --commitment confirmed|finalized; --json, --help
     #[arg(trailing_var_arg = true, allow_hyphen_values = true)]
     load: Vec<String>,
 }
@@ -30,6 +33,7 @@ pub fn run(workspace: &Workspace, bench: &Bench) -> Result<()> {
     let (binary, args) = match bench {
         Bench::Transfers(args) => ("bench_transfers", args),
         Bench::Webhooks(args) => ("bench_webhooks", args),
+        Bench::Deposits(args) => ("bench_deposits", args),
     };
     localnet::ensure_built(workspace)?;
     let [relayer, load] = built(workspace, binary)?;

@@ -31,7 +31,7 @@ pub use types::{
     Outcome, ProgramCheck, Refusal, SignedTransfer, UnsignedTransfer, Wallet,
 };
 
-use crate::domain::{Address, Network};
+use crate::domain::{Address, Network, Terms};
 use async_trait::async_trait;
 
 /// Why the chain could not be asked or did not do it.
@@ -185,8 +185,13 @@ pub trait Chain: Send + Sync + 'static {
     /// obstacle, for this or for a halt: another of our keys pays.
     async fn pause(&self, operator: &OperatorOnChain, agent: &Address) -> Result<Confirmed, ChainError>;
 
-    /// Halts every agent of the operator and waits for the commitment. Only the admin's own wallet resumes.
-    async fn halt(&self, operator: &OperatorOnChain) -> Result<Confirmed, ChainError>;
+    /// Halts one agent, or without one every agent of the operator, and waits for the commitment. Only the admin's own wallet
+    /// resumes.
+    async fn halt(
+        &self,
+        operator: &OperatorOnChain,
+        agent: Option<&Address>,
+    ) -> Result<Confirmed, ChainError>;
 
     /// Which of our keys cannot act, for these operators or at all, by what the chain says now.
     async fn look_at_keys(&self, operators: &[Address]) -> Result<Vec<KeyProblem>, ChainError> {
@@ -202,6 +207,20 @@ pub trait Chain: Send + Sync + 'static {
     /// Signs over the cached blockhash; nothing is sent. Store the result before `send`. `AuthorityRotated`,
     /// `FeePayerEmpty`: the chain was read, and nothing was signed.
     async fn sign_transfer(&self, order: &UnsignedTransfer) -> Result<SignedTransfer, ChainError>;
+
+    /// Signs a transfer that another pays the fee of and sends, on its terms; its signature is the transfer authority's alone.
+    /// `AuthorityRotated`: the chain was read, and nothing was signed.
+    async fn sign_for(&self, order: &UnsignedTransfer, terms: &Terms) -> Result<SignedTransfer, ChainError>;
+
+    /// Whether nothing can land any more whose last valid block height this is. Whatever is read after that shows what did.
+    async fn has_passed(&self, block_height: u64) -> Result<bool, ChainError>;
+
+    /// The mint of what is paid, and where an owner has it. Asks nobody.
+    fn usdc_mint(&self) -> Address;
+    fn usdc_account_of(&self, owner: &Address) -> Address;
+
+    /// Whether the address is a key of ours.
+    fn signs_with(&self, address: &Address) -> bool;
 
     /// Takes back that the signed bytes are about to be sent: they no longer count.
     fn discard(&self, signed: &SignedTransfer) {

@@ -26,7 +26,7 @@ pub(super) async fn run(config: &Config, format: Format, arguments: Halt) -> Res
     let (confirmed, halted_by) = with_chain(config, operator.network, async |chain| {
         let on_chain =
             chain.read_operator(&operator.address).await?.context("the operator is not on the chain")?;
-        let confirmed = chain.halt(&on_chain).await?;
+        let confirmed = chain.halt(&on_chain, None).await?;
         // It is halted, whether or not this can be read: then by us, as far as is known.
         let read = chain.read_operator(&operator.address).await;
         let halted_by = read.ok().flatten().and_then(|operator| operator.halted_by);

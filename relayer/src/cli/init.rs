@@ -207,7 +207,7 @@ impl Made {
             ));
         } else {
             steps.push(format!(
-                "anchor run operator-create -- --policy-authority {} --transfer-authority {}",
+                "anchor run operator-create -- --policy-authority {} --transfer-authority {} --usdc-mint USDC_MINT --yes",
                 self.policy, self.transfer
             ));
             steps.push(format!("purser operator add --config {config} --address OPERATOR"));

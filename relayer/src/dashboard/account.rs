@@ -71,6 +71,7 @@ pub async fn show(
         ("changed", "The policy is in force, on the chain."),
         ("waits", "The change loosens something, so it waits; see below until when."),
         ("dropped", "What waited was dropped."),
+        ("halted", "The account is halted, on the chain."),
         ("revoked", "The key opens nothing any more."),
     ];
     let notice = notice.into_iter().find(|(name, _)| asked.given(name).is_some());
@@ -124,6 +125,20 @@ pub async fn pause(
     match services.policies.patch(&signed.operator, id, update, signed.principal.key_id()).await {
         Ok(change) => Ok(after_change(id, &change)),
         Err(error) => answer(&services, &signed, id, None, form, Some(Complaint::of(error)?)).await,
+    }
+}
+
+/// Halts an account, apart from its policy. To resume it takes the admin's own wallet.
+pub async fn halt(
+    State(services): State<Arc<Services>>,
+    signed: Signed,
+    PageId(id): PageId<AccountId>,
+) -> Result<Response, Refusal> {
+    match services.halts.halt_account(&signed.operator, id).await {
+        Ok(_) => Ok(see(&format!("/dashboard/accounts/{id}?halted=1"))),
+        Err(error) => {
+            answer(&services, &signed, id, None, Form::default(), Some(Complaint::of(error)?)).await
+        }
     }
 }
 

@@ -186,7 +186,7 @@ pub async fn ask_to_stop(State(services): State<Arc<Services>>, signed: Signed) 
 }
 
 pub async fn stop_all(State(services): State<Arc<Services>>, signed: Signed) -> Result<Response, Refusal> {
-    match services.halts.halt(&signed.operator).await {
+    match services.halts.halt_all(&signed.operator).await {
         Ok(_) => Ok(see("/dashboard?stopped=1")),
         Err(error) => stop_page(&services, &signed, Some(Complaint::of(error)?)).await,
     }

@@ -55,6 +55,7 @@ pub fn routes(services: &Services, guard: Guard) -> Router {
         .route("/dashboard/accounts", get(accounts::show).post(accounts::create))
         .route("/dashboard/accounts/{id}", get(account::show))
         .route("/dashboard/accounts/{id}/pause", post(account::pause))
+        .route("/dashboard/accounts/{id}/halt", post(account::halt))
         .route("/dashboard/accounts/{id}/policy", get(policy::show).post(policy::change))
         .route("/dashboard/accounts/{id}/policy/drop", post(account::drop_pending))
         .route("/dashboard/accounts/{id}/policy/versions", get(policy::versions))

@@ -73,14 +73,6 @@ impl TransferPage {
             | TransferState::Failed(_) => &[],
         }
     }
-
-    fn signature(&self) -> Option<&str> {
-        match &self.view.transfer.state {
-            TransferState::Signed(signed) | TransferState::Sent { signed, .. } => Some(&signed.signature),
-            TransferState::Settled(settlement) => Some(&settlement.signature),
-            TransferState::Claimed | TransferState::Rejected(_) | TransferState::Failed(_) => None,
-        }
-    }
 }
 
 pub async fn one(

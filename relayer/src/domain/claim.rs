@@ -105,6 +105,7 @@ mod tests {
                 memo: None,
                 idempotency_key: IdempotencyKey::parse("k").expect("valid"),
             },
+            fee_payer: None,
             state,
             created_at: AT(CLAIMED_AT),
             updated_at: AT(CLAIMED_AT),

@@ -311,6 +311,7 @@ mod tests {
                 memo: Some(Memo::parse("tea").expect("valid")),
                 idempotency_key: IdempotencyKey::parse("k").expect("valid"),
             },
+            fee_payer: None,
             state: TransferState::Claimed,
             created_at: Timestamp::from_unix_seconds(1),
             updated_at: Timestamp::from_unix_seconds(1),

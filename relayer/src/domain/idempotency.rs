@@ -51,6 +51,11 @@ impl Fingerprint {
         Self(hash.finalize().into())
     }
 
+    /// Of what else is asked for under a transfer's key.
+    pub(super) const fn from_digest(digest: [u8; 32]) -> Self {
+        Self(digest)
+    }
+
     /// Lower-case hex, as stored.
     pub fn to_hex(&self) -> String {
         hex::encode(self.0)

@@ -42,6 +42,7 @@ mod transfer;
 mod transfer_state;
 mod webhook;
 mod webhook_secret;
+mod x402;
 
 pub use account::{
     Account, AccountChange, AccountName, AccountStatus, METADATA_BYTES_MAX, METADATA_KEYS_MAX, Metadata,
@@ -97,3 +98,7 @@ pub use webhook::{
     WEBHOOKS_MAX, Webhook, WebhookStatus,
 };
 pub use webhook_secret::{SealedSecret, SealingKey, SealingKeyError, Unsealable, WebhookSecret};
+pub use x402::{
+    Offer, PURCHASE_BODY_BYTES_MAX, Purchase, PurchaseMethod, RESOURCE_BYTES_MAX, Receipt, Resource,
+    ResourceBody, Terms, from_header,
+};

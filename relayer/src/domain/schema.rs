@@ -11,9 +11,9 @@ use utoipa::openapi::{KnownFormat, Ref, RefOr, Schema, SchemaFormat};
 use super::{
     AccountId, AccountName, AccountStatus, Address, CounterpartyKind, Cursor, DeliveryStatus, DisabledReason,
     EntryId, EntryKind, EventId, EventType, HaltScope, HaltedBy, IDEMPOTENCY_KEY_CHARS_MAX, IdempotencyKey,
-    KeyId, MEMO_CHARS_MAX, METADATA_KEYS_MAX, Memo, Metadata, NAME_CHARS_MAX, REASON_CHARS_MAX,
-    RECIPIENT_CHARS_MAX, Recipient, RejectionReason, Timestamp, TransferId, TransferStatus, URL_CHARS_MAX,
-    Unanswered, WebhookId,
+    KeyId, MEMO_CHARS_MAX, METADATA_KEYS_MAX, Memo, Metadata, NAME_CHARS_MAX, PurchaseMethod,
+    REASON_CHARS_MAX, RECIPIENT_CHARS_MAX, RESOURCE_BYTES_MAX, Recipient, RejectionReason, Timestamp,
+    TransferId, TransferStatus, URL_CHARS_MAX, Unanswered, WebhookId,
 };
 use crate::domain::CheckedRule;
 
@@ -49,6 +49,12 @@ pub enum PolicyVersion {}
 
 /// Every type of event, those that nothing subscribes to included.
 pub enum AnyEventType {}
+
+/// Where something is bought.
+pub enum ResourceUrlText {}
+
+/// What was bought.
+pub enum ResourceBodyText {}
 
 /// A request's name.
 pub enum RequestIdText {}
@@ -264,6 +270,11 @@ written! {
     WebhookUrlText = "WebhookUrl": text().format(Some(SchemaFormat::Custom("uri".to_owned())))
         .max_length(Some(URL_CHARS_MAX)).examples([json!("https://example.com/purser")])
         .description(Some("An absolute https URL of a public host, without user name, password or fragment.")).build();
+    ResourceUrlText = "ResourceUrl": text().format(Some(SchemaFormat::Custom("uri".to_owned())))
+        .max_length(Some(URL_CHARS_MAX)).examples([json!("https://example.com/report")])
+        .description(Some("An absolute https URL of a public host, without user name, password or fragment.")).build();
+    ResourceBodyText = "ResourceBody": text().max_length(Some(RESOURCE_BYTES_MAX.div_ceil(3) * 4)).build();
+    PurchaseMethod = "Method": one_of("How a resource is asked for.", Self::ALL.map(Self::as_str));
     CounterpartyText = "CounterpartyText": formed(
         "An entry of an allowlist: an account id or an address.",
         account_or_address(), "acct_01JD5Z8K40C5B8H1S2E7G9PMAW"

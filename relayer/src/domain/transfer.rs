@@ -1,5 +1,5 @@
 use super::{
-    AccountId, IdempotencyKey, KeyId, Memo, Network, OperatorId, Recipient, Timestamp, TransferId,
+    AccountId, Address, IdempotencyKey, KeyId, Memo, Network, OperatorId, Recipient, Timestamp, TransferId,
     TransferState, TransferStatus, UsdcAmount,
 };
 
@@ -23,9 +23,25 @@ pub struct Transfer {
     /// The API key that asked for it.
     pub key_id: KeyId,
     pub request: TransferRequest,
+    /// Who pays its fee and sends it, where it is handed over to be sent by others. The signature beside its bytes is then
+    /// the transfer authority's alone; the transaction's is known when it has landed.
+    pub fee_payer: Option<Address>,
     pub state: TransferState,
     pub created_at: Timestamp,
     pub updated_at: Timestamp,
+}
+
+impl Transfer {
+    /// The signature (base58) of its transaction, once that is known.
+    pub fn tx_signature(&self) -> Option<&str> {
+        match &self.state {
+            TransferState::Signed(signed) | TransferState::Sent { signed, .. } => {
+                self.fee_payer.is_none().then_some(&signed.signature)
+            }
+            TransferState::Settled(settlement) => Some(&settlement.signature),
+            TransferState::Claimed | TransferState::Rejected(_) | TransferState::Failed(_) => None,
+        }
+    }
 }
 
 /// Which transfers a list shows; `None` shows all.

@@ -95,6 +95,9 @@ codes! {
     InvalidRecipient UNPROCESSABLE_ENTITY "invalid_recipient"
         "`to` is neither an account that can be paid nor a USDC token account."
         "Correct `to` and use a new idempotency key; where `message` names a wallet's token account, pay that.";
+    OfferRefused UNPROCESSABLE_ENTITY "offer_refused"
+        "A server that something is to be bought from asks for more than `max_amount`, or for what cannot be paid. Nothing was paid."
+        "See `message`. No idempotency key was used up.";
     RateLimited TOO_MANY_REQUESTS "rate_limited"
         "Too many requests under one key, or too many with keys that open nothing."
         "Send it again after `Retry-After` seconds.";
@@ -113,6 +116,9 @@ codes! {
     TransferFailed BAD_GATEWAY "transfer_failed"
         "The transfer failed on the chain for a reason other than policy, balance or recipient. Nothing was paid."
         "See `message`, and send again under the same idempotency key.";
+    ServerUnreachable BAD_GATEWAY "server_unreachable"
+        "A server that something is to be bought from does not answer. Nothing was paid."
+        "See `message`. Send the same request again; no idempotency key was used up.";
     ServiceUnavailable SERVICE_UNAVAILABLE "service_unavailable"
         "The service cannot use its database. What was asked for may have been done."
         "After `Retry-After` seconds, send a transfer again under the same idempotency key; read the state before anything \

@@ -28,10 +28,7 @@ pub async fn name_request(State(metrics): State<Metrics>, mut request: Request, 
     request.extensions_mut().insert(id);
     let large_body = request.version() <= Version::HTTP_11 && may_be_large(request.headers());
 
-    let mut response = next.run(request).instrument(span.clone()).await;
-    if let Some(answer) = response.extensions_mut().remove::<ErrorAnswer>() {
-        response = answer.into_response(id, response);
-    }
+    let mut response = with_error_body(next.run(request).instrument(span.clone()).await, id);
     let failed = response.status().is_client_error() || response.status().is_server_error();
     let headers = response.headers_mut();
     if large_body && failed {
@@ -50,6 +47,14 @@ pub async fn name_request(State(metrics): State<Metrics>, mut request: Request, 
         "answered"
     );
     response
+}
+
+/// An error with its body, which names the request.
+pub(crate) fn with_error_body(mut response: Response, id: RequestId) -> Response {
+    match response.extensions_mut().remove::<ErrorAnswer>() {
+        Some(answer) => answer.into_response(id, response),
+        None => response,
+    }
 }
 
 /// What every answer says, whatever was asked.

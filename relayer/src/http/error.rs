@@ -377,6 +377,14 @@ fn service_body(error: ServiceError) -> (StatusCode, ErrorBody) {
             (status, ErrorBody { retryable: Some(false), ..body })
         }
         ServiceError::InvalidRecipient(message) => ErrorBody::new(Code::InvalidRecipient, message),
+        ServiceError::OfferRefused(message) => {
+            let (status, body) = ErrorBody::new(Code::OfferRefused, message);
+            (status, ErrorBody { retryable: Some(false), ..body })
+        }
+        ServiceError::NotFetched(problem) => retryable(ErrorBody::new(
+            Code::ServerUnreachable,
+            format!("The server {problem} Nothing was paid."),
+        )),
         ServiceError::ChainUnavailable { retryable } => {
             let (status, body) = ErrorBody::new(
                 Code::SolanaUnavailable,

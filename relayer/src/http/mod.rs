@@ -7,7 +7,7 @@ pub(crate) mod body;
 mod client_address;
 pub(crate) mod code;
 pub(crate) mod csv;
-mod dress;
+pub(crate) mod dress;
 pub(crate) mod error;
 mod health;
 mod listener;
@@ -49,11 +49,12 @@ pub use self::auth::Guard;
 use self::error::ApiError;
 use self::v1::{
     accounts, deliveries, events, halts, history, keys, limits, policies, policy_versions, transfer_list,
-    transfers, webhooks,
+    transfers, webhooks, x402,
 };
 use crate::metrics::Metrics;
 use crate::service::{
-    Accounts, Events, Halts, Health, History, Keys, Policies, Services, Streams, Transfers, Webhooks,
+    Accounts, Events, Halts, Health, History, Keys, Policies, Purchases, Services, Streams, Transfers,
+    Webhooks,
 };
 use crate::tasks::panic_message;
 
@@ -91,7 +92,7 @@ macro_rules! services {
 }
 
 services! {
-    Accounts: accounts, Policies: policies, Halts: halts, Transfers: transfers, History: history, Keys: keys,
+    Accounts: accounts, Policies: policies, Halts: halts, Transfers: transfers, Purchases: purchases, History: history, Keys: keys,
     Events: events, Streams: streams, Webhooks: webhooks, Health: health
 }
 
@@ -108,6 +109,7 @@ fn guarded() -> OpenApiRouter<Arc<Services>> {
         .routes(routes!(keys::create, keys::list))
         .routes(routes!(keys::revoke))
         .routes(routes!(halts::create))
+        .routes(routes!(halts::create_for_account))
         .routes(routes!(events::list))
         .routes(routes!(events::get))
         .routes(routes!(webhooks::create, webhooks::list))
@@ -127,12 +129,24 @@ fn paying() -> OpenApiRouter<Arc<Services>> {
         .routes(routes!(transfers::create, transfer_list::list))
         .routes(routes!(transfers::preview))
         .routes(routes!(transfers::get))
+        .routes(routes!(x402::create))
         .routes(routes!(limits::get))
 }
 
 /// The routes that anyone may ask.
 fn open() -> OpenApiRouter<Arc<Services>> {
     OpenApiRouter::default().routes(routes!(health::get))
+}
+
+/// Those of [`guarded`], whose POSTs are done once for each name.
+fn done_once(services: &Services) -> OpenApiRouter<Arc<Services>> {
+    guarded().route_layer(middleware::from_fn_with_state(services.requests.clone(), once::once))
+}
+
+/// What operators may ask, for a door that has found out who asks.
+pub fn operator_routes(services: &Services) -> Router {
+    let (routes, _) = done_once(services).with_state(Arc::new(services.clone())).split_for_parts();
+    routes.layer(CatchPanicLayer::custom(after_panic))
 }
 
 /// All routes. Those of `other_doors` are guarded as REST is: keys, rates and times; `pages` guard themselves by it.
@@ -145,9 +159,7 @@ pub fn router(
     let guard = Guard::new(services.keys.clone(), &settings);
     let pages = pages(guard.clone());
     let state = Arc::new(services.clone());
-    let once = middleware::from_fn_with_state(services.requests.clone(), once::once);
-    let routes = guarded()
-        .route_layer(once)
+    let routes = done_once(services)
         // These have names of their own.
         .merge(paying())
         .with_state(state.clone())

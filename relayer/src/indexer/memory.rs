@@ -27,12 +27,19 @@ struct State {
     read: HashSet<(Address, Mark)>,
     /// Agents whose policy changed.
     changed: HashSet<Address>,
-    /// Accounts that do not add up: by how much, and in how many sweeps that was the same.
-    puzzles: HashMap<AccountId, (i64, u32)>,
+    /// Accounts that do not add up.
+    puzzles: HashMap<AccountId, Puzzle>,
     /// How often a transaction was not found when its slot was final.
     missing: HashMap<String, u32>,
     /// Accounts that miss payments: when they are looked into again, and after how long then.
     payments: HashMap<AccountId, (Instant, Duration)>,
+}
+
+/// By how much an account is off, in how many cycles that was the same, and the last of them.
+struct Puzzle {
+    micros: i64,
+    cycles: u32,
+    last_cycle: u32,
 }
 
 impl Memory {
@@ -89,13 +96,20 @@ impl Memory {
         missing.into_iter().filter(|account| is_due(account)).collect()
     }
 
-    /// In how many sweeps, this one included, the account was off by this much.
-    pub fn puzzle(&self, account: AccountId, micros: i64) -> u32 {
+    /// In how many cycles, this one included, the account was off by this much. Within one it may be looked at often.
+    pub fn puzzle(&self, account: AccountId, micros: i64, cycle: u32) -> u32 {
         let mut state = self.state();
-        let (known, times) = state.puzzles.entry(account).or_insert((micros, 0));
-        *times = if *known == micros { times.saturating_add(1) } else { 1 };
-        *known = micros;
-        *times
+        let anew = Puzzle { micros, cycles: 1, last_cycle: cycle };
+        let puzzle = match state.puzzles.remove(&account) {
+            Some(known) if known.micros == micros && known.last_cycle == cycle => known,
+            Some(known) if known.micros == micros => {
+                Puzzle { cycles: known.cycles.saturating_add(1), ..anew }
+            }
+            Some(_) | None => anew,
+        };
+        let cycles = puzzle.cycles;
+        state.puzzles.insert(account, puzzle);
+        cycles
     }
 
     pub fn solved(&self, account: AccountId) {
@@ -123,6 +137,16 @@ impl Memory {
 mod tests {
     use super::*;
     use crate::domain::{Network, OperatorName, Timestamp};
+
+    #[test]
+    fn account_that_is_looked_at_often_is_a_puzzle_once_a_cycle() {
+        let memory = Memory::default();
+        let account = AccountId::from_bytes([1; 16]);
+        let looks = [(5, 1), (5, 1), (5, 2), (5, 2), (6, 2), (6, 3)];
+        assert_eq!(looks.map(|(micros, cycle)| memory.puzzle(account, micros, cycle)), [1, 1, 2, 2, 1, 2]);
+        memory.solved(account);
+        assert_eq!(memory.puzzle(account, 6, 4), 1);
+    }
 
     #[test]
     fn every_operator_has_its_turn() {

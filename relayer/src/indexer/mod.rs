@@ -65,7 +65,6 @@ const LEASE_MARGIN: Duration = Duration::from_secs(10);
 enum Wake {
     Timer,
     Program,
-    Deposit,
 }
 
 /// Why a cycle came to an early end. The next one goes on.
@@ -108,8 +107,17 @@ impl Indexer {
         Self { parts, network, memory: Memory::default(), cycles: AtomicU32::new(0) }
     }
 
-    /// Looks at once, by timer, and when the program was used, until `stop`.
+    /// Looks at once, by timer, when the program was used and when a deposit was told of, until `stop`.
     pub async fn run(&self, stop: CancellationToken) {
+        // Side by side: comparing all balances takes seconds, and no deposit is to wait for it.
+        let looking = async { tokio::join!(self.look_at_all(), self.look_at_risen()) };
+        stop.run_until_cancelled(looking).await;
+        if let Err(error) = self.parts.store.release_index(self.network).await {
+            tracing::warn!(network = %self.network, %error, "the index was not given back; it frees itself");
+        }
+    }
+
+    async fn look_at_all(&self) {
         let mut everything_at = Instant::now();
         let mut wake = Wake::Timer;
         loop {
@@ -117,47 +125,58 @@ impl Indexer {
                 wake = Wake::Timer;
                 everything_at = Instant::now() + self.parts.interval;
             }
-            let look_and_rest = async {
-                self.look(wake).await;
-                tokio::time::sleep(PAUSE.min(self.parts.interval)).await;
-                tokio::select! {
-                    () = tokio::time::sleep_until(everything_at) => Wake::Timer,
-                    () = self.parts.history.activity() => Wake::Program,
-                    () = self.parts.history.deposits() => Wake::Deposit,
+            if self.has_lease().await {
+                match wake {
+                    Wake::Timer => self.cycle().await,
+                    Wake::Program => self.look_at_operators().await,
                 }
-            };
-            match stop.run_until_cancelled(look_and_rest).await {
-                Some(next) => wake = next,
-                None => break,
             }
-        }
-        if let Err(error) = self.parts.store.release_index(self.network).await {
-            tracing::warn!(network = %self.network, %error, "the index was not given back; it frees itself");
+            self.pause().await;
+            wake = tokio::select! {
+                () = tokio::time::sleep_until(everything_at) => Wake::Timer,
+                () = self.parts.history.activity() => Wake::Program,
+            };
         }
     }
 
-    async fn look(&self, wake: Wake) {
+    async fn look_at_risen(&self) {
+        loop {
+            let risen = self.parts.history.risen().await;
+            if self.has_lease().await {
+                self.done("looking at deposits", self.look_at_deposits(&risen).await);
+            }
+            self.pause().await;
+        }
+    }
+
+    async fn pause(&self) {
+        tokio::time::sleep(PAUSE.min(self.parts.interval)).await;
+    }
+
+    /// Whether it is this process that looks.
+    async fn has_lease(&self) -> bool {
         let now = self.parts.ambient.now();
         let expires_at = now.after(self.parts.interval * 3 + LEASE_MARGIN);
-        match self.parts.store.lease_index(self.network, now, expires_at).await {
-            Ok(true) => match wake {
-                Wake::Timer => self.cycle().await,
-                Wake::Program => self.look_at_operators().await,
-                Wake::Deposit => self.done("looking at deposits", self.look_at_deposits().await),
-            },
-            Ok(false) => {}
-            Err(error) => tracing::warn!(network = %self.network, %error, "cannot index"),
-        }
+        let leased = self.parts.store.lease_index(self.network, now, expires_at).await;
+        leased.unwrap_or_else(|error| {
+            tracing::warn!(network = %self.network, %error, "cannot index");
+            false
+        })
     }
 
     /// Everything once. What fails is left for the next cycle and keeps nothing else from being done.
     pub(crate) async fn cycle(&self) {
-        if self.cycles.fetch_add(1, Ordering::Relaxed).is_multiple_of(AUDIT_EVERY) {
-            self.done("auditing", self.audit().await);
+        let audits = self.cycles.fetch_add(1, Ordering::Relaxed).is_multiple_of(AUDIT_EVERY);
+        if audits {
+            self.done("learning policies", self.learn_policies().await);
         }
         self.look_at_operators().await;
         self.done("sweeping balances", self.sweep().await);
         self.done("looking for finality", self.settle_open().await);
+        // Last: it may read thousands of transactions again, at the start of a process too.
+        if audits {
+            self.done("auditing", self.audit().await);
+        }
     }
 
     /// What was done with the program.
@@ -188,7 +207,7 @@ impl Indexer {
 
     /// Looks again at what was read, for what was not there to be read.
     async fn audit(&self) -> Result<(), IndexError> {
-        let mut interrupted = self.learn_policies().await;
+        let mut interrupted = Ok(());
         for operator in self.operators().await? {
             let walked = self.walk_again(operator.address, Whose::Operator(operator.id), AUDIT_SLOTS).await;
             interrupted = interrupted.and(walked);

@@ -1,5 +1,7 @@
 //! Comparing what every account holds with what its history says, a hundred accounts a question.
 
+use std::sync::atomic::Ordering;
+
 use futures::StreamExt;
 
 use super::{IndexError, Indexer};
@@ -7,11 +9,13 @@ use crate::chain::BALANCES_MAX;
 use crate::domain::{AccountId, Address, UsdcAmount};
 use crate::store::{Ledger, Whose, in_ledger};
 
-/// Accounts that are looked into side by side.
-const LOOKED_INTO_AT_ONCE: usize = 4;
-/// In so many sweeps an account must be off by the same, before its whole past is read for it. Nodes list
+/// Hundreds of accounts told of that are compared side by side: all of them at once, when a connection is back.
+const LOOKS_AT_ONCE: usize = 4;
+/// Accounts of a hundred that are looked into side by side.
+const LOOKED_INTO_AT_ONCE: usize = 16;
+/// In so many cycles an account must be off by the same, before its whole past is read for it. Nodes list
 /// transactions a little later than they show balances.
-const SWEEPS_BEFORE_DOUBT: u32 = 3;
+const CYCLES_BEFORE_DOUBT: u32 = 3;
 
 /// What an account held at a slot.
 #[derive(Clone, Copy)]
@@ -43,23 +47,24 @@ impl Indexer {
     }
 
     /// The accounts that hold more, as nodes tell.
-    pub(super) async fn look_at_deposits(&self) -> Result<(), IndexError> {
-        let mut looked_into = Vec::new();
-        for risen in self.parts.history.take_risen().chunks(BALANCES_MAX) {
+    pub(super) async fn look_at_deposits(&self, risen: &[Address]) -> Result<(), IndexError> {
+        let look = |risen| async move {
             let ledgers = self.parts.store.find_ledgers(self.network, risen).await?;
-            looked_into.extend(self.sweep_some(&ledgers).await?);
-        }
+            self.sweep_some(&ledgers).await
+        };
+        let looks: Vec<_> = risen.chunks(BALANCES_MAX).map(look).collect();
+        let looked: Vec<_> = futures::stream::iter(looks).buffer_unordered(LOOKS_AT_ONCE).collect().await;
         // One account's trouble is not the others'.
-        looked_into.into_iter().fold(Ok(()), Result::and)
+        let each = looked.into_iter().flat_map(|looked| looked.unwrap_or_else(|error| vec![Err(error)]));
+        each.fold(Ok(()), Result::and)
     }
 
     /// Gives how looking into accounts went.
     async fn sweep_some(&self, ledgers: &[Ledger]) -> Result<Vec<Result<(), IndexError>>, IndexError> {
         let token_accounts: Vec<Address> = ledgers.iter().map(|ledger| ledger.token_account).collect();
         let read = self.parts.history.balances(&token_accounts).await?;
-        let seen = token_accounts.iter().copied().zip(read.amounts.iter().copied());
-        self.parts.history.watch_deposits(seen);
-        let (mut changed, mut suspects) = (Vec::new(), Vec::new());
+        self.parts.history.watch_deposits(&token_accounts);
+        let (mut changed, mut suspects, mut explained) = (Vec::new(), Vec::new(), Vec::new());
         for (ledger, balance) in ledgers.iter().zip(read.amounts) {
             // A node that lags behind the one before it has nothing to tell.
             if read.slot < ledger.seen_slot {
@@ -68,36 +73,45 @@ impl Indexer {
             if ledger.seen != in_ledger(balance) {
                 changed.push((ledger.account_id, balance));
             }
-            if ledger.difference(balance) != 0 {
-                let Ledger { account_id: account, token_account, .. } = *ledger;
+            let Ledger { account_id: account, token_account, .. } = *ledger;
+            if ledger.difference(balance) == 0 {
+                explained.push((token_account, balance));
+            } else {
                 suspects.push(Sight { account, token_account, balance, slot: read.slot });
             }
         }
-        let looked_into: Vec<_> = suspects.into_iter().map(|sight| self.look_into(sight)).collect();
+        let looked_into: Vec<_> =
+            suspects.iter().map(|sight| async move { (sight, self.look_into(*sight).await) }).collect();
         let looked_into: Vec<_> =
             futures::stream::iter(looked_into).buffer_unordered(LOOKED_INTO_AT_ONCE).collect().await;
+        let adds_up = |(sight, left): &(&Sight, Result<i64, IndexError>)| {
+            matches!(left, Ok(0)).then_some((sight.token_account, sight.balance))
+        };
+        explained.extend(looked_into.iter().filter_map(adds_up));
+        self.parts.history.explained(explained);
         for (account, _) in &changed {
             self.observe(ledgers, *account).await?;
         }
         self.parts.store.mark_seen(read.slot, &changed).await?;
-        Ok(looked_into)
+        Ok(looked_into.into_iter().map(|(_, left)| left.map(|_| ())).collect())
     }
 
-    /// Finds the transactions that make up a difference.
-    async fn look_into(&self, sight: Sight) -> Result<(), IndexError> {
+    /// Finds the transactions that make up a difference, and gives what is left of it in micro-USDC.
+    async fn look_into(&self, sight: Sight) -> Result<i64, IndexError> {
         let whose = Whose::Account(sight.account);
         if self.difference(sight).await? == 0 {
             self.memory.solved(sight.account);
-            return Ok(());
+            return Ok(0);
         }
         self.walk(sight.token_account, whose).await?;
         let difference = self.difference(sight).await?;
         if difference == 0 {
             self.memory.solved(sight.account);
-            return Ok(());
+            return Ok(0);
         }
-        if self.memory.puzzle(sight.account, difference) < SWEEPS_BEFORE_DOUBT {
-            return Ok(());
+        let cycle = self.cycles.load(Ordering::Relaxed);
+        if self.memory.puzzle(sight.account, difference, cycle) < CYCLES_BEFORE_DOUBT {
+            return Ok(difference);
         }
         self.walk_all(sight.token_account, whose).await?;
         let difference = self.difference(sight).await?;
@@ -107,7 +121,7 @@ impl Indexer {
             self.parts.store.mark_unexplained(sight.account, difference).await?;
         }
         self.memory.solved(sight.account);
-        Ok(())
+        Ok(0)
     }
 
     /// What the chain held at that slot, less what is accounted for by then. In micro-USDC.

@@ -1,7 +1,9 @@
-//! The front door for agents that speak MCP: the same verbs as REST, one tool each, for the account that the key names.
+//! The front door for agents that speak MCP: the same verbs as REST, one tool each, for the account that the key names. Operators
+//! have tools of their own, where the configuration lets them in.
 //! Nothing is remembered between two requests: each carries its key, as over REST, and any relayer can answer it.
 
 mod message;
+mod operators;
 mod refusal;
 mod schema;
 mod server;
@@ -23,12 +25,13 @@ use utoipa_axum::router::OpenApiRouter;
 use utoipa_axum::routes;
 
 use self::message::{RpcAnswer, RpcMessage, RpcRefusal};
+use self::operators::OperatorServer;
 use self::server::AgentServer;
 use crate::domain::{Invalid, Principal};
-use crate::http::BODY_BYTES_MAX;
 use crate::http::body::{JsonText, is_json};
 use crate::http::code::Code;
 use crate::http::error::ApiError;
+use crate::http::{BODY_BYTES_MAX, operator_routes};
 use crate::service::Services;
 
 /// Names of this machine, under which the door can always be reached.
@@ -44,9 +47,18 @@ pub struct McpSettings {
     pub allowed_hosts: Vec<String>,
     /// What `Origin` may be where there is one. Without any, a browser's page is refused.
     pub allowed_origins: Vec<String>,
+    /// Operator keys have tools too.
+    pub operator_tools: bool,
 }
 
-type Protocol = StreamableHttpService<AgentServer, NeverSessionManager>;
+type Protocol<Server> = StreamableHttpService<Server, NeverSessionManager>;
+
+/// Who is answered by whom.
+#[derive(Clone)]
+struct Servers {
+    agents: Protocol<AgentServer>,
+    operators: Option<Protocol<OperatorServer>>,
+}
 
 /// `POST /mcp`, to be guarded as REST is.
 pub fn routes(services: &Services, settings: McpSettings) -> OpenApiRouter {
@@ -58,9 +70,13 @@ pub fn routes(services: &Services, settings: McpSettings) -> OpenApiRouter {
         .with_allowed_hosts(hosts)
         .with_allowed_origins(settings.allowed_origins)
         .enforce_origin_validation();
-    let server = AgentServer::new(services.clone());
-    let protocol = Protocol::new(move || Ok(server.clone()), Arc::default(), config);
-    door().with_state(protocol)
+    let agents = AgentServer::new(services.clone());
+    let operators = settings.operator_tools.then(|| {
+        let server = OperatorServer::new(operator_routes(services));
+        Protocol::new(move || Ok(server.clone()), Arc::default(), config.clone())
+    });
+    let agents = Protocol::new(move || Ok(agents.clone()), Arc::default(), config);
+    door().with_state(Servers { agents, operators })
 }
 
 /// What is said of it where the interface is described.
@@ -68,14 +84,15 @@ pub fn described() -> OpenApi {
     door().into_openapi()
 }
 
-fn door() -> OpenApiRouter<Protocol> {
+fn door() -> OpenApiRouter<Servers> {
     OpenApiRouter::default().routes(routes!(answer))
 }
 
 /// Speak MCP
 ///
 /// One JSON-RPC message of the Model Context Protocol and its answer, without streams: `initialize`, `tools/list` and
-/// `tools/call` of seven tools, which do what REST does for the account that the key names. Agent keys alone.
+/// `tools/call` of eight tools, which do what REST does for the account that the key names. For agent keys; where the service lets
+/// operators in, an operator key has tools for accounts and policies.
 #[utoipa::path(
     post, path = "/mcp", operation_id = "mcp", tag = "Agents",
     request_body(content = RpcMessage, content_type = "application/json", description = "A JSON-RPC 2.0 message."),
@@ -91,11 +108,15 @@ fn door() -> OpenApiRouter<Protocol> {
     extensions(("x-errors" = json!([Code::NotFound]))),
 )]
 async fn answer(
-    State(protocol): State<Protocol>,
+    State(servers): State<Servers>,
     principal: Principal,
     request: Request,
 ) -> Result<Response, ApiError> {
-    let Principal::Agent { key_id, .. } = principal else { return Err(ApiError::AgentKeyNeeded) };
+    let key_id = principal.key_id();
+    let operators = match &principal {
+        Principal::Agent { .. } => None,
+        Principal::Operator { .. } => Some(servers.operators.ok_or(ApiError::AgentKeyNeeded)?),
+    };
     session::check(request.headers(), key_id)?;
     let (mut parts, body) = request.into_parts();
     // There is one kind of answer, whatever is asked for, as over REST.
@@ -110,7 +131,11 @@ async fn answer(
         return Err(Invalid::new("body", "must be one JSON-RPC message, as a JSON object").into());
     }
     let opens = opens_session(&text);
-    let mut response = protocol.handle(Request::from_parts(parts, Body::from(text))).await.map(Body::new);
+    let message = Request::from_parts(parts, Body::from(text));
+    let mut response = match operators {
+        None => servers.agents.handle(message).await.map(Body::new),
+        Some(operators) => operators.handle(message).await.map(Body::new),
+    };
     if response.status().is_client_error() && !is_json(response.headers()) {
         return Err(refused(response.status()));
     }

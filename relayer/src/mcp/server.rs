@@ -30,7 +30,12 @@ name when you call send_transfer again: however often you ask under one name, it
 fails without a verdict, call again with the same idempotency_key, never with a new one. A refusal says what is possible \
 instead; only the operator can change the limits.";
 
-/// The server behind `/mcp`: one for all, since nothing is kept of a client.
+/// What `tools/list` answers.
+pub(super) fn listed(tools: Vec<ToolDescription>) -> ListToolsResult {
+    ListToolsResult::with_all_items(tools).with_ttl_ms(TOOLS_FRESH_MS).with_cache_scope(CacheScope::Private)
+}
+
+/// The server behind `/mcp` for agent keys: one for all, since nothing is kept of a client.
 #[derive(Clone)]
 pub(super) struct AgentServer {
     services: Services,
@@ -74,10 +79,7 @@ impl ServerHandler for AgentServer {
         _: Option<PaginatedRequestParams>,
         _: RequestContext<RoleServer>,
     ) -> Result<ListToolsResult, ErrorData> {
-        let tools = Tool::ALL.map(Tool::description).to_vec();
-        Ok(ListToolsResult::with_all_items(tools)
-            .with_ttl_ms(TOOLS_FRESH_MS)
-            .with_cache_scope(CacheScope::Private))
+        Ok(listed(Tool::ALL.map(Tool::description).to_vec()))
     }
 
     fn get_tool(&self, name: &str) -> Option<ToolDescription> {

@@ -17,6 +17,7 @@ use crate::http::v1::accounts::{AccountResponse, BalanceResponse};
 use crate::http::v1::history::{self, EntryResponse};
 use crate::http::v1::limits::LimitsResponse;
 use crate::http::v1::transfers::{CreateTransferBody, PreviewResponse, TransferResponse};
+use crate::http::v1::x402::{CreatePurchaseBody, PurchaseResponse};
 use crate::service::{Resource, ServiceError, Services};
 
 const IDEMPOTENCY_KEY: &str = "the name of this payment; keep it when you retry; a new one is a second payment. At most 128 characters.";
@@ -49,17 +50,19 @@ pub(super) enum Tool {
     GetLimits,
     PreviewTransfer,
     SendTransfer,
+    PayHttp,
     GetTransfer,
     ListTransactions,
 }
 
 impl Tool {
-    pub const ALL: [Self; 7] = [
+    pub const ALL: [Self; 8] = [
         Self::GetAccount,
         Self::GetBalance,
         Self::GetLimits,
         Self::PreviewTransfer,
         Self::SendTransfer,
+        Self::PayHttp,
         Self::GetTransfer,
         Self::ListTransactions,
     ];
@@ -75,6 +78,7 @@ impl Tool {
             Self::GetLimits => "get_limits",
             Self::PreviewTransfer => "preview_transfer",
             Self::SendTransfer => "send_transfer",
+            Self::PayHttp => "pay_http",
             Self::GetTransfer => "get_transfer",
             Self::ListTransactions => "list_transactions",
         }
@@ -102,6 +106,13 @@ impl Tool {
                  be taken back. Answers with status `settled`, or `submitted` when settlement takes longer: then ask \
                  get_transfer how it ended. When no answer came, call again with the same idempotency_key.",
             ),
+            Self::PayHttp => (
+                "Buy by x402",
+                "Asks a server for a resource, and pays the USDC that it asks for by x402, at most max_amount, from your \
+                 account and within your limits. Answers with what the server gave and how the payment ended. When no answer \
+                 came, or it is still `submitted`, call again with the same idempotency_key: it is never paid twice. Under \
+                 a new one it may be.",
+            ),
             Self::GetTransfer => {
                 ("A transfer", "One of your transfers by its id: its status, and its transaction.")
             }
@@ -118,7 +129,7 @@ impl Tool {
         let (title, description) = self.told();
         let (arguments, answer) = self.schemas();
         let hints = match self {
-            Self::SendTransfer => {
+            Self::SendTransfer | Self::PayHttp => {
                 ToolAnnotations::with_title(title).read_only(false).destructive(true).idempotent(true)
             }
             Self::GetAccount
@@ -129,7 +140,7 @@ impl Tool {
             | Self::ListTransactions => ToolAnnotations::with_title(title).read_only(true).idempotent(true),
         };
         // Only a payment reaches beyond the service, to whomever it names.
-        let hints = hints.open_world(self == Self::SendTransfer);
+        let hints = hints.open_world(matches!(self, Self::SendTransfer | Self::PayHttp));
         Description::new(self.name(), description, Arc::new(arguments))
             .with_title(title)
             .with_raw_output_schema(Arc::new(schema::or_refusal(answer)))
@@ -150,13 +161,13 @@ impl Tool {
             }
             Self::SendTransfer => {
                 let required = ["to", "amount", "idempotency_key"];
-                let mut arguments = schema::arguments::<CreateTransferBody>(&["from"], &required);
-                if let Some(key) =
-                    arguments.get_mut("properties").and_then(|all| all.get_mut("idempotency_key"))
-                {
-                    key["description"] = IDEMPOTENCY_KEY.into();
-                }
-                (arguments, schema::of::<TransferResponse>())
+                let arguments = schema::arguments::<CreateTransferBody>(&["from"], &required);
+                (named(arguments), schema::of::<TransferResponse>())
+            }
+            Self::PayHttp => {
+                let required = ["url", "max_amount", "idempotency_key"];
+                let arguments = schema::arguments::<CreatePurchaseBody>(&["from"], &required);
+                (named(arguments), schema::of::<PurchaseResponse>())
             }
             Self::GetTransfer => (transfer_arguments(), schema::of::<TransferResponse>()),
             Self::ListTransactions => (page_arguments(), schema::page_of::<EntryResponse>()),
@@ -185,13 +196,21 @@ impl Tool {
                 written(LimitsResponse::from(services.transfers.limits(principal, *account_id).await?))
             }
             Self::PreviewTransfer => {
-                let request = transfer_body(*account_id, arguments)?.into_preview(None)?;
+                let body: CreateTransferBody = body_from(*account_id, arguments)?;
+                let request = body.into_preview(None)?;
                 written(PreviewResponse::from(services.transfers.preview(principal, request).await?))
             }
             Self::SendTransfer => {
-                let request = transfer_body(*account_id, arguments)?.into_request(None)?;
+                let body: CreateTransferBody = body_from(*account_id, arguments)?;
+                let request = body.into_request(None)?;
                 let answer = Box::pin(services.transfers.create(principal, request)).await?;
                 written(TransferResponse::try_from(answer)?)
+            }
+            Self::PayHttp => {
+                let body: CreatePurchaseBody = body_from(*account_id, arguments)?;
+                let purchase = body.into_purchase(None, &services.purchases)?;
+                let answer = Box::pin(services.purchases.pay(principal, purchase)).await?;
+                written(PurchaseResponse::try_from(answer)?)
             }
             Self::GetTransfer => {
                 let GetTransferArguments { transfer_id } = read(arguments)?;
@@ -239,8 +258,20 @@ fn page_arguments() -> JsonObject {
     }))
 }
 
+/// The schema of arguments whose idempotency key says what it is for.
+fn named(mut arguments: JsonObject) -> JsonObject {
+    let properties = arguments.get_mut("properties");
+    if let Some(key) = properties.and_then(|all| all.get_mut("idempotency_key")) {
+        key["description"] = IDEMPOTENCY_KEY.into();
+    }
+    arguments
+}
+
 /// The body of REST, with the account that the key names.
-fn transfer_body(account_id: AccountId, mut arguments: JsonObject) -> Result<CreateTransferBody, Invalid> {
+fn body_from<T: serde::de::DeserializeOwned>(
+    account_id: AccountId,
+    mut arguments: JsonObject,
+) -> Result<T, Invalid> {
     if arguments.insert("from".to_owned(), account_id.to_string().into()).is_some() {
         return Err(Invalid::new("from", "is not an argument: the key names the account that pays"));
     }

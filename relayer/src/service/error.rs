@@ -39,6 +39,12 @@ pub enum ServiceError {
     /// Says what the recipient is, and what to pay instead where that is known.
     #[error("{0}")]
     InvalidRecipient(String),
+    /// A server that something is bought from asks for what cannot or may not be paid. Nothing was paid.
+    #[error("{0}")]
+    OfferRefused(String),
+    /// Such a server did not answer; says why, to follow "The server". Nothing was paid.
+    #[error("the server {0}")]
+    NotFetched(&'static str),
     /// The chain could not be asked or did not answer. `retryable` is false where something may have been done.
     #[error("the chain is unavailable")]
     ChainUnavailable { retryable: bool },

@@ -14,6 +14,7 @@ mod key_uses;
 mod keys;
 mod parts;
 mod policies;
+mod purchases;
 mod reads;
 mod requests;
 mod sessions;
@@ -23,6 +24,7 @@ mod submitted;
 mod transfers;
 mod webhooks;
 
+use std::sync::Arc;
 use std::time::Duration;
 
 pub use self::accounts::{AccountView, Accounts, BalanceView, CreateAccount, accounts_filter};
@@ -36,6 +38,7 @@ pub use self::parts::{Ambient, Chains, ExplorerUrl, NetworkParts};
 pub use self::policies::{
     PendingView, Policies, PolicyChange, PolicyComparison, PolicyView, policy_versions_filter,
 };
+pub use self::purchases::{Fetch, PurchaseAnswer, Purchases};
 pub use self::requests::{Begun, Ending, NamedRequest, Requests};
 pub use self::sessions::Sessions;
 pub use self::signers::Signers;
@@ -68,6 +71,8 @@ pub struct Parts {
     /// How many transfers may be pending.
     pub pending: PendingLimits,
     pub webhooks: WebhookParts,
+    /// What asks other people's servers for what is bought.
+    pub fetch: Arc<dyn Fetch>,
     /// How many keys an operator may have that are not revoked.
     pub keys_max: u32,
     pub retention: Retention,
@@ -85,6 +90,7 @@ pub struct Services {
     pub halts: Halts,
     pub signers: Signers,
     pub transfers: Transfers,
+    pub purchases: Purchases,
     pub history: History,
     pub keys: Keys,
     pub sessions: Sessions,
@@ -100,13 +106,15 @@ impl Services {
     pub fn new(parts: Parts) -> Self {
         let signers = Signers::new(parts.clone());
         let keys = Keys::new(parts.clone());
+        let transfers = Transfers::new(parts.clone());
         Self {
             parts: parts.clone(),
             accounts: Accounts::new(parts.clone()),
             policies: Policies::new(parts.clone()),
             halts: Halts::new(parts.clone()),
             signers: signers.clone(),
-            transfers: Transfers::new(parts.clone()),
+            purchases: Purchases::new(parts.clone(), transfers.clone()),
+            transfers,
             history: History::new(parts.clone()),
             keys: keys.clone(),
             sessions: Sessions::new(parts.clone(), keys.clone()),

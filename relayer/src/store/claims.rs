@@ -2,14 +2,14 @@ use futures::FutureExt;
 use sqlx::{AssertSqlSafe, FromRow};
 
 use super::history::tag_text;
-use super::query::query;
+use super::query::{Query, query};
 use super::transfer_row::{StateColumns, TransferRow};
 use super::transfers::COLUMNS;
 use super::writer::Turn;
 use super::{Store, StoreError, Transaction};
 use crate::domain::{
-    Claim, Fingerprint, IDEMPOTENCY_SECONDS, KeyId, Network, OperatorId, Reuse, SignedTransfer, Timestamp,
-    Transfer, TransferId, TransferRequest, TransferState, UsedKey,
+    Address, Claim, Fingerprint, IDEMPOTENCY_SECONDS, IdempotencyKey, KeyId, Network, OperatorId, Reuse,
+    SignedTransfer, Timestamp, Transfer, TransferId, TransferRequest, TransferState, UsedKey,
 };
 
 /// A transfer that asks for its idempotency key.
@@ -21,8 +21,19 @@ pub struct NewTransfer {
     pub network: Network,
     pub key_id: KeyId,
     pub request: TransferRequest,
+    /// Where it pays for something that is bought.
+    pub purchase: Option<NewPurchase>,
     /// See [`SignedAhead`].
     pub signed: Option<SignedAhead>,
+}
+
+/// What a transfer pays for.
+#[derive(Debug, Clone, Copy)]
+pub struct NewPurchase {
+    /// See [`Transfer::fee_payer`].
+    pub fee_payer: Address,
+    /// What is asked for under the key, instead of the payment.
+    pub fingerprint: Fingerprint,
 }
 
 /// Bytes that were signed before the claim. A claim that is `New` or `Retry` stores them with it, if our records then miss no
@@ -101,12 +112,25 @@ impl Store {
     /// of identical requests exactly one is `New` (or `Retry`).
     pub async fn claim_transfer(&self, new: &NewTransfer, clock: ClaimClock) -> Result<Claim, StoreError> {
         let (new, holder) = (new.clone(), self.holder.clone());
-        let fingerprint = Fingerprint::of(&new.request).to_hex();
+        let fingerprint =
+            new.purchase.map_or_else(|| Fingerprint::of(&new.request), |bought| bought.fingerprint);
+        let fingerprint = fingerprint.to_hex();
         self.write_in_turn(
             move |tx| async move { try_claim(tx, &new, &fingerprint, &holder, clock).await }.boxed(),
             Turn::Begins,
         )
         .await
+    }
+
+    /// The latest use of an idempotency key.
+    pub async fn find_used_key(
+        &self,
+        operator: OperatorId,
+        network: Network,
+        key: &IdempotencyKey,
+    ) -> Result<Option<UsedKey>, StoreError> {
+        let row: Option<UsedKeyRow> = used(operator, network, key).fetch_optional(self.reader()).await?;
+        row.map(UsedKey::try_from).transpose()
     }
 
     /// Gives an idempotency key back: the chain knows it as another transfer's, so the one that was claimed under it here
@@ -153,18 +177,18 @@ async fn try_claim(
 
 /// The latest use of a key stands for it.
 async fn find_used(tx: &mut Transaction<'_>, new: &NewTransfer) -> Result<Option<UsedKey>, StoreError> {
+    let key = &new.request.idempotency_key;
+    let row: Option<UsedKeyRow> = used(new.operator_id, new.network, key).fetch_optional(tx).await?;
+    row.map(UsedKey::try_from).transpose()
+}
+
+fn used(operator: OperatorId, network: Network, key: &IdempotencyKey) -> Query {
     let sql = format!(
         "SELECT fingerprint, key_use, key_expires_unix, {COLUMNS} FROM transfers
          WHERE operator_id = $1 AND network = $2 AND idempotency_key = $3 AND key_use IS NOT NULL
          ORDER BY key_use DESC LIMIT 1"
     );
-    let row: Option<UsedKeyRow> = query(AssertSqlSafe(sql))
-        .bind(new.operator_id.to_string())
-        .bind(new.network.as_str())
-        .bind(new.request.idempotency_key.as_str())
-        .fetch_optional(tx)
-        .await?;
-    row.map(UsedKey::try_from).transpose()
+    query(AssertSqlSafe(sql)).bind(operator.to_string()).bind(network.as_str()).bind(key.as_str())
 }
 
 /// `None` when another transfer has this use of the key.
@@ -186,10 +210,10 @@ async fn insert_transfer(
                          AND (created_at > $20 OR COALESCE(read_at, '') > $20)) AS is_stored)
          INSERT INTO transfers
              (transfer_id, operator_id, network, account_id, key_id, recipient, amount_usdc, memo, idempotency_key,
-              key_use, key_expires_unix, fingerprint,
+              key_use, key_expires_unix, fingerprint, fee_payer,
               lease_holder, lease_expires_at, created_at, updated_at, state,
               signed_bytes, tx_signature, last_valid_block_height)
-         SELECT $1, $2, $3, $4, $5, $6, $7, $8, $9, $11, $21, $22, $13, $14, $15, $15,
+         SELECT $1, $2, $3, $4, $5, $6, $7, $8, $9, $11, $21, $22, $23, $13, $14, $15, $15,
              CASE WHEN is_stored THEN 'signed' ELSE $12 END,
              CASE WHEN is_stored THEN $16 END,
              CASE WHEN is_stored THEN $17 END,
@@ -223,6 +247,7 @@ async fn insert_transfer(
         .bind(clock.since().map_or_else(String::new, |since| since.to_string()))
         .bind(key_use.expires_unix)
         .bind(fingerprint)
+        .bind(new.purchase.map(|bought| bought.fee_payer.to_string()))
         .fetch_optional(tx)
         .await?;
     let Some((stored,)) = inserted else { return Ok(None) };
@@ -234,6 +259,7 @@ async fn insert_transfer(
         network: new.network,
         key_id: new.key_id,
         request: request.clone(),
+        fee_payer: new.purchase.map(|bought| bought.fee_payer),
         state,
         created_at: clock.now,
         updated_at: clock.now,

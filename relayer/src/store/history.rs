@@ -5,7 +5,7 @@ use sqlx::{AssertSqlSafe, FromRow};
 use super::columns::Table;
 use super::ledgers::Placed;
 use super::parties::PartyRow;
-use super::query::query;
+use super::query::{merged, query};
 use super::{Store, StoreError, Transaction, ledgers};
 use crate::domain::{
     AccountId, Counterparty, EntryKind, EntryOutcome, Event, HistoryEntry, HistoryFilter, Memo, OperatorId,
@@ -201,21 +201,10 @@ fn list_sql(filter: &HistoryFilter) -> Option<String> {
              ORDER BY position DESC LIMIT $5"
         )
     };
-    let mut pages: Vec<String> = filter
-        .lines()
-        .map(|(kind, status)| {
-            pages_of(&format!("AND kind = '{}' AND status = '{}' ", kind.as_str(), status.as_str()))
-        })
-        .collect();
-    if pages.len() < 2 {
-        return pages.pop();
-    }
-    let parts: Vec<String> = pages
-        .into_iter()
-        .enumerate()
-        .map(|(part, page)| format!("SELECT * FROM ({page}) AS part_{part}"))
-        .collect();
-    Some(format!("{} ORDER BY position DESC LIMIT $5", parts.join(" UNION ALL ")))
+    let pages = filter.lines().map(|(kind, status)| {
+        pages_of(&format!("AND kind = '{}' AND status = '{}' ", kind.as_str(), status.as_str()))
+    });
+    merged(pages, "ORDER BY position DESC LIMIT $5")
 }
 
 /// Writes down an entry of a transfer's step, and gives what is to be announced of it.

@@ -72,7 +72,7 @@ use std::time::Duration;
 use futures::future::BoxFuture;
 
 pub use attempts::AttemptMade;
-pub use claims::{ClaimClock, NewTransfer, SignedAhead};
+pub use claims::{ClaimClock, NewPurchase, NewTransfer, SignedAhead};
 pub use deliveries::LeasedDelivery;
 pub use error::StoreError;
 use events::Outbox;

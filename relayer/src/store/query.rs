@@ -110,6 +110,18 @@ pub(super) fn places(first: usize, count: usize) -> String {
     places.join(", ")
 }
 
+/// One list out of `pages`, each of which an index finds in the order and to the limit of `ending`. `None`: there are none.
+pub(super) fn merged(pages: impl IntoIterator<Item = String>, ending: &str) -> Option<String> {
+    let mut pages: Vec<String> = pages.into_iter().collect();
+    if pages.len() < 2 {
+        return pages.pop();
+    }
+    let parts = pages.into_iter().enumerate();
+    let parts: Vec<String> =
+        parts.map(|(part, page)| format!("SELECT * FROM ({page}) AS part_{part}")).collect();
+    Some(format!("{} {ending}", parts.join(" UNION ALL ")))
+}
+
 /// Runs a statement by `$method` on a connection or pool of whichever database.
 macro_rules! run {
     ($sql:expr, $values:expr, $on:expr, $driver_query:path, $method:ident $(, $read:ident)?) => {{

@@ -25,6 +25,7 @@ pub(super) struct TransferRow {
     amount_usdc: String,
     memo: Option<String>,
     idempotency_key: String,
+    fee_payer: Option<String>,
     pub(super) state: String,
     signed_bytes: Option<String>,
     tx_signature: Option<String>,
@@ -60,6 +61,7 @@ impl TryFrom<TransferRow> for Transfer {
                 idempotency_key: IdempotencyKey::parse(row.idempotency_key)
                     .map_err(|_| TABLE.unreadable("idempotency_key"))?,
             },
+            fee_payer: TABLE.read_optional("fee_payer", row.fee_payer.as_deref())?,
             state,
             created_at: TABLE.read("created_at", &row.created_at)?,
             updated_at: TABLE.read("updated_at", &row.updated_at)?,

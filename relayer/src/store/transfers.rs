@@ -8,8 +8,8 @@ use super::query::query;
 use super::transfer_row::{StateColumns, TransferRow};
 use super::{Store, StoreError, Transaction};
 use crate::domain::{
-    AccountId, Event, Failure, IdempotencyKey, Network, OperatorId, Rejection, Settlement, SignedTransfer,
-    Timestamp, Transfer, TransferId, TransferState, Webhook,
+    AccountId, Event, Failure, IdempotencyKey, Network, OperatorId, Rejection, Resource, Settlement,
+    SignedTransfer, Timestamp, Transfer, TransferId, TransferState, Webhook,
 };
 
 const TABLE: Table = Table("transfers");
@@ -18,7 +18,7 @@ const TABLE: Table = Table("transfers");
 pub(super) const COLUMNS: &str =
     "transfers.transfer_id, transfers.operator_id, transfers.network, transfers.account_id,
     transfers.key_id, transfers.recipient, transfers.amount_usdc, transfers.memo,
-    transfers.idempotency_key, transfers.state,
+    transfers.idempotency_key, transfers.fee_payer, transfers.state,
     transfers.signed_bytes, transfers.tx_signature,
     transfers.last_valid_block_height, transfers.sent_at, transfers.slot, transfers.ended_at,
     transfers.reason, transfers.message, transfers.checks, transfers.retry_at, transfers.created_at,
@@ -94,6 +94,23 @@ impl Store {
         now: Timestamp,
     ) -> Result<Transfer, StoreError> {
         Ok(self.mark(transfer, transfer.state.fail(failure)?, now).await?.0)
+    }
+
+    /// Keeps what was bought with a transfer, as JSON.
+    pub async fn keep_resource(&self, transfer: TransferId, resource: &Resource) -> Result<(), StoreError> {
+        const SQL: &str = "UPDATE transfers SET resource = $2 WHERE transfer_id = $1";
+        // Texts and numbers always have a JSON form.
+        let json = serde_json::to_string(resource).unwrap_or_default();
+        query(SQL).bind(transfer.to_string()).bind(json).execute(self.writer()).await?;
+        Ok(())
+    }
+
+    /// What was bought with a transfer, once it is there.
+    pub async fn find_resource(&self, transfer: TransferId) -> Result<Option<Resource>, StoreError> {
+        const SQL: &str = "SELECT resource FROM transfers WHERE transfer_id = $1 AND resource IS NOT NULL";
+        let row: Option<(String,)> =
+            query(SQL).bind(transfer.to_string()).fetch_optional(self.reader()).await?;
+        row.map(|(json,)| serde_json::from_str(&json).map_err(|_| TABLE.unreadable("resource"))).transpose()
     }
 
     /// Whose payment stands under an idempotency key.

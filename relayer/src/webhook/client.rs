@@ -35,19 +35,25 @@ impl HttpClient {
     /// A client whose every connection goes to an address that `resolve` gave and `rules` allow.
     /// Errors: the TLS roots cannot be set up.
     pub fn new(resolve: Arc<dyn Resolve>, rules: Arc<DestinationRules>) -> Result<Self, reqwest::Error> {
-        let http = reqwest::Client::builder()
-            .dns_resolver(Arc::new(GuardedResolver { resolve, rules: rules.clone() }))
-            .redirect(Policy::none())
-            // A proxy would resolve names by itself.
-            .no_proxy()
+        let http = guarded(resolve, rules.clone())
             .timeout(ATTEMPT_TIMEOUT)
-            .pool_idle_timeout(IDLE_CONNECTION)
-            .pool_max_idle_per_host(4)
-            .referer(false)
             .user_agent(concat!("Purser-Webhooks/", env!("CARGO_PKG_VERSION")))
             .build()?;
         Ok(Self { http, rules })
     }
+}
+
+/// What connects only to addresses that `resolve` gave and `rules` allow, and follows nobody elsewhere. A URL whose host is an
+/// address has to be checked before.
+pub(super) fn guarded(resolve: Arc<dyn Resolve>, rules: Arc<DestinationRules>) -> reqwest::ClientBuilder {
+    reqwest::Client::builder()
+        .dns_resolver(Arc::new(GuardedResolver { resolve, rules }))
+        .redirect(Policy::none())
+        // A proxy would resolve names by itself.
+        .no_proxy()
+        .pool_idle_timeout(IDLE_CONNECTION)
+        .pool_max_idle_per_host(4)
+        .referer(false)
 }
 
 #[async_trait]
@@ -67,27 +73,34 @@ impl Post for HttpClient {
             Ok(Err(error)) => AttemptOutcome::Unanswered(reason(&error)),
             Ok(Ok(answer)) => {
                 let status = answer.status().as_u16();
-                AttemptOutcome::Answered { status, body: beginning(answer, deadline).await }
+                let (bytes, _) = beginning(answer, BODY_BYTES_MAX, deadline).await;
+                // No database text can hold a NUL.
+                let body = String::from_utf8_lossy(&bytes).replace('\0', "\u{fffd}");
+                AttemptOutcome::Answered { status, body }
             }
         }
     }
 }
 
-/// The status has decided; the body is only kept, as far as it comes in time.
-async fn beginning(mut answer: reqwest::Response, deadline: Instant) -> String {
+/// The status has decided; the body is only kept, as far as it comes in time, and whether there was more.
+pub(super) async fn beginning(
+    mut answer: reqwest::Response,
+    bytes_max: usize,
+    deadline: Instant,
+) -> (Vec<u8>, bool) {
     let mut bytes = Vec::new();
-    while bytes.len() < BODY_BYTES_MAX {
+    while bytes.len() <= bytes_max {
         match timeout_at(deadline, answer.chunk()).await {
             Ok(Ok(Some(chunk))) => bytes.extend_from_slice(&chunk),
-            Ok(Ok(None) | Err(_)) | Err(_) => break,
+            Ok(Ok(None)) => return (bytes, false),
+            Ok(Err(_)) | Err(_) => break,
         }
     }
-    bytes.truncate(BODY_BYTES_MAX);
-    // No database text can hold a NUL.
-    String::from_utf8_lossy(&bytes).replace('\0', "\u{fffd}")
+    bytes.truncate(bytes_max);
+    (bytes, true)
 }
 
-fn reason(error: &reqwest::Error) -> Unanswered {
+pub(super) fn reason(error: &reqwest::Error) -> Unanswered {
     let mut cause: Option<&(dyn std::error::Error + 'static)> = Some(error);
     while let Some(current) = cause {
         match current.downcast_ref::<NotReachable>() {

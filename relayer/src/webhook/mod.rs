@@ -11,6 +11,7 @@
 mod client;
 mod deliverer;
 mod dispatcher;
+mod fetcher;
 mod lanes;
 mod payload;
 mod recorder;
@@ -25,6 +26,7 @@ use std::sync::Arc;
 pub use self::client::{ATTEMPT_TIMEOUT, HttpClient, Post};
 pub use self::deliverer::Deliverer;
 pub use self::dispatcher::Dispatcher;
+pub use self::fetcher::Fetcher;
 pub use self::payload::Payload;
 pub use self::resolver::SystemResolver;
 pub use self::signature::{service_signature, standard_signature};

@@ -2,6 +2,8 @@
 //! `PURSER_NODE_MODULES` names a folder that has them; `.ci/run` installs them. Without it there is nobody to trade with, and
 //! the tests say so.
 
+mod buying;
 mod paying;
 mod receiving;
+pub mod road;
 mod shop;

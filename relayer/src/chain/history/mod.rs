@@ -148,19 +148,20 @@ impl SolanaHistory {
         self.activity.notified().await;
     }
 
-    /// Returns when a watched token account holds more than before. One waiter at a time.
-    pub async fn deposits(&self) {
-        self.deposits.wait().await;
+    /// The token accounts that hold more than before, as nodes tell, once there are any: the same again until their balance is
+    /// [explained](SolanaHistory::explained), for a while. One waiter at a time.
+    pub async fn risen(&self) -> Vec<Address> {
+        self.deposits.risen().await.iter().map(decode::to_address).collect()
     }
 
-    /// The token accounts that hold more since the last call, as nodes tell.
-    pub fn take_risen(&self) -> Vec<Address> {
-        self.deposits.take_risen().iter().map(decode::to_address).collect()
+    /// What these token accounts hold follows from their histories.
+    pub fn explained(&self, held: impl IntoIterator<Item = (Address, UsdcAmount)>) {
+        self.deposits.explained(held.into_iter().map(|(account, balance)| (to_pubkey(&account), balance)));
     }
 
-    /// From now on nodes tell when one of these token accounts holds more than it was seen to hold.
-    pub fn watch_deposits(&self, seen: impl IntoIterator<Item = (Address, UsdcAmount)>) {
-        self.deposits.watch(seen.into_iter().map(|(account, balance)| (to_pubkey(&account), balance)));
+    /// From now on nodes tell when one of these token accounts holds more.
+    pub fn watch_deposits(&self, token_accounts: &[Address]) {
+        self.deposits.watch(token_accounts.iter().map(to_pubkey));
     }
 
     /// Whether what is read here can still be forked away.

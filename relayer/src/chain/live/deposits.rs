@@ -1,11 +1,13 @@
 //! Token accounts whose balance rises, as websockets tell. A plain deposit names nothing of ours but its token account, so
 //! each has a subscription. Only a hint: what no node tells, or refuses to tell of, is found by comparing all balances.
 
-use std::collections::{HashMap, HashSet};
+use std::collections::HashMap;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::time::Duration;
 
 use solana_sdk::pubkey::Pubkey;
 use tokio::sync::Notify;
+use tokio::time::Instant;
 
 use crate::chain::Commitment;
 use crate::chain::live::socket::{self, Listener, Subscriber};
@@ -15,6 +17,9 @@ use crate::tasks::Tasks;
 
 /// Subscriptions on one connection: providers limit them.
 const SUBSCRIPTIONS_PER_SOCKET: usize = 1_000;
+/// How long an account that was told of is looked at again: one node tells of a deposit before another shows it, and some list
+/// transactions later than balances. After that it is left to the comparison.
+const LOOKED_AT_FOR: Duration = Duration::from_secs(15);
 
 /// The deposits of one network.
 pub struct Deposits {
@@ -35,8 +40,15 @@ struct Balances {
 
 #[derive(Default)]
 struct State {
-    known: HashMap<Pubkey, UsdcAmount>,
-    risen: HashSet<Pubkey>,
+    /// What each watched account was last told to hold since its subscription stands: nothing, as long as nothing was told.
+    told: HashMap<Pubkey, UsdcAmount>,
+    risen: HashMap<Pubkey, Rise>,
+}
+
+/// Why a token account is to be looked at: to find what makes it hold this much.
+struct Rise {
+    balance: UsdcAmount,
+    told_at: Instant,
 }
 
 impl Deposits {
@@ -50,19 +62,19 @@ impl Deposits {
         Self { ws_urls, commitment, accounts_max, tasks, sockets: Mutex::default(), balances: Arc::default() }
     }
 
-    /// Subscribes to those token accounts that are new, with what each was seen to hold.
-    pub fn watch(&self, seen: impl IntoIterator<Item = (Pubkey, UsdcAmount)>) {
+    /// Subscribes to those token accounts that are new.
+    pub fn watch(&self, token_accounts: impl IntoIterator<Item = Pubkey>) {
         if self.ws_urls.is_empty() {
             return;
         }
         let mut state = self.balances.state();
         let mut sockets = self.sockets.lock().unwrap_or_else(PoisonError::into_inner);
-        for (token_account, balance) in seen {
-            let watched = state.known.len();
-            if watched >= self.accounts_max || state.known.contains_key(&token_account) {
+        for token_account in token_accounts {
+            let watched = state.told.len();
+            if watched >= self.accounts_max || state.told.contains_key(&token_account) {
                 continue;
             }
-            state.known.insert(token_account, balance);
+            state.told.insert(token_account, UsdcAmount::ZERO);
             let place = watched / SUBSCRIPTIONS_PER_SOCKET;
             if place == sockets.len() {
                 sockets.push(self.open_socket());
@@ -73,14 +85,32 @@ impl Deposits {
         }
     }
 
-    /// Returns when a balance has risen. One waiter at a time.
-    pub async fn wait(&self) {
-        self.balances.has_risen.notified().await;
+    /// The token accounts whose balance has risen, once there are any: the same again until their rise is [explained]. One
+    /// waiter at a time.
+    ///
+    /// [explained]: Deposits::explained
+    pub async fn risen(&self) -> Vec<Pubkey> {
+        loop {
+            let risen: Vec<Pubkey> = {
+                let mut state = self.balances.state();
+                state.risen.retain(|_, rise| rise.told_at.elapsed() < LOOKED_AT_FOR);
+                state.risen.keys().copied().collect()
+            };
+            if !risen.is_empty() {
+                return risen;
+            }
+            self.balances.has_risen.notified().await;
+        }
     }
 
-    /// The token accounts whose balance has risen since the last call.
-    pub fn take_risen(&self) -> Vec<Pubkey> {
-        self.balances.state().risen.drain().collect()
+    /// Histories say why these token accounts hold as much as this. What was told beyond it is still to be looked at.
+    pub fn explained(&self, held: impl IntoIterator<Item = (Pubkey, UsdcAmount)>) {
+        let mut state = self.balances.state();
+        for (token_account, balance) in held {
+            if state.risen.get(&token_account).is_some_and(|rise| rise.balance <= balance) {
+                state.risen.remove(&token_account);
+            }
+        }
     }
 
     fn open_socket(&self) -> Subscriber {
@@ -100,20 +130,33 @@ impl Balances {
 
 struct Told(Arc<Balances>);
 
+impl Told {
+    fn note(&self, mut state: MutexGuard<'_, State>, token_account: Pubkey, balance: UsdcAmount) {
+        state.risen.insert(token_account, Rise { balance, told_at: Instant::now() });
+        drop(state);
+        self.0.has_risen.notify_one();
+    }
+}
+
 impl Listener for Told {
-    fn subscribed(&self, _topic: &Topic) {}
+    fn subscribed(&self, topic: &Topic) {
+        let Topic::Balance { token_account, .. } = topic else { return };
+        let mut state = self.0.state();
+        state.told.insert(*token_account, UsdcAmount::ZERO);
+        // What came before, nobody tells.
+        self.note(state, *token_account, UsdcAmount::ZERO);
+    }
 
     fn notice(&self, _node: usize, _slot: u64, notice: Notice) {
         let Notice::Balance { token_account, balance } = notice else { return };
         let mut state = self.0.state();
-        let Some(known) = state.known.get_mut(&token_account) else { return };
-        let has_risen = *known < balance;
-        *known = balance;
-        // What fell was paid from here, or is found with what the program logs.
-        if has_risen {
-            state.risen.insert(token_account);
-            drop(state);
-            self.0.has_risen.notify_one();
+        let Some(told) = state.told.get_mut(&token_account) else { return };
+        if std::mem::replace(told, balance) < balance {
+            self.note(state, token_account, balance);
+        } else if let Some(rise) = state.risen.get_mut(&token_account) {
+            // Paid from here meanwhile, or found with what the program logs: it will not be seen to hold more than this. Without a
+            // rise that is no reason to look.
+            rise.balance = balance;
         }
     }
 
@@ -124,40 +167,88 @@ impl Listener for Told {
 mod tests {
     use super::*;
 
+    fn key(account: u8) -> Pubkey {
+        Pubkey::new_from_array([account; 32])
+    }
+
+    fn explains(deposits: &Deposits, account: u8, micros: u64) {
+        deposits.explained([(key(account), UsdcAmount::from_micros(micros))]);
+    }
+
     fn told(deposits: &Deposits, account: u8, micros: u64) {
-        let token_account = Pubkey::new_from_array([account; 32]);
+        let token_account = key(account);
         let balance = UsdcAmount::from_micros(micros);
         Told(deposits.balances.clone()).notice(0, 1, Notice::Balance { token_account, balance });
     }
 
-    fn watching(accounts_max: usize, accounts: &[(u8, u64)]) -> Deposits {
+    fn watching(accounts_max: usize, accounts: &[u8]) -> Deposits {
         let urls = vec![(0, "ws://127.0.0.1:9".to_owned())];
         let deposits = Deposits::new(urls, Commitment::Confirmed, accounts_max, Tasks::default());
-        let seen = accounts.iter().map(|(account, micros)| {
-            (Pubkey::new_from_array([*account; 32]), UsdcAmount::from_micros(*micros))
-        });
-        deposits.watch(seen);
+        deposits.watch(accounts.iter().map(|account| key(*account)));
         deposits
     }
 
-    #[tokio::test]
-    async fn only_a_balance_that_rises_is_a_deposit() {
-        let deposits = watching(10, &[(1, 100), (2, 100)]);
-        told(&deposits, 1, 40);
-        told(&deposits, 2, 100);
-        told(&deposits, 3, 100);
-        assert!(deposits.take_risen().is_empty());
-        told(&deposits, 1, 41);
-        deposits.wait().await;
-        assert_eq!(deposits.take_risen(), [Pubkey::new_from_array([1; 32])]);
-        assert!(deposits.take_risen().is_empty());
+    async fn risen(deposits: &Deposits) -> Vec<Pubkey> {
+        tokio::time::timeout(Duration::from_millis(1), deposits.risen()).await.unwrap_or_default()
     }
 
-    #[tokio::test]
+    #[tokio::test(start_paused = true)]
+    async fn only_a_balance_that_rises_is_a_deposit() {
+        let deposits = watching(10, &[1, 2]);
+        told(&deposits, 1, 100);
+        assert_eq!(deposits.risen().await, [key(1)]);
+        explains(&deposits, 1, 100);
+        told(&deposits, 1, 40);
+        told(&deposits, 1, 40);
+        told(&deposits, 2, 0);
+        assert!(risen(&deposits).await.is_empty());
+        told(&deposits, 1, 41);
+        assert_eq!(risen(&deposits).await, [key(1)]);
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn account_is_looked_at_until_what_it_was_told_to_hold_is_explained() {
+        let deposits = watching(10, &[1]);
+        told(&deposits, 1, 5);
+        // By a node that is behind.
+        explains(&deposits, 1, 4);
+        assert_eq!(risen(&deposits).await, [key(1)]);
+        explains(&deposits, 1, 5);
+        assert!(risen(&deposits).await.is_empty());
+        told(&deposits, 1, 9);
+        told(&deposits, 1, 2);
+        explains(&deposits, 1, 2);
+        assert!(risen(&deposits).await.is_empty());
+        told(&deposits, 1, 9);
+        tokio::time::sleep(LOOKED_AT_FOR).await;
+        assert!(risen(&deposits).await.is_empty());
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn account_is_looked_at_once_when_its_subscription_stands() {
+        let deposits = watching(10, &[1]);
+        let stands = || {
+            let topic = Topic::Balance { token_account: key(1), commitment: Commitment::Confirmed };
+            Told(deposits.balances.clone()).subscribed(&topic);
+        };
+        stands();
+        assert_eq!(risen(&deposits).await, [key(1)]);
+        explains(&deposits, 1, 0);
+        assert!(risen(&deposits).await.is_empty());
+        told(&deposits, 1, 100);
+        explains(&deposits, 1, 100);
+        // It stands again. What was paid meanwhile hides no deposit that follows.
+        stands();
+        explains(&deposits, 1, 30);
+        told(&deposits, 1, 31);
+        assert_eq!(risen(&deposits).await, [key(1)]);
+    }
+
+    #[tokio::test(start_paused = true)]
     async fn accounts_beyond_the_bound_are_left_to_the_sweep() {
-        let deposits = watching(1, &[(1, 0), (2, 0)]);
+        let deposits = watching(1, &[1, 2]);
         told(&deposits, 2, 5);
-        assert!(deposits.take_risen().is_empty());
+        assert!(risen(&deposits).await.is_empty());
     }
 
     #[tokio::test]
@@ -167,7 +258,7 @@ mod tests {
             range.map(|number| {
                 let mut key = [0; 32];
                 key[..2].copy_from_slice(&number.to_le_bytes());
-                (Pubkey::new_from_array(key), UsdcAmount::ZERO)
+                Pubkey::new_from_array(key)
             })
         };
         deposits.watch(accounts(0..1_000));

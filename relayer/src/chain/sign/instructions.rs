@@ -3,11 +3,12 @@
 use crate::chain::read::decode::to_pubkey;
 use crate::chain::sign::payers::{SIGNATURE_FEE, rent};
 use crate::chain::{OnChainPolicy, UnsignedTransfer};
+use crate::domain::Terms;
 use purser::constants::ENTRY_BYTES;
 use purser::state::{Agent, PolicyDraft};
 use purser_client::purser::OperatorKeys;
 use purser_client::{
-    Deployment, DraftAccounts, LOADED_BYTES, OwnedPolicy, Proposal, RentPayers, transfer_units,
+    Deployment, DraftAccounts, LOADED_BYTES, OwnedPolicy, Proposal, RentPayers, TransferOrder, transfer_units,
 };
 use solana_compute_budget_interface::ComputeBudgetInstruction;
 use solana_sdk::instruction::Instruction;
@@ -71,6 +72,16 @@ const HALT_UNITS: u32 = 20_000;
 const OPEN_DRAFT_UNITS: u32 = 70_000;
 const WRITE_DRAFT_UNITS: u32 = 60_000;
 const CLOSE_DRAFT_UNITS: u32 = 20_000;
+
+/// What facilitators take at most: units, and micro-lamports for one.
+const FACILITATED_UNITS_MAX: u32 = 400_000;
+const FACILITATED_PRICE_MAX: u64 = 50_000;
+/// What naming the mint costs on top, and what the memo program costs.
+const CHECKED_UNITS: u32 = 1_000;
+const MEMO_UNITS: u32 = 10_000;
+const MEMO_UNITS_PER_BYTE: u32 = 500;
+const MEMO_PROGRAM: Pubkey = solana_sdk::pubkey!("MemoSq4gqABAXKb96qnH8TysNcWxMyWCqXgDLGmfcHr");
+
 /// Builds calls for one deployment of the program.
 #[derive(Debug, Clone, Copy)]
 pub struct Instructions(pub Deployment);
@@ -130,26 +141,58 @@ impl Instructions {
         Call::new(self.0.set_paused(at, paused), SET_PAUSED_UNITS).stopping()
     }
 
-    pub fn halt(&self, authority: Pubkey, operator: Pubkey) -> Call {
-        Call::new(self.0.halt(authority, operator, None), HALT_UNITS).stopping()
+    pub fn halt(&self, authority: Pubkey, operator: Pubkey, agent: Option<Pubkey>) -> Call {
+        Call::new(self.0.halt(authority, operator, agent), HALT_UNITS).stopping()
     }
 
     pub fn transfer(&self, transfer_authority: Pubkey, order: &UnsignedTransfer) -> Call {
-        let transfer = self.0.transfer(
-            transfer_authority,
-            &purser_client::TransferOrder {
-                operator: to_pubkey(&order.operator),
-                agent: to_pubkey(&order.agent.agent),
-                source: to_pubkey(&order.agent.token_account),
-                destination: to_pubkey(&order.destination),
-                transfer_id: order.transfer_id,
-                sequence: order.sequence,
-                amount: order.amount.micros(),
-                memo: &order.memo,
-            },
-        );
+        let transfer = self.0.transfer(transfer_authority, &client_order(order));
         Call::new(transfer, transfer_units(order.memo.len()))
     }
+
+    /// All of a transaction that a facilitator sends on `terms`: unit limit, unit price, the transfer in the form that names its
+    /// mint, and the facilitator's memo.
+    pub fn transfer_for(
+        &self,
+        transfer_authority: Pubkey,
+        order: &UnsignedTransfer,
+        terms: &Terms,
+        price: u64,
+    ) -> Vec<Instruction> {
+        let memo_units =
+            terms.memo.as_ref().map_or(0, |memo| MEMO_UNITS + MEMO_UNITS_PER_BYTE * count(memo.len()));
+        let units = CHECKED_UNITS + transfer_units(order.memo.len()) + memo_units;
+        let memo = terms.memo.as_ref().map(|memo| Instruction {
+            program_id: MEMO_PROGRAM,
+            accounts: Vec::new(),
+            data: memo.clone().into_bytes(),
+        });
+        [
+            ComputeBudgetInstruction::set_compute_unit_limit(units.min(FACILITATED_UNITS_MAX)),
+            ComputeBudgetInstruction::set_compute_unit_price(price.clamp(1, FACILITATED_PRICE_MAX)),
+            self.0.transfer_checked(transfer_authority, &client_order(order)),
+        ]
+        .into_iter()
+        .chain(memo)
+        .collect()
+    }
+}
+
+fn client_order(order: &UnsignedTransfer) -> TransferOrder<'_> {
+    TransferOrder {
+        operator: to_pubkey(&order.operator),
+        agent: to_pubkey(&order.agent.agent),
+        source: to_pubkey(&order.agent.token_account),
+        destination: to_pubkey(&order.destination),
+        transfer_id: order.transfer_id,
+        sequence: order.sequence,
+        amount: order.amount.micros(),
+        memo: &order.memo,
+    }
+}
+
+fn count(bytes: usize) -> u32 {
+    u32::try_from(bytes).unwrap_or(u32::MAX)
 }
 
 impl Call {

@@ -1,10 +1,11 @@
 //! Messages and their wire form: legacy (not v0: an 800-byte memo leaves no room for more), payer first.
 
-use crate::chain::ChainError;
 use crate::chain::live::clock::Recent;
 use crate::chain::sign::instructions::Call;
 use crate::chain::sign::signer::{Signer, address};
+use crate::chain::{ChainError, SignedTransfer};
 use solana_message::Message;
+use solana_sdk::instruction::Instruction;
 use solana_sdk::pubkey::Pubkey;
 use solana_sdk::signature::Signature;
 use std::sync::atomic::{AtomicU32, Ordering};
@@ -21,6 +22,12 @@ pub struct SignedBytes {
     pub bytes: Vec<u8>,
     /// Base58, of the payer's signature.
     pub signature: String,
+}
+
+impl SignedBytes {
+    pub fn until(self, last_valid_block_height: u64) -> SignedTransfer {
+        SignedTransfer { bytes: self.bytes, signature: self.signature, last_valid_block_height }
+    }
 }
 
 /// Makes every transaction a new one. Two equal messages over one blockhash would be one transaction: pause, resume,
@@ -88,12 +95,33 @@ pub async fn sign(
     // One or two: the single byte of the compact form.
     let count = if signatures.len() == 1 { 1 } else { 2 };
     let bytes = [&[count], signatures.as_flattened(), &message].concat();
-    if bytes.len() > TRANSACTION_BYTES_MAX {
-        let message = format!("transaction of {} bytes is above {TRANSACTION_BYTES_MAX}", bytes.len());
-        return Err(ChainError::Rejected { code: None, message });
-    }
+    within_limit(&bytes)?;
     let first = signatures.first().copied().unwrap_or([0; 64]);
     Ok(SignedBytes { bytes, signature: Signature::from(first).to_string() })
+}
+
+/// Signs as `authority` what `payer` is to sign and send; the signature is the authority's.
+pub async fn sign_for(
+    instructions: &[Instruction],
+    authority: &dyn Signer,
+    payer: &Pubkey,
+    recent: Recent,
+) -> Result<SignedBytes, ChainError> {
+    let message = Message::new_with_blockhash(instructions, Some(payer), &recent.blockhash).serialize();
+    let signature = authority.sign(&message).await?;
+    // The first is the payer's.
+    let bytes = [&[2], [[0; 64], signature].as_flattened(), &message].concat();
+    within_limit(&bytes)?;
+    Ok(SignedBytes { bytes, signature: Signature::from(signature).to_string() })
+}
+
+fn within_limit(transaction: &[u8]) -> Result<(), ChainError> {
+    let bytes = transaction.len();
+    if bytes <= TRANSACTION_BYTES_MAX {
+        return Ok(());
+    }
+    let message = format!("transaction of {bytes} bytes is above {TRANSACTION_BYTES_MAX}");
+    Err(ChainError::Rejected { code: None, message })
 }
 
 #[cfg(test)]
@@ -102,7 +130,7 @@ mod tests {
     use crate::chain::sign::instructions::{DRAFT_CHUNK_ENTRIES, INLINE_ENTRIES_MAX, Instructions};
     use crate::chain::sign::signer::FileSigner;
     use crate::chain::{AgentAddresses, AllowedRecipients, OnChainPolicy, UnsignedTransfer};
-    use crate::domain::Address;
+    use crate::domain::{Address, Terms};
     use purser_client::{Deployment, DraftAccounts};
     use purser_policy::{Limit, UsdcAmount};
     use solana_sdk::hash::Hash;
@@ -176,6 +204,31 @@ mod tests {
             assert!(signature.verify(address(signer).as_ref(), message));
         }
         assert_eq!(signed.signature, Signature::try_from(&signatures[..64]).unwrap().to_string());
+    }
+
+    #[tokio::test]
+    async fn what_another_sends_has_room_for_its_signature_and_for_both_memos() {
+        let (authority, facilitator) = (payer(), Pubkey::new_from_array([8; 32]));
+        for (own, other) in [(0, 560), (560, 0), (300, 260)] {
+            let memo = (other > 0).then(|| "x".repeat(other));
+            let terms = Terms { fee_payer: Address::from_bytes([8; 32]), memo };
+            let order = transfer(&"x".repeat(own));
+            let instructions = PROGRAM.transfer_for(address(&authority), &order, &terms, u64::MAX);
+            // Unit limit and unit price, and no other: within what facilitators take.
+            let units = u32::from_le_bytes(instructions[0].data[1..5].try_into().unwrap());
+            let price = u64::from_le_bytes(instructions[1].data[1..9].try_into().unwrap());
+            assert_eq!((instructions[0].data[0], instructions[1].data[0]), (2, 3));
+            assert!(units <= 400_000 && price == 50_000, "{units} {price}");
+            assert_eq!(instructions.len(), if other > 0 { 4 } else { 3 });
+            let named = instructions.iter().flat_map(|instruction| &instruction.accounts);
+            assert!(named.into_iter().all(|account| account.pubkey != facilitator));
+            let signed = sign_for(&instructions, &authority, &facilitator, recent()).await.unwrap();
+            assert_eq!((signed.bytes[0], payer_of(&signed.bytes)), (2, Some(facilitator)));
+            assert_eq!(signed.bytes[1..65], [0; 64], "the payer's own");
+            let signature: Signature = signed.signature.parse().unwrap();
+            assert_eq!(&signed.bytes[65..129], signature.as_ref());
+            assert!(signature.verify(address(&authority).as_ref(), &signed.bytes[129..]));
+        }
     }
 
     #[tokio::test]

@@ -39,13 +39,8 @@ impl SolanaChain {
         }
     }
 
-    /// Who signs a transfer, by what is known of its operator. Reads the operator before it refuses.
-    pub async fn transfer_pen(
-        &self,
-        order: &UnsignedTransfer,
-        price: u64,
-    ) -> Result<&dyn Signer, ChainError> {
-        let fee = transfer_fee(&order.memo, price);
+    /// Who signs a transfer and can pay such a fee, by what is known of its operator. Reads the operator before it refuses.
+    pub async fn transfer_pen(&self, order: &UnsignedTransfer, fee: u64) -> Result<&dyn Signer, ChainError> {
         match self.transfer_signer(&order.operator, &order.transfer_authorities, fee) {
             Err(ChainError::AuthorityRotated { .. } | ChainError::FeePayerEmpty { .. }) => {
                 let missing = ChainError::NotFound { what: "operator", address: order.operator };

@@ -22,7 +22,7 @@ use crate::chain::send::cross_check;
 use crate::chain::send::flight::{Followed, Landing};
 use crate::chain::send::own::OwnTransfers;
 use crate::chain::send::submit::Submitter;
-use crate::chain::sign::instructions::{Call, Instructions};
+use crate::chain::sign::instructions::{Call, Instructions, transfer_fee};
 use crate::chain::sign::payers::Payers;
 use crate::chain::sign::signer::{Signer, address};
 use crate::chain::sign::signing::{self, Distinct, Pens, SignedBytes};
@@ -32,7 +32,7 @@ use crate::chain::{
     ChainView, Commitment, Confirmed, DraftOnChain, KeyProblem, OnChainPolicy, OperatorOnChain, Outcome,
     ProgramCheck, UnsignedTransfer, Wallet, clocks_agree,
 };
-use crate::domain::{Address, Network, SignedTransfer};
+use crate::domain::{Address, Network, SignedTransfer, Terms};
 use crate::tasks::Tasks;
 use async_trait::async_trait;
 use purser_client::Deployment;
@@ -453,9 +453,13 @@ impl Chain for SolanaChain {
         self.execute_for_policy(operator, call, self.settings.commitment).await
     }
 
-    async fn halt(&self, operator: &OperatorOnChain) -> Result<Confirmed, ChainError> {
+    async fn halt(
+        &self,
+        operator: &OperatorOnChain,
+        agent: Option<&Address>,
+    ) -> Result<Confirmed, ChainError> {
         let authority = address(self.policy_signer(operator)?);
-        let call = self.instructions.halt(authority, to_pubkey(&operator.address));
+        let call = self.instructions.halt(authority, to_pubkey(&operator.address), agent.map(to_pubkey));
         self.execute_for_policy(operator, call, self.settings.commitment).await
     }
 
@@ -482,16 +486,45 @@ impl Chain for SolanaChain {
 
     async fn sign_transfer(&self, order: &UnsignedTransfer) -> Result<SignedTransfer, ChainError> {
         let price = self.price_of_transfer(order);
-        let signer = self.transfer_pen(order, price).await?;
+        let signer = self.transfer_pen(order, transfer_fee(&order.memo, price)).await?;
         let recent = self.clock.recent().await?;
         let call = self.instructions.transfer(address(signer), order);
         let signed = self.sign(call, Pens::one(signer), recent, price).await?;
         self.own.signed(order, &signed.signature);
-        Ok(SignedTransfer {
-            bytes: signed.bytes,
-            signature: signed.signature,
-            last_valid_block_height: recent.last_valid_block_height,
-        })
+        Ok(signed.until(recent.last_valid_block_height))
+    }
+
+    async fn sign_for(&self, order: &UnsignedTransfer, terms: &Terms) -> Result<SignedTransfer, ChainError> {
+        // Somebody else pays the fee.
+        let authority = self.transfer_pen(order, 0).await?;
+        let recent = self.clock.recent().await?;
+        let price = self.price_of_transfer(order);
+        let instructions = self.instructions.transfer_for(address(authority), order, terms, price);
+        let payer = to_pubkey(&terms.fee_payer);
+        let signed = signing::sign_for(&instructions, authority, &payer, recent).await?;
+        Ok(signed.until(recent.last_valid_block_height))
+    }
+
+    async fn has_passed(&self, block_height: u64) -> Result<bool, ChainError> {
+        let tip = self.rpc.finalized_tip().await?;
+        let has_passed = block_height < tip.block_height;
+        if has_passed {
+            self.written_slot.fetch_max(tip.slot, Ordering::Relaxed);
+        }
+        Ok(has_passed)
+    }
+
+    fn usdc_mint(&self) -> Address {
+        self.settings.usdc_mint
+    }
+
+    fn usdc_account_of(&self, owner: &Address) -> Address {
+        to_address(&self.instructions.0.token_account(&to_pubkey(owner)))
+    }
+
+    fn signs_with(&self, address: &Address) -> bool {
+        let mut ours = self.signers.policy.iter().chain(&self.signers.transfer);
+        ours.any(|signer| signer.public_key() == address.bytes())
     }
 
     fn discard(&self, signed: &SignedTransfer) {

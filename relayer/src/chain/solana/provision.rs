@@ -63,7 +63,11 @@ impl SolanaChain {
         let authority = address(self.policy_signer(on_chain)?);
         let call = self.instructions.create_agent(authority, to_pubkey(operator), agent_id, policy);
         match self.execute_for_policy(on_chain, call, self.settings.commitment).await {
-            Ok(confirmed) => Ok(AgentCreation::Created(confirmed)),
+            Ok(confirmed) => {
+                let token_account = to_pubkey(&self.addresses_of(operator, agent_id).token_account);
+                self.deposits.watch([token_account]);
+                Ok(AgentCreation::Created(confirmed))
+            }
             Err(error @ ChainError::Rejected { .. }) => {
                 let addresses = self.addresses_of(operator, agent_id);
                 let found = self.read_agents(&[addresses]).await?.into_iter().flatten().next();

@@ -66,7 +66,7 @@ async fn another_key_pays_for_what_stops_something_and_for_nothing_else() {
     let [pubkey, other] = [[1; 32], [2; 32]].map(Pubkey::new_from_array);
     let at = purser_client::DraftAccounts { authority: address(policy), operator: pubkey, agent: other };
     let stopping =
-        [chain.instructions.set_paused(at, true), chain.instructions.halt(address(policy), pubkey)];
+        [chain.instructions.set_paused(at, true), chain.instructions.halt(address(policy), pubkey, None)];
     let create = chain.instructions.create_agent(address(policy), pubkey, [4; 16], &OnChainPolicy::OPEN);
     chain.payers.saw(&[holding(1_000_000_000), None, None]);
     for call in stopping.iter().chain([&create]) {

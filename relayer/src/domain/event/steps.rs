@@ -6,7 +6,14 @@ impl Event {
     pub fn of_step(transfer: &Transfer, next: &TransferState, now: Timestamp) -> Vec<Self> {
         // That a node took the bytes is only noted when there is time for it; the end proves it too.
         let unnoted = match &transfer.state {
-            TransferState::Signed(signed) => Some(Self::transfer_initiated(transfer, &signed.signature, now)),
+            TransferState::Signed(signed) => match (transfer.fee_payer, next) {
+                (None, _) => Some(Self::transfer_initiated(transfer, &signed.signature, now)),
+                // Others send it, under a signature of theirs.
+                (Some(_), TransferState::Settled(settlement)) => {
+                    Some(Self::transfer_initiated(transfer, &settlement.signature, now))
+                }
+                (Some(_), _) => None,
+            },
             TransferState::Claimed
             | TransferState::Sent { .. }
             | TransferState::Settled(_)

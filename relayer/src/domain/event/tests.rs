@@ -18,6 +18,7 @@ fn transfer() -> Transfer {
             memo: Some(Memo::parse("a \"b\" \u{1F600}").expect("valid")),
             idempotency_key: IdempotencyKey::parse("k").expect("valid"),
         },
+        fee_payer: None,
         state: TransferState::Claimed,
         created_at: AT(),
         updated_at: AT(),

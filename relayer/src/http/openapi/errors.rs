@@ -158,12 +158,17 @@ fn example(code: Code) -> ApiError {
         Code::InvalidRecipient => {
             failed(FailureCode::InvalidRecipient, "The recipient is not a USDC token account.")
         }
+        Code::OfferRefused => {
+            let message = "The server asks for 2.000000 USDC, which is more than `max_amount`, 1.000000.";
+            ServiceError::OfferRefused(message.into()).into()
+        }
         Code::RateLimited => ApiError::RateLimited { retry_after_seconds: 1 },
         Code::TooManyPending => ServiceError::TooManyPending.into(),
         Code::HeadersTooLarge => ApiError::HeadTooLarge,
         Code::InternalError => ServiceError::Internal.into(),
         Code::NotConfigured => ServiceError::NotConfigured.into(),
         Code::TransferFailed => failed(FailureCode::TransferFailed, "The transaction failed on the chain."),
+        Code::ServerUnreachable => ServiceError::NotFetched("did not answer in time.").into(),
         Code::ServiceUnavailable => ServiceError::StoreUnavailable.into(),
         Code::SolanaUnavailable => ServiceError::ChainUnavailable { retryable: true }.into(),
         Code::AuthorityRotated => ServiceError::AuthorityRotated.into(),
@@ -225,6 +230,7 @@ fn ended(state: TransferState, checks: Option<Checks>) -> ApiError {
             memo: None,
             idempotency_key,
         },
+        fee_payer: None,
         state,
         created_at: at,
         updated_at: at,

@@ -15,7 +15,7 @@ use super::{Answer, Relayer, operator_key, settings};
 use crate::http::{HttpSettings, dress, router};
 
 /// Every route that needs a key, with whether an agent key opens it for its own account.
-const ROUTES: [(&str, &str, bool); 18] = [
+const ROUTES: [(&str, &str, bool); 20] = [
     ("POST", "/v1/accounts", false),
     ("GET", "/v1/accounts", false),
     ("GET", "/v1/accounts/{account}", true),
@@ -27,12 +27,14 @@ const ROUTES: [(&str, &str, bool); 18] = [
     ("PATCH", "/v1/accounts/{account}/policy", false),
     ("DELETE", "/v1/accounts/{account}/policy/pending", false),
     ("POST", "/v1/halt", false),
+    ("POST", "/v1/accounts/{account}/halt", false),
     ("POST", "/v1/accounts/{account}/keys", false),
     ("GET", "/v1/accounts/{account}/keys", false),
     ("DELETE", "/v1/keys/key_01ARZ3NDEKTSV4RRFFQ69G5FAV", false),
     ("POST", "/v1/transfers", true),
     ("GET", "/v1/transfers", true),
     ("POST", "/v1/transfers/preview", true),
+    ("POST", "/v1/x402/payments", true),
     ("GET", "/v1/transfers/txn_01ARZ3NDEKTSV4RRFFQ69G5FAV", true),
 ];
 
@@ -127,7 +129,7 @@ async fn hostile_bodies_are_refused_and_change_nothing() {
     {
         let path = path.replace("{account}", &account);
         // A halt needs no body.
-        let empty = if path == "/v1/halt" { "{" } else { "" };
+        let empty = if path.ends_with("/halt") { "{" } else { "" };
         for body in [empty, "{", "[]", "null", "1", "{\"colour\":1}", "{\"name\":\"a\\u0000\"}", &deep] {
             let answer = relayer.send(method, &path, &relayer.key, Some(body)).await;
             assert_error(&answer, 400, "invalid_request");

@@ -34,7 +34,7 @@ use crate::service::{
     Ambient, Chains, ExplorerUrl, NetworkParts, Parts, PendingLimits, Services, Tasks, WebhookParts,
 };
 use crate::store::Store;
-use crate::webhook::SystemResolver;
+use crate::webhook::{Fetcher, SystemResolver};
 
 /// One relayer: the same folder and chain again make it a second process.
 pub(in crate::http) struct Relayer {
@@ -116,6 +116,9 @@ impl Relayer {
                 rules: Arc::default(),
                 resolve: Arc::new(SystemResolver::default()),
             },
+            fetch: Arc::new(
+                Fetcher::new(Arc::new(SystemResolver::default()), Arc::default()).expect("TLS roots"),
+            ),
             keys_max: 1_000,
             retention: crate::domain::Retention::default(),
             metrics: crate::metrics::Metrics::default(),

@@ -13,7 +13,7 @@ use crate::chain::{
     AddressKind, AgentAddresses, AgentCreation, AgentOnChain, Chain, ChainError, ChainView, Confirmed,
     Destination, DraftOnChain, OnChainPolicy, OperatorOnChain, Outcome, SignedTransfer, UnsignedTransfer,
 };
-use crate::domain::{Address, HaltedBy, Network, UsdcAmount};
+use crate::domain::{Address, HaltedBy, Network, Terms, UsdcAmount};
 
 pub(super) const NOW: i64 = 1_790_000_000;
 
@@ -354,7 +354,7 @@ impl Chain for ScriptedChain {
         Self::done(&mut script, version)
     }
 
-    async fn halt(&self, _: &OperatorOnChain) -> Result<Confirmed, ChainError> {
+    async fn halt(&self, _: &OperatorOnChain, _: Option<&Address>) -> Result<Confirmed, ChainError> {
         let mut script = self.reach()?;
         script.operator_halted.get_or_insert(HaltedBy::PolicyAuthority);
         Ok(Confirmed { signature: "halt".into(), slot: 1 })
@@ -369,6 +369,26 @@ impl Chain for ScriptedChain {
             signature: format!("signature-{number}"),
             last_valid_block_height: 150,
         })
+    }
+
+    async fn sign_for(&self, order: &UnsignedTransfer, _: &Terms) -> Result<SignedTransfer, ChainError> {
+        self.sign_transfer(order).await
+    }
+
+    async fn has_passed(&self, _: u64) -> Result<bool, ChainError> {
+        Ok(!self.script().held)
+    }
+
+    fn usdc_mint(&self) -> Address {
+        filled(&[4], 1)
+    }
+
+    fn usdc_account_of(&self, owner: &Address) -> Address {
+        filled(owner.as_bytes(), 2)
+    }
+
+    fn signs_with(&self, address: &Address) -> bool {
+        *address == filled(&[3], 1)
     }
 
     async fn send(&self, signed: &SignedTransfer) -> Result<(), ChainError> {

@@ -4,11 +4,12 @@ use serde::Serialize;
 use utoipa::ToSchema;
 
 use crate::domain::schema::Signature;
-use crate::domain::{Halt, HaltScope, HaltedBy};
+use crate::domain::{AccountId, Halt, HaltScope, HaltedBy};
 use crate::http::auth::OperatorOnly;
 use crate::http::body::{NoFields, Nothing};
 use crate::http::code::Code;
 use crate::http::error::ApiError;
+use crate::http::page::Id;
 use crate::service::{HaltView, Halts};
 
 /// A halt that is in force on an account.
@@ -27,9 +28,9 @@ impl From<Halt> for HaltBody {
     }
 }
 
-/// The operator, halted.
+/// What is halted: the operator, or one account.
 #[derive(Serialize, ToSchema)]
-#[schema(as = OperatorHalt)]
+#[schema(as = Halted)]
 pub struct HaltResponse {
     /// Always `true`.
     halted: bool,
@@ -62,5 +63,28 @@ pub async fn create(
     OperatorOnly(operator): OperatorOnly,
     NoFields: NoFields,
 ) -> Result<Json<HaltResponse>, ApiError> {
-    Ok(Json(halts.halt(&operator).await?.into()))
+    Ok(Json(halts.halt_all(&operator).await?.into()))
+}
+
+/// Halt one account
+///
+/// Stops all that leaves it, apart from its policy and from every other account. Only the operator's admin resumes it, with its own
+/// wallet.
+#[utoipa::path(
+    post, path = "/v1/accounts/{id}/halt", operation_id = "halt_account", tag = "Halts",
+    params(Id<AccountId>),
+    request_body = Option<Nothing>,
+    responses((status = 200, body = HaltResponse, description = "The account is halted.")),
+    security(("operator_key" = [])),
+    extensions(("x-errors" = json!([
+        Code::SolanaUnavailable, Code::AuthorityRotated, Code::FeePayerEmpty
+    ]))),
+)]
+pub async fn create_for_account(
+    State(halts): State<Halts>,
+    OperatorOnly(operator): OperatorOnly,
+    Id(account_id): Id<AccountId>,
+    NoFields: NoFields,
+) -> Result<Json<HaltResponse>, ApiError> {
+    Ok(Json(halts.halt_account(&operator, account_id).await?.into()))
 }

@@ -9,12 +9,13 @@ pub(super) mod halts;
 pub(crate) mod history;
 pub(crate) mod keys;
 pub(crate) mod limits;
-pub(super) mod policies;
+pub(crate) mod policies;
 mod policy_read_only;
 pub(super) mod policy_versions;
 pub(super) mod transfer_list;
 pub(crate) mod transfers;
 pub(crate) mod webhooks;
+pub(crate) mod x402;
 
 use crate::domain::Timestamp;
 

@@ -59,7 +59,7 @@ struct PendingResponse {
 }
 
 /// A change as it may be sent: what can be set, and what was read with it.
-enum PolicyBody {}
+pub enum PolicyBody {}
 
 impl PartialSchema for PolicyBody {
     fn schema() -> RefOr<Schema> {

@@ -39,8 +39,19 @@ pub struct CreateTransferBody {
     memo: Option<String>,
 }
 
-fn required<T>(param: &str, value: Option<T>) -> Result<T, Invalid> {
+pub(super) fn required<T>(param: &str, value: Option<T>) -> Result<T, Invalid> {
     value.ok_or_else(|| Invalid::new(param, "is required"))
+}
+
+/// The idempotency key of the body, or of the header.
+pub(super) fn named_once(body: Option<String>, header: Option<String>) -> Result<Option<String>, Invalid> {
+    match (body, header) {
+        (Some(body), Some(header)) if body != header => {
+            Err(Invalid::new("idempotency_key", "differs from the header `Idempotency-Key`"))
+        }
+        (Some(key), _) | (None, Some(key)) => Ok(Some(key)),
+        (None, None) => Ok(None),
+    }
 }
 
 /// The parts of a transfer that a preview needs too.
@@ -57,13 +68,7 @@ impl CreateTransferBody {
     fn parse(self, header: Option<String>) -> Result<Asked, Invalid> {
         let from = required("from", self.from)?;
         let from = from.parse().map_err(|error| Invalid::new("from", format!("{error}")));
-        let key = match (self.idempotency_key, header) {
-            (Some(body), Some(header)) if body != header => {
-                return Err(Invalid::new("idempotency_key", "differs from the header `Idempotency-Key`"));
-            }
-            (Some(key), _) | (None, Some(key)) => Some(key),
-            (None, None) => None,
-        };
+        let key = named_once(self.idempotency_key, header)?;
         Ok(Asked {
             from: from?,
             to: Recipient::parse(required("to", self.to)?)?,
@@ -136,6 +141,10 @@ pub struct TransferResponse {
 }
 
 impl TransferResponse {
+    pub(super) const fn status(&self) -> &'static str {
+        self.status
+    }
+
     fn new(transfer: &Transfer, explorer: &ExplorerUrl) -> Self {
         let request = &transfer.request;
         let bare = Self {
@@ -146,8 +155,8 @@ impl TransferResponse {
             amount_usdc: request.amount.to_string(),
             memo: request.memo.as_ref().map(|memo| memo.as_str().to_owned()),
             idempotency_key: request.idempotency_key.as_str().to_owned(),
-            tx_signature: None,
-            solana_explorer_url: None,
+            tx_signature: transfer.tx_signature().map(str::to_owned),
+            solana_explorer_url: transfer.tx_signature().map(|signature| explorer.of(signature)),
             settled_at: None,
             created_at: text(transfer.created_at),
             error: None,
@@ -156,18 +165,10 @@ impl TransferResponse {
             checks: None,
         };
         match &transfer.state {
-            TransferState::Claimed => bare,
-            TransferState::Signed(signed) | TransferState::Sent { signed, .. } => Self {
-                solana_explorer_url: Some(explorer.of(&signed.signature)),
-                tx_signature: Some(signed.signature.clone()),
-                ..bare
-            },
-            TransferState::Settled(settlement) => Self {
-                solana_explorer_url: Some(explorer.of(&settlement.signature)),
-                tx_signature: Some(settlement.signature.clone()),
-                settled_at: Some(text(settlement.settled_at)),
-                ..bare
-            },
+            TransferState::Claimed | TransferState::Signed(_) | TransferState::Sent { .. } => bare,
+            TransferState::Settled(settlement) => {
+                Self { settled_at: Some(text(settlement.settled_at)), ..bare }
+            }
             TransferState::Rejected(rejection) => Self {
                 error: Some(rejection_code(rejection.reason)),
                 message: Some(rejection.message.clone()),

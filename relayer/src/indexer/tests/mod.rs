@@ -22,7 +22,7 @@ use crate::domain::{
 };
 use crate::service::{Ambient, Chains, Parts, Services, Tasks, WebhookParts};
 use crate::store::Store;
-use crate::webhook::SystemResolver;
+use crate::webhook::{Fetcher, SystemResolver};
 
 /// The time of day of the process under test; only ever moved forward.
 static NOW: AtomicI64 = AtomicI64::new(1_900_000_000);
@@ -93,6 +93,9 @@ impl Scene {
                 rules: Arc::default(),
                 resolve: Arc::new(SystemResolver::default()),
             },
+            fetch: Arc::new(
+                Fetcher::new(Arc::new(SystemResolver::default()), Arc::default()).expect("TLS roots"),
+            ),
             keys_max: 1_000,
             retention: crate::domain::Retention::default(),
             metrics: crate::metrics::Metrics::default(),

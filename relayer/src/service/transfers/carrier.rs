@@ -6,13 +6,16 @@
 
 use std::time::Duration;
 
+use tokio::sync::oneshot;
+
 use super::decide::{Decision, NO_PAYEE, Payment, decide, invalid_recipient};
 use super::payments::{Permit, SeenPayments, WasPaid};
 use super::pending::Ended;
 use crate::chain::{ChainError, ChainView, UnsignedTransfer};
 use crate::crash_point::crash_point;
 use crate::domain::{
-    Account, Address, Checks, Operator, Recipient, Transfer, TransferId, TransferRequest, TransferState,
+    Account, Address, Checks, Operator, Recipient, SignedTransfer, Terms, Transfer, TransferId,
+    TransferRequest, TransferState,
 };
 use crate::service::reads::addresses;
 use crate::service::{NetworkParts, Parts, ServiceError};
@@ -35,6 +38,15 @@ pub(super) struct Carrier {
     pub signatures: u32,
     /// Bytes of it have expired.
     pub has_expired: bool,
+    /// Where the bytes are to be sent by others: without it, nothing that they are to send can be signed.
+    pub hand_over: Option<HandOver>,
+}
+
+/// Whom signed bytes are for who is not the chain.
+pub(in crate::service) struct HandOver {
+    pub terms: Terms,
+    /// Told once, when they are stored.
+    pub signed: oneshot::Sender<(TransferId, SignedTransfer)>,
 }
 
 /// What came of a step.
@@ -72,6 +84,7 @@ impl Carrier {
             checks: None,
             signatures: 0,
             has_expired: false,
+            hand_over: None,
         }
     }
 
@@ -79,7 +92,13 @@ impl Carrier {
     pub(super) async fn run(mut self, mut transfer: Transfer) -> Result<Ended, ServiceError> {
         loop {
             let step = match &transfer.state {
+                TransferState::Claimed if transfer.fee_payer.is_some() && self.hand_over.is_none() => {
+                    self.fail_interrupted(transfer).await?
+                }
                 TransferState::Claimed => self.sign(transfer).await?,
+                TransferState::Signed(_) | TransferState::Sent { .. } if transfer.fee_payer.is_some() => {
+                    self.hand_over(transfer).await?
+                }
                 TransferState::Signed(_) | TransferState::Sent { .. } => self.follow(transfer).await?,
                 TransferState::Settled(_) | TransferState::Rejected(_) | TransferState::Failed(_) => {
                     self.count(&transfer);
@@ -104,6 +123,9 @@ impl Carrier {
 
     /// Signs what is about to be claimed, if nobody needs to be asked whether it may be paid.
     pub(super) async fn sign_ahead(&mut self, asked: &NewTransfer) -> Option<SignedAhead> {
+        if asked.purchase.is_some() {
+            return None;
+        }
         let destination = self.destination(&asked.request.to).await.ok()?.ok()?;
         self.permit = self.payments.try_permit(self.account.id);
         self.permit.as_ref()?;
@@ -204,7 +226,12 @@ impl Carrier {
     ) -> Stepped {
         let payment = payment(transfer.id.tag(), &transfer.request, destination);
         let unsigned = self.unsigned(transfer.id, &payment, view);
-        let signed = match self.network.chain.sign_transfer(&unsigned).await {
+        let chain = &self.network.chain;
+        let signed = match &self.hand_over {
+            None => chain.sign_transfer(&unsigned).await,
+            Some(HandOver { terms, .. }) => chain.sign_for(&unsigned, terms).await,
+        };
+        let signed = match signed {
             Ok(signed) => signed,
             Err(error) => return self.fail_unsigned(transfer, &error).await,
         };

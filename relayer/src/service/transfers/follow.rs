@@ -96,7 +96,7 @@ impl Carrier {
     }
 
     /// Expired for good, unless other bytes with its tag were paid.
-    async fn expired(&mut self, transfer: Transfer) -> Stepped {
+    pub(super) async fn expired(&mut self, transfer: Transfer) -> Stepped {
         let destination = self.stored_destination(&transfer).await?;
         let view = loop {
             match self.read(&destination).await {

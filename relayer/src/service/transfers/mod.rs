@@ -4,6 +4,7 @@ mod balances;
 mod carrier;
 mod decide;
 mod follow;
+mod handed_over;
 mod list;
 mod paid;
 mod payments;
@@ -21,18 +22,21 @@ use tracing::Span;
 use tracing::field::display;
 
 use self::carrier::Carrier;
+pub(super) use self::carrier::HandOver;
 use self::payments::SeenPayments;
 pub use self::pending::PendingLimits;
-use self::pending::{Ended, Ending, PendingPlace, PendingTransfer, PendingTransfers};
+pub(super) use self::pending::PendingPlace;
+use self::pending::{Ended, Ending, PendingTransfer, PendingTransfers};
 pub use self::read::{LimitsView, Preview, PreviewRequest};
 use super::error::{Resource, ServiceError};
 use super::reads::find_payer;
 use super::{ExplorerUrl, NetworkParts, Parts};
 use crate::crash_point::crash_point;
 use crate::domain::{
-    Account, Checks, Claim, Principal, Transfer, TransferId, TransferRequest, TransferStatus, transfer_tag,
+    Account, AccountId, Checks, Claim, IdempotencyKey, Principal, Transfer, TransferId, TransferRequest,
+    TransferStatus, transfer_tag,
 };
-use crate::store::{ClaimClock, NewTransfer};
+use crate::store::{ClaimClock, NewPurchase, NewTransfer};
 
 /// How often a transfer that another process carries out is looked at.
 const LOOK_EVERY: Duration = Duration::from_millis(150);
@@ -64,7 +68,7 @@ pub struct Transfers {
 }
 
 /// What was found under a request's idempotency key, set going if it was not.
-enum Started {
+pub(super) enum Started {
     Ours(TransferId),
     Others(TransferId),
     Over(Box<Transfer>),
@@ -91,24 +95,47 @@ impl Transfers {
     ) -> Result<TransferAnswer, ServiceError> {
         let deadline = Instant::now() + self.parts.transfer_deadline;
         let account = find_payer(&self.parts, principal, request.from).await?;
+        let place = self.place(principal, request.from, &request.idempotency_key).await?;
+        let started = self.start(principal, account, request, place, None).await?;
+        self.answer(principal, started, deadline).await
+    }
+
+    /// Claims a transfer and sets it going. What is to be handed over was bought.
+    pub(super) async fn start(
+        &self,
+        principal: &Principal,
+        account: Account,
+        request: TransferRequest,
+        place: PendingPlace,
+        bought: Option<(NewPurchase, HandOver)>,
+    ) -> Result<Started, ServiceError> {
         let network = self.parts.chains.get(principal.operator().network)?.clone();
-        let explorer = network.explorer.clone();
-        let place = self.place(principal, &request).await?;
         // The claim and the start belong together, whether or not the client stays.
         let this = self.clone();
         let asker = principal.clone();
-        let start = async move { this.claim_and_start(asker, account, network, request, place).await };
-        let (id, replayed) = match self.parts.tasks.finish(start).await? {
+        let start =
+            async move { this.claim_and_start(asker, account, network, request, place, bought).await };
+        self.parts.tasks.finish(start).await
+    }
+
+    /// What has become of it by the deadline.
+    pub(super) async fn answer(
+        &self,
+        principal: &Principal,
+        started: Started,
+        deadline: Instant,
+    ) -> Result<TransferAnswer, ServiceError> {
+        let (id, replayed) = match started {
             Started::Ours(id) => (id, false),
             Started::Others(id) => (id, true),
             Started::Over(transfer) => {
-                let view = TransferView { transfer: *transfer, explorer };
+                let view = self.view(*transfer)?;
                 return Ok(TransferAnswer { view, replayed: true, checks: None });
             }
         };
         let Ended { transfer, checks } = self.wait(principal, id, deadline).await?;
         crash_point!("answer.before");
-        Ok(TransferAnswer { view: TransferView { transfer, explorer }, replayed, checks })
+        Ok(TransferAnswer { view: self.view(transfer)?, replayed, checks })
     }
 
     /// How many keys are being asked for.
@@ -118,24 +145,27 @@ impl Transfers {
 
     /// One transfer, in any state. NotFound: unknown, another operator's, or for an agent key another account's.
     pub async fn get(&self, principal: &Principal, id: TransferId) -> Result<TransferView, ServiceError> {
-        let transfer = self.find(principal, id).await?;
+        self.view(self.find(principal, id).await?)
+    }
+
+    fn view(&self, transfer: Transfer) -> Result<TransferView, ServiceError> {
         let explorer = self.parts.chains.get(transfer.network)?.explorer.clone();
         Ok(TransferView { transfer, explorer })
     }
 
     /// A place among the pending. One who asks again under a key that was claimed needs none that is free.
-    async fn place(
+    pub(super) async fn place(
         &self,
         principal: &Principal,
-        request: &TransferRequest,
+        account: AccountId,
+        key: &IdempotencyKey,
     ) -> Result<PendingPlace, ServiceError> {
         let operator = principal.operator();
-        if let Some(place) = self.pending.try_place(request, operator.id, self.parts.pending) {
+        if let Some(place) = self.pending.try_place(operator.id, account, key, self.parts.pending) {
             return Ok(place);
         }
-        let key = &request.idempotency_key;
         if self.parts.store.find_account_of_key(operator.id, operator.network, key).await?.is_some() {
-            return Ok(self.pending.take_place(request, operator.id));
+            return Ok(self.pending.take_place(operator.id, account, key));
         }
         Err(ServiceError::TooManyPending)
     }
@@ -147,7 +177,9 @@ impl Transfers {
         network: NetworkParts,
         request: TransferRequest,
         place: PendingPlace,
+        bought: Option<(NewPurchase, HandOver)>,
     ) -> Result<Started, ServiceError> {
+        let (purchase, hand_over) = bought.unzip();
         let operator = asker.operator().clone();
         let now = self.parts.ambient.now();
         let tag = transfer_tag(&operator.address, &account.address, &request.idempotency_key);
@@ -157,9 +189,11 @@ impl Transfers {
             network: operator.network,
             key_id: asker.key_id(),
             request,
+            purchase,
             signed: None,
         };
         let mut carrier = Carrier::new(self.parts.clone(), network, operator, account, self.payments.clone());
+        carrier.hand_over = hand_over;
         let agreed = carrier.agreed_now().await;
         asked.signed = carrier.sign_ahead(&asked).await;
         let clock = ClaimClock { now, lease_expires_at: now.after(sweep::LEASE), agreed };
@@ -190,17 +224,22 @@ impl Transfers {
             }
             Claim::InFlight(transfer) => Started::Others(transfer.id),
             Claim::Replay(transfer) => Started::Over(Box::new(transfer)),
-            Claim::Conflict => return Err(self.conflict(&asker, &asked).await?),
+            Claim::Conflict => {
+                return Err(self.conflict(&asker, &asked.request.idempotency_key).await?);
+            }
         })
     }
 
     /// Agents of one operator share its keys, and one may not learn what another pays.
-    async fn conflict(&self, asker: &Principal, asked: &NewTransfer) -> Result<ServiceError, ServiceError> {
+    pub(super) async fn conflict(
+        &self,
+        asker: &Principal,
+        key: &IdempotencyKey,
+    ) -> Result<ServiceError, ServiceError> {
         let store = &self.parts.store;
         let Principal::Agent { operator, account_id, .. } = asker else {
             return Ok(ServiceError::IdempotencyConflict);
         };
-        let key = &asked.request.idempotency_key;
         let holder = store.find_account_of_key(operator.id, operator.network, key).await?;
         Ok(match holder {
             Some(holder) if holder != *account_id => ServiceError::KeyOfOtherAccount,

@@ -6,7 +6,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use tokio::sync::watch;
 
-use crate::domain::{AccountId, Checks, IdempotencyKey, OperatorId, Transfer, TransferId, TransferRequest};
+use crate::domain::{AccountId, Checks, IdempotencyKey, OperatorId, Transfer, TransferId};
 use crate::service::ServiceError;
 
 /// How carrying out a transfer ended: the transfer as recorded, with checks that are not in it.
@@ -37,7 +37,7 @@ struct State {
 }
 
 /// A request counts as pending for as long as this is held.
-pub(super) struct PendingPlace {
+pub(in crate::service) struct PendingPlace {
     operator: OperatorId,
     account: AccountId,
     key: IdempotencyKey,
@@ -56,36 +56,41 @@ impl PendingTransfers {
     /// A place among the pending, if there is one. Any number of requests under one key take one place.
     pub(super) fn try_place(
         &self,
-        request: &TransferRequest,
         operator: OperatorId,
+        account: AccountId,
+        key: &IdempotencyKey,
         limits: PendingLimits,
     ) -> Option<PendingPlace> {
         let mut state = self.lock();
         let accounts = state.pending.entry(operator).or_default();
-        let of_account = accounts.get(&request.from).map_or(0, HashMap::len);
+        let of_account = accounts.get(&account).map_or(0, HashMap::len);
         let of_operator: usize = accounts.values().map(HashMap::len).sum();
         let is_full = of_account >= limits.per_account || of_operator >= limits.per_operator;
-        let keys = accounts.entry(request.from).or_default();
-        if is_full && !keys.contains_key(&request.idempotency_key) {
+        let keys = accounts.entry(account).or_default();
+        if is_full && !keys.contains_key(key) {
             return None;
         }
-        *keys.entry(request.idempotency_key.clone()).or_default() += 1;
+        *keys.entry(key.clone()).or_default() += 1;
         drop(state);
-        Some(self.place(request, operator))
+        Some(self.place(operator, account, key))
     }
 
     /// A place however many there are: for what was claimed before.
-    pub(super) fn take_place(&self, request: &TransferRequest, operator: OperatorId) -> PendingPlace {
+    pub(super) fn take_place(
+        &self,
+        operator: OperatorId,
+        account: AccountId,
+        key: &IdempotencyKey,
+    ) -> PendingPlace {
         let mut state = self.lock();
-        let keys = state.pending.entry(operator).or_default().entry(request.from).or_default();
-        *keys.entry(request.idempotency_key.clone()).or_default() += 1;
+        let keys = state.pending.entry(operator).or_default().entry(account).or_default();
+        *keys.entry(key.clone()).or_default() += 1;
         drop(state);
-        self.place(request, operator)
+        self.place(operator, account, key)
     }
 
-    fn place(&self, request: &TransferRequest, operator: OperatorId) -> PendingPlace {
-        let key = request.idempotency_key.clone();
-        PendingPlace { operator, account: request.from, key, all: self.clone() }
+    fn place(&self, operator: OperatorId, account: AccountId, key: &IdempotencyKey) -> PendingPlace {
+        PendingPlace { operator, account, key: key.clone(), all: self.clone() }
     }
 
     /// `None` when it is under way already.
@@ -163,18 +168,15 @@ impl Drop for PendingPlace {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::domain::{Recipient, UsdcAmount};
 
     const LIMITS: PendingLimits = PendingLimits { per_account: 2, per_operator: 3 };
 
-    fn request(account: u8, key: &str) -> TransferRequest {
-        TransferRequest {
-            from: AccountId::from_bytes([account; 16]),
-            to: Recipient::Unreadable("nobody".into()),
-            amount: UsdcAmount::from_micros(1),
-            memo: None,
-            idempotency_key: IdempotencyKey::parse(key).expect("valid"),
-        }
+    fn account(number: u8) -> AccountId {
+        AccountId::from_bytes([number; 16])
+    }
+
+    fn key(text: &str) -> IdempotencyKey {
+        IdempotencyKey::parse(text).expect("valid")
     }
 
     fn operator() -> OperatorId {
@@ -182,13 +184,13 @@ mod tests {
     }
 
     fn place(all: &PendingTransfers) -> PendingPlace {
-        all.take_place(&request(1, "a"), operator())
+        all.take_place(operator(), account(1), &key("a"))
     }
 
     #[test]
     fn an_account_and_an_operator_have_so_many_places_and_a_key_takes_one() {
         let all = PendingTransfers::default();
-        let take = |account, key: &str| all.try_place(&request(account, key), operator(), LIMITS);
+        let take = |number, text: &str| all.try_place(operator(), account(number), &key(text), LIMITS);
         let first = take(1, "a").expect("free");
         let same = take(1, "a").expect("the same key");
         let second = take(1, "b").expect("free");
@@ -196,7 +198,7 @@ mod tests {
         let again = take(1, "b").expect("the same key, though all are taken");
         let _other = take(2, "a").expect("another account");
         assert!(take(3, "a").is_none(), "three of the operator");
-        assert!(all.try_place(&request(3, "a"), OperatorId::from_bytes([2; 16]), LIMITS).is_some());
+        assert!(all.try_place(OperatorId::from_bytes([2; 16]), account(3), &key("a"), LIMITS).is_some());
         drop(first);
         assert!(take(1, "c").is_none(), "its key is still asked for");
         drop(same);
@@ -208,7 +210,7 @@ mod tests {
     #[test]
     fn nothing_is_left_of_what_is_over() {
         let all = PendingTransfers::default();
-        drop(all.try_place(&request(1, "a"), operator(), LIMITS));
+        drop(all.try_place(operator(), account(1), &key("a"), LIMITS));
         drop(place(&all));
         assert!(all.lock().pending.is_empty());
     }

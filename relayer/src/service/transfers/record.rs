@@ -84,6 +84,13 @@ impl Carrier {
         self.fail(transfer, failure).await
     }
 
+    /// Nobody waits for it any longer, and nothing is signed.
+    pub(super) async fn fail_interrupted(&self, transfer: Transfer) -> Stepped {
+        let message =
+            "The service was away before it was signed; nothing was paid. Send the same request again.";
+        self.fail(transfer, self.failure(FailureCode::Interrupted, message)).await
+    }
+
     /// Payments are missing in our records, and this one may be among them.
     pub(super) async fn fail_unknown(&self, transfer: Transfer) -> Stepped {
         let message = "Solana does not show yet whether this was paid before. Send the same request again.";

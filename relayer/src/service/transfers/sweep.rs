@@ -6,7 +6,7 @@ use super::Transfers;
 use super::carrier::Carrier;
 use super::pending::Ended;
 use crate::crash_point::crash_point;
-use crate::domain::{FailureCode, IDEMPOTENCY_SECONDS, Transfer, TransferState};
+use crate::domain::{IDEMPOTENCY_SECONDS, Transfer, TransferState};
 use crate::service::ServiceError;
 
 /// How long a transfer stays with a process that no longer says that it lives; also what it may take from the claim to
@@ -75,7 +75,8 @@ impl Transfers {
         let operator = store.find_operator(transfer.operator_id).await?.ok_or(ServiceError::Internal)?;
         let account = store.find_account(operator.id, transfer.request.from).await?;
         let account = account.ok_or(ServiceError::Internal)?;
-        let place = self.pending.take_place(&transfer.request, operator.id);
+        let place =
+            self.pending.take_place(operator.id, transfer.request.from, &transfer.request.idempotency_key);
         let Some(pending) = self.pending.begin(transfer.id, place) else { return Ok(()) };
         crash_point!("take_up.before");
         tracing::info!(transfer_id = %transfer.id, state = transfer.state.as_str(), "taking up an open transfer");
@@ -84,9 +85,7 @@ impl Transfers {
             if !is_stale(&transfer, carrier.agreed_now().await) {
                 return carrier.run(transfer).await;
             }
-            let message = "The service was away for longer than an idempotency key lives; nothing was paid.";
-            let failure = carrier.failure(FailureCode::Interrupted, message);
-            carrier.fail(transfer, failure).await.map(Ended::from)
+            carrier.fail_interrupted(transfer).await.map(Ended::from)
         });
         Ok(())
     }

@@ -5,6 +5,9 @@ use sqlx::AssertSqlSafe;
 
 use super::*;
 
+/// An address to pay.
+const NOBODY: &str = "11111111111111111111111111111111";
+
 /// So many transfers, and as many deliveries, attempts and entries of the history; twice as many events.
 pub(super) async fn fill(fixture: &Fixture, rows: u32) {
     let store = &fixture.store;
@@ -22,6 +25,11 @@ pub(super) async fn fill(fixture: &Fixture, rows: u32) {
     let id = |prefix: &str, at: &str| {
         format!("'{prefix}0000000000000' || substr(CAST(10000000000000 + {at} AS TEXT), 2)")
     };
+    // 43 digits in base 58, which has no zero: 32 bytes.
+    let address = |first: char| {
+        let ones = "1".repeat(29);
+        format!("'{first}{ones}' || replace(substr(CAST(10000000000000 + i AS TEXT), 2), '0', 'A')")
+    };
     let moment = "'2026-01-' || substr(CAST(110 + i % 18 AS TEXT), 2) || 'T00:00:00.' \
                   || substr(CAST(1000000 + i % 1000000 AS TEXT), 2) || 'Z'";
     let each = format!(
@@ -37,7 +45,7 @@ pub(super) async fn fill(fixture: &Fixture, rows: u32) {
              key_use, key_expires_unix, fingerprint, state, lease_holder, lease_expires_at, signed_bytes, tx_signature, last_valid_block_height, slot,
              ended_at, reason, message, checks, created_at, updated_at",
             format!(
-                "{}, {operator_id}, 'test', {account_id}, '{}', 'recipient', '1.000000', NULL, 'key ' || CAST(i AS TEXT),
+                "{}, {operator_id}, 'test', {account_id}, '{}', '{NOBODY}', '1.000000', NULL, 'key ' || CAST(i AS TEXT),
                  1, i, '{}', CASE WHEN {rare} THEN 'rejected' ELSE 'settled' END, 'nobody', {moment}, NULL,
                  'signature ' || CAST(i AS TEXT), 1, i, {moment}, CASE WHEN {rare} THEN 'paused' END,
                  CASE WHEN {rare} THEN 'no' END, CASE WHEN {rare} THEN '[]' END, {moment}, {moment}",
@@ -84,7 +92,7 @@ pub(super) async fn fill(fixture: &Fixture, rows: u32) {
              tx_signature, slot, reason, message, is_final, created_at, position, number, tag",
             format!(
                 "{}, {operator_id}, {account_id}, 'test', 'transfer', CASE WHEN {rare} THEN 'rejected' ELSE 'settled' END,
-                 '1.000000', 'recipient', {}, CASE WHEN NOT ({rare}) THEN 'signature ' || CAST(i AS TEXT) END,
+                 '1.000000', '{NOBODY}', {}, CASE WHEN NOT ({rare}) THEN 'signature ' || CAST(i AS TEXT) END,
                  CASE WHEN NOT ({rare}) THEN i - 10000000 END, CASE WHEN {rare} THEN 'paused' END, CASE WHEN {rare} THEN 'no' END,
                  TRUE, {moment}, {moment} || {}, CASE WHEN NOT ({rare}) THEN i END, NULL",
                 id("ent_", "i"),
@@ -112,9 +120,11 @@ pub(super) async fn fill(fixture: &Fixture, rows: u32) {
             "accounts",
             "account_id, operator_id, name, address, token_account, status, provisioning, created_at",
             format!(
-                "{}, {operator_id}, 'Buyer', 'address ' || CAST(i AS TEXT), 'token account ' || CAST(i AS TEXT),
+                "{}, {operator_id}, 'Buyer', {}, {},
                  CASE WHEN {rare} THEN 'paused' ELSE 'active' END, 'ready', {moment}",
-                id("acct_", "i")
+                id("acct_", "i"),
+                address('8'),
+                address('9')
             ),
         ),
     ] {

@@ -123,6 +123,7 @@ impl Fixture {
                 memo: Some(Memo::parse("coffee \u{1F600}").expect("valid")),
                 idempotency_key,
             },
+            purchase: None,
             signed: None,
         }
     }

@@ -224,6 +224,7 @@ impl Scene {
                 memo: None,
                 idempotency_key,
             },
+            purchase: None,
             signed: None,
         };
         let clock = ClaimClock {

@@ -1,0 +1,310 @@
+//! Payments by x402, version 2, scheme `exact` on Solana: what a server asks for, and what it is handed.
+
+use base64::Engine;
+use base64::engine::general_purpose::STANDARD;
+use serde::{Deserialize, Serialize};
+use serde_json::value::RawValue;
+use sha2::{Digest, Sha256};
+
+use super::{
+    AccountId, Address, Fingerprint, IdempotencyKey, Invalid, Memo, Network, UsdcAmount, WebhookUrl,
+};
+
+/// Longest body that is sent along, in bytes.
+pub const PURCHASE_BODY_BYTES_MAX: usize = 32 * 1024;
+/// Most bytes of a resource that are answered and kept.
+pub const RESOURCE_BYTES_MAX: usize = 64 * 1024;
+/// Bytes of the account's memo and the server's that fit one transaction together.
+const MEMO_BYTES_MAX: usize = 560;
+const VERSION: u8 = 2;
+const SCHEME: &str = "exact";
+
+/// How a resource is asked for.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum PurchaseMethod {
+    Get,
+    Post,
+    Put,
+    Patch,
+    Delete,
+}
+
+impl PurchaseMethod {
+    pub const ALL: [Self; 5] = [Self::Get, Self::Post, Self::Put, Self::Patch, Self::Delete];
+
+    /// `GET`, `POST`, `PUT`, `PATCH` or `DELETE`.
+    pub const fn as_str(self) -> &'static str {
+        match self {
+            Self::Get => "GET",
+            Self::Post => "POST",
+            Self::Put => "PUT",
+            Self::Patch => "PATCH",
+            Self::Delete => "DELETE",
+        }
+    }
+
+    /// Invalid: another method.
+    pub fn parse(text: &str) -> Result<Self, Invalid> {
+        let message = "must be `GET`, `POST`, `PUT`, `PATCH` or `DELETE`";
+        let named = Self::ALL.into_iter().find(|method| method.as_str() == text);
+        named.ok_or_else(|| Invalid::new("method", message))
+    }
+}
+
+/// A resource that is to be bought, every field of valid form.
+#[derive(Debug, Clone)]
+pub struct Purchase {
+    pub from: AccountId,
+    pub url: WebhookUrl,
+    pub method: PurchaseMethod,
+    /// Sent as `application/json`, byte by byte.
+    pub body: Option<String>,
+    /// No more than this is paid.
+    pub max_amount: UsdcAmount,
+    pub memo: Option<Memo>,
+    pub idempotency_key: IdempotencyKey,
+}
+
+impl Purchase {
+    /// What is asked for under its key. What the server asks for it is no part of it: that may change between two tries.
+    pub fn fingerprint(&self) -> Fingerprint {
+        let memo = self.memo.as_ref().map_or("", |memo| memo.as_str());
+        let mut hash = Sha256::new();
+        hash.update(b"purser:purchase:v1");
+        hash.update(self.from.bytes());
+        hash.update(self.max_amount.micros().to_le_bytes());
+        for part in [self.method.as_str(), self.url.as_str(), self.body.as_deref().unwrap_or(""), memo] {
+            hash.update((part.len() as u64).to_le_bytes());
+            hash.update(part.as_bytes());
+        }
+        Fingerprint::from_digest(hash.finalize().into())
+    }
+}
+
+/// What a server answered.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Resource {
+    pub status: u16,
+    pub content_type: Option<String>,
+    /// Its beginning.
+    pub body: ResourceBody,
+    /// There was more of it.
+    pub is_cut: bool,
+    /// What stood in `PAYMENT-REQUIRED`, decoded: an offer, or why a payment was not taken.
+    #[serde(skip)]
+    pub required: Option<Vec<u8>>,
+    /// What stood in `PAYMENT-RESPONSE`, decoded.
+    pub receipt: Option<Receipt>,
+}
+
+impl Resource {
+    pub const fn is_success(&self) -> bool {
+        matches!(self.status, 200..=299)
+    }
+
+    /// Why the server did not take the payment, in its words.
+    pub fn refusal(&self) -> Option<String> {
+        let required: Required<'_> = serde_json::from_slice(self.required.as_deref()?).ok()?;
+        required.error
+    }
+}
+
+/// At most [`RESOURCE_BYTES_MAX`] bytes: as text where they are, and otherwise in base64.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum ResourceBody {
+    Text(String),
+    Base64(String),
+}
+
+impl Default for ResourceBody {
+    fn default() -> Self {
+        Self::Text(String::new())
+    }
+}
+
+impl From<Vec<u8>> for ResourceBody {
+    fn from(bytes: Vec<u8>) -> Self {
+        String::from_utf8(bytes)
+            .map_or_else(|error| Self::Base64(STANDARD.encode(error.as_bytes())), Self::Text)
+    }
+}
+
+/// What the server's facilitator says of a payment. Nothing is believed for it: the chain says whether it was paid.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Receipt {
+    pub success: bool,
+    #[serde(default)]
+    pub transaction: Option<String>,
+    #[serde(default)]
+    pub network: Option<String>,
+    #[serde(default)]
+    pub payer: Option<String>,
+    #[serde(default, rename = "errorReason")]
+    pub error_reason: Option<String>,
+}
+
+/// Reads a header of base64; `None` where it is none.
+pub fn from_header(text: &[u8]) -> Option<Vec<u8>> {
+    STANDARD.decode(text.trim_ascii()).ok()
+}
+
+/// The header `PAYMENT-REQUIRED`.
+#[derive(Deserialize)]
+struct Required<'a> {
+    #[serde(rename = "x402Version")]
+    version: u8,
+    #[serde(default)]
+    error: Option<String>,
+    #[serde(default, borrow)]
+    resource: Option<&'a RawValue>,
+    #[serde(default, borrow)]
+    accepts: Vec<&'a RawValue>,
+    #[serde(default, borrow)]
+    extensions: Option<&'a RawValue>,
+}
+
+/// An entry of `accepts`, of the scheme that is paid here.
+#[derive(Deserialize)]
+#[serde(rename_all = "camelCase")]
+struct Requirements {
+    scheme: String,
+    network: String,
+    amount: String,
+    asset: String,
+    pay_to: String,
+    #[serde(default)]
+    extra: Extra,
+}
+
+#[derive(Default, Deserialize)]
+#[serde(rename_all = "camelCase")]
+struct Extra {
+    fee_payer: Option<String>,
+    memo: Option<String>,
+}
+
+/// A payment that a server asks for, and that can be made.
+#[derive(Debug, Clone)]
+pub struct Offer {
+    /// Whose USDC token account is to be paid.
+    pub pay_to: Address,
+    pub amount: UsdcAmount,
+    /// Who pays the fee and sends the transaction.
+    pub terms: Terms,
+    /// As they were received: they go back so.
+    accepted: Box<RawValue>,
+    resource: Option<Box<RawValue>>,
+    extensions: Option<Box<RawValue>>,
+}
+
+/// What a facilitator wants in a transaction.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Terms {
+    pub fee_payer: Address,
+    /// A memo of its own beside the transfer's.
+    pub memo: Option<String>,
+}
+
+/// The header `PAYMENT-SIGNATURE`.
+#[derive(Serialize)]
+#[serde(rename_all = "camelCase")]
+struct Payment<'a> {
+    #[serde(rename = "x402Version")]
+    version: u8,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    resource: Option<&'a RawValue>,
+    accepted: &'a RawValue,
+    payload: Payload,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    extensions: Option<&'a RawValue>,
+}
+
+#[derive(Serialize)]
+struct Payload {
+    transaction: String,
+}
+
+/// How x402 names a network (CAIP-2). A test network is devnet to it, wherever its nodes are.
+const fn chain_id(network: Network) -> &'static str {
+    match network {
+        Network::Live => "solana:5eykt4UsFv8P8NJdTREpY1vzqKqZKvdp",
+        Network::Test => "solana:EtWTRABZaYq6iMfeYKouRu166VU2xqa1",
+    }
+}
+
+impl Offer {
+    /// The first entry of an offer that can be paid for this purchase, or why there is none. `signs_here`: a key of ours, which as
+    /// fee payer would pay for what others send.
+    pub fn choose(
+        required: Option<&[u8]>,
+        purchase: &Purchase,
+        network: Network,
+        usdc_mint: &Address,
+        signs_here: impl Fn(&Address) -> bool,
+    ) -> Result<Self, String> {
+        let Some(required) = required else {
+            return Err("The server asks for a payment without an x402 offer in `PAYMENT-REQUIRED`.".into());
+        };
+        let required: Required<'_> = serde_json::from_slice(required)
+            .map_err(|_| "The server's `PAYMENT-REQUIRED` is not an x402 offer.".to_owned())?;
+        if required.version != VERSION {
+            return Err(format!("The offer is of x402 version {}; version 2 is paid.", required.version));
+        }
+        let id = chain_id(network);
+        let payable = |raw: &&&RawValue| {
+            let entry: Requirements = serde_json::from_str(raw.get()).ok()?;
+            (entry.scheme == SCHEME && entry.network == id && entry.asset.parse() == Ok(*usdc_mint))
+                .then_some(entry)
+        };
+        let entry = required.accepts.iter().find_map(|raw| Some((*raw, payable(&raw)?)));
+        let Some((accepted, entry)) = entry else {
+            return Err(format!("The offer asks for nothing in USDC by scheme `{SCHEME}` on `{id}`."));
+        };
+        let unreadable = |field: &str| format!("The offer's `{field}` cannot be read.");
+        let micros = entry.amount.parse::<u64>().ok().filter(|micros| *micros > 0);
+        let amount = micros.map(UsdcAmount::from_micros).ok_or_else(|| unreadable("amount"))?;
+        if amount > purchase.max_amount {
+            let most = purchase.max_amount;
+            return Err(format!(
+                "The server asks for {amount} USDC, which is more than `max_amount`, {most}."
+            ));
+        }
+        let fee_payer = entry.extra.fee_payer.as_deref().and_then(|text| text.parse::<Address>().ok());
+        let fee_payer = fee_payer.ok_or_else(|| unreadable("extra.feePayer"))?;
+        if signs_here(&fee_payer) {
+            return Err("The offer names a key of this service as the fee payer.".into());
+        }
+        let memo = entry.extra.memo.filter(|memo| !memo.is_empty());
+        let own = purchase.memo.as_ref().map_or(0, |memo| memo.as_str().len());
+        if own + memo.as_ref().map_or(0, String::len) > MEMO_BYTES_MAX {
+            return Err(format!(
+                "The server's memo and yours are more than {MEMO_BYTES_MAX} bytes together."
+            ));
+        }
+        Ok(Self {
+            pay_to: entry.pay_to.parse().map_err(|_| unreadable("payTo"))?,
+            amount,
+            terms: Terms { fee_payer, memo },
+            accepted: accepted.to_owned(),
+            resource: required.resource.map(RawValue::to_owned),
+            extensions: required.extensions.map(RawValue::to_owned),
+        })
+    }
+
+    /// What is handed to the server: the header `PAYMENT-SIGNATURE` over signed bytes.
+    pub fn payment(&self, transaction: &[u8]) -> String {
+        let payment = Payment {
+            version: VERSION,
+            resource: self.resource.as_deref(),
+            accepted: &self.accepted,
+            payload: Payload { transaction: STANDARD.encode(transaction) },
+            extensions: self.extensions.as_deref(),
+        };
+        // Texts and values that were JSON already always have a JSON form.
+        STANDARD.encode(serde_json::to_vec(&payment).unwrap_or_default())
+    }
+}
+
+#[cfg(test)]
+mod tests;

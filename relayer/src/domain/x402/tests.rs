@@ -1,0 +1,146 @@
+use serde_json::{Value, json};
+
+use super::*;
+use crate::domain::DestinationRules;
+
+const NETWORK: Network = Network::Test;
+
+fn mint() -> Address {
+    Address::from_bytes([4; 32])
+}
+
+fn key(byte: u8) -> String {
+    Address::from_bytes([byte; 32]).to_string()
+}
+
+fn purchase() -> Purchase {
+    Purchase {
+        from: AccountId::from_bytes([1; 16]),
+        url: WebhookUrl::parse("https://example.com/report", &DestinationRules::default()).expect("public"),
+        method: PurchaseMethod::Get,
+        body: None,
+        max_amount: UsdcAmount::from_micros(250_000),
+        memo: None,
+        idempotency_key: IdempotencyKey::parse("k").expect("valid"),
+    }
+}
+
+fn entry() -> Value {
+    json!({
+        "scheme": "exact", "network": chain_id(NETWORK), "amount": "250000", "asset": mint().to_string(),
+        "payTo": key(7), "maxTimeoutSeconds": 60, "extra": { "feePayer": key(8), "factor": 1.10 },
+    })
+}
+
+fn required(accepts: &[Value]) -> Vec<u8> {
+    let required = json!({ "x402Version": 2, "resource": { "url": "u" }, "accepts": accepts });
+    required.to_string().into_bytes()
+}
+
+fn chosen(required: &[u8]) -> Result<Offer, String> {
+    let ours = Address::from_bytes([9; 32]);
+    Offer::choose(Some(required), &purchase(), NETWORK, &mint(), |address| *address == ours)
+}
+
+/// The entry with one of its fields changed.
+fn with(path: &str, value: Value) -> Value {
+    let mut entry = entry();
+    *entry.pointer_mut(path).expect("a field") = value;
+    entry
+}
+
+fn refused(entry: &Value) -> String {
+    chosen(&required(std::slice::from_ref(entry))).expect_err("refused")
+}
+
+#[test]
+fn the_first_entry_that_can_be_paid_is_chosen_and_goes_back_as_it_came() {
+    let others = [
+        json!({ "scheme": "exact", "network": "eip155:8453", "amount": "1" }),
+        with("/scheme", json!("upto")),
+        with("/asset", json!(key(5))),
+        with("/network", json!(chain_id(Network::Live))),
+        json!("nonsense"),
+    ];
+    let all: Vec<Value> = others.into_iter().chain([entry(), with("/amount", json!("1"))]).collect();
+    let offer = chosen(&required(&all)).expect("payable");
+    assert_eq!(offer.pay_to, Address::from_bytes([7; 32]));
+    assert_eq!(offer.amount.micros(), 250_000);
+    assert_eq!(offer.terms, Terms { fee_payer: Address::from_bytes([8; 32]), memo: None });
+    let payment = from_header(offer.payment(&[1, 2]).as_bytes()).expect("base64");
+    let text = String::from_utf8(payment.clone()).expect("text");
+    assert!(text.contains(&entry().to_string()), "digit by digit: {text}");
+    let payment: Value = serde_json::from_slice(&payment).expect("JSON");
+    assert_eq!(payment["x402Version"], 2);
+    assert_eq!(payment["resource"], json!({ "url": "u" }));
+    assert_eq!(payment["payload"], json!({ "transaction": "AQI=" }));
+}
+
+#[test]
+fn an_offer_above_the_most_that_may_be_paid_is_refused() {
+    assert!(refused(&with("/amount", json!("250001"))).contains("max_amount"));
+    for amount in ["0", "-1", "0.25", "1e3", "", " 1", "18446744073709551616"] {
+        assert!(refused(&with("/amount", json!(amount))).contains("`amount`"), "{amount}");
+    }
+    // A number is no amount of this scheme.
+    assert!(refused(&with("/amount", json!(1))).contains("nothing in USDC"));
+}
+
+#[test]
+fn a_key_of_ours_pays_nobodys_fee() {
+    assert!(refused(&with("/extra/feePayer", json!(key(9)))).contains("a key of this service"));
+    assert!(refused(&with("/extra/feePayer", json!("nobody"))).contains("feePayer"));
+    assert!(refused(&with("/extra", json!({}))).contains("feePayer"));
+}
+
+#[test]
+fn what_is_no_offer_of_this_version_is_told_apart() {
+    assert!(chosen(b"{").expect_err("no JSON").contains("not an x402 offer"));
+    assert!(chosen(br#"{"x402Version":1,"accepts":[]}"#).expect_err("old").contains("version 1"));
+    assert!(chosen(&required(&[])).expect_err("empty").contains("nothing in USDC"));
+    let none = Offer::choose(None, &purchase(), NETWORK, &mint(), |_| false);
+    assert!(none.expect_err("no header").contains("PAYMENT-REQUIRED"));
+    assert!(refused(&with("/payTo", json!("nobody"))).contains("payTo"));
+}
+
+#[test]
+fn memos_that_do_not_fit_one_transaction_are_refused() {
+    let memo = |bytes| with("/extra", json!({ "feePayer": key(8), "memo": "x".repeat(bytes) }));
+    let offer = chosen(&required(&[memo(MEMO_BYTES_MAX)])).expect("fits");
+    assert_eq!(offer.terms.memo.map(|memo| memo.len()), Some(MEMO_BYTES_MAX));
+    assert!(refused(&memo(MEMO_BYTES_MAX + 1)).contains("bytes together"));
+}
+
+#[test]
+fn a_purchase_is_another_one_when_anything_but_its_key_differs() {
+    let of = |change: fn(&mut Purchase)| {
+        let mut purchase = purchase();
+        change(&mut purchase);
+        purchase.fingerprint().to_hex()
+    };
+    let same = of(|_| {});
+    assert_eq!(
+        of(|purchase| purchase.idempotency_key = IdempotencyKey::parse("other").expect("valid")),
+        same
+    );
+    let all = [
+        same,
+        of(|purchase| purchase.from = AccountId::from_bytes([2; 16])),
+        of(|purchase| purchase.method = PurchaseMethod::Post),
+        of(|purchase| purchase.body = Some("1".into())),
+        of(|purchase| purchase.memo = Some(Memo::parse("1").expect("valid"))),
+        of(|purchase| purchase.max_amount = UsdcAmount::from_micros(1)),
+        of(|purchase| {
+            purchase.url =
+                WebhookUrl::parse("https://example.com/", &DestinationRules::default()).expect("public");
+        }),
+    ];
+    let different: std::collections::HashSet<&String> = all.iter().collect();
+    assert_eq!(different.len(), all.len());
+}
+
+#[test]
+fn bytes_are_text_or_base64() {
+    assert_eq!(ResourceBody::from(b"{}".to_vec()), ResourceBody::Text("{}".into()));
+    assert_eq!(ResourceBody::from(vec![0xff, 0]), ResourceBody::Base64("/wA=".into()));
+}

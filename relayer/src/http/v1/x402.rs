@@ -1,0 +1,227 @@
+use axum::Json;
+use axum::extract::State;
+use axum::http::{HeaderMap, StatusCode};
+use axum::response::{IntoResponse, Response};
+use serde::{Deserialize, Serialize};
+use utoipa::ToSchema;
+
+use super::transfers::{TransferResponse, named_once, required};
+use crate::domain::schema::{ResourceBodyText, ResourceUrlText, Signature, UsdcText};
+use crate::domain::{
+    AccountId, IdempotencyKey, Invalid, Memo, PURCHASE_BODY_BYTES_MAX, Principal, Purchase, PurchaseMethod,
+    Receipt, Resource, ResourceBody, TransferStatus, amount_from_text,
+};
+use crate::http::body::Json as Body;
+use crate::http::code::Code;
+use crate::http::error::ApiError;
+use crate::http::once::{idempotency_header, mark_replayed};
+use crate::http::openapi::headers::IdempotencyKeyHeader;
+use crate::service::{PurchaseAnswer, Purchases};
+
+/// Something to be bought by x402.
+#[derive(Deserialize, ToSchema)]
+#[serde(deny_unknown_fields)]
+#[schema(as = CreateX402Payment)]
+pub struct CreatePurchaseBody {
+    /// The account that pays.
+    #[schema(required, value_type = AccountId)]
+    from: Option<String>,
+    /// Where the resource is.
+    #[schema(required, value_type = ResourceUrlText)]
+    url: Option<String>,
+    /// How it is asked for; `GET` where it is not said.
+    #[schema(value_type = Option<PurchaseMethod>)]
+    method: Option<String>,
+    /// Sent along as `application/json`, byte by byte. At most 32,768 bytes.
+    #[schema(value_type = Option<String>, max_length = 32768)]
+    body: Option<String>,
+    /// No more than this is paid.
+    #[schema(required, value_type = UsdcText)]
+    max_amount: Option<String>,
+    /// What the payment says on the chain, for everybody to read.
+    #[schema(value_type = Option<Memo>)]
+    memo: Option<String>,
+    /// Here or in the header `Idempotency-Key`.
+    #[schema(value_type = Option<IdempotencyKey>)]
+    idempotency_key: Option<String>,
+}
+
+impl CreatePurchaseBody {
+    /// `header` is the `Idempotency-Key` header; with both given, both must say the same.
+    pub(crate) fn into_purchase(
+        self,
+        header: Option<String>,
+        purchases: &Purchases,
+    ) -> Result<Purchase, Invalid> {
+        let from = required("from", self.from)?;
+        let from = from.parse().map_err(|error| Invalid::new("from", format!("{error}")))?;
+        let key = required("idempotency_key", named_once(self.idempotency_key, header)?)?;
+        let method = self.method.as_deref().map_or(Ok(PurchaseMethod::Get), PurchaseMethod::parse)?;
+        if self.body.as_ref().is_some_and(|body| body.len() > PURCHASE_BODY_BYTES_MAX) {
+            return Err(Invalid::new("body", format!("must be at most {PURCHASE_BODY_BYTES_MAX} bytes")));
+        }
+        if self.body.is_some() && method == PurchaseMethod::Get {
+            return Err(Invalid::new("body", "goes with no `GET`"));
+        }
+        Ok(Purchase {
+            from,
+            url: purchases.parse_url(&required("url", self.url)?)?,
+            method,
+            body: self.body,
+            max_amount: amount_from_text("max_amount", &required("max_amount", self.max_amount)?)?,
+            memo: self.memo.map(Memo::parse).transpose()?,
+            idempotency_key: IdempotencyKey::parse(key)?,
+        })
+    }
+}
+
+/// What a purchase has come to.
+#[derive(Serialize, ToSchema)]
+#[schema(as = X402Payment)]
+pub struct PurchaseResponse {
+    /// The payment; `null` where the server asked for none.
+    #[schema(required)]
+    transfer: Option<TransferResponse>,
+    /// What the server answered; `null` where that is not known, or not kept any longer.
+    #[schema(required)]
+    resource: Option<ResourceResponse>,
+    /// What the server says of the payment. Whether it was made says `transfer`.
+    #[schema(required)]
+    receipt: Option<ReceiptResponse>,
+}
+
+/// A server's answer.
+#[derive(Serialize, ToSchema)]
+#[schema(as = Resource)]
+struct ResourceResponse {
+    /// The HTTP status.
+    #[schema(minimum = 100, maximum = 999)]
+    status: u16,
+    /// As the server names its form.
+    #[schema(required, max_length = 256)]
+    content_type: Option<String>,
+    /// At most 65,536 bytes, in this encoding.
+    #[schema(value_type = ResourceBodyText)]
+    body: String,
+    /// `utf-8`: the body is the text. `base64`: it is not text.
+    #[schema(value_type = ResourceEncoding)]
+    encoding: &'static str,
+    /// There was more of it.
+    truncated: bool,
+    /// Why a payment was not taken, in the server's words.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[schema(max_length = 65536)]
+    refusal: Option<String>,
+}
+
+/// How bytes are written.
+#[derive(ToSchema)]
+#[expect(dead_code, reason = "describes what is written")]
+enum ResourceEncoding {
+    #[schema(rename = "utf-8")]
+    Utf8,
+    #[schema(rename = "base64")]
+    Base64,
+}
+
+/// A facilitator's receipt.
+#[derive(Serialize, ToSchema)]
+#[schema(as = X402Receipt)]
+struct ReceiptResponse {
+    /// Whether it says that the payment was made.
+    success: bool,
+    /// The transaction's signature.
+    #[schema(required, value_type = Option<Signature>)]
+    transaction: Option<String>,
+    /// Where, by its CAIP-2 name.
+    #[schema(required, max_length = 65536)]
+    network: Option<String>,
+    /// Whose money it was: the account's `solana_address`.
+    #[schema(required, max_length = 65536)]
+    payer: Option<String>,
+    /// Why there was no payment.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[schema(max_length = 65536)]
+    error_reason: Option<String>,
+}
+
+impl From<Resource> for ResourceResponse {
+    fn from(resource: Resource) -> Self {
+        let refusal = resource.refusal();
+        let (encoding, body) = match resource.body {
+            ResourceBody::Text(text) => ("utf-8", text),
+            ResourceBody::Base64(text) => ("base64", text),
+        };
+        let Resource { status, content_type, is_cut: truncated, .. } = resource;
+        Self { status, content_type, body, encoding, truncated, refusal }
+    }
+}
+
+impl From<Receipt> for ReceiptResponse {
+    fn from(receipt: Receipt) -> Self {
+        let Receipt { success, transaction, network, payer, error_reason } = receipt;
+        Self { success, transaction, network, payer, error_reason }
+    }
+}
+
+impl PurchaseResponse {
+    fn is_open(&self) -> bool {
+        self.transfer.as_ref().is_some_and(|transfer| transfer.status() == TransferStatus::Submitted.as_str())
+    }
+}
+
+/// A payment that was rejected or failed is an error.
+impl TryFrom<PurchaseAnswer> for PurchaseResponse {
+    type Error = ApiError;
+
+    fn try_from(answer: PurchaseAnswer) -> Result<Self, ApiError> {
+        let receipt = answer.resource.as_ref().and_then(|resource| resource.receipt.clone());
+        Ok(Self {
+            transfer: answer.transfer.map(TransferResponse::try_from).transpose()?,
+            resource: answer.resource.map(ResourceResponse::from),
+            receipt: receipt.map(ReceiptResponse::from),
+        })
+    }
+}
+
+/// Buy by x402
+///
+/// Asks a server for a resource. If it answers 402 with an offer (x402 version 2, scheme `exact`, USDC on this network) of at
+/// most `max_amount`, the account pays within its policy, and the resource is answered. A key stands for this purchase: sent
+/// again under it, the same is answered, and never paid twice. Where the server does not take the payment, it is
+/// `submitted` until its transaction can no longer land, about a minute; nothing is paid under the key before that.
+#[utoipa::path(
+    post, path = "/v1/x402/payments", operation_id = "create_x402_payment", tag = "Transfers",
+    params(IdempotencyKeyHeader),
+    request_body = CreatePurchaseBody,
+    responses(
+        (status = 200, body = PurchaseResponse, description = "Bought, now or under this key before; or the server asked for no payment.",
+            headers(("Idempotent-Replayed" = String, description = "`true` where the purchase was asked for before."))),
+        (status = 202, body = PurchaseResponse, description = "Handed over, and not settled yet.",
+            headers(("Idempotent-Replayed" = String, description = "`true` where the purchase was asked for before."))),
+    ),
+    security(("operator_key" = []), ("agent_key" = [])),
+    extensions(("x-errors" = json!([
+        Code::PolicyViolation, Code::AccountPaused, Code::InsufficientBalance, Code::AccountFrozen, Code::NotFound,
+        Code::IdempotencyConflict, Code::InvalidRecipient, Code::OfferRefused, Code::TooManyPending, Code::ServerUnreachable,
+        Code::TransferFailed, Code::SolanaUnavailable, Code::AuthorityRotated
+    ]))),
+)]
+pub async fn create(
+    State(purchases): State<Purchases>,
+    principal: Principal,
+    headers: HeaderMap,
+    Body(body): Body<CreatePurchaseBody>,
+) -> Result<Response, ApiError> {
+    let purchase = body.into_purchase(idempotency_header(&headers)?, &purchases)?;
+    // Boxed: every layer around a handler copies what it is.
+    let answer = Box::pin(purchases.pay(&principal, purchase)).await?;
+    let is_replayed = answer.transfer.as_ref().is_some_and(|transfer| transfer.replayed);
+    let bought = PurchaseResponse::try_from(answer)?;
+    let status = if bought.is_open() { StatusCode::ACCEPTED } else { StatusCode::OK };
+    let mut response = (status, Json(bought)).into_response();
+    if is_replayed {
+        mark_replayed(&mut response);
+    }
+    Ok(response)
+}

@@ -1,0 +1,210 @@
+//! Resources that are paid for by x402. The payment is a transfer like every other, with one difference: the signed bytes are
+//! handed to the server that asked for them, whose facilitator sends them. What it costs is known only when the server was
+//! asked, so a key stands for what is bought, not for what is paid.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use async_trait::async_trait;
+use tokio::sync::oneshot;
+use tokio::time::{Instant, timeout_at};
+
+use super::error::ServiceError;
+use super::reads::find_payer;
+use super::transfers::{HandOver, Started, TransferAnswer, Transfers};
+use super::{NetworkParts, Parts};
+use crate::crash_point::crash_point;
+use crate::domain::{
+    Claim, Invalid, Offer, Principal, Purchase, Recipient, Resource, Reuse, SignedTransfer, TransferId,
+    TransferRequest, TransferState, WebhookUrl,
+};
+use crate::store::NewPurchase;
+
+const PAYMENT_REQUIRED: u16 = 402;
+/// How long asking for an offer may take.
+const OFFER_PATIENCE: Duration = Duration::from_secs(10);
+/// How long a server may take to have a payment settled and to answer with the resource.
+const HAND_OVER_PATIENCE: Duration = Duration::from_secs(30);
+/// How often it is looked for what another request under the same key has bought.
+const LOOK_EVERY: Duration = Duration::from_millis(150);
+/// How long reading the clocks may take.
+const CLOCK_PATIENCE: Duration = Duration::from_secs(1);
+
+/// Whatever asks other people's servers for resources.
+#[async_trait]
+pub trait Fetch: Send + Sync + 'static {
+    /// Makes the purchase's request once, with the header `PAYMENT-SIGNATURE` where there is a payment; within `patience` it is
+    /// answered or not. Says why not, to follow "The server".
+    async fn fetch(
+        &self,
+        purchase: &Purchase,
+        payment: Option<String>,
+        patience: Duration,
+    ) -> Result<Resource, &'static str>;
+}
+
+/// What a purchase has come to.
+#[derive(Debug, Clone)]
+pub struct PurchaseAnswer {
+    /// `None`: the server asked for no payment.
+    pub transfer: Option<TransferAnswer>,
+    /// What the server answered last, where it is known.
+    pub resource: Option<Resource>,
+}
+
+/// Purchases by x402.
+#[derive(Clone)]
+pub struct Purchases {
+    parts: Parts,
+    transfers: Transfers,
+    fetch: Arc<dyn Fetch>,
+}
+
+impl Purchases {
+    pub(super) fn new(parts: Parts, transfers: Transfers) -> Self {
+        let fetch = parts.fetch.clone();
+        Self { parts, transfers, fetch }
+    }
+
+    /// The URL of a resource. Invalid: not one that may be reached.
+    pub fn parse_url(&self, text: &str) -> Result<WebhookUrl, Invalid> {
+        WebhookUrl::parse(text, &self.parts.webhooks.rules)
+    }
+
+    /// Asks for a resource, and pays for it if the server wants that. Waits for the payment's end up to the deadline; it goes on
+    /// when nobody waits any longer.
+    ///
+    /// NotFetched: the server does not answer, nothing was paid. OfferRefused: it asks for what cannot or may not be paid. The
+    /// rest as for a transfer.
+    pub async fn pay(
+        &self,
+        principal: &Principal,
+        purchase: Purchase,
+    ) -> Result<PurchaseAnswer, ServiceError> {
+        let deadline = Instant::now() + self.parts.transfer_deadline;
+        let account = find_payer(&self.parts, principal, purchase.from).await?;
+        let network = self.parts.chains.get(principal.operator().network)?.clone();
+        let place = self.transfers.place(principal, purchase.from, &purchase.idempotency_key).await?;
+        // Before the server is asked again: what was bought is not bought twice, whatever it costs now.
+        if let Some(started) = self.find_started(principal, &purchase, &network).await? {
+            return self.answer(principal, started, deadline).await;
+        }
+        let asked = self.fetch.fetch(&purchase, None, OFFER_PATIENCE).await;
+        let resource = asked.map_err(ServiceError::NotFetched)?;
+        if resource.status != PAYMENT_REQUIRED {
+            return Ok(PurchaseAnswer { transfer: None, resource: Some(resource) });
+        }
+        let chain = &network.chain;
+        let signs_here = |address: &_| chain.signs_with(address);
+        let mint = chain.usdc_mint();
+        let offer =
+            Offer::choose(resource.required.as_deref(), &purchase, chain.network(), &mint, signs_here)
+                .map_err(ServiceError::OfferRefused)?;
+        let request = TransferRequest {
+            from: purchase.from,
+            to: Recipient::TokenAccount(chain.usdc_account_of(&offer.pay_to)),
+            amount: offer.amount,
+            memo: purchase.memo.clone(),
+            idempotency_key: purchase.idempotency_key.clone(),
+        };
+        let new = NewPurchase { fee_payer: offer.terms.fee_payer, fingerprint: purchase.fingerprint() };
+        let (signed, when_signed) = oneshot::channel();
+        let hand_over = HandOver { terms: offer.terms.clone(), signed };
+        // To its end from here on, though the client may be gone: what is signed is handed over, and the resource kept.
+        let this = self.clone();
+        let handed_over =
+            self.parts.tasks.start(async move { this.hand_over(&purchase, &offer, when_signed).await });
+        let bought = Some((new, hand_over));
+        let started = self.transfers.start(principal, account, request, place, bought).await?;
+        if !matches!(started, Started::Ours(_)) {
+            return self.answer(principal, started, deadline).await;
+        }
+        let resource = timeout_at(deadline, handed_over).await.ok().and_then(Result::ok).flatten();
+        // A server that did not take it may still do so: the chain says, in a minute.
+        let is_refused = resource.as_ref().is_some_and(|resource| !resource.is_success());
+        let deadline = if is_refused { Instant::now() } else { deadline };
+        let transfer = self.transfers.answer(principal, started, deadline).await?;
+        Ok(PurchaseAnswer { transfer: Some(transfer), resource })
+    }
+
+    /// The transfer that stands under the purchase's key, unless nothing came of it.
+    async fn find_started(
+        &self,
+        principal: &Principal,
+        purchase: &Purchase,
+        network: &NetworkParts,
+    ) -> Result<Option<Started>, ServiceError> {
+        let (operator, key) = (principal.operator(), &purchase.idempotency_key);
+        let Some(used) = self.parts.store.find_used_key(operator.id, operator.network, key).await? else {
+            return Ok(None);
+        };
+        let agreed = network.chain.agreed_now(self.parts.ambient.now().unix_seconds());
+        let agreed = tokio::time::timeout(CLOCK_PATIENCE, agreed).await.ok().flatten();
+        match used.reused_by(&purchase.fingerprint().to_hex(), agreed) {
+            Reuse::Expired | Reuse::Retry => Ok(None),
+            Reuse::Answer(claim) => match *claim {
+                Claim::New(transfer) | Claim::Retry(transfer) | Claim::InFlight(transfer) => {
+                    Ok(Some(Started::Others(transfer.id)))
+                }
+                Claim::Replay(transfer) => Ok(Some(Started::Over(Box::new(transfer)))),
+                Claim::Conflict => Err(self.transfers.conflict(principal, key).await?),
+            },
+        }
+    }
+
+    /// Hands the signed bytes to the server, and keeps what it gives for them. `None`: nothing was signed, or it did not answer.
+    async fn hand_over(
+        &self,
+        purchase: &Purchase,
+        offer: &Offer,
+        when_signed: oneshot::Receiver<(TransferId, SignedTransfer)>,
+    ) -> Option<Resource> {
+        let (id, signed) = when_signed.await.ok()?;
+        let payment = offer.payment(&signed.bytes);
+        crash_point!("handed_over.after");
+        let fetched = self.fetch.fetch(purchase, Some(payment), HAND_OVER_PATIENCE);
+        let resource = match self.parts.tasks.stop.run_until_cancelled(fetched).await? {
+            Ok(resource) => resource,
+            Err(problem) => {
+                tracing::info!(transfer_id = %id, problem, "a server did not answer to a payment");
+                return None;
+            }
+        };
+        crash_point!("bought.before");
+        if resource.is_success()
+            && let Err(error) = self.parts.store.keep_resource(id, &resource).await
+        {
+            tracing::warn!(transfer_id = %id, %error, "what was bought could not be kept");
+        }
+        Some(resource)
+    }
+
+    /// What was begun under the key before, and what it has bought.
+    async fn answer(
+        &self,
+        principal: &Principal,
+        started: Started,
+        deadline: Instant,
+    ) -> Result<PurchaseAnswer, ServiceError> {
+        let transfer = self.transfers.answer(principal, started, deadline).await?;
+        let paid = &transfer.view.transfer;
+        loop {
+            let resource = self.parts.store.find_resource(paid.id).await?;
+            // It may settle before the server answers.
+            let is_expected = match &paid.state {
+                TransferState::Settled(settlement) => {
+                    self.parts.ambient.now() <= settlement.settled_at.after(HAND_OVER_PATIENCE)
+                }
+                TransferState::Claimed
+                | TransferState::Signed(_)
+                | TransferState::Sent { .. }
+                | TransferState::Rejected(_)
+                | TransferState::Failed(_) => false,
+            };
+            if resource.is_some() || !is_expected || Instant::now() >= deadline {
+                return Ok(PurchaseAnswer { transfer: Some(transfer), resource });
+            }
+            tokio::time::sleep(LOOK_EVERY).await;
+        }
+    }
+}

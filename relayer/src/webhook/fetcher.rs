@@ -1,0 +1,105 @@
+//! Resources of other people's servers, asked for with the guard that deliveries have.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use async_trait::async_trait;
+use reqwest::header::{CONTENT_TYPE, HeaderMap};
+use reqwest::{Client, Method};
+use tokio::time::{Instant, timeout_at};
+
+use super::client::{beginning, guarded, reason};
+use crate::domain::{
+    DestinationRules, Purchase, PurchaseMethod, RESOURCE_BYTES_MAX, Resource, Unanswered, from_header,
+};
+use crate::service::{Fetch, Resolve};
+
+const REQUIRED: &str = "payment-required";
+const SIGNATURE: &str = "payment-signature";
+const RESPONSE: &str = "payment-response";
+/// Longest offer and receipt that are read, in bytes of their headers.
+const OFFER_BYTES_MAX: usize = 64 * 1024;
+const RECEIPT_BYTES_MAX: usize = 8 * 1024;
+/// Longest name of a form that is passed on, in characters.
+const CONTENT_TYPE_CHARS_MAX: usize = 256;
+
+/// HTTP, to where the rules allow.
+pub struct Fetcher {
+    http: Client,
+    rules: Arc<DestinationRules>,
+}
+
+impl Fetcher {
+    /// Errors: the TLS roots cannot be set up.
+    pub fn new(resolve: Arc<dyn Resolve>, rules: Arc<DestinationRules>) -> Result<Self, reqwest::Error> {
+        let http = guarded(resolve, rules.clone())
+            .user_agent(concat!("Purser/", env!("CARGO_PKG_VERSION")))
+            .build()?;
+        Ok(Self { http, rules })
+    }
+}
+
+#[async_trait]
+impl Fetch for Fetcher {
+    async fn fetch(
+        &self,
+        purchase: &Purchase,
+        payment: Option<String>,
+        patience: Duration,
+    ) -> Result<Resource, &'static str> {
+        // The resolver is not asked for hosts that are addresses already.
+        if purchase.url.check(&self.rules).is_err() {
+            return Err(told(Unanswered::Refused));
+        }
+        let deadline = Instant::now() + patience;
+        let mut request = self.http.request(method(purchase.method), purchase.url.as_str());
+        if let Some(body) = &purchase.body {
+            request = request.header(CONTENT_TYPE, "application/json").body(body.clone());
+        }
+        if let Some(payment) = payment {
+            request = request.header(SIGNATURE, payment);
+        }
+        let answer = match timeout_at(deadline, request.send()).await {
+            Err(_) => return Err(told(Unanswered::TimedOut)),
+            Ok(Err(error)) => return Err(told(reason(&error))),
+            Ok(Ok(answer)) => answer,
+        };
+        let status = answer.status().as_u16();
+        let decoded = |name, bytes_max| {
+            let value = answer.headers().get(name).filter(|value| value.len() <= bytes_max)?;
+            from_header(value.as_bytes())
+        };
+        let required = decoded(REQUIRED, OFFER_BYTES_MAX);
+        let receipt = decoded(RESPONSE, RECEIPT_BYTES_MAX);
+        let receipt = receipt.and_then(|json| serde_json::from_slice(&json).ok());
+        let content_type = content_type(answer.headers());
+        let (bytes, is_cut) = beginning(answer, RESOURCE_BYTES_MAX, deadline).await;
+        Ok(Resource { status, content_type, body: bytes.into(), is_cut, required, receipt })
+    }
+}
+
+fn content_type(headers: &HeaderMap) -> Option<String> {
+    let text = headers.get(CONTENT_TYPE)?.to_str().ok()?;
+    Some(text.chars().take(CONTENT_TYPE_CHARS_MAX).collect())
+}
+
+const fn method(method: PurchaseMethod) -> Method {
+    match method {
+        PurchaseMethod::Get => Method::GET,
+        PurchaseMethod::Post => Method::POST,
+        PurchaseMethod::Put => Method::PUT,
+        PurchaseMethod::Patch => Method::PATCH,
+        PurchaseMethod::Delete => Method::DELETE,
+    }
+}
+
+/// To follow "The server".
+const fn told(unanswered: Unanswered) -> &'static str {
+    match unanswered {
+        Unanswered::Refused => "is at an address that this service does not connect to.",
+        Unanswered::NotResolved => "has a name that leads nowhere.",
+        Unanswered::NotConnected => "takes no connection.",
+        Unanswered::TimedOut => "did not answer in time.",
+        Unanswered::Broken => "broke off its answer.",
+    }
+}
