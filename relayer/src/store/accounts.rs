@@ -136,15 +136,15 @@ impl Store {
         Ok(())
     }
 
-    /// An account that was asked for and is not ready is asked for again now. `false`: there is none.
+    /// An account that was asked for is asked for again; one that is ready stays as it is. `false`: there is none.
     pub async fn mark_account_asked_again(
         &self,
         operator: OperatorId,
         id: AccountId,
         now: Timestamp,
     ) -> Result<bool, StoreError> {
-        const SQL: &str = "UPDATE accounts SET created_at = $3
-             WHERE operator_id = $1 AND account_id = $2 AND provisioning = 'requested'";
+        const SQL: &str = "UPDATE accounts SET created_at = CASE provisioning WHEN 'requested' THEN $3 ELSE created_at END
+             WHERE operator_id = $1 AND account_id = $2";
         let touched = query(SQL)
             .bind(operator.to_string())
             .bind(id.to_string())
