@@ -51,6 +51,8 @@ const ADOPTED_AT_ONCE: u32 = 50;
 const PLACED_AT_ONCE: u32 = 500;
 /// However often it is woken, this much passes between two looks.
 const PAUSE: Duration = Duration::from_secs(1);
+/// The same between two looks at deposits: what is told of within it is looked at together.
+const DEPOSITS_PAUSE: Duration = Duration::from_millis(200);
 /// Once in so many cycles everything that nodes may have left out at first is looked at again.
 const AUDIT_EVERY: u32 = 360;
 /// How far back an audit of an operator looks: a node may list a transaction later than others of later slots.
@@ -131,7 +133,7 @@ impl Indexer {
                     Wake::Program => self.look_at_operators().await,
                 }
             }
-            self.pause().await;
+            tokio::time::sleep(PAUSE.min(self.parts.interval)).await;
             wake = tokio::select! {
                 () = tokio::time::sleep_until(everything_at) => Wake::Timer,
                 () = self.parts.history.activity() => Wake::Program,
@@ -145,12 +147,8 @@ impl Indexer {
             if self.has_lease().await {
                 self.done("looking at deposits", self.look_at_deposits(&risen).await);
             }
-            self.pause().await;
+            tokio::time::sleep(DEPOSITS_PAUSE.min(self.parts.interval)).await;
         }
-    }
-
-    async fn pause(&self) {
-        tokio::time::sleep(PAUSE.min(self.parts.interval)).await;
     }
 
     /// Whether it is this process that looks.

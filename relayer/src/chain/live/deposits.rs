@@ -20,6 +20,8 @@ const SUBSCRIPTIONS_PER_SOCKET: usize = 1_000;
 /// How long an account that was told of is looked at again: one node tells of a deposit before another shows it, and some list
 /// transactions later than balances. After that it is left to the comparison.
 const LOOKED_AT_FOR: Duration = Duration::from_secs(15);
+/// After this long the same account is looked at again, and then each time after twice as long.
+const LOOKED_AT_AGAIN: Duration = Duration::from_millis(500);
 
 /// The deposits of one network.
 pub struct Deposits {
@@ -49,6 +51,9 @@ struct State {
 struct Rise {
     balance: UsdcAmount,
     told_at: Instant,
+    /// When it is its turn, and how long after that again.
+    due_at: Instant,
+    pause: Duration,
 }
 
 impl Deposits {
@@ -85,21 +90,26 @@ impl Deposits {
         }
     }
 
-    /// The token accounts whose balance has risen, once there are any: the same again until their rise is [explained]. One
-    /// waiter at a time.
+    /// The token accounts whose balance has risen, once there are any: the same again, less and less often, until their rise
+    /// is [explained]. One waiter at a time.
     ///
     /// [explained]: Deposits::explained
     pub async fn risen(&self) -> Vec<Pubkey> {
         loop {
-            let risen: Vec<Pubkey> = {
-                let mut state = self.balances.state();
-                state.risen.retain(|_, rise| rise.told_at.elapsed() < LOOKED_AT_FOR);
-                state.risen.keys().copied().collect()
-            };
+            let (risen, next) = self.balances.state().take_due();
             if !risen.is_empty() {
                 return risen;
             }
-            self.balances.has_risen.notified().await;
+            let next_is_due = async {
+                match next {
+                    Some(due_at) => tokio::time::sleep_until(due_at).await,
+                    None => std::future::pending().await,
+                }
+            };
+            tokio::select! {
+                () = self.balances.has_risen.notified() => {}
+                () = next_is_due => {}
+            }
         }
     }
 
@@ -128,11 +138,30 @@ impl Balances {
     }
 }
 
+impl State {
+    /// Whose turn it is, and when the next one's is if it is nobody's.
+    fn take_due(&mut self) -> (Vec<Pubkey>, Option<Instant>) {
+        let now = Instant::now();
+        self.risen.retain(|_, rise| now.duration_since(rise.told_at) < LOOKED_AT_FOR);
+        let mut due = Vec::new();
+        for (token_account, rise) in &mut self.risen {
+            if rise.due_at <= now {
+                due.push(*token_account);
+                rise.due_at = now + rise.pause;
+                rise.pause *= 2;
+            }
+        }
+        (due, self.risen.values().map(|rise| rise.due_at).min())
+    }
+}
+
 struct Told(Arc<Balances>);
 
 impl Told {
     fn note(&self, mut state: MutexGuard<'_, State>, token_account: Pubkey, balance: UsdcAmount) {
-        state.risen.insert(token_account, Rise { balance, told_at: Instant::now() });
+        let now = Instant::now();
+        let rise = Rise { balance, told_at: now, due_at: now, pause: LOOKED_AT_AGAIN };
+        state.risen.insert(token_account, rise);
         drop(state);
         self.0.has_risen.notify_one();
     }
@@ -188,8 +217,9 @@ mod tests {
         deposits
     }
 
+    /// Those whose turn it is within a look's pause.
     async fn risen(deposits: &Deposits) -> Vec<Pubkey> {
-        tokio::time::timeout(Duration::from_millis(1), deposits.risen()).await.unwrap_or_default()
+        tokio::time::timeout(LOOKED_AT_AGAIN, deposits.risen()).await.unwrap_or_default()
     }
 
     #[tokio::test(start_paused = true)]
@@ -222,6 +252,25 @@ mod tests {
         told(&deposits, 1, 9);
         tokio::time::sleep(LOOKED_AT_FOR).await;
         assert!(risen(&deposits).await.is_empty());
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn account_that_stays_unexplained_is_looked_at_less_and_less_often() {
+        let deposits = watching(10, &[1, 2]);
+        told(&deposits, 1, 5);
+        let begun = Instant::now();
+        let mut looks = Vec::new();
+        for _ in 0..5 {
+            assert_eq!(deposits.risen().await, [key(1)]);
+            looks.push(begun.elapsed().as_millis());
+        }
+        assert_eq!(looks, [0, 500, 1_500, 3_500, 7_500]);
+        // Another one waits for nobody, and what comes on top is looked at at once.
+        told(&deposits, 2, 1);
+        assert_eq!(deposits.risen().await, [key(2)]);
+        told(&deposits, 1, 6);
+        assert_eq!(deposits.risen().await, [key(1)]);
+        assert_eq!(begun.elapsed().as_millis(), 7_500);
     }
 
     #[tokio::test(start_paused = true)]
