@@ -97,6 +97,8 @@ async fn low_balance_is_announced_once_per_crossing() {
     let [first] = &receiver.waits_for("/low", 1).await[..] else { panic!("one crossing") };
     agent.pays("5").to(&payee).await.is_settled();
     agent.holds("80").await;
+    // A rise that nobody saw before the next payment is no crossing.
+    is_known_to_hold(&agent, "80.000000").await;
     agent.pays("70").to(&payee).await.is_settled();
     receiver.waits_for("/low", 2).await;
     assert_eq!(announced(&agent, &receiver).await, ["50.000000", "10.000000"]);

@@ -8,16 +8,16 @@ pub struct BalanceSeen {
     pub balance: UsdcAmount,
     /// When the reading began.
     pub read_at: Timestamp,
-    /// The payment after which it was read, if there was one.
+    /// The latest payment that it shows, if there was one.
     pub paid: Option<PaidBefore>,
 }
 
-/// A payment that was made before a reading. Where nobody has looked since it went out, the account held at least as much
+/// The latest payment before a reading. Where nobody has looked since it was asked for, the account held at least as much
 /// more before it: a deposit that nobody noticed is seen by what it let the account pay.
 #[derive(Debug, Clone, Copy)]
 pub struct PaidBefore {
     pub amount: UsdcAmount,
-    pub sent_at: Timestamp,
+    pub asked_at: Timestamp,
 }
 
 /// What was known of an account's balance before.
@@ -30,7 +30,7 @@ pub struct KnownBalance {
 impl BalanceSeen {
     /// What the account held before. `None` where this tells nothing new: a later reading is known, or the balance is the same.
     pub fn before(&self, known: KnownBalance) -> Option<UsdcAmount> {
-        let paid = self.paid.filter(|paid| known.read_at < paid.sent_at);
+        let paid = self.paid.filter(|paid| known.read_at < paid.asked_at);
         let held =
             paid.map_or(known.balance, |paid| known.balance.max(self.balance.saturating_add(paid.amount)));
         (known.read_at < self.read_at && held != self.balance).then_some(held)

@@ -3,10 +3,9 @@ use super::error::{Resource, ServiceError, from_chain};
 use super::reads::addresses;
 use crate::chain::AgentOnChain;
 use crate::domain::{
-    Account, AccountId, Cursor, Event, EventId, EventType, Invalid, Operator, OperatorId, Page, PageRequest,
-    Timestamp, UsdcAmount,
+    Account, AccountId, BalanceSeen, Cursor, Event, EventId, EventType, Invalid, Operator, OperatorId, Page, PageRequest,
+    PaidBefore, Transfer,
 };
-use crate::domain::{BalanceSeen, PaidBefore};
 
 /// Which events a list shows.
 #[derive(Debug, Clone, Copy, Default)]
@@ -24,21 +23,11 @@ impl EventsFilter {
     }
 }
 
-/// A payment of an account that has settled.
-#[derive(Debug, Clone, Copy)]
-pub(super) struct Paid {
-    pub tag: u64,
-    pub amount: UsdcAmount,
-    pub sent_at: Timestamp,
-    pub settled_at: Timestamp,
-}
-
-impl Paid {
-    /// As far as what was read of the account shows it: a node may lag behind.
-    fn shown_by(&self, agent: &AgentOnChain) -> Option<PaidBefore> {
-        let Self { tag, amount, sent_at, settled_at } = *self;
-        agent.tags.contains(tag, settled_at.unix_seconds()).then_some(PaidBefore { amount, sent_at })
-    }
+/// What a payment says of the balance before it, as far as what was read of the account shows it: a node may lag behind.
+fn paid_before(latest: &Transfer, agent: &AgentOnChain) -> Option<PaidBefore> {
+    let asked_at = latest.created_at;
+    let paid = PaidBefore { amount: latest.request.amount, asked_at };
+    agent.tags.contains(latest.id.tag(), asked_at.unix_seconds()).then_some(paid)
 }
 
 /// What happened to an operator's accounts. Transfers announce themselves in the transaction that records them; see
@@ -83,22 +72,24 @@ impl Events {
         Ok(self.parts.store.mark_balance(account, seen, ambient.now(), random).await?)
     }
 
-    /// Reads an account's balance if a webhook watches it, and observes it.
+    /// Reads an account's balance if a webhook watches it, and observes it. Whoever looks, the account's latest payment tells what
+    /// it held before: a deposit that was paid away again is seen by nothing else.
     pub async fn look_at_balance(&self, operator: &Operator, account: &Account) -> Result<(), ServiceError> {
-        self.look_after(operator, account, None).await
-    }
-
-    /// The same for the moment after a payment.
-    pub(super) async fn look_after(
-        &self,
-        operator: &Operator,
-        account: &Account,
-        paid: Option<Paid>,
-    ) -> Result<(), ServiceError> {
         if self.parts.store.list_watching(account).await?.is_empty() {
             return Ok(());
         }
-        self.read_balances(operator, std::slice::from_ref(account), paid).await
+        let Some((mut seen, agent)) = self.read_balances(operator, std::slice::from_ref(account)).await?.pop().flatten()
+        else {
+            return Ok(());
+        };
+        // Looked for afterwards, so that a payment that the reading shows is never unknown.
+        let latest = self.parts.store.find_latest_signed(account).await?;
+        if let Some(paid) = latest.and_then(|latest| paid_before(&latest, &agent)) {
+            seen.paid = Some(paid);
+            // What shows a payment was read after it was asked for.
+            seen.read_at = seen.read_at.max(paid.asked_at);
+        }
+        self.observe_balance(account, seen).await
     }
 
     /// Reads the balances of the operator's accounts, and observes them.
@@ -107,25 +98,26 @@ impl Events {
         operator: &Operator,
         accounts: &[Account],
     ) -> Result<(), ServiceError> {
-        self.read_balances(operator, accounts, None).await
+        let read = self.read_balances(operator, accounts).await?;
+        for (account, read) in accounts.iter().zip(read) {
+            let Some((seen, _)) = read else { continue };
+            self.observe_balance(account, seen).await?;
+        }
+        Ok(())
     }
 
+    /// One for each account; `None` where the chain does not have it.
     async fn read_balances(
         &self,
         operator: &Operator,
         accounts: &[Account],
-        paid: Option<Paid>,
-    ) -> Result<(), ServiceError> {
+    ) -> Result<Vec<Option<(BalanceSeen, AgentOnChain)>>, ServiceError> {
         let chain = &self.parts.chains.get(operator.network)?.chain;
         let read_at = self.parts.ambient.now();
         let places: Vec<_> = accounts.iter().map(addresses).collect();
         let read = chain.read_agents(&places).await;
         let agents = read.map_err(|error| from_chain(operator.network, &error, true))?;
-        for (account, agent) in accounts.iter().zip(agents) {
-            let Some(agent) = agent else { continue };
-            let paid = paid.and_then(|paid| paid.shown_by(&agent));
-            self.observe_balance(account, BalanceSeen { balance: agent.balance, read_at, paid }).await?;
-        }
-        Ok(())
+        let seen = |agent: AgentOnChain| (BalanceSeen { balance: agent.balance, read_at, paid: None }, agent);
+        Ok(agents.into_iter().map(|agent| agent.map(seen)).collect())
     }
 }

@@ -1,10 +1,8 @@
 //! What carrying out a transfer learns of its account's balance, for webhooks with a threshold.
 
 use super::carrier::Carrier;
-use crate::domain::BalanceSeen;
-use crate::domain::{Timestamp, Transfer, TransferState, UsdcAmount};
+use crate::domain::{BalanceSeen, Timestamp, UsdcAmount};
 use crate::service::Events;
-use crate::service::events::Paid;
 
 impl Carrier {
     /// Before the payment: where a crossing starts from. No reason to hold the payment up.
@@ -18,26 +16,13 @@ impl Carrier {
     }
 
     /// After the payment, and after it was answered. Should this be cut off, the next look finds the crossing.
-    pub(super) fn look_at_balance(&self, paid: Option<Paid>) {
+    pub(super) fn look_at_balance(&self) {
         let events = Events::new(self.parts.clone());
         let (operator, account) = (self.operator.clone(), self.account.clone());
         self.parts.tasks.start(async move {
-            if let Err(error) = events.look_after(&operator, &account, paid).await {
+            if let Err(error) = events.look_at_balance(&operator, &account).await {
                 tracing::warn!(account_id = %account.id, %error, "a balance could not be looked at after a payment");
             }
         });
     }
-}
-
-/// What `transfer` has paid, settled at `settled_at`; `None` where nobody knows when it was sent.
-pub(super) fn paid_by(transfer: &Transfer, settled_at: Timestamp) -> Option<Paid> {
-    let sent_at = match &transfer.state {
-        TransferState::Sent { sent_at, .. } => *sent_at,
-        TransferState::Signed(_) => transfer.updated_at,
-        TransferState::Claimed
-        | TransferState::Settled(_)
-        | TransferState::Rejected(_)
-        | TransferState::Failed(_) => return None,
-    };
-    Some(Paid { tag: transfer.id.tag(), amount: transfer.request.amount, sent_at, settled_at })
 }

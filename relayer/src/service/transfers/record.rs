@@ -2,7 +2,6 @@
 
 use std::time::Duration;
 
-use super::balances::paid_by;
 use super::carrier::{Carrier, Step, Stepped};
 use crate::chain::ChainError;
 use crate::crash_point::crash_point;
@@ -26,13 +25,12 @@ impl Carrier {
         number: Option<u64>,
     ) -> Stepped {
         let settlement = Settlement { signature, settled_at, slot, number };
-        let paid = paid_by(&transfer, settled_at);
         crash_point!("settled.before");
         match self.parts.store.mark_settled(&transfer, settlement, self.now()).await {
             Ok(Settled { transfer, is_watched }) => {
                 crash_point!("settled.after");
                 if is_watched {
-                    self.look_at_balance(paid);
+                    self.look_at_balance();
                 }
                 Ok(Step::Took(transfer))
             }

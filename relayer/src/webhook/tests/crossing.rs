@@ -1,6 +1,5 @@
 use super::support::{Scene, at};
 use crate::domain::*;
-use crate::domain::{BalanceSeen, PaidBefore};
 
 const LOW: [EventType; 1] = [EventType::BalanceLowThreshold];
 
@@ -10,9 +9,9 @@ async fn holds(scene: &Scene, usdc: u64, second: i64) {
 }
 
 /// Pays, and is then seen to hold `usdc`.
-async fn paid(scene: &Scene, (amount, sent_at): (u64, i64), usdc: u64, second: i64) {
+async fn paid(scene: &Scene, (amount, asked_at): (u64, i64), usdc: u64, second: i64) {
     let whole = |usdc: u64| UsdcAmount::from_micros(usdc * 1_000_000);
-    let paid = Some(PaidBefore { amount: whole(amount), sent_at: at(sent_at) });
+    let paid = Some(PaidBefore { amount: whole(amount), asked_at: at(asked_at) });
     sees(scene, BalanceSeen { balance: whole(usdc), read_at: at(second), paid }).await;
 }
 
