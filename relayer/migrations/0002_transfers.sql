@@ -2,8 +2,8 @@
 -- its tag.
 
 CREATE TABLE transfers (
-    transfer_id             TEXT COLLATE "binary" NOT NULL PRIMARY KEY,
     operator_id             TEXT COLLATE "binary" NOT NULL,
+    transfer_id             TEXT COLLATE "binary" NOT NULL,
     network                 TEXT COLLATE "binary" NOT NULL CHECK (network IN ('test', 'live')),
     account_id              TEXT COLLATE "binary" NOT NULL,
     key_id                  TEXT COLLATE "binary" NOT NULL REFERENCES api_keys (key_id),
@@ -42,6 +42,7 @@ CREATE TABLE transfers (
     resource                TEXT COLLATE "binary",
     created_at              TEXT COLLATE "binary" NOT NULL CHECK (length(created_at) = 27),
     updated_at              TEXT COLLATE "binary" NOT NULL CHECK (length(updated_at) = 27),
+    PRIMARY KEY (operator_id, transfer_id),
     -- Of any number that use a key at once one does.
     UNIQUE (operator_id, idempotency_key, network, key_use),
     FOREIGN KEY (operator_id, account_id) REFERENCES accounts (operator_id, account_id),
@@ -56,7 +57,6 @@ CREATE TABLE transfers (
 );
 
 -- Every filter of the list has its index, newest first in each.
-CREATE INDEX transfers_of_operator ON transfers (operator_id, transfer_id);
 CREATE INDEX transfers_of_account ON transfers (operator_id, account_id, transfer_id);
 -- Those under way are few, and an index of states would be written with each of their steps.
 CREATE INDEX transfers_unfinished ON transfers (network, lease_expires_at)

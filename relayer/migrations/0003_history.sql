@@ -1,9 +1,9 @@
 -- What moved money in or out of an account, or was refused; and how far the chain has been read for it.
 
 CREATE TABLE history (
-    -- Follows from signature, account and place in the transaction, so that indexing anew gives the same.
-    entry_id     TEXT COLLATE "binary" NOT NULL PRIMARY KEY,
     operator_id  TEXT COLLATE "binary" NOT NULL,
+    -- Follows from signature, account and place in the transaction, so that indexing anew gives the same.
+    entry_id     TEXT COLLATE "binary" NOT NULL,
     account_id   TEXT COLLATE "binary" NOT NULL,
     network      TEXT COLLATE "binary" NOT NULL CHECK (network IN ('test', 'live')),
     kind         TEXT COLLATE "binary" NOT NULL CHECK (kind IN ('transfer', 'deposit', 'withdrawal')),
@@ -36,6 +36,7 @@ CREATE TABLE history (
     -- wants to know of limits: since when is kept for each operator.
     spent_micros   BIGINT,
     policy_version BIGINT,
+    PRIMARY KEY (operator_id, entry_id),
     FOREIGN KEY (operator_id, account_id) REFERENCES accounts (operator_id, account_id),
     CHECK ((status = 'settled') = (tx_signature IS NOT NULL)),
     CHECK ((status = 'settled') = (slot IS NOT NULL)),
@@ -54,7 +55,8 @@ CREATE INDEX history_of_tag ON history (account_id, tag) WHERE tag IS NOT NULL;
 
 -- Each account's money in micro-USDC, for comparing with the chain.
 CREATE TABLE ledgers (
-    account_id         TEXT COLLATE "binary" NOT NULL PRIMARY KEY REFERENCES accounts (account_id),
+    operator_id        TEXT COLLATE "binary" NOT NULL,
+    account_id         TEXT COLLATE "binary" NOT NULL,
     -- What came in less what went out, by its history.
     booked_micros      BIGINT NOT NULL,
     -- What the chain holds beyond that and no transaction explains.
@@ -72,12 +74,14 @@ CREATE TABLE ledgers (
     -- The last place that was given, in microseconds since 1970; its negative as long as the past is being read.
     placed_micros       BIGINT NOT NULL DEFAULT 0,
     -- The latest slot of which the history tells.
-    newest_slot         BIGINT NOT NULL DEFAULT 0
+    newest_slot         BIGINT NOT NULL DEFAULT 0,
+    PRIMARY KEY (operator_id, account_id),
+    FOREIGN KEY (operator_id, account_id) REFERENCES accounts (operator_id, account_id)
 );
 
-CREATE INDEX ledgers_unexplained ON ledgers (account_id) WHERE unexplained_micros <> 0;
-CREATE INDEX ledgers_wanted ON ledgers (account_id) WHERE payments_wanted > payments_up_to;
-CREATE INDEX ledgers_unplaced ON ledgers (account_id) WHERE placed_micros < 0;
+CREATE INDEX ledgers_unexplained ON ledgers (operator_id, account_id) WHERE unexplained_micros <> 0;
+CREATE INDEX ledgers_wanted ON ledgers (operator_id, account_id) WHERE payments_wanted > payments_up_to;
+CREATE INDEX ledgers_unplaced ON ledgers (operator_id, account_id) WHERE placed_micros < 0;
 
 -- How far the signatures of an address (an operator's, or a token account) have been read.
 CREATE TABLE walks (

@@ -1,11 +1,11 @@
 -- What happened, who is to be told, and how telling them went.
 
 CREATE TABLE events (
-    event_id     TEXT COLLATE "binary" NOT NULL PRIMARY KEY,
     operator_id  TEXT COLLATE "binary" NOT NULL REFERENCES operators (operator_id),
+    event_id     TEXT COLLATE "binary" NOT NULL,
     event_type   TEXT COLLATE "binary" NOT NULL,
     account_id   TEXT COLLATE "binary",
-    transfer_id  TEXT COLLATE "binary" REFERENCES transfers (transfer_id),
+    transfer_id  TEXT COLLATE "binary",
     threshold_usdc TEXT COLLATE "binary",
     webhook_id   TEXT COLLATE "binary",
     -- JSON object, the payload as it is sent.
@@ -15,9 +15,11 @@ CREATE TABLE events (
     fact         TEXT COLLATE "binary",
     -- Where it stands in its operator's stream.
     place        BIGINT,
+    PRIMARY KEY (operator_id, event_id),
     FOREIGN KEY (operator_id, account_id) REFERENCES accounts (operator_id, account_id),
+    FOREIGN KEY (operator_id, transfer_id) REFERENCES transfers (operator_id, transfer_id),
     -- A transfer announces each of its steps once, whoever writes it down.
-    UNIQUE (transfer_id, event_type),
+    UNIQUE (operator_id, transfer_id, event_type),
     -- Every type has its subject.
     CHECK ((event_type IN ('transfer.initiated', 'transfer.settled', 'transfer.rejected'))
         = (transfer_id IS NOT NULL)),
@@ -26,10 +28,9 @@ CREATE TABLE events (
     CHECK ((account_id IS NULL) = (event_type = 'webhook.test'))
 );
 
-CREATE INDEX events_of_operator ON events (operator_id, event_id);
 CREATE INDEX events_of_type ON events (operator_id, event_type, event_id);
 CREATE INDEX events_of_account_and_type ON events (operator_id, account_id, event_type, event_id);
-CREATE UNIQUE INDEX events_of_fact ON events (fact) WHERE fact IS NOT NULL;
+CREATE UNIQUE INDEX events_of_fact ON events (operator_id, fact) WHERE fact IS NOT NULL;
 CREATE INDEX events_in_stream ON events (operator_id, place, event_id) WHERE place IS NOT NULL;
 
 -- Events of operators that have opened a stream are told in one order, in which none becomes visible before another that stands
@@ -72,14 +73,17 @@ CREATE INDEX webhooks_disabled ON webhooks (webhook_id) WHERE status = 'disabled
 
 -- Webhooks that are deleted, and of which there may still be deliveries: those are deleted a few at a time.
 CREATE TABLE deleted_webhooks (
-    webhook_id TEXT COLLATE "binary" NOT NULL PRIMARY KEY
+    operator_id TEXT COLLATE "binary" NOT NULL,
+    webhook_id  TEXT COLLATE "binary" NOT NULL,
+    PRIMARY KEY (operator_id, webhook_id)
 );
 
 -- One event on its way to one webhook. No reference to the webhook: a fact must be written down even if the webhook
 -- is deleted at that moment; what that leaves is never attempted.
 CREATE TABLE deliveries (
+    operator_id      TEXT COLLATE "binary" NOT NULL,
     webhook_id       TEXT COLLATE "binary" NOT NULL,
-    event_id         TEXT COLLATE "binary" NOT NULL REFERENCES events (event_id),
+    event_id         TEXT COLLATE "binary" NOT NULL,
     state            TEXT COLLATE "binary" NOT NULL CHECK (state IN ('pending', 'delivered', 'undelivered')),
     -- In the current round; a replay begins a new one.
     failures         BIGINT NOT NULL CHECK (failures >= 0),
@@ -92,19 +96,22 @@ CREATE TABLE deliveries (
     lease_holder     TEXT COLLATE "binary",
     lease_expires_at TEXT COLLATE "binary",
     created_at       TEXT COLLATE "binary" NOT NULL CHECK (length(created_at) = 27),
-    PRIMARY KEY (webhook_id, event_id),
+    PRIMARY KEY (operator_id, webhook_id, event_id),
+    FOREIGN KEY (operator_id, event_id) REFERENCES events (operator_id, event_id),
     CHECK ((state = 'pending') = (next_attempt_at IS NOT NULL)),
     CHECK ((state = 'pending') = (ended_at IS NULL)),
     CHECK ((lease_holder IS NULL) = (lease_expires_at IS NULL))
 );
 
-CREATE INDEX deliveries_due ON deliveries (webhook_id, next_attempt_at) WHERE state = 'pending';
+CREATE INDEX deliveries_due ON deliveries (operator_id, webhook_id, next_attempt_at) WHERE state = 'pending';
 CREATE INDEX deliveries_next ON deliveries (next_attempt_at) WHERE state = 'pending';
 CREATE INDEX deliveries_leased ON deliveries (lease_holder) WHERE lease_holder IS NOT NULL;
-CREATE INDEX deliveries_of_state ON deliveries (webhook_id, state, event_id);
-CREATE INDEX deliveries_of_event ON deliveries (event_id);
+CREATE INDEX deliveries_of_state ON deliveries (operator_id, webhook_id, state, event_id);
+-- The event first: by the operator, SQLite would rather read through all of its deliveries.
+CREATE INDEX deliveries_of_event ON deliveries (event_id, operator_id);
 
 CREATE TABLE delivery_attempts (
+    operator_id TEXT COLLATE "binary" NOT NULL,
     webhook_id  TEXT COLLATE "binary" NOT NULL,
     event_id    TEXT COLLATE "binary" NOT NULL,
     attempt     BIGINT NOT NULL CHECK (attempt >= 1),
@@ -114,8 +121,8 @@ CREATE TABLE delivery_attempts (
     status_code BIGINT,
     body        TEXT COLLATE "binary",
     unanswered  TEXT COLLATE "binary",
-    PRIMARY KEY (webhook_id, event_id, attempt),
-    FOREIGN KEY (webhook_id, event_id) REFERENCES deliveries (webhook_id, event_id),
+    PRIMARY KEY (operator_id, webhook_id, event_id, attempt),
+    FOREIGN KEY (operator_id, webhook_id, event_id) REFERENCES deliveries (operator_id, webhook_id, event_id),
     CHECK ((status_code IS NULL) = (unanswered IS NOT NULL)),
     CHECK ((status_code IS NULL) = (body IS NULL))
 );
@@ -124,10 +131,12 @@ CREATE INDEX attempts_by_time ON delivery_attempts (started_at);
 
 -- The balance that each watching webhook last knew of an account: a crossing is from at or above its threshold to below.
 CREATE TABLE webhook_balances (
+    operator_id  TEXT COLLATE "binary" NOT NULL,
     webhook_id   TEXT COLLATE "binary" NOT NULL,
-    account_id   TEXT COLLATE "binary" NOT NULL REFERENCES accounts (account_id),
+    account_id   TEXT COLLATE "binary" NOT NULL,
     balance_usdc TEXT COLLATE "binary" NOT NULL,
     -- When the reading of it began.
     read_at      TEXT COLLATE "binary" NOT NULL CHECK (length(read_at) = 27),
-    PRIMARY KEY (webhook_id, account_id)
+    PRIMARY KEY (operator_id, webhook_id, account_id),
+    FOREIGN KEY (operator_id, account_id) REFERENCES accounts (operator_id, account_id)
 );

@@ -34,7 +34,7 @@ CREATE TABLE policy_versions (
     tx_signature TEXT COLLATE "binary" NOT NULL,
     -- JSON object, as it is answered; NULL where it could not be read any more.
     policy       TEXT COLLATE "binary",
-    PRIMARY KEY (account_id, version),
+    PRIMARY KEY (operator_id, account_id, version),
     FOREIGN KEY (operator_id, account_id) REFERENCES accounts (operator_id, account_id)
 );
 
@@ -47,15 +47,16 @@ CREATE TABLE policy_askings (
     version      BIGINT,
     key_id       TEXT COLLATE "binary" NOT NULL REFERENCES api_keys (key_id),
     reason       TEXT COLLATE "binary",
-    PRIMARY KEY (account_id, done_by),
+    PRIMARY KEY (operator_id, account_id, done_by),
     FOREIGN KEY (operator_id, account_id) REFERENCES accounts (operator_id, account_id)
 );
 
-CREATE UNIQUE INDEX policy_askings_of_version ON policy_askings (account_id, version) WHERE version IS NOT NULL;
+CREATE UNIQUE INDEX policy_askings_of_version ON policy_askings (operator_id, account_id, version) WHERE version IS NOT NULL;
 
 -- The latest policies of each account by their versions: what a change changed, and what a payment was held to.
 CREATE TABLE policies (
-    account_id          TEXT COLLATE "binary" NOT NULL REFERENCES accounts (account_id),
+    operator_id         TEXT COLLATE "binary" NOT NULL,
+    account_id          TEXT COLLATE "binary" NOT NULL,
     version             BIGINT NOT NULL,
     -- Decimal USDC; NULL: no limit.
     max_single_transfer TEXT COLLATE "binary",
@@ -67,7 +68,8 @@ CREATE TABLE policies (
     token_accounts      TEXT COLLATE "binary",
     -- FALSE: it was found in force, and the transaction that set it was not read.
     is_told             BOOLEAN NOT NULL,
-    PRIMARY KEY (account_id, version),
+    PRIMARY KEY (operator_id, account_id, version),
+    FOREIGN KEY (operator_id, account_id) REFERENCES accounts (operator_id, account_id),
     CHECK ((wallets IS NULL) = (token_accounts IS NULL))
 );
 

@@ -215,6 +215,11 @@ pub fn entry_id(signature: &str, account: AccountId, ordinal: u32) -> EntryId {
 }
 
 impl HistoryEntry {
+    /// Whose account it is about, and which.
+    pub const fn account_key(&self) -> (OperatorId, AccountId) {
+        (self.operator_id, self.account_id)
+    }
+
     /// The entry of a transfer that policy refused, which never reaches the chain.
     pub fn of_rejection(transfer: &Transfer, rejection: &Rejection) -> Self {
         Self {

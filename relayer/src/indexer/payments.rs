@@ -18,15 +18,15 @@ impl Indexer {
     }
 
     async fn look_for_payments_of(&self, account: PaymentsMissing) -> Result<(), IndexError> {
-        let PaymentsMissing { account_id, address, token_account } = account;
+        let PaymentsMissing { operator_id, account_id, address, token_account } = account;
         tracing::info!(%account_id, "payments are missing in an account's history");
         // The database may have lost what this process has read.
         self.memory.forget_read();
         self.walk_all(token_account, Whose::Account(account_id)).await?;
         // Not older than what was read: else a payment would seem to be missing that is there, or the other way round.
-        let slot = self.parts.store.find_newest_slot(account_id).await?;
+        let slot = self.parts.store.find_newest_slot((operator_id, account_id)).await?;
         if let Some(recorded) = self.parts.history.payments(&address, slot).await? {
-            self.parts.store.count_unnumbered(account_id, recorded).await?;
+            self.parts.store.count_unnumbered((operator_id, account_id), recorded).await?;
         }
         Ok(())
     }

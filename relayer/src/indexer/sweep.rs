@@ -6,7 +6,7 @@ use futures::StreamExt;
 
 use super::{IndexError, Indexer};
 use crate::chain::BALANCES_MAX;
-use crate::domain::{AccountId, Address, UsdcAmount};
+use crate::domain::{AccountId, Address, OperatorId, UsdcAmount};
 use crate::store::{Ledger, Whose, in_ledger};
 
 /// Hundreds of accounts told of that are compared side by side: all of them at once, when a connection is back.
@@ -20,6 +20,7 @@ const CYCLES_BEFORE_DOUBT: u32 = 3;
 /// What an account held at a slot.
 #[derive(Clone, Copy)]
 struct Sight {
+    operator: OperatorId,
     account: AccountId,
     token_account: Address,
     balance: UsdcAmount,
@@ -71,13 +72,13 @@ impl Indexer {
                 continue;
             }
             if ledger.seen != in_ledger(balance) {
-                changed.push((ledger.account_id, balance));
+                changed.push(((ledger.operator_id, ledger.account_id), balance));
             }
-            let Ledger { account_id: account, token_account, .. } = *ledger;
+            let Ledger { operator_id: operator, account_id: account, token_account, .. } = *ledger;
             if ledger.difference(balance) == 0 {
                 explained.push((token_account, balance));
             } else {
-                suspects.push(Sight { account, token_account, balance, slot: read.slot });
+                suspects.push(Sight { operator, account, token_account, balance, slot: read.slot });
             }
         }
         let looked_into: Vec<_> =
@@ -89,7 +90,7 @@ impl Indexer {
         };
         explained.extend(looked_into.iter().filter_map(adds_up));
         self.parts.history.explained(explained);
-        for (account, _) in &changed {
+        for ((_, account), _) in &changed {
             self.observe(ledgers, *account).await?;
         }
         self.parts.store.mark_seen(read.slot, &changed).await?;
@@ -118,7 +119,7 @@ impl Indexer {
         if difference != 0 {
             tracing::warn!(account_id = %sight.account, micros = difference,
                 "an account holds what no transaction of its past explains");
-            self.parts.store.mark_unexplained(sight.account, difference).await?;
+            self.parts.store.mark_unexplained((sight.operator, sight.account), difference).await?;
         }
         self.memory.solved(sight.account);
         Ok(0)

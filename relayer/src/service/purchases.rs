@@ -15,7 +15,7 @@ use super::transfers::{HandOver, Started, TransferAnswer, Transfers};
 use super::{NetworkParts, Parts};
 use crate::crash_point::crash_point;
 use crate::domain::{
-    Claim, Invalid, Offer, Principal, Purchase, Recipient, Resource, Reuse, SignedTransfer, TransferId,
+    Claim, Invalid, Offer, OperatorId, Principal, Purchase, Recipient, Resource, Reuse, SignedTransfer, TransferId,
     TransferRequest, TransferState, WebhookUrl,
 };
 use crate::store::NewPurchase;
@@ -111,9 +111,11 @@ impl Purchases {
         let (signed, when_signed) = oneshot::channel();
         let hand_over = HandOver { terms: offer.terms.clone(), signed };
         // To its end from here on, though the client may be gone: what is signed is handed over, and the resource kept.
-        let this = self.clone();
+        let (this, operator) = (self.clone(), principal.operator().id);
         let handed_over =
-            self.parts.tasks.start(async move { this.hand_over(&purchase, &offer, when_signed).await });
+            self.parts.tasks.start(
+                async move { this.hand_over(operator, &purchase, &offer, when_signed).await },
+            );
         let bought = Some((new, hand_over));
         let started = self.transfers.start(principal, account, request, place, bought).await?;
         if !matches!(started, Started::Ours(_)) {
@@ -155,6 +157,7 @@ impl Purchases {
     /// Hands the signed bytes to the server, and keeps what it gives for them. `None`: nothing was signed, or it did not answer.
     async fn hand_over(
         &self,
+        operator: OperatorId,
         purchase: &Purchase,
         offer: &Offer,
         when_signed: oneshot::Receiver<(TransferId, SignedTransfer)>,
@@ -172,7 +175,7 @@ impl Purchases {
         };
         crash_point!("bought.before");
         if resource.is_success()
-            && let Err(error) = self.parts.store.keep_resource(id, &resource).await
+            && let Err(error) = self.parts.store.keep_resource(operator, id, &resource).await
         {
             tracing::warn!(transfer_id = %id, %error, "what was bought could not be kept");
         }
@@ -189,7 +192,7 @@ impl Purchases {
         let transfer = self.transfers.answer(principal, started, deadline).await?;
         let paid = &transfer.view.transfer;
         loop {
-            let resource = self.parts.store.find_resource(paid.id).await?;
+            let resource = self.parts.store.find_resource(paid.operator_id, paid.id).await?;
             // It may settle before the server answers.
             let is_expected = match &paid.state {
                 TransferState::Settled(settlement) => {

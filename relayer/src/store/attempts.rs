@@ -8,13 +8,14 @@ use super::deliveries::{GIVEN_UP_AT_ONCE, give_up_some};
 use super::delivery_row::{StateColumns, attempt_columns};
 use super::query::query;
 use super::{Store, StoreError, Transaction};
-use crate::domain::{Attempt, DeliveryState, DisabledReason, EventId, Health, WebhookId};
+use crate::domain::{Attempt, DeliveryState, DisabledReason, EventId, Health, OperatorId, WebhookId};
 
 const TABLE: Table = Table("webhooks");
 
 /// An attempt that was made of a leased delivery.
 #[derive(Debug, Clone)]
 pub struct AttemptMade {
+    pub operator_id: OperatorId,
     pub webhook_id: WebhookId,
     pub event_id: EventId,
     pub attempt: Attempt,
@@ -61,25 +62,27 @@ async fn move_delivery(
 ) -> Result<Option<i64>, StoreError> {
     // What was acknowledged is delivered, whoever holds the lease by now.
     const DELIVERED: &str =
-        "UPDATE deliveries SET attempts = attempts + 1, state = 'delivered', failures = $3,
-             next_attempt_at = NULL, ended_at = $4, lease_holder = NULL, lease_expires_at = NULL
-         WHERE webhook_id = $1 AND event_id = $2 RETURNING attempts";
-    const FAILED: &str = "UPDATE deliveries SET attempts = attempts + 1, state = $3, failures = $4,
-             next_attempt_at = $5, ended_at = $6, lease_holder = NULL, lease_expires_at = NULL
-         WHERE webhook_id = $1 AND event_id = $2 AND state = 'pending' AND lease_holder = $7
+        "UPDATE deliveries SET attempts = attempts + 1, state = 'delivered', failures = $4,
+             next_attempt_at = NULL, ended_at = $5, lease_holder = NULL, lease_expires_at = NULL
+         WHERE operator_id = $1 AND webhook_id = $2 AND event_id = $3 RETURNING attempts";
+    const FAILED: &str = "UPDATE deliveries SET attempts = attempts + 1, state = $4, failures = $5,
+             next_attempt_at = $6, ended_at = $7, lease_holder = NULL, lease_expires_at = NULL
+         WHERE operator_id = $1 AND webhook_id = $2 AND event_id = $3 AND state = 'pending' AND lease_holder = $8
          RETURNING attempts";
     const COUNTED: &str = "UPDATE deliveries SET attempts = attempts + 1
-         WHERE webhook_id = $1 AND event_id = $2 RETURNING attempts";
-    let (webhook, event) = (made.webhook_id.to_string(), made.event_id.to_string());
+         WHERE operator_id = $1 AND webhook_id = $2 AND event_id = $3 RETURNING attempts";
+    let of_delivery = |sql| {
+        let of_webhook = query(sql).bind(made.operator_id.to_string()).bind(made.webhook_id.to_string());
+        of_webhook.bind(made.event_id.to_string())
+    };
     let columns = StateColumns::from(&made.next);
     let moved: Option<(i64,)> = match made.next {
         DeliveryState::Delivered { .. } => {
-            let update = query(DELIVERED).bind(webhook.as_str()).bind(event.as_str());
+            let update = of_delivery(DELIVERED);
             update.bind(columns.failures).bind(columns.ended_at).fetch_optional(&mut *tx).await?
         }
         DeliveryState::Pending { .. } | DeliveryState::Undelivered { .. } => {
-            let update = query(FAILED).bind(webhook.as_str()).bind(event.as_str());
-            update
+            of_delivery(FAILED)
                 .bind(columns.state)
                 .bind(columns.failures)
                 .bind(columns.next_attempt_at)
@@ -91,17 +94,18 @@ async fn move_delivery(
     };
     let counted: Option<(i64,)> = match moved {
         Some(moved) => Some(moved),
-        None => query(COUNTED).bind(webhook).bind(event).fetch_optional(tx).await?,
+        None => of_delivery(COUNTED).fetch_optional(tx).await?,
     };
     Ok(counted.map(|(number,)| number))
 }
 
 async fn insert_attempt(tx: &mut Transaction<'_>, made: &AttemptMade, number: i64) -> Result<(), StoreError> {
     const SQL: &str = "INSERT INTO delivery_attempts
-             (webhook_id, event_id, attempt, started_at, ended_at, status_code, body, unanswered)
-         VALUES ($1, $2, $3, $4, $5, $6, $7, $8)";
+             (operator_id, webhook_id, event_id, attempt, started_at, ended_at, status_code, body, unanswered)
+         VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9)";
     let (status_code, body, unanswered) = attempt_columns(&made.attempt.outcome);
     query(SQL)
+        .bind(made.operator_id.to_string())
         .bind(made.webhook_id.to_string())
         .bind(made.event_id.to_string())
         .bind(number)
@@ -140,7 +144,7 @@ async fn mark_health(tx: &mut Transaction<'_>, made: &AttemptMade) -> Result<(),
     if row.status == "enabled" && health.is_hopeless(ended_at) {
         let reason = DisabledReason::Failing.as_str();
         query(DISABLED).bind(webhook).bind(reason).bind(ended_at.to_string()).execute(&mut *tx).await?;
-        give_up_some(tx, made.webhook_id, ended_at, GIVEN_UP_AT_ONCE).await?;
+        give_up_some(tx, (made.operator_id, made.webhook_id), ended_at, GIVEN_UP_AT_ONCE).await?;
     }
     Ok(())
 }

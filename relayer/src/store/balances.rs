@@ -90,13 +90,17 @@ async fn replace_known(
     seen: BalanceSeen,
 ) -> Result<Option<UsdcAmount>, StoreError> {
     const KNOWN: &str =
-        "SELECT balance_usdc, read_at FROM webhook_balances WHERE webhook_id = $1 AND account_id = $2";
-    const INSERT: &str = "INSERT INTO webhook_balances (webhook_id, account_id, balance_usdc, read_at)
-         VALUES ($1, $2, $3, $4) ON CONFLICT (webhook_id, account_id) DO NOTHING";
-    const UPDATE: &str = "UPDATE webhook_balances SET balance_usdc = $3, read_at = $4
-         WHERE webhook_id = $1 AND account_id = $2 AND read_at = $5";
+        "SELECT balance_usdc, read_at FROM webhook_balances
+         WHERE operator_id = $1 AND webhook_id = $2 AND account_id = $3";
+    const INSERT: &str = "INSERT INTO webhook_balances (operator_id, webhook_id, account_id, balance_usdc, read_at)
+         VALUES ($1, $2, $3, $4, $5) ON CONFLICT (operator_id, webhook_id, account_id) DO NOTHING";
+    const UPDATE: &str = "UPDATE webhook_balances SET balance_usdc = $4, read_at = $5
+         WHERE operator_id = $1 AND webhook_id = $2 AND account_id = $3 AND read_at = $6";
     let (balance, read_at) = (seen.balance.to_string(), seen.read_at.to_string());
-    let place = |sql| query(sql).bind(webhook.to_string()).bind(account.id.to_string());
+    let place = |sql| {
+        let of_webhook = query(sql).bind(account.operator_id.to_string()).bind(webhook.to_string());
+        of_webhook.bind(account.id.to_string())
+    };
     let row: Option<KnownRow> = place(KNOWN).fetch_optional(&mut *tx).await?;
     let (write, before) = match row {
         None => (place(INSERT).bind(balance).bind(read_at), None),

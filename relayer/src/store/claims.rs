@@ -139,7 +139,9 @@ impl Store {
         // With the uses before it: they ended, and what they asked for is not what the chain has.
         const SQL: &str = "UPDATE transfers SET key_use = NULL
              WHERE operator_id = $1 AND network = $2 AND idempotency_key = $3
-                 AND key_use <= (SELECT latest.key_use FROM transfers AS latest WHERE latest.transfer_id = $4)";
+                 AND key_use <= (
+                     SELECT latest.key_use FROM transfers AS latest
+                     WHERE latest.operator_id = $1 AND latest.transfer_id = $4)";
         query(SQL)
             .bind(transfer.operator_id.to_string())
             .bind(transfer.network.as_str())
@@ -204,9 +206,9 @@ async fn insert_transfer(
     const SQL: &str = "WITH ahead AS MATERIALIZED (
              SELECT $16 <> ''
                  AND ($19 = 0 OR EXISTS (
-                     SELECT 1 FROM ledgers WHERE account_id = $4 AND payments_up_to >= $19))
+                     SELECT 1 FROM ledgers WHERE operator_id = $2 AND account_id = $4 AND payments_up_to >= $19))
                  AND NOT EXISTS (
-                     SELECT 1 FROM history WHERE account_id = $4 AND tag = $10
+                     SELECT 1 FROM history WHERE operator_id = $2 AND account_id = $4 AND tag = $10
                          AND (created_at > $20 OR COALESCE(read_at, '') > $20)) AS is_stored)
          INSERT INTO transfers
              (transfer_id, operator_id, network, account_id, key_id, recipient, amount_usdc, memo, idempotency_key,

@@ -10,7 +10,10 @@ use super::columns::Table;
 use super::deliveries::give_up_some;
 use super::query::{Query, places, query};
 use super::{Store, StoreError, Transaction};
-use crate::domain::{EntryId, EventId, Timestamp, TooOld, TransferId, WebhookId};
+use crate::domain::{EntryId, EventId, OperatorId, Timestamp, TooOld, TransferId, WebhookId};
+
+/// Whose a delivery is, where its event is to lead to it: by the bare column SQLite reads through all of an operator's.
+const OF_OPERATOR: &str = "(deliveries.operator_id || '')";
 
 impl Store {
     /// For a worker: deletes up to about `rows_max` rows of what is left of deleted webhooks and of what is too old, of
@@ -40,38 +43,44 @@ impl Store {
     }
 
     async fn clean_up_after_deleted(&self, rows: i64) -> Result<u64, StoreError> {
-        const DELETED: &str = "SELECT webhook_id FROM deleted_webhooks ORDER BY webhook_id LIMIT 1";
+        const DELETED: &str = "SELECT operator_id, webhook_id FROM deleted_webhooks
+             ORDER BY operator_id, webhook_id LIMIT 1";
         // Attempts first, since they refer to deliveries; whatever is still being attempted comes again.
         const STEPS: [&str; 3] = [
-            "DELETE FROM delivery_attempts WHERE webhook_id = $1 AND (event_id, attempt) IN (
-                 SELECT event_id, attempt FROM delivery_attempts WHERE webhook_id = $1 LIMIT $2)",
-            "DELETE FROM deliveries WHERE webhook_id = $1 AND event_id IN (
-                 SELECT event_id FROM deliveries WHERE webhook_id = $1 AND NOT EXISTS (
+            "DELETE FROM delivery_attempts WHERE operator_id = $1 AND webhook_id = $2 AND (event_id, attempt) IN (
+                 SELECT event_id, attempt FROM delivery_attempts
+                 WHERE operator_id = $1 AND webhook_id = $2 LIMIT $3)",
+            "DELETE FROM deliveries WHERE operator_id = $1 AND webhook_id = $2 AND event_id IN (
+                 SELECT event_id FROM deliveries WHERE operator_id = $1 AND webhook_id = $2 AND NOT EXISTS (
                      SELECT 1 FROM delivery_attempts
-                     WHERE delivery_attempts.webhook_id = $1 AND delivery_attempts.event_id = deliveries.event_id)
-                 LIMIT $2)",
-            "DELETE FROM webhook_balances WHERE webhook_id = $1 AND account_id IN (
-                 SELECT account_id FROM webhook_balances WHERE webhook_id = $1 LIMIT $2)",
+                     WHERE delivery_attempts.operator_id = $1 AND delivery_attempts.webhook_id = $2
+                         AND delivery_attempts.event_id = deliveries.event_id)
+                 LIMIT $3)",
+            "DELETE FROM webhook_balances WHERE operator_id = $1 AND webhook_id = $2 AND account_id IN (
+                 SELECT account_id FROM webhook_balances WHERE operator_id = $1 AND webhook_id = $2 LIMIT $3)",
         ];
-        const DONE: &str = "DELETE FROM deleted_webhooks WHERE webhook_id = $1
-             AND NOT EXISTS (SELECT 1 FROM deliveries WHERE deliveries.webhook_id = $1)";
-        let found: Option<(String,)> = query(DELETED).fetch_optional(self.lister()).await?;
-        let Some((webhook,)) = found else { return Ok(0) };
-        let steps = STEPS.map(|sql| query(sql).bind(webhook.as_str()).bind(rows));
-        let done = query(DONE).bind(webhook);
+        const DONE: &str = "DELETE FROM deleted_webhooks WHERE operator_id = $1 AND webhook_id = $2 AND NOT EXISTS (
+                 SELECT 1 FROM deliveries WHERE deliveries.operator_id = $1 AND deliveries.webhook_id = $2)";
+        let found: Option<(String, String)> = query(DELETED).fetch_optional(self.lister()).await?;
+        let Some((operator, webhook)) = found else { return Ok(0) };
+        let of_webhook = |sql| query(sql).bind(operator.as_str()).bind(webhook.as_str());
+        let steps = STEPS.map(|sql| of_webhook(sql).bind(rows));
+        let done = of_webhook(DONE);
         self.write(move |tx| first_that_finds_any(tx, steps.into_iter().chain([done])).boxed()).await
     }
 
     async fn clean_up_after_disabled(&self, rows: i64) -> Result<u64, StoreError> {
         const WEBHOOKS: Table = Table("webhooks");
-        const SQL: &str = "SELECT webhook_id, disabled_at FROM webhooks
+        const SQL: &str = "SELECT operator_id, webhook_id, disabled_at FROM webhooks
              WHERE status = 'disabled' AND EXISTS (
                  SELECT 1 FROM deliveries
-                 WHERE deliveries.webhook_id = webhooks.webhook_id AND deliveries.state = 'pending')
+                 WHERE deliveries.operator_id = webhooks.operator_id AND deliveries.webhook_id = webhooks.webhook_id
+                     AND deliveries.state = 'pending')
              LIMIT 1";
-        let found: Option<(String, String)> = query(SQL).fetch_optional(self.lister()).await?;
-        let Some((webhook, since)) = found else { return Ok(0) };
-        let webhook: WebhookId = WEBHOOKS.read("webhook_id", &webhook)?;
+        let found: Option<(String, String, String)> = query(SQL).fetch_optional(self.lister()).await?;
+        let Some((operator, webhook, since)) = found else { return Ok(0) };
+        let webhook: (OperatorId, WebhookId) =
+            (WEBHOOKS.read("operator_id", &operator)?, WEBHOOKS.read("webhook_id", &webhook)?);
         let since: Timestamp = WEBHOOKS.read("disabled_at", &since)?;
         self.write(move |tx| give_up_some(tx, webhook, since, rows).boxed()).await
     }
@@ -84,104 +93,125 @@ impl Store {
     }
 
     async fn delete_old_attempts(&self, before: Timestamp, rows: i64) -> Result<u64, StoreError> {
-        const SQL: &str = "DELETE FROM delivery_attempts WHERE (webhook_id, event_id, attempt) IN (
-                 SELECT webhook_id, event_id, attempt FROM delivery_attempts
+        const SQL: &str = "DELETE FROM delivery_attempts WHERE (operator_id, webhook_id, event_id, attempt) IN (
+                 SELECT operator_id, webhook_id, event_id, attempt FROM delivery_attempts
                  WHERE started_at < $1 ORDER BY started_at LIMIT $2)";
         query(SQL).bind(before.to_string()).bind(rows).execute(self.writer()).await
     }
 
-    /// With their deliveries and attempts. What is pending for a webhook that is there is kept.
+    /// With their deliveries and attempts, one operator's at a time. What is pending for a webhook that is there is kept.
     async fn delete_old_events(&self, before: Timestamp, rows: i64) -> Result<u64, StoreError> {
-        const OLD: &str = "SELECT event_id FROM events
-             WHERE event_id < $1 AND NOT EXISTS (
+        // A cross join, for which SQLite looks into each operator's oldest instead of at all events.
+        let old = format!(
+            "SELECT events.operator_id, events.event_id FROM operators CROSS JOIN events
+             WHERE events.operator_id = operators.operator_id AND events.event_id < $1 AND NOT EXISTS (
                  SELECT 1 FROM deliveries JOIN webhooks ON webhooks.webhook_id = deliveries.webhook_id
-                 WHERE deliveries.event_id = events.event_id AND deliveries.state = 'pending')
-             ORDER BY event_id LIMIT $2";
+                 WHERE deliveries.event_id = events.event_id AND {OF_OPERATOR} = events.operator_id
+                     AND deliveries.state = 'pending')
+             ORDER BY operators.operator_id, events.event_id LIMIT $2"
+        );
         // Ids begin with the moments of their events.
         let first_kept = EventId::new(before, 0).to_string();
-        let found: Vec<(String,)> = query(OLD).bind(first_kept).bind(rows).fetch_all(self.lister()).await?;
-        let ids: Vec<String> = found.into_iter().map(|(id,)| id).collect();
-        if ids.is_empty() {
-            return Ok(0);
-        }
-        let all = places(1, ids.len());
-        let limit = ids.len() + 1;
+        let found: Vec<(String, String)> =
+            query(AssertSqlSafe(old)).bind(first_kept).bind(rows).fetch_all(self.lister()).await?;
+        let Some((operator, ids)) = of_first_operator(found) else { return Ok(0) };
+        let all = places(2, ids.len());
+        let limit = ids.len() + 2;
         let steps = [
             format!(
-                "DELETE FROM delivery_attempts WHERE (webhook_id, event_id, attempt) IN (
-                     SELECT delivery_attempts.webhook_id, delivery_attempts.event_id, delivery_attempts.attempt
+                "DELETE FROM delivery_attempts WHERE (operator_id, webhook_id, event_id, attempt) IN (
+                     SELECT delivery_attempts.operator_id, delivery_attempts.webhook_id, delivery_attempts.event_id,
+                         delivery_attempts.attempt
                      FROM deliveries JOIN delivery_attempts
-                         ON delivery_attempts.webhook_id = deliveries.webhook_id
+                         ON delivery_attempts.operator_id = deliveries.operator_id
+                         AND delivery_attempts.webhook_id = deliveries.webhook_id
                          AND delivery_attempts.event_id = deliveries.event_id
-                     WHERE deliveries.event_id IN ({all}) LIMIT ${limit})"
+                     WHERE {OF_OPERATOR} = $1 AND deliveries.event_id IN ({all}) LIMIT ${limit})"
             ),
             // One that was begun anew meanwhile stays, and its event with it.
             format!(
-                "DELETE FROM deliveries WHERE (webhook_id, event_id) IN (
-                     SELECT webhook_id, event_id FROM deliveries WHERE event_id IN ({all}) AND (
+                "DELETE FROM deliveries WHERE (operator_id, webhook_id, event_id) IN (
+                     SELECT operator_id, webhook_id, event_id FROM deliveries
+                     WHERE {OF_OPERATOR} = $1 AND event_id IN ({all}) AND (
                          state <> 'pending' OR NOT EXISTS (
                              SELECT 1 FROM webhooks WHERE webhooks.webhook_id = deliveries.webhook_id))
                      LIMIT ${limit})"
             ),
             format!(
-                "DELETE FROM events WHERE event_id IN ({all}) AND event_id < ${limit} AND NOT EXISTS (
-                     SELECT 1 FROM deliveries WHERE deliveries.event_id = events.event_id)"
+                "DELETE FROM events WHERE operator_id = $1 AND event_id IN ({all})
+                     AND NOT EXISTS (
+                         SELECT 1 FROM deliveries
+                         WHERE {OF_OPERATOR} = $1 AND deliveries.event_id = events.event_id)"
             ),
         ];
         // Only placeholders were put into the texts.
-        let [attempts, deliveries, events] =
-            steps.map(|sql| query(AssertSqlSafe(sql)).bind_all(ids.iter().map(String::as_str)));
-        let steps = [attempts.bind(rows), deliveries.bind(rows), events.bind("~")];
+        let [attempts, deliveries, events] = steps.map(|sql| {
+            query(AssertSqlSafe(sql)).bind(operator.as_str()).bind_all(ids.iter().map(String::as_str))
+        });
+        let steps = [attempts.bind(rows), deliveries.bind(rows), events];
         self.write(move |tx| first_that_finds_any(tx, steps).boxed()).await
     }
 
     /// Finished ones that no event tells of any more and whose idempotency keys have expired, with what
-    /// a refusal left in the history. Gives how many were looked at: some may have to stay, and the next look goes on
-    /// after them, from the beginning once it has come to the end.
+    /// a refusal left in the history; one operator's at a time. Gives how many were looked at: some may have to stay, and the
+    /// next look goes on after them, from the beginning once it has come to the end.
     async fn delete_old_transfers(
         &self,
         before: Timestamp,
         now: Timestamp,
         rows: i64,
     ) -> Result<u64, StoreError> {
-        const TRANSFERS: Table = Table("transfers");
-        const OLD: &str = "SELECT transfer_id FROM transfers
-             WHERE transfer_id > $1 AND transfer_id < $2 AND state IN ('settled', 'rejected', 'failed')
-                 AND ended_at < $3
-             ORDER BY transfer_id LIMIT $4";
-        let after = self.looked_at.lock().unwrap_or_else(PoisonError::into_inner).clone();
-        let found: Vec<(String,)> = query(OLD)
-            .bind(after)
+        const OLD: &str = "SELECT transfers.operator_id, transfers.transfer_id FROM operators CROSS JOIN transfers
+             WHERE operators.operator_id >= $1 AND transfers.operator_id = operators.operator_id
+                 AND transfers.transfer_id > CASE WHEN operators.operator_id = $1 THEN $2 ELSE '' END
+                 AND transfers.transfer_id < $3 AND transfers.state IN ('settled', 'rejected', 'failed')
+                 AND transfers.ended_at < $4
+             ORDER BY operators.operator_id, transfers.transfer_id LIMIT $5";
+        let (operator, transfer) = self.looked_at.lock().unwrap_or_else(PoisonError::into_inner).clone();
+        let found: Vec<(String, String)> = query(OLD)
+            .bind(operator)
+            .bind(transfer)
             .bind(TransferId::with_tag(before, 0, 0).to_string())
             .bind(before.to_string())
             .bind(rows)
             .fetch_all(self.lister())
             .await?;
-        let last = found.last().map(|(id,)| id.clone()).unwrap_or_default();
-        let read = |(id,): &(String,)| TRANSFERS.read::<TransferId>("transfer_id", id);
-        let ids = found.iter().map(read).collect::<Result<Vec<_>, _>>()?;
-        if !ids.is_empty() {
-            self.delete_transfers(&ids, now).await?;
+        let of_first = of_first_operator(found);
+        let (last, count) = match &of_first {
+            Some((operator, ids)) => ((operator.clone(), ids.last().cloned().unwrap_or_default()), ids.len()),
+            None => Default::default(),
+        };
+        if let Some((operator, ids)) = of_first {
+            self.delete_transfers(&operator, &ids, now).await?;
         }
         *self.looked_at.lock().unwrap_or_else(PoisonError::into_inner) = last;
-        Ok(ids.len() as u64)
+        Ok(count as u64)
     }
 
-    async fn delete_transfers(&self, ids: &[TransferId], now: Timestamp) -> Result<(), StoreError> {
-        let all = places(2, ids.len());
+    async fn delete_transfers(
+        &self,
+        operator: &str,
+        ids: &[String],
+        now: Timestamp,
+    ) -> Result<(), StoreError> {
         let transfers = format!(
-            "DELETE FROM transfers WHERE key_expires_unix <= $1 AND transfer_id IN ({all})
-                 AND NOT EXISTS (SELECT 1 FROM events WHERE events.transfer_id = transfers.transfer_id)
-             RETURNING transfer_id"
+            "DELETE FROM transfers WHERE operator_id = $1 AND key_expires_unix <= $2 AND transfer_id IN ({})
+                 AND NOT EXISTS (
+                     SELECT 1 FROM events
+                     WHERE events.operator_id = $1 AND events.transfer_id = transfers.transfer_id)
+             RETURNING transfer_id",
+            places(3, ids.len())
         );
         // Only placeholders were put into the text.
         let transfers = query(AssertSqlSafe(transfers))
+            .bind(operator)
             .bind(now.unix_seconds())
-            .bind_all(ids.iter().map(TransferId::to_string));
+            .bind_all(ids.iter().map(String::as_str));
+        let operator = operator.to_owned();
         self.write(move |tx| {
             async move {
                 let deleted: Vec<(String,)> = transfers.fetch_all(&mut *tx).await?;
-                delete_refusals(tx, &deleted).await
+                delete_refusals(tx, &operator, &deleted).await
             }
             .boxed()
         })
@@ -189,21 +219,34 @@ impl Store {
     }
 }
 
+/// Of rows in the order of their operators: those of the first.
+fn of_first_operator(found: Vec<(String, String)>) -> Option<(String, Vec<String>)> {
+    let (operator, _) = found.first()?.clone();
+    let ids = found.into_iter().take_while(|(of, _)| *of == operator).map(|(_, id)| id).collect();
+    Some((operator, ids))
+}
+
 /// What refused transfers left in the history: entries of the same ids.
-async fn delete_refusals(tx: &mut Transaction<'_>, transfers: &[(String,)]) -> Result<(), StoreError> {
+async fn delete_refusals(
+    tx: &mut Transaction<'_>,
+    operator: &str,
+    transfers: &[(String,)],
+) -> Result<(), StoreError> {
     const TRANSFERS: Table = Table("transfers");
     if transfers.is_empty() {
         return Ok(());
     }
-    let all = places(1, transfers.len());
-    let sql = format!("DELETE FROM history WHERE status = 'rejected' AND entry_id IN ({all})");
+    let all = places(2, transfers.len());
+    let sql = format!(
+        "DELETE FROM history WHERE operator_id = $1 AND status = 'rejected' AND entry_id IN ({all})"
+    );
     let entry = |(id,): &(String,)| {
         let id = TRANSFERS.read::<TransferId>("transfer_id", id)?;
         Ok(EntryId::from_bytes(id.bytes()).to_string())
     };
     let entries = transfers.iter().map(entry).collect::<Result<Vec<_>, StoreError>>()?;
     // Only placeholders were put into the text.
-    query(AssertSqlSafe(sql)).bind_all(entries).execute(tx).await?;
+    query(AssertSqlSafe(sql)).bind(operator).bind_all(entries).execute(tx).await?;
     Ok(())
 }
 

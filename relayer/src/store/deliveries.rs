@@ -9,7 +9,7 @@ use super::pools::Pools;
 use super::query::{places, query};
 use super::{Store, StoreError, Transaction};
 use crate::domain::{
-    Delivery, DeliveryState, DeliveryStatus, Event, EventId, OperatorId, Timestamp, WebhookId,
+    Delivery, DeliveryState, DeliveryStatus, Event, EventId, OperatorId, Timestamp, Webhook, WebhookId,
 };
 
 /// A delivery that this process has leased, to be attempted now.
@@ -35,8 +35,8 @@ impl Store {
         const SQL: &str = "SELECT webhook_id FROM webhooks
              WHERE status = 'enabled' AND EXISTS (
                  SELECT 1 FROM deliveries
-                 WHERE deliveries.webhook_id = webhooks.webhook_id AND deliveries.state = 'pending'
-                     AND deliveries.next_attempt_at <= $1
+                 WHERE deliveries.operator_id = webhooks.operator_id AND deliveries.webhook_id = webhooks.webhook_id
+                     AND deliveries.state = 'pending' AND deliveries.next_attempt_at <= $1
                      AND (deliveries.lease_expires_at IS NULL OR deliveries.lease_expires_at <= $1))";
         let rows: Vec<(String,)> = query(SQL).bind(now.to_string()).fetch_all(self.lister()).await?;
         rows.iter().map(|(id,)| TABLE.read("webhook_id", id)).collect()
@@ -50,7 +50,8 @@ impl Store {
         const SQL: &str = "SELECT webhook_id FROM webhooks
              WHERE operator_id = $1 AND EXISTS (
                  SELECT 1 FROM deliveries
-                 WHERE deliveries.webhook_id = webhooks.webhook_id AND deliveries.state = 'undelivered')";
+                 WHERE deliveries.operator_id = webhooks.operator_id AND deliveries.webhook_id = webhooks.webhook_id
+                     AND deliveries.state = 'undelivered')";
         let rows: Vec<(String,)> = query(SQL).bind(operator.to_string()).fetch_all(self.lister()).await?;
         rows.iter().map(|(id,)| TABLE.read("webhook_id", id)).collect()
     }
@@ -68,7 +69,7 @@ impl Store {
     /// They are the caller's until `lease_expires_at`.
     pub async fn take_due_deliveries(
         &self,
-        webhook: WebhookId,
+        webhook: &Webhook,
         now: Timestamp,
         lease_expires_at: Timestamp,
         rows_max: u32,
@@ -77,23 +78,24 @@ impl Store {
         let sql = format!(
             "WITH due AS MATERIALIZED (
                  SELECT event_id FROM deliveries
-                 WHERE webhook_id = $3 AND state = 'pending' AND next_attempt_at <= $4
-                     AND (lease_expires_at IS NULL OR lease_expires_at <= $4)
-                 ORDER BY next_attempt_at, event_id LIMIT $5 {})
+                 WHERE operator_id = $3 AND webhook_id = $4 AND state = 'pending' AND next_attempt_at <= $5
+                     AND (lease_expires_at IS NULL OR lease_expires_at <= $5)
+                 ORDER BY next_attempt_at, event_id LIMIT $6 {})
              UPDATE deliveries SET lease_holder = $1, lease_expires_at = $2
-             WHERE webhook_id = $3 AND event_id IN (SELECT event_id FROM due)
+             WHERE operator_id = $3 AND webhook_id = $4 AND event_id IN (SELECT event_id FROM due)
              RETURNING event_id, failures",
             self.pools.skip_locked()
         );
         let leased: Vec<LeasedRow> = query(AssertSqlSafe(sql))
             .bind(&*self.holder)
             .bind(lease_expires_at.to_string())
-            .bind(webhook.to_string())
+            .bind(webhook.operator_id.to_string())
+            .bind(webhook.id.to_string())
             .bind(now.to_string())
             .bind(i64::from(rows_max))
             .fetch_all(self.writer())
             .await?;
-        let mut events = self.find_any_events(leased.iter().map(|row| row.event_id.as_str())).await?;
+        let mut events = self.find_events(webhook.operator_id, leased.iter().map(|row| row.event_id.as_str())).await?;
         events.sort_by_key(|event| event.id);
         events
             .into_iter()
@@ -102,7 +104,7 @@ impl Store {
                 let row = leased.iter().find(|row| row.event_id == id);
                 let failures = row.and_then(|row| u32::try_from(row.failures).ok());
                 Ok(LeasedDelivery {
-                    webhook_id: webhook,
+                    webhook_id: webhook.id,
                     event,
                     failures: TABLE.required("failures", failures)?,
                 })
@@ -141,8 +143,8 @@ impl Store {
                  deliveries.state, deliveries.failures, deliveries.next_attempt_at, deliveries.ended_at,
                  deliveries.created_at
              FROM deliveries
-             JOIN events ON events.event_id = deliveries.event_id
-             WHERE deliveries.webhook_id = (
+             JOIN events ON events.operator_id = deliveries.operator_id AND events.event_id = deliveries.event_id
+             WHERE deliveries.operator_id = $1 AND deliveries.webhook_id = (
                      SELECT webhook_id FROM webhooks WHERE operator_id = $1 AND webhook_id = $2)
                  AND {of_status} AND deliveries.event_id < $4
              ORDER BY deliveries.event_id DESC LIMIT $5"
@@ -160,11 +162,12 @@ impl Store {
         }
         let sql = format!(
             "SELECT event_id, started_at, ended_at, status_code, body, unanswered FROM delivery_attempts
-             WHERE webhook_id = $1 AND event_id IN ({}) ORDER BY event_id, attempt",
-            places(2, rows.len())
+             WHERE operator_id = $1 AND webhook_id = $2 AND event_id IN ({}) ORDER BY event_id, attempt",
+            places(3, rows.len())
         );
         // Only placeholders were put into the text.
         let attempts: Vec<AttemptRow> = query(AssertSqlSafe(sql))
+            .bind(operator.to_string())
             .bind(webhook.to_string())
             .bind_all(rows.iter().map(|row| row.event_id.as_str()))
             .fetch_all(self.lister())
@@ -172,16 +175,21 @@ impl Store {
         rows.into_iter().map(|row| row.into_delivery(&attempts)).collect()
     }
 
-    async fn find_any_events<'a>(
+    async fn find_events<'a>(
         &self,
+        operator: OperatorId,
         ids: impl ExactSizeIterator<Item = &'a str>,
     ) -> Result<Vec<Event>, StoreError> {
         if ids.len() == 0 {
             return Ok(Vec::new());
         }
-        let sql = format!("SELECT {EVENT_COLUMNS} FROM events WHERE event_id IN ({})", places(1, ids.len()));
+        let sql = format!(
+            "SELECT {EVENT_COLUMNS} FROM events WHERE operator_id = $1 AND event_id IN ({})",
+            places(2, ids.len())
+        );
         // Only placeholders were put into the text.
-        let rows: Vec<EventRow> = query(AssertSqlSafe(sql)).bind_all(ids).fetch_all(self.reader()).await?;
+        let finding = query(AssertSqlSafe(sql)).bind(operator.to_string()).bind_all(ids);
+        let rows: Vec<EventRow> = finding.fetch_all(self.reader()).await?;
         rows.into_iter().map(Event::try_from).collect()
     }
 }
@@ -189,23 +197,24 @@ impl Store {
 /// New deliveries of one event, at most 100. Those that are there already stay. Gives the number of new ones.
 pub(super) async fn insert_deliveries(
     tx: &mut Transaction<'_>,
-    event: EventId,
+    (operator, event): (OperatorId, EventId),
     deliveries: &[(WebhookId, DeliveryState)],
     now: Timestamp,
 ) -> Result<u64, StoreError> {
     if deliveries.is_empty() {
         return Ok(0);
     }
-    let row = |at: usize| format!("($1, $2, 0, {})", places(5 * at + 3, 5));
+    let row = |at: usize| format!("($1, $2, $3, 0, {})", places(5 * at + 4, 5));
     let rows: Vec<String> = (0..deliveries.len()).map(row).collect();
     let sql = format!(
         "INSERT INTO deliveries
-             (event_id, created_at, attempts, webhook_id, state, failures, next_attempt_at, ended_at)
-         VALUES {} ON CONFLICT (webhook_id, event_id) DO NOTHING",
+             (operator_id, event_id, created_at, attempts, webhook_id, state, failures, next_attempt_at, ended_at)
+         VALUES {} ON CONFLICT (operator_id, webhook_id, event_id) DO NOTHING",
         rows.join(", ")
     );
     // Only placeholders were put into the text.
-    let mut insert = query(AssertSqlSafe(sql)).bind(event.to_string()).bind(now.to_string());
+    let mut insert =
+        query(AssertSqlSafe(sql)).bind(operator.to_string()).bind(event.to_string()).bind(now.to_string());
     for (webhook, state) in deliveries {
         let columns = StateColumns::from(state);
         insert = insert.bind(webhook.to_string()).bind(columns.state).bind(columns.failures);
@@ -220,13 +229,14 @@ pub(super) const GIVEN_UP_AT_ONCE: i64 = 200;
 /// Up to `rows` of what is pending for a webhook are undelivered. Gives how many.
 pub(super) async fn give_up_some(
     tx: &mut Transaction<'_>,
-    webhook: WebhookId,
+    (operator, webhook): (OperatorId, WebhookId),
     now: Timestamp,
     rows: i64,
 ) -> Result<u64, StoreError> {
-    const SQL: &str = "UPDATE deliveries SET state = 'undelivered', next_attempt_at = NULL, ended_at = $2,
+    const SQL: &str = "UPDATE deliveries SET state = 'undelivered', next_attempt_at = NULL, ended_at = $3,
              lease_holder = NULL, lease_expires_at = NULL
-         WHERE webhook_id = $1 AND state = 'pending' AND event_id IN (
-             SELECT event_id FROM deliveries WHERE webhook_id = $1 AND state = 'pending' LIMIT $3)";
-    query(SQL).bind(webhook.to_string()).bind(now.to_string()).bind(rows).execute(tx).await
+         WHERE operator_id = $1 AND webhook_id = $2 AND state = 'pending' AND event_id IN (
+             SELECT event_id FROM deliveries
+             WHERE operator_id = $1 AND webhook_id = $2 AND state = 'pending' LIMIT $4)";
+    query(SQL).bind(operator.to_string()).bind(webhook.to_string()).bind(now.to_string()).bind(rows).execute(tx).await
 }

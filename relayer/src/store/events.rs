@@ -217,7 +217,7 @@ pub(super) async fn insert_deliveries(
 ) -> Result<Vec<WebhookId>, StoreError> {
     let concerned: Vec<(WebhookId, DeliveryState)> =
         webhooks.iter().filter_map(|webhook| Some((webhook.id, webhook.delivery_of(event, now)?))).collect();
-    super::deliveries::insert_deliveries(tx, event.id, &concerned, now).await?;
+    super::deliveries::insert_deliveries(tx, (event.operator_id, event.id), &concerned, now).await?;
     let pending = concerned.iter().filter(|(_, state)| matches!(state, DeliveryState::Pending { .. }));
     Ok(pending.map(|(webhook, _)| *webhook).collect())
 }

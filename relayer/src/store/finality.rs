@@ -8,12 +8,13 @@ use super::history::number_of;
 use super::marks::{Mark, bind_marks, is_among};
 use super::query::query;
 use super::{Store, StoreError, ledgers};
-use crate::domain::{AccountId, EntryKind, Network, UsdcAmount};
+use crate::domain::{AccountId, EntryKind, Network, OperatorId, UsdcAmount};
 
 const TABLE: Table = Table("history");
 
 #[derive(Debug, FromRow)]
 struct UndoneRow {
+    operator_id: String,
     account_id: String,
     kind: String,
     amount_usdc: String,
@@ -58,7 +59,7 @@ impl Store {
     pub async fn undo_transaction(&self, network: Network, transaction: &Mark) -> Result<usize, StoreError> {
         const SQL: &str =
             "DELETE FROM history WHERE network = $1 AND slot = $2 AND tx_signature = $3 AND NOT is_final
-             RETURNING account_id, kind, amount_usdc, number";
+             RETURNING operator_id, account_id, kind, amount_usdc, number";
         let undo = query(SQL)
             .bind(network.as_str())
             .bind(transaction.slot.cast_signed())
@@ -67,7 +68,10 @@ impl Store {
             async move {
                 let undone: Vec<UndoneRow> = undo.fetch_all(&mut *tx).await?;
                 for row in &undone {
-                    let account: AccountId = TABLE.read("account_id", &row.account_id)?;
+                    let account: (OperatorId, AccountId) = (
+                        TABLE.read("operator_id", &row.operator_id)?,
+                        TABLE.read("account_id", &row.account_id)?,
+                    );
                     let kind = EntryKind::from_stored(&row.kind).ok_or_else(|| TABLE.unreadable("kind"))?;
                     let amount = TABLE.read::<UsdcAmount>("amount_usdc", &row.amount_usdc)?;
                     let number = row.number.map(number_of);

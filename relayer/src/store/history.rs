@@ -290,7 +290,7 @@ pub(super) async fn list_payments_under(
     // Among the latest ones: a policy comes to light with its payments, or little later.
     let sql = format!(
         "SELECT {COLUMNS} FROM history
-         WHERE entry_id IN (
+         WHERE operator_id = $2 AND entry_id IN (
              SELECT entry_id FROM (
                  SELECT entry_id, policy_version FROM history
                  WHERE account_id = $1 AND kind = 'transfer' AND status = 'settled' AND operator_id = $2
@@ -322,7 +322,7 @@ async fn insert_entry(
               tx_signature, slot, reason, message, is_final, created_at, position, number, tag,
               read_at)
          VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16, $17, $18, $19, $20)
-         ON CONFLICT (entry_id) DO NOTHING";
+         ON CONFLICT (operator_id, entry_id) DO NOTHING";
     let (signature, slot, reason, message) = match &entry.outcome {
         EntryOutcome::Settled { signature, slot } => {
             (Some(signature.as_str()), Some(slot.cast_signed()), None, None)
@@ -365,13 +365,14 @@ async fn mark_moved(
     position: &str,
 ) -> Result<(), StoreError> {
     const SQL: &str = "UPDATE history SET slot = $2, created_at = $3, position = $4
-         WHERE entry_id = $1 AND status = 'settled' AND (slot <> $2 OR created_at <> $3)";
+         WHERE operator_id = $5 AND entry_id = $1 AND status = 'settled' AND (slot <> $2 OR created_at <> $3)";
     let EntryOutcome::Settled { slot, .. } = &entry.outcome else { return Ok(()) };
     query(SQL)
         .bind(entry.id.to_string())
         .bind(slot.cast_signed())
         .bind(entry.created_at.to_string())
         .bind(position)
+        .bind(entry.operator_id.to_string())
         .execute(tx)
         .await?;
     Ok(())
@@ -380,10 +381,15 @@ async fn mark_moved(
 /// A payment that was settled from here before its number had been seen is counted now.
 async fn number_late(tx: &mut Transaction<'_>, entry: &HistoryEntry) -> Result<(), StoreError> {
     const SQL: &str = "UPDATE history SET number = $2
-         WHERE entry_id = $1 AND status = 'settled' AND kind = 'transfer' AND number IS NULL";
+         WHERE operator_id = $3 AND entry_id = $1 AND status = 'settled' AND kind = 'transfer' AND number IS NULL";
     let Some(number) = entry.number else { return Ok(()) };
-    let counted = query(SQL).bind(entry.id.to_string()).bind(stored_number(number)).execute(&mut *tx).await?;
-    if counted == 1 { ledgers::count(tx, entry.account_id, number).await } else { Ok(()) }
+    let counted = query(SQL)
+        .bind(entry.id.to_string())
+        .bind(stored_number(number))
+        .bind(entry.operator_id.to_string())
+        .execute(&mut *tx)
+        .await?;
+    if counted == 1 { ledgers::count(tx, entry.account_key(), number).await } else { Ok(()) }
 }
 
 fn stored_number(number: PaymentNumber) -> i64 {

@@ -61,8 +61,10 @@ impl Store {
         let of_status = if status.is_some() { "status = $2" } else { "$2 = ''" };
         let sql = format!(
             "SELECT {COLUMNS},
-                 COALESCE((SELECT seen_micros FROM ledgers WHERE ledgers.account_id = accounts.account_id), 0)
-                     AS seen_micros,
+                 COALESCE((
+                     SELECT seen_micros FROM ledgers
+                     WHERE ledgers.operator_id = accounts.operator_id AND ledgers.account_id = accounts.account_id
+                 ), 0) AS seen_micros,
                  (SELECT began_at FROM sweeps WHERE network = $5) AS began_at
              FROM accounts
              WHERE operator_id = $1 AND provisioning = 'ready' AND {of_status} AND account_id < $3 AND NOT is_closed

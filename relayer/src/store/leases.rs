@@ -9,7 +9,7 @@ use super::query::{places, query};
 use super::transfer_row::TransferRow;
 use super::transfers::COLUMNS;
 use super::{Store, StoreError};
-use crate::domain::{Network, Timestamp, Transfer, TransferId};
+use crate::domain::{Network, OperatorId, Timestamp, Transfer, TransferId};
 
 /// How many leases one statement renews.
 const RENEWED_AT_ONCE_MAX: usize = 500;
@@ -27,11 +27,11 @@ impl Store {
         // Apart, so that Postgres runs it once: within the update it may run it again and again, past the limit.
         let sql = format!(
             "WITH abandoned AS MATERIALIZED (
-                 SELECT transfer_id FROM transfers
+                 SELECT operator_id, transfer_id FROM transfers
                  WHERE network = $3 AND state IN ('claimed', 'signed', 'sent') AND lease_expires_at <= $4
                  ORDER BY lease_expires_at LIMIT $5 {})
              UPDATE transfers SET lease_holder = $1, lease_expires_at = $2
-             WHERE transfer_id IN (SELECT transfer_id FROM abandoned)
+             WHERE (operator_id, transfer_id) IN (SELECT operator_id, transfer_id FROM abandoned)
              RETURNING {COLUMNS}",
             self.pools.skip_locked()
         );
@@ -46,23 +46,26 @@ impl Store {
         rows.into_iter().map(Transfer::try_from).collect()
     }
 
-    /// For a worker: of the unfinished transfers among `ids`, those that this store holds are its own until
+    /// For a worker: of the unfinished transfers among these of an operator, those that this store holds are its own until
     /// `lease_expires_at`. A lease that another has taken meanwhile stays the other's.
     pub async fn renew_leases(
         &self,
+        operator: OperatorId,
         ids: &[TransferId],
         lease_expires_at: Timestamp,
     ) -> Result<(), StoreError> {
         for ids in ids.chunks(RENEWED_AT_ONCE_MAX) {
             let sql = format!(
                 "UPDATE transfers SET lease_expires_at = $2
-                 WHERE lease_holder = $1 AND state IN ('claimed', 'signed', 'sent') AND transfer_id IN ({})",
-                places(3, ids.len())
+                 WHERE lease_holder = $1 AND state IN ('claimed', 'signed', 'sent')
+                     AND operator_id = $3 AND transfer_id IN ({})",
+                places(4, ids.len())
             );
             // Only placeholders were put into the text.
             query(AssertSqlSafe(sql))
                 .bind(&*self.holder)
                 .bind(lease_expires_at.to_string())
+                .bind(operator.to_string())
                 .bind_all(ids.iter().map(TransferId::to_string))
                 .execute(self.writer())
                 .await?;
@@ -71,14 +74,20 @@ impl Store {
     }
 
     /// Gives back one lease, so that a sweep goes on with the transfer at once.
-    pub async fn release_lease(&self, id: TransferId, now: Timestamp) -> Result<(), StoreError> {
+    pub async fn release_lease(
+        &self,
+        operator: OperatorId,
+        id: TransferId,
+        now: Timestamp,
+    ) -> Result<(), StoreError> {
         const SQL: &str = "UPDATE transfers SET lease_expires_at = $3
-             WHERE lease_holder = $1 AND transfer_id = $2 AND state IN ('claimed', 'signed', 'sent')
+             WHERE lease_holder = $1 AND operator_id = $4 AND transfer_id = $2 AND state IN ('claimed', 'signed', 'sent')
                  AND lease_expires_at > $3";
         query(SQL)
             .bind(&*self.holder)
             .bind(id.to_string())
             .bind(now.to_string())
+            .bind(operator.to_string())
             .execute(self.writer())
             .await?;
         Ok(())

@@ -1,7 +1,7 @@
 //! Each account's money as its history has it, to be compared with what the chain holds.
 
 use futures::FutureExt;
-use sqlx::{AssertSqlSafe, FromRow};
+use sqlx::{AssertSqlSafe, FromRow, SqlSafeStr};
 
 use super::columns::Table;
 use super::query::{Query, places, query};
@@ -15,6 +15,14 @@ const TABLE: Table = Table("ledgers");
 
 /// More than all USDC there is. Amounts of test mints beyond it are booked as this much, so that sums stay sums.
 const BOOKED_MAX: u64 = 1 << 58;
+
+/// Whose an account is, and which: what its rows begin with.
+pub(super) type AccountKey = (OperatorId, AccountId);
+
+/// A statement whose first two placeholders say whose an account is, and which.
+pub(super) fn of(sql: impl SqlSafeStr, (operator, account): AccountKey) -> Query {
+    query(sql).bind(operator.to_string()).bind(account.to_string())
+}
 
 /// What an account holds, by its history and by the last look at the chain. All in micro-USDC.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -80,31 +88,34 @@ pub(super) async fn place(
 ) -> Result<Placed, StoreError> {
     let sql = format!(
         "INSERT INTO ledgers
-             (account_id, placed_micros, newest_slot, booked_micros, unexplained_micros, seen_micros, seen_slot)
-         VALUES ($1, $2, $3, 0, 0, 0, 0)
-         ON CONFLICT (account_id) DO UPDATE SET {NEXT_PLACE}
+             (operator_id, account_id, placed_micros, newest_slot, booked_micros, unexplained_micros, seen_micros,
+              seen_slot)
+         VALUES ($1, $2, $3, $4, 0, 0, 0, 0)
+         ON CONFLICT (operator_id, account_id) DO UPDATE SET {NEXT_PLACE}
          RETURNING placed_micros"
     );
     let placed: Option<(i64,)> = at_place(query(AssertSqlSafe(sql)), entry, now).fetch_optional(tx).await?;
     Ok(placed.map_or(Placed::Waits, |(micros,)| Placed::of(micros)))
 }
 
-/// Binds the first three placeholders: the account, the earliest place and the slot.
+/// Binds the first four placeholders: the account and whose it is, the earliest place and the slot.
 fn at_place(query: Query, entry: &HistoryEntry, now: Timestamp) -> Query {
     let slot = match entry.outcome {
         EntryOutcome::Settled { slot, .. } => slot,
         EntryOutcome::Rejected { .. } => 0,
     };
     query
+        .bind(entry.operator_id.to_string())
         .bind(entry.account_id.to_string())
         .bind(entry.created_at.max(now).unix_micros().max(0))
         .bind(slot.cast_signed())
 }
 
 /// Locks an account's ledger to the commit: whoever writes an entry of the account waits, or was waited for.
-pub(super) async fn lock(tx: &mut Transaction<'_>, account: AccountId) -> Result<(), StoreError> {
-    const SQL: &str = "UPDATE ledgers SET booked_micros = booked_micros WHERE account_id = $1";
-    query(SQL).bind(account.to_string()).execute(tx).await?;
+pub(super) async fn lock(tx: &mut Transaction<'_>, account: AccountKey) -> Result<(), StoreError> {
+    const SQL: &str =
+        "UPDATE ledgers SET booked_micros = booked_micros WHERE operator_id = $1 AND account_id = $2";
+    of(SQL, account).execute(tx).await?;
     Ok(())
 }
 
@@ -118,14 +129,15 @@ pub(super) async fn place_and_book(
     // A payment that follows on all that are known is counted in the same statement.
     let sql = format!(
         "INSERT INTO ledgers
-             (account_id, placed_micros, newest_slot, booked_micros, payments_up_to, unexplained_micros, seen_micros, seen_slot)
-         SELECT $1, $2, $3, $4, CASE WHEN $5 = 1 THEN 1 ELSE 0 END, 0, 0, 0
-         WHERE NOT EXISTS (SELECT 1 FROM history WHERE entry_id = $6)
-         ON CONFLICT (account_id) DO UPDATE SET
+             (operator_id, account_id, placed_micros, newest_slot, booked_micros, payments_up_to, unexplained_micros,
+              seen_micros, seen_slot)
+         SELECT $1, $2, $3, $4, $5, CASE WHEN $6 = 1 THEN 1 ELSE 0 END, 0, 0, 0
+         WHERE NOT EXISTS (SELECT 1 FROM history WHERE operator_id = $1 AND entry_id = $7)
+         ON CONFLICT (operator_id, account_id) DO UPDATE SET
              {NEXT_PLACE},
              booked_micros = ledgers.booked_micros + excluded.booked_micros,
              payments_up_to = ledgers.payments_up_to
-                 + CASE WHEN ledgers.payments_up_to = $5 - 1 AND ledgers.payments_beyond = '' THEN 1 ELSE 0 END
+                 + CASE WHEN ledgers.payments_up_to = $6 - 1 AND ledgers.payments_beyond = '' THEN 1 ELSE 0 END
          RETURNING placed_micros, payments_up_to"
     );
     let number = match entry.number {
@@ -140,7 +152,7 @@ pub(super) async fn place_and_book(
         .await?;
     let Some((placed, up_to)) = booked else { return Ok(None) };
     if let Some(number_read) = entry.number.filter(|_| number == 0 || up_to < number) {
-        count(tx, entry.account_id, number_read).await?;
+        count(tx, entry.account_key(), number_read).await?;
     }
     Ok(Some(Placed::of(placed)))
 }
@@ -148,7 +160,7 @@ pub(super) async fn place_and_book(
 /// Counts a payment whose money is booked.
 pub(super) async fn count(
     tx: &mut Transaction<'_>,
-    account: AccountId,
+    account: AccountKey,
     number: PaymentNumber,
 ) -> Result<(), StoreError> {
     change_known(tx, account, |known| known.insert(number)).await
@@ -157,12 +169,13 @@ pub(super) async fn count(
 /// Takes back what an entry moved, and the count of its payment.
 pub(super) async fn unbook(
     tx: &mut Transaction<'_>,
-    account: AccountId,
+    account: AccountKey,
     micros: i64,
     number: Option<PaymentNumber>,
 ) -> Result<(), StoreError> {
-    const SQL: &str = "UPDATE ledgers SET booked_micros = booked_micros - $2 WHERE account_id = $1";
-    query(SQL).bind(account.to_string()).bind(micros).execute(&mut *tx).await?;
+    const SQL: &str = "UPDATE ledgers SET booked_micros = booked_micros - $3
+         WHERE operator_id = $1 AND account_id = $2";
+    of(SQL, account).bind(micros).execute(&mut *tx).await?;
     match number {
         Some(number) => change_known(tx, account, |known| known.remove(number)).await,
         None => Ok(()),
@@ -189,24 +202,22 @@ impl KnownRow {
 
 async fn change_known(
     tx: &mut Transaction<'_>,
-    account: AccountId,
+    account: AccountKey,
     change: impl FnOnce(&mut KnownPayments),
 ) -> Result<(), StoreError> {
     // Written before it is read, so that on Postgres the row is ours until the commit.
     let own = format!(
-        "UPDATE ledgers SET booked_micros = booked_micros WHERE account_id = $1 RETURNING {}",
+        "UPDATE ledgers SET booked_micros = booked_micros WHERE operator_id = $1 AND account_id = $2 RETURNING {}",
         KnownRow::COLUMNS
     );
     const WRITE: &str =
-        "UPDATE ledgers SET payments_up_to = $2, payments_beyond = $3, payments_unnumbered = $4
-         WHERE account_id = $1";
-    let row: Option<KnownRow> =
-        query(AssertSqlSafe(own)).bind(account.to_string()).fetch_optional(&mut *tx).await?;
+        "UPDATE ledgers SET payments_up_to = $3, payments_beyond = $4, payments_unnumbered = $5
+         WHERE operator_id = $1 AND account_id = $2";
+    let row: Option<KnownRow> = of(AssertSqlSafe(own), account).fetch_optional(&mut *tx).await?;
     let Some(row) = row else { return Ok(()) };
     let mut known = row.read()?;
     change(&mut known);
-    query(WRITE)
-        .bind(account.to_string())
+    of(WRITE, account)
         .bind(known.up_to().cast_signed())
         .bind(known.beyond())
         .bind(known.unnumbered.cast_signed())
@@ -264,7 +275,8 @@ impl Store {
                  COALESCE(ledgers.seen_micros, 0) AS seen_micros, COALESCE(ledgers.seen_slot, 0) AS seen_slot
              FROM accounts
                  CROSS JOIN operators
-                 LEFT JOIN ledgers ON ledgers.account_id = accounts.account_id
+                 LEFT JOIN ledgers
+                     ON ledgers.operator_id = accounts.operator_id AND ledgers.account_id = accounts.account_id
              WHERE operators.operator_id = accounts.operator_id AND operators.network = $1 AND accounts.provisioning = 'ready' AND accounts.account_id > $2
              ORDER BY accounts.account_id LIMIT $3";
         let rows: Vec<LedgerRow> = query(SQL)
@@ -290,7 +302,8 @@ impl Store {
                  COALESCE(ledgers.seen_micros, 0) AS seen_micros, COALESCE(ledgers.seen_slot, 0) AS seen_slot
              FROM accounts
                  JOIN operators ON operators.operator_id = accounts.operator_id
-                 LEFT JOIN ledgers ON ledgers.account_id = accounts.account_id
+                 LEFT JOIN ledgers
+                     ON ledgers.operator_id = accounts.operator_id AND ledgers.account_id = accounts.account_id
              WHERE operators.network = $1 AND accounts.provisioning = 'ready' AND accounts.token_account IN ({places})"
         );
         // Only placeholders were put into the text.
@@ -308,7 +321,8 @@ impl Store {
         const SQL: &str = "SELECT accounts.account_id, accounts.operator_id, accounts.token_account,
                  ledgers.booked_micros, ledgers.unexplained_micros, ledgers.seen_micros, ledgers.seen_slot
              FROM ledgers
-                 JOIN accounts ON accounts.account_id = ledgers.account_id
+                 JOIN accounts
+                     ON accounts.operator_id = ledgers.operator_id AND accounts.account_id = ledgers.account_id
                  JOIN operators ON operators.operator_id = accounts.operator_id
              WHERE operators.network = $1 AND ledgers.unexplained_micros <> 0
              ORDER BY accounts.account_id DESC LIMIT $2";
@@ -330,7 +344,8 @@ impl Store {
                  COALESCE(ledgers.booked_micros, 0) AS booked_micros,
                  COALESCE(ledgers.unexplained_micros, 0) AS unexplained_micros,
                  COALESCE(ledgers.seen_micros, 0) AS seen_micros, COALESCE(ledgers.seen_slot, 0) AS seen_slot
-             FROM accounts LEFT JOIN ledgers ON ledgers.account_id = accounts.account_id
+             FROM accounts LEFT JOIN ledgers
+                 ON ledgers.operator_id = accounts.operator_id AND ledgers.account_id = accounts.account_id
              WHERE accounts.account_id = $1";
         // What is booked between the two reads counts as later, and is made up for by the next look.
         let row: Option<LedgerRow> =
@@ -352,10 +367,11 @@ impl Store {
     }
 
     /// For the indexer: what a sweep saw at `slot`. An older sight than the last one changes nothing.
-    pub async fn mark_seen(&self, slot: u64, seen: &[(AccountId, UsdcAmount)]) -> Result<(), StoreError> {
+    pub async fn mark_seen(&self, slot: u64, seen: &[(AccountKey, UsdcAmount)]) -> Result<(), StoreError> {
         const SQL: &str = "INSERT INTO ledgers
-                 (account_id, booked_micros, unexplained_micros, seen_micros, seen_slot) VALUES ($1, 0, 0, $2, $3)
-             ON CONFLICT (account_id) DO UPDATE
+                 (operator_id, account_id, booked_micros, unexplained_micros, seen_micros, seen_slot)
+             VALUES ($1, $2, 0, 0, $3, $4)
+             ON CONFLICT (operator_id, account_id) DO UPDATE
                  SET seen_micros = excluded.seen_micros, seen_slot = excluded.seen_slot
                  WHERE ledgers.seen_slot <= excluded.seen_slot";
         if seen.is_empty() {
@@ -365,8 +381,7 @@ impl Store {
         self.write(move |tx| {
             async move {
                 for (account, balance) in seen {
-                    query(SQL)
-                        .bind(account.to_string())
+                    of(SQL, account)
                         .bind(in_ledger(balance))
                         .bind(slot.cast_signed())
                         .execute(&mut *tx)
@@ -380,13 +395,13 @@ impl Store {
     }
 
     /// For the indexer: the account has made `recorded` payments, and no more can be missing. If we hold as many, none is.
-    pub async fn count_unnumbered(&self, account: AccountId, recorded: u64) -> Result<(), StoreError> {
-        const WANTED: &str = "UPDATE ledgers SET payments_wanted = $2
-             WHERE account_id = $1 AND payments_wanted > $2";
+    pub async fn count_unnumbered(&self, account: AccountKey, recorded: u64) -> Result<(), StoreError> {
+        const WANTED: &str = "UPDATE ledgers SET payments_wanted = $3
+             WHERE operator_id = $1 AND account_id = $2 AND payments_wanted > $3";
         self.write(move |tx| {
             async move {
                 change_known(tx, account, |known| known.count_unnumbered(recorded)).await?;
-                query(WANTED).bind(account.to_string()).bind(recorded.cast_signed()).execute(tx).await?;
+                of(WANTED, account).bind(recorded.cast_signed()).execute(tx).await?;
                 Ok(())
             }
             .boxed()
@@ -395,12 +410,13 @@ impl Store {
     }
 
     /// For the indexer: `micros` more (or less) on the chain than any transaction accounts for.
-    pub async fn mark_unexplained(&self, account: AccountId, micros: i64) -> Result<(), StoreError> {
+    pub async fn mark_unexplained(&self, account: AccountKey, micros: i64) -> Result<(), StoreError> {
         const SQL: &str = "INSERT INTO ledgers
-                 (account_id, booked_micros, unexplained_micros, seen_micros, seen_slot) VALUES ($1, 0, $2, 0, 0)
-             ON CONFLICT (account_id) DO UPDATE
+                 (operator_id, account_id, booked_micros, unexplained_micros, seen_micros, seen_slot)
+             VALUES ($1, $2, 0, $3, 0, 0)
+             ON CONFLICT (operator_id, account_id) DO UPDATE
                  SET unexplained_micros = ledgers.unexplained_micros + excluded.unexplained_micros";
-        query(SQL).bind(account.to_string()).bind(micros).execute(self.writer()).await?;
+        of(SQL, account).bind(micros).execute(self.writer()).await?;
         Ok(())
     }
 }

@@ -85,7 +85,7 @@ pub(super) async fn reached_by(
     now: Timestamp,
 ) -> Result<Vec<Event>, StoreError> {
     const SQL: &str = "UPDATE history SET spent_micros = $2, policy_version = $3
-         WHERE entry_id = $1 AND spent_micros IS NULL";
+         WHERE operator_id = $4 AND entry_id = $1 AND spent_micros IS NULL";
     let since = watches.get(&entry.operator_id);
     let (Some(spent), Some(_)) = (entry.spent, since.filter(|since| entry.created_at >= **since)) else {
         return Ok(Vec::new());
@@ -94,12 +94,13 @@ pub(super) async fn reached_by(
         .bind(entry.id.to_string())
         .bind(spent.in_window.micros().cast_signed())
         .bind(spent.policy_version.cast_signed())
+        .bind(entry.operator_id.to_string())
         .execute(&mut *tx)
         .await?;
     if kept == 0 {
         return Ok(Vec::new());
     }
-    match find_daily_limit(tx, entry.account_id, spent.policy_version).await? {
+    match find_daily_limit(tx, entry.account_key(), spent.policy_version).await? {
         Some(Limit::AtMost(cap)) => Ok(Event::limits_reached(entry, cap, now)),
         Some(Limit::Unlimited) | None => Ok(Vec::new()),
     }

@@ -113,7 +113,7 @@ pub struct Store {
     /// What this process has just written for webhooks.
     outbox: Arc<Outbox>,
     /// The last transfer that was looked at for whether it may be deleted.
-    looked_at: Arc<Mutex<String>>,
+    looked_at: Arc<Mutex<(String, String)>>,
     waits: Histograms,
 }
 

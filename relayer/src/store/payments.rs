@@ -4,9 +4,10 @@ use sqlx::FromRow;
 
 use super::columns::Table;
 use super::history::tag_text;
+use super::ledgers::{AccountKey, of};
 use super::query::query;
 use super::{Store, StoreError};
-use crate::domain::{Account, AccountId, Address, Network, Timestamp, UsdcAmount};
+use crate::domain::{Account, AccountId, Address, Network, OperatorId, Timestamp, UsdcAmount};
 
 const TABLE: Table = Table("history");
 
@@ -36,6 +37,7 @@ pub struct PaymentMade {
 /// An account of which payments are missing.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct PaymentsMissing {
+    pub operator_id: OperatorId,
     pub account_id: AccountId,
     pub address: Address,
     pub token_account: Address,
@@ -86,8 +88,10 @@ impl Store {
             "SELECT COALESCE(ledgers.payments_up_to, 0) AS up_to, history.tx_signature, history.slot,
                  history.created_at, history.amount_usdc, history.counterparty, history.memo
              FROM accounts
-                 LEFT JOIN ledgers ON ledgers.account_id = accounts.account_id
-                 LEFT JOIN history ON history.account_id = accounts.account_id AND history.tag = $2
+                 LEFT JOIN ledgers
+                     ON ledgers.operator_id = accounts.operator_id AND ledgers.account_id = accounts.account_id
+                 LEFT JOIN history ON history.operator_id = accounts.operator_id
+                     AND history.account_id = accounts.account_id AND history.tag = $2
                      AND (history.created_at > $3 OR COALESCE(history.read_at, '') > $3)
              WHERE accounts.account_id = $1 ORDER BY history.created_at DESC LIMIT 1";
         let row: Option<KnownRow> = query(SQL)
@@ -102,11 +106,11 @@ impl Store {
     /// A transfer waits for all payments up to `number`: the indexer looks for them.
     pub async fn want_payments(&self, account: &Account, number: u64) -> Result<(), StoreError> {
         const SQL: &str = "INSERT INTO ledgers
-                 (account_id, booked_micros, unexplained_micros, seen_micros, seen_slot, payments_wanted)
-             VALUES ($1, 0, 0, 0, 0, $2)
-             ON CONFLICT (account_id) DO UPDATE SET payments_wanted = excluded.payments_wanted
+                 (operator_id, account_id, booked_micros, unexplained_micros, seen_micros, seen_slot, payments_wanted)
+             VALUES ($1, $2, 0, 0, 0, 0, $3)
+             ON CONFLICT (operator_id, account_id) DO UPDATE SET payments_wanted = excluded.payments_wanted
                  WHERE ledgers.payments_wanted < excluded.payments_wanted";
-        query(SQL).bind(account.id.to_string()).bind(number.cast_signed()).execute(self.writer()).await?;
+        of(SQL, (account.operator_id, account.id)).bind(number.cast_signed()).execute(self.writer()).await?;
         Ok(())
     }
 
@@ -116,15 +120,17 @@ impl Store {
         network: Network,
         rows_max: u32,
     ) -> Result<Vec<PaymentsMissing>, StoreError> {
-        const SQL: &str = "SELECT accounts.account_id, accounts.address, accounts.token_account
+        const SQL: &str = "SELECT accounts.operator_id, accounts.account_id, accounts.address, accounts.token_account
              FROM ledgers
-                 JOIN accounts ON accounts.account_id = ledgers.account_id
+                 JOIN accounts
+                     ON accounts.operator_id = ledgers.operator_id AND accounts.account_id = ledgers.account_id
                  JOIN operators ON operators.operator_id = accounts.operator_id
              WHERE operators.network = $1 AND ledgers.payments_wanted > ledgers.payments_up_to LIMIT $2";
-        let rows: Vec<(String, String, String)> =
+        let rows: Vec<(String, String, String, String)> =
             query(SQL).bind(network.as_str()).bind(i64::from(rows_max)).fetch_all(self.reader()).await?;
-        let read = |(account, address, token_account): (String, String, String)| {
+        let read = |(operator, account, address, token_account): (String, String, String, String)| {
             Ok(PaymentsMissing {
+                operator_id: TABLE.read("operator_id", &operator)?,
                 account_id: TABLE.read("account_id", &account)?,
                 address: TABLE.read("address", &address)?,
                 token_account: TABLE.read("token_account", &token_account)?,
@@ -134,9 +140,9 @@ impl Store {
     }
 
     /// For the indexer: the latest slot of which the account's history tells; 0 where there is none.
-    pub async fn find_newest_slot(&self, account: AccountId) -> Result<u64, StoreError> {
-        const SQL: &str = "SELECT newest_slot FROM ledgers WHERE account_id = $1";
-        let slot: Option<(i64,)> = query(SQL).bind(account.to_string()).fetch_optional(self.reader()).await?;
+    pub async fn find_newest_slot(&self, account: AccountKey) -> Result<u64, StoreError> {
+        const SQL: &str = "SELECT newest_slot FROM ledgers WHERE operator_id = $1 AND account_id = $2";
+        let slot: Option<(i64,)> = of(SQL, account).fetch_optional(self.reader()).await?;
         Ok(slot.map_or(0, |(slot,)| slot.cast_unsigned()))
     }
 }

@@ -8,6 +8,7 @@ use sqlx::FromRow;
 use super::columns::Table;
 use super::events::announce;
 use super::history::list_payments_under;
+use super::ledgers::{AccountKey, of};
 use super::query::query;
 use super::{Store, StoreError, Transaction, ledgers};
 use crate::domain::{
@@ -89,18 +90,15 @@ impl Store {
     /// For the indexer: an account's policy of this version, if it was read.
     pub async fn find_policy(
         &self,
-        account: AccountId,
+        account: AccountKey,
         version: u64,
     ) -> Result<Option<SpendingPolicy>, StoreError> {
         const SQL: &str =
             "SELECT version, max_single_transfer, max_daily_spend, require_memo, paused, wallets,
                  token_accounts
-             FROM policies WHERE account_id = $1 AND version = $2";
-        let row: Option<PolicyRow> = query(SQL)
-            .bind(account.to_string())
-            .bind(version.cast_signed())
-            .fetch_optional(self.reader())
-            .await?;
+             FROM policies WHERE operator_id = $1 AND account_id = $2 AND version = $3";
+        let row: Option<PolicyRow> =
+            of(SQL, account).bind(version.cast_signed()).fetch_optional(self.reader()).await?;
         Ok(row.map(PolicyRow::read).transpose()?.map(|(_, policy)| policy))
     }
 
@@ -115,7 +113,9 @@ impl Store {
         const SQL: &str = "SELECT accounts.account_id, accounts.address FROM accounts CROSS JOIN operators
              WHERE operators.operator_id = accounts.operator_id AND operators.network = $1
                  AND accounts.provisioning = 'ready' AND NOT accounts.is_closed AND accounts.account_id > $2
-                 AND NOT EXISTS (SELECT 1 FROM policies WHERE policies.account_id = accounts.account_id)
+                 AND NOT EXISTS (
+                     SELECT 1 FROM policies
+                     WHERE policies.operator_id = accounts.operator_id AND policies.account_id = accounts.account_id)
              ORDER BY accounts.account_id LIMIT $3";
         let rows: Vec<(String, String)> = query(SQL)
             .bind(network.as_str())
@@ -137,15 +137,15 @@ impl Store {
         let write = self.write(move |tx| {
             async move {
                 // As whoever writes down a payment does: of the two, the second sees what the first wrote.
-                ledgers::lock(tx, set.account_id).await?;
+                let of = (set.operator_id, set.account_id);
+                ledgers::lock(tx, of).await?;
                 let mut events = Vec::new();
                 let is_news = keep(tx, &set, now).await?;
                 if let Some(by) = set.by.as_ref().filter(|_| is_news) {
-                    let before = find_before(tx, set.account_id, set.version).await?;
+                    let before = find_before(tx, of, set.version).await?;
                     events.push(Event::policy_changed(&set, by, before.as_ref(), now));
                 }
                 if let Limit::AtMost(cap) = set.policy.max_daily_spend {
-                    let of = (set.operator_id, set.account_id);
                     for payment in list_payments_under(tx, of, set.version, PAYMENTS_MAX).await? {
                         events.extend(Event::limits_reached(&payment, cap, now));
                     }
@@ -177,12 +177,13 @@ impl Store {
 /// What a payment under this policy was held to. `None`: not read yet.
 pub(super) async fn find_daily_limit(
     tx: &mut Transaction<'_>,
-    account: AccountId,
+    account: AccountKey,
     version: u64,
 ) -> Result<Option<Limit>, StoreError> {
-    const SQL: &str = "SELECT max_daily_spend FROM policies WHERE account_id = $1 AND version = $2";
+    const SQL: &str = "SELECT max_daily_spend FROM policies
+         WHERE operator_id = $1 AND account_id = $2 AND version = $3";
     let row: Option<(Option<String>,)> =
-        query(SQL).bind(account.to_string()).bind(version.cast_signed()).fetch_optional(tx).await?;
+        of(SQL, account).bind(version.cast_signed()).fetch_optional(tx).await?;
     let Some((cap,)) = row else { return Ok(None) };
     let cap = TABLE.read_optional("max_daily_spend", cap.as_deref())?;
     Ok(Some(cap.map_or(Limit::Unlimited, Limit::AtMost)))
@@ -192,21 +193,22 @@ pub(super) async fn find_daily_limit(
 /// past in which it changed further.
 async fn keep(tx: &mut Transaction<'_>, set: &PolicySet, now: Timestamp) -> Result<bool, StoreError> {
     const SQL: &str = "INSERT INTO policies
-             (account_id, version, max_single_transfer, max_daily_spend, require_memo, paused, wallets, token_accounts,
-              is_told)
-         VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9)
-         ON CONFLICT (account_id, version) DO UPDATE SET is_told = excluded.is_told
+             (operator_id, account_id, version, max_single_transfer, max_daily_spend, require_memo, paused, wallets,
+              token_accounts, is_told)
+         VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10)
+         ON CONFLICT (operator_id, account_id, version) DO UPDATE SET is_told = excluded.is_told
              WHERE excluded.is_told AND NOT policies.is_told";
-    const NEWER: &str = "SELECT version FROM policies WHERE account_id = $1 AND version > $2 LIMIT 1";
-    const OLD: &str = "DELETE FROM policies WHERE account_id = $1 AND version <= $2";
+    const NEWER: &str = "SELECT version FROM policies
+         WHERE operator_id = $1 AND account_id = $2 AND version > $3 LIMIT 1";
+    const OLD: &str = "DELETE FROM policies WHERE operator_id = $1 AND account_id = $2 AND version <= $3";
     let amount = |limit| match limit {
         Limit::Unlimited => None,
         Limit::AtMost(amount) => Some(amount.to_string()),
     };
     let policy = &set.policy;
     let (wallets, token_accounts) = write_addresses(&policy.allowed_counterparties);
-    let kept = query(SQL)
-        .bind(set.account_id.to_string())
+    let account = (set.operator_id, set.account_id);
+    let kept = of(SQL, account)
         .bind(set.version.cast_signed())
         .bind(amount(policy.max_single_transfer))
         .bind(amount(policy.max_daily_spend))
@@ -217,32 +219,28 @@ async fn keep(tx: &mut Transaction<'_>, set: &PolicySet, now: Timestamp) -> Resu
         .bind(set.by.is_some())
         .execute(&mut *tx)
         .await?;
-    query(OLD)
-        .bind(set.account_id.to_string())
+    of(OLD, account)
         .bind(set.version.cast_signed().saturating_sub(VERSIONS_KEPT))
         .execute(&mut *tx)
         .await?;
     let Some(by) = set.by.as_ref().filter(|_| kept == 1 && set.version > FIRST_VERSION) else {
         return Ok(false);
     };
-    let newer: Option<(i64,)> = query(NEWER)
-        .bind(set.account_id.to_string())
-        .bind(set.version.cast_signed())
-        .fetch_optional(tx)
-        .await?;
+    let newer: Option<(i64,)> =
+        of(NEWER, account).bind(set.version.cast_signed()).fetch_optional(tx).await?;
     Ok(newer.is_none() || by.at.after(CHANGE_IS_NEWS) >= now)
 }
 
 /// The latest version before `version` that is known.
 async fn find_before(
     tx: &mut Transaction<'_>,
-    account: AccountId,
+    account: AccountKey,
     version: u64,
 ) -> Result<Option<(u64, SpendingPolicy)>, StoreError> {
     const SQL: &str = "SELECT version, max_single_transfer, max_daily_spend, require_memo, paused, wallets,
              token_accounts
-         FROM policies WHERE account_id = $1 AND version < $2 ORDER BY version DESC LIMIT 1";
+         FROM policies WHERE operator_id = $1 AND account_id = $2 AND version < $3 ORDER BY version DESC LIMIT 1";
     let row: Option<PolicyRow> =
-        query(SQL).bind(account.to_string()).bind(version.cast_signed()).fetch_optional(tx).await?;
+        of(SQL, account).bind(version.cast_signed()).fetch_optional(tx).await?;
     row.map(PolicyRow::read).transpose()
 }

@@ -49,7 +49,7 @@ impl Store {
         const SQL: &str = "INSERT INTO policy_versions
                  (operator_id, account_id, version, set_at, signer, tx_signature, policy)
              VALUES ($1, $2, $3, $4, $5, $6, $7)
-             ON CONFLICT (account_id, version) DO UPDATE SET
+             ON CONFLICT (operator_id, account_id, version) DO UPDATE SET
                  set_at = excluded.set_at, signer = excluded.signer, tx_signature = excluded.tx_signature,
                  policy = CASE WHEN policy_versions.tx_signature = excluded.tx_signature
                      THEN COALESCE(excluded.policy, policy_versions.policy) ELSE excluded.policy END";
@@ -76,7 +76,7 @@ impl Store {
     ) -> Result<(), StoreError> {
         const SQL: &str = "INSERT INTO policy_askings (operator_id, account_id, done_by, key_id, reason)
              VALUES ($1, $2, $3, $4, $5)
-             ON CONFLICT (account_id, done_by) DO UPDATE SET
+             ON CONFLICT (operator_id, account_id, done_by) DO UPDATE SET
                  version = NULL, key_id = excluded.key_id, reason = excluded.reason";
         query(SQL)
             .bind(operator.to_string())
@@ -99,7 +99,8 @@ impl Store {
     ) -> Result<(), StoreError> {
         const SQL: &str = "UPDATE policy_askings SET version = $4
              WHERE operator_id = $1 AND account_id = $2 AND done_by = $3
-                 AND NOT EXISTS (SELECT 1 FROM policy_askings WHERE account_id = $2 AND version = $4)";
+                 AND NOT EXISTS (
+                     SELECT 1 FROM policy_askings WHERE operator_id = $1 AND account_id = $2 AND version = $4)";
         query(SQL)
             .bind(operator.to_string())
             .bind(account.to_string())
@@ -124,9 +125,12 @@ impl Store {
                  CASE WHEN at_once.key_id IS NULL THEN later.reason ELSE at_once.reason END AS reason
              FROM policy_versions
              LEFT JOIN policy_askings at_once
-                 ON at_once.account_id = policy_versions.account_id AND at_once.done_by = policy_versions.tx_signature
+                 ON at_once.operator_id = policy_versions.operator_id
+                     AND at_once.account_id = policy_versions.account_id
+                     AND at_once.done_by = policy_versions.tx_signature
              LEFT JOIN policy_askings later
-                 ON later.account_id = policy_versions.account_id AND later.version = policy_versions.version
+                 ON later.operator_id = policy_versions.operator_id
+                     AND later.account_id = policy_versions.account_id AND later.version = policy_versions.version
              WHERE policy_versions.operator_id = $1 AND policy_versions.account_id = $2
                  AND policy_versions.version < $3
              ORDER BY policy_versions.version DESC LIMIT $4";

@@ -7,7 +7,7 @@ use super::deliveries::insert_deliveries;
 use super::events::insert_event;
 use super::query::{places, query};
 use super::{Store, StoreError, Transaction};
-use crate::domain::{DeliveryState, Event, EventId, Timestamp, Webhook, WebhookId};
+use crate::domain::{DeliveryState, Event, EventId, OperatorId, Timestamp, Webhook, WebhookId};
 
 /// How many events of a span are read and written at a time.
 const BATCH_ROWS: u32 = 200;
@@ -30,7 +30,7 @@ impl Store {
         event: &Event,
         now: Timestamp,
     ) -> Result<bool, StoreError> {
-        let (id, event) = (webhook.id, event.id);
+        let (id, event) = (webhook.id, (event.operator_id, event.id));
         let renewed = self.write(move |tx| renew(tx, id, event, now).boxed()).await?;
         self.outbox.hint(renewed.then_some(webhook.id));
         Ok(renewed)
@@ -62,8 +62,8 @@ impl Store {
     ) -> Result<u64, StoreError> {
         // Ids begin with the millisecond of their events, so they lead to the span.
         const SQL: &str = "SELECT deliveries.event_id FROM deliveries
-                 JOIN events ON events.event_id = deliveries.event_id
-             WHERE deliveries.webhook_id = $1 AND deliveries.state = 'undelivered'
+                 JOIN events ON events.operator_id = deliveries.operator_id AND events.event_id = deliveries.event_id
+             WHERE deliveries.operator_id = $7 AND deliveries.webhook_id = $1 AND deliveries.state = 'undelivered'
                  AND deliveries.event_id > $2 AND deliveries.event_id <= $3
                  AND events.created_at >= $4 AND events.created_at < $5
              ORDER BY deliveries.event_id LIMIT $6";
@@ -77,17 +77,19 @@ impl Store {
                 .bind(since.to_string())
                 .bind(until.to_string())
                 .bind(i64::from(BATCH_ROWS))
+                .bind(webhook.operator_id.to_string())
                 .fetch_all(self.lister())
                 .await?;
             let ids: Vec<String> = found.into_iter().map(|(id,)| id).collect();
             let Some(end) = ids.last().cloned() else { return Ok(replayed) };
             let sql = format!(
-                "UPDATE deliveries SET state = 'pending', failures = 0, next_attempt_at = $2, ended_at = NULL
-                 WHERE webhook_id = $1 AND state = 'undelivered' AND event_id IN ({})",
-                places(3, ids.len())
+                "UPDATE deliveries SET state = 'pending', failures = 0, next_attempt_at = $3, ended_at = NULL
+                 WHERE operator_id = $1 AND webhook_id = $2 AND state = 'undelivered' AND event_id IN ({})",
+                places(4, ids.len())
             );
             // Only placeholders were put into the text.
-            let update = query(AssertSqlSafe(sql)).bind(webhook.id.to_string()).bind(now.to_string());
+            let update = query(AssertSqlSafe(sql)).bind(webhook.operator_id.to_string());
+            let update = update.bind(webhook.id.to_string()).bind(now.to_string());
             replayed += update.bind_all(ids).execute(self.writer()).await?;
             last = end;
         }
@@ -106,10 +108,10 @@ impl Store {
             let events =
                 self.list_events_between(webhook.operator_id, since, until, last, BATCH_ROWS).await?;
             let Some(end) = events.last().map(|event| event.id) else { return Ok(replayed) };
-            let concerned: Vec<EventId> = events
+            let concerned: Vec<_> = events
                 .iter()
                 .filter(|event| webhook.delivery_of(event, now).is_some())
-                .map(|event| event.id)
+                .map(|event| (event.operator_id, event.id))
                 .collect();
             let id = webhook.id;
             let renewing = self.write(move |tx| {
@@ -138,7 +140,7 @@ impl Store {
         self.write(move |tx| {
             async move {
                 insert_event(tx, &event).await?;
-                insert_deliveries(tx, event.id, &[(id, DeliveryState::due(now))], now).await
+                insert_deliveries(tx, (event.operator_id, event.id), &[(id, DeliveryState::due(now))], now).await
             }
             .boxed()
         })
@@ -152,13 +154,15 @@ impl Store {
 async fn renew(
     tx: &mut Transaction<'_>,
     webhook: WebhookId,
-    event: EventId,
+    (operator, event): (OperatorId, EventId),
     now: Timestamp,
 ) -> Result<bool, StoreError> {
     const SQL: &str =
-        "UPDATE deliveries SET state = 'pending', failures = 0, next_attempt_at = $3, ended_at = NULL
-         WHERE webhook_id = $1 AND event_id = $2 AND (lease_expires_at IS NULL OR lease_expires_at <= $3)";
+        "UPDATE deliveries SET state = 'pending', failures = 0, next_attempt_at = $4, ended_at = NULL
+         WHERE operator_id = $1 AND webhook_id = $2 AND event_id = $3
+             AND (lease_expires_at IS NULL OR lease_expires_at <= $4)";
     let touched = query(SQL)
+        .bind(operator.to_string())
         .bind(webhook.to_string())
         .bind(event.to_string())
         .bind(now.to_string())
@@ -167,5 +171,5 @@ async fn renew(
     if touched == 1 {
         return Ok(true);
     }
-    Ok(insert_deliveries(tx, event, &[(webhook, DeliveryState::due(now))], now).await? == 1)
+    Ok(insert_deliveries(tx, (operator, event), &[(webhook, DeliveryState::due(now))], now).await? == 1)
 }

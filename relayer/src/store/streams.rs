@@ -52,7 +52,7 @@ impl Store {
                  FROM (
                      SELECT event_id FROM events WHERE operator_id = $1 AND place = 0
                      ORDER BY event_id LIMIT $3) AS first) AS waiting
-             WHERE events.event_id = waiting.id";
+             WHERE events.operator_id = $1 AND events.event_id = waiting.id";
         const NOTE: &str = "UPDATE event_streams SET last_place = last_place + $2 WHERE operator_id = $1";
         let waiting: Option<(String,)> =
             query(WAITING).bind(operator.to_string()).fetch_optional(self.reader()).await?;

@@ -8,7 +8,7 @@ use super::query::query;
 use super::transfer_row::{StateColumns, TransferRow};
 use super::{Store, StoreError, Transaction};
 use crate::domain::{
-    AccountId, Event, Failure, IdempotencyKey, Network, OperatorId, Rejection, Resource, Settlement,
+    Account, AccountId, Event, Failure, IdempotencyKey, Network, OperatorId, Rejection, Resource, Settlement,
     SignedTransfer, Timestamp, Transfer, TransferId, TransferState, Webhook,
 };
 
@@ -23,6 +23,9 @@ pub(super) const COLUMNS: &str =
     transfers.last_valid_block_height, transfers.sent_at, transfers.slot, transfers.ended_at,
     transfers.reason, transfers.message, transfers.checks, transfers.retry_at, transfers.created_at,
     transfers.updated_at";
+
+/// Among so many of an account's last transfers one that was signed is looked for; the others were refused.
+const LATEST_ROWS: i64 = 20;
 
 /// A transfer that has just been marked as settled.
 #[derive(Debug, Clone)]
@@ -43,6 +46,24 @@ impl Store {
         let row: Option<TransferRow> = query(AssertSqlSafe(sql))
             .bind(operator.to_string())
             .bind(id.to_string())
+            .fetch_optional(self.reader())
+            .await?;
+        row.map(Transfer::try_from).transpose()
+    }
+
+    /// The account's latest transfer that was signed, if that is among its last few.
+    pub async fn find_latest_signed(&self, account: &Account) -> Result<Option<Transfer>, StoreError> {
+        let sql = format!(
+            "SELECT * FROM (
+                 SELECT {COLUMNS} FROM transfers WHERE operator_id = $1 AND account_id = $2
+                 ORDER BY transfer_id DESC LIMIT $3) AS latest
+             WHERE tx_signature IS NOT NULL ORDER BY transfer_id DESC LIMIT 1"
+        );
+        // Nothing but our own words were put into the text.
+        let row: Option<TransferRow> = query(AssertSqlSafe(sql))
+            .bind(account.operator_id.to_string())
+            .bind(account.id.to_string())
+            .bind(LATEST_ROWS)
             .fetch_optional(self.reader())
             .await?;
         row.map(Transfer::try_from).transpose()
@@ -97,19 +118,30 @@ impl Store {
     }
 
     /// Keeps what was bought with a transfer, as JSON.
-    pub async fn keep_resource(&self, transfer: TransferId, resource: &Resource) -> Result<(), StoreError> {
-        const SQL: &str = "UPDATE transfers SET resource = $2 WHERE transfer_id = $1";
+    pub async fn keep_resource(
+        &self,
+        operator: OperatorId,
+        transfer: TransferId,
+        resource: &Resource,
+    ) -> Result<(), StoreError> {
+        const SQL: &str = "UPDATE transfers SET resource = $3 WHERE operator_id = $1 AND transfer_id = $2";
         // Texts and numbers always have a JSON form.
         let json = serde_json::to_string(resource).unwrap_or_default();
-        query(SQL).bind(transfer.to_string()).bind(json).execute(self.writer()).await?;
+        let keeping = query(SQL).bind(operator.to_string()).bind(transfer.to_string());
+        keeping.bind(json).execute(self.writer()).await?;
         Ok(())
     }
 
     /// What was bought with a transfer, once it is there.
-    pub async fn find_resource(&self, transfer: TransferId) -> Result<Option<Resource>, StoreError> {
-        const SQL: &str = "SELECT resource FROM transfers WHERE transfer_id = $1 AND resource IS NOT NULL";
-        let row: Option<(String,)> =
-            query(SQL).bind(transfer.to_string()).fetch_optional(self.reader()).await?;
+    pub async fn find_resource(
+        &self,
+        operator: OperatorId,
+        transfer: TransferId,
+    ) -> Result<Option<Resource>, StoreError> {
+        const SQL: &str = "SELECT resource FROM transfers
+             WHERE operator_id = $1 AND transfer_id = $2 AND resource IS NOT NULL";
+        let finding = query(SQL).bind(operator.to_string()).bind(transfer.to_string());
+        let row: Option<(String,)> = finding.fetch_optional(self.reader()).await?;
         row.map(|(json,)| serde_json::from_str(&json).map_err(|_| TABLE.unreadable("resource"))).transpose()
     }
 
@@ -186,7 +218,7 @@ pub(super) async fn write_state(
                  THEN COALESCE($6, signed_bytes) ELSE $6 END,
              last_valid_block_height = COALESCE($8, last_valid_block_height), sent_at = COALESCE($9, sent_at),
              slot = $10, ended_at = $11, reason = $12, message = $13, checks = $14, retry_at = $15
-         WHERE transfer_id = $1 AND state = $2 AND ($3 = '' OR tx_signature = $3)";
+         WHERE operator_id = $16 AND transfer_id = $1 AND state = $2 AND ($3 = '' OR tx_signature = $3)";
     let columns = StateColumns::from(next);
     let signature_before = transfer.state.signed().map_or("", |signed| signed.signature.as_str());
     let done = query(SQL)
@@ -205,6 +237,7 @@ pub(super) async fn write_state(
         .bind(columns.message)
         .bind(columns.checks)
         .bind(columns.retry_at)
+        .bind(transfer.operator_id.to_string())
         .execute(tx)
         .await?;
     if done == 1 { Ok(()) } else { Err(StoreError::Superseded) }

@@ -8,6 +8,7 @@ use sqlx::{AssertSqlSafe, FromRow};
 use super::columns::Table;
 use super::events::announce;
 use super::history::record_read;
+use super::ledgers::of;
 use super::limits::{LimitWatches, reached_by};
 use super::marks::{Mark, bind_marks, is_among};
 use super::pending_fetches::{PendingFetch, delete_pending_fetch, replace_pending_fetch};
@@ -243,8 +244,8 @@ impl Store {
              VALUES ($1, $2, $3, $4, $5, $6, 'ready', $7) ON CONFLICT (account_id) DO NOTHING";
         // Until its past is read, its entries have no places.
         const UNPLACED: &str = "INSERT INTO ledgers
-                 (account_id, booked_micros, unexplained_micros, seen_micros, seen_slot, placed_micros)
-             VALUES ($1, 0, 0, 0, 0, -1) ON CONFLICT (account_id) DO NOTHING";
+                 (operator_id, account_id, booked_micros, unexplained_micros, seen_micros, seen_slot, placed_micros)
+             VALUES ($1, $2, 0, 0, 0, 0, -1) ON CONFLICT (operator_id, account_id) DO NOTHING";
         const WALK: &str = "INSERT INTO walks (network, address, under_way) VALUES ($1, $2, $3)
              ON CONFLICT (network, address) DO NOTHING";
         let insert = query(SQL)
@@ -256,7 +257,7 @@ impl Store {
             .bind(account.status.as_str())
             .bind(account.created_at.to_string());
         let walk = query(WALK).bind(network.as_str()).bind(account.token_account.to_string()).bind(true);
-        let unplaced = query(UNPLACED).bind(account.id.to_string());
+        let unplaced = of(UNPLACED, (account.operator_id, account.id));
         let ready = query(READY)
             .bind(account.id.to_string())
             .bind(account.operator_id.to_string())

@@ -262,7 +262,7 @@ impl Store {
             .bind(i64::from(changed.health.failures))
             .bind(changed.health.failing_since.map(|since| since.to_string()))
             .bind(changed.updated_at.to_string());
-        let (id, status, changed) = (seen.id, changed.status, changed.clone());
+        let (id, status, changed) = ((seen.operator_id, seen.id), changed.status, changed.clone());
         self.write(move |tx| {
             async move {
                 if change.execute(&mut *tx).await? == 0 {
@@ -315,7 +315,8 @@ impl Store {
                 if delete.execute(&mut *tx).await? == 0 {
                     return Ok(false);
                 }
-                query("INSERT INTO deleted_webhooks (webhook_id) VALUES ($1)")
+                query("INSERT INTO deleted_webhooks (operator_id, webhook_id) VALUES ($1, $2)")
+                    .bind(operator.to_string())
                     .bind(id.to_string())
                     .execute(tx)
                     .await?;

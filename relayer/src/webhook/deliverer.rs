@@ -130,17 +130,17 @@ impl Deliverer {
             return Ok(Vec::new());
         }
         let places = lane.take(lane.at_once - under_way, under_way == 0).await;
-        let taken = self.take(id, places.len()).await?;
+        let taken = self.take(&endpoint.webhook, places.len()).await?;
         Ok(taken.into_iter().zip(places).map(|(one, place)| (endpoint.clone(), one, place)).collect())
     }
 
-    async fn take(&self, id: WebhookId, places: usize) -> Result<Vec<LeasedDelivery>, StoreError> {
+    async fn take(&self, webhook: &Webhook, places: usize) -> Result<Vec<LeasedDelivery>, StoreError> {
         let rows_max = u32::try_from(places).unwrap_or(u32::MAX);
         if rows_max == 0 {
             return Ok(Vec::new());
         }
         let now = (self.clock)();
-        self.store.take_due_deliveries(id, now, now.after(LEASE), rows_max).await
+        self.store.take_due_deliveries(webhook, now, now.after(LEASE), rows_max).await
     }
 
     async fn deliver(&self, endpoint: Arc<Endpoint>, delivery: LeasedDelivery, place: Place) {
@@ -156,6 +156,7 @@ impl Deliverer {
             DeliveryState::after_failure(delivery.failures, ended_at)
         };
         let made = AttemptMade {
+            operator_id: delivery.event.operator_id,
             webhook_id: delivery.webhook_id,
             event_id: delivery.event.id,
             attempt: Attempt { started_at, ended_at, outcome },

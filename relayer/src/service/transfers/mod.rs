@@ -258,7 +258,8 @@ impl Transfers {
             if let Err(ServiceError::Internal) = &ending {
                 // Something is left to be finished from what is stored, by whichever process comes first. If this
                 // fails too, the lease ends by itself.
-                let _ = this.parts.store.release_lease(pending.id(), this.parts.ambient.now()).await;
+                let (operator, id) = pending.id();
+                let _ = this.parts.store.release_lease(operator, id, this.parts.ambient.now()).await;
                 this.wake();
             }
             pending.end(ending);

@@ -31,7 +31,7 @@ pub(super) struct PendingTransfers(Arc<Mutex<State>>);
 
 #[derive(Default)]
 struct State {
-    watchers: HashMap<TransferId, watch::Receiver<Option<Ending>>>,
+    watchers: HashMap<TransferId, (OperatorId, watch::Receiver<Option<Ending>>)>,
     /// By operator and account: the keys that are asked for, and by how many.
     pending: HashMap<OperatorId, HashMap<AccountId, HashMap<IdempotencyKey, usize>>>,
 }
@@ -47,7 +47,7 @@ pub(in crate::service) struct PendingPlace {
 /// One transfer under way: it is over when this is dropped.
 pub(super) struct PendingTransfer {
     id: TransferId,
-    _place: PendingPlace,
+    place: PendingPlace,
     all: PendingTransfers,
     ending: watch::Sender<Option<Ending>>,
 }
@@ -102,23 +102,27 @@ impl PendingTransfers {
             return None;
         };
         let (ending, watcher) = watch::channel(None);
-        free.insert(watcher);
+        free.insert((place.operator, watcher));
         drop(state);
-        Some(PendingTransfer { id, _place: place, all: self.clone(), ending })
+        Some(PendingTransfer { id, place, all: self.clone(), ending })
     }
 
     pub(super) fn pending(&self) -> usize {
         self.lock().pending.values().flat_map(HashMap::values).map(HashMap::len).sum()
     }
 
-    /// The transfers that this process is carrying out.
-    pub(super) fn ids(&self) -> Vec<TransferId> {
-        self.lock().watchers.keys().copied().collect()
+    /// The transfers that this process is carrying out, by operator.
+    pub(super) fn ids(&self) -> HashMap<OperatorId, Vec<TransferId>> {
+        let mut ids: HashMap<OperatorId, Vec<TransferId>> = HashMap::new();
+        for (id, (operator, _)) in &self.lock().watchers {
+            ids.entry(*operator).or_default().push(*id);
+        }
+        ids
     }
 
     /// Waits for a transfer's end. `None` when this process is not carrying it out, or stopped doing so.
     pub(super) async fn wait(&self, id: TransferId) -> Option<Ending> {
-        let mut watcher = self.lock().watchers.get(&id)?.clone();
+        let (_, mut watcher) = self.lock().watchers.get(&id)?.clone();
         let ending = watcher.wait_for(Option::is_some).await.ok()?;
         ending.clone()
     }
@@ -129,9 +133,9 @@ impl PendingTransfers {
 }
 
 impl PendingTransfer {
-    /// The transfer.
-    pub(super) fn id(&self) -> TransferId {
-        self.id
+    /// The transfer, and whose it is.
+    pub(super) fn id(&self) -> (OperatorId, TransferId) {
+        (self.place.operator, self.id)
     }
 
     /// Tells everybody who waits.

@@ -50,7 +50,9 @@ impl Transfers {
     pub(in crate::service) async fn sweep(&self) -> Result<(), ServiceError> {
         let store = &self.parts.store;
         let lease = || self.parts.ambient.now().after(LEASE);
-        store.renew_leases(&self.pending.ids(), lease()).await?;
+        for (operator, ids) in self.pending.ids() {
+            store.renew_leases(operator, &ids, lease()).await?;
+        }
         for network in self.parts.chains.networks() {
             loop {
                 let now = self.parts.ambient.now();

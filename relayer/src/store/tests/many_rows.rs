@@ -75,16 +75,16 @@ pub(super) async fn fill(fixture: &Fixture, rows: u32) {
         ),
         (
             "deliveries",
-            "webhook_id, event_id, state, failures, ended_at, attempts, created_at",
+            "operator_id, webhook_id, event_id, state, failures, ended_at, attempts, created_at",
             format!(
-                "{webhook_id}, {}, CASE WHEN {rare} THEN 'undelivered' ELSE 'delivered' END, 0, {moment}, 1, {moment}",
+                "{operator_id}, {webhook_id}, {}, CASE WHEN {rare} THEN 'undelivered' ELSE 'delivered' END, 0, {moment}, 1, {moment}",
                 id("evt_", "2 * i + 1")
             ),
         ),
         (
             "delivery_attempts",
-            "webhook_id, event_id, attempt, started_at, ended_at, status_code, body",
-            format!("{webhook_id}, {}, 1, {moment}, {moment}, 200, ''", id("evt_", "2 * i + 1")),
+            "operator_id, webhook_id, event_id, attempt, started_at, ended_at, status_code, body",
+            format!("{operator_id}, {webhook_id}, {}, 1, {moment}, {moment}, 200, ''", id("evt_", "2 * i + 1")),
         ),
         (
             "history",

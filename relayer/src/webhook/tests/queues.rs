@@ -89,7 +89,7 @@ async fn what_a_killed_process_had_under_way_is_attempted_again_and_nothing_else
         scene.rejects().await;
     }
     // Killed with five under way: taken, and never heard of again.
-    let taken = scene.store.take_due_deliveries(webhook.id, at(0), at(30), 5).await.expect("taken");
+    let taken = scene.store.take_due_deliveries(&webhook, at(0), at(30), 5).await.expect("taken");
     assert_eq!(taken.len(), 5);
     scene.delivers().await;
     assert_eq!(scene.receiver.received().len(), 15, "what another holds is left to it");
@@ -113,7 +113,7 @@ async fn the_next_process_on_a_file_goes_on_at_once() {
     let scene = Scene::set().await;
     let (webhook, _) = scene.webhook(1, "a.example.com", &REJECTED, 0).await;
     scene.rejects().await;
-    scene.store.take_due_deliveries(webhook.id, at(0), at(30), 5).await.expect("taken");
+    scene.store.take_due_deliveries(&webhook, at(0), at(30), 5).await.expect("taken");
     let (_store, dispatcher) = scene.after_a_crash().await;
     scene.tasks.tracker.spawn(dispatcher.run_until_stopped());
     waits_for(|| scene.receiver.received().len() == 1).await;

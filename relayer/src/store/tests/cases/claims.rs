@@ -269,7 +269,8 @@ async fn of_a_key_whose_latest_transfer_is_deleted_an_earlier_one_says_that_it_h
     fixture.store.mark_rejected(&refused, rejection(RejectionReason::Paused), at(1)).await.expect("rejected");
     let latest = fixture.claim_new(&fixture.transfer(2, "a"), DAY).await;
     fixture.store.mark_failed(&latest, failure(FailureCode::TransferFailed), at(DAY)).await.expect("failed");
-    query("DELETE FROM transfers WHERE transfer_id = $1")
+    query("DELETE FROM transfers WHERE operator_id = $1 AND transfer_id = $2")
+        .bind(latest.operator_id.to_string())
         .bind(latest.id.to_string())
         .execute(fixture.store.writer())
         .await

@@ -33,7 +33,7 @@ async fn is_told(fixture: &Fixture, webhook: &Webhook, seconds: i64, status: Opt
         Event::webhook_test(fixture.operator.id, webhook.id, at(seconds), u128::from(rand::random::<u64>()));
     fixture.store.insert_test_event(webhook, &event, at(seconds)).await.expect("inserted");
     let Some(status) = status else { return event.id };
-    let taken = fixture.store.take_due_deliveries(webhook.id, at(seconds), at(seconds + 30), 10).await;
+    let taken = fixture.store.take_due_deliveries(webhook, at(seconds), at(seconds + 30), 10).await;
     for one in taken.expect("taken") {
         let outcome = AttemptOutcome::Answered { status, body: String::new() };
         let next = if outcome.is_success() {
@@ -42,7 +42,8 @@ async fn is_told(fixture: &Fixture, webhook: &Webhook, seconds: i64, status: Opt
             DeliveryState::after_failure(one.failures, at(seconds))
         };
         let attempt = Attempt { started_at: at(seconds), ended_at: at(seconds), outcome };
-        let made = AttemptMade { webhook_id: webhook.id, event_id: one.event.id, attempt, next };
+        let (operator_id, webhook_id) = (webhook.operator_id, webhook.id);
+        let made = AttemptMade { operator_id, webhook_id, event_id: one.event.id, attempt, next };
         fixture.store.mark_attempts(&[made]).await.expect("written");
     }
     event.id
@@ -126,7 +127,7 @@ async fn attempts_and_events_go_when_they_are_too_old_and_what_is_pending_stays(
     is_told(&fixture, &deleted, 0, None).await;
     let pending = is_told(&fixture, &webhook, DAY, None).await;
     let young = is_told(&fixture, &webhook, 40 * DAY, Some(200)).await;
-    let taken = fixture.store.take_due_deliveries(webhook.id, at(40 * DAY), at(41 * DAY), 10).await;
+    let taken = fixture.store.take_due_deliveries(&webhook, at(40 * DAY), at(41 * DAY), 10).await;
     assert!(taken.expect("taken").is_empty(), "the pending one was attempted with the young one");
     fixture
         .store

@@ -192,14 +192,14 @@ async fn policy_change_is_announced_with_the_one_before_and_not_again() {
     }
     is_set(&fixture, &old).await;
     assert_eq!(changes().await.len(), 2);
-    let kept = fixture.store.find_policy(fixture.account.id, 5).await.expect("read");
+    let kept = fixture.store.find_policy((fixture.operator.id, fixture.account.id), 5).await.expect("read");
     assert_eq!(kept, Some(policy(&fixture, 5, 50, None).policy));
     // Many versions later the first ones are forgotten.
     for version in 6..40 {
         is_set(&fixture, &policy(&fixture, version, 50, Some(&version.to_string()))).await;
     }
-    assert!(fixture.store.find_policy(fixture.account.id, 5).await.expect("read").is_none());
-    assert!(fixture.store.find_policy(fixture.account.id, 39).await.expect("read").is_some());
+    assert!(fixture.store.find_policy((fixture.operator.id, fixture.account.id), 5).await.expect("read").is_none());
+    assert!(fixture.store.find_policy((fixture.operator.id, fixture.account.id), 39).await.expect("read").is_some());
 }
 
 #[tokio::test]

@@ -243,16 +243,16 @@ async fn the_past_of_a_found_account_is_shown_when_it_is_all_there_oldest_first(
     let begun = store.find_walk(Network::Test, &found.token_account).await.expect("read");
     let done = Walk::new(found.token_account);
     store.insert_readings(Network::Test, &Readings::default(), Some((&begun, &done))).await.expect("written");
-    assert_eq!(store.list_unplaced(Network::Test, 9).await.expect("listed"), [found.id]);
-    assert!(!store.place_past(found.id, at(60), 3).await.expect("placed"));
+    assert_eq!(store.list_unplaced(Network::Test, 9).await.expect("listed"), [(found.operator_id, found.id)]);
+    assert!(!store.place_past((found.operator_id, found.id), at(60), 3).await.expect("placed"));
     assert_eq!(shown().await, [8, 7, 5]);
     // What comes meanwhile waits its turn.
     happens(61, 62).await;
     assert_eq!(shown().await, [8, 7, 5]);
-    assert!(store.place_past(found.id, at(63), 3).await.expect("placed"));
+    assert!(store.place_past((found.operator_id, found.id), at(63), 3).await.expect("placed"));
     happens(6, 64).await;
     assert_eq!(shown().await, [6, 61, 9, 8, 7, 5]);
-    assert!(store.place_past(found.id, at(65), 3).await.expect("nothing to do"));
+    assert!(store.place_past((found.operator_id, found.id), at(65), 3).await.expect("nothing to do"));
     assert!(store.list_unplaced(Network::Test, 9).await.expect("listed").is_empty());
     assert_eq!(booked(&fixture, &found).await, 6 * 12_500_000);
 }
@@ -293,9 +293,9 @@ async fn a_ledger_at_a_slot_leaves_out_what_came_later() {
     };
     assert_eq!([at_slot(4).await, at_slot(5).await, at_slot(6).await], [0, 12_500_000, 25_000_000]);
     // What no transaction explains counts from then on.
-    fixture.store.mark_unexplained(second.id, 3).await.expect("marked");
-    fixture.store.mark_seen(9, &[(second.id, UsdcAmount::from_micros(7))]).await.expect("marked");
-    fixture.store.mark_seen(8, &[(second.id, UsdcAmount::from_micros(1))]).await.expect("marked");
+    fixture.store.mark_unexplained((second.operator_id, second.id), 3).await.expect("marked");
+    fixture.store.mark_seen(9, &[((second.operator_id, second.id), UsdcAmount::from_micros(7))]).await.expect("marked");
+    fixture.store.mark_seen(8, &[((second.operator_id, second.id), UsdcAmount::from_micros(1))]).await.expect("marked");
     let ledgers = fixture.store.list_ledgers(Network::Test, None, 10).await.expect("listed");
     let ledger = ledgers.iter().find(|ledger| ledger.account_id == second.id).expect("listed");
     assert_eq!((ledger.unexplained, ledger.seen, ledger.seen_slot), (3, 7, 9));

@@ -52,17 +52,18 @@ async fn those_left_first_are_taken_first() {
 #[tokio::test]
 async fn a_lease_is_renewed_by_its_holder_alone() {
     let Some(fixture) = fixture().await else { return };
+    let operator = fixture.operator.id;
     let (first, second) = (&fixture.store, fixture.reopen().await);
     let one = fixture.claim_new(&fixture.transfer(1, "a"), 0).await;
     let other = fixture.claim_new(&fixture.transfer(2, "b"), 0).await;
-    first.renew_leases(&[one.id], at(200)).await.expect("renewed");
-    second.renew_leases(&[other.id], at(900)).await.expect("nothing of its own");
+    first.renew_leases(operator, &[one.id], at(200)).await.expect("renewed");
+    second.renew_leases(operator, &[other.id], at(900)).await.expect("nothing of its own");
     assert_eq!(take(&second, 100).await, [other.id]);
-    first.renew_leases(&[one.id, other.id], at(300)).await.expect("renewed");
+    first.renew_leases(operator, &[one.id, other.id], at(300)).await.expect("renewed");
     assert_eq!(take(first, 160).await, [other.id], "the first lost it to the second, whose lease stood");
     assert_eq!(take(&second, 299).await, [other.id]);
     assert_eq!(take(&second, 300).await, [one.id]);
-    assert!(first.renew_leases(&[], at(1)).await.is_ok());
+    assert!(first.renew_leases(operator, &[], at(1)).await.is_ok());
 }
 
 #[tokio::test]
@@ -71,20 +72,21 @@ async fn more_leases_than_one_statement_takes_are_renewed() {
     let claimed = fixture.claim_new(&fixture.transfer(1, "a"), 0).await;
     let mut ids: Vec<_> = (0..1_200u128).map(|number| TransferId::from_bytes(number.to_be_bytes())).collect();
     ids.push(claimed.id);
-    fixture.store.renew_leases(&ids, at(100)).await.expect("renewed");
+    fixture.store.renew_leases(fixture.operator.id, &ids, at(100)).await.expect("renewed");
     assert_eq!(take(&fixture.reopen().await, 99).await, []);
 }
 
 #[tokio::test]
 async fn a_stop_gives_its_leases_back_and_nobody_elses() {
     let Some(fixture) = fixture().await else { return };
+    let operator = fixture.operator.id;
     let (first, second) = (&fixture.store, fixture.reopen().await);
     let own = fixture.claim_new(&fixture.transfer(1, "a"), 0).await;
     let single = fixture.claim_new(&fixture.transfer(2, "b"), 0).await;
     let theirs = second.claim_transfer(&fixture.transfer(3, "c"), clock(0)).await;
     assert!(matches!(theirs, Ok(Claim::New(_))));
-    first.release_lease(single.id, at(1)).await.expect("released");
-    second.release_lease(own.id, at(1)).await.expect("not its own");
+    first.release_lease(operator, single.id, at(1)).await.expect("released");
+    second.release_lease(operator, own.id, at(1)).await.expect("not its own");
     assert_eq!(take(&second, 1).await, [single.id]);
     first.release_leases(at(2)).await.expect("released");
     assert_eq!(take(&second, 2).await, [own.id]);

@@ -101,7 +101,7 @@ async fn a_fork_takes_its_payment_back() {
 async fn payments_without_a_number_count_once_nothing_else_is_missing() {
     let Some(fixture) = fixture().await else { return };
     let payments = Payments(&fixture);
-    let account = fixture.account.id;
+    let account = (fixture.operator.id, fixture.account.id);
     payments.index(vec![payments.read_payment(1, PaymentNumber::Is(1), 10)]).await;
     payments.index(vec![payments.read_payment(3, PaymentNumber::CutOff, 10)]).await;
     fixture.store.want_payments(&fixture.account, 3).await.expect("wanted");
@@ -121,7 +121,7 @@ async fn what_is_wanted_beyond_what_there_is_is_wanted_no_longer() {
     fixture.store.want_payments(&fixture.account, 4).await.expect("wanted");
     assert_eq!(payments.missing().await, 1);
     payments.index(vec![payments.read_payment(1, PaymentNumber::Is(1), 10)]).await;
-    fixture.store.count_unnumbered(fixture.account.id, 1).await.expect("counted");
+    fixture.store.count_unnumbered((fixture.operator.id, fixture.account.id), 1).await.expect("counted");
     assert_eq!(payments.missing().await, 0);
 }
 

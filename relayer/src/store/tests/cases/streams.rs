@@ -41,7 +41,8 @@ async fn events_of_an_operator_without_a_stream_have_no_place_and_those_after_it
     assert!(!can(1, Some(two.event.id)).await, "a database that was put back");
     assert!(!can(3, Some(two.event.id)).await && !can(3, None).await, "never given");
     // The first is no longer kept: who had it goes on, who had none has missed it.
-    query("DELETE FROM events WHERE event_id = $1")
+    query("DELETE FROM events WHERE operator_id = $1 AND event_id = $2")
+        .bind(one.event.operator_id.to_string())
         .bind(one.event.id.to_string())
         .execute(store.writer())
         .await

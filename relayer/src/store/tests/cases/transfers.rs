@@ -65,6 +65,25 @@ async fn another_operators_transfer_is_not_found() {
 }
 
 #[tokio::test]
+async fn the_latest_signed_transfer_is_found_behind_a_few_that_were_refused() {
+    let Some(fixture) = fixture().await else { return };
+    let (store, account) = (&fixture.store, &fixture.account);
+    let latest = async || store.find_latest_signed(account).await.expect("read").map(|latest| latest.id);
+    fixture.claim_new(&fixture.transfer(1, "a"), 0).await;
+    assert_eq!(latest().await, None, "nothing is signed");
+    let mut newest = None;
+    for (number, key) in [(2, "b"), (3, "c")] {
+        let claimed = fixture.claim_new(&fixture.transfer(number, key), 0).await;
+        newest = Some(store.mark_signed(&claimed, signed(number), at(1)).await.expect("signed").id);
+    }
+    let refused = fixture.claim_new(&fixture.transfer(4, "d"), 0).await;
+    store.mark_rejected(&refused, rejection(RejectionReason::Paused), at(2)).await.expect("rejected");
+    assert_eq!(latest().await, newest);
+    let stranger = Account { operator_id: OperatorId::from_bytes([99; 16]), ..account.clone() };
+    assert!(store.find_latest_signed(&stranger).await.expect("read").is_none());
+}
+
+#[tokio::test]
 async fn a_state_without_its_facts_is_refused_by_the_database() {
     let Some(fixture) = fixture().await else { return };
     let claimed = fixture.claim_new(&fixture.transfer(1, "a"), 0).await;
@@ -76,8 +95,9 @@ async fn a_state_without_its_facts_is_refused_by_the_database() {
         "ended_at = '2026-01-01T00:00:00.000000Z'",
         "updated_at = '2026-01-01'",
     ] {
-        let sql = format!("UPDATE transfers SET {change} WHERE transfer_id = $1");
-        let forged = query(AssertSqlSafe(sql)).bind(claimed.id.to_string()).execute(fixture.store.writer());
+        let sql = format!("UPDATE transfers SET {change} WHERE operator_id = $1 AND transfer_id = $2");
+        let forged = query(AssertSqlSafe(sql)).bind(claimed.operator_id.to_string());
+        let forged = forged.bind(claimed.id.to_string()).execute(fixture.store.writer());
         let Err(StoreError::Database(error)) = forged.await else { panic!("{change} was taken") };
         assert!(error.as_database_error().is_some_and(|error| error.is_check_violation()), "{change}");
     }

@@ -42,7 +42,7 @@ async fn announces(fixture: &Fixture, number: u8, seconds: i64) -> TransferId {
 }
 
 async fn takes(store: &Store, webhook: &Webhook, seconds: i64, rows_max: u32) -> Vec<LeasedDelivery> {
-    store.take_due_deliveries(webhook.id, at(seconds), at(seconds + 30), rows_max).await.expect("taken")
+    store.take_due_deliveries(webhook, at(seconds), at(seconds + 30), rows_max).await.expect("taken")
 }
 
 fn made(taken: &LeasedDelivery, status: u16, seconds: i64) -> AttemptMade {
@@ -53,7 +53,8 @@ fn made(taken: &LeasedDelivery, status: u16, seconds: i64) -> AttemptMade {
         DeliveryState::after_failure(taken.failures, at(seconds))
     };
     let attempt = Attempt { started_at: at(seconds), ended_at: at(seconds), outcome };
-    AttemptMade { webhook_id: taken.webhook_id, event_id: taken.event.id, attempt, next }
+    let (operator_id, webhook_id) = (taken.event.operator_id, taken.webhook_id);
+    AttemptMade { operator_id, webhook_id, event_id: taken.event.id, attempt, next }
 }
 
 async fn deliveries(fixture: &Fixture, webhook: &Webhook, status: Option<DeliveryStatus>) -> Vec<Delivery> {
