@@ -28,7 +28,7 @@ impl Store {
             touched = self.delete_old_events(before, rows).await?;
         }
         if let (0, Some(before)) = (touched, old.transfers_before) {
-            touched = self.delete_old_transfers(before, old.now, rows).await?;
+            touched = self.delete_old_transfers(before, old, rows).await?;
         }
         if touched == 0 {
             touched = self.delete_old_requests(old.requests_before, rows).await?;
@@ -136,12 +136,12 @@ impl Store {
     }
 
     /// Finished ones that no event tells of any more and whose idempotency keys have expired, with what
-    /// a refusal left in the history. Gives how many were looked at: some may have to stay, and the next look goes on
+    /// a refusal left in the history; where refusals are signed, not before that. Gives how many were looked at: some may have to stay, and the next look goes on
     /// after them, from the beginning once it has come to the end.
     async fn delete_old_transfers(
         &self,
         before: Timestamp,
-        now: Timestamp,
+        old: &TooOld,
         rows: i64,
     ) -> Result<u64, StoreError> {
         const TRANSFERS: Table = Table("transfers");
@@ -161,22 +161,24 @@ impl Store {
         let read = |(id,): &(String,)| TRANSFERS.read::<TransferId>("transfer_id", id);
         let ids = found.iter().map(read).collect::<Result<Vec<_>, _>>()?;
         if !ids.is_empty() {
-            self.delete_transfers(&ids, now).await?;
+            self.delete_transfers(&ids, old).await?;
         }
         *self.looked_at.lock().unwrap_or_else(PoisonError::into_inner) = last;
         Ok(ids.len() as u64)
     }
 
-    async fn delete_transfers(&self, ids: &[TransferId], now: Timestamp) -> Result<(), StoreError> {
-        let all = places(2, ids.len());
+    async fn delete_transfers(&self, ids: &[TransferId], old: &TooOld) -> Result<(), StoreError> {
+        let all = places(3, ids.len());
         let transfers = format!(
             "DELETE FROM transfers WHERE key_expires_unix <= $1 AND transfer_id IN ({all})
+                 AND ($2 OR state <> 'rejected' OR denial IS NOT NULL)
                  AND NOT EXISTS (SELECT 1 FROM events WHERE events.transfer_id = transfers.transfer_id)
              RETURNING transfer_id"
         );
         // Only placeholders were put into the text.
         let transfers = query(AssertSqlSafe(transfers))
-            .bind(now.unix_seconds())
+            .bind(old.now.unix_seconds())
+            .bind(!old.refusals_are_signed)
             .bind_all(ids.iter().map(TransferId::to_string));
         self.write(move |tx| {
             async move {
