@@ -16,7 +16,9 @@ use crate::chain::{
     ChainError, ChainSettings, ChainSigners, Commitment, FileSigner, PriceBounds, ProgramCheck, Signer,
     SolanaChain,
 };
-use crate::config::{CommitmentConfig, Config, DenialsConfig, NetworkConfig, ProgramCheckConfig, WebhooksConfig};
+use crate::config::{
+    CommitmentConfig, Config, DenialsConfig, NetworkConfig, ProgramCheckConfig, WebhooksConfig,
+};
 use crate::dashboard;
 use crate::domain::{Address, DestinationRules, Network, Quotas, Retention, SealingKey};
 use crate::http::{self, HttpSettings, TrustedProxies};
@@ -24,7 +26,8 @@ use crate::indexer::{Indexer, IndexerParts};
 use crate::mcp::{self, McpSettings};
 use crate::metrics::Metrics;
 use crate::service::{
-    Ambient, Chains, DenialParts, ExplorerUrl, NetworkParts, Parts, PendingLimits, Services, Tasks, WebhookParts,
+    Ambient, Chains, DenialParts, ExplorerUrl, NetworkParts, Parts, PendingLimits, Services, Tasks,
+    WebhookParts,
 };
 use crate::store::{Store, StoreError};
 use crate::webhook::{Deliverer, Dispatcher, Fetcher, HttpClient, SystemResolver};
@@ -100,7 +103,8 @@ impl App {
             }
         });
         let networks = try_join_all(networks).await?;
-        let moves_money = |key: &DenialParts| networks.iter().any(|(parts, _)| parts.chain.signs_with(&key.address()));
+        let moves_money =
+            |key: &DenialParts| networks.iter().any(|(parts, _)| parts.chain.signs_with(&key.address()));
         if denials.as_ref().is_some_and(moves_money) {
             let problem = "it is a policy authority or a transfer authority too; make one of its own: purser keygen FILE";
             return Err(StartError::DenialsKey(ChainError::Misconfigured(problem.into())));

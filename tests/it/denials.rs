@@ -9,7 +9,9 @@ use std::time::Duration;
 
 use purser_tests::agent::all_at_once;
 use purser_tests::network::{path_text, temp_folder};
-use purser_tests::{Agent, Answer, AppSettings, Client, Operator, TestApp, TestDatabase, TestNetwork, binaries};
+use purser_tests::{
+    Agent, Answer, AppSettings, Client, Operator, TestApp, TestDatabase, TestNetwork, binaries,
+};
 use reqwest::Method;
 use serde_json::{Value, json};
 use solana_sdk::instruction::{AccountMeta, Instruction};
@@ -142,7 +144,13 @@ async fn what_is_refused_stands_in_a_file_that_holds_until_somebody_changes_it()
     let named = |text: &str| found(&audits(text, &["--denials-key", &key]).1);
     let one = |kind: &str, number: u64| vec![(kind.to_owned(), json!(number))];
     assert_eq!(named(&with(&|lines| drop(lines.remove(4)))), one("deleted", 5));
-    assert_eq!(named(&with(&|lines| { let line = lines.remove(2); lines.push(line) })), one("moved", 3));
+    assert_eq!(
+        named(&with(&|lines| {
+            let line = lines.remove(2);
+            lines.push(line)
+        })),
+        one("moved", 3)
+    );
     assert_eq!(named(&with(&|lines| lines[7] = lines[7].replace("2500000", "500000"))), one("edited", 8));
     // A cut end is found by the head alone.
     let cut = with(&|lines| lines.truncate(9));

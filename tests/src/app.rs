@@ -109,7 +109,8 @@ impl TestApp {
         let folder = temp_folder();
         let second = ["policy-authority-2", "transfer-authority-2"];
         let second = second.into_iter().filter(|_| self.second_keys.is_some());
-        let keypairs = ["admin", "policy-authority", "transfer-authority", "denials-key"].into_iter().chain(second);
+        let keypairs =
+            ["admin", "policy-authority", "transfer-authority", "denials-key"].into_iter().chain(second);
         let keypairs = keypairs.map(|name| self.folder.join(format!("{name}.json")));
         let is_own = settings.database.is_none() && settings.database_url.is_none();
         let database = if is_own { self.database_files() } else { Vec::new() };

@@ -41,9 +41,13 @@ pub(super) struct Found {
 /// Asks for the memos of the policy authority that the operator names now.
 pub(super) async fn find(node: &Node, operator: &Pubkey) -> Result<Found, AuditError> {
     let account = node.accounts(&[*operator]).await?.pop().and_then(|(_, account)| account);
-    let data = account.filter(|account| account.owner() == Some(purser::ID)).and_then(|account| account.bytes());
+    let data =
+        account.filter(|account| account.owner() == Some(purser::ID)).and_then(|account| account.bytes());
     let state = data.and_then(|data| Operator::read(&data)).ok_or_else(|| {
-        AuditError::Refused(format!("{operator} is no operator of the program {} on this cluster", purser::ID))
+        AuditError::Refused(format!(
+            "{operator} is no operator of the program {} on this cluster",
+            purser::ID
+        ))
     })?;
     let signer = state.policy_authority;
     let lines = node.signatures(&signer, None).await?;
@@ -54,7 +58,9 @@ pub(super) async fn find(node: &Node, operator: &Pubkey) -> Result<Found, AuditE
     let asked = lines.iter().filter(is_well).filter(says);
     let read = stream::iter(asked.map(|line| async move {
         let transaction = node.transaction(&line.signature).await?;
-        Ok::<_, AuditError>(transaction.and_then(|transaction| head_in(&transaction, line, &signer, operator)))
+        Ok::<_, AuditError>(
+            transaction.and_then(|transaction| head_in(&transaction, line, &signer, operator)),
+        )
     }));
     let heads: Vec<Option<Head>> = read.buffered(AT_ONCE).try_collect().await?;
     Ok(Found { heads: heads.into_iter().flatten().collect(), signer, host: node.host() })
@@ -93,7 +99,8 @@ fn head_in(transaction: &Value, line: &Line, signer: &Pubkey, operator: &Pubkey)
     let Message { header, account_keys, instructions } = message;
     let (program, signer) = (MEMO_PROGRAM.to_string(), signer.to_string());
     let is_ours = |instruction: &&Instruction| {
-        let signed_by = |at: &usize| *at < header.num_required_signatures && account_keys.get(*at) == Some(&signer);
+        let signed_by =
+            |at: &usize| *at < header.num_required_signatures && account_keys.get(*at) == Some(&signer);
         account_keys.get(instruction.program_id_index) == Some(&program)
             && instruction.accounts.iter().any(signed_by)
     };

@@ -59,7 +59,8 @@ pub(super) fn judge(good: &[Good], spoiled: &[Spoiled], heads: &[Head]) -> Vec<F
     let kept = in_order(good);
     let mut findings = Vec::new();
     let chain = chain_of(good, &kept, &mut findings);
-    let in_place: Vec<&Good> = good.iter().zip(&kept).filter(|(_, kept)| **kept).map(|(one, _)| one).collect();
+    let in_place: Vec<&Good> =
+        good.iter().zip(&kept).filter(|(_, kept)| **kept).map(|(one, _)| one).collect();
     let stood_for = places_of(spoiled, &chain, &in_place, good.len() + spoiled.len());
     for (one, number) in spoiled.iter().zip(&stood_for) {
         findings.push(of_spoiled(one, *number));
@@ -137,12 +138,7 @@ fn chain_of<'a>(good: &'a [Good], kept: &[bool], findings: &mut Vec<Finding>) ->
 
 /// Which number each spoiled line stood for before it was edited: what it says, if that is missing there; what its neighbours leave,
 /// otherwise. `None`: it stands for nothing.
-fn places_of(
-    spoiled: &[Spoiled],
-    chain: &[&Good],
-    in_place: &[&Good],
-    lines: usize,
-) -> Vec<Option<u64>> {
+fn places_of(spoiled: &[Spoiled], chain: &[&Good], in_place: &[&Good], lines: usize) -> Vec<Option<u64>> {
     let is_there = |number: u64| chain.binary_search_by_key(&number, |one| one.signed.number).is_ok();
     let last = chain.last().map_or(0, |one| one.signed.number);
     // The numbers between which a line stands.
@@ -198,7 +194,8 @@ fn gaps(chain: &[&Good], stood_for: BTreeSet<u64>, last_on_chain: u64) -> Vec<Fi
     let mut findings = Vec::new();
     for number in numbers {
         if number > expected {
-            let next = chain.binary_search_by_key(&number, |one| one.signed.number).ok().map(|at| &chain[at].signed);
+            let next =
+                chain.binary_search_by_key(&number, |one| one.signed.number).ok().map(|at| &chain[at].signed);
             findings.push(deleted(expected, number - 1, next, number > last));
         }
         expected = number.saturating_add(1);
@@ -213,7 +210,8 @@ fn deleted(first: u64, last: u64, next: Option<&Signed>, is_cut_off: bool) -> Fi
         (false, false) => format!("{} in a row are missing", (last - first).saturating_add(1)),
     };
     if let Some(next) = next {
-        text += &format!("; the last has SHA-256 {}, as the one after it names it", hex::encode(next.previous));
+        text +=
+            &format!("; the last has SHA-256 {}, as the one after it names it", hex::encode(next.previous));
     }
     Finding {
         kind: Kind::Deleted,

@@ -39,7 +39,11 @@ fn hash_of(document: &Value) -> [u8; 32] {
 }
 
 /// The lines of a chain, and the hash of its last document.
-fn chain(key: &Keypair, numbers: impl Iterator<Item = u64>, mut previous: [u8; 32]) -> (Vec<String>, [u8; 32]) {
+fn chain(
+    key: &Keypair,
+    numbers: impl Iterator<Item = u64>,
+    mut previous: [u8; 32],
+) -> (Vec<String>, [u8; 32]) {
     let mut lines = Vec::new();
     for number in numbers {
         let document = document(key, number, previous);
@@ -215,7 +219,10 @@ async fn a_cut_beginning_is_missing_and_a_cut_end_cannot_be_seen_without_a_node(
     };
     assert!(audited(&anew, &[&key]).await.holds);
     let found = judge(&good(&anew), &[], &heads);
-    assert_eq!(found.iter().map(|one| (one.kind, one.number)).collect::<Vec<_>>(), [(Kind::Rewritten, Some(9))]);
+    assert_eq!(
+        found.iter().map(|one| (one.kind, one.number)).collect::<Vec<_>>(),
+        [(Kind::Rewritten, Some(9))]
+    );
 }
 
 #[tokio::test]
@@ -270,7 +277,9 @@ async fn lines_of_others_and_no_lines_at_all_stand_for_nothing() {
     let mut theirs = document(&key, 2, [0; 32]);
     theirs["operator"] = Pubkey::new_from_array([6; 32]).to_string().into();
     let theirs = signed(&key, &theirs);
-    for strange in [theirs.as_str(), "", "{}", "null", "[]", "\u{0}", &"x".repeat(200_000), &"[".repeat(50_000)] {
+    for strange in
+        [theirs.as_str(), "", "{}", "null", "[]", "\u{0}", &"x".repeat(200_000), &"[".repeat(50_000)]
+    {
         let mut added = lines.clone();
         added.insert(2, strange.to_owned());
         assert_eq!(told(&audited(&added, &[&key]).await), [(Kind::Added, None, None)], "{strange:.40}");

@@ -123,7 +123,9 @@ fn look_at_files(config: &Config, file: Option<&Path>, findings: &mut Findings) 
     match denial_parts(&config.denials) {
         Ok(Some(parts)) => findings.ok("denials", format!("refusals are signed by {}", parts.address()))?,
         Ok(None) => findings.ok("denials", "refusals are not signed: denials.keypair is not set")?,
-        Err(error) => findings.not_ok("denials", error, "put the key back, or make one: purser keygen FILE")?,
+        Err(error) => {
+            findings.not_ok("denials", error, "put the key back, or make one: purser keygen FILE")?
+        }
     }
     match webhook_parts(&config.webhooks) {
         Ok(parts) if parts.sealing_key.is_some() => findings.ok("webhooks", "they have a key"),

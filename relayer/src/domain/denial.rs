@@ -9,8 +9,8 @@ use utoipa::openapi::schema::{Object, ObjectBuilder, Type};
 
 use super::schema::{Message, OtherSide, PolicyVersion, one_of, written};
 use super::{
-    AccountId, Address, CheckedRule, Limit, OperatorId, RejectionReason, RuleCheck, Timestamp,
-    Transfer, TransferId, TransferState, UsdcAmount,
+    AccountId, Address, CheckedRule, Limit, OperatorId, RejectionReason, RuleCheck, Timestamp, Transfer,
+    TransferId, TransferState, UsdcAmount,
 };
 
 const VERSION: u32 = 1;
@@ -216,7 +216,12 @@ impl From<&RuleCheck> for DenialCheck {
             Limit::Unlimited => None,
             Limit::AtMost(limit) => Some(micros(limit)),
         };
-        Self { limit_micro_usdc, ok: check.ok, rule: check.rule.as_str(), used_micro_usdc: micros(check.used) }
+        Self {
+            limit_micro_usdc,
+            ok: check.ok,
+            rule: check.rule.as_str(),
+            used_micro_usdc: micros(check.used),
+        }
     }
 }
 

@@ -49,13 +49,13 @@ pub use serve::serve;
 pub use self::auth::Guard;
 use self::error::ApiError;
 use self::v1::{
-    accounts, deliveries, denials, events, halts, history, keys, limits, policies, policy_versions, transfer_list,
-    transfers, webhooks, x402,
+    accounts, deliveries, denials, events, halts, history, keys, limits, policies, policy_versions,
+    transfer_list, transfers, webhooks, x402,
 };
 use crate::metrics::Metrics;
 use crate::service::{
-    Accounts, Denials, Events, Halts, Health, History, Keys, Policies, Purchases, Services, Streams, Transfers,
-    Webhooks,
+    Accounts, Denials, Events, Halts, Health, History, Keys, Policies, Purchases, Services, Streams,
+    Transfers, Webhooks,
 };
 use crate::tasks::panic_message;
 

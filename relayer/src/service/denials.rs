@@ -9,8 +9,8 @@ use std::time::Duration;
 
 use futures::Stream;
 
-use super::error::{ServiceError, from_chain};
 use super::Parts;
+use super::error::{ServiceError, from_chain};
 use super::reads::read_operator;
 use crate::chain::Signer;
 use crate::crash_point::crash_point;
@@ -161,8 +161,7 @@ impl Denials {
             let Some(unsigned) = UnsignedDenial::of(one, &head, parts.address()) else { continue };
             head = unsigned.head();
             let signature = parts.key.sign(unsigned.document.as_bytes()).await;
-            let signature =
-                signature.map_err(|error| from_chain(one.transfer.network, &error, true))?;
+            let signature = signature.map_err(|error| from_chain(one.transfer.network, &error, true))?;
             denials.push(unsigned.signed(signature));
         }
         crash_point!("denials.before");

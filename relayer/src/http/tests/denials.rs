@@ -27,7 +27,10 @@ fn named(answer: &Value) -> Vec<(u64, String)> {
     let data = answer["data"].as_array().expect("a list");
     let named = data.iter().map(|one| {
         let denial = &one["denial"];
-        (denial["number"].as_u64().expect("a number"), denial["transfer_id"].as_str().expect("text").to_owned())
+        (
+            denial["number"].as_u64().expect("a number"),
+            denial["transfer_id"].as_str().expect("text").to_owned(),
+        )
     });
     named.collect()
 }
@@ -50,7 +53,11 @@ async fn every_refusal_is_in_the_list_once_and_for_its_operator_alone() {
     let later = relayer.get("/v1/denials?above=23").await;
     assert_eq!(named(&later.body).iter().map(|(number, _)| *number).collect::<Vec<_>>(), [25, 24]);
     for wrong in ["?above=-1", "?above=x", "?above=", "?cursor=AAAA", "?limit=0", "?since=1"] {
-        assert_eq!(relayer.get(&format!("/v1/denials{wrong}")).await.error(), (400, "invalid_request"), "{wrong}");
+        assert_eq!(
+            relayer.get(&format!("/v1/denials{wrong}")).await.error(),
+            (400, "invalid_request"),
+            "{wrong}"
+        );
     }
     let stranger = operator_key(&relayer.store, 8).await;
     let seen = relayer.send("GET", "/v1/denials", &stranger, None).await;
@@ -58,9 +65,12 @@ async fn every_refusal_is_in_the_list_once_and_for_its_operator_alone() {
     let denial = &first.body["data"][0]["denial"];
     assert_eq!(denial["reason"], "paused");
     assert_eq!(denial["amount_micro_usdc"], "1500000");
-    assert_eq!(denial["checks"][0], json!({
-        "limit_micro_usdc": null, "ok": false, "rule": "paused", "used_micro_usdc": "0"
-    }));
+    assert_eq!(
+        denial["checks"][0],
+        json!({
+            "limit_micro_usdc": null, "ok": false, "rule": "paused", "used_micro_usdc": "0"
+        })
+    );
 }
 
 /// Two processes sign at once, again and again: the chain has each refusal once, and no fork.
@@ -77,7 +87,10 @@ async fn two_relayers_sign_one_chain() {
     }
     relayer.services.denials.sign().await.expect("signed");
     let list = named(&relayer.get("/v1/denials?limit=100").await.body);
-    assert_eq!(list.iter().map(|(number, _)| *number).rev().collect::<Vec<_>>(), (1..=18).collect::<Vec<u64>>());
+    assert_eq!(
+        list.iter().map(|(number, _)| *number).rev().collect::<Vec<_>>(),
+        (1..=18).collect::<Vec<u64>>()
+    );
     let mut signed: Vec<String> = list.into_iter().map(|(_, id)| id).collect();
     signed.sort();
     ids.sort();
@@ -104,7 +117,10 @@ async fn a_head_whose_answer_is_lost_is_written_again_and_never_another() {
     let operator = relayer.store.list_operators().await.expect("listed")[0].clone();
     let now = crate::service::Ambient::SYSTEM.now();
     let past = now.before(Duration::from_secs(1));
-    let ahead = crate::store::HeadClock { now: now.after(Duration::from_secs(61)), latest: now.after(Duration::from_secs(7_200)) };
+    let ahead = crate::store::HeadClock {
+        now: now.after(Duration::from_secs(61)),
+        latest: now.after(Duration::from_secs(7_200)),
+    };
     assert!(relayer.store.claim_head(operator.id, ahead, past).await.expect("claimed"));
     denials.write_heads().await.expect("written");
     denials.write_heads().await.expect("nothing to do");

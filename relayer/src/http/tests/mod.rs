@@ -33,7 +33,8 @@ use crate::domain::{
     SealingKey, UsdcAmount,
 };
 use crate::service::{
-    Ambient, Chains, DenialParts, ExplorerUrl, NetworkParts, Parts, PendingLimits, Services, Tasks, WebhookParts,
+    Ambient, Chains, DenialParts, ExplorerUrl, NetworkParts, Parts, PendingLimits, Services, Tasks,
+    WebhookParts,
 };
 use crate::store::Store;
 use crate::webhook::{Fetcher, SystemResolver};

@@ -53,10 +53,10 @@ async fn each_refusal_is_signed_once_in_the_order_in_which_they_were_found() {
     assert!(undenied(&fixture.reopen().await).await.is_empty());
     let listed = store.list_denials_up(fixture.operator.id, 0, 10).await.expect("listed");
     assert_eq!(listed, [signed_first, signed_second].concat());
-    assert_eq!(listed.iter().map(|one| (one.number, one.transfer_id)).collect::<Vec<_>>(), [
-        (1, first.id),
-        (2, second.id)
-    ]);
+    assert_eq!(
+        listed.iter().map(|one| (one.number, one.transfer_id)).collect::<Vec<_>>(),
+        [(1, first.id), (2, second.id)]
+    );
     let backwards = store.list_denials(fixture.operator.id, 0, None, 10).await.expect("listed");
     assert_eq!(backwards.iter().map(|one| one.number).collect::<Vec<_>>(), [2, 1]);
     let page = |above, below| store.list_denials(fixture.operator.id, above, below, 10);
