@@ -272,7 +272,6 @@ async fn who_rewrites_the_chain_after_its_head_was_written_is_found() {
     let (status, report) = audits(&anew, &["--denials-key", &key, "--url", url]);
     assert_eq!((status, found(&report).last()), (1, Some(&("deleted".to_owned(), json!(5)))), "{report}");
     // And once as many were refused again.
-    let agent = Agent { operator: operator.clone(), ..agent };
     agent.pays("2").to(&payee).by(&client).await.is_error(402, "policy_violation");
     let anew = file_of(&client, 5).await;
     let (status, report) = audits(&anew, &["--denials-key", &key, "--url", url]);

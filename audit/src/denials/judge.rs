@@ -150,8 +150,15 @@ fn places_of(spoiled: &[Spoiled], chain: &[&Good], in_place: &[&Good], lines: us
     let mut taken: BTreeSet<u64> = BTreeSet::new();
     let mut places = vec![None; spoiled.len()];
     for pass in 0..4 {
-        for (one, place) in spoiled.iter().zip(&mut places).filter(|(_, place)| place.is_none()) {
+        // Where the search for a free number began, and where it goes on.
+        let (mut began, mut goes_on) = (0, 1);
+        let open =
+            spoiled.iter().zip(&mut places).filter(|(one, place)| place.is_none() && !one.claims.is_foreign);
+        for (one, place) in open {
             let (low, high) = between(one.line);
+            if low != began {
+                (began, goes_on) = (low, low.saturating_add(1));
+            }
             let is_free = |number: &u64| *number > 0 && !is_there(*number) && !taken.contains(number);
             let within = |number: &u64| match high {
                 Some(high) => low < *number && *number < high,
@@ -159,13 +166,16 @@ fn places_of(spoiled: &[Spoiled], chain: &[&Good], in_place: &[&Good], lines: us
                 None => low < *number && number.saturating_sub(low) <= lines as u64,
             };
             // No more can be taken than there are lines.
-            let first_free = |high: u64| (low.saturating_add(1)..high).take(lines + 1).find(is_free);
+            let first_free = |high: u64| (goes_on..high).take(lines + 1).find(is_free);
             *place = match pass {
                 0 => one.claims.number.filter(|number| within(number) && is_free(number)),
                 1 => high.and_then(first_free),
                 2 => one.claims.number.filter(|number| *number < last && is_free(number)),
                 _ => high.is_none().then(|| first_free(u64::MAX)).flatten(),
             };
+            if let (1 | 3, Some(number)) = (pass, *place) {
+                goes_on = number.saturating_add(1);
+            }
             taken.extend(*place);
         }
     }

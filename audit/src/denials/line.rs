@@ -76,7 +76,8 @@ pub(super) struct Signed {
 pub(super) struct Claims {
     pub number: Option<u64>,
     pub transfer: Option<Ulid>,
-    pub previous: Option<[u8; 32]>,
+    /// A good line of another chain: it stands for none of this one.
+    pub is_foreign: bool,
     pub why: &'static str,
 }
 
@@ -107,7 +108,7 @@ pub(super) fn read(bytes: &[u8], keys: &mut Keys, whose: &mut Whose) -> Read {
         Read::Spoiled(Claims {
             number: claimed["number"].as_u64(),
             transfer: claimed["transfer_id"].as_str().and_then(transfer),
-            previous: claimed["previous_sha256"].as_str().and_then(hash),
+            is_foreign: false,
             why,
         })
     };
@@ -145,7 +146,7 @@ pub(super) fn read(bytes: &[u8], keys: &mut Keys, whose: &mut Whose) -> Read {
         return Read::Spoiled(Claims {
             number: None,
             transfer: transfer(&document.transfer_id),
-            previous: None,
+            is_foreign: true,
             why: "it is of another operator's chain",
         });
     }

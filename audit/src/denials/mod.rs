@@ -58,7 +58,7 @@ pub async fn audit_denials(request: DenialsRequest) -> Result<DenialsReport, Aud
             Some(heads::find(&Node::at(url)?, &operator).await?)
         }
     };
-    let heads = found.as_ref().map_or(&[][..], |found| &found.heads);
+    let heads = found.as_ref().map_or(&[][..], |found| found.heads.as_slice());
     let findings = judge(&contents.good, &contents.spoiled, heads);
     Ok(report::build(&contents, findings, found))
 }

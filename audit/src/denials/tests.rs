@@ -286,7 +286,7 @@ async fn lines_of_others_and_no_lines_at_all_stand_for_nothing() {
     }
     assert!(audited(&[], &[&key]).await.holds);
     let whose = audited_as(&lines, &[&key], Some(Pubkey::new_from_array([6; 32]))).await.expect("a report");
-    assert_eq!(whose.findings.len(), 4);
+    assert_eq!(told(&whose), [(Kind::Added, None, None); 4]);
     let mut newer = document(&key, 1, [0; 32]);
     newer["version"] = 2.into();
     let newer = audited_as(&[signed(&key, &newer)], &[&key], None).await;

@@ -67,12 +67,12 @@ impl TryFrom<DenialRow> for Denial {
 impl Store {
     /// For a worker: up to `rows_max` refused transfers of every operator that no denial is signed of, those refused first first.
     pub async fn list_undenied(&self, rows_max: u32) -> Result<Vec<Refused>, StoreError> {
+        // Cross joins, for which SQLite begins with the few transfers.
         let sql = format!(
             "SELECT {COLUMNS}, accounts.address AS account_address, operators.address AS operator_address
-             FROM transfers
-                 JOIN accounts ON accounts.account_id = transfers.account_id
-                 JOIN operators ON operators.operator_id = transfers.operator_id
+             FROM transfers CROSS JOIN accounts CROSS JOIN operators
              WHERE transfers.state = 'rejected' AND transfers.denial IS NULL
+                 AND accounts.account_id = transfers.account_id AND operators.operator_id = transfers.operator_id
              ORDER BY transfers.ended_at, transfers.transfer_id LIMIT $1"
         );
         // Nothing but our own words were put into the text.
