@@ -4,7 +4,6 @@ use axum::http::{HeaderMap, HeaderValue, header};
 use axum::response::{IntoResponse, Response};
 use futures::StreamExt;
 use serde::Serialize;
-use serde_json::json;
 use serde_json::value::RawValue;
 use utoipa::ToSchema;
 use utoipa::openapi::schema::{Object, ObjectBuilder, Type};
@@ -36,7 +35,6 @@ fn number() -> Object {
 /// A refusal that is signed. Its bytes are those of RFC 8785, in pages as in files.
 #[derive(Serialize, ToSchema)]
 #[schema(as = SignedDenial)]
-#[expect(dead_code, reason = "describes what is stored as it is answered")]
 pub struct SignedDenialResponse {
     /// What is signed.
     denial: DenialDocument,
