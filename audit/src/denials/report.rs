@@ -70,8 +70,8 @@ pub(super) fn build(contents: &Contents, findings: Vec<Finding>, found: Option<F
     let holds = findings.is_empty();
     let verdict = match (holds, complete) {
         (false, _) => format!("DOES NOT HOLD: {}", counts(&findings)),
-        (true, false) => "What could be checked holds; Solana has nothing to compare with".to_owned(),
-        (true, true) => format!("Everything that was checked holds: {} denials", contents.good.len()),
+        (true, false) => "What could be checked holds. Solana has nothing to compare with.".to_owned(),
+        (true, true) => format!("Everything that was checked holds. {} denials.", contents.good.len()),
     };
     DenialsReport {
         holds,

@@ -52,7 +52,7 @@ pub(super) struct Audit {
     #[arg(long, value_name = "FILE", conflicts_with_all = ["account", "save", "from", "html", "api", "explorer"])]
     denials: Option<PathBuf>,
     /// The key that signs refusals, as whoever runs the relayer told it; for each that did
-    #[arg(long, value_name = "ADDRESS", requires = "denials")]
+    #[arg(long, value_name = "ADDRESS", requires = "denials", conflicts_with_all = ["account", "save", "from", "html", "api"])]
     denials_key: Vec<Pubkey>,
 }
 
