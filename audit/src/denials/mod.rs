@@ -1,5 +1,5 @@
 //! A file of signed refusals, held against its signatures, its chain and what the operator wrote of it on Solana. It is read line by
-//! line, and about a hundred bytes of each line are kept.
+//! line, and of each its number and hashes are kept.
 
 mod heads;
 mod judge;
