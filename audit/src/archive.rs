@@ -50,6 +50,9 @@ pub struct Line {
     /// It did nothing but pay its fee.
     #[serde(default)]
     pub err: Option<Value>,
+    /// What the memo program was told, as far as the node says.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub memo: Option<String>,
 }
 
 /// An account as a node gave it.

@@ -12,6 +12,7 @@
 //! | [`replay`] | every signed instruction once more, decided by `purser_policy` and held against log, balances and accounts |
 //! | [`program`] | which build runs, who may replace it and when it was replaced |
 //! | [`history`] | what a relayer's REST interface says, entry by entry |
+//! | [`denials`] | a file of signed refusals, held against its chain and its heads on Solana |
 //! | [`check`] | the checks, by name |
 //! | [`report`] | what came out: text, JSON, one HTML file |
 //!
@@ -20,6 +21,7 @@
 pub mod archive;
 mod audit;
 pub mod check;
+pub mod denials;
 pub mod gather;
 pub mod history;
 pub mod node;
@@ -31,6 +33,7 @@ pub mod scope;
 pub mod signed;
 
 pub use audit::{Request, Source, audit};
+pub use denials::{DenialsReport, DenialsRequest, audit_denials, denials_text};
 
 use std::path::PathBuf;
 

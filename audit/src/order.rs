@@ -49,6 +49,7 @@ mod tests {
             slot: *slot,
             block_time: None,
             err: None,
+            memo: None,
         };
         lines.iter().map(line).collect()
     }

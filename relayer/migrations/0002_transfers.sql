@@ -37,6 +37,10 @@ CREATE TABLE transfers (
     message                 TEXT COLLATE "binary",
     -- JSON array: how every rule judged a rejected transfer.
     checks                  TEXT COLLATE "binary",
+    -- Of the policy that it was rejected by, where that was read.
+    policy_version          BIGINT,
+    -- The number of a rejected transfer's denial, once that is signed.
+    denial                  BIGINT,
     retry_at                TEXT COLLATE "binary" CHECK (length(retry_at) = 27),
     -- JSON: what was bought.
     resource                TEXT COLLATE "binary",
@@ -65,3 +69,6 @@ CREATE INDEX transfers_of_status ON transfers (operator_id, state, transfer_id)
     WHERE ended_at IS NOT NULL;
 CREATE INDEX transfers_of_account_and_status ON transfers (operator_id, account_id, state, transfer_id)
     WHERE ended_at IS NOT NULL;
+-- Refused, and no denial signed: empty but for moments, where refusals are signed.
+CREATE INDEX transfers_undenied ON transfers (ended_at, transfer_id)
+    WHERE state = 'rejected' AND denial IS NULL;

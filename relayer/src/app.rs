@@ -16,15 +16,18 @@ use crate::chain::{
     ChainError, ChainSettings, ChainSigners, Commitment, FileSigner, PriceBounds, ProgramCheck, Signer,
     SolanaChain,
 };
-use crate::config::{CommitmentConfig, Config, NetworkConfig, ProgramCheckConfig, WebhooksConfig};
+use crate::config::{
+    CommitmentConfig, Config, DenialsConfig, NetworkConfig, ProgramCheckConfig, WebhooksConfig,
+};
 use crate::dashboard;
-use crate::domain::{Address, DestinationRules, Network, Quotas, SealingKey};
+use crate::domain::{Address, DestinationRules, Network, Quotas, Retention, SealingKey};
 use crate::http::{self, HttpSettings, TrustedProxies};
 use crate::indexer::{Indexer, IndexerParts};
 use crate::mcp::{self, McpSettings};
 use crate::metrics::Metrics;
 use crate::service::{
-    Ambient, Chains, ExplorerUrl, NetworkParts, Parts, PendingLimits, Services, Tasks, WebhookParts,
+    Ambient, Chains, DenialParts, ExplorerUrl, NetworkParts, Parts, PendingLimits, Services, Tasks,
+    WebhookParts,
 };
 use crate::store::{Store, StoreError};
 use crate::webhook::{Deliverer, Dispatcher, Fetcher, HttpClient, SystemResolver};
@@ -52,6 +55,8 @@ pub enum StartError {
     Listen { address: SocketAddr, problem: std::io::Error },
     #[error("`webhooks.{key}`: {problem}")]
     WebhookKey { key: &'static str, problem: String },
+    #[error("`denials.keypair`: {0}")]
+    DenialsKey(ChainError),
     #[error("the client for webhooks cannot be made: {0}")]
     WebhookClient(reqwest::Error),
     #[error("the server ended: {0}")]
@@ -86,6 +91,7 @@ impl App {
         let admin = config.server.admin_listen.map(listen).transpose()?;
         let metrics = Metrics::default();
         let webhooks = webhook_parts(&config.webhooks)?;
+        let denials = denial_parts(&config.denials)?;
         let store = Store::open(config.database.url.expose_secret()).await?;
         let networks = config.networks.iter().map(|(network, config)| {
             let tasks = &tasks;
@@ -97,6 +103,12 @@ impl App {
             }
         });
         let networks = try_join_all(networks).await?;
+        let moves_money =
+            |key: &DenialParts| networks.iter().any(|(parts, _)| parts.chain.signs_with(&key.address()));
+        if denials.as_ref().is_some_and(moves_money) {
+            let problem = "it is a policy authority or a transfer authority too; make one of its own: purser keygen FILE";
+            return Err(StartError::DenialsKey(ChainError::Misconfigured(problem.into())));
+        }
         let chains = Chains::new(networks.iter().map(|(parts, _)| parts.clone()));
         let services = Services::new(Parts {
             store: store.clone(),
@@ -111,7 +123,8 @@ impl App {
             webhooks: webhooks.clone(),
             fetch: Arc::new(fetcher(&webhooks)?),
             keys_max: config.keys.per_operator_max.get(),
-            retention: config.retention.kept(),
+            retention: Retention { refusals_are_signed: denials.is_some(), ..config.retention.kept() },
+            denials,
             quotas: Quotas {
                 accounts: config.quotas.accounts_per_operator,
                 allowlist_entries: config.quotas.allowlist_entries_per_operator,
@@ -321,6 +334,18 @@ pub fn webhook_parts(config: &WebhooksConfig) -> Result<WebhookParts, StartError
         open_ranges: config.open_ranges.clone(),
     };
     Ok(WebhookParts { sealing_key, rules: Arc::new(rules), resolve: Arc::new(SystemResolver::default()) })
+}
+
+/// What refusals are signed with, if anything.
+pub fn denial_parts(config: &DenialsConfig) -> Result<Option<DenialParts>, StartError> {
+    let Some(file) = &config.keypair else {
+        tracing::info!("refusals are not signed: denials.keypair is not set");
+        return Ok(None);
+    };
+    let key = FileSigner::from_file("denials", file).map_err(StartError::DenialsKey)?;
+    let head_interval =
+        (config.head_interval_seconds > 0).then(|| Duration::from_secs(config.head_interval_seconds));
+    Ok(Some(DenialParts { key: Arc::new(key), head_interval }))
 }
 
 /// Starts the deliveries, if there is a key to sign them with.

@@ -39,6 +39,8 @@ pub struct Config {
     #[serde(default)]
     pub indexer: IndexerConfig,
     #[serde(default)]
+    pub denials: DenialsConfig,
+    #[serde(default)]
     pub retention: RetentionConfig,
     #[serde(default)]
     pub quotas: QuotasConfig,
@@ -239,6 +241,23 @@ pub struct IndexerConfig {
 impl Default for IndexerConfig {
     fn default() -> Self {
         Self { interval_ms: 10_000 }
+    }
+}
+
+/// `[denials]`: signed refusals.
+#[derive(Debug, Clone, serde::Deserialize)]
+#[serde(deny_unknown_fields, default)]
+pub struct DenialsConfig {
+    /// Solana keypair file, of which nothing but its key is used: it signs refusals, and no operator names it. Without one they are
+    /// not signed.
+    pub keypair: Option<PathBuf>,
+    /// How often the head of a chain of refusals that went on is written on Solana; 0: never.
+    pub head_interval_seconds: u64,
+}
+
+impl Default for DenialsConfig {
+    fn default() -> Self {
+        Self { keypair: None, head_interval_seconds: 3_600 }
     }
 }
 
@@ -489,6 +508,9 @@ impl Config {
         }
         if !(100..=3_600_000).contains(&self.indexer.interval_ms) {
             return Err(("indexer.interval_ms", "must be from 100 to 3600000"));
+        }
+        if self.denials.head_interval_seconds > 86_400 {
+            return Err(("denials.head_interval_seconds", "must be from 0 to 86400"));
         }
         self.retention.check()?;
         if self.webhooks.secret_key.is_some() && self.webhooks.secret_key_file.is_some() {

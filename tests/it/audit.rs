@@ -74,7 +74,7 @@ struct Scene {
 
 impl Scene {
     async fn new() -> Scene {
-        let settings = AppSettings { indexer_interval_ms: 200, ..AppSettings::default() };
+        let settings = AppSettings { indexer_interval_ms: 200, denials: Some(1), ..AppSettings::default() };
         let app = TestApp::start(TestNetwork::own(), &settings).await;
         let operator = app.new_operator().await;
         let ada = operator.creates_account("Ada").await;
@@ -526,7 +526,7 @@ async fn commands_of_the_page_for_auditors_run_as_printed() {
     let page = fs::read_to_string(binaries::workspace().join("docs/auditing.md")).expect("the page is there");
     let blocks = page.split("```sh\n").skip(1).filter_map(|rest| rest.split("```").next());
     let commands: Vec<&str> = blocks.collect();
-    assert_eq!(commands.len(), 5, "{commands:?}");
+    assert_eq!(commands.len(), 6, "{commands:?}");
     let folder = temp_folder();
     let on_path = folder.path().join("bin");
     fs::create_dir(&on_path).expect("the folder is writable");
@@ -538,6 +538,7 @@ async fn commands_of_the_page_for_auditors_run_as_printed() {
         shell.env("RPC_URL", scene.url()).env("OPERATOR", scene.operator.address.to_string());
         shell.env("ACCOUNT", scene.ada.address.to_string()).env("API_URL", scene.app.base_url());
         shell.env("API_KEY", scene.operator.client.key());
+        shell.env("DENIALS_KEY", scene.app.denials_key().pubkey().to_string());
         let output = shell.output().expect("there is a shell");
         let printed = String::from_utf8_lossy(&output.stdout);
         assert!(output.status.success(), "{command}{printed}{}", String::from_utf8_lossy(&output.stderr));

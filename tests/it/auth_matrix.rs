@@ -270,7 +270,7 @@ async fn key_of_another_operator_opens_nothing_of_this_one() {
             ("POST", "/v1/accounts" | "/v1/webhooks") => assert_eq!(answer.status, 201, "{place}"),
             // It names nobody: each operator halts its own accounts.
             ("POST", "/v1/halt" | "/v1/accounts/{id}/halt") => assert_eq!(answer.status, 400, "{place}"),
-            ("GET", "/v1/accounts" | "/v1/transfers" | "/v1/events" | "/v1/webhooks") => {
+            ("GET", "/v1/accounts" | "/v1/denials" | "/v1/transfers" | "/v1/events" | "/v1/webhooks") => {
                 assert_eq!(answer.status, 200, "{place}");
                 assert!(!answer.text.contains(&scene.ada.id), "{place}");
                 assert!(!answer.text.contains(&scene.webhook_id), "{place}");

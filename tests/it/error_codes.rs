@@ -333,6 +333,14 @@ async fn error_not_configured_is_501_where_webhook_secrets_have_no_key() {
 }
 
 #[tokio::test]
+async fn error_not_configured_is_501_where_refusals_have_no_key() {
+    let settings = AppSettings { denials: None, ..AppSettings::default() };
+    let app = TestApp::start(TestNetwork::shared().await, &settings).await;
+    let operator = app.new_operator().await;
+    operator.client.get("/v1/denials").await.is_error(501, "not_configured");
+}
+
+#[tokio::test]
 async fn error_too_many_pending_is_429_and_claims_nothing() {
     let settings = AppSettings { pending_per_account: 1, commitment: "finalized", ..AppSettings::default() };
     let app = TestApp::start(TestNetwork::slow(), &settings).await;

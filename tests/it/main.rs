@@ -21,6 +21,7 @@ mod dashboard_accounts;
 mod dashboard_browser;
 mod dashboard_webhooks;
 mod database_outage;
+mod denials;
 mod deploy;
 mod deposits;
 mod doctor;

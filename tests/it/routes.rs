@@ -42,7 +42,7 @@ const fn route(method: &'static str, path: &'static str, opens: Opens) -> Route 
 }
 
 /// All routes that need a key.
-pub const ROUTES: [Route; 33] = [
+pub const ROUTES: [Route; 34] = [
     route("POST", "/v1/accounts", Opens::Operator),
     route("GET", "/v1/accounts", Opens::Operator),
     route("GET", "/v1/accounts/{id}", Opens::OperatorAndAgent),
@@ -60,6 +60,7 @@ pub const ROUTES: [Route; 33] = [
     route("DELETE", "/v1/keys/{id}", Opens::Operator),
     route("POST", "/v1/halt", Opens::Operator),
     route("POST", "/v1/accounts/{id}/halt", Opens::Operator),
+    route("GET", "/v1/denials", Opens::Operator),
     route("POST", "/v1/transfers", Opens::OperatorAndAgent),
     route("GET", "/v1/transfers", Opens::OperatorAndAgent),
     route("POST", "/v1/transfers/preview", Opens::OperatorAndAgent),

@@ -34,6 +34,8 @@ pub struct TestApp {
     policy_authority: Keypair,
     transfer_authority: Keypair,
     second_keys: Option<[Keypair; 2]>,
+    /// Signs refusals.
+    denials_key: Keypair,
     next_operator: AtomicU64,
     server: Mutex<Option<Server>>,
     /// They keep the database that they name.
@@ -79,6 +81,7 @@ impl TestApp {
             second_keys: settings.second_keys.then(|| {
                 ["policy-authority-2", "transfer-authority-2"].map(|name| keypair_in(&folder, name))
             }),
+            denials_key: keypair_in(&folder, "denials-key"),
             next_operator: AtomicU64::new(0),
             server: Mutex::new(None),
             folder,
@@ -106,7 +109,8 @@ impl TestApp {
         let folder = temp_folder();
         let second = ["policy-authority-2", "transfer-authority-2"];
         let second = second.into_iter().filter(|_| self.second_keys.is_some());
-        let keypairs = ["admin", "policy-authority", "transfer-authority"].into_iter().chain(second);
+        let keypairs =
+            ["admin", "policy-authority", "transfer-authority", "denials-key"].into_iter().chain(second);
         let keypairs = keypairs.map(|name| self.folder.join(format!("{name}.json")));
         let is_own = settings.database.is_none() && settings.database_url.is_none();
         let database = if is_own { self.database_files() } else { Vec::new() };
@@ -119,6 +123,7 @@ impl TestApp {
             policy_authority: self.policy_authority.insecure_clone(),
             transfer_authority: self.transfer_authority.insecure_clone(),
             second_keys: self.second_keys.as_ref().map(|keys| keys.each_ref().map(Keypair::insecure_clone)),
+            denials_key: self.denials_key.insecure_clone(),
             // Operators are made by the first.
             next_operator: AtomicU64::new(u64::MAX),
             server: Mutex::new(None),
@@ -293,6 +298,11 @@ impl TestApp {
     /// The hot key that may transfer within policy.
     pub fn transfer_authority(&self) -> &Keypair {
         &self.transfer_authority
+    }
+
+    /// The key that signs refusals.
+    pub fn denials_key(&self) -> &Keypair {
+        &self.denials_key
     }
 
     /// The second policy key and the second transfer key.

@@ -32,6 +32,8 @@ pub struct AppSettings {
     /// Panics where it comes to this point for the nth time, `NAME:N`.
     pub panic_at: Option<&'static str>,
     pub webhooks: Webhooks,
+    /// Refusals are signed, with heads on the chain every so many seconds, or never for 0. `None`: they are not.
+    pub denials: Option<u64>,
     /// How often deposits are looked for.
     pub indexer_interval_ms: u64,
     /// How many transfers of an account may be pending.
@@ -78,6 +80,8 @@ impl Default for AppSettings {
             database_url: None,
             panic_at: None,
             webhooks: Webhooks::ToThisMachine,
+            // Heads are paid for by a wallet whose lamports other tests count.
+            denials: Some(0),
             indexer_interval_ms: 1_000,
             pending_per_account: 500,
             host_clock: None,
@@ -133,6 +137,13 @@ burst = {}
         }
         if [Webhooks::ToThisMachine, Webhooks::WithAnotherKey].contains(&self.webhooks) {
             text.push_str("allow_http = true\nports = []\nopen_ranges = [\"127.0.0.0/8\"]\n");
+        }
+        if let Some(seconds) = self.denials {
+            writeln!(
+                text,
+                "[denials]\nkeypair = \"{folder}/denials-key.json\"\nhead_interval_seconds = {seconds}"
+            )
+            .expect("writing to a string succeeds");
         }
         writeln!(text, "{}", self.sections).expect("writing to a string succeeds");
         for (name, network) in networks {

@@ -298,8 +298,13 @@ impl TestChain {
         });
         let signature = signature.to_string();
         self.archive.save_transaction(&signature, &transaction).expect("the folder is writable");
-        let line =
-            Line { signature: signature.clone(), slot: self.slot, block_time: Some(self.now), err: None };
+        let line = Line {
+            signature: signature.clone(),
+            slot: self.slot,
+            block_time: Some(self.now),
+            err: None,
+            memo: None,
+        };
         if program == purser::ID {
             self.of_operator.push(line.clone());
         }

@@ -193,6 +193,10 @@ pub trait Chain: Send + Sync + 'static {
         agent: Option<&Address>,
     ) -> Result<Confirmed, ChainError>;
 
+    /// Has a policy authority of the operator say `memo` on the chain, by the memo program and with its signature, and waits for
+    /// the commitment. Saying it twice does no harm.
+    async fn write_memo(&self, operator: &OperatorOnChain, memo: &str) -> Result<Confirmed, ChainError>;
+
     /// Which of our keys cannot act, for these operators or at all, by what the chain says now.
     async fn look_at_keys(&self, operators: &[Address]) -> Result<Vec<KeyProblem>, ChainError> {
         let _ = operators;

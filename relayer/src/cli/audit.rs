@@ -6,7 +6,7 @@ use anyhow::{Context, Result, bail};
 use clap::Args;
 use purser_audit::gather::Subject;
 use purser_audit::report::{Report, html, text};
-use purser_audit::{Request, Source};
+use purser_audit::{DenialsReport, DenialsRequest, Request, Source, audit_denials, denials_text};
 use reqwest::Url;
 use secrecy::{ExposeSecret, SecretString};
 use solana_sdk::pubkey::Pubkey;
@@ -21,10 +21,10 @@ const NOT_DONE: u8 = 2;
 #[derive(Debug, Args)]
 pub(super) struct Audit {
     /// An RPC node that keeps all of the past
-    #[arg(long, required_unless_present = "from", conflicts_with = "from")]
+    #[arg(long, required_unless_present_any = ["from", "denials"], conflicts_with = "from")]
     url: Option<Url>,
     /// An operator, with all its accounts
-    #[arg(long, value_name = "ADDRESS", required_unless_present_any = ["account", "from"], conflicts_with = "account")]
+    #[arg(long, value_name = "ADDRESS", required_unless_present_any = ["account", "from", "denials"], conflicts_with = "account")]
     operator: Option<Pubkey>,
     /// One agent account
     #[arg(long, value_name = "ADDRESS")]
@@ -47,14 +47,25 @@ pub(super) struct Audit {
     /// Where to look at a transaction, with `{signature}` in it
     #[arg(long, value_name = "URL")]
     explorer: Option<String>,
+    /// Check a file of signed refusals instead (`GET /v1/denials` as application/x-ndjson); with --url, against their heads on
+    /// Solana too
+    #[arg(long, value_name = "FILE", conflicts_with_all = ["account", "save", "from", "html", "api", "explorer"])]
+    denials: Option<PathBuf>,
+    /// The key that signs refusals, as whoever runs the relayer told it; for each that did
+    #[arg(long, value_name = "ADDRESS", requires = "denials", conflicts_with_all = ["account", "save", "from", "html", "api"])]
+    denials_key: Vec<Pubkey>,
 }
 
 /// Audits, prints the report, and says in the exit status whether it holds.
 pub(super) async fn run(format: Format, arguments: Audit) -> ExitCode {
-    match audit(format, arguments).await {
-        Ok(report) if !report.holds => ExitCode::from(DOES_NOT_HOLD),
-        Ok(report) if !report.complete => ExitCode::from(NOT_DONE),
-        Ok(_) => ExitCode::SUCCESS,
+    let audited = match arguments.denials {
+        Some(_) => denials(format, arguments).await.map(|report| (report.holds, report.complete)),
+        None => audit(format, arguments).await.map(|report| (report.holds, report.complete)),
+    };
+    match audited {
+        Ok((false, _)) => ExitCode::from(DOES_NOT_HOLD),
+        Ok((true, false)) => ExitCode::from(NOT_DONE),
+        Ok((true, true)) => ExitCode::SUCCESS,
         Err(error) => {
             eprintln!("error: {error:#}");
             ExitCode::from(NOT_DONE)
@@ -62,8 +73,20 @@ pub(super) async fn run(format: Format, arguments: Audit) -> ExitCode {
     }
 }
 
+async fn denials(format: Format, arguments: Audit) -> Result<DenialsReport> {
+    let Audit { url, operator, denials, denials_key, .. } = arguments;
+    let file = denials.context("name a file with --denials")?;
+    let request = DenialsRequest { file, keys: denials_key, operator, node: url };
+    let report = audit_denials(request).await?;
+    match format {
+        Format::Json => print_line(&serde_json::to_string(&report)?)?,
+        Format::Text => print_line(denials_text(&report).trim_end())?,
+    }
+    Ok(report)
+}
+
 async fn audit(format: Format, arguments: Audit) -> Result<Report> {
-    let Audit { url, operator, account, save, from, html: page, api, key, explorer } = arguments;
+    let Audit { url, operator, account, save, from, html: page, api, key, explorer, .. } = arguments;
     let source = match (url, operator, account, from) {
         (None, _, _, Some(folder)) => Source::Saved(folder),
         (Some(url), Some(operator), _, None) => {

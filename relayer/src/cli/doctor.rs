@@ -13,7 +13,7 @@ use serde::Serialize;
 use tokio::time::timeout;
 
 use super::output::{Format, print_line};
-use crate::app::webhook_parts;
+use crate::app::{denial_parts, webhook_parts};
 use crate::config::Config;
 use crate::secret_file;
 use crate::store::{Store, StoreError, Tables, look_at};
@@ -109,7 +109,8 @@ fn look_at_files(config: &Config, file: Option<&Path>, findings: &mut Findings) 
     let keys = config.networks.iter().flat_map(|(_, network)| {
         network.policy_authority_keypair.iter().chain(&network.transfer_authority_keypair)
     });
-    let mut files: Vec<PathBuf> = keys.chain(&config.webhooks.secret_key_file).cloned().collect();
+    let others = config.webhooks.secret_key_file.iter().chain(&config.denials.keypair);
+    let mut files: Vec<PathBuf> = keys.chain(others).cloned().collect();
     files.extend(file.filter(|file| holds_secrets(config, file)).map(Path::to_owned));
     files.dedup();
     for file in files {
@@ -117,6 +118,13 @@ fn look_at_files(config: &Config, file: Option<&Path>, findings: &mut Findings) 
         match secret_file::check(&file) {
             Ok(()) => findings.ok(check, "its owner alone can read it")?,
             Err(problem) => findings.not_ok(check, problem, format!("chmod 600 {}", file.display()))?,
+        }
+    }
+    match denial_parts(&config.denials) {
+        Ok(Some(parts)) => findings.ok("denials", format!("refusals are signed by {}", parts.address()))?,
+        Ok(None) => findings.ok("denials", "refusals are not signed: denials.keypair is not set")?,
+        Err(error) => {
+            findings.not_ok("denials", error, "put the key back, or make one: purser keygen FILE")?
         }
     }
     match webhook_parts(&config.webhooks) {

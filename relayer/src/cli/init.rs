@@ -26,6 +26,7 @@ const POLICY: &str = "policy-authority.json";
 const TRANSFER: &str = "transfer-authority.json";
 const ADMIN: &str = "admin.json";
 const WEBHOOK_KEY: &str = "webhook-key";
+const DENIALS: &str = "denials-key.json";
 
 #[derive(Debug, Args)]
 pub(super) struct Init {
@@ -69,6 +70,7 @@ struct Made {
     policy: Address,
     transfer: Address,
     admin: Option<Address>,
+    denials: Address,
 }
 
 pub(super) fn run(format: Format, arguments: &Init) -> Result<()> {
@@ -85,10 +87,11 @@ pub(super) fn run(format: Format, arguments: &Init) -> Result<()> {
     let policy = find_or_make_key(&folder, POLICY)?;
     let transfer = find_or_make_key(&folder, TRANSFER)?;
     let admin = arguments.managed.then(|| find_or_make_key(&folder, ADMIN)).transpose()?;
+    let denials = find_or_make_key(&folder, DENIALS)?;
     make_webhook_key(&folder.join(WEBHOOK_KEY))?;
     secret_file::write_new(&config, text.as_bytes())
         .with_context(|| format!("cannot make {}", config.display()))?;
-    let made = Made { folder, network: arguments.network, policy, transfer, admin };
+    let made = Made { folder, network: arguments.network, policy, transfer, admin, denials };
     match format {
         Format::Json => print_line(&made.json().to_string()),
         Format::Text => print_line(made.text().trim_end()),
@@ -163,6 +166,9 @@ program_check = "warn"         # "refuse": do not start where the program on cha
 
 [webhooks]
 secret_key_file = {webhook_key}   # seals the secrets of webhooks: keep a copy apart from the database
+
+[denials]
+keypair = {denials}   # signs refusals, and nothing else: keep a copy
 "#,
         listen = quoted(&arguments.listen),
         admin_listen = quoted(&arguments.admin_listen),
@@ -173,6 +179,7 @@ secret_key_file = {webhook_key}   # seals the secrets of webhooks: keep a copy a
         policy = file(POLICY),
         transfer = file(TRANSFER),
         webhook_key = file(WEBHOOK_KEY),
+        denials = file(DENIALS),
     )
 }
 
@@ -226,6 +233,7 @@ impl Made {
             "folder": self.folder.display().to_string(),
             "config": self.config(),
             "fund": fund.collect::<Value>(),
+            "denials_key": self.denials.to_string(),
             "next": self.next(),
         })
     }
@@ -238,6 +246,7 @@ impl Made {
         for (role, address, sol, what_for) in self.to_fund() {
             let _ = writeln!(text, "  {role:<18}  {address:<44}  {sol:<4}  {what_for}");
         }
+        let _ = writeln!(text, "\nRefusals are signed by {}: tell auditors. It needs no SOL.", self.denials);
         let _ = writeln!(text, "\nThen\n");
         for (number, step) in self.next().iter().enumerate() {
             let who = if step.starts_with("anchor") {

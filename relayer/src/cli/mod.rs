@@ -195,6 +195,18 @@ mod tests {
             &["replay", "--webhook", webhook, "--event", event],
             &["audit", "--url", "http://127.0.0.1:8899", "--operator", "11111111111111111111111111111111"],
             &["audit", "--from", "saved", "--html", "report.html"],
+            &["audit", "--denials", "denials.jsonl"],
+            &[
+                "audit",
+                "--denials",
+                "denials.jsonl",
+                "--denials-key",
+                "11111111111111111111111111111111",
+                "--url",
+                "http://127.0.0.1:8899",
+                "--operator",
+                "11111111111111111111111111111111",
+            ],
             &["verify-program", "--url", "http://127.0.0.1:8899"],
             &["replay", "--webhook", webhook, "--since", "2026-01-31T12:00:00Z", "--all"],
         ] {
@@ -231,6 +243,8 @@ mod tests {
             &["verify-program"],
             &["audit", "--url", "http://127.0.0.1:8899", "--operator", "nobody"],
             &["audit", "--from", "saved", "--api", "https://purser.example.com"],
+            &["audit", "--from", "saved", "--denials", "denials.jsonl"],
+            &["audit", "--from", "saved", "--denials-key", "11111111111111111111111111111111"],
             &[
                 "operator",
                 "create",

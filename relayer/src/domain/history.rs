@@ -404,6 +404,7 @@ mod tests {
             reason: RejectionReason::Paused,
             message: "paused".into(),
             checks: Checks::default(),
+            policy_version: Some(1),
             retry_at: None,
             rejected_at: Timestamp::from_unix_seconds(5),
         };

@@ -10,6 +10,7 @@ mod cidrs;
 mod claim;
 mod counterparties;
 mod delivery;
+mod denial;
 mod destination;
 mod event;
 mod failure;
@@ -57,6 +58,9 @@ pub use claim::{Claim, Reuse, UsedKey};
 pub use counterparties::{AllowlistEntry, Counterparties, CounterpartyKind};
 pub use delivery::{
     Attempt, AttemptOutcome, Delivery, DeliveryState, DeliveryStatus, RETRY_DELAYS, Unanswered,
+};
+pub use denial::{
+    Denial, DenialDocument, DenialHead, DenialSignature, Refused, Unsigned as UnsignedDenial, denials_filter,
 };
 pub use destination::{DestinationRules, URL_CHARS_MAX, WebhookUrl, may_reach};
 pub use event::{Event, EventType, HaltSet, PolicySet, SetBy, Subject};

@@ -9,6 +9,8 @@ pub struct Rejection {
     /// Names the violated limit, for people.
     pub message: String,
     pub checks: Checks,
+    /// Of the policy that it was decided by; `None` where the chain refused and its state was not read.
+    pub policy_version: Option<u64>,
     /// When the rolling window frees enough, if waiting helps.
     pub retry_at: Option<Timestamp>,
     pub rejected_at: Timestamp,

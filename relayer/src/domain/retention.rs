@@ -14,6 +14,8 @@ pub struct Retention {
     pub attempts: Option<Duration>,
     pub events: Option<Duration>,
     pub transfers: Option<Duration>,
+    /// Refused transfers are kept until their denials are signed.
+    pub refusals_are_signed: bool,
 }
 
 /// Before which moments things are too old.
@@ -24,6 +26,8 @@ pub struct TooOld {
     pub transfers_before: Option<Timestamp>,
     /// Whatever else is kept: answers of named requests are given again for 24 hours.
     pub requests_before: Timestamp,
+    /// Refused transfers without a signed denial are kept all the same.
+    pub refusals_are_signed: bool,
     /// What time it is taken to be.
     pub now: Timestamp,
 }
@@ -32,7 +36,12 @@ impl Retention {
     /// From numbers of days, where 0 stands for ever.
     pub fn of_days(attempts: u32, events: u32, transfers: u32) -> Self {
         let kept = |days: u32| (days > 0).then(|| DAY * days);
-        Self { attempts: kept(attempts), events: kept(events), transfers: kept(transfers) }
+        Self {
+            attempts: kept(attempts),
+            events: kept(events),
+            transfers: kept(transfers),
+            refusals_are_signed: false,
+        }
     }
 
     /// What is too old at `now`.
@@ -43,6 +52,7 @@ impl Retention {
             events_before: before(self.events),
             transfers_before: before(self.transfers),
             requests_before: now.before(REQUESTS_KEPT),
+            refusals_are_signed: self.refusals_are_signed,
             now,
         }
     }

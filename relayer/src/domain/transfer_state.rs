@@ -190,6 +190,7 @@ mod tests {
             reason: RejectionReason::Paused,
             message: "paused".into(),
             checks: Checks::default(),
+            policy_version: Some(1),
             retry_at: None,
             rejected_at: AT(),
         }

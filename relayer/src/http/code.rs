@@ -111,7 +111,7 @@ codes! {
         "A fault of ours, which is logged under `request_id`."
         "Ask for the state, or send a transfer again under the same idempotency key.";
     NotConfigured NOT_IMPLEMENTED "not_configured"
-        "The service runs without what keeps webhook secrets."
+        "The service runs without the key that keeps webhook secrets, or without the one that signs refusals."
         "Ask whoever operates the service.";
     TransferFailed BAD_GATEWAY "transfer_failed"
         "The transfer failed on the chain for a reason other than policy, balance or recipient. Nothing was paid."

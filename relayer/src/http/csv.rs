@@ -2,12 +2,12 @@
 
 use std::io;
 
-use axum::body::Body;
-use axum::http::{HeaderValue, header};
-use axum::response::{IntoResponse, Response};
+use axum::response::Response;
 use csv::{Terminator, Writer, WriterBuilder};
 use futures::{Stream, StreamExt};
 use serde::Serialize;
+
+use super::file;
 
 /// A line of a list, written cell by cell.
 pub(crate) trait Row: Serialize {
@@ -18,9 +18,9 @@ pub(crate) trait Row: Serialize {
     fn foreign_cells(&mut self) -> impl Iterator<Item = &mut String>;
 }
 
-/// An answer with these pages, to be kept as `file`. Should a page fail, the answer breaks off and cannot be taken for whole.
+/// An answer with these pages, to be kept as `name`, with the extension.
 pub(crate) fn answer<R, E>(
-    file: &str,
+    name: &str,
     pages: impl Stream<Item = Result<Vec<R>, E>> + Send + 'static,
 ) -> Response
 where
@@ -30,18 +30,9 @@ where
     let head = futures::stream::once(async { text(|writer| writer.write_record(R::HEAD)) });
     let pages = pages.map(|page| match page {
         Ok(rows) => text(|writer| rows.into_iter().try_for_each(|row| write(writer, row))),
-        Err(error) => {
-            tracing::warn!(%error, "a list broke off");
-            Err(io::Error::other("the list broke off"))
-        }
+        Err(error) => Err(file::broken(error)),
     });
-    let mut answer = Body::from_stream(head.chain(pages)).into_response();
-    let headers = answer.headers_mut();
-    headers.insert(header::CONTENT_TYPE, HeaderValue::from_static("text/csv; charset=utf-8; header=present"));
-    if let Ok(disposition) = HeaderValue::from_str(&format!("attachment; filename=\"{file}.csv\"")) {
-        headers.insert(header::CONTENT_DISPOSITION, disposition);
-    }
-    answer
+    file::answer(&format!("{name}.csv"), "text/csv; charset=utf-8; header=present", head.chain(pages))
 }
 
 fn write<R: Row>(writer: &mut Writer<Vec<u8>>, mut row: R) -> csv::Result<()> {

@@ -429,7 +429,8 @@ fn service_body(error: ServiceError) -> (StatusCode, ErrorBody) {
         }
         ServiceError::NotConfigured => ErrorBody::new(
             Code::NotConfigured,
-            "This service has no key to keep webhook secrets with: its operation sets `webhooks.secret_key_file`.",
+            "This service has no key for this: whoever operates it sets `webhooks.secret_key_file` for webhooks, \
+             `denials.keypair` for signed refusals.",
         ),
         ServiceError::Internal => ErrorBody::new(Code::InternalError, INTERNAL),
     }

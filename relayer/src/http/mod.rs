@@ -9,6 +9,7 @@ pub(crate) mod code;
 pub(crate) mod csv;
 pub(crate) mod dress;
 pub(crate) mod error;
+mod file;
 mod health;
 mod listener;
 mod malformed;
@@ -48,13 +49,13 @@ pub use serve::serve;
 pub use self::auth::Guard;
 use self::error::ApiError;
 use self::v1::{
-    accounts, deliveries, events, halts, history, keys, limits, policies, policy_versions, transfer_list,
-    transfers, webhooks, x402,
+    accounts, deliveries, denials, events, halts, history, keys, limits, policies, policy_versions,
+    transfer_list, transfers, webhooks, x402,
 };
 use crate::metrics::Metrics;
 use crate::service::{
-    Accounts, Events, Halts, Health, History, Keys, Policies, Purchases, Services, Streams, Transfers,
-    Webhooks,
+    Accounts, Denials, Events, Halts, Health, History, Keys, Policies, Purchases, Services, Streams,
+    Transfers, Webhooks,
 };
 use crate::tasks::panic_message;
 
@@ -92,7 +93,8 @@ macro_rules! services {
 }
 
 services! {
-    Accounts: accounts, Policies: policies, Halts: halts, Transfers: transfers, Purchases: purchases, History: history, Keys: keys,
+    Accounts: accounts, Policies: policies, Halts: halts, Transfers: transfers, Purchases: purchases, History: history,
+    Denials: denials, Keys: keys,
     Events: events, Streams: streams, Webhooks: webhooks, Health: health
 }
 
@@ -106,6 +108,7 @@ fn guarded() -> OpenApiRouter<Arc<Services>> {
         .routes(routes!(policies::drop_pending))
         .routes(routes!(policy_versions::list))
         .routes(routes!(history::list))
+        .routes(routes!(denials::list))
         .routes(routes!(keys::create, keys::list))
         .routes(routes!(keys::revoke))
         .routes(routes!(halts::create))

@@ -138,6 +138,7 @@ mod tests {
             reason: RejectionReason::DailyLimitExceeded,
             message: String::new(),
             checks: Checks(checks),
+            policy_version: Some(1),
             retry_at: Some(at("2026-01-31T14:04:01Z")),
             rejected_at: at("2026-01-31T12:00:00Z"),
         };

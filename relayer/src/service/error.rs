@@ -60,7 +60,7 @@ pub enum ServiceError {
     #[error("{0:?}")]
     QuotaExceeded(QuotaExceeded),
     /// The service was set up without what this needs.
-    #[error("webhooks are not configured")]
+    #[error("this is not configured")]
     NotConfigured,
     /// A fault of ours; its cause was logged where it was met.
     #[error("internal error")]

@@ -4,6 +4,7 @@
 mod accounts;
 mod allowlist;
 mod cleaning;
+mod denials;
 mod error;
 mod events;
 mod figures;
@@ -28,6 +29,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 pub use self::accounts::{AccountView, Accounts, BalanceView, CreateAccount, accounts_filter};
+pub use self::denials::{DenialParts, Denials};
 pub use self::error::{Forbidden, RequestConflict, Resource, ServiceError, Unauthorized};
 pub use self::events::{Events, EventsFilter};
 pub use self::halts::{HaltView, Halts};
@@ -71,6 +73,8 @@ pub struct Parts {
     /// How many transfers may be pending.
     pub pending: PendingLimits,
     pub webhooks: WebhookParts,
+    /// `None`: refusals are not signed.
+    pub denials: Option<DenialParts>,
     /// What asks other people's servers for what is bought.
     pub fetch: Arc<dyn Fetch>,
     /// How many keys an operator may have that are not revoked.
@@ -92,6 +96,7 @@ pub struct Services {
     pub transfers: Transfers,
     pub purchases: Purchases,
     pub history: History,
+    pub denials: Denials,
     pub keys: Keys,
     pub sessions: Sessions,
     pub requests: Requests,
@@ -116,6 +121,7 @@ impl Services {
             purchases: Purchases::new(parts.clone(), transfers.clone()),
             transfers,
             history: History::new(parts.clone()),
+            denials: Denials::new(parts.clone()),
             keys: keys.clone(),
             sessions: Sessions::new(parts.clone(), keys.clone()),
             requests: Requests::new(parts.clone()),
@@ -131,6 +137,7 @@ impl Services {
     pub fn reconcile(&self) {
         self.transfers.sweep_until_stopped();
         self.keys.note_uses();
+        self.denials.sign_until_stopped();
         let this = self.clone();
         let stop = self.parts.tasks.stop.clone();
         self.parts.tasks.keep("reconciler", async move {

@@ -31,7 +31,7 @@ impl Store {
             touched = self.delete_old_events(before, rows).await?;
         }
         if let (0, Some(before)) = (touched, old.transfers_before) {
-            touched = self.delete_old_transfers(before, old.now, rows).await?;
+            touched = self.delete_old_transfers(before, old, rows).await?;
         }
         if touched == 0 {
             touched = self.delete_old_requests(old.requests_before, rows).await?;
@@ -153,12 +153,12 @@ impl Store {
     }
 
     /// Finished ones that no event tells of any more and whose idempotency keys have expired, with what
-    /// a refusal left in the history; one operator's at a time. Gives how many were looked at: some may have to stay, and the
-    /// next look goes on after them, from the beginning once it has come to the end.
+    /// a refusal left in the history; where refusals are signed, not before that. One operator's at a time. Gives how many were
+    /// looked at: some may have to stay, and the next look goes on after them, from the beginning once it has come to the end.
     async fn delete_old_transfers(
         &self,
         before: Timestamp,
-        now: Timestamp,
+        old: &TooOld,
         rows: i64,
     ) -> Result<u64, StoreError> {
         const OLD: &str = "SELECT transfers.operator_id, transfers.transfer_id FROM operators CROSS JOIN transfers
@@ -182,7 +182,7 @@ impl Store {
             None => Default::default(),
         };
         if let Some((operator, ids)) = of_first {
-            self.delete_transfers(&operator, &ids, now).await?;
+            self.delete_transfers(&operator, &ids, old).await?;
         }
         *self.looked_at.lock().unwrap_or_else(PoisonError::into_inner) = last;
         Ok(count as u64)
@@ -192,20 +192,22 @@ impl Store {
         &self,
         operator: &str,
         ids: &[String],
-        now: Timestamp,
+        old: &TooOld,
     ) -> Result<(), StoreError> {
         let transfers = format!(
             "DELETE FROM transfers WHERE operator_id = $1 AND key_expires_unix <= $2 AND transfer_id IN ({})
+                 AND ($3 OR state <> 'rejected' OR denial IS NOT NULL)
                  AND NOT EXISTS (
                      SELECT 1 FROM events
                      WHERE events.operator_id = $1 AND events.transfer_id = transfers.transfer_id)
              RETURNING transfer_id",
-            places(3, ids.len())
+            places(4, ids.len())
         );
         // Only placeholders were put into the text.
         let transfers = query(AssertSqlSafe(transfers))
             .bind(operator)
-            .bind(now.unix_seconds())
+            .bind(old.now.unix_seconds())
+            .bind(!old.refusals_are_signed)
             .bind_all(ids.iter().map(String::as_str));
         let operator = operator.to_owned();
         self.write(move |tx| {

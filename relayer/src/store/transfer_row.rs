@@ -36,6 +36,7 @@ pub(super) struct TransferRow {
     reason: Option<String>,
     message: Option<String>,
     checks: Option<String>,
+    policy_version: Option<i64>,
     retry_at: Option<String>,
     created_at: String,
     updated_at: String,
@@ -92,6 +93,7 @@ impl TransferRow {
                     .ok_or_else(|| TABLE.unreadable("reason"))?,
                 message: TABLE.required("message", self.message.clone())?,
                 checks: read_checks(TABLE.required("checks", self.checks.as_deref())?)?,
+                policy_version: self.policy_version.map(i64::cast_unsigned),
                 retry_at: TABLE.read_optional("retry_at", self.retry_at.as_deref())?,
                 rejected_at: self.read_ended_at()?,
             }),
@@ -137,6 +139,7 @@ pub(super) struct StateColumns {
     pub reason: Option<&'static str>,
     pub message: Option<String>,
     pub checks: Option<String>,
+    pub policy_version: Option<i64>,
     pub retry_at: Option<String>,
 }
 
@@ -159,6 +162,7 @@ impl From<&TransferState> for StateColumns {
                 reason: Some(rejection.reason.as_str()),
                 message: Some(rejection.message.clone()),
                 checks: Some(write_checks(&rejection.checks)),
+                policy_version: rejection.policy_version.map(u64::cast_signed),
                 retry_at: rejection.retry_at.map(|at| at.to_string()),
                 ..Self::default()
             },

@@ -21,7 +21,7 @@ pub(super) const COLUMNS: &str =
     transfers.idempotency_key, transfers.fee_payer, transfers.state,
     transfers.signed_bytes, transfers.tx_signature,
     transfers.last_valid_block_height, transfers.sent_at, transfers.slot, transfers.ended_at,
-    transfers.reason, transfers.message, transfers.checks, transfers.retry_at, transfers.created_at,
+    transfers.reason, transfers.message, transfers.checks, transfers.policy_version, transfers.retry_at, transfers.created_at,
     transfers.updated_at";
 
 /// Among so many of an account's last transfers one that was signed is looked for; the others were refused.
@@ -217,7 +217,8 @@ pub(super) async fn write_state(
              signed_bytes = CASE WHEN COALESCE($7, tx_signature) = tx_signature
                  THEN COALESCE($6, signed_bytes) ELSE $6 END,
              last_valid_block_height = COALESCE($8, last_valid_block_height), sent_at = COALESCE($9, sent_at),
-             slot = $10, ended_at = $11, reason = $12, message = $13, checks = $14, retry_at = $15
+             slot = $10, ended_at = $11, reason = $12, message = $13, checks = $14, retry_at = $15,
+             policy_version = $17
          WHERE operator_id = $16 AND transfer_id = $1 AND state = $2 AND ($3 = '' OR tx_signature = $3)";
     let columns = StateColumns::from(next);
     let signature_before = transfer.state.signed().map_or("", |signed| signed.signature.as_str());
@@ -238,6 +239,7 @@ pub(super) async fn write_state(
         .bind(columns.checks)
         .bind(columns.retry_at)
         .bind(transfer.operator_id.to_string())
+        .bind(columns.policy_version)
         .execute(tx)
         .await?;
     if done == 1 { Ok(()) } else { Err(StoreError::Superseded) }

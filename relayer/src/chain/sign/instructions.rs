@@ -11,7 +11,7 @@ use purser_client::{
     Deployment, DraftAccounts, LOADED_BYTES, OwnedPolicy, Proposal, RentPayers, TransferOrder, transfer_units,
 };
 use solana_compute_budget_interface::ComputeBudgetInstruction;
-use solana_sdk::instruction::Instruction;
+use solana_sdk::instruction::{AccountMeta, Instruction};
 use solana_sdk::pubkey::Pubkey;
 
 /// Most allowlist entries that `set_policy` and `create_agent` carry themselves; more are staged in a draft.
@@ -143,6 +143,13 @@ impl Instructions {
 
     pub fn halt(&self, authority: Pubkey, operator: Pubkey, agent: Option<Pubkey>) -> Call {
         Call::new(self.0.halt(authority, operator, agent), HALT_UNITS).stopping()
+    }
+
+    /// Text that the authority signs, for all to read.
+    pub fn memo(&self, authority: Pubkey, memo: &str) -> Call {
+        let signer = AccountMeta::new_readonly(authority, true);
+        let said = Instruction { program_id: MEMO_PROGRAM, accounts: vec![signer], data: memo.into() };
+        Call::new(said, MEMO_UNITS + MEMO_UNITS_PER_BYTE * count(memo.len()))
     }
 
     pub fn transfer(&self, transfer_authority: Pubkey, order: &UnsignedTransfer) -> Call {

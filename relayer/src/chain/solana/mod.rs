@@ -480,6 +480,11 @@ impl Chain for SolanaChain {
         }
     }
 
+    async fn write_memo(&self, operator: &OperatorOnChain, memo: &str) -> Result<Confirmed, ChainError> {
+        let call = self.instructions.memo(address(self.policy_signer(operator)?), memo);
+        self.execute_for_policy(operator, call, self.settings.commitment).await
+    }
+
     async fn look_at_keys(&self, operators: &[Address]) -> Result<Vec<KeyProblem>, ChainError> {
         self.key_problems(operators).await
     }

@@ -186,6 +186,7 @@ fn rejected(reason: RejectionReason, broken: CheckedRule, retry_at: Option<Times
         }
         .to_owned(),
         checks: checks(broken),
+        policy_version: Some(1),
         retry_at,
         rejected_at: Timestamp::from_unix_seconds(NOON),
     };

@@ -15,7 +15,7 @@ use super::{Answer, Relayer, operator_key, settings};
 use crate::http::{HttpSettings, dress, router};
 
 /// Every route that needs a key, with whether an agent key opens it for its own account.
-const ROUTES: [(&str, &str, bool); 20] = [
+const ROUTES: [(&str, &str, bool); 21] = [
     ("POST", "/v1/accounts", false),
     ("GET", "/v1/accounts", false),
     ("GET", "/v1/accounts/{account}", true),
@@ -31,6 +31,7 @@ const ROUTES: [(&str, &str, bool); 20] = [
     ("POST", "/v1/accounts/{account}/keys", false),
     ("GET", "/v1/accounts/{account}/keys", false),
     ("DELETE", "/v1/keys/key_01ARZ3NDEKTSV4RRFFQ69G5FAV", false),
+    ("GET", "/v1/denials", false),
     ("POST", "/v1/transfers", true),
     ("GET", "/v1/transfers", true),
     ("POST", "/v1/transfers/preview", true),

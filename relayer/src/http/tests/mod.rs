@@ -3,6 +3,7 @@
 mod accounts;
 mod addresses;
 mod answers;
+mod denials;
 mod faults;
 mod halts;
 mod log;
@@ -14,7 +15,7 @@ mod scripted_chain;
 mod transfers;
 
 use std::num::NonZeroU32;
-use std::sync::Arc;
+use std::sync::{Arc, OnceLock};
 use std::time::Duration;
 
 use axum::Router;
@@ -26,12 +27,14 @@ use utoipa_axum::router::OpenApiRouter;
 
 use self::scripted_chain::ScriptedChain;
 use super::{HttpSettings, TrustedProxies, router};
+use crate::chain::{FileSigner, new_keypair};
 use crate::domain::{
     Address, ApiKey, KeyId, KeyRole, KeyScope, Network, Operator, OperatorId, OperatorName, PlainKey, Quotas,
     SealingKey, UsdcAmount,
 };
 use crate::service::{
-    Ambient, Chains, ExplorerUrl, NetworkParts, Parts, PendingLimits, Services, Tasks, WebhookParts,
+    Ambient, Chains, DenialParts, ExplorerUrl, NetworkParts, Parts, PendingLimits, Services, Tasks,
+    WebhookParts,
 };
 use crate::store::Store;
 use crate::webhook::{Fetcher, SystemResolver};
@@ -75,6 +78,14 @@ fn settings() -> HttpSettings {
     }
 }
 
+pub(super) const HEAD_INTERVAL: Duration = Duration::from_secs(3_600);
+
+/// The same for every relayer of these tests.
+fn denials_key() -> &'static [u8] {
+    static KEY: OnceLock<Vec<u8>> = OnceLock::new();
+    KEY.get_or_init(|| serde_json::from_str(&new_keypair().0).expect("numbers"))
+}
+
 const PENDING: PendingLimits = PendingLimits { per_account: 20, per_operator: 30 };
 
 impl Relayer {
@@ -111,6 +122,10 @@ impl Relayer {
             transfer_deadline,
             pending: PENDING,
             quotas: Quotas { accounts: ACCOUNTS_MAX, ..Quotas::default() },
+            denials: Some(DenialParts {
+                key: Arc::new(FileSigner::from_bytes(denials_key()).expect("a keypair")),
+                head_interval: Some(HEAD_INTERVAL),
+            }),
             webhooks: WebhookParts {
                 sealing_key: Some(Arc::new(SealingKey::parse(&"5e".repeat(32)).expect("a key"))),
                 rules: Arc::default(),

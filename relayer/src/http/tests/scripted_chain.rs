@@ -46,6 +46,7 @@ pub(super) struct Script {
     pub creation_delay: Duration,
     pub orders: Vec<UnsignedTransfer>,
     pub sent: Vec<SignedTransfer>,
+    pub memos: Vec<String>,
 }
 
 pub(super) struct ScriptedChain {
@@ -80,6 +81,7 @@ impl ScriptedChain {
             creation_delay: Duration::ZERO,
             orders: Vec::new(),
             sent: Vec::new(),
+            memos: Vec::new(),
         };
         Self { script: Mutex::new(script), released: Notify::new() }
     }
@@ -358,6 +360,16 @@ impl Chain for ScriptedChain {
         let mut script = self.reach()?;
         script.operator_halted.get_or_insert(HaltedBy::PolicyAuthority);
         Ok(Confirmed { signature: "halt".into(), slot: 1 })
+    }
+
+    async fn write_memo(&self, _: &OperatorOnChain, memo: &str) -> Result<Confirmed, ChainError> {
+        let mut script = self.reach()?;
+        script.memos.push(memo.to_owned());
+        // It landed, and nobody heard.
+        match script.lost_answers.pop_front() {
+            Some(error) => Err(error),
+            None => Ok(Confirmed { signature: format!("memo-{}", script.memos.len()), slot: 1 }),
+        }
     }
 
     async fn sign_transfer(&self, order: &UnsignedTransfer) -> Result<SignedTransfer, ChainError> {

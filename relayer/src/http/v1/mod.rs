@@ -3,6 +3,7 @@
 pub(crate) mod accounts;
 pub(crate) mod checks;
 pub(crate) mod deliveries;
+pub(super) mod denials;
 mod event_stream;
 pub(super) mod events;
 pub(super) mod halts;

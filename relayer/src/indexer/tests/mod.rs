@@ -88,6 +88,7 @@ impl Scene {
             transfer_deadline: Duration::from_secs(1),
             pending: crate::service::PendingLimits { per_account: 1, per_operator: 1 },
             quotas: Quotas::default(),
+            denials: None,
             webhooks: WebhookParts {
                 sealing_key: None,
                 rules: Arc::default(),

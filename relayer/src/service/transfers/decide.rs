@@ -71,6 +71,7 @@ pub(super) fn decide(view: &ChainView, payment: &Payment, at: Timestamp) -> (Dec
                 reason,
                 message: message(&violation, halt),
                 checks: checks.clone(),
+                policy_version: Some(view.agent.policy_version),
                 retry_at: retry_at(&violation, view),
                 rejected_at: at,
             }),
@@ -182,7 +183,7 @@ pub(super) fn rejection_without_numbers(
     let rule = match reason {
         RejectionReason::Halted => {
             let message = HALTED.into();
-            return Rejection { reason, message, checks, retry_at: None, rejected_at };
+            return Rejection { reason, message, checks, policy_version: None, retry_at: None, rejected_at };
         }
         RejectionReason::Paused => "paused",
         RejectionReason::MemoRequired | RejectionReason::MemoTooLong => "require_memo",
@@ -192,5 +193,5 @@ pub(super) fn rejection_without_numbers(
     };
     let message =
         format!("The program refused the transfer by `{rule}` as the policy stood when it arrived.");
-    Rejection { reason, message, checks, retry_at: None, rejected_at }
+    Rejection { reason, message, checks, policy_version: None, retry_at: None, rejected_at }
 }

@@ -15,11 +15,25 @@ use super::noted::{Noted, statements_of};
 use super::*;
 
 /// What grows with every payment.
-const LARGE: [&str; 7] =
-    ["transfers", "events", "deliveries", "delivery_attempts", "history", "requests", "policy_versions"];
+const LARGE: [&str; 8] = [
+    "transfers",
+    "events",
+    "deliveries",
+    "delivery_attempts",
+    "history",
+    "requests",
+    "policy_versions",
+    "denials",
+];
 /// Indexes of those rows alone that somebody has yet to deal with.
-const OF_WHAT_IS_OPEN: [&str; 5] =
-    ["transfers_unfinished", "deliveries_due", "deliveries_next", "deliveries_leased", "history_open"];
+const OF_WHAT_IS_OPEN: [&str; 6] = [
+    "transfers_unfinished",
+    "transfers_undenied",
+    "deliveries_due",
+    "deliveries_next",
+    "deliveries_leased",
+    "history_open",
+];
 /// It reads through all accounts of an operator, which are no more than its quota; here one operator has them all.
 const WITHIN_A_QUOTA: &str = "FROM accounts WHERE operator_id = $1 AND NOT is_closed";
 /// Most rows that a node of a plan may put in order, or pass by, by the server's own estimate.

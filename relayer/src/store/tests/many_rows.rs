@@ -43,12 +43,13 @@ pub(super) async fn fill(fixture: &Fixture, rows: u32) {
             "transfers",
             "transfer_id, operator_id, network, account_id, key_id, recipient, amount_usdc, memo, idempotency_key,
              key_use, key_expires_unix, fingerprint, state, lease_holder, lease_expires_at, signed_bytes, tx_signature, last_valid_block_height, slot,
-             ended_at, reason, message, checks, created_at, updated_at",
+             ended_at, reason, message, checks, denial, created_at, updated_at",
             format!(
                 "{}, {operator_id}, 'test', {account_id}, '{}', '{NOBODY}', '1.000000', NULL, 'key ' || CAST(i AS TEXT),
                  1, i, '{}', CASE WHEN {rare} THEN 'rejected' ELSE 'settled' END, 'nobody', {moment}, NULL,
                  'signature ' || CAST(i AS TEXT), 1, i, {moment}, CASE WHEN {rare} THEN 'paused' END,
-                 CASE WHEN {rare} THEN 'no' END, CASE WHEN {rare} THEN '[]' END, {moment}, {moment}",
+                 CASE WHEN {rare} THEN 'no' END, CASE WHEN {rare} THEN '[]' END,
+                 CASE WHEN {rare} THEN i + 1 END, {moment}, {moment}",
                 id("txn_", "i"),
                 fixture.key.id,
                 "0".repeat(64)
@@ -115,6 +116,11 @@ pub(super) async fn fill(fixture: &Fixture, rows: u32) {
             "policy_versions",
             "operator_id, account_id, version, set_at, tx_signature",
             format!("{operator_id}, {account_id}, i + 1000, {moment}, 'signature ' || CAST(i AS TEXT)"),
+        ),
+        (
+            "denials",
+            "operator_id, number, transfer_id, document, signature",
+            format!("{operator_id}, i + 1, {}, '{{}}', 'signature'", id("txn_", "i")),
         ),
         (
             "accounts",

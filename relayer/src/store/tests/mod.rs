@@ -180,6 +180,7 @@ pub(super) fn rejection(reason: RejectionReason) -> Rejection {
                 used: UsdcAmount::MAX,
             },
         ]),
+        policy_version: Some(7),
         retry_at: Some(at(500)),
         rejected_at: at(1),
     }

@@ -246,6 +246,7 @@ impl Scene {
             reason: RejectionReason::Paused,
             message: "paused".into(),
             checks: Checks::default(),
+            policy_version: Some(1),
             retry_at: None,
             rejected_at: now,
         };

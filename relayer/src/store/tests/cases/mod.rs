@@ -6,6 +6,7 @@ mod accounts;
 mod claims;
 mod cleaning;
 mod concurrency;
+mod denials;
 mod facts;
 mod history;
 mod keys;

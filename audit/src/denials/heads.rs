@@ -1,0 +1,127 @@
+//! The heads of an operator's denials on Solana: memos that its policy authority signed.
+
+use anchor_lang::prelude::Pubkey;
+use futures::{StreamExt, TryStreamExt, stream};
+use purser::state::Operator;
+use serde::{Deserialize, Serialize};
+use serde_json::Value;
+
+use super::line::hash;
+use crate::AuditError;
+use crate::archive::Line;
+use crate::node::Node;
+use crate::signed::{self, Signed};
+
+const MEMO_PROGRAM: Pubkey = solana_sdk::pubkey!("MemoSq4gqABAXKb96qnH8TysNcWxMyWCqXgDLGmfcHr");
+const BEGINS: &str = "purser denials v1 ";
+/// Transactions that are asked for at the same time.
+const AT_ONCE: usize = 8;
+
+/// What Solana says of a chain's end at one moment.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+pub struct Head {
+    pub number: u64,
+    pub sha256: String,
+    pub slot: u64,
+    /// Unix seconds, as the node says.
+    pub block_time: Option<i64>,
+    pub signature: String,
+    #[serde(skip)]
+    pub(super) hash: [u8; 32],
+}
+
+/// The heads of an operator, the latest first.
+pub(super) struct Found {
+    pub heads: Vec<Head>,
+    /// Whose memos were read.
+    pub signer: Pubkey,
+    pub host: String,
+}
+
+/// Asks for the memos of the policy authority that the operator names now.
+pub(super) async fn find(node: &Node, operator: &Pubkey) -> Result<Found, AuditError> {
+    let account = node.accounts(&[*operator]).await?.pop().and_then(|(_, account)| account);
+    let data =
+        account.filter(|account| account.owner() == Some(purser::ID)).and_then(|account| account.bytes());
+    let state = data.and_then(|data| Operator::read(&data)).ok_or_else(|| {
+        AuditError::Refused(format!(
+            "{operator} is no operator of the program {} on this cluster",
+            purser::ID
+        ))
+    })?;
+    let signer = state.policy_authority;
+    let lines = node.signatures(&signer, None).await?;
+    let is_well = |line: &&Line| line.err.is_none();
+    // A node that tells memos saves asking for the other transactions.
+    let tells = lines.iter().any(|line| line.memo.is_some());
+    let says = |line: &&Line| line.memo.as_ref().map_or(!tells, |memo| memo.contains(BEGINS));
+    let asked = lines.iter().filter(is_well).filter(says);
+    let read = stream::iter(asked.map(|line| async move {
+        let transaction = node.transaction(&line.signature).await?;
+        Ok::<_, AuditError>(
+            transaction.and_then(|transaction| head_in(&transaction, line, &signer, operator)),
+        )
+    }));
+    let heads: Vec<Option<Head>> = read.buffered(AT_ONCE).try_collect().await?;
+    Ok(Found { heads: heads.into_iter().flatten().collect(), signer, host: node.host() })
+}
+
+#[derive(Deserialize)]
+#[serde(rename_all = "camelCase")]
+struct Message {
+    header: Header,
+    account_keys: Vec<String>,
+    instructions: Vec<Instruction>,
+}
+
+#[derive(Deserialize)]
+#[serde(rename_all = "camelCase")]
+struct Header {
+    num_required_signatures: usize,
+}
+
+#[derive(Deserialize)]
+#[serde(rename_all = "camelCase")]
+struct Instruction {
+    program_id_index: usize,
+    accounts: Vec<usize>,
+    data: String,
+}
+
+/// The head that a transaction states, if the signer signed that.
+fn head_in(transaction: &Value, line: &Line, signer: &Pubkey, operator: &Pubkey) -> Option<Head> {
+    // A node cannot make up what the signature covers, nor show another transaction in its place.
+    let is_asked_for = transaction["transaction"]["signatures"][0] == line.signature.as_str();
+    if !is_asked_for || !transaction["meta"]["err"].is_null() || signed::check(transaction) != Signed::Well {
+        return None;
+    }
+    let message = Message::deserialize(&transaction["transaction"]["message"]).ok()?;
+    let Message { header, account_keys, instructions } = message;
+    let (program, signer) = (MEMO_PROGRAM.to_string(), signer.to_string());
+    let is_ours = |instruction: &&Instruction| {
+        let signed_by =
+            |at: &usize| *at < header.num_required_signatures && account_keys.get(*at) == Some(&signer);
+        account_keys.get(instruction.program_id_index) == Some(&program)
+            && instruction.accounts.iter().any(signed_by)
+    };
+    instructions.iter().filter(is_ours).find_map(|instruction| {
+        let data = bs58::decode(&instruction.data).into_vec().ok()?;
+        let (number, sha256) = stated(std::str::from_utf8(&data).ok()?, operator)?;
+        Some(Head {
+            number,
+            hash: hash(sha256)?,
+            sha256: sha256.to_owned(),
+            slot: line.slot,
+            block_time: line.block_time,
+            signature: line.signature.clone(),
+        })
+    })
+}
+
+/// Number and hash that a memo states of the operator.
+fn stated<'a>(memo: &'a str, operator: &Pubkey) -> Option<(u64, &'a str)> {
+    let mut words = memo.strip_prefix(BEGINS)?.split(' ');
+    let (of, number, sha256) = (words.next()?, words.next()?, words.next()?);
+    let is_whole = words.next().is_none() && of.parse::<Pubkey>().ok()? == *operator;
+    Some((number.parse().ok().filter(|_| is_whole)?, sha256))
+}

@@ -1,0 +1,250 @@
+//! What is wrong with a file of denials: which lines were deleted, moved, edited or added, where its chain does not hold, and
+//! which head on Solana says otherwise. Sees no file and no node.
+
+use std::collections::BTreeSet;
+
+use serde::Serialize;
+use ulid::Ulid;
+
+use super::heads::Head;
+use super::line::{Claims, Signed};
+
+/// What is wrong.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Kind {
+    /// Denials that are not there.
+    Deleted,
+    /// A denial that stands elsewhere than its number says.
+    Moved,
+    /// A line that is not what was signed.
+    Edited,
+    /// A line that stands for no denial: a copy, or nothing that was signed.
+    Added,
+    /// The key signed two denials of one number.
+    SignedTwice,
+    /// The key signed a denial that does not name the one before as it stands here.
+    DoesNotFollow,
+    /// Solana has another denial of this number.
+    Rewritten,
+}
+
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+pub struct Finding {
+    pub kind: Kind,
+    pub number: Option<u64>,
+    /// The last of several in a row.
+    pub through: Option<u64>,
+    /// Where it is known: of the last of several.
+    pub transfer_id: Option<String>,
+    /// Counted from 1.
+    pub line: Option<u64>,
+    pub text: String,
+}
+
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Good {
+    pub line: u64,
+    pub signed: Signed,
+}
+
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Spoiled {
+    pub line: u64,
+    pub claims: Claims,
+}
+
+/// Good lines in the order of the file, spoiled ones too. By number, then by line.
+pub(super) fn judge(good: &[Good], spoiled: &[Spoiled], heads: &[Head]) -> Vec<Finding> {
+    let kept = in_order(good);
+    let mut findings = Vec::new();
+    let chain = chain_of(good, &kept, &mut findings);
+    let in_place: Vec<&Good> =
+        good.iter().zip(&kept).filter(|(_, kept)| **kept).map(|(one, _)| one).collect();
+    let stood_for = places_of(spoiled, &chain, &in_place, good.len() + spoiled.len());
+    for (one, number) in spoiled.iter().zip(&stood_for) {
+        findings.push(of_spoiled(one, *number));
+    }
+    let last_on_chain = heads.iter().map(|head| head.number).max().unwrap_or(0);
+    let numbers = stood_for.into_iter().flatten().collect();
+    findings.extend(gaps(&chain, numbers, last_on_chain));
+    for head in heads {
+        let there = chain.binary_search_by_key(&head.number, |one| one.signed.number);
+        if let Some(one) = there.ok().map(|at| chain[at]).filter(|one| one.signed.hash != head.hash) {
+            let text = format!(
+                "Solana has another denial {} since slot {}, with SHA-256 {} ({})",
+                head.number, head.slot, head.sha256, head.signature
+            );
+            findings.push(at_line(Kind::Rewritten, one, text));
+        }
+    }
+    findings.sort_by_key(|finding| (finding.number, finding.line, finding.kind));
+    findings
+}
+
+/// The most lines whose numbers rise: what is not among them was moved.
+fn in_order(good: &[Good]) -> Vec<bool> {
+    // Of each length, the line with the lowest number that a rising row of it ends with.
+    let mut ends: Vec<usize> = Vec::new();
+    let mut before: Vec<Option<usize>> = Vec::with_capacity(good.len());
+    for (at, one) in good.iter().enumerate() {
+        let length = ends.partition_point(|end| good[*end].signed.number < one.signed.number);
+        before.push(length.checked_sub(1).map(|shorter| ends[shorter]));
+        match ends.get_mut(length) {
+            Some(end) => *end = at,
+            None => ends.push(at),
+        }
+    }
+    let mut kept = vec![false; good.len()];
+    let mut next = ends.last().copied();
+    while let Some(at) = next {
+        kept[at] = true;
+        next = before[at];
+    }
+    kept
+}
+
+/// One line for each number, by number. Says what was moved or added, and where the chain does not hold.
+fn chain_of<'a>(good: &'a [Good], kept: &[bool], findings: &mut Vec<Finding>) -> Vec<&'a Good> {
+    let mut all: Vec<(&Good, bool)> = good.iter().zip(kept.iter().copied()).collect();
+    all.sort_by_key(|(one, kept)| (one.signed.number, !kept, one.line));
+    let mut chain: Vec<&Good> = Vec::with_capacity(all.len());
+    for (one, kept) in all {
+        let number = one.signed.number;
+        match chain.last() {
+            Some(last) if last.signed.number == number && last.signed.hash == one.signed.hash => {
+                findings.push(at_line(Kind::Added, one, format!("it is a copy of line {}", last.line)));
+            }
+            Some(last) if last.signed.number == number => {
+                let text = format!("the key signed another denial {number} too, on line {}", last.line);
+                findings.push(at_line(Kind::SignedTwice, one, text));
+            }
+            Some(_) | None => {
+                if !kept {
+                    let text = "it stands elsewhere than its number says".to_owned();
+                    findings.push(at_line(Kind::Moved, one, text));
+                }
+                let before = chain.last().map_or((0, [0; 32]), |last| (last.signed.number, last.signed.hash));
+                if before.0.checked_add(1) == Some(number) && one.signed.previous != before.1 {
+                    let text = "it does not name the one before as that stands here, and the key signed both";
+                    findings.push(at_line(Kind::DoesNotFollow, one, text.to_owned()));
+                }
+                chain.push(one);
+            }
+        }
+    }
+    chain
+}
+
+/// Which number each spoiled line stood for before it was edited: what it says, if that is missing there; what its neighbours leave,
+/// otherwise. `None`: it stands for nothing.
+fn places_of(spoiled: &[Spoiled], chain: &[&Good], in_place: &[&Good], lines: usize) -> Vec<Option<u64>> {
+    let is_there = |number: u64| chain.binary_search_by_key(&number, |one| one.signed.number).is_ok();
+    let last = chain.last().map_or(0, |one| one.signed.number);
+    // The numbers between which a line stands.
+    let between = |line: u64| {
+        let at = in_place.partition_point(|one| one.line < line);
+        let number = |one: &&Good| one.signed.number;
+        (at.checked_sub(1).and_then(|at| in_place.get(at)).map_or(0, number), in_place.get(at).map(number))
+    };
+    let mut taken: BTreeSet<u64> = BTreeSet::new();
+    let mut places = vec![None; spoiled.len()];
+    for pass in 0..4 {
+        // Where the search for a free number began, and where it goes on.
+        let (mut began, mut goes_on) = (0, 1);
+        let open =
+            spoiled.iter().zip(&mut places).filter(|(one, place)| place.is_none() && !one.claims.is_foreign);
+        for (one, place) in open {
+            let (low, high) = between(one.line);
+            if low != began {
+                (began, goes_on) = (low, low.saturating_add(1));
+            }
+            let is_free = |number: &u64| *number > 0 && !is_there(*number) && !taken.contains(number);
+            let within = |number: &u64| match high {
+                Some(high) => low < *number && *number < high,
+                // Behind the last good line, a number is believed that the file has room for.
+                None => low < *number && number.saturating_sub(low) <= lines as u64,
+            };
+            // No more can be taken than there are lines.
+            let first_free = |high: u64| (goes_on..high).take(lines + 1).find(is_free);
+            *place = match pass {
+                0 => one.claims.number.filter(|number| within(number) && is_free(number)),
+                1 => high.and_then(first_free),
+                2 => one.claims.number.filter(|number| *number < last && is_free(number)),
+                _ => high.is_none().then(|| first_free(u64::MAX)).flatten(),
+            };
+            if let (1 | 3, Some(number)) = (pass, *place) {
+                goes_on = number.saturating_add(1);
+            }
+            taken.extend(*place);
+        }
+    }
+    places
+}
+
+fn of_spoiled(one: &Spoiled, number: Option<u64>) -> Finding {
+    let kind = if number.is_some() { Kind::Edited } else { Kind::Added };
+    Finding {
+        kind,
+        number,
+        through: None,
+        transfer_id: one.claims.transfer.map(transfer_id),
+        line: Some(one.line),
+        text: one.claims.why.to_owned(),
+    }
+}
+
+/// What is missing, up to the last number of the file or of Solana.
+fn gaps(chain: &[&Good], stood_for: BTreeSet<u64>, last_on_chain: u64) -> Vec<Finding> {
+    let mut numbers: Vec<u64> = chain.iter().map(|one| one.signed.number).chain(stood_for).collect();
+    numbers.sort_unstable();
+    let last = numbers.last().copied().unwrap_or(0);
+    numbers.extend((last_on_chain > last).then(|| last_on_chain.saturating_add(1)));
+    let mut expected = 1;
+    let mut findings = Vec::new();
+    for number in numbers {
+        if number > expected {
+            let next =
+                chain.binary_search_by_key(&number, |one| one.signed.number).ok().map(|at| &chain[at].signed);
+            findings.push(deleted(expected, number - 1, next, number > last));
+        }
+        expected = number.saturating_add(1);
+    }
+    findings
+}
+
+fn deleted(first: u64, last: u64, next: Option<&Signed>, is_cut_off: bool) -> Finding {
+    let mut text = match (is_cut_off, first == last) {
+        (true, _) => "the end of the file is missing: Solana has the head of it".to_owned(),
+        (false, true) => "it is missing".to_owned(),
+        (false, false) => format!("{} in a row are missing", (last - first).saturating_add(1)),
+    };
+    if let Some(next) = next {
+        let which = if first == last { "it" } else { "the last" };
+        text += &format!("; {which} has SHA-256 {}, as the one after names it", hex::encode(next.previous));
+    }
+    Finding {
+        kind: Kind::Deleted,
+        number: Some(first),
+        through: (last > first).then_some(last),
+        transfer_id: next.and_then(|next| next.previous_transfer).map(transfer_id),
+        line: None,
+        text,
+    }
+}
+
+fn at_line(kind: Kind, one: &Good, text: String) -> Finding {
+    let Good { line, signed } = one;
+    Finding {
+        kind,
+        number: Some(signed.number),
+        through: None,
+        transfer_id: signed.transfer.map(transfer_id),
+        line: Some(*line),
+        text,
+    }
+}
+
+fn transfer_id(ulid: Ulid) -> String {
+    format!("txn_{ulid}")
+}

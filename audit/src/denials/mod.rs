@@ -1,0 +1,108 @@
+//! A file of signed refusals, held against its signatures, its chain and what the operator wrote of it on Solana. It is read line by
+//! line, and of each its number and hashes are kept.
+
+mod heads;
+mod judge;
+mod line;
+mod report;
+
+use std::fs::File;
+use std::io::{BufRead, BufReader};
+use std::path::PathBuf;
+
+use anchor_lang::prelude::Pubkey;
+use reqwest::Url;
+
+pub use self::heads::Head;
+pub use self::judge::{Finding, Kind};
+pub use self::report::{DenialsReport, denials_text};
+
+use self::judge::{Good, Spoiled, judge};
+use self::line::{Keys, Read, Whose};
+use crate::AuditError;
+use crate::node::Node;
+
+/// A longer line is none of ours.
+const LINE_BYTES_MAX: usize = 64 * 1024;
+
+pub struct DenialsRequest {
+    pub file: PathBuf,
+    /// Whose signatures count. None: of the key that the first good line names.
+    pub keys: Vec<Pubkey>,
+    /// Whose denials they are to be. `None`: of whom the first good line says.
+    pub operator: Option<Pubkey>,
+    /// Where heads are looked for.
+    pub node: Option<Url>,
+}
+
+/// What was read of a file.
+struct Contents {
+    lines: u64,
+    good: Vec<Good>,
+    spoiled: Vec<Spoiled>,
+    keys: Keys,
+    whose: Whose,
+}
+
+/// Reads, asks the node for heads if there is one, and reports.
+pub async fn audit_denials(request: DenialsRequest) -> Result<DenialsReport, AuditError> {
+    let DenialsRequest { file, keys, operator, node } = request;
+    let contents = read(&file, Keys::new(keys), Whose::new(operator))?;
+    let found = match node {
+        None => None,
+        Some(url) => {
+            let operator = contents.whose.operator().ok_or_else(|| {
+                let none = "no line of the file says whose it is: name the operator with --operator";
+                AuditError::Refused(none.into())
+            })?;
+            Some(heads::find(&Node::at(url)?, &operator).await?)
+        }
+    };
+    let heads = found.as_ref().map_or(&[][..], |found| found.heads.as_slice());
+    let findings = judge(&contents.good, &contents.spoiled, heads);
+    Ok(report::build(&contents, findings, found))
+}
+
+fn read(path: &PathBuf, mut keys: Keys, mut whose: Whose) -> Result<Contents, AuditError> {
+    let failed = |cause| AuditError::File { path: path.clone(), cause };
+    let mut reader = BufReader::new(File::open(path).map_err(failed)?);
+    let (mut lines, mut good, mut spoiled) = (0, Vec::new(), Vec::new());
+    let mut bytes = Vec::new();
+    while next_line(&mut reader, &mut bytes).map_err(failed)? {
+        lines += 1;
+        match line::read(&bytes, &mut keys, &mut whose) {
+            Read::Good(signed) => good.push(Good { line: lines, signed }),
+            Read::Spoiled(claims) => spoiled.push(Spoiled { line: lines, claims }),
+            Read::Newer => {
+                let why = format!("line {lines} is of a version that this build does not know");
+                return Err(AuditError::Unreadable { path: path.clone(), why });
+            }
+        }
+    }
+    Ok(Contents { lines, good, spoiled, keys, whose })
+}
+
+/// Reads a line without its end; of one that is too long, as much as shows that it is. False: there is none.
+fn next_line(reader: &mut impl BufRead, line: &mut Vec<u8>) -> std::io::Result<bool> {
+    line.clear();
+    let mut is_there = false;
+    loop {
+        let buffer = reader.fill_buf()?;
+        if buffer.is_empty() {
+            return Ok(is_there);
+        }
+        is_there = true;
+        let end = buffer.iter().position(|byte| *byte == b'\n');
+        let piece = &buffer[..end.unwrap_or(buffer.len())];
+        let room = (LINE_BYTES_MAX + 1).saturating_sub(line.len());
+        line.extend_from_slice(&piece[..piece.len().min(room)]);
+        let used = piece.len() + usize::from(end.is_some());
+        reader.consume(used);
+        if end.is_some() {
+            return Ok(true);
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,222 @@
+//! Signed refusals: each transfer that was refused, in its operator's chain, whose head is written on Solana now and then.
+//!
+//! The chain is derived from what is stored, beside everything else: a refusal waits for nothing, and one that a crash left
+//! behind is signed by the next start. Of several relayers, one goes on with a chain; the others look again.
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+use std::time::Duration;
+
+use futures::Stream;
+
+use super::Parts;
+use super::error::{ServiceError, from_chain};
+use super::reads::read_operator;
+use crate::chain::Signer;
+use crate::crash_point::crash_point;
+use crate::domain::{
+    Address, Cursor, Denial, Invalid, Network, Operator, OperatorId, Page, PageRequest, Refused,
+    UnsignedDenial, denials_filter,
+};
+use crate::store::{HeadClock, StoreError};
+
+/// How often refusals are looked for.
+const SIGN_EVERY: Duration = Duration::from_secs(1);
+/// How many are signed, or read where all are wanted, at a time.
+const ROWS_AT_ONCE: u32 = 100;
+/// How often heads are looked for, unless they are to be written more often.
+const LOOK_FOR_HEADS_EVERY: Duration = Duration::from_secs(10);
+/// How long whoever writes a head has for it; after that it is tried again.
+const HEAD_TAKES_MAX: Duration = Duration::from_secs(60);
+
+/// What refusals are signed with.
+#[derive(Clone)]
+pub struct DenialParts {
+    /// Moves no money: no operator names it.
+    pub key: Arc<dyn Signer>,
+    /// How often the head of a chain that went on is written on Solana; `None`: never.
+    pub head_interval: Option<Duration>,
+}
+
+impl DenialParts {
+    /// The public half of the key.
+    pub fn address(&self) -> Address {
+        Address::from_bytes(self.key.public_key())
+    }
+}
+
+/// Operators' signed refusals.
+#[derive(Clone)]
+pub struct Denials {
+    parts: Parts,
+}
+
+impl Denials {
+    pub(super) fn new(parts: Parts) -> Self {
+        Self { parts }
+    }
+
+    /// The operator's denials with numbers above this one, the last first. NotConfigured: refusals are not signed here.
+    pub async fn list(
+        &self,
+        operator: &Operator,
+        above: u64,
+        request: PageRequest,
+    ) -> Result<Page<Denial>, ServiceError> {
+        self.parts()?;
+        let below = request.after.as_ref().map(|cursor| cursor.position().parse::<u64>()).transpose();
+        let below = below.map_err(|_| Invalid::new("cursor", "is not a cursor of this list"))?;
+        let rows = self.parts.store.list_denials(operator.id, above, below, request.limit.get() + 1).await?;
+        let bound = denials_filter(operator.id, above);
+        Ok(Page::from_rows(rows, request.limit, |last| Cursor::new(&bound, last.number.to_string())))
+    }
+
+    /// Those above a number, in their order, some at a time, each read when they are asked for. Errors as [`Denials::list`].
+    pub fn all(
+        &self,
+        operator: &Operator,
+        above: u64,
+    ) -> Result<impl Stream<Item = Result<Vec<Denial>, ServiceError>> + use<>, ServiceError> {
+        self.parts()?;
+        let (store, operator) = (self.parts.store.clone(), operator.id);
+        Ok(futures::stream::try_unfold(Some(above), move |above| {
+            let store = store.clone();
+            async move {
+                let Some(above) = above else { return Ok(None) };
+                let rows = store.list_denials_up(operator, above, ROWS_AT_ONCE).await?;
+                let is_full = rows.len() >= ROWS_AT_ONCE as usize;
+                let next = rows.last().filter(|_| is_full).map(|last| last.number);
+                Ok(Some((rows, next)))
+            }
+        }))
+    }
+
+    fn parts(&self) -> Result<&DenialParts, ServiceError> {
+        self.parts.denials.as_ref().ok_or(ServiceError::NotConfigured)
+    }
+
+    /// Signs refusals and writes heads until the stop, if there is a key.
+    pub(super) fn sign_until_stopped(&self) {
+        let Ok(parts) = self.parts() else { return };
+        let head_interval = parts.head_interval;
+        let (this, stop) = (self.clone(), self.parts.tasks.stop.clone());
+        self.parts.tasks.keep("denials", async move {
+            loop {
+                if let Err(error) = this.sign().await {
+                    tracing::warn!(%error, "refusals could not be signed; trying again later");
+                }
+                tokio::select! {
+                    () = stop.cancelled() => return,
+                    () = tokio::time::sleep(SIGN_EVERY) => {}
+                }
+            }
+        });
+        let Some(interval) = head_interval else { return };
+        let (this, stop) = (self.clone(), self.parts.tasks.stop.clone());
+        self.parts.tasks.keep("denial heads", async move {
+            loop {
+                tokio::select! {
+                    () = stop.cancelled() => return,
+                    () = tokio::time::sleep(interval.min(LOOK_FOR_HEADS_EVERY)) => {}
+                }
+                if let Err(error) = this.write_heads().await {
+                    tracing::warn!(%error, "heads of denials could not be looked for; trying again later");
+                }
+            }
+        });
+    }
+
+    /// Signs all refusals that no denial was signed of.
+    pub async fn sign(&self) -> Result<(), ServiceError> {
+        let parts = self.parts()?;
+        while !self.parts.tasks.stop.is_cancelled() {
+            let refused = self.parts.store.list_undenied(ROWS_AT_ONCE).await?;
+            let is_full = refused.len() >= ROWS_AT_ONCE as usize;
+            let mut by_operator: BTreeMap<OperatorId, Vec<Refused>> = BTreeMap::new();
+            for one in refused {
+                by_operator.entry(one.transfer.operator_id).or_default().push(one);
+            }
+            let mut is_ahead = true;
+            for (operator, refused) in by_operator {
+                is_ahead &= self.go_on(parts, operator, &refused).await?;
+            }
+            if !is_full || !is_ahead {
+                break;
+            }
+        }
+        Ok(())
+    }
+
+    /// Adds to an operator's chain. False: another relayer did meanwhile, and nothing was done.
+    async fn go_on(
+        &self,
+        parts: &DenialParts,
+        operator: OperatorId,
+        refused: &[Refused],
+    ) -> Result<bool, ServiceError> {
+        let store = &self.parts.store;
+        let mut head = store.find_denial_head(operator).await?;
+        let mut denials = Vec::with_capacity(refused.len());
+        for one in refused {
+            let Some(unsigned) = UnsignedDenial::of(one, &head, parts.address()) else { continue };
+            head = unsigned.head();
+            let signature = parts.key.sign(unsigned.document.as_bytes()).await;
+            let signature = signature.map_err(|error| from_chain(one.transfer.network, &error, true))?;
+            denials.push(unsigned.signed(signature));
+        }
+        crash_point!("denials.before");
+        let appended = store.append_denials(operator, &denials).await;
+        crash_point!("denials.after");
+        match appended {
+            Ok(()) => Ok(true),
+            Err(StoreError::AlreadyThere | StoreError::Superseded | StoreError::Contended) => {
+                tracing::info!(%operator, "another relayer went on with these denials");
+                Ok(false)
+            }
+            Err(error) => Err(error.into()),
+        }
+    }
+
+    /// Writes each head on Solana that is due.
+    pub async fn write_heads(&self) -> Result<(), ServiceError> {
+        let Some(interval) = self.parts()?.head_interval else { return Ok(()) };
+        for network in self.parts.chains.networks() {
+            for operator in self.parts.store.list_due_heads(network, self.clock(interval)).await? {
+                if self.parts.tasks.stop.is_cancelled() {
+                    return Ok(());
+                }
+                if let Err(error) = self.write_head(interval, network, &operator).await {
+                    tracing::warn!(operator = %operator.id, %error, "the head of an operator's denials could not be written");
+                }
+            }
+        }
+        Ok(())
+    }
+
+    async fn write_head(
+        &self,
+        interval: Duration,
+        network: Network,
+        operator: &Operator,
+    ) -> Result<(), ServiceError> {
+        let (store, clock) = (&self.parts.store, self.clock(interval));
+        if !store.claim_head(operator.id, clock, clock.now.after(HEAD_TAKES_MAX)).await? {
+            return Ok(());
+        }
+        let head = store.find_denial_head(operator.id).await?;
+        let chain = &self.parts.chains.get(network)?.chain;
+        let on_chain = read_operator(&self.parts, operator).await?;
+        let written = chain.write_memo(&on_chain, &head.memo(&operator.address)).await;
+        let written = written.map_err(|error| from_chain(network, &error, true))?;
+        crash_point!("denial_head.after");
+        let next_at = self.parts.ambient.now().after(interval);
+        store.mark_head(operator.id, head.number, &written.signature, next_at).await?;
+        tracing::info!(operator = %operator.id, number = head.number, signature = written.signature, "a head of denials is on the chain");
+        Ok(())
+    }
+
+    fn clock(&self, interval: Duration) -> HeadClock {
+        let now = self.parts.ambient.now();
+        HeadClock { now, latest: now.after(interval.max(HEAD_TAKES_MAX)) }
+    }
+}

@@ -1,0 +1,246 @@
+//! Denials: derived from refused transfers, each once and in one chain for each operator. See `domain::denial`.
+
+use futures::FutureExt;
+use sqlx::{AssertSqlSafe, FromRow};
+
+use super::columns::Table;
+use super::operators::OperatorRow;
+use super::query::{places, query};
+use super::transfer_row::TransferRow;
+use super::transfers::COLUMNS;
+use super::{Store, StoreError};
+use crate::domain::{
+    Address, Denial, DenialHead, Network, Operator, OperatorId, Refused, Timestamp, Transfer,
+};
+
+const TABLE: Table = Table("denials");
+
+/// When a head may be written: not before its time, unless that lies further ahead than any clock sets it.
+#[derive(Debug, Clone, Copy)]
+pub struct HeadClock {
+    pub now: Timestamp,
+    /// What nobody sets `next_at` beyond: a clock that was moved back would leave it there.
+    pub latest: Timestamp,
+}
+
+const IS_DUE: &str = "(denial_heads.next_at <= $2 OR denial_heads.next_at > $3)";
+
+#[derive(Debug, FromRow)]
+struct RefusedRow {
+    #[sqlx(flatten)]
+    transfer: TransferRow,
+    account_address: String,
+    operator_address: String,
+}
+
+impl TryFrom<RefusedRow> for Refused {
+    type Error = StoreError;
+
+    fn try_from(row: RefusedRow) -> Result<Self, StoreError> {
+        let read = |text: &str| TABLE.read::<Address>("address", text);
+        let (account, operator) = (read(&row.account_address)?, read(&row.operator_address)?);
+        Ok(Self { transfer: Transfer::try_from(row.transfer)?, account, operator })
+    }
+}
+
+#[derive(Debug, FromRow)]
+struct DenialRow {
+    number: i64,
+    transfer_id: String,
+    document: String,
+    signature: String,
+}
+
+impl TryFrom<DenialRow> for Denial {
+    type Error = StoreError;
+
+    fn try_from(row: DenialRow) -> Result<Self, StoreError> {
+        Ok(Self {
+            number: row.number.cast_unsigned(),
+            transfer_id: TABLE.read("transfer_id", &row.transfer_id)?,
+            document: row.document,
+            signature: row.signature,
+        })
+    }
+}
+
+impl Store {
+    /// For a worker: up to `rows_max` refused transfers of every operator that no denial is signed of, those refused first first.
+    pub async fn list_undenied(&self, rows_max: u32) -> Result<Vec<Refused>, StoreError> {
+        // Cross joins, for which SQLite begins with the few transfers.
+        let sql = format!(
+            "SELECT {COLUMNS}, accounts.address AS account_address, operators.address AS operator_address
+             FROM transfers CROSS JOIN accounts CROSS JOIN operators
+             WHERE transfers.state = 'rejected' AND transfers.denial IS NULL
+                 AND accounts.operator_id = transfers.operator_id AND accounts.account_id = transfers.account_id
+                 AND operators.operator_id = transfers.operator_id
+             ORDER BY transfers.ended_at, transfers.transfer_id LIMIT $1"
+        );
+        // Nothing but our own words were put into the text.
+        let rows: Vec<RefusedRow> =
+            query(AssertSqlSafe(sql)).bind(i64::from(rows_max)).fetch_all(self.lister()).await?;
+        rows.into_iter().map(Refused::try_from).collect()
+    }
+
+    /// Where the operator's chain ends.
+    pub async fn find_denial_head(&self, operator: OperatorId) -> Result<DenialHead, StoreError> {
+        let last = self.list_denials(operator, 0, None, 1).await?.pop();
+        Ok(last.map_or_else(DenialHead::default, |last| {
+            DenialHead::of(last.number, last.transfer_id, &last.document)
+        }))
+    }
+
+    /// For a worker: goes on with the operator's chain, all or nothing. `AlreadyThere`, `Superseded`: another went on with it
+    /// meanwhile.
+    pub async fn append_denials(&self, operator: OperatorId, denials: &[Denial]) -> Result<(), StoreError> {
+        const VALUES: usize = 5;
+        if denials.is_empty() {
+            return Ok(());
+        }
+        let rows: Vec<String> =
+            (0..denials.len()).map(|row| format!("({})", places(row * VALUES + 1, VALUES))).collect();
+        let insert = format!(
+            "INSERT INTO denials (operator_id, number, transfer_id, document, signature) VALUES {}",
+            rows.join(", ")
+        );
+        let note = format!(
+            "UPDATE transfers SET denial = (
+                 SELECT denials.number FROM denials
+                 WHERE denials.operator_id = $1 AND denials.transfer_id = transfers.transfer_id)
+             WHERE operator_id = $1 AND transfer_id IN ({}) AND state = 'rejected' AND denial IS NULL",
+            places(2, denials.len())
+        );
+        // Only placeholders were put into the texts.
+        let insert = denials.iter().fold(query(AssertSqlSafe(insert)), |insert, denial| {
+            insert
+                .bind(operator.to_string())
+                .bind(denial.number.cast_signed())
+                .bind(denial.transfer_id.to_string())
+                .bind(denial.document.as_str())
+                .bind(denial.signature.as_str())
+        });
+        let ids = denials.iter().map(|denial| denial.transfer_id.to_string());
+        let note = query(AssertSqlSafe(note)).bind(operator.to_string()).bind_all(ids);
+        let count = denials.len() as u64;
+        self.write(move |tx| {
+            async move {
+                insert.execute(&mut *tx).await?;
+                let noted = note.execute(tx).await?;
+                if noted == count { Ok(()) } else { Err(StoreError::Superseded) }
+            }
+            .boxed()
+        })
+        .await
+    }
+
+    /// Up to `rows_max` denials of the operator, the last first, those above the number `above` and below
+    /// `below`.
+    pub async fn list_denials(
+        &self,
+        operator: OperatorId,
+        above: u64,
+        below: Option<u64>,
+        rows_max: u32,
+    ) -> Result<Vec<Denial>, StoreError> {
+        const SQL: &str = "SELECT number, transfer_id, document, signature FROM denials
+             WHERE operator_id = $1 AND number > $2 AND number < $3 ORDER BY number DESC LIMIT $4";
+        let below = below.map_or(i64::MAX, stored);
+        let rows: Vec<DenialRow> = query(SQL)
+            .bind(operator.to_string())
+            .bind(stored(above))
+            .bind(below)
+            .bind(i64::from(rows_max))
+            .fetch_all(self.lister())
+            .await?;
+        rows.into_iter().map(Denial::try_from).collect()
+    }
+
+    /// Up to `rows_max` denials of the operator in the order of their numbers, those above `above`.
+    pub async fn list_denials_up(
+        &self,
+        operator: OperatorId,
+        above: u64,
+        rows_max: u32,
+    ) -> Result<Vec<Denial>, StoreError> {
+        const SQL: &str = "SELECT number, transfer_id, document, signature FROM denials
+             WHERE operator_id = $1 AND number > $2 ORDER BY number LIMIT $3";
+        let rows: Vec<DenialRow> = query(SQL)
+            .bind(operator.to_string())
+            .bind(stored(above))
+            .bind(i64::from(rows_max))
+            .fetch_all(self.lister())
+            .await?;
+        rows.into_iter().map(Denial::try_from).collect()
+    }
+
+    /// For a worker: the operators on `network` whose chains went on since their last head, and whose next one is due.
+    pub async fn list_due_heads(
+        &self,
+        network: Network,
+        clock: HeadClock,
+    ) -> Result<Vec<Operator>, StoreError> {
+        let sql = format!(
+            "SELECT operators.operator_id, operators.network, operators.name, operators.address,
+                 operators.created_at
+             FROM operators LEFT JOIN denial_heads ON denial_heads.operator_id = operators.operator_id
+             WHERE operators.network = $1 AND (denial_heads.next_at IS NULL OR {IS_DUE})
+                 AND EXISTS (SELECT 1 FROM denials WHERE denials.operator_id = operators.operator_id
+                     AND denials.number > COALESCE(denial_heads.number, 0))"
+        );
+        // Nothing but our own words were put into the text.
+        let rows: Vec<OperatorRow> = query(AssertSqlSafe(sql))
+            .bind(network.as_str())
+            .bind(clock.now.to_string())
+            .bind(clock.latest.to_string())
+            .fetch_all(self.lister())
+            .await?;
+        rows.into_iter().map(Operator::try_from).collect()
+    }
+
+    /// For a worker: writing the operator's head is the caller's until `next_at`, unless it is another's.
+    pub async fn claim_head(
+        &self,
+        operator: OperatorId,
+        clock: HeadClock,
+        next_at: Timestamp,
+    ) -> Result<bool, StoreError> {
+        let sql = format!(
+            "INSERT INTO denial_heads (operator_id, number, next_at) VALUES ($1, 0, $4)
+             ON CONFLICT (operator_id) DO UPDATE SET next_at = excluded.next_at WHERE {IS_DUE}"
+        );
+        // Nothing but our own words were put into the text.
+        let claimed = query(AssertSqlSafe(sql))
+            .bind(operator.to_string())
+            .bind(clock.now.to_string())
+            .bind(clock.latest.to_string())
+            .bind(next_at.to_string())
+            .execute(self.writer())
+            .await?;
+        Ok(claimed == 1)
+    }
+
+    /// For a worker: the head of this number is on the chain, and the next one is due at `next_at`.
+    pub async fn mark_head(
+        &self,
+        operator: OperatorId,
+        number: u64,
+        tx_signature: &str,
+        next_at: Timestamp,
+    ) -> Result<(), StoreError> {
+        const SQL: &str = "UPDATE denial_heads SET number = $2, tx_signature = $3, next_at = $4
+             WHERE operator_id = $1 AND number < $2";
+        query(SQL)
+            .bind(operator.to_string())
+            .bind(stored(number))
+            .bind(tx_signature)
+            .bind(next_at.to_string())
+            .execute(self.writer())
+            .await?;
+        Ok(())
+    }
+}
+
+/// A number that a client made up may be larger than any there is.
+fn stored(number: u64) -> i64 {
+    i64::try_from(number).unwrap_or(i64::MAX)
+}
