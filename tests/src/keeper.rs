@@ -156,7 +156,8 @@ impl Keeper {
             (&*Box::leak(name.into_boxed_str()), value)
         };
         let certificate = path_text(&self.folder.path().join("ca.pem")).to_owned();
-        settings.into_iter().map(names).chain([("SSL_CERT_FILE", certificate)]).collect()
+        let around = [("SSL_CERT_FILE", certificate), ("NO_PROXY", "127.0.0.1".to_owned())];
+        settings.into_iter().map(names).chain(around).collect()
     }
 
     fn secret(&self, name: &str, text: &str) -> String {
