@@ -3,7 +3,6 @@
 use std::net::{SocketAddr, TcpListener};
 use std::num::NonZeroU32;
 use std::num::NonZeroUsize;
-use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -13,8 +12,7 @@ use tokio::task::JoinHandle;
 use tokio::time::{Instant, timeout_at};
 
 use crate::chain::{
-    ChainError, ChainSettings, ChainSigners, Commitment, FileSigner, PriceBounds, ProgramCheck, Signer,
-    SolanaChain,
+    ChainError, ChainSettings, ChainSigners, Commitment, KeySource, PriceBounds, ProgramCheck, SolanaChain,
 };
 use crate::config::{
     CommitmentConfig, Config, DenialsConfig, NetworkConfig, ProgramCheckConfig, WebhooksConfig,
@@ -263,9 +261,8 @@ pub async fn connect(
 /// The same, its keys read and nothing asked of its nodes yet.
 pub fn chain_of(network: Network, config: &NetworkConfig, tasks: &Tasks) -> Result<SolanaChain, StartError> {
     let failed = |problem| StartError::Chain { network, problem };
-    let signers = |role: &str, files: &[PathBuf]| {
-        let signer = |file: &PathBuf| Ok(Arc::new(FileSigner::from_file(role, file)?) as Arc<dyn Signer>);
-        files.iter().map(signer).collect::<Result<_, _>>().map_err(failed)
+    let signers = |role, keys: &[KeySource]| {
+        keys.iter().map(|key| key.open(role)).collect::<Result<_, _>>().map_err(failed)
     };
     let signers = ChainSigners {
         policy: signers("policy authority", &config.policy_authority_keypair)?,

@@ -1,6 +1,7 @@
 //! The configuration, read once at the start: a TOML file, over which `PURSER__SECTION__KEY` in the environment wins. Everything can
 //! be said by the environment alone.
 
+mod keys;
 mod values;
 
 use std::fmt;
@@ -13,9 +14,10 @@ use ipnet::IpNet;
 use secrecy::{ExposeSecret, SecretString};
 
 use self::values::{
-    addresses, from_text, numbers, optional_from_text, optional_secret, paths, proxies, ranges, secret,
-    secrets, texts,
+    addresses, from_text, numbers, optional_from_text, optional_secret, proxies, ranges, secret, secrets,
+    texts,
 };
+use crate::chain::KeySource;
 use crate::domain::{Address, Network, Quotas, Retention};
 
 /// Everything that can be set. Unknown keys are refused.
@@ -158,13 +160,13 @@ pub struct NetworkConfig {
     pub program_id: Option<Address>,
     #[serde(deserialize_with = "from_text")]
     pub usdc_mint: Address,
-    /// Solana keypair files: create agents and set policies. One path, or a list; each operator's account on the chain names
-    /// its key, and new operators get the first.
-    #[serde(deserialize_with = "paths")]
-    pub policy_authority_keypair: Vec<PathBuf>,
+    /// Where the keys are that create agents and set policies: a keypair file's path, a table that names another place, or a
+    /// list of both; each operator's account on the chain names its key, and new operators get the first.
+    #[serde(deserialize_with = "keys::read")]
+    pub policy_authority_keypair: Vec<KeySource>,
     /// Others: transfer within policy. Those that an operator's account names share its work, up to eight.
-    #[serde(deserialize_with = "paths")]
-    pub transfer_authority_keypair: Vec<PathBuf>,
+    #[serde(deserialize_with = "keys::read")]
+    pub transfer_authority_keypair: Vec<KeySource>,
     /// Wallets that rent may go back to besides the policy authorities, such as one that was rotated out. The service pays
     /// for longer lists of no other account.
     #[serde(default, deserialize_with = "addresses")]

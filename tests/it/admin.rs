@@ -56,7 +56,7 @@ async fn ready_relayer_names_each_part_and_only_the_second_door_shows_figures() 
     let app = TestApp::start(TestNetwork::shared().await, &settings).await;
     let answer = comes_to(&app, 200, "nodes", "ok").await;
     let names: Vec<_> = answer["parts"].as_array().expect("parts").iter().map(|part| &part["part"]).collect();
-    assert_eq!(names, ["database", "tasks", "nodes", "authorities", "sol"], "{}", answer.text);
+    assert_eq!(names, ["database", "tasks", "nodes", "authorities", "sol", "signers"], "{}", answer.text);
     assert_eq!((&answer["ready"], &answer["parts"][2]["network"]), (&json!(true), &json!("test")));
     app.admin_client().get("/healthz").await.has_status(200);
     app.admin_client().get("/v1/accounts").await.is_error(404, "not_found");

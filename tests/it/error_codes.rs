@@ -6,8 +6,9 @@ use std::time::Duration;
 
 use purser_tests::agent::unique_key;
 use purser_tests::binaries::workspace;
+use purser_tests::keeper::{Kind, Mood};
 use purser_tests::settings::Webhooks;
-use purser_tests::{Agent, AppSettings, Operator, Proxy, TestApp, TestNetwork};
+use purser_tests::{Agent, AppSettings, Client, Keeper, Operator, Proxy, TestApp, TestNetwork};
 use reqwest::Method;
 use serde_json::{Value, json};
 use solana_sdk::pubkey::Pubkey;
@@ -174,6 +175,22 @@ async fn error_fee_payer_empty_is_503_and_retryable() {
     let refused = operator.client.post("/v1/accounts", &json!({ "name": "Ada" })).await;
     let refused = refused.is_error(503, "fee_payer_empty");
     assert_eq!((&refused["retryable"], refused.header("retry-after")), (&json!(true), Some("30")));
+}
+
+#[tokio::test]
+async fn error_signer_unavailable_is_503_and_retryable() {
+    let first = TestApp::start(TestNetwork::shared().await, &AppSettings::default()).await;
+    let operator = first.new_operator().await;
+    first.crashes();
+    let keeper = Keeper::start(Kind::Vault, first.policy_authority());
+    keeper.is(Mood::Fails);
+    let environment = keeper.environment("POLICY_AUTHORITY_KEYPAIR");
+    let second = first.twin(&AppSettings { environment, ..AppSettings::default() });
+    let client = Client::new(&second.base_url(), Some(operator.client.key()));
+    let refused = client.post("/v1/accounts", &json!({ "name": "Ada" })).await;
+    let refused = refused.is_error(503, "signer_unavailable");
+    assert_eq!(refused["retryable"], true, "{}", refused.text);
+    assert!(refused.header("retry-after").is_some_and(|seconds| seconds.parse::<u64>().is_ok()));
 }
 
 #[tokio::test]

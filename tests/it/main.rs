@@ -73,6 +73,7 @@ mod schemathesis;
 mod scripted_node;
 mod sealing_key;
 mod set_up;
+mod signers;
 mod stop;
 mod transfer_list;
 mod transfers;

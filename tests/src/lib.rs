@@ -14,6 +14,7 @@
 //! | [`foreign`] | programs of Python and Node that other people wrote |
 //! | [`proxy`] | [`Proxy`]: a line to the network that can be cut, and spoiled call by call or payment by payment |
 //! | [`receiver`] | [`Receiver`]: where webhooks are delivered to |
+//! | [`keeper`] | [`Keeper`]: a service that keeps a key of the relayer and signs with it |
 //! | [`node`] | [`Node`]: the network behind a door that counts calls, or a script that confirms everything at once |
 //! | [`crash`] | crashes, faults and retries by seed, and the reading of the chain that judges them |
 //! | [`random`] | chance that can be had again |
@@ -34,6 +35,7 @@ pub mod client;
 pub mod clock;
 pub mod crash;
 pub mod foreign;
+pub mod keeper;
 pub mod money;
 pub mod network;
 pub mod node;
@@ -52,6 +54,7 @@ pub use app::TestApp;
 pub use browser::Browser;
 pub use chain::{Chain, Landing};
 pub use client::{Answer, Client};
+pub use keeper::Keeper;
 pub use network::TestNetwork;
 pub use node::Node;
 pub use operator::Operator;

@@ -40,9 +40,15 @@ impl Part {
     }
 }
 
-/// The relayer without crash points: as it ships, and of the same crates as [`Part::Service`].
-pub fn build_shipped_relayer(workspace: &Workspace) -> Result<Built> {
+/// Keys in the clouds, whose SDKs take minutes to build.
+const CLOUD_SIGNERS: &str = "purser-relayer/signer-aws-kms,purser-relayer/signer-gcp-kms";
+
+/// The relayer without crash points: as it ships, and of the same crates as [`Part::Service`]; with `cloud_signers`, of more.
+pub fn build_shipped_relayer(workspace: &Workspace, cloud_signers: bool) -> Result<Built> {
     let mut cargo = workspace.relayer_cargo();
+    if cloud_signers {
+        cargo.args(["--features", CLOUD_SIGNERS]);
+    }
     build("the relayer as it ships", "about 8 minutes", linted(&mut cargo))
 }
 

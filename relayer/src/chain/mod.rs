@@ -24,6 +24,7 @@ pub use live::prices::PriceBounds;
 pub use rpc::counters::{MethodCount, NodeFigures};
 pub use sign::instructions::rent_of;
 pub use sign::signer::{FileSigner, Signer, new_keypair};
+pub use sign::source::{Credential, KeySource, RemoteKey, SigningService};
 pub use solana::{ChainSettings, ChainSigners, SolanaChain};
 pub use types::{
     AddressKind, AgentAddresses, AgentCreation, AgentOnChain, AllowedRecipients, Authority, ChainFigures,
@@ -49,6 +50,9 @@ pub enum ChainError {
     /// The wallet that would have to pay cannot; `lamports` is what it can spend. Nothing was signed.
     #[error("wallet {address} can spend {lamports} lamports, which is too little")]
     FeePayerEmpty { address: Address, lamports: u64 },
+    /// Whoever keeps this key of ours did not sign with it. The transaction does not exist; those before it may.
+    #[error("the signer of {address} did not sign")]
+    SignerUnavailable { address: Address },
     /// More rent would be paid for an account whose rent goes back to somebody else. Nothing was signed.
     #[error("the rent of agent {agent} goes back to {rent_payer}")]
     RentOfAnother { agent: Address, rent_payer: Address },
@@ -72,6 +76,7 @@ impl ChainError {
         match self {
             Self::AuthorityRotated { .. } | Self::FeePayerEmpty { .. } | Self::RentOfAnother { .. } => true,
             Self::Unavailable { .. }
+            | Self::SignerUnavailable { .. }
             | Self::Rejected { .. }
             | Self::PolicyChanged
             | Self::Expired

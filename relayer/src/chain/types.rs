@@ -221,6 +221,8 @@ pub enum KeyProblem {
     FeePayerEmpty { address: Address, lamports: u64 },
     /// It soon cannot pay.
     FeePayerLow { address: Address, lamports: u64 },
+    /// Whoever keeps it does not sign with it.
+    SignerUnavailable { address: Address, role: Authority },
 }
 
 /// What a network's nodes were asked, and what our wallets hold.

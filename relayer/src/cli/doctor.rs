@@ -14,6 +14,7 @@ use tokio::time::timeout;
 
 use super::output::{Format, print_line};
 use crate::app::{denial_parts, webhook_parts};
+use crate::chain::KeySource;
 use crate::config::Config;
 use crate::secret_file;
 use crate::store::{Store, StoreError, Tables, look_at};
@@ -109,6 +110,7 @@ fn look_at_files(config: &Config, file: Option<&Path>, findings: &mut Findings) 
     let keys = config.networks.iter().flat_map(|(_, network)| {
         network.policy_authority_keypair.iter().chain(&network.transfer_authority_keypair)
     });
+    let keys = keys.filter_map(KeySource::file);
     let others = config.webhooks.secret_key_file.iter().chain(&config.denials.keypair);
     let mut files: Vec<PathBuf> = keys.chain(others).cloned().collect();
     files.extend(file.filter(|file| holds_secrets(config, file)).map(Path::to_owned));

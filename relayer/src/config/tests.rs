@@ -149,7 +149,7 @@ fn deposits_are_looked_for_at_a_sensible_pace() {
 fn keys_are_one_file_or_several_and_quotas_have_defaults() {
     let config = read(WHOLE, &[]).expect("valid");
     let network = config.networks.get(Network::Test).expect("configured");
-    assert_eq!(network.policy_authority_keypair, [PathBuf::from("/keys/policy.json")]);
+    assert_eq!(network.policy_authority_keypair, [KeySource::File("/keys/policy.json".into())]);
     assert_eq!((network.rent_payers.len(), config.quotas.accounts_per_operator), (0, 1_000));
     let old = "4zMMC9srt5Ri5X14GAgXhaHii3GnPAEERYPJgZJDncDU";
     let environment = [
@@ -159,7 +159,10 @@ fn keys_are_one_file_or_several_and_quotas_have_defaults() {
     ];
     let config = read(WHOLE, &environment).expect("valid");
     let network = config.networks.get(Network::Test).expect("configured");
-    assert_eq!(network.policy_authority_keypair, ["/keys/a.json", "/keys/b.json"].map(PathBuf::from));
+    assert_eq!(
+        network.policy_authority_keypair,
+        ["/keys/a.json", "/keys/b.json"].map(|path| KeySource::File(path.into()))
+    );
     assert_eq!(network.rent_payers.iter().map(Address::to_string).collect::<Vec<_>>(), [old]);
     assert_eq!(config.quotas.allowlist_entries_per_operator, 7);
 }

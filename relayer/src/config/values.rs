@@ -1,7 +1,6 @@
 //! How values are read, from the file and from the environment, where everything is text.
 
 use std::fmt;
-use std::path::PathBuf;
 use std::str::FromStr;
 
 use ipnet::IpNet;
@@ -20,10 +19,6 @@ pub(super) fn optional_secret<'de, D: Deserializer<'de>>(value: D) -> Result<Opt
 
 pub(super) fn secrets<'de, D: Deserializer<'de>>(value: D) -> Result<Vec<SecretString>, D::Error> {
     Ok(texts(value)?.into_iter().map(SecretString::from).collect())
-}
-
-pub(super) fn paths<'de, D: Deserializer<'de>>(value: D) -> Result<Vec<PathBuf>, D::Error> {
-    Ok(texts(value)?.into_iter().map(PathBuf::from).collect())
 }
 
 pub(super) fn addresses<'de, D: Deserializer<'de>>(value: D) -> Result<Vec<Address>, D::Error> {

@@ -27,10 +27,12 @@ pub enum FailureCode {
     AuthorityRotated,
     /// The wallets that could pay the fee have no SOL.
     FeePayerEmpty,
+    /// Whoever keeps the signing key did not sign.
+    SignerUnavailable,
 }
 
 impl FailureCode {
-    const ALL: [Self; 9] = [
+    const ALL: [Self; 10] = [
         Self::InsufficientBalance,
         Self::AccountFrozen,
         Self::InvalidRecipient,
@@ -40,6 +42,7 @@ impl FailureCode {
         Self::Interrupted,
         Self::AuthorityRotated,
         Self::FeePayerEmpty,
+        Self::SignerUnavailable,
     ];
 
     /// As stored.
@@ -54,6 +57,7 @@ impl FailureCode {
             Self::Interrupted => "interrupted",
             Self::AuthorityRotated => "authority_rotated",
             Self::FeePayerEmpty => "fee_payer_empty",
+            Self::SignerUnavailable => "signer_unavailable",
         }
     }
 

@@ -132,6 +132,9 @@ codes! {
     FeePayerEmpty SERVICE_UNAVAILABLE "fee_payer_empty"
         "The service's wallet has too little SOL. Nothing was done."
         "Have whoever operates the service send it SOL, and send again.";
+    SignerUnavailable SERVICE_UNAVAILABLE "signer_unavailable"
+        "What keeps the service's signing key does not sign, or not in time. Nothing was done."
+        "Send again after `Retry-After` seconds, with backoff.";
     Timeout GATEWAY_TIMEOUT "timeout"
         "There was no answer within the server's limit. What was asked for may still be done."
         "Ask for the state, or send a transfer again under the same idempotency key.";

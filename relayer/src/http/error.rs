@@ -91,6 +91,7 @@ pub fn failure_code(code: FailureCode) -> Code {
         FailureCode::TransferFailed => Code::TransferFailed,
         FailureCode::AuthorityRotated => Code::AuthorityRotated,
         FailureCode::FeePayerEmpty => Code::FeePayerEmpty,
+        FailureCode::SignerUnavailable => Code::SignerUnavailable,
     }
 }
 
@@ -101,7 +102,8 @@ fn failure_is_transient(code: FailureCode) -> bool {
         | FailureCode::TransferExpired
         | FailureCode::Interrupted
         | FailureCode::AuthorityRotated
-        | FailureCode::FeePayerEmpty => true,
+        | FailureCode::FeePayerEmpty
+        | FailureCode::SignerUnavailable => true,
         FailureCode::InsufficientBalance
         | FailureCode::AccountFrozen
         | FailureCode::InvalidRecipient
@@ -411,6 +413,10 @@ fn service_body(error: ServiceError) -> (StatusCode, ErrorBody) {
         ServiceError::FeePayerEmpty => retryable(ErrorBody::new(
             Code::FeePayerEmpty,
             "The service's wallet has too little SOL for this right now; nothing was done. Try again later.",
+        )),
+        ServiceError::SignerUnavailable => retryable(ErrorBody::new(
+            Code::SignerUnavailable,
+            "The service that keeps the signing key does not sign right now; nothing was done. Try again with backoff.",
         )),
         ServiceError::QuotaExceeded(exceeded) => {
             let (param, message) = match exceeded {

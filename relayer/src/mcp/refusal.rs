@@ -112,7 +112,8 @@ fn failed(code: FailureCode, wait: &str) -> String {
         | FailureCode::TransferExpired
         | FailureCode::Interrupted
         | FailureCode::AuthorityRotated
-        | FailureCode::FeePayerEmpty => format!("Nothing was paid. {SAME_KEY}{wait}."),
+        | FailureCode::FeePayerEmpty
+        | FailureCode::SignerUnavailable => format!("Nothing was paid. {SAME_KEY}{wait}."),
     }
 }
 

@@ -57,6 +57,9 @@ pub enum ServiceError {
     /// The service's own wallet has too little SOL. Nothing was done.
     #[error("the fee payer has no SOL")]
     FeePayerEmpty,
+    /// Whoever keeps our key did not sign. Nothing that was asked for was done.
+    #[error("the signer is unavailable")]
+    SignerUnavailable,
     #[error("{0:?}")]
     QuotaExceeded(QuotaExceeded),
     /// The service was set up without what this needs.
@@ -138,6 +141,7 @@ pub(super) fn from_chain(network: Network, error: &ChainError, retryable: bool) 
         // Said in the log by whoever looks after the keys.
         ChainError::AuthorityRotated { .. } => ServiceError::AuthorityRotated,
         ChainError::FeePayerEmpty { .. } => ServiceError::FeePayerEmpty,
+        ChainError::SignerUnavailable { .. } => ServiceError::SignerUnavailable,
         ChainError::RentOfAnother { rent_payer, .. } => {
             let message = format!(
                 "may not get longer through the service: the account was made by another wallet, {rent_payer}, which would                  get the rent of the entries. Add them with the admin's wallet"

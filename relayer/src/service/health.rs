@@ -38,7 +38,7 @@ impl Standing {
 /// Something that the service stands on.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Part {
-    /// `database`, `tasks`, or of a network `nodes`, `authorities`, `sol`.
+    /// `database`, `tasks`, or of a network `nodes`, `authorities`, `sol`, `signers`.
     pub name: &'static str,
     pub network: Option<Network>,
     pub standing: Standing,
@@ -137,8 +137,9 @@ impl Health {
         let (database, nodes) = tokio::join!(self.database(), nodes);
         let mut parts = vec![database, self.tasks()];
         for (network, nodes) in networks.iter().zip(nodes) {
-            // Neither a restart nor another relayer mends what is wrong with keys and SOL.
-            parts.extend([nodes, self.signers.authorities(*network), self.signers.sol(*network)]);
+            // Neither a restart nor another relayer mends what is wrong with keys, SOL and signers.
+            let ours = &self.signers;
+            parts.extend([nodes, ours.authorities(*network), ours.sol(*network), ours.signers(*network)]);
         }
         Report::of(parts, &networks)
     }

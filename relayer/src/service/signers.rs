@@ -1,5 +1,5 @@
-//! Our keys, looked at again and again: whether operators still name them, and whether they have SOL. What is wrong stands in
-//! the log once when it begins and then every few minutes, and in `GET /healthz` as long as it lasts.
+//! Our keys, looked at again and again: whether operators still name them, whether they have SOL, and whether whoever keeps
+//! them signs. What is wrong stands in the log once when it begins and then every few minutes, and in `GET /healthz` as long as it lasts.
 
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -22,11 +22,14 @@ pub(super) const ROTATED: &str = "The operator's account no longer names a trans
 const EMPTY: &str =
     "The service's wallet has no SOL for the fee right now; nothing was paid. Send the same request again.";
 
+const AWAY: &str = "The service that keeps the signing key does not sign right now; nothing was paid. Send the same request again.";
+
 /// Why a transfer was not signed, where that is for want of a key; `None` for any other error.
 pub(super) fn unsigned(error: &ChainError) -> Option<(FailureCode, &'static str)> {
     match error {
         ChainError::AuthorityRotated { .. } => Some((FailureCode::AuthorityRotated, ROTATED)),
         ChainError::FeePayerEmpty { .. } => Some((FailureCode::FeePayerEmpty, EMPTY)),
+        ChainError::SignerUnavailable { .. } => Some((FailureCode::SignerUnavailable, AWAY)),
         ChainError::Unavailable { .. }
         | ChainError::Rejected { .. }
         | ChainError::RentOfAnother { .. }
@@ -82,15 +85,42 @@ impl Signers {
         let known = self.known();
         let empty = known.of(network).filter_map(|problem| match problem {
             KeyProblem::FeePayerEmpty { address, .. } => Some(*address),
-            KeyProblem::AuthorityRotated { .. } | KeyProblem::FeePayerLow { .. } => None,
+            KeyProblem::AuthorityRotated { .. }
+            | KeyProblem::FeePayerLow { .. }
+            | KeyProblem::SignerUnavailable { .. } => None,
         });
         let empty: Vec<Address> = empty.collect();
+        let all = self.are_all_that_pay(network, &empty);
+        let words = |address| format!("network {network}: fee_payer_empty: {address} has no SOL for fees");
+        Part::new("sol", Some(network), all, empty.into_iter().map(words).collect())
+    }
+
+    /// The same of whoever keeps its keys: failed when none that may transfer signs.
+    pub(super) fn signers(&self, network: Network) -> Part {
+        let known = self.known();
+        let away = known.of(network).filter_map(|problem| match problem {
+            KeyProblem::SignerUnavailable { address, role } => Some((*address, *role)),
+            KeyProblem::AuthorityRotated { .. }
+            | KeyProblem::FeePayerEmpty { .. }
+            | KeyProblem::FeePayerLow { .. } => None,
+        });
+        let (addresses, words): (Vec<Address>, Vec<String>) = away
+            .map(|(address, role)| {
+                let words = format!(
+                    "network {network}: signer_unavailable: the signer of {role} {address} does not sign"
+                );
+                (address, words)
+            })
+            .unzip();
+        Part::new("signers", Some(network), self.are_all_that_pay(network, &addresses), words)
+    }
+
+    /// Whether every wallet of the network that transfers is among these.
+    fn are_all_that_pay(&self, network: Network, these: &[Address]) -> bool {
         let wallets = self.parts.chains.get(network).map(|parts| parts.chain.figures().wallets);
         let mut paying = wallets.unwrap_or_default();
         paying.retain(|wallet| wallet.role == Authority::Transfer);
-        let all = !paying.is_empty() && paying.iter().all(|wallet| empty.contains(&wallet.address));
-        let words = |address| format!("network {network}: fee_payer_empty: {address} has no SOL for fees");
-        Part::new("sol", Some(network), all, empty.into_iter().map(words).collect())
+        !paying.is_empty() && paying.iter().all(|wallet| these.contains(&wallet.address))
     }
 
     /// How many operators of a network name none of our keys for something.
@@ -98,7 +128,9 @@ impl Signers {
         let known = self.known();
         let operators = known.of(network).filter_map(|problem| match problem {
             KeyProblem::AuthorityRotated { operator, .. } => Some(*operator),
-            KeyProblem::FeePayerEmpty { .. } | KeyProblem::FeePayerLow { .. } => None,
+            KeyProblem::FeePayerEmpty { .. }
+            | KeyProblem::FeePayerLow { .. }
+            | KeyProblem::SignerUnavailable { .. } => None,
         });
         operators.collect::<BTreeSet<Address>>().len()
     }
@@ -182,7 +214,8 @@ fn is_about_the_same(one: &KeyProblem, other: &KeyProblem) -> bool {
         (
             KeyProblem::AuthorityRotated { .. }
             | KeyProblem::FeePayerEmpty { .. }
-            | KeyProblem::FeePayerLow { .. },
+            | KeyProblem::FeePayerLow { .. }
+            | KeyProblem::SignerUnavailable { .. },
             _,
         ) => one == other,
     }
@@ -203,6 +236,9 @@ fn warn((network, problem): &(Network, KeyProblem), operators: &[Operator]) {
         }
         KeyProblem::FeePayerLow { address, lamports } => {
             tracing::warn!(%network, %address, spendable = lamports, "a wallet is low on SOL");
+        }
+        KeyProblem::SignerUnavailable { address, role } => {
+            tracing::warn!(%network, %address, "whoever keeps the key of this {role} does not sign: nothing is signed with it");
         }
     }
 }

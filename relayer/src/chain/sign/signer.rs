@@ -1,4 +1,4 @@
-//! Who signs. Keypair files are read once and checked; a KMS can take their place behind the same trait.
+//! Who signs. A keypair is read once and checked; a service that keeps the key takes its place behind the same trait.
 
 use crate::chain::ChainError;
 use crate::domain::Address;
@@ -19,8 +19,16 @@ pub trait Signer: Send + Sync {
     /// The 32 bytes of the public key.
     fn public_key(&self) -> [u8; 32];
 
-    /// An ed25519 signature over `message`. `Unavailable` when a remote signer does not answer.
+    /// An ed25519 signature over `message`, a transaction's. `SignerUnavailable` when whoever keeps the key does not sign.
     async fn sign(&self, message: &[u8]) -> Result<[u8; 64], ChainError>;
+
+    /// Whether it did not sign when it was last asked. Asks nobody.
+    fn is_away(&self) -> bool {
+        false
+    }
+
+    /// Asks whether it could sign, unless that is known, so that [`Signer::is_away`] tells.
+    async fn look(&self) {}
 }
 
 /// A keypair in memory. Its secret is wiped when it is dropped, and never printed.

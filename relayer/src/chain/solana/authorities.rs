@@ -18,7 +18,8 @@ use std::sync::atomic::Ordering;
 const LAMPORTS_LOW: u64 = 10_000_000;
 
 impl SolanaChain {
-    /// The next of our transfer signers among those that an operator names and that can pay this fee.
+    /// The next of our transfer signers among those that an operator names and that can pay this fee; one that is away only where
+    /// all of them are.
     pub fn transfer_signer(
         &self,
         operator: &Address,
@@ -32,8 +33,10 @@ impl SolanaChain {
         };
         let funded: Vec<_> =
             ours.iter().filter(|signer| self.payers.can_pay(&address(&****signer), fee)).collect();
+        let present: Vec<_> = funded.iter().copied().filter(|signer| !signer.is_away()).collect();
+        let able = if present.is_empty() { funded } else { present };
         let turn = self.transfer_turn.fetch_add(1, Ordering::Relaxed);
-        match funded.get(turn % funded.len().max(1)) {
+        match able.get(turn % able.len().max(1)) {
             Some(signer) => Ok(&****signer),
             None => Err(self.empty(&***first)),
         }
@@ -82,8 +85,9 @@ impl SolanaChain {
             return Ok(Pens::one(authority));
         }
         let mut others = self.signers.transfer.iter().chain(&self.signers.policy);
-        let can_pay =
-            |signer: &&Arc<dyn Signer>| self.payers.can_pay(&address(&***signer), call.fee(2, price));
+        let can_pay = |signer: &&Arc<dyn Signer>| {
+            !signer.is_away() && self.payers.can_pay(&address(&***signer), call.fee(2, price))
+        };
         match others.find(can_pay).filter(|_| call.stops) {
             Some(payer) => Ok(Pens { authority, payer: &**payer }),
             None => Err(self.empty(authority)),
@@ -110,6 +114,10 @@ impl SolanaChain {
 
     /// See [`Chain::look_at_keys`].
     pub async fn key_problems(&self, operators: &[Address]) -> Result<Vec<KeyProblem>, ChainError> {
+        let ours = self.signers.policy.iter().map(|signer| (signer, Authority::Policy));
+        let ours: Vec<_> =
+            ours.chain(self.signers.transfer.iter().map(|signer| (signer, Authority::Transfer))).collect();
+        futures::future::join_all(ours.iter().map(|(signer, _)| signer.look())).await;
         let room = ACCOUNTS_MAX.saturating_sub(self.payers.keys().len()).max(1);
         let mut problems = Vec::new();
         let batches = operators.chunks(room).chain(operators.is_empty().then_some(operators));
@@ -130,6 +138,11 @@ impl SolanaChain {
                 return Some(KeyProblem::FeePayerEmpty { address, lamports });
             }
             (lamports < LAMPORTS_LOW).then_some(KeyProblem::FeePayerLow { address, lamports })
+        }));
+        let away = ours.into_iter().filter(|(signer, _)| signer.is_away());
+        problems.extend(away.map(|(signer, role)| {
+            let address = Address::from_bytes(signer.public_key());
+            KeyProblem::SignerUnavailable { address, role }
         }));
         Ok(problems)
     }

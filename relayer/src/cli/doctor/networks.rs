@@ -1,4 +1,4 @@
-//! One network: its nodes, program, mint and clock, the keys that operators name, and the SOL of ours.
+//! One network: its nodes, program, mint and clock, the keys that operators name, and the SOL and the signers of ours.
 
 use std::time::Duration;
 
@@ -31,7 +31,8 @@ pub(super) async fn look_at(
         Err(error) => findings.not_ok(
             format!("network {network}: keys"),
             error,
-            "name a policy authority's and a transfer authority's keypair file: `purser keygen` makes them",
+            "name a policy authority's and a transfer authority's key: `purser keygen` makes files of them, and docs/operating.md has the \
+             other places",
         ),
     };
     tasks.stop.cancel();
@@ -74,7 +75,8 @@ async fn look_at_chain(
         Err(error) => findings.not_ok(check("authorities"), error, ANOTHER_NODE),
         Ok(problems) => {
             look_at_operators(chain, operators, &problems, findings).await?;
-            look_at_wallets(network, &chain.figures().wallets, &problems, findings)
+            look_at_wallets(network, &chain.figures().wallets, &problems, findings)?;
+            look_at_signers(network, &problems, findings)
         }
     }
 }
@@ -142,7 +144,8 @@ async fn look_at_operators(
             KeyProblem::AuthorityRotated { operator: of, role } if *of == operator.address => Some(*role),
             KeyProblem::AuthorityRotated { .. }
             | KeyProblem::FeePayerEmpty { .. }
-            | KeyProblem::FeePayerLow { .. } => None,
+            | KeyProblem::FeePayerLow { .. }
+            | KeyProblem::SignerUnavailable { .. } => None,
         });
         let missing: Vec<Authority> = missing.collect();
         if missing.is_empty() {
@@ -177,7 +180,7 @@ fn look_at_wallets(
             KeyProblem::FeePayerEmpty { address: of, .. } | KeyProblem::FeePayerLow { address: of, .. } => {
                 of == address
             }
-            KeyProblem::AuthorityRotated { .. } => false,
+            KeyProblem::AuthorityRotated { .. } | KeyProblem::SignerUnavailable { .. } => false,
         });
         let lamports = spendable.unwrap_or(0);
         let found = format!("{}.{:09} SOL to spend", lamports / LAMPORTS, lamports % LAMPORTS);
@@ -185,6 +188,21 @@ fn look_at_wallets(
             findings.not_ok(check, found, format!("send SOL to {address}"))?;
         } else {
             findings.ok(check, found)?;
+        }
+    }
+    Ok(())
+}
+
+/// Of keys that others keep; what is wrong with them stands in the log beside it.
+fn look_at_signers(network: Network, problems: &[KeyProblem], findings: &mut Findings) -> Result<()> {
+    for problem in problems {
+        if let KeyProblem::SignerUnavailable { address, role } = problem {
+            findings.not_ok(
+                format!("network {network}: signer of {role} {address}"),
+                "does not answer, refuses us, or holds another key",
+                "see that its service runs and can be reached, that its credential is valid and may read the key, and that \
+                 `public_key` is the key's: docs/operating.md, Keys that another service keeps",
+            )?;
         }
     }
     Ok(())

@@ -173,6 +173,7 @@ fn example(code: Code) -> ApiError {
         Code::SolanaUnavailable => ServiceError::ChainUnavailable { retryable: true }.into(),
         Code::AuthorityRotated => ServiceError::AuthorityRotated.into(),
         Code::FeePayerEmpty => ServiceError::FeePayerEmpty.into(),
+        Code::SignerUnavailable => ServiceError::SignerUnavailable.into(),
         Code::Timeout => ApiError::Timeout,
     }
 }

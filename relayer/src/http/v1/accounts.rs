@@ -207,7 +207,8 @@ list_parameters!(AccountsParameters(LIMIT_DEFAULT, LIMIT_MAX) {
     responses((status = 201, body = AccountResponse, description = "The account, with its policy.")),
     security(("operator_key" = [])),
     extensions(("x-errors" = json!([
-        Code::QuotaExceeded, Code::SolanaUnavailable, Code::AuthorityRotated, Code::FeePayerEmpty
+        Code::QuotaExceeded, Code::SolanaUnavailable, Code::AuthorityRotated, Code::FeePayerEmpty,
+        Code::SignerUnavailable
     ]))),
 )]
 pub async fn create(

@@ -55,7 +55,8 @@ impl From<HaltView> for HaltResponse {
     responses((status = 200, body = HaltResponse, description = "The operator is halted.")),
     security(("operator_key" = [])),
     extensions(("x-errors" = json!([
-        Code::SolanaUnavailable, Code::AuthorityRotated, Code::FeePayerEmpty
+        Code::SolanaUnavailable, Code::AuthorityRotated, Code::FeePayerEmpty,
+        Code::SignerUnavailable
     ]))),
 )]
 pub async fn create(
@@ -77,7 +78,8 @@ pub async fn create(
     responses((status = 200, body = HaltResponse, description = "The account is halted.")),
     security(("operator_key" = [])),
     extensions(("x-errors" = json!([
-        Code::SolanaUnavailable, Code::AuthorityRotated, Code::FeePayerEmpty
+        Code::SolanaUnavailable, Code::AuthorityRotated, Code::FeePayerEmpty,
+        Code::SignerUnavailable
     ]))),
 )]
 pub async fn create_for_account(

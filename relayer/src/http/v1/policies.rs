@@ -212,7 +212,8 @@ pub async fn get(
     ),
     security(("operator_key" = [])),
     extensions(("x-errors" = json!([
-        Code::PolicyChanged, Code::QuotaExceeded, Code::SolanaUnavailable, Code::AuthorityRotated, Code::FeePayerEmpty
+        Code::PolicyChanged, Code::QuotaExceeded, Code::SolanaUnavailable, Code::AuthorityRotated, Code::FeePayerEmpty,
+        Code::SignerUnavailable
     ]))),
 )]
 pub async fn put(
@@ -240,7 +241,8 @@ pub async fn put(
     ),
     security(("operator_key" = [])),
     extensions(("x-errors" = json!([
-        Code::PolicyChanged, Code::QuotaExceeded, Code::SolanaUnavailable, Code::AuthorityRotated, Code::FeePayerEmpty
+        Code::PolicyChanged, Code::QuotaExceeded, Code::SolanaUnavailable, Code::AuthorityRotated, Code::FeePayerEmpty,
+        Code::SignerUnavailable
     ]))),
 )]
 pub async fn patch(
@@ -262,7 +264,8 @@ pub async fn patch(
     responses((status = 200, body = PolicyResponse, description = "The policy that stays in force.")),
     security(("operator_key" = [])),
     extensions(("x-errors" = json!([
-        Code::PolicyChanged, Code::SolanaUnavailable, Code::AuthorityRotated, Code::FeePayerEmpty
+        Code::PolicyChanged, Code::SolanaUnavailable, Code::AuthorityRotated, Code::FeePayerEmpty,
+        Code::SignerUnavailable
     ]))),
 )]
 pub async fn drop_pending(

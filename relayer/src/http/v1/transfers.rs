@@ -242,7 +242,8 @@ fn answer(answer: TransferAnswer) -> Response {
     extensions(("x-errors" = json!([
         Code::PolicyViolation, Code::AccountPaused, Code::InsufficientBalance, Code::AccountFrozen, Code::NotFound,
         Code::IdempotencyConflict, Code::InvalidRecipient, Code::TooManyPending, Code::TransferFailed,
-        Code::SolanaUnavailable, Code::AuthorityRotated, Code::FeePayerEmpty
+        Code::SolanaUnavailable, Code::AuthorityRotated, Code::FeePayerEmpty,
+        Code::SignerUnavailable
     ]))),
 )]
 pub async fn create(

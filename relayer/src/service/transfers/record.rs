@@ -73,6 +73,7 @@ impl Carrier {
             | ChainError::RentOfAnother { .. }
             | ChainError::AuthorityRotated { .. }
             | ChainError::FeePayerEmpty { .. }
+            | ChainError::SignerUnavailable { .. }
             | ChainError::NotFound { .. }
             | ChainError::Misconfigured(_) => {
                 let message = "The account cannot pay: it is not in order on the chain. Nothing was paid.";
