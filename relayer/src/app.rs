@@ -12,7 +12,8 @@ use tokio::task::JoinHandle;
 use tokio::time::{Instant, timeout_at};
 
 use crate::chain::{
-    ChainError, ChainSettings, ChainSigners, Commitment, KeySource, PriceBounds, ProgramCheck, SolanaChain,
+    ChainError, ChainSettings, ChainSigners, Commitment, FileSigner, KeySource, PriceBounds, ProgramCheck,
+    SolanaChain,
 };
 use crate::config::{
     CommitmentConfig, Config, DenialsConfig, NetworkConfig, ProgramCheckConfig, WebhooksConfig,
