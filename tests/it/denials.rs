@@ -214,6 +214,34 @@ async fn a_relayer_that_is_killed_signs_each_refusal_once() {
     assert_eq!(report["holds"], true, "{report}");
 }
 
+/// Dead before it stored what it signed, after that, and after its head landed: the next relayer goes on, and nothing is twice.
+#[tokio::test]
+async fn what_a_relayer_left_half_signed_the_next_one_finishes() {
+    for point in ["denials.before:1", "denials.after:1", "denial_head.after:1"] {
+        let settings = AppSettings { panic_at: Some(point), ..with_heads() };
+        let app = TestApp::start(TestNetwork::shared().await, &settings).await;
+        let operator = app.new_operator().await;
+        let (agent, payee) = bounded(&operator).await;
+        // One: it may die as soon as that is answered.
+        let ids = is_refused(&agent, &payee, 1).await;
+        let name = point.trim_end_matches(":1");
+        for _ in 0..300 {
+            if app.log().contains(&format!("panic point {name}")) {
+                break;
+            }
+            tokio::time::sleep(Duration::from_millis(100)).await;
+        }
+        assert!(app.log().contains(&format!("panic point {name}")), "{}", app.log_tail());
+        app.crashes();
+        let next = app.twin(&AppSettings { panic_at: None, ..with_heads() });
+        let client = Client::new(&next.base_url(), Some(operator.client.key()));
+        let file = file_of(&client, 1).await;
+        assert_eq!(ids_of(&file), ids);
+        let report = head_is_there(&file, &next, &operator, 1).await;
+        assert_eq!(report["holds"], true, "{point}: {report}");
+    }
+}
+
 #[tokio::test]
 async fn two_relayers_on_one_postgres_sign_one_chain() {
     let Some(database) = TestDatabase::create().await else { return };

@@ -220,8 +220,8 @@ fn deleted(first: u64, last: u64, next: Option<&Signed>, is_cut_off: bool) -> Fi
         (false, false) => format!("{} in a row are missing", (last - first).saturating_add(1)),
     };
     if let Some(next) = next {
-        text +=
-            &format!("; the last has SHA-256 {}, as the one after it names it", hex::encode(next.previous));
+        let which = if first == last { "it" } else { "the last" };
+        text += &format!("; {which} has SHA-256 {}, as the one after names it", hex::encode(next.previous));
     }
     Finding {
         kind: Kind::Deleted,
