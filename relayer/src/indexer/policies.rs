@@ -60,11 +60,11 @@ impl Indexer {
                 Some((*version, as_on_chain(policy)))
             }
             Some(PolicyTold { version, set: PolicySetTo::Paused(paused), .. }) => {
-                let before =
-                    self.parts
-                        .store
-                        .find_policy((party.operator_id, party.account_id), version.saturating_sub(1))
-                        .await?;
+                let before = self
+                    .parts
+                    .store
+                    .find_policy((party.operator_id, party.account_id), version.saturating_sub(1))
+                    .await?;
                 before.map(|before| (*version, SpendingPolicy { paused: *paused, ..before }))
             }
             Some(PolicyTold { set: PolicySetTo::InDraft, .. }) | None => None,

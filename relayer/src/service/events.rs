@@ -3,8 +3,8 @@ use super::error::{Resource, ServiceError, from_chain};
 use super::reads::addresses;
 use crate::chain::AgentOnChain;
 use crate::domain::{
-    Account, AccountId, BalanceSeen, Cursor, Event, EventId, EventType, Invalid, Operator, OperatorId, Page, PageRequest,
-    PaidBefore, Transfer,
+    Account, AccountId, BalanceSeen, Cursor, Event, EventId, EventType, Invalid, Operator, OperatorId, Page,
+    PageRequest, PaidBefore, Transfer,
 };
 
 /// Which events a list shows.
@@ -78,7 +78,8 @@ impl Events {
         if self.parts.store.list_watching(account).await?.is_empty() {
             return Ok(());
         }
-        let Some((mut seen, agent)) = self.read_balances(operator, std::slice::from_ref(account)).await?.pop().flatten()
+        let Some((mut seen, agent)) =
+            self.read_balances(operator, std::slice::from_ref(account)).await?.pop().flatten()
         else {
             return Ok(());
         };

@@ -15,8 +15,8 @@ use super::transfers::{HandOver, Started, TransferAnswer, Transfers};
 use super::{NetworkParts, Parts};
 use crate::crash_point::crash_point;
 use crate::domain::{
-    Claim, Invalid, Offer, OperatorId, Principal, Purchase, Recipient, Resource, Reuse, SignedTransfer, TransferId,
-    TransferRequest, TransferState, WebhookUrl,
+    Claim, Invalid, Offer, OperatorId, Principal, Purchase, Recipient, Resource, Reuse, SignedTransfer,
+    TransferId, TransferRequest, TransferState, WebhookUrl,
 };
 use crate::store::NewPurchase;
 
@@ -112,10 +112,10 @@ impl Purchases {
         let hand_over = HandOver { terms: offer.terms.clone(), signed };
         // To its end from here on, though the client may be gone: what is signed is handed over, and the resource kept.
         let (this, operator) = (self.clone(), principal.operator().id);
-        let handed_over =
-            self.parts.tasks.start(
-                async move { this.hand_over(operator, &purchase, &offer, when_signed).await },
-            );
+        let handed_over = self
+            .parts
+            .tasks
+            .start(async move { this.hand_over(operator, &purchase, &offer, when_signed).await });
         let bought = Some((new, hand_over));
         let started = self.transfers.start(principal, account, request, place, bought).await?;
         if !matches!(started, Started::Ours(_)) {

@@ -143,7 +143,8 @@ impl Store {
         id: AccountId,
         now: Timestamp,
     ) -> Result<bool, StoreError> {
-        const SQL: &str = "UPDATE accounts SET created_at = CASE provisioning WHEN 'requested' THEN $3 ELSE created_at END
+        const SQL: &str =
+            "UPDATE accounts SET created_at = CASE provisioning WHEN 'requested' THEN $3 ELSE created_at END
              WHERE operator_id = $1 AND account_id = $2";
         let touched = query(SQL)
             .bind(operator.to_string())

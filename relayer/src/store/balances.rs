@@ -89,10 +89,10 @@ async fn replace_known(
     account: &Account,
     seen: BalanceSeen,
 ) -> Result<Option<UsdcAmount>, StoreError> {
-    const KNOWN: &str =
-        "SELECT balance_usdc, read_at FROM webhook_balances
+    const KNOWN: &str = "SELECT balance_usdc, read_at FROM webhook_balances
          WHERE operator_id = $1 AND webhook_id = $2 AND account_id = $3";
-    const INSERT: &str = "INSERT INTO webhook_balances (operator_id, webhook_id, account_id, balance_usdc, read_at)
+    const INSERT: &str =
+        "INSERT INTO webhook_balances (operator_id, webhook_id, account_id, balance_usdc, read_at)
          VALUES ($1, $2, $3, $4, $5) ON CONFLICT (operator_id, webhook_id, account_id) DO NOTHING";
     const UPDATE: &str = "UPDATE webhook_balances SET balance_usdc = $4, read_at = $5
          WHERE operator_id = $1 AND webhook_id = $2 AND account_id = $3 AND read_at = $6";

@@ -59,7 +59,8 @@ impl Store {
             "DELETE FROM webhook_balances WHERE operator_id = $1 AND webhook_id = $2 AND account_id IN (
                  SELECT account_id FROM webhook_balances WHERE operator_id = $1 AND webhook_id = $2 LIMIT $3)",
         ];
-        const DONE: &str = "DELETE FROM deleted_webhooks WHERE operator_id = $1 AND webhook_id = $2 AND NOT EXISTS (
+        const DONE: &str =
+            "DELETE FROM deleted_webhooks WHERE operator_id = $1 AND webhook_id = $2 AND NOT EXISTS (
                  SELECT 1 FROM deliveries WHERE deliveries.operator_id = $1 AND deliveries.webhook_id = $2)";
         let found: Option<(String, String)> = query(DELETED).fetch_optional(self.lister()).await?;
         let Some((operator, webhook)) = found else { return Ok(0) };
@@ -93,7 +94,8 @@ impl Store {
     }
 
     async fn delete_old_attempts(&self, before: Timestamp, rows: i64) -> Result<u64, StoreError> {
-        const SQL: &str = "DELETE FROM delivery_attempts WHERE (operator_id, webhook_id, event_id, attempt) IN (
+        const SQL: &str =
+            "DELETE FROM delivery_attempts WHERE (operator_id, webhook_id, event_id, attempt) IN (
                  SELECT operator_id, webhook_id, event_id, attempt FROM delivery_attempts
                  WHERE started_at < $1 ORDER BY started_at LIMIT $2)";
         query(SQL).bind(before.to_string()).bind(rows).execute(self.writer()).await
@@ -161,7 +163,8 @@ impl Store {
         old: &TooOld,
         rows: i64,
     ) -> Result<u64, StoreError> {
-        const OLD: &str = "SELECT transfers.operator_id, transfers.transfer_id FROM operators CROSS JOIN transfers
+        const OLD: &str =
+            "SELECT transfers.operator_id, transfers.transfer_id FROM operators CROSS JOIN transfers
              WHERE operators.operator_id >= $1 AND transfers.operator_id = operators.operator_id
                  AND transfers.transfer_id > CASE WHEN operators.operator_id = $1 THEN $2 ELSE '' END
                  AND transfers.transfer_id < $3 AND transfers.state IN ('settled', 'rejected', 'failed')
@@ -188,12 +191,7 @@ impl Store {
         Ok(count as u64)
     }
 
-    async fn delete_transfers(
-        &self,
-        operator: &str,
-        ids: &[String],
-        old: &TooOld,
-    ) -> Result<(), StoreError> {
+    async fn delete_transfers(&self, operator: &str, ids: &[String], old: &TooOld) -> Result<(), StoreError> {
         let transfers = format!(
             "DELETE FROM transfers WHERE operator_id = $1 AND key_expires_unix <= $2 AND transfer_id IN ({})
                  AND ($3 OR state <> 'rejected' OR denial IS NOT NULL)
@@ -239,9 +237,8 @@ async fn delete_refusals(
         return Ok(());
     }
     let all = places(2, transfers.len());
-    let sql = format!(
-        "DELETE FROM history WHERE operator_id = $1 AND status = 'rejected' AND entry_id IN ({all})"
-    );
+    let sql =
+        format!("DELETE FROM history WHERE operator_id = $1 AND status = 'rejected' AND entry_id IN ({all})");
     let entry = |(id,): &(String,)| {
         let id = TRANSFERS.read::<TransferId>("transfer_id", id)?;
         Ok(EntryId::from_bytes(id.bytes()).to_string())

@@ -95,7 +95,8 @@ impl Store {
             .bind(i64::from(rows_max))
             .fetch_all(self.writer())
             .await?;
-        let mut events = self.find_events(webhook.operator_id, leased.iter().map(|row| row.event_id.as_str())).await?;
+        let mut events =
+            self.find_events(webhook.operator_id, leased.iter().map(|row| row.event_id.as_str())).await?;
         events.sort_by_key(|event| event.id);
         events
             .into_iter()
@@ -238,5 +239,11 @@ pub(super) async fn give_up_some(
          WHERE operator_id = $1 AND webhook_id = $2 AND state = 'pending' AND event_id IN (
              SELECT event_id FROM deliveries
              WHERE operator_id = $1 AND webhook_id = $2 AND state = 'pending' LIMIT $4)";
-    query(SQL).bind(operator.to_string()).bind(webhook.to_string()).bind(now.to_string()).bind(rows).execute(tx).await
+    query(SQL)
+        .bind(operator.to_string())
+        .bind(webhook.to_string())
+        .bind(now.to_string())
+        .bind(rows)
+        .execute(tx)
+        .await
 }

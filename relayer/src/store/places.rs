@@ -12,7 +12,11 @@ const TABLE: Table = Table("history");
 
 impl Store {
     /// For the indexer: up to `rows_max` accounts of every operator on `network` whose past is read and has no places yet.
-    pub async fn list_unplaced(&self, network: Network, rows_max: u32) -> Result<Vec<AccountKey>, StoreError> {
+    pub async fn list_unplaced(
+        &self,
+        network: Network,
+        rows_max: u32,
+    ) -> Result<Vec<AccountKey>, StoreError> {
         // Cross joins, for which SQLite begins with the few ledgers.
         const SQL: &str = "SELECT ledgers.operator_id, ledgers.account_id FROM ledgers
                  CROSS JOIN accounts CROSS JOIN walks CROSS JOIN operators

@@ -219,15 +219,11 @@ async fn keep(tx: &mut Transaction<'_>, set: &PolicySet, now: Timestamp) -> Resu
         .bind(set.by.is_some())
         .execute(&mut *tx)
         .await?;
-    of(OLD, account)
-        .bind(set.version.cast_signed().saturating_sub(VERSIONS_KEPT))
-        .execute(&mut *tx)
-        .await?;
+    of(OLD, account).bind(set.version.cast_signed().saturating_sub(VERSIONS_KEPT)).execute(&mut *tx).await?;
     let Some(by) = set.by.as_ref().filter(|_| kept == 1 && set.version > FIRST_VERSION) else {
         return Ok(false);
     };
-    let newer: Option<(i64,)> =
-        of(NEWER, account).bind(set.version.cast_signed()).fetch_optional(tx).await?;
+    let newer: Option<(i64,)> = of(NEWER, account).bind(set.version.cast_signed()).fetch_optional(tx).await?;
     Ok(newer.is_none() || by.at.after(CHANGE_IS_NEWS) >= now)
 }
 
@@ -240,7 +236,6 @@ async fn find_before(
     const SQL: &str = "SELECT version, max_single_transfer, max_daily_spend, require_memo, paused, wallets,
              token_accounts
          FROM policies WHERE operator_id = $1 AND account_id = $2 AND version < $3 ORDER BY version DESC LIMIT 1";
-    let row: Option<PolicyRow> =
-        of(SQL, account).bind(version.cast_signed()).fetch_optional(tx).await?;
+    let row: Option<PolicyRow> = of(SQL, account).bind(version.cast_signed()).fetch_optional(tx).await?;
     row.map(PolicyRow::read).transpose()
 }

@@ -140,7 +140,8 @@ impl Store {
         self.write(move |tx| {
             async move {
                 insert_event(tx, &event).await?;
-                insert_deliveries(tx, (event.operator_id, event.id), &[(id, DeliveryState::due(now))], now).await
+                insert_deliveries(tx, (event.operator_id, event.id), &[(id, DeliveryState::due(now))], now)
+                    .await
             }
             .boxed()
         })

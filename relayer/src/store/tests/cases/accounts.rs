@@ -36,7 +36,8 @@ async fn an_account_is_hidden_until_it_is_ready() {
     assert!(store.list_requested_accounts(at(51), 10).await.expect("read").is_empty());
     store.delete_requested_account(operator, requested.id, at(99)).await.expect("nothing to do");
     assert!(store.mark_account_asked_again(operator, requested.id, at(99)).await.expect("nothing to do"));
-    let ready = store.find_account(operator, requested.id).await.expect("read").expect("a ready account stays");
+    let ready =
+        store.find_account(operator, requested.id).await.expect("read").expect("a ready account stays");
     assert_eq!(ready.created_at, requested.created_at);
 }
 
@@ -136,7 +137,10 @@ async fn accounts_are_known_by_the_last_whole_sweep() {
     };
     store.insert_account(&account(operator, 50)).await.expect("inserted");
     assert_eq!(list(None, None, 9).await, [(50, 0, at(50)), (2, 0, at(2))], "nobody has looked yet");
-    store.mark_seen(9, &[((fixture.operator.id, fixture.account.id), UsdcAmount::from_micros(7))]).await.expect("marked");
+    store
+        .mark_seen(9, &[((fixture.operator.id, fixture.account.id), UsdcAmount::from_micros(7))])
+        .await
+        .expect("marked");
     store.mark_swept(Network::Test, at(20)).await.expect("marked");
     store.mark_swept(Network::Live, at(90)).await.expect("marked");
     store.mark_swept(Network::Test, at(10)).await.expect("an older one changes nothing");

@@ -198,8 +198,22 @@ async fn policy_change_is_announced_with_the_one_before_and_not_again() {
     for version in 6..40 {
         is_set(&fixture, &policy(&fixture, version, 50, Some(&version.to_string()))).await;
     }
-    assert!(fixture.store.find_policy((fixture.operator.id, fixture.account.id), 5).await.expect("read").is_none());
-    assert!(fixture.store.find_policy((fixture.operator.id, fixture.account.id), 39).await.expect("read").is_some());
+    assert!(
+        fixture
+            .store
+            .find_policy((fixture.operator.id, fixture.account.id), 5)
+            .await
+            .expect("read")
+            .is_none()
+    );
+    assert!(
+        fixture
+            .store
+            .find_policy((fixture.operator.id, fixture.account.id), 39)
+            .await
+            .expect("read")
+            .is_some()
+    );
 }
 
 #[tokio::test]

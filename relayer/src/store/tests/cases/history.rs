@@ -294,8 +294,16 @@ async fn a_ledger_at_a_slot_leaves_out_what_came_later() {
     assert_eq!([at_slot(4).await, at_slot(5).await, at_slot(6).await], [0, 12_500_000, 25_000_000]);
     // What no transaction explains counts from then on.
     fixture.store.mark_unexplained((second.operator_id, second.id), 3).await.expect("marked");
-    fixture.store.mark_seen(9, &[((second.operator_id, second.id), UsdcAmount::from_micros(7))]).await.expect("marked");
-    fixture.store.mark_seen(8, &[((second.operator_id, second.id), UsdcAmount::from_micros(1))]).await.expect("marked");
+    fixture
+        .store
+        .mark_seen(9, &[((second.operator_id, second.id), UsdcAmount::from_micros(7))])
+        .await
+        .expect("marked");
+    fixture
+        .store
+        .mark_seen(8, &[((second.operator_id, second.id), UsdcAmount::from_micros(1))])
+        .await
+        .expect("marked");
     let ledgers = fixture.store.list_ledgers(Network::Test, None, 10).await.expect("listed");
     let ledger = ledgers.iter().find(|ledger| ledger.account_id == second.id).expect("listed");
     assert_eq!((ledger.unexplained, ledger.seen, ledger.seen_slot), (3, 7, 9));
