@@ -40,7 +40,7 @@ const SLOT: Duration = Duration::from_millis(200);
 const SLOTS_UNTIL_FINAL: u32 = 32;
 const CREATED_AT_ONCE: usize = 1_024;
 /// All subscriptions stand by then, and what was found with them has been looked at.
-const CALM_AFTER: Duration = Duration::from_secs(90);
+const CALM_AFTER: Duration = Duration::from_secs(180);
 const QUIET: Duration = Duration::from_secs(60);
 const BURST: u32 = 200;
 const NEW_ACCOUNTS: usize = 20;
