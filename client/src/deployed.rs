@@ -80,6 +80,25 @@ pub fn compare(program: &[u8], sha256: &str) -> Comparison {
     Comparison::Other(trimmed)
 }
 
+/// Where the text of neodyme's security.txt standard begins and ends in a program's bytes.
+const SECURITY_TXT: [&str; 2] =
+    ["=======BEGIN SECURITY.TXT V1=======\0", "=======END SECURITY.TXT V1=======\0"];
+
+/// What a program says of whom to tell of a weakness: names and values, in the order in which they stand. `None` where it says
+/// nothing, or what cannot be read. Anyone can have written it: it is text and no more.
+pub fn security_txt(program: &[u8]) -> Option<Vec<(String, String)>> {
+    let [begin, end] = SECURITY_TXT.map(str::as_bytes);
+    let find = |bytes: &[u8], what: &[u8]| bytes.windows(what.len()).position(|window| window == what);
+    let text = program.get(find(program, begin)? + begin.len()..)?;
+    let text = std::str::from_utf8(text.get(..find(text, end)?)?).ok()?;
+    let parts: Vec<&str> = text.strip_suffix('\0')?.split('\0').collect();
+    let pair = |pair: &[&str]| match pair {
+        [name, value] => Some(((*name).to_owned(), (*value).to_owned())),
+        _ => None,
+    };
+    parts.chunks(2).map(pair).collect()
+}
+
 /// In lower case.
 fn hex(bytes: &[u8]) -> String {
     bytes.iter().map(|byte| format!("{byte:02x}")).collect()
@@ -102,6 +121,36 @@ mod tests {
         // Shorter than the file: its own zeros are missing.
         assert!(matches!(compare(&file[..8], &sha256), Comparison::Other(_)));
         assert!(matches!(compare(&[], &sha256), Comparison::Other(_)));
+    }
+
+    #[test]
+    fn the_committed_program_says_whom_to_tell_of_a_weakness() {
+        let fields = security_txt(include_bytes!("../../programs/purser/idl/purser.so")).unwrap();
+        let names: Vec<&str> = fields.iter().map(|(name, _)| name.as_str()).collect();
+        for required in ["name", "project_url", "contacts", "policy"] {
+            assert!(names.contains(&required), "{names:?}");
+        }
+        assert!(fields.iter().all(|(_, value)| !value.is_empty()), "{fields:?}");
+    }
+
+    #[test]
+    fn a_security_txt_is_read_whole_or_not_at_all() {
+        let [begin, end] = SECURITY_TXT;
+        let read = |text: String| security_txt(&[&[0xff, 0][..], text.as_bytes(), &[0xff]].concat());
+        let field = |name: &str, value: &str| (name.to_owned(), value.to_owned());
+        let whole = format!("{begin}name\0Ada\0policy\0\0{end}");
+        assert_eq!(read(whole), Some(vec![field("name", "Ada"), field("policy", "")]));
+        for broken in [
+            String::new(),
+            begin.to_owned(),
+            format!("{begin}{end}"),
+            format!("{begin}name\0Ada\0"),
+            format!("{begin}name\0{end}"),
+            format!("{begin}name\0Ada{end}"),
+            format!("{end}name\0Ada\0{begin}"),
+        ] {
+            assert_eq!(read(broken.clone()), None, "{broken:?}");
+        }
     }
 
     #[test]

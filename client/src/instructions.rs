@@ -6,7 +6,7 @@ use anchor_lang::{InstructionData, ToAccountMetas};
 use purser::constants::{AGENT_SEED, DRAFT_SEED, OPERATOR_SEED};
 use purser::{OperatorKeys, OperatorUpdate, accounts, instruction};
 
-use crate::policy::{OwnedPolicy, Proposal};
+use crate::policy::{OwnedPolicy, Proposal, args_of};
 
 const SYSTEM_PROGRAM: Pubkey = anchor_lang::system_program::ID;
 const TOKEN_PROGRAM: Pubkey = anchor_spl::token::ID;
@@ -118,7 +118,7 @@ impl Deployment {
             associated_token_program: anchor_spl::associated_token::ID,
             system_program: SYSTEM_PROGRAM,
         };
-        self.call(accounts, instruction::CreateAgent { agent_id, policy: policy.as_args() })
+        self.call(accounts, instruction::CreateAgent { agent_id, policy: args_of(policy) })
     }
 
     /// With the allowlist in the instruction. `rent_payer`: the agent's.
@@ -133,7 +133,7 @@ impl Deployment {
         let DraftAccounts { authority, operator, agent } = at;
         let system_program = SYSTEM_PROGRAM;
         let accounts = accounts::SetPolicy { authority, payer, operator, agent, rent_payer, system_program };
-        self.call(accounts, instruction::SetPolicy { expected_version, policy: policy.as_args() })
+        self.call(accounts, instruction::SetPolicy { expected_version, policy: args_of(policy) })
     }
 
     /// `payer` pays for the draft, and gets it back.

@@ -14,11 +14,12 @@ mod staging;
 pub use budget::{LOADED_BYTES, transfer_units};
 pub use deployed::{
     Comparison, ProgramData, UPGRADEABLE_LOADER, committed_sha256, compare, program_data_address,
+    security_txt,
 };
 pub use instructions::{Deployment, DraftAccounts, RentPayers, TokenSource, TransferOrder};
 pub use landed::{Called, Landed, LandedWell, TokenBalance, WireLanded, arguments, transfer_arguments};
 pub use log::{EventLog, decode_event};
-pub use policy::{OwnedAllowlist, OwnedPolicy, Proposal};
+pub use policy::{OwnedAllowlist, OwnedPolicy, Proposal, args_of, owned};
 pub use purser;
 pub use purser_policy;
 pub use staging::{INLINE_ENTRIES_MAX, Staging, WRITE_ENTRIES_MAX, must_wait};

@@ -3,28 +3,18 @@
 use anchor_lang::prelude::Pubkey;
 use purser::state::PolicyDraft;
 use purser::{AllowlistArg, DraftArgs, EntryCounts, PolicyArgs};
-use purser_policy::{Address, Allowlist, Limit, Policy};
+use purser_policy::{Address, Allowlist, AsAllowlist, Limit, Policy, PolicyOver};
 
 /// A whole policy.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct OwnedPolicy {
-    pub max_single_transfer: Limit,
-    /// Most that may leave in any 24 hours.
-    pub max_daily_spend: Limit,
-    pub require_memo: bool,
-    pub paused: bool,
-    pub allowlist: OwnedAllowlist,
-}
+pub type OwnedPolicy = PolicyOver<OwnedAllowlist>;
 
 /// Who may be paid.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub enum OwnedAllowlist {
+    #[default]
     Anyone,
     /// Each list sorted by bytes, nothing twice: [`OwnedAllowlist::only`] sees to it.
-    Only {
-        wallets: Vec<Address>,
-        token_accounts: Vec<Address>,
-    },
+    Only { wallets: Vec<Address>, token_accounts: Vec<Address> },
 }
 
 impl OwnedAllowlist {
@@ -50,65 +40,45 @@ impl OwnedAllowlist {
     }
 }
 
-impl OwnedPolicy {
-    /// No limits, everyone may be paid.
-    pub const OPEN: Self = Self {
-        max_single_transfer: Limit::Unlimited,
-        max_daily_spend: Limit::Unlimited,
-        require_memo: false,
-        paused: false,
-        allowlist: OwnedAllowlist::Anyone,
-    };
-
-    /// The form that `purser_policy::check` decides on.
-    pub fn as_policy(&self) -> Policy<'_> {
-        Policy {
-            max_single_transfer: self.max_single_transfer,
-            max_daily_spend: self.max_daily_spend,
-            require_memo: self.require_memo,
-            paused: self.paused,
-            allowlist: match &self.allowlist {
-                OwnedAllowlist::Anyone => Allowlist::Anyone,
-                OwnedAllowlist::Only { wallets, token_accounts } => {
-                    Allowlist::stored(wallets, token_accounts)
-                }
-            },
-        }
-    }
-
-    /// As `create_agent` and `set_policy` take it.
-    pub fn as_args(&self) -> PolicyArgs {
-        PolicyArgs {
-            max_single_transfer: micros(self.max_single_transfer),
-            max_daily_spend: micros(self.max_daily_spend),
-            require_memo: self.require_memo,
-            paused: self.paused,
-            allowlist: match &self.allowlist {
-                OwnedAllowlist::Anyone => AllowlistArg::Anyone,
-                OwnedAllowlist::Only { wallets, token_accounts } => {
-                    AllowlistArg::Only { wallets: keys(wallets), token_accounts: keys(token_accounts) }
-                }
-            },
+impl AsAllowlist for OwnedAllowlist {
+    fn as_allowlist(&self) -> Allowlist<'_> {
+        match self {
+            Self::Anyone => Allowlist::Anyone,
+            Self::Only { wallets, token_accounts } => Allowlist::stored(wallets, token_accounts),
         }
     }
 }
 
-impl From<Policy<'_>> for OwnedPolicy {
-    fn from(policy: Policy) -> Self {
-        let (wallets, token_accounts) = policy.allowlist.entries();
-        Self {
-            max_single_transfer: policy.max_single_transfer,
-            max_daily_spend: policy.max_daily_spend,
-            require_memo: policy.require_memo,
-            paused: policy.paused,
-            allowlist: match policy.allowlist {
-                Allowlist::Anyone => OwnedAllowlist::Anyone,
-                Allowlist::Only(_) => OwnedAllowlist::Only {
-                    wallets: wallets.to_vec(),
-                    token_accounts: token_accounts.to_vec(),
-                },
-            },
+impl From<Allowlist<'_>> for OwnedAllowlist {
+    fn from(allowlist: Allowlist) -> Self {
+        let (wallets, token_accounts) = allowlist.entries();
+        match allowlist {
+            Allowlist::Anyone => Self::Anyone,
+            Allowlist::Only(_) => {
+                Self::Only { wallets: wallets.to_vec(), token_accounts: token_accounts.to_vec() }
+            }
         }
+    }
+}
+
+/// A copy that owns its allowlist.
+pub fn owned(policy: &Policy) -> OwnedPolicy {
+    policy.over(policy.allowlist.into())
+}
+
+/// As `create_agent` and `set_policy` take it.
+pub fn args_of(policy: &OwnedPolicy) -> PolicyArgs {
+    PolicyArgs {
+        max_single_transfer: micros(policy.max_single_transfer),
+        max_daily_spend: micros(policy.max_daily_spend),
+        require_memo: policy.require_memo,
+        paused: policy.paused,
+        allowlist: match &policy.allowlist {
+            OwnedAllowlist::Anyone => AllowlistArg::Anyone,
+            OwnedAllowlist::Only { wallets, token_accounts } => {
+                AllowlistArg::Only { wallets: keys(wallets), token_accounts: keys(token_accounts) }
+            }
+        },
     }
 }
 

@@ -30,7 +30,7 @@ fn proposal(count: u16) -> Proposal {
     let allowlist = OwnedAllowlist::only(wallets, token_accounts);
     let max_daily_spend = Limit::AtMost(UsdcAmount::from_micros(u64::MAX));
     let max_single_transfer = max_daily_spend;
-    let policy = OwnedPolicy { max_single_transfer, max_daily_spend, allowlist, ..OwnedPolicy::OPEN };
+    let policy = OwnedPolicy { max_single_transfer, max_daily_spend, allowlist, ..OwnedPolicy::default() };
     Proposal { agent: key(1), expected_version: 3, policy }
 }
 
@@ -137,7 +137,7 @@ fn another_draft_is_given_up_first() {
 fn only_loosening_waits_and_never_for_the_admin() {
     let mut operator: Operator = bytemuck::Zeroable::zeroed();
     (operator.admin, operator.policy_authority) = (key(1), key(2));
-    let (open, tight) = (OwnedPolicy::OPEN, proposal(2).policy);
+    let (open, tight) = (OwnedPolicy::default(), proposal(2).policy);
     let waits = |operator: &Operator, signer: &Pubkey, new: &OwnedPolicy, old: &OwnedPolicy| {
         must_wait(operator, signer, &new.as_policy(), &old.as_policy())
     };

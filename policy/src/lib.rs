@@ -16,7 +16,7 @@ mod window;
 pub use allowlist::{Address, Allowlist, Recipients, ALLOWLIST_ENTRIES_MAX};
 pub use amount::{AmountError, UsdcAmount, MICROS_PER_USDC};
 pub use check::{check, explain, AccountState, Cleared, Rule, RuleOutcome, TransferRequest};
-pub use policy::{Limit, Policy, MEMO_BYTES_MAX};
+pub use policy::{AsAllowlist, Limit, Policy, PolicyOver, MEMO_BYTES_MAX};
 pub use tags::{id_with_tag, tag_of, RecentTags, TAGS_MAX};
 pub use violation::Violation;
 pub use window::{SpendWindow, SPANS_MAX, STRETCH_SECONDS_MAX};

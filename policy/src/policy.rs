@@ -6,8 +6,9 @@ use crate::{Allowlist, UsdcAmount};
 pub const MEMO_BYTES_MAX: usize = 800;
 
 /// An upper bound on an amount.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Limit {
+    #[default]
     Unlimited,
     AtMost(UsdcAmount),
 }
@@ -22,15 +23,43 @@ impl Limit {
     }
 }
 
-/// An agent account's spending policy.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Policy<'a> {
+/// An agent account's spending policy, over an allowlist in whatever form it is held.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct PolicyOver<A> {
     pub max_single_transfer: Limit,
     /// Most that may leave in any 24 hours.
     pub max_daily_spend: Limit,
     pub require_memo: bool,
     pub paused: bool,
-    pub allowlist: Allowlist<'a>,
+    pub allowlist: A,
+}
+
+/// The form that transfers are checked against.
+pub type Policy<'a> = PolicyOver<Allowlist<'a>>;
+
+/// An allowlist that owns its entries, or holds them in another way.
+pub trait AsAllowlist {
+    fn as_allowlist(&self) -> Allowlist<'_>;
+}
+
+impl<A: AsAllowlist> PolicyOver<A> {
+    /// The form that transfers are checked against.
+    pub fn as_policy(&self) -> Policy<'_> {
+        self.over(self.allowlist.as_allowlist())
+    }
+}
+
+impl<A> PolicyOver<A> {
+    /// The same limits over another allowlist.
+    pub fn over<B>(&self, allowlist: B) -> PolicyOver<B> {
+        PolicyOver {
+            max_single_transfer: self.max_single_transfer,
+            max_daily_spend: self.max_daily_spend,
+            require_memo: self.require_memo,
+            paused: self.paused,
+            allowlist,
+        }
+    }
 }
 
 impl Policy<'_> {

@@ -76,7 +76,7 @@ CREATE TABLE requests (
     lease            TEXT COLLATE "binary" NOT NULL,
     lease_expires_at TEXT COLLATE "binary" NOT NULL CHECK (length(lease_expires_at) = 27),
     -- What it was answered with; an answer that shows a secret is sealed with what only the holder of the API key has.
-    status_code      BIGINT CHECK (status_code BETWEEN 200 AND 299),
+    status_code      BIGINT CHECK (status_code BETWEEN 200 AND 299 OR status_code = 303),
     answer           TEXT COLLATE "binary",
     is_sealed        BOOLEAN NOT NULL DEFAULT FALSE,
     created_at       TEXT COLLATE "binary" NOT NULL CHECK (length(created_at) = 27),

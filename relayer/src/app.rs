@@ -122,6 +122,7 @@ impl App {
             webhooks: webhooks.clone(),
             fetch: Arc::new(fetcher(&webhooks)?),
             keys_max: config.keys.per_operator_max.get(),
+            cell: config.keys.cell.clone(),
             retention: Retention { refusals_are_signed: denials.is_some(), ..config.retention.kept() },
             denials,
             quotas: Quotas {

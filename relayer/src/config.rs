@@ -18,7 +18,7 @@ use self::values::{
     texts,
 };
 use crate::chain::KeySource;
-use crate::domain::{Address, Network, Quotas, Retention};
+use crate::domain::{Address, CellName, Network, Quotas, Retention};
 
 /// Everything that can be set. Unknown keys are refused.
 #[derive(Debug, Clone, serde::Deserialize)]
@@ -341,12 +341,15 @@ pub struct KeysConfig {
     pub per_operator_max: NonZeroU32,
     /// How many keys a second are looked up in the database that opened nothing since the start, twice as many at once.
     pub unknown_per_second: NonZeroU32,
+    /// The name of this cell, 1 to 16 of a-z and 0-9: it stands in keys that are made here, and keys that name another are refused.
+    #[serde(deserialize_with = "optional_from_text")]
+    pub cell: Option<CellName>,
 }
 
 impl Default for KeysConfig {
     fn default() -> Self {
         let number = |number| NonZeroU32::new(number).unwrap_or(NonZeroU32::MIN);
-        Self { per_operator_max: number(20_000), unknown_per_second: number(1_000) }
+        Self { per_operator_max: number(20_000), unknown_per_second: number(1_000), cell: None }
     }
 }
 

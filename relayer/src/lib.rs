@@ -29,4 +29,5 @@ mod secret_file;
 pub mod service;
 pub mod store;
 pub mod tasks;
+mod traces;
 pub mod webhook;

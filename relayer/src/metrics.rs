@@ -115,7 +115,7 @@ impl Metrics {
 }
 
 /// A client may send any word as a method.
-fn known_method(method: &str) -> &'static str {
+pub fn known_method(method: &str) -> &'static str {
     let known = ["GET", "POST", "PUT", "PATCH", "DELETE", "HEAD", "OPTIONS"];
     known.into_iter().find(|known| *known == method).unwrap_or("other")
 }

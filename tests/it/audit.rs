@@ -1,14 +1,15 @@
 //! `purser audit`: an honest run holds, and each way of cheating is found and named. What is audited was done for real, on a
 //! network with the real program; a copy of what the audit saved is then spoiled, or the relayer's database.
 
+mod auditor;
+mod cheats;
+
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::sync::Arc;
 use std::time::Duration;
 
-use base64::Engine;
-use base64::engine::general_purpose::STANDARD;
 use purser_client::TransferOrder;
 use purser_policy::id_with_tag;
 use purser_tests::agent::random_tag;
@@ -20,9 +21,9 @@ use solana_sdk::instruction::{AccountMeta, Instruction};
 use solana_sdk::pubkey::Pubkey;
 use solana_sdk::signature::Keypair;
 use solana_sdk::signer::Signer;
-use sqlx::{Connection, Executor, SqliteConnection};
 use tempfile::TempDir;
 
+use crate::dashboard_browser::chromium;
 use crate::history::entries_once;
 
 const TOKEN_PROGRAM: Pubkey = purser_tests::chain::TOKEN_PROGRAM;
@@ -192,6 +193,12 @@ struct Copy {
     folder: TempDir,
 }
 
+/// What somebody did who hides or forges, and what each check says of it.
+struct Cheat {
+    copy: Copy,
+    found: Vec<(&'static str, &'static str)>,
+}
+
 impl Copy {
     fn audited(&self) -> (i32, Value) {
         audits(&["--from", path_text(self.folder.path())])
@@ -228,6 +235,20 @@ fn event_line(transaction: &mut Value) -> (usize, &mut Vec<Value>) {
     let lines = transaction["meta"]["logMessages"].as_array_mut().expect("a log");
     let is_event = |line: &Value| line.as_str().is_some_and(|line| line.starts_with("Program data: "));
     (lines.iter().position(is_event).expect("an event"), lines)
+}
+
+/// Prints the page as a browser does, where there is one.
+fn prints(page: &Path) {
+    let Some(chromium) = chromium() else { return eprintln!("not run: there is no Chromium to print with") };
+    let folder = temp_folder();
+    let printed = folder.path().join("report.pdf");
+    let mut browser = Command::new(chromium);
+    browser.args(["--headless", "--no-sandbox", "--disable-gpu", "--no-pdf-header-footer"]);
+    browser.arg(format!("--user-data-dir={}", path_text(folder.path())));
+    browser.arg(format!("--print-to-pdf={}", path_text(&printed))).arg(format!("file://{}", path_text(page)));
+    let output = browser.output().expect("Chromium starts");
+    let pdf = fs::read(&printed).unwrap_or_else(|_| panic!("{}", String::from_utf8_lossy(&output.stderr)));
+    assert!(pdf.starts_with(b"%PDF") && pdf.len() > 10_000, "{} bytes", pdf.len());
 }
 
 #[tokio::test]
@@ -279,6 +300,7 @@ async fn honest_operator_holds_from_a_node_from_a_directory_and_after_an_interru
         (&ada["first_balance_usdc"], &ada["last_balance_usdc"]),
         (&json!("0.000000"), &json!("84.500000"))
     );
+    prints(&page);
     let page = fs::read_to_string(&page).expect("the page was written");
     assert!(
         page.contains("Everything that was checked holds.") && page.contains(&scene.payments[2]),
@@ -316,96 +338,15 @@ async fn each_way_of_cheating_is_found_and_named() {
     let scene = Scene::new().await;
     let (status, report) = scene.audited(&[]);
     assert_eq!(status, 0, "{report:#}");
-    let [first, second, behind_full_log, _] = [0, 1, 2, 3].map(|at| scene.payments[at].as_str());
-
-    let gap = scene.copy();
-    gap.hides(second);
-    let (status, report) = gap.audited();
-    assert_eq!(status, 1, "{report:#}");
-    assert!(findings(&report, "numbering").contains("Payment 2 is missing"), "{report:#}");
-    assert!(findings(&report, "balances").contains("what changed it is not"), "{report:#}");
-
-    let hidden = scene.copy();
-    hidden.spoils(first, |transaction| {
-        let (at, lines) = event_line(transaction);
-        lines.remove(at);
-    });
-    let (status, report) = hidden.audited();
-    assert_eq!(status, 1, "{report:#}");
-    assert!(findings(&report, "log").contains("hides the event TransferExecuted"), "{report:#}");
-
-    let retold = scene.copy();
-    retold.spoils(first, |transaction| {
-        let (at, lines) = event_line(transaction);
-        let data = lines[at].as_str().expect("a line").trim_start_matches("Program data: ");
-        let mut event = STANDARD.decode(data).expect("base64");
-        // The amount stands behind discriminator, agent, number and id.
-        event[64] ^= 1;
-        lines[at] = json!(format!("Program data: {}", STANDARD.encode(event)));
-    });
-    let (status, report) = retold.audited();
-    assert_eq!(status, 1, "{report:#}");
-    assert!(findings(&report, "log").contains("that the amount is 3.000001 USDC"), "{report:#}");
-
-    let rewritten = scene.copy();
-    rewritten.spoils(first, |transaction| {
-        for instruction in
-            transaction["transaction"]["message"]["instructions"].as_array_mut().expect("a list")
-        {
-            let data =
-                bs58::decode(instruction["data"].as_str().expect("base58")).into_vec().expect("base58");
-            if data.starts_with(&[163, 52, 200, 231]) {
-                // The first byte of the amount.
-                let changed: Vec<u8> = data
-                    .iter()
-                    .enumerate()
-                    .map(|(at, byte)| if at == 24 { byte ^ 1 } else { *byte })
-                    .collect();
-                instruction["data"] = json!(bs58::encode(changed).into_string());
-            }
+    for Cheat { copy, found } in scene.cheats() {
+        let (status, report) = copy.audited();
+        assert_eq!(status, 1, "{found:?}\n{report:#}");
+        for (check, says) in found {
+            assert!(findings(&report, check).contains(says), "{says} is not in\n{report:#}");
         }
-    });
-    let (status, report) = rewritten.audited();
-    assert_eq!(status, 1, "{report:#}");
-    assert!(findings(&report, "signatures").contains("not what was signed"), "{report:#}");
-
-    let drained = scene.copy();
-    drained.spoils(first, |transaction| {
-        for balance in transaction["meta"]["postTokenBalances"].as_array_mut().expect("a list") {
-            if balance["owner"] == scene.ada.address.to_string() {
-                balance["uiTokenAmount"]["amount"] = json!("90000000");
-            }
-        }
-    });
-    let (status, report) = drained.audited();
-    assert_eq!(status, 1, "{report:#}");
-    assert!(findings(&report, "balances").contains("money left that none of them explains"), "{report:#}");
-
-    // A log that was cut off, told as if it were whole.
-    let told_whole = scene.copy();
-    told_whole.spoils(behind_full_log, |transaction| {
-        let lines = transaction["meta"]["logMessages"].as_array_mut().expect("a log");
-        assert!(lines.iter().any(|line| line == "Log truncated"), "{lines:?}");
-        lines.retain(|line| line != "Log truncated");
-    });
-    let (status, report) = told_whole.audited();
-    assert_eq!(status, 1, "{report:#}");
-    assert!(findings(&report, "log").contains("hides the event TransferExecuted"), "{report:#}");
-
-    let changed = scene.copy();
-    let agent = changed.folder.path().join("accounts").join(format!("{}.json", scene.ada.address));
-    spoils(&agent, |snapshot| {
-        let mut data = STANDARD.decode(snapshot["account"]["data"].as_str().expect("data")).expect("base64");
-        // A bit of the single limit, behind what comes before it in the layout.
-        data[8 + 8 + 32 + 16 + 32 + 32 + 8] ^= 1;
-        snapshot["account"]["data"] = json!(STANDARD.encode(data));
-    });
-    let (status, report) = changed.audited();
-    assert_eq!(status, 1, "{report:#}");
-    assert!(findings(&report, "state").contains("another one than what was signed"), "{report:#}");
-
+    }
     let lost = scene.copy();
-    fs::remove_file(lost.transaction(first)).expect("it was saved");
+    fs::remove_file(lost.transaction(&scene.payments[0])).expect("it was saved");
     let (status, refused) = lost.audited();
     assert_eq!(status, 2, "{refused}");
     assert!(refused["error"].as_str().is_some_and(|text| text.contains("listed and not saved")), "{refused}");
@@ -418,23 +359,7 @@ async fn each_way_of_cheating_is_found_and_named() {
 async fn payment_that_a_modified_program_let_pass_is_found_by_the_rule_that_refuses_it() {
     let scene = Scene::new().await;
     assert_eq!(scene.audited(&[]).0, 0);
-    let copy = scene.copy();
-    // Failed transactions are listed and not fetched.
-    let fetched = fetched(scene.url(), &scene.too_much).await;
-    fs::write(copy.transaction(&scene.too_much), fetched.to_string()).expect("the folder is writable");
-    for entry in fs::read_dir(copy.folder.path().join("signatures")).expect("lists were saved") {
-        spoils(&entry.expect("lists were saved").path(), |list| {
-            for line in list.as_array_mut().expect("a list") {
-                if line["signature"] == scene.too_much.as_str() {
-                    line["err"] = Value::Null;
-                }
-            }
-        });
-    }
-    copy.spoils(&scene.too_much, |transaction| {
-        transaction["meta"]["err"] = Value::Null;
-        transaction["meta"]["logMessages"] = Value::Null;
-    });
+    let copy = scene.lets_too_much_pass().await;
     let (status, report) = copy.audited();
     assert_eq!(status, 1, "{report:#}");
     let found = findings(&report, "single_limit");
@@ -451,34 +376,13 @@ async fn payment_that_a_modified_program_let_pass_is_found_by_the_rule_that_refu
 async fn event_that_another_program_forges_is_told_and_changes_nothing() {
     let scene = Scene::new().await;
     let (_, honest) = scene.audited(&[]);
-    let forged = scene.copy();
-    let other = "Memo1UhkJRfHyvLMcVucJwxXeuD728EqVDDwQDxFMNo";
-    forged.spoils(&scene.payments[0], |transaction| {
-        let (at, lines) = event_line(transaction);
-        let event = lines[at].clone();
-        let around = [format!("Program {other} invoke [1]"), format!("Program {other} success")];
-        lines.splice(0..0, [json!(around[0]), event, json!(around[1])]);
-    });
+    let (forged, other) = scene.has_a_line_of_another_program();
     let (status, report) = forged.audited();
     assert_eq!((status, &report["accounts"]), (0, &honest["accounts"]), "{report:#}");
     let told = remarks(&report);
     assert!(
         told.contains(&format!("The program {other} wrote a line in the form of the event TransferExecuted")),
         "{told}"
-    );
-
-    // Within the program's own frame it would be an event that nothing signed made.
-    let made_up = scene.copy();
-    made_up.spoils(&scene.payments[0], |transaction| {
-        let (at, lines) = event_line(transaction);
-        let event = lines[at].clone();
-        lines.insert(at, event);
-    });
-    let (status, report) = made_up.audited();
-    assert_eq!(status, 1, "{report:#}");
-    assert!(
-        findings(&report, "log").contains("1 event(s) of the program that no instruction made"),
-        "{report:#}"
     );
 }
 
@@ -487,8 +391,8 @@ async fn history_that_the_relayer_tampered_with_is_found_entry_by_entry() {
     let scene = Scene::new().await;
     let (api, key) = (scene.app.base_url(), scene.operator.client.key());
     assert_eq!(scene.audited(&["--api", &api, "--key", key]).0, 0);
-    let file = format!("sqlite://{}", scene.app.folder().join("purser.db").display());
-    let mut database = SqliteConnection::connect(&file).await.expect("the database opens");
+    let file = scene.app.folder().join("purser.db");
+    let database = rusqlite::Connection::open(file).expect("the database opens");
     let [first, second, _, last] = [0, 1, 2, 3].map(|at| scene.payments[at].clone());
     let of_ada = format!("account_id = '{}' AND kind = 'transfer'", scene.ada.id);
     for change in [
@@ -501,7 +405,7 @@ async fn history_that_the_relayer_tampered_with_is_found_entry_by_entry() {
             bs58::encode([9; 64]).into_string()
         ),
     ] {
-        database.execute(sqlx::AssertSqlSafe(change)).await.expect("the database takes it");
+        database.execute(&change, ()).expect("the database takes it");
     }
     let (status, report) = scene.audited(&["--api", &api, "--key", key]);
     assert_eq!(status, 1, "{report:#}");
@@ -562,6 +466,8 @@ async fn program_that_is_another_one_or_none_is_told_by_the_exit_status() {
     assert_eq!((status, &same["verdict"]), (Some(0), &json!("same")), "{same}");
     assert_eq!(same["sha256_on_chain"], same["sha256_expected"]);
     assert!(same["changed_in_slot"].is_u64() && same["upgrade_authority"].is_string(), "{same}");
+    assert_eq!(same["security_txt"]["name"], "Purser", "{same}");
+    assert!(same["security_txt"]["contacts"].is_string(), "{same}");
     let (status, other) = verifies(&[&url[..], &["--sha256", &"5E".repeat(32)]].concat());
     assert_eq!((status, &other["verdict"]), (Some(1), &json!("another program")), "{other}");
     assert!(other["sha256_on_chain"].as_str().is_some_and(|hash| hash.len() == 64), "{other}");

@@ -7,7 +7,7 @@ use crate::dashboard::signed_in;
 use crate::loosening::agent_with_delay;
 
 /// A hidden or given field of a form on a page.
-fn field(page: &str, name: &str) -> String {
+pub fn field(page: &str, name: &str) -> String {
     let rest = page.split(&format!("name=\"{name}\" value=\"")).nth(1).expect("the field is there");
     rest.split('"').next().expect("a value").to_owned()
 }

@@ -12,7 +12,7 @@ use tokio::process::Command;
 
 use crate::webhooks::registers;
 
-fn chromium() -> Option<PathBuf> {
+pub(crate) fn chromium() -> Option<PathBuf> {
     let named = std::env::var_os("PURSER_CHROMIUM").map(PathBuf::from);
     named.or_else(|| Some(PathBuf::from("/usr/bin/chromium"))).filter(|path| path.exists())
 }

@@ -17,7 +17,6 @@ use serde_json::{Value, json};
 use solana_sdk::instruction::{AccountMeta, Instruction};
 use solana_sdk::pubkey::Pubkey;
 use solana_sdk::signer::Signer;
-use sqlx::{Connection, Executor, SqliteConnection};
 
 const MEMO_PROGRAM: Pubkey = solana_sdk::pubkey!("MemoSq4gqABAXKb96qnH8TysNcWxMyWCqXgDLGmfcHr");
 
@@ -280,17 +279,16 @@ async fn who_rewrites_the_chain_after_its_head_was_written_is_found() {
     head_is_there(&file, &app, &operator, 5).await;
     assert!(app.stops(Duration::from_secs(20)).await);
     // One refusal never was, and all after it are signed anew by the relayer itself.
-    let database = format!("sqlite://{}", app.folder().join("purser.db").display());
-    let mut connection = SqliteConnection::connect(&database).await.expect("opened");
+    let connection = rusqlite::Connection::open(app.folder().join("purser.db")).expect("opened");
     for sql in [
         "PRAGMA foreign_keys = OFF",
         "DELETE FROM denials",
         "DELETE FROM transfers WHERE denial = 2",
         "UPDATE transfers SET denial = NULL",
     ] {
-        connection.execute(sql).await.expect("done");
+        connection.execute_batch(sql).expect("done");
     }
-    connection.close().await.expect("closed");
+    drop(connection);
     app.starts();
     let client = Client::new(&app.base_url(), Some(operator.client.key()));
     let anew = file_of(&client, 4).await;

@@ -6,8 +6,8 @@ use purser_tests::binaries::workspace;
 use purser_tests::receiver::Delivery;
 use purser_tests::wallet::{mints, withdraws};
 use purser_tests::{Agent, AppSettings, Operator, Receiver, TestApp, TestNetwork};
+use rusqlite::OptionalExtension;
 use serde_json::{Value, json};
-use sqlx::{Connection, SqliteConnection};
 
 use crate::history::entries_once;
 use crate::webhooks::{TRANSFERS, registers, signature};
@@ -130,11 +130,11 @@ async fn watched(operator: &Operator, receiver: &Receiver, usdc: &str) -> Agent 
 /// every announcement that there will be.
 async fn is_known_to_hold(agent: &Agent, usdc: &str) {
     const KNOWN: &str = "SELECT balance_usdc FROM webhook_balances WHERE account_id = $1";
-    let file = format!("sqlite://{}", agent.operator.app().folder().join("purser.db").display());
-    let mut database = SqliteConnection::connect(&file).await.expect("opened");
+    let file = agent.operator.app().folder().join("purser.db");
+    let database = rusqlite::Connection::open(file).expect("opened");
     let mut known: Option<String> = None;
     for _ in 0..300 {
-        known = sqlx::query_scalar(KNOWN).bind(&agent.id).fetch_optional(&mut database).await.expect("read");
+        known = database.query_row(KNOWN, [&agent.id], |row| row.get(0)).optional().expect("read");
         if known.as_deref() == Some(usdc) {
             return;
         }

@@ -4,7 +4,6 @@ use std::time::Duration;
 
 use purser_tests::{Answer, AppSettings, Proxy, TestApp, TestNetwork};
 use serde_json::json;
-use sqlx::{Connection, Executor, SqliteConnection};
 
 /// Asks until the status is this one.
 async fn comes_to(app: &TestApp, status: u16) -> Answer {
@@ -37,13 +36,12 @@ async fn health_says_when_no_node_answers() {
 async fn health_says_when_the_database_takes_no_writes() {
     let app = TestApp::start(TestNetwork::shared().await, &AppSettings::default()).await;
     comes_to(&app, 200).await;
-    let file = format!("sqlite://{}", app.folder().join("purser.db").display());
-    let mut other = SqliteConnection::connect(&file).await.expect("opened");
-    other.execute("BEGIN IMMEDIATE").await.expect("the only writer");
+    let other = rusqlite::Connection::open(app.folder().join("purser.db")).expect("opened");
+    other.execute_batch("BEGIN IMMEDIATE").expect("the only writer");
     let answer = comes_to(&app, 503).await;
     let problems = json!(["database: takes no writes"]);
     assert_eq!(answer.body, json!({ "status": "unwell", "problems": problems }));
-    other.execute("ROLLBACK").await.expect("ended");
+    other.execute_batch("ROLLBACK").expect("ended");
     assert_eq!(comes_to(&app, 200).await.body, json!({ "status": "ok" }));
 }
 

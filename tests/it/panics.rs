@@ -1,41 +1,73 @@
 //! A panic: of a request, it is that request's 500; of a task that the rest relies on, it is the end of the process, which
 //! whoever supervises it starts again.
 
+use std::collections::BTreeSet;
 use std::time::Duration;
 
 use purser_tests::{AppSettings, TestApp, TestNetwork, binaries};
 
-/// As the tasks are named in the log.
-const TASKS: [&str; 9] = [
-    "sweeper:2",
-    "reconciler:2",
-    "indexer:2",
-    "dispatcher:2",
-    "recorder of attempts:1",
-    "submitter:1",
-    "chain clock:1",
-    "node comparison:1",
-    "websocket:1",
+use crate::admin::with_admin;
+
+/// Every task of a relayer with two nodes, a price that moves, an account to watch and a second door, and the time that it
+/// goes on at which it panics.
+const TASKS: [(&str, u32); 16] = [
+    ("admin listener", 1),
+    ("chain clock", 1),
+    ("cross-check", 1),
+    ("denial heads", 1),
+    ("denials", 1),
+    ("deposit websocket", 1),
+    ("dispatcher", 2),
+    ("indexer", 2),
+    ("key uses", 1),
+    ("node comparison", 1),
+    ("prices", 1),
+    ("reconciler", 2),
+    ("recorder of attempts", 1),
+    ("submitter", 1),
+    ("sweeper", 2),
+    ("websocket", 1),
 ];
+
+/// The tasks that it names itself.
+async fn kept_by(app: &TestApp) -> BTreeSet<String> {
+    let metrics = app.admin_client().get("/metrics").await.has_status(200).text;
+    let name = |line: &str| Some(line.strip_prefix("purser_tasks{task=\"")?.split_once('"')?.0.to_owned());
+    metrics.lines().filter_map(name).collect()
+}
 
 #[tokio::test]
 async fn process_ends_and_says_why_when_a_task_panics_that_it_cannot_do_without() {
-    let app = TestApp::start(TestNetwork::shared().await, &AppSettings::default()).await;
+    let settings = AppSettings { denials: Some(3_600), ..with_admin(AppSettings::default()) };
+    let app = TestApp::start(TestNetwork::shared().await, &settings).await;
+    app.new_operator().await.creates_account("Ada").await;
     assert!(app.stops(Duration::from_secs(60)).await);
-    // Nodes are compared where there are two.
     let config = std::fs::read_to_string(app.config()).expect("readable");
     let node = format!("rpc_url = \"{}\"", TestNetwork::shared().await.rpc_url);
     assert!(config.contains(&node), "{config}");
-    let second = node.replace("rpc_url = ", "rpc_urls = [") + "]";
-    std::fs::write(app.config(), config.replace(&node, &format!("{node}\n{second}"))).expect("written");
-    for task in TASKS {
+    let more = node.replace("rpc_url = ", "rpc_urls = [") + "]\npriority_fee_micro_lamports_max = 1000";
+    std::fs::write(app.config(), config.replace(&node, &format!("{node}\n{more}"))).expect("written");
+    app.starts();
+    let all: BTreeSet<_> = TASKS.iter().map(|(name, _)| (*name).to_owned()).collect();
+    let mut kept = BTreeSet::new();
+    // The line for deposits is opened when the first account is watched.
+    for _ in 0..300 {
+        kept = kept_by(&app).await;
+        if kept.is_superset(&all) {
+            break;
+        }
+        tokio::time::sleep(Duration::from_millis(100)).await;
+    }
+    assert_eq!(kept, all);
+    assert!(app.stops(Duration::from_secs(60)).await);
+    for (name, time) in TASKS {
+        let task = format!("{name}:{time}");
         let mut serving = tokio::process::Command::new(binaries::fault_injection_relayer());
         serving.arg("serve").arg("--config").arg(app.config()).kill_on_drop(true);
         serving.env("PURSER_PANIC_AT", format!("task {task}"));
         let ended = tokio::time::timeout(Duration::from_secs(60), serving.output()).await;
         let output = ended.unwrap_or_else(|_| panic!("{task}: the process goes on")).expect("it starts");
         let log = String::from_utf8_lossy(&output.stderr);
-        let (name, _) = task.split_once(':').expect("a name");
         assert_eq!(output.status.code(), Some(1), "{task}: {log}");
         let last = log.lines().last().unwrap_or_default();
         assert_eq!(

@@ -51,7 +51,7 @@ async fn admin_creates_anew(agent: &Agent) {
     let (operator, program) = (&agent.operator, agent.operator.chain.program());
     let admin = operator.app().admin().pubkey();
     let id = ulid::Ulid::from_string(agent.id.trim_start_matches("acct_")).expect("a ULID").to_bytes();
-    let policy = OwnedPolicy::OPEN;
+    let policy = OwnedPolicy::default();
     lands(operator, program.create_agent(admin, admin, operator.address, id, &policy)).await;
 }
 
@@ -61,7 +61,7 @@ async fn admin_opens_policy(agent: &Agent, rent_payer: Pubkey) {
     let admin = operator.app().admin().pubkey();
     let version = operator.chain.agent(&agent.address).await.agent.policy_version;
     let at = DraftAccounts { authority: admin, operator: operator.address, agent: agent.address };
-    lands(operator, program.set_policy(at, admin, rent_payer, version, &OwnedPolicy::OPEN)).await;
+    lands(operator, program.set_policy(at, admin, rent_payer, version, &OwnedPolicy::default())).await;
 }
 
 async fn draft_rent_payer(agent: &Agent) -> Option<Pubkey> {
@@ -135,7 +135,7 @@ async fn service_pays_for_no_list_of_an_account_that_it_found() {
     let admin = operator.app().admin().pubkey();
     let id = ulid::Ulid::generate();
     let program = operator.chain.program();
-    let create = program.create_agent(admin, admin, operator.address, id.to_bytes(), &OwnedPolicy::OPEN);
+    let create = program.create_agent(admin, admin, operator.address, id.to_bytes(), &OwnedPolicy::default());
     lands(&operator, create).await;
     let account_id = format!("acct_{id}");
     let mut found = operator.reads_account(&account_id).await;
@@ -212,7 +212,8 @@ async fn waiting_list_is_not_applied_to_an_account_that_the_admin_made_anew() {
     let (service, admin) = (operator.app().policy_authority().pubkey(), operator.app().admin());
     let delay = purser::OperatorUpdate { loosening_delay_seconds: Some(4), ..Default::default() };
     operator.chain.updates_operator(operator.address, delay, admin).await;
-    let nobody = OwnedPolicy { allowlist: OwnedAllowlist::only(Vec::new(), Vec::new()), ..OwnedPolicy::OPEN };
+    let nobody =
+        OwnedPolicy { allowlist: OwnedAllowlist::only(Vec::new(), Vec::new()), ..OwnedPolicy::default() };
     let begun = json!({ "name": "Ada", "policy": { "allowed_counterparties": [] } });
     let created = operator.client.post("/v1/accounts", &begun).await.has_status(201);
     let agent = Agent::of(&operator, &created);
@@ -227,7 +228,7 @@ async fn waiting_list_is_not_applied_to_an_account_that_the_admin_made_anew() {
     let id = ulid::Ulid::from_string(agent.id.trim_start_matches("acct_")).expect("a ULID").to_bytes();
     lands(&operator, program.create_agent(by, by, operator.address, id, &nobody)).await;
     let allowlist = OwnedAllowlist::only(keys.iter().map(Pubkey::to_bytes).collect(), Vec::new());
-    let policy = OwnedPolicy { allowlist, ..OwnedPolicy::OPEN };
+    let policy = OwnedPolicy { allowlist, ..OwnedPolicy::default() };
     let proposal = Proposal { agent: agent.address, expected_version: 1, policy };
     let at = DraftAccounts { authority: by, operator: operator.address, agent: agent.address };
     lands(&operator, program.open_draft(by, by, operator.address, &proposal)).await;

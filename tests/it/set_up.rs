@@ -16,7 +16,7 @@ use solana_sdk::signer::Signer;
 use tempfile::TempDir;
 
 /// The page's blocks of one kind, in their order.
-fn printed(kind: &str) -> Vec<String> {
+pub fn printed(kind: &str) -> Vec<String> {
     let page =
         fs::read_to_string(binaries::workspace().join("docs/operating.md")).expect("the page is there");
     let begin = format!("```sh {kind}\n");
@@ -25,16 +25,16 @@ fn printed(kind: &str) -> Vec<String> {
 }
 
 /// An empty folder, and a shell that knows the programs and the network.
-struct Scene {
-    folder: TempDir,
-    network: Arc<TestNetwork>,
+pub struct Scene {
+    pub folder: TempDir,
+    pub network: Arc<TestNetwork>,
     /// Where the next block begins, as in one shell.
     place: PathBuf,
-    variables: Vec<(&'static str, String)>,
+    pub variables: Vec<(&'static str, String)>,
 }
 
 impl Scene {
-    async fn set() -> Self {
+    pub async fn set() -> Self {
         let (folder, network) = (temp_folder(), TestNetwork::shared().await);
         let on_path = folder.path().join("bin");
         fs::create_dir(&on_path).expect("the folder is writable");
@@ -56,7 +56,7 @@ impl Scene {
     }
 
     /// Types a block, and gives what it printed.
-    fn types(&mut self, block: &str) -> String {
+    pub fn types(&mut self, block: &str) -> String {
         let mut shell = Command::new("sh");
         shell.args(["-ec", block]).current_dir(&self.place).envs(self.variables.iter().cloned());
         let output = shell.output().expect("there is a shell");
@@ -69,7 +69,7 @@ impl Scene {
     }
 
     /// Sends SOL to each address that a text names on its line of this role.
-    async fn funds(&self, printed: &str, role: &str) -> Pubkey {
+    pub async fn funds(&self, printed: &str, role: &str) -> Pubkey {
         let line = printed.lines().find(|line| line.trim_start().starts_with(role));
         let mut words = line.unwrap_or_else(|| panic!("no {role} in {printed}")).split_whitespace();
         let address = words.find_map(|word| word.parse::<Pubkey>().ok()).expect("an address");
@@ -78,7 +78,7 @@ impl Scene {
     }
 
     /// Serves until it is dropped.
-    fn serves(&self) -> (Process, String) {
+    pub fn serves(&self) -> (Process, String) {
         let environment: Vec<(&str, String)> =
             self.variables.iter().filter(|(name, _)| *name != "PATH").cloned().collect();
         let config = self.place.join("purser.toml");
@@ -92,14 +92,14 @@ impl Scene {
 
 /// The first word of this form.
 #[track_caller]
-fn word(printed: &str, is_it: impl Fn(&str) -> bool) -> String {
+pub fn word(printed: &str, is_it: impl Fn(&str) -> bool) -> String {
     let found = printed.split_whitespace().find(|word| is_it(word));
     found.unwrap_or_else(|| panic!("it is not in {printed}")).to_owned()
 }
 
 /// What stands behind a name, on a line with nothing else.
 #[track_caller]
-fn named(printed: &str, name: &str) -> String {
+pub fn named(printed: &str, name: &str) -> String {
     let found = printed.lines().find_map(|line| match line.split_whitespace().collect::<Vec<_>>()[..] {
         [first, value] if first == name && line.starts_with(' ') => Some(value.to_owned()),
         _ => None,

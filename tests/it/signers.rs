@@ -1,4 +1,4 @@
-//! Keys that another service keeps: Vault, Turnkey, Privy, and with `cargo xtask test --cloud-signers` AWS KMS and Google's.
+//! Keys that another service keeps: Vault, Turnkey, Privy, and with `cargo xtask test --optional-features` AWS KMS and Google's.
 
 use std::sync::Arc;
 use std::time::{Duration, Instant};
@@ -137,21 +137,16 @@ async fn privy_keeps_a_transfer_key() {
     pays_through(Kind::Privy).await;
 }
 
-/// Whether the relayer is built with the SDKs of the clouds.
-fn has_clouds() -> bool {
-    std::env::var_os("PURSER_TEST_CLOUD_SIGNERS").is_some()
-}
-
 #[tokio::test]
 async fn aws_kms_keeps_a_transfer_key() {
-    if has_clouds() {
+    if binaries::have_optional_features() {
         pays_through(Kind::AwsKms).await;
     }
 }
 
 #[tokio::test]
 async fn gcp_kms_keeps_a_transfer_key() {
-    if has_clouds() {
+    if binaries::have_optional_features() {
         pays_through(Kind::GcpKms).await;
     }
 }
@@ -276,7 +271,7 @@ async fn doctor_asks_the_signers() {
 
 #[tokio::test]
 async fn relayer_without_a_feature_refuses_the_kind_that_needs_it() {
-    if has_clouds() {
+    if binaries::have_optional_features() {
         return;
     }
     let app = TestApp::start(TestNetwork::shared().await, &AppSettings::default()).await;

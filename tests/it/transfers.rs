@@ -267,7 +267,7 @@ async fn operator_halted_on_chain_stops_every_account_until_the_admin_resumes() 
 
 /// Reads the transfer until it has settled.
 pub async fn settles(agent: &Agent, transfer_id: &str) -> purser_tests::Answer {
-    for _ in 0..200 {
+    for _ in 0..600 {
         let read = agent.operator.client.get(&path_of(transfer_id)).await.has_status(200);
         if read["status"] == "settled" {
             return read;

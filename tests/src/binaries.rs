@@ -15,6 +15,11 @@ pub fn fault_injection_relayer() -> PathBuf {
     found("PURSER_FAULT_INJECTION_BIN", beside_the_tests, "the relayer with crash points")
 }
 
+/// Whether the relayer is built with the features that no usual build has (`cargo xtask test --optional-features`).
+pub fn have_optional_features() -> bool {
+    env::var_os("PURSER_TEST_OPTIONAL_FEATURES").is_some()
+}
+
 /// The network process, `purser-localnet`. Set `PURSER_LOCALNET_BIN` to use another one.
 pub fn localnet() -> PathBuf {
     let name = format!("localnet/release/purser-localnet{}", env::consts::EXE_SUFFIX);

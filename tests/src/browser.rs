@@ -4,13 +4,13 @@ use std::sync::Mutex;
 
 use reqwest::header::{COOKIE, SET_COOKIE};
 use reqwest::redirect::Policy;
-use reqwest::{Method, RequestBuilder};
+use reqwest::{ClientBuilder, Method, RequestBuilder};
 
 use crate::client::{Answer, Client};
 
 /// One browser on one relayer. Redirects are answers: what they lead to is asked for by the test.
 pub struct Browser {
-    http: reqwest::Client,
+    client: Client,
     base_url: String,
     cookie: Mutex<Option<String>>,
 }
@@ -18,8 +18,14 @@ pub struct Browser {
 impl Browser {
     /// A browser in which nobody is signed in.
     pub fn new(base_url: &str) -> Browser {
-        let http = reqwest::Client::builder().redirect(Policy::none()).build().expect("a client");
-        Browser { http, base_url: base_url.to_owned(), cookie: Mutex::default() }
+        Browser::over(reqwest::Client::builder(), base_url)
+    }
+
+    /// The same over connections that were made ready, to a name that is none elsewhere for instance.
+    pub fn over(connections: ClientBuilder, base_url: &str) -> Browser {
+        let http = connections.redirect(Policy::none()).build().expect("a client");
+        let client = Client::over(http, base_url, None);
+        Browser { client, base_url: base_url.to_owned(), cookie: Mutex::default() }
     }
 
     /// A browser in which somebody has signed in with this key.
@@ -41,7 +47,7 @@ impl Browser {
 
     /// A request with the cookie, to be completed by the test.
     pub fn request(&self, method: Method, path: &str) -> RequestBuilder {
-        let request = self.http.request(method, format!("{}{path}", self.base_url));
+        let request = self.client.request(method, path);
         match self.cookie() {
             Some(cookie) => request.header(COOKIE, cookie),
             None => request,
@@ -49,12 +55,13 @@ impl Browser {
     }
 
     pub async fn sends(&self, request: RequestBuilder) -> Answer {
-        let answer = Client::new(&self.base_url, None).sends(request).await;
+        let answer = self.client.sends(request).await;
         let set = answer.headers.get_all(SET_COOKIE).iter().filter_map(|value| value.to_str().ok());
-        for cookie in
-            set.filter_map(|line| line.split(';').next()).filter(|cookie| cookie.starts_with("purser="))
+        // One name on this machine, another over https; a sign-out clears both.
+        let name = if self.base_url.starts_with("https:") { "__Host-purser=" } else { "purser=" };
+        for cookie in set.filter_map(|line| line.split(';').next()).filter(|cookie| cookie.starts_with(name))
         {
-            self.holds(Some(cookie).filter(|cookie| *cookie != "purser="));
+            self.holds(Some(cookie).filter(|cookie| *cookie != name));
         }
         answer
     }

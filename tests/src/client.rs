@@ -21,7 +21,12 @@ pub struct Client {
 impl Client {
     /// A client of the relayer at `base_url` (without `/v1`). Make one per test: connections live in the test's runtime.
     pub fn new(base_url: &str, key: Option<&str>) -> Client {
-        Client { http: reqwest::Client::new(), base_url: base_url.to_owned(), key: key.map(str::to_owned) }
+        Client::over(reqwest::Client::new(), base_url, key)
+    }
+
+    /// The same over connections that were made ready, to a name that is none elsewhere for instance.
+    pub fn over(http: reqwest::Client, base_url: &str, key: Option<&str>) -> Client {
+        Client { http, base_url: base_url.to_owned(), key: key.map(str::to_owned) }
     }
 
     /// The same relayer with another key.

@@ -7,9 +7,8 @@ mod privy;
 mod turnkey;
 mod vault;
 
-use std::collections::HashMap;
 use std::fs;
-use std::io::{BufRead, BufReader, Read, Write};
+use std::io::{BufReader, Read, Write};
 use std::net::{SocketAddr, TcpListener, TcpStream};
 use std::os::unix::fs::PermissionsExt;
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -20,6 +19,8 @@ use rcgen::{BasicConstraints, CertificateParams, IsCa, Issuer, KeyPair};
 use rustls::pki_types::PrivateKeyDer;
 use rustls::{ServerConfig, ServerConnection, StreamOwned};
 use serde_json::Value;
+
+use crate::request::Request;
 use solana_sdk::signature::Keypair;
 use solana_sdk::signer::Signer;
 use tempfile::TempDir;
@@ -65,18 +66,10 @@ struct Desk {
     turned_away: Mutex<Vec<String>>,
 }
 
-/// A request, whose header names are in lower case.
-struct Asked {
-    method: String,
-    path: String,
-    headers: HashMap<String, String>,
-    body: Vec<u8>,
-}
-
 /// What a service answers; `Err` says what is wrong with the request, which is answered with 403.
 type Answered = Result<Value, String>;
 
-impl Asked {
+impl Request {
     fn header(&self, name: &str) -> Result<&str, String> {
         self.headers.get(name).map(String::as_str).ok_or_else(|| format!("no header {name}"))
     }
@@ -203,7 +196,7 @@ impl Desk {
     fn serves(&self, stream: TcpStream, tls: Arc<ServerConfig>) {
         let Ok(connection) = ServerConnection::new(tls) else { return };
         let mut stream = BufReader::new(StreamOwned::new(connection, stream));
-        while let Some(asked) = reads(&mut stream) {
+        while let Some(asked) = Request::next_of(&mut stream) {
             let mood = *lock(&self.mood);
             let (status, answer) = match mood {
                 Mood::Hangs => {
@@ -235,7 +228,7 @@ impl Desk {
         }
     }
 
-    fn answers(&self, asked: &Asked) -> Answered {
+    fn answers(&self, asked: &Request) -> Answered {
         match self.kind {
             Kind::Vault => vault::answers(self, asked),
             Kind::Turnkey => turnkey::answers(self, asked),
@@ -280,25 +273,6 @@ impl Desk {
         const ED25519: [u8; 12] = [0x30, 0x2a, 0x30, 0x05, 0x06, 0x03, 0x2b, 0x65, 0x70, 0x03, 0x21, 0x00];
         [&ED25519[..], &self.keypair.pubkey().to_bytes()].concat()
     }
-}
-
-/// One request; `None` at the end of the connection.
-fn reads(reader: &mut impl BufRead) -> Option<Asked> {
-    let mut line = String::new();
-    reader.read_line(&mut line).ok().filter(|read| *read > 0)?;
-    let mut words = line.split(' ');
-    let (method, path) = (words.next()?.to_owned(), words.next()?.to_owned());
-    let mut headers = HashMap::new();
-    loop {
-        line.clear();
-        reader.read_line(&mut line).ok().filter(|read| *read > 0)?;
-        let Some((name, value)) = line.trim_end().split_once(':') else { break };
-        headers.insert(name.to_ascii_lowercase(), value.trim().to_owned());
-    }
-    let length = headers.get("content-length").and_then(|text| text.parse().ok()).unwrap_or(0);
-    let mut body = vec![0; length];
-    reader.read_exact(&mut body).ok()?;
-    Some(Asked { method, path, headers, body })
 }
 
 fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {

@@ -28,10 +28,15 @@ impl TestDatabase {
             });
             return None;
         };
-        let database =
-            TestDatabase { server, name: format!("purser_test_{}", ulid::Ulid::generate()).to_lowercase() };
+        Some(TestDatabase::create_on(&server).await)
+    }
+
+    /// The same on the server at this URL.
+    pub async fn create_on(server: &str) -> Arc<TestDatabase> {
+        let name = format!("purser_test_{}", ulid::Ulid::generate()).to_lowercase();
+        let database = TestDatabase { server: server.to_owned(), name };
         database.server_runs(format!("CREATE DATABASE {}", database.name)).await;
-        Some(Arc::new(database))
+        Arc::new(database)
     }
 
     /// What goes into `database.url`.

@@ -1,14 +1,17 @@
 //! A webhook receiver on a local port: keeps what arrives, and answers by path as the test wants it.
 
 use std::collections::HashMap;
-use std::io::{BufRead, BufReader, Read, Write};
+use std::io::{BufReader, Read, Write};
 use std::net::{SocketAddr, TcpListener, TcpStream};
+use std::ops::Deref;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::thread;
 use std::time::{Duration, Instant, SystemTime};
 
 use serde_json::Value;
+
+use crate::request::Request;
 
 /// What a path answers.
 #[derive(Debug, Clone, Copy)]
@@ -23,12 +26,16 @@ enum Answer {
 /// One delivery as it arrived.
 #[derive(Debug, Clone)]
 pub struct Delivery {
-    pub path: String,
-    /// Names in lower case.
-    pub headers: HashMap<String, String>,
-    /// The raw body.
-    pub body: Vec<u8>,
+    request: Request,
     pub arrived_at: SystemTime,
+}
+
+impl Deref for Delivery {
+    type Target = Request;
+
+    fn deref(&self) -> &Request {
+        &self.request
+    }
 }
 
 impl Delivery {
@@ -159,7 +166,8 @@ impl Desk {
     fn serves(&self, stream: TcpStream) {
         let Ok(mut writer) = stream.try_clone() else { return };
         let mut reader = BufReader::new(stream);
-        while let Some(delivery) = reads(&mut reader) {
+        while let Some(request) = Request::next_of(&mut reader) {
+            let delivery = Delivery { request, arrived_at: SystemTime::now() };
             let answer = lock(&self.answers).get(&delivery.path).copied();
             lock(&self.received).push(delivery);
             let status = match answer.unwrap_or(Answer::Status(204)) {
@@ -182,24 +190,6 @@ impl Desk {
             }
         }
     }
-}
-
-/// One request; `None` at the end of the connection.
-fn reads(reader: &mut BufReader<TcpStream>) -> Option<Delivery> {
-    let mut line = String::new();
-    reader.read_line(&mut line).ok().filter(|read| *read > 0)?;
-    let path = line.split(' ').nth(1)?.to_owned();
-    let mut headers = HashMap::new();
-    loop {
-        line.clear();
-        reader.read_line(&mut line).ok().filter(|read| *read > 0)?;
-        let Some((name, value)) = line.trim_end().split_once(':') else { break };
-        headers.insert(name.to_ascii_lowercase(), value.trim().to_owned());
-    }
-    let length = headers.get("content-length").and_then(|text| text.parse().ok()).unwrap_or(0);
-    let mut body = vec![0; length];
-    reader.read_exact(&mut body).ok()?;
-    Some(Delivery { path, headers, body, arrived_at: SystemTime::now() })
 }
 
 fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {

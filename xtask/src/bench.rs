@@ -17,14 +17,19 @@ pub enum Bench {
     Webhooks(Args),
     /// Deposits to 10,000 accounts: from the moment they count until they are shown, and what is asked of the node for it
     Deposits(Args),
+    /// Every list and every page of the dashboard at 1,000,000 rows, and a start with them
+    Pages(Args),
+    /// `purser audit` of 10,000 payments, read from a node and from what it saved
+    Audit(Args),
 }
 
 #[derive(clap::Args)]
 pub struct Args {
     /// Handed to the load: --clients loop,stock,purser,purser_ceiling, --in-flight 1,8,64, --transfers N,
-    /// --ceiling-transfers N, --seconds S, --accounts N, --commitment confirmed|finalized, or --endpoints N, --transfers N,
+    /// --ceiling-transfers N, --seconds S, --accounts N, --relayers 1,2,4, --database URL, --commitment confirmed|finalized, or --endpoints N, --transfers N,
     /// --in-flight N, --events N; or --accounts N, --per-second N, --seconds S, --phases NAMES, --answers-after-ms MS,
-    /// --commitment confirmed|finalized; --json, --help
+    /// --commitment confirmed|finalized; or --rows N, --accounts N, --asks N, --database URL; or --payments N, --accounts N, --in-flight N;
+    /// --json, --help
     #[arg(trailing_var_arg = true, allow_hyphen_values = true)]
     load: Vec<String>,
 }
@@ -34,6 +39,8 @@ pub fn run(workspace: &Workspace, bench: &Bench) -> Result<()> {
         Bench::Transfers(args) => ("bench_transfers", args),
         Bench::Webhooks(args) => ("bench_webhooks", args),
         Bench::Deposits(args) => ("bench_deposits", args),
+        Bench::Pages(args) => ("bench_pages", args),
+        Bench::Audit(args) => ("bench_audit", args),
     };
     localnet::ensure_built(workspace)?;
     let [relayer, load] = built(workspace, binary)?;

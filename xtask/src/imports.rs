@@ -14,8 +14,12 @@ struct Room {
 }
 
 const ROOMS: &[Room] = &[
-    Room { name: "domain", may_use: &[], no_crates: &["tokio", "sqlx", "axum", "reqwest", "solana_"] },
-    Room { name: "chain", may_use: &["domain"], no_crates: &["sqlx", "axum"] },
+    Room {
+        name: "domain",
+        may_use: &[],
+        no_crates: &["tokio", "sqlx", "rusqlite", "axum", "reqwest", "solana_"],
+    },
+    Room { name: "chain", may_use: &["domain"], no_crates: &["sqlx", "rusqlite", "axum"] },
     Room { name: "store", may_use: &["domain"], no_crates: &["axum", "reqwest", "solana_", "anchor_lang"] },
     Room {
         name: "service",

@@ -40,14 +40,15 @@ impl Part {
     }
 }
 
-/// Keys in the clouds, whose SDKs take minutes to build.
-const CLOUD_SIGNERS: &str = "purser-relayer/signer-aws-kms,purser-relayer/signer-gcp-kms";
+/// Keys in the clouds, whose SDKs take minutes to build, and traces.
+const OPTIONAL_FEATURES: &str =
+    "purser-relayer/signer-aws-kms,purser-relayer/signer-gcp-kms,purser-relayer/otel";
 
-/// The relayer without crash points: as it ships, and of the same crates as [`Part::Service`]; with `cloud_signers`, of more.
-pub fn build_shipped_relayer(workspace: &Workspace, cloud_signers: bool) -> Result<Built> {
+/// The relayer without crash points: as it ships, and of the same crates as [`Part::Service`]; with `optional_features`, of more.
+pub fn build_shipped_relayer(workspace: &Workspace, optional_features: bool) -> Result<Built> {
     let mut cargo = workspace.relayer_cargo();
-    if cloud_signers {
-        cargo.args(["--features", CLOUD_SIGNERS]);
+    if optional_features {
+        cargo.args(["--features", OPTIONAL_FEATURES]);
     }
     build("the relayer as it ships", "about 8 minutes", linted(&mut cargo))
 }

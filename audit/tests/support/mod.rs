@@ -16,7 +16,7 @@ use purser::{AllowlistArg, OperatorKeys, PolicyArgs};
 use purser_audit::archive::{Archive, Line, Manifest, SavedAccount, Snapshot};
 use purser_audit::report::Report;
 use purser_audit::{Request, Source, audit};
-use purser_client::{Deployment, OwnedPolicy, TransferOrder};
+use purser_client::{Deployment, OwnedPolicy, TransferOrder, args_of};
 use purser_policy::{UsdcAmount, id_with_tag};
 use serde_json::{Value, json};
 use solana_sdk::hash::Hash;
@@ -241,7 +241,7 @@ impl TestChain {
 
     fn policy_set(&self, policy: &OwnedPolicy, key: &Keypair) -> Vec<u8> {
         let PolicyArgs { max_single_transfer, max_daily_spend, require_memo, paused, allowlist } =
-            policy.as_args();
+            args_of(policy);
         let allowlist = match allowlist {
             AllowlistArg::Anyone => AllowlistRecord::Anyone,
             AllowlistArg::Only { wallets, token_accounts } => {

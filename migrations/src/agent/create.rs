@@ -3,7 +3,7 @@
 use anyhow::{Result, ensure};
 use clap::Args;
 use purser::state::{Agent, tail_bytes};
-use purser_client::{INLINE_ENTRIES_MAX, OwnedPolicy};
+use purser_client::{INLINE_ENTRIES_MAX, OwnedPolicy, owned};
 use solana_sdk::signature::Signature;
 use ulid::Ulid;
 
@@ -35,7 +35,7 @@ pub struct CreateArgs {
 pub async fn run(network: &Network, args: &CreateArgs) -> Result<Report> {
     let operator_address = args.operator.address(network)?;
     let operator = operator::read(network, &operator_address).await?;
-    let open = OwnedPolicy::OPEN;
+    let open = OwnedPolicy::default();
     let policy = args.rules.over(open.as_policy(), network, &operator_address, &operator).await?;
     ensure!(
         policy.allowlist.len() <= INLINE_ENTRIES_MAX,
@@ -55,7 +55,7 @@ pub async fn run(network: &Network, args: &CreateArgs) -> Result<Report> {
     };
     if let Some(found) = find(network, &address).await? {
         ensure!(
-            OwnedPolicy::from(found.policy()) == policy,
+            owned(&found.policy()) == policy,
             "the account {} exists with another policy: look with `account show`, change it with `account set-policy`",
             account_id(&id)
         );

@@ -4,7 +4,7 @@ use anchor_lang::prelude::Pubkey;
 use anyhow::Result;
 use clap::Args;
 use purser::state::Operator;
-use purser_client::OwnedPolicy;
+use purser_client::{OwnedPolicy, owned};
 use purser_policy::{Limit, Policy};
 
 use super::recipients::RecipientArgs;
@@ -38,7 +38,7 @@ impl RuleArgs {
         operator_address: &Pubkey,
         operator: &Operator,
     ) -> Result<OwnedPolicy> {
-        let mut policy = OwnedPolicy::from(current);
+        let mut policy = owned(&current);
         if let Some(allowlist) = self.recipients.read(network, operator_address, &operator.usdc_mint).await? {
             policy.allowlist = allowlist;
         }

@@ -1,7 +1,7 @@
 use anyhow::{Context, Result, bail};
 use clap::{ArgGroup, Args};
 use purser::state::DraftView;
-use purser_client::{INLINE_ENTRIES_MAX, OwnedPolicy, Proposal, RentPayers, Staging, must_wait};
+use purser_client::{INLINE_ENTRIES_MAX, Proposal, RentPayers, Staging, must_wait, owned};
 use solana_sdk::instruction::Instruction;
 use solana_sdk::signature::Signature;
 
@@ -33,7 +33,7 @@ pub async fn run(network: &Network, args: &SetPolicyArgs) -> Result<Report> {
     let policy = args.rules.over(current, network, &located.operator_address, &located.operator).await?;
     let signing = network.signing()?;
     let wallet = signing.address();
-    if policy == OwnedPolicy::from(current) {
+    if policy == owned(&current) {
         let shown = show::run(network, &args.agent).await?;
         return Ok(Report::new("the policy is so already").with("signature", None::<String>).and(shown));
     }

@@ -77,6 +77,7 @@ pub async fn run(network: &Network, args: &DeployArgs) -> Result<Report> {
             .with("sha256", sha256.clone())
             .with("bytes", elf.len())
             .with("program_data", program_data.to_string())
+            .with("idl", unpublished_idl(&id))
     };
     if let Some(program) = before.as_ref().filter(|program| program.holds(&elf)) {
         let authority = program.upgrade_authority.map(|authority| authority.to_string());
@@ -101,6 +102,14 @@ pub async fn run(network: &Network, args: &DeployArgs) -> Result<Report> {
         .with("upgrade_authority", program.upgrade_authority.map(|authority| authority.to_string()))
         .with("deploy_signature", signature.to_string())
         .outcome(Outcome::Done))
+}
+
+/// No crate in the registry speaks to the Program Metadata program, and the embedded network has none to try it on.
+fn unpublished_idl(id: &Pubkey) -> String {
+    format!(
+        "not published on chain: this tool does not speak to the Program Metadata program. Its own tool does: \
+         npx @solana-program/program-metadata@0.7 write idl {id} programs/purser/idl/purser.json"
+    )
 }
 
 /// The program before and after.

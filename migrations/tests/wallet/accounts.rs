@@ -1,4 +1,4 @@
-use purser_client::OwnedPolicy;
+use purser_client::{OwnedPolicy, owned};
 use purser_tests::Landing;
 use serde_json::{Value, json};
 use solana_sdk::signature::Keypair;
@@ -93,8 +93,8 @@ async fn account_of_a_wallet_is_like_one_of_the_relayer() {
     let theirs = room.done(&policy, &["account", "create", "--operator", &operator])["agent"].clone();
     let theirs = theirs.as_str().unwrap().parse().unwrap();
     let (ours, theirs) = (room.chain.agent(&ours).await, room.chain.agent(&theirs).await);
-    assert_eq!(OwnedPolicy::from(theirs.policy()), OwnedPolicy::OPEN);
-    assert_eq!(OwnedPolicy::from(ours.policy()), OwnedPolicy::OPEN);
+    assert_eq!(owned(&theirs.policy()), OwnedPolicy::default());
+    assert_eq!(owned(&ours.policy()), OwnedPolicy::default());
     assert_eq!(
         (ours.agent.operator, ours.agent.rent_payer),
         (theirs.agent.operator, theirs.agent.rent_payer)
@@ -107,7 +107,7 @@ async fn account_of_a_wallet_is_like_one_of_the_relayer() {
         authority,
         operator.parse().unwrap(),
         theirs.agent.agent_id,
-        &OwnedPolicy::OPEN,
+        &OwnedPolicy::default(),
     );
     assert!(!matches!(room.chain.lands(again, &policy.keypair).await, Landing::Settled(_)));
 }

@@ -155,7 +155,7 @@ async fn run_that_broke_off_is_gone_on_with() {
     let wallets = recipients.iter().map(|recipient| recipient.pubkey().to_bytes()).collect();
     let allowlist = OwnedAllowlist::only(wallets, Vec::new());
     let proposal =
-        Proposal { agent, expected_version: 1, policy: OwnedPolicy { allowlist, ..OwnedPolicy::OPEN } };
+        Proposal { agent, expected_version: 1, policy: OwnedPolicy { allowlist, ..OwnedPolicy::default() } };
     let authority = policy.keypair.pubkey();
     let operator = operator.parse().unwrap();
     let deployment = room.chain.program();

@@ -1,6 +1,9 @@
 use std::path::{Path, PathBuf};
+use std::process::Command;
+use std::time::Duration;
 
-use purser_tests::binaries;
+use purser_tests::wallet::mints;
+use purser_tests::{AppSettings, TestApp, binaries};
 use serde_json::{Value, json};
 use sha2::{Digest, Sha256};
 use solana_rpc_client_api::request::RpcRequest;
@@ -28,7 +31,9 @@ async fn program_is_upgraded_in_place_and_verified() {
 
     gives_upgrade_authority(&room, &wallet).await;
     // One byte more than the program account has room for, so it is extended first.
-    assert_eq!(room.done(&wallet, &["deploy", "--program-so", changed])["program"], json!("upgraded"));
+    let upgraded = room.done(&wallet, &["deploy", "--program-so", changed]);
+    assert_eq!(upgraded["program"], json!("upgraded"));
+    assert!(upgraded["idl"].as_str().unwrap().starts_with("not published on chain"), "{upgraded}");
     assert!(room.refused(&wallet, &["verify"]).contains("another build"));
     assert_eq!(room.done(&wallet, &deploy(&committed))["program"], json!("upgraded"));
     assert_eq!(room.done(&wallet, &["verify"])["upgrade_authority"], json!(wallet.address()));
@@ -192,4 +197,72 @@ pub async fn gives_upgrade_authority(room: &Room, wallet: &Wallet) {
     let request = RpcRequest::Custom { method: "surfnet_setProgramAuthority" };
     let params = json!([purser::ID.to_string(), wallet.address()]);
     room.rpc().send::<Value>(request, params).await.unwrap();
+}
+
+/// What an auditor sees of upgrades: each with its authority, and how many payments another build decided.
+#[tokio::test(flavor = "multi_thread")]
+async fn audit_names_each_upgrade_and_counts_the_payments_of_another_build() {
+    let room = Room::new();
+    let wallet = room.wallet("wallet").await;
+    gives_upgrade_authority(&room, &wallet).await;
+    let app = TestApp::start(room.network.clone(), &AppSettings::default()).await;
+    let operator = app.new_operator().await;
+    let ada = operator.creates_account("Ada").await;
+    // By a transaction, or the audit asks where the money came from.
+    mints(&operator.chain, "100", &ada.token_account).await;
+    let (payee, _) = operator.chain.new_payee().await;
+    let committed = binaries::program_so();
+    let changed = room.folder.path().join("changed.so");
+    std::fs::write(&changed, [std::fs::read(&committed).unwrap(), b"\x01".to_vec()].concat()).unwrap();
+
+    ada.pays("1").to(&payee).await.is_settled();
+    room.done(&wallet, &deploy(&changed));
+    for _ in 0..2 {
+        ada.pays("1").to(&payee).await.is_settled();
+    }
+    let report = audited(&room, &operator.address).await;
+    let program = &report["program"];
+    assert_eq!(program["is_committed_build"], json!(false), "{report:#}");
+    assert_eq!(program["upgrade_authority"], json!(wallet.address()));
+    assert_eq!(
+        (upgrades(&report, &wallet), &program["payments_of_older_builds"]),
+        (1, &json!(1)),
+        "{report:#}"
+    );
+    assert!(report["remarks"].to_string().contains("ANOTHER BUILD"), "{report:#}");
+
+    room.done(&wallet, &deploy(&committed));
+    ada.pays("1").to(&payee).await.is_settled();
+    let report = audited(&room, &operator.address).await;
+    let program = &report["program"];
+    assert_eq!(
+        (&report["holds"], &program["is_committed_build"]),
+        (&json!(true), &json!(true)),
+        "{report:#}"
+    );
+    assert_eq!(
+        (upgrades(&report, &wallet), &program["payments_of_older_builds"]),
+        (2, &json!(3)),
+        "{report:#}"
+    );
+    let told = "3 payment(s) were made up to the slot in which the program was last changed: an older build may have decided them";
+    assert!(report["remarks"].to_string().contains(told), "{report:#}");
+}
+
+/// The upgrades that a report lists, each signed by this wallet.
+fn upgrades(report: &Value, wallet: &Wallet) -> usize {
+    let listed = report["program"]["upgrades"].as_array().unwrap().iter();
+    let upgrades: Vec<&Value> = listed.filter(|change| change["what"] == "upgraded").collect();
+    assert!(upgrades.iter().all(|change| change["authority"] == json!(wallet.address())), "{report:#}");
+    upgrades.len()
+}
+
+async fn audited(room: &Room, operator: &Pubkey) -> Value {
+    // Until all of it is final.
+    tokio::time::sleep(Duration::from_secs(3)).await;
+    let mut audit = Command::new(binaries::relayer());
+    audit.args(["audit", "--url", &room.network.rpc_url, "--operator", &operator.to_string(), "--json"]);
+    let output = audit.current_dir(room.folder.path()).env_remove("PURSER_CONFIG").output().unwrap();
+    serde_json::from_slice(&output.stdout)
+        .unwrap_or_else(|_| panic!("{}", String::from_utf8_lossy(&output.stderr)))
 }

@@ -1,11 +1,11 @@
 //! One network, and wallets that run the binary on it.
 
-use std::path::PathBuf;
-use std::process::{Command, Output, Stdio};
+use std::path::{Path, PathBuf};
+use std::process::{Command, Output};
 use std::sync::Arc;
 
 use purser_client::OwnedPolicy;
-use purser_tests::{Chain, Landing, TestNetwork, binaries};
+use purser_tests::{Chain, Landing, TestNetwork, anchor, binaries};
 use serde_json::{Value, json};
 use solana_rpc_client::nonblocking::rpc_client::RpcClient;
 use solana_sdk::pubkey::Pubkey;
@@ -103,27 +103,10 @@ impl Room {
         error.to_string()
     }
 
-    /// As Anchor runs a script: its line of `Anchor.toml` with the arguments behind it goes through a shell, in the
-    /// workspace's root, with cluster and wallet in the environment and no standard input. By Anchor itself where
-    /// `PURSER_ANCHOR` names it.
+    /// Runs a script as it is typed.
     pub fn anchor_runs(&self, wallet: &Wallet, name: &str, arguments: &str) -> Output {
-        let mut command = match std::env::var_os("PURSER_ANCHOR") {
-            Some(anchor) => {
-                let mut command = Command::new(anchor);
-                command.args(["run", name, "--provider.cluster", &self.network.rpc_url, "--provider.wallet"]);
-                command.arg(&wallet.file).arg("--").args(arguments.split(' '));
-                command
-            }
-            None => {
-                let mut command = Command::new("bash");
-                command.arg("-c").arg(format!("{} {arguments}", script(name)));
-                command.env("ANCHOR_PROVIDER_URL", &self.network.rpc_url).env("ANCHOR_WALLET", &wallet.file);
-                command
-            }
-        };
-        // As these tests have built it: another build would have other features.
-        command.env("PURSER_MIGRATE", env!("CARGO_BIN_EXE_purser-migrate"));
-        command.current_dir(binaries::workspace()).stdin(Stdio::null()).output().unwrap()
+        let migrate = Path::new(env!("CARGO_BIN_EXE_purser-migrate"));
+        anchor::run(&self.network.rpc_url, &wallet.file, migrate, name, arguments)
     }
 
     /// An operator with a transfer authority of its own; `more` goes to `operator create`.
@@ -140,7 +123,7 @@ impl Room {
         let operator: Pubkey = operator.parse().unwrap();
         let program = self.chain.program();
         let authority = policy.keypair.pubkey();
-        let create = program.create_agent(authority, authority, operator, AGENT_ID, &OwnedPolicy::OPEN);
+        let create = program.create_agent(authority, authority, operator, AGENT_ID, &OwnedPolicy::default());
         let landing = self.chain.lands(create, &policy.keypair).await;
         assert!(matches!(landing, Landing::Settled(_)), "{landing:?}");
         let agent = program.agent_address(&operator, &AGENT_ID);
@@ -151,14 +134,6 @@ impl Room {
     pub fn rpc(&self) -> RpcClient {
         RpcClient::new(self.network.rpc_url.clone())
     }
-}
-
-/// What `Anchor.toml` runs under a name.
-fn script(name: &str) -> String {
-    let text = std::fs::read_to_string(binaries::workspace().join("Anchor.toml")).unwrap();
-    let start = format!("{name} = \"");
-    let line = text.lines().find_map(|line| line.strip_prefix(&start)?.strip_suffix('"'));
-    line.unwrap_or_else(|| panic!("Anchor.toml has no script {name}")).to_string()
 }
 
 /// The row of a table of changes that is about this.

@@ -15,6 +15,8 @@ pub mod entry;
 pub mod error;
 pub mod events;
 pub mod instructions;
+#[cfg(target_os = "solana")]
+mod security;
 pub mod state;
 pub mod token_account;
 

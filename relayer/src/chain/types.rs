@@ -285,7 +285,7 @@ pub(super) mod tests {
             token_account: Address::from_bytes([4; 32]),
             halted_by: None,
             rent_payer: Address::from_bytes([5; 32]),
-            policy: OnChainPolicy::OPEN,
+            policy: OnChainPolicy::default(),
             policy_version: 1,
             policy_updated_at: 0,
             window: SpendWindow::EMPTY,

@@ -18,6 +18,7 @@ use crate::chain::KeySource;
 use crate::config::Config;
 use crate::secret_file;
 use crate::store::{Store, StoreError, Tables, look_at};
+use crate::traces;
 
 /// How long a database may take to answer.
 const PATIENCE: Duration = Duration::from_secs(10);
@@ -81,6 +82,7 @@ pub(super) async fn run(format: Format, file: Option<&Path>) -> Result<ExitCode>
                 file.as_ref().map_or_else(|| "the environment".into(), |file| file.display().to_string());
             findings.ok("configuration", place)?;
             look_at_files(&config, file.as_deref(), &mut findings)?;
+            look_at_traces(&mut findings)?;
             let operators = look_at_database(&config, &mut findings).await?;
             for (network, section) in config.networks.iter() {
                 let of_network = operators.iter().filter(|operator| operator.network == network);
@@ -103,6 +105,17 @@ pub(super) async fn run(format: Format, file: Option<&Path>) -> Result<ExitCode>
         }
     }
     Ok(if ok { ExitCode::SUCCESS } else { ExitCode::FAILURE })
+}
+
+/// Whether `serve` would refuse to start for what the environment asks.
+fn look_at_traces(findings: &mut Findings) -> Result<()> {
+    match traces::asked() {
+        Ok(Some(by)) => findings.ok("traces", format!("sent to the collector that {by} names")),
+        Ok(None) => findings.ok("traces", "not sent: the environment names no collector"),
+        Err(error) => {
+            findings.not_ok("traces", error, "docs/operating.md has what traces need, under Traces")
+        }
+    }
 }
 
 /// Who may read the files that hold secrets.

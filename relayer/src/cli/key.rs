@@ -5,7 +5,7 @@ use serde_json::{Value, json};
 
 use super::output::{Format, print_list, print_one};
 use crate::config::Config;
-use crate::domain::{AllowedCidrs, ApiKey, KeyId, KeyScope, OperatorId};
+use crate::domain::{AllowedCidrs, ApiKey, CellName, KeyId, KeyScope, OperatorId};
 use crate::service::{Ambient, CreateKey, NewKey};
 use crate::store::Store;
 
@@ -51,7 +51,7 @@ pub(super) struct Revoke {
 pub(super) async fn run(config: &Config, format: Format, command: Command) -> Result<()> {
     let store = Store::open(config.database.url.expose_secret()).await?;
     let done = match command {
-        Command::Create(arguments) => create(&store, format, arguments).await,
+        Command::Create(arguments) => create(&store, config.keys.cell.as_ref(), format, arguments).await,
         Command::List(arguments) => list(&store, format, arguments.operator).await,
         Command::Revoke(arguments) => revoke(&store, format, arguments.key).await,
     };
@@ -59,13 +59,13 @@ pub(super) async fn run(config: &Config, format: Format, command: Command) -> Re
     done
 }
 
-async fn create(store: &Store, format: Format, arguments: Create) -> Result<()> {
+async fn create(store: &Store, cell: Option<&CellName>, format: Format, arguments: Create) -> Result<()> {
     let Create { operator, name, expires_at, allowed_cidrs } = arguments;
     let operator = store.find_operator(operator).await?.context("no such operator")?;
     let cidrs = (!allowed_cidrs.is_empty()).then_some(allowed_cidrs);
     let (drawn, now) = (Ambient::SYSTEM.draw(), Ambient::SYSTEM.now());
     let asked = CreateKey::parse(name, expires_at, cidrs)?;
-    let NewKey { record: key, plain } = asked.make(&operator, KeyScope::Operator, &drawn, now)?;
+    let NewKey { record: key, plain } = asked.make(&operator, KeyScope::Operator, cell, &drawn, now)?;
     store.insert_key(&key, &plain.hash()).await?;
     print_one(
         format,

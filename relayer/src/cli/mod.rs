@@ -19,9 +19,13 @@ use std::process::ExitCode;
 
 use anyhow::Result;
 use clap::{Args, Parser, Subcommand};
+use tracing_subscriber::layer::SubscriberExt;
+use tracing_subscriber::util::SubscriberInitExt;
+use tracing_subscriber::{EnvFilter, Layer};
 
 use self::output::Format;
 use crate::config::Config;
+use crate::traces::{self, Traces};
 use crate::{http, mcp as mcp_door};
 
 /// USDC accounts for AI agents on Solana, spending only within rules that the chain enforces.
@@ -82,7 +86,6 @@ enum Command {
 /// Runs the command that the process was started with. What is wrong is one line on stderr.
 pub fn run() -> ExitCode {
     let Arguments { common, command } = Arguments::parse();
-    start_logging();
     match execute(&common, command) {
         Ok(code) => code,
         Err(error) => {
@@ -95,6 +98,11 @@ pub fn run() -> ExitCode {
 fn execute(common: &Common, command: Command) -> Result<ExitCode> {
     let format = if common.json { Format::Json } else { Format::Text };
     let runtime = tokio::runtime::Builder::new_multi_thread().enable_all().build()?;
+    let traces = match command {
+        Command::Serve => traces::of_environment(runtime.handle())?,
+        _ => None,
+    };
+    start_logging(traces.as_ref());
     let done = runtime.block_on(async {
         // An agent's side of MCP runs where there is none.
         let config = || Config::read(common.config.as_deref());
@@ -102,7 +110,7 @@ fn execute(common: &Common, command: Command) -> Result<ExitCode> {
             Command::Init(arguments) => init::run(format, &arguments),
             Command::Keygen(arguments) => keygen::run(format, &arguments),
             Command::Doctor => return doctor::run(format, common.config.as_deref()).await,
-            Command::Serve => serve::run(&config()?).await,
+            Command::Serve => serve::run(&config()?, traces).await,
             Command::Migrate => migrate::run(&config()?, format).await,
             Command::Operator(command) => operator::run(&config()?, format, command).await,
             Command::Halt(arguments) => halt::run(&config()?, format, arguments).await,
@@ -126,16 +134,21 @@ fn print_openapi() -> Result<()> {
 
 /// Logs go to stderr, by default from `info` on; `PURSER_LOG` takes the filters of tracing-subscriber. With
 /// `PURSER_LOG_FORMAT=json`, each line is an object, of which `span` says on whose behalf it was logged.
-fn start_logging() {
-    let filter = tracing_subscriber::EnvFilter::try_from_env("PURSER_LOG")
-        .unwrap_or_else(|_| tracing_subscriber::EnvFilter::new("info"));
+fn start_logging(traces: Option<&Traces>) {
+    let filter = EnvFilter::try_from_env("PURSER_LOG").unwrap_or_else(|_| EnvFilter::new("info"));
+    // Steps are for traces: what is logged within one is logged on behalf of the request.
+    let filter = match format!("{}=off", traces::STEP).parse() {
+        Ok(without_steps) => filter.add_directive(without_steps),
+        Err(_) => filter,
+    };
     let terminal = std::io::IsTerminal::is_terminal(&std::io::stderr());
-    let logging = tracing_subscriber::fmt().with_env_filter(filter).with_writer(std::io::stderr);
-    if std::env::var_os("PURSER_LOG_FORMAT").is_some_and(|format| format == "json") {
-        logging.json().flatten_event(true).with_span_list(false).init();
+    let log = tracing_subscriber::fmt::layer().with_writer(std::io::stderr);
+    let log = if std::env::var_os("PURSER_LOG_FORMAT").is_some_and(|format| format == "json") {
+        log.json().flatten_event(true).with_span_list(false).boxed()
     } else {
-        logging.with_ansi(terminal).init();
-    }
+        log.with_ansi(terminal).boxed()
+    };
+    tracing_subscriber::registry().with(log.with_filter(filter)).with(traces.map(Traces::layer)).init();
 }
 
 #[cfg(test)]

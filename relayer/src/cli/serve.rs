@@ -5,9 +5,10 @@ use tokio::signal::unix::{Signal, SignalKind, signal};
 use super::output::print_line;
 use crate::app::App;
 use crate::config::Config;
+use crate::traces::Traces;
 
-/// Serves until the first SIGINT or SIGTERM; a second one does not wait for anybody.
-pub(super) async fn run(config: &Config) -> Result<()> {
+/// Serves until the first SIGINT or SIGTERM; a second one does not wait for anybody. Traces end last.
+pub(super) async fn run(config: &Config, traces: Option<Traces>) -> Result<()> {
     let mut signals = (signal(SignalKind::interrupt())?, signal(SignalKind::terminate())?);
     let mut app = tokio::select! {
         app = App::start(config) => app?,
@@ -25,8 +26,14 @@ pub(super) async fn run(config: &Config) -> Result<()> {
         error = app.failed() => Err(error.into()),
     };
     tracing::info!("stopping; a second signal stops at once");
+    let stopped = async {
+        app.stop().await;
+        if let Some(traces) = traces {
+            traces.end().await;
+        }
+    };
     tokio::select! {
-        () = app.stop() => ended,
+        () = stopped => ended,
         () = either(&mut signals) => Err(anyhow!("stopped at the second signal; the next start finishes what was under way")),
     }
 }

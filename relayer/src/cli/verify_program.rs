@@ -3,7 +3,7 @@ use std::process::ExitCode;
 use anyhow::{Context, Result, ensure};
 use clap::Args;
 use purser_audit::node::Node;
-use purser_client::{Comparison, ProgramData, committed_sha256, compare, program_data_address};
+use purser_client::{Comparison, ProgramData, committed_sha256, compare, program_data_address, security_txt};
 use reqwest::Url;
 use serde_json::{Value, json};
 use solana_sdk::pubkey::Pubkey;
@@ -52,6 +52,8 @@ struct Found {
     upgrade_authority: Option<Pubkey>,
     changed_in_slot: Option<u64>,
     changed_at: Option<String>,
+    /// What the program says of whom to tell of a weakness; `None` where it says nothing.
+    security_txt: Option<Value>,
 }
 
 async fn look(arguments: &VerifyProgram) -> Result<Found> {
@@ -73,6 +75,7 @@ async fn look(arguments: &VerifyProgram) -> Result<Found> {
         upgrade_authority: None,
         changed_in_slot: None,
         changed_at: None,
+        security_txt: None,
     };
     let Some((owner, data)) = account(&node, &program_id).await? else { return Ok(found) };
     let Some(address) = program_data_address(&owner, &data) else { return Ok(found) };
@@ -82,6 +85,10 @@ async fn look(arguments: &VerifyProgram) -> Result<Found> {
     found.changed_in_slot = Some(program.slot);
     let changed_at = node.block_time(program.slot).await?;
     found.changed_at = changed_at.map(|second| Timestamp::from_unix_seconds(second).to_string());
+    found.security_txt = security_txt(program.bytes).map(|fields| {
+        let fields = fields.into_iter().map(|(name, value)| (name, Value::String(value)));
+        Value::Object(fields.collect())
+    });
     let compared = compare(program.bytes, &found.expected);
     found.is_same = compared == Comparison::Same;
     found.on_chain = Some(match compared {
@@ -108,7 +115,7 @@ impl Found {
         // Nobody, where there is a program and no authority.
         let authority = self.upgrade_authority.map(|authority| authority.to_string());
         let authority = authority.or_else(|| self.on_chain.as_ref().map(|_| "nobody".to_owned()));
-        let fields: [(&str, Value); 8] = [
+        let fields: [(&str, Value); 9] = [
             ("verdict", json!(verdict)),
             ("program_id", json!(self.program_id.to_string())),
             ("genesis_hash", json!(self.genesis_hash)),
@@ -117,6 +124,7 @@ impl Found {
             ("upgrade_authority", json!(authority)),
             ("changed_in_slot", json!(self.changed_in_slot)),
             ("changed_at", json!(self.changed_at)),
+            ("security_txt", json!(self.security_txt)),
         ];
         print_one(format, &fields)
     }

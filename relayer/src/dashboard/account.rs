@@ -16,6 +16,7 @@ use super::session::Signed;
 use super::text::{filters, percent};
 use crate::domain::{AccountId, ApiKey, EntryOutcome, HistoryFilter, KeyId, PolicyUpdate, UsdcAmount};
 use crate::http::error::ApiError;
+use crate::http::once::{Draw, shown_once};
 use crate::http::v1::keys::CreateKeyBody;
 use crate::service::{AccountView, EntryView, LimitsView, NewKey, PendingView, PolicyView, Services};
 
@@ -164,17 +165,18 @@ pub async fn create_key(
     State(services): State<Arc<Services>>,
     signed: Signed,
     PageId(id): PageId<AccountId>,
+    Draw(drawn): Draw,
     form: Form,
 ) -> Result<Response, Refusal> {
     let asked = form.body::<CreateKeyBody>(&["name", "expires_at"]).and_then(TryInto::try_into);
     let made = match asked {
-        Ok(asked) => services.keys.create(&signed.operator, id, asked, None).await.map_err(ApiError::from),
+        Ok(asked) => services.keys.create(&signed.operator, id, asked, drawn).await.map_err(ApiError::from),
         Err(invalid) => Err(invalid.into()),
     };
     match made {
         Ok(new) => {
             let frame = Frame::new(&signed.operator, Section::Accounts);
-            Ok(page(&KeyPage { frame, account: id, new }, None))
+            Ok(shown_once(page(&KeyPage { frame, account: id, new }, None)))
         }
         Err(error) => answer(&services, &signed, id, None, form, Some(Complaint::of(error)?)).await,
     }

@@ -12,6 +12,7 @@ use super::session::Signed;
 use super::text::filters;
 use crate::domain::{AccountName, AccountStatus, Cursor, PageLimit, PageRequest, SpendingPolicy};
 use crate::http::error::ApiError;
+use crate::http::once::Draw;
 use crate::service::{AccountView, CreateAccount, Services, accounts_filter};
 
 const LIMIT: u32 = 50;
@@ -69,12 +70,13 @@ pub async fn create(
     State(services): State<Arc<Services>>,
     signed: Signed,
     asked: Asked,
+    Draw(drawn): Draw,
     form: Form,
 ) -> Result<Response, Refusal> {
     let created = match AccountName::parse(form.text("name")) {
         Ok(name) => {
             let new = CreateAccount { name, metadata: None, policy: SpendingPolicy::default() };
-            services.accounts.create(signed.operator.clone(), new, None).await.map_err(ApiError::from)
+            services.accounts.create(signed.operator.clone(), new, drawn).await.map_err(ApiError::from)
         }
         Err(invalid) => Err(invalid.into()),
     };

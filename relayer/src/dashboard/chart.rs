@@ -2,19 +2,14 @@
 
 use std::time::Duration;
 
-use futures::{StreamExt, TryStreamExt};
-
 use super::text::{moment_text, usdc_text};
-use crate::domain::{
-    AccountId, EntryKind, HistoryEntry, HistoryFilter, HistoryStatus, Principal, Timestamp, UsdcAmount,
-};
+use crate::domain::{AccountId, Principal, Timestamp, UsdcAmount};
 use crate::service::{ServiceError, Services};
 
 const HOUR: Duration = Duration::from_secs(60 * 60);
 const DAY: Duration = Duration::from_secs(24 * 60 * 60);
-/// How many pages of the history, 500 entries each, are added up at most.
-const PAGES: usize = 4;
-const ENTRIES: usize = PAGES * 500;
+/// How many payments and withdrawals are added up at most.
+const ENTRIES: u32 = 2_000;
 /// How high the highest bar is, and how wide each with its gap.
 const HEIGHT: u64 = 120;
 const STEP: u64 = 12;
@@ -44,31 +39,26 @@ impl Chart {
         id: AccountId,
         now: Timestamp,
     ) -> Result<[Self; 2], ServiceError> {
-        let since = Some(now.before(DAY * 30));
-        let filter =
-            HistoryFilter { status: Some(HistoryStatus::Settled), since, ..HistoryFilter::default() };
-        let pages = services.history.all(principal, id, filter).await?;
-        let pages: Vec<_> = pages.take(PAGES).try_collect().await?;
-        let entries: Vec<HistoryEntry> = pages.into_iter().flatten().map(|view| view.placed.entry).collect();
+        let spending = services.history.spending(principal, id, now.before(DAY * 30), ENTRIES).await?;
         Ok([
-            Self::new("Spent in 24 hours", &entries, now, HOUR, 24),
-            Self::new("Spent in 30 days", &entries, now, DAY, 30),
+            Self::new("Spent in 24 hours", &spending, now, HOUR, 24),
+            Self::new("Spent in 30 days", &spending, now, DAY, 30),
         ])
     }
 
     fn new(
         title: &'static str,
-        entries: &[HistoryEntry],
+        spending: &[(Timestamp, UsdcAmount)],
         now: Timestamp,
         span: Duration,
         count: usize,
     ) -> Self {
         let mut spent = vec![UsdcAmount::ZERO; count];
-        for entry in entries.iter().filter(|entry| entry.kind != EntryKind::Deposit) {
-            let ago = entry.created_at.until(now).as_secs().checked_div(span.as_secs()).unwrap_or_default();
+        for (created_at, amount) in spending {
+            let ago = created_at.until(now).as_secs().checked_div(span.as_secs()).unwrap_or_default();
             let at = usize::try_from(ago).ok().and_then(|ago| count.checked_sub(ago + 1));
             if let Some(sum) = at.and_then(|at| spent.get_mut(at)) {
-                *sum = sum.saturating_add(entry.amount);
+                *sum = sum.saturating_add(*amount);
             }
         }
         let most = spent.iter().copied().max().unwrap_or_default().micros().max(1);
@@ -80,7 +70,7 @@ impl Chart {
             let label = format!("{} USDC from {}", usdc_text(spent), moment_text(now.before(span * ago)));
             Bar { spent, x: index as u64 * STEP, y: HEIGHT - height, height, label }
         });
-        Self { title, bars: bars.collect(), total, is_partial: entries.len() >= ENTRIES }
+        Self { title, bars: bars.collect(), total, is_partial: spending.len() >= ENTRIES as usize }
     }
 
     /// For whoever does not see it.

@@ -36,7 +36,7 @@ impl Form {
         Self(fields.into_iter().map(|(name, value)| (name.to_owned(), value)).collect())
     }
 
-    fn parse(bytes: &[u8]) -> Result<Self, Invalid> {
+    pub fn parse(bytes: &[u8]) -> Result<Self, Invalid> {
         let read = |(name, value): (std::borrow::Cow<str>, std::borrow::Cow<str>)| {
             if value.contains('\0') {
                 return Err(Invalid::new(name, "must not contain the NUL character"));

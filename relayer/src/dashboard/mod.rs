@@ -9,6 +9,7 @@ mod chart;
 mod form;
 mod history;
 mod home;
+mod once;
 mod page;
 mod policy;
 mod qr;
@@ -74,6 +75,7 @@ pub fn routes(services: &Services, guard: Guard) -> Router {
         .route("/dashboard/webhooks/{id}/rotate", post(webhooks::one::rotate))
         .route("/dashboard/webhooks/{id}/deliveries/{event}", get(webhooks::delivery::show))
         .route("/dashboard/sign-out", post(session::sign_out))
+        .route_layer(middleware::from_fn_with_state(desk.clone(), once::once))
         .route_layer(middleware::from_fn_with_state(desk.clone(), session::guard))
         .route("/dashboard/sign-in", get(session::ask).post(session::sign_in))
         .route("/dashboard/assets/{name}", get(assets::serve))

@@ -4,6 +4,7 @@ use askama::Template;
 use axum::extract::FromRequestParts;
 use axum::http::{StatusCode, header, request::Parts};
 use axum::response::{Html, IntoResponse, Response};
+use ulid::Ulid;
 
 use crate::domain::{Invalid, Network, Operator};
 use crate::http::error::ApiError;
@@ -23,13 +24,15 @@ pub enum Section {
 pub struct Frame {
     pub operator: Operator,
     pub section: Section,
+    /// What this page's forms are named by: see `once`.
+    pub once: Ulid,
     /// What was just done.
     pub notice: Option<String>,
 }
 
 impl Frame {
     pub fn new(operator: &Operator, section: Section) -> Self {
-        Self { operator: operator.clone(), section, notice: None }
+        Self { operator: operator.clone(), section, once: Ulid::generate(), notice: None }
     }
 
     pub fn with_notice(self, notice: Option<String>) -> Self {

@@ -84,7 +84,7 @@ pub fn rows(policy: &SpendingPolicy) -> [(&'static str, String); 5] {
         Limit::AtMost(amount) => format!("{} USDC", super::text::usdc_text(amount)),
     };
     let yes = |yes: bool| if yes { "Yes" } else { "No" }.to_owned();
-    let allowed = match &policy.allowed_counterparties {
+    let allowed = match &policy.allowlist {
         Counterparties::Anyone => "Anyone".to_owned(),
         Counterparties::Only(entries) if entries.is_empty() => "Nobody".to_owned(),
         Counterparties::Only(entries) => entries.iter().map(line).collect::<Vec<_>>().join("\n"),
@@ -115,8 +115,8 @@ fn form_of(policy: &SpendingPolicy, version: u64) -> Form {
         Limit::Unlimited => String::new(),
         Limit::AtMost(amount) => amount.to_string(),
     };
-    let entries = policy.allowed_counterparties.entries().iter().map(line).collect::<Vec<_>>().join("\n");
-    let allowed = match policy.allowed_counterparties {
+    let entries = policy.allowlist.entries().iter().map(line).collect::<Vec<_>>().join("\n");
+    let allowed = match policy.allowlist {
         Counterparties::Anyone => "anyone",
         Counterparties::Only(_) => "only",
     };

@@ -25,6 +25,8 @@ const LOCAL_COOKIE: &str = "purser";
 const HOME: &str = "/dashboard";
 
 const NO_KEY: &str = "This key opens nothing: it is not known, has expired or was revoked.";
+const OTHER_CELL: &str = "This key belongs to another cell of the service, whose dashboard has an address of its own. Whoever operates the \
+     service knows it.";
 const OPEN_LINE: &str = "A key is not taken over plain http, where anybody on the way can read it. Reach this page over https, or \
      on the machine itself, through a tunnel for instance.";
 
@@ -102,7 +104,7 @@ fn is_from_own_page(headers: &HeaderMap) -> bool {
 }
 
 /// What the browser holds. The name without a prefix counts on this machine alone, where no other site can set it.
-fn token_of(headers: &HeaderMap) -> Option<SessionToken> {
+pub fn token_of(headers: &HeaderMap) -> Option<SessionToken> {
     let cookies = headers.get_all(header::COOKIE).iter().filter_map(|line| line.to_str().ok());
     let pairs = cookies.flat_map(|line| line.split(';')).filter_map(|pair| pair.trim().split_once('='));
     let is_local = text_of(headers, header::HOST).is_some_and(is_local);
@@ -197,6 +199,9 @@ pub async fn sign_in(
                 let mut answer = see(&next);
                 answer.headers_mut().append(header::SET_COOKIE, cookie);
                 return Ok(answer);
+            }
+            Err(ApiError::Service(ServiceError::Unauthorized(Unauthorized::KeyOfOtherCell))) => {
+                about_key(StatusCode::UNAUTHORIZED, OTHER_CELL)
             }
             Err(ApiError::Service(ServiceError::Unauthorized(_))) => {
                 about_key(StatusCode::UNAUTHORIZED, NO_KEY)

@@ -3,16 +3,16 @@
 use super::{Timestamp, UsdcAmount};
 
 /// What an account was seen to hold.
-#[derive(Debug, Clone, Copy)]
+#[derive(Debug, Clone)]
 pub struct BalanceSeen {
     pub balance: UsdcAmount,
     /// When the reading began.
     pub read_at: Timestamp,
-    /// The latest payment that it shows, if there was one.
-    pub paid: Option<PaidBefore>,
+    /// The latest payments that it shows.
+    pub paid: Vec<PaidBefore>,
 }
 
-/// The latest payment before a reading. Where nobody has looked since it was asked for, the account held at least as much
+/// A payment before a reading. Where nobody has looked since it was asked for, the account held at least as much
 /// more before it: a deposit that nobody noticed is seen by what it let the account pay.
 #[derive(Debug, Clone, Copy)]
 pub struct PaidBefore {
@@ -30,9 +30,8 @@ pub struct KnownBalance {
 impl BalanceSeen {
     /// What the account held before. `None` where this tells nothing new: a later reading is known, or the balance is the same.
     pub fn before(&self, known: KnownBalance) -> Option<UsdcAmount> {
-        let paid = self.paid.filter(|paid| known.read_at < paid.asked_at);
-        let held =
-            paid.map_or(known.balance, |paid| known.balance.max(self.balance.saturating_add(paid.amount)));
+        let paid = self.paid.iter().filter(|paid| known.read_at < paid.asked_at);
+        let held = paid.fold(known.balance, |held, paid| held.max(self.balance.saturating_add(paid.amount)));
         (known.read_at < self.read_at && held != self.balance).then_some(held)
     }
 

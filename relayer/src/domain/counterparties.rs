@@ -4,8 +4,9 @@ use serde_json::value::RawValue;
 use super::{AccountId, Address, Invalid};
 
 /// Who may be paid.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub enum Counterparties {
+    #[default]
     Anyone,
     /// Nobody else; an empty list allows nobody. In the order submitted.
     Only(Vec<AllowlistEntry>),

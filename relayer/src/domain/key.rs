@@ -3,7 +3,7 @@ use std::fmt;
 use secrecy::{ExposeSecret, SecretString};
 use sha2::{Digest, Sha256};
 
-use super::{AccountId, AllowedCidrs, KeyId, Network, OperatorId, Timestamp};
+use super::{AccountId, AllowedCidrs, CellName, KeyId, Network, OperatorId, Timestamp};
 
 /// Which kind of key: `op` or `ag` in its text.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -42,32 +42,40 @@ impl KeyScope {
     }
 }
 
-/// An API key as its holder has it: `psr_<op|ag>_<test|live>_<base58 of 256 random bits>`. Shown once, never stored.
+/// An API key as its holder has it: `psr_<op|ag>_<test|live>_<base58 of 256 random bits>`, where it was made in a cell
+/// `psr_<op|ag>_<test|live>_<cell>_<base58>`. Shown once, never stored.
 #[derive(Clone)]
 pub struct PlainKey {
     text: SecretString,
     role: KeyRole,
     network: Network,
+    cell: Option<CellName>,
 }
 
 impl PlainKey {
-    /// A new key from 256 random bits.
-    pub fn new(role: KeyRole, network: Network, random: [u8; 32]) -> Self {
+    /// A new key from 256 random bits, made in this cell.
+    pub fn new(role: KeyRole, network: Network, cell: Option<&CellName>, random: [u8; 32]) -> Self {
         let secret = bs58::encode(random).into_string();
-        Self { text: format!("psr_{}_{network}_{secret}", role.tag()).into(), role, network }
+        let text = format!("{}{secret}", beginning(role, network, cell));
+        Self { text: text.into(), role, network, cell: cell.cloned() }
     }
 
     /// `None` when the text is not of the form of a key, whether or not such a key exists.
     pub fn parse(text: &str) -> Option<Self> {
         let mut parts = text.splitn(4, '_');
-        let (brand, role, network, secret) = (parts.next()?, parts.next()?, parts.next()?, parts.next()?);
+        let (brand, role, network, rest) = (parts.next()?, parts.next()?, parts.next()?, parts.next()?);
         let role = KeyRole::ALL.into_iter().find(|known| known.tag() == role)?;
         let network = network.parse().ok()?;
+        let (cell, secret) = match rest.split_once('_') {
+            Some((cell, secret)) => (Some(cell.parse().ok()?), secret),
+            None => (None, rest),
+        };
         let base58 = secret.bytes().all(|byte| byte.is_ascii_alphanumeric());
         (brand == "psr" && base58 && (32..=44).contains(&secret.len())).then(|| Self {
             text: text.to_owned().into(),
             role,
             network,
+            cell,
         })
     }
 
@@ -85,13 +93,24 @@ impl PlainKey {
     pub fn hint(&self) -> KeyHint {
         let text = self.expose();
         let end = text.get(text.len().saturating_sub(4)..).unwrap_or_default();
-        KeyHint(format!("psr_{}_{}_...{end}", self.role.tag(), self.network))
+        KeyHint(format!("{}...{end}", beginning(self.role, self.network, self.cell.as_ref())))
     }
 
     /// The network the key works on.
     pub fn network(&self) -> Network {
         self.network
     }
+
+    /// The cell that it says it was made in.
+    pub fn cell(&self) -> Option<&CellName> {
+        self.cell.as_ref()
+    }
+}
+
+/// What a key says of itself, before the secret: `psr_op_test_`, `psr_op_test_eu1_`.
+fn beginning(role: KeyRole, network: Network, cell: Option<&CellName>) -> String {
+    let cell = cell.map(|cell| format!("{cell}_")).unwrap_or_default();
+    format!("psr_{}_{network}_{cell}", role.tag())
 }
 
 impl fmt::Debug for PlainKey {
@@ -159,24 +178,30 @@ pub struct ApiKey {
 mod tests {
     use super::*;
 
+    fn cell() -> CellName {
+        "eu1".parse().expect("a name")
+    }
+
     #[test]
-    fn a_key_is_read_back_with_its_role_and_network() {
-        for (role, network, start) in [
-            (KeyRole::Operator, Network::Test, "psr_op_test_"),
-            (KeyRole::Agent, Network::Live, "psr_ag_live_"),
+    fn a_key_is_read_back_with_its_role_its_network_and_its_cell() {
+        for (role, network, cell, start) in [
+            (KeyRole::Operator, Network::Test, None, "psr_op_test_"),
+            (KeyRole::Agent, Network::Live, None, "psr_ag_live_"),
+            (KeyRole::Agent, Network::Live, Some(cell()), "psr_ag_live_eu1_"),
         ] {
             for random in [[0; 32], [255; 32], [7; 32]] {
-                let key = PlainKey::new(role, network, random);
-                assert!(key.expose().starts_with(start));
+                let key = PlainKey::new(role, network, cell.as_ref(), random);
+                assert!(key.expose().starts_with(start) && key.hint().as_str().starts_with(start));
                 let read = PlainKey::parse(key.expose()).expect("its own text");
                 assert_eq!((read.hash(), read.role, read.network), (key.hash(), role, network));
+                assert_eq!((read.cell(), read.hint()), (cell.as_ref(), key.hint()));
             }
         }
     }
 
     #[test]
     fn other_text_is_no_key() {
-        let key = PlainKey::new(KeyRole::Operator, Network::Test, [7; 32]);
+        let key = PlainKey::new(KeyRole::Operator, Network::Test, Some(&cell()), [7; 32]);
         let text = key.expose();
         for other in [
             "",
@@ -185,6 +210,10 @@ mod tests {
             &text.replace("psr", "prs"),
             &text.replace("_op_", "_admin_"),
             &text.replace("test", "prod"),
+            &text.replace("eu1", ""),
+            &text.replace("eu1", "EU1"),
+            &text.replace("eu1", "eu1_eu1"),
+            &text.replace("eu1", "abcdefghijklmnopq"),
             &format!("{text} "),
             &format!("{text}{text}"),
         ] {
@@ -194,7 +223,7 @@ mod tests {
 
     #[test]
     fn a_key_does_not_print_itself() {
-        let key = PlainKey::new(KeyRole::Operator, Network::Test, [7; 32]);
+        let key = PlainKey::new(KeyRole::Operator, Network::Test, None, [7; 32]);
         assert!(!format!("{key:?}").contains(&key.expose()[12..24]));
         assert!(!key.hint().as_str().contains(&key.expose()[12..24]));
     }

@@ -1,4 +1,4 @@
-use purser_policy::Limit;
+use purser_policy::{Limit, PolicyOver};
 use serde::{Deserialize, Deserializer, Serialize};
 use serde_json::value::RawValue;
 use utoipa::ToSchema;
@@ -8,27 +8,7 @@ use super::schema::{CounterpartyText, EntryOfAllowlist, PolicyVersion, ReasonTex
 use super::{Counterparties, CounterpartyKind, Invalid, PolicyReason, limit_from_json, limit_to_json};
 
 /// A whole spending policy, its allowlist as submitted. The default has no limits and allows everyone.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct SpendingPolicy {
-    pub max_single_transfer: Limit,
-    /// Most that may leave in any 24 hours.
-    pub max_daily_spend: Limit,
-    pub allowed_counterparties: Counterparties,
-    pub require_memo: bool,
-    pub paused: bool,
-}
-
-impl Default for SpendingPolicy {
-    fn default() -> Self {
-        Self {
-            max_single_transfer: Limit::Unlimited,
-            max_daily_spend: Limit::Unlimited,
-            allowed_counterparties: Counterparties::Anyone,
-            require_memo: false,
-            paused: false,
-        }
-    }
-}
+pub type SpendingPolicy = PolicyOver<Counterparties>;
 
 /// The five policy fields as they are answered and announced, with what each entry of the allowlist is. Limits are JSON
 /// numbers, written from integers.
@@ -62,7 +42,7 @@ impl PolicyFields {
 
 impl From<&SpendingPolicy> for PolicyFields {
     fn from(policy: &SpendingPolicy) -> Self {
-        let kinds = match &policy.allowed_counterparties {
+        let kinds = match &policy.allowlist {
             Counterparties::Anyone => None,
             Counterparties::Only(entries) => {
                 Some(entries.iter().map(|entry| entry.kind().map(CounterpartyKind::as_str)).collect())
@@ -71,7 +51,7 @@ impl From<&SpendingPolicy> for PolicyFields {
         Self {
             max_single_transfer: limit_to_json(policy.max_single_transfer),
             max_daily_spend: limit_to_json(policy.max_daily_spend),
-            allowed_counterparties: policy.allowed_counterparties.texts(),
+            allowed_counterparties: policy.allowlist.texts(),
             counterparty_kinds: kinds,
             require_memo: policy.require_memo,
             paused: policy.paused,
@@ -144,7 +124,7 @@ impl PolicyUpdate {
         SpendingPolicy {
             max_single_transfer: self.max_single_transfer.unwrap_or(current.max_single_transfer),
             max_daily_spend: self.max_daily_spend.unwrap_or(current.max_daily_spend),
-            allowed_counterparties: self.allowed_counterparties.unwrap_or(current.allowed_counterparties),
+            allowlist: self.allowed_counterparties.unwrap_or(current.allowlist),
             require_memo: self.require_memo.unwrap_or(current.require_memo),
             paused: self.paused.unwrap_or(current.paused),
         }
@@ -205,7 +185,7 @@ mod tests {
         SpendingPolicy {
             max_single_transfer: Limit::AtMost(UsdcAmount::from_micros(5)),
             max_daily_spend: Limit::AtMost(UsdcAmount::from_micros(9)),
-            allowed_counterparties: Counterparties::Only(vec![]),
+            allowlist: Counterparties::Only(vec![]),
             require_memo: true,
             paused: false,
         }
@@ -233,7 +213,7 @@ mod tests {
             policy,
             SpendingPolicy {
                 max_daily_spend: Limit::Unlimited,
-                allowed_counterparties: Counterparties::Anyone,
+                allowlist: Counterparties::Anyone,
                 ..strict()
             }
         );
@@ -283,7 +263,7 @@ mod tests {
     fn the_kinds_of_an_allowlist_stand_beside_it() {
         let address = Address::from_bytes([0; 32]);
         let entries = vec![AllowlistEntry::TokenAccount(address), AllowlistEntry::Wallet(address)];
-        let policy = SpendingPolicy { allowed_counterparties: Counterparties::Only(entries), ..strict() };
+        let policy = SpendingPolicy { allowlist: Counterparties::Only(entries), ..strict() };
         let text = address.to_string();
         assert_eq!(
             serde_json::to_value(PolicyFields::from(&policy)).expect("JSON"),

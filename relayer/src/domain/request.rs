@@ -7,7 +7,7 @@ use sha2::{Digest, Sha256};
 use zeroize::Zeroizing;
 
 use super::sealing::{self, NONCE_BYTES};
-use super::{PlainKey, Timestamp};
+use super::{PlainKey, SessionToken, Timestamp};
 
 /// SHA-256 over method, path and body, byte by byte.
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -76,8 +76,8 @@ impl fmt::Debug for Drawn {
     }
 }
 
-/// What only the holder of an API key has, for the database has no more than the key's hash: it seals answers that show a
-/// secret, and secrets are drawn with it.
+/// What only the holder of an API key or of a session has, for the database has no more than the hash of either: it seals answers
+/// that show a secret, and secrets are drawn with it.
 #[derive(Clone)]
 pub struct AnswerKey(Zeroizing<[u8; 32]>);
 
@@ -85,6 +85,11 @@ impl AnswerKey {
     /// Of the key that a request came with.
     pub fn of(key: &PlainKey) -> Self {
         Self(mac(key.expose().as_bytes(), &[b"purser:answer:v1"]))
+    }
+
+    /// Of the session that a form came with.
+    pub fn of_session(token: &SessionToken) -> Self {
+        Self(mac(token.expose().as_bytes(), &[b"purser:answer:v1"]))
     }
 
     /// What a request with this seed makes things of.
@@ -142,7 +147,7 @@ mod tests {
     use crate::domain::{KeyRole, Network};
 
     fn key(byte: u8) -> AnswerKey {
-        AnswerKey::of(&PlainKey::new(KeyRole::Operator, Network::Test, [byte; 32]))
+        AnswerKey::of(&PlainKey::new(KeyRole::Operator, Network::Test, None, [byte; 32]))
     }
 
     #[test]

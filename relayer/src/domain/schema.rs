@@ -250,12 +250,12 @@ written! {
     ChainMemo = "ChainMemo": text().max_length(Some(65_536))
         .description(Some("What the payment says on the chain, where others may write more than 200 characters.")).build();
     PlainKeyText = "ApiKey": formed(
-        "An API key: a secret.", "^psr_(op|ag)_(test|live)_[1-9A-HJ-NP-Za-km-z]{32,44}$",
+        "An API key: a secret.", "^psr_(op|ag)_(test|live)_([a-z0-9]{1,16}_)?[1-9A-HJ-NP-Za-km-z]{32,44}$",
         "psr_ag_test_7gTq2Fh8vWvGZVdYwzvVgpWqpqSsZ2hRrDzhpC4oZ5Lh"
     );
     KeyHintText = "ApiKeyHint": formed(
         "The beginning and the end of a key, to tell it from others.",
-        r"^psr_(op|ag)_(test|live)_\.\.\.[0-9A-Za-z]{1,8}$", "psr_ag_test_...x7Qf"
+        r"^psr_(op|ag)_(test|live)_([a-z0-9]{1,16}_)?\.\.\.[0-9A-Za-z]{1,8}$", "psr_ag_test_...x7Qf"
     );
     CidrText = "Cidr": formed(
         "A range of IPv4 or IPv6 addresses in CIDR notation, or one address.", "^[0-9A-Fa-f.:]{2,45}(/[0-9]{1,3})?$", "203.0.113.0/24"

@@ -13,7 +13,8 @@ use tracing::field::Empty;
 use super::BODY_BYTES_MAX;
 use super::error::ErrorAnswer;
 use super::request_id::RequestId;
-use crate::metrics::Metrics;
+use crate::metrics::{Metrics, known_method};
+use crate::traces;
 
 const X_REQUEST_ID: HeaderName = HeaderName::from_static("x-request-id");
 
@@ -23,7 +24,14 @@ pub async fn name_request(State(metrics): State<Metrics>, mut request: Request, 
     let method = request.method().clone();
     let route = request.extensions().get::<MatchedPath>().map(|path| path.as_str().to_owned());
     // Of the highest level, so that no filter takes it away from what is said within.
-    let span = tracing::error_span!("request", request_id = %id, key_id = Empty, transfer_id = Empty);
+    let span = tracing::error_span!(
+        traces::REQUEST,
+        request_id = %id,
+        trace_id = Empty,
+        key_id = Empty,
+        transfer_id = Empty
+    );
+    traces::begin(&span, request.headers());
     let started = Instant::now();
     request.extensions_mut().insert(id);
     let large_body = request.version() <= Version::HTTP_11 && may_be_large(request.headers());
@@ -46,6 +54,8 @@ pub async fn name_request(State(metrics): State<Metrics>, mut request: Request, 
         elapsed_ms = elapsed.as_millis() as u64,
         "answered"
     );
+    let method = known_method(method.as_str());
+    traces::answered(&span, method, route.as_deref(), response.status().as_u16());
     response
 }
 

@@ -321,6 +321,9 @@ fn service_body(error: ServiceError) -> (StatusCode, ErrorBody) {
             match reason {
                 Unauthorized::MissingKey => "Send an API key as `Authorization: Bearer <API_KEY>`.",
                 Unauthorized::UnknownKey => "The API key is not valid.",
+                Unauthorized::KeyOfOtherCell => {
+                    "The API key is not valid here: by its beginning it belongs to another cell of the service."
+                }
                 Unauthorized::ExpiredKey => "The API key has expired.",
                 Unauthorized::RevokedKey => "The API key has been revoked.",
             },

@@ -13,7 +13,7 @@ mod file;
 mod health;
 mod listener;
 mod malformed;
-mod once;
+pub(crate) mod once;
 pub(crate) mod openapi;
 pub(crate) mod page;
 mod patience;

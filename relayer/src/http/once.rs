@@ -19,7 +19,7 @@ use super::body::receive;
 use super::error::ApiError;
 use crate::crash_point::crash_point;
 use crate::domain::{AnswerKey, Drawn, IdempotencyKey, Invalid, Operator, Principal, RequestFingerprint};
-use crate::service::{Begun, Ending, NamedRequest, Requests, ServiceError};
+use crate::service::{Begun, Ending, NamedRequest, Requests, Run, ServiceError};
 
 const IDEMPOTENCY_KEY: HeaderName = HeaderName::from_static("idempotency-key");
 const IDEMPOTENT_REPLAYED: HeaderName = HeaderName::from_static("idempotent-replayed");
@@ -39,7 +39,7 @@ pub(super) fn idempotency_header(headers: &HeaderMap) -> Result<Option<String>, 
 }
 
 /// Says of an answer that it was given before.
-pub(super) fn mark_replayed(response: &mut Response) {
+pub(crate) fn mark_replayed(response: &mut Response) {
     response.headers_mut().insert(IDEMPOTENT_REPLAYED, HeaderValue::from_static("true"));
 }
 
@@ -62,10 +62,14 @@ struct ShowsSecret;
 
 impl<T: Serialize> IntoResponse for ShownOnce<T> {
     fn into_response(self) -> Response {
-        let mut response = (self.0, Json(self.1)).into_response();
-        response.extensions_mut().insert(ShowsSecret);
-        response
+        shown_once((self.0, Json(self.1)).into_response())
     }
+}
+
+/// Says of an answer that it shows a secret.
+pub(crate) fn shown_once(mut response: Response) -> Response {
+    response.extensions_mut().insert(ShowsSecret);
+    response
 }
 
 /// Middleware: see the module. Agents are refused by every route that this is around.
@@ -88,11 +92,20 @@ async fn answer(
     request: Request,
     next: Next,
 ) -> Result<Response, ApiError> {
-    let (named, mut request) = read(request).await?;
-    let run = match requests.begin(&operator, named).await? {
-        Begun::Answered(status, body) => return Ok(again(status, body)),
-        Begun::Run(run) => run,
-    };
+    let (named, request) = read(request).await?;
+    match requests.begin(&operator, named).await? {
+        Begun::Answered(status, body) => Ok(again(status, body)),
+        Begun::Run(run) => Ok(carry_out(requests, run, request, next).await?),
+    }
+}
+
+/// Carries a request out under its name, and keeps its answer.
+pub(crate) async fn carry_out(
+    requests: &Requests,
+    run: Box<Run>,
+    mut request: Request,
+    next: Next,
+) -> Result<Response, ServiceError> {
     request.extensions_mut().insert(run.drawn.clone());
     let this = requests.clone();
     // To its end, though the client may be gone: its answer is kept.
@@ -104,7 +117,7 @@ async fn answer(
         this.end(run, ending).await;
         Ok(response)
     };
-    Ok(requests.finish(work).await?)
+    requests.finish(work).await
 }
 
 /// The request with its name, and with its body in memory.
@@ -125,11 +138,16 @@ async fn read(request: Request) -> Result<(NamedRequest, Request), ApiError> {
     Ok((named, Request::from_parts(parts, Body::from(body))))
 }
 
-/// How it went, and the answer again.
+/// How it went, and the answer again. Of one that leads elsewhere, where to is kept.
 async fn look_at(response: Response) -> (Ending, Response) {
     let status = response.status();
     if status.is_client_error() {
         return (Ending::Refused, response);
+    }
+    if status == StatusCode::SEE_OTHER {
+        let place = response.headers().get(header::LOCATION).and_then(|place| place.to_str().ok());
+        let body = place.unwrap_or_default().to_owned();
+        return (Ending::Answered { status: status.as_u16(), body, shows_secret: false }, response);
     }
     if !status.is_success() {
         return (Ending::Unknown, response);

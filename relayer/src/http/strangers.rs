@@ -63,7 +63,7 @@ mod tests {
     fn key(number: u16) -> HashedKey {
         let mut random = [7; 32];
         random[..2].copy_from_slice(&number.to_le_bytes());
-        PlainKey::new(KeyRole::Agent, Network::Test, random).hash()
+        PlainKey::new(KeyRole::Agent, Network::Test, None, random).hash()
     }
 
     #[test]

@@ -198,7 +198,7 @@ impl Indexer {
 /// In the addresses that stand on the chain, whatever was submitted for them.
 fn as_on_chain(policy: &OnChainPolicy) -> SpendingPolicy {
     use crate::chain::AllowedRecipients::{Anyone, Only};
-    let allowed_counterparties = match &policy.allowlist {
+    policy.over(match &policy.allowlist {
         Anyone => Counterparties::Anyone,
         Only { wallets, token_accounts } => {
             let address = |bytes: &[u8; 32]| Address::from_bytes(*bytes);
@@ -206,12 +206,5 @@ fn as_on_chain(policy: &OnChainPolicy) -> SpendingPolicy {
             let token_accounts = token_accounts.iter().map(address).map(AllowlistEntry::TokenAccount);
             Counterparties::Only(wallets.chain(token_accounts).collect())
         }
-    };
-    SpendingPolicy {
-        max_single_transfer: policy.max_single_transfer,
-        max_daily_spend: policy.max_daily_spend,
-        allowed_counterparties,
-        require_memo: policy.require_memo,
-        paused: policy.paused,
-    }
+    })
 }

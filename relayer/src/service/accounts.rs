@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use super::allowlist::{Resolved, resolve};
 use super::error::{Resource, ServiceError, from_chain};
-use super::reads::{addresses, find_account, read_agent, read_operator};
+use super::reads::{addresses, find_account, read_agent, read_operator, window_now};
 use super::submitted::as_submitted;
 use super::{NetworkParts, Parts};
 use crate::chain::{AgentAddresses, AgentCreation, AgentOnChain, OnChainPolicy, OperatorOnChain};
@@ -52,7 +52,7 @@ pub struct AccountView {
     pub status: AccountStatus,
     /// What stops it apart from its policy.
     pub halt: Option<Halt>,
-    /// What left in the 24 hours before `as_of`; `None` where the chain does not answer.
+    /// What left in the last 24 hours; `None` where the chain does not answer.
     pub spent: Option<UsdcAmount>,
     /// `None` for agents, who see their limits, and where the chain does not answer.
     pub policy: Option<SpendingPolicy>,
@@ -127,7 +127,7 @@ impl Accounts {
             address: agent,
             token_account,
             status,
-            counterparties: policy.allowed_counterparties.clone(),
+            counterparties: policy.allowlist.clone(),
             provisioning: Provisioning::Requested,
             created_at: now,
         };
@@ -188,7 +188,7 @@ impl Accounts {
         operator: &Operator,
         policy: &SpendingPolicy,
     ) -> Result<Resolved, ServiceError> {
-        let resolved = resolve(&self.parts, operator, policy, &OnChainPolicy::OPEN).await;
+        let resolved = resolve(&self.parts, operator, policy, &OnChainPolicy::default()).await;
         let resolved = resolved.map_err(|error| match error {
             ServiceError::Invalid(invalid) => invalid.within(POLICY).into(),
             other => other,
@@ -224,11 +224,12 @@ impl Accounts {
     async fn look_at(&self, operator: &Operator, account: Account) -> Result<AccountView, ServiceError> {
         let network = self.parts.chains.get(operator.network)?;
         let as_of = self.parts.ambient.now();
-        let (on_chain, agent) = tokio::try_join!(
+        let (on_chain, agent, now) = tokio::try_join!(
             read_operator(&self.parts, operator),
-            read_agent(&self.parts, operator, &account)
+            read_agent(&self.parts, operator, &account),
+            window_now(&self.parts, operator)
         )?;
-        Ok(view(network, operator, &on_chain, account, agent, as_of))
+        Ok(view(network, operator, &on_chain, account, agent, (as_of, now)))
     }
 
     /// Changes name and metadata. NotFound: unknown or another operator's. Invalid: the metadata would be too large.
@@ -316,7 +317,7 @@ fn view(
     on_chain: &OperatorOnChain,
     account: Account,
     agent: AgentOnChain,
-    as_of: Timestamp,
+    (as_of, now): (Timestamp, i64),
 ) -> AccountView {
     let halt = Halt::of(on_chain.halted_by, agent.halted_by);
     AccountView {
@@ -324,7 +325,7 @@ fn view(
         as_of,
         status: AccountStatus::from_paused(agent.policy.paused || halt.is_some()),
         halt,
-        spent: Some(agent.window.spent(as_of.unix_seconds())),
+        spent: Some(agent.window.spent(now)),
         policy: Some(as_submitted(network.chain.as_ref(), operator, &agent.policy, &account.counterparties)),
         account,
     }

@@ -28,23 +28,14 @@ pub(super) async fn resolve(
     policy: &SpendingPolicy,
     in_force: &OnChainPolicy,
 ) -> Result<Resolved, ServiceError> {
-    let (allowlist, allowed_counterparties) = match &policy.allowed_counterparties {
+    let (allowlist, submitted) = match &policy.allowlist {
         Counterparties::Anyone => (AllowedRecipients::Anyone, Counterparties::Anyone),
         Counterparties::Only(entries) => {
             let (on_chain, entries) = resolve_entries(parts, operator, entries, in_force).await?;
             (on_chain, Counterparties::Only(entries))
         }
     };
-    Ok(Resolved {
-        on_chain: OnChainPolicy {
-            max_single_transfer: policy.max_single_transfer,
-            max_daily_spend: policy.max_daily_spend,
-            require_memo: policy.require_memo,
-            paused: policy.paused,
-            allowlist,
-        },
-        policy: SpendingPolicy { allowed_counterparties, ..policy.clone() },
-    })
+    Ok(Resolved { on_chain: policy.over(allowlist), policy: policy.over(submitted) })
 }
 
 async fn resolve_entries(

@@ -75,6 +75,7 @@ pub enum ServiceError {
 pub enum Unauthorized {
     MissingKey,
     UnknownKey,
+    KeyOfOtherCell,
     ExpiredKey,
     RevokedKey,
 }

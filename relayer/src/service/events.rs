@@ -24,10 +24,10 @@ impl EventsFilter {
 }
 
 /// What a payment says of the balance before it, as far as what was read of the account shows it: a node may lag behind.
-fn paid_before(latest: &Transfer, agent: &AgentOnChain) -> Option<PaidBefore> {
-    let asked_at = latest.created_at;
-    let paid = PaidBefore { amount: latest.request.amount, asked_at };
-    agent.tags.contains(latest.id.tag(), asked_at.unix_seconds()).then_some(paid)
+fn paid_before(payment: &Transfer, agent: &AgentOnChain) -> Option<PaidBefore> {
+    let asked_at = payment.created_at;
+    let paid = PaidBefore { amount: payment.request.amount, asked_at };
+    agent.tags.contains(payment.id.tag(), asked_at.unix_seconds()).then_some(paid)
 }
 
 /// What happened to an operator's accounts. Transfers announce themselves in the transaction that records them; see
@@ -72,8 +72,8 @@ impl Events {
         Ok(self.parts.store.mark_balance(account, seen, ambient.now(), random).await?)
     }
 
-    /// Reads an account's balance if a webhook watches it, and observes it. Whoever looks, the account's latest payment tells what
-    /// it held before: a deposit that was paid away again is seen by nothing else.
+    /// Reads an account's balance if a webhook watches it, and observes it. Whoever looks, the account's latest payments
+    /// tell what it held before: a deposit that was paid away again is seen by nothing else.
     pub async fn look_at_balance(&self, operator: &Operator, account: &Account) -> Result<(), ServiceError> {
         if self.parts.store.list_watching(account).await?.is_empty() {
             return Ok(());
@@ -84,12 +84,10 @@ impl Events {
             return Ok(());
         };
         // Looked for afterwards, so that a payment that the reading shows is never unknown.
-        let latest = self.parts.store.find_latest_signed(account).await?;
-        if let Some(paid) = latest.and_then(|latest| paid_before(&latest, &agent)) {
-            seen.paid = Some(paid);
-            // What shows a payment was read after it was asked for.
-            seen.read_at = seen.read_at.max(paid.asked_at);
-        }
+        let latest = self.parts.store.list_latest_signed(account).await?;
+        seen.paid = latest.iter().filter_map(|payment| paid_before(payment, &agent)).collect();
+        // What shows a payment was read after it was asked for.
+        seen.read_at = seen.paid.iter().fold(seen.read_at, |read_at, paid| read_at.max(paid.asked_at));
         self.observe_balance(account, seen).await
     }
 
@@ -118,7 +116,8 @@ impl Events {
         let places: Vec<_> = accounts.iter().map(addresses).collect();
         let read = chain.read_agents(&places).await;
         let agents = read.map_err(|error| from_chain(operator.network, &error, true))?;
-        let seen = |agent: AgentOnChain| (BalanceSeen { balance: agent.balance, read_at, paid: None }, agent);
+        let seen =
+            |agent: AgentOnChain| (BalanceSeen { balance: agent.balance, read_at, paid: Vec::new() }, agent);
         Ok(agents.into_iter().map(|agent| agent.map(seen)).collect())
     }
 }

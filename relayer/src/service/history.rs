@@ -2,7 +2,9 @@ use futures::Stream;
 
 use super::reads::find_account;
 use super::{ExplorerUrl, Parts, ServiceError};
-use crate::domain::{AccountId, Cursor, HistoryFilter, Page, PageRequest, PlacedEntry, Principal};
+use crate::domain::{
+    AccountId, Cursor, HistoryFilter, Page, PageRequest, PlacedEntry, Principal, Timestamp, UsdcAmount,
+};
 
 /// Entries that are read together where all are wanted.
 const ROWS_AT_ONCE: u32 = 500;
@@ -46,6 +48,19 @@ impl History {
         let bound = filter.text(operator.id, account.id);
         let page = Page::from_rows(rows, request.limit, |last| Cursor::new(&bound, last.position.as_str()));
         Ok(page.map(|placed| EntryView { placed, explorer: explorer.clone() }))
+    }
+
+    /// What left the account after `since`, by payments and withdrawals, the latest first: up to `rows_max` amounts. Errors as
+    /// [`History::list`].
+    pub async fn spending(
+        &self,
+        principal: &Principal,
+        id: AccountId,
+        since: Timestamp,
+        rows_max: u32,
+    ) -> Result<Vec<(Timestamp, UsdcAmount)>, ServiceError> {
+        let account = find_account(&self.parts, principal, id).await?;
+        Ok(self.parts.store.list_spending(principal.operator().id, account.id, since, rows_max).await?)
     }
 
     /// All of it, a page at a time, each read when it is asked for. What becomes visible meanwhile is not in it. Errors as

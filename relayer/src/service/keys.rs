@@ -4,8 +4,8 @@ use super::error::{Forbidden, Resource, ServiceError, Unauthorized};
 use super::key_uses::KeyUses;
 use super::{Ambient, Parts};
 use crate::domain::{
-    AccountId, AllowedCidrs, ApiKey, Cursor, Drawn, Invalid, KeyId, KeyScope, NAME_CHARS_MAX, Operator,
-    OperatorId, Page, PageRequest, PlainKey, Principal, Timestamp, check_name,
+    AccountId, AllowedCidrs, ApiKey, CellName, Cursor, Drawn, Invalid, KeyId, KeyScope, NAME_CHARS_MAX,
+    Operator, OperatorId, Page, PageRequest, PlainKey, Principal, Timestamp, check_name,
 };
 use crate::store::{Store, StoreError};
 
@@ -36,18 +36,19 @@ impl CreateKey {
         })
     }
 
-    /// The key itself, and what is known of it. Invalid: it would end before it begins.
+    /// The key itself, made in this cell, and what is known of it. Invalid: it would end before it begins.
     pub fn make(
         self,
         operator: &Operator,
         scope: KeyScope,
+        cell: Option<&CellName>,
         drawn: &Drawn,
         now: Timestamp,
     ) -> Result<NewKey, Invalid> {
         if self.expires_at.is_some_and(|expires_at| expires_at <= now) {
             return Err(Invalid::new(EXPIRES_AT, "must be in the future"));
         }
-        let plain = PlainKey::new(scope.role(), operator.network, *drawn.secret);
+        let plain = PlainKey::new(scope.role(), operator.network, cell, *drawn.secret);
         let record = ApiKey {
             id: KeyId::new(drawn.at, drawn.id_bits),
             operator_id: operator.id,
@@ -84,23 +85,27 @@ pub struct Keys {
     store: Store,
     ambient: Ambient,
     keys_max: u32,
+    cell: Option<CellName>,
     uses: KeyUses,
 }
 
 impl Keys {
     pub(super) fn new(parts: Parts) -> Self {
         let uses = KeyUses::new(&parts);
-        Self { store: parts.store, ambient: parts.ambient, keys_max: parts.keys_max, uses }
+        Self { store: parts.store, ambient: parts.ambient, keys_max: parts.keys_max, cell: parts.cell, uses }
     }
 
-    /// Finds the caller, who asks `from` an address where that is known. Unauthorized: unknown, expired or revoked.
-    /// Forbidden: the key may not be used from there.
+    /// Finds the caller, who asks `from` an address where that is known. Unauthorized: unknown, expired or revoked, or of
+    /// another cell by what it says itself, whoever knows it. Forbidden: the key may not be used from there.
     pub async fn authenticate(
         &self,
         key: &PlainKey,
         from: impl FnOnce() -> Option<IpAddr> + Send,
     ) -> Result<Principal, ServiceError> {
         let unknown = || ServiceError::Unauthorized(Unauthorized::UnknownKey);
+        if key.cell().is_some() && key.cell() != self.cell.as_ref() {
+            return Err(ServiceError::Unauthorized(Unauthorized::KeyOfOtherCell));
+        }
         // The index finds the hash of 256 random bits: how long that takes tells nothing about a key.
         let Some((record, operator)) = self.store.find_key_by_hash(&key.hash()).await? else {
             return Err(unknown());
@@ -168,10 +173,10 @@ impl Keys {
         let drawn = drawn.unwrap_or_else(|| self.ambient.draw());
         let scope = KeyScope::Agent(account_id);
         if is_named && let Some(record) = self.find_made(operator, &drawn).await? {
-            let plain = PlainKey::new(scope.role(), operator.network, *drawn.secret);
+            let plain = PlainKey::new(scope.role(), operator.network, self.cell.as_ref(), *drawn.secret);
             return Ok(NewKey { record, plain });
         }
-        let NewKey { record, plain } = asked.make(operator, scope, &drawn, now)?;
+        let NewKey { record, plain } = asked.make(operator, scope, self.cell.as_ref(), &drawn, now)?;
         let keys_max = self.keys_max;
         match self.store.insert_key_within(&record, &plain.hash(), keys_max).await {
             Ok(()) => Ok(NewKey { record, plain }),

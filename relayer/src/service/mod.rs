@@ -41,7 +41,7 @@ pub use self::policies::{
     PendingView, Policies, PolicyChange, PolicyComparison, PolicyView, policy_versions_filter,
 };
 pub use self::purchases::{Fetch, PurchaseAnswer, Purchases};
-pub use self::requests::{Begun, Ending, NamedRequest, Requests};
+pub use self::requests::{Begun, Ending, NamedRequest, Requests, Run};
 pub use self::sessions::Sessions;
 pub use self::signers::Signers;
 pub use self::streams::{STREAMS_PER_OPERATOR_MAX, StreamFilter, Streamed, Streams};
@@ -52,7 +52,7 @@ pub use self::webhooks::{
     CreateWebhook, DeliveriesFilter, Hindrance, NewSecret, Replay, Resolve, Resolved, UpdateWebhook,
     WebhookParts, Webhooks, webhooks_filter,
 };
-use crate::domain::{Quotas, Retention};
+use crate::domain::{CellName, Quotas, Retention};
 use crate::metrics::Metrics;
 pub use crate::store::ReplayScope;
 use crate::store::Store;
@@ -79,6 +79,8 @@ pub struct Parts {
     pub fetch: Arc<dyn Fetch>,
     /// How many keys an operator may have that are not revoked.
     pub keys_max: u32,
+    /// The cell whose name new keys get. `None`: keys name none.
+    pub cell: Option<CellName>,
     pub retention: Retention,
     /// What each operator may have the service pay rent for.
     pub quotas: Quotas,

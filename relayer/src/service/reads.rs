@@ -64,3 +64,15 @@ pub(super) async fn read_operator(
         ServiceError::Internal
     })
 }
+
+/// Unix seconds by which what was spent is counted. While the clocks disagree, nothing counts as freed that one of them
+/// still holds.
+pub(super) async fn window_now(parts: &Parts, operator: &Operator) -> Result<i64, ServiceError> {
+    let chain = &parts.chains.get(operator.network)?.chain;
+    let host_now = parts.ambient.now().unix_seconds();
+    if let Some(agreed) = chain.agreed_now(host_now).await {
+        return Ok(agreed);
+    }
+    let read = chain.now().await.map_err(|error| from_chain(operator.network, &error, true))?;
+    Ok(read.min(host_now))
+}

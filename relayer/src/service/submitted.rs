@@ -14,7 +14,7 @@ pub(super) fn as_submitted(
     policy: &OnChainPolicy,
     submitted: &Counterparties,
 ) -> SpendingPolicy {
-    let allowed_counterparties = match &policy.allowlist {
+    policy.over(match &policy.allowlist {
         AllowedRecipients::Anyone => Counterparties::Anyone,
         AllowedRecipients::Only { wallets, token_accounts } => {
             let of_kind = |kind| move |bytes: &[u8; 32]| (kind, Address::from_bytes(*bytes));
@@ -45,12 +45,5 @@ pub(super) fn as_submitted(
             entries.extend(left.into_iter().map(|(kind, address)| kind.entry(address)));
             Counterparties::Only(entries)
         }
-    };
-    SpendingPolicy {
-        max_single_transfer: policy.max_single_transfer,
-        max_daily_spend: policy.max_daily_spend,
-        allowed_counterparties,
-        require_memo: policy.require_memo,
-        paused: policy.paused,
-    }
+    })
 }

@@ -1,8 +1,10 @@
+use macro_rules_attribute::derive;
 use serde_json::value::RawValue;
-use sqlx::{AssertSqlSafe, FromRow};
+use sqlx::AssertSqlSafe;
 
 use super::columns::Table;
 use super::query::{Query, places, query};
+use super::row::ByName;
 use super::{Store, StoreError};
 use crate::domain::{
     Account, AccountId, AccountName, AccountStatus, Address, Counterparties, Metadata, Network, OperatorId,
@@ -15,7 +17,7 @@ const TABLE: Table = Table("accounts");
 pub(super) const COLUMNS: &str = "account_id, operator_id, name, metadata, address, token_account, status,
     counterparties, provisioning, created_at";
 
-#[derive(Debug, FromRow)]
+#[derive(Debug, ByName!)]
 pub(super) struct AccountRow {
     account_id: String,
     operator_id: String,

@@ -1,12 +1,13 @@
 //! Attempts written down: each with what becomes of its delivery, and of its webhook's health.
 
 use futures::FutureExt;
-use sqlx::FromRow;
+use macro_rules_attribute::derive;
 
 use super::columns::Table;
 use super::deliveries::{GIVEN_UP_AT_ONCE, give_up_some};
 use super::delivery_row::{StateColumns, attempt_columns};
 use super::query::query;
+use super::row::ByName;
 use super::{Store, StoreError, Transaction};
 use crate::domain::{Attempt, DeliveryState, DisabledReason, EventId, Health, OperatorId, WebhookId};
 
@@ -23,7 +24,7 @@ pub struct AttemptMade {
     pub next: DeliveryState,
 }
 
-#[derive(Debug, FromRow)]
+#[derive(Debug, ByName!)]
 struct HealthRow {
     failures: i64,
     failing_since: Option<String>,

@@ -3,11 +3,12 @@
 use std::collections::BTreeMap;
 
 use futures::FutureExt;
-use sqlx::FromRow;
+use macro_rules_attribute::derive;
 
 use super::columns::Table;
 use super::events::{insert_deliveries, insert_event};
 use super::query::query;
+use super::row::ByName;
 use super::{Store, StoreError, Transaction};
 use crate::domain::{
     Account, BalanceSeen, Event, KnownBalance, OperatorId, Timestamp, UsdcAmount, Webhook, WebhookId,
@@ -15,7 +16,7 @@ use crate::domain::{
 
 const TABLE: Table = Table("webhook_balances");
 
-#[derive(Debug, FromRow)]
+#[derive(Debug, ByName!)]
 struct KnownRow {
     balance_usdc: String,
     read_at: String,
@@ -62,7 +63,7 @@ impl Store {
                 let mut crossed: BTreeMap<UsdcAmount, Vec<Webhook>> = BTreeMap::new();
                 for webhook in watching {
                     let Some(threshold) = webhook.subscription.watches(account.id) else { continue };
-                    let before = replace_known(tx, webhook.id, &account, seen).await?;
+                    let before = replace_known(tx, webhook.id, &account, &seen).await?;
                     if before.is_some_and(|before| seen.crosses(threshold, before)) {
                         crossed.entry(threshold).or_default().push(webhook);
                     }
@@ -87,7 +88,7 @@ async fn replace_known(
     tx: &mut Transaction<'_>,
     webhook: WebhookId,
     account: &Account,
-    seen: BalanceSeen,
+    seen: &BalanceSeen,
 ) -> Result<Option<UsdcAmount>, StoreError> {
     const KNOWN: &str = "SELECT balance_usdc, read_at FROM webhook_balances
          WHERE operator_id = $1 AND webhook_id = $2 AND account_id = $3";

@@ -1,8 +1,10 @@
 use futures::FutureExt;
-use sqlx::{AssertSqlSafe, FromRow};
+use macro_rules_attribute::derive;
+use sqlx::AssertSqlSafe;
 
 use super::history::tag_text;
 use super::query::{Query, query};
+use super::row::ByName;
 use super::transfer_row::{StateColumns, TransferRow};
 use super::transfers::COLUMNS;
 use super::writer::Turn;
@@ -66,12 +68,11 @@ impl ClaimClock {
     }
 }
 
-#[derive(Debug, FromRow)]
+#[derive(Debug, ByName!)]
 struct UsedKeyRow {
     fingerprint: String,
     key_use: i64,
     key_expires_unix: i64,
-    #[sqlx(flatten)]
     transfer: TransferRow,
 }
 

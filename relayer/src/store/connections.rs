@@ -9,7 +9,6 @@ use std::time::{Duration, Instant};
 
 use deadpool::managed::{self, Metrics, Object, PoolError, RecycleError, RecycleResult};
 use prometheus_client::metrics::histogram::Histogram;
-use sqlx::Connection;
 
 use super::StoreError;
 
@@ -31,11 +30,13 @@ pub(super) fn overdue() -> StoreError {
 
 /// How a database is connected to.
 pub(super) trait Connect: Send + Sync + 'static {
-    type Connection: Connection + Send;
+    type Connection: Send;
 
     fn connect(&self) -> impl Future<Output = Result<Self::Connection, StoreError>> + Send;
     /// Whether the other end may go away while the connection stands.
     const IS_REMOTE: bool;
+    fn is_alive(connection: &mut Self::Connection) -> impl Future<Output = bool> + Send;
+    fn close(connection: Self::Connection) -> impl Future<Output = Result<(), StoreError>> + Send;
 }
 
 /// So many connections at most, made when they are needed.
@@ -86,9 +87,9 @@ impl<C: Connect> managed::Manager for Opener<C> {
         if metrics.last_used() < FRESH {
             return Ok(());
         }
-        match tokio::time::timeout(PING_LIMIT, opened.connection.ping()).await {
-            Ok(Ok(())) => Ok(()),
-            Ok(Err(_)) | Err(_) => {
+        match tokio::time::timeout(PING_LIMIT, C::is_alive(&mut opened.connection)).await {
+            Ok(true) => Ok(()),
+            Ok(false) | Err(_) => {
                 self.failures.fetch_add(1, Ordering::SeqCst);
                 Err(gone())
             }
@@ -138,7 +139,7 @@ impl<C: Connect> Connections<C> {
     /// Lends no more, waits for what is lent, and closes.
     pub(super) async fn close(&self) {
         for opened in self.pool.retain(|_, _| false).removed {
-            if let Err(error) = opened.connection.close().await {
+            if let Err(error) = C::close(opened.connection).await {
                 tracing::warn!(%error, "the database was not closed well");
             }
         }
@@ -161,7 +162,7 @@ impl<C: Connect> Lent<C> {
     /// Gives the connection back, unless the call did not go well.
     pub(super) fn give_back<T>(mut self, answer: &Result<T, StoreError>) {
         match answer {
-            Err(StoreError::Database(_)) => {}
+            Err(StoreError::Postgres(_) | StoreError::Sqlite(_)) => {}
             Err(StoreError::Unavailable { is_connection_lost, .. }) => {
                 if let Some(object) = self.0.as_ref().filter(|_| *is_connection_lost)
                     && let Some(pool) = Object::pool(object)

@@ -1,12 +1,14 @@
 //! Deliveries: leased row by row, attempted without a transaction, and written down with every attempt.
 
-use sqlx::{AssertSqlSafe, FromRow};
+use macro_rules_attribute::derive;
+use sqlx::AssertSqlSafe;
 
 use super::columns::Table;
 use super::delivery_row::{AttemptRow, DeliveryRow, StateColumns};
 use super::event_row::{COLUMNS as EVENT_COLUMNS, EventRow};
 use super::pools::Pools;
 use super::query::{places, query};
+use super::row::ByName;
 use super::{Store, StoreError, Transaction};
 use crate::domain::{
     Delivery, DeliveryState, DeliveryStatus, Event, EventId, OperatorId, Timestamp, Webhook, WebhookId,
@@ -21,7 +23,7 @@ pub struct LeasedDelivery {
     pub failures: u32,
 }
 
-#[derive(Debug, FromRow)]
+#[derive(Debug, ByName!)]
 struct LeasedRow {
     event_id: String,
     failures: i64,

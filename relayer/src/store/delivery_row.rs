@@ -1,15 +1,16 @@
 //! Deliveries and attempts as columns, and back.
 
-use sqlx::FromRow;
+use macro_rules_attribute::derive;
 
 use super::StoreError;
 use super::columns::Table;
+use super::row::ByName;
 use crate::domain::{Attempt, AttemptOutcome, Delivery, DeliveryState, Unanswered};
 
 const TABLE: Table = Table("deliveries");
 const ATTEMPTS: Table = Table("delivery_attempts");
 
-#[derive(Debug, FromRow)]
+#[derive(Debug, ByName!)]
 pub(super) struct DeliveryRow {
     webhook_id: String,
     pub event_id: String,
@@ -21,7 +22,7 @@ pub(super) struct DeliveryRow {
     created_at: String,
 }
 
-#[derive(Debug, FromRow)]
+#[derive(Debug, ByName!)]
 pub(super) struct AttemptRow {
     event_id: String,
     started_at: String,

@@ -1,11 +1,13 @@
 //! Denials: derived from refused transfers, each once and in one chain for each operator. See `domain::denial`.
 
 use futures::FutureExt;
-use sqlx::{AssertSqlSafe, FromRow};
+use macro_rules_attribute::derive;
+use sqlx::AssertSqlSafe;
 
 use super::columns::Table;
 use super::operators::OperatorRow;
 use super::query::{places, query};
+use super::row::ByName;
 use super::transfer_row::TransferRow;
 use super::transfers::COLUMNS;
 use super::{Store, StoreError};
@@ -25,9 +27,8 @@ pub struct HeadClock {
 
 const IS_DUE: &str = "(denial_heads.next_at <= $2 OR denial_heads.next_at > $3)";
 
-#[derive(Debug, FromRow)]
+#[derive(Debug, ByName!)]
 struct RefusedRow {
-    #[sqlx(flatten)]
     transfer: TransferRow,
     account_address: String,
     operator_address: String,
@@ -43,7 +44,7 @@ impl TryFrom<RefusedRow> for Refused {
     }
 }
 
-#[derive(Debug, FromRow)]
+#[derive(Debug, ByName!)]
 struct DenialRow {
     number: i64,
     transfer_id: String,

@@ -1,5 +1,5 @@
+use rusqlite::ffi;
 use sqlx::migrate::MigrateError;
-use sqlx::postgres::PgDatabaseError;
 
 use crate::domain::{QuotaExceeded, WrongState};
 
@@ -14,7 +14,15 @@ const READ_ONLY: &str = "25006";
 /// A statement took longer than the server lets it.
 const STATEMENT_TIMED_OUT: &str = "57014";
 /// SQLite's codes for a file that cannot be used now: busy, locked, read-only, fault of the disk, full, cannot be opened.
-const UNAVAILABLE_RESULTS: [u32; 6] = [5, 6, 8, 10, 13, 14];
+const UNAVAILABLE_CODES: [i32; 6] = [
+    ffi::SQLITE_BUSY,
+    ffi::SQLITE_LOCKED,
+    ffi::SQLITE_READONLY,
+    ffi::SQLITE_IOERR,
+    ffi::SQLITE_FULL,
+    ffi::SQLITE_CANTOPEN,
+];
+const ALREADY_THERE_CODES: [i32; 2] = [ffi::SQLITE_CONSTRAINT_UNIQUE, ffi::SQLITE_CONSTRAINT_PRIMARYKEY];
 
 /// Why the database did not do what was asked.
 #[derive(Debug, thiserror::Error)]
@@ -24,7 +32,7 @@ pub enum StoreError {
     )]
     Unsupported,
     #[error("cannot open the database {place}: {error}")]
-    Open { place: String, error: sqlx::Error },
+    Open { place: String, error: Box<StoreError> },
     #[error(
         "the database was made by another build, with other tables (migration {0}): start that build on it, or name an empty \
          database in `database.url`. Accounts and payments are read from the chain again; names, API keys and webhooks are not \
@@ -38,7 +46,9 @@ pub enum StoreError {
     Unavailable { problem: String, is_connection_lost: bool },
     /// An answer that a healthy database does not give.
     #[error("database: {0}")]
-    Database(sqlx::Error),
+    Postgres(sqlx::Error),
+    #[error("database: {0}")]
+    Sqlite(rusqlite::Error),
     /// A row of the same identity is there already.
     #[error("already there")]
     AlreadyThere,
@@ -88,15 +98,7 @@ impl StoreError {
         } else if is_unavailable || code == READ_ONLY {
             Self::unavailable(error)
         } else {
-            Self::Database(error)
-        }
-    }
-
-    /// `code` is an extended one: its lowest byte says what kind it is.
-    fn of_sqlite(error: sqlx::Error, code: &str) -> Self {
-        match code.parse::<u32>() {
-            Ok(code) if UNAVAILABLE_RESULTS.contains(&(code & 0xff)) => Self::unavailable(error),
-            Ok(_) | Err(_) => Self::Database(error),
+            Self::Postgres(error)
         }
     }
 }
@@ -117,16 +119,24 @@ impl From<sqlx::Error> for StoreError {
                 | sqlx::Error::PoolTimedOut
                 | sqlx::Error::PoolClosed
                 | sqlx::Error::WorkerCrashed => Self::unavailable(error),
-                other => Self::Database(other),
+                other => Self::Postgres(other),
             };
         };
         let code = database.code().unwrap_or_default().into_owned();
-        if database.is_unique_violation() {
+        if database.is_unique_violation() { Self::AlreadyThere } else { Self::of_postgres(error, &code) }
+    }
+}
+
+impl From<rusqlite::Error> for StoreError {
+    fn from(error: rusqlite::Error) -> Self {
+        let Some(failed) = error.sqlite_error() else { return Self::Sqlite(error) };
+        if ALREADY_THERE_CODES.contains(&failed.extended_code) {
             Self::AlreadyThere
-        } else if database.try_downcast_ref::<PgDatabaseError>().is_some() {
-            Self::of_postgres(error, &code)
+        // Of an extended code the lowest byte says what kind it is.
+        } else if UNAVAILABLE_CODES.contains(&(failed.extended_code & 0xff)) {
+            Self::unavailable(error)
         } else {
-            Self::of_sqlite(error, &code)
+            Self::Sqlite(error)
         }
     }
 }

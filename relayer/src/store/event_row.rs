@@ -1,10 +1,11 @@
 //! Events as rows.
 
+use macro_rules_attribute::derive;
 use serde_json::value::RawValue;
-use sqlx::FromRow;
 
 use super::StoreError;
 use super::columns::Table;
+use super::row::ByName;
 use crate::domain::{AccountId, Event, EventType, Subject};
 
 const TABLE: Table = Table("events");
@@ -13,7 +14,7 @@ const TABLE: Table = Table("events");
 pub(super) const COLUMNS: &str = "events.event_id, events.operator_id, events.event_type, events.account_id,
     events.transfer_id, events.threshold_usdc, events.webhook_id, events.data, events.created_at";
 
-#[derive(Debug, FromRow)]
+#[derive(Debug, ByName!)]
 pub(super) struct EventRow {
     event_id: String,
     operator_id: String,

@@ -1,18 +1,20 @@
 //! Entries that may still be forked away: which they are, when they are final, and undoing those that are gone.
 
 use futures::FutureExt;
-use sqlx::{AssertSqlSafe, FromRow};
+use macro_rules_attribute::derive;
+use sqlx::AssertSqlSafe;
 
 use super::columns::Table;
 use super::history::number_of;
 use super::marks::{Mark, bind_marks, is_among};
 use super::query::query;
+use super::row::ByName;
 use super::{Store, StoreError, ledgers};
 use crate::domain::{AccountId, EntryKind, Network, OperatorId, UsdcAmount};
 
 const TABLE: Table = Table("history");
 
-#[derive(Debug, FromRow)]
+#[derive(Debug, ByName!)]
 struct UndoneRow {
     operator_id: String,
     account_id: String,

@@ -1,11 +1,13 @@
 //! Accounts' histories. An entry is written with the step or the transaction it records, and its money is booked with it.
 
-use sqlx::{AssertSqlSafe, FromRow};
+use macro_rules_attribute::derive;
+use sqlx::AssertSqlSafe;
 
 use super::columns::Table;
 use super::ledgers::Placed;
 use super::parties::PartyRow;
 use super::query::{merged, query};
+use super::row::ByName;
 use super::{Store, StoreError, Transaction, ledgers};
 use crate::domain::{
     AccountId, Counterparty, EntryKind, EntryOutcome, Event, HistoryEntry, HistoryFilter, Memo, OperatorId,
@@ -28,7 +30,7 @@ const COLUMNS: &str =
 const FIRST_PLACE: &str = "0";
 const MOMENT_CHARS: usize = 27;
 
-#[derive(Debug, FromRow)]
+#[derive(Debug, ByName!)]
 struct EntryRow {
     entry_id: String,
     operator_id: String,

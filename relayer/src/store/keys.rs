@@ -1,9 +1,10 @@
 use futures::FutureExt;
-use sqlx::FromRow;
+use macro_rules_attribute::derive;
 
 use super::columns::Table;
 use super::operators::{OperatorRow, count_in, lock_operator};
 use super::query::{Query, query};
+use super::row::ByName;
 use super::{Store, StoreError};
 use crate::domain::{
     AccountId, AllowedCidrs, ApiKey, HashedKey, KeyHint, KeyId, KeyScope, Operator, OperatorId, Timestamp,
@@ -11,7 +12,7 @@ use crate::domain::{
 
 const TABLE: Table = Table("api_keys");
 
-#[derive(Debug, FromRow)]
+#[derive(Debug, ByName!)]
 struct KeyRow {
     key_id: String,
     operator_id: String,
@@ -25,9 +26,8 @@ struct KeyRow {
     allowed_cidrs: Option<String>,
 }
 
-#[derive(Debug, FromRow)]
+#[derive(Debug, ByName!)]
 pub(super) struct OwnedKeyRow {
-    #[sqlx(flatten)]
     key: KeyRow,
     network: String,
     operator_name: String,

@@ -1,10 +1,12 @@
 //! What accounts held when they were last looked at, for when they cannot be looked at.
 
-use sqlx::{AssertSqlSafe, FromRow};
+use macro_rules_attribute::derive;
+use sqlx::AssertSqlSafe;
 
 use super::accounts::{AccountRow, COLUMNS};
 use super::columns::Table;
 use super::query::query;
+use super::row::ByName;
 use super::{Store, StoreError};
 use crate::domain::{Account, AccountId, AccountStatus, Network, Operator, Timestamp, UsdcAmount};
 
@@ -19,9 +21,8 @@ pub struct KnownAccount {
     pub as_of: Timestamp,
 }
 
-#[derive(Debug, FromRow)]
+#[derive(Debug, ByName!)]
 struct KnownRow {
-    #[sqlx(flatten)]
     account: AccountRow,
     seen_micros: i64,
     began_at: Option<String>,

@@ -1,10 +1,12 @@
 //! Each account's money as its history has it, to be compared with what the chain holds.
 
 use futures::FutureExt;
-use sqlx::{AssertSqlSafe, FromRow, SqlSafeStr};
+use macro_rules_attribute::derive;
+use sqlx::{AssertSqlSafe, SqlSafeStr};
 
 use super::columns::Table;
 use super::query::{Query, places, query};
+use super::row::ByName;
 use super::{Store, StoreError, Transaction};
 use crate::domain::{
     AccountId, Address, EntryKind, EntryOutcome, HistoryEntry, KnownPayments, Network, OperatorId,
@@ -182,7 +184,7 @@ pub(super) async fn unbook(
     }
 }
 
-#[derive(Debug, FromRow)]
+#[derive(Debug, ByName!)]
 struct KnownRow {
     payments_up_to: i64,
     payments_beyond: String,
@@ -226,7 +228,7 @@ async fn change_known(
     Ok(())
 }
 
-#[derive(Debug, FromRow)]
+#[derive(Debug, ByName!)]
 struct LedgerRow {
     account_id: String,
     operator_id: String,
@@ -253,7 +255,7 @@ impl TryFrom<LedgerRow> for Ledger {
     }
 }
 
-#[derive(Debug, FromRow)]
+#[derive(Debug, ByName!)]
 struct MovedRow {
     kind: String,
     amount_usdc: String,

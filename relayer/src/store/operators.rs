@@ -1,14 +1,15 @@
-use sqlx::FromRow;
+use macro_rules_attribute::derive;
 
 use super::columns::Table;
 use super::query::{Query, query};
+use super::row::ByName;
 use super::{Store, StoreError, Transaction};
 use crate::domain::{Address, Network, Operator, OperatorId, OperatorName};
 
 const TABLE: Table = Table("operators");
 
 /// A row of `operators`.
-#[derive(Debug, FromRow)]
+#[derive(Debug, ByName!)]
 pub(super) struct OperatorRow {
     pub operator_id: String,
     pub network: String,

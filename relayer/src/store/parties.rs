@@ -1,13 +1,15 @@
 //! Accounts as far as entries about them are concerned.
 
-use sqlx::{AssertSqlSafe, FromRow};
+use macro_rules_attribute::derive;
+use sqlx::AssertSqlSafe;
 
 use super::columns::Table;
 use super::query::{places, query};
+use super::row::ByName;
 use super::{Store, StoreError};
 use crate::domain::{AccountId, Address, Network, OperatorId, Party};
 
-#[derive(Debug, FromRow)]
+#[derive(Debug, ByName!)]
 pub(super) struct PartyRow {
     account_id: String,
     operator_id: String,

@@ -1,11 +1,12 @@
 //! What is known of an account's payments, by their numbers: whether one was made already, and whether any is missing.
 
-use sqlx::FromRow;
+use macro_rules_attribute::derive;
 
 use super::columns::Table;
 use super::history::tag_text;
 use super::ledgers::{AccountKey, of};
 use super::query::query;
+use super::row::ByName;
 use super::{Store, StoreError};
 use crate::domain::{Account, AccountId, Address, Network, OperatorId, Timestamp, UsdcAmount};
 
@@ -44,7 +45,7 @@ pub struct PaymentsMissing {
 }
 
 /// The columns of a payment are empty where there is none with the tag.
-#[derive(Debug, FromRow)]
+#[derive(Debug, ByName!)]
 struct KnownRow {
     up_to: i64,
     tx_signature: Option<String>,

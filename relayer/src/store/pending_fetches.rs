@@ -1,9 +1,10 @@
 //! Transactions that were listed, and that no node would show yet: they are fetched until they are shown or were forked away.
 
-use sqlx::FromRow;
+use macro_rules_attribute::derive;
 
 use super::columns::Table;
 use super::query::query;
+use super::row::ByName;
 use super::{Store, StoreError, Transaction};
 use crate::domain::{Network, Timestamp};
 
@@ -19,7 +20,7 @@ pub struct PendingFetch {
     pub next_try_at: Timestamp,
 }
 
-#[derive(Debug, FromRow)]
+#[derive(Debug, ByName!)]
 struct PendingFetchRow {
     tx_signature: String,
     slot: i64,

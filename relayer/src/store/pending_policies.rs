@@ -1,19 +1,20 @@
 //! Policies that wait on the chain: how they were submitted, when to look at them, and that they were announced.
 
 use futures::FutureExt;
-use sqlx::FromRow;
+use macro_rules_attribute::derive;
 
 use super::accounts::{count_entries, read_counterparties, write_counterparties};
 use super::columns::Table;
 use super::events::announce;
 use super::query::{Query, query};
 use super::quotas::{fits, hold};
+use super::row::ByName;
 use super::{Store, StoreError};
 use crate::domain::{AccountId, AccountStatus, Event, Network, OperatorId, PendingPolicy, Quotas, Timestamp};
 
 const TABLE: Table = Table("pending_policies");
 
-#[derive(Debug, FromRow)]
+#[derive(Debug, ByName!)]
 struct PendingRow {
     operator_id: String,
     account_id: String,

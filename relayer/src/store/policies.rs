@@ -3,13 +3,14 @@
 use std::time::Duration;
 
 use futures::FutureExt;
-use sqlx::FromRow;
+use macro_rules_attribute::derive;
 
 use super::columns::Table;
 use super::events::announce;
 use super::history::list_payments_under;
 use super::ledgers::{AccountKey, of};
 use super::query::query;
+use super::row::ByName;
 use super::{Store, StoreError, Transaction, ledgers};
 use crate::domain::{
     AccountId, Address, AllowlistEntry, Counterparties, Event, HaltSet, Limit, Network, PolicySet,
@@ -27,7 +28,7 @@ const CHANGE_IS_NEWS: Duration = Duration::from_secs(24 * 60 * 60);
 /// Payments under one policy that are looked at when it comes to light after them.
 const PAYMENTS_MAX: u32 = 500;
 
-#[derive(Debug, FromRow)]
+#[derive(Debug, ByName!)]
 struct PolicyRow {
     version: i64,
     max_single_transfer: Option<String>,
@@ -44,7 +45,7 @@ impl PolicyRow {
             let amount = TABLE.read_optional(column, text)?;
             Ok::<_, StoreError>(amount.map_or(Limit::Unlimited, Limit::AtMost))
         };
-        let allowed_counterparties = match (&self.wallets, &self.token_accounts) {
+        let allowlist = match (&self.wallets, &self.token_accounts) {
             (Some(wallets), Some(token_accounts)) => {
                 let wallets = read_addresses("wallets", wallets)?.into_iter().map(AllowlistEntry::Wallet);
                 let token_accounts = read_addresses("token_accounts", token_accounts)?;
@@ -56,7 +57,7 @@ impl PolicyRow {
         let policy = SpendingPolicy {
             max_single_transfer: limit("max_single_transfer", self.max_single_transfer.as_deref())?,
             max_daily_spend: limit("max_daily_spend", self.max_daily_spend.as_deref())?,
-            allowed_counterparties,
+            allowlist,
             require_memo: self.require_memo,
             paused: self.paused,
         };
@@ -206,7 +207,7 @@ async fn keep(tx: &mut Transaction<'_>, set: &PolicySet, now: Timestamp) -> Resu
         Limit::AtMost(amount) => Some(amount.to_string()),
     };
     let policy = &set.policy;
-    let (wallets, token_accounts) = write_addresses(&policy.allowed_counterparties);
+    let (wallets, token_accounts) = write_addresses(&policy.allowlist);
     let account = (set.operator_id, set.account_id);
     let kept = of(SQL, account)
         .bind(set.version.cast_signed())

@@ -1,16 +1,17 @@
 //! Every version of a policy, as the indexer reads it from the chain, and who asked for it here.
 
+use macro_rules_attribute::derive;
 use serde_json::value::RawValue;
-use sqlx::FromRow;
 
 use super::columns::Table;
 use super::query::query;
+use super::row::ByName;
 use super::{Store, StoreError};
 use crate::domain::{AccountId, Asking, OperatorId, PolicyReason, PolicyVersion};
 
 const TABLE: Table = Table("policy_versions");
 
-#[derive(Debug, FromRow)]
+#[derive(Debug, ByName!)]
 struct VersionRow {
     operator_id: String,
     account_id: String,

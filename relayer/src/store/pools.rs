@@ -2,25 +2,25 @@
 
 use std::path::Path;
 use std::str::FromStr;
+use std::sync::Arc;
 use std::time::Duration;
 
 use futures::future::BoxFuture;
 use prometheus_client::metrics::histogram::Histogram;
 use sqlx::postgres::{PgConnectOptions, PgConnection};
-use sqlx::sqlite::{SqliteConnectOptions, SqliteJournalMode, SqliteSynchronous};
 use sqlx::{ConnectOptions, Connection, Executor};
 
 use super::StoreError;
-use super::connect::{PostgresPrimary, SqliteReading};
 use super::connections::Connections;
-use super::look::{MIGRATIONS, Tables, applied_in_postgres, tables_of};
+use super::look::applied_in_postgres;
+use super::postgres::PostgresPrimary;
 use super::query::Target;
+use super::sqlite::{self, SqliteReading};
+use super::tables::{MIGRATIONS, Tables, tables_of};
 use super::transaction::{Transaction, transact};
 use super::writer::{Turn, Writer};
 use crate::metrics::Histograms;
 
-/// How long a connection waits for a lock that another process holds, in seconds.
-const BUSY_TIMEOUT_SECONDS: u64 = 5;
 /// How long a start waits for Postgres to answer, in seconds.
 const CONNECT_TIMEOUT_SECONDS: u64 = 10;
 /// Connections for what a payment waits for; and for lists and the searches of workers, which take longer.
@@ -28,8 +28,6 @@ const SQLITE_READERS: usize = 4;
 const SQLITE_LISTERS: usize = 2;
 const POSTGRES_CONNECTIONS: usize = 12;
 const POSTGRES_LISTERS: usize = 4;
-/// What the writer keeps in memory; below zero, SQLite counts in KiB instead of pages.
-const CACHE_KIBIBYTES: &str = "-8192";
 /// The advisory lock under which one process at a time changes the tables: "purser" in ASCII.
 const MIGRATION_LOCK: i64 = 0x7075_7273_6572;
 
@@ -68,29 +66,22 @@ impl Pools {
     }
 
     async fn open_sqlite(url: &str, waits: &Histograms) -> Result<Self, StoreError> {
-        let options = SqliteConnectOptions::from_str(url).map_err(|_| StoreError::Unsupported)?;
-        let file = options.get_filename().display().to_string();
-        let failed = |error| StoreError::Open { place: file.clone(), error };
-        if !is_in_memory(url) {
-            keep_from_others(options.get_filename()).map_err(|error| failed(error.into()))?;
-        }
-        let options = options.foreign_keys(true).busy_timeout(Duration::from_secs(BUSY_TIMEOUT_SECONDS));
-        let writing = options
-            .clone()
-            .create_if_missing(true)
-            .journal_mode(SqliteJournalMode::Wal)
-            // An answered commit survives a power cut: WAL is synced on each.
-            .synchronous(SqliteSynchronous::Full)
-            // What a statement keeps to take itself back by.
-            .pragma("temp_store", "memory")
-            .pragma("cache_size", CACHE_KIBIBYTES);
-        let mut writer = writing.connect().await.map_err(failed)?;
-        MIGRATIONS.run(&mut writer).await?;
-        let writer =
-            Writer::start(writer, writing, waits_of(waits, WRITER)).map_err(|error| failed(error.into()))?;
+        let file: Arc<Path> = sqlite::file_of(url).ok_or(StoreError::Unsupported)?.into();
+        let made = file.clone();
+        let opened = sqlite::on_a_thread(move || {
+            keep_from_others(&made).map_err(StoreError::unavailable)?;
+            let mut connection = sqlite::open_to_write(&made)?;
+            sqlite::bring_up_to_date(&mut connection)?;
+            Ok(connection)
+        });
+        let failed = |error| match error {
+            of_other_build @ StoreError::OfOtherBuild(_) => of_other_build,
+            error => StoreError::Open { place: file.display().to_string(), error: Box::new(error) },
+        };
+        let connection = opened.await.map_err(failed)?;
+        let writer = Writer::start(connection, file.clone(), waits_of(waits, WRITER))?;
         let reading = |pool, connections| {
-            let read_only = SqliteReading(options.clone().read_only(true));
-            Connections::new(read_only, connections, waits_of(waits, pool))
+            Connections::new(SqliteReading(file.clone()), connections, waits_of(waits, pool))
         };
         let (readers, listers) = (reading(READERS, SQLITE_READERS)?, reading(LISTERS, SQLITE_LISTERS)?);
         Ok(Self::Sqlite { writer, readers, listers })
@@ -100,7 +91,8 @@ impl Pools {
         let options = PgConnectOptions::from_str(url).map_err(|_| StoreError::Unsupported)?;
         let database = options.get_database().unwrap_or(options.get_username());
         let place = format!("{database} at {}:{}", options.get_host(), options.get_port());
-        let failed = |error| StoreError::Open { place: place.clone(), error };
+        let failed =
+            |error: sqlx::Error| StoreError::Open { place: place.clone(), error: Box::new(error.into()) };
         // Not through the pool, which would keep trying and then say only that it timed out.
         let connecting =
             tokio::time::timeout(Duration::from_secs(CONNECT_TIMEOUT_SECONDS), options.connect());
@@ -181,7 +173,7 @@ impl Pools {
 
     pub fn lister(&self) -> Target<'_> {
         match self {
-            Self::Sqlite { listers, .. } => Target::SqliteReaders(listers),
+            Self::Sqlite { listers, .. } => Target::SqliteListers(listers),
             Self::Postgres { listers, .. } => Target::PostgresPool(listers),
         }
     }
@@ -198,10 +190,6 @@ impl Pools {
 
 fn waits_of(waits: &Histograms, pool: &'static str) -> Histogram {
     waits.get_or_create(&[("pool", pool)]).clone()
-}
-
-fn is_in_memory(url: &str) -> bool {
-    url.contains(":memory:") || url.contains("mode=memory")
 }
 
 /// The file is made for its owner alone, before SQLite would make it for everybody. What SQLite puts beside it gets the same

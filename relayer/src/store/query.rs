@@ -3,72 +3,25 @@
 use std::fmt::Display;
 
 use futures::FutureExt;
-use sqlx::postgres::{PgConnection, PgRow};
-use sqlx::sqlite::{SqliteConnection, SqliteRow};
-use sqlx::{FromRow, SqlSafeStr, SqlStr};
+use sqlx::postgres::PgConnection;
+use sqlx::{SqlSafeStr, SqlStr};
 
 use super::StoreError;
-use super::connect::{PostgresPrimary, SqliteReading};
 use super::connections::Connections;
+use super::postgres::{self, PostgresPrimary};
+use super::row::Record;
+use super::sqlite::{self, SqliteReading};
+use super::statement::{Answer, Value, Wanted};
 use super::transaction::Transaction;
 use super::writer::{Turn, Writer};
-
-/// A value of one of the types that both databases have.
-#[derive(Debug, Clone)]
-pub(super) enum Value {
-    Text(Option<String>),
-    Number(Option<i64>),
-    Flag(bool),
-}
-
-impl From<String> for Value {
-    fn from(text: String) -> Self {
-        Self::Text(Some(text))
-    }
-}
-
-impl From<&str> for Value {
-    fn from(text: &str) -> Self {
-        Self::Text(Some(text.to_owned()))
-    }
-}
-
-impl From<Option<String>> for Value {
-    fn from(text: Option<String>) -> Self {
-        Self::Text(text)
-    }
-}
-
-impl From<Option<&str>> for Value {
-    fn from(text: Option<&str>) -> Self {
-        Self::Text(text.map(str::to_owned))
-    }
-}
-
-impl From<i64> for Value {
-    fn from(number: i64) -> Self {
-        Self::Number(Some(number))
-    }
-}
-
-impl From<Option<i64>> for Value {
-    fn from(number: Option<i64>) -> Self {
-        Self::Number(number)
-    }
-}
-
-impl From<bool> for Value {
-    fn from(flag: bool) -> Self {
-        Self::Flag(flag)
-    }
-}
 
 /// Where a statement runs: where it finds a connection to either database, or in a transaction on it.
 pub(super) enum Target<'c> {
     SqliteWriter(&'c Writer),
     SqliteReaders(&'c Connections<SqliteReading>),
+    SqliteListers(&'c Connections<SqliteReading>),
     PostgresPool(&'c Connections<PostgresPrimary>),
-    Sqlite(&'c mut SqliteConnection),
+    Sqlite(&'c mut rusqlite::Connection),
     Postgres(&'c mut PgConnection),
 }
 
@@ -79,17 +32,6 @@ impl<'c> From<&'c mut Transaction<'_>> for Target<'c> {
             Transaction::Postgres(connection) => Self::Postgres(connection),
         }
     }
-}
-
-/// A row type that can be read from either database. Every `#[derive(FromRow)]` over TEXT, BIGINT and BOOLEAN is one.
-pub(super) trait Record:
-    for<'r> FromRow<'r, SqliteRow> + for<'r> FromRow<'r, PgRow> + Send + Unpin + 'static
-{
-}
-
-impl<T> Record for T where
-    T: for<'r> FromRow<'r, SqliteRow> + for<'r> FromRow<'r, PgRow> + Send + Unpin + 'static
-{
 }
 
 /// A statement with its values, in the order of its placeholders `$1`, `$2`, ...
@@ -122,59 +64,6 @@ pub(super) fn merged(pages: impl IntoIterator<Item = String>, ending: &str) -> O
     Some(format!("{} {ending}", parts.join(" UNION ALL ")))
 }
 
-/// Runs a statement by `$method` on a connection or pool of whichever database.
-macro_rules! run {
-    ($sql:expr, $values:expr, $on:expr, $driver_query:path, $method:ident $(, $read:ident)?) => {{
-        let bound = $values.into_iter().fold($driver_query($sql), |query, value| match value {
-            Value::Text(text) => query.bind(text),
-            Value::Number(number) => query.bind(number),
-            Value::Flag(flag) => query.bind(flag),
-        });
-        Ok(bound.$method($on).await?$(.$read())?)
-    }};
-}
-
-/// As `run`, on a connection that is lent for it.
-macro_rules! lending {
-    ($connections:expr, $sql:expr, $values:expr, $($how:tt)*) => {
-        $connections
-            // Boxed: callers hold one call within another, and the driver's futures are long.
-            .call(Box::pin(async {
-                let mut lent = $connections.lend().await?;
-                let answer = async { run!($sql, $values, lent.connection()?, $($how)*) }.await;
-                lent.give_back(&answer);
-                answer
-            }))
-            .await
-    };
-}
-
-/// Runs `$query` on the target; the one place where the two drivers are told apart.
-macro_rules! on {
-    ($query:expr, $target:expr, $($how:tt)*) => {{
-        let Query { sql, values } = $query;
-        #[cfg(test)]
-        super::tests::note(&sql, &values);
-        match $target {
-            Target::SqliteReaders(readers) => lending!(readers, sql, values, $($how)*),
-            Target::PostgresPool(pool) => lending!(pool, sql, values, $($how)*),
-            Target::Sqlite(connection) => run!(sql, values, connection, $($how)*),
-            Target::Postgres(connection) => run!(sql, values, connection, $($how)*),
-            Target::SqliteWriter(writer) => {
-                writer.write(move |tx| {
-                    async move {
-                        match tx {
-                            Transaction::Sqlite(connection) => run!(sql, values, &mut **connection, $($how)*),
-                            Transaction::Postgres(connection) => run!(sql, values, &mut **connection, $($how)*),
-                        }
-                    }
-                    .boxed()
-                }, Turn::GoesOn).await
-            }
-        }
-    }};
-}
-
 impl Query {
     /// The next placeholder's value.
     pub fn bind(mut self, value: impl Into<Value>) -> Self {
@@ -195,16 +84,78 @@ impl Query {
 
     /// Runs it and gives the number of rows that it touched.
     pub async fn execute(self, on: impl Into<Target<'_>>) -> Result<u64, StoreError> {
-        on!(self, on.into(), sqlx::query, execute, rows_affected)
+        Ok(self.run::<bool>(on.into(), Wanted::Count).await?.touched)
     }
 
     /// Every row.
     pub async fn fetch_all<R: Record>(self, on: impl Into<Target<'_>>) -> Result<Vec<R>, StoreError> {
-        on!(self, on.into(), sqlx::query_as, fetch_all)
+        Ok(self.run(on.into(), Wanted::All).await?.rows)
     }
 
     /// The row, if there is one.
     pub async fn fetch_optional<R: Record>(self, on: impl Into<Target<'_>>) -> Result<Option<R>, StoreError> {
-        on!(self, on.into(), sqlx::query_as, fetch_optional)
+        Ok(self.run(on.into(), Wanted::First).await?.rows.pop())
+    }
+
+    /// The one place where the two drivers are told apart.
+    async fn run<R: Record>(self, on: Target<'_>, wanted: Wanted) -> Result<Answer<R>, StoreError> {
+        let Self { sql, values } = self;
+        #[cfg(test)]
+        super::tests::note(&sql, &values);
+        match on {
+            Target::Sqlite(connection) => sqlite::run(connection, sql.as_str(), &values, wanted),
+            Target::Postgres(connection) => postgres::run(connection, sql, values, wanted).await,
+            Target::SqliteWriter(writer) => {
+                writer
+                    .write(
+                        move |tx| {
+                            async move {
+                                match tx {
+                                    Transaction::Sqlite(on) => sqlite::run(on, sql.as_str(), &values, wanted),
+                                    Transaction::Postgres(on) => postgres::run(on, sql, values, wanted).await,
+                                }
+                            }
+                            .boxed()
+                        },
+                        Turn::GoesOn,
+                    )
+                    .await
+            }
+            // What a payment waits for is found by its key in a few microseconds, less than it takes to wake another thread.
+            Target::SqliteReaders(readers) => {
+                // Boxed, as the next two: callers hold one call within another, and these are long.
+                let reading = Box::pin(async {
+                    let mut lent = readers.lend().await?;
+                    let answer =
+                        lent.connection().and_then(|on| sqlite::run(on, sql.as_str(), &values, wanted));
+                    lent.give_back(&answer);
+                    answer
+                });
+                readers.call(reading).await
+            }
+            Target::SqliteListers(listers) => {
+                let reading = Box::pin(async {
+                    let mut lent = listers.lend().await?;
+                    let run = move || {
+                        let answer =
+                            lent.connection().and_then(|on| sqlite::run(on, sql.as_str(), &values, wanted));
+                        Ok((lent, answer))
+                    };
+                    let (lent, answer) = sqlite::on_a_thread(run).await?;
+                    lent.give_back(&answer);
+                    answer
+                });
+                listers.call(reading).await
+            }
+            Target::PostgresPool(pool) => {
+                let calling = Box::pin(async {
+                    let mut lent = pool.lend().await?;
+                    let answer = async { postgres::run(lent.connection()?, sql, values, wanted).await }.await;
+                    lent.give_back(&answer);
+                    answer
+                });
+                pool.call(calling).await
+            }
+        }
     }
 }

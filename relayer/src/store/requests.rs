@@ -1,9 +1,10 @@
 //! Named requests: claimed before anything is done, and their answers kept. Times are the hosts' clocks.
 
-use sqlx::FromRow;
+use macro_rules_attribute::derive;
 
 use super::columns::Table;
 use super::query::query;
+use super::row::ByName;
 use super::{Store, StoreError};
 use crate::domain::{
     IdempotencyKey, KeyId, OperatorId, RequestFingerprint, Seed, StoredAnswer, StoredBody, Timestamp,
@@ -43,7 +44,7 @@ pub enum RequestClaim {
     OfOtherApiKey,
 }
 
-#[derive(Debug, FromRow)]
+#[derive(Debug, ByName!)]
 struct RequestRow {
     fingerprint: String,
     key_id: String,

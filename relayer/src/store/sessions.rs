@@ -1,18 +1,18 @@
 //! Who is signed in to the dashboard.
 
-use sqlx::FromRow;
+use macro_rules_attribute::derive;
 
 use super::columns::Table;
 use super::keys::OwnedKeyRow;
 use super::query::query;
+use super::row::ByName;
 use super::{Store, StoreError};
 use crate::domain::{ApiKey, HashedKey, KeyId, Operator, SESSION_LIFE_MAX, Session, Timestamp};
 
 const TABLE: Table = Table("sessions");
 
-#[derive(Debug, FromRow)]
+#[derive(Debug, ByName!)]
 struct SessionRow {
-    #[sqlx(flatten)]
     owned: OwnedKeyRow,
     session_started_at: String,
     session_used_at: String,

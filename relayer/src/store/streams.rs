@@ -2,10 +2,12 @@
 //! place has seen everything below it, however long others took to commit, and on whichever process.
 
 use futures::FutureExt;
-use sqlx::{AssertSqlSafe, FromRow};
+use macro_rules_attribute::derive;
+use sqlx::AssertSqlSafe;
 
 use super::event_row::{COLUMNS, EventRow};
 use super::query::query;
+use super::row::ByName;
 use super::{Store, StoreError};
 use crate::domain::{Event, EventId, OperatorId};
 
@@ -16,9 +18,8 @@ pub struct PlacedEvent {
     pub place: u64,
 }
 
-#[derive(Debug, FromRow)]
+#[derive(Debug, ByName!)]
 struct PlacedRow {
-    #[sqlx(flatten)]
     event: EventRow,
     place: i64,
 }

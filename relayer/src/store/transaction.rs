@@ -3,15 +3,14 @@
 use futures::future::BoxFuture;
 use sqlx::Connection;
 use sqlx::postgres::PgConnection;
-use sqlx::sqlite::SqliteConnection;
 
 use super::StoreError;
-use super::connect::PostgresPrimary;
 use super::connections::Connections;
+use super::postgres::PostgresPrimary;
 
 /// A transaction on one of the two, for [`Pools::write`](super::pools::Pools::write) to commit.
 pub(super) enum Transaction<'c> {
-    Sqlite(&'c mut SqliteConnection),
+    Sqlite(&'c mut rusqlite::Connection),
     Postgres(&'c mut PgConnection),
 }
 

@@ -1,10 +1,11 @@
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
+use macro_rules_attribute::derive;
 use serde::{Deserialize, Serialize};
-use sqlx::FromRow;
 
 use super::StoreError;
 use super::columns::Table;
+use super::row::ByName;
 use crate::domain::{
     CheckedRule, Checks, Failure, FailureCode, IdempotencyKey, Limit, Memo, Recipient, Rejection,
     RejectionReason, RuleCheck, Settlement, SignedTransfer, Timestamp, Transfer, TransferId, TransferRequest,
@@ -14,7 +15,7 @@ use crate::domain::{
 const TABLE: Table = Table("transfers");
 
 /// A row of `transfers`, as selected by [`super::transfers::COLUMNS`].
-#[derive(Debug, FromRow)]
+#[derive(Debug, ByName!)]
 pub(super) struct TransferRow {
     transfer_id: String,
     operator_id: String,

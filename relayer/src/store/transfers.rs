@@ -24,7 +24,7 @@ pub(super) const COLUMNS: &str =
     transfers.reason, transfers.message, transfers.checks, transfers.policy_version, transfers.retry_at, transfers.created_at,
     transfers.updated_at";
 
-/// Among so many of an account's last transfers one that was signed is looked for; the others were refused.
+/// Among so many of an account's last transfers those that were signed are looked for; the others were refused.
 const LATEST_ROWS: i64 = 20;
 
 /// A transfer that has just been marked as settled.
@@ -51,22 +51,22 @@ impl Store {
         row.map(Transfer::try_from).transpose()
     }
 
-    /// The account's latest transfer that was signed, if that is among its last few.
-    pub async fn find_latest_signed(&self, account: &Account) -> Result<Option<Transfer>, StoreError> {
+    /// Those of the account's last few transfers that were signed, newest first.
+    pub async fn list_latest_signed(&self, account: &Account) -> Result<Vec<Transfer>, StoreError> {
         let sql = format!(
             "SELECT * FROM (
                  SELECT {COLUMNS} FROM transfers WHERE operator_id = $1 AND account_id = $2
                  ORDER BY transfer_id DESC LIMIT $3) AS latest
-             WHERE tx_signature IS NOT NULL ORDER BY transfer_id DESC LIMIT 1"
+             WHERE tx_signature IS NOT NULL ORDER BY transfer_id DESC"
         );
         // Nothing but our own words were put into the text.
-        let row: Option<TransferRow> = query(AssertSqlSafe(sql))
+        let rows: Vec<TransferRow> = query(AssertSqlSafe(sql))
             .bind(account.operator_id.to_string())
             .bind(account.id.to_string())
             .bind(LATEST_ROWS)
-            .fetch_optional(self.reader())
+            .fetch_all(self.reader())
             .await?;
-        row.map(Transfer::try_from).transpose()
+        rows.into_iter().map(Transfer::try_from).collect()
     }
 
     /// Stores the signed bytes; to be called before the first send. `Superseded` means: do not send.

@@ -3,7 +3,8 @@
 use std::collections::{BTreeSet, HashMap, HashSet};
 
 use futures::FutureExt;
-use sqlx::{AssertSqlSafe, FromRow};
+use macro_rules_attribute::derive;
+use sqlx::AssertSqlSafe;
 
 use super::columns::Table;
 use super::events::announce;
@@ -14,6 +15,7 @@ use super::marks::{Mark, bind_marks, is_among};
 use super::pending_fetches::{PendingFetch, delete_pending_fetch, replace_pending_fetch};
 use super::pools::Pools;
 use super::query::query;
+use super::row::ByName;
 use super::{Store, StoreError, Transaction};
 use crate::domain::{
     Account, AccountId, AccountStatus, Address, HistoryEntry, Network, OperatorId, Timestamp, TransferId,
@@ -64,7 +66,7 @@ pub enum Whose {
     Account(AccountId),
 }
 
-#[derive(Debug, FromRow)]
+#[derive(Debug, ByName!)]
 struct WalkRow {
     address: String,
     until_signature: Option<String>,
@@ -93,7 +95,7 @@ impl TryFrom<WalkRow> for Walk {
     }
 }
 
-#[derive(Debug, FromRow)]
+#[derive(Debug, ByName!)]
 struct KnownRow {
     tx_signature: String,
     slot: i64,

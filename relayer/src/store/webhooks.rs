@@ -1,11 +1,13 @@
 use futures::FutureExt;
-use sqlx::{AssertSqlSafe, FromRow};
+use macro_rules_attribute::derive;
+use sqlx::AssertSqlSafe;
 
 use super::columns::Table;
 use super::deliveries::{GIVEN_UP_AT_ONCE, give_up_some};
 use super::limits::watch_if_named;
 use super::operators::{count_in, lock_operator};
 use super::query::query;
+use super::row::ByName;
 use super::{Store, StoreError};
 use crate::domain::{
     AccountId, DisabledReason, EventType, Health, OperatorId, SealedSecret, Subscription, Timestamp, Webhook,
@@ -17,7 +19,7 @@ const TABLE: Table = Table("webhooks");
 const COLUMNS: &str = "webhook_id, operator_id, url, events, account_ids, threshold_usdc, status,
     disabled_reason, disabled_at, previous_until, failures, failing_since, created_at, updated_at";
 
-#[derive(Debug, FromRow)]
+#[derive(Debug, ByName!)]
 struct WebhookRow {
     webhook_id: String,
     operator_id: String,
@@ -97,7 +99,7 @@ pub struct SealedSecrets {
     pub previous: Option<(SealedSecret, Timestamp)>,
 }
 
-#[derive(Debug, FromRow)]
+#[derive(Debug, ByName!)]
 struct SecretsRow {
     secret: String,
     previous_secret: Option<String>,

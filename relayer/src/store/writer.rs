@@ -7,27 +7,27 @@
 
 use std::collections::VecDeque;
 use std::panic::AssertUnwindSafe;
-use std::pin::pin;
-use std::time::{Duration, Instant};
+use std::path::Path;
+use std::sync::Arc;
+use std::time::Instant;
 
 use futures::FutureExt;
+use futures::executor::block_on;
 use futures::future::BoxFuture;
 use prometheus_client::metrics::gauge::Gauge;
 use prometheus_client::metrics::histogram::Histogram;
-use sqlx::sqlite::{SqliteConnectOptions, SqliteConnection};
-use sqlx::{ConnectOptions, Connection};
+use rusqlite::Connection;
 use tokio::sync::{mpsc, oneshot};
 
 use super::StoreError;
 use super::connections::{CALL_LIMIT, overdue};
+use super::sqlite::open_to_write;
 use super::transaction::Transaction;
 
 /// Most pieces of work that commit together.
-const GROUP_MAX: usize = 16;
+const GROUP_MAX: usize = 32;
 /// Slots per commit reserved for new claims.
-const BEGINNING_MIN: usize = 8;
-/// How long the thread stays awake for the driver's answer.
-const WAKEFUL: Duration = Duration::from_micros(100);
+const BEGINNING_MIN: usize = 16;
 
 /// Where work is handed to the thread. It ends when this is closed, or when the last clone is dropped.
 #[derive(Clone)]
@@ -104,17 +104,14 @@ where
 }
 
 impl Writer {
-    /// Starts the thread. `options` open the connection anew after it failed.
-    pub fn start(
-        connection: SqliteConnection,
-        options: SqliteConnectOptions,
-        waits: Histogram,
-    ) -> std::io::Result<Self> {
+    /// Starts the thread. A connection that failed is opened anew to `file`.
+    pub fn start(connection: Connection, file: Arc<Path>, waits: Histogram) -> Result<Self, StoreError> {
         let (requests, inbox) = mpsc::unbounded_channel();
-        let writing = Writing { options, open: Some(connection) };
+        let writing = Writing { file, open: Some(connection) };
         std::thread::Builder::new()
             .name("sqlite writer".into())
-            .spawn(move || futures::executor::block_on(write_until_closed(writing, inbox)))?;
+            .spawn(move || write_until_closed(writing, inbox))
+            .map_err(StoreError::unavailable)?;
         Ok(Self { requests, waiting: Waiting { now: Gauge::default(), waits } })
     }
 
@@ -150,7 +147,7 @@ impl Writer {
 }
 
 fn gone() -> StoreError {
-    StoreError::Database(sqlx::Error::WorkerCrashed)
+    StoreError::unavailable("what wrote to it has ended")
 }
 
 /// What waits to be written.
@@ -184,43 +181,39 @@ impl Queue {
 }
 
 /// The connection. After a failed commit or roll-back nobody knows what it is at: SQLite may have ended the transaction by
-/// itself (a full disk), and the driver would refuse every further one. So it is opened anew, as soon as that can be done.
+/// itself (a full disk). So it is opened anew, as soon as that can be done.
 struct Writing {
-    options: SqliteConnectOptions,
-    open: Option<SqliteConnection>,
+    file: Arc<Path>,
+    open: Option<Connection>,
 }
 
 impl Writing {
     /// False when one of them failed: nothing of any was written.
-    async fn commit(&mut self, group: &mut [Box<dyn Work>]) -> Result<bool, sqlx::Error> {
+    fn commit(&mut self, group: &mut [Box<dyn Work>]) -> Result<bool, StoreError> {
         let mut connection = match self.open.take() {
             Some(connection) => connection,
-            None => self.options.connect().await?,
+            None => open_to_write(&self.file)?,
         };
-        let done = commit(&mut connection, group).await;
+        let done = commit(&mut connection, group);
         match &done {
             Ok(_) => self.open = Some(connection),
-            Err(error) => {
-                tracing::error!(%error, "the database failed; its connection is opened anew");
-                // It is closed for what it is still good for.
-                let _ = connection.close().await;
-            }
+            Err(error) => tracing::error!(%error, "the database failed; its connection is opened anew"),
         }
-        done
+        Ok(done?)
     }
 
-    async fn close(self) {
+    fn close(self) {
         if let Some(connection) = self.open
-            && let Err(error) = connection.close().await
+            && let Err((_, error)) = connection.close()
         {
             tracing::warn!(%error, "the database was not closed well");
         }
     }
 }
 
-async fn write_until_closed(mut writing: Writing, mut inbox: mpsc::UnboundedReceiver<Request>) {
+fn write_until_closed(mut writing: Writing, mut inbox: mpsc::UnboundedReceiver<Request>) {
     let mut queue = Queue::default();
-    while let Some(request) = inbox.recv().await {
+    while let Some(request) = inbox.blocking_recv() {
         queue.take_in(request);
         loop {
             while let Ok(request) = inbox.try_recv() {
@@ -229,10 +222,10 @@ async fn write_until_closed(mut writing: Writing, mut inbox: mpsc::UnboundedRece
             if queue.is_empty() {
                 break;
             }
-            write_together(&mut writing, queue.next_group()).await;
+            write_together(&mut writing, queue.next_group());
         }
         if let Some(closed) = queue.closing.take() {
-            writing.close().await;
+            writing.close();
             // Whoever waits for this may have gone.
             let _ = closed.send(());
             return;
@@ -240,44 +233,28 @@ async fn write_until_closed(mut writing: Writing, mut inbox: mpsc::UnboundedRece
     }
 }
 
-async fn write_together(writing: &mut Writing, mut group: Vec<Box<dyn Work>>) {
-    if group.len() > 1 && matches!(wakeful(writing.commit(&mut group)).await, Ok(true)) {
+fn write_together(writing: &mut Writing, mut group: Vec<Box<dyn Work>>) {
+    if group.len() > 1 && matches!(writing.commit(&mut group), Ok(true)) {
         group.into_iter().for_each(|work| work.finish(Ok(())));
         return;
     }
     for mut work in group {
-        let committed = wakeful(writing.commit(std::slice::from_mut(&mut work))).await;
-        work.finish(committed.map(|_| ()).map_err(StoreError::from));
+        let committed = writing.commit(std::slice::from_mut(&mut work));
+        work.finish(committed.map(|_| ()));
     }
 }
 
-async fn commit(connection: &mut SqliteConnection, group: &mut [Box<dyn Work>]) -> Result<bool, sqlx::Error> {
-    let mut tx = connection.begin_with("BEGIN IMMEDIATE").await?;
+fn commit(connection: &mut Connection, group: &mut [Box<dyn Work>]) -> Result<bool, rusqlite::Error> {
+    connection.prepare_cached("BEGIN IMMEDIATE")?.execute([])?;
     for work in group {
-        let mut writing = Transaction::Sqlite(&mut tx);
+        let mut writing = Transaction::Sqlite(connection);
         // A panic is a failure of that work alone; the thread goes on.
         let run = AssertUnwindSafe(work.run(&mut writing)).catch_unwind();
-        if !run.await.unwrap_or(false) {
-            tx.rollback().await?;
+        if !block_on(run).unwrap_or(false) {
+            connection.prepare_cached("ROLLBACK")?.execute([])?;
             return Ok(false);
         }
     }
-    tx.commit().await?;
+    connection.prepare_cached("COMMIT")?.execute([])?;
     Ok(true)
-}
-
-/// Stays awake for a moment while the driver's thread runs a statement: to be woken takes longer than most of them.
-async fn wakeful<F: Future>(future: F) -> F::Output {
-    let mut future = pin!(future);
-    std::future::poll_fn(move |context| {
-        let awake_until = Instant::now() + WAKEFUL;
-        loop {
-            let polled = future.as_mut().poll(context);
-            if polled.is_ready() || Instant::now() > awake_until {
-                return polled;
-            }
-            std::thread::yield_now();
-        }
-    })
-    .await
 }

@@ -7,7 +7,8 @@ use hmac::{Hmac, KeyInit, Mac};
 use serde_json::json;
 use sha2::{Digest, Sha256};
 
-use super::{Answered, Asked, Desk, is};
+use super::{Answered, Desk, is};
+use crate::request::Request;
 
 const KEY: &str = "arn:aws:kms:eu-central-1:111122223333:key/1234abcd-12ab-34cd-56ef-1234567890ab";
 const REGION: &str = "eu-central-1";
@@ -26,7 +27,7 @@ pub fn settings(url: &str) -> Vec<(&'static str, String)> {
     ]
 }
 
-pub fn answers(desk: &Desk, asked: &Asked) -> Answered {
+pub fn answers(desk: &Desk, asked: &Request) -> Answered {
     is(asked.route(), ("POST", "/"))?;
     is(asked.header("content-type")?, "application/x-amz-json-1.1")?;
     is_signed(asked)?;
@@ -67,7 +68,7 @@ fn hash(bytes: &[u8]) -> String {
 }
 
 /// Signature Version 4, recomputed from the request as it came.
-fn is_signed(asked: &Asked) -> Result<(), String> {
+fn is_signed(asked: &Request) -> Result<(), String> {
     let authorization = asked.header("authorization")?;
     let fields = authorization.strip_prefix("AWS4-HMAC-SHA256 ").ok_or("another algorithm")?;
     let field = |name: &str| {

@@ -5,7 +5,8 @@ use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
 use serde_json::json;
 
-use super::{Answered, Asked, Desk, is};
+use super::{Answered, Desk, is};
+use crate::request::Request;
 
 const NAME: &str =
     "projects/purser/locations/europe-west3/keyRings/purser/cryptoKeys/transfer/cryptoKeyVersions/1";
@@ -29,7 +30,7 @@ pub fn credentials(url: &str) -> String {
     .to_string()
 }
 
-pub fn answers(desk: &Desk, asked: &Asked) -> Answered {
+pub fn answers(desk: &Desk, asked: &Request) -> Answered {
     let path = asked.path.split('?').next().unwrap_or_default();
     if (asked.method.as_str(), path) == ("POST", "/token") {
         let body = String::from_utf8_lossy(&asked.body);

@@ -4,7 +4,8 @@ use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
 use serde_json::json;
 
-use super::{Answered, Asked, Desk, is};
+use super::{Answered, Desk, is};
+use crate::request::Request;
 
 pub const SECRET: &str = "privy-app-secret";
 const APP: &str = "cm0purserapp";
@@ -20,7 +21,7 @@ pub fn settings(url: &str, secret_file: &str) -> Vec<(&'static str, String)> {
     ]
 }
 
-pub fn answers(desk: &Desk, asked: &Asked) -> Answered {
+pub fn answers(desk: &Desk, asked: &Request) -> Answered {
     let basic = format!("Basic {}", STANDARD.encode(format!("{APP}:{SECRET}")));
     is(asked.header("authorization")?, &basic)?;
     is(asked.header("privy-app-id")?, APP)?;

@@ -7,7 +7,8 @@ use p256::ecdsa::{Signature, SigningKey, VerifyingKey};
 use serde_json::{Value, json};
 use solana_sdk::signer::Signer;
 
-use super::{Answered, Asked, Desk, is};
+use super::{Answered, Desk, is};
+use crate::request::Request;
 
 pub const PRIVATE_KEY: &str = "487f361ddfd73440e707f4daa6775b376859e8a3c9f29b3bb694a12927c0213c";
 const ORGANIZATION: &str = "c7d2c2a1-9d3f-4f52-9f52-3a6c7a1e0001";
@@ -32,7 +33,7 @@ pub fn settings(url: &str, private_key_file: &str) -> Vec<(&'static str, String)
     ]
 }
 
-pub fn answers(desk: &Desk, asked: &Asked) -> Answered {
+pub fn answers(desk: &Desk, asked: &Request) -> Answered {
     is_stamped(asked)?;
     let body = asked.json()?;
     is(&body["organizationId"], &json!(ORGANIZATION))?;
@@ -69,7 +70,7 @@ pub fn answers(desk: &Desk, asked: &Asked) -> Answered {
 }
 
 /// By the one API key, over the body as it came.
-fn is_stamped(asked: &Asked) -> Result<(), String> {
+fn is_stamped(asked: &Request) -> Result<(), String> {
     let stamp = URL_SAFE_NO_PAD.decode(asked.header("x-stamp")?).map_err(|_| "a stamp in no base64url")?;
     let stamp: Value = serde_json::from_slice(&stamp).map_err(|_| "a stamp in no JSON")?;
     let (key, text) = api_key();

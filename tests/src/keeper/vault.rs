@@ -5,7 +5,8 @@ use base64::engine::general_purpose::STANDARD;
 use serde_json::json;
 use solana_sdk::signer::Signer;
 
-use super::{Answered, Asked, Desk, is};
+use super::{Answered, Desk, is};
+use crate::request::Request;
 
 pub const TOKEN: &str = "hvs.CAESIJ-purser";
 
@@ -18,7 +19,7 @@ pub fn settings(url: &str, token_file: &str) -> Vec<(&'static str, String)> {
     ]
 }
 
-pub fn answers(desk: &Desk, asked: &Asked) -> Answered {
+pub fn answers(desk: &Desk, asked: &Request) -> Answered {
     is(asked.header("x-vault-token")?, TOKEN)?;
     match asked.route() {
         ("POST", "/v1/transit/sign/purser-key") => {

@@ -31,9 +31,9 @@ pub struct Args {
     /// Run every test N times with two busy cores beside it, go on at failures, and tell which tests failed how often
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..))]
     repeat: Option<u32>,
-    /// Build the relayer with the SDKs of AWS KMS and Google Cloud KMS, and try keys that are kept there
+    /// Build the relayer with every feature that no usual build has, and try them: keys in AWS KMS and Google Cloud KMS, traces
     #[arg(long)]
-    cloud_signers: bool,
+    optional_features: bool,
     /// Handed to every test program: a part of the names to run, or the options of Rust's own test runner
     #[arg(last = true)]
     filter: Vec<String>,
@@ -41,7 +41,7 @@ pub struct Args {
 
 pub fn run(workspace: &Workspace, args: &Args) -> Result<ExitCode> {
     let mut tally = Tally::default();
-    let programs = build(workspace, args.cloud_signers, &mut tally);
+    let programs = build(workspace, args.optional_features, &mut tally);
     let postgres = Postgres::find();
     match &postgres {
         Ok(Found::Named | Found::Own(_)) => {}
@@ -77,11 +77,11 @@ pub fn run(workspace: &Workspace, args: &Args) -> Result<ExitCode> {
 }
 
 /// What does not compile counts as one failure, and the rest is tested.
-fn build(workspace: &Workspace, cloud_signers: bool, tally: &mut Tally) -> Vec<TestProgram> {
+fn build(workspace: &Workspace, optional_features: bool, tally: &mut Tally) -> Vec<TestProgram> {
     let mut programs = Vec::new();
     let parts = Part::ALL.into_iter().map(|part| part.build(workspace));
     // Last, since it leaves the relayer where the part of the service leaves one with crash points in it.
-    let shipped = || build_shipped_relayer(workspace, cloud_signers);
+    let shipped = || build_shipped_relayer(workspace, optional_features);
     for built in parts.chain(std::iter::once_with(shipped)) {
         match built {
             Ok(built) => programs.extend(built.tests),
@@ -156,8 +156,8 @@ impl Room<'_> {
         runs.env("PURSER_LOCALNET_BIN", localnet::binary(self.workspace));
         runs.env("PURSER_BIN", self.workspace.relayer());
         runs.env("PURSER_FAULT_INJECTION_BIN", self.workspace.fault_injection());
-        if self.args.cloud_signers {
-            runs.env("PURSER_TEST_CLOUD_SIGNERS", "1");
+        if self.args.optional_features {
+            runs.env("PURSER_TEST_OPTIONAL_FEATURES", "1");
         }
         if let Some(anchor) = &self.anchor {
             runs.env("PURSER_ANCHOR", anchor);

@@ -109,7 +109,7 @@ fn begin(bench: &mut Bench, keys: &Keys) -> Result<Cast> {
     let create = |agent_id, policy_of: &OwnedPolicy| {
         at.create_agent(policy.pubkey(), policy.pubkey(), operator, agent_id, policy_of)
     };
-    bench.measure("create_agent", create(agent_id, &OwnedPolicy::OPEN), &policy)?;
+    bench.measure("create_agent", create(agent_id, &OwnedPolicy::default()), &policy)?;
     let listed = rules(OwnedAllowlist::only(keys.entries(ENTRIES_INLINE, recipient), Vec::new()));
     bench.measure("create_agent_15_entries", create([7; 16], &listed), &policy)?;
     let mut payers = payers.into_iter();

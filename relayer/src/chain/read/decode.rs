@@ -3,6 +3,7 @@
 use crate::chain::{AddressKind, AgentOnChain, Destination, DraftOnChain, OperatorOnChain};
 use crate::domain::{Address, HaltedBy};
 use purser::state::{Agent, Operator, PolicyDraft, Role};
+use purser_client::owned;
 use purser_policy::UsdcAmount;
 use solana_sdk::pubkey::Pubkey;
 
@@ -77,7 +78,7 @@ pub fn agent(
         token_account: to_address(&view.agent.token_account),
         halted_by: halted_by(view.agent.halted_by),
         rent_payer: to_address(&view.agent.rent_payer),
-        policy: view.policy().into(),
+        policy: owned(&view.policy()),
         policy_version: u64::from(view.agent.policy_version),
         policy_updated_at: view.agent.policy_updated_at,
         window: *view.agent.window(),
@@ -96,7 +97,7 @@ pub fn draft(program: &Pubkey, account: &RawAccount) -> Option<DraftOnChain> {
     Some(DraftOnChain {
         hash: view.draft.hash,
         expected_version: u64::from(view.draft.expected_version),
-        policy: view.policy().into(),
+        policy: owned(&view.policy()),
         sealed_at: view.draft.is_sealed().then_some(view.draft.sealed_at),
         rent_payer: to_address(&view.draft.rent_payer),
     })

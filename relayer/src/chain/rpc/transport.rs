@@ -4,6 +4,7 @@ use crate::chain::ChainError;
 use crate::chain::rpc::counters::RpcCounters;
 use crate::chain::rpc::node_fault::{CallError, NodeFault};
 use crate::lookup::Lookups;
+use crate::traces::step;
 use async_trait::async_trait;
 use reqwest::header::{HeaderMap, RETRY_AFTER};
 use reqwest::{NoProxy, Proxy};
@@ -12,6 +13,7 @@ use serde_json::{Value, json};
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, LazyLock};
 use std::time::Duration;
+use tracing::Instrument;
 
 /// How long one call may take, connecting included.
 pub const CALL_TIMEOUT: Duration = Duration::from_secs(10);
@@ -134,7 +136,7 @@ pub fn lookups() -> Arc<Lookups> {
 impl Transport for HttpTransport {
     async fn call(&self, method: &'static str, params: Value) -> Result<Value, CallError> {
         self.counters.called(method);
-        let answer = self.post(method, params).await;
+        let answer = self.post(method, params).instrument(step!("rpc", rpc.method = method)).await;
         if answer.is_err() {
             self.counters.failed(method);
         }

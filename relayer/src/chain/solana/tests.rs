@@ -67,7 +67,7 @@ async fn another_key_pays_for_what_stops_something_and_for_nothing_else() {
     let at = purser_client::DraftAccounts { authority: address(policy), operator: pubkey, agent: other };
     let stopping =
         [chain.instructions.set_paused(at, true), chain.instructions.halt(address(policy), pubkey, None)];
-    let create = chain.instructions.create_agent(address(policy), pubkey, [4; 16], &OnChainPolicy::OPEN);
+    let create = chain.instructions.create_agent(address(policy), pubkey, [4; 16], &OnChainPolicy::default());
     chain.payers.saw(&[holding(1_000_000_000), None, None]);
     for call in stopping.iter().chain([&create]) {
         assert_eq!(chain.pens(policy, call).map(|pens| of(pens.payer)), Ok(of(policy)));

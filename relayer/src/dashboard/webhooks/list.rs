@@ -12,6 +12,7 @@ use crate::dashboard::session::Signed;
 use crate::dashboard::text::filters;
 use crate::domain::{EventType, Invalid, Webhook, WebhookId};
 use crate::http::error::ApiError;
+use crate::http::once::{Draw, shown_once};
 use crate::http::v1::webhooks::WebhookBody;
 use crate::service::{NewSecret, Services};
 
@@ -68,12 +69,13 @@ pub struct SecretPage {
 pub async fn create(
     State(services): State<Arc<Services>>,
     signed: Signed,
+    Draw(drawn): Draw,
     form: Form,
 ) -> Result<Response, Refusal> {
     let created = match asked(&form) {
         Ok(asked) => match asked.try_into() {
             Ok(asked) => {
-                services.webhooks.create(&signed.operator, asked, None).await.map_err(ApiError::from)
+                services.webhooks.create(&signed.operator, asked, drawn).await.map_err(ApiError::from)
             }
             Err(invalid) => Err(ApiError::from(invalid)),
         },
@@ -82,7 +84,7 @@ pub async fn create(
     match created {
         Ok(new) => {
             let frame = Frame::new(&signed.operator, Section::Webhooks);
-            Ok(page(&SecretPage { frame, new, is_rotated: false }, None))
+            Ok(shown_once(page(&SecretPage { frame, new, is_rotated: false }, None)))
         }
         Err(error) => answer(&services, &signed, form, Some(Complaint::of(error)?)).await,
     }

@@ -14,6 +14,7 @@ use crate::domain::{
     PageLimit, PageRequest, Webhook, WebhookId, WebhookStatus,
 };
 use crate::http::error::ApiError;
+use crate::http::once::{Draw, shown_once};
 use crate::http::v1::deliveries::ReplayBody;
 use crate::service::{DeliveriesFilter, Hindrance, Replay, Resource, ServiceError, Services, UpdateWebhook};
 
@@ -136,8 +137,9 @@ pub async fn test(
     signed: Signed,
     PageId(id): PageId<WebhookId>,
     asked: Asked,
+    Draw(drawn): Draw,
 ) -> Result<Response, Refusal> {
-    match services.webhooks.test(&signed.operator, id, None).await {
+    match services.webhooks.test(&signed.operator, id, drawn).await {
         Ok(_) => Ok(see(&format!("/dashboard/webhooks/{id}?tested=1"))),
         Err(error) => {
             let complaint = Complaint::of(error)?;
@@ -150,10 +152,11 @@ pub async fn rotate(
     State(services): State<Arc<Services>>,
     signed: Signed,
     PageId(id): PageId<WebhookId>,
+    Draw(drawn): Draw,
 ) -> Result<Response, Refusal> {
-    let new = services.webhooks.rotate_secret(&signed.operator, id, None).await?;
+    let new = services.webhooks.rotate_secret(&signed.operator, id, drawn).await?;
     let frame = Frame::new(&signed.operator, Section::Webhooks);
-    Ok(page(&SecretPage { frame, new, is_rotated: true }, None))
+    Ok(shown_once(page(&SecretPage { frame, new, is_rotated: true }, None)))
 }
 
 /// Enables or disables it, or forgets it.

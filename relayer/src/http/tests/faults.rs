@@ -7,6 +7,7 @@ use serde_json::json;
 
 use super::{Answer, Relayer};
 use crate::chain::{Outcome, Refusal};
+use crate::domain::{PageLimit, PageRequest, UsdcAmount};
 
 async fn status_of(relayer: &Relayer, answer: &Answer) -> String {
     let id = answer.body["transfer_id"].as_str().expect("text");
@@ -215,6 +216,26 @@ async fn a_clock_that_one_node_moves_frees_no_key() {
         assert!(again.headers.contains_key("idempotent-replayed"));
     }
     assert_eq!(relayer.chain.script().orders.len(), 1);
+}
+
+#[tokio::test]
+async fn a_clock_that_one_node_moves_frees_nothing_that_was_spent() {
+    let relayer = Relayer::start().await;
+    let account = relayer.account().await;
+    let now = crate::service::Ambient::SYSTEM.now().unix_seconds();
+    let spent = UsdcAmount::from_micros(7_000_000);
+    for agent in relayer.chain.script().agents.values_mut() {
+        agent.window.record(now - 3_600, spent);
+    }
+    let operator = relayer.store.list_operators().await.expect("read").remove(0);
+    for hours in [0, 25, -25, 10_000] {
+        relayer.chain.script().now = now + hours * 3_600;
+        let limits = relayer.get(&format!("/v1/accounts/{account}/limits")).await;
+        assert_eq!(limits.body["max_daily_spend"]["used"], "7.000000", "{hours}: {}", limits.body);
+        let request = PageRequest { limit: PageLimit::parse(None, 20, 100).expect("valid"), after: None };
+        let listed = relayer.services.accounts.list(&operator, None, request).await.expect("listed");
+        assert_eq!(listed.items[0].spent, Some(spent), "{hours}");
+    }
 }
 
 #[tokio::test]

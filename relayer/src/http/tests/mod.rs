@@ -135,6 +135,7 @@ impl Relayer {
                 Fetcher::new(Arc::new(SystemResolver::default()), Arc::default()).expect("TLS roots"),
             ),
             keys_max: 1_000,
+            cell: None,
             retention: crate::domain::Retention::default(),
             metrics: crate::metrics::Metrics::default(),
         });
@@ -224,7 +225,7 @@ async fn operator_key(store: &Store, number: u8) -> String {
     };
     // A second process finds it there.
     let _ = store.insert_operator(&operator).await;
-    let plain = PlainKey::new(KeyRole::Operator, Network::Test, Ambient::SYSTEM.random());
+    let plain = PlainKey::new(KeyRole::Operator, Network::Test, None, Ambient::SYSTEM.random());
     let record = ApiKey {
         id: KeyId::new(now, Ambient::SYSTEM.id_bits()),
         operator_id: operator.id,

@@ -5,7 +5,6 @@ use std::time::Duration;
 use axum::body::Body;
 use axum::http::{Request, header};
 use serde_json::{Value, json};
-use sqlx::{Connection, Executor, SqliteConnection};
 
 use super::{ACCOUNTS_MAX, Answer, Relayer, operator_key};
 use crate::chain::ChainError;
@@ -29,19 +28,17 @@ impl Relayer {
         self.get("/v1/accounts").await.body["data"].as_array().expect("a list").len()
     }
 
-    async fn runs_sql(&self, sql: &'static str) {
-        let url = format!("sqlite://{}", self.folder.path().join("purser.db").display());
-        let mut connection = SqliteConnection::connect(&url).await.expect("opened");
-        connection.execute(sql).await.expect("done");
+    fn runs_sql(&self, sql: &str) {
+        let connection = rusqlite::Connection::open(self.folder.path().join("purser.db")).expect("opened");
+        connection.execute_batch(sql).expect("done");
     }
 
     /// As if the process had died after everything was done, and before the answer was written down; long ago.
-    async fn forgets_answers(&self) {
+    fn forgets_answers(&self) {
         self.runs_sql(
             "UPDATE requests SET status_code = NULL, answer = NULL, is_sealed = FALSE,
                  lease_expires_at = '2020-01-01T00:00:00.000000Z'",
-        )
-        .await;
+        );
     }
 }
 
@@ -171,9 +168,9 @@ async fn an_account_that_was_made_before_a_crash_is_answered_with_after_it_and_c
     let full = relayer.asks("b", "/v1/accounts", r#"{"name":"Ada"}"#).await;
     assert_eq!(full.error(), (400, "quota_exceeded"));
     for is_ready in [true, false] {
-        relayer.forgets_answers().await;
+        relayer.forgets_answers();
         if !is_ready {
-            relayer.runs_sql("UPDATE accounts SET provisioning = 'requested' WHERE name = 'Ada'").await;
+            relayer.runs_sql("UPDATE accounts SET provisioning = 'requested' WHERE name = 'Ada'");
         }
         let again = relayer.asks("a", "/v1/accounts", r#"{"name":"Ada"}"#).await;
         assert_eq!((again.status.as_u16(), is_replayed(&again)), (201, false), "{}", again.text);
@@ -231,7 +228,7 @@ async fn what_a_crash_left_unanswered_is_not_made_twice() {
     for (name, path, body) in asked {
         firsts.push(relayer.asks(name, path, body).await);
     }
-    relayer.forgets_answers().await;
+    relayer.forgets_answers();
     let other_key = operator_key(&relayer.store, 9).await;
     for ((name, path, body), first) in asked.into_iter().zip(&firsts) {
         assert!(first.status.is_success(), "{path}: {}", first.text);
@@ -264,7 +261,7 @@ async fn a_secret_that_was_rotated_before_a_crash_is_not_rotated_again() {
     let first = relayer.asks("c", &rotate, "").await;
     let secrets = async || relayer.store.find_webhook_secrets(id).await.expect("read").expect("there");
     let before = secrets().await;
-    relayer.forgets_answers().await;
+    relayer.forgets_answers();
     let again = relayer.asks("c", &rotate, "").await;
     assert_eq!(again.body["secret"], first.body["secret"]);
     let after = secrets().await;

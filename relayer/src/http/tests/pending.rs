@@ -331,7 +331,7 @@ async fn what_a_process_left_half_made_is_cleared_when_nobody_can_be_making_it()
                 let draft = DraftOnChain {
                     hash: pending.hash,
                     expected_version: 2,
-                    policy: OnChainPolicy::OPEN,
+                    policy: OnChainPolicy::default(),
                     sealed_at: None,
                     rent_payer: address,
                 };

@@ -204,7 +204,7 @@ impl TryFrom<PurchaseAnswer> for PurchaseResponse {
     extensions(("x-errors" = json!([
         Code::PolicyViolation, Code::AccountPaused, Code::InsufficientBalance, Code::AccountFrozen, Code::NotFound,
         Code::IdempotencyConflict, Code::InvalidRecipient, Code::OfferRefused, Code::TooManyPending, Code::ServerUnreachable,
-        Code::TransferFailed, Code::SolanaUnavailable, Code::AuthorityRotated
+        Code::TransferFailed, Code::SolanaUnavailable, Code::AuthorityRotated, Code::SignerUnavailable
     ]))),
 )]
 pub async fn create(

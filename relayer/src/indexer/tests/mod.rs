@@ -98,6 +98,7 @@ impl Scene {
                 Fetcher::new(Arc::new(SystemResolver::default()), Arc::default()).expect("TLS roots"),
             ),
             keys_max: 1_000,
+            cell: None,
             retention: crate::domain::Retention::default(),
             metrics: crate::metrics::Metrics::default(),
         });

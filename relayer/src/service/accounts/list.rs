@@ -5,7 +5,7 @@ use std::time::Duration;
 use super::{AccountView, Accounts, BATCH_ROWS, BATCHES_MAX, accounts_filter, view};
 use crate::domain::{AccountId, AccountStatus, Cursor, Invalid, Operator, Page, PageRequest};
 use crate::service::error::ServiceError;
-use crate::service::reads::read_operator;
+use crate::service::reads::{read_operator, window_now};
 use crate::store::KnownAccount;
 
 /// How long a list waits for the chain.
@@ -50,6 +50,7 @@ impl Accounts {
         let cursor_after = |id: AccountId| Cursor::new(&accounts_filter(operator.id, status), id.to_string());
         let as_of = self.parts.ambient.now();
         let on_chain = read_operator(&self.parts, operator).await?;
+        let now = window_now(&self.parts, operator).await?;
         let mut items = Vec::new();
         for _ in 0..BATCHES_MAX {
             // One row too many tells whether there is more.
@@ -61,7 +62,7 @@ impl Accounts {
             for (index, (account, agent)) in rows.into_iter().zip(agents).enumerate() {
                 after = Some(account.id);
                 let Some(agent) = agent else { continue };
-                let view = view(network, operator, &on_chain, account, agent, as_of);
+                let view = view(network, operator, &on_chain, account, agent, (as_of, now));
                 if status.is_none_or(|status| status == view.status) {
                     items.push(view);
                 }

@@ -117,7 +117,7 @@ impl Policies {
         let confirmed = written.map_err(|error| from_chain(operator.network, &error, false))?;
         self.note_asking(operator, account.id, &confirmed.signature, asking).await;
         let status = AccountStatus::from_paused(resolved.policy.paused);
-        let counterparties = resolved.policy.allowed_counterparties;
+        let counterparties = resolved.policy.allowlist;
         self.parts.store.mark_account_policy(operator.id, account.id, status, &counterparties).await?;
         self.in_force(operator, Account { counterparties, ..account.clone() }, confirmed).await
     }

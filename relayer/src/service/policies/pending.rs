@@ -88,7 +88,7 @@ impl Policies {
             account_id: account.id,
             hash,
             expected_version: agent.policy_version,
-            counterparties: resolved.policy.allowed_counterparties.clone(),
+            counterparties: resolved.policy.allowlist.clone(),
             due_at: now.saturating_add(LOOK_AFTER_SECONDS),
             is_announced: waiting.is_some() && written.is_some_and(|written| written.is_announced),
             created_at: self.parts.ambient.now(),

@@ -9,7 +9,7 @@ impl Carrier {
     pub(super) async fn note_balance(&self, balance: UsdcAmount, read_at: Timestamp) {
         let events = Events::new(self.parts.clone());
         if let Err(error) =
-            events.observe_balance(&self.account, BalanceSeen { balance, read_at, paid: None }).await
+            events.observe_balance(&self.account, BalanceSeen { balance, read_at, paid: Vec::new() }).await
         {
             tracing::warn!(account_id = %self.account.id, %error, "a balance could not be noted");
         }

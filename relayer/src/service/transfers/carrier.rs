@@ -7,6 +7,7 @@
 use std::time::Duration;
 
 use tokio::sync::oneshot;
+use tracing::Instrument;
 
 use super::decide::{Decision, NO_PAYEE, Payment, decide, invalid_recipient};
 use super::payments::{Permit, SeenPayments, WasPaid};
@@ -20,6 +21,7 @@ use crate::domain::{
 use crate::service::reads::addresses;
 use crate::service::{NetworkParts, Parts, ServiceError};
 use crate::store::{NewTransfer, SignedAhead};
+use crate::traces::step;
 
 /// How long to wait before the chain is asked again for what it did not tell.
 const ASK_AGAIN_AFTER: Duration = Duration::from_secs(1);
@@ -95,11 +97,13 @@ impl Carrier {
                 TransferState::Claimed if transfer.fee_payer.is_some() && self.hand_over.is_none() => {
                     self.fail_interrupted(transfer).await?
                 }
-                TransferState::Claimed => self.sign(transfer).await?,
+                TransferState::Claimed => self.sign(transfer).instrument(step!("transfer.sign")).await?,
                 TransferState::Signed(_) | TransferState::Sent { .. } if transfer.fee_payer.is_some() => {
-                    self.hand_over(transfer).await?
+                    self.hand_over(transfer).instrument(step!("transfer.hand_over")).await?
                 }
-                TransferState::Signed(_) | TransferState::Sent { .. } => self.follow(transfer).await?,
+                TransferState::Signed(_) | TransferState::Sent { .. } => {
+                    self.follow(transfer).instrument(step!("transfer.follow")).await?
+                }
                 TransferState::Settled(_) | TransferState::Rejected(_) | TransferState::Failed(_) => {
                     self.count(&transfer);
                     return Ok(Ended { transfer, checks: self.checks });

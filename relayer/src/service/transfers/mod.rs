@@ -18,8 +18,8 @@ use std::time::Duration;
 
 use tokio::sync::Notify;
 use tokio::time::Instant;
-use tracing::Span;
 use tracing::field::display;
+use tracing::{Instrument, Span};
 
 use self::carrier::Carrier;
 pub(super) use self::carrier::HandOver;
@@ -37,6 +37,7 @@ use crate::domain::{
     TransferStatus, transfer_tag,
 };
 use crate::store::{ClaimClock, NewPurchase, NewTransfer};
+use crate::traces::step;
 
 /// How often a transfer that another process carries out is looked at.
 const LOOK_EVERY: Duration = Duration::from_millis(150);
@@ -195,10 +196,10 @@ impl Transfers {
         let mut carrier = Carrier::new(self.parts.clone(), network, operator, account, self.payments.clone());
         carrier.hand_over = hand_over;
         let agreed = carrier.agreed_now().await;
-        asked.signed = carrier.sign_ahead(&asked).await;
+        asked.signed = carrier.sign_ahead(&asked).instrument(step!("transfer.sign_ahead")).await;
         let clock = ClaimClock { now, lease_expires_at: now.after(sweep::LEASE), agreed };
         crash_point!("claim.before");
-        let claim = self.parts.store.claim_transfer(&asked, clock).await;
+        let claim = self.parts.store.claim_transfer(&asked, clock).instrument(step!("transfer.claim")).await;
         crash_point!("claim.after");
         let are_stored =
             matches!(&claim, Ok(Claim::New(ours) | Claim::Retry(ours)) if ours.state.signed().is_some());

@@ -8,7 +8,7 @@ use crate::domain::{
     UsdcAmount,
 };
 use crate::service::error::{ServiceError, from_chain};
-use crate::service::reads::{find_account, find_payer, read_agent};
+use crate::service::reads::{find_account, find_payer, read_agent, window_now};
 
 /// The tag of no transfer: never seen on the chain.
 const NO_TAG: u64 = 0;
@@ -48,11 +48,7 @@ impl Transfers {
         let operator = principal.operator();
         let account = find_account(&self.parts, principal, id).await?;
         let agent = read_agent(&self.parts, operator, &account).await?;
-        let chain = &self.parts.chains.get(operator.network)?.chain;
-        let (host_now, read) = (self.parts.ambient.now().unix_seconds(), chain.now().await);
-        let read = read.map_err(|error| from_chain(operator.network, &error, true))?;
-        // While the clocks disagree, nothing counts as freed that one of them still holds.
-        let now = chain.agreed_now(host_now).await.unwrap_or(read.min(host_now));
+        let now = window_now(&self.parts, operator).await?;
         let used = agent.window.spent(now);
         // One micro-USDC less than all that counts fits again as soon as the oldest spend stops counting.
         let frees_at = agent.window.frees_at(now, used, UsdcAmount::from_micros(1));

@@ -8,7 +8,7 @@ use super::*;
 /// An address to pay.
 const NOBODY: &str = "11111111111111111111111111111111";
 
-/// So many transfers, and as many deliveries, attempts and entries of the history; twice as many events.
+/// So many transfers, as many of all else, and twice as many events.
 pub(super) async fn fill(fixture: &Fixture, rows: u32) {
     let store = &fixture.store;
     let (others, their_account) = (operator(201), account(&operator(201), 202));
@@ -133,11 +133,27 @@ pub(super) async fn fill(fixture: &Fixture, rows: u32) {
                 address('9')
             ),
         ),
+        (
+            "api_keys",
+            "key_id, key_hash, operator_id, account_id, hint, created_at",
+            format!(
+                "{}, '{}' || {}, {operator_id}, {}, 'hint', {moment}",
+                id("key_", "i"),
+                "0".repeat(38),
+                id("", "i"),
+                id("acct_", "i")
+            ),
+        ),
+        (
+            "ledgers",
+            "operator_id, account_id, booked_micros, unexplained_micros, seen_micros, seen_slot",
+            format!("{operator_id}, {}, 0, 0, 0, 0", id("acct_", "i")),
+        ),
     ] {
         let sql = format!("INSERT INTO {table} ({columns}) {each} SELECT {values} FROM n");
         match &store.pools {
             // Past the limit of a call, which this is not made for.
-            Pools::Sqlite { .. } => run_sqlite(fixture, &sql).await,
+            Pools::Sqlite { .. } => run_sqlite(fixture, &sql),
             Pools::Postgres { .. } => run_postgres(fixture, &sql).await,
         }
     }
@@ -148,11 +164,9 @@ pub(super) async fn fill(fixture: &Fixture, rows: u32) {
     }
 }
 
-async fn run_sqlite(fixture: &Fixture, sql: &str) {
-    use sqlx::{Connection, Executor, SqliteConnection};
-    let mut connection = SqliteConnection::connect(&fixture.place.url()).await.expect("opened");
-    connection.execute(AssertSqlSafe(sql)).await.unwrap_or_else(|error| panic!("{error}: {sql}"));
-    connection.close().await.expect("closed");
+fn run_sqlite(fixture: &Fixture, sql: &str) {
+    let connection = fixture.place.open_sqlite();
+    connection.execute_batch(sql).unwrap_or_else(|error| panic!("{error}: {sql}"));
 }
 
 async fn run_postgres(fixture: &Fixture, sql: &str) {

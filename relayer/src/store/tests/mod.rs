@@ -43,6 +43,13 @@ impl Place {
             Self::Schema(schema) => schema.url(),
         }
     }
+
+    /// Past the store.
+    fn open_sqlite(&self) -> rusqlite::Connection {
+        let url = self.url();
+        let file = super::sqlite::file_of(&url).expect("SQLite");
+        rusqlite::Connection::open(file).expect("opened")
+    }
 }
 
 pub(super) fn at(seconds: i64) -> Timestamp {
@@ -75,7 +82,7 @@ pub(super) fn account(operator: &Operator, byte: u8) -> Account {
 }
 
 pub(super) fn key(operator: &Operator, scope: KeyScope, byte: u8) -> (ApiKey, PlainKey) {
-    let plain = PlainKey::new(scope.role(), operator.network, [byte; 32]);
+    let plain = PlainKey::new(scope.role(), operator.network, None, [byte; 32]);
     let key = ApiKey {
         id: KeyId::from_bytes([byte; 16]),
         operator_id: operator.id,

@@ -7,7 +7,7 @@ use std::path::Path;
 use std::process::{Command, Stdio};
 use std::sync::{Mutex, OnceLock, PoisonError};
 
-use super::super::query::Value;
+use super::super::statement::Value;
 
 /// Names a file: then every statement is written there once, for each pattern of values that are empty.
 const FILE: &str = "PURSER_TEST_NOTE_STATEMENTS";

@@ -12,6 +12,24 @@ async fn fixture() -> Option<Fixture> {
 }
 
 #[tokio::test]
+async fn a_database_is_a_file_and_what_a_file_has_not_is_refused() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let file = folder.path().join("purser.db").display().to_string();
+    for (url, opens) in [
+        ("sqlite::memory:".to_owned(), false),
+        (format!("sqlite://{file}?mode=memory"), false),
+        (format!("sqlite://{file}?immutable=1"), false),
+        ("sqlite://".to_owned(), false),
+        (format!("sqlite://{file}"), true),
+    ] {
+        let opened = Store::open(&url).await;
+        assert_eq!(opened.is_ok(), opens, "{url}");
+        assert!(opens || matches!(opened, Err(StoreError::Unsupported)), "{url}");
+        assert_eq!(folder.path().join("purser.db").exists(), opens, "{url}");
+    }
+}
+
+#[tokio::test]
 async fn work_that_panics_is_taken_back_and_stops_nobody_else() {
     let Some(fixture) = fixture().await else { return };
     let store = &fixture.store;

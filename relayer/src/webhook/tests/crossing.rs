@@ -5,20 +5,21 @@ const LOW: [EventType; 1] = [EventType::BalanceLowThreshold];
 
 async fn holds(scene: &Scene, usdc: u64, second: i64) {
     let balance = UsdcAmount::from_micros(usdc * 1_000_000);
-    sees(scene, BalanceSeen { balance, read_at: at(second), paid: None }).await;
+    sees(scene, BalanceSeen { balance, read_at: at(second), paid: Vec::new() }).await;
 }
 
 /// Pays, and is then seen to hold `usdc`.
 async fn paid(scene: &Scene, (amount, asked_at): (u64, i64), usdc: u64, second: i64) {
     let whole = |usdc: u64| UsdcAmount::from_micros(usdc * 1_000_000);
-    let paid = Some(PaidBefore { amount: whole(amount), asked_at: at(asked_at) });
+    let paid = vec![PaidBefore { amount: whole(amount), asked_at: at(asked_at) }];
     sees(scene, BalanceSeen { balance: whole(usdc), read_at: at(second), paid }).await;
 }
 
 async fn sees(scene: &Scene, seen: BalanceSeen) {
     let second = u128::try_from(seen.read_at.unix_seconds()).expect("positive");
-    let bits = move || u128::from(seen.balance.micros()) << 64 | second;
-    scene.store.mark_balance(&scene.account, seen, seen.read_at, bits).await.expect("noted");
+    let bits = u128::from(seen.balance.micros()) << 64 | second;
+    let now = seen.read_at;
+    scene.store.mark_balance(&scene.account, seen, now, move || bits).await.expect("noted");
 }
 
 /// The balances that were announced as low, with the threshold.
@@ -83,6 +84,20 @@ async fn a_deposit_that_nobody_saw_counts_by_what_it_let_the_account_pay() {
 }
 
 #[tokio::test]
+async fn of_several_payments_at_one_look_the_one_that_crossed_is_not_hidden_by_the_next() {
+    let scene = Scene::set().await;
+    scene.webhook(1, "a.example.com", &LOW, 50).await;
+    holds(&scene, 45, 1).await;
+    // 15 came, 16 were paid, and 1 more: one look sees both payments.
+    let whole = |usdc: u64| UsdcAmount::from_micros(usdc * 1_000_000);
+    let both =
+        [(1, 3), (16, 2)].map(|(amount, second)| PaidBefore { amount: whole(amount), asked_at: at(second) });
+    sees(&scene, BalanceSeen { balance: whole(43), read_at: at(4), paid: both.to_vec() }).await;
+    sees(&scene, BalanceSeen { balance: whole(43), read_at: at(5), paid: both.to_vec() }).await;
+    assert_eq!(announced(&scene).await, [("43.000000".into(), "50.000000".into())]);
+}
+
+#[tokio::test]
 async fn a_payment_that_others_have_looked_at_already_is_not_counted_twice() {
     let scene = Scene::set().await;
     scene.webhook(1, "a.example.com", &LOW, 50).await;
@@ -116,9 +131,9 @@ async fn two_relayers_that_see_the_same_crossing_announce_it_once() {
     scene.webhook(1, "a.example.com", &LOW, 50).await;
     holds(&scene, 100, 1).await;
     let (other, _) = scene.after_a_crash().await;
-    let low = BalanceSeen { balance: UsdcAmount::from_micros(40_000_000), read_at: at(2), paid: None };
+    let low = BalanceSeen { balance: UsdcAmount::from_micros(40_000_000), read_at: at(2), paid: Vec::new() };
     let mark = |store: &crate::store::Store, bits: u128| {
-        let (store, account) = (store.clone(), scene.account.clone());
+        let (store, account, low) = (store.clone(), scene.account.clone(), low.clone());
         async move { store.mark_balance(&account, low, at(2), move || bits).await }
     };
     let (one, two) = tokio::join!(mark(&scene.store, 1), mark(&other, 2));

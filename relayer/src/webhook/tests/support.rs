@@ -127,7 +127,7 @@ impl Scene {
             created_at: at(0),
         };
         store.insert_account(&account).await.expect("inserted");
-        let plain = PlainKey::new(KeyRole::Operator, Network::Test, [4; 32]);
+        let plain = PlainKey::new(KeyRole::Operator, Network::Test, None, [4; 32]);
         let key = ApiKey {
             id: KeyId::from_bytes([4; 16]),
             operator_id: operator.id,

@@ -3,15 +3,14 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use anyhow::{Context, Result};
-use purser_tests::{Agent, AppSettings, Node, TestApp, TestNetwork};
+use anyhow::{Context, Result, ensure};
+use purser_tests::{Agent, AppSettings, Node, TestApp, TestDatabase, TestNetwork, usage};
 use solana_commitment_config::CommitmentConfig;
 use solana_sdk::pubkey::Pubkey;
 
 use crate::clients::{Relayer, Stock, TightLoop, Transfers};
 use crate::load::{LOAD_THREADS, Load};
-use crate::report::Row;
-use crate::usage;
+use crate::report::{Row, Used};
 
 /// Who makes transfers, in the order of the table.
 pub const CLIENTS: [&str; 5] = ["loop", "stock", "purser", "purser_ceiling", "purser_full"];
@@ -39,6 +38,10 @@ pub struct Options {
     pub in_flight: Vec<usize>,
     /// So many accounts pay, one after the other.
     pub accounts: usize,
+    /// So many relayers share a database, row by row.
+    pub relayers: Vec<usize>,
+    /// A Postgres; without one there is a SQLite file.
+    pub database: Option<String>,
     pub commitment: &'static str,
 }
 
@@ -49,15 +52,22 @@ pub struct Bench {
     node: Node,
     /// The door of the clients that need no relayer: what it asks in the background is not theirs.
     clients: Node,
-    app: Arc<TestApp>,
+    /// Relayers on one database.
+    apps: Vec<Arc<TestApp>>,
     agents: Vec<Agent>,
     payee: Pubkey,
     commitment: CommitmentConfig,
+    has_postgres: bool,
 }
 
 /// Measures every client on one network with slots as on mainnet, the tight loop and the stock client first. Each kind has
 /// agents and a relayer of its own: a relayer reads into the history what others pay, and that is not what a transfer costs.
 pub async fn measures_all(options: &Options, door: impl Fn(&str, &str) -> Node) -> Result<Vec<Row>> {
+    let most = options.relayers.iter().max().copied().unwrap_or(1);
+    ensure!(
+        most == 1 || options.database.is_some(),
+        "a SQLite file serves one relayer: name a Postgres with --database"
+    );
     eprintln!("starting a network");
     let network = TestNetwork::slow();
     // With the script it would look for payments that the script confirmed and no chain ever saw.
@@ -75,19 +85,26 @@ pub async fn measures_all(options: &Options, door: impl Fn(&str, &str) -> Node) 
             continue;
         }
         let is_full = clients.contains(&&"purser_full");
-        let bench = Bench::starts(Arc::clone(&network), options, &door, indexer_interval, is_full).await;
-        for client in clients {
-            bench.measures(client, options, &mut rows).await?;
+        // The first two use none.
+        let without = clients.contains(&&"loop") || clients.contains(&&"stock");
+        for &relayers in if without { &[1][..] } else { &options.relayers } {
+            let bench =
+                Bench::starts(Arc::clone(&network), options, relayers, &door, indexer_interval, is_full)
+                    .await;
+            for client in &clients {
+                bench.measures(client, options, &mut rows).await?;
+            }
         }
     }
     Ok(rows)
 }
 
 impl Bench {
-    /// Starts a relayer that reaches the network through a counting door, and makes agents without limits.
+    /// Starts relayers that reach the network through a counting door, and makes agents without limits.
     async fn starts(
         network: Arc<TestNetwork>,
         options: &Options,
+        relayers: usize,
         door: impl Fn(&str, &str) -> Node,
         indexer_interval: Duration,
         is_full: bool,
@@ -108,7 +125,14 @@ impl Bench {
         } else {
             settings
         };
+        let database = match &options.database {
+            Some(server) => Some(TestDatabase::create_on(server).await),
+            None => None,
+        };
+        let settings = AppSettings { database, ..settings };
         let app = TestApp::start(Arc::clone(&network), &settings).await;
+        let others = (1..relayers).map(|_| app.twin(&settings));
+        let apps: Vec<_> = std::iter::once(app.clone()).chain(others).collect();
         let operator = app.new_operator().await;
         let named = (0..options.accounts).map(|index| format!("Agent {index}"));
         let created = named.map(|name| {
@@ -121,7 +145,16 @@ impl Bench {
             "finalized" => CommitmentConfig::finalized(),
             _ => CommitmentConfig::confirmed(),
         };
-        Bench { network, node, clients, app, agents, payee, commitment }
+        Bench {
+            network,
+            node,
+            clients,
+            apps,
+            agents,
+            payee,
+            commitment,
+            has_postgres: options.database.is_some(),
+        }
     }
 
     /// A row for each number of transfers in flight.
@@ -150,8 +183,8 @@ impl Bench {
             let row = self.run(client, load).await;
             let row = row.with_context(|| format!("{client}, {in_flight} in flight"))?;
             eprintln!(
-                "{client}, {in_flight} in flight: {} transfers, p50 {} ms, {} a second",
-                row.transfers, row.p50_ms, row.per_second
+                "{client}, {} relayers, {in_flight} in flight: {} transfers, p50 {} ms, {} a second",
+                row.relayers, row.transfers, row.p50_ms, row.per_second
             );
             rows.push(row);
         }
@@ -160,7 +193,7 @@ impl Bench {
 
     async fn run(&self, client: &'static str, load: Load) -> Result<Row> {
         let transfers = || {
-            let authority = self.app.transfer_authority();
+            let authority = self.apps[0].transfer_authority();
             // Not through the door: getting ready is not measured.
             Transfers::ready(&self.network.rpc_url, &self.agents, &self.payee, authority)
         };
@@ -174,11 +207,11 @@ impl Bench {
                 self.measured("stock", load, move |index| client.clone().makes(index)).await
             }
             "purser_full" => {
-                let relayer = Relayer::ready(&self.agents, &self.payee, load.transfers());
+                let relayer = Relayer::ready(&self.apps, &self.agents, &self.payee, load.transfers());
                 self.measured(client, load, move |index| relayer.clone().asks_in_vain(index)).await
             }
             _ => {
-                let relayer = Relayer::ready(&self.agents, &self.payee, load.transfers());
+                let relayer = Relayer::ready(&self.apps, &self.agents, &self.payee, load.transfers());
                 self.measured(client, load, move |index| relayer.clone().makes(index)).await
             }
         }
@@ -191,15 +224,26 @@ impl Bench {
         M: Fn(usize) -> F + Clone + Send + 'static,
     {
         load.warm_up(makes.clone()).await?;
-        let relayer = self.app.pid();
+        let relayers: Vec<u32> = self.apps.iter().map(|app| app.pid()).collect();
         let of_relayer = client.starts_with("purser");
-        let cpu =
-            || if of_relayer { usage::cpu_of_process(relayer) } else { usage::cpu_of_threads(LOAD_THREADS) };
+        let cpu = || {
+            if of_relayer {
+                relayers.iter().map(|relayer| usage::cpu_of_process(*relayer)).sum()
+            } else {
+                usage::cpu_of_threads(LOAD_THREADS)
+            }
+        };
         let node = if of_relayer { &self.node } else { &self.clients };
-        let (calls_before, cpu_before) = (node.calls(), cpu());
+        let database = || self.has_postgres.then(|| usage::cpu_of_programs("postgres")).flatten();
+        let (calls_before, cpu_before, database_before) = (node.calls(), cpu(), database());
         let times = load.run(makes).await?;
-        let cpu = cpu().zip(cpu_before).map(|(after, before)| after.saturating_sub(before));
-        let rss_mb = if of_relayer { usage::rss_mb(relayer) } else { None };
-        Ok(Row::of(client, load.in_flight, &times, node.calls() - calls_before, cpu, rss_mb))
+        let spent = |after: Option<Duration>, before: Option<Duration>| Some(after?.saturating_sub(before?));
+        let used = Used {
+            rpc_calls: node.calls() - calls_before,
+            cpu: spent(cpu(), cpu_before),
+            database_cpu: spent(database(), database_before),
+            rss_mb: relayers.iter().map(|relayer| usage::rss_mb(*relayer).filter(|_| of_relayer)).sum(),
+        };
+        Ok(Row::of(client, self.apps.len(), load.in_flight, &times, &used))
     }
 }

@@ -9,7 +9,7 @@ use futures::StreamExt;
 use purser_policy::id_with_tag;
 use purser_tests::agent::{random_tag, unique_key};
 use purser_tests::chain::TOKEN_PROGRAM;
-use purser_tests::{Agent, Client, Node};
+use purser_tests::{Agent, Answer, Client, Node, TestApp};
 use serde_json::{Value, json};
 use solana_commitment_config::CommitmentConfig;
 use solana_pubsub_client::nonblocking::pubsub_client::PubsubClient;
@@ -93,28 +93,38 @@ impl Stock {
 /// `POST /v1/transfers`.
 #[derive(Clone)]
 pub struct Relayer {
-    client: Client,
+    /// One for each relayer, which get requests by turns.
+    clients: Vec<Client>,
+    accounts: usize,
     bodies: Arc<Vec<Value>>,
 }
 
 impl Relayer {
     /// A client with requests to send, each with an idempotency key of its own.
-    pub fn ready(agents: &[Agent], payee: &Pubkey, count: usize) -> Self {
+    pub fn ready(apps: &[Arc<TestApp>], agents: &[Agent], payee: &Pubkey, count: usize) -> Self {
         let body = |agent: &Agent| json!({ "from": agent.id, "to": payee.to_string(), "amount": AMOUNT, "idempotency_key": unique_key() });
         let bodies = agents.iter().cycle().take(count).map(body).collect();
-        Self { client: agents[0].operator.client.clone(), bodies: Arc::new(bodies) }
+        let key = agents[0].operator.client.key();
+        let clients = apps.iter().map(|app| Client::new(&app.base_url(), Some(key))).collect();
+        Self { clients, accounts: agents.len(), bodies: Arc::new(bodies) }
     }
 
     pub async fn makes(self, index: usize) -> Result<()> {
-        let answer = self.client.post("/v1/transfers", &self.bodies[index]).await;
+        let answer = self.asks(index).await;
         let settled = answer.status == 200 && answer.body["status"] == "settled";
         ensure!(settled, "{} instead of a settled transfer: {}", answer.status, answer.text);
         Ok(())
     }
 
+    async fn asks(&self, index: usize) -> Answer {
+        // An account's payments go to each relayer in turn, too.
+        let turn = index + index / self.accounts;
+        self.clients[turn % self.clients.len()].post("/v1/transfers", &self.bodies[index]).await
+    }
+
     /// The same while nothing is confirmed: it waits in vain, or is refused because enough others do.
     pub async fn asks_in_vain(self, index: usize) -> Result<()> {
-        let answer = self.client.post("/v1/transfers", &self.bodies[index]).await;
+        let answer = self.asks(index).await;
         let is_full = answer.status == 429 && answer.body["error"] == "too_many_pending";
         ensure!(is_full || answer.status == 202, "{} instead of a refusal: {}", answer.status, answer.text);
         Ok(())

@@ -5,14 +5,12 @@
 //! | `bench` | what is measured: the network, relayers, agents that pay |
 //! | `clients` | the three ways to make a transfer |
 //! | `load` | so many at a time, so many in all, each timed |
-//! | `usage` | CPU time and memory, as the kernel counts them |
 //! | `report` | rows, percentiles, the table |
 
 mod bench;
 mod clients;
 mod load;
 mod report;
-mod usage;
 
 use std::process::ExitCode;
 use std::time::Duration;
@@ -47,6 +45,12 @@ struct Arguments {
     /// How many accounts pay; more than one, so that not every transfer writes the same account
     #[arg(long, default_value_t = 8, value_parser = clap::value_parser!(u16).range(1..))]
     accounts: u16,
+    /// How many relayers share the database and the requests, row by row; more than one need --database
+    #[arg(long, value_delimiter = ',', default_values_t = [1], value_parser = clap::value_parser!(u16).range(1..=16))]
+    relayers: Vec<u16>,
+    /// A Postgres, where each row gets a database of its own; without it each relayer has a SQLite file
+    #[arg(long, value_name = "URL")]
+    database: Option<String>,
     /// When a transfer counts as settled, for every client
     #[arg(long, default_value = "confirmed", value_parser = ["confirmed", "finalized"])]
     commitment: String,
@@ -64,6 +68,8 @@ fn main() -> ExitCode {
         clients: arguments.clients,
         in_flight: arguments.in_flight,
         accounts: arguments.accounts.into(),
+        relayers: arguments.relayers.into_iter().map(usize::from).collect(),
+        database: arguments.database,
         commitment: if arguments.commitment == "finalized" { "finalized" } else { "confirmed" },
     };
     // Two runtimes, so that the clients' CPU time can be told from the counting door's.

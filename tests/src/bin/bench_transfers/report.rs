@@ -11,6 +11,7 @@ use crate::load::Times;
 #[derive(Debug, Serialize)]
 pub struct Row {
     pub client: &'static str,
+    pub relayers: usize,
     pub in_flight: usize,
     pub transfers: usize,
     pub p50_ms: f64,
@@ -18,35 +19,43 @@ pub struct Row {
     pub p99_ms: f64,
     pub per_second: f64,
     pub rpc_calls_per_transfer: f64,
-    /// Of the relayer; for the other two, of the client. `null` where it cannot be read.
+    /// Of all relayers; for the other two, of the client. `null` where it cannot be read.
     pub cpu_seconds_per_1000: Option<f64>,
-    /// Of the relayer.
+    /// Of every Postgres on this machine.
+    pub database_cpu_seconds_per_1000: Option<f64>,
+    /// Of all relayers.
+    pub rss_mb: Option<f64>,
+}
+
+/// What a load used.
+pub struct Used {
+    pub rpc_calls: u64,
+    pub cpu: Option<Duration>,
+    pub database_cpu: Option<Duration>,
     pub rss_mb: Option<f64>,
 }
 
 impl Row {
     /// A row of what was measured.
-    pub fn of(
-        client: &'static str,
-        in_flight: usize,
-        times: &Times,
-        rpc_calls: u64,
-        cpu: Option<Duration>,
-        rss_mb: Option<f64>,
-    ) -> Row {
+    pub fn of(client: &'static str, relayers: usize, in_flight: usize, times: &Times, used: &Used) -> Row {
+        let per_1000 = |cpu: Option<Duration>| {
+            cpu.map(|cpu| rounded(cpu.as_secs_f64() * 1_000.0 / times.each.len() as f64))
+        };
         let transfers = times.each.len();
         let count = transfers as f64;
         Row {
             client,
+            relayers,
             in_flight,
             transfers,
             p50_ms: percentile_ms(&times.each, 50),
             p95_ms: percentile_ms(&times.each, 95),
             p99_ms: percentile_ms(&times.each, 99),
             per_second: rounded(count / times.all.as_secs_f64()),
-            rpc_calls_per_transfer: rounded(rpc_calls as f64 / count),
-            cpu_seconds_per_1000: cpu.map(|cpu| rounded(cpu.as_secs_f64() * 1_000.0 / count)),
-            rss_mb: rss_mb.map(rounded),
+            rpc_calls_per_transfer: rounded(used.rpc_calls as f64 / count),
+            cpu_seconds_per_1000: per_1000(used.cpu),
+            database_cpu_seconds_per_1000: per_1000(used.database_cpu),
+            rss_mb: used.rss_mb.map(rounded),
         }
     }
 }
@@ -64,8 +73,9 @@ fn rounded(value: f64) -> f64 {
 /// The rows for people.
 pub fn table(rows: &[Row]) -> String {
     let mut text = format!(
-        "{:<15} {:>9} {:>9} {:>8} {:>8} {:>8} {:>11} {:>18} {:>15} {:>7}\n",
+        "{:<15} {:>8} {:>9} {:>9} {:>8} {:>8} {:>8} {:>11} {:>18} {:>15} {:>13} {:>7}\n",
         "client",
+        "relayers",
         "in flight",
         "transfers",
         "p50 ms",
@@ -74,15 +84,18 @@ pub fn table(rows: &[Row]) -> String {
         "transfers/s",
         "RPC calls/transfer",
         "CPU s per 1,000",
+        "database's",
         "RSS MB"
     );
     for row in rows {
         let optional = |value: Option<f64>| value.map_or("-".to_owned(), |value| format!("{value:.1}"));
         let (cpu, rss) = (optional(row.cpu_seconds_per_1000), optional(row.rss_mb));
+        let database = optional(row.database_cpu_seconds_per_1000);
         writeln!(
             text,
-            "{:<15} {:>9} {:>9} {:>8.1} {:>8.1} {:>8.1} {:>11.1} {:>18.2} {cpu:>15} {rss:>7}",
+            "{:<15} {:>8} {:>9} {:>9} {:>8.1} {:>8.1} {:>8.1} {:>11.1} {:>18.2} {cpu:>15} {database:>13} {rss:>7}",
             row.client,
+            row.relayers,
             row.in_flight,
             row.transfers,
             row.p50_ms,

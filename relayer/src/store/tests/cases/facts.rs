@@ -39,7 +39,7 @@ fn policy(fixture: &Fixture, version: u64, cap: u64, signature: Option<&str>) ->
         version,
         policy: SpendingPolicy {
             max_daily_spend: Limit::AtMost(micros(cap)),
-            allowed_counterparties: Counterparties::Only(vec![
+            allowlist: Counterparties::Only(vec![
                 AllowlistEntry::Wallet(Address::from_bytes([4; 32])),
                 AllowlistEntry::TokenAccount(Address::from_bytes([5; 32])),
             ]),

@@ -74,6 +74,26 @@ async fn a_settlement_is_in_the_history_of_both_sides_and_booked() {
 }
 
 #[tokio::test]
+async fn what_left_an_account_is_listed_and_what_came_is_not() {
+    let Some(fixture) = fixture().await else { return };
+    let (second, _) = neighbours(&fixture).await;
+    for (number, slot) in [(1, 5), (2, 6), (3, 7)] {
+        settles(&fixture, number, Recipient::Agent(second.id), slot).await;
+    }
+    let spending = async |account: &Account, since, rows_max| {
+        let listed = fixture.store.list_spending(account.operator_id, account.id, since, rows_max).await;
+        listed.expect("listed").into_iter().map(|(moment, _)| moment).collect::<Vec<_>>()
+    };
+    let early = Timestamp::from_unix_seconds(0);
+    assert_eq!(spending(&fixture.account, early, 9).await, [at(7), at(6), at(5)]);
+    assert_eq!(spending(&fixture.account, early, 2).await, [at(7), at(6)]);
+    assert_eq!(spending(&second, early, 9).await, []);
+    assert_eq!(spending(&fixture.account, at(100_000), 9).await, []);
+    let foreign = fixture.store.list_spending(operator(30).id, fixture.account.id, early, 9).await;
+    assert_eq!(foreign.expect("listed"), []);
+}
+
+#[tokio::test]
 async fn a_rejection_is_history_and_a_failure_is_not() {
     let Some(fixture) = fixture().await else { return };
     let claimed = fixture.claim_new(&fixture.transfer(1, "a"), 0).await;

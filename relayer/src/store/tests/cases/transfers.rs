@@ -65,22 +65,25 @@ async fn another_operators_transfer_is_not_found() {
 }
 
 #[tokio::test]
-async fn the_latest_signed_transfer_is_found_behind_a_few_that_were_refused() {
+async fn the_latest_signed_transfers_are_found_behind_a_few_that_were_refused() {
     let Some(fixture) = fixture().await else { return };
     let (store, account) = (&fixture.store, &fixture.account);
-    let latest = async || store.find_latest_signed(account).await.expect("read").map(|latest| latest.id);
+    let latest = async |account: &Account| {
+        let latest = store.list_latest_signed(account).await.expect("read");
+        latest.iter().map(|transfer| transfer.id).collect::<Vec<_>>()
+    };
     fixture.claim_new(&fixture.transfer(1, "a"), 0).await;
-    assert_eq!(latest().await, None, "nothing is signed");
-    let mut newest = None;
+    assert!(latest(account).await.is_empty(), "nothing is signed");
+    let mut newest_first = Vec::new();
     for (number, key) in [(2, "b"), (3, "c")] {
         let claimed = fixture.claim_new(&fixture.transfer(number, key), 0).await;
-        newest = Some(store.mark_signed(&claimed, signed(number), at(1)).await.expect("signed").id);
+        newest_first.insert(0, store.mark_signed(&claimed, signed(number), at(1)).await.expect("signed").id);
     }
     let refused = fixture.claim_new(&fixture.transfer(4, "d"), 0).await;
     store.mark_rejected(&refused, rejection(RejectionReason::Paused), at(2)).await.expect("rejected");
-    assert_eq!(latest().await, newest);
+    assert_eq!(latest(account).await, newest_first);
     let stranger = Account { operator_id: OperatorId::from_bytes([99; 16]), ..account.clone() };
-    assert!(store.find_latest_signed(&stranger).await.expect("read").is_none());
+    assert!(latest(&stranger).await.is_empty());
 }
 
 #[tokio::test]
@@ -98,8 +101,37 @@ async fn a_state_without_its_facts_is_refused_by_the_database() {
         let sql = format!("UPDATE transfers SET {change} WHERE operator_id = $1 AND transfer_id = $2");
         let forged = query(AssertSqlSafe(sql)).bind(claimed.operator_id.to_string());
         let forged = forged.bind(claimed.id.to_string()).execute(fixture.store.writer());
-        let Err(StoreError::Database(error)) = forged.await else { panic!("{change} was taken") };
-        assert!(error.as_database_error().is_some_and(|error| error.is_check_violation()), "{change}");
+        let Err(error) = forged.await else { panic!("{change} was taken") };
+        assert!(error.to_string().to_lowercase().contains("check constraint"), "{change}: {error}");
+    }
+}
+
+#[tokio::test]
+async fn a_row_that_refers_to_another_operators_is_refused_by_the_database() {
+    let Some(fixture) = fixture().await else { return };
+    let claimed = fixture.claim_new(&fixture.transfer(1, "a"), 0).await;
+    fixture.store.mark_signed(&claimed, signed(1), at(1)).await.expect("signed");
+    let others = operator(201);
+    fixture.store.insert_operator(&others).await.expect("inserted");
+    let event = "INSERT INTO events (operator_id, event_id, event_type, account_id, transfer_id, data, created_at)
+         SELECT operator_id, 'evt_1', 'transfer.settled', account_id, transfer_id, '{}', created_at FROM transfers
+         WHERE operator_id = $1 AND transfer_id = $2";
+    let event = query(event).bind(fixture.operator.id.to_string()).bind(claimed.id.to_string());
+    assert_eq!(event.execute(fixture.store.writer()).await.expect("an event of the operator's own"), 1);
+    for forgery in [
+        "INSERT INTO events (operator_id, event_id, event_type, account_id, transfer_id, data, created_at)
+             SELECT $1, 'evt_x', 'transfer.settled', account_id, transfer_id, '{}', created_at FROM transfers
+             WHERE operator_id = $2 AND transfer_id = $3",
+        "INSERT INTO ledgers (operator_id, account_id, booked_micros, unexplained_micros, seen_micros, seen_slot)
+             SELECT $1, account_id, 0, 0, 0, 0 FROM transfers WHERE operator_id = $2 AND transfer_id = $3",
+        "INSERT INTO deliveries (operator_id, webhook_id, event_id, state, failures, next_attempt_at, attempts, created_at)
+             SELECT $1, 'whk_x', event_id, 'pending', 0, created_at, 0, created_at FROM events
+             WHERE operator_id = $2 AND event_id = 'evt_1' AND transfer_id = $3",
+    ] {
+        let forged = query(forgery).bind(others.id.to_string()).bind(fixture.operator.id.to_string());
+        let forged = forged.bind(claimed.id.to_string()).execute(fixture.store.writer());
+        let Err(error) = forged.await else { panic!("{forgery} was taken") };
+        assert!(error.to_string().to_lowercase().contains("foreign key constraint"), "{forgery}: {error}");
     }
 }
 

@@ -237,7 +237,7 @@ async fn a_crossing_seen_by_many_at_once_is_announced_once() {
     let webhook = webhook(&fixture, 1, Some(50));
     fixture.store.insert_webhook(&webhook, &sealed("sealed"), WEBHOOKS_MAX).await.expect("inserted");
     let usdc = |whole: u64| UsdcAmount::from_micros(whole * 1_000_000);
-    let sight = |whole, read_at| BalanceSeen { balance: usdc(whole), read_at, paid: None };
+    let sight = |whole, read_at| BalanceSeen { balance: usdc(whole), read_at, paid: Vec::new() };
     let seen = fixture.store.mark_balance(&fixture.account, sight(80, at(1)), at(1), || 1).await;
     seen.expect("noted");
     let mut relayers = JoinSet::new();

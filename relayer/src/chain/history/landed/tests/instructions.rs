@@ -39,7 +39,7 @@ fn instructions() -> Vec<Written> {
         let told = PolicyTold { version, signer: to_address(&authority), set };
         ProgramEvent::PolicyChanged { operator: operator_address, agent, told: Some(told) }
     };
-    let capped = OnChainPolicy { max_daily_spend: Limit::AtMost(usdc(5)), ..OnChainPolicy::OPEN };
+    let capped = OnChainPolicy { max_daily_spend: Limit::AtMost(usdc(5)), ..OnChainPolicy::default() };
     let set = |agent, version| changed(agent, version, PolicySetTo::Whole(capped.clone()));
     let halt =
         |agent, is_halted, by| ProgramEvent::HaltChanged { operator: operator_address, agent, is_halted, by };
@@ -110,7 +110,7 @@ fn instructions() -> Vec<Written> {
             }],
         ),
         written(
-            at.create_agent(authority, authority, operator, [9; 16], &OnChainPolicy::OPEN),
+            at.create_agent(authority, authority, operator, [9; 16], &OnChainPolicy::default()),
             vec![
                 events::AgentCreated {
                     operator,
@@ -137,7 +137,7 @@ fn instructions() -> Vec<Written> {
             vec![changed(agent_address, 3, PolicySetTo::Paused(true))],
         ),
         written(
-            at.set_policy(policy_at, authority, authority, 3, &OnChainPolicy::OPEN),
+            at.set_policy(policy_at, authority, authority, 3, &OnChainPolicy::default()),
             vec![policy_set(agent, 4)],
             vec![set(agent_address, 4)],
         ),

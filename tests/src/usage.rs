@@ -12,6 +12,14 @@ pub fn cpu_of_process(pid: u32) -> Option<Duration> {
     cpu_in(&Path::new("/proc").join(pid.to_string()))
 }
 
+/// CPU time so far of all processes of that name.
+pub fn cpu_of_programs(name: &str) -> Option<Duration> {
+    let processes = fs::read_dir("/proc").ok()?.map_while(Result::ok).map(|process| process.path());
+    let named = processes
+        .filter(|process| fs::read_to_string(process.join("comm")).is_ok_and(|comm| comm.trim() == name));
+    Some(named.filter_map(|process| cpu_in(&process)).sum())
+}
+
 /// CPU time so far of this process's threads with that name.
 pub fn cpu_of_threads(name: &str) -> Option<Duration> {
     let tasks = fs::read_dir("/proc/self/task").ok()?.map_while(Result::ok);

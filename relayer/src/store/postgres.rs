@@ -1,11 +1,12 @@
-//! How a connection to each of the two databases is made.
+//! Postgres: how a server is connected to, and how a statement is run on it.
 
-use sqlx::ConnectOptions;
 use sqlx::postgres::{PgConnectOptions, PgConnection};
-use sqlx::sqlite::{SqliteConnectOptions, SqliteConnection};
+use sqlx::{ConnectOptions, Connection, SqlStr};
 
 use super::StoreError;
 use super::connections::Connect;
+use super::row::{Column, Record, Row};
+use super::statement::{Answer, Value, Wanted};
 
 /// What every connection to Postgres begins with, and whether it may write. Statements end before their caller gives up,
 /// where the operator has not set a limit; and a server whose client is gone finds out before long, and lets go of its locks.
@@ -16,20 +17,8 @@ const SESSION: &str = "SELECT set_config('statement_timeout',
     set_config('tcp_keepalives_count', '3', FALSE), set_config('tcp_user_timeout', '20000', FALSE),
     current_setting('transaction_read_only')";
 
-/// A SQLite file, to be read from. A connection is opened anew after it failed.
-pub(super) struct SqliteReading(pub SqliteConnectOptions);
-
 /// A Postgres server, as the one that takes writing.
 pub(super) struct PostgresPrimary(pub PgConnectOptions);
-
-impl Connect for SqliteReading {
-    type Connection = SqliteConnection;
-    const IS_REMOTE: bool = false;
-
-    async fn connect(&self) -> Result<SqliteConnection, StoreError> {
-        Ok(self.0.connect().await?)
-    }
-}
 
 impl Connect for PostgresPrimary {
     type Connection = PgConnection;
@@ -45,4 +34,35 @@ impl Connect for PostgresPrimary {
         }
         Ok(connection)
     }
+    async fn is_alive(connection: &mut PgConnection) -> bool {
+        connection.ping().await.is_ok()
+    }
+
+    async fn close(connection: PgConnection) -> Result<(), StoreError> {
+        Ok(connection.close().await?)
+    }
+}
+
+/// Runs a statement.
+pub(super) async fn run<R: Record>(
+    connection: &mut PgConnection,
+    sql: SqlStr,
+    values: Vec<Value>,
+    wanted: Wanted,
+) -> Result<Answer<R>, StoreError> {
+    let query = values.into_iter().fold(sqlx::query(sql), |query, value| match value {
+        Value::Text(text) => query.bind(text),
+        Value::Number(number) => query.bind(number),
+        Value::Flag(flag) => query.bind(flag),
+    });
+    let rows = match wanted {
+        Wanted::Count => {
+            let touched = query.execute(connection).await?.rows_affected();
+            return Ok(Answer { touched, rows: Vec::new() });
+        }
+        Wanted::First => query.fetch_optional(connection).await?.into_iter().collect(),
+        Wanted::All => query.fetch_all(connection).await?,
+    };
+    let read = rows.iter().map(|row| R::read(&Row::Postgres(row), Column::Place(0)));
+    Ok(Answer { touched: 0, rows: read.collect::<Result<_, _>>()? })
 }

@@ -1,0 +1,52 @@
+use std::fmt;
+use std::str::FromStr;
+
+const CHARS_MAX: usize = 16;
+
+/// The name of a cell, which is some relayers and the database that they share. It stands in the API keys that are made there, where
+/// a load balancer reads it.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct CellName(String);
+
+impl CellName {
+    /// As it stands in keys.
+    pub fn as_str(&self) -> &str {
+        &self.0
+    }
+}
+
+/// A text that names no cell.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
+#[error("must be 1 to {CHARS_MAX} of a-z and 0-9")]
+pub struct CellNameError;
+
+impl FromStr for CellName {
+    type Err = CellNameError;
+
+    fn from_str(text: &str) -> Result<Self, CellNameError> {
+        let is_name = |byte: u8| byte.is_ascii_lowercase() || byte.is_ascii_digit();
+        let is_short = (1..=CHARS_MAX).contains(&text.len());
+        if is_short && text.bytes().all(is_name) { Ok(Self(text.to_owned())) } else { Err(CellNameError) }
+    }
+}
+
+impl fmt::Display for CellName {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.0)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_name_is_short_and_needs_no_quoting_anywhere() {
+        for name in ["a", "7", "eu1", "abcdefghijklmnop"] {
+            assert_eq!(name.parse::<CellName>().map(|cell| cell.to_string()).as_deref(), Ok(name));
+        }
+        for other in ["", "abcdefghijklmnopq", "A", "eu-1", "eu_1", "eu 1", "\u{e4}", "a\n"] {
+            assert_eq!(other.parse::<CellName>(), Err(CellNameError), "{other:?}");
+        }
+    }
+}

@@ -1,0 +1,39 @@
+//! How far the tables of a database have come.
+
+use sqlx::migrate::Migrator;
+
+pub(super) static MIGRATIONS: Migrator = sqlx::migrate!("./migrations");
+
+/// How far its tables have come.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Tables {
+    None,
+    /// So many migrations are missing.
+    Old(usize),
+    Current,
+    /// Made by another build.
+    Other,
+}
+
+/// Version and checksum of each migration that was applied.
+pub(super) type Applied = Vec<(i64, Vec<u8>)>;
+
+pub(super) const APPLIED: &str =
+    "SELECT version, checksum FROM _sqlx_migrations WHERE success ORDER BY version";
+
+/// The first migration that another build applied.
+pub(super) fn of_other_build(applied: &Applied) -> Option<i64> {
+    let ours = MIGRATIONS.iter().map(|one| Some((one.version, &*one.checksum)));
+    let known = applied.iter().map(|(version, checksum)| Some((*version, checksum.as_slice())));
+    let other = known.zip(ours.chain(std::iter::repeat(None))).find(|(known, ours)| known != ours);
+    other.and_then(|(known, _)| known).map(|(version, _)| version)
+}
+
+pub(super) fn tables_of(applied: Option<Applied>) -> Tables {
+    let Some(applied) = applied else { return Tables::None };
+    match MIGRATIONS.iter().count().saturating_sub(applied.len()) {
+        _ if of_other_build(&applied).is_some() => Tables::Other,
+        0 => Tables::Current,
+        missing => Tables::Old(missing),
+    }
+}

@@ -1,0 +1,76 @@
+//! OpenTelemetry traces, for the collector that the environment names: what requests took, and the steps in them. A span says what
+//! a log line says of a request, its ids, and nothing that it carries. In builds with the cargo feature `otel`; others have
+//! no spans but the request's, for the log. See [decision 61](../../docs/decisions/0061-traces-leave-by-a-feature.md).
+
+#[cfg(feature = "otel")]
+mod export;
+#[cfg(not(feature = "otel"))]
+mod nowhere;
+
+#[cfg(feature = "otel")]
+pub use export::{Traces, answered, begin};
+#[cfg(not(feature = "otel"))]
+pub use nowhere::{Traces, answered, begin};
+
+use tokio::runtime::Handle;
+
+/// The target of steps. The log leaves them out, so that what is logged within one names the request.
+pub const STEP: &str = "purser_relayer::step";
+/// The name of the span that is made for each request.
+pub const REQUEST: &str = "request";
+
+/// A span for a step of a request: what was done, and how long it took.
+macro_rules! step {
+    // Of the highest level, as the request's: traces ask nobody to say more.
+    ($name:literal $($fields:tt)*) => {
+        tracing::error_span!(target: $crate::traces::STEP, $name $($fields)*)
+    };
+}
+pub(crate) use step;
+
+/// The first variable that is set names the collector.
+const ENDPOINTS: [&str; 2] = ["OTEL_EXPORTER_OTLP_TRACES_ENDPOINT", "OTEL_EXPORTER_OTLP_ENDPOINT"];
+const PROTOCOLS: [&str; 2] = ["OTEL_EXPORTER_OTLP_TRACES_PROTOCOL", "OTEL_EXPORTER_OTLP_PROTOCOL"];
+const PROTOCOL: &str = "http/protobuf";
+
+/// Why traces cannot be exported as the environment asks.
+#[derive(Debug, PartialEq, Eq, thiserror::Error)]
+pub enum TracesError {
+    #[error(
+        "{0} asks for traces, and this build has none of them: build with the cargo feature `otel`, or set OTEL_SDK_DISABLED=true"
+    )]
+    NotInThisBuild(&'static str),
+    #[error("{variable} is `{value}`, and traces are sent as `{PROTOCOL}` alone")]
+    Protocol { variable: &'static str, value: String },
+    #[error("traces cannot be exported: {0}")]
+    Exporter(String),
+}
+
+/// The exporter, if the environment asks for one.
+pub fn of_environment(runtime: &Handle) -> Result<Option<Traces>, TracesError> {
+    asked()?.map(|_| Traces::start(runtime)).transpose()
+}
+
+/// The variable by which the environment asks for traces, if it does, and this build has them.
+pub fn asked() -> Result<Option<&'static str>, TracesError> {
+    match asked_by(|name| std::env::var(name).ok())? {
+        Some(by) if !cfg!(feature = "otel") => Err(TracesError::NotInThisBuild(by)),
+        by => Ok(by),
+    }
+}
+
+fn asked_by(variable: impl Fn(&str) -> Option<String>) -> Result<Option<&'static str>, TracesError> {
+    let given = |name: &str| variable(name).filter(|value| !value.is_empty());
+    let is = |name, word: &str| given(name).is_some_and(|value| value.eq_ignore_ascii_case(word));
+    if is("OTEL_SDK_DISABLED", "true") || is("OTEL_TRACES_EXPORTER", "none") {
+        return Ok(None);
+    }
+    let Some(by) = ENDPOINTS.into_iter().find(|name| given(name).is_some()) else { return Ok(None) };
+    match PROTOCOLS.into_iter().find_map(|name| Some((name, given(name)?))) {
+        Some((variable, value)) if value != PROTOCOL => Err(TracesError::Protocol { variable, value }),
+        Some(_) | None => Ok(Some(by)),
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,356 @@
+// An audit of one agent account from the chain alone, without a line of Purser's code: the program's IDL, Anchor's library and
+// an RPC node that keeps all of the past. docs/auditing.md says what it checks and what it leaves to `purser audit`.
+//
+//     node auditor.mts --url URL --account ADDRESS --idl purser.json
+//
+// Exit status as of `purser audit`: 0 everything holds, 1 something does not, 2 it could not be done.
+
+import { createPublicKey, verify } from "node:crypto";
+import { readFileSync } from "node:fs";
+import { parseArgs } from "node:util";
+import { BorshCoder, EventParser, utils, web3, type Idl } from "@anchor-lang/core";
+
+const DAY = 86_400; // seconds
+const AT_ONCE = 8; // transactions that are asked for at the same time
+const FINAL = { commitment: "finalized" };
+
+type Call = { name: string; args: any; accounts: Record<string, string>; signer: string; isInner: boolean };
+type Balance = { before: bigint; after: bigint; owner?: string };
+type Landed = {
+  signature: string; time: number; signers: string[]; calls: Call[]; events: any[]; isCut: boolean; balances: Map<string, Balance>;
+};
+/** Amounts in micro-USDC; `null` is no limit, and no list: anyone may be paid. */
+type Policy = { single: bigint | null; daily: bigint | null; memo: boolean; paused: boolean; wallets: string[] | null; tokenAccounts: string[] };
+type Agent = { version: number; policy: Policy; isHalted: boolean; payments: bigint };
+type Draft = { args: any; entries: string[]; sealedAt?: number };
+
+const { values: options } = parseArgs({ options: { url: { type: "string" }, account: { type: "string" }, idl: { type: "string" } } });
+const { url, account, idl: idlFile } = options;
+const program: Idl = idlFile ? JSON.parse(readFileSync(idlFile, "utf8")) : undefined;
+const coder = new BorshCoder(program);
+const parser = new EventParser(new web3.PublicKey(program.address), coder);
+
+const micros = (value: any): bigint => BigInt(value.toString());
+const limit = (value: any): bigint | null => (value === null ? null : micros(value));
+const usdc = (value: bigint): string => `${value / 1_000_000n}.${String(value % 1_000_000n).padStart(6, "0")} USDC`;
+const keys = (list: any[]): string[] => list.map(String);
+
+const findings: string[] = [];
+const finds = (check: string, text: string, at?: Landed) => findings.push(`${check}: ${text}${at ? ` (${at.signature})` : ""}`);
+
+// --- What the node says ---------------------------------------------------------------------------------------------------
+
+async function ask(method: string, params: unknown[]): Promise<any> {
+  const body = JSON.stringify({ jsonrpc: "2.0", id: 1, method, params });
+  for (let attempt = 1; ; attempt += 1) {
+    const response = await fetch(url!, { method: "POST", headers: { "content-type": "application/json" }, body });
+    if ((response.status === 429 || response.status >= 500) && attempt < 7) {
+      await new Promise((done) => setTimeout(done, 250 * 2 ** attempt));
+      continue;
+    }
+    const answer: any = await response.json();
+    if (answer.error) throw new Error(`${method}: ${answer.error.message}`);
+    return answer.result;
+  }
+}
+
+/** The lines of an address, oldest first. */
+async function linesOf(address: string): Promise<any[]> {
+  const lines: any[] = [];
+  for (;;) {
+    const page = await ask("getSignaturesForAddress", [address, { ...FINAL, limit: 1_000, before: lines.at(-1)?.signature }]);
+    if (page.length === 0) return lines.reverse();
+    lines.push(...page);
+  }
+}
+
+/** Every line once: slots order them, and within a slot nothing comes before what a list puts before it. */
+function ordered(lists: any[][]): any[] {
+  const places = lists.map((list) => new Map(list.map((line, place) => [line.signature, place])));
+  const next = lists.map(() => 0);
+  const merged: any[] = [];
+  for (;;) {
+    const heads = lists.map((list, at) => list[next[at]]).filter((line) => line !== undefined);
+    if (heads.length === 0) return merged;
+    const slot = Math.min(...heads.map((line) => line.slot));
+    const isFree = (line: any) => places.every((place, at) => (place.get(line.signature) ?? next[at]) <= next[at]);
+    const inSlot = heads.filter((line) => line.slot === slot);
+    const first = inSlot.find(isFree) ?? inSlot[0];
+    merged.push(first);
+    lists.forEach((list, at) => (next[at] += list[next[at]]?.signature === first.signature ? 1 : 0));
+  }
+}
+
+async function read(signature: string): Promise<Landed> {
+  const found = await ask("getTransaction", [signature, { ...FINAL, encoding: "json", maxSupportedTransactionVersion: 0 }]);
+  if (!found) throw new Error(`the node lists ${signature} and no longer has it`);
+  const { meta, transaction: { message } } = found;
+  const all: string[] = [...message.accountKeys, ...(meta.loadedAddresses?.writable ?? []), ...(meta.loadedAddresses?.readonly ?? [])];
+  const inner = (index: number) => (meta.innerInstructions ?? []).find((it: any) => it.index === index)?.instructions ?? [];
+  const instructions = message.instructions.flatMap((it: any, index: number) =>
+    [{ ...it, isInner: false }, ...inner(index).map((it: any) => ({ ...it, isInner: true }))]);
+  const balances = new Map<string, Balance>();
+  for (const [side, list] of [["before", meta.preTokenBalances], ["after", meta.postTokenBalances]] as const) {
+    for (const { accountIndex, owner, uiTokenAmount } of list ?? []) {
+      const known = balances.get(all[accountIndex]) ?? { before: 0n, after: 0n };
+      balances.set(all[accountIndex], { ...known, owner, [side]: BigInt(uiTokenAmount.amount) });
+    }
+  }
+  const log: string[] = meta.logMessages ?? [];
+  const landed: Landed = {
+    signature, balances, time: found.blockTime, signers: message.accountKeys.slice(0, message.header.numRequiredSignatures),
+    calls: instructions.filter((it: any) => all[it.programIdIndex] === program.address).map((it: any) => call(it, all)),
+    events: log.length > 0 ? [...parser.parseLogs(log)] : [], isCut: log.length === 0 || log.includes("Log truncated"),
+  };
+  if (!isSigned(signature, found)) finds("signatures", "The transaction is not what was signed.", landed);
+  return landed;
+}
+
+function call({ accounts, data, isInner }: any, all: string[]): Call {
+  const decoded = coder.instruction.decode(data, "base58");
+  if (!decoded) throw new Error("an instruction of the program that the IDL does not know: take the IDL of the program that runs");
+  const { accounts: places } = program.instructions.find((it) => it.name === decoded.name)!;
+  const named = Object.fromEntries(places.map((place, at) => [place.name, all[accounts[at]]]));
+  return { name: decoded.name, args: decoded.data, accounts: named, signer: all[accounts[0]], isInner };
+}
+
+/** Puts the message together as it was signed, and checks each signature over it. */
+function isSigned(signature: string, { version, transaction: { message, signatures } }: any): boolean {
+  const signed = version === "legacy" ? new web3.Message(message) : new web3.MessageV0({
+    ...message, staticAccountKeys: message.accountKeys.map((key: string) => new web3.PublicKey(key)),
+    compiledInstructions: message.instructions.map((it: any) => ({ ...it, accountKeyIndexes: it.accounts, data: utils.bytes.bs58.decode(it.data) })),
+    addressTableLookups: message.addressTableLookups.map((it: any) => ({ ...it, accountKey: new web3.PublicKey(it.accountKey) })),
+  });
+  const bytes = signed.serialize();
+  const isComplete = signatures[0] === signature && signatures.length === message.header.numRequiredSignatures;
+  return isComplete && signatures.every((one: string, at: number) => {
+    const x = new web3.PublicKey(message.accountKeys[at]).toBuffer().toString("base64url");
+    return verify(null, bytes, createPublicKey({ key: { kty: "OKP", crv: "Ed25519", x }, format: "jwk" }), utils.bytes.bs58.decode(one));
+  });
+}
+
+// --- What the signed instructions add up to -------------------------------------------------------------------------------
+
+const operator = {
+  address: "", admin: "", pendingAdmin: "", policyAuthority: "", guardian: "", transferAuthorities: [] as string[], delay: 0, isHalted: false,
+};
+let agent: Agent | undefined;
+let draft: Draft | undefined;
+let purse = ""; // its USDC account
+let balance = 0n;
+let recent: { time: number; amount: bigint; tag: string }[] = []; // payments of the last 24 hours
+const total = { payments: 0, paid: 0n, withdrawn: 0n, deposited: 0n };
+
+const policyOf = (args: any, wallets: string[] | null, tokenAccounts: string[]): Policy => ({
+  single: limit(args.max_single_transfer), daily: limit(args.max_daily_spend), memo: args.require_memo, paused: args.paused, wallets, tokenAccounts,
+});
+const policyOfArgs = (args: any): Policy =>
+  args.allowlist.Only ? policyOf(args, keys(args.allowlist.Only.wallets), keys(args.allowlist.Only.token_accounts)) : policyOf(args, null, []);
+
+function loosens(next: Policy, now: Policy): boolean {
+  const isAbove = (one: bigint | null, other: bigint | null) => other !== null && (one === null || one > other);
+  const hasOthers = (one: string[], other: string[]) => one.some((it) => !other.includes(it));
+  const adds = now.wallets !== null &&
+    (next.wallets === null || hasOthers(next.wallets, now.wallets) || hasOthers(next.tokenAccounts, now.tokenAccounts));
+  return isAbove(next.single, now.single) || isAbove(next.daily, now.daily) || (now.memo && !next.memo) || (now.paused && !next.paused) || adds;
+}
+
+/** Puts a policy in force. `waited`: since when it could be seen; without, it was not to be seen before. */
+function replace(policy: Policy, expected: number, { signer }: Call, at: Landed, waitedSince?: number) {
+  if (!agent) return;
+  if (agent.version !== expected) finds("policy_changes", `A policy written against version ${expected} replaced version ${agent.version}.`, at);
+  // Blocks may be dated a second apart.
+  const waited = waitedSince === undefined ? -1 : at.time - waitedSince + 1;
+  if (operator.delay > 0 && signer !== operator.admin && waited < operator.delay && loosens(policy, agent.policy)) {
+    finds("policy_changes", `${signer} put a loosened policy in force that had to wait ${operator.delay} seconds.`, at);
+  }
+  agent = { ...agent, policy, version: expected + 1 };
+}
+
+function transfer({ args, accounts, signer }: Call, at: Landed, events: any[]): bigint {
+  const amount = micros(args.amount);
+  if (!operator.transferAuthorities.includes(signer)) finds("signer", `${signer} paid, and was no transfer authority of the operator then.`, at);
+  if (!agent) return amount;
+  const event = events.shift();
+  if (!event && !at.isCut) finds("log", "The log hides the event of a payment.", at);
+  const number = BigInt(event?.number.toString() ?? Math.max(Number(agent.payments), args.sequence) + 1);
+  const expected = agent.payments + 1n;
+  if (number < expected) finds("numbering", `A payment is numbered ${number}; it is number ${expected}.`, at);
+  if (number > expected) finds("numbering", `${number - expected} payment(s) from number ${expected} on are missing.`, at);
+  agent.payments = number > expected ? number : expected;
+  const owner = at.balances.get(accounts.destination)?.owner ?? event?.recipient_owner.toString();
+  const signed = [amount, accounts.destination, owner, agent.version, args.memo.toString("hex"), String(args.transfer_id)].join(", ");
+  const told = event && [event.amount, event.recipient, event.recipient_owner, event.policy_version, event.memo.toString("hex"), event.transfer_id].join(", ");
+  if (event && told !== signed) finds("log", `The log says ${told}; signed was ${signed}.`, at);
+
+  const { version } = agent;
+  const refuses = (check: string, why: string) =>
+    finds(check, `Payment ${number} of ${usdc(amount)} was made although policy version ${version} refuses it: ${why}.`, at);
+  const { policy } = agent;
+  if (policy.paused || agent.isHalted || operator.isHalted) refuses("halted", "the account was paused or halted");
+  if (policy.memo && args.memo.length === 0) refuses("memo", "it has no memo");
+  // A wallet counts as the owner of what is paid and as nothing else, a token account as itself.
+  const isListed = policy.wallets === null || policy.wallets.includes(owner) || policy.tokenAccounts.includes(accounts.destination);
+  if (!isListed) refuses("allowlist", "its recipient is not on the allowlist");
+  if (policy.single !== null && amount > policy.single) refuses("single_limit", `at most ${usdc(policy.single)} at once`);
+  recent = recent.filter((it) => at.time - it.time < DAY);
+  const tag = String(args.transfer_id.slice(8));
+  if (recent.some((it) => it.tag === tag)) finds("paid_once", `The tag of payment ${number} was paid twice in 24 hours.`, at);
+  recent.push({ time: at.time, amount, tag });
+  const spent = recent.reduce((sum, it) => sum + it.amount, 0n);
+  if (policy.daily !== null && spent > policy.daily) {
+    finds("rolling_day", `${usdc(spent)} left in the 24 hours up to payment ${number}; the limit was ${usdc(policy.daily)}.`, at);
+  }
+  total.payments += 1;
+  total.paid += amount;
+  return amount;
+}
+
+/** One transaction. Every instruction of the program is covered by the signature of a key that must have the right to it. */
+function apply(at: Landed) {
+  let out = 0n;
+  const paid = at.events.filter((it) => it.name === "TransferExecuted" && String(it.data.agent) === account).map((it) => it.data);
+  for (const it of at.calls) {
+    const { name, args, accounts, signer } = it;
+    const isOperators = accounts.agent === undefined || accounts.agent === program.address;
+    if (accounts.operator !== operator.address || (!isOperators && accounts.agent !== account)) continue;
+    const mayBe = (...who: string[]) => {
+      if (!who.includes(signer)) finds("signer", `${signer} signed ${name} without the right to it.`, at);
+    };
+    if (!it.isInner && !at.signers.includes(signer)) finds("signer", `${signer} is named as a signer and did not sign.`, at);
+    const { admin, policyAuthority, guardian } = operator;
+    switch (name) {
+      case "create_operator": case "update_operator": {
+        const set = args.keys ?? args.update;
+        if (name === "create_operator") operator.admin = signer; else mayBe(admin);
+        operator.policyAuthority = String(set.policy_authority ?? policyAuthority);
+        operator.guardian = String(set.guardian ?? guardian);
+        operator.pendingAdmin = String(set.pending_admin ?? operator.pendingAdmin);
+        operator.transferAuthorities = set.transfer_authorities ? keys(set.transfer_authorities) : operator.transferAuthorities;
+        operator.delay = set.loosening_delay_seconds ?? operator.delay;
+        break;
+      }
+      case "accept_admin":
+        mayBe(operator.pendingAdmin);
+        Object.assign(operator, { admin: signer, pendingAdmin: "" });
+        break;
+      case "halt": case "resume":
+        name === "halt" ? mayBe(admin, policyAuthority, guardian) : mayBe(admin);
+        (isOperators ? operator : agent ?? { isHalted: false }).isHalted = name === "halt";
+        break;
+      case "create_agent": // with its birth policy, version 1
+        mayBe(admin, policyAuthority);
+        agent = { version: 1, policy: policyOfArgs(args.policy), isHalted: false, payments: 0n };
+        break;
+      case "set_policy":
+        mayBe(admin, policyAuthority);
+        replace(policyOfArgs(args.policy), args.expected_version, it, at);
+        break;
+      case "set_paused":
+        mayBe(admin, policyAuthority);
+        if (agent) replace({ ...agent.policy, paused: args.paused }, agent.version, it, at);
+        break;
+      case "open_draft":
+        mayBe(admin, policyAuthority);
+        draft = { args: args.args, entries: [] };
+        if (!args.args.entries) draft.sealedAt = at.time;
+        break;
+      case "write_draft": {
+        mayBe(admin, policyAuthority);
+        if (!draft || args.start !== draft.entries.length) finds("policy_changes", "Entries of a draft are missing.", at);
+        draft?.entries.push(...keys(args.entries));
+        const { wallets, token_accounts } = draft?.args.entries ?? { wallets: 0, token_accounts: 0 };
+        if (draft && draft.entries.length === wallets + token_accounts) draft.sealedAt = at.time;
+        break;
+      }
+      case "apply_draft": {
+        mayBe(admin, policyAuthority);
+        if (!draft || draft.sealedAt === undefined) {
+          finds("policy_changes", "A draft was put in force that was not opened, or not sealed.", at);
+          break;
+        }
+        const { args: opened, entries, sealedAt } = draft;
+        const count = opened.entries?.wallets; // wallets come first
+        const policy = count === undefined ? policyOf(opened, null, []) : policyOf(opened, entries.slice(0, count), entries.slice(count));
+        replace(policy, opened.expected_version, it, at, sealedAt);
+        draft = undefined;
+        break;
+      }
+      case "close_draft":
+        mayBe(admin, policyAuthority, guardian);
+        draft = undefined;
+        break;
+      case "transfer": case "transfer_checked":
+        out += transfer(it, at, paid);
+        break;
+      case "withdraw": // past the policy, by the admin's word
+        mayBe(admin);
+        if (accounts.source === purse) { out += micros(args.amount); total.withdrawn += micros(args.amount); }
+        break;
+      case "close_agent": {
+        mayBe(admin);
+        const swept = (at.balances.get(purse)?.before ?? 0n) - out;
+        [agent, draft, out, total.withdrawn] = [undefined, undefined, out + swept, total.withdrawn + swept];
+      }
+    }
+  }
+  if (paid.length > 0) finds("log", `${paid.length} event(s) of payments that no instruction made.`, at);
+  const held = at.balances.get(purse);
+  if (!held && out > 0n) finds("balances", "Money left, and the node shows no balance of it.", at);
+  if (!held) return;
+  if (held.before !== balance) finds("balances", `It held ${usdc(held.before)} before, and ${usdc(balance)} after the transaction before: one is missing.`, at);
+  const came = held.after + out - held.before;
+  if (came < 0n) finds("balances", `${usdc(-came)} left, and no instruction took them out.`, at);
+  else total.deposited += came;
+  balance = held.after;
+}
+
+/** The account as it stands, against what was signed. */
+function compare(state: any, token: any) {
+  const stands = token ? Buffer.from(token.data[0], "base64").readBigUInt64LE(64) : 0n;
+  if (stands !== balance) finds("balances", `It holds ${usdc(stands)} on the chain, and ${usdc(balance)} by its transactions.`);
+  if (!state || !agent) {
+    if (Boolean(state) !== Boolean(agent)) finds("state", "The account stands on the chain and not by what was signed, or the other way round.");
+    return;
+  }
+  const data = Buffer.from(state.data[0], "base64");
+  const { policy_version, halted_by, tags, policy } = coder.accounts.decode("Agent", data);
+  const list = data.subarray(coder.accounts.size("Agent"));
+  const entries = Array.from({ length: list.length / 32 }, (_, at) => new web3.PublicKey(list.subarray(32 * at, 32 * at + 32)).toString());
+  const flag = (bit: number) => (policy.flags >> bit) % 2 === 1;
+  const chain = [policy_version, halted_by !== 0, micros(tags[0]), flag(0), flag(1), flag(2) ? micros(policy.max_single_transfer) : null,
+    flag(3) ? micros(policy.max_daily_spend) : null, flag(4) ? policy.wallet_count : null, entries.join()];
+  const { version, isHalted, payments, policy: { paused, memo, single, daily, wallets, tokenAccounts } } = agent;
+  const signed = [version, isHalted, payments, paused, memo, single, daily, wallets?.length ?? null, [...(wallets ?? []), ...tokenAccounts].join()];
+  chain.forEach((it, place) => {
+    if (it !== signed[place]) finds("state", `The account says ${it} on the chain; by what was signed it is ${signed[place]}.`);
+  });
+}
+
+async function audit() {
+  // The account first: lists that are read afterwards name everything that made it so.
+  const own = await linesOf(account!);
+  const first = own.find((line) => !line.err);
+  if (!first) throw new Error(`${account} has no past at this node`);
+  const creation = (await read(first.signature)).calls.find((it) => it.name === "create_agent" && it.accounts.agent === account);
+  if (!creation) throw new Error(`the first transaction of ${account} does not create it: it is no agent account, or the node hides its beginning`);
+  operator.address = creation.accounts.operator;
+  purse = creation.accounts.token_account;
+  const { context, value: [state, token] } = await ask("getMultipleAccounts", [[account, purse], { ...FINAL, encoding: "base64" }]);
+  const lists = await Promise.all([operator.address, account!, purse].map(linesOf));
+  const lines = ordered(lists.map((list) => list.filter((line) => !line.err && line.slot <= context.slot)));
+  for (let at = 0; at < lines.length; at += AT_ONCE) {
+    (await Promise.all(lines.slice(at, at + AT_ONCE).map((line) => read(line.signature)))).forEach(apply);
+  }
+  compare(state, token);
+  const { payments, paid, deposited, withdrawn } = total;
+  console.log(`account ${account} of operator ${operator.address}`);
+  console.log(`${payments} payments of ${usdc(paid)}, ${usdc(deposited)} came, ${usdc(withdrawn)} were withdrawn, ${usdc(balance)} are left`);
+  findings.forEach((it) => console.log(it));
+  console.log(findings.length === 0 ? "Everything that was checked holds." : `${findings.length} finding(s): it does not hold.`);
+}
+
+audit().then(() => process.exit(findings.length === 0 ? 0 : 1), (error) => {
+  console.error(`error: ${error.message}`);
+  process.exit(2);
+});

@@ -1,0 +1,185 @@
+//! Ways of cheating: what was saved of an honest operator, each with one thing hidden or forged.
+
+use base64::Engine;
+use base64::engine::general_purpose::STANDARD;
+use serde_json::{Value, json};
+
+use super::{Cheat, Copy, Scene, event_line, fetched, spoils};
+
+/// How the data of each instruction begins.
+const TRANSFER: [u8; 4] = [163, 52, 200, 231];
+const OPEN_DRAFT: [u8; 8] = [214, 134, 134, 193, 33, 117, 94, 95];
+const WRITE_DRAFT: [u8; 8] = [150, 137, 163, 44, 154, 5, 190, 188];
+/// Where limits and pause stand in an `open_draft`: behind the hash and the version, each limit behind a byte that says it is there.
+const SINGLE_IN_DRAFT: usize = 45;
+const DAILY_IN_DRAFT: usize = 54;
+const PAUSED_IN_DRAFT: usize = 63;
+/// Where entries begin in a `write_draft`: behind the hash, the start and their count.
+const ENTRIES_IN_DRAFT: usize = 46;
+const ENTRY_BYTES: usize = 32;
+/// Where the amount stands in it: behind that, the id and the sequence.
+const AMOUNT_IN_CALL: usize = 24;
+/// Where the amount stands in the event: behind discriminator, agent, number and id.
+const AMOUNT_IN_EVENT: usize = 64;
+/// Where an account has its single limit.
+const LIMIT_IN_ACCOUNT: usize = 8 + 8 + 32 + 16 + 32 + 32 + 8;
+
+impl Scene {
+    /// Each once, on a copy of what was saved: so the scene has to be audited first.
+    pub(super) fn cheats(&self) -> Vec<Cheat> {
+        let [first, second, behind_full_log, last] = [0, 1, 2, 3].map(|at| self.payments[at].as_str());
+        let cheat = |found: &[_], does: &dyn Fn(&Copy)| {
+            let copy = self.copy();
+            does(&copy);
+            Cheat { copy, found: found.to_vec() }
+        };
+        let mut cheats = self.stricter_policies();
+        cheats.extend([
+            cheat(
+                &[
+                    ("numbering", "Payment 2 is missing"),
+                    ("balances", "what changed it is not among the transactions"),
+                ],
+                &|copy| copy.hides(second),
+            ),
+            // With nothing after it: only what stands on the chain tells.
+            cheat(
+                &[("balances", "what changed it is not"), ("state", "another one than what was signed")],
+                &|copy| copy.hides(last),
+            ),
+            cheat(&[("log", "hides the event")], &|copy| {
+                copy.spoils(first, |transaction| {
+                    let (at, lines) = event_line(transaction);
+                    lines.remove(at);
+                });
+            }),
+            cheat(&[("log", "that the amount is 3.000001 USDC")], &|copy| copy.spoils(first, retells)),
+            // Within the program's own frame: an event that nothing signed made.
+            cheat(&[("log", "1 event(s) of the program that no instruction made")], &|copy| {
+                copy.spoils(first, |transaction| {
+                    let (at, lines) = event_line(transaction);
+                    lines.insert(at, lines[at].clone());
+                });
+            }),
+            cheat(&[("signatures", "not what was signed")], &|copy| {
+                copy.spoils(first, |transaction| {
+                    rewrites(transaction, &TRANSFER, |data| data[AMOUNT_IN_CALL] ^= 1)
+                });
+            }),
+            cheat(&[("balances", "money left that none of them explains")], &|copy| {
+                copy.spoils(first, |transaction| {
+                    for balance in transaction["meta"]["postTokenBalances"].as_array_mut().expect("a list") {
+                        if balance["owner"] == self.ada.address.to_string() {
+                            balance["uiTokenAmount"]["amount"] = json!("90000000");
+                        }
+                    }
+                });
+            }),
+            // A log that was cut off, told as if it were whole.
+            cheat(&[("log", "hides the event")], &|copy| {
+                copy.spoils(behind_full_log, |transaction| {
+                    let lines = transaction["meta"]["logMessages"].as_array_mut().expect("a log");
+                    assert!(lines.iter().any(|line| line == "Log truncated"), "{lines:?}");
+                    lines.retain(|line| line != "Log truncated");
+                });
+            }),
+            cheat(&[("state", "another one than what was signed")], &|copy| {
+                let agent = copy.folder.path().join("accounts").join(format!("{}.json", self.ada.address));
+                spoils(&agent, |snapshot| {
+                    let data = snapshot["account"]["data"].as_str().expect("data");
+                    let mut data = STANDARD.decode(data).expect("base64");
+                    data[LIMIT_IN_ACCOUNT] ^= 1;
+                    snapshot["account"]["data"] = json!(STANDARD.encode(data));
+                });
+            }),
+        ]);
+        cheats
+    }
+
+    /// Ada's policy as it were stricter than what was signed, one rule each: payments that kept to the signed one break it.
+    fn stricter_policies(&self) -> Vec<Cheat> {
+        type Spoils = fn(&mut [u8]);
+        let stricter: [(&'static str, &'static str, [u8; 8], Spoils); 4] = [
+            ("single_limit", "refuses it: at most 2.000000 USDC at once", OPEN_DRAFT, |data| {
+                data[SINGLE_IN_DRAFT..][..8].copy_from_slice(&2_000_000_u64.to_le_bytes());
+            }),
+            ("rolling_day", "7.500000 USDC left in the 24 hours up to payment 2", OPEN_DRAFT, |data| {
+                data[DAILY_IN_DRAFT..][..8].copy_from_slice(&5_000_000_u64.to_le_bytes());
+            }),
+            ("halted", "refuses it: the account was paused", OPEN_DRAFT, |data| data[PAUSED_IN_DRAFT] = 1),
+            ("allowlist", "refuses it: its recipient is not on the allowlist", WRITE_DRAFT, |data| {
+                for entry in data[ENTRIES_IN_DRAFT..].chunks_mut(ENTRY_BYTES) {
+                    entry[0] ^= 1;
+                }
+            }),
+        ];
+        let cheats = stricter.into_iter().map(|(check, says, instruction, spoil)| {
+            let copy = self.copy();
+            let transactions =
+                std::fs::read_dir(copy.folder.path().join("transactions")).expect("it was saved");
+            for entry in transactions {
+                let file = entry.expect("it was saved").path();
+                spoils(&file, |transaction| rewrites(transaction, &instruction, spoil));
+            }
+            Cheat { copy, found: vec![("signatures", "not what was signed"), (check, says)] }
+        });
+        cheats.collect()
+    }
+
+    /// As if a program had let pass what the real one refused: signed for real, and above the limit.
+    pub(super) async fn lets_too_much_pass(&self) -> Copy {
+        let copy = self.copy();
+        // Failed transactions are listed and not fetched.
+        let fetched = fetched(self.url(), &self.too_much).await;
+        std::fs::write(copy.transaction(&self.too_much), fetched.to_string())
+            .expect("the folder is writable");
+        for entry in std::fs::read_dir(copy.folder.path().join("signatures")).expect("lists were saved") {
+            spoils(&entry.expect("lists were saved").path(), |list| {
+                for line in list.as_array_mut().expect("a list") {
+                    if line["signature"] == self.too_much.as_str() {
+                        line["err"] = Value::Null;
+                    }
+                }
+            });
+        }
+        copy.spoils(&self.too_much, |transaction| {
+            transaction["meta"]["err"] = Value::Null;
+            transaction["meta"]["logMessages"] = Value::Null;
+        });
+        copy
+    }
+
+    /// With the event of a payment once more, as another program might write it: it changes nothing. And which program.
+    pub(super) fn has_a_line_of_another_program(&self) -> (Copy, &'static str) {
+        const OTHER: &str = "Memo1UhkJRfHyvLMcVucJwxXeuD728EqVDDwQDxFMNo";
+        let copy = self.copy();
+        copy.spoils(&self.payments[0], |transaction| {
+            let (at, lines) = event_line(transaction);
+            let event = lines[at].clone();
+            let around = [format!("Program {OTHER} invoke [1]"), format!("Program {OTHER} success")];
+            lines.splice(0..0, [json!(around[0]), event, json!(around[1])]);
+        });
+        (copy, OTHER)
+    }
+}
+
+/// Another amount in the event than in the instruction.
+fn retells(transaction: &mut Value) {
+    let (at, lines) = event_line(transaction);
+    let data = lines[at].as_str().expect("a line").trim_start_matches("Program data: ");
+    let mut event = STANDARD.decode(data).expect("base64");
+    event[AMOUNT_IN_EVENT] ^= 1;
+    lines[at] = json!(format!("Program data: {}", STANDARD.encode(event)));
+}
+
+/// Another instruction than was signed.
+fn rewrites(transaction: &mut Value, instruction: &[u8], spoil: impl Fn(&mut [u8])) {
+    for called in transaction["transaction"]["message"]["instructions"].as_array_mut().expect("a list") {
+        let data = bs58::decode(called["data"].as_str().expect("base58")).into_vec();
+        let mut data = data.expect("base58");
+        if data.starts_with(instruction) {
+            spoil(&mut data);
+            called["data"] = json!(bs58::encode(data).into_string());
+        }
+    }
+}

@@ -1,0 +1,131 @@
+//! `cargo xtask bench audit`: how long `purser audit` takes for so many payments, read from a node and from what it saved.
+
+use std::path::Path;
+use std::process::{Command, ExitCode, Stdio};
+use std::time::{Duration, Instant};
+
+use anyhow::{Context, Result, ensure};
+use clap::Parser;
+use futures::StreamExt;
+use purser_tests::network::{path_text, temp_folder};
+use purser_tests::usage::{cpu_of_process, rss_mb};
+use purser_tests::wallet::mints;
+use purser_tests::{AppSettings, Node, TestApp, TestNetwork, binaries};
+use serde::Serialize;
+
+/// How often the audit's memory and CPU time are looked at.
+const LOOK_EVERY: Duration = Duration::from_millis(20);
+/// Until everything is final.
+const FINAL_WITHIN: Duration = Duration::from_secs(10);
+
+/// Makes payments, and audits them: read from the embedded network, then from the folder that this saved
+#[derive(Parser)]
+#[command(name = "bench_audit")]
+struct Arguments {
+    /// How many payments there are
+    #[arg(long, default_value_t = 10_000)]
+    payments: usize,
+    /// How many accounts make them
+    #[arg(long, default_value_t = 64)]
+    accounts: usize,
+    /// How many are in flight while they are made
+    #[arg(long, default_value_t = 64)]
+    in_flight: usize,
+    /// Print one line of JSON on stdout instead of a table
+    #[arg(long)]
+    json: bool,
+}
+
+/// One audit.
+#[derive(Debug, Serialize)]
+struct Row {
+    read_from: &'static str,
+    payments: usize,
+    seconds: f64,
+    cpu_seconds: f64,
+    rss_mb: f64,
+    /// To the node.
+    rpc_calls: u64,
+}
+
+#[tokio::main]
+async fn main() -> ExitCode {
+    let arguments = Arguments::parse();
+    match measures(&arguments).await {
+        Ok(rows) if arguments.json => println!("{}", serde_json::to_string(&rows).expect("rows are JSON")),
+        Ok(rows) => {
+            println!("read from   payments  seconds  CPU s  RSS MB  RPC calls");
+            for row in &rows {
+                let Row { read_from, payments, seconds, cpu_seconds, rss_mb, rpc_calls } = row;
+                println!(
+                    "{read_from:<11} {payments:>8} {seconds:>8.1} {cpu_seconds:>6.1} {rss_mb:>7.0} {rpc_calls:>10}"
+                );
+            }
+        }
+        Err(error) => {
+            eprintln!("error: {error:#}");
+            return ExitCode::FAILURE;
+        }
+    }
+    ExitCode::SUCCESS
+}
+
+async fn measures(arguments: &Arguments) -> Result<Vec<Row>> {
+    let settings = AppSettings { requests_per_second: 1_000_000, burst: 1_000_000, ..AppSettings::default() };
+    let network = TestNetwork::slow();
+    let app = TestApp::start(network.clone(), &settings).await;
+    let operator = app.new_operator().await;
+    let mut agents = Vec::new();
+    for number in 0..arguments.accounts {
+        let agent = operator.creates_account(&format!("Agent {number}")).await;
+        // On the chain: money that came from nowhere would be a finding.
+        mints(&operator.chain, "1", &agent.token_account).await;
+        agents.push(agent);
+    }
+    let (payee, _) = operator.chain.new_payee().await;
+    eprintln!("making {} payments", arguments.payments);
+    let paid = futures::stream::iter(0..arguments.payments)
+        .map(|number| {
+            let (agent, payee) = (agents[number % agents.len()].clone(), payee);
+            async move { agent.pays("0.000001").to(&payee).memo("audited").insists().await }
+        })
+        .buffer_unordered(arguments.in_flight);
+    ensure!(paid.count().await == arguments.payments, "some were not made");
+    tokio::time::sleep(FINAL_WITHIN).await;
+    let door = Node::before(&network.rpc_url, &network.ws_url, &tokio::runtime::Handle::current());
+    let saved = temp_folder();
+    let (folder, address) = (path_text(saved.path()), operator.address.to_string());
+    let from_node = ["--url", &door.rpc_url, "--operator", &address, "--save", folder];
+    let node = audited("a node", &from_node, arguments.payments, &door).await?;
+    let folder = audited("its folder", &["--from", folder], arguments.payments, &door).await?;
+    Ok(vec![node, folder])
+}
+
+/// Runs `purser audit` to its end, which must find nothing wrong.
+async fn audited(read_from: &'static str, arguments: &[&str], payments: usize, door: &Node) -> Result<Row> {
+    let nowhere = temp_folder();
+    let (begun, calls) = (Instant::now(), door.calls());
+    let mut audit = Command::new(binaries::relayer());
+    audit.arg("audit").args(arguments).arg("--json").current_dir(nowhere.path()).env_remove("PURSER_CONFIG");
+    let report = std::fs::File::create(nowhere.path().join("report.json"))?;
+    let mut audit = audit.stdout(Stdio::from(report)).spawn()?;
+    let (mut cpu, mut rss) = (Duration::ZERO, 0.0_f64);
+    let status = loop {
+        cpu = cpu_of_process(audit.id()).unwrap_or(cpu).max(cpu);
+        rss = rss_mb(audit.id()).unwrap_or(rss).max(rss);
+        if let Some(status) = audit.try_wait()? {
+            break status;
+        }
+        tokio::time::sleep(LOOK_EVERY).await;
+    };
+    let seconds = begun.elapsed().as_secs_f64();
+    let report = read(&nowhere.path().join("report.json"))?;
+    ensure!(status.success(), "{status}: {report}");
+    let rpc_calls = door.calls() - calls;
+    Ok(Row { read_from, payments, seconds, cpu_seconds: cpu.as_secs_f64(), rss_mb: rss, rpc_calls })
+}
+
+fn read(report: &Path) -> Result<String> {
+    let text = std::fs::read_to_string(report).context("no report")?;
+    Ok(text.chars().take(2_000).collect())
+}
