@@ -20,6 +20,7 @@ mod crash;
 mod dashboard;
 mod dashboard_accounts;
 mod dashboard_browser;
+mod dashboard_home;
 mod dashboard_once;
 mod dashboard_webhooks;
 mod database_outage;

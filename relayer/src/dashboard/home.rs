@@ -12,8 +12,8 @@ use super::text::{filters, moment_text, percent, usdc_text};
 use crate::domain::{Limit, PageLimit, PageRequest, UsdcAmount, Webhook, WebhookStatus};
 use crate::service::{AccountView, Part, ServiceError, Services};
 
-/// How many accounts and webhooks are looked at: one page.
-const LOOKED_AT: u32 = 100;
+/// How many accounts and webhooks are looked at: as many accounts as an operator may have, unless its quota was raised.
+const LOOKED_AT: u32 = 1_000;
 /// From this share of a cap on an account needs attention.
 const NEAR_PERCENT: u64 = 80;
 
@@ -110,6 +110,10 @@ async fn attention(
     let problems = report.parts.iter().filter(concerns).flat_map(|part| &part.problems);
     let mut found: Vec<Attention> =
         problems.map(|problem| Attention { what: problem.clone(), link: None, is_urgent: true }).collect();
+    found.extend(services.signers.low_on_sol(operator.network).into_iter().map(|(wallet, lamports)| {
+        let what = format!("The relayer's wallet {wallet} can spend {lamports} lamports, and no payment is made without: send it SOL.");
+        Attention { what, link: None, is_urgent: true }
+    }));
     found.extend(accounts.iter().flat_map(|account| of_account(account, &webhooks)));
     for webhook in &webhooks {
         let link = Some(format!("/dashboard/webhooks/{}", webhook.id));
@@ -161,10 +165,19 @@ fn of_account(account: &AccountView, webhooks: &[Webhook]) -> Vec<Attention> {
 #[template(path = "dashboard/stop_all.html")]
 struct StopPage {
     frame: Frame,
-    /// As many as one page holds are counted.
-    count: usize,
-    more: bool,
+    /// `None`: they could not be counted. To stop is possible, and shown, all the same.
+    count: Option<u64>,
     complaint: Option<Complaint>,
+}
+
+impl StopPage {
+    fn accounts(&self) -> String {
+        match self.count {
+            Some(1) => "1 account".to_owned(),
+            Some(count) => format!("{count} accounts"),
+            None => "every account".to_owned(),
+        }
+    }
 }
 
 async fn stop_page(
@@ -172,11 +185,9 @@ async fn stop_page(
     signed: &Signed,
     complaint: Option<Complaint>,
 ) -> Result<Response, Refusal> {
-    let accounts = services.accounts.list(&signed.operator, None, first_page(LOOKED_AT)?).await;
-    // To stop is possible, and shown, whether or not they can be counted.
-    let (count, more) = accounts.map_or((0, true), |page| (page.items.len(), page.next.is_some()));
+    let count = services.accounts.count(&signed.operator).await.ok();
     let frame = Frame::new(&signed.operator, Section::Home);
-    let shown = StopPage { frame, count, more, complaint };
+    let shown = StopPage { frame, count, complaint };
     Ok(page(&shown, shown.complaint.as_ref()))
 }
 

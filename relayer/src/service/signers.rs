@@ -95,6 +95,17 @@ impl Signers {
         Part::new("sol", Some(network), all, empty.into_iter().map(words).collect())
     }
 
+    /// The wallets of a network that have little SOL left, and the lamports that they can spend.
+    pub fn low_on_sol(&self, network: Network) -> Vec<(Address, u64)> {
+        let low = |problem: &KeyProblem| match problem {
+            KeyProblem::FeePayerLow { address, lamports } => Some((*address, *lamports)),
+            KeyProblem::AuthorityRotated { .. }
+            | KeyProblem::FeePayerEmpty { .. }
+            | KeyProblem::SignerUnavailable { .. } => None,
+        };
+        self.known().of(network).filter_map(low).collect()
+    }
+
     /// The same of whoever keeps its keys: failed when none that may transfer signs.
     pub(super) fn signers(&self, network: Network) -> Part {
         let known = self.known();

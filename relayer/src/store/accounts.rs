@@ -270,6 +270,13 @@ impl Store {
         rows.into_iter().map(Account::try_from).collect()
     }
 
+    /// How many accounts the operator has, those that are being made included, and those that were closed left out.
+    pub async fn count_accounts(&self, operator: OperatorId) -> Result<u64, StoreError> {
+        const SQL: &str = "SELECT COUNT(*) FROM accounts WHERE operator_id = $1 AND NOT is_closed";
+        let row: Option<(i64,)> = query(SQL).bind(operator.to_string()).fetch_optional(self.lister()).await?;
+        Ok(row.map_or(0, |(count,)| count.cast_unsigned()))
+    }
+
     /// For a worker: up to `rows_max` of the operator's ready accounts that count for its quota and were created before
     /// `before`, oldest first, those after `after` in that order.
     pub async fn list_counted_accounts(

@@ -9,14 +9,14 @@ use super::{Answer, Relayer};
 use crate::chain::{Outcome, Refusal};
 use crate::domain::{PageLimit, PageRequest, UsdcAmount};
 
-async fn status_of(relayer: &Relayer, answer: &Answer) -> String {
+pub(super) async fn status_of(relayer: &Relayer, answer: &Answer) -> String {
     let id = answer.body["transfer_id"].as_str().expect("text");
     let stored = relayer.get(&format!("/v1/transfers/{id}")).await;
     stored.body["status"].as_str().expect("text").to_owned()
 }
 
 /// Waits until the transfer is no longer `submitted`.
-async fn end_of(relayer: &Relayer, answer: &Answer) -> String {
+pub(super) async fn end_of(relayer: &Relayer, answer: &Answer) -> String {
     for _ in 0..200 {
         let status = status_of(relayer, answer).await;
         if status != "submitted" {

@@ -6,6 +6,7 @@ use axum::http::StatusCode;
 use serde_json::json;
 
 use super::Relayer;
+use super::faults::{end_of, status_of};
 use super::scripted_chain::NOW;
 use crate::chain::{Outcome, Refusal};
 use crate::domain::{
@@ -67,6 +68,17 @@ async fn is_read(relayer: &Relayer, landed: &Landed) {
     relayer.store.insert_readings(Network::Test, &readings, None).await.expect("written");
 }
 
+/// Payments of others. The account shows the latest 16; of the rest a node leaves one out, which is given.
+async fn nineteen_of_twenty_are_read(relayer: &Relayer) -> Landed {
+    let payments: Vec<Landed> =
+        (1..=20).map(|number| landed(relayer, &format!("foreign-{number}"), 1, number)).collect();
+    payments.iter().for_each(|payment| lands(relayer, payment));
+    for payment in payments.iter().filter(|payment| payment.number != 3) {
+        is_read(relayer, payment).await;
+    }
+    payments[2].clone()
+}
+
 #[tokio::test]
 async fn a_payment_that_the_chain_knows_is_the_answer_and_another_is_a_conflict() {
     let relayer = Relayer::start().await;
@@ -116,13 +128,7 @@ async fn a_payment_that_only_the_history_still_knows_is_found_before_another_is_
 async fn nothing_is_signed_while_a_payment_is_missing_in_our_records() {
     let relayer = Relayer::with_deadline(Duration::from_secs(2)).await;
     let account = relayer.account().await;
-    let payments: Vec<Landed> =
-        (1..=20).map(|number| landed(&relayer, &format!("foreign-{number}"), 1, number)).collect();
-    payments.iter().for_each(|payment| lands(&relayer, payment));
-    // The account shows the latest 16. Of the others a node leaves one out.
-    for payment in payments.iter().filter(|payment| payment.number != 3) {
-        is_read(&relayer, payment).await;
-    }
+    let left_out = nineteen_of_twenty_are_read(&relayer).await;
     let order = relayer.order(&account, "order");
     let answer = relayer.post("/v1/transfers", &order).await;
     assert_eq!(answer.error(), (503, "solana_unavailable"), "{}", answer.body);
@@ -131,9 +137,39 @@ async fn nothing_is_signed_while_a_payment_is_missing_in_our_records() {
     assert_eq!(relayer.chain.script().wanted, 1);
     let missing = relayer.store.list_missing_payments(Network::Test, 10).await.expect("listed");
     assert_eq!(missing.len(), 1, "the indexer looks for it");
-    is_read(&relayer, &payments[2]).await;
+    is_read(&relayer, &left_out).await;
     let answer = relayer.post("/v1/transfers", &order).await;
     assert_eq!(answer.status, StatusCode::OK, "{}", answer.body);
+    assert_eq!(relayer.chain.script().orders.len(), 1);
+}
+
+#[tokio::test]
+async fn what_was_accepted_waits_for_the_chain_and_for_what_is_missing_and_is_then_paid() {
+    let relayer = Relayer::start().await;
+    let account = relayer.account().await;
+    let missing = nineteen_of_twenty_are_read(&relayer).await;
+    let order = relayer.order(&account, "order");
+    let (accepted, ()) = tokio::join!(relayer.post("/v1/transfers", &order), async {
+        relayer.chain.comes_to(|script| script.wanted > 0).await;
+        relayer.tasks.stop.cancel();
+    });
+    assert_eq!(accepted.status, StatusCode::ACCEPTED, "{}", accepted.body);
+    relayer.tasks.tracker.close();
+    relayer.tasks.tracker.wait().await;
+
+    let reads = || relayer.chain.script().reads;
+    let before = reads();
+    relayer.chain.script().unreachable = true;
+    let second = relayer.beside().await;
+    second.services.reconcile();
+    relayer.chain.comes_to(|script| script.reads >= before + 2).await;
+    assert_eq!(status_of(&second, &accepted).await, "submitted");
+    relayer.chain.script().unreachable = false;
+    let before = reads();
+    relayer.chain.comes_to(|script| script.reads >= before + 3).await;
+    assert_eq!(status_of(&second, &accepted).await, "submitted");
+    is_read(&relayer, &missing).await;
+    assert_eq!(end_of(&second, &accepted).await, "settled");
     assert_eq!(relayer.chain.script().orders.len(), 1);
 }
 

@@ -36,6 +36,8 @@ pub(super) struct Script {
     pub block_times: VecDeque<Option<i64>>,
     /// Outcomes come only while this is false.
     pub held: bool,
+    /// How often somebody read what a transfer needs, or tried to.
+    pub reads: usize,
     /// How often somebody wanted the past to be read.
     pub wanted: usize,
     /// Policies are written only while this is false.
@@ -75,6 +77,7 @@ impl ScriptedChain {
             outcomes: VecDeque::new(),
             block_times: VecDeque::new(),
             held: false,
+            reads: 0,
             wanted: 0,
             policies_held: false,
             policies_under_way: 0,
@@ -211,6 +214,7 @@ impl Chain for ScriptedChain {
         agent: &AgentAddresses,
         destination: &Address,
     ) -> Result<ChainView, ChainError> {
+        self.script().reads += 1;
         let script = self.reach()?;
         let Some(agent) = script.agents.get(&agent.agent).cloned() else {
             return Err(ChainError::NotFound { what: "agent", address: agent.agent });

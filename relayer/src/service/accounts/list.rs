@@ -37,6 +37,11 @@ impl Accounts {
         }
     }
 
+    /// How many accounts the operator has.
+    pub async fn count(&self, operator: &Operator) -> Result<u64, ServiceError> {
+        Ok(self.parts.store.count_accounts(operator.id).await?)
+    }
+
     async fn list_living(
         &self,
         operator: &Operator,

@@ -7,6 +7,7 @@
 use std::time::Duration;
 
 use tokio::sync::oneshot;
+use tokio::time::Instant;
 use tracing::Instrument;
 
 use super::decide::{Decision, NO_PAYEE, Payment, decide, invalid_recipient};
@@ -15,8 +16,8 @@ use super::pending::Ended;
 use crate::chain::{ChainError, ChainView, UnsignedTransfer};
 use crate::crash_point::crash_point;
 use crate::domain::{
-    Account, Address, Checks, Operator, Recipient, SignedTransfer, Terms, Transfer, TransferId,
-    TransferRequest, TransferState,
+    Account, Address, Checks, IDEMPOTENCY_SECONDS, Operator, Recipient, SignedTransfer, Terms, Transfer,
+    TransferId, TransferRequest, TransferState,
 };
 use crate::service::reads::addresses;
 use crate::service::{NetworkParts, Parts, ServiceError};
@@ -33,6 +34,8 @@ pub(super) struct Carrier {
     pub operator: Operator,
     pub account: Account,
     pub payments: SeenPayments,
+    /// Until when somebody waits for the answer. Past that it was accepted, and what cannot be told yet is no end.
+    pub awaited_until: Option<Instant>,
     /// Held from before the signature until the payment is confirmed.
     pub permit: Option<Permit>,
     /// What every rule said when it was signed, or refused.
@@ -59,13 +62,6 @@ pub(super) enum Step {
     Left(Transfer),
 }
 
-impl From<Step> for Ended {
-    fn from(step: Step) -> Self {
-        let (Step::Took(transfer) | Step::Left(transfer)) = step;
-        Self { transfer, checks: None }
-    }
-}
-
 pub(super) type Stepped = Result<Step, ServiceError>;
 
 impl Carrier {
@@ -82,6 +78,7 @@ impl Carrier {
             operator,
             account,
             payments,
+            awaited_until: None,
             permit: None,
             checks: None,
             signatures: 0,
@@ -94,7 +91,7 @@ impl Carrier {
     pub(super) async fn run(mut self, mut transfer: Transfer) -> Result<Ended, ServiceError> {
         loop {
             let step = match &transfer.state {
-                TransferState::Claimed if transfer.fee_payer.is_some() && self.hand_over.is_none() => {
+                TransferState::Claimed if self.is_interrupted(&transfer).await => {
                     self.fail_interrupted(transfer).await?
                 }
                 TransferState::Claimed => self.sign(transfer).instrument(step!("transfer.sign")).await?,
@@ -114,6 +111,21 @@ impl Carrier {
                 Step::Left(transfer) => return Ok(Ended { transfer, checks: None }),
             }
         }
+    }
+
+    /// Nothing of it is signed, and nobody wants it any longer: whom its bytes were for is gone, or its key has expired.
+    async fn is_interrupted(&self, transfer: &Transfer) -> bool {
+        if self.is_awaited() {
+            return false;
+        }
+        let age =
+            self.agreed_now().await.map_or(0, |now| now.saturating_sub(transfer.created_at.unix_seconds()));
+        transfer.fee_payer.is_some() || age >= IDEMPOTENCY_SECONDS
+    }
+
+    /// Somebody still waits for the answer.
+    pub(super) fn is_awaited(&self) -> bool {
+        self.hand_over.is_some() || self.awaited_until.is_some_and(|until| Instant::now() < until)
     }
 
     /// It has come to its end here.

@@ -195,6 +195,7 @@ impl Transfers {
         };
         let mut carrier = Carrier::new(self.parts.clone(), network, operator, account, self.payments.clone());
         carrier.hand_over = hand_over;
+        carrier.awaited_until = Some(Instant::now() + self.parts.transfer_deadline);
         let agreed = carrier.agreed_now().await;
         asked.signed = carrier.sign_ahead(&asked).instrument(step!("transfer.sign_ahead")).await;
         let clock = ClaimClock { now, lease_expires_at: now.after(sweep::LEASE), agreed };

@@ -28,14 +28,17 @@ impl Carrier {
         (!is_seen).then(|| first.saturating_sub(1))
     }
 
-    /// Whether `tag` was paid. Waits a while for payments that are missing in our records, which the indexer looks for.
+    /// Whether `tag` was paid. Where somebody waits for the answer, it waits a while for payments that are missing in our
+    /// records, which the indexer looks for.
     pub(super) async fn was_paid(&self, tag: u64, view: &ChainView) -> Result<WasPaid, ServiceError> {
         let account = &self.account;
         let first = self.payments.learn(account.id, &view.tags);
         let newest = view.tags.recorded();
         let since = self.agreed_now().await.map(|now| now.saturating_sub(IDEMPOTENCY_SECONDS));
         let since = since.map(Timestamp::from_unix_seconds);
-        let until = Instant::now() + self.parts.transfer_deadline / 2;
+        let is_awaited = self.is_awaited();
+        let until =
+            Instant::now() + if is_awaited { self.parts.transfer_deadline / 2 } else { Duration::ZERO };
         let mut is_wanted = false;
         loop {
             let known = self.parts.store.find_payment(account, tag, since).await?;
@@ -52,15 +55,17 @@ impl Carrier {
             if is_whole && !is_seen {
                 return Ok(WasPaid::No);
             }
-            if Instant::now() >= until || self.parts.tasks.stop.is_cancelled() {
-                tracing::warn!(account_id = %account.id, known_up_to = known.up_to, newest, is_seen,
-                    "payments of an account are missing in our records");
-                return Ok(WasPaid::Unknown);
-            }
             if !is_wanted {
                 is_wanted = true;
                 self.parts.store.want_payments(account, newest).await?;
                 self.network.chain.look_again();
+            }
+            if Instant::now() >= until || self.parts.tasks.stop.is_cancelled() {
+                if is_awaited {
+                    tracing::warn!(account_id = %account.id, known_up_to = known.up_to, newest, is_seen,
+                        "payments of an account are missing in our records");
+                }
+                return Ok(WasPaid::Unknown);
             }
             tokio::time::sleep(LOOK_PAUSE).await;
         }

@@ -57,7 +57,7 @@ impl Carrier {
     }
 
     /// Nothing of this transfer can be on its way: an error of the chain is a failure that may be tried again.
-    pub(super) async fn fail_unsigned(&self, transfer: Transfer, error: &ChainError) -> Stepped {
+    pub(super) async fn fail_unsigned(&mut self, transfer: Transfer, error: &ChainError) -> Stepped {
         if let Some((code, message)) = signers::unsigned(error) {
             return self.fail(transfer, self.failure(code, message)).await;
         }
@@ -66,7 +66,7 @@ impl Carrier {
             ChainError::Unavailable { .. } | ChainError::Expired => {
                 let message =
                     "Solana cannot be reached right now; nothing was paid. Send the same request again.";
-                self.failure(FailureCode::SolanaUnavailable, message)
+                return self.fail_if_awaited(transfer, message).await;
             }
             ChainError::Rejected { .. }
             | ChainError::PolicyChanged
@@ -91,9 +91,20 @@ impl Carrier {
     }
 
     /// Payments are missing in our records, and this one may be among them.
-    pub(super) async fn fail_unknown(&self, transfer: Transfer) -> Stepped {
+    pub(super) async fn fail_unknown(&mut self, transfer: Transfer) -> Stepped {
         let message = "Solana does not show yet whether this was paid before. Send the same request again.";
-        self.fail(transfer, self.failure(FailureCode::SolanaUnavailable, message)).await
+        self.fail_if_awaited(transfer, message).await
+    }
+
+    /// The chain does not tell enough. Who waits for the answer hears so; what was accepted is tried again.
+    async fn fail_if_awaited(&mut self, transfer: Transfer, message: &str) -> Stepped {
+        let is_stopping = self.parts.tasks.stop.is_cancelled();
+        if self.is_awaited() && !is_stopping {
+            return self.fail(transfer, self.failure(FailureCode::SolanaUnavailable, message)).await;
+        }
+        // Others of the account may be luckier.
+        self.permit = None;
+        Ok(if self.pauses().await { Step::Took(transfer) } else { Step::Left(transfer) })
     }
 
     pub(super) fn failure(&self, code: FailureCode, message: impl Into<String>) -> Failure {

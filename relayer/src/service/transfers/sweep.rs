@@ -4,9 +4,8 @@ use std::time::Duration;
 
 use super::Transfers;
 use super::carrier::Carrier;
-use super::pending::Ended;
 use crate::crash_point::crash_point;
-use crate::domain::{IDEMPOTENCY_SECONDS, Transfer, TransferState};
+use crate::domain::Transfer;
 use crate::service::ServiceError;
 
 /// How long a transfer stays with a process that no longer says that it lives; also what it may take from the claim to
@@ -83,18 +82,7 @@ impl Transfers {
         crash_point!("take_up.before");
         tracing::info!(transfer_id = %transfer.id, state = transfer.state.as_str(), "taking up an open transfer");
         let carrier = Carrier::new(self.parts.clone(), network, operator, account, self.payments.clone());
-        self.carry(pending, async move {
-            if !is_stale(&transfer, carrier.agreed_now().await) {
-                return carrier.run(transfer).await;
-            }
-            carrier.fail_interrupted(transfer).await.map(Ended::from)
-        });
+        self.carry(pending, carrier.run(transfer));
         Ok(())
     }
-}
-
-/// Whether nothing is signed, and its idempotency key has expired: nobody waits for it any longer.
-fn is_stale(transfer: &Transfer, agreed_now: Option<i64>) -> bool {
-    let age = agreed_now.map_or(0, |now| now.saturating_sub(transfer.created_at.unix_seconds()));
-    transfer.state == TransferState::Claimed && age >= IDEMPOTENCY_SECONDS
 }

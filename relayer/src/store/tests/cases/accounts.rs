@@ -60,6 +60,18 @@ async fn an_account_that_never_came_to_be_is_forgotten() {
 }
 
 #[tokio::test]
+async fn accounts_that_are_not_closed_are_counted() {
+    let Some(fixture) = fixture().await else { return };
+    let (operator, store) = (fixture.operator.id, &fixture.store);
+    let second = account(&fixture.operator, 50);
+    store.insert_account(&second).await.expect("inserted");
+    assert_eq!(store.count_accounts(operator).await.expect("counted"), 2);
+    store.mark_accounts_closed(operator, &[second.id]).await.expect("marked");
+    assert_eq!(store.count_accounts(operator).await.expect("counted"), 1);
+    assert_eq!(store.count_accounts(OperatorId::from_bytes([99; 16])).await.expect("counted"), 0);
+}
+
+#[tokio::test]
 async fn another_operators_account_is_not_found() {
     let Some(fixture) = fixture().await else { return };
     let stranger = OperatorId::from_bytes([99; 16]);
