@@ -1,5 +1,5 @@
-// Clicks through the dashboard in a real browser: each task of an operator, on a wide and a narrow screen, light and dark, with
-// axe-core on every page. Prints what was done; any violation, error or request to elsewhere ends it. See tests/it/dashboard_browser.rs.
+// Clicks through the dashboard in a real browser: each task of an operator, on a wide and a narrow screen, light and dark, and by
+// keyboard alone, with axe-core on every page. Prints what was done; any violation, error or request to elsewhere ends it. See tests/it/dashboard_browser.rs.
 
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
@@ -12,7 +12,7 @@ const base = env.PURSER_URL;
 const browser = await chromium.launch({ executablePath: env.PURSER_CHROMIUM, args: ["--no-sandbox"] });
 const wrong = [];
 // Whatever hangs, this ends.
-setTimeout(() => { console.log("WRONG it did not come to its end"); process.exit(1); }, 300_000).unref();
+setTimeout(() => { console.log("WRONG it did not come to its end"); process.exit(1); }, 420_000).unref();
 const note = (what) => wrong.push(what);
 
 async function context(options) {
@@ -57,9 +57,9 @@ async function shot(page, name) {
   if (env.PURSER_SHOTS) await page.screenshot({ path: join(env.PURSER_SHOTS, `${name}.png`), fullPage: true });
 }
 
-async function signIn(page) {
+async function signIn(page, key = env.PURSER_OPERATOR_KEY) {
   await page.goto("/dashboard");
-  await page.getByLabel("Operator key").fill(env.PURSER_OPERATOR_KEY);
+  await page.getByLabel("Operator key").fill(key);
   await page.getByRole("button", { name: "Sign in" }).click();
   await page.getByRole("heading", { name: "Home" }).waitFor();
 }
@@ -83,25 +83,41 @@ async function tour(name, options) {
     ["preview", "/dashboard/preview"],
     ["webhooks", "/dashboard/webhooks"],
     ["webhook", `/dashboard/webhooks/${env.PURSER_WEBHOOK}`],
+    ["delivery", `/dashboard/webhooks/${env.PURSER_WEBHOOK}/deliveries/${env.PURSER_EVENT}`],
     ["missing", "/dashboard/transfers/txn_nothing"],
   ]) {
-    await page.goto(path);
+    await page.goto(path, { waitUntil: "load" });
+    await isStill(page, `${name}-${what}`);
+    await hasLocalTimes(page, `${name}-${what}`);
     await shot(page, `${name}-${what}`);
   }
   await made.close();
+}
+
+// How far anything moved while the page loaded.
+async function isStill(page, name) {
+  const moved = await page.evaluate(() => new Promise((done) => {
+    let sum = 0;
+    new PerformanceObserver((list) => list.getEntries().forEach((entry) => { sum += entry.value; }))
+      .observe({ type: "layout-shift", buffered: true });
+    setTimeout(() => done(sum), 100);
+  }));
+  if (moved > 0.01) note(`${name}: the layout shifts by ${moved}`);
+}
+
+// Times are in the reader's zone, with UTC beside them.
+async function hasLocalTimes(page, name) {
+  const times = await page.locator("time").evaluateAll((all) => all.map((one) => [one.textContent, one.title]));
+  for (const [text, title] of times) {
+    if (!/[+]0[12]$/.test(text)) note(`${name}: time in no zone: ${text}`);
+    if (!/UTC$/.test(title)) note(`${name}: no UTC beside a time: ${title}`);
+  }
 }
 
 async function tasks(options) {
   const made = await context(options);
   const page = await made.newPage();
   await signIn(page);
-  // Times are in the reader's zone, with UTC beside them.
-  if (options.javaScriptEnabled !== false) {
-    await page.goto(`/dashboard/accounts/${env.PURSER_ACCOUNT}`);
-    const time = page.locator("time").first();
-    if (!/[+]0[12]$/.test(await time.textContent())) note(`time in no zone: ${await time.textContent()}`);
-    if (!/UTC$/.test(await time.getAttribute("title"))) note("no UTC beside a time");
-  }
   // Make an account.
   await page.goto("/dashboard");
   await page.getByRole("link", { name: "Accounts", exact: true }).click();
@@ -125,10 +141,38 @@ async function tasks(options) {
   await page.getByRole("link", { name: "I have kept it" }).click();
   await page.getByRole("button", { name: "Revoke" }).first().click();
   await page.getByText("The key opens nothing any more.").waitFor();
-  // Pause it, and let it pay again.
+  // Pause it, and let it pay again. What takes its time says so.
+  if (!made.withoutScripts) {
+    await page.evaluate(() => addEventListener("submit", ({ target }) => {
+      sessionStorage.setItem("busy", `${target.getAttribute("aria-busy")}: ${target.textContent}`);
+    }));
+  }
   await page.getByRole("button", { name: "Pause" }).click();
+  await page.getByRole("button", { name: "Let it pay again" }).waitFor();
+  if (!made.withoutScripts) {
+    const busy = await page.evaluate(() => sessionStorage.getItem("busy"));
+    if (busy !== "true: Pausing\u2026") note(`a pause that is on its way is ${busy}`);
+  }
   await page.getByRole("button", { name: "Let it pay again" }).click();
   await page.getByRole("button", { name: "Pause" }).waitFor();
+  const clicked = new URL(page.url()).pathname;
+  // Halt it, for which it asks twice.
+  await page.getByText("Halt\u2026").click();
+  await page.getByRole("button", { name: "Halt the account" }).click();
+  await page.getByText("halted by the policy authority").first().waitFor();
+  await check(page, "a halted account");
+  // Find a payment in the history, and take it along.
+  await page.goto(`/dashboard/accounts/${env.PURSER_ACCOUNT}/history`);
+  await page.getByLabel("Search").fill("two nights");
+  await page.getByRole("button", { name: "Show" }).click();
+  await page.getByText("hotel, two nights").waitFor();
+  if (await page.getByText("train", { exact: true }).count()) note("a search shows what it was not asked for");
+  await check(page, "a search");
+  const saves = page.waitForEvent("download");
+  await page.getByRole("link", { name: "CSV" }).click();
+  const file = await (await saves).path();
+  if (!readFileSync(file, "utf8").includes("hotel, two nights")) note("the file lacks what was found");
+  await page.goto(clicked);
   // Ask whether a transfer would pass.
   await page.getByRole("link", { name: "Would it pass?" }).click();
   await page.getByLabel("To", { exact: true }).fill(env.PURSER_ACCOUNT);
@@ -142,11 +186,42 @@ async function tasks(options) {
   await page.getByRole("checkbox").first().check();
   await page.getByRole("button", { name: "Send the chosen again" }).click();
   await page.getByText("1 event is on its way again.").waitFor();
+  // One alone, from its page.
+  await page.goto(`/dashboard/webhooks/${env.PURSER_WEBHOOK}/deliveries/${env.PURSER_EVENT}`);
+  await page.getByRole("button", { name: "Send again" }).click();
+  await page.getByText("1 event is on its way again.").waitFor();
+  // A span.
+  await page.getByLabel("From (UTC)").fill("2020-01-01T00:00:00Z");
+  await page.getByLabel("What").selectOption("everything");
+  await page.getByRole("button", { name: "Send the span again" }).click();
+  await page.getByText(/\d+ events are on their way again[.]/).waitFor();
   // Wrong input is said beside its field.
   await page.getByLabel("From (UTC)").fill("yesterday");
   await page.getByRole("button", { name: "Send the span again" }).click();
   await page.locator("#wrong-since").waitFor();
   await check(page, "a wrong field");
+  // Register a webhook, test it, give it another secret, disable and delete it.
+  await page.getByRole("link", { name: "Webhooks", exact: true }).first().click();
+  await page.getByLabel("Address").fill(`${env.PURSER_RECEIVER}/clicked`);
+  await page.getByLabel("transfer.settled").check();
+  await page.getByRole("button", { name: "Register" }).click();
+  await page.getByRole("heading", { name: "Webhook registered" }).waitFor();
+  await shot(page, made.withoutScripts ? "narrow-webhook-secret" : "wide-webhook-secret");
+  await page.getByRole("link", { name: "I have kept it" }).click();
+  await page.getByRole("button", { name: "Send a test event" }).click();
+  await page.getByText("A test event is on its way.").waitFor();
+  await page.getByText("Rotate secret\u2026").click();
+  await page.getByRole("button", { name: "Rotate the secret" }).click();
+  await page.getByRole("heading", { name: "New secret" }).waitFor();
+  await page.getByRole("link", { name: "I have kept it" }).click();
+  await page.getByRole("button", { name: "Disable" }).click();
+  await page.getByText("Somebody disabled it").waitFor();
+  await check(page, "a disabled webhook");
+  await page.getByRole("button", { name: "Enable" }).click();
+  await page.getByText("Delete\u2026").click();
+  await page.getByRole("button", { name: "Delete the webhook" }).click();
+  await page.getByRole("heading", { name: "Webhooks" }).waitFor();
+  if (await page.getByText("/clicked").count()) note("a webhook that was deleted is still listed");
   // Sign out.
   await page.getByRole("button", { name: "Sign out" }).click();
   await page.getByRole("heading", { name: "Sign in" }).waitFor();
@@ -155,19 +230,77 @@ async function tasks(options) {
   await made.close();
 }
 
-// How far anything moves while the home page loads.
-async function shift() {
-  const made = await context({ viewport: { width: 1280, height: 900 } });
+// A looser policy waits, and is dropped.
+async function loosening() {
+  const made = await context(wide);
   const page = await made.newPage();
-  await signIn(page);
-  await page.goto("/dashboard", { waitUntil: "load" });
-  const moved = await page.evaluate(() => new Promise((done) => {
-    let sum = 0;
-    new PerformanceObserver((list) => list.getEntries().forEach((entry) => { sum += entry.value; }))
-      .observe({ type: "layout-shift", buffered: true });
-    setTimeout(() => done(sum), 300);
-  }));
-  if (moved > 0.01) note(`the layout shifts by ${moved}`);
+  await signIn(page, env.PURSER_SLOW_OPERATOR_KEY);
+  await page.goto(`/dashboard/accounts/${env.PURSER_SLOW_ACCOUNT}/policy`);
+  await page.getByLabel("Most per transfer (USDC)").fill("50");
+  await page.getByRole("button", { name: "Show what changes" }).click();
+  await page.getByText("It takes effect 2 hours after you confirm it").waitFor();
+  await page.getByRole("button", { name: "Change it" }).click();
+  await page.getByText("A looser policy waits").waitFor();
+  await shot(page, "wide-waiting-policy");
+  await page.getByRole("button", { name: "Drop what waits" }).click();
+  await page.getByText("A looser policy waits").waitFor({ state: "detached" });
+  await made.close();
+}
+
+// Presses Tab until the focus is on what has this name, which must then be seen to have it.
+async function tabTo(page, name) {
+  for (let presses = 0; presses < 120; presses += 1) {
+    await page.keyboard.press("Tab");
+    const [called, isSeen] = await page.evaluate(() => {
+      const one = document.activeElement;
+      const style = getComputedStyle(one);
+      return [one.labels?.[0]?.textContent ?? one.textContent, style.outlineStyle !== "none" || style.boxShadow !== "none"];
+    });
+    if (!isSeen && called !== "") note(`the focus on ${called.trim().slice(0, 40)} is not seen`);
+    if (called.trim() === name) return;
+  }
+  throw new Error(`no way to ${name} by keyboard`);
+}
+
+// From the sign-in to a stop of one account without a pointer.
+async function keyboard() {
+  const made = await context(wide);
+  const page = await made.newPage();
+  await page.goto("/dashboard");
+  await tabTo(page, "Operator key");
+  await page.keyboard.insertText(env.PURSER_OPERATOR_KEY);
+  await page.keyboard.press("Enter");
+  await page.getByRole("heading", { name: "Home" }).waitFor();
+  await tabTo(page, "Skip to content");
+  await page.keyboard.press("Enter");
+  await tabTo(page, "Stop all\u2026");
+  await tabTo(page, "All accounts");
+  await page.keyboard.press("Enter");
+  await page.getByRole("heading", { name: "Accounts" }).waitFor();
+  await tabTo(page, "Name");
+  await page.keyboard.insertText("Typed");
+  await page.keyboard.press("Enter");
+  await page.getByText("The account is on the chain.").waitFor();
+  await tabTo(page, "Change the policy");
+  await page.keyboard.press("Enter");
+  await page.getByRole("heading", { name: "Change the policy" }).waitFor();
+  await tabTo(page, "Most in 24 hours (USDC)");
+  await page.keyboard.insertText("3");
+  await tabTo(page, "Anyone");
+  await page.keyboard.press("ArrowDown");
+  await tabTo(page, "Accounts and addresses, one on each line");
+  await page.keyboard.insertText(env.PURSER_ACCOUNT);
+  await tabTo(page, "Show what changes");
+  await page.keyboard.press("Enter");
+  await page.getByRole("heading", { name: "What this changes" }).waitFor();
+  await tabTo(page, "Change it");
+  await page.keyboard.press("Enter");
+  await page.getByText("The policy is in force, on the chain.").waitFor();
+  await tabTo(page, "Halt\u2026");
+  await page.keyboard.press("Enter");
+  await tabTo(page, "Halt the account");
+  await page.keyboard.press("Enter");
+  await page.getByText("halted by the policy authority").first().waitFor();
   await made.close();
 }
 
@@ -191,7 +324,8 @@ const steps = [
   ["narrow and dark", () => tour("narrow-dark", { ...narrow, colorScheme: "dark" })],
   ["tasks with scripts", () => tasks(wide)],
   ["tasks without scripts", () => tasks({ ...narrow, javaScriptEnabled: false })],
-  ["nothing shifts", shift],
+  ["a loosening", loosening],
+  ["keyboard alone", keyboard],
   ["stop all", stopAll],
 ];
 try {

@@ -10,6 +10,7 @@ use purser_tests::{AppSettings, Receiver, TestApp, TestNetwork};
 use serde_json::json;
 use tokio::process::Command;
 
+use crate::loosening::loosens_after;
 use crate::webhooks::registers;
 
 pub(crate) fn chromium() -> Option<PathBuf> {
@@ -42,17 +43,24 @@ async fn every_task_is_done_in_a_browser_and_no_page_keeps_anybody_out() {
     let rejected = agent.pays("30").to(&payee).memo("flight").await.is_error(402, "policy_violation");
     operator.client.patch(&path, &json!({ "status": "enabled" })).await.has_status(200);
     agent.pays("1").to(&payee).memo("coffee").await.is_settled();
+    let delivered = receiver.waits_for("/purser", 1).await[0].event_id().to_owned();
     agent.new_key().await;
+    let slow = app.new_operator().await;
+    let waiting = slow.creates_account("Waits").await;
+    waiting.has_policy(json!({ "max_single_transfer": 10 })).await;
+    loosens_after(&slow, 7_200).await;
     let mut node = Command::new("node");
     node.arg(workspace().join("tests/browser/dashboard.mjs")).kill_on_drop(true);
     node.env("PURSER_NODE_MODULES", &modules).env("PURSER_CHROMIUM", chromium);
     node.env("PURSER_URL", app.base_url()).env("PURSER_OPERATOR_KEY", operator.client.key());
     node.env("PURSER_ACCOUNT", &agent.id).env("PURSER_REJECTED", rejected.text_of("transfer_id"));
-    node.env("PURSER_WEBHOOK", webhook.text_of("id"));
-    let output = tokio::time::timeout(Duration::from_secs(330), node.output()).await;
+    node.env("PURSER_WEBHOOK", webhook.text_of("id")).env("PURSER_EVENT", delivered);
+    node.env("PURSER_RECEIVER", receiver.url(""));
+    node.env("PURSER_SLOW_OPERATOR_KEY", slow.client.key()).env("PURSER_SLOW_ACCOUNT", &waiting.id);
+    let output = tokio::time::timeout(Duration::from_secs(450), node.output()).await;
     let output = output.expect("the script ends").expect("node starts");
     let (printed, complaint) =
         (String::from_utf8_lossy(&output.stdout), String::from_utf8_lossy(&output.stderr));
     assert!(output.status.success(), "{printed}{complaint}");
-    assert_eq!(printed.lines().count(), 8, "{printed}");
+    assert_eq!(printed.lines().count(), 9, "{printed}");
 }

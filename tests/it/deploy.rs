@@ -3,10 +3,11 @@
 use std::collections::BTreeSet;
 use std::fs;
 use std::io::Write;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
-use purser_tests::binaries::workspace;
+use purser_tests::binaries::{self, workspace};
+use purser_tests::foreign::node_modules;
 use purser_tests::network::temp_folder;
 use purser_tests::{AppSettings, TestApp, TestNetwork};
 
@@ -42,6 +43,52 @@ fn systemd_unit_holds_before_systemd_and_leaves_little_open() {
         command.args(arguments).arg(&copy);
         passes(command);
     }
+}
+
+/// By the linters of other people: one knows the schema of Compose, the other the instructions of a Dockerfile.
+#[test]
+fn image_and_compose_file_hold_before_linters_that_find_what_is_wrong() {
+    let Some(modules) = node_modules() else { return };
+    let folder = temp_folder();
+    for (linter, file, right, wrong) in [
+        (["dclint", "--quiet"], "compose.yml", "read_only:", "reed_only:"),
+        (["dockerfile-utils", "lint"], "Dockerfile", "\nUSER ", "\nUSR "),
+    ] {
+        let [program, argument] = linter;
+        let lints = |file: &Path| {
+            let mut command = Command::new(modules.join(".bin").join(program));
+            command.arg(argument).arg(file);
+            command
+        };
+        passes(lints(&deploy(file)));
+        let text = fs::read_to_string(deploy(file)).expect("it is there");
+        assert!(text.contains(right), "{file}");
+        let broken = folder.path().join(file);
+        fs::write(&broken, text.replace(right, wrong)).expect("the folder is writable");
+        let found = lints(&broken).output().expect("it starts");
+        assert_eq!(found.status.code(), Some(1), "{program} finds nothing in {file}");
+    }
+}
+
+/// What the image of `deploy/Dockerfile` has, and every system with glibc: whoever copies the one file has all.
+#[test]
+fn program_is_one_file_that_links_to_the_c_library_alone() {
+    let output = Command::new("ldd").arg(binaries::relayer()).output().expect("ldd comes with the C library");
+    let listed = String::from_utf8_lossy(&output.stdout).into_owned();
+    let names: BTreeSet<&str> = listed.lines().filter_map(|line| line.split_whitespace().next()).collect();
+    assert!(names.contains("libc.so.6"), "{listed}");
+    let usual = [
+        "linux-vdso.so.1",
+        "libc.so.6",
+        "libm.so.6",
+        "libgcc_s.so.1",
+        "libpthread.so.0",
+        "libdl.so.2",
+        "librt.so.1",
+    ];
+    let more: Vec<_> =
+        names.iter().filter(|name| !name.contains("ld-linux") && !usual.contains(name)).collect();
+    assert!(more.is_empty(), "{listed}");
 }
 
 fn passes(mut command: Command) {

@@ -102,6 +102,23 @@ async fn doctor_finds_a_running_relayer_well_and_each_thing_that_is_not() {
     assert_eq!(doctor(&config)["ok"], true);
 }
 
+#[tokio::test]
+async fn doctor_sees_that_this_machines_clock_is_wrong() {
+    let app = TestApp::start(TestNetwork::shared().await, &AppSettings::default()).await;
+    app.new_operator().await;
+    fs::set_permissions(app.config(), Permissions::from_mode(0o600)).expect("own file");
+    let ahead = app.folder().join("ahead");
+    let doctor_at = |seconds: &str| {
+        fs::write(&ahead, seconds).expect("the folder is writable");
+        let mut command = Command::new(binaries::fault_injection_relayer());
+        command.args(["doctor", "--json", "--config", path_text(&app.config())]);
+        let output = command.env("PURSER_HOST_CLOCK_AHEAD", &ahead).output().expect("it starts");
+        serde_json::from_slice::<Value>(&output.stdout).unwrap_or_else(|_| panic!("{}", said(&output)))
+    };
+    assert_eq!(doctor_at("0")["ok"], true);
+    only_wrong(&doctor_at("3600"), "clock", "s behind this machine's", "timedatectl set-ntp true");
+}
+
 fn changed(app: &TestApp, from: &str, to: &str) -> std::path::PathBuf {
     let text = fs::read_to_string(app.config()).expect("it is there");
     assert!(text.contains(from), "{from} is not in {text}");

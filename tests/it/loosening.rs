@@ -15,11 +15,16 @@ pub async fn agent_with_delay(seconds: u32) -> (Operator, Agent) {
     let operator = app.new_operator().await;
     let agent = operator.creates_account_with("Ada", "100").await;
     agent.has_policy(json!({ "max_single_transfer": 10 })).await;
+    loosens_after(&operator, seconds).await;
+    (operator, agent)
+}
+
+/// Has the operator's loosenings wait.
+pub async fn loosens_after(operator: &Operator, seconds: u32) {
     let update = OperatorUpdate { loosening_delay_seconds: Some(seconds), ..OperatorUpdate::default() };
     let admin = operator.app().admin();
     let call = operator.chain.program().update_operator(admin.pubkey(), operator.address, update);
     operator.chain.lands(call, admin).await;
-    (operator, agent)
 }
 
 async fn policy_of(operator: &Operator, agent: &Agent) -> Value {

@@ -12,6 +12,7 @@ mod amounts;
 mod audit;
 mod auth_matrix;
 mod authorities;
+mod backup;
 mod cells;
 mod concurrency;
 mod connections;

@@ -8,7 +8,7 @@ use std::time::Duration;
 
 use purser_tests::network::{path_text, temp_folder};
 use purser_tests::process::Process;
-use purser_tests::{Client, TestNetwork, binaries};
+use purser_tests::{TestNetwork, binaries};
 use serde_json::{Value, json};
 use solana_sdk::pubkey::Pubkey;
 use solana_sdk::signature::Keypair;
@@ -107,37 +107,58 @@ pub fn named(printed: &str, name: &str) -> String {
     found.unwrap_or_else(|| panic!("no {name} in {printed}"))
 }
 
-/// Makes an account with this key, funds it, and pays.
-async fn pays(scene: &Scene, url: &str, key: &str) {
-    let client = Client::new(url, Some(key));
-    let account = client.post("/v1/accounts", &json!({ "name": "Ada" })).await.has_status(201);
-    let token_account: Pubkey = account.text_of("usdc_token_account").parse().expect("base58");
+/// Makes an account with this key, funds it, sets its policy, pays, and audits what was paid.
+async fn pays(scene: &mut Scene, url: &str, key: &str) {
+    let blocks = printed("first");
+    let [create, policy, pay, audit] = &blocks[..] else { panic!("{blocks:?}") };
+    let url = url.trim_end_matches('/').to_owned();
+    scene.variables.extend([("PURSER_URL", url), ("PURSER_KEY", key.to_owned())]);
+    let answer = |printed: String| serde_json::from_str::<Value>(&printed).expect("an answer of the API");
+    let account = answer(scene.types(create));
+    let token_account: Pubkey =
+        account["usdc_token_account"].as_str().and_then(|text| text.parse().ok()).expect("base58");
     let chain = scene.network.chain();
     purser_tests::wallet::mints(&chain, "5", &token_account).await;
     let (payee, _) = chain.new_payee().await;
-    let order = json!({
-        "from": account.text_of("account_id"), "to": payee.to_string(), "amount": "1.5", "idempotency_key": "first"
-    });
-    client.post("/v1/transfers", &order).await.is_settled();
+    let id = account["account_id"].as_str().expect("an id").to_owned();
+    scene.variables.extend([("ACCOUNT_ID", id), ("PAYEE", payee.to_string())]);
+    let limits = answer(scene.types(policy));
+    assert_eq!((&limits["max_single_transfer"], &limits["version"]), (&json!(5), &json!(2)));
+    assert_eq!(answer(scene.types(pay))["status"], "settled");
     assert_eq!(chain.usdc_micros(&payee).await, 1_500_000);
+    let more = pay.replace("1.5", "5.000001").replace("first", "second");
+    assert_eq!(answer(scene.types(&more))["error"], "policy_violation");
+    assert_eq!(answer(scene.types(pay))["status"], "settled");
+    assert_eq!(chain.usdc_micros(&payee).await, 1_500_000);
+    let verdict = scene.types(audit);
+    assert!(verdict.contains("1.500000"), "{verdict}");
 }
 
-#[tokio::test(flavor = "multi_thread")]
-async fn managed_set_up_of_the_page_leads_to_a_first_payment() {
-    let mut scene = Scene::set().await;
+/// The page's way to a relayer with one operator, up to where it serves; gives the operator's key.
+pub async fn sets_up_managed(scene: &mut Scene) -> String {
     let blocks = printed("managed");
     let [init, create, key, serve] = &blocks[..] else { panic!("{blocks:?}") };
     let made = scene.types(init);
     for role in ["policy authority", "transfer authority", "admin"] {
         scene.funds(&made, role).await;
     }
-    let operator = word(&scene.types(create), |word| word.starts_with("op_"));
-    scene.variables.push(("OPERATOR_ID", operator));
+    let listed = scene.types(create);
+    scene.variables.extend([
+        ("OPERATOR_ID", word(&listed, |word| word.starts_with("op_"))),
+        ("OPERATOR", word(&listed, |word| word.parse::<Pubkey>().is_ok())),
+    ]);
     let printed = scene.types(key);
     assert!(printed.contains("Everything is well."), "{printed}");
     assert_eq!(serve.trim(), "purser serve");
+    named(&printed, "key")
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn managed_set_up_of_the_page_leads_to_a_first_payment() {
+    let mut scene = Scene::set().await;
+    let key = sets_up_managed(&mut scene).await;
     let (_serving, url) = scene.serves();
-    pays(&scene, &url, &named(&printed, "key")).await;
+    pays(&mut scene, &url, &key).await;
 }
 
 #[tokio::test(flavor = "multi_thread")]
@@ -165,5 +186,5 @@ async fn self_custodied_set_up_of_the_page_leads_to_a_first_payment() {
     let printed = scene.types(key);
     assert!(printed.contains("Everything is well."), "{printed}");
     let (_serving, url) = scene.serves();
-    pays(&scene, &url, &named(&printed, "key")).await;
+    pays(&mut scene, &url, &named(&printed, "key")).await;
 }

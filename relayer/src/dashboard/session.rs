@@ -226,6 +226,7 @@ async fn open(
     desk.guard.check_rate(principal.key_id())?;
     let sessions = &desk.services.sessions;
     let token = sessions.open(&principal).await?;
+    desk.guard.remember(&token.hash());
     // Whatever the browser held before is of no use any more, whoever put it there.
     if let Some(before) = token_of(headers) {
         sessions.end(&before).await?;

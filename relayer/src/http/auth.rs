@@ -93,6 +93,11 @@ impl Guard {
         Ok(found?)
     }
 
+    /// What was just given to somebody: it is known from now on, whatever others hold up.
+    pub(crate) fn remember(&self, hash: &HashedKey) {
+        self.strangers.remember(hash);
+    }
+
     /// Which address a request came from, where that is known.
     pub(crate) fn client_of(&self, headers: &HeaderMap, from: &Extensions) -> Option<IpAddr> {
         let peer = from.get::<ConnectInfo<Peer>>()?;
