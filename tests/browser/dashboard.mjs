@@ -182,7 +182,8 @@ async function tasks(options) {
   await check(page, "preview's answer");
   // Send what was not delivered again.
   await page.goto(`/dashboard/webhooks/${env.PURSER_WEBHOOK}`);
-  await page.getByRole("link", { name: "Undelivered" }).click();
+  // The first who comes sends all of them again.
+  if (!made.withoutScripts) await page.getByRole("link", { name: "Undelivered" }).click();
   await page.getByRole("checkbox").first().check();
   await page.getByRole("button", { name: "Send the chosen again" }).click();
   await page.getByText("1 event is on its way again.").waitFor();
