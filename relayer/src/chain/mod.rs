@@ -1,9 +1,9 @@
 //! The chain as the services see it: one trait, no Solana types.
 //!
-//! `solana` is the trait on a node, in several files: it `reads` accounts, `provision`s operators and agents, replaces
-//! policies (`staging`), chooses `authorities` and verifies nodes and program before anything is sent. The rooms under it, each
-//! using only those before: `rpc` asks nodes, `read` understands accounts, `live` is told by nodes, `sign` makes bytes,
-//! `send` follows them, `history` reads the past for indexing. Nothing here knows the database, HTTP or the services.
+//! `solana` implements the trait on a node, in several files: it `reads` accounts, `provision`s operators and agents, replaces
+//! policies (`staging`), chooses `authorities`, and verifies nodes and program before it sends anything. The rooms below use only
+//! those before them: `rpc` asks nodes, `read` decodes accounts, `live` hears from nodes, `sign` makes bytes, `send` follows
+//! them, `history` reads the past for indexing. Nothing here knows the database, HTTP or the services.
 
 mod history;
 mod live;
@@ -35,34 +35,34 @@ pub use types::{
 use crate::domain::{Address, Network, Terms};
 use async_trait::async_trait;
 
-/// Why the chain could not be asked or did not do it.
+/// Why the chain could not be asked, or did not do what was asked.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum ChainError {
-    /// No answer, an overloaded or lagging node: nothing is known, ask again later.
+    /// No answer, or an overloaded or lagging node. Nothing is known: ask again later.
     #[error("chain RPC unavailable in {during}: {reason}")]
     Unavailable { during: &'static str, reason: String },
-    /// The node or the program said no; asking again unchanged gives the same. `code`: the program's custom code.
+    /// The node or the program said no, and will say it again to the same call. `code`: the program's custom code.
     #[error("rejected by the chain: {message}")]
     Rejected { code: Option<u32>, message: String },
-    /// The operator's admin has named other keys than ours. Nothing was signed, or the program refused it.
+    /// The operator's admin has named keys other than ours. Nothing was signed, or the program refused it.
     #[error("operator {operator} names no {role} of this relayer")]
     AuthorityRotated { operator: Address, role: Authority },
-    /// The wallet that would have to pay cannot; `lamports` is what it can spend. Nothing was signed.
+    /// The wallet that must pay cannot; `lamports` is what it can spend. Nothing was signed.
     #[error("wallet {address} can spend {lamports} lamports, which is too little")]
     FeePayerEmpty { address: Address, lamports: u64 },
-    /// Whoever keeps this key of ours did not sign with it. The transaction does not exist; those before it may.
+    /// The holder of this key of ours did not sign. This transaction does not exist; earlier ones may.
     #[error("the signer of {address} did not sign")]
     SignerUnavailable { address: Address },
-    /// More rent would be paid for an account whose rent goes back to somebody else. Nothing was signed.
+    /// We would pay more rent for an account whose rent goes back to somebody else. Nothing was signed.
     #[error("the rent of agent {agent} goes back to {rent_payer}")]
     RentOfAnother { agent: Address, rent_payer: Address },
-    /// A policy was to be written over another one than stands there now.
+    /// The policy on chain is no longer the one that the write was meant to replace.
     #[error("the policy was changed meanwhile")]
     PolicyChanged,
-    /// A transaction of ours was never included and can no longer be; doing it again is safe.
+    /// A transaction of ours was never included and no longer can be. It is safe to do it again.
     #[error("the transaction expired before it was included")]
     Expired,
-    /// The account asked for is not on chain, or is not what its address says.
+    /// The account is not on chain, or is not what its address says.
     #[error("{what} {address} is not on chain")]
     NotFound { what: &'static str, address: Address },
     /// A key, an address or the cluster is not what the configuration claims.
@@ -71,7 +71,7 @@ pub enum ChainError {
 }
 
 impl ChainError {
-    /// Whether nothing was done, nor can still come to be done.
+    /// Whether nothing was done, and nothing can still happen.
     pub fn is_before_anything(&self) -> bool {
         match self {
             Self::AuthorityRotated { .. } | Self::FeePayerEmpty { .. } | Self::RentOfAnother { .. } => true,
@@ -91,19 +91,19 @@ impl ChainError {
 pub trait Chain: Send + Sync + 'static {
     fn network(&self) -> Network;
 
-    /// Derives the PDA and its token account; asks nobody.
+    /// Derives the PDA and its token account, without asking a node.
     fn addresses_of(&self, operator: &Address, agent_id: [u8; 16]) -> AgentAddresses;
 
     /// The chain's clock, unix seconds, cached for less than 1 s.
     async fn now(&self) -> Result<i64, ChainError>;
 
-    /// `None` when nothing is there; `NotFound` when something else is. What our wallets hold is read along with it.
+    /// `None` when nothing is there; `NotFound` when something else is. Reads our wallets' balances along with it.
     async fn read_operator(&self, operator: &Address) -> Result<Option<OperatorOnChain>, ChainError>;
 
     /// In the order asked; `None` where no agent of ours lives. Batches of 100 keys.
     async fn read_agents(&self, agents: &[AgentAddresses]) -> Result<Vec<Option<AgentOnChain>>, ChainError>;
 
-    /// Operator, agent, source, destination and clock in one call, at one slot.
+    /// Reads operator, agent, source, destination and clock in one call, at one slot.
     async fn read_for_transfer(
         &self,
         operator: &Address,
@@ -111,8 +111,8 @@ pub trait Chain: Send + Sync + 'static {
         destination: &Address,
     ) -> Result<ChainView, ChainError>;
 
-    /// The same from what is known without asking anybody, transfers of ours that are on their way counted as made. May
-    /// be a moment old, or wrong: enough to go on by, never to refuse by. `None` when not all of it is known.
+    /// The same from what we know, without asking a node; our transfers in flight count as made. It may be a moment old, or
+    /// wrong: enough to go ahead on, never to refuse on. `None` when part of it is not known.
     fn known_for_transfer(
         &self,
         _operator: &Address,
@@ -128,7 +128,7 @@ pub trait Chain: Send + Sync + 'static {
     /// The agent's draft, complete or not.
     async fn read_draft(&self, agent: &Address) -> Result<Option<DraftOnChain>, ChainError>;
 
-    /// Creates the operator of `admin_secret` (64-byte keypair) and `id`; if it is there already, that is success.
+    /// Creates the operator of `admin_secret` (64-byte keypair) and `id`. An operator that is already there is success.
     async fn create_operator(
         &self,
         admin_secret: &[u8],
@@ -137,10 +137,10 @@ pub trait Chain: Send + Sync + 'static {
         loosening_delay_seconds: u32,
     ) -> Result<Address, ChainError>;
 
-    /// Waits for the commitment. Being there already under the same operator is success. The policy that it begins with
-    /// must fit a transaction.
+    /// Waits for the commitment. An agent that is already there under the same operator is success. The initial policy must
+    /// fit into the transaction.
     ///
-    /// This and whatever else needs a policy authority: `AuthorityRotated`, `FeePayerEmpty`, by `operator` as it was read.
+    /// Like every call that needs a policy authority, fails with `AuthorityRotated` or `FeePayerEmpty` by `operator` as read.
     async fn create_agent(
         &self,
         operator: &OperatorOnChain,
@@ -148,8 +148,8 @@ pub trait Chain: Send + Sync + 'static {
         policy: &OnChainPolicy,
     ) -> Result<AgentCreation, ChainError>;
 
-    /// Replaces the whole policy atomically and waits for the commitment; a long allowlist is staged first.
-    /// `PolicyChanged`: it is not at `expected_version` any more, or must wait now. `RentOfAnother`: it would be longer.
+    /// Replaces the whole policy atomically and waits for the commitment; stages a long allowlist first.
+    /// `PolicyChanged`: it is no longer at `expected_version`, or must wait now. `RentOfAnother`: the account would have to grow.
     async fn set_policy(
         &self,
         operator: &OperatorOnChain,
@@ -157,11 +157,11 @@ pub trait Chain: Send + Sync + 'static {
         policy: &OnChainPolicy,
     ) -> Result<Confirmed, ChainError>;
 
-    /// What [`Chain::propose_policy`] calls this proposal on chain. Asks nobody.
+    /// The hash by which [`Chain::propose_policy`] identifies this proposal on chain. Asks no node.
     fn proposal_hash(&self, agent: &AgentOnChain, policy: &OnChainPolicy) -> [u8; 32];
 
-    /// Writes the whole policy into a draft that is sealed and waits, and waits for the commitment. A draft in its place is
-    /// dropped. `PolicyChanged`, `RentOfAnother`: as for [`Chain::set_policy`].
+    /// Seals the whole policy in a draft, where it waits, and waits for the commitment. Drops an earlier draft.
+    /// `PolicyChanged`, `RentOfAnother`: as for [`Chain::set_policy`].
     async fn propose_policy(
         &self,
         operator: &OperatorOnChain,
@@ -169,8 +169,8 @@ pub trait Chain: Send + Sync + 'static {
         policy: &OnChainPolicy,
     ) -> Result<Confirmed, ChainError>;
 
-    /// Puts the sealed draft of this hash in force, and waits for the commitment. `PolicyChanged`: the policy is another one
-    /// by now, or the draft is. `RentOfAnother`: as for [`Chain::set_policy`].
+    /// Puts the sealed draft with this hash in force, and waits for the commitment. `PolicyChanged`: the policy or the draft has
+    /// changed. `RentOfAnother`: as for [`Chain::set_policy`].
     async fn apply_draft(
         &self,
         operator: &OperatorOnChain,
@@ -178,7 +178,7 @@ pub trait Chain: Send + Sync + 'static {
         hash: [u8; 32],
     ) -> Result<Confirmed, ChainError>;
 
-    /// Drops the draft of this hash, and waits for the commitment. `PolicyChanged`: the draft is another one by now.
+    /// Drops the draft with this hash, and waits for the commitment. `PolicyChanged`: the draft has changed.
     async fn drop_draft(
         &self,
         operator: &OperatorOnChain,
@@ -186,84 +186,84 @@ pub trait Chain: Send + Sync + 'static {
         hash: [u8; 32],
     ) -> Result<Confirmed, ChainError>;
 
-    /// Pauses the agent whatever its policy's version, and waits for the commitment. A policy authority without SOL is no
-    /// obstacle, for this or for a halt: another of our keys pays.
+    /// Pauses the agent at any policy version, and waits for the commitment. For this and for a halt, a policy authority without
+    /// SOL is no obstacle: another of our keys pays.
     async fn pause(&self, operator: &OperatorOnChain, agent: &Address) -> Result<Confirmed, ChainError>;
 
-    /// Halts one agent, or without one every agent of the operator, and waits for the commitment. Only the admin's own wallet
-    /// resumes.
+    /// Halts one agent, or every agent of the operator when `agent` is `None`, and waits for the commitment. Only the admin's own
+    /// wallet can resume.
     async fn halt(
         &self,
         operator: &OperatorOnChain,
         agent: Option<&Address>,
     ) -> Result<Confirmed, ChainError>;
 
-    /// Has a policy authority of the operator say `memo` on the chain, by the memo program and with its signature, and waits for
-    /// the commitment. Saying it twice does no harm.
+    /// Writes `memo` on the chain through the memo program, signed by a policy authority of the operator, and waits for the
+    /// commitment. Writing it twice does no harm.
     async fn write_memo(&self, operator: &OperatorOnChain, memo: &str) -> Result<Confirmed, ChainError>;
 
-    /// Which of our keys cannot act, for these operators or at all, by what the chain says now.
+    /// Which of our keys cannot act, for these operators or at all, judged by the chain's present state.
     async fn look_at_keys(&self, operators: &[Address]) -> Result<Vec<KeyProblem>, ChainError> {
         let _ = operators;
         Ok(Vec::new())
     }
 
-    /// What is counted and known without asking anybody.
+    /// Counters and balances that are known without asking a node.
     fn figures(&self) -> ChainFigures {
         ChainFigures::default()
     }
 
-    /// Signs over the cached blockhash; nothing is sent. Store the result before `send`. `AuthorityRotated`,
+    /// Signs over the cached blockhash and sends nothing. Store the result before `send`. `AuthorityRotated`,
     /// `FeePayerEmpty`: the chain was read, and nothing was signed.
     async fn sign_transfer(&self, order: &UnsignedTransfer) -> Result<SignedTransfer, ChainError>;
 
-    /// Signs a transfer that another pays the fee of and sends, on its terms; its signature is the transfer authority's alone.
+    /// Signs a transfer that a facilitator pays for and sends, on its terms; the signature is the transfer authority's only.
     /// `AuthorityRotated`: the chain was read, and nothing was signed.
     async fn sign_for(&self, order: &UnsignedTransfer, terms: &Terms) -> Result<SignedTransfer, ChainError>;
 
-    /// Whether nothing can land any more whose last valid block height this is. Whatever is read after that shows what did.
+    /// Whether a transaction with this last valid block height can no longer land. Reads made after that show whether it did.
     async fn has_passed(&self, block_height: u64) -> Result<bool, ChainError>;
 
-    /// The mint of what is paid, and where an owner has it. Asks nobody.
+    /// The mint of USDC, and an owner's token account for it. Asks no node.
     fn usdc_mint(&self) -> Address;
     fn usdc_account_of(&self, owner: &Address) -> Address;
 
     /// Whether the address is a key of ours.
     fn signs_with(&self, address: &Address) -> bool;
 
-    /// Takes back that the signed bytes are about to be sent: they no longer count.
+    /// Stops counting signed bytes that will not be sent after all.
     fn discard(&self, signed: &SignedTransfer) {
         let _ = signed;
     }
 
-    /// Sends the stored bytes once. An error says nothing about whether they land: ask `outcome`.
+    /// Sends the stored bytes once. An error does not say whether they land: ask `outcome`.
     async fn send(&self, signed: &SignedTransfer) -> Result<(), ChainError>;
 
-    /// Resolves when a node has seen the bytes confirmed, which may be long before their end. May never resolve.
+    /// Resolves when a node has seen the bytes confirmed, possibly long before the outcome. May never resolve.
     async fn confirmed(&self, signed: &SignedTransfer) {
         let _ = signed;
         std::future::pending().await
     }
 
-    /// Follows the bytes to their end, re-sending them meanwhile. Dropping the future does not stop the following;
-    /// asking again for the same signature joins it.
+    /// Follows the bytes to their outcome and re-sends them meanwhile. Dropping the future does not stop the following;
+    /// a second call for the same signature joins it.
     async fn outcome(&self, signed: &SignedTransfer) -> Outcome;
 
-    /// When the block of `slot` was made, unix seconds by the chain's clock. One question for each slot.
+    /// When the block of `slot` was made, unix seconds by the chain's clock. Each slot is asked for once.
     async fn block_time(&self, slot: u64) -> Result<Option<i64>, ChainError>;
 
-    /// Has whoever reads the past look at once: something is missing.
+    /// Wakes the indexer: something is missing.
     fn look_again(&self) {}
 
-    /// The earlier of the chain's clock (unix seconds) and this host's `host_now`, if they and every node's agree. No node moves it
-    /// alone, and nothing is over by it that is not over by both.
+    /// The earlier of the chain's clock (unix seconds) and this host's `host_now`, if both agree with each other and with every
+    /// node's clock. No node can move it alone, and what is over by it is over by both.
     async fn agreed_now(&self, host_now: i64) -> Option<i64> {
         let now = self.now().await.ok()?;
         clocks_agree(now, host_now).then(|| now.min(host_now))
     }
 }
 
-/// How far two clocks may be apart that agree, in seconds.
+/// How far apart two clocks may be and still agree, in seconds.
 const CLOCKS_DIFFER_SECONDS: u64 = 300;
 
 fn clocks_agree(one: i64, other: i64) -> bool {

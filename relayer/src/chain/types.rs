@@ -1,4 +1,4 @@
-//! What goes in and comes out of the chain, in the domain's terms.
+//! What the chain takes and returns, in the domain's terms.
 
 use super::{ChainError, NodeFigures};
 pub use crate::domain::SignedTransfer;
@@ -6,7 +6,7 @@ use crate::domain::{Address, HaltedBy};
 pub use purser_client::{OwnedAllowlist as AllowedRecipients, OwnedPolicy as OnChainPolicy};
 use purser_policy::{RecentTags, SpendWindow, UsdcAmount, tag_of};
 
-/// What is done about a program on chain that is not the committed build.
+/// What to do about a program on chain that is not the committed build.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub enum ProgramCheck {
     Off,
@@ -15,7 +15,7 @@ pub enum ProgramCheck {
     Refuse,
 }
 
-/// The two addresses of an agent account, derived and never asked of the chain.
+/// The two addresses of an agent account, derived without asking the chain.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct AgentAddresses {
     /// The PDA: `solana_address` in the API.
@@ -34,7 +34,7 @@ pub struct OperatorOnChain {
     pub transfer_authorities: Vec<Address>,
     pub guardian: Option<Address>,
     pub usdc_mint: Address,
-    /// How long a policy that loosens anything waits. 0: not at all.
+    /// How long a policy that loosens anything waits. 0 means no wait.
     pub loosening_delay_seconds: u32,
     /// Every agent of the operator is halted.
     pub halted_by: Option<HaltedBy>,
@@ -47,9 +47,9 @@ pub struct AgentOnChain {
     pub operator: Address,
     pub agent_id: [u8; 16],
     pub token_account: Address,
-    /// Halted by itself, apart from its operator.
+    /// The agent's own halt, apart from its operator's.
     pub halted_by: Option<HaltedBy>,
-    /// Gets the rent back.
+    /// The wallet that gets the rent back.
     pub rent_payer: Address,
     pub policy: OnChainPolicy,
     /// Grows by one with every policy change.
@@ -63,40 +63,40 @@ pub struct AgentOnChain {
     pub is_frozen: bool,
 }
 
-/// A policy that stands in an agent's draft on chain.
+/// A policy in an agent's draft on chain.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct DraftOnChain {
-    /// Names the proposal: agent, version and policy.
+    /// Identifies the proposal: agent, version and policy.
     pub hash: [u8; 32],
     /// Applies over this policy version and no other.
     pub expected_version: u64,
     pub policy: OnChainPolicy,
-    /// Unix seconds by the chain's clock since when it is complete; `None` while it is being written.
+    /// When it was completed, unix seconds by the chain's clock; `None` while it is being written.
     pub sealed_at: Option<i64>,
     pub rent_payer: Address,
 }
 
-/// What a recipient's address is, as an allowlist reads it.
+/// What kind of address a recipient is, for an allowlist.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum AddressKind {
     /// A token account stands there.
     TokenAccount,
     /// A point on the curve, where no token account stands.
     Wallet,
-    /// Neither: it must be said what it is.
+    /// Neither; the caller has to say what it is.
     Unclear,
 }
 
-/// What stands at the address that a transfer is to pay.
+/// What stands at the address that a transfer pays.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Destination {
     /// An initialised, unfrozen token account of the operator's mint under the legacy token program.
     TokenAccount {
         owner: Address,
     },
-    /// Nothing is there, and it cannot be a wallet (off the curve).
+    /// Nothing is there, and it cannot be a wallet (it is off the curve).
     Missing,
-    /// System-owned, or absent but a possible key: its USDC token account is where to pay instead.
+    /// System-owned, or absent but possibly a key: pay its USDC token account instead.
     Wallet {
         usdc_token_account: Address,
     },
@@ -106,7 +106,7 @@ pub enum Destination {
     NotTokenAccount,
 }
 
-/// Everything that deciding a transfer needs, read at one slot.
+/// Everything needed to decide a transfer, read at one slot.
 #[derive(Debug, Clone)]
 pub struct ChainView {
     pub operator: OperatorOnChain,
@@ -114,7 +114,7 @@ pub struct ChainView {
     pub destination: Destination,
     /// Unix seconds, by the chain's clock at that slot.
     pub now: i64,
-    /// The agent's, as the chain has them: `agent` may count in what is only on its way.
+    /// The agent's tags as the chain has them; `agent` may also count transfers in flight.
     pub tags: RecentTags,
 }
 
@@ -126,31 +126,31 @@ pub struct Confirmed {
     pub slot: u64,
 }
 
-/// How `create_agent` ended well.
+/// How `create_agent` succeeded.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum AgentCreation {
     Created(Confirmed),
-    /// It was there already, under the same operator: an earlier try landed.
+    /// It was already there under the same operator: an earlier try landed.
     AlreadyThere,
 }
 
-/// A transfer that has been decided and is to be signed.
+/// A decided transfer, ready to sign.
 #[derive(Debug, Clone)]
 pub struct UnsignedTransfer {
     pub operator: Address,
-    /// The operator's, as they were read: one of ours among them signs.
+    /// The operator's transfer authorities as read; one that is ours signs.
     pub transfer_authorities: Vec<Address>,
     pub agent: AgentAddresses,
     /// The token account to pay.
     pub destination: Address,
-    /// With the tag at its end, which the chain refuses twice within 24 h.
+    /// Ends with the tag, which the chain refuses twice within 24 h.
     pub transfer_id: [u8; 16],
-    /// Of the account where it was seen that the tag had not been paid; the chain refuses it when too much came since.
+    /// The account's sequence at which the tag was seen unpaid. The chain refuses the transfer when too many payments came since.
     pub sequence: u32,
     pub amount: UsdcAmount,
     /// Empty when there is none.
     pub memo: String,
-    /// Bytes of it have expired: now it is worth the most that may be paid for landing.
+    /// An earlier signature of it has expired, so it now pays the highest priority fee allowed.
     pub has_expired: bool,
 }
 
@@ -161,7 +161,7 @@ impl UnsignedTransfer {
     }
 }
 
-/// Why the program said no to a transfer, without the numbers (the program's codes carry none).
+/// Why the program refused a transfer, without numbers (the program's codes carry none).
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Refusal {
     DuplicateTransfer,
@@ -175,24 +175,24 @@ pub enum Refusal {
     InsufficientBalance,
     /// The issuer of USDC has frozen the paying token account.
     SourceFrozen,
-    /// The destination stopped being an account that can be paid between the check and the chain.
+    /// The destination was payable when checked, and no longer was on chain.
     InvalidRecipient,
-    /// Too much was paid since it was signed to be sure that it was not paid before: look again, and sign anew.
+    /// Too many payments since it was signed: nothing shows that it was not paid before. Look again, and sign anew.
     StaleSequence,
-    /// The operator's admin has named other transfer authorities since it was signed: look again, and sign anew.
+    /// The operator's admin has named other transfer authorities since. Look again, and sign anew.
     AuthorityRotated,
 }
 
 /// How a signed transfer ended. Every variant is final.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Outcome {
-    /// At the configured commitment.
+    /// Landed without error, at the configured commitment.
     Settled { slot: u64 },
     /// Landed, and the program refused.
     Refused(Refusal),
     /// Landed, and failed for another reason; `code` is the program's custom code when there is one.
     Failed { code: Option<u32>, message: String },
-    /// Never landed and never can: a new signature with the same tag is safe.
+    /// Never landed and never can. A new signature with the same tag is safe.
     Expired,
 }
 
@@ -212,39 +212,39 @@ impl std::fmt::Display for Authority {
     }
 }
 
-/// What keeps a key of ours from acting. Lamports are those that a wallet can spend.
+/// What keeps one of our keys from acting. Lamports are what the wallet can spend.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum KeyProblem {
-    /// The operator's account names none of our keys for it.
+    /// The operator's account names none of our keys for this role.
     AuthorityRotated { operator: Address, role: Authority },
-    /// It cannot pay a transfer's fee.
+    /// The wallet cannot pay a transfer's fee.
     FeePayerEmpty { address: Address, lamports: u64 },
-    /// It soon cannot pay.
+    /// The wallet will soon be unable to pay.
     FeePayerLow { address: Address, lamports: u64 },
-    /// Whoever keeps it does not sign with it.
+    /// The holder of the key does not sign with it.
     SignerUnavailable { address: Address, role: Authority },
 }
 
-/// What a network's nodes were asked, and what our wallets hold.
+/// How often a network's nodes were asked, and what our wallets hold.
 #[derive(Debug, Clone, Default)]
 pub struct ChainFigures {
     /// In the order of the configuration.
     pub nodes: Vec<NodeFigures>,
     pub wallets: Vec<Wallet>,
-    /// Transactions that are sent and not final.
+    /// Transactions that are sent and not yet final.
     pub in_flight: usize,
 }
 
-/// A wallet of ours, which pays fees.
+/// One of our wallets, which pays fees.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Wallet {
     pub address: Address,
     pub role: Authority,
-    /// Lamports; `None` until it was read.
+    /// Lamports; `None` until first read.
     pub spendable: Option<u64>,
 }
 
-/// How deep a transaction must stand before it counts.
+/// How settled a transaction must be before it counts.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Commitment {
     Confirmed,
@@ -276,7 +276,7 @@ impl std::str::FromStr for Commitment {
 pub(super) mod tests {
     use super::*;
 
-    /// Holds 100 micro-USDC, of which all may go anywhere.
+    /// Holds 100 micro-USDC, all of which may go anywhere.
     pub fn agent_without_limits() -> AgentOnChain {
         AgentOnChain {
             address: Address::from_bytes([1; 32]),

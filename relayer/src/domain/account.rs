@@ -10,34 +10,34 @@ use super::{AccountId, Address, Counterparties, Invalid, OperatorId, Timestamp};
 
 /// Longest account name, in characters.
 pub const NAME_CHARS_MAX: usize = 200;
-/// Most keys of an account's metadata.
+/// Most keys in an account's metadata.
 pub const METADATA_KEYS_MAX: usize = 50;
 /// Most bytes of an account's metadata as JSON text.
 pub const METADATA_BYTES_MAX: usize = 16 * 1024;
 
-/// An agent account, as far as the database knows it. Policy and balance are on the chain.
+/// An agent account as the database knows it. Policy and balance are on the chain.
 #[derive(Debug, Clone)]
 pub struct Account {
     pub id: AccountId,
     pub operator_id: OperatorId,
     pub name: AccountName,
     pub metadata: Option<Metadata>,
-    /// The PDA: `solana_address` in the interface.
+    /// The PDA: `solana_address` in the API.
     pub address: Address,
-    /// Its associated USDC token account: `usdc_token_account` in the interface.
+    /// Its associated USDC token account: `usdc_token_account` in the API.
     pub token_account: Address,
     /// As last seen on the chain, for filtering lists; the chain decides.
     pub status: AccountStatus,
-    /// The allowlist as submitted, so that account ids are answered as account ids.
+    /// The allowlist as submitted, so that answers show account ids as account ids.
     pub counterparties: Counterparties,
     pub provisioning: Provisioning,
     pub created_at: Timestamp,
 }
 
-/// Whether the account's PDA is known to be on the chain. Only ready accounts are shown.
+/// Whether the account's PDA is known to be on the chain. Only ready accounts are visible.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Provisioning {
-    /// The row was written before the chain was asked.
+    /// The row was written before the creation was sent to the chain.
     Requested,
     Ready,
 }
@@ -88,14 +88,14 @@ impl FromStr for AccountStatus {
 pub struct AccountName(String);
 
 impl AccountName {
-    /// Invalid: blank, over 200 characters, a NUL, or an override of the direction of text.
+    /// Invalid: blank, over 200 characters, a NUL, or overrides the text direction.
     pub fn parse(text: impl Into<String>) -> Result<Self, Invalid> {
         let text = text.into();
         check_name("name", &text, NAME_CHARS_MAX)?;
         Ok(Self(text))
     }
 
-    /// Written when more was allowed than is now, perhaps.
+    /// A stored name may predate today's rules.
     pub(crate) const fn from_stored(text: String) -> Self {
         Self(text)
     }
@@ -127,8 +127,8 @@ impl Metadata {
         Ok(Self(json.to_owned()))
     }
 
-    /// What it becomes: keys of the change take its values, those that it empties go, the others stay as they are.
-    /// Invalid: it would be too large.
+    /// Applies a change: its keys take the new values, emptied keys are removed, the others stay. Invalid: the result
+    /// would be too large.
     pub fn changed(before: Option<&Self>, change: &MetadataChange) -> Result<Option<Self>, Invalid> {
         let MetadataChange::Merge(changes) = change else { return Ok(None) };
         let before = before.map_or("{}", |metadata| metadata.json().get());
@@ -152,12 +152,12 @@ impl Metadata {
     }
 }
 
-/// What a request makes of metadata.
+/// A request's change of metadata.
 #[derive(Debug, Clone)]
 pub enum MetadataChange {
-    /// There is none any more.
+    /// Remove all metadata.
     Clear,
-    /// These keys alone are changed. A value that is `null` or `""` removes its key; any other takes its place as a whole.
+    /// Change only these keys. A value of `null` or `""` removes its key; any other replaces the old value entirely.
     Merge(BTreeMap<String, Box<RawValue>>),
 }
 
@@ -177,7 +177,7 @@ fn is_empty(json: &RawValue) -> bool {
     matches!(json.get(), "null" | "\"\"")
 }
 
-/// What is to be changed of an account; `None` stays as it is.
+/// A change of an account; `None` keeps a part as it is.
 #[derive(Debug, Clone, Default)]
 pub struct AccountChange {
     pub name: Option<AccountName>,

@@ -15,7 +15,7 @@ pub fn amount_from_text(param: &str, text: &str) -> Result<UsdcAmount, Invalid> 
     Ok(amount)
 }
 
-/// Reads an amount, zero included, from a JSON number or a JSON string, digit by digit. A number may have an exponent,
+/// Reads an amount, including zero, from a JSON number or a JSON string, digit by digit. A number may have an exponent,
 /// which is how common JSON writers put 0.00001; a string may not.
 pub fn amount_from_json(param: &str, json: &RawValue) -> Result<UsdcAmount, Invalid> {
     let text = json.get();
@@ -29,7 +29,7 @@ pub fn amount_from_json(param: &str, json: &RawValue) -> Result<UsdcAmount, Inva
     Err(wrong_type(param))
 }
 
-/// Reads a limit: JSON `null` is none.
+/// Reads a limit: JSON `null` means no limit.
 pub fn limit_from_json(param: &str, json: &RawValue) -> Result<Limit, Invalid> {
     if json.get() == "null" {
         return Ok(Limit::Unlimited);
@@ -53,7 +53,7 @@ pub fn limit_to_json(limit: Limit) -> Box<RawValue> {
 }
 
 fn raw(text: &str) -> Box<RawValue> {
-    // A decimal text and `null` are JSON already; the fallback is never taken.
+    // A decimal text and `null` are already JSON, so the fallback is never taken.
     RawValue::from_string(text.to_owned()).unwrap_or_else(|_| RawValue::NULL.to_owned())
 }
 
@@ -61,8 +61,8 @@ fn exact(param: &str, text: &str) -> Result<UsdcAmount, Invalid> {
     text.parse().map_err(|error: purser_policy::AmountError| Invalid::new(param, error.to_string()))
 }
 
-/// The decimal text of a JSON number: `1.5e-1` becomes `0.15`. Unchanged where there is no exponent, or one beyond any
-/// amount.
+/// The decimal text of a JSON number: `1.5e-1` becomes `0.15`. Returns it unchanged without an exponent, or with one
+/// beyond any amount.
 fn without_exponent(number: &str) -> Cow<'_, str> {
     let plain = || {
         let (mantissa, _) = number.split_once(['e', 'E'])?;

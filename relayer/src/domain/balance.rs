@@ -1,26 +1,26 @@
-//! What accounts were seen to hold, and when that falls below a threshold.
+//! Observed balances of accounts, and when they fall below a threshold.
 
 use super::{Timestamp, UsdcAmount};
 
-/// What an account was seen to hold.
+/// An observed balance.
 #[derive(Debug, Clone)]
 pub struct BalanceSeen {
     pub balance: UsdcAmount,
     /// When the reading began.
     pub read_at: Timestamp,
-    /// The latest payments that it shows.
+    /// The latest payments that the reading shows.
     pub paid: Vec<PaidBefore>,
 }
 
-/// A payment before a reading. Where nobody has looked since it was asked for, the account held at least as much
-/// more before it: a deposit that nobody noticed is seen by what it let the account pay.
+/// A payment before a reading. If nobody has looked since it was requested, the account held at least that much more
+/// before it. So even an unnoticed deposit shows by the payment that it made possible.
 #[derive(Debug, Clone, Copy)]
 pub struct PaidBefore {
     pub amount: UsdcAmount,
     pub asked_at: Timestamp,
 }
 
-/// What was known of an account's balance before.
+/// The previously known balance of an account.
 #[derive(Debug, Clone, Copy)]
 pub struct KnownBalance {
     pub balance: UsdcAmount,
@@ -28,7 +28,7 @@ pub struct KnownBalance {
 }
 
 impl BalanceSeen {
-    /// What the account held before. `None` where this tells nothing new: a later reading is known, or the balance is the same.
+    /// What the account held before. `None` when this is no news: a later reading is known, or the balance is the same.
     pub fn before(&self, known: KnownBalance) -> Option<UsdcAmount> {
         let paid = self.paid.iter().filter(|paid| known.read_at < paid.asked_at);
         let held = paid.fold(known.balance, |held, paid| held.max(self.balance.saturating_add(paid.amount)));

@@ -1,4 +1,4 @@
-//! A JSON object read by type. What is wrong with it is said in our own words: a parser's speak of what no client wrote.
+//! Reads JSON objects by type. Errors use our own words, because a parser's mention things that no client wrote.
 
 use serde::de::DeserializeOwned;
 use serde_json::{Map, Value};
@@ -6,13 +6,12 @@ use serde_path_to_error::{Path, Segment};
 
 use super::Invalid;
 
-/// Longest number that a message repeats, in characters.
+/// Longest number that a message quotes, in characters.
 const SHOWN_CHARS_MAX: usize = 20;
 
-/// Reads a `T`, of which every field may be left out. Invalid: not one JSON object, an unknown field, a field of a wrong
-/// type.
+/// Reads a `T` whose fields may all be omitted. Invalid: not exactly one JSON object, an unknown field, a field of a wrong type.
 pub fn read_body<T: DeserializeOwned>(body: &[u8]) -> Result<T, Invalid> {
-    // Derived readers also take an array of the fields in order; the interface does not.
+    // Derived readers also accept an array of the fields in order; the API does not.
     if body.trim_ascii_start().first() != Some(&b'{') {
         return Err(Invalid::new("body", "must be a JSON object"));
     }
@@ -23,13 +22,13 @@ pub fn read_body<T: DeserializeOwned>(body: &[u8]) -> Result<T, Invalid> {
     Ok(value)
 }
 
-/// Text that is no JSON, at the field where it stopped being some.
+/// The error for malformed JSON, at the field where parsing stopped.
 pub fn no_json(path: &Path, error: &serde_json::Error) -> Invalid {
     let message = format!("is not valid JSON: see line {}, column {}", error.line(), error.column());
     Invalid::new(param_of(path), message)
 }
 
-/// A field by its path, up to the entry of a list: `policy.allowed_counterparties[2]`.
+/// A field's name by its path, down to a list entry: `policy.allowed_counterparties[2]`.
 pub fn param_of(path: &Path) -> String {
     let segments: Vec<&Segment> = path.iter().collect();
     let is_entry = |segment: &&Segment| matches!(segment, Segment::Seq { .. });
@@ -48,7 +47,7 @@ pub fn param_of(path: &Path) -> String {
     if param.is_empty() { "body".into() } else { param }
 }
 
-/// Well-formed, but not a `T`.
+/// The error for well-formed JSON that is not a `T`.
 fn misfit<T: DeserializeOwned>(body: &[u8], path: &Path, error: &serde_json::Error) -> Invalid {
     if !error.is_data() {
         return no_json(path, error);
@@ -64,8 +63,8 @@ fn misfit<T: DeserializeOwned>(body: &[u8], path: &Path, error: &serde_json::Err
     Invalid::new(param_of(path), format!("cannot be {shown}"))
 }
 
-/// Whether a `T` has a field of this name: one that it does not have it refuses, whatever the value. There are fields that
-/// are never null.
+/// Whether a `T` has a field of this name: it refuses an unknown field whatever the value. Tries several values,
+/// because some fields are never null.
 fn has_field<T: DeserializeOwned>(name: &str) -> bool {
     let values = [Value::Null, Value::Bool(true), Value::from(0), Value::from(""), Value::Array(Vec::new())];
     values.into_iter().any(|value| {

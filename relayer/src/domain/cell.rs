@@ -3,19 +3,19 @@ use std::str::FromStr;
 
 const CHARS_MAX: usize = 16;
 
-/// The name of a cell, which is some relayers and the database that they share. It stands in the API keys that are made there, where
-/// a load balancer reads it.
+/// The name of a cell: a group of relayers that share a database. It is part of the API keys made there, where a load
+/// balancer reads it.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct CellName(String);
 
 impl CellName {
-    /// As it stands in keys.
+    /// The name as it appears in keys.
     pub fn as_str(&self) -> &str {
         &self.0
     }
 }
 
-/// A text that names no cell.
+/// The text is no cell name.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 #[error("must be 1 to {CHARS_MAX} of a-z and 0-9")]
 pub struct CellNameError;

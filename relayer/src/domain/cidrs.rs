@@ -1,4 +1,4 @@
-//! From where a key may be used.
+//! The addresses that may use a key.
 
 use std::net::IpAddr;
 
@@ -9,16 +9,16 @@ use super::Invalid;
 /// Most ranges of one key.
 pub const CIDRS_MAX: usize = 50;
 const PARAM: &str = "allowed_cidrs";
-/// How long a prefix is that an IPv6 address shares with those that stand for IPv4 ones.
+/// Prefix length shared by all IPv6 addresses that stand for IPv4 ones.
 const MAPPED_BITS: u8 = 96;
 
-/// Ranges of addresses, at least one.
+/// Address ranges, at least one.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct AllowedCidrs(Vec<IpNet>);
 
 impl AllowedCidrs {
-    /// From ranges such as `203.0.113.0/24`, or single addresses. Invalid: none, more than 50, no range, or a range that is
-    /// written with an address within it.
+    /// Parses ranges such as `203.0.113.0/24`, or single addresses. Invalid: none, more than 50, a malformed range, or
+    /// a range with host bits set.
     pub fn parse(texts: &[String]) -> Result<Self, Invalid> {
         if texts.is_empty() {
             return Err(Invalid::new(
@@ -35,13 +35,13 @@ impl AllowedCidrs {
         texts.iter().enumerate().map(read).collect::<Result<_, _>>().map(Self)
     }
 
-    /// Whether an address is in one of the ranges. One that is IPv4 written as IPv6 is the IPv4 address.
+    /// Whether an address is in one of the ranges. An IPv4 address written as IPv6 counts as IPv4.
     pub fn contain(&self, address: IpAddr) -> bool {
         let address = address.to_canonical();
         self.0.iter().any(|range| range.contains(&address))
     }
 
-    /// As they are shown and stored.
+    /// The ranges as shown and stored.
     pub fn texts(&self) -> Vec<String> {
         self.0.iter().map(IpNet::to_string).collect()
     }
@@ -51,7 +51,7 @@ impl AllowedCidrs {
     }
 }
 
-/// A range, or a single address as the range of itself; what stands for IPv4 addresses is a range of those.
+/// Parses a range, or a single address as a range of one; converts ranges of IPv4 addresses written as IPv6.
 pub fn read_range(text: &str) -> Result<IpNet, String> {
     let range = text.parse::<IpAddr>().map(IpNet::from).or_else(|_| text.parse::<IpNet>());
     let range = range

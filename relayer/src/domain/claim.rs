@@ -1,38 +1,37 @@
-//! What an idempotency key that was used before allows.
+//! What a used idempotency key allows.
 
 use super::{IDEMPOTENCY_SECONDS, Transfer, TransferState};
 
 /// What a request finds under its idempotency key.
 #[derive(Debug, Clone)]
 pub enum Claim {
-    /// The key was free: this transfer is the caller's to carry out.
+    /// The key was free: the caller carries out this transfer.
     New(Transfer),
-    /// The earlier try failed for a reason other than policy: this is a new try, the caller's to carry out,
-    /// under the same tag.
+    /// The earlier try failed for a reason other than policy. The caller carries out this new try under the same tag.
     Retry(Transfer),
-    /// The earlier try settled, or policy rejected it: answer with it.
+    /// The earlier try settled, or policy rejected it: answer with that.
     Replay(Transfer),
-    /// The earlier try is still being carried out: wait for it.
+    /// The earlier try is in flight: wait for it.
     InFlight(Transfer),
-    /// The key was used for something else.
+    /// The key was used for a different request.
     Conflict,
 }
 
-/// A key that was used before, and the latest try under it.
+/// A used key, and the latest try under it.
 #[derive(Debug)]
 pub struct UsedKey {
     pub fingerprint: String,
-    /// How often it was used, that try included.
+    /// How often it was used, including that try.
     pub uses: i64,
     /// 24 h after its first claim, in Unix seconds.
     pub expires_unix: i64,
     pub transfer: Transfer,
 }
 
-/// What a request may do with a key that was used before.
+/// What a request may do with a used key.
 #[derive(Debug)]
 pub enum Reuse {
-    /// It has expired: the request begins anew.
+    /// It has expired: the request starts over.
     Expired,
     /// Nothing was paid: the request is the next try.
     Retry,
@@ -48,7 +47,7 @@ impl UsedKey {
         let transfer = || self.transfer.clone();
         let answer = |claim| Reuse::Answer(Box::new(claim));
         match &self.transfer.state {
-            // It is being carried out, or will be, so the key is taken, however old it is.
+            // The try is or will be in flight, so the key stays taken, however old it is.
             TransferState::Claimed | TransferState::Signed(_) | TransferState::Sent { .. } => {
                 answer(if is_same { Claim::InFlight(transfer()) } else { Claim::Conflict })
             }
@@ -65,7 +64,7 @@ impl UsedKey {
         }
     }
 
-    /// 24 h after the claim, and not before the chain has forgotten the tag of the payment that was made under it.
+    /// 24 h after the claim, but not before the chain has forgotten the tag of the payment under the key.
     fn expires_at(&self) -> i64 {
         match &self.transfer.state {
             TransferState::Settled(settlement) => {
@@ -141,7 +140,7 @@ mod tests {
         let forgotten = CLAIMED_AT + 100 + IDEMPOTENCY_SECONDS;
         assert!(matches!(answered(key.reused_by("f", Some(forgotten - 1))), Claim::Replay(_)));
         assert!(matches!(key.reused_by("f", Some(forgotten)), Reuse::Expired));
-        // Nor does it end sooner than 24 h after its claim.
+        // Nor does it expire sooner than 24 h after its claim.
         let early = settled_after(-100);
         let claimed = CLAIMED_AT + IDEMPOTENCY_SECONDS;
         assert!(matches!(answered(early.reused_by("f", Some(claimed - 1))), Claim::Replay(_)));

@@ -8,20 +8,20 @@ use super::{AccountId, Address, Invalid};
 pub enum Counterparties {
     #[default]
     Anyone,
-    /// Nobody else; an empty list allows nobody. In the order submitted.
+    /// Only these; an empty list allows nobody. In the order submitted.
     Only(Vec<AllowlistEntry>),
 }
 
-/// One entry of an allowlist. Each matches as what it is and as nothing else.
+/// An allowlist entry. It matches only as its own kind.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum AllowlistEntry {
-    /// An account of the same operator; stands for its PDA as a wallet.
+    /// An account of the same operator; means its PDA as a wallet.
     Account(AccountId),
     /// Every token account that this address owns.
     Wallet(Address),
-    /// This token account alone.
+    /// Only this token account.
     TokenAccount(Address),
-    /// An address of which it was not said what it is.
+    /// An address whose kind was not stated.
     Address(Address),
 }
 
@@ -43,7 +43,7 @@ impl CounterpartyKind {
         }
     }
 
-    /// The entry of this address as this kind.
+    /// An entry for this address as this kind.
     pub const fn entry(self, address: Address) -> AllowlistEntry {
         match self {
             Self::Wallet => AllowlistEntry::Wallet(address),
@@ -56,7 +56,7 @@ const PARAM: &str = "allowed_counterparties";
 const FORMS: &str =
     r#"must be an account id, a Solana address, {"wallet": ADDRESS} or {"token_account": ADDRESS}"#;
 
-/// An entry whose kind is said.
+/// An entry that states its kind.
 #[derive(Deserialize)]
 #[serde(rename_all = "snake_case")]
 enum Said {
@@ -65,7 +65,7 @@ enum Said {
 }
 
 impl AllowlistEntry {
-    /// As submitted; of an object, its address.
+    /// The text as submitted; for an object, its address.
     pub fn text(&self) -> String {
         match self {
             Self::Account(id) => id.to_string(),
@@ -75,7 +75,7 @@ impl AllowlistEntry {
         }
     }
 
-    /// `None` where it was not said.
+    /// `None` if the kind was not stated.
     pub const fn kind(&self) -> Option<CounterpartyKind> {
         match self {
             Self::Account(_) | Self::Wallet(_) => Some(CounterpartyKind::Wallet),
@@ -100,8 +100,8 @@ impl AllowlistEntry {
 }
 
 impl Counterparties {
-    /// Reads `null` or an array of entries. Entries may be there twice, and as many as fit a request: they are counted
-    /// once it is known what they stand for. Invalid: an entry that is none, by its place.
+    /// Reads `null` or an array of entries. Allows duplicates, and as many entries as fit a request: they are counted
+    /// once they are resolved. Invalid: a malformed entry, named by its place.
     pub fn from_json(json: &RawValue) -> Result<Self, Invalid> {
         let entries: Option<Vec<&RawValue>> = serde_json::from_str(json.get())
             .map_err(|_| Invalid::new(PARAM, "must be null or an array of addresses and account ids"))?;
@@ -112,23 +112,23 @@ impl Counterparties {
         Ok(Self::Only(entries.into_iter().enumerate().map(read).collect::<Result<_, _>>()?))
     }
 
-    /// The allowlist of these texts, as [`Counterparties::texts`] gives them. `None` when one of them is no entry.
+    /// The allowlist from these texts, which [`Counterparties::texts`] made. `None` when one of them is no entry.
     pub fn from_texts<T: AsRef<str>>(texts: &[T]) -> Option<Self> {
         let entries: Option<_> = texts.iter().map(|text| AllowlistEntry::from_text(text.as_ref())).collect();
         entries.map(Self::Only)
     }
 
-    /// What is wrong with the entry at `index`, counted from 0.
+    /// An error in the entry at `index`, counted from 0.
     pub fn invalid_entry(index: usize, message: impl Into<String>) -> Invalid {
         Invalid::new(format!("{PARAM}[{index}]"), message)
     }
 
-    /// What is wrong with the list as a whole.
+    /// An error in the list as a whole.
     pub fn invalid(message: impl Into<String>) -> Invalid {
         Invalid::new(PARAM, message)
     }
 
-    /// The entries; none when anyone may be paid.
+    /// The entries; empty when anyone may be paid.
     pub fn entries(&self) -> &[AllowlistEntry] {
         match self {
             Self::Anyone => &[],

@@ -2,7 +2,7 @@ use std::time::Duration;
 
 use super::{EventId, EventType, Timestamp, WebhookId};
 
-/// How long after a failure the next attempt is made: retry 1, 2, 3 and 4. After that the delivery is undelivered.
+/// The delays before retries 1, 2, 3 and 4, each after the previous failure. Then the delivery is undelivered.
 pub const RETRY_DELAYS: [Duration; 4] = [
     Duration::from_secs(30),
     Duration::from_secs(5 * 60),
@@ -10,19 +10,19 @@ pub const RETRY_DELAYS: [Duration; 4] = [
     Duration::from_secs(2 * 60 * 60),
 ];
 
-/// How far telling one webhook of one event has come.
+/// The progress of one event's delivery to one webhook.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum DeliveryState {
-    /// To be attempted at `next_attempt_at`, after this many failures in the current round.
+    /// The next attempt is due at `next_attempt_at`, after this many failures in the current round.
     Pending { failures: u32, next_attempt_at: Timestamp },
     /// Acknowledged with a 2xx.
     Delivered { delivered_at: Timestamp },
-    /// Given up; a replay begins a new round.
+    /// Given up; a replay starts a new round.
     Undelivered { since: Timestamp },
 }
 
 impl DeliveryState {
-    /// A new round: the first attempt is due at once.
+    /// Starts a new round: the first attempt is due at once.
     pub const fn due(now: Timestamp) -> Self {
         Self::Pending { failures: 0, next_attempt_at: now }
     }
@@ -36,7 +36,7 @@ impl DeliveryState {
         }
     }
 
-    /// What follows a failed attempt that was the round's number `failures + 1` and ended at `failed_at`.
+    /// The state after failed attempt number `failures + 1` of the round, which ended at `failed_at`.
     pub fn after_failure(failures: u32, failed_at: Timestamp) -> Self {
         match RETRY_DELAYS.get(failures as usize) {
             Some(delay) => Self::Pending { failures: failures + 1, next_attempt_at: failed_at.after(*delay) },
@@ -77,7 +77,7 @@ impl std::str::FromStr for DeliveryStatus {
     }
 }
 
-/// One event on its way to one webhook, with every attempt that was made.
+/// The delivery of one event to one webhook, with every attempt.
 #[derive(Debug, Clone)]
 pub struct Delivery {
     pub webhook_id: WebhookId,
@@ -100,7 +100,7 @@ pub struct Attempt {
 /// How an attempt ended.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum AttemptOutcome {
-    /// The receiver answered with this HTTP status, and the beginning of this body.
+    /// The receiver answered with this HTTP status and a body that begins like this.
     Answered { status: u16, body: String },
     /// There was no answer.
     Unanswered(Unanswered),
@@ -116,18 +116,18 @@ impl AttemptOutcome {
     }
 }
 
-/// Why a receiver gave no answer.
+/// Why an attempt got no answer.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Unanswered {
-    /// Nothing within 10 seconds.
+    /// No answer within 10 seconds.
     TimedOut,
-    /// The address is none that may be reached.
+    /// The address may not be reached.
     Refused,
-    /// The name has no address.
+    /// The name did not resolve to an address.
     NotResolved,
-    /// No connection.
+    /// The connection failed.
     NotConnected,
-    /// The connection broke, or what came was not HTTP.
+    /// The connection broke, or the answer was not HTTP.
     Broken,
 }
 

@@ -1,5 +1,5 @@
-//! Denials: what is signed of each transfer that was refused, in one chain for each operator. Each names the one before by its hash,
-//! so that none is left out, moved or changed without its showing. `purser audit --denials` holds them against that.
+//! Denials: signed documents about refused transfers, in one chain per operator. Each names the hash of the one before,
+//! so an omission, a reordering or a change shows. `purser audit --denials` checks this.
 
 use serde::Serialize;
 use serde_json::value::RawValue;
@@ -15,7 +15,7 @@ use super::{
 
 const VERSION: u32 = 1;
 
-/// A transfer that was refused, and the addresses that its denial names.
+/// A refused transfer, with the addresses that its denial names.
 #[derive(Debug, Clone)]
 pub struct Refused {
     pub transfer: Transfer,
@@ -26,7 +26,7 @@ pub struct Refused {
 /// The last denial of a chain, as the next one names it.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct DenialHead {
-    /// 0: there is none yet.
+    /// 0: the chain is empty.
     pub number: u64,
     pub transfer_id: Option<TransferId>,
     /// SHA-256 of its document.
@@ -34,32 +34,32 @@ pub struct DenialHead {
 }
 
 impl DenialHead {
-    /// The head that a document is.
+    /// The head that this document makes.
     pub fn of(number: u64, transfer_id: TransferId, document: &str) -> Self {
         Self { number, transfer_id: Some(transfer_id), hash: Sha256::digest(document.as_bytes()).into() }
     }
 
-    /// What is written on the chain of it.
+    /// The memo that records it on the chain.
     pub fn memo(&self, operator: &Address) -> String {
         format!("purser denials v1 {operator} {} {}", self.number, hex::encode(self.hash))
     }
 }
 
-/// A denial that is not signed yet.
+/// A denial before its signature.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Unsigned {
     pub number: u64,
     pub transfer_id: TransferId,
-    /// JSON in the form of RFC 8785: what is signed and hashed.
+    /// The JSON that is signed and hashed, in the form of RFC 8785.
     pub document: String,
 }
 
 impl Unsigned {
-    /// The denial of a transfer, after `before`, to be signed by `key`. `None`: the transfer was not refused.
+    /// The denial of a transfer, following `before`, for `key` to sign. `None`: the transfer was not refused.
     pub fn of(refused: &Refused, before: &DenialHead, key: Address) -> Option<Self> {
         let number = before.number.checked_add(1)?;
         let document = DenialDocument::of(refused, before, number, key)?;
-        // Text, numbers and flags always have a JSON form.
+        // Text, numbers and flags always serialise to JSON.
         let document = serde_json::to_string(&document).ok()?;
         Some(Self { number, transfer_id: refused.transfer.id, document })
     }
@@ -74,7 +74,7 @@ impl Unsigned {
     }
 }
 
-/// A signed denial, as it is stored and handed out.
+/// A signed denial, as stored and handed out.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Denial {
     pub number: u64,
@@ -85,10 +85,10 @@ pub struct Denial {
 }
 
 impl Denial {
-    /// As a client gets it, and keeps it in a file, in the form of RFC 8785 too.
+    /// The line that a client gets and keeps in a file, also in the form of RFC 8785.
     pub fn line(&self) -> Box<RawValue> {
         let line = format!(r#"{{"denial":{},"signature":"{}"}}"#, self.document, self.signature);
-        // A document that somebody spoiled in the database is no denial.
+        // A document that was damaged in the database is no denial.
         RawValue::from_string(line).unwrap_or_else(|_| RawValue::NULL.to_owned())
     }
 }
@@ -229,7 +229,7 @@ fn micros(amount: UsdcAmount) -> String {
     amount.micros().to_string()
 }
 
-/// What a cursor of an operator's denials is bound to.
+/// Binds a cursor to an operator's denials.
 pub fn denials_filter(operator: OperatorId, above: u64) -> String {
     format!("denials|{operator}|{above}")
 }

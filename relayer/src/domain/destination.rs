@@ -1,4 +1,4 @@
-//! Where a webhook may be: the guard against being sent to hosts that only the service can reach.
+//! Where a webhook may be. Guards against requests to hosts that only the service can reach.
 
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 
@@ -14,19 +14,19 @@ pub const URL_CHARS_MAX: usize = 2_048;
 #[derive(Debug, Clone, Default)]
 pub struct DestinationRules {
     pub allow_http: bool,
-    /// Ports that may be used; empty for any.
+    /// Allowed ports; empty for any.
     pub ports: Vec<u16>,
-    /// Ranges that may be reached although they are not public: for development.
+    /// Non-public ranges that may be reached, for development.
     pub open_ranges: Vec<IpNet>,
 }
 
-/// A webhook's URL, of a form that may be reached. Where its host name leads is checked at every connection.
+/// A webhook URL whose form is allowed. Every connection checks where its host name resolves.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct WebhookUrl(Url);
 
 impl WebhookUrl {
-    /// Invalid: over 2,048 characters, not an absolute https URL, with user info or a fragment, at a port that is not
-    /// allowed, or at a host that is not public.
+    /// Invalid: over 2,048 characters, not an absolute https URL, with user info or a fragment, a port that is not
+    /// allowed, or a host that is not public.
     pub fn parse(text: &str, rules: &DestinationRules) -> Result<Self, Invalid> {
         let invalid = |message: &str| Invalid::new("url", message);
         if text.chars().count() > URL_CHARS_MAX {
@@ -52,12 +52,12 @@ impl WebhookUrl {
         Ok(this)
     }
 
-    /// As stored, when the row was written by this service. The rules may have changed since: see [`Self::check`].
+    /// Reads a URL that this service stored. The rules may have changed since: see [`Self::check`].
     pub fn from_stored(text: &str) -> Option<Self> {
         Url::parse(text).ok().filter(|url| matches!(url.scheme(), "http" | "https")).map(Self)
     }
 
-    /// Whether port and host are allowed now; says what is wrong, to follow "url".
+    /// Whether port and host are allowed now; the error is phrased to follow "url".
     pub fn check(&self, rules: &DestinationRules) -> Result<(), &'static str> {
         if self.0.scheme() == "http" && !rules.allow_http {
             return Err("must begin with https://");
@@ -74,7 +74,7 @@ impl WebhookUrl {
         }
     }
 
-    /// Its text, as it is requested: normalised by the URL standard.
+    /// The URL as requested: normalised by the URL standard.
     pub fn as_str(&self) -> &str {
         self.0.as_str()
     }
@@ -85,7 +85,7 @@ impl WebhookUrl {
     }
 }
 
-/// The parser drops an empty user name: `https://@host/`.
+/// Checks the text, because the parser drops an empty user name: `https://@host/`.
 fn has_user_info(text: &str) -> bool {
     let after_scheme = text.split_once("//").map_or(text, |(_, rest)| rest);
     after_scheme.split(['/', '?', '#']).next().is_some_and(|authority| authority.contains('@'))
@@ -95,7 +95,7 @@ fn check_literal(address: IpAddr, rules: &DestinationRules) -> Result<(), &'stat
     if may_reach(address, rules) { Ok(()) } else { Err("must be at a public address") }
 }
 
-/// Names that never lead to the public Internet. Everything else is decided by where it resolves to.
+/// Zones that never lead to the public Internet. All other names are judged by where they resolve.
 const PRIVATE_ZONES: [&str; 12] = [
     "localhost",
     "localdomain",
@@ -112,7 +112,7 @@ const PRIVATE_ZONES: [&str; 12] = [
 ];
 
 fn check_name(name: &str, rules: &DestinationRules) -> Result<(), &'static str> {
-    // With ranges open, names of the inside are meant to be reached; their addresses are still checked.
+    // With open ranges, internal names are meant to be reached; their addresses are still checked.
     if !rules.open_ranges.is_empty() {
         return Ok(());
     }
@@ -124,7 +124,7 @@ fn check_name(name: &str, rules: &DestinationRules) -> Result<(), &'static str> 
     Ok(())
 }
 
-/// Whether a connection to this address may be made: it is public, or in a range that the configuration opens.
+/// Whether we may connect to this address: it is public, or in a range that the configuration opens.
 pub fn may_reach(address: IpAddr, rules: &DestinationRules) -> bool {
     rules.open_ranges.iter().any(|range| range.contains(&address)) || is_public(address)
 }
@@ -136,7 +136,7 @@ fn is_public(address: IpAddr) -> bool {
     }
 }
 
-/// The special-purpose registry of IPv4: everything in it is closed.
+/// IPv4's special-purpose registry: all of it is closed.
 const CLOSED_V4: [(Ipv4Addr, u8); 17] = [
     (Ipv4Addr::new(0, 0, 0, 0), 8),
     (Ipv4Addr::new(10, 0, 0, 0), 8),
@@ -166,8 +166,8 @@ fn is_public_v4(address: Ipv4Addr) -> bool {
     })
 }
 
-/// Global unicast is 2000::/3, less what in it stands for something else. Mapped, translated (64:ff9b::/96), unique
-/// local, link-local, site-local and multicast addresses lie outside of it.
+/// Global unicast is 2000::/3, except parts of it that mean something else. Mapped, translated (64:ff9b::/96), unique
+/// local, link-local, site-local and multicast addresses lie outside it.
 fn is_public_v6(address: Ipv6Addr) -> bool {
     let [first, second, third, ..] = address.segments();
     let global_unicast = first & 0xe000 == 0x2000;

@@ -18,10 +18,10 @@ use super::{
     Settlement, Timestamp, Transfer, TransferId, UsdcAmount, WebhookId,
 };
 
-/// What happened, in the words of the interface.
+/// Event types by their API names.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum EventType {
-    /// A transfer passed policy and was submitted; not final.
+    /// A transfer passed policy and was submitted; not final yet.
     TransferInitiated,
     /// A transfer is final on the chain.
     TransferSettled,
@@ -29,21 +29,21 @@ pub enum EventType {
     TransferRejected,
     /// An account's balance fell below a webhook's threshold.
     BalanceLowThreshold,
-    /// A policy that loosens something is on the chain and waits.
+    /// A policy that loosens something is pending on the chain.
     PolicyPending,
-    /// A policy that waited is in force.
+    /// A pending policy is in force.
     PolicyApplied,
-    /// A payment took what left an account in 24 hours to a share of its daily cap.
+    /// A payment brought the spending of 24 hours to a share of the daily cap.
     LimitThreshold,
-    /// Money came into an account.
+    /// An account received money.
     DepositSettled,
-    /// The operator's admin took money out of an account.
+    /// The operator's admin withdrew money from an account.
     WithdrawalSettled,
-    /// Another policy is in force, whoever set it.
+    /// A different policy is in force, whoever set it.
     PolicyChanged,
-    /// An account was halted, by itself or with its operator.
+    /// An account was halted, alone or with its operator.
     AccountHalted,
-    /// An operator asked for a test of one webhook. Nothing subscribes to it.
+    /// An operator asked for a test of one webhook. Cannot be subscribed to.
     WebhookTest,
 }
 
@@ -114,7 +114,7 @@ impl FromStr for EventType {
     }
 }
 
-/// A fact that was written down with what it announces, and is told to whoever subscribed.
+/// A recorded fact, announced to its subscribers.
 #[derive(Debug, Clone)]
 pub struct Event {
     pub id: EventId,
@@ -123,14 +123,14 @@ pub struct Event {
     pub event_type: EventType,
     /// When the fact was recorded, by the service's clock.
     pub created_at: Timestamp,
-    /// What it tells of on the chain: that is announced once, whoever writes it down and however often. `None` where the
-    /// subject says as much, and of an event that was read.
+    /// The on-chain fact it announces. Each fact is announced once, whoever records it and however often. `None` when
+    /// the subject identifies the fact, and for an event that was read back.
     pub fact: Option<String>,
     /// The payload: a JSON object that never changes, so that every delivery has the same bytes.
     pub data: Box<RawValue>,
 }
 
-/// What an event is about, as far as it decides who hears of it.
+/// The subject of an event, as far as it decides who receives the event.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Subject {
     Transfer { account_id: AccountId, transfer_id: TransferId },
@@ -140,7 +140,7 @@ pub enum Subject {
 }
 
 impl Subject {
-    /// The account that the event is about, if there is one.
+    /// The account that the event is about, if any.
     pub const fn account_id(&self) -> Option<AccountId> {
         match self {
             Self::Transfer { account_id, .. }
@@ -231,7 +231,7 @@ pub(crate) struct TestData {
 }
 
 impl Event {
-    /// A node took the transfer under this signature (base58).
+    /// A node accepted the transfer under this signature (base58).
     pub fn transfer_initiated(transfer: &Transfer, tx_signature: &str, now: Timestamp) -> Self {
         let request = &transfer.request;
         let data = InitiatedData {
@@ -308,7 +308,7 @@ impl Event {
         }
     }
 
-    /// The id follows from the transfer and the type: whoever writes the fact down, it is the same event.
+    /// The id follows from the transfer and the type, so everybody who records the fact makes the same event.
     fn of_transfer(
         transfer: &Transfer,
         event_type: EventType,
@@ -326,7 +326,7 @@ impl Event {
         }
     }
 
-    /// What the chain says of an account, once for each `fact`.
+    /// An on-chain fact about an account, announced once per `fact`.
     fn of_account(
         (operator_id, account_id): (OperatorId, AccountId),
         event_type: EventType,
@@ -346,7 +346,7 @@ impl Event {
         }
     }
 
-    /// The envelope: `{"id":"evt_...","type":"...","created_at":"...","data":{...}}`. The same text every time.
+    /// The envelope: `{"id":"evt_...","type":"...","created_at":"...","data":{...}}`. Always the same text.
     pub fn envelope(&self) -> Box<RawValue> {
         raw(&Envelope {
             id: self.id.to_string(),
@@ -357,7 +357,7 @@ impl Event {
     }
 }
 
-/// The id of the event of this type that `subject` has at this moment.
+/// The id of `subject`'s event of this type at this time.
 fn id_of(subject: &[u8], event_type: EventType, now: Timestamp) -> EventId {
     let digest: [u8; 32] =
         Sha256::new().chain_update(subject).chain_update(event_type.as_str()).finalize().into();
@@ -366,7 +366,7 @@ fn id_of(subject: &[u8], event_type: EventType, now: Timestamp) -> EventId {
 }
 
 fn raw(value: &impl Serialize) -> Box<RawValue> {
-    // Texts in a struct always have a JSON form; the fallback is never taken.
+    // Structs of texts always serialise to JSON, so the fallback is never taken.
     serde_json::value::to_raw_value(value).unwrap_or_else(|_| RawValue::NULL.to_owned())
 }
 

@@ -1,15 +1,15 @@
 use super::Timestamp;
 
-/// Why a transfer ended without a payment and without a verdict of policy.
+/// Why a transfer ended without a payment, other than by policy.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Failure {
     pub code: FailureCode,
-    /// For people; never a node's own words.
+    /// For people; never a node's own text.
     pub message: String,
     pub failed_at: Timestamp,
 }
 
-/// The kinds of failure. All may be tried again under the same idempotency key.
+/// Kinds of failure. Each may be retried under the same idempotency key.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum FailureCode {
     InsufficientBalance,
@@ -17,17 +17,17 @@ pub enum FailureCode {
     AccountFrozen,
     InvalidRecipient,
     SolanaUnavailable,
-    /// Landed on the chain and failed there for a reason other than policy.
+    /// Landed on the chain and failed there, other than by policy.
     TransferFailed,
     /// Never landed and never can.
     TransferExpired,
     /// The process that held the claim stopped before it signed.
     Interrupted,
-    /// The operator's admin has named other transfer authorities than ours.
+    /// The operator's admin has replaced our transfer authorities with others.
     AuthorityRotated,
     /// The wallets that could pay the fee have no SOL.
     FeePayerEmpty,
-    /// Whoever keeps the signing key did not sign.
+    /// The key service did not sign.
     SignerUnavailable,
 }
 

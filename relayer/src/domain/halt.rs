@@ -50,7 +50,7 @@ impl HaltScope {
     }
 }
 
-/// A halt in force: a stop apart from the policy, which only the admin ends.
+/// A halt in force. It is separate from the policy, and only the admin lifts it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Halt {
     pub by: HaltedBy,
@@ -58,14 +58,14 @@ pub struct Halt {
 }
 
 impl Halt {
-    /// What stops an account, if anything does. Where both are halted, the operator's halt is the one to tell of.
+    /// The halt that stops an account, if any. When both are halted, reports the operator's halt.
     pub fn of(operator: Option<HaltedBy>, account: Option<HaltedBy>) -> Option<Self> {
         let of_operator = operator.map(|by| Self { by, scope: HaltScope::Operator });
         of_operator.or(account.map(|by| Self { by, scope: HaltScope::Account }))
     }
 }
 
-/// For whoever wanted to pay: what is halted, by whom, and who ends it.
+/// For somebody who wanted to pay: what is halted, by whom, and who can lift it.
 impl fmt::Display for Halt {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let by = self.by.in_words();

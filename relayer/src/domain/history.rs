@@ -9,11 +9,11 @@ use super::{
     RejectionReason, Settlement, Spent, Timestamp, Transfer, TransferId, UsdcAmount,
 };
 
-/// How much later than its block a payment may say it was asked for: clocks that are further apart do not agree.
+/// How long after its block's time a payment may claim to be requested; beyond that the clocks disagree.
 const ASKED_LATER_MAX: Duration = Duration::from_secs(300);
 
-/// One line of an account's history: money that moved on the chain, or a transfer that policy refused. What is settled
-/// follows from the chain alone.
+/// One line of an account's history: money that moved on the chain, or a transfer that policy refused. Settled entries
+/// follow from the chain alone.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct HistoryEntry {
     pub id: EntryId,
@@ -22,39 +22,39 @@ pub struct HistoryEntry {
     pub network: Network,
     pub kind: EntryKind,
     pub amount: UsdcAmount,
-    /// Who paid or was paid, if one party can be told.
+    /// Who paid or was paid, if it is a single known party.
     pub counterparty: Option<Counterparty>,
     pub memo: Option<Memo>,
-    /// Of transfers, and of deposits that one transfer made: as the chain has it, so that it is the same whoever reads it.
+    /// For transfers, and deposits made by one transfer: read from the chain, so every reader gets the same.
     pub transfer_id: Option<TransferId>,
-    /// Of a settled transfer, once it is known.
+    /// For a settled transfer, once it is known.
     pub number: Option<PaymentNumber>,
-    /// Of a settled transfer that was read from the chain just now; not kept with it.
+    /// For a settled transfer that was just read from the chain; not stored with it.
     pub spent: Option<Spent>,
     pub outcome: EntryOutcome,
-    /// When it happened: see [`happened_at`], or when the transfer was refused.
+    /// When it happened: see [`happened_at`]; for a refusal, when it was refused.
     pub created_at: Timestamp,
 }
 
-/// An entry in its list.
+/// An entry with its place in the list.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct PlacedEntry {
     pub entry: HistoryEntry,
-    /// When it became visible, which is its place: later than that of every entry of the account that was visible before.
-    /// Never before it happened.
+    /// When it became visible, which is its place: later than all entries of the account that were visible before, and
+    /// never before the entry happened.
     pub visible_at: Timestamp,
-    /// Its place as text: later is greater.
+    /// Its place as text, which sorts by time.
     pub position: String,
 }
 
 /// What an entry is about.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum EntryKind {
-    /// Out, by the program within policy.
+    /// Out, through the program and within policy.
     Transfer,
     /// In, by whatever means.
     Deposit,
-    /// Out, by the operator's admin past the policy.
+    /// Out, by the operator's admin, bypassing the policy.
     Withdrawal,
 }
 
@@ -84,7 +84,7 @@ impl EntryKind {
     }
 }
 
-/// Whether money moved, and where that can be seen.
+/// Whether money moved, and the transaction that shows it.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum EntryOutcome {
     Settled {
@@ -99,7 +99,7 @@ pub enum EntryOutcome {
 }
 
 impl EntryOutcome {
-    /// What a list filters by.
+    /// The status that lists filter by.
     pub const fn status(&self) -> HistoryStatus {
         match self {
             Self::Settled { .. } => HistoryStatus::Settled,
@@ -108,19 +108,19 @@ impl EntryOutcome {
     }
 }
 
-/// Which entries of a history are shown.
+/// Which entries a list shows.
 #[derive(Debug, Clone, Copy, Default)]
 pub struct HistoryFilter {
     pub status: Option<HistoryStatus>,
     pub kind: Option<EntryKind>,
-    /// Only what became visible after this moment.
+    /// Only entries that became visible after this time.
     pub since: Option<Timestamp>,
-    /// Only what became visible up to this moment.
+    /// Only entries that became visible up to this time.
     pub until: Option<Timestamp>,
 }
 
 impl HistoryFilter {
-    /// Every kind of entry, with every status that it can have.
+    /// Every kind of entry with each status it can have.
     const LINES: [(EntryKind, HistoryStatus); 4] = [
         (EntryKind::Transfer, HistoryStatus::Settled),
         (EntryKind::Transfer, HistoryStatus::Rejected),
@@ -128,7 +128,7 @@ impl HistoryFilter {
         (EntryKind::Withdrawal, HistoryStatus::Settled),
     ];
 
-    /// The kinds and statuses that it lets through.
+    /// The kinds and statuses that the filter allows.
     pub fn lines(&self) -> impl Iterator<Item = (EntryKind, HistoryStatus)> {
         let passes = |(kind, status): &(EntryKind, HistoryStatus)| {
             self.kind.is_none_or(|wanted| wanted == *kind)
@@ -137,7 +137,7 @@ impl HistoryFilter {
         Self::LINES.into_iter().filter(passes)
     }
 
-    /// What a cursor of the list is bound to.
+    /// Binds a cursor of the list to its account and filter.
     pub fn text(&self, operator_id: OperatorId, account_id: AccountId) -> String {
         let moment = |at: Option<Timestamp>| at.map_or_else(String::new, |at| at.to_string());
         let status = self.status.map_or("", HistoryStatus::as_str);
@@ -164,8 +164,8 @@ impl HistoryStatus {
     }
 }
 
-/// The other side. The chain knows token accounts; whoever reads a history is shown the operator's own accounts by
-/// their ids, and anybody else by the token account.
+/// The other party. The chain knows token accounts; a reader sees the operator's own accounts by id, and everybody else
+/// by token account.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Counterparty {
     Account(AccountId),
@@ -194,7 +194,7 @@ impl FromStr for Counterparty {
     }
 }
 
-/// An account as far as entries about it are concerned.
+/// An account as a counterparty of entries.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Party {
     pub account_id: AccountId,
@@ -202,8 +202,8 @@ pub struct Party {
     pub token_account: Address,
 }
 
-/// Which entry of a transaction: the `ordinal`-th of the account's own, counted in the order of the transaction, money
-/// that left before money that came. So whoever reads the chain gives an entry the same id.
+/// The id of a transaction's entry: the `ordinal`-th of the account's own in the transaction, outgoing money before
+/// incoming. Every reader of the chain gives an entry the same id.
 pub fn entry_id(signature: &str, account: AccountId, ordinal: u32) -> EntryId {
     let mut digest = Sha256::new();
     digest.update(b"purser:entry:v1");
@@ -215,12 +215,12 @@ pub fn entry_id(signature: &str, account: AccountId, ordinal: u32) -> EntryId {
 }
 
 impl HistoryEntry {
-    /// Whose account it is about, and which.
+    /// The owner and id of its account.
     pub const fn account_key(&self) -> (OperatorId, AccountId) {
         (self.operator_id, self.account_id)
     }
 
-    /// The entry of a transfer that policy refused, which never reaches the chain.
+    /// The entry of a transfer that policy refused and that never reaches the chain.
     pub fn of_rejection(transfer: &Transfer, rejection: &Rejection) -> Self {
         Self {
             id: EntryId::from_bytes(transfer.id.bytes()),
@@ -239,8 +239,8 @@ impl HistoryEntry {
         }
     }
 
-    /// The entries of a transfer of ours that settled in a transaction of its own: out of `from`, paid to the token
-    /// account `to`, and, where that is an account of the service, into `recipient`. The indexer makes the same of it.
+    /// The entries of our transfer that settled in its own transaction: out of `from`, to the token account `to` and,
+    /// if that is an account of the service, into `recipient`. The indexer makes the same entries.
     pub fn of_settlement(
         transfer: &Transfer,
         settlement: &Settlement,
@@ -276,7 +276,7 @@ impl HistoryEntry {
         std::iter::once(outgoing).chain(incoming).collect()
     }
 
-    /// Where it stands among others by the chain: later is greater.
+    /// Its position by the chain, as text that sorts by time.
     pub fn chain_position(&self) -> String {
         let slot = match &self.outcome {
             EntryOutcome::Settled { slot, .. } => *slot,
@@ -286,13 +286,13 @@ impl HistoryEntry {
     }
 }
 
-/// Greater than the position of everything that became visible up to `moment`, and below all later ones.
+/// Above the position of everything that became visible up to `moment`, and below everything later.
 pub fn position_after(moment: Timestamp) -> String {
     format!("{moment}~")
 }
 
-/// When a payment happened: at its block's time, a whole second by the chain's clock, and not before its transfer was
-/// created, which its id tells. An id that is far ahead of the block tells nothing.
+/// When a payment happened: the block's time, a whole second of the chain's clock, but not before its transfer's
+/// creation, which the id tells. An id that is far ahead of the block is ignored.
 pub fn happened_at(block: Timestamp, transfer: Option<TransferId>) -> Timestamp {
     let asked = transfer.map_or(block, |id| id.made_by());
     if block.until(asked) <= ASKED_LATER_MAX { block.max(asked) } else { block }
@@ -425,7 +425,7 @@ mod tests {
             assert!(!ids[..index].contains(id));
         }
         assert_eq!(ids[0].to_string(), entry_id("s", a, 0).to_string());
-        // Never to change: the ids of a history are the same after it was indexed anew.
+        // These ids must never change, so that a re-indexed history keeps them.
         assert_eq!(entry_id("s", a, 0).to_string().len(), "ent_".len() + 26);
     }
 }

@@ -32,12 +32,12 @@ impl IdempotencyKey {
     }
 }
 
-/// SHA-256 over what was asked for (from, to, amount, memo), after parsing: `1.5` and `1.500000` are the same.
+/// SHA-256 over the parsed request (from, to, amount, memo): `1.5` and `1.500000` are the same.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub struct Fingerprint([u8; 32]);
 
 impl Fingerprint {
-    /// Of a request. The idempotency key is not part of it; an empty memo counts as none, as on the chain.
+    /// The fingerprint of a request. Excludes the idempotency key; an empty memo counts as none, as on the chain.
     pub fn of(request: &TransferRequest) -> Self {
         let to = request.to.text();
         let memo = request.memo.as_ref().map_or("", |memo| memo.as_str());
@@ -51,7 +51,7 @@ impl Fingerprint {
         Self(hash.finalize().into())
     }
 
-    /// Of what else is asked for under a transfer's key.
+    /// The fingerprint of another kind of request under a transfer's key.
     pub(super) const fn from_digest(digest: [u8; 32]) -> Self {
         Self(digest)
     }

@@ -20,7 +20,7 @@ macro_rules! id {
         pub struct $name(Ulid);
 
         impl $name {
-            /// What every id of this kind begins with.
+            /// The prefix of every id of this kind.
             pub const PREFIX: &'static str = $prefix;
 
             /// The id with these 16 bytes.
@@ -28,7 +28,7 @@ macro_rules! id {
                 Self(Ulid::from_bytes(bytes))
             }
 
-            /// The 16 bytes behind the prefix, as they stand on the chain.
+            /// The 16 bytes after the prefix, as on the chain.
             pub const fn bytes(&self) -> [u8; 16] {
                 self.0.to_bytes()
             }
@@ -60,7 +60,7 @@ id!(
     /// An agent account.
     AccountId, "acct_");
 id!(
-    /// One attempt to transfer: a retry under the same idempotency key has its own.
+    /// One try of a transfer: a retry under the same idempotency key has its own.
     TransferId, "txn_");
 id!(
     /// An operator on one network.
@@ -75,7 +75,7 @@ id!(
     /// A registered webhook endpoint.
     WebhookId, "whk_");
 id!(
-    /// A line of an account's history. What it says on the chain decides it, so it survives the database.
+    /// A line of an account's history. It derives from the chain, so it survives the loss of the database.
     EntryId, "ent_");
 
 macro_rules! made_anew {
@@ -92,18 +92,18 @@ macro_rules! made_anew {
 made_anew!(AccountId OperatorId KeyId EventId WebhookId);
 
 impl TransferId {
-    /// A new id made at `at` of a payment with `tag`, which its last eight bytes are. Between them stand 16 bits from
-    /// `random`: tries of one payment differ by them and by their milliseconds.
+    /// A new id made at `at` for a payment with `tag`, its last eight bytes. Between them are 16 bits of `random`:
+    /// tries of one payment differ by these and by their milliseconds.
     pub fn with_tag(at: Timestamp, random: u128, tag: u64) -> Self {
         Self(ulid(at, random << 64 | u128::from(tag.swap_bytes())))
     }
 
-    /// What makes its payment unique on the chain: the same for every try of it. See [`super::transfer_tag`].
+    /// What makes its payment unique on the chain: all its tries share it. See [`super::transfer_tag`].
     pub fn tag(&self) -> u64 {
         tag_of(&self.bytes())
     }
 
-    /// The end of the millisecond that it says it was made in. Whoever signs a payment may write what it likes there.
+    /// The end of the millisecond in which it claims to be made. The signer of a payment can put any time there.
     pub fn made_by(&self) -> Timestamp {
         let milliseconds = i64::try_from(self.0.timestamp_ms()).unwrap_or(i64::MAX);
         Timestamp::from_unix_micros(milliseconds.saturating_add(1).saturating_mul(1_000))
@@ -118,7 +118,7 @@ fn parse(text: &str, prefix: &'static str) -> Result<Ulid, IdError> {
     let error = IdError { prefix };
     let digits = text.strip_prefix(prefix).ok_or(error)?;
     let ulid = Ulid::from_string(digits).map_err(|_| error)?;
-    // The decoder forgives lower case and overlong values; one id has one text.
+    // The decoder accepts lower case and overlong values, but one id has one text.
     let mut canonical = [0u8; ulid::ULID_LEN];
     if ulid.array_to_str(&mut canonical) == digits { Ok(ulid) } else { Err(error) }
 }
@@ -177,7 +177,7 @@ mod tests {
         let id = TransferId::with_tag(at, u128::MAX, tag);
         assert_eq!((id.tag(), &id.bytes()[8..]), (tag, &tag.to_le_bytes()[..]));
         assert_eq!(id.to_string().parse::<TransferId>().map(|id| id.tag()), Ok(tag));
-        // Random bits beyond those that have a place change nothing.
+        // Random bits that do not fit change nothing.
         assert_eq!(id, TransferId::with_tag(at, 0xffff, tag));
         assert_ne!(id, TransferId::with_tag(at, 0xfffe, tag));
         let milliseconds = at.after(std::time::Duration::from_millis(1));

@@ -1,4 +1,4 @@
-/// A value that breaks the interface: which parameter, and what would be right. Answered as 400 `invalid_request`.
+/// A value that the API does not accept: which parameter, and what would be valid. Answered as 400 `invalid_request`.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("`{param}` {message}")]
 pub struct Invalid {
@@ -17,7 +17,7 @@ impl Invalid {
         &self.param
     }
 
-    /// The same for a value that is a field of the parameter `object`.
+    /// The same error for a field of the parameter `object`.
     pub fn within(self, object: &str) -> Self {
         let param = match self.param.as_str() {
             "body" => object.to_owned(),
@@ -26,14 +26,14 @@ impl Invalid {
         Self { param, ..self }
     }
 
-    /// What is wrong with it, without its name.
+    /// What is wrong, without the parameter's name.
     pub fn message(&self) -> &str {
         &self.message
     }
 }
 
-/// A label that is shown to people, 1 to `chars_max` characters. Invalid: blank, longer, a NUL, or a character that has a
-/// screen show other text than there is.
+/// Checks a label shown to people, 1 to `chars_max` characters. Invalid: blank, longer, a NUL, or a character that
+/// makes a screen show a different text.
 pub fn check_name(param: &str, name: &str, chars_max: usize) -> Result<(), Invalid> {
     if name.trim().is_empty() {
         return Err(Invalid::new(param, "must not be empty"));
@@ -44,12 +44,12 @@ pub fn check_name(param: &str, name: &str, chars_max: usize) -> Result<(), Inval
     check_text(param, name, chars_max)
 }
 
-/// Bidirectional embeddings, overrides and isolates. Text that runs from right to left needs none of them in a label.
+/// Bidirectional embeddings, overrides and isolates. A label in a right-to-left script needs none of them.
 const fn reorders(letter: char) -> bool {
     matches!(letter, '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}')
 }
 
-/// Refuses text longer than `chars_max` characters, and the NUL character, which no database text can hold.
+/// Refuses text over `chars_max` characters, and the NUL character, which the databases cannot store as text.
 pub(super) fn check_text(param: &str, text: &str, chars_max: usize) -> Result<(), Invalid> {
     if text.chars().count() > chars_max {
         return Err(Invalid::new(param, format!("must be at most {chars_max} characters")));

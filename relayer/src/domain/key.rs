@@ -5,7 +5,7 @@ use sha2::{Digest, Sha256};
 
 use super::{AccountId, AllowedCidrs, CellName, KeyId, Network, OperatorId, Timestamp};
 
-/// Which kind of key: `op` or `ag` in its text.
+/// The kind of key: `op` or `ag` in its text.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum KeyRole {
     Operator,
@@ -23,17 +23,17 @@ impl KeyRole {
     }
 }
 
-/// What a key opens.
+/// What a key gives access to.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum KeyScope {
-    /// Everything of the operator.
+    /// Everything the operator has.
     Operator,
     /// One account.
     Agent(AccountId),
 }
 
 impl KeyScope {
-    /// The kind of key that has this scope.
+    /// The key role with this scope.
     pub const fn role(&self) -> KeyRole {
         match self {
             KeyScope::Operator => KeyRole::Operator,
@@ -42,7 +42,7 @@ impl KeyScope {
     }
 }
 
-/// An API key as its holder has it: `psr_<op|ag>_<test|live>_<base58 of 256 random bits>`, where it was made in a cell
+/// An API key as its holder has it: `psr_<op|ag>_<test|live>_<base58 of 256 random bits>`, or with a cell
 /// `psr_<op|ag>_<test|live>_<cell>_<base58>`. Shown once, never stored.
 #[derive(Clone)]
 pub struct PlainKey {
@@ -60,7 +60,7 @@ impl PlainKey {
         Self { text: text.into(), role, network, cell: cell.cloned() }
     }
 
-    /// `None` when the text is not of the form of a key, whether or not such a key exists.
+    /// `None` when the text does not have the form of a key, whether or not the key exists.
     pub fn parse(text: &str) -> Option<Self> {
         let mut parts = text.splitn(4, '_');
         let (brand, role, network, rest) = (parts.next()?, parts.next()?, parts.next()?, parts.next()?);
@@ -79,7 +79,7 @@ impl PlainKey {
         })
     }
 
-    /// The text, for showing it once.
+    /// The text, to be shown once.
     pub fn expose(&self) -> &str {
         self.text.expose_secret()
     }
@@ -89,7 +89,7 @@ impl PlainKey {
         HashedKey::of(self.expose())
     }
 
-    /// What may be shown again: the beginning and the last four characters.
+    /// What may be shown again: the prefix and the last four characters.
     pub fn hint(&self) -> KeyHint {
         let text = self.expose();
         let end = text.get(text.len().saturating_sub(4)..).unwrap_or_default();
@@ -101,13 +101,13 @@ impl PlainKey {
         self.network
     }
 
-    /// The cell that it says it was made in.
+    /// The cell named in its text.
     pub fn cell(&self) -> Option<&CellName> {
         self.cell.as_ref()
     }
 }
 
-/// What a key says of itself, before the secret: `psr_op_test_`, `psr_op_test_eu1_`.
+/// The readable part before the secret: `psr_op_test_`, `psr_op_test_eu1_`.
 fn beginning(role: KeyRole, network: Network, cell: Option<&CellName>) -> String {
     let cell = cell.map(|cell| format!("{cell}_")).unwrap_or_default();
     format!("psr_{}_{network}_{cell}", role.tag())
@@ -124,7 +124,7 @@ impl fmt::Debug for PlainKey {
 pub struct HashedKey([u8; 32]);
 
 impl HashedKey {
-    /// Of 256 random bits as text.
+    /// The hash of 256 random bits as text.
     pub(super) fn of(text: &str) -> Self {
         Self(Sha256::digest(text.as_bytes()).into())
     }
@@ -134,13 +134,13 @@ impl HashedKey {
         hex::encode(self.0)
     }
 
-    /// Its first 64 bits: enough to tell keys apart where nothing is decided by it.
+    /// Its first 64 bits: enough to tell keys apart when no decision depends on it.
     pub fn beginning(&self) -> u64 {
         self.0.first_chunk().map_or(0, |bytes| u64::from_le_bytes(*bytes))
     }
 }
 
-/// Enough of a key to recognise it by, too little to use it.
+/// Enough of a key to recognise it, too little to use it.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct KeyHint(String);
 
@@ -165,12 +165,12 @@ pub struct ApiKey {
     pub name: Option<String>,
     pub hint: KeyHint,
     pub created_at: Timestamp,
-    /// From this moment on the key is refused.
+    /// The key is refused from this time on.
     pub expires_at: Option<Timestamp>,
     pub revoked_at: Option<Timestamp>,
-    /// When it last opened something, as far as is written down: about a minute late.
+    /// The last recorded use, about a minute behind.
     pub last_used_at: Option<Timestamp>,
-    /// From where it may be used; `None` for anywhere.
+    /// The addresses that may use it; `None` for any.
     pub allowed_cidrs: Option<AllowedCidrs>,
 }
 

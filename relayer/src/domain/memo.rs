@@ -1,7 +1,7 @@
 use super::Invalid;
 use super::invalid::check_text;
 
-/// Most characters (Unicode scalar values, not bytes) of a memo that is submitted here.
+/// Most characters (Unicode scalar values, not bytes) of a memo submitted here.
 pub const MEMO_CHARS_MAX: usize = 200;
 
 /// The text that goes with a transfer, as submitted. Empty counts as none on the chain.
@@ -16,13 +16,13 @@ impl Memo {
         Ok(Self(text))
     }
 
-    /// One that stands on the chain, where whoever holds a transfer authority writes what it likes, or in our records. What
-    /// a database cannot hold is replaced.
+    /// A memo from the chain, where the holder of a transfer authority can write anything, or from our records.
+    /// Replaces what a database cannot store.
     pub fn written(text: &str) -> Self {
         Self(text.replace('\0', "\u{FFFD}"))
     }
 
-    /// As submitted, or as it stands on the chain.
+    /// The text as submitted, or as on the chain.
     pub fn as_str(&self) -> &str {
         &self.0
     }

@@ -1,4 +1,4 @@
-//! What Purser talks about: pure values, parsed once at the edge and trusted afterwards.
+//! Purser's vocabulary: pure values, parsed once at the edge and trusted afterwards.
 //! Knows `purser_policy`, an id crate and a time crate; never tokio, sqlx, axum or Solana types.
 
 mod account;

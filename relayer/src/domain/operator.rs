@@ -17,14 +17,14 @@ pub struct Operator {
 pub struct OperatorName(String);
 
 impl OperatorName {
-    /// Invalid: blank, over 200 characters, a NUL, or an override of the direction of text.
+    /// Invalid: blank, over 200 characters, a NUL, or overrides the text direction.
     pub fn parse(text: impl Into<String>) -> Result<Self, Invalid> {
         let text = text.into();
         check_name("name", &text, 200)?;
         Ok(Self(text))
     }
 
-    /// Written when more was allowed than is now, perhaps.
+    /// A stored name may predate today's rules.
     pub(crate) const fn from_stored(text: String) -> Self {
         Self(text)
     }

@@ -37,12 +37,12 @@ pub struct Cursor {
 }
 
 impl Cursor {
-    /// After `position` in the list that `filter` describes (list name, owner and every parameter but the limit).
+    /// The position after `position` in the list that `filter` describes (list name, owner and every parameter but the limit).
     pub fn new(filter: &str, position: impl Into<String>) -> Self {
         Self { filter: digest(filter), position: position.into() }
     }
 
-    /// Invalid: not one of our cursors, or one of another list or filter.
+    /// Invalid: not one of our cursors, or from another list or filter.
     pub fn parse(text: &str, filter: &str) -> Result<Self, Invalid> {
         let invalid = || Invalid::new("cursor", "must be a cursor of the same list with the same filter");
         if text.len() > CURSOR_CHARS_MAX {
@@ -58,7 +58,7 @@ impl Cursor {
         Ok(Self { filter: *bound, position: position.to_owned() })
     }
 
-    /// The sort key of the last item of the page before.
+    /// The sort key of the previous page's last item.
     pub fn position(&self) -> &str {
         &self.position
     }
@@ -78,7 +78,7 @@ fn digest(filter: &str) -> [u8; FILTER_BYTES] {
     [a, b, c, d, e, f, g, h]
 }
 
-/// Which page of a list is asked for.
+/// The requested page of a list.
 #[derive(Debug, Clone)]
 pub struct PageRequest {
     pub limit: PageLimit,
@@ -86,7 +86,7 @@ pub struct PageRequest {
     pub after: Option<Cursor>,
 }
 
-/// One page of a list, and where the next begins when there is one.
+/// One page of a list, and where the next one begins, if any.
 #[derive(Debug, Clone)]
 pub struct Page<T> {
     pub items: Vec<T>,
@@ -94,7 +94,7 @@ pub struct Page<T> {
 }
 
 impl<T> Page<T> {
-    /// From up to `limit + 1` items: the one too many only tells that there is more.
+    /// Builds a page from up to `limit + 1` items; the extra one only shows that more follow.
     pub fn from_rows(mut items: Vec<T>, limit: PageLimit, cursor_after: impl FnOnce(&T) -> Cursor) -> Self {
         let limit = limit.get() as usize;
         let more = items.len() > limit;

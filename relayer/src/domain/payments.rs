@@ -1,4 +1,4 @@
-//! Counting payments. Every payment of an account has a number, from 1 on; so what is missing shows, whatever a node leaves
+//! Counting payments. An account numbers its payments from 1, so a missing number shows any payment that a node leaves
 //! out.
 
 use std::fmt;
@@ -6,26 +6,26 @@ use std::str::FromStr;
 
 use super::Invalid;
 
-/// Which of an account's payments are in our records.
+/// Which payments of an account our records hold.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct KnownPayments {
-    /// First and last numbers, ascending, with a hole between any two.
+    /// First and last numbers, ascending, with a gap between any two.
     ranges: Vec<(u64, u64)>,
-    /// Payments in our records whose numbers were cut off the log.
+    /// Payments in our records without a number, because the log was cut off.
     pub unnumbered: u64,
 }
 
-/// What a history entry says of the number of its payment.
+/// What a history entry knows of its payment's number.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum PaymentNumber {
     /// The first payment of an account is 1.
     Is(u64),
-    /// It was cut off the log.
+    /// The log was cut off before it.
     CutOff,
 }
 
 impl KnownPayments {
-    /// As stored: the end of the first range where that begins at 1, and the others.
+    /// Restores the stored form: the end of the first range if that begins at 1, and the other ranges.
     pub fn stored(up_to: u64, beyond: &str, unnumbered: u64) -> Result<Self, Invalid> {
         let mut known = Self { ranges: beyond.parse::<Ranges>()?.0, unnumbered };
         if up_to > 0 {
@@ -34,7 +34,7 @@ impl KnownPayments {
         Ok(known)
     }
 
-    /// The last number up to which none is missing.
+    /// The number up to which no payment is missing.
     pub fn up_to(&self) -> u64 {
         match self.ranges.first() {
             Some((1, last)) => *last,
@@ -42,7 +42,7 @@ impl KnownPayments {
         }
     }
 
-    /// What is known beyond a hole, as text.
+    /// The ranges beyond the first gap, as text.
     pub fn beyond(&self) -> String {
         let first = usize::from(self.up_to() > 0);
         Ranges(self.ranges.iter().skip(first).copied().collect()).to_string()
@@ -55,7 +55,7 @@ impl KnownPayments {
         }
     }
 
-    /// A transaction was forked away.
+    /// Removes a payment whose transaction was forked away.
     pub fn remove(&mut self, number: PaymentNumber) {
         let number = match number {
             PaymentNumber::Is(number) => number,
@@ -72,7 +72,7 @@ impl KnownPayments {
         self.ranges = self.ranges.iter().flat_map(split).collect();
     }
 
-    /// `recorded`: how many payments the account has. If we hold as many, those without a number are the missing ones.
+    /// `recorded`: how many payments the account has. If we hold as many, those without a number fill the gaps.
     pub fn count_unnumbered(&mut self, recorded: u64) {
         let numbered: u64 = self.ranges.iter().map(|(first, last)| last - first + 1).sum();
         let is_newest_known = self.ranges.last().is_none_or(|(_, last)| *last <= recorded);
@@ -180,7 +180,7 @@ mod tests {
         assert_eq!((one_cut.up_to(), one_cut.unnumbered), (4, 0));
         another_missing.count_unnumbered(5);
         assert_eq!((another_missing.up_to(), another_missing.unnumbered), (2, 1));
-        // An older count than what is known: no account has payments beyond its count.
+        // A count older than what is known: no account has payments beyond its count.
         another_missing.insert(PaymentNumber::Is(7));
         another_missing.count_unnumbered(5);
         assert_eq!(another_missing.up_to(), 2);

@@ -7,7 +7,7 @@ use super::body::read_body;
 use super::schema::{CounterpartyText, EntryOfAllowlist, PolicyVersion, ReasonText, UsdcLimit, UsdcNumber};
 use super::{Counterparties, CounterpartyKind, Invalid, PolicyReason, limit_from_json, limit_to_json};
 
-/// A whole spending policy, its allowlist as submitted. The default has no limits and allows everyone.
+/// A whole spending policy with its allowlist as submitted. By default it has no limits and allows everyone.
 pub type SpendingPolicy = PolicyOver<Counterparties>;
 
 /// The five policy fields as they are answered and announced, with what each entry of the allowlist is. Limits are JSON
@@ -34,7 +34,7 @@ pub struct PolicyFields {
 }
 
 impl PolicyFields {
-    /// As they are answered. `None` cannot be: texts, numbers and flags have a JSON form.
+    /// The fields as answered. Never `None` in practice: texts, numbers and flags serialise to JSON.
     pub fn into_json(self) -> Option<Box<RawValue>> {
         serde_json::value::to_raw_value(&self).ok()
     }
@@ -59,7 +59,7 @@ impl From<&SpendingPolicy> for PolicyFields {
     }
 }
 
-/// A policy as submitted by PUT or PATCH: `None` where a field was omitted.
+/// A policy from PUT or PATCH: `None` for an omitted field.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct PolicyUpdate {
     pub max_single_transfer: Option<Limit>,
@@ -67,15 +67,14 @@ pub struct PolicyUpdate {
     pub allowed_counterparties: Option<Counterparties>,
     pub require_memo: Option<bool>,
     pub paused: Option<bool>,
-    /// The version that it is to change, and no other.
+    /// The only version that it may change.
     pub expected_version: Option<u64>,
     /// Why.
     pub reason: Option<PolicyReason>,
 }
 
 impl PolicyUpdate {
-    /// Reads a request body. Invalid: malformed JSON, a field that is unknown or given twice, or a value of a wrong
-    /// type or form.
+    /// Reads a request body. Invalid: malformed JSON, an unknown or repeated field, or a value of a wrong type or form.
     pub fn from_json(body: &[u8]) -> Result<Self, Invalid> {
         let fields: Fields = read_body(body)?;
         let limit = |param: &str, json: Option<Box<RawValue>>| {
@@ -95,7 +94,7 @@ impl PolicyUpdate {
         })
     }
 
-    /// `Some(paused)` when `paused` is the only field: such an update changes nothing else, by PUT as by PATCH.
+    /// `Some(paused)` when `paused` is the only field: PUT and PATCH then change nothing else.
     pub fn only_paused(&self) -> Option<bool> {
         match self {
             Self {
@@ -111,7 +110,7 @@ impl PolicyUpdate {
         }
     }
 
-    /// The policy after a PUT: omitted fields take their defaults, unless `paused` alone was given.
+    /// The policy after a PUT: omitted fields take their defaults, unless only `paused` was given.
     pub fn replace(self, current: SpendingPolicy) -> SpendingPolicy {
         match self.only_paused() {
             Some(paused) => SpendingPolicy { paused, ..current },
@@ -119,7 +118,7 @@ impl PolicyUpdate {
         }
     }
 
-    /// The policy after a PATCH: omitted fields stay as they are.
+    /// The policy after a PATCH: omitted fields stay.
     pub fn merge(self, current: SpendingPolicy) -> SpendingPolicy {
         SpendingPolicy {
             max_single_transfer: self.max_single_transfer.unwrap_or(current.max_single_transfer),
@@ -167,7 +166,7 @@ pub(crate) struct Fields {
     reason: Option<String>,
 }
 
-/// Keeps a given `null` apart from an omitted field.
+/// Distinguishes a given `null` from an omitted field.
 fn present<'de, T: Deserialize<'de>, D: Deserializer<'de>>(json: D) -> Result<Option<T>, D::Error> {
     T::deserialize(json).map(Some)
 }

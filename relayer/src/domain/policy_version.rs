@@ -5,12 +5,12 @@ use super::{AccountId, Address, Invalid, KeyId, OperatorId, Timestamp, check_nam
 /// Longest reason, in characters.
 pub const REASON_CHARS_MAX: usize = 200;
 
-/// Why a policy was changed, in the words of who asked for it.
+/// Why a policy was changed, in the requester's words.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct PolicyReason(String);
 
 impl PolicyReason {
-    /// Invalid: as a name is, or over 200 characters.
+    /// Invalid: as for a name, or over 200 characters.
     pub fn parse(text: String) -> Result<Self, Invalid> {
         check_name("reason", &text, REASON_CHARS_MAX)?;
         Ok(Self(text))
@@ -26,26 +26,26 @@ impl PolicyReason {
     }
 }
 
-/// Who asked for a change over the API.
+/// The API request for a change.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Asking {
     pub key_id: KeyId,
     pub reason: Option<PolicyReason>,
 }
 
-/// A version of a policy, and what set it.
+/// A version of a policy, and the transaction that set it.
 #[derive(Debug, Clone)]
 pub struct PolicyVersion {
     pub operator_id: OperatorId,
     pub account_id: AccountId,
     pub version: u64,
     pub set_at: Timestamp,
-    /// `None` where nobody can tell.
+    /// `None` when it is unknown.
     pub signer: Option<Address>,
     /// Base58.
     pub tx_signature: String,
-    /// The fields as they are answered; `None` where they could not be read any more.
+    /// The fields as answered; `None` when they could no longer be read.
     pub policy: Option<Box<RawValue>>,
-    /// `None`: somebody's own wallet, or it is not known.
+    /// `None`: somebody used their own wallet, or it is unknown.
     pub asking: Option<Asking>,
 }

@@ -1,9 +1,9 @@
 use super::{AccountId, KeyId, Operator, OperatorId};
 
-/// Who is calling, found from the API key.
+/// The caller, identified by the API key.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Principal {
-    /// The operator: every account of its own.
+    /// The operator: all of its accounts.
     Operator { operator: Operator, key_id: KeyId },
     /// An agent: one account of the operator, and never its policy.
     Agent { operator: Operator, account_id: AccountId, key_id: KeyId },
@@ -22,7 +22,7 @@ impl Principal {
         self.operator().id
     }
 
-    /// The key that was used; rate limits count by it.
+    /// The key in use; rate limits count per key.
     pub fn key_id(&self) -> KeyId {
         match self {
             Self::Operator { key_id, .. } | Self::Agent { key_id, .. } => *key_id,

@@ -1,8 +1,8 @@
-/// How much on chain one operator may have the service pay rent for.
+/// The most on-chain state of one operator for which the service pays rent.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Quotas {
     pub accounts: u32,
-    /// In all of its accounts together, waiting policies included.
+    /// In all its accounts together, including pending policies.
     pub allowlist_entries: u32,
 }
 
@@ -13,7 +13,7 @@ impl Default for Quotas {
     }
 }
 
-/// A quota that is used up, with its number.
+/// An exhausted quota, with its number.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum QuotaExceeded {
     Accounts(u32),

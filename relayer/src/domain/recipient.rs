@@ -1,7 +1,7 @@
 use super::invalid::check_text;
 use super::{AccountId, Address, Invalid};
 
-/// Longest recipient text that is read at all, in characters.
+/// Longest recipient text that is accepted for reading, in characters.
 pub const RECIPIENT_CHARS_MAX: usize = 200;
 
 /// Where a transfer goes, as submitted.
@@ -29,7 +29,7 @@ impl Recipient {
         })
     }
 
-    /// The text as submitted: ids and addresses have one text each.
+    /// The text as submitted, since each id and address has only one text.
     pub fn text(&self) -> String {
         match self {
             Self::Agent(id) => id.to_string(),

@@ -2,21 +2,21 @@ use purser_policy::{Limit, Rule, RuleOutcome, UsdcAmount, Violation};
 
 use super::Timestamp;
 
-/// Why policy refused, and what every rule said.
+/// Why policy refused, and the result of every rule.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Rejection {
     pub reason: RejectionReason,
     /// Names the violated limit, for people.
     pub message: String,
     pub checks: Checks,
-    /// Of the policy that it was decided by; `None` where the chain refused and its state was not read.
+    /// The policy that decided; `None` when the chain refused and its state was not read.
     pub policy_version: Option<u64>,
     /// When the rolling window frees enough, if waiting helps.
     pub retry_at: Option<Timestamp>,
     pub rejected_at: Timestamp,
 }
 
-/// What refused: the kinds of [`Violation`] but for the payment that was made already.
+/// What refused: the kinds of [`Violation`], except for a payment that was already made.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum RejectionReason {
     /// The account or its operator is halted, whatever the policy says.
@@ -40,7 +40,7 @@ impl RejectionReason {
         Self::DailyLimitExceeded,
     ];
 
-    /// The reason behind a violation; `None` for `DuplicateTransfer`, which says that the payment was made.
+    /// The reason for a violation; `None` for `DuplicateTransfer`, which means that the payment was made.
     pub const fn of(violation: &Violation) -> Option<Self> {
         match violation {
             Violation::DuplicateTransfer => None,
@@ -72,12 +72,12 @@ impl RejectionReason {
     }
 }
 
-/// How every rule judged a transfer, in order of precedence.
+/// The result of every rule for a transfer, in order of precedence.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Checks(pub Vec<RuleCheck>);
 
 impl Checks {
-    /// The same where the chain said that the balance did not allow it, without saying what it was.
+    /// For a transfer that the chain refused for its balance without telling the balance.
     pub fn without_balance(mut self) -> Self {
         for check in self.0.iter_mut().filter(|check| check.rule == CheckedRule::Balance) {
             (check.ok, check.limit) = (false, Limit::Unlimited);
@@ -86,7 +86,7 @@ impl Checks {
     }
 }
 
-/// What a transfer is checked against, in order of precedence: the rules of the policy, then what there is to spend.
+/// What a transfer is checked against, in order of precedence: the rules of the policy, then the balance.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum CheckedRule {
     Paused,
@@ -107,7 +107,7 @@ impl CheckedRule {
         Self::Balance,
     ];
 
-    /// As stored and as clients see it: a rule of the policy by the field that sets it.
+    /// As stored and as clients see it: a policy rule has the name of its field.
     pub const fn as_str(self) -> &'static str {
         match self {
             Self::Paused => "paused",
@@ -136,7 +136,7 @@ impl From<Rule> for CheckedRule {
     }
 }
 
-/// How one rule judged a transfer.
+/// The result of one rule for a transfer.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct RuleCheck {
     pub rule: CheckedRule,

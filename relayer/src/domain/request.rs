@@ -1,4 +1,4 @@
-//! Requests that have a name: an `Idempotency-Key` on a POST other than a transfer's, which has rules of its own.
+//! Named requests: POSTs with an `Idempotency-Key`. Transfers have their own rules.
 
 use std::fmt;
 
@@ -14,7 +14,7 @@ use super::{PlainKey, SessionToken, Timestamp};
 pub struct RequestFingerprint([u8; 32]);
 
 impl RequestFingerprint {
-    /// Of a request.
+    /// The fingerprint of a request.
     pub fn of(method: &str, path: &str, body: &[u8]) -> Self {
         let mut hash = Sha256::new();
         hash.update(b"purser:request:v1");
@@ -37,7 +37,7 @@ impl fmt::Debug for RequestFingerprint {
     }
 }
 
-/// 128 random bits, drawn once for a name: whatever is made under it follows from them, however often it is tried.
+/// 128 random bits, drawn once per name. Everything made under the name follows from them, however often it is tried.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Seed([u8; 16]);
 
@@ -59,14 +59,14 @@ impl Seed {
     }
 }
 
-/// What stands in for chance: when, and which bits, what is made is made of.
+/// Replaces the clock and random generator: the time and bits for making something.
 #[derive(Clone)]
 pub struct Drawn {
     /// When the name was first used.
     pub at: Timestamp,
-    /// For an id.
+    /// For making an id.
     pub id_bits: u128,
-    /// For a secret.
+    /// For making a secret.
     pub secret: Zeroizing<[u8; 32]>,
 }
 
@@ -76,29 +76,29 @@ impl fmt::Debug for Drawn {
     }
 }
 
-/// What only the holder of an API key or of a session has, for the database has no more than the hash of either: it seals answers
-/// that show a secret, and secrets are drawn with it.
+/// A secret that only the holder of an API key or session has, because the database stores only their hashes. It seals
+/// answers that show a secret, and secrets are drawn from it.
 #[derive(Clone)]
 pub struct AnswerKey(Zeroizing<[u8; 32]>);
 
 impl AnswerKey {
-    /// Of the key that a request came with.
+    /// From the API key of a request.
     pub fn of(key: &PlainKey) -> Self {
         Self(mac(key.expose().as_bytes(), &[b"purser:answer:v1"]))
     }
 
-    /// Of the session that a form came with.
+    /// From the session of a form.
     pub fn of_session(token: &SessionToken) -> Self {
         Self(mac(token.expose().as_bytes(), &[b"purser:answer:v1"]))
     }
 
-    /// What a request with this seed makes things of.
+    /// What a request with this seed makes things from.
     pub fn draw(&self, seed: Seed, at: Timestamp) -> Drawn {
         let secret = mac(self.0.as_slice(), &[b"secret", &seed.0]);
         Drawn { at, id_bits: u128::from_le_bytes(seed.0), secret }
     }
 
-    /// Seals an answer, for the request with this seed. A nonce must be random and is never used twice.
+    /// Seals an answer for the request with this seed. A nonce must be random and never reused.
     pub fn seal(&self, seed: Seed, text: &str, nonce: &[u8; NONCE_BYTES]) -> String {
         sealing::seal(&self.0, &seed.0, text.as_bytes(), nonce)
     }
@@ -125,7 +125,7 @@ fn mac(key: &[u8], parts: &[&[u8]]) -> Zeroizing<[u8; 32]> {
     Zeroizing::new(mac.finalize().into_bytes().into())
 }
 
-/// An answer that is given again.
+/// An answer kept for repeats.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct StoredAnswer {
     /// An HTTP status of success.
@@ -133,7 +133,7 @@ pub struct StoredAnswer {
     pub body: StoredBody,
 }
 
-/// As it stands in the database.
+/// A body in the database.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum StoredBody {
     Plain(String),

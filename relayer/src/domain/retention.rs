@@ -1,14 +1,14 @@
-//! How long what is over is kept.
+//! How long expired rows are kept.
 
 use std::time::Duration;
 
 use super::Timestamp;
 
 const DAY: Duration = Duration::from_secs(86_400);
-/// How long a request's name is remembered, with its answer.
+/// How long a request's name and answer are kept.
 pub const REQUESTS_KEPT: Duration = DAY;
 
-/// For each kind how long it is kept; `None` for ever. What moved money stays in the history whatever is said here.
+/// How long each kind is kept; `None` for ever. The history keeps what moved money regardless.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct Retention {
     pub attempts: Option<Duration>,
@@ -18,22 +18,22 @@ pub struct Retention {
     pub refusals_are_signed: bool,
 }
 
-/// Before which moments things are too old.
+/// The times before which rows are too old.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct TooOld {
     pub attempts_before: Option<Timestamp>,
     pub events_before: Option<Timestamp>,
     pub transfers_before: Option<Timestamp>,
-    /// Whatever else is kept: answers of named requests are given again for 24 hours.
+    /// Independent of the settings: answers of named requests are repeated for 24 hours.
     pub requests_before: Timestamp,
-    /// Refused transfers without a signed denial are kept all the same.
+    /// Refused transfers are kept until their denials are signed.
     pub refusals_are_signed: bool,
-    /// What time it is taken to be.
+    /// The current time, as assumed for expiry.
     pub now: Timestamp,
 }
 
 impl Retention {
-    /// From numbers of days, where 0 stands for ever.
+    /// From numbers of days; 0 means for ever.
     pub fn of_days(attempts: u32, events: u32, transfers: u32) -> Self {
         let kept = |days: u32| (days > 0).then(|| DAY * days);
         Self {
@@ -44,7 +44,7 @@ impl Retention {
         }
     }
 
-    /// What is too old at `now`.
+    /// What counts as too old at `now`.
     pub fn too_old(self, now: Timestamp) -> TooOld {
         let before = |kept: Option<Duration>| kept.map(|kept| now.before(kept));
         TooOld {

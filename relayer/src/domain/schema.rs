@@ -1,4 +1,4 @@
-//! How values are written in the interface, for whoever describes it: the form of each, with its bounds, next to who reads it.
+//! Describes the API's value formats, with their bounds, next to the code that reads them.
 
 use purser_policy::MICROS_PER_USDC;
 use serde_json::{Value, json};
@@ -17,13 +17,13 @@ use super::{
 };
 use crate::domain::CheckedRule;
 
-/// Text without the NUL character, which no database text can hold.
+/// Text without the NUL character, which the databases cannot store as text.
 const NO_NUL: &str = r"^[^\u0000]*$";
-/// The same, not blank, and without what overrides the direction of text.
+/// Likewise, but not blank, and without characters that override the text direction.
 const LABEL: &str = r"^[^\u0000\u202a-\u202e\u2066-\u2069]*[^\s\u0000\u202a-\u202e\u2066-\u2069][^\u0000\u202a-\u202e\u2066-\u2069]*$";
 const ULID: &str = "[0-7][0-9A-HJKMNP-TV-Z]{25}";
 const ULID_EXAMPLE: &str = "01JD5Z8K40C5B8H1S2E7G9PMAW";
-/// What fits 64 bits of micro-USDC, but for its last rounding.
+/// The whole USDC of an amount that fits 64 bits of micro-USDC; the bound is rounded down to 18 trillion.
 const WHOLE_USDC: &str = "(0*([0-9]{1,13}|1[0-7][0-9]{12}))";
 
 /// An amount that the service writes: six fractional digits.
@@ -122,14 +122,14 @@ fn bounded(description: &str, chars: (usize, usize), pattern: &str, example: &st
     builder.pattern(pattern).examples([json!(example)]).build()
 }
 
-/// From nothing to the most whole USDC that 64 bits of micro-USDC hold.
+/// From zero to the most whole USDC that 64 bits of micro-USDC hold.
 fn usdc_number(description: &str) -> ObjectBuilder {
     let whole = usize::try_from(u64::MAX / MICROS_PER_USDC).ok();
     let number = ObjectBuilder::new().schema_type(Type::Number).description(Some(description));
     number.minimum(Some(0_usize)).maximum(whole)
 }
 
-/// Describes types that are written in a form of their own, each under its name.
+/// Describes types with their own written form, each under its name.
 macro_rules! written {
     ($($kind:ty = $name:literal: $schema:expr $(, of $($part:ty),*)?;)*) => {$(
         impl utoipa::PartialSchema for $kind {
@@ -319,7 +319,7 @@ fn usdc_number_or_text() -> Schema {
         .into()
 }
 
-/// A reference to what another type is written as.
+/// A reference to another type's schema.
 pub fn reference<T: ToSchema>() -> Ref {
     Ref::from_schema_name(T::name())
 }

@@ -1,4 +1,4 @@
-//! Text that stands in the database and is readable with a key only that does not.
+//! Encrypted text in the database, whose key is not in the database.
 
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
@@ -8,8 +8,8 @@ use zeroize::Zeroizing;
 
 pub(super) const NONCE_BYTES: usize = 24;
 
-/// Base64 of the nonce and of what XChaCha20-Poly1305 makes of the text, which opens for the same `bound_to` only. A nonce
-/// must be random and is never used twice.
+/// Base64 of the nonce and the XChaCha20-Poly1305 ciphertext of `text`, which opens only for the same `bound_to`. A
+/// nonce must be random and never reused.
 pub(super) fn seal(key: &[u8; 32], bound_to: &[u8], text: &[u8], nonce: &[u8; NONCE_BYTES]) -> String {
     // Fails only beyond 256 GB.
     let sealed = XChaCha20Poly1305::new(key.into())

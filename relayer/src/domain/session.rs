@@ -6,14 +6,14 @@ use secrecy::{ExposeSecret, SecretString};
 
 use super::{HashedKey, Timestamp};
 
-/// After so long without a request a session is over.
+/// A session expires after this long without a request.
 pub const SESSION_IDLE_MAX: Duration = Duration::from_secs(30 * 60);
-/// After so long it is over in any case.
+/// A session expires after this long in any case.
 pub const SESSION_LIFE_MAX: Duration = Duration::from_secs(12 * 60 * 60);
-/// How late it may be written down when a session was used.
+/// How late a session's use may be recorded.
 const NOTED_WITHIN: Duration = Duration::from_secs(60);
 
-/// What a browser holds of a session: 256 random bits. Stored as a hash, as keys are.
+/// A browser's session token: 256 random bits. Stored as a hash, like keys.
 #[derive(Clone)]
 pub struct SessionToken(SecretString);
 
@@ -23,13 +23,13 @@ impl SessionToken {
         Self(URL_SAFE_NO_PAD.encode(random).into())
     }
 
-    /// `None`: not of the form of a token.
+    /// `None`: the text does not have the form of a token.
     pub fn parse(text: &str) -> Option<Self> {
         let bytes = URL_SAFE_NO_PAD.decode(text).ok()?;
         (bytes.len() == 32).then(|| Self(text.to_owned().into()))
     }
 
-    /// The text, for the browser alone.
+    /// The text, only for the browser.
     pub fn expose(&self) -> &str {
         self.0.expose_secret()
     }
@@ -40,7 +40,7 @@ impl SessionToken {
     }
 }
 
-/// When somebody signed in, and when the session was used last.
+/// When somebody signed in, and when the session was last used.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Session {
     pub started_at: Timestamp,
@@ -48,12 +48,12 @@ pub struct Session {
 }
 
 impl Session {
-    /// Whether it has ended by itself.
+    /// Whether it has expired.
     pub fn is_over(&self, now: Timestamp) -> bool {
         now >= self.started_at.after(SESSION_LIFE_MAX) || now >= self.used_at.after(SESSION_IDLE_MAX)
     }
 
-    /// Whether it is time to write down that it is in use.
+    /// Whether its use is due to be recorded.
     pub fn is_to_be_noted(&self, now: Timestamp) -> bool {
         now >= self.used_at.after(NOTED_WITHIN)
     }

@@ -1,20 +1,20 @@
 use super::UsdcAmount;
 
-/// Shares of the daily cap, in percent, of which it is told that they are reached.
+/// Shares of the daily cap, in percent, that are announced when reached.
 const THRESHOLDS: [u8; 2] = [80, 100];
 
-/// What the chain says of an account's spending when it made a payment.
+/// An account's spending according to the chain, when it made a payment.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Spent {
     /// What left in the 24 hours up to and including the payment, as the program counts it.
     pub in_window: UsdcAmount,
-    /// Of the policy that let it pass.
+    /// The policy that allowed the payment.
     pub policy_version: u64,
 }
 
 impl Spent {
-    /// The shares of `cap` that a payment of `amount` was the first to reach: what was spent before it stood below.
-    /// Follows from the payment alone, so whoever asks gets the same, in whatever order payments are read.
+    /// The shares of `cap` that a payment of `amount` was the first to reach: the spending before it was below them.
+    /// Depends on the payment alone, so the result is the same in whatever order payments are read.
     pub fn reached(self, amount: UsdcAmount, cap: UsdcAmount) -> impl Iterator<Item = u8> {
         let after = self.in_window.micros();
         let before = after.saturating_sub(amount.micros());
@@ -42,7 +42,7 @@ mod tests {
         assert_eq!(reached(6, 85, 100), [80]);
         assert_eq!(reached(1, 100, 100), [100]);
         assert_eq!(reached(100, 100, 100), [80, 100], "both at once");
-        // What rolled out of the window is no longer spent: the next payment reaches it again.
+        // Spending that has left the window no longer counts, so the next payment reaches the share again.
         assert_eq!(reached(10, 82, 100), [80]);
     }
 
@@ -51,12 +51,12 @@ mod tests {
         assert_eq!(reached(1, 1, 1), [80, 100]);
         assert_eq!(reached(u64::MAX, u64::MAX, u64::MAX), [80, 100]);
         assert_eq!(reached(1, u64::MAX, u64::MAX), [100]);
-        // 80 % of 3 is 2.4: two are less.
+        // 80 % of 3 is 2.4, and 2 is less.
         assert_eq!((reached(1, 2, 3), reached(1, 3, 3)), (vec![], vec![80, 100]));
         // Nothing can be paid under a cap of 0, and nothing is below it.
         assert_eq!(reached(0, 0, 0), [0; 0]);
         assert_eq!(reached(5, 5, 0), [0; 0]);
-        // More than the whole window, which no honest node says.
+        // More than the whole window, which no honest node reports.
         assert_eq!(reached(9, 3, 3), [80, 100]);
     }
 }

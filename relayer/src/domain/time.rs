@@ -5,8 +5,7 @@ use std::time::{Duration, SystemTime, UNIX_EPOCH};
 use ::time::format_description::well_known::Rfc3339;
 use ::time::{OffsetDateTime, UtcOffset};
 
-/// A moment in UTC, in whole microseconds, between the years 0000 and 9999.
-/// Its text has a fixed width, so the order of texts is the order of time.
+/// A moment in UTC, in whole microseconds, between the years 0000 and 9999. Its text has a fixed width, so texts sort by time.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Timestamp(i64);
 
@@ -15,12 +14,12 @@ const SECONDS_MIN: i64 = -62_167_219_200;
 const SECONDS_MAX: i64 = 253_402_300_799;
 
 impl Timestamp {
-    /// From seconds since 1970, held within the years 0000 to 9999.
+    /// From seconds since 1970, clamped to the years 0000 to 9999.
     pub fn from_unix_seconds(seconds: i64) -> Self {
         Self(seconds.clamp(SECONDS_MIN, SECONDS_MAX) * MICROS)
     }
 
-    /// From microseconds since 1970, held within the years 0000 to 9999.
+    /// From microseconds since 1970, clamped to the years 0000 to 9999.
     pub fn from_unix_micros(micros: i64) -> Self {
         Self(micros.clamp(SECONDS_MIN * MICROS, SECONDS_MAX * MICROS + (MICROS - 1)))
     }
@@ -40,25 +39,25 @@ impl Timestamp {
         self.0.div_euclid(1_000)
     }
 
-    /// The moment `duration` later, at most the end of the year 9999.
+    /// The moment `duration` later, clamped to the end of the year 9999.
     pub fn after(self, duration: Duration) -> Self {
         let micros = i64::try_from(duration.as_micros()).unwrap_or(i64::MAX);
         Self(self.0.saturating_add(micros).min(SECONDS_MAX * MICROS + (MICROS - 1)))
     }
 
-    /// The moment `duration` earlier, at least the beginning of the year 0.
+    /// The moment `duration` earlier, clamped to the beginning of the year 0.
     pub fn before(self, duration: Duration) -> Self {
         let micros = i64::try_from(duration.as_micros()).unwrap_or(i64::MAX);
         Self(self.0.saturating_sub(micros).max(SECONDS_MIN * MICROS))
     }
 
-    /// How long it is until `later`; nothing if that is past.
+    /// The time until `later`; zero if that is past.
     pub fn until(self, later: Self) -> Duration {
         Duration::from_micros(u64::try_from(later.0.saturating_sub(self.0)).unwrap_or(0))
     }
 
     fn date_time(self) -> OffsetDateTime {
-        // In range by construction: every way in clamps or comes from an OffsetDateTime of these years.
+        // Always in range: every constructor clamps or takes an OffsetDateTime of these years.
         OffsetDateTime::from_unix_timestamp_nanos(i128::from(self.0) * 1_000)
             .unwrap_or(OffsetDateTime::UNIX_EPOCH)
     }

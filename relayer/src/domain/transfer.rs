@@ -3,7 +3,7 @@ use super::{
     TransferState, TransferStatus, UsdcAmount,
 };
 
-/// A transfer as asked for, every field of valid form.
+/// A requested transfer whose fields all have a valid form.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct TransferRequest {
     pub from: AccountId,
@@ -23,8 +23,8 @@ pub struct Transfer {
     /// The API key that asked for it.
     pub key_id: KeyId,
     pub request: TransferRequest,
-    /// Who pays its fee and sends it, where it is handed over to be sent by others. The signature beside its bytes is then
-    /// the transfer authority's alone; the transaction's is known when it has landed.
+    /// Set for a transfer that others send: who pays its fee and sends it. The signature stored with its bytes is then
+    /// only the transfer authority's; the transaction's is known once it has landed.
     pub fee_payer: Option<Address>,
     pub state: TransferState,
     pub created_at: Timestamp,
@@ -32,7 +32,7 @@ pub struct Transfer {
 }
 
 impl Transfer {
-    /// The signature (base58) of its transaction, once that is known.
+    /// The signature (base58) of its transaction, once known.
     pub fn tx_signature(&self) -> Option<&str> {
         match &self.state {
             TransferState::Signed(signed) | TransferState::Sent { signed, .. } => {
@@ -47,18 +47,18 @@ impl Transfer {
 /// Which transfers a list shows; `None` shows all.
 #[derive(Debug, Clone, Default)]
 pub struct TransferFilter {
-    /// Which account pays.
+    /// The paying account.
     pub account: Option<AccountId>,
     pub status: Option<TransferStatus>,
     pub idempotency_key: Option<IdempotencyKey>,
-    /// Only what was asked for after this moment.
+    /// Only transfers requested after this time.
     pub since: Option<Timestamp>,
-    /// Only what was asked for up to this moment.
+    /// Only transfers requested up to this time.
     pub until: Option<Timestamp>,
 }
 
 impl TransferFilter {
-    /// What a cursor of the list is bound to. The key comes last: it may hold any character.
+    /// Binds a cursor of the list to its operator and filter. The key comes last: it may contain any character.
     pub fn text(&self, operator_id: OperatorId) -> String {
         let moment = |at: Option<Timestamp>| at.map_or_else(String::new, |at| at.to_string());
         format!(

@@ -3,14 +3,14 @@ use std::str::FromStr;
 
 use super::{Failure, Invalid, Rejection, Timestamp};
 
-/// How far a transfer has come. Each variant carries its facts; each method gives the next state or refuses.
+/// A transfer's progress. Each variant carries its facts; each method returns the next state or refuses.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum TransferState {
-    /// Its idempotency key is taken; nothing is signed.
+    /// Its idempotency key is claimed; nothing is signed.
     Claimed,
-    /// Stored before the first send: from here on it may be on the chain.
+    /// Stored before the first send: from now on it may be on the chain.
     Signed(SignedTransfer),
-    /// A node took it.
+    /// A node accepted it.
     Sent { signed: SignedTransfer, sent_at: Timestamp },
     /// Final at the configured commitment.
     Settled(Settlement),
@@ -20,14 +20,14 @@ pub enum TransferState {
     Failed(Failure),
 }
 
-/// Signed bytes and what is needed to follow them to their end.
+/// Signed bytes and what it takes to follow them to their end.
 #[derive(Clone, PartialEq, Eq)]
 pub struct SignedTransfer {
     /// The wire form of the transaction.
     pub bytes: Vec<u8>,
     /// Base58.
     pub signature: String,
-    /// After this finalized block height, unknown means never.
+    /// If the signature is unknown once the finalized height is past this block height, it never lands.
     pub last_valid_block_height: u64,
 }
 
@@ -44,7 +44,7 @@ pub struct Settlement {
     pub signature: String,
     pub settled_at: Timestamp,
     pub slot: u64,
-    /// Of the payment among all of its account, from 1, if it has been seen.
+    /// The payment's number within its account, from 1, if it has been seen.
     pub number: Option<u64>,
 }
 
@@ -91,7 +91,7 @@ pub struct WrongState {
 }
 
 impl TransferState {
-    /// What clients see of it.
+    /// The status that clients see.
     pub const fn status(&self) -> TransferStatus {
         match self {
             Self::Claimed | Self::Signed(_) | Self::Sent { .. } => TransferStatus::Submitted,
@@ -113,7 +113,7 @@ impl TransferState {
         }
     }
 
-    /// The bytes that may be on their way, if it is signed and not ended.
+    /// The bytes that may be in flight, if it is signed and has not ended.
     pub const fn signed(&self) -> Option<&SignedTransfer> {
         match self {
             Self::Signed(signed) | Self::Sent { signed, .. } => Some(signed),
@@ -121,7 +121,7 @@ impl TransferState {
         }
     }
 
-    /// Signed for the first time, or anew after the bytes before expired unseen.
+    /// Signs for the first time, or again after the previous bytes expired unseen.
     pub fn sign(&self, signed: SignedTransfer) -> Result<Self, WrongState> {
         match self {
             Self::Claimed | Self::Signed(_) | Self::Sent { .. } => Ok(Self::Signed(signed)),
@@ -129,7 +129,7 @@ impl TransferState {
         }
     }
 
-    /// A node took the bytes.
+    /// Records that a node accepted the bytes.
     pub fn send(&self, sent_at: Timestamp) -> Result<Self, WrongState> {
         match self {
             Self::Signed(signed) => Ok(Self::Sent { signed: signed.clone(), sent_at }),
@@ -139,7 +139,7 @@ impl TransferState {
         }
     }
 
-    /// Final on the chain. From `Claimed` too: the chain may hold the payment of an earlier try.
+    /// Final on the chain. Possible from `Claimed` too: the chain may hold the payment of an earlier try.
     pub fn settle(&self, settlement: Settlement) -> Result<Self, WrongState> {
         self.end(Self::Settled(settlement))
     }

@@ -9,9 +9,9 @@ use super::{
 pub const WEBHOOKS_MAX: u32 = 100;
 /// Most accounts that one webhook may name.
 pub const WEBHOOK_ACCOUNTS_MAX: usize = 1_000;
-/// How long a replaced secret goes on signing.
+/// How long a replaced secret still signs.
 pub const SECRET_OVERLAP: Duration = Duration::from_secs(24 * 60 * 60);
-/// After this long without one success, and this many failed attempts in a row, a webhook is disabled.
+/// A webhook is disabled after this long without a success and this many failed attempts in a row.
 pub const FAILING_MAX: Duration = Duration::from_secs(5 * 24 * 60 * 60);
 pub const FAILURES_MAX: u32 = 10;
 
@@ -24,7 +24,7 @@ pub struct Webhook {
     pub subscription: Subscription,
     pub status: WebhookStatus,
     pub health: Health,
-    /// Until when the secret before this one signs too.
+    /// Until when the previous secret also signs.
     pub previous_secret_until: Option<Timestamp>,
     pub created_at: Timestamp,
     pub updated_at: Timestamp,
@@ -34,7 +34,7 @@ pub struct Webhook {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum WebhookStatus {
     Enabled,
-    /// What happens meanwhile is kept as undelivered, to be replayed.
+    /// Events that happen meanwhile are kept as undelivered, for a replay.
     Disabled {
         reason: DisabledReason,
         since: Timestamp,
@@ -56,7 +56,7 @@ impl WebhookStatus {
 pub enum DisabledReason {
     /// The operator.
     Requested,
-    /// The service, after days of failures only.
+    /// The service, after days of nothing but failures.
     Failing,
 }
 
@@ -76,7 +76,7 @@ impl DisabledReason {
     }
 }
 
-/// What the latest attempts say of an endpoint.
+/// An endpoint's health according to its latest attempts.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct Health {
     /// Failed attempts since the last success.
@@ -86,7 +86,7 @@ pub struct Health {
 }
 
 impl Health {
-    /// After an attempt that ended at `at`.
+    /// The health after an attempt that ended at `at`.
     pub fn after(self, success: bool, at: Timestamp) -> Self {
         if success {
             return Self::default();
@@ -97,14 +97,14 @@ impl Health {
         }
     }
 
-    /// Whether the endpoint has only failed for so long that it is to be disabled.
+    /// Whether the endpoint has failed for so long, without a success, that it must be disabled.
     pub fn is_hopeless(&self, now: Timestamp) -> bool {
         self.failures >= FAILURES_MAX
             && self.failing_since.is_some_and(|since| since.after(FAILING_MAX) <= now)
     }
 }
 
-/// Which events a webhook hears of.
+/// Which events a webhook receives.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Subscription {
     events: Vec<EventType>,
@@ -113,7 +113,7 @@ pub struct Subscription {
 }
 
 impl Subscription {
-    /// `accounts` empty: all of them. Invalid: no events, an event that nothing subscribes to, more than 1,000
+    /// An empty `accounts` means all. Invalid: no events, an event that cannot be subscribed to, more than 1,000
     /// accounts, a threshold of zero, or `balance.low_threshold` without one.
     pub fn new(
         mut events: Vec<EventType>,
@@ -159,7 +159,7 @@ impl Subscription {
         self.threshold
     }
 
-    /// The threshold that this subscription watches on `account`, if it does.
+    /// The threshold that this subscription watches on `account`, if any.
     pub fn watches(&self, account: AccountId) -> Option<UsdcAmount> {
         let subscribed = self.events.contains(&EventType::BalanceLowThreshold);
         self.threshold.filter(|_| subscribed && self.covers(account))
@@ -182,7 +182,7 @@ impl Subscription {
 }
 
 impl Webhook {
-    /// How a delivery of this event to this webhook begins; `None` when it does not concern it.
+    /// The first state of this event's delivery to this webhook; `None` when the event does not concern it.
     pub fn delivery_of(&self, event: &Event, now: Timestamp) -> Option<DeliveryState> {
         let concerned = match event.subject {
             Subject::Webhook(id) => id == self.id,
@@ -190,7 +190,7 @@ impl Webhook {
                 self.subscription.wants(event)
             }
         };
-        // Events of several operators may be announced in one go.
+        // One announcement may contain events of several operators.
         (concerned && self.operator_id == event.operator_id).then(|| match self.status {
             WebhookStatus::Enabled => DeliveryState::due(now),
             WebhookStatus::Disabled { .. } => DeliveryState::Undelivered { since: now },

@@ -31,12 +31,12 @@ impl WebhookSecret {
         Some(Self { text: text.to_owned().into(), bytes: Zeroizing::new(bytes) })
     }
 
-    /// The text, for showing it once. As UTF-8 it is the key of `X-Service-Signature`.
+    /// The text, to be shown once. Its UTF-8 bytes are the key of `X-Service-Signature`.
     pub fn expose(&self) -> &str {
         self.text.expose_secret()
     }
 
-    /// What the base64 behind `whsec_` stands for: the key of `webhook-signature`.
+    /// The decoded base64 after `whsec_`: the key of `webhook-signature`.
     pub fn bytes(&self) -> &[u8] {
         &self.bytes
     }
@@ -48,7 +48,7 @@ impl fmt::Debug for WebhookSecret {
     }
 }
 
-/// A secret as it is stored: base64 of a nonce and of what XChaCha20-Poly1305 made of the secret, bound to its webhook.
+/// A secret as stored: base64 of a nonce and the secret's XChaCha20-Poly1305 ciphertext, bound to its webhook.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct SealedSecret(String);
 
@@ -63,7 +63,7 @@ impl SealedSecret {
     }
 }
 
-/// The key that secrets are sealed with. It lives in the configuration, never in the database.
+/// The key that seals secrets. It lives in the configuration, never in the database.
 pub struct SealingKey(SecretBox<[u8; 32]>);
 
 /// Not 32 bytes in base64 or hex.
@@ -77,7 +77,7 @@ pub struct SealingKeyError;
 pub struct Unsealable;
 
 impl SealingKey {
-    /// Reads 32 bytes in base64 or hex; white space around them does not count.
+    /// Reads 32 bytes in base64 or hex; ignores surrounding white space.
     pub fn parse(text: &str) -> Result<Self, SealingKeyError> {
         let text = text.trim();
         let bytes = match hex::decode(text) {
@@ -89,7 +89,7 @@ impl SealingKey {
         Ok(Self(SecretBox::new(Box::new(key))))
     }
 
-    /// Seals a secret for the row of `webhook`. A nonce must be random and is never used twice.
+    /// Seals a secret for the row of `webhook`. A nonce must be random and never reused.
     pub fn seal(
         &self,
         webhook: WebhookId,
@@ -100,7 +100,7 @@ impl SealingKey {
         SealedSecret(sealing::seal(self.0.expose_secret(), webhook.to_string().as_bytes(), text, nonce))
     }
 
-    /// Opens what was sealed for the row of `webhook`.
+    /// Opens a secret that was sealed for the row of `webhook`.
     pub fn open(&self, webhook: WebhookId, sealed: &SealedSecret) -> Result<WebhookSecret, Unsealable> {
         let opened = sealing::open(self.0.expose_secret(), webhook.to_string().as_bytes(), &sealed.0);
         let opened = opened.ok_or(Unsealable)?;

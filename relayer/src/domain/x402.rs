@@ -1,4 +1,4 @@
-//! Payments by x402, version 2, scheme `exact` on Solana: what a server asks for, and what it is handed.
+//! Payments by x402, version 2, scheme `exact` on Solana: the server's offer, and the payment handed to it.
 
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
@@ -10,16 +10,16 @@ use super::{
     AccountId, Address, Fingerprint, IdempotencyKey, Invalid, Memo, Network, UsdcAmount, WebhookUrl,
 };
 
-/// Longest body that is sent along, in bytes.
+/// Longest request body, in bytes.
 pub const PURCHASE_BODY_BYTES_MAX: usize = 32 * 1024;
-/// Most bytes of a resource that are answered and kept.
+/// Most bytes of a resource that are returned and kept.
 pub const RESOURCE_BYTES_MAX: usize = 64 * 1024;
-/// Bytes of the account's memo and the server's that fit one transaction together.
+/// Most bytes of our memo and the server's together that fit one transaction.
 const MEMO_BYTES_MAX: usize = 560;
 const VERSION: u8 = 2;
 const SCHEME: &str = "exact";
 
-/// How a resource is asked for.
+/// The HTTP method of a purchase.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum PurchaseMethod {
     Get,
@@ -51,7 +51,7 @@ impl PurchaseMethod {
     }
 }
 
-/// A resource that is to be bought, every field of valid form.
+/// A resource to buy; all fields have a valid form.
 #[derive(Debug, Clone)]
 pub struct Purchase {
     pub from: AccountId,
@@ -59,14 +59,14 @@ pub struct Purchase {
     pub method: PurchaseMethod,
     /// Sent as `application/json`, byte by byte.
     pub body: Option<String>,
-    /// No more than this is paid.
+    /// The most that may be paid.
     pub max_amount: UsdcAmount,
     pub memo: Option<Memo>,
     pub idempotency_key: IdempotencyKey,
 }
 
 impl Purchase {
-    /// What is asked for under its key. What the server asks for it is no part of it: that may change between two tries.
+    /// What is requested under its key. Excludes the server's price, which may change between two tries.
     pub fn fingerprint(&self) -> Fingerprint {
         let memo = self.memo.as_ref().map_or("", |memo| memo.as_str());
         let mut hash = Sha256::new();
@@ -81,19 +81,19 @@ impl Purchase {
     }
 }
 
-/// What a server answered.
+/// A server's answer.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Resource {
     pub status: u16,
     pub content_type: Option<String>,
-    /// Its beginning.
+    /// The beginning of the body.
     pub body: ResourceBody,
-    /// There was more of it.
+    /// The body was longer.
     pub is_cut: bool,
-    /// What stood in `PAYMENT-REQUIRED`, decoded: an offer, or why a payment was not taken.
+    /// The decoded header `PAYMENT-REQUIRED`: an offer, or why a payment was refused.
     #[serde(skip)]
     pub required: Option<Vec<u8>>,
-    /// What stood in `PAYMENT-RESPONSE`, decoded.
+    /// The decoded header `PAYMENT-RESPONSE`.
     pub receipt: Option<Receipt>,
 }
 
@@ -102,14 +102,14 @@ impl Resource {
         matches!(self.status, 200..=299)
     }
 
-    /// Why the server did not take the payment, in its words.
+    /// Why the server refused the payment, in its own words.
     pub fn refusal(&self) -> Option<String> {
         let required: Required<'_> = serde_json::from_slice(self.required.as_deref()?).ok()?;
         required.error
     }
 }
 
-/// At most [`RESOURCE_BYTES_MAX`] bytes: as text where they are, and otherwise in base64.
+/// At most [`RESOURCE_BYTES_MAX`] bytes: as text if they are text, otherwise in base64.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum ResourceBody {
@@ -130,7 +130,7 @@ impl From<Vec<u8>> for ResourceBody {
     }
 }
 
-/// What the server's facilitator says of a payment. Nothing is believed for it: the chain says whether it was paid.
+/// The facilitator's report of a payment. We do not rely on it: the chain tells whether it was paid.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Receipt {
     pub success: bool,
@@ -144,7 +144,7 @@ pub struct Receipt {
     pub error_reason: Option<String>,
 }
 
-/// Reads a header of base64; `None` where it is none.
+/// Decodes a base64 header; `None` if it is not base64.
 pub fn from_header(text: &[u8]) -> Option<Vec<u8>> {
     STANDARD.decode(text.trim_ascii()).ok()
 }
@@ -164,7 +164,7 @@ struct Required<'a> {
     extensions: Option<&'a RawValue>,
 }
 
-/// An entry of `accepts`, of the scheme that is paid here.
+/// An entry of `accepts` with the scheme that we pay.
 #[derive(Deserialize)]
 #[serde(rename_all = "camelCase")]
 struct Requirements {
@@ -184,25 +184,25 @@ struct Extra {
     memo: Option<String>,
 }
 
-/// A payment that a server asks for, and that can be made.
+/// A payment that a server asks for and that we can make.
 #[derive(Debug, Clone)]
 pub struct Offer {
-    /// Whose USDC token account is to be paid.
+    /// The wallet whose USDC token account gets the payment.
     pub pay_to: Address,
     pub amount: UsdcAmount,
     /// Who pays the fee and sends the transaction.
     pub terms: Terms,
-    /// As they were received: they go back so.
+    /// The entry as received; it goes back unchanged.
     accepted: Box<RawValue>,
     resource: Option<Box<RawValue>>,
     extensions: Option<Box<RawValue>>,
 }
 
-/// What a facilitator wants in a transaction.
+/// A facilitator's terms for a transaction.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Terms {
     pub fee_payer: Address,
-    /// A memo of its own beside the transfer's.
+    /// Its own memo beside the transfer's.
     pub memo: Option<String>,
 }
 
@@ -225,7 +225,7 @@ struct Payload {
     transaction: String,
 }
 
-/// How x402 names a network (CAIP-2). A test network is devnet to it, wherever its nodes are.
+/// The x402 name of a network (CAIP-2). Every test network is devnet there, wherever its nodes are.
 const fn chain_id(network: Network) -> &'static str {
     match network {
         Network::Live => "solana:5eykt4UsFv8P8NJdTREpY1vzqKqZKvdp",
@@ -234,8 +234,8 @@ const fn chain_id(network: Network) -> &'static str {
 }
 
 impl Offer {
-    /// The first entry of an offer that can be paid for this purchase, or why there is none. `signs_here`: a key of ours, which as
-    /// fee payer would pay for what others send.
+    /// The first entry of an offer that can be paid for this purchase, or why there is none. `signs_here` recognises
+    /// our own keys: as fee payer, one would pay for what others send.
     pub fn choose(
         required: Option<&[u8]>,
         purchase: &Purchase,
@@ -292,7 +292,7 @@ impl Offer {
         })
     }
 
-    /// What is handed to the server: the header `PAYMENT-SIGNATURE` over signed bytes.
+    /// The header `PAYMENT-SIGNATURE` over signed bytes, for the server.
     pub fn payment(&self, transaction: &[u8]) -> String {
         let payment = Payment {
             version: VERSION,
@@ -301,7 +301,7 @@ impl Offer {
             payload: Payload { transaction: STANDARD.encode(transaction) },
             extensions: self.extensions.as_deref(),
         };
-        // Texts and values that were JSON already always have a JSON form.
+        // Texts and values that were JSON always serialise to JSON.
         STANDARD.encode(serde_json::to_vec(&payment).unwrap_or_default())
     }
 }

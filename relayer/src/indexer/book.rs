@@ -1,4 +1,4 @@
-//! From what a transaction did to the entries that it makes. Pure.
+//! Turns what a transaction did into history entries. Pure.
 
 use std::collections::HashMap;
 
@@ -8,7 +8,7 @@ use crate::domain::{
     PaymentNumber, Timestamp, TransferId, UsdcAmount, entry_id, happened_at,
 };
 
-/// The accounts of the service that some transactions touched.
+/// Our accounts among those that some transactions touched.
 #[derive(Debug, Default)]
 pub(super) struct Parties {
     by_agent: HashMap<Address, Party>,
@@ -16,7 +16,7 @@ pub(super) struct Parties {
 }
 
 impl Parties {
-    /// The account of this agent, if it is the service's.
+    /// This agent's account, if it is ours.
     pub fn of_agent(&self, agent: &Address) -> Option<Party> {
         self.by_agent.get(agent).copied()
     }
@@ -33,7 +33,7 @@ impl FromIterator<(Address, Party)> for Parties {
     }
 }
 
-/// Every address of a transaction that may be an account of the service.
+/// Every address of a transaction that may belong to one of our accounts.
 pub(super) fn addresses_of(record: &LandedRecord) -> Vec<Address> {
     let agents = record.events.iter().filter_map(|event| match event {
         ProgramEvent::TransferExecuted { agent, .. }
@@ -43,7 +43,7 @@ pub(super) fn addresses_of(record: &LandedRecord) -> Vec<Address> {
         ProgramEvent::PolicyChanged { agent, .. } => Some(*agent),
         ProgramEvent::HaltChanged { agent, .. } => *agent,
     });
-    // A recipient is an account of the service even where its balance is the same in the end.
+    // A recipient counts even if its balance ends where it began.
     let recipients = record.events.iter().filter_map(|event| match event {
         ProgramEvent::TransferExecuted { recipient, .. }
         | ProgramEvent::Withdrawn { recipient, .. }
@@ -56,8 +56,8 @@ pub(super) fn addresses_of(record: &LandedRecord) -> Vec<Address> {
     agents.chain(recipients).chain(flows).collect()
 }
 
-/// The entries of one transaction, for every account of the service that it touched. What an account's balance changed
-/// by beyond what our program took out of it is a deposit, however it came.
+/// The entries of one transaction, for every account of ours that it touched. Any balance change beyond what our program took
+/// out is a deposit, however it came about.
 pub(super) fn entries_of(
     network: Network,
     record: &LandedRecord,
@@ -79,7 +79,7 @@ struct Booking<'a> {
     record: &'a LandedRecord,
     created_at: Timestamp,
     parties: &'a Parties,
-    /// Entries of each account so far, and what they took out of it.
+    /// For each account: how many entries so far, and how much they paid out.
     accounts: HashMap<AccountId, (Party, u32, u128)>,
     entries: Vec<HistoryEntry>,
 }
@@ -99,7 +99,7 @@ impl Booking<'_> {
         let Some(party) = self.parties.by_agent.get(agent).copied() else { return };
         let amount = match event {
             ProgramEvent::TransferExecuted { amount, .. } => *amount,
-            // What lay in another token account of the agent was never in its history.
+            // Money in another token account of the agent was never in its history.
             ProgramEvent::Withdrawn { amount, source, .. } if *source == party.token_account => *amount,
             ProgramEvent::AgentClosed { .. } => self.left_in(&party),
             ProgramEvent::Withdrawn { .. }
@@ -122,7 +122,7 @@ impl Booking<'_> {
         }
     }
 
-    /// What a closed account still held.
+    /// What an account still held when it was closed.
     fn left_in(&self, party: &Party) -> UsdcAmount {
         let flow = self.record.flows.iter().find(|flow| flow.token_account == party.token_account);
         let paid = self.accounts.get(&party.account_id).map_or(0, |(_, _, paid)| *paid);
@@ -156,7 +156,7 @@ impl Booking<'_> {
                     entry
                 }
                 _ => {
-                    // Only our program signs for an agent, so this cannot be; what is seen is shown all the same.
+                    // Only our program signs for an agent, so this cannot happen; if it does, history must show it.
                     tracing::error!(signature = self.record.signature, account_id = %party.account_id,
                         "money left an account past the program");
                     self.entry(&party, EntryKind::Withdrawal, amount, None)
@@ -166,7 +166,7 @@ impl Booking<'_> {
         }
     }
 
-    /// The one transfer that made a deposit of this amount, and its memo; `None` where the money came otherwise too.
+    /// The one transfer that made up a deposit of this amount, with its memo; `None` if some of the money came another way.
     fn sole_transfer(&self, token_account: &Address, came: UsdcAmount) -> Option<([u8; 16], &str)> {
         let mut transfers = self.record.events.iter().filter_map(|event| match event {
             ProgramEvent::TransferExecuted { transfer_id, amount, recipient, memo, .. }
@@ -218,7 +218,7 @@ impl Booking<'_> {
     }
 }
 
-/// What a transfer says of itself on the chain.
+/// Fills in what a transfer says about itself on the chain.
 fn tell_transfer(entry: &mut HistoryEntry, transfer_id: [u8; 16], memo: &str) {
     let transfer_id = TransferId::from_bytes(transfer_id);
     entry.created_at = happened_at(entry.created_at, Some(transfer_id));
@@ -226,7 +226,7 @@ fn tell_transfer(entry: &mut HistoryEntry, transfer_id: [u8; 16], memo: &str) {
     entry.memo = memo_of(memo);
 }
 
-/// The one token account that money left, besides `own`; `None` when it was minted, or came from several.
+/// The only other token account that money left; `None` if the money was minted, or came from several.
 fn sole_source(flows: &[Flow], own: &Address) -> Option<Address> {
     let mut sources = flows.iter().filter(|flow| flow.after < flow.before && flow.token_account != *own);
     match (sources.next(), sources.next()) {

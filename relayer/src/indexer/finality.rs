@@ -1,14 +1,14 @@
-//! Entries whose slots may still be forked away: until they cannot, or were.
+//! Entries whose slots may still be forked away: watched until they are final or gone.
 
 use super::{IndexError, Indexer};
 use crate::chain::{STANDINGS_MAX, SignatureStanding, SignatureStandings};
 use crate::store::Mark;
 
-/// In so many cycles a transaction must be missing before it is taken back: one node may lag or be new.
+/// A transaction must be missing in this many cycles before its entries are taken back: one node may lag or be new.
 const MISSING_BEFORE_UNDONE: u32 = 3;
 
 impl Indexer {
-    /// Marks what has become final, and takes back what has gone.
+    /// Marks entries that became final, and takes back those that were forked away.
     pub(super) async fn settle_open(&self) -> Result<(), IndexError> {
         let store = &self.parts.store;
         loop {
@@ -29,7 +29,7 @@ impl Indexer {
         }
     }
 
-    /// Gives how many have become final.
+    /// Returns how many became final.
     async fn settle_some(&self, open: Vec<Mark>) -> Result<usize, IndexError> {
         let store = &self.parts.store;
         let signatures: Vec<String> = open.iter().map(|mark| mark.signature.clone()).collect();
@@ -38,7 +38,7 @@ impl Indexer {
         for (index, mark) in open.into_iter().enumerate() {
             match standings.each.get(index) {
                 Some(SignatureStanding::Finalized { slot }) if *slot == mark.slot => finals.push(mark),
-                // It was forked away, and landed again elsewhere.
+                // The transaction was forked away, and landed again in another slot.
                 Some(SignatureStanding::Finalized { slot }) => moved.push(Mark { slot: *slot, ..mark }),
                 Some(SignatureStanding::Open) => self.memory.found(&mark.signature),
                 Some(SignatureStanding::Unknown) | None => {
@@ -71,7 +71,7 @@ impl Indexer {
     }
 }
 
-/// Whether the chain went on without it: unknown, though every slot up to its own is final.
+/// Whether a transaction was forked away: it is unknown, and every slot up to its own is final.
 pub(super) fn is_gone(standings: &SignatureStandings, index: usize, slot: u64) -> bool {
     standings.each.get(index) == Some(&SignatureStanding::Unknown) && standings.finalized_slot >= slot
 }

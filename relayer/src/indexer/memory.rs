@@ -1,4 +1,4 @@
-//! What one process keeps in mind between cycles. All of it may be lost: it only spares questions.
+//! What one process remembers between cycles. It may all be lost: it only saves calls.
 
 use std::collections::{HashMap, HashSet};
 use std::sync::{Mutex, MutexGuard, PoisonError};
@@ -9,9 +9,9 @@ use tokio::time::Instant;
 use crate::domain::{AccountId, Address, Operator, OperatorId};
 use crate::store::{Mark, PaymentsMissing};
 
-/// Transactions that are remembered as read, before they are forgotten all at once.
+/// How many transactions are remembered as read before all are forgotten at once.
 const READ_MAX: usize = 50_000;
-/// How long after the first look for missing payments the second comes, and how long apart they are at most.
+/// The pause between the first two looks for an account's missing payments, and the longest pause.
 const LOOK_PAUSE: Duration = Duration::from_millis(500);
 const LOOK_PAUSE_MAX: Duration = Duration::from_secs(60);
 
@@ -23,19 +23,19 @@ pub(super) struct Memory {
 #[derive(Default)]
 struct State {
     last_operator: Option<OperatorId>,
-    /// Read for this address, with nothing in it that history would show.
+    /// Transactions read for an address, with nothing in them that history would show.
     read: HashSet<(Address, Mark)>,
     /// Agents whose policy changed.
     changed: HashSet<Address>,
-    /// Accounts that do not add up.
+    /// Accounts whose history does not add up.
     puzzles: HashMap<AccountId, Puzzle>,
-    /// How often a transaction was not found when its slot was final.
+    /// How often a transaction was missing although its slot was final.
     missing: HashMap<String, u32>,
-    /// Accounts that miss payments: when they are looked into again, and after how long then.
+    /// Accounts with missing payments: when the next look is due, and the pause after it.
     payments: HashMap<AccountId, (Instant, Duration)>,
 }
 
-/// By how much an account is off, in how many cycles that was the same, and the last of them.
+/// An account's difference, in how many cycles it stayed the same, and the last of them.
 struct Puzzle {
     micros: i64,
     cycles: u32,
@@ -43,7 +43,7 @@ struct Puzzle {
 }
 
 impl Memory {
-    /// Those whose turn it is, round and round.
+    /// The operators whose turn it is, in rotation.
     pub fn next_operators(&self, operators: &[Operator], operators_max: usize) -> Vec<Operator> {
         let mut state = self.state();
         let after = state.last_operator;
@@ -66,7 +66,7 @@ impl Memory {
         state.read.extend(transactions.into_iter().map(|transaction| (*address, transaction)));
     }
 
-    /// After something was taken back: it may come again.
+    /// Forgets all reads after entries were taken back: their transactions may land again.
     pub fn forget_read(&self) {
         self.state().read.clear();
     }
@@ -79,7 +79,7 @@ impl Memory {
         self.state().changed.drain().collect()
     }
 
-    /// Those of the accounts whose turn it is: again and again, each time after twice as long.
+    /// The accounts that are due for a look; each pause is twice the one before.
     pub fn due_for_payments(&self, missing: Vec<PaymentsMissing>) -> Vec<PaymentsMissing> {
         let mut state = self.state();
         state.payments.retain(|id, _| missing.iter().any(|account| account.account_id == *id));
@@ -96,7 +96,7 @@ impl Memory {
         missing.into_iter().filter(|account| is_due(account)).collect()
     }
 
-    /// In how many cycles, this one included, the account was off by this much. Within one it may be looked at often.
+    /// In how many cycles, this one included, the account was off by this amount. Several looks within a cycle count once.
     pub fn puzzle(&self, account: AccountId, micros: i64, cycle: u32) -> u32 {
         let mut state = self.state();
         let anew = Puzzle { micros, cycles: 1, last_cycle: cycle };
@@ -116,7 +116,7 @@ impl Memory {
         self.state().puzzles.remove(&account);
     }
 
-    /// How often it was missing by now.
+    /// Counts one more miss, and returns the total.
     pub fn missing(&self, signature: &str) -> u32 {
         let mut state = self.state();
         let times = state.missing.entry(signature.to_owned()).or_default();
@@ -163,7 +163,7 @@ mod tests {
             memory.next_operators(operators, 2).iter().map(|operator| operator.id.bytes()[0]).collect()
         };
         assert_eq!([next(&operators), next(&operators), next(&operators)], [[1, 2], [3, 4], [5, 1]]);
-        // One that is gone is passed over.
+        // Operators that are gone are skipped.
         assert_eq!(next(&operators[2..]), [3, 4]);
         assert_eq!(next(&operators[..1]), [1]);
         assert!(next(&[]).is_empty());

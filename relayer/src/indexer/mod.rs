@@ -1,23 +1,23 @@
-//! Reads the chain for what happened to the accounts, and writes their history.
+//! Reads from the chain what happened to the accounts, and writes their history.
 //!
 //! ```text
 //! signatures of an operator  ->  walk  ->  its agents' transfers, withdrawals, policies, halts, new accounts
 //! balances of all accounts   ->  sweep ->  where they differ from the ledger: walk the token account  ->  deposits
 //! ```
 //!
-//! What always holds:
-//! - A wake-up or a timer only says when to look. What is there is what the signatures of an address say, from a stored
-//!   place on; that place commits with the entries that were found on the way to it.
-//! - An entry gets its place when it is written down, and is shown at once. The past of an account that was found is read
-//!   newest first: its entries get their places when all are there, oldest first.
-//! - Everything may be read twice: an entry's id follows from its transaction, and the second writing changes nothing.
-//! - Payments are counted: one that is missing shows by its number, and is looked for until it is there.
-//! - Money is checked, not trusted: an account whose history does not add up to what it holds is looked into, so what
-//!   one node left out is found by the sweep.
+//! Invariants:
+//! - A wake-up or a timer only says when to look. What happened comes from the signatures of an address, read from a stored
+//!   cursor; the cursor commits with the entries found on the way to it.
+//! - An entry gets its place when it is written, and is shown at once. The past of a found account is read newest first: its
+//!   entries get their places once all are there, oldest first.
+//! - Everything may be read twice: an entry's id follows from its transaction, and writing it again changes nothing.
+//! - Payments are numbered: a missing one shows as a gap, and the indexer looks for it until it is there.
+//! - Money is checked, not trusted: the sweep looks into every account whose history does not add up to what it holds, and so
+//!   finds what a node left out.
 //! - A transaction that a node lists and cannot show is fetched again until it is shown or was forked away.
-//! - What is read is announced with the writing of it: an entry in its transaction, a policy or a halt before the place of its
-//!   walk. A second reading announces nothing.
-//! - Where `confirmed` counts as settled, entries stay open until their slots are final, and are taken back if not.
+//! - Writing a fact announces it: an entry in its own transaction, a policy or a halt before its walk's cursor moves.
+//!   A second reading announces nothing.
+//! - Where `confirmed` counts as settled, entries stay open until their slots are final, and are taken back if forked away.
 
 mod book;
 mod finality;
@@ -43,33 +43,33 @@ use crate::domain::{Network, Operator};
 use crate::service::{Ambient, Events, ServiceError};
 use crate::store::{Store, StoreError, Whose};
 
-/// Operators that one cycle walks, so that its cost is bounded; the others take their turn in the next.
+/// Operators walked per cycle, which bounds its cost; the others take their turn in the next cycles.
 const OPERATORS_AT_ONCE: usize = 8;
-/// Found accounts whose past one cycle reads.
+/// Found accounts whose past is read per cycle.
 const ADOPTED_AT_ONCE: u32 = 50;
-/// Entries of a past that get their places in one transaction.
+/// Entries of a past that get their places per transaction.
 const PLACED_AT_ONCE: u32 = 500;
-/// However often it is woken, this much passes between two looks.
+/// The least time between two looks, however often the indexer is woken.
 const PAUSE: Duration = Duration::from_secs(1);
-/// The same between two looks at deposits: what is told of within it is looked at together.
+/// The least time between two looks at deposits; reports within it are looked at together.
 const DEPOSITS_PAUSE: Duration = Duration::from_millis(200);
-/// Once in so many cycles everything that nodes may have left out at first is looked at again.
+/// Every so many cycles an audit looks again for anything that nodes may have left out at first.
 const AUDIT_EVERY: u32 = 360;
-/// How far back an audit of an operator looks: a node may list a transaction later than others of later slots.
+/// How many slots back an audit reads an operator: a node may list a transaction after others with later slots.
 const AUDIT_SLOTS: u64 = 50_000;
-/// Accounts with money that nothing explains, whose past one audit reads again.
+/// Accounts with unexplained money whose past is read again per audit.
 const AUDITED_AT_ONCE: u32 = 50;
-/// How long one process keeps a network beyond three intervals, so that a dead one is followed by another.
+/// How long one process keeps the lease on a network beyond three intervals; then another process takes over.
 const LEASE_MARGIN: Duration = Duration::from_secs(10);
 
-/// Why the chain is looked at.
+/// Why the indexer looks at the chain.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Wake {
     Timer,
     Program,
 }
 
-/// Why a cycle came to an early end. The next one goes on.
+/// Why a cycle ended early. The next one continues.
 #[derive(Debug, thiserror::Error)]
 pub(crate) enum IndexError {
     #[error(transparent)]
@@ -78,12 +78,12 @@ pub(crate) enum IndexError {
     Store(#[from] StoreError),
     #[error(transparent)]
     Service(#[from] ServiceError),
-    /// The node does not know where a walk stands; it begins anew.
+    /// The node does not know the walk's cursor; the walk starts again.
     #[error("a walk lost its place")]
     LostPlace,
 }
 
-/// What the indexer of a network stands on.
+/// What a network's indexer needs.
 #[derive(Clone)]
 pub struct IndexerParts {
     pub history: SolanaHistory,
@@ -103,15 +103,15 @@ pub struct Indexer {
 }
 
 impl Indexer {
-    /// Nothing runs yet; see [`Indexer::run`].
+    /// Starts nothing yet; see [`Indexer::run`].
     pub fn new(parts: IndexerParts) -> Self {
         let network = parts.history.network();
         Self { parts, network, memory: Memory::default(), cycles: AtomicU32::new(0) }
     }
 
-    /// Looks at once, by timer, when the program was used and when a deposit was told of, until `stop`.
+    /// Looks at once, on a timer, on uses of the program and on reported deposits, until `stop`.
     pub async fn run(&self, stop: CancellationToken) {
-        // Side by side: comparing all balances takes seconds, and no deposit is to wait for it.
+        // Side by side: a sweep of all balances takes seconds, and no deposit should wait for it.
         let looking = async { tokio::join!(self.look_at_all(), self.look_at_risen()) };
         stop.run_until_cancelled(looking).await;
         if let Err(error) = self.parts.store.release_index(self.network).await {
@@ -151,7 +151,7 @@ impl Indexer {
         }
     }
 
-    /// Whether it is this process that looks.
+    /// Whether this process holds the lease.
     async fn has_lease(&self) -> bool {
         let now = self.parts.ambient.now();
         let expires_at = now.after(self.parts.interval * 3 + LEASE_MARGIN);
@@ -162,7 +162,7 @@ impl Indexer {
         })
     }
 
-    /// Everything once. What fails is left for the next cycle and keeps nothing else from being done.
+    /// Does everything once. What fails is left for the next cycle and does not stop the rest.
     pub(crate) async fn cycle(&self) {
         let audits = self.cycles.fetch_add(1, Ordering::Relaxed).is_multiple_of(AUDIT_EVERY);
         if audits {
@@ -171,13 +171,13 @@ impl Indexer {
         self.look_at_operators().await;
         self.done("sweeping balances", self.sweep().await);
         self.done("looking for finality", self.settle_open().await);
-        // Last: it may read thousands of transactions again, at the start of a process too.
+        // Last, because it may read thousands of transactions again, also when a process starts.
         if audits {
             self.done("auditing", self.audit().await);
         }
     }
 
-    /// What was done with the program.
+    /// Reads what the program did.
     async fn look_at_operators(&self) {
         self.done("walking operators", self.walk_operators().await);
         self.done("walking found accounts", self.walk_adopted().await);
@@ -196,14 +196,14 @@ impl Indexer {
         let operators = self.operators().await?;
         let mut interrupted = Ok(());
         for operator in self.memory.next_operators(&operators, OPERATORS_AT_ONCE) {
-            // One operator's trouble is not the others'.
+            // One operator's failure must not stop the others.
             let walked = self.walk(operator.address, Whose::Operator(operator.id)).await;
             interrupted = interrupted.and(walked);
         }
         interrupted
     }
 
-    /// Looks again at what was read, for what was not there to be read.
+    /// Reads again, for what nodes did not show the first time.
     async fn audit(&self) -> Result<(), IndexError> {
         let mut interrupted = Ok(());
         for operator in self.operators().await? {

@@ -1,13 +1,13 @@
-//! Looking for payments whose numbers are missing, and that transfers wait for.
+//! Looks for payments whose numbers are missing and that transfers wait for.
 
 use super::{IndexError, Indexer};
 use crate::store::{PaymentsMissing, Whose};
 
-/// Accounts that one cycle looks into.
+/// Accounts looked into per cycle.
 const ACCOUNTS_AT_ONCE: u32 = 50;
 
 impl Indexer {
-    /// Reads the whole past of accounts of which payments are missing still: a node may have left them out.
+    /// Reads the whole past of accounts that still miss payments: a node may have left some out.
     pub(super) async fn look_for_payments(&self) -> Result<(), IndexError> {
         let missing = self.parts.store.list_missing_payments(self.network, ACCOUNTS_AT_ONCE).await?;
         let mut interrupted = Ok(());
@@ -23,7 +23,7 @@ impl Indexer {
         // The database may have lost what this process has read.
         self.memory.forget_read();
         self.walk_all(token_account, Whose::Account(account_id)).await?;
-        // Not older than what was read: else a payment would seem to be missing that is there, or the other way round.
+        // The count must be as new as the history that we read, or it would not match the payments found.
         let slot = self.parts.store.find_newest_slot((operator_id, account_id)).await?;
         if let Some(recorded) = self.parts.history.payments(&address, slot).await? {
             self.parts.store.count_unnumbered((operator_id, account_id), recorded).await?;

@@ -1,4 +1,4 @@
-//! Policies and halts, as transactions set them. They are announced before it is written down that their transactions were
+//! Policies and halts, as transactions set them. We announce them before we record that their transactions were
 //! read: after a crash they are read again, and nothing is announced twice.
 
 use std::time::Duration;
@@ -13,13 +13,13 @@ use crate::domain::{
     PolicySet, PolicyVersion, SetBy, SpendingPolicy, Timestamp,
 };
 
-/// Accounts whose halt is announced in one transaction.
+/// Accounts whose halt is announced per transaction.
 const HALTED_AT_ONCE: u32 = 200;
-/// A halt that is read later than this is history: its account's past is read again.
+/// A halt that is read later than this is no news: it comes from reading an account's past.
 const HALT_IS_NEWS: Duration = Duration::from_secs(24 * 60 * 60);
 
 impl Indexer {
-    /// What these transactions did to policies and halts, in the order given: as the chain has them.
+    /// Records what these transactions did to policies and halts; they must come in the chain's order.
     pub(super) async fn note_policies<'a>(
         &self,
         records: impl Iterator<Item = &'a (LandedRecord, i64)>,
@@ -86,7 +86,7 @@ impl Indexer {
         Ok(self.parts.store.insert_policy(&set, self.parts.ambient.now()).await?)
     }
 
-    /// Every version that a transaction set is kept, though another may have taken its place before it could be read.
+    /// Keeps every version that a transaction set, even if a later one replaced it before we could read it.
     async fn keep_version(
         &self,
         record: &LandedRecord,
@@ -111,8 +111,8 @@ impl Indexer {
         Ok(self.parts.store.insert_policy_version(&version).await?)
     }
 
-    /// The policy that is in force, if it is the one that was told of. One that another has taken the place of is past
-    /// reading; that other one has a transaction of its own.
+    /// The policy in force, if it is the version that the event reported. A version that was replaced can no longer be read; the
+    /// one that replaced it has its own transaction.
     async fn policy_in_force(
         &self,
         agent: &Address,
@@ -168,7 +168,7 @@ impl Indexer {
         }
     }
 
-    /// Reads the policies of accounts of which none is known: what they are changed from.
+    /// Reads the policies of accounts without a known one, so that later changes have a policy to start from.
     pub(super) async fn learn_policies(&self) -> Result<(), IndexError> {
         let (store, mut after) = (&self.parts.store, None);
         loop {
@@ -195,7 +195,7 @@ impl Indexer {
     }
 }
 
-/// In the addresses that stand on the chain, whatever was submitted for them.
+/// Uses the addresses on the chain, whatever was submitted for them.
 fn as_on_chain(policy: &OnChainPolicy) -> SpendingPolicy {
     use crate::chain::AllowedRecipients::{Anyone, Only};
     policy.over(match &policy.allowlist {

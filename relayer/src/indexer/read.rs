@@ -1,4 +1,4 @@
-//! Transactions into readings: asked for side by side, their new accounts adopted, their entries made.
+//! Turns transactions into readings: fetches them concurrently, adopts their new accounts, makes their entries.
 
 use futures::StreamExt;
 
@@ -12,19 +12,19 @@ use crate::domain::{
 use crate::store::{ADOPTED_STATUS, Mark, PendingFetch, Readings};
 use std::time::Duration;
 
-/// Transactions that are asked for side by side.
+/// Transactions fetched concurrently.
 const ASKED_AT_ONCE: usize = 8;
-/// Addresses that are looked up in one go.
+/// Addresses looked up in one query.
 const LOOKED_UP_AT_ONCE: usize = 400;
-/// Pending transactions that one cycle fetches.
+/// Pending transactions fetched per cycle.
 const FETCHED_AT_ONCE: u32 = 50;
-/// After this many tries it is asked whether the transaction is there at all.
+/// After this many tries, ask whether the transaction exists at all.
 const TRIES_BEFORE_DOUBT: u32 = 5;
-/// A pending transaction is fetched after 1, 2, 4 ... seconds, at most this long apart.
+/// The pause before a pending transaction is fetched again: 1, 2, 4 ... seconds, up to this.
 const OWED_PAUSE_MAX: Duration = Duration::from_secs(600);
 
 impl Indexer {
-    /// What these transactions did. One that no node shows is left pending; no answer at all ends the reading.
+    /// Reads these transactions. One that no node shows becomes pending; if nothing was answered, the reading fails.
     pub(super) async fn read(&self, wanted: &[Mark]) -> Result<Readings, IndexError> {
         let history = &self.parts.history;
         let asked: Vec<_> = wanted
@@ -44,7 +44,7 @@ impl Indexer {
                 Ok(Looked::Failed) => {}
                 Ok(Looked::Unknown) => pending.push(self.pending(mark, 1)),
                 Err(error) if none_answered => unanswered = Some(error),
-                // A node may be too old for a transaction, or choke on it: another will not.
+                // A node may be too old for this transaction, or choke on it; another one will not.
                 Err(error) => {
                     tracing::warn!(network = %self.network, signature = mark.signature, %error, "cannot be read");
                     pending.push(self.pending(mark, 1));
@@ -75,13 +75,13 @@ impl Indexer {
         }
         let parties: Parties = found.into_iter().collect();
         self.note_policies(records.iter().rev(), &parties).await?;
-        // They were listed newest first, and become visible oldest first.
+        // Nodes list them newest first; they become visible oldest first.
         let entries =
             records.iter().rev().flat_map(|(record, time)| entries_of(self.network, record, *time, &parties));
         Ok(entries.collect())
     }
 
-    /// What concerns accounts themselves: those that are new to us, and those whose policy changed.
+    /// Handles what concerns accounts themselves: new ones, and those whose policy changed.
     async fn take_note(&self, event: &ProgramEvent, block_time: i64) -> Result<(), IndexError> {
         match event {
             ProgramEvent::AgentCreated { operator, agent, agent_id, token_account } => {
@@ -98,7 +98,7 @@ impl Indexer {
             | ProgramEvent::HaltChanged { agent: Some(agent), .. } => {
                 self.memory.mark_changed([*agent]);
             }
-            // The halt of an operator shows when its agents are read.
+            // An operator's halt shows when its agents are read.
             ProgramEvent::HaltChanged { agent: None, .. }
             | ProgramEvent::TransferExecuted { .. }
             | ProgramEvent::Withdrawn { .. }
@@ -107,7 +107,7 @@ impl Indexer {
         Ok(())
     }
 
-    /// An account that a wallet made, or that an earlier database knew. Its name is its id: names are not on the chain.
+    /// Adopts an account that a wallet created, or that an earlier database knew. Names are not on chain, so its id is its name.
     async fn adopt(
         &self,
         operator: &Address,
@@ -138,7 +138,7 @@ impl Indexer {
         Ok(())
     }
 
-    /// The status of accounts whose policy was changed by whomever.
+    /// Refreshes the status of accounts whose policy changed, whoever changed it.
     pub(super) async fn refresh_agents(&self) -> Result<(), IndexError> {
         let changed = self.memory.take_changed();
         for agents in changed.chunks(BALANCES_MAX) {
@@ -163,7 +163,7 @@ impl Indexer {
         Ok(())
     }
 
-    /// Asks again for what no node would show.
+    /// Fetches again what no node has shown yet.
     pub(super) async fn fetch_pending(&self) -> Result<(), IndexError> {
         let due = self
             .parts
@@ -181,7 +181,7 @@ impl Indexer {
         let mut readings = match self.read(std::slice::from_ref(&mark)).await {
             Ok(readings) => readings,
             Err(error) => {
-                // Behind the others, that it may not keep them from being asked for.
+                // Puts it behind the others, so that it does not block them.
                 let tries = pending.tries.saturating_add(1);
                 let later = Readings { pending: vec![self.pending(&mark, tries)], ..Readings::default() };
                 self.parts.store.insert_readings(self.network, &later, None).await?;
@@ -197,7 +197,7 @@ impl Indexer {
         Ok(self.parts.store.insert_readings(self.network, &readings, None).await?)
     }
 
-    /// Whether a pending transaction was forked away: unknown, though its slot is final.
+    /// Whether a pending transaction was forked away: it is unknown, and its slot is final.
     async fn is_gone(&self, pending: &PendingFetch) -> Result<bool, IndexError> {
         if pending.tries < TRIES_BEFORE_DOUBT {
             return Ok(false);
@@ -206,7 +206,7 @@ impl Indexer {
         Ok(super::finality::is_gone(&standings, 0, pending.slot))
     }
 
-    /// As if no node had shown it.
+    /// Leaves the transaction pending, as if no node had shown it.
     pub(super) fn pending_alone(&self, mark: &Mark) -> Readings {
         Readings { pending: vec![self.pending(mark, 1)], ..Readings::default() }
     }

@@ -1,4 +1,4 @@
-//! Comparing what every account holds with what its history says, a hundred accounts a question.
+//! Compares what every account holds with its history, a hundred accounts per call.
 
 use std::sync::atomic::Ordering;
 
@@ -9,11 +9,11 @@ use crate::chain::BALANCES_MAX;
 use crate::domain::{AccountId, Address, OperatorId, UsdcAmount};
 use crate::store::{Ledger, Whose, in_ledger};
 
-/// Hundreds of accounts told of that are compared side by side: all of them at once, when a connection is back.
+/// Batches of reported accounts compared concurrently: a reconnect reports all accounts at once.
 const LOOKS_AT_ONCE: usize = 4;
-/// Accounts of a hundred that are looked into side by side.
+/// Accounts of one batch looked into concurrently.
 const LOOKED_INTO_AT_ONCE: usize = 16;
-/// In so many cycles an account must be off by the same, before its whole past is read for it. Nodes list
+/// An account must be off by the same amount in this many cycles before its whole past is read. Nodes list
 /// transactions a little later than they show balances.
 const CYCLES_BEFORE_DOUBT: u32 = 3;
 
@@ -28,7 +28,7 @@ struct Sight {
 }
 
 impl Indexer {
-    /// Every account once.
+    /// Checks every account once.
     pub(super) async fn sweep(&self) -> Result<(), IndexError> {
         let began_at = self.parts.ambient.now();
         let (mut after, mut interrupted) = (None, Ok(()));
@@ -37,7 +37,7 @@ impl Indexer {
             let Some(last) = ledgers.last() else { break };
             after = Some(last.account_id);
             let looked_into = self.sweep_some(&ledgers).await?;
-            // One account's trouble is not the others'.
+            // One account's failure must not stop the others.
             interrupted = looked_into.into_iter().fold(interrupted, Result::and);
             if ledgers.len() < BALANCES_MAX {
                 break;
@@ -47,7 +47,7 @@ impl Indexer {
         interrupted
     }
 
-    /// The accounts that hold more, as nodes tell.
+    /// Checks the accounts whose balance rose, as nodes report.
     pub(super) async fn look_at_deposits(&self, risen: &[Address]) -> Result<(), IndexError> {
         let look = |risen| async move {
             let ledgers = self.parts.store.find_ledgers(self.network, risen).await?;
@@ -55,19 +55,19 @@ impl Indexer {
         };
         let looks: Vec<_> = risen.chunks(BALANCES_MAX).map(look).collect();
         let looked: Vec<_> = futures::stream::iter(looks).buffer_unordered(LOOKS_AT_ONCE).collect().await;
-        // One account's trouble is not the others'.
+        // One account's failure must not stop the others.
         let each = looked.into_iter().flat_map(|looked| looked.unwrap_or_else(|error| vec![Err(error)]));
         each.fold(Ok(()), Result::and)
     }
 
-    /// Gives how looking into accounts went.
+    /// Returns how each look into an account went.
     async fn sweep_some(&self, ledgers: &[Ledger]) -> Result<Vec<Result<(), IndexError>>, IndexError> {
         let token_accounts: Vec<Address> = ledgers.iter().map(|ledger| ledger.token_account).collect();
         let read = self.parts.history.balances(&token_accounts).await?;
         self.parts.history.watch_deposits(&token_accounts);
         let (mut changed, mut suspects, mut explained) = (Vec::new(), Vec::new(), Vec::new());
         for (ledger, balance) in ledgers.iter().zip(read.amounts) {
-            // A node that lags behind the one before it has nothing to tell.
+            // A node that lags behind the previous one tells us nothing new.
             if read.slot < ledger.seen_slot {
                 continue;
             }
@@ -97,7 +97,7 @@ impl Indexer {
         Ok(looked_into.into_iter().map(|(_, left)| left.map(|_| ())).collect())
     }
 
-    /// Finds the transactions that make up a difference, and gives what is left of it in micro-USDC.
+    /// Finds the transactions that explain a difference, and returns the rest in micro-USDC.
     async fn look_into(&self, sight: Sight) -> Result<i64, IndexError> {
         let whose = Whose::Account(sight.account);
         if self.difference(sight).await? == 0 {
@@ -125,13 +125,13 @@ impl Indexer {
         Ok(0)
     }
 
-    /// What the chain held at that slot, less what is accounted for by then. In micro-USDC.
+    /// The balance on chain at that slot, less what history explains up to it, in micro-USDC.
     async fn difference(&self, sight: Sight) -> Result<i64, IndexError> {
         let ledger = self.parts.store.find_ledger_at(self.network, sight.account, sight.slot).await?;
         Ok(ledger.map_or(0, |ledger| ledger.difference(sight.balance)))
     }
 
-    /// Tells those who watch balances. The present one is read for it: a sweep sees what was final a while ago.
+    /// Notifies those who watch balances. Reads the present balance for it, because a sweep sees what was final a while ago.
     async fn observe(&self, ledgers: &[Ledger], account: AccountId) -> Result<(), IndexError> {
         let Some(ledger) = ledgers.iter().find(|ledger| ledger.account_id == account) else { return Ok(()) };
         let Some(operator) = self.parts.store.find_operator(ledger.operator_id).await? else { return Ok(()) };

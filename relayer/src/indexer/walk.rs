@@ -1,4 +1,4 @@
-//! Reading the signatures of one address, from the newest back to where the last walk began.
+//! Reads the signatures of one address, from the newest back to where the last walk began.
 
 use std::collections::HashSet;
 
@@ -7,20 +7,20 @@ use crate::chain::{SignatureLine, SignaturePage, SignatureStanding};
 use crate::domain::{Address, Timestamp, happened_at};
 use crate::store::{Mark, Readings, StoreError, UnderWay, Walk, Whose};
 
-/// Signatures on one page: the most that nodes give. Few in tests, so that there are many pages.
+/// Signatures per page: the most that nodes return. Few in tests, so that there are many pages.
 const PAGE_LINES: usize = if cfg!(test) { 16 } else { 1_000 };
-/// Transactions that are written down together with how far that is.
+/// Transactions that are written in one step, together with the cursor.
 const STEP_LINES: usize = if cfg!(test) { 5 } else { 50 };
 
 impl Indexer {
-    /// Reads what is new of an address. After an interruption it goes on from where that was.
+    /// Reads what is new for an address. Resumes after an interruption.
     pub(super) async fn walk(&self, address: Address, whose: Whose) -> Result<(), IndexError> {
         let stored = self.parts.store.find_walk(self.network, &address).await?;
         let walk = stored.clone().unwrap_or(Walk::new(address));
         self.walk_from(stored, walk, whose).await
     }
 
-    /// Reads what is new, and the `slots` before that once more.
+    /// Reads what is new, and the `slots` before it again.
     pub(super) async fn walk_again(
         &self,
         address: Address,
@@ -35,7 +35,7 @@ impl Indexer {
         self.walk_from(stored, walk, whose).await
     }
 
-    /// Reads everything there is of an address, back to its first transaction.
+    /// Reads the whole past of an address, back to its first transaction.
     pub(super) async fn walk_all(&self, address: Address, whose: Whose) -> Result<(), IndexError> {
         let stored = self.parts.store.find_walk(self.network, &address).await?;
         self.walk_from(stored, Walk::new(address), whose).await
@@ -43,7 +43,7 @@ impl Indexer {
 
     async fn walk_from(&self, stored: Option<Walk>, walk: Walk, whose: Whose) -> Result<(), IndexError> {
         match self.go(stored, walk, whose).await {
-            // Another process is at it.
+            // Another process is already walking it.
             Err(IndexError::Store(StoreError::Superseded)) => Ok(()),
             done => done,
         }
@@ -70,7 +70,7 @@ impl Indexer {
                 return Err(IndexError::LostPlace);
             }
             let full = lines.len() >= PAGE_LINES;
-            // A node that does not know the end goes on past it.
+            // A node that does not know `until` goes on past it.
             let floor = until.as_ref().map_or(0, |mark| mark.slot);
             let beyond = lines.iter().any(|line| line.slot < floor);
             let lines = in_order(lines, floor);
@@ -99,7 +99,7 @@ impl Indexer {
         }
     }
 
-    /// Reads some transactions, and writes down what they did together with how far the walk has come.
+    /// Reads some transactions, and writes what they did together with the walk's cursor.
     async fn step(
         &self,
         stored: &mut Option<Walk>,
@@ -110,7 +110,7 @@ impl Indexer {
         let wanted = self.unread(&walk.address, whose, lines).await?;
         let readings = match &wanted[..] {
             [] => Readings::default(),
-            // The node has just answered: that one transaction goes unanswered is no reason to stand still.
+            // The node has just answered, so one unanswered transaction is no reason to stop.
             [only] => match self.read(&wanted).await {
                 Err(IndexError::Chain(_)) => self.pending_alone(only),
                 read => read?,
@@ -128,7 +128,7 @@ impl Indexer {
         Ok(())
     }
 
-    /// Those that may have done something and are not in the history yet, or not as this line has them.
+    /// The transactions that may have done something and that history does not have yet, or has differently from this line.
     async fn unread(
         &self,
         address: &Address,
@@ -149,7 +149,7 @@ impl Indexer {
         Ok(unread.map(|(_, mark)| mark).collect())
     }
 
-    /// Whether the node knows the place that a walk has come to. An unknown one has no past to tell of.
+    /// Whether the node knows the walk's cursor. If it does not, its empty page means nothing.
     async fn knows(&self, signature: Option<&str>) -> Result<bool, IndexError> {
         let Some(signature) = signature else { return Ok(true) };
         let standings = self.parts.history.standings(&[signature.to_owned()]).await?;
@@ -157,7 +157,7 @@ impl Indexer {
     }
 }
 
-/// Newest first, each once, none before `floor`: whatever a balancer in between made of them.
+/// Newest first, each once, none before `floor`, even if a balancer mixed several nodes' answers.
 fn in_order(mut lines: Vec<SignatureLine>, floor: u64) -> Vec<SignatureLine> {
     let mut met = HashSet::new();
     lines.retain(|line| line.slot >= floor && met.insert(line.signature.clone()));

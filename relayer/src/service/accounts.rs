@@ -17,44 +17,44 @@ use crate::domain::{
 };
 use crate::store::StoreError;
 
-/// How many rows a list reads at a time, and how often at most, to fill one filtered page.
+/// Rows read per batch, and the most batches read, to fill one filtered page.
 const BATCH_ROWS: u32 = 100;
 const BATCHES_MAX: usize = 10;
-/// After this long without a trace on the chain, a creation that was asked for can no longer land.
+/// An account creation that has left no trace on the chain after this long can no longer land.
 const PROVISIONING_TIMEOUT: Duration = Duration::from_secs(180);
-/// An account that is younger may not be shown by every node yet.
+/// Nodes may not show an account that is younger than this yet.
 const CREATED_SECONDS_MIN: i64 = 180;
-/// A creation that was asked for less than this ago may still be waited for.
+/// A request may still be waiting for a creation that was asked for less than this ago.
 const CREATION_SECONDS_MAX: i64 = 60;
-/// Most entries of the allowlist that an account begins with: as many as fit the transaction that creates it.
+/// Most allowlist entries a new account can start with: as many as fit the transaction that creates it.
 const ENTRIES_MAX: usize = 15;
 
-/// The parameter that a new account's policy is.
+/// The request parameter that holds a new account's policy.
 const POLICY: &str = "policy";
 
-/// What is asked of a new account.
+/// A request for a new account.
 #[derive(Debug, Clone)]
 pub struct CreateAccount {
     pub name: AccountName,
     pub metadata: Option<Metadata>,
-    /// What it begins with.
+    /// The policy it starts with.
     pub policy: SpendingPolicy,
 }
 
-/// An account with what the chain says of it now.
+/// An account with its current state on the chain.
 #[derive(Debug, Clone)]
 pub struct AccountView {
     pub account: Account,
     pub balance: UsdcAmount,
-    /// When it held that much.
+    /// When it held that balance.
     pub as_of: Timestamp,
     /// Paused by its policy, or halted.
     pub status: AccountStatus,
-    /// What stops it apart from its policy.
+    /// A halt, which is separate from the policy's pause.
     pub halt: Option<Halt>,
-    /// What left in the last 24 hours; `None` where the chain does not answer.
+    /// What left in the last 24 hours; `None` when the chain does not answer.
     pub spent: Option<UsdcAmount>,
-    /// `None` for agents, who see their limits, and where the chain does not answer.
+    /// `None` for agents, who see their limits instead, and when the chain does not answer.
     pub policy: Option<SpendingPolicy>,
 }
 
@@ -66,7 +66,7 @@ pub struct BalanceView {
     pub read_at: Timestamp,
 }
 
-/// What a cursor of the account list is bound to.
+/// Binds a cursor of the account list to its operator and filter.
 pub fn accounts_filter(operator_id: OperatorId, status: Option<AccountStatus>) -> String {
     format!("accounts|{operator_id}|{}", status.map_or("", AccountStatus::as_str))
 }
@@ -75,7 +75,7 @@ pub fn accounts_filter(operator_id: OperatorId, status: Option<AccountStatus>) -
 #[derive(Clone)]
 pub struct Accounts {
     parts: Parts,
-    /// Operators that were refused one more account: some of theirs may be closed.
+    /// Operators that were refused one more account; some of their accounts may have been closed since.
     full: Arc<Mutex<HashSet<OperatorId>>>,
 }
 
@@ -84,9 +84,9 @@ impl Accounts {
         Self { parts, full: Arc::default() }
     }
 
-    /// Creates an account with its policy. It is visible once it is on the chain, and not before.
-    /// Goes on to its end when nobody waits for it any longer. With what is `drawn` from a request's name it is the same
-    /// account however often it is asked for. Invalid: an allowlist that cannot be begun with.
+    /// Creates an account with its policy. It becomes visible only once it is on the chain. The work runs to its end
+    /// even when the caller leaves. With `drawn` from a request's name, repeating the call gives the same account.
+    /// Invalid: an allowlist that a new account cannot start with.
     pub async fn create(
         &self,
         operator: Operator,
@@ -111,7 +111,7 @@ impl Accounts {
         }
         let Parts { store, chains, ambient, .. } = &self.parts;
         let chain = &chains.get(operator.network)?.chain;
-        // While nothing is asked of it, an absent chain may simply be asked again.
+        // Nothing was sent to the chain yet, so the caller may simply retry when it is unavailable.
         let on_chain = read_operator(&self.parts, &operator).await?;
         let begin_with = self.begin_with(&operator, &asked.policy).await?;
         let now = ambient.now();
@@ -141,7 +141,7 @@ impl Accounts {
         let created = match chain.create_agent(&on_chain, id.bytes(), &begin_with.on_chain).await {
             Ok(created) => created,
             Err(error) => {
-                // Otherwise the row stays as it is: it is invisible, and reconciling finishes or clears it.
+                // Otherwise the row stays: it is invisible, and reconciling finishes or clears it.
                 if error.is_before_anything() && !is_asked_again {
                     store.delete_requested_account(operator.id, id, now).await?;
                 }
@@ -165,7 +165,7 @@ impl Accounts {
         })
     }
 
-    /// An account that an earlier try brought onto the chain, which is ready from now on.
+    /// An account that an earlier try put on the chain; this marks it ready.
     async fn find_made(
         &self,
         operator: &Operator,
@@ -241,7 +241,7 @@ impl Accounts {
     ) -> Result<AccountView, ServiceError> {
         let account = self.parts.store.find_account(operator.id, id).await?;
         let account = account.ok_or(ServiceError::NotFound(Resource::Account))?;
-        // Read first: whoever is told that the chain is away may send the same again.
+        // Read before writing, so a caller who hears that the chain is unavailable can safely repeat the request.
         let view = self.look_at(operator, account).await?;
         let account = self.parts.store.update_account(&view.account, &change).await??;
         Ok(AccountView { account, ..view })
@@ -267,10 +267,10 @@ impl Accounts {
         chain.read_agents(&addresses).await.map_err(|error| from_chain(operator.network, &error, true))
     }
 
-    /// Accounts that an operator's admin has closed on the chain count no longer for its quota.
+    /// Accounts that the operator's admin has closed on the chain stop counting towards its quota.
     async fn find_closed(&self, operator: &Operator, now: Timestamp) -> Result<(), ServiceError> {
         let Parts { store, .. } = &self.parts;
-        // What was made lately may not show yet.
+        // Nodes may not show recently created accounts yet.
         let before = Timestamp::from_unix_seconds(now.unix_seconds() - CREATED_SECONDS_MIN);
         let mut after = None;
         loop {
@@ -284,7 +284,7 @@ impl Accounts {
         }
     }
 
-    /// One pass: an account that is on the chain becomes visible; one that can no longer get there is forgotten.
+    /// One pass: shows accounts that have reached the chain, and forgets those that can no longer get there.
     pub(super) async fn reconcile(&self) -> Result<(), ServiceError> {
         let full = std::mem::take(&mut *self.full.lock().unwrap_or_else(PoisonError::into_inner));
         for operator in full {

@@ -1,4 +1,4 @@
-//! Allowlists as they are submitted, and what they stand for on the chain.
+//! Resolves allowlists as submitted to what they mean on the chain.
 
 use std::collections::{HashMap, HashSet};
 
@@ -11,17 +11,17 @@ use crate::domain::{
     AccountId, Address, AllowlistEntry, Counterparties, CounterpartyKind, Operator, SpendingPolicy,
 };
 
-/// A policy of which it is known what every entry is.
+/// A policy whose every entry has a known kind.
 pub(super) struct Resolved {
     pub on_chain: OnChainPolicy,
-    /// The same as submitted: each entry with its kind, none twice.
+    /// The submitted policy: each entry with its kind, no duplicates.
     pub policy: SpendingPolicy,
 }
 
-/// Finds out what every entry stands for: account ids are the wallets at their PDAs, and a plain address is what it is in
-/// the policy that is in force, a token account where one stands, or a wallet where there can be one. Nothing twice.
+/// Resolves every entry. An account id is the wallet at its PDA. A plain address keeps the kind it has in the policy in
+/// force; otherwise it is a token account if one exists there, or a wallet if it can be one. Duplicates collapse.
 ///
-/// Invalid: an entry that is no account of the operator or of which the kind must be said, by its place; too many.
+/// Invalid, with the entry's place: it is no account of the operator, or its kind must be stated; also too many entries.
 pub(super) async fn resolve(
     parts: &Parts,
     operator: &Operator,
@@ -87,7 +87,7 @@ fn unclear(address: &Address) -> String {
     )
 }
 
-/// The PDAs of those entries that are accounts of the operator.
+/// The PDAs of the entries that are accounts of the operator.
 async fn find_accounts(
     parts: &Parts,
     operator: &Operator,
@@ -110,7 +110,7 @@ fn account_id(entry: &AllowlistEntry) -> Option<AccountId> {
     }
 }
 
-/// What the plain addresses among the entries are; `None` where it must be said.
+/// The kinds of the plain addresses among the entries; `None` where the caller must state the kind.
 async fn find_kinds(
     parts: &Parts,
     operator: &Operator,
@@ -123,7 +123,7 @@ async fn find_kinds(
         .map(|address| (address, kind_in(in_force, &address)))
         .partition(|(_, kind)| kind.is_some());
     let mut kinds: HashMap<_, _> = listed.into_iter().collect();
-    // More different addresses than an allowlist takes are refused whatever they are.
+    // Too many distinct addresses are refused before their kinds are looked up.
     if kinds.len() + unlisted.len() > ALLOWLIST_ENTRIES_MAX {
         let message = format!("must have at most {ALLOWLIST_ENTRIES_MAX} entries");
         return Err(Counterparties::invalid(message).into());
@@ -153,7 +153,7 @@ fn plain_address(entry: &AllowlistEntry) -> Option<Address> {
     }
 }
 
-/// What the address is in a policy, if it is there as one thing.
+/// The address's kind in a policy, if it is listed there as exactly one kind.
 fn kind_in(policy: &OnChainPolicy, address: &Address) -> Option<CounterpartyKind> {
     let AllowedRecipients::Only { wallets, token_accounts } = &policy.allowlist else { return None };
     let lists = |entries: &[purser_policy::Address]| entries.binary_search(address.as_bytes()).is_ok();

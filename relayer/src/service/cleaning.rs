@@ -1,4 +1,4 @@
-//! Deletes what is over, beside everything else and never in its way.
+//! Deletes expired rows in the background without holding up other work.
 
 use std::time::Duration;
 
@@ -7,11 +7,11 @@ use tokio::time::Instant;
 use super::{Parts, ServiceError};
 use crate::domain::{Retention, Timestamp, TooOld};
 
-/// How many rows are deleted at a time.
+/// Rows deleted in one batch.
 const ROWS_MAX: u32 = 100;
-/// How long one pass goes on at most.
+/// Longest time for one pass.
 const PASS: Duration = Duration::from_secs(2);
-/// What passes between two deletions at least: as long as one takes, so that half of the time is everybody else's.
+/// Shortest pause between two batches. It also lasts at least as long as a batch took, so others get half the time.
 const PAUSE_MIN: Duration = Duration::from_millis(5);
 
 /// One pass.
@@ -28,8 +28,8 @@ pub(super) async fn clean_up(parts: &Parts) -> Result<(), ServiceError> {
     Ok(())
 }
 
-/// By the clock that is furthest behind, ours or a chain's: one that runs ahead by itself makes nothing old. While a chain
-/// does not tell its time, nothing is.
+/// Uses the clock that is furthest behind, ours or a chain's, so one clock that runs ahead expires nothing. Nothing
+/// expires while a chain does not tell its time.
 async fn too_old(parts: &Parts) -> TooOld {
     let mut now = parts.ambient.now();
     for network in parts.chains.networks() {

@@ -1,7 +1,8 @@
-//! Signed refusals: each transfer that was refused, in its operator's chain, whose head is written on Solana now and then.
+//! Signed refusals: each refused transfer joins its operator's chain of denials, whose head is written on Solana from
+//! time to time.
 //!
-//! The chain is derived from what is stored, beside everything else: a refusal waits for nothing, and one that a crash left
-//! behind is signed by the next start. Of several relayers, one goes on with a chain; the others look again.
+//! The chain is derived from stored rows in the background: a refusal waits for nothing, and the next start signs what
+//! a crash left unsigned. When several relayers compete, one extends a chain and the others look again.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -20,21 +21,21 @@ use crate::domain::{
 };
 use crate::store::{HeadClock, StoreError};
 
-/// How often refusals are looked for.
+/// How often to look for unsigned refusals.
 const SIGN_EVERY: Duration = Duration::from_secs(1);
-/// How many are signed, or read where all are wanted, at a time.
+/// How many are signed in one batch, or read per page when a caller wants all of them.
 const ROWS_AT_ONCE: u32 = 100;
-/// How often heads are looked for, unless they are to be written more often.
+/// How often to look for due heads, unless a shorter interval is configured.
 const LOOK_FOR_HEADS_EVERY: Duration = Duration::from_secs(10);
-/// How long whoever writes a head has for it; after that it is tried again.
+/// How long a relayer has to write a head; after that another try begins.
 const HEAD_TAKES_MAX: Duration = Duration::from_secs(60);
 
-/// What refusals are signed with.
+/// What it takes to sign refusals.
 #[derive(Clone)]
 pub struct DenialParts {
-    /// Moves no money: no operator names it.
+    /// This key moves no money; no operator names it as an authority.
     pub key: Arc<dyn Signer>,
-    /// How often the head of a chain that went on is written on Solana; `None`: never.
+    /// How often to write the head of a grown chain on Solana; `None`: never.
     pub head_interval: Option<Duration>,
 }
 
@@ -56,7 +57,7 @@ impl Denials {
         Self { parts }
     }
 
-    /// The operator's denials with numbers above this one, the last first. NotConfigured: refusals are not signed here.
+    /// The operator's denials above this number, newest first. NotConfigured: refusals are not signed here.
     pub async fn list(
         &self,
         operator: &Operator,
@@ -71,7 +72,7 @@ impl Denials {
         Ok(Page::from_rows(rows, request.limit, |last| Cursor::new(&bound, last.number.to_string())))
     }
 
-    /// Those above a number, in their order, some at a time, each read when they are asked for. Errors as [`Denials::list`].
+    /// The denials above a number, in order, page by page; each page is read on demand. Errors as [`Denials::list`].
     pub fn all(
         &self,
         operator: &Operator,
@@ -95,7 +96,7 @@ impl Denials {
         self.parts.denials.as_ref().ok_or(ServiceError::NotConfigured)
     }
 
-    /// Signs refusals and writes heads until the stop, if there is a key.
+    /// If there is a key, signs refusals and writes heads until the stop.
     pub(super) fn sign_until_stopped(&self) {
         let Ok(parts) = self.parts() else { return };
         let head_interval = parts.head_interval;
@@ -126,7 +127,7 @@ impl Denials {
         });
     }
 
-    /// Signs all refusals that no denial was signed of.
+    /// Signs all refusals that have no denial yet.
     pub async fn sign(&self) -> Result<(), ServiceError> {
         let parts = self.parts()?;
         while !self.parts.tasks.stop.is_cancelled() {
@@ -147,7 +148,7 @@ impl Denials {
         Ok(())
     }
 
-    /// Adds to an operator's chain. False: another relayer did meanwhile, and nothing was done.
+    /// Extends an operator's chain. False: another relayer extended it first, and nothing was done.
     async fn go_on(
         &self,
         parts: &DenialParts,
@@ -177,7 +178,7 @@ impl Denials {
         }
     }
 
-    /// Writes each head on Solana that is due.
+    /// Writes every due head on Solana.
     pub async fn write_heads(&self) -> Result<(), ServiceError> {
         let Some(interval) = self.parts()?.head_interval else { return Ok(()) };
         for network in self.parts.chains.networks() {

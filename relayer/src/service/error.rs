@@ -4,7 +4,7 @@ use crate::chain::ChainError;
 use crate::domain::{Counterparties, Invalid, Network, QuotaExceeded};
 use crate::store::StoreError;
 
-/// Why a service refused or could not do what was asked. Transfers that end badly are transfers, not errors.
+/// Why a service refused a request or could not do it. Transfers that end badly are transfers, not errors.
 #[derive(Debug, Clone, thiserror::Error)]
 pub enum ServiceError {
     #[error(transparent)]
@@ -18,59 +18,59 @@ pub enum ServiceError {
     NotFound(Resource),
     #[error("the idempotency key was used for another transfer")]
     IdempotencyConflict,
-    /// As many transfers of the account or of its operator are pending as may be. Nothing was claimed.
+    /// The account or its operator already has the maximum of pending transfers. Nothing was claimed.
     #[error("too many transfers are pending")]
     TooManyPending,
-    /// The operator has as many streams open as it may have.
+    /// The operator already has the maximum of open streams.
     #[error("too many streams are open")]
     TooManyStreams,
-    /// An agent met the key of another agent of its operator.
+    /// An agent used an idempotency key that belongs to another agent of its operator.
     #[error("the idempotency key belongs to another account's transfer")]
     KeyOfOtherAccount,
-    /// The name of a request stands for another one.
+    /// The request's name already stands for a different request.
     #[error("{0:?}")]
     RequestConflict(RequestConflict),
-    /// A request under this name is being carried out.
+    /// A request under this name is in flight.
     #[error("a request under this idempotency key is being carried out")]
     RequestRunning,
-    /// The policy is another one than the change was meant for, or became so on the way. Nothing was changed.
+    /// The policy is not the version that the change was meant for, or changed on the way. Nothing was changed.
     #[error("the policy has changed")]
     PolicyChanged,
-    /// Says what the recipient is, and what to pay instead where that is known.
+    /// Says what the recipient is and, where known, what to pay instead.
     #[error("{0}")]
     InvalidRecipient(String),
-    /// A server that something is bought from asks for what cannot or may not be paid. Nothing was paid.
+    /// A server that sells a resource asks for a payment that cannot or may not be made. Nothing was paid.
     #[error("{0}")]
     OfferRefused(String),
-    /// Such a server did not answer; says why, to follow "The server". Nothing was paid.
+    /// Such a server did not answer. Holds the reason, phrased to follow "The server". Nothing was paid.
     #[error("the server {0}")]
     NotFetched(&'static str),
-    /// The chain could not be asked or did not answer. `retryable` is false where something may have been done.
+    /// The chain did not answer or could not be reached. `retryable` is false when something may have been done.
     #[error("the chain is unavailable")]
     ChainUnavailable { retryable: bool },
-    /// The database cannot be used now, and what was asked for may have been done.
+    /// The database is unavailable, and the request may have taken effect.
     #[error("the database is unavailable")]
     StoreUnavailable,
-    /// The operator's admin has named other keys than ours. Nothing was done.
+    /// The operator's admin has replaced our keys with others. Nothing was done.
     #[error("the operator names none of our keys")]
     AuthorityRotated,
     /// The service's own wallet has too little SOL. Nothing was done.
     #[error("the fee payer has no SOL")]
     FeePayerEmpty,
-    /// Whoever keeps our key did not sign. Nothing that was asked for was done.
+    /// The key service did not sign. Nothing was done.
     #[error("the signer is unavailable")]
     SignerUnavailable,
     #[error("{0:?}")]
     QuotaExceeded(QuotaExceeded),
-    /// The service was set up without what this needs.
+    /// This service is not configured for the request.
     #[error("this is not configured")]
     NotConfigured,
-    /// A fault of ours; its cause was logged where it was met.
+    /// A fault of ours; its cause was logged where it occurred.
     #[error("internal error")]
     Internal,
 }
 
-/// Why a key opens nothing.
+/// Why a key was not accepted.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Unauthorized {
     MissingKey,
@@ -85,15 +85,15 @@ pub enum Unauthorized {
 pub enum Forbidden {
     OperatorKeyNeeded,
     OtherAccount,
-    /// The key is for other addresses. `None`: the address is not known.
+    /// The key is restricted to other addresses. `None`: the caller's address is unknown.
     OtherAddress(Option<IpAddr>),
 }
 
-/// Why a request's name is not good for it.
+/// Why a request's name cannot be used for it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum RequestConflict {
     OtherRequest,
-    /// The answer shows a secret, or is still to be made, and another API key asked for it.
+    /// The answer shows a secret, or is not made yet, and another API key asked for it.
     OtherApiKey,
 }
 
@@ -101,7 +101,7 @@ pub enum RequestConflict {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Resource {
     Account,
-    /// The account that a request is to pay from.
+    /// The account that a request names as its payer.
     Payer,
     Transfer,
     Key,
@@ -127,7 +127,7 @@ impl From<StoreError> for ServiceError {
     }
 }
 
-/// What an answer of the chain means to a caller whose request did nothing yet (`retryable`) or may have done something.
+/// Translates a chain error for a caller whose request did nothing yet (`retryable`) or may have done something.
 pub(super) fn from_chain(network: Network, error: &ChainError, retryable: bool) -> ServiceError {
     match error {
         ChainError::Unavailable { .. } => {
@@ -139,7 +139,7 @@ pub(super) fn from_chain(network: Network, error: &ChainError, retryable: bool) 
             ServiceError::ChainUnavailable { retryable: true }
         }
         ChainError::PolicyChanged => ServiceError::PolicyChanged,
-        // Said in the log by whoever looks after the keys.
+        // The signer checks log this one.
         ChainError::AuthorityRotated { .. } => ServiceError::AuthorityRotated,
         ChainError::FeePayerEmpty { .. } => ServiceError::FeePayerEmpty,
         ChainError::SignerUnavailable { .. } => ServiceError::SignerUnavailable,
@@ -156,7 +156,7 @@ pub(super) fn from_chain(network: Network, error: &ChainError, retryable: bool) 
     }
 }
 
-/// Something was written, so trying again is no longer free of effect.
+/// Something was written, so a retry may have an effect.
 pub(super) fn after_writing(error: ServiceError) -> ServiceError {
     match error {
         ServiceError::ChainUnavailable { .. } => ServiceError::ChainUnavailable { retryable: false },

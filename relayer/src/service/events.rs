@@ -15,7 +15,7 @@ pub struct EventsFilter {
 }
 
 impl EventsFilter {
-    /// What a cursor of the list is bound to.
+    /// Binds a cursor of the list to its operator and filter.
     pub fn text(&self, operator_id: OperatorId) -> String {
         let event_type = self.event_type.map_or("", EventType::as_str);
         let account_id = self.account_id.map_or_else(String::new, |id| id.to_string());
@@ -23,15 +23,15 @@ impl EventsFilter {
     }
 }
 
-/// What a payment says of the balance before it, as far as what was read of the account shows it: a node may lag behind.
+/// The balance before a payment, as far as the account's reading shows it: the node may lag behind.
 fn paid_before(payment: &Transfer, agent: &AgentOnChain) -> Option<PaidBefore> {
     let asked_at = payment.created_at;
     let paid = PaidBefore { amount: payment.request.amount, asked_at };
     agent.tags.contains(payment.id.tag(), asked_at.unix_seconds()).then_some(paid)
 }
 
-/// What happened to an operator's accounts. Transfers announce themselves in the transaction that records them; see
-/// `store::events`. Balances announce themselves here.
+/// Events of an operator's accounts. A transfer's event commits in the transaction that records the transfer; see
+/// `store::events`. Balance events are announced here.
 #[derive(Clone)]
 pub struct Events {
     parts: Parts,
@@ -64,16 +64,16 @@ impl Events {
         Ok(Page::from_rows(rows, request.limit, |last| Cursor::new(&bound, last.id.to_string())))
     }
 
-    /// To be told of every balance that is learnt. Announces `balance.low_threshold` where it crossed a threshold
-    /// downwards. Costs one look at the database while no webhook has a threshold.
+    /// Takes in every balance that is read. Announces `balance.low_threshold` when it crosses a threshold downwards.
+    /// Costs one database read while no webhook has a threshold.
     pub async fn observe_balance(&self, account: &Account, seen: BalanceSeen) -> Result<(), ServiceError> {
         let ambient = self.parts.ambient;
         let random = move || ambient.id_bits();
         Ok(self.parts.store.mark_balance(account, seen, ambient.now(), random).await?)
     }
 
-    /// Reads an account's balance if a webhook watches it, and observes it. Whoever looks, the account's latest payments
-    /// tell what it held before: a deposit that was paid away again is seen by nothing else.
+    /// Reads and observes an account's balance if a webhook watches it. The account's latest payments also tell what it
+    /// held before; nothing else would show a deposit that was paid away again.
     pub async fn look_at_balance(&self, operator: &Operator, account: &Account) -> Result<(), ServiceError> {
         if self.parts.store.list_watching(account).await?.is_empty() {
             return Ok(());
@@ -83,10 +83,10 @@ impl Events {
         else {
             return Ok(());
         };
-        // Looked for afterwards, so that a payment that the reading shows is never unknown.
+        // Listed after the reading, so every payment that the reading shows is known.
         let latest = self.parts.store.list_latest_signed(account).await?;
         seen.paid = latest.iter().filter_map(|payment| paid_before(payment, &agent)).collect();
-        // What shows a payment was read after it was asked for.
+        // A reading that shows a payment happened after that payment was asked for.
         seen.read_at = seen.paid.iter().fold(seen.read_at, |read_at, paid| read_at.max(paid.asked_at));
         self.observe_balance(account, seen).await
     }
@@ -105,7 +105,7 @@ impl Events {
         Ok(())
     }
 
-    /// One for each account; `None` where the chain does not have it.
+    /// One per account; `None` for accounts that are not on the chain.
     async fn read_balances(
         &self,
         operator: &Operator,

@@ -1,4 +1,4 @@
-//! What stands in the process anyway, told as metrics when they are asked for. Asks nobody: neither database nor node.
+//! Metrics from what the process already holds. Asks neither database nor node.
 
 use std::fmt;
 
@@ -120,7 +120,7 @@ impl Figures {
     }
 }
 
-/// By a node's place in the configuration: its URL may hold a provider's key.
+/// Names nodes by their place in the configuration, because a URL may hold a provider's key.
 fn encode_nodes(encoder: &mut DescriptorEncoder<'_>, chains: &[(Network, ChainFigures)]) -> fmt::Result {
     let nodes = || {
         chains.iter().flat_map(|(network, figures)| {
@@ -159,7 +159,7 @@ fn gauges<S: EncodeLabelSet>(
 ) -> fmt::Result {
     let mut family = encoder.encode_descriptor(name, about, None, MetricType::Gauge)?;
     for (labels, value) in rows {
-        // What a node says may be any number, and the format has none that are larger.
+        // A node may report any number; the metrics format ends at `i64::MAX`.
         let value = i64::try_from(value).unwrap_or(i64::MAX);
         family.encode_family(&labels)?.encode_gauge(&value)?;
     }

@@ -3,16 +3,16 @@ use super::error::{Resource, ServiceError, from_chain};
 use super::reads::{read_agent, read_operator};
 use crate::domain::{Account, AccountId, HaltedBy, Operator};
 
-/// What has been halted: an operator, or one account.
+/// What was halted: an operator, or one account.
 #[derive(Debug, Clone)]
 pub struct HaltView {
-    /// Whoever halted it first.
+    /// Who halted it first.
     pub halted_by: HaltedBy,
     /// Base58.
     pub tx_signature: String,
 }
 
-/// Halts: every account of an operator stops at once, or one does. To resume takes the admin's own wallet.
+/// Halts stop every account of an operator, or one account, at once. Only the admin's own wallet can resume.
 #[derive(Clone)]
 pub struct Halts {
     parts: Parts,
@@ -23,12 +23,12 @@ impl Halts {
         Self { parts }
     }
 
-    /// Halts every account of the operator; one that is halted stays so. Goes on to its end when nobody waits for it.
+    /// Halts every account of the operator; halting again changes nothing. The work runs to its end even when the caller leaves.
     pub async fn halt_all(&self, operator: &Operator) -> Result<HaltView, ServiceError> {
         self.halt(operator.clone(), None).await
     }
 
-    /// Halts one account, apart from its operator's halt. NotFound: the account. Goes on as [`Halts::halt_all`].
+    /// Halts one account, separately from its operator's halt. NotFound: the account. Runs on as [`Halts::halt_all`] does.
     pub async fn halt_account(&self, operator: &Operator, id: AccountId) -> Result<HaltView, ServiceError> {
         let account = self.parts.store.find_account(operator.id, id).await?;
         let account = account.ok_or(ServiceError::NotFound(Resource::Account))?;
@@ -40,12 +40,12 @@ impl Halts {
         self.parts
             .tasks
             .finish(async move {
-                // It says which of our keys may.
+                // The operator's account names which of our keys may halt.
                 let on_chain = read_operator(&parts, &operator).await?;
                 let agent = account.as_ref().map(|account| &account.address);
                 let halted = parts.chains.get(operator.network)?.chain.halt(&on_chain, agent).await;
                 let confirmed = halted.map_err(|error| from_chain(operator.network, &error, false))?;
-                // It is halted, whether or not this can be read: then by us, as far as is known.
+                // The halt stands even when this read fails; then we assume that we made it.
                 let halted_by = match &account {
                     None => read_operator(&parts, &operator).await.map(|operator| operator.halted_by),
                     Some(account) => {

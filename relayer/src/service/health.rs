@@ -1,4 +1,4 @@
-//! Whether everything that the service stands on is there.
+//! Health of everything the service depends on.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -9,18 +9,18 @@ use tokio::time::{Instant, timeout};
 use super::{Parts, Signers};
 use crate::domain::Network;
 
-/// How long a part may take to show that it is there.
+/// How long a part may take to answer.
 const PATIENCE: Duration = Duration::from_secs(2);
-/// How long what was found is told again: however often it is asked, so often is it looked.
+/// How long a report is cached, so frequent requests do not cause frequent checks.
 const TOLD_FOR: Duration = Duration::from_secs(1);
 
-/// How a part is.
+/// The state of a part.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Standing {
     Ok,
-    /// Some of what it is for does not work.
+    /// Part of its work fails.
     Degraded,
-    /// Nothing of it does.
+    /// All of its work fails.
     Failed,
 }
 
@@ -35,10 +35,10 @@ impl Standing {
     }
 }
 
-/// Something that the service stands on.
+/// Something the service depends on.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Part {
-    /// `database`, `tasks`, or of a network `nodes`, `authorities`, `sol`, `signers`.
+    /// `database` and `tasks`; for a network `nodes`, `authorities`, `sol`, `signers`.
     pub name: &'static str,
     pub network: Option<Network>,
     pub standing: Standing,
@@ -47,7 +47,7 @@ pub struct Part {
 }
 
 impl Part {
-    /// Whether a problem concerns all of it is said by `all`.
+    /// `all` says whether the problems concern the whole part.
     pub(super) fn new(
         name: &'static str,
         network: Option<Network>,
@@ -67,18 +67,18 @@ impl Part {
     }
 }
 
-/// What was found.
+/// The result of a check.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Report {
     pub parts: Vec<Part>,
-    /// Whether requests are better sent to another relayer: what is wrong concerns them all.
+    /// What is wrong affects every request, so another relayer should take them.
     pub unwell: bool,
-    /// Whether a transfer of at least one network can be paid by this relayer.
+    /// Whether this relayer can pay a transfer on at least one network.
     pub ready: bool,
 }
 
 impl Report {
-    /// Of all parts.
+    /// The problems of all parts.
     pub fn problems(&self) -> impl Iterator<Item = &str> {
         self.parts.iter().flat_map(|part| &part.problems).map(String::as_str)
     }
@@ -88,7 +88,7 @@ impl Report {
         let has_nodes =
             |network: &Network| !of(Some(*network)).any(|part| part.name == NODES && part.has_failed());
         let is_served = |network: &Network| !of(Some(*network)).any(Part::has_failed);
-        // One network of several: the others are served all the same.
+        // One failed network does not count while the others are served.
         let unwell = of(None).any(Part::has_failed) || !networks.iter().any(has_nodes);
         let ready = !unwell && networks.iter().any(is_served);
         Self { unwell, ready, parts }
@@ -97,7 +97,7 @@ impl Report {
 
 const NODES: &str = "nodes";
 
-/// Looks after the parts when somebody asks.
+/// Checks the parts on request.
 #[derive(Clone)]
 pub struct Health {
     parts: Parts,
@@ -110,7 +110,7 @@ impl Health {
         Self { parts, signers, found: Arc::default() }
     }
 
-    /// What is wrong now, or was a second ago. Takes 2 s at most.
+    /// What is wrong now, at most one second old. Takes 2 s at most.
     pub async fn report(&self) -> Report {
         let mut found = self.found.lock().await;
         if let Some((at, report)) = &*found
@@ -137,7 +137,7 @@ impl Health {
         let (database, nodes) = tokio::join!(self.database(), nodes);
         let mut parts = vec![database, self.tasks()];
         for (network, nodes) in networks.iter().zip(nodes) {
-            // Neither a restart nor another relayer mends what is wrong with keys, SOL and signers.
+            // A restart or another relayer does not help with keys, SOL or signers.
             let ours = &self.signers;
             parts.extend([nodes, ours.authorities(*network), ours.sol(*network), ours.signers(*network)]);
         }

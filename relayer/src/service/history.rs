@@ -6,20 +6,20 @@ use crate::domain::{
     AccountId, Cursor, HistoryFilter, Page, PageRequest, PlacedEntry, Principal, Timestamp, UsdcAmount,
 };
 
-/// Entries that are read together where all are wanted.
+/// Entries per page when a caller wants all of them.
 const ROWS_AT_ONCE: u32 = 500;
-/// No position is above it.
+/// Sorts above every position.
 const ABOVE_ALL: &str = "~";
 
-/// An entry, and where to look at its transaction.
+/// An entry, and the explorer template for its transaction.
 #[derive(Debug, Clone)]
 pub struct EntryView {
     pub placed: PlacedEntry,
     pub explorer: ExplorerUrl,
 }
 
-/// What happened to the money of agent accounts. Settled and rejected transfers are written down in the step that ends
-/// them, everything else by the indexer.
+/// The payment history of agent accounts. Settled and rejected transfers are recorded in the step that ends them; the
+/// indexer records everything else.
 #[derive(Clone)]
 pub struct History {
     parts: Parts,
@@ -30,7 +30,7 @@ impl History {
         Self { parts }
     }
 
-    /// An account's history, what became visible last first. Forbidden: an agent key of another account. NotFound: the account.
+    /// An account's history, most recently visible first. Forbidden: an agent key of another account. NotFound: the account.
     pub async fn list(
         &self,
         principal: &Principal,
@@ -50,8 +50,8 @@ impl History {
         Ok(page.map(|placed| EntryView { placed, explorer: explorer.clone() }))
     }
 
-    /// What left the account after `since`, by payments and withdrawals, the latest first: up to `rows_max` amounts. Errors as
-    /// [`History::list`].
+    /// Payments and withdrawals that left the account after `since`, newest first, at most `rows_max` amounts. Errors
+    /// as [`History::list`].
     pub async fn spending(
         &self,
         principal: &Principal,
@@ -63,8 +63,8 @@ impl History {
         Ok(self.parts.store.list_spending(principal.operator().id, account.id, since, rows_max).await?)
     }
 
-    /// All of it, a page at a time, each read when it is asked for. What becomes visible meanwhile is not in it. Errors as
-    /// [`History::list`].
+    /// The whole history page by page, each page read on demand. Entries that become visible meanwhile are not
+    /// included. Errors as [`History::list`].
     pub async fn all(
         &self,
         principal: &Principal,

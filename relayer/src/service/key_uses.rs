@@ -1,4 +1,4 @@
-//! When keys are used: noted in memory with each request, and written down now and then, many at once.
+//! Records when keys are used: each request notes its key in memory, and a batch writes the notes down.
 
 use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex, PoisonError};
@@ -9,12 +9,12 @@ use super::Tasks;
 use crate::domain::{KeyId, Timestamp};
 use crate::store::Store;
 
-/// How often uses are written down: a key's once in this time at most.
+/// How often uses are written: at most once in this time per key.
 const WRITE_EVERY: Duration = Duration::from_secs(60);
-/// How many keys one statement writes.
+/// Keys per statement.
 const ROWS_MAX: usize = 100;
 
-/// Since the last writing, when each key was used last.
+/// The last use of each key since the last write.
 #[derive(Clone)]
 pub(super) struct KeyUses {
     noted: Arc<Mutex<BTreeMap<KeyId, Timestamp>>>,
@@ -27,12 +27,12 @@ impl KeyUses {
         Self { noted: Arc::default(), store: parts.store.clone(), tasks: parts.tasks.clone() }
     }
 
-    /// Notes a use. No more keys are held than were used within a minute.
+    /// Notes a use. Holds no more keys than were used within a minute.
     pub fn note(&self, key: KeyId, now: Timestamp) {
         self.noted.lock().unwrap_or_else(PoisonError::into_inner).insert(key, now);
     }
 
-    /// Writes them down every minute, and once more at a stop.
+    /// Writes the notes every minute, and once more at a stop.
     pub fn write_until_stopped(&self) {
         let this = self.clone();
         let stop = self.tasks.stop.clone();
@@ -48,7 +48,7 @@ impl KeyUses {
         });
     }
 
-    /// What cannot be written is forgotten: the next use is noted again.
+    /// Drops notes that cannot be written; the next use is noted again.
     async fn write(&self) {
         let noted = std::mem::take(&mut *self.noted.lock().unwrap_or_else(PoisonError::into_inner));
         let uses: Vec<(KeyId, Timestamp)> = noted.into_iter().collect();

@@ -9,7 +9,7 @@ use crate::domain::{
 };
 use crate::store::{Store, StoreError};
 
-/// What is asked of a new key.
+/// A request for a new key.
 #[derive(Debug, Clone)]
 pub struct CreateKey {
     pub name: Option<String>,
@@ -18,8 +18,8 @@ pub struct CreateKey {
 }
 
 impl CreateKey {
-    /// Invalid: a name that is blank, over 200 characters or overrides the direction of text; an end that is no moment; a
-    /// range that is none, or an empty list of them.
+    /// Invalid: a name that is blank, longer than 200 characters or overrides text direction; an invalid expiry
+    /// time; a malformed range, or an empty list of ranges.
     pub fn parse(
         name: Option<String>,
         expires_at: Option<String>,
@@ -36,7 +36,7 @@ impl CreateKey {
         })
     }
 
-    /// The key itself, made in this cell, and what is known of it. Invalid: it would end before it begins.
+    /// Makes the key in this cell, and its record. Invalid: it would expire before it begins.
     pub fn make(
         self,
         operator: &Operator,
@@ -65,7 +65,7 @@ impl CreateKey {
     }
 }
 
-/// A key that was just made, with the text that is never shown again.
+/// A new key with its text, which is never shown again.
 #[derive(Debug, Clone)]
 pub struct NewKey {
     pub record: ApiKey,
@@ -74,12 +74,12 @@ pub struct NewKey {
 
 const EXPIRES_AT: &str = "expires_at";
 
-/// What a cursor of a list of keys is bound to.
+/// Binds a cursor of the key list to its operator and account.
 pub fn keys_filter(operator_id: OperatorId, account_id: AccountId) -> String {
     format!("keys|{operator_id}|{account_id}")
 }
 
-/// API keys: who is calling, and the keys of agents.
+/// API keys: authenticates callers and manages agents' keys.
 #[derive(Clone)]
 pub struct Keys {
     store: Store,
@@ -95,8 +95,8 @@ impl Keys {
         Self { store: parts.store, ambient: parts.ambient, keys_max: parts.keys_max, cell: parts.cell, uses }
     }
 
-    /// Finds the caller, who asks `from` an address where that is known. Unauthorized: unknown, expired or revoked, or of
-    /// another cell by what it says itself, whoever knows it. Forbidden: the key may not be used from there.
+    /// Authenticates the caller; `from` is the caller's address where it is known. Unauthorized: unknown, expired or
+    /// revoked, or the key names another cell, even if it is known here. Forbidden: the key may not be used from this address.
     pub async fn authenticate(
         &self,
         key: &PlainKey,
@@ -106,7 +106,7 @@ impl Keys {
         if key.cell().is_some() && key.cell() != self.cell.as_ref() {
             return Err(ServiceError::Unauthorized(Unauthorized::KeyOfOtherCell));
         }
-        // The index finds the hash of 256 random bits: how long that takes tells nothing about a key.
+        // The index finds a hash of 256 random bits, so the time it takes reveals nothing about a key.
         let Some((record, operator)) = self.store.find_key_by_hash(&key.hash()).await? else {
             return Err(unknown());
         };
@@ -116,7 +116,7 @@ impl Keys {
         self.admit(record, operator, from)
     }
 
-    /// Who comes with a key that is known. Errors as [`Keys::authenticate`].
+    /// The principal of a known key. Errors as [`Keys::authenticate`].
     pub(super) fn admit(
         &self,
         record: ApiKey,
@@ -144,7 +144,7 @@ impl Keys {
         })
     }
 
-    /// Whether a key that was good still is: it is neither revoked nor over.
+    /// Whether an accepted key is still valid: neither revoked nor expired.
     pub async fn is_good(&self, key_id: KeyId) -> Result<bool, ServiceError> {
         let now = self.ambient.now();
         let key = self.store.find_key(key_id).await?;
@@ -153,13 +153,13 @@ impl Keys {
         }))
     }
 
-    /// Writes down when keys were used, until the process stops.
+    /// Writes down key uses until the process stops.
     pub(super) fn note_uses(&self) {
         self.uses.write_until_stopped();
     }
 
-    /// Makes a key for one account; with what is `drawn` from a request's name, the same one however often. Invalid: `expires_at` is not in the future, or the operator has as many keys as it may
-    /// have. NotFound: the account.
+    /// Makes a key for one account; with `drawn` from a request's name, repeating the call gives the same key. Invalid:
+    /// `expires_at` is not in the future, or the operator has reached its maximum of keys. NotFound: the account.
     pub async fn create(
         &self,
         operator: &Operator,
@@ -191,7 +191,7 @@ impl Keys {
         }
     }
 
-    /// What was made under the same name before a crash.
+    /// The key that was made under the same name before a crash.
     async fn find_made(&self, operator: &Operator, drawn: &Drawn) -> Result<Option<ApiKey>, ServiceError> {
         Ok(self.store.find_key_of(operator.id, KeyId::new(drawn.at, drawn.id_bits)).await?)
     }
@@ -212,7 +212,7 @@ impl Keys {
         Ok(Page::from_rows(rows, request.limit, |last| Cursor::new(&filter, last.id.to_string())))
     }
 
-    /// Ends a key at once; ending it again changes nothing. NotFound: no key of the operator.
+    /// Revokes a key at once; revoking it again changes nothing. NotFound: no key of the operator.
     pub async fn revoke(&self, operator: &Operator, key_id: KeyId) -> Result<(), ServiceError> {
         let revoked = self.store.mark_key_revoked(operator.id, key_id, self.ambient.now()).await?;
         revoked.map(|_| ()).ok_or(ServiceError::NotFound(Resource::Key))

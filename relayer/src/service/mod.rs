@@ -58,10 +58,10 @@ pub use crate::store::ReplayScope;
 use crate::store::Store;
 pub use crate::tasks::Tasks;
 
-/// How often what is left to be done later is looked for.
+/// How often to look for unfinished work.
 const RECONCILE_EVERY: Duration = Duration::from_secs(5);
 
-/// Everything that the services stand on.
+/// Everything the services depend on.
 #[derive(Clone)]
 pub struct Parts {
     pub store: Store,
@@ -70,19 +70,19 @@ pub struct Parts {
     pub ambient: Ambient,
     /// How long a transfer's request waits for settlement.
     pub transfer_deadline: Duration,
-    /// How many transfers may be pending.
+    /// The maximum numbers of pending transfers.
     pub pending: PendingLimits,
     pub webhooks: WebhookParts,
     /// `None`: refusals are not signed.
     pub denials: Option<DenialParts>,
-    /// What asks other people's servers for what is bought.
+    /// Fetches purchases from other people's servers.
     pub fetch: Arc<dyn Fetch>,
-    /// How many keys an operator may have that are not revoked.
+    /// How many unrevoked keys an operator may have.
     pub keys_max: u32,
-    /// The cell whose name new keys get. `None`: keys name none.
+    /// The cell named in new keys. `None`: keys name no cell.
     pub cell: Option<CellName>,
     pub retention: Retention,
-    /// What each operator may have the service pay rent for.
+    /// The most each operator may have the service pay rent for.
     pub quotas: Quotas,
     pub metrics: Metrics,
 }
@@ -109,7 +109,7 @@ pub struct Services {
 }
 
 impl Services {
-    /// The services over these parts. Nothing runs yet; see [`Services::reconcile`].
+    /// Builds the services. No task runs yet; see [`Services::reconcile`].
     pub fn new(parts: Parts) -> Self {
         let signers = Signers::new(parts.clone());
         let keys = Keys::new(parts.clone());
@@ -134,8 +134,8 @@ impl Services {
         }
     }
 
-    /// Starts the tasks that finish what a crash or an outage left behind, and what had to wait, and that delete what is
-    /// over: at once, by timer, and on a wake-up.
+    /// Starts the tasks that finish what a crash or an outage left behind, carry on what had to wait, and delete
+    /// expired rows. They run at once, by timer, and on a wake-up.
     pub fn reconcile(&self) {
         self.transfers.sweep_until_stopped();
         self.keys.note_uses();
@@ -156,7 +156,7 @@ impl Services {
         });
     }
 
-    /// One pass over our keys, accounts that are half made and policies that wait.
+    /// One pass over our keys, unfinished accounts and pending policies.
     pub async fn reconcile_once(&self) {
         self.signers.look().await;
         if let Err(error) = self.accounts.reconcile().await {

@@ -35,18 +35,18 @@ impl Ambient {
         bytes
     }
 
-    /// What is made now, by chance.
+    /// The time, id bits and secret of something new, drawn at random.
     pub(crate) fn draw(&self) -> Drawn {
         Drawn { at: self.now(), id_bits: self.id_bits(), secret: self.random().into() }
     }
 
-    /// What makes an id one of its kind.
+    /// The random bits that make an id unique.
     pub(crate) fn id_bits(&self) -> u128 {
         u128::from_le_bytes(self.random())
     }
 }
 
-/// Where a transaction can be looked at: a template with `{signature}` in it.
+/// Where to look at a transaction: a template with `{signature}` in it.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ExplorerUrl(Arc<str>);
 
@@ -94,7 +94,7 @@ impl Chains {
 }
 
 impl Tasks {
-    /// Does work to its end even if nobody waits for it any longer.
+    /// Runs work to its end even when the caller leaves.
     pub(super) async fn finish<T: Send + 'static>(
         &self,
         work: impl Future<Output = Result<T, ServiceError>> + Send + 'static,

@@ -1,6 +1,6 @@
-//! Resources that are paid for by x402. The payment is a transfer like every other, with one difference: the signed bytes are
-//! handed to the server that asked for them, whose facilitator sends them. What it costs is known only when the server was
-//! asked, so a key stands for what is bought, not for what is paid.
+//! Resources paid for by x402. The payment is an ordinary transfer with one difference: the server that asked for it
+//! gets the signed bytes, and its facilitator sends them. The price is known only once the server answers, so a key
+//! stands for what is bought, not for what is paid.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -23,18 +23,18 @@ use crate::store::NewPurchase;
 const PAYMENT_REQUIRED: u16 = 402;
 /// How long asking for an offer may take.
 const OFFER_PATIENCE: Duration = Duration::from_secs(10);
-/// How long a server may take to have a payment settled and to answer with the resource.
+/// How long a server may take to settle a payment and answer with the resource.
 const HAND_OVER_PATIENCE: Duration = Duration::from_secs(30);
-/// How often it is looked for what another request under the same key has bought.
+/// How often to check what another request under the same key has bought.
 const LOOK_EVERY: Duration = Duration::from_millis(150);
 /// How long reading the clocks may take.
 const CLOCK_PATIENCE: Duration = Duration::from_secs(1);
 
-/// Whatever asks other people's servers for resources.
+/// Fetches resources from other people's servers.
 #[async_trait]
 pub trait Fetch: Send + Sync + 'static {
-    /// Makes the purchase's request once, with the header `PAYMENT-SIGNATURE` where there is a payment; within `patience` it is
-    /// answered or not. Says why not, to follow "The server".
+    /// Sends the purchase's request once, with the header `PAYMENT-SIGNATURE` if there is a payment, and waits at most
+    /// `patience`. The error is the reason, phrased to follow "The server".
     async fn fetch(
         &self,
         purchase: &Purchase,
@@ -43,12 +43,12 @@ pub trait Fetch: Send + Sync + 'static {
     ) -> Result<Resource, &'static str>;
 }
 
-/// What a purchase has come to.
+/// The outcome of a purchase.
 #[derive(Debug, Clone)]
 pub struct PurchaseAnswer {
     /// `None`: the server asked for no payment.
     pub transfer: Option<TransferAnswer>,
-    /// What the server answered last, where it is known.
+    /// The server's last answer, where it is known.
     pub resource: Option<Resource>,
 }
 
@@ -66,16 +66,16 @@ impl Purchases {
         Self { parts, transfers, fetch }
     }
 
-    /// The URL of a resource. Invalid: not one that may be reached.
+    /// Parses the URL of a resource. Invalid: it may not be reached.
     pub fn parse_url(&self, text: &str) -> Result<WebhookUrl, Invalid> {
         WebhookUrl::parse(text, &self.parts.webhooks.rules)
     }
 
-    /// Asks for a resource, and pays for it if the server wants that. Waits for the payment's end up to the deadline; it goes on
-    /// when nobody waits any longer.
+    /// Asks for a resource, and pays for it if the server wants that. Waits for the payment's end up to the deadline;
+    /// the payment runs on when the caller leaves.
     ///
-    /// NotFetched: the server does not answer, nothing was paid. OfferRefused: it asks for what cannot or may not be paid. The
-    /// rest as for a transfer.
+    /// NotFetched: the server did not answer; nothing was paid. OfferRefused: it asks for a payment that cannot or may
+    /// not be made. Other errors as for a transfer.
     pub async fn pay(
         &self,
         principal: &Principal,
@@ -85,7 +85,7 @@ impl Purchases {
         let account = find_payer(&self.parts, principal, purchase.from).await?;
         let network = self.parts.chains.get(principal.operator().network)?.clone();
         let place = self.transfers.place(principal, purchase.from, &purchase.idempotency_key).await?;
-        // Before the server is asked again: what was bought is not bought twice, whatever it costs now.
+        // Checked before the server is asked again: nothing is bought twice, whatever the price is now.
         if let Some(started) = self.find_started(principal, &purchase, &network).await? {
             return self.answer(principal, started, deadline).await;
         }
@@ -110,7 +110,7 @@ impl Purchases {
         let new = NewPurchase { fee_payer: offer.terms.fee_payer, fingerprint: purchase.fingerprint() };
         let (signed, when_signed) = oneshot::channel();
         let hand_over = HandOver { terms: offer.terms.clone(), signed };
-        // To its end from here on, though the client may be gone: what is signed is handed over, and the resource kept.
+        // From here the work runs to its end even if the client is gone: signed bytes are handed over, the resource is kept.
         let (this, operator) = (self.clone(), principal.operator().id);
         let handed_over = self
             .parts
@@ -122,14 +122,14 @@ impl Purchases {
             return self.answer(principal, started, deadline).await;
         }
         let resource = timeout_at(deadline, handed_over).await.ok().and_then(Result::ok).flatten();
-        // A server that did not take it may still do so: the chain says, in a minute.
+        // A server that refused the payment may still settle it; the chain tells within a minute.
         let is_refused = resource.as_ref().is_some_and(|resource| !resource.is_success());
         let deadline = if is_refused { Instant::now() } else { deadline };
         let transfer = self.transfers.answer(principal, started, deadline).await?;
         Ok(PurchaseAnswer { transfer: Some(transfer), resource })
     }
 
-    /// The transfer that stands under the purchase's key, unless nothing came of it.
+    /// The transfer under the purchase's key, unless nothing came of it.
     async fn find_started(
         &self,
         principal: &Principal,
@@ -154,7 +154,7 @@ impl Purchases {
         }
     }
 
-    /// Hands the signed bytes to the server, and keeps what it gives for them. `None`: nothing was signed, or it did not answer.
+    /// Hands the signed bytes to the server, and keeps its answer. `None`: nothing was signed, or it did not answer.
     async fn hand_over(
         &self,
         operator: OperatorId,
@@ -182,7 +182,7 @@ impl Purchases {
         Some(resource)
     }
 
-    /// What was begun under the key before, and what it has bought.
+    /// The earlier purchase under the key, and what it has bought.
     async fn answer(
         &self,
         principal: &Principal,
@@ -193,7 +193,7 @@ impl Purchases {
         let paid = &transfer.view.transfer;
         loop {
             let resource = self.parts.store.find_resource(paid.operator_id, paid.id).await?;
-            // It may settle before the server answers.
+            // The payment may settle before the server answers.
             let is_expected = match &paid.state {
                 TransferState::Settled(settlement) => {
                     self.parts.ambient.now() <= settlement.settled_at.after(HAND_OVER_PATIENCE)

@@ -1,4 +1,4 @@
-//! What the verbs begin with: the account that the caller may use, and what the chain says of it now.
+//! First reads of every verb: the account that the caller may use, and its current state on the chain.
 
 use super::Parts;
 use super::error::{Forbidden, Resource, ServiceError, from_chain};
@@ -10,7 +10,7 @@ pub(super) fn addresses(account: &Account) -> AgentAddresses {
     AgentAddresses { agent: account.address, token_account: account.token_account }
 }
 
-/// An account that the caller may use. Forbidden: an agent key of another account, whether that exists or not.
+/// An account that the caller may use. Forbidden: an agent key of another account, whether or not that exists.
 /// NotFound: unknown or another operator's.
 pub(super) async fn find_account(
     parts: &Parts,
@@ -27,7 +27,7 @@ pub(super) async fn find_account(
     account.ok_or(ServiceError::NotFound(Resource::Account))
 }
 
-/// The account that a request names as its payer. Errors as [`find_account`], but for NotFound, which says so.
+/// The account that a request names as its payer. Errors as [`find_account`], but NotFound names the payer.
 pub(super) async fn find_payer(
     parts: &Parts,
     principal: &Principal,
@@ -39,7 +39,7 @@ pub(super) async fn find_payer(
     })
 }
 
-/// What the chain says of an account now. NotFound: it was closed there.
+/// An account's current state on the chain. NotFound: it was closed there.
 pub(super) async fn read_agent(
     parts: &Parts,
     operator: &Operator,
@@ -51,7 +51,7 @@ pub(super) async fn read_agent(
     agents.into_iter().next().flatten().ok_or(ServiceError::NotFound(Resource::Account))
 }
 
-/// What the chain says of an operator now.
+/// An operator's current state on the chain.
 pub(super) async fn read_operator(
     parts: &Parts,
     operator: &Operator,
@@ -65,8 +65,7 @@ pub(super) async fn read_operator(
     })
 }
 
-/// Unix seconds by which what was spent is counted. While the clocks disagree, nothing counts as freed that one of them
-/// still holds.
+/// The time in Unix seconds for the spend window. While clocks disagree, a spend counts as long as any of them still counts it.
 pub(super) async fn window_now(parts: &Parts, operator: &Operator) -> Result<i64, ServiceError> {
     let chain = &parts.chains.get(operator.network)?.chain;
     let host_now = parts.ambient.now().unix_seconds();

@@ -1,4 +1,4 @@
-//! Named requests: what is asked for twice under one name is done once, and answered alike.
+//! Named requests: one that is repeated under its name is carried out once and answered alike.
 
 use std::future::Future;
 use std::time::Duration;
@@ -11,8 +11,8 @@ use crate::domain::{
 };
 use crate::store::{NewRequest, RequestClaim, Store};
 
-/// After so long a request whose process says nothing of it may be taken up again. What it makes follows from its name, so
-/// two that carry it out at once make the same.
+/// After this long without a sign from its process, another may take a request over. What a request makes follows from
+/// its name, so two that carry it out at once make the same thing.
 const LEASE: Duration = Duration::from_secs(30);
 
 /// A request with its name.
@@ -20,30 +20,30 @@ const LEASE: Duration = Duration::from_secs(30);
 pub struct NamedRequest {
     pub idempotency_key: IdempotencyKey,
     pub fingerprint: RequestFingerprint,
-    /// The API key that it came with.
+    /// The API key that the request came with.
     pub key_id: KeyId,
     pub answer_key: AnswerKey,
 }
 
 /// What a request finds under its name.
 pub enum Begun {
-    /// It is to be carried out.
+    /// Nothing yet: carry it out.
     Run(Box<Run>),
-    /// It was: status and body.
+    /// The request was carried out: status and body.
     Answered(u16, String),
 }
 
-/// A request that is being carried out under its name; [`Requests::end`] says how that went.
+/// A request in flight under its name; [`Requests::end`] records the outcome.
 pub struct Run {
     claim: NewRequest,
     is_first: bool,
     seed: Seed,
     answer_key: AnswerKey,
-    /// What it makes things of.
+    /// The random bits it makes things from.
     pub drawn: Drawn,
 }
 
-/// How a request went.
+/// The outcome of a request.
 #[derive(Debug)]
 pub enum Ending {
     /// It succeeded: status and body.
@@ -67,7 +67,7 @@ impl Requests {
         Self { store: parts.store, ambient: parts.ambient, tasks: parts.tasks }
     }
 
-    /// Carries work to its end, even if nobody waits for it any longer.
+    /// Runs work to its end even when the caller leaves.
     pub async fn finish<T: Send + 'static>(
         &self,
         work: impl Future<Output = Result<T, ServiceError>> + Send + 'static,
@@ -75,8 +75,8 @@ impl Requests {
         self.tasks.finish(work).await
     }
 
-    /// Takes the name, or finds what it stands for. RequestConflict: it stands for something else, or shows a secret that
-    /// another API key asked for. RequestRunning: somebody is carrying it out.
+    /// Takes the name, or finds what it stands for. RequestConflict: it stands for another request, or its answer shows
+    /// a secret that another API key asked for. RequestRunning: the request is in flight.
     pub async fn begin(&self, operator: &Operator, asked: NamedRequest) -> Result<Begun, ServiceError> {
         let conflict = |conflict| Err(ServiceError::RequestConflict(conflict));
         let now = self.ambient.now();
@@ -110,7 +110,7 @@ impl Requests {
         }
     }
 
-    /// Writes down how it went. Should that not succeed, whoever asks again has it carried out again, from the same seed.
+    /// Records the outcome. If that fails, the next caller repeats the request from the same seed.
     pub async fn end(&self, run: Box<Run>, ending: Ending) {
         let Run { claim, is_first, seed, answer_key, .. } = *run;
         let store = &self.store;
@@ -124,7 +124,7 @@ impl Requests {
                 store.mark_request_answered(&claim, &StoredAnswer { status, body }).await
             }
             Ending::Refused if is_first => store.delete_request(&claim).await,
-            // An earlier try may have done something.
+            // An earlier try may have had an effect.
             Ending::Refused | Ending::Unknown => store.release_request(&claim, self.ambient.now()).await,
         };
         if let Err(error) = written {

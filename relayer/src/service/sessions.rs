@@ -1,4 +1,4 @@
-//! Sessions of the dashboard: a key is shown once, and a token stands for it until it ends.
+//! Dashboard sessions: the operator shows a key once, and a token stands for it until the session ends.
 
 use std::net::IpAddr;
 
@@ -6,8 +6,8 @@ use super::error::{Forbidden, ServiceError, Unauthorized};
 use super::{Keys, Parts};
 use crate::domain::{Principal, SessionToken};
 
-/// Who is signed in. A session opens what its key opens now, and nothing once that is revoked, over, or used from elsewhere
-/// than it may be.
+/// Who is signed in. A session may do what its key may do now, and nothing once the key is revoked, expired, or used
+/// from an address outside its range.
 #[derive(Clone)]
 pub struct Sessions {
     parts: Parts,
@@ -19,7 +19,7 @@ impl Sessions {
         Self { parts, keys }
     }
 
-    /// Signs in whoever was authenticated. Forbidden: an agent.
+    /// Signs in an authenticated operator. Forbidden: an agent.
     pub async fn open(&self, principal: &Principal) -> Result<SessionToken, ServiceError> {
         let Principal::Operator { key_id, .. } = principal else {
             return Err(ServiceError::Forbidden(Forbidden::OperatorKeyNeeded));
@@ -29,8 +29,8 @@ impl Sessions {
         Ok(token)
     }
 
-    /// Who holds this token, and asks `from` an address where that is known; the session goes on. Errors as
-    /// [`Keys::authenticate`], for a session that is over too.
+    /// Authenticates a token and prolongs its session; `from` is the caller's address where it is known. Errors as
+    /// [`Keys::authenticate`], also for an expired session.
     pub async fn resume(
         &self,
         token: &SessionToken,
@@ -51,7 +51,7 @@ impl Sessions {
         Ok(principal)
     }
 
-    /// Signs out: the token opens nothing any more.
+    /// Signs out: the token is no longer valid.
     pub async fn end(&self, token: &SessionToken) -> Result<(), ServiceError> {
         Ok(self.parts.store.delete_session(&token.hash()).await?)
     }

@@ -1,5 +1,5 @@
-//! Our keys, looked at again and again: whether operators still name them, whether they have SOL, and whether whoever keeps
-//! them signs. What is wrong stands in the log once when it begins and then every few minutes, and in `GET /healthz` as long as it lasts.
+//! Regular checks of our keys: do operators still name them, do they have SOL, does the key service sign? A problem is
+//! logged when it begins and then every few minutes; `GET /healthz` shows it as long as it lasts.
 
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -13,10 +13,10 @@ use crate::chain::{Authority, ChainError, KeyProblem};
 use crate::domain::{Address, FailureCode, Network, Operator};
 
 const LOOK_EVERY: Duration = Duration::from_secs(10);
-/// How often what stays wrong is said again.
+/// How often a lasting problem is logged again.
 const SAY_EVERY: Duration = Duration::from_secs(300);
 
-/// What a transfer says that none of our keys may sign.
+/// The message of a transfer that none of our keys may sign.
 pub(super) const ROTATED: &str = "The operator's account no longer names a transfer authority of this service; nothing was paid. Send the same request \
      again once its keys agree.";
 const EMPTY: &str =
@@ -24,7 +24,7 @@ const EMPTY: &str =
 
 const AWAY: &str = "The service that keeps the signing key does not sign right now; nothing was paid. Send the same request again.";
 
-/// Why a transfer was not signed, where that is for want of a key; `None` for any other error.
+/// Why a transfer was not signed, if the reason is a key; `None` for any other error.
 pub(super) fn unsigned(error: &ChainError) -> Option<(FailureCode, &'static str)> {
     match error {
         ChainError::AuthorityRotated { .. } => Some((FailureCode::AuthorityRotated, ROTATED)),
@@ -50,7 +50,7 @@ pub struct Signers {
 #[derive(Default)]
 struct KnownSigners {
     problems: Vec<(Network, KeyProblem)>,
-    /// How many operators were looked at.
+    /// How many operators were checked.
     operators: HashMap<Network, usize>,
     looked_at: Option<Instant>,
     said_at: Option<Instant>,
@@ -61,8 +61,8 @@ impl Signers {
         Self { parts, known: Arc::default() }
     }
 
-    /// How it was with a network's authorities when it was last looked at, in words that name no operator: a tenant whose admin
-    /// names other keys makes them degraded, and only all tenants together make them failed.
+    /// The state of a network's authorities at the last check, in words that name no operator. One tenant whose admin
+    /// names other keys makes them degraded; only all tenants together make them failed.
     pub(super) fn authorities(&self, network: Network) -> Part {
         let known = self.known();
         let mut rotated: BTreeMap<String, usize> = BTreeMap::new();
@@ -80,7 +80,7 @@ impl Signers {
         Part::new("authorities", Some(network), all, problems.collect())
     }
 
-    /// The same of the SOL in its wallets: failed when no transfer authority can pay a fee. Little SOL is not wrong yet.
+    /// Likewise for the SOL in its wallets: failed when no transfer authority can pay a fee. Low SOL is not a problem yet.
     pub(super) fn sol(&self, network: Network) -> Part {
         let known = self.known();
         let empty = known.of(network).filter_map(|problem| match problem {
@@ -95,7 +95,7 @@ impl Signers {
         Part::new("sol", Some(network), all, empty.into_iter().map(words).collect())
     }
 
-    /// The wallets of a network that have little SOL left, and the lamports that they can spend.
+    /// The network's wallets that are low on SOL, with the lamports that they can spend.
     pub fn low_on_sol(&self, network: Network) -> Vec<(Address, u64)> {
         let low = |problem: &KeyProblem| match problem {
             KeyProblem::FeePayerLow { address, lamports } => Some((*address, *lamports)),
@@ -106,7 +106,7 @@ impl Signers {
         self.known().of(network).filter_map(low).collect()
     }
 
-    /// The same of whoever keeps its keys: failed when none that may transfer signs.
+    /// Likewise for whoever keeps its keys: failed when no transfer key can sign.
     pub(super) fn signers(&self, network: Network) -> Part {
         let known = self.known();
         let away = known.of(network).filter_map(|problem| match problem {
@@ -126,7 +126,7 @@ impl Signers {
         Part::new("signers", Some(network), self.are_all_that_pay(network, &addresses), words)
     }
 
-    /// Whether every wallet of the network that transfers is among these.
+    /// Whether these include every wallet of the network that signs transfers.
     fn are_all_that_pay(&self, network: Network, these: &[Address]) -> bool {
         let wallets = self.parts.chains.get(network).map(|parts| parts.chain.figures().wallets);
         let mut paying = wallets.unwrap_or_default();
@@ -134,7 +134,7 @@ impl Signers {
         !paying.is_empty() && paying.iter().all(|wallet| these.contains(&wallet.address))
     }
 
-    /// How many operators of a network name none of our keys for something.
+    /// How many operators of a network no longer name one of our keys for a role.
     pub(super) fn rotated(&self, network: Network) -> usize {
         let known = self.known();
         let operators = known.of(network).filter_map(|problem| match problem {
@@ -146,7 +146,7 @@ impl Signers {
         operators.collect::<BTreeSet<Address>>().len()
     }
 
-    /// Looks, if it is time to.
+    /// Checks the keys, if it is time.
     pub(super) async fn look(&self) {
         let now = Instant::now();
         if self.known().looked_at.is_some_and(|at| now.duration_since(at) < LOOK_EVERY) {
@@ -168,7 +168,7 @@ impl Signers {
             self.known().operators.insert(network, addresses.len());
             match parts.chain.look_at_keys(&addresses).await {
                 Ok(found) => problems.extend(found.into_iter().map(|problem| (network, problem))),
-                // What was wrong may be so still.
+                // Keep the known problems: they may persist.
                 Err(error) => {
                     tracing::debug!(%network, %error, "keys are looked at later");
                     let before = self.known().problems.clone();
@@ -212,7 +212,7 @@ impl KnownSigners {
     }
 }
 
-/// Lamports come and go.
+/// Ignores lamports, which change all the time.
 fn is_about_the_same(one: &KeyProblem, other: &KeyProblem) -> bool {
     match (one, other) {
         (

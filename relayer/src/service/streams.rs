@@ -1,4 +1,4 @@
-//! Events as they happen, for receivers that cannot be reached: first what came since the last one they had, then the rest.
+//! Live events for receivers that cannot be reached: first those since the last event they had, then new ones.
 
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex, PoisonError};
@@ -12,18 +12,18 @@ use super::{Keys, Parts};
 use crate::domain::{AccountId, Cursor, Event, EventId, EventType, Invalid, KeyId, Operator, OperatorId};
 use crate::store::{PLACED_AT_ONCE, PlacedEvent};
 
-/// Streams that one operator may have open on one process.
+/// Streams that one operator may have open per process.
 pub const STREAMS_PER_OPERATOR_MAX: usize = 10;
-/// Events that are read at once, and that a slow receiver has in memory.
+/// Events per read, and the most that are held in memory for a slow receiver.
 const READ_AT_ONCE: u32 = 100;
-/// How long after this process wrote something it is looked for: what came meanwhile comes along.
+/// Delay between a write of this process and the read, so that further events join the batch.
 const GATHERING: Duration = Duration::from_millis(50);
-/// How often it is looked for what other processes wrote.
+/// How often to look for events that other processes wrote.
 const LOOK_EVERY: Duration = Duration::from_secs(1);
-/// How often it is asked whether the key is still good.
+/// How often to check that the key is still valid.
 const KEY_ASKED_EVERY: Duration = Duration::from_secs(5);
 
-/// Which events a stream tells of; nothing named means all.
+/// Filters the events of a stream; an empty filter means all.
 #[derive(Debug, Clone, Default)]
 pub struct StreamFilter {
     pub types: Vec<EventType>,
@@ -37,7 +37,7 @@ impl StreamFilter {
     }
 }
 
-/// An event, and where the stream goes on after it.
+/// An event, and the id to resume from after it.
 #[derive(Debug, Clone)]
 pub struct Streamed {
     pub event: Event,
@@ -48,7 +48,7 @@ pub struct Streamed {
 #[derive(Debug, Clone, Default)]
 struct Open(Arc<Mutex<HashMap<OperatorId, usize>>>);
 
-/// One of them, until this is dropped.
+/// One open stream; dropping this closes it.
 struct Place(Open, OperatorId);
 
 impl Open {
@@ -83,7 +83,7 @@ pub struct Streams {
     open: Open,
 }
 
-/// Where one stream stands.
+/// The position of one stream.
 struct Reading {
     streams: Streams,
     operator_id: OperatorId,
@@ -100,10 +100,11 @@ impl Streams {
         Self { parts, keys, open: Open::default() }
     }
 
-    /// The operator's events after `last` (the id of one of its stream), or from now on; and the id by which it begins. It ends when the key is no longer
-    /// good, at a stop, and when the database cannot be read: whoever reads begins again after the last that it had.
+    /// The operator's events after `last` (an id from one of its streams) or from now on, and the id that the stream
+    /// begins with. The stream ends when the key is no longer valid, at a stop, and when the database cannot be read;
+    /// the reader then resumes after the last event it had.
     ///
-    /// TooManyStreams. Invalid: `last` is no id of the operator's stream, or what came after it is no longer kept.
+    /// TooManyStreams. Invalid: `last` is no id of the operator's streams, or later events are no longer kept.
     pub async fn open(
         &self,
         operator: &Operator,
@@ -131,7 +132,7 @@ impl Streams {
             key_asked_at: Instant::now(),
             _place: place,
         };
-        // Whoever comes back before the first event goes on from here.
+        // A reader that reconnects before its first event resumes here.
         let begin = id_of(operator.id, after, None);
         Ok((begin, futures::stream::unfold(reading, Reading::next)))
     }
@@ -152,12 +153,12 @@ impl Streams {
     }
 }
 
-/// What the ids of a stream are bound to. Not to its filter: that may be another one every time.
+/// Binds a stream's ids to the operator, but not to the filter, which may change with every connection.
 fn bound(operator: OperatorId) -> String {
     format!("stream|{operator}")
 }
 
-/// By which a stream goes on after a place, and the event that stands there.
+/// The id to resume from after a position, and the event at that position.
 fn id_of(operator: OperatorId, place: u64, event: Option<EventId>) -> String {
     let event = event.map_or_else(String::new, |event| event.to_string());
     Cursor::new(&bound(operator), format!("{place}|{event}")).text()
@@ -174,7 +175,7 @@ impl Reading {
                 }
             }
             let stop = self.streams.parts.tasks.closing.clone();
-            // Ends here as well while the database hangs.
+            // A stop ends the stream even while the database hangs.
             let more = stop.run_until_cancelled(self.read_more()).await?;
             match more {
                 Ok(true) => {}
@@ -187,7 +188,7 @@ impl Reading {
         }
     }
 
-    /// Waits until there is more, and reads it. `false`: the key is no longer good.
+    /// Waits for more events and reads them. `false`: the key is no longer valid.
     async fn read_more(&mut self) -> Result<bool, ServiceError> {
         let streams = self.streams.clone();
         let store = &streams.parts.store;
@@ -198,7 +199,7 @@ impl Reading {
                 }
                 self.key_asked_at = Instant::now();
             }
-            // Before the look: what is written during it wakes us after it.
+            // Subscribed before the read, so that a write during it wakes us afterwards.
             let written = store.events_written();
             while store.place_events(self.operator_id, PLACED_AT_ONCE).await? {}
             let found = store.list_stream(self.operator_id, self.after, READ_AT_ONCE).await?;

@@ -3,11 +3,11 @@ use std::collections::BTreeSet;
 use crate::chain::{AllowedRecipients, Chain, OnChainPolicy};
 use crate::domain::{Address, AllowlistEntry, Counterparties, CounterpartyKind, Operator, SpendingPolicy};
 
-/// What an address may be of which it is not known. One that is there twice is both.
+/// The possible kinds of an address whose kind is unknown. An address that is listed under both is both.
 const EITHER: [CounterpartyKind; 2] = [CounterpartyKind::Wallet, CounterpartyKind::TokenAccount];
 
-/// The chain's policy in the words of the operator: every allowlist entry as submitted where `submitted` knows it, in
-/// the order submitted; entries that were written by another way follow as addresses. Every entry says its kind.
+/// The chain's policy as the operator wrote it: each allowlist entry as in `submitted` where that knows it, in the
+/// order submitted. Entries written in another way follow as addresses. Every entry states its kind.
 pub(super) fn as_submitted(
     chain: &dyn Chain,
     operator: &Operator,

@@ -6,8 +6,8 @@ use super::{Store, StoreError, Transaction};
 use crate::domain::{Account, AccountChange, AccountName, Invalid, Metadata};
 
 impl Store {
-    /// Changes name and metadata of an account, by what stands there now and not by what the caller has read. Invalid: the
-    /// metadata would be too large, and nothing was changed.
+    /// Changes an account's name and metadata, based on the stored row rather than on what the caller has read.
+    /// Invalid: the metadata would be too large, and nothing was changed.
     pub async fn update_account(
         &self,
         account: &Account,
@@ -22,7 +22,7 @@ impl Store {
     }
 }
 
-/// `Contended` when somebody else changed the metadata between the reading and the writing.
+/// `Contended` when somebody else changed the metadata between this read and write.
 async fn update(
     tx: &mut Transaction<'_>,
     account: Account,

@@ -13,7 +13,7 @@ use crate::domain::{
 
 const TABLE: Table = Table("accounts");
 
-/// What [`AccountRow`] is read from.
+/// The columns of [`AccountRow`].
 pub(super) const COLUMNS: &str = "account_id, operator_id, name, metadata, address, token_account, status,
     counterparties, provisioning, created_at";
 
@@ -60,7 +60,7 @@ pub(super) fn read_metadata(json: String) -> Result<Metadata, StoreError> {
     Metadata::parse(&json).map_err(|_| TABLE.unreadable("metadata"))
 }
 
-/// `None` where the column holds something else than [`write_counterparties`] wrote.
+/// `None` when [`write_counterparties`] did not write this column.
 pub(super) fn read_counterparties(json: Option<&str>) -> Option<Counterparties> {
     let Some(json) = json else { return Some(Counterparties::Anyone) };
     let texts: Vec<String> = serde_json::from_str(json).ok()?;
@@ -76,12 +76,12 @@ pub(super) fn count_entries(counterparties: &Counterparties) -> i64 {
     entries(counterparties.entries().len()).cast_signed()
 }
 
-/// How many entries an allowlist has, as a column holds it.
+/// A column's number of allowlist entries.
 pub(super) fn entries(count: usize) -> u64 {
     u64::try_from(count).unwrap_or(u64::MAX)
 }
 
-/// Writes an account down.
+/// Inserts an account.
 pub(super) fn insert(account: &Account) -> Query {
     const SQL: &str = "INSERT INTO accounts
              (account_id, operator_id, name, metadata, address, token_account, status, counterparties,
@@ -105,13 +105,13 @@ pub(super) fn insert(account: &Account) -> Query {
 }
 
 impl Store {
-    /// Writes an account down, whatever the operator's quotas.
+    /// Inserts an account without checking the operator's quotas.
     pub async fn insert_account(&self, account: &Account) -> Result<(), StoreError> {
         insert(account).execute(self.writer()).await?;
         Ok(())
     }
 
-    /// The account is on the chain: from here on it is found and listed.
+    /// The account is on the chain: from now on finders and lists show it.
     pub async fn mark_account_ready(&self, operator: OperatorId, id: AccountId) -> Result<(), StoreError> {
         const SQL: &str =
             "UPDATE accounts SET provisioning = 'ready' WHERE operator_id = $1 AND account_id = $2";
@@ -119,8 +119,7 @@ impl Store {
         Ok(())
     }
 
-    /// Forgets an account that never came to be on the chain. A ready account stays, and one that has been asked for again
-    /// after `asked_by`.
+    /// Deletes an account that never reached the chain. Keeps a ready account, and one that was requested again after `asked_by`.
     pub async fn delete_requested_account(
         &self,
         operator: OperatorId,
@@ -138,7 +137,7 @@ impl Store {
         Ok(())
     }
 
-    /// An account that was asked for is asked for again; one that is ready stays as it is. `false`: there is none.
+    /// Renews the request for an account that is not ready; a ready one stays as it is. `false`: there is no such account.
     pub async fn mark_account_asked_again(
         &self,
         operator: OperatorId,
@@ -157,7 +156,7 @@ impl Store {
         Ok(touched == 1)
     }
 
-    /// What the chain was last seen to hold, or was just told: the status, and the allowlist as submitted.
+    /// Records the account's status and its allowlist as submitted, as last seen on the chain or just sent to it.
     pub async fn mark_account_policy(
         &self,
         operator: OperatorId,
@@ -178,7 +177,7 @@ impl Store {
         Ok(())
     }
 
-    /// The status alone, as seen on the chain.
+    /// Records only the status, as seen on the chain.
     pub async fn mark_account_status(
         &self,
         operator: OperatorId,
@@ -209,7 +208,7 @@ impl Store {
         row.map(Account::try_from).transpose()
     }
 
-    /// Where an account of this network is paid, whosever it is: the one thing that is told of another operator's account.
+    /// The payment address of any operator's account on this network: all that we tell about another operator's account.
     pub async fn find_payee(&self, network: Network, id: AccountId) -> Result<Option<Address>, StoreError> {
         const SQL: &str = "SELECT accounts.token_account
              FROM accounts JOIN operators ON operators.operator_id = accounts.operator_id
@@ -219,7 +218,7 @@ impl Store {
         row.map(|(address,)| TABLE.read("token_account", &address)).transpose()
     }
 
-    /// Those of the operator's ready accounts that are among `ids`, in no particular order. At most 1,000 ids.
+    /// The operator's ready accounts among `ids`, in no particular order. At most 1,000 ids.
     pub async fn find_accounts(
         &self,
         operator: OperatorId,
@@ -234,7 +233,7 @@ impl Store {
              FROM accounts WHERE operator_id = $1 AND provisioning = 'ready' AND account_id IN ({})",
             places(2, ids.len())
         );
-        // Only placeholders were put into the text.
+        // Only placeholders are interpolated.
         let rows: Vec<AccountRow> = query(AssertSqlSafe(sql))
             .bind(operator.to_string())
             .bind_all(ids.iter().map(AccountId::to_string))
@@ -243,7 +242,7 @@ impl Store {
         rows.into_iter().map(Account::try_from).collect()
     }
 
-    /// Up to `rows_max` ready accounts of the operator, newest first, those after `after` in that order.
+    /// Up to `rows_max` ready accounts of the operator, newest first, starting after `after`.
     pub async fn list_accounts(
         &self,
         operator: OperatorId,
@@ -251,7 +250,7 @@ impl Store {
         after: Option<AccountId>,
         rows_max: u32,
     ) -> Result<Vec<Account>, StoreError> {
-        // Said outright, since no index leads through an "or".
+        // Two separate conditions, because an "or" would use no index.
         let of_status = if status.is_some() { "status = $2" } else { "$2 = ''" };
         let sql = format!(
             "SELECT account_id, operator_id, name, metadata, address, token_account, status,
@@ -270,7 +269,7 @@ impl Store {
         rows.into_iter().map(Account::try_from).collect()
     }
 
-    /// How many accounts the operator has, those that are being made included, and those that were closed left out.
+    /// How many accounts the operator has, including those being created, excluding closed ones.
     pub async fn count_accounts(&self, operator: OperatorId) -> Result<u64, StoreError> {
         const SQL: &str = "SELECT COUNT(*) FROM accounts WHERE operator_id = $1 AND NOT is_closed";
         let row: Option<(i64,)> = query(SQL).bind(operator.to_string()).fetch_optional(self.lister()).await?;
@@ -278,7 +277,7 @@ impl Store {
     }
 
     /// For a worker: up to `rows_max` of the operator's ready accounts that count for its quota and were created before
-    /// `before`, oldest first, those after `after` in that order.
+    /// `before`, oldest first, starting after `after`.
     pub async fn list_counted_accounts(
         &self,
         operator: OperatorId,

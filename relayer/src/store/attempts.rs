@@ -1,4 +1,4 @@
-//! Attempts written down: each with what becomes of its delivery, and of its webhook's health.
+//! Records attempts, each with the next state of its delivery and the health of its webhook.
 
 use futures::FutureExt;
 use macro_rules_attribute::derive;
@@ -13,14 +13,14 @@ use crate::domain::{Attempt, DeliveryState, DisabledReason, EventId, Health, Ope
 
 const TABLE: Table = Table("webhooks");
 
-/// An attempt that was made of a leased delivery.
+/// An attempt made on a leased delivery.
 #[derive(Debug, Clone)]
 pub struct AttemptMade {
     pub operator_id: OperatorId,
     pub webhook_id: WebhookId,
     pub event_id: EventId,
     pub attempt: Attempt,
-    /// What becomes of the delivery.
+    /// The delivery's next state.
     pub next: DeliveryState,
 }
 
@@ -32,8 +32,8 @@ struct HealthRow {
 }
 
 impl Store {
-    /// Writes attempts down, each with what becomes of its delivery and of its webhook's health; in one transaction,
-    /// all or none. A webhook that has only failed for days is disabled. Attempts of what was deleted are forgotten.
+    /// Records attempts, each with the next state of its delivery and its webhook's health; all in one transaction.
+    /// Disables a webhook that has only failed for days. Drops attempts on deleted webhooks or deliveries.
     pub async fn mark_attempts(&self, made: &[AttemptMade]) -> Result<(), StoreError> {
         let (made, holder) = (made.to_vec(), self.holder.clone());
         self.write(move |tx| {
@@ -55,13 +55,13 @@ async fn mark_attempt(tx: &mut Transaction<'_>, made: &AttemptMade, holder: &str
     mark_health(tx, made).await
 }
 
-/// Gives the attempt's number; `None` when there is no such delivery any longer.
+/// Returns the attempt's number; `None` when the delivery no longer exists.
 async fn move_delivery(
     tx: &mut Transaction<'_>,
     made: &AttemptMade,
     holder: &str,
 ) -> Result<Option<i64>, StoreError> {
-    // What was acknowledged is delivered, whoever holds the lease by now.
+    // An acknowledged event is delivered, whoever holds the lease now.
     const DELIVERED: &str =
         "UPDATE deliveries SET attempts = attempts + 1, state = 'delivered', failures = $4,
              next_attempt_at = NULL, ended_at = $5, lease_holder = NULL, lease_expires_at = NULL
@@ -126,7 +126,7 @@ async fn mark_health(tx: &mut Transaction<'_>, made: &AttemptMade) -> Result<(),
     const FAILED: &str = "UPDATE webhooks
          SET failures = failures + 1, failing_since = COALESCE(failing_since, $2)
          WHERE webhook_id = $1 RETURNING failures, failing_since, status";
-    // A change that does not know of it is not to undo it: see `mark_webhook_changed`.
+    // A concurrent change that has not seen this must not undo it: see `mark_webhook_changed`.
     const DISABLED: &str = "UPDATE webhooks
          SET status = 'disabled', disabled_reason = $2, disabled_at = $3, updated_at = $3
          WHERE webhook_id = $1";

@@ -1,4 +1,4 @@
-//! The balances that webhooks with a threshold know, and the crossings that follow from them.
+//! The balances last known to webhooks with a threshold, and the crossings that follow from them.
 
 use std::collections::BTreeMap;
 
@@ -35,7 +35,7 @@ impl Store {
             .collect())
     }
 
-    /// Whether the operator has a webhook with a threshold: mostly not, and then nothing more is asked.
+    /// Whether the operator has a webhook with a threshold. Usually not, which spares all further queries.
     async fn has_thresholds(&self, operator: OperatorId) -> Result<bool, StoreError> {
         const SQL: &str =
             "SELECT webhook_id FROM webhooks WHERE operator_id = $1 AND threshold_usdc IS NOT NULL LIMIT 1";
@@ -44,8 +44,8 @@ impl Store {
         Ok(row.is_some())
     }
 
-    /// Writes down what an account was seen to hold. Where that is below the threshold of a webhook that last knew it at
-    /// or above, it announces `balance.low_threshold`, once per threshold. What is known from a later reading stays.
+    /// Records an observed balance. When it is below a webhook's threshold and the last known one was not, announces
+    /// `balance.low_threshold`, once per threshold. Keeps what is known from a later reading.
     pub async fn mark_balance(
         &self,
         account: &Account,
@@ -83,7 +83,7 @@ impl Store {
     }
 }
 
-/// Gives what the account held before, if this is news. `Contended` when another reading came in between.
+/// Returns what the account held before, if this is news. `Contended` when another reading came in between.
 async fn replace_known(
     tx: &mut Transaction<'_>,
     webhook: WebhookId,

@@ -23,7 +23,7 @@ pub struct NewTransfer {
     pub network: Network,
     pub key_id: KeyId,
     pub request: TransferRequest,
-    /// Where it pays for something that is bought.
+    /// Set when it pays for a purchase.
     pub purchase: Option<NewPurchase>,
     /// See [`SignedAhead`].
     pub signed: Option<SignedAhead>,
@@ -34,35 +34,35 @@ pub struct NewTransfer {
 pub struct NewPurchase {
     /// See [`Transfer::fee_payer`].
     pub fee_payer: Address,
-    /// What is asked for under the key, instead of the payment.
+    /// The fingerprint of what is bought, used instead of the payment's.
     pub fingerprint: Fingerprint,
 }
 
-/// Bytes that were signed before the claim. A claim that is `New` or `Retry` stores them with it, if our records then miss no
-/// payment up to `known_up_to` and hold none with the tag. A transfer that has no bytes afterwards: do not send them.
+/// Bytes that were signed before the claim. A claim that is `New` or `Retry` stores them with it if our records then
+/// are complete up to `known_up_to` and hold no payment with the tag. If the claimed transfer holds no bytes, do not send these.
 #[derive(Debug, Clone)]
 pub struct SignedAhead {
     pub signed: SignedTransfer,
     pub known_up_to: u64,
 }
 
-/// The two clocks of a claim: leases go by the host's; idempotency keys by the chain's, where the host's agrees with it.
+/// The two clocks of a claim: leases use the host's; idempotency keys use the chain's, if the host's agrees with it.
 #[derive(Debug, Clone, Copy)]
 pub struct ClaimClock {
     pub now: Timestamp,
-    /// Until then the claim is the caller's; after that another may take it up.
+    /// The caller holds the claim until then; after that another worker may take it over.
     pub lease_expires_at: Timestamp,
     /// Unix seconds that the chain and the host agree on. `None`: nothing expires.
     pub agreed: Option<i64>,
 }
 
 impl ClaimClock {
-    /// When the key was used first. While the clocks disagree, the host's will do: nothing expires before they agree.
+    /// When the key was first used. While the clocks disagree the host's time will do, since nothing expires before they agree.
     fn born(self) -> i64 {
         self.agreed.unwrap_or_else(|| self.now.unix_seconds())
     }
 
-    /// What was made before it is forgotten.
+    /// Anything before this is forgotten.
     fn since(self) -> Option<Timestamp> {
         self.agreed.map(|now| Timestamp::from_unix_seconds(now.saturating_sub(IDEMPOTENCY_SECONDS)))
     }
@@ -89,7 +89,7 @@ impl TryFrom<UsedKeyRow> for UsedKey {
     }
 }
 
-/// Which use of its idempotency key a transfer is, and until when that takes the key at least.
+/// Which use of its idempotency key a transfer is, and the earliest time at which the key expires.
 #[derive(Debug, Clone, Copy)]
 struct KeyUse {
     number: i64,
@@ -97,20 +97,20 @@ struct KeyUse {
 }
 
 impl KeyUse {
-    /// A free key, or an expired one that begins anew after so many uses.
+    /// A free key, or an expired one that starts over after this many uses.
     fn begins(uses: i64, clock: ClaimClock) -> Self {
         Self { number: uses + 1, expires_unix: clock.born().saturating_add(IDEMPOTENCY_SECONDS) }
     }
 
-    /// The next try. The key lives no longer for it.
+    /// The next try. It does not prolong the key.
     const fn goes_on(used: &UsedKey) -> Self {
         Self { number: used.uses + 1, expires_unix: used.expires_unix }
     }
 }
 
 impl Store {
-    /// Takes the idempotency key for a new try, or tells what it stands for; in one transaction, so that of any number
-    /// of identical requests exactly one is `New` (or `Retry`).
+    /// Takes the idempotency key for a new try, or returns what it stands for. One transaction, so exactly one of any
+    /// number of identical requests is `New` (or `Retry`).
     pub async fn claim_transfer(&self, new: &NewTransfer, clock: ClaimClock) -> Result<Claim, StoreError> {
         let (new, holder) = (new.clone(), self.holder.clone());
         let fingerprint =
@@ -134,10 +134,10 @@ impl Store {
         row.map(UsedKey::try_from).transpose()
     }
 
-    /// Gives an idempotency key back: the chain knows it as another transfer's, so the one that was claimed under it here
-    /// stands for nothing, and whoever asks for that other one is to be answered.
+    /// Gives an idempotency key back. The chain knows the key for another transfer, so the one claimed here stands for
+    /// nothing, and requests for that other transfer must get its answer.
     pub async fn release_key(&self, transfer: &Transfer) -> Result<(), StoreError> {
-        // With the uses before it: they ended, and what they asked for is not what the chain has.
+        // Earlier uses too: they ended, and they did not ask for the transfer that the chain has.
         const SQL: &str = "UPDATE transfers SET key_use = NULL
              WHERE operator_id = $1 AND network = $2 AND idempotency_key = $3
                  AND key_use <= (
@@ -161,7 +161,7 @@ async fn try_claim(
     holder: &str,
     clock: ClaimClock,
 ) -> Result<Claim, StoreError> {
-    // Mostly nothing stands under a key, and this spares looking.
+    // Usually the key is unused, and trying to insert first spares the search.
     let first = KeyUse::begins(0, clock);
     if let Some(transfer) = insert_transfer(tx, new, fingerprint, first, holder, clock).await? {
         return Ok(Claim::New(transfer));
@@ -172,13 +172,13 @@ async fn try_claim(
         Reuse::Retry => (KeyUse::goes_on(&used), true),
         Reuse::Answer(claim) => return Ok(*claim),
     };
-    // Another took the key just now: look again.
+    // Another request took the key just now: search again.
     let inserted = insert_transfer(tx, new, fingerprint, key_use, holder, clock).await?;
     let transfer = inserted.ok_or(StoreError::Contended)?;
     Ok(if is_retry { Claim::Retry(transfer) } else { Claim::New(transfer) })
 }
 
-/// The latest use of a key stands for it.
+/// The latest use of a key stands for the key.
 async fn find_used(tx: &mut Transaction<'_>, new: &NewTransfer) -> Result<Option<UsedKey>, StoreError> {
     let key = &new.request.idempotency_key;
     let row: Option<UsedKeyRow> = used(new.operator_id, new.network, key).fetch_optional(tx).await?;
@@ -203,7 +203,7 @@ async fn insert_transfer(
     holder: &str,
     clock: ClaimClock,
 ) -> Result<Option<Transfer>, StoreError> {
-    // Whether the bytes may be stored is decided where the claim is written: from here on they may be sent.
+    // The same statement decides whether to store the bytes and writes the claim: stored bytes may be sent.
     const SQL: &str = "WITH ahead AS MATERIALIZED (
              SELECT $16 <> ''
                  AND ($19 = 0 OR EXISTS (

@@ -1,5 +1,5 @@
-//! What is over is deleted, a few rows at a time, so that nobody who writes waits for it: deliveries of webhooks that are
-//! deleted or disabled, and what is too old to be kept. What moved money stays in the history.
+//! Deletes expired rows, a few at a time, so that no writer waits for it: deliveries of deleted or disabled webhooks,
+//! and everything past its retention. Entries that moved money stay in the history.
 
 use std::sync::PoisonError;
 
@@ -12,12 +12,13 @@ use super::query::{Query, places, query};
 use super::{Store, StoreError, Transaction};
 use crate::domain::{EntryId, EventId, OperatorId, Timestamp, TooOld, TransferId, WebhookId};
 
-/// Whose a delivery is, where its event is to lead to it: by the bare column SQLite reads through all of an operator's.
+/// The operator of a delivery, where its event should select the row. With the bare column, SQLite would scan all
+/// deliveries of the operator.
 const OF_OPERATOR: &str = "(deliveries.operator_id || '')";
 
 impl Store {
-    /// For a worker: deletes up to about `rows_max` rows of what is left of deleted webhooks and of what is too old, of
-    /// every operator, and gives up what is pending for disabled webhooks. Gives the number of rows, 0 when nothing is left.
+    /// For a worker, over every operator: deletes up to about `rows_max` leftovers of deleted webhooks and rows past
+    /// their retention, and gives up pending deliveries of disabled webhooks. Returns the number of rows, 0 when nothing is left.
     pub async fn clean_up(&self, old: &TooOld, rows_max: u32) -> Result<u64, StoreError> {
         let rows = i64::from(rows_max);
         let mut touched = self.clean_up_after_deleted(rows).await?;
@@ -45,7 +46,7 @@ impl Store {
     async fn clean_up_after_deleted(&self, rows: i64) -> Result<u64, StoreError> {
         const DELETED: &str = "SELECT operator_id, webhook_id FROM deleted_webhooks
              ORDER BY operator_id, webhook_id LIMIT 1";
-        // Attempts first, since they refer to deliveries; whatever is still being attempted comes again.
+        // Attempts first, because they refer to deliveries; a later pass catches an attempt that is still running.
         const STEPS: [&str; 3] = [
             "DELETE FROM delivery_attempts WHERE operator_id = $1 AND webhook_id = $2 AND (event_id, attempt) IN (
                  SELECT event_id, attempt FROM delivery_attempts
@@ -101,9 +102,9 @@ impl Store {
         query(SQL).bind(before.to_string()).bind(rows).execute(self.writer()).await
     }
 
-    /// With their deliveries and attempts, one operator's at a time. What is pending for a webhook that is there is kept.
+    /// Deletes events with their deliveries and attempts, one operator at a time. Keeps what is pending for an existing webhook.
     async fn delete_old_events(&self, before: Timestamp, rows: i64) -> Result<u64, StoreError> {
-        // A cross join, for which SQLite looks into each operator's oldest instead of at all events.
+        // With a cross join, SQLite looks up each operator's oldest events instead of scanning all events.
         let old = format!(
             "SELECT events.operator_id, events.event_id FROM operators CROSS JOIN events
              WHERE events.operator_id = operators.operator_id AND events.event_id < $1 AND NOT EXISTS (
@@ -112,7 +113,7 @@ impl Store {
                      AND deliveries.state = 'pending')
              ORDER BY operators.operator_id, events.event_id LIMIT $2"
         );
-        // Ids begin with the moments of their events.
+        // Ids begin with the times of their events.
         let first_kept = EventId::new(before, 0).to_string();
         let found: Vec<(String, String)> =
             query(AssertSqlSafe(old)).bind(first_kept).bind(rows).fetch_all(self.lister()).await?;
@@ -130,7 +131,7 @@ impl Store {
                          AND delivery_attempts.event_id = deliveries.event_id
                      WHERE {OF_OPERATOR} = $1 AND deliveries.event_id IN ({all}) LIMIT ${limit})"
             ),
-            // One that was begun anew meanwhile stays, and its event with it.
+            // A delivery that was replayed meanwhile stays, and its event with it.
             format!(
                 "DELETE FROM deliveries WHERE (operator_id, webhook_id, event_id) IN (
                      SELECT operator_id, webhook_id, event_id FROM deliveries
@@ -146,7 +147,7 @@ impl Store {
                          WHERE {OF_OPERATOR} = $1 AND deliveries.event_id = events.event_id)"
             ),
         ];
-        // Only placeholders were put into the texts.
+        // Only placeholders are interpolated.
         let [attempts, deliveries, events] = steps.map(|sql| {
             query(AssertSqlSafe(sql)).bind(operator.as_str()).bind_all(ids.iter().map(String::as_str))
         });
@@ -154,9 +155,9 @@ impl Store {
         self.write(move |tx| first_that_finds_any(tx, steps).boxed()).await
     }
 
-    /// Finished ones that no event tells of any more and whose idempotency keys have expired, with what
-    /// a refusal left in the history; where refusals are signed, not before that. One operator's at a time. Gives how many were
-    /// looked at: some may have to stay, and the next look goes on after them, from the beginning once it has come to the end.
+    /// Deletes ended transfers that no event names any more and whose idempotency keys have expired, with the history
+    /// entries of refusals. Where refusals are signed, keeps unsigned ones. One operator at a time. Returns how many it
+    /// examined: some may have to stay, and the next call continues after them; at the end it starts over.
     async fn delete_old_transfers(
         &self,
         before: Timestamp,
@@ -201,7 +202,7 @@ impl Store {
              RETURNING transfer_id",
             places(4, ids.len())
         );
-        // Only placeholders were put into the text.
+        // Only placeholders are interpolated.
         let transfers = query(AssertSqlSafe(transfers))
             .bind(operator)
             .bind(old.now.unix_seconds())
@@ -219,14 +220,14 @@ impl Store {
     }
 }
 
-/// Of rows in the order of their operators: those of the first.
+/// The ids of the first operator, from rows sorted by operator.
 fn of_first_operator(found: Vec<(String, String)>) -> Option<(String, Vec<String>)> {
     let (operator, _) = found.first()?.clone();
     let ids = found.into_iter().take_while(|(of, _)| *of == operator).map(|(_, id)| id).collect();
     Some((operator, ids))
 }
 
-/// What refused transfers left in the history: entries of the same ids.
+/// Deletes the history entries of refused transfers, which have the same ids.
 async fn delete_refusals(
     tx: &mut Transaction<'_>,
     operator: &str,
@@ -244,12 +245,12 @@ async fn delete_refusals(
         Ok(EntryId::from_bytes(id.bytes()).to_string())
     };
     let entries = transfers.iter().map(entry).collect::<Result<Vec<_>, StoreError>>()?;
-    // Only placeholders were put into the text.
+    // Only placeholders are interpolated.
     query(AssertSqlSafe(sql)).bind(operator).bind_all(entries).execute(tx).await?;
     Ok(())
 }
 
-/// Runs statements until one has touched a row, and gives how many that touched.
+/// Runs statements until one touches a row, and returns how many it touched.
 async fn first_that_finds_any(
     tx: &mut Transaction<'_>,
     steps: impl IntoIterator<Item = Query>,

@@ -1,10 +1,10 @@
-//! Columns inward: text that this service wrote, read back into its types.
+//! Parses columns: text that this service wrote, read back into its types.
 
 use std::str::FromStr;
 
 use super::StoreError;
 
-/// Names the table for errors, and reads its columns.
+/// A table's name for errors, and readers for its columns.
 #[derive(Clone, Copy)]
 pub(super) struct Table(pub &'static str);
 

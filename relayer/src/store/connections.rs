@@ -1,8 +1,8 @@
 //! Connections, lent for one call at a time.
 //!
-//! Every call has a time limit, the waiting for a connection included: a server may be gone without saying so, and then a
-//! connection stays open and says nothing for ever. A connection goes back only from a call that went well; any other is
-//! dropped, and when it has failed so are those that were opened before it, as each next call comes to them.
+//! Every call has a time limit that includes waiting for a connection: a server may vanish silently and leave its
+//! connections open for ever. Only a successful call gives its connection back; any other drops it. After a failure,
+//! the next calls also drop the connections that were opened before it.
 
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::{Duration, Instant};
@@ -12,34 +12,34 @@ use prometheus_client::metrics::histogram::Histogram;
 
 use super::StoreError;
 
-/// How long a call takes at most.
+/// Longest time for one call.
 pub(super) const CALL_LIMIT: Duration = Duration::from_secs(10);
-/// A connection that was used this recently is not asked how it is.
+/// A connection that was used this recently is not pinged.
 const FRESH: Duration = Duration::from_secs(1);
-/// How long a connection may take to say how it is.
+/// How long a ping may take.
 const PING_LIMIT: Duration = Duration::from_secs(2);
-/// How long a connection to a server is used. A server may have grown tired of it, and another may be less busy by then.
+/// Longest use of a connection to a server. By then the server may want to close it, or another may be less busy.
 const LIFETIME: Duration = Duration::from_secs(30 * 60);
-/// How often a closing pool looks whether all connections have come back.
+/// How often a closing pool checks whether all connections are back.
 const CLOSING_PAUSE: Duration = Duration::from_millis(10);
 
-/// What is answered when a call was given up.
+/// The error of a call that was given up.
 pub(super) fn overdue() -> StoreError {
     StoreError::unavailable(format!("no answer within {} s", CALL_LIMIT.as_secs()))
 }
 
-/// How a database is connected to.
+/// How to connect to a database.
 pub(super) trait Connect: Send + Sync + 'static {
     type Connection: Send;
 
     fn connect(&self) -> impl Future<Output = Result<Self::Connection, StoreError>> + Send;
-    /// Whether the other end may go away while the connection stands.
+    /// Whether the other end may vanish while the connection stays open.
     const IS_REMOTE: bool;
     fn is_alive(connection: &mut Self::Connection) -> impl Future<Output = bool> + Send;
     fn close(connection: Self::Connection) -> impl Future<Output = Result<(), StoreError>> + Send;
 }
 
-/// So many connections at most, made when they are needed.
+/// A bounded pool of connections, opened on demand.
 pub(super) struct Connections<C: Connect> {
     pool: managed::Pool<Opener<C>>,
     /// How long calls waited for a connection, seconds.
@@ -54,13 +54,13 @@ impl<C: Connect> Clone for Connections<C> {
 
 struct Opener<C> {
     connect: C,
-    /// Counts failures: a connection from before the last one is not lent any more.
+    /// The number of failures. Connections from before the last failure are not lent again.
     failures: AtomicU64,
 }
 
 struct Opened<T> {
     connection: T,
-    /// How many failures there had been.
+    /// The number of failures when this was opened.
     after_failures: u64,
 }
 
@@ -104,13 +104,13 @@ impl<C: Connect> Connections<C> {
         built.map(|pool| Self { pool, waits }).map_err(StoreError::unavailable)
     }
 
-    /// How many connections there are, how many of them are lent, and how many calls wait for one.
+    /// The numbers of connections, of lent ones, and of calls waiting for one.
     pub(super) fn figures(&self) -> (usize, usize, usize) {
         let status = self.pool.status();
         (status.size, status.size.saturating_sub(status.available), status.waiting)
     }
 
-    /// Makes a call that lends a connection, and gives up on it when it takes too long: then every connection is suspect.
+    /// Makes a call with a connection, and gives up when it takes too long; then every connection is suspect.
     pub(super) async fn call<T>(
         &self,
         call: impl Future<Output = Result<T, StoreError>>,
@@ -136,7 +136,7 @@ impl<C: Connect> Connections<C> {
         }
     }
 
-    /// Lends no more, waits for what is lent, and closes.
+    /// Stops lending, waits for lent connections, and closes.
     pub(super) async fn close(&self) {
         for opened in self.pool.retain(|_, _| false).removed {
             if let Err(error) = C::close(opened.connection).await {
@@ -150,7 +150,8 @@ impl<C: Connect> Connections<C> {
     }
 }
 
-/// A lent connection. Dropped without a word, it is not lent again: its call was given up, and who knows what it is at.
+/// A lent connection. If it is dropped without [`Lent::give_back`], its call was given up in an unknown state, so it is
+/// not lent again.
 pub(super) struct Lent<C: Connect>(Option<Object<Opener<C>>>);
 
 impl<C: Connect> Lent<C> {
@@ -159,7 +160,7 @@ impl<C: Connect> Lent<C> {
         Ok(&mut object.connection)
     }
 
-    /// Gives the connection back, unless the call did not go well.
+    /// Gives the connection back if the call succeeded.
     pub(super) fn give_back<T>(mut self, answer: &Result<T, StoreError>) {
         match answer {
             Err(StoreError::Postgres(_) | StoreError::Sqlite(_)) => {}
@@ -167,7 +168,7 @@ impl<C: Connect> Lent<C> {
                 if let Some(object) = self.0.as_ref().filter(|_| *is_connection_lost)
                     && let Some(pool) = Object::pool(object)
                 {
-                    // Once, however many of the same age fail.
+                    // Counts once, however many connections of this age fail.
                     let failures = &pool.manager().failures;
                     failures.fetch_max(object.after_failures + 1, Ordering::SeqCst);
                 }

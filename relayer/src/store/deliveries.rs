@@ -1,4 +1,4 @@
-//! Deliveries: leased row by row, attempted without a transaction, and written down with every attempt.
+//! Deliveries: leased row by row, attempted outside transactions, and recorded with every attempt.
 
 use macro_rules_attribute::derive;
 use sqlx::AssertSqlSafe;
@@ -32,7 +32,7 @@ struct LeasedRow {
 const TABLE: Table = Table("deliveries");
 
 impl Store {
-    /// For the dispatcher: enabled webhooks of every operator with a delivery that is due and that nobody holds.
+    /// For the dispatcher: enabled webhooks of every operator with a delivery that is due and not leased.
     pub async fn list_due_webhooks(&self, now: Timestamp) -> Result<Vec<WebhookId>, StoreError> {
         const SQL: &str = "SELECT webhook_id FROM webhooks
              WHERE status = 'enabled' AND EXISTS (
@@ -44,7 +44,7 @@ impl Store {
         rows.iter().map(|(id,)| TABLE.read("webhook_id", id)).collect()
     }
 
-    /// Which of the operator's webhooks (100 at most) have deliveries that were given up.
+    /// Which of the operator's webhooks (100 at most) have undelivered deliveries.
     pub async fn list_undelivered_webhooks(
         &self,
         operator: OperatorId,
@@ -58,7 +58,7 @@ impl Store {
         rows.iter().map(|(id,)| TABLE.read("webhook_id", id)).collect()
     }
 
-    /// For the dispatcher: when the next delivery of any operator becomes due, if one is pending for later.
+    /// For the dispatcher: when the next delivery of any operator becomes due, if one is scheduled.
     pub async fn find_next_due(&self, now: Timestamp) -> Result<Option<Timestamp>, StoreError> {
         const SQL: &str =
             "SELECT MIN(next_attempt_at) FROM deliveries WHERE state = 'pending' AND next_attempt_at > $1";
@@ -67,8 +67,8 @@ impl Store {
         TABLE.read_optional("next_attempt_at", next.as_deref())
     }
 
-    /// Takes up to `rows_max` deliveries of a webhook that are due at `now` and that nobody holds, longest due first.
-    /// They are the caller's until `lease_expires_at`.
+    /// Leases up to `rows_max` of a webhook's due and unleased deliveries, longest due first.
+    /// The caller holds them until `lease_expires_at`.
     pub async fn take_due_deliveries(
         &self,
         webhook: &Webhook,
@@ -76,7 +76,7 @@ impl Store {
         lease_expires_at: Timestamp,
         rows_max: u32,
     ) -> Result<Vec<LeasedDelivery>, StoreError> {
-        // Apart, so that Postgres runs it once: inside a join it may run it again and again, past the limit.
+        // A separate CTE, so that Postgres runs it once; inside a join it may run repeatedly and exceed the limit.
         let sql = format!(
             "WITH due AS MATERIALIZED (
                  SELECT event_id FROM deliveries
@@ -115,8 +115,8 @@ impl Store {
             .collect()
     }
 
-    /// Ends the leases of processes that are gone. For a start: a SQLite file serves one relayer, so whoever held a
-    /// lease before is gone; on Postgres the others may be alive, and a dead one's leases end by themselves.
+    /// Ends the leases of dead processes, at a start. A SQLite file serves one relayer, so every earlier holder is
+    /// gone. On Postgres others may be alive, and leases of dead ones expire by themselves.
     pub async fn release_orphaned_deliveries(&self) -> Result<(), StoreError> {
         const SQL: &str = "UPDATE deliveries SET lease_holder = NULL, lease_expires_at = NULL
              WHERE lease_holder IS NOT NULL AND lease_holder <> $1";
@@ -129,8 +129,7 @@ impl Store {
         Ok(())
     }
 
-    /// Up to `rows_max` deliveries to the operator's webhook with every attempt, newest event first, those after
-    /// `after` in that order.
+    /// Up to `rows_max` deliveries to the operator's webhook with every attempt, newest event first, starting after `after`.
     pub async fn list_deliveries(
         &self,
         operator: OperatorId,
@@ -139,7 +138,7 @@ impl Store {
         after: Option<EventId>,
         rows_max: u32,
     ) -> Result<Vec<Delivery>, StoreError> {
-        // Said outright, since no index leads through an "or".
+        // Two separate conditions, because an "or" would use no index.
         let of_status = if status.is_some() { "deliveries.state = $3" } else { "$3 = ''" };
         let sql = format!(
             "SELECT deliveries.webhook_id, deliveries.event_id, events.event_type,
@@ -168,7 +167,7 @@ impl Store {
              WHERE operator_id = $1 AND webhook_id = $2 AND event_id IN ({}) ORDER BY event_id, attempt",
             places(3, rows.len())
         );
-        // Only placeholders were put into the text.
+        // Only placeholders are interpolated.
         let attempts: Vec<AttemptRow> = query(AssertSqlSafe(sql))
             .bind(operator.to_string())
             .bind(webhook.to_string())
@@ -190,14 +189,14 @@ impl Store {
             "SELECT {EVENT_COLUMNS} FROM events WHERE operator_id = $1 AND event_id IN ({})",
             places(2, ids.len())
         );
-        // Only placeholders were put into the text.
+        // Only placeholders are interpolated.
         let finding = query(AssertSqlSafe(sql)).bind(operator.to_string()).bind_all(ids);
         let rows: Vec<EventRow> = finding.fetch_all(self.reader()).await?;
         rows.into_iter().map(Event::try_from).collect()
     }
 }
 
-/// New deliveries of one event, at most 100. Those that are there already stay. Gives the number of new ones.
+/// Inserts deliveries of one event, at most 100. Keeps existing ones. Returns the number of new ones.
 pub(super) async fn insert_deliveries(
     tx: &mut Transaction<'_>,
     (operator, event): (OperatorId, EventId),
@@ -215,7 +214,7 @@ pub(super) async fn insert_deliveries(
          VALUES {} ON CONFLICT (operator_id, webhook_id, event_id) DO NOTHING",
         rows.join(", ")
     );
-    // Only placeholders were put into the text.
+    // Only placeholders are interpolated.
     let mut insert =
         query(AssertSqlSafe(sql)).bind(operator.to_string()).bind(event.to_string()).bind(now.to_string());
     for (webhook, state) in deliveries {
@@ -226,10 +225,10 @@ pub(super) async fn insert_deliveries(
     insert.execute(tx).await
 }
 
-/// How many deliveries the step that disables a webhook gives up itself; the rest is left to [`Store::clean_up`].
+/// How many deliveries are given up in the step that disables a webhook; [`Store::clean_up`] does the rest.
 pub(super) const GIVEN_UP_AT_ONCE: i64 = 200;
 
-/// Up to `rows` of what is pending for a webhook are undelivered. Gives how many.
+/// Marks up to `rows` of a webhook's pending deliveries as undelivered. Returns how many.
 pub(super) async fn give_up_some(
     tx: &mut Transaction<'_>,
     (operator, webhook): (OperatorId, WebhookId),

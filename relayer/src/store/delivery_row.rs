@@ -33,7 +33,7 @@ pub(super) struct AttemptRow {
 }
 
 impl DeliveryRow {
-    /// With those of `attempts` that are its own, in their order.
+    /// The delivery, with its own rows among `attempts`, in their order.
     pub fn into_delivery(self, attempts: &[AttemptRow]) -> Result<Delivery, StoreError> {
         let own = attempts.iter().filter(|attempt| attempt.event_id == self.event_id);
         Ok(Delivery {

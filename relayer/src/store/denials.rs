@@ -1,4 +1,4 @@
-//! Denials: derived from refused transfers, each once and in one chain for each operator. See `domain::denial`.
+//! Denials: derived from refused transfers, one each, in one chain per operator. See `domain::denial`.
 
 use futures::FutureExt;
 use macro_rules_attribute::derive;
@@ -17,11 +17,11 @@ use crate::domain::{
 
 const TABLE: Table = Table("denials");
 
-/// When a head may be written: not before its time, unless that lies further ahead than any clock sets it.
+/// When a head may be written: from its due time on, or at once if that lies further ahead than any clock would set it.
 #[derive(Debug, Clone, Copy)]
 pub struct HeadClock {
     pub now: Timestamp,
-    /// What nobody sets `next_at` beyond: a clock that was moved back would leave it there.
+    /// The latest `next_at` that anybody sets now. A clock that was moved back would leave a later one behind.
     pub latest: Timestamp,
 }
 
@@ -66,9 +66,9 @@ impl TryFrom<DenialRow> for Denial {
 }
 
 impl Store {
-    /// For a worker: up to `rows_max` refused transfers of every operator that no denial is signed of, those refused first first.
+    /// For a worker: up to `rows_max` refused transfers of every operator without a signed denial, earliest refusal first.
     pub async fn list_undenied(&self, rows_max: u32) -> Result<Vec<Refused>, StoreError> {
-        // Cross joins, for which SQLite begins with the few transfers.
+        // With cross joins, SQLite starts from the few transfers.
         let sql = format!(
             "SELECT {COLUMNS}, accounts.address AS account_address, operators.address AS operator_address
              FROM transfers CROSS JOIN accounts CROSS JOIN operators
@@ -77,13 +77,13 @@ impl Store {
                  AND operators.operator_id = transfers.operator_id
              ORDER BY transfers.ended_at, transfers.transfer_id LIMIT $1"
         );
-        // Nothing but our own words were put into the text.
+        // Only our own constants are interpolated.
         let rows: Vec<RefusedRow> =
             query(AssertSqlSafe(sql)).bind(i64::from(rows_max)).fetch_all(self.lister()).await?;
         rows.into_iter().map(Refused::try_from).collect()
     }
 
-    /// Where the operator's chain ends.
+    /// The end of the operator's chain.
     pub async fn find_denial_head(&self, operator: OperatorId) -> Result<DenialHead, StoreError> {
         let last = self.list_denials(operator, 0, None, 1).await?.pop();
         Ok(last.map_or_else(DenialHead::default, |last| {
@@ -91,8 +91,8 @@ impl Store {
         }))
     }
 
-    /// For a worker: goes on with the operator's chain, all or nothing. `AlreadyThere`, `Superseded`: another went on with it
-    /// meanwhile.
+    /// For a worker: extends the operator's chain, all or nothing. `AlreadyThere`, `Superseded`: another relayer
+    /// extended it first.
     pub async fn append_denials(&self, operator: OperatorId, denials: &[Denial]) -> Result<(), StoreError> {
         const VALUES: usize = 5;
         if denials.is_empty() {
@@ -111,7 +111,7 @@ impl Store {
              WHERE operator_id = $1 AND transfer_id IN ({}) AND state = 'rejected' AND denial IS NULL",
             places(2, denials.len())
         );
-        // Only placeholders were put into the texts.
+        // Only placeholders are interpolated.
         let insert = denials.iter().fold(query(AssertSqlSafe(insert)), |insert, denial| {
             insert
                 .bind(operator.to_string())
@@ -134,8 +134,7 @@ impl Store {
         .await
     }
 
-    /// Up to `rows_max` denials of the operator, the last first, those above the number `above` and below
-    /// `below`.
+    /// Up to `rows_max` denials of the operator with numbers above `above` and below `below`, newest first.
     pub async fn list_denials(
         &self,
         operator: OperatorId,
@@ -156,7 +155,7 @@ impl Store {
         rows.into_iter().map(Denial::try_from).collect()
     }
 
-    /// Up to `rows_max` denials of the operator in the order of their numbers, those above `above`.
+    /// Up to `rows_max` denials of the operator with numbers above `above`, in order.
     pub async fn list_denials_up(
         &self,
         operator: OperatorId,
@@ -174,7 +173,7 @@ impl Store {
         rows.into_iter().map(Denial::try_from).collect()
     }
 
-    /// For a worker: the operators on `network` whose chains went on since their last head, and whose next one is due.
+    /// For a worker: the operators on `network` whose chains grew since their last head and whose next head is due.
     pub async fn list_due_heads(
         &self,
         network: Network,
@@ -188,7 +187,7 @@ impl Store {
                  AND EXISTS (SELECT 1 FROM denials WHERE denials.operator_id = operators.operator_id
                      AND denials.number > COALESCE(denial_heads.number, 0))"
         );
-        // Nothing but our own words were put into the text.
+        // Only our own constants are interpolated.
         let rows: Vec<OperatorRow> = query(AssertSqlSafe(sql))
             .bind(network.as_str())
             .bind(clock.now.to_string())
@@ -198,7 +197,7 @@ impl Store {
         rows.into_iter().map(Operator::try_from).collect()
     }
 
-    /// For a worker: writing the operator's head is the caller's until `next_at`, unless it is another's.
+    /// For a worker: claims the writing of the operator's head until `next_at`, unless another relayer has it.
     pub async fn claim_head(
         &self,
         operator: OperatorId,
@@ -209,7 +208,7 @@ impl Store {
             "INSERT INTO denial_heads (operator_id, number, next_at) VALUES ($1, 0, $4)
              ON CONFLICT (operator_id) DO UPDATE SET next_at = excluded.next_at WHERE {IS_DUE}"
         );
-        // Nothing but our own words were put into the text.
+        // Only our own constants are interpolated.
         let claimed = query(AssertSqlSafe(sql))
             .bind(operator.to_string())
             .bind(clock.now.to_string())
@@ -220,7 +219,7 @@ impl Store {
         Ok(claimed == 1)
     }
 
-    /// For a worker: the head of this number is on the chain, and the next one is due at `next_at`.
+    /// For a worker: records that the head with this number is on the chain; the next one is due at `next_at`.
     pub async fn mark_head(
         &self,
         operator: OperatorId,
@@ -241,7 +240,7 @@ impl Store {
     }
 }
 
-/// A number that a client made up may be larger than any there is.
+/// Caps a number from a client, which may exceed every stored one.
 fn stored(number: u64) -> i64 {
     i64::try_from(number).unwrap_or(i64::MAX)
 }

@@ -3,17 +3,17 @@ use sqlx::migrate::MigrateError;
 
 use crate::domain::{QuotaExceeded, WrongState};
 
-/// Postgres' codes for a transaction that lost to another and may be tried again: `serialization_failure` and
+/// Postgres' codes for a transaction that lost to another and may be retried: `serialization_failure` and
 /// `deadlock_detected`.
 const CONTENTION_CODES: [&str; 2] = ["40001", "40P01"];
 
-/// Postgres' classes of codes for a server that cannot serve now: connections, resources, interventions, the system.
+/// Postgres' code classes for a server that is unavailable: connections, resources, interventions, the system.
 const UNAVAILABLE_CLASSES: [&str; 4] = ["08", "53", "57", "58"];
 /// A standby was asked to write.
 const READ_ONLY: &str = "25006";
-/// A statement took longer than the server lets it.
+/// A statement exceeded the server's time limit.
 const STATEMENT_TIMED_OUT: &str = "57014";
-/// SQLite's codes for a file that cannot be used now: busy, locked, read-only, fault of the disk, full, cannot be opened.
+/// SQLite's codes for an unusable file: busy, locked, read-only, I/O error, full, cannot be opened.
 const UNAVAILABLE_CODES: [i32; 6] = [
     ffi::SQLITE_BUSY,
     ffi::SQLITE_LOCKED,
@@ -24,7 +24,7 @@ const UNAVAILABLE_CODES: [i32; 6] = [
 ];
 const ALREADY_THERE_CODES: [i32; 2] = [ffi::SQLITE_CONSTRAINT_UNIQUE, ffi::SQLITE_CONSTRAINT_PRIMARYKEY];
 
-/// Why the database did not do what was asked.
+/// Why the database failed a call.
 #[derive(Debug, thiserror::Error)]
 pub enum StoreError {
     #[error(
@@ -41,7 +41,7 @@ pub enum StoreError {
     OfOtherBuild(i64),
     #[error("cannot bring the database up to date: {0}")]
     Migrate(MigrateError),
-    /// The database cannot be used now. What was to be written may have been.
+    /// The database is unavailable. A write may have taken effect.
     #[error("the database is unavailable: {problem}")]
     Unavailable { problem: String, is_connection_lost: bool },
     /// An answer that a healthy database does not give.
@@ -49,19 +49,19 @@ pub enum StoreError {
     Postgres(sqlx::Error),
     #[error("database: {0}")]
     Sqlite(rusqlite::Error),
-    /// A row of the same identity is there already.
+    /// A row with the same identity exists already.
     #[error("already there")]
     AlreadyThere,
-    /// The operator has as many of them as it may have.
+    /// The operator has reached its maximum of these.
     #[error("the operator has as many as it may have")]
     Full,
-    /// Others got ahead, as often as it was tried.
+    /// Others got in first at every try.
     #[error("others keep changing the same rows")]
     Contended,
-    /// The operator has as much as it may have.
+    /// The operator has reached its quota.
     #[error("{0:?}")]
     QuotaExceeded(QuotaExceeded),
-    /// A row holds what this version cannot read.
+    /// This version cannot read a row's content.
     #[error("unreadable `{column}` in table {table}")]
     Unreadable { table: &'static str, column: &'static str },
     /// The step is not allowed from the state that the caller knows.
@@ -84,7 +84,7 @@ impl From<MigrateError> for StoreError {
 }
 
 impl StoreError {
-    /// Nothing can be said over this connection any more.
+    /// This connection is no longer usable.
     pub(crate) fn unavailable(problem: impl ToString) -> Self {
         Self::Unavailable { problem: problem.to_string(), is_connection_lost: true }
     }
@@ -132,7 +132,7 @@ impl From<rusqlite::Error> for StoreError {
         let Some(failed) = error.sqlite_error() else { return Self::Sqlite(error) };
         if ALREADY_THERE_CODES.contains(&failed.extended_code) {
             Self::AlreadyThere
-        // Of an extended code the lowest byte says what kind it is.
+        // The lowest byte of an extended code is its primary code.
         } else if UNAVAILABLE_CODES.contains(&(failed.extended_code & 0xff)) {
             Self::unavailable(error)
         } else {

@@ -10,7 +10,7 @@ use crate::domain::{AccountId, Event, EventType, Subject};
 
 const TABLE: Table = Table("events");
 
-/// What [`EventRow`] is read from.
+/// The columns of [`EventRow`].
 pub(super) const COLUMNS: &str = "events.event_id, events.operator_id, events.event_type, events.account_id,
     events.transfer_id, events.threshold_usdc, events.webhook_id, events.data, events.created_at";
 

@@ -1,4 +1,4 @@
-//! Events: written with the fact they announce, in its transaction, together with a delivery for every webhook concerned.
+//! Events: written in the transaction of the fact they announce, with a delivery for every webhook concerned.
 
 use std::collections::BTreeSet;
 use std::sync::{Mutex, PoisonError};
@@ -13,7 +13,7 @@ use crate::domain::{
     AccountId, DeliveryState, Event, EventId, EventType, OperatorId, Subject, Timestamp, Webhook, WebhookId,
 };
 
-/// Which webhooks have just been given something to deliver, so that the dispatcher of this process need not search.
+/// The webhooks that just got deliveries, so that this process's dispatcher need not search.
 #[derive(Debug, Default)]
 pub(super) struct Outbox {
     hinted: Mutex<BTreeSet<WebhookId>>,
@@ -21,7 +21,7 @@ pub(super) struct Outbox {
     written: watch::Sender<()>,
 }
 
-/// Tells when this process has written events since this was asked for.
+/// Signals when this process has written events since this was created.
 pub struct EventsWritten(watch::Receiver<()>);
 
 impl EventsWritten {
@@ -32,7 +32,7 @@ impl EventsWritten {
 }
 
 impl Outbox {
-    /// To be called after the commit.
+    /// Call this after the commit.
     pub(super) fn hint(&self, webhooks: impl IntoIterator<Item = WebhookId>) {
         self.written.send_replace(());
         let mut hinted = self.hinted.lock().unwrap_or_else(PoisonError::into_inner);
@@ -44,13 +44,13 @@ impl Outbox {
 }
 
 impl Store {
-    /// For the dispatcher: waits until this process has written deliveries, and tells for which webhooks.
+    /// For the dispatcher: waits until this process has written deliveries, and returns their webhooks.
     pub async fn hinted_webhooks(&self) -> BTreeSet<WebhookId> {
         self.outbox.notify.notified().await;
         std::mem::take(&mut *self.outbox.hinted.lock().unwrap_or_else(PoisonError::into_inner))
     }
 
-    /// For streams: what tells when this process writes events from now on.
+    /// For streams: signals when this process writes events from now on.
     pub fn events_written(&self) -> EventsWritten {
         EventsWritten(self.outbox.written.subscribe())
     }
@@ -66,7 +66,7 @@ impl Store {
         row.map(Event::try_from).transpose()
     }
 
-    /// Up to `rows_max` events of the operator, newest first, those after `after` in that order.
+    /// Up to `rows_max` events of the operator, newest first, starting after `after`.
     pub async fn list_events(
         &self,
         operator: OperatorId,
@@ -83,14 +83,14 @@ impl Store {
         let of_type = |event_type: &EventType| {
             page(&format!("{of_account} AND event_type = '{}'", event_type.as_str()))
         };
-        // An account's are found by their types, since one more index would be written with every transfer.
+        // An account's events are found by type; an index by account would be written with every transfer.
         let pages = match (event_type, account) {
             (Some(event_type), _) => vec![of_type(&event_type)],
             (None, Some(_)) => EventType::ALL.iter().map(of_type).collect(),
             (None, None) => vec![page(of_account)],
         };
         let Some(sql) = merged(pages, ENDING) else { return Ok(Vec::new()) };
-        // Nothing but our own words were put into the text.
+        // Only our own constants are interpolated.
         let rows: Vec<EventRow> = query(AssertSqlSafe(sql))
             .bind(operator.to_string())
             .bind(account.map_or_else(String::new, |account| account.to_string()))
@@ -101,8 +101,7 @@ impl Store {
         rows.into_iter().map(Event::try_from).collect()
     }
 
-    /// Up to `rows_max` events of the operator created from `since` on and before `until`, oldest first, those after
-    /// `after` in that order.
+    /// Up to `rows_max` events of the operator created from `since` on and before `until`, oldest first, starting after `after`.
     pub async fn list_events_between(
         &self,
         operator: OperatorId,
@@ -123,11 +122,11 @@ impl Store {
     }
 }
 
-/// An operator's events of a span of time, by the first five placeholders: see [`in_span`].
+/// Selects an operator's events of a time span with the first five placeholders: see [`in_span`].
 const IN_SPAN: &str =
     "operator_id = $1 AND event_id BETWEEN $2 AND $3 AND created_at >= $4 AND created_at < $5";
 
-/// Binds what [`IN_SPAN`] asks for. Ids begin with the millisecond of their events, so they lead to the span.
+/// Binds the values of [`IN_SPAN`]. Ids begin with the millisecond of their events, so they select the span.
 fn in_span(query: Query, operator: OperatorId, since: Timestamp, until: Timestamp) -> Query {
     query
         .bind(operator.to_string())
@@ -137,8 +136,8 @@ fn in_span(query: Query, operator: OperatorId, since: Timestamp, until: Timestam
         .bind(until.to_string())
 }
 
-/// Writes events down in the transaction of the fact that they announce, as far as they are not there yet, with a delivery
-/// for each of `webhooks` that they concern. Gives the webhooks to hint at after the commit.
+/// Inserts missing events in the transaction of the fact that they announce, with a delivery for each of `webhooks`
+/// that they concern. Returns the webhooks to hint at after the commit.
 pub(super) async fn announce(
     tx: &mut Transaction<'_>,
     events: &[Event],
@@ -161,15 +160,15 @@ pub(super) async fn announce(
     Ok(told)
 }
 
-/// Writes an event down, if it is not there yet.
+/// Inserts an event if it is missing.
 pub(super) async fn insert_event(tx: &mut Transaction<'_>, event: &Event) -> Result<(), StoreError> {
     insertion(std::slice::from_ref(event), "").execute(tx).await.map(|_| ())
 }
 
-/// Inserts those (at least one) that are not there yet; `ending` may ask which these were.
+/// Inserts the missing ones of these events (at least one); `ending` may return which those were.
 fn insertion(events: &[Event], ending: &str) -> Query {
     const COLUMNS: usize = 10;
-    // It waits for a place where its operator has a stream: see `streams`.
+    // An event waits for its place if its operator has a stream: see `streams`.
     let row = |at: usize| {
         let operator = at * COLUMNS + 2;
         format!(
@@ -186,7 +185,7 @@ fn insertion(events: &[Event], ending: &str) -> Query {
          ON CONFLICT DO NOTHING {ending}",
         rows.join(", ")
     );
-    // Only placeholders were put into the text.
+    // Only placeholders are interpolated.
     events.iter().fold(query(AssertSqlSafe(sql)), |insert, event| {
         let (transfer_id, threshold, webhook_id) = match event.subject {
             Subject::Transfer { transfer_id, .. } => (Some(transfer_id.to_string()), None, None),
@@ -208,7 +207,7 @@ fn insertion(events: &[Event], ending: &str) -> Query {
     })
 }
 
-/// A delivery of the event for each of `webhooks` that it concerns. Gives those that have one to attempt.
+/// Inserts a delivery of the event for each of `webhooks` that it concerns. Returns those with one to attempt.
 pub(super) async fn insert_deliveries(
     tx: &mut Transaction<'_>,
     event: &Event,

@@ -1,4 +1,4 @@
-//! Entries that may still be forked away: which they are, when they are final, and undoing those that are gone.
+//! Entries that may still be forked away: lists them, marks them final, and undoes those that are gone.
 
 use futures::FutureExt;
 use macro_rules_attribute::derive;
@@ -25,7 +25,7 @@ struct UndoneRow {
 
 impl Store {
     /// For the indexer: up to `rows_max` transactions of every operator's history on `network` that are not final,
-    /// the oldest first.
+    /// oldest first.
     pub async fn list_open_transactions(
         &self,
         network: Network,
@@ -41,7 +41,7 @@ impl Store {
         Ok(rows.into_iter().map(|(signature, slot)| Mark { signature, slot: slot.cast_unsigned() }).collect())
     }
 
-    /// For the indexer: these transactions can no longer be forked away. At most 1,000.
+    /// For the indexer: marks transactions that can no longer be forked away. At most 1,000.
     pub async fn mark_final(&self, network: Network, transactions: &[Mark]) -> Result<(), StoreError> {
         if transactions.is_empty() {
             return Ok(());
@@ -50,14 +50,14 @@ impl Store {
             "UPDATE history SET is_final = $2 WHERE network = $1 AND NOT is_final AND {}",
             is_among(3, transactions.len())
         );
-        // Only placeholders were put into the text.
+        // Only placeholders are interpolated.
         bind_marks(query(AssertSqlSafe(sql)).bind(network.as_str()).bind(true), transactions)
             .execute(self.writer())
             .await?;
         Ok(())
     }
 
-    /// For the indexer: takes back what a transaction did, whose slot was forked away. Gives how many entries that were.
+    /// For the indexer: undoes a transaction whose slot was forked away. Returns the number of its entries.
     pub async fn undo_transaction(&self, network: Network, transaction: &Mark) -> Result<usize, StoreError> {
         const SQL: &str =
             "DELETE FROM history WHERE network = $1 AND slot = $2 AND tx_signature = $3 AND NOT is_final

@@ -1,4 +1,4 @@
-//! Accounts' histories. An entry is written with the step or the transaction it records, and its money is booked with it.
+//! Accounts' histories. An entry is written, and its money booked, with the step or transaction it records.
 
 use macro_rules_attribute::derive;
 use sqlx::AssertSqlSafe;
@@ -17,7 +17,7 @@ use crate::domain::{
 
 const TABLE: Table = Table("history");
 
-/// What [`EntryRow`] is read from. An account of another operator is told by its id to those whom it paid.
+/// The columns of [`EntryRow`]. The recipient of a payment from another operator's account sees that account's id.
 const COLUMNS: &str =
     "entry_id, operator_id, account_id, network, kind, status, amount_usdc, memo, transfer_id,
     tx_signature, slot, reason, message, created_at, number, position, spent_micros, policy_version,
@@ -26,7 +26,7 @@ const COLUMNS: &str =
             OR (history.kind = 'deposit' AND history.transfer_id IS NOT NULL))),
         history.counterparty) AS counterparty";
 
-/// Where the moments of positions begin. Below it stands what has no place yet.
+/// The lowest position with a time. Entries that have no place yet sort below it.
 const FIRST_PLACE: &str = "0";
 const MOMENT_CHARS: usize = 27;
 
@@ -58,7 +58,7 @@ impl TryFrom<EntryRow> for PlacedEntry {
 
     fn try_from(row: EntryRow) -> Result<Self, StoreError> {
         let position = row.position.clone();
-        // Those from before places were given have more behind the moment.
+        // Positions from before places existed carry more text after the time.
         let moment = position.get(..MOMENT_CHARS).ok_or_else(|| TABLE.unreadable("position"))?;
         let visible_at = TABLE.read("position", moment)?;
         Ok(Self { entry: row.try_into()?, visible_at, position })
@@ -106,9 +106,8 @@ impl TryFrom<EntryRow> for HistoryEntry {
 }
 
 impl Store {
-    /// Up to `rows_max` entries of the operator's account that `filter` lets through, what became visible last first, beyond
-    /// the position `after` in that order. Counterparties that are accounts are given by their ids: which they are may
-    /// come to light later than the entry.
+    /// Up to `rows_max` entries of the operator's account that `filter` allows, most recently visible first, beyond the
+    /// position `after`. A counterparty that is an account shows as its id, which may become known later than the entry.
     pub async fn list_history(
         &self,
         operator: OperatorId,
@@ -120,7 +119,7 @@ impl Store {
         let Some(sql) = list_sql(filter) else { return Ok(Vec::new()) };
         let until = filter.until.map(position_after);
         let below = [after, until.as_deref()].into_iter().flatten().min();
-        // Nothing but our own words were put into the text.
+        // Only our own constants are interpolated.
         let rows: Vec<EntryRow> = query(AssertSqlSafe(sql))
             .bind(operator.to_string())
             .bind(account.to_string())
@@ -132,8 +131,8 @@ impl Store {
         rows.into_iter().map(PlacedEntry::try_from).collect()
     }
 
-    /// What a transfer's step adds to the history. Found beforehand, so that the one who writes is not held up: should
-    /// a recipient become an account of ours at this moment, the indexer finds its deposit.
+    /// The history entries of a transfer's step. Read before the write, so that the writer is not held up. If a
+    /// recipient becomes an account of ours at this moment, the indexer finds its deposit.
     pub(super) async fn entries_of(
         &self,
         transfer: &Transfer,
@@ -141,7 +140,7 @@ impl Store {
     ) -> Result<Vec<HistoryEntry>, StoreError> {
         match next {
             TransferState::Rejected(rejection) => Ok(vec![HistoryEntry::of_rejection(transfer, rejection)]),
-            // Another transaction than the one that was signed here is read from the chain: who knows what else it did.
+            // If another transaction than ours settled it, the indexer reads that one: it may have done more.
             TransferState::Settled(settlement)
                 if transfer.state.signed().is_some_and(|signed| signed.signature == settlement.signature) =>
             {
@@ -164,7 +163,7 @@ impl Store {
         let (recipient_id, recipient_address) = match &request.to {
             Recipient::Agent(id) => (id.to_string(), String::new()),
             Recipient::TokenAccount(address) => (String::new(), address.to_string()),
-            // Was never signed.
+            // Such a transfer was never signed.
             Recipient::Unreadable(_) => return Ok(Vec::new()),
         };
         const SQL: &str =
@@ -193,8 +192,8 @@ impl Store {
     }
 }
 
-/// A list is what stands under some kinds and statuses, put in one order: each pair is read by an index, however few of
-/// its kind there are. `None`: there is nothing of the kind.
+/// A list merges entries of several kinds and statuses in one order. Each pair has its own index scan, so rare kinds
+/// are found quickly too. `None`: the filter matches no kind.
 fn list_sql(filter: &HistoryFilter) -> Option<String> {
     let pages_of = |line: &str| {
         format!(
@@ -209,7 +208,7 @@ fn list_sql(filter: &HistoryFilter) -> Option<String> {
     merged(pages, "ORDER BY position DESC LIMIT $5")
 }
 
-/// Writes down an entry of a transfer's step, and gives what is to be announced of it.
+/// Inserts an entry of a transfer's step, and returns the events that announce it.
 pub(super) async fn record(
     tx: &mut Transaction<'_>,
     entry: &HistoryEntry,
@@ -222,16 +221,16 @@ pub(super) async fn record(
             Ok(Event::of_entry(entry, now))
         }
         EntryOutcome::Rejected { .. } => {
-            // It happens by being written down.
+            // A rejection happens when it is written.
             let placed = ledgers::place(tx, entry, entry.created_at).await?;
-            // Never on the chain, so nothing forks it away.
+            // It is never on the chain, so no fork removes it.
             insert_entry(tx, entry, &position_of(entry, placed), true, None, None).await?;
             Ok(None)
         }
     }
 }
 
-/// What has no place yet is put in the order of the chain.
+/// Entries that have no place yet sort in the order of the chain.
 fn position_of(entry: &HistoryEntry, placed: Placed) -> String {
     match placed {
         Placed::At(place) => place.to_string(),
@@ -239,7 +238,7 @@ fn position_of(entry: &HistoryEntry, placed: Placed) -> String {
     }
 }
 
-/// Writes down an entry whose money is booked. `Contended` when another transaction wrote it meanwhile: all is to be taken back.
+/// Inserts an entry whose money is booked. `Contended` when another transaction inserted it meanwhile: roll everything back.
 async fn insert_placed(
     tx: &mut Transaction<'_>,
     entry: &HistoryEntry,
@@ -253,9 +252,9 @@ async fn insert_placed(
     if is_new { Ok(()) } else { Err(StoreError::Contended) }
 }
 
-/// Writes down an entry that was read from the chain and books its money, if it is not there yet; otherwise it takes the
-/// chain's slot and time, and the number of its payment. `read_at`: when, by the host's clock. Gives what is to be announced;
-/// `None`: nothing, since the past of an account that was found is no news.
+/// Inserts an entry read from the chain and books its money. An entry that exists takes the chain's slot and time, and
+/// its payment number. `read_at`: when it was read, by the host's clock. Returns the events that announce it; `None`
+/// announces nothing, because the past of an adopted account is no news.
 pub(super) async fn record_read(
     tx: &mut Transaction<'_>,
     entry: &HistoryEntry,
@@ -281,15 +280,15 @@ pub(super) async fn record_read(
     Ok((placed != Placed::Waits).then_some(events))
 }
 
-/// Up to `rows_max` payments of an account that were let pass by this version of its policy, as far as that was read, those
-/// that became visible last first.
+/// Up to `rows_max` payments of an account that passed under this version of its policy, as far as read, most recently
+/// visible first.
 pub(super) async fn list_payments_under(
     tx: &mut Transaction<'_>,
     (operator, account): (OperatorId, AccountId),
     version: u64,
     rows_max: u32,
 ) -> Result<Vec<HistoryEntry>, StoreError> {
-    // Among the latest ones: a policy comes to light with its payments, or little later.
+    // Searches only the latest entries: a policy becomes known with its payments, or little later.
     let sql = format!(
         "SELECT {COLUMNS} FROM history
          WHERE operator_id = $2 AND entry_id IN (
@@ -299,7 +298,7 @@ pub(super) async fn list_payments_under(
                  ORDER BY position DESC LIMIT $4) AS latest
              WHERE policy_version = $3)"
     );
-    // Nothing but our own words were put into the text.
+    // Only our own constants are interpolated.
     let rows: Vec<EntryRow> = query(AssertSqlSafe(sql))
         .bind(account.to_string())
         .bind(operator.to_string())
@@ -310,7 +309,7 @@ pub(super) async fn list_payments_under(
     rows.into_iter().map(HistoryEntry::try_from).collect()
 }
 
-/// `false` when it was there already. `tag`: where nothing else here tells of the payment.
+/// `false` when it exists already. `tag`: given when nothing else here identifies the payment.
 async fn insert_entry(
     tx: &mut Transaction<'_>,
     entry: &HistoryEntry,
@@ -359,8 +358,8 @@ async fn insert_entry(
     Ok(inserted == 1)
 }
 
-/// An entry that is there already takes the chain's slot and time, if it was written down with others, and with them a new
-/// place: so whoever polls is told.
+/// Moves an existing entry to the chain's slot and time if it was recorded with others, and gives it a new place, so
+/// that pollers see it.
 async fn mark_moved(
     tx: &mut Transaction<'_>,
     entry: &HistoryEntry,
@@ -380,7 +379,7 @@ async fn mark_moved(
     Ok(())
 }
 
-/// A payment that was settled from here before its number had been seen is counted now.
+/// Counts a payment that we settled before its number was known.
 async fn number_late(tx: &mut Transaction<'_>, entry: &HistoryEntry) -> Result<(), StoreError> {
     const SQL: &str = "UPDATE history SET number = $2
          WHERE operator_id = $3 AND entry_id = $1 AND status = 'settled' AND kind = 'transfer' AND number IS NULL";
@@ -401,7 +400,7 @@ fn stored_number(number: PaymentNumber) -> i64 {
     }
 }
 
-/// The inverse of what is stored of a number.
+/// Inverts how a number is stored.
 pub(super) const fn number_of(stored: i64) -> PaymentNumber {
     match stored {
         0 => PaymentNumber::CutOff,
@@ -409,7 +408,7 @@ pub(super) const fn number_of(stored: i64) -> PaymentNumber {
     }
 }
 
-/// 64 bits in hex, as tags are stored.
+/// 64 bits in hex, the stored form of tags.
 pub(super) fn tag_text(tag: u64) -> String {
     format!("{tag:016x}")
 }

@@ -97,20 +97,20 @@ fn insert(key: &ApiKey, hash: &HashedKey) -> Query {
 }
 
 impl Store {
-    /// Stores a key by its hash. The account of an agent key must be the operator's; the database sees to it.
+    /// Stores a key by its hash. The database ensures that an agent key's account is the operator's.
     pub async fn insert_key(&self, key: &ApiKey, hash: &HashedKey) -> Result<(), StoreError> {
         insert(key, hash).execute(self.writer()).await?;
         Ok(())
     }
 
-    /// The same, unless the operator has `keys_max` keys that are not revoked: then `Full`.
+    /// Likewise, unless the operator already has `keys_max` unrevoked keys: then `Full`.
     pub async fn insert_key_within(
         &self,
         key: &ApiKey,
         hash: &HashedKey,
         keys_max: u32,
     ) -> Result<(), StoreError> {
-        // No more than the limit are looked at, however many there are.
+        // Counts no further than the limit.
         const SQL: &str = "SELECT COUNT(*) FROM
              (SELECT 1 FROM api_keys WHERE operator_id = $1 AND revoked_at IS NULL LIMIT $2) AS unrevoked";
         let (insert, operator) = (insert(key, hash), key.operator_id);
@@ -129,7 +129,7 @@ impl Store {
         .await
     }
 
-    /// The key with this hash, revoked and expired ones too, and its operator: a finder without an owner, since it finds
+    /// The key with this hash, including revoked and expired ones, and its operator. Takes no owner, because it finds
     /// the owner.
     pub async fn find_key_by_hash(&self, hash: &HashedKey) -> Result<Option<(ApiKey, Operator)>, StoreError> {
         const SQL: &str =
@@ -140,7 +140,7 @@ impl Store {
         row.map(OwnedKeyRow::into_key_and_operator).transpose()
     }
 
-    /// The key with this id, whoever owns it. For the command line.
+    /// The key with this id, for any owner. For the command line.
     pub async fn find_key(&self, id: KeyId) -> Result<Option<ApiKey>, StoreError> {
         const SQL: &str =
             "SELECT key_id, operator_id, account_id, name, hint, created_at, expires_at, revoked_at, last_used_at, allowed_cidrs
@@ -164,7 +164,7 @@ impl Store {
         rows.into_iter().map(ApiKey::try_from).collect()
     }
 
-    /// Up to `rows_max` keys of one account, newest first, those made before `after`.
+    /// Up to `rows_max` keys of one account made before `after`, newest first.
     pub async fn list_account_keys(
         &self,
         operator: OperatorId,
@@ -187,8 +187,8 @@ impl Store {
         rows.into_iter().map(ApiKey::try_from).collect()
     }
 
-    /// Revokes one of the operator's keys from `now` on. `None` when the operator has no such key; a key that was
-    /// revoked before keeps its moment.
+    /// Revokes one of the operator's keys from `now` on. `None` when the operator has no such key; a key that is
+    /// already revoked keeps its time.
     pub async fn mark_key_revoked(
         &self,
         operator: OperatorId,
@@ -208,8 +208,8 @@ impl Store {
         row.map(ApiKey::try_from).transpose()
     }
 
-    /// For a worker: when keys of any operator were used last; what is later stays. In the order of their ids, as every other
-    /// process has them.
+    /// For a worker: records when keys of any operator were last used; later stored times stay. Writes in id order, as
+    /// every process does.
     pub async fn mark_keys_used(&self, uses: &[(KeyId, Timestamp)]) -> Result<(), StoreError> {
         const SQL: &str = "UPDATE api_keys SET last_used_at = $2
              WHERE key_id = $1 AND COALESCE(last_used_at, '') < $2";

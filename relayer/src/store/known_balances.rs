@@ -1,4 +1,4 @@
-//! What accounts held when they were last looked at, for when they cannot be looked at.
+//! The last balances seen by a sweep, for when accounts cannot be read.
 
 use macro_rules_attribute::derive;
 use sqlx::AssertSqlSafe;
@@ -12,12 +12,12 @@ use crate::domain::{Account, AccountId, AccountStatus, Network, Operator, Timest
 
 const TABLE: Table = Table("ledgers");
 
-/// An account with what it held when a sweep last saw it.
+/// An account with the balance that a sweep last saw.
 #[derive(Debug, Clone)]
 pub struct KnownAccount {
     pub account: Account,
     pub balance: UsdcAmount,
-    /// When the last whole sweep began; an account that is newer held nothing when it was made.
+    /// When the last complete sweep began; an account newer than that held nothing at its creation.
     pub as_of: Timestamp,
 }
 
@@ -41,7 +41,7 @@ impl TryFrom<KnownRow> for KnownAccount {
 }
 
 impl Store {
-    /// For the indexer: a sweep that began then has seen every account of the network.
+    /// For the indexer: records that a sweep which began then has seen every account of the network.
     pub async fn mark_swept(&self, network: Network, began_at: Timestamp) -> Result<(), StoreError> {
         const SQL: &str = "INSERT INTO sweeps (network, began_at) VALUES ($1, $2)
              ON CONFLICT (network) DO UPDATE SET began_at = excluded.began_at
@@ -50,7 +50,7 @@ impl Store {
         Ok(())
     }
 
-    /// As [`Store::list_accounts`], without those that were closed.
+    /// As [`Store::list_accounts`], without closed accounts.
     pub async fn list_known_accounts(
         &self,
         operator: &Operator,
@@ -58,7 +58,7 @@ impl Store {
         after: Option<AccountId>,
         rows_max: u32,
     ) -> Result<Vec<KnownAccount>, StoreError> {
-        // Said outright, since no index leads through an "or".
+        // Two separate conditions, because an "or" would use no index.
         let of_status = if status.is_some() { "status = $2" } else { "$2 = ''" };
         let sql = format!(
             "SELECT {COLUMNS},

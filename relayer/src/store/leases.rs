@@ -1,6 +1,6 @@
-//! Who carries an unfinished transfer. A lease is taken with the claim or by a sweep, renewed while the work goes on,
-//! and given back at a stop; when its holder dies it ends by itself, and the next sweep of any relayer takes it.
-//! Times are the hosts' clocks: were they to differ by more than a lease, two would do the same work, harmlessly.
+//! Leases on unfinished transfers. A worker takes one with the claim or by a sweep, renews it while it works, and gives
+//! it back at a stop. When the holder dies the lease expires, and the next sweep of any relayer takes the transfer.
+//! Times are the hosts' clocks: if they differed by more than a lease, two would do the same work, harmlessly.
 
 use sqlx::AssertSqlSafe;
 
@@ -15,8 +15,8 @@ use crate::domain::{Network, OperatorId, Timestamp, Transfer, TransferId};
 const RENEWED_AT_ONCE_MAX: usize = 500;
 
 impl Store {
-    /// For a worker: takes up to `rows_max` transfers of every operator on `network` that somebody must finish and
-    /// nobody holds at `now`, those that were left first. They are the caller's until `lease_expires_at`.
+    /// For a worker: leases up to `rows_max` unfinished transfers of every operator on `network` that nobody holds at
+    /// `now`, longest abandoned first. The caller holds them until `lease_expires_at`.
     pub async fn take_unfinished_transfers(
         &self,
         network: Network,
@@ -24,7 +24,7 @@ impl Store {
         lease_expires_at: Timestamp,
         rows_max: u32,
     ) -> Result<Vec<Transfer>, StoreError> {
-        // Apart, so that Postgres runs it once: within the update it may run it again and again, past the limit.
+        // A separate CTE, so that Postgres runs it once; within the update it may run repeatedly and exceed the limit.
         let sql = format!(
             "WITH abandoned AS MATERIALIZED (
                  SELECT operator_id, transfer_id FROM transfers
@@ -46,8 +46,8 @@ impl Store {
         rows.into_iter().map(Transfer::try_from).collect()
     }
 
-    /// For a worker: of the unfinished transfers among these of an operator, those that this store holds are its own until
-    /// `lease_expires_at`. A lease that another has taken meanwhile stays the other's.
+    /// For a worker: renews this store's leases on an operator's unfinished transfers among these, until
+    /// `lease_expires_at`. Keeps a lease that another has taken meanwhile.
     pub async fn renew_leases(
         &self,
         operator: OperatorId,
@@ -61,7 +61,7 @@ impl Store {
                      AND operator_id = $3 AND transfer_id IN ({})",
                 places(4, ids.len())
             );
-            // Only placeholders were put into the text.
+            // Only placeholders are interpolated.
             query(AssertSqlSafe(sql))
                 .bind(&*self.holder)
                 .bind(lease_expires_at.to_string())
@@ -73,7 +73,7 @@ impl Store {
         Ok(())
     }
 
-    /// Gives back one lease, so that a sweep goes on with the transfer at once.
+    /// Gives back one lease, so that a sweep resumes the transfer at once.
     pub async fn release_lease(
         &self,
         operator: OperatorId,
@@ -93,7 +93,7 @@ impl Store {
         Ok(())
     }
 
-    /// Gives back every lease that this store holds, so that another may go on at once. For a stop.
+    /// Gives back every lease of this store at a stop, so that another may resume at once.
     pub async fn release_leases(&self, now: Timestamp) -> Result<(), StoreError> {
         const SQL: &str = "UPDATE transfers SET lease_expires_at = $2
              WHERE lease_holder = $1 AND state IN ('claimed', 'signed', 'sent') AND lease_expires_at > $2";
@@ -101,8 +101,8 @@ impl Store {
         Ok(())
     }
 
-    /// Ends the leases of processes that are gone. For a start: a SQLite file serves one relayer, so whoever held a
-    /// lease before is gone; on Postgres the others may be alive, and a dead one's leases end by themselves.
+    /// Ends the leases of dead processes, at a start. A SQLite file serves one relayer, so every earlier holder is
+    /// gone. On Postgres others may be alive, and leases of dead ones expire by themselves.
     pub async fn release_orphaned_leases(&self, now: Timestamp) -> Result<(), StoreError> {
         const SQL: &str = "UPDATE transfers SET lease_expires_at = $2
              WHERE lease_holder <> $1 AND state IN ('claimed', 'signed', 'sent') AND lease_expires_at > $2";

@@ -1,4 +1,4 @@
-//! Each account's money as its history has it, to be compared with what the chain holds.
+//! Each account's money according to its history, for comparison with the chain.
 
 use futures::FutureExt;
 use macro_rules_attribute::derive;
@@ -15,18 +15,18 @@ use crate::domain::{
 
 const TABLE: Table = Table("ledgers");
 
-/// More than all USDC there is. Amounts of test mints beyond it are booked as this much, so that sums stay sums.
+/// More than all USDC in existence. Larger amounts of test mints are booked as this, so that sums do not overflow.
 const BOOKED_MAX: u64 = 1 << 58;
 
-/// Whose an account is, and which: what its rows begin with.
+/// The owner and id of an account, which begin the keys of its rows.
 pub(super) type AccountKey = (OperatorId, AccountId);
 
-/// A statement whose first two placeholders say whose an account is, and which.
+/// Binds an account's owner and id to a statement's first two placeholders.
 pub(super) fn of(sql: impl SqlSafeStr, (operator, account): AccountKey) -> Query {
     query(sql).bind(operator.to_string()).bind(account.to_string())
 }
 
-/// What an account holds, by its history and by the last look at the chain. All in micro-USDC.
+/// An account's holdings, by its history and by the last look at the chain. All in micro-USDC.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Ledger {
     pub account_id: AccountId,
@@ -39,18 +39,18 @@ pub struct Ledger {
 }
 
 impl Ledger {
-    /// What there is on the chain beyond what is accounted for.
+    /// The chain's balance minus what is accounted for.
     pub fn difference(&self, balance: UsdcAmount) -> i64 {
         in_ledger(balance).saturating_sub(self.booked).saturating_sub(self.unexplained)
     }
 }
 
-/// An amount as ledgers count it.
+/// An amount as ledgers store it.
 pub fn in_ledger(amount: UsdcAmount) -> i64 {
     amount.micros().min(BOOKED_MAX).cast_signed()
 }
 
-/// What an entry does to its account.
+/// An entry's effect on its account.
 pub(super) fn change_of(kind: EntryKind, amount: UsdcAmount) -> i64 {
     match kind {
         EntryKind::Deposit => in_ledger(amount),
@@ -58,11 +58,11 @@ pub(super) fn change_of(kind: EntryKind, amount: UsdcAmount) -> i64 {
     }
 }
 
-/// Where an entry stands in its account's list.
+/// An entry's position in its account's list.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Placed {
     At(Timestamp),
-    /// The past of its account is being read: it has to wait.
+    /// The account's past is being read, so the entry has no place yet.
     Waits,
 }
 
@@ -80,9 +80,9 @@ const NEXT_PLACE: &str = "placed_micros = CASE
                  WHEN ledgers.newest_slot < excluded.newest_slot THEN excluded.newest_slot
                  ELSE ledgers.newest_slot END";
 
-/// The next place in an entry's account: not before it happened, not before `now`, and after every place that was given.
+/// The next place in an entry's account: never before the entry's time or `now`, and after every place given so far.
 ///
-/// The account's ledger is locked from here to the commit, so whoever comes next gets a later place, and becomes visible later.
+/// Locks the account's ledger until the commit, so the next writer gets a later place and becomes visible later.
 pub(super) async fn place(
     tx: &mut Transaction<'_>,
     entry: &HistoryEntry,
@@ -100,7 +100,7 @@ pub(super) async fn place(
     Ok(placed.map_or(Placed::Waits, |(micros,)| Placed::of(micros)))
 }
 
-/// Binds the first four placeholders: the account and whose it is, the earliest place and the slot.
+/// Binds the first four placeholders: the account's owner and id, the earliest place and the slot.
 fn at_place(query: Query, entry: &HistoryEntry, now: Timestamp) -> Query {
     let slot = match entry.outcome {
         EntryOutcome::Settled { slot, .. } => slot,
@@ -113,7 +113,7 @@ fn at_place(query: Query, entry: &HistoryEntry, now: Timestamp) -> Query {
         .bind(slot.cast_signed())
 }
 
-/// Locks an account's ledger to the commit: whoever writes an entry of the account waits, or was waited for.
+/// Locks an account's ledger until the commit, so writers of the account's entries take turns.
 pub(super) async fn lock(tx: &mut Transaction<'_>, account: AccountKey) -> Result<(), StoreError> {
     const SQL: &str =
         "UPDATE ledgers SET booked_micros = booked_micros WHERE operator_id = $1 AND account_id = $2";
@@ -121,14 +121,14 @@ pub(super) async fn lock(tx: &mut Transaction<'_>, account: AccountKey) -> Resul
     Ok(())
 }
 
-/// Gives a new entry its place, books what it moved and counts its payment, all at once: see [`place`]. `None` when the entry
-/// is there already, and nothing was done.
+/// Gives a new entry its place, books its money and counts its payment, all at once: see [`place`]. `None` when the
+/// entry exists already, and nothing was done.
 pub(super) async fn place_and_book(
     tx: &mut Transaction<'_>,
     entry: &HistoryEntry,
     now: Timestamp,
 ) -> Result<Option<Placed>, StoreError> {
-    // A payment that follows on all that are known is counted in the same statement.
+    // The same statement counts a payment that directly follows the known ones.
     let sql = format!(
         "INSERT INTO ledgers
              (operator_id, account_id, placed_micros, newest_slot, booked_micros, payments_up_to, unexplained_micros,
@@ -159,7 +159,7 @@ pub(super) async fn place_and_book(
     Ok(Some(Placed::of(placed)))
 }
 
-/// Counts a payment whose money is booked.
+/// Counts a payment whose money is already booked.
 pub(super) async fn count(
     tx: &mut Transaction<'_>,
     account: AccountKey,
@@ -168,7 +168,7 @@ pub(super) async fn count(
     change_known(tx, account, |known| known.insert(number)).await
 }
 
-/// Takes back what an entry moved, and the count of its payment.
+/// Undoes an entry's booking and the count of its payment.
 pub(super) async fn unbook(
     tx: &mut Transaction<'_>,
     account: AccountKey,
@@ -207,7 +207,7 @@ async fn change_known(
     account: AccountKey,
     change: impl FnOnce(&mut KnownPayments),
 ) -> Result<(), StoreError> {
-    // Written before it is read, so that on Postgres the row is ours until the commit.
+    // An update instead of a select: on Postgres it locks the row until the commit.
     let own = format!(
         "UPDATE ledgers SET booked_micros = booked_micros WHERE operator_id = $1 AND account_id = $2 RETURNING {}",
         KnownRow::COLUMNS
@@ -263,14 +263,14 @@ struct MovedRow {
 
 impl Store {
     /// For the indexer: the ledgers of up to `rows_max` ready accounts of every operator on `network`, by account id,
-    /// those after `after`. An account without history has an empty one.
+    /// starting after `after`. An account without history has an empty ledger.
     pub async fn list_ledgers(
         &self,
         network: Network,
         after: Option<AccountId>,
         rows_max: usize,
     ) -> Result<Vec<Ledger>, StoreError> {
-        // A cross join, for which SQLite goes by the accounts in their order instead of sorting all of an operator's.
+        // With a cross join, SQLite reads the accounts in order instead of sorting all of an operator's.
         const SQL: &str = "SELECT accounts.account_id, accounts.operator_id, accounts.token_account,
                  COALESCE(ledgers.booked_micros, 0) AS booked_micros,
                  COALESCE(ledgers.unexplained_micros, 0) AS unexplained_micros,
@@ -290,7 +290,8 @@ impl Store {
         rows.into_iter().map(Ledger::try_from).collect()
     }
 
-    /// For the indexer: the ledgers of the ready accounts of every operator on `network` with these token accounts, at most 1,000.
+    /// For the indexer: the ledgers of the ready accounts of every operator on `network` that have one of these token
+    /// accounts. At most 1,000.
     pub async fn find_ledgers(
         &self,
         network: Network,
@@ -308,7 +309,7 @@ impl Store {
                      ON ledgers.operator_id = accounts.operator_id AND ledgers.account_id = accounts.account_id
              WHERE operators.network = $1 AND accounts.provisioning = 'ready' AND accounts.token_account IN ({places})"
         );
-        // Only placeholders were put into the text.
+        // Only placeholders are interpolated.
         let rows: Vec<LedgerRow> = query(AssertSqlSafe(sql))
             .bind(network.as_str())
             .bind_all(token_accounts.iter().map(Address::to_string))
@@ -317,8 +318,7 @@ impl Store {
         rows.into_iter().map(Ledger::try_from).collect()
     }
 
-    /// For the indexer: the ledgers of up to `rows_max` accounts of every operator on `network` with money that nothing
-    /// explains.
+    /// For the indexer: the ledgers of up to `rows_max` accounts of every operator on `network` with an unexplained difference.
     pub async fn list_unexplained(&self, network: Network, rows_max: u32) -> Result<Vec<Ledger>, StoreError> {
         const SQL: &str = "SELECT accounts.account_id, accounts.operator_id, accounts.token_account,
                  ledgers.booked_micros, ledgers.unexplained_micros, ledgers.seen_micros, ledgers.seen_slot
@@ -333,7 +333,7 @@ impl Store {
         rows.into_iter().map(Ledger::try_from).collect()
     }
 
-    /// For the indexer: an account's ledger as it was after `slot`: without what was booked of later slots.
+    /// For the indexer: an account's ledger as it was after `slot`, without bookings of later slots.
     pub async fn find_ledger_at(
         &self,
         network: Network,
@@ -349,7 +349,7 @@ impl Store {
              FROM accounts LEFT JOIN ledgers
                  ON ledgers.operator_id = accounts.operator_id AND ledgers.account_id = accounts.account_id
              WHERE accounts.account_id = $1";
-        // What is booked between the two reads counts as later, and is made up for by the next look.
+        // A booking between the two reads counts as later; the next look corrects it.
         let row: Option<LedgerRow> =
             query(LEDGER).bind(account.to_string()).fetch_optional(self.reader()).await?;
         let Some(ledger) = row.map(Ledger::try_from).transpose()? else { return Ok(None) };
@@ -368,7 +368,7 @@ impl Store {
         Ok(Some(Ledger { booked, ..ledger }))
     }
 
-    /// For the indexer: what a sweep saw at `slot`. An older sight than the last one changes nothing.
+    /// For the indexer: records what a sweep saw at `slot`. A sight older than the last one changes nothing.
     pub async fn mark_seen(&self, slot: u64, seen: &[(AccountKey, UsdcAmount)]) -> Result<(), StoreError> {
         const SQL: &str = "INSERT INTO ledgers
                  (operator_id, account_id, booked_micros, unexplained_micros, seen_micros, seen_slot)
@@ -396,7 +396,7 @@ impl Store {
         .await
     }
 
-    /// For the indexer: the account has made `recorded` payments, and no more can be missing. If we hold as many, none is.
+    /// For the indexer: the account has made `recorded` payments in total. If we hold as many, none is missing.
     pub async fn count_unnumbered(&self, account: AccountKey, recorded: u64) -> Result<(), StoreError> {
         const WANTED: &str = "UPDATE ledgers SET payments_wanted = $3
              WHERE operator_id = $1 AND account_id = $2 AND payments_wanted > $3";
@@ -411,7 +411,7 @@ impl Store {
         .await
     }
 
-    /// For the indexer: `micros` more (or less) on the chain than any transaction accounts for.
+    /// For the indexer: records `micros` that the chain holds beyond (or short of) what transactions account for.
     pub async fn mark_unexplained(&self, account: AccountKey, micros: i64) -> Result<(), StoreError> {
         const SQL: &str = "INSERT INTO ledgers
                  (operator_id, account_id, booked_micros, unexplained_micros, seen_micros, seen_slot)

@@ -1,4 +1,4 @@
-//! Who wants to know when limits are reached, and which payments reached them. Operators that do not are spared all of it.
+//! Finds payments that reach limits, only for operators that subscribe to it.
 
 use std::collections::HashMap;
 
@@ -13,14 +13,14 @@ use crate::domain::{Event, EventType, HistoryEntry, Limit, OperatorId, Subscript
 
 const TABLE: Table = Table("limit_watches");
 
-/// How far the chain's clock, by which payments are dated, may be behind the host's and still agree with it.
+/// How far the chain's clock, which dates payments, may lag behind the host's and still agree with it.
 const CLOCKS_DIFFER_MICROS: i64 = 300 * 1_000_000;
 
-/// Since when each of some operators wants to know; the others do not.
+/// The operators that subscribe to limits, and since when.
 pub(super) type LimitWatches = HashMap<OperatorId, Timestamp>;
 
 impl Store {
-    /// Which of these operators (at most 1,000) want to know when their limits are reached, and since when.
+    /// Which of these operators (at most 1,000) subscribe to limits, and since when.
     pub(super) async fn find_limit_watches(
         &self,
         operators: &[OperatorId],
@@ -32,7 +32,7 @@ impl Store {
             "SELECT operator_id, since FROM limit_watches WHERE operator_id IN ({})",
             places(1, operators.len())
         );
-        // Only placeholders were put into the text.
+        // Only placeholders are interpolated.
         let listing = query(AssertSqlSafe(sql)).bind_all(operators.iter().map(OperatorId::to_string));
         let rows: Vec<(String, String)> = listing.fetch_all(self.reader()).await?;
         let read = |(operator, since): (String, String)| {
@@ -41,7 +41,7 @@ impl Store {
         rows.into_iter().map(read).collect()
     }
 
-    /// From now on what the operator's payments spend is read, if this was not so before.
+    /// Starts reading what the operator's payments spend, unless it has started.
     pub async fn watch_limits(&self, operator: OperatorId, now: Timestamp) -> Result<(), StoreError> {
         if !self.find_limit_watches(&[operator]).await?.is_empty() {
             return Ok(());
@@ -50,7 +50,7 @@ impl Store {
     }
 }
 
-/// From now on what the operator's payments spend is read, if the subscription names limits and this was not so before.
+/// Starts reading what the operator's payments spend if the subscription names limits, unless it has started.
 pub(super) async fn watch_if_named(
     tx: &mut Transaction<'_>,
     operator: OperatorId,
@@ -63,7 +63,7 @@ pub(super) async fn watch_if_named(
     Ok(())
 }
 
-/// From now on what the operator's payments spend is read.
+/// Starts reading what the operator's payments spend.
 pub(super) async fn watch(
     tx: &mut Transaction<'_>,
     operator: OperatorId,
@@ -76,8 +76,8 @@ pub(super) async fn watch(
     Ok(())
 }
 
-/// Keeps what was spent with a payment, and gives the limits that it reached. A policy that was not read yet tells of them
-/// when it is. Nothing for operators that do not want to know, nor for what was paid before they did.
+/// Records what was spent with a payment, and returns the limits that it reached. If its policy is not known yet, the
+/// policy's arrival announces them. Ignores operators without a subscription, and payments from before it.
 pub(super) async fn reached_by(
     tx: &mut Transaction<'_>,
     entry: &HistoryEntry,

@@ -1,4 +1,4 @@
-//! A database looked at as it stands: nothing is made, nothing is brought up to date.
+//! Inspects a database as it is: creates and migrates nothing.
 
 use std::path::{Path, PathBuf};
 use std::str::FromStr;
@@ -10,7 +10,7 @@ use super::postgres::PostgresPrimary;
 use super::tables::{APPLIED, Applied, Tables, tables_of};
 use super::{StoreError, sqlite};
 
-/// What stands at `url`, without making or changing anything.
+/// Inspects the database at `url` without creating or changing anything.
 pub async fn look_at(url: &str) -> Result<Found, StoreError> {
     if let Some(file) = sqlite::file_of(url).map(Path::to_owned) {
         let place = file.display().to_string();
@@ -34,7 +34,7 @@ pub async fn look_at(url: &str) -> Result<Found, StoreError> {
     Ok(Found { place, file: None, tables: tables_of(applied) })
 }
 
-/// A database as it stands.
+/// A database as found.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Found {
     /// A file, or a name and a server; without user and password.

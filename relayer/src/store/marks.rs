@@ -1,4 +1,4 @@
-//! Transactions by signature and slot. The slot leads to their rows in the history, since those of a moment lie together.
+//! Transactions by signature and slot. The slot locates their history rows, because rows of one time lie together.
 
 use super::query::{Query, places};
 
@@ -10,12 +10,12 @@ pub struct Mark {
     pub slot: u64,
 }
 
-/// The condition that a row is of one of so many transactions, by placeholders from `first` on: see [`bind_marks`].
+/// The condition that a row belongs to one of `marks` transactions, with placeholders from `first` on: see [`bind_marks`].
 pub(super) fn is_among(first: usize, marks: usize) -> String {
     format!("slot IN ({}) AND tx_signature IN ({})", places(first, marks), places(first + marks, marks))
 }
 
-/// Binds what [`is_among`] asks for.
+/// Binds the values of [`is_among`].
 pub(super) fn bind_marks(query: Query, marks: &[Mark]) -> Query {
     let slots = marks.iter().map(|mark| mark.slot.cast_signed());
     query.bind_all(slots).bind_all(marks.iter().map(|mark| mark.signature.as_str()))

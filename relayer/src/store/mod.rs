@@ -1,19 +1,19 @@
-//! What Purser remembers. Never asks the chain, and never holds a transaction while anybody waits for a network.
+//! What Purser remembers. Never asks the chain, and never holds a transaction open during a network call.
 //!
 //! **Two databases, one text.** Every function has one body and one SQL text for SQLite and Postgres:
 //! `query("... $1 ...").bind(..).fetch_all(self.reader())`, or `.execute(tx)` in [`Store::write`]
-//! ([`query::Query`] hands the values to whichever driver it is). So the text keeps to what both understand:
+//! ([`query::Query`] hands the values to whichever driver is in use). So the text keeps to what both understand:
 //! `$1` placeholders; TEXT, BIGINT and BOOLEAN; `ON CONFLICT`, `RETURNING` (columns without an alias of their table).
-//! In migrations every text column is `TEXT COLLATE "binary"`, so that ids and moments order by bytes in both.
-//! Only [`pools`] knows how the two differ: how they are opened, how a transaction is run (SQLite's by [`writer`]),
+//! In migrations every text column is `TEXT COLLATE "binary"`, so that ids and times sort by bytes in both.
+//! Only [`pools`] knows the differences: opening, running a transaction (SQLite's by [`writer`]),
 //! `skip_locked`.
 //!
-//! **Any number of processes.** A transaction on Postgres does not keep others from writing between its reading and
-//! its writing, so nothing rests on what was read: a write names in its `WHERE` what it saw, and touches no row if
-//! that is gone (`Superseded`, or `Contended` and tried again by [`Store::write`]). Rows that a worker carries are leased
-//! ([`leases`]); a lease spares double work, and is never what makes a step safe.
+//! **Any number of processes.** A Postgres transaction does not stop others from writing between its read and
+//! its write. So no write trusts an earlier read: its `WHERE` names what it saw, and it touches no row if
+//! that has changed (`Superseded`, or `Contended` and retried by [`Store::write`]). Workers lease the rows they carry
+//! ([`leases`]); a lease only spares double work, and no step relies on it for safety.
 //!
-//! Every finder takes the owner first; the functions for workers, which serve all operators, say so.
+//! Every finder takes the owner first; functions for workers serve all operators, and say so.
 //! Tests in `tests/cases` run on both databases.
 
 mod account_changes;
@@ -107,27 +107,27 @@ use writer::Turn;
 
 use crate::metrics::Histograms;
 
-/// How often a transaction is tried that others keep getting ahead of.
+/// How often a transaction is tried while others keep getting in first.
 const TRIES_MAX: u32 = 10;
-/// How long to wait before the second try; one more of it before each further one.
+/// The wait before the second try; each further try waits this much longer.
 const RETRY_PAUSE: Duration = Duration::from_millis(5);
 
 /// The database. Cheap to clone; clones are one holder of leases.
 #[derive(Clone)]
 pub struct Store {
     pools: Pools,
-    /// Tells this opening of the database from every other, in this process or elsewhere.
+    /// Identifies this opening of the database among all, in this process or elsewhere.
     holder: Arc<str>,
     /// What this process has just written for webhooks.
     outbox: Arc<Outbox>,
-    /// The last transfer that was looked at for whether it may be deleted.
+    /// The last transfer that was examined for deletion.
     looked_at: Arc<Mutex<(String, String)>>,
     waits: Histograms,
 }
 
 impl Store {
-    /// Opens the database at `url` and brings its tables up to date: `sqlite:///path/purser.db`, where the file is made
-    /// if there is none, or `postgres://user:password@host/database`, which must be there.
+    /// Opens the database at `url` and migrates its tables: `sqlite:///path/purser.db`, where a missing file is
+    /// created, or `postgres://user:password@host/database`, which must exist.
     pub async fn open(url: &str) -> Result<Self, StoreError> {
         let waits = Family::new_with_constructor(wait_seconds as fn() -> Histogram);
         let pools = Pools::open(url, &waits).await?;
@@ -135,17 +135,17 @@ impl Store {
         Ok(Self { pools, holder, outbox: Arc::default(), looked_at: Arc::default(), waits })
     }
 
-    /// How long calls waited for a connection, or for their turn to write, by pool.
+    /// How long calls waited for a connection, or for their turn to write, per pool.
     pub fn waits(&self) -> &Histograms {
         &self.waits
     }
 
-    /// What each pool is at.
+    /// The state of each pool.
     pub fn figures(&self) -> Vec<PoolFigures> {
         self.pools.figures()
     }
 
-    /// Which of the two it is: `sqlite` or `postgres`.
+    /// Which database it is: `sqlite` or `postgres`.
     pub fn kind(&self) -> &'static str {
         match self.pools {
             Pools::Sqlite { .. } => "sqlite",
@@ -153,7 +153,7 @@ impl Store {
         }
     }
 
-    /// The versions of the migrations that the tables have, ascending.
+    /// The migrations that the tables have, ascending.
     pub async fn list_migrations(&self) -> Result<Vec<i64>, StoreError> {
         const SQL: &str = "SELECT version FROM _sqlx_migrations ORDER BY version";
         let rows: Vec<(i64,)> = query(SQL).fetch_all(self.reader()).await?;
@@ -165,8 +165,8 @@ impl Store {
         self.pools.close().await;
     }
 
-    /// Does `work` in a transaction and commits it, again from the beginning when it was `Contended`, a bounded number of
-    /// times.
+    /// Runs `work` in a transaction and commits it; repeats it from the beginning when it was `Contended`, a bounded
+    /// number of times.
     async fn write<T, F>(&self, work: F) -> Result<T, StoreError>
     where
         F: for<'c> FnOnce(&'c mut Transaction<'_>) -> BoxFuture<'c, Result<T, StoreError>>,
@@ -195,12 +195,12 @@ impl Store {
         self.pools.writer()
     }
 
-    /// For what a payment waits for, and whatever else is found by its id.
+    /// For reads that a payment waits for, and other lookups by id.
     fn reader(&self) -> Target<'_> {
         self.pools.reader()
     }
 
-    /// For lists, and for the searches of workers: however many there are, no payment waits for them.
+    /// For lists and workers' searches: no payment waits for them, however many there are.
     fn lister(&self) -> Target<'_> {
         self.pools.lister()
     }

@@ -32,7 +32,7 @@ impl TryFrom<OperatorRow> for Operator {
     }
 }
 
-/// Writes a new operator down.
+/// Inserts an operator.
 pub(super) fn insert(operator: &Operator) -> Query {
     const SQL: &str = "INSERT INTO operators (operator_id, network, name, address, created_at)
          VALUES ($1, $2, $3, $4, $5)";
@@ -44,8 +44,8 @@ pub(super) fn insert(operator: &Operator) -> Query {
         .bind(operator.created_at.to_string())
 }
 
-/// Whoever counts what an operator has, to add to it, comes one after the other from here to the end of the transaction.
-/// Payments do not wait for it: what refers to the operator's row needs its identity alone.
+/// Serialises transactions that count what an operator has in order to add to it, until the end of the transaction.
+/// Payments do not wait for it: references to the operator's row need only its key.
 pub(super) async fn lock_operator(tx: &mut Transaction<'_>, operator: OperatorId) -> Result<(), StoreError> {
     const SQL: &str = "UPDATE operators SET name = name WHERE operator_id = $1";
     query(SQL).bind(operator.to_string()).execute(tx).await?;

@@ -1,4 +1,4 @@
-//! Accounts as far as entries about them are concerned.
+//! Accounts as counterparties of entries.
 
 use macro_rules_attribute::derive;
 use sqlx::AssertSqlSafe;
@@ -31,8 +31,8 @@ impl PartyRow {
 }
 
 impl Store {
-    /// For the indexer: the accounts of every operator on `network` that are among these PDAs or token accounts, by
-    /// their PDAs. At most 1,000 addresses.
+    /// For the indexer: the accounts of every operator on `network` that have one of these PDAs or token accounts,
+    /// keyed by PDA. At most 1,000 addresses.
     pub async fn find_parties(
         &self,
         network: Network,
@@ -47,7 +47,7 @@ impl Store {
              FROM accounts JOIN operators ON operators.operator_id = accounts.operator_id
              WHERE operators.network = $1 AND (accounts.address IN ({places}) OR accounts.token_account IN ({places}))"
         );
-        // Only placeholders were put into the text.
+        // Only placeholders are interpolated.
         let rows: Vec<PartyRow> = query(AssertSqlSafe(sql))
             .bind(network.as_str())
             .bind_all(addresses.iter().map(Address::to_string))
@@ -58,7 +58,7 @@ impl Store {
 }
 
 impl Store {
-    /// For the indexer: up to `rows_max` accounts of the operator that can be halted, by account id, those after `after`.
+    /// For the indexer: up to `rows_max` of the operator's accounts that can be halted, by account id, starting after `after`.
     pub async fn list_haltable(
         &self,
         operator: OperatorId,

@@ -1,4 +1,4 @@
-//! What is known of an account's payments, by their numbers: whether one was made already, and whether any is missing.
+//! Known payments of an account by number: was one already made, is any missing?
 
 use macro_rules_attribute::derive;
 
@@ -12,12 +12,12 @@ use crate::domain::{Account, AccountId, Address, Network, OperatorId, Timestamp,
 
 const TABLE: Table = Table("history");
 
-/// What our records say to a tag.
+/// What our records know about a tag.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct PaymentsKnown {
     /// No payment up to this number is missing.
     pub up_to: u64,
-    /// The payment with the tag, if the chain holds one that our transfers do not know of.
+    /// The payment with the tag, if the chain holds one that our transfers do not know.
     pub made: Option<PaymentMade>,
 }
 
@@ -31,11 +31,11 @@ pub struct PaymentMade {
     pub amount: UsdcAmount,
     /// The token account that was paid.
     pub recipient: Address,
-    /// Empty when there is none.
+    /// Empty when there is no memo.
     pub memo: String,
 }
 
-/// An account of which payments are missing.
+/// An account with missing payments.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct PaymentsMissing {
     pub operator_id: OperatorId,
@@ -44,7 +44,7 @@ pub struct PaymentsMissing {
     pub token_account: Address,
 }
 
-/// The columns of a payment are empty where there is none with the tag.
+/// A payment's columns are empty when none has the tag.
 #[derive(Debug, ByName!)]
 struct KnownRow {
     up_to: i64,
@@ -76,9 +76,9 @@ impl TryFrom<KnownRow> for PaymentsKnown {
 }
 
 impl Store {
-    /// The account's payment with `tag` that was made or read later than `since` (`None`: ever), and up to where none is
-    /// missing. In one statement: a count of one moment says nothing about the rows of another, should the database be put
-    /// back in between.
+    /// The account's payment with `tag` made or read later than `since` (`None`: ever), and the number up to which our
+    /// records are complete. One statement reads both: a count from one moment says nothing about rows of another if
+    /// the database is restored in between.
     pub async fn find_payment(
         &self,
         account: &Account,
@@ -104,7 +104,7 @@ impl Store {
         row.map_or(Ok(PaymentsKnown { up_to: 0, made: None }), PaymentsKnown::try_from)
     }
 
-    /// A transfer waits for all payments up to `number`: the indexer looks for them.
+    /// A transfer waits for all payments up to `number`, so the indexer looks for them.
     pub async fn want_payments(&self, account: &Account, number: u64) -> Result<(), StoreError> {
         const SQL: &str = "INSERT INTO ledgers
                  (operator_id, account_id, booked_micros, unexplained_micros, seen_micros, seen_slot, payments_wanted)
@@ -115,7 +115,7 @@ impl Store {
         Ok(())
     }
 
-    /// For the indexer: up to `rows_max` accounts on `network` of which payments are wanted that are missing.
+    /// For the indexer: up to `rows_max` accounts on `network` with missing payments that a transfer waits for.
     pub async fn list_missing_payments(
         &self,
         network: Network,
@@ -140,7 +140,7 @@ impl Store {
         rows.into_iter().map(read).collect()
     }
 
-    /// For the indexer: the latest slot of which the account's history tells; 0 where there is none.
+    /// For the indexer: the latest slot in the account's history; 0 without any.
     pub async fn find_newest_slot(&self, account: AccountKey) -> Result<u64, StoreError> {
         const SQL: &str = "SELECT newest_slot FROM ledgers WHERE operator_id = $1 AND account_id = $2";
         let slot: Option<(i64,)> = of(SQL, account).fetch_optional(self.reader()).await?;

@@ -1,4 +1,4 @@
-//! Transactions that were listed, and that no node would show yet: they are fetched until they are shown or were forked away.
+//! Transactions that were listed but that no node shows yet: fetched until they are shown or forked away.
 
 use macro_rules_attribute::derive;
 
@@ -10,7 +10,7 @@ use crate::domain::{Network, Timestamp};
 
 const TABLE: Table = Table("pending_fetches");
 
-/// A transaction that was listed, and that no node would show yet.
+/// A transaction that was listed but that no node shows yet.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct PendingFetch {
     /// Base58.
@@ -29,7 +29,7 @@ struct PendingFetchRow {
 }
 
 impl Store {
-    /// For the indexer: what is pending and may be fetched again at `now`, the longest waiting first.
+    /// For the indexer: the pending fetches that may be retried at `now`, longest waiting first.
     pub async fn list_pending_fetches(
         &self,
         network: Network,

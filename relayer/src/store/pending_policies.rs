@@ -1,4 +1,4 @@
-//! Policies that wait on the chain: how they were submitted, when to look at them, and that they were announced.
+//! Pending policies: how they were submitted, when to look at them, and whether they were announced.
 
 use futures::FutureExt;
 use macro_rules_attribute::derive;
@@ -46,14 +46,14 @@ impl TryFrom<PendingRow> for PendingPolicy {
     }
 }
 
-/// A statement about one proposal: `$1` to `$3`.
+/// Binds one proposal to a statement, as `$1` to `$3`.
 fn of(pending: &PendingPolicy, sql: &'static str) -> Query {
     let of_account = query(sql).bind(pending.operator_id.to_string()).bind(pending.account_id.to_string());
     of_account.bind(hex::encode(pending.hash))
 }
 
 impl Store {
-    /// Writes a proposal down before the chain is asked to take it. One that is there already is written anew.
+    /// Records a proposal before it is sent to the chain. Overwrites an existing one.
     /// `QuotaExceeded`: it has more entries than the operator may have.
     pub async fn insert_pending_policy(
         &self,
@@ -90,8 +90,8 @@ impl Store {
         .await
     }
 
-    /// The proposal waits on the chain until `due_at`. The first to write this announces it by `event`. Whatever else of
-    /// the account's was written down is to be looked at: a draft takes the place of the one before.
+    /// Records that the proposal is pending on the chain until `due_at`. The first writer announces it by `event`.
+    /// Schedules a look at the account's other proposals: a new draft replaces the one before.
     pub async fn mark_policy_pending(
         &self,
         pending: &PendingPolicy,
@@ -124,7 +124,7 @@ impl Store {
         Ok(())
     }
 
-    /// The proposal is in force: the account has its allowlist, and the first to write this announces it by `event`.
+    /// Records that the proposal is in force: the account takes its allowlist, and the first writer announces it by `event`.
     pub async fn mark_policy_applied(
         &self,
         pending: &PendingPolicy,
@@ -156,13 +156,13 @@ impl Store {
         Ok(())
     }
 
-    /// Forgets a proposal that no longer waits, or never did.
+    /// Deletes a proposal that is no longer pending, or never was.
     pub async fn delete_pending_policy(&self, pending: &PendingPolicy) -> Result<(), StoreError> {
         of(pending, DELETE).execute(self.writer()).await?;
         Ok(())
     }
 
-    /// Has the proposal looked at later, or again at `due_at`.
+    /// Schedules the next look at the proposal for `due_at`.
     pub async fn put_off_pending_policy(
         &self,
         pending: &PendingPolicy,
@@ -174,8 +174,7 @@ impl Store {
         Ok(())
     }
 
-    /// Has whatever was proposed for the account looked at soon: its policy has changed, and nothing that was proposed
-    /// before can take effect.
+    /// Schedules an early look at the account's proposals: its policy has changed, so no earlier proposal can take effect.
     pub async fn look_at_pending_policies(
         &self,
         operator: OperatorId,
@@ -187,7 +186,7 @@ impl Store {
         Ok(())
     }
 
-    /// What was written down of the account's proposal with this hash.
+    /// The record of the account's proposal with this hash.
     pub async fn find_pending_policy(
         &self,
         operator: OperatorId,
@@ -206,7 +205,7 @@ impl Store {
         row.map(PendingPolicy::try_from).transpose()
     }
 
-    /// Up to `rows_max` proposals of the operator that are known to wait on the chain.
+    /// Up to `rows_max` proposals of the operator that are known to be pending on the chain.
     pub async fn list_waiting_policies(
         &self,
         operator: OperatorId,
@@ -220,8 +219,8 @@ impl Store {
         rows.into_iter().map(PendingPolicy::try_from).collect()
     }
 
-    /// For a worker: up to `rows_max` proposals of every operator on `network` that are due at `due_at` or before, those
-    /// that are due longest first.
+    /// For a worker: up to `rows_max` proposals of every operator on `network` that are due at `due_at` or before,
+    /// longest due first.
     pub async fn list_due_policies(
         &self,
         network: Network,

@@ -1,4 +1,4 @@
-//! The past of an account that was found on the chain: read newest first, shown oldest first. See `ledgers::place`.
+//! The past of an adopted account: read newest first, shown oldest first. See `ledgers::place`.
 
 use futures::FutureExt;
 
@@ -11,13 +11,13 @@ use crate::domain::{Network, Timestamp};
 const TABLE: Table = Table("history");
 
 impl Store {
-    /// For the indexer: up to `rows_max` accounts of every operator on `network` whose past is read and has no places yet.
+    /// For the indexer: up to `rows_max` accounts of every operator on `network` whose past is read but not yet placed.
     pub async fn list_unplaced(
         &self,
         network: Network,
         rows_max: u32,
     ) -> Result<Vec<AccountKey>, StoreError> {
-        // Cross joins, for which SQLite begins with the few ledgers.
+        // With cross joins, SQLite starts from the few ledgers.
         const SQL: &str = "SELECT ledgers.operator_id, ledgers.account_id FROM ledgers
                  CROSS JOIN accounts CROSS JOIN walks CROSS JOIN operators
              WHERE ledgers.placed_micros < 0 AND accounts.operator_id = ledgers.operator_id
@@ -32,15 +32,15 @@ impl Store {
         rows.iter().map(read).collect()
     }
 
-    /// For the indexer: gives the next `rows_max` entries of an account's past their places, in the order of the chain. `true`
-    /// when none is left, and whatever comes from now on gets its place at once.
+    /// For the indexer: gives places to the next `rows_max` entries of an account's past, in the order of the chain.
+    /// `true` when none is left; from then on new entries get their place at once.
     pub async fn place_past(
         &self,
         account: AccountKey,
         now: Timestamp,
         rows_max: u32,
     ) -> Result<bool, StoreError> {
-        // Written before it is read, so that on Postgres nobody adds to the past until the commit.
+        // An update instead of a select: on Postgres nobody else can add to the past until the commit.
         const LAST: &str = "UPDATE ledgers SET booked_micros = booked_micros
              WHERE operator_id = $1 AND account_id = $2 AND placed_micros < 0 RETURNING placed_micros";
         const NEXT: &str = "SELECT entry_id, created_at FROM history

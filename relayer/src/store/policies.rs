@@ -1,4 +1,4 @@
-//! The policies that accounts had lately, as they were read from the chain, and what is announced of them.
+//! Recent policies of accounts as read from the chain, and the events that follow from them.
 
 use std::time::Duration;
 
@@ -19,13 +19,13 @@ use crate::domain::{
 
 const TABLE: Table = Table("policies");
 
-/// Versions that are kept of an account's policy.
+/// Versions kept of an account's policy.
 const VERSIONS_KEPT: i64 = 20;
-/// What an account begins with.
+/// A new account's policy version.
 const FIRST_VERSION: u64 = 1;
-/// A change that is read later than this, and after a newer one, is history.
+/// A change read later than this, and after a newer one, is not announced.
 const CHANGE_IS_NEWS: Duration = Duration::from_secs(24 * 60 * 60);
-/// Payments under one policy that are looked at when it comes to light after them.
+/// Payments examined when their policy becomes known after them.
 const PAYMENTS_MAX: u32 = 500;
 
 #[derive(Debug, ByName!)]
@@ -70,7 +70,7 @@ fn read_addresses(column: &'static str, json: &str) -> Result<Vec<Address>, Stor
     texts.iter().map(|text| TABLE.read(column, text)).collect()
 }
 
-/// The wallets and the token accounts of an allowlist as it stands on the chain, as JSON.
+/// The wallets and the token accounts of an on-chain allowlist, as JSON.
 fn write_addresses(allowed: &Counterparties) -> (Option<String>, Option<String>) {
     let Counterparties::Only(entries) = allowed else { return (None, None) };
     let texts = |of: fn(&AllowlistEntry) -> Option<&Address>| {
@@ -88,7 +88,7 @@ fn write_addresses(allowed: &Counterparties) -> (Option<String>, Option<String>)
 }
 
 impl Store {
-    /// For the indexer: an account's policy of this version, if it was read.
+    /// For the indexer: this version of an account's policy, if it was read.
     pub async fn find_policy(
         &self,
         account: AccountKey,
@@ -103,8 +103,8 @@ impl Store {
         Ok(row.map(PolicyRow::read).transpose()?.map(|(_, policy)| policy))
     }
 
-    /// For the indexer: up to `rows_max` ready accounts of every operator on `network` of which no policy was ever read, by
-    /// account id, those after `after`, with their PDAs.
+    /// For the indexer: up to `rows_max` ready accounts of every operator on `network` with no policy read so far, by
+    /// account id, starting after `after`, with their PDAs.
     pub async fn list_without_policy(
         &self,
         network: Network,
@@ -130,14 +130,14 @@ impl Store {
         rows.into_iter().map(read).collect()
     }
 
-    /// For the indexer: keeps a policy that was read, and announces what follows from it: the change, where a transaction
-    /// made it, and the limits that payments under it reached which were read before it. Again, it changes nothing.
+    /// For the indexer: stores a policy that was read, and announces what follows: the change, if a transaction made
+    /// it, and the limits reached by payments that were read before their policy. A repeat changes nothing.
     pub async fn insert_policy(&self, set: &PolicySet, now: Timestamp) -> Result<(), StoreError> {
         let webhooks = self.list_all_webhooks(set.operator_id).await?;
         let set = set.clone();
         let write = self.write(move |tx| {
             async move {
-                // As whoever writes down a payment does: of the two, the second sees what the first wrote.
+                // Locked as for a payment: of the two writers, the second sees what the first wrote.
                 let of = (set.operator_id, set.account_id);
                 ledgers::lock(tx, of).await?;
                 let mut events = Vec::new();
@@ -159,7 +159,7 @@ impl Store {
         Ok(())
     }
 
-    /// For the indexer: announces a halt of these accounts of one operator; again, it changes nothing.
+    /// For the indexer: announces a halt of these accounts of one operator; a repeat changes nothing.
     pub async fn announce_halt(
         &self,
         halt: &HaltSet,
@@ -175,7 +175,7 @@ impl Store {
     }
 }
 
-/// What a payment under this policy was held to. `None`: not read yet.
+/// The daily limit of payments under this policy. `None`: the policy is not read yet.
 pub(super) async fn find_daily_limit(
     tx: &mut Transaction<'_>,
     account: AccountKey,
@@ -190,8 +190,8 @@ pub(super) async fn find_daily_limit(
     Ok(Some(cap.map_or(Limit::Unlimited, Limit::AtMost)))
 }
 
-/// Keeps a version. Whether it is a change that was not told of: not what an account began with, nor what is read again of a
-/// past in which it changed further.
+/// Stores a version. True if it is a change to announce: neither an account's first policy nor an old change that is
+/// read after newer ones.
 async fn keep(tx: &mut Transaction<'_>, set: &PolicySet, now: Timestamp) -> Result<bool, StoreError> {
     const SQL: &str = "INSERT INTO policies
              (operator_id, account_id, version, max_single_transfer, max_daily_spend, require_memo, paused, wallets,
@@ -228,7 +228,7 @@ async fn keep(tx: &mut Transaction<'_>, set: &PolicySet, now: Timestamp) -> Resu
     Ok(newer.is_none() || by.at.after(CHANGE_IS_NEWS) >= now)
 }
 
-/// The latest version before `version` that is known.
+/// The latest known version before `version`.
 async fn find_before(
     tx: &mut Transaction<'_>,
     account: AccountKey,

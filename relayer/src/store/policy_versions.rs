@@ -1,4 +1,4 @@
-//! Every version of a policy, as the indexer reads it from the chain, and who asked for it here.
+//! Every version of a policy, as the indexer reads it, and who asked for it here.
 
 use macro_rules_attribute::derive;
 use serde_json::value::RawValue;
@@ -45,7 +45,7 @@ impl TryFrom<VersionRow> for PolicyVersion {
 }
 
 impl Store {
-    /// For the indexer: keeps a version that was read. Read again it changes nothing; after a fork the latest reading stands.
+    /// For the indexer: stores a version that was read. A repeat changes nothing; after a fork the latest reading wins.
     pub async fn insert_policy_version(&self, version: &PolicyVersion) -> Result<(), StoreError> {
         const SQL: &str = "INSERT INTO policy_versions
                  (operator_id, account_id, version, set_at, signer, tx_signature, policy)
@@ -67,7 +67,7 @@ impl Store {
         Ok(())
     }
 
-    /// Who asked for what a transaction did, or for what waits as the draft of this hash.
+    /// Records who asked for a transaction's change, or for the pending draft with this hash.
     pub async fn insert_policy_asking(
         &self,
         operator: OperatorId,
@@ -90,7 +90,7 @@ impl Store {
         Ok(())
     }
 
-    /// The draft of this hash became this version.
+    /// Records that the draft with this hash became this version.
     pub async fn mark_policy_asking(
         &self,
         operator: OperatorId,
@@ -112,7 +112,7 @@ impl Store {
         Ok(())
     }
 
-    /// Up to `rows_max` versions of an account's policy, newest first, those before `before`.
+    /// Up to `rows_max` versions of an account's policy before `before`, newest first.
     pub async fn list_policy_versions(
         &self,
         operator: OperatorId,

@@ -1,4 +1,4 @@
-//! The two databases: how each is opened, brought up to date, written to and read from.
+//! The two databases: how each is opened, migrated, written to and read from.
 
 use std::path::Path;
 use std::str::FromStr;
@@ -21,34 +21,34 @@ use super::transaction::{Transaction, transact};
 use super::writer::{Turn, Writer};
 use crate::metrics::Histograms;
 
-/// How long a start waits for Postgres to answer, in seconds.
+/// How long Postgres may take to answer at a start, in seconds.
 const CONNECT_TIMEOUT_SECONDS: u64 = 10;
-/// Connections for what a payment waits for; and for lists and the searches of workers, which take longer.
+/// Separate connections for reads that payments wait for, and for lists and workers' searches, which take longer.
 const SQLITE_READERS: usize = 4;
 const SQLITE_LISTERS: usize = 2;
 const POSTGRES_CONNECTIONS: usize = 12;
 const POSTGRES_LISTERS: usize = 4;
-/// The advisory lock under which one process at a time changes the tables: "purser" in ASCII.
+/// The advisory lock that lets one process at a time migrate: "purser" in ASCII.
 const MIGRATION_LOCK: i64 = 0x7075_7273_6572;
 
-/// What pools are called: SQLite's three, and Postgres's two.
+/// Names of the pools: three for SQLite, two for Postgres.
 const WRITER: &str = "writer";
 const READERS: &str = "readers";
 const LISTERS: &str = "listers";
 const PAYMENTS: &str = "payments";
 
-/// What a pool is at.
+/// The state of a pool.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct PoolFigures {
     pub pool: &'static str,
-    /// Connections, and how many of them are lent; the one writer is never lent.
+    /// Open connections, and how many are lent; the single writer is never lent.
     pub open: usize,
     pub lent: usize,
-    /// Calls that wait for one.
+    /// Calls waiting for a connection.
     pub waiting: usize,
 }
 
-/// Open connections to one of the two.
+/// Open connections to one of the two databases.
 #[derive(Clone)]
 pub(super) enum Pools {
     Sqlite { writer: Writer, readers: Connections<SqliteReading>, listers: Connections<SqliteReading> },
@@ -56,7 +56,7 @@ pub(super) enum Pools {
 }
 
 impl Pools {
-    /// Opens the database that the scheme of `url` names, and brings its tables up to date.
+    /// Opens the database that the scheme of `url` names, and migrates its tables.
     pub async fn open(url: &str, waits: &Histograms) -> Result<Self, StoreError> {
         match url.split_once(':') {
             Some(("sqlite", _)) => Self::open_sqlite(url, waits).await,
@@ -93,7 +93,7 @@ impl Pools {
         let place = format!("{database} at {}:{}", options.get_host(), options.get_port());
         let failed =
             |error: sqlx::Error| StoreError::Open { place: place.clone(), error: Box::new(error.into()) };
-        // Not through the pool, which would keep trying and then say only that it timed out.
+        // Connects outside the pool, which would keep retrying and then report only a time-out.
         let connecting =
             tokio::time::timeout(Duration::from_secs(CONNECT_TIMEOUT_SECONDS), options.connect());
         let connected = connecting.await.unwrap_or(Err(sqlx::Error::PoolTimedOut));
@@ -107,13 +107,13 @@ impl Pools {
         };
         let pool = primary(PAYMENTS, POSTGRES_CONNECTIONS)?;
         let listers = primary(LISTERS, POSTGRES_LISTERS)?;
-        // That it takes writing shows now rather than at the first payment.
+        // Shows now, rather than at the first payment, whether the server accepts writes.
         let lent = pool.call(pool.lend()).await?;
         lent.give_back(&Ok(()));
         Ok(Self::Postgres { pool, listers })
     }
 
-    /// What each of its pools is at.
+    /// The state of each pool.
     pub fn figures(&self) -> Vec<PoolFigures> {
         let of = |pool, (open, lent, waiting)| PoolFigures { pool, open, lent, waiting };
         match self {
@@ -143,8 +143,8 @@ impl Pools {
         }
     }
 
-    /// Does `work` in a transaction, and commits it unless it fails. What it reads is committed; only SQLite keeps all
-    /// others from writing meanwhile. It must not wait for anything but statements.
+    /// Runs `work` in a transaction, and commits it unless it fails. It reads committed data; only SQLite keeps all
+    /// others from writing meanwhile. `work` must await nothing but statements.
     pub async fn write<T, F>(&self, work: F, turn: Turn) -> Result<T, StoreError>
     where
         F: for<'c> FnOnce(&'c mut Transaction<'_>) -> BoxFuture<'c, Result<T, StoreError>>,
@@ -178,7 +178,7 @@ impl Pools {
         }
     }
 
-    /// What a worker ends its `SELECT` of rows to take with: rows that another worker is taking are left to it.
+    /// Ends a worker's `SELECT` of rows to lease: skips rows that another worker is leasing.
     /// SQLite has one writer and nothing to skip.
     pub fn skip_locked(&self) -> &'static str {
         match self {
@@ -192,8 +192,8 @@ fn waits_of(waits: &Histograms, pool: &'static str) -> Histogram {
     waits.get_or_create(&[("pool", pool)]).clone()
 }
 
-/// The file is made for its owner alone, before SQLite would make it for everybody. What SQLite puts beside it gets the same
-/// mode.
+/// Creates the file for its owner alone, before SQLite would create it for everybody. SQLite gives its companion files
+/// the same mode.
 fn keep_from_others(file: &Path) -> std::io::Result<()> {
     for beside in ["-wal", "-shm"] {
         let mut name = file.as_os_str().to_owned();
@@ -203,18 +203,18 @@ fn keep_from_others(file: &Path) -> std::io::Result<()> {
     crate::secret_file::create(file)
 }
 
-/// Exactly our migrations are applied. Asked first, so that a server whose tables are made needs no right to make any.
+/// Whether exactly our migrations are applied. Checked first, so a migrated server needs no right to create tables.
 async fn is_up_to_date(connection: &mut PgConnection) -> bool {
     tables_of(applied_in_postgres(connection).await) == Tables::Current
 }
 
-/// Makes the collation that SQLite has built in, and runs what is missing of the migrations; one process at a time.
+/// Creates the collation that SQLite has built in, and runs the missing migrations; one process at a time.
 async fn bring_up_to_date(connection: &mut PgConnection) -> Result<(), StoreError> {
     let lock = sqlx::query("SELECT pg_advisory_lock($1)").bind(MIGRATION_LOCK);
     lock.execute(&mut *connection).await?;
     connection.execute("CREATE COLLATION IF NOT EXISTS \"binary\" FROM \"C\"").await?;
     MIGRATIONS.run_direct(None, &mut *connection, false).await?;
-    // A connection that ends on the way lets go of the lock by that.
+    // A connection that breaks on the way releases the lock.
     let unlock = sqlx::query("SELECT pg_advisory_unlock($1)").bind(MIGRATION_LOCK);
     unlock.execute(connection).await?;
     Ok(())

@@ -1,4 +1,4 @@
-//! Postgres: how a server is connected to, and how a statement is run on it.
+//! Postgres: how to connect to a server and run a statement on it.
 
 use sqlx::postgres::{PgConnectOptions, PgConnection};
 use sqlx::{ConnectOptions, Connection, SqlStr};
@@ -8,8 +8,8 @@ use super::connections::Connect;
 use super::row::{Column, Record, Row};
 use super::statement::{Answer, Value, Wanted};
 
-/// What every connection to Postgres begins with, and whether it may write. Statements end before their caller gives up,
-/// where the operator has not set a limit; and a server whose client is gone finds out before long, and lets go of its locks.
+/// Session settings of every connection, and whether the server accepts writes. Statements end before their caller
+/// gives up, unless the operator has set a limit. A server soon notices that its client is gone, and releases its locks.
 const SESSION: &str = "SELECT set_config('statement_timeout',
         CASE current_setting('statement_timeout') WHEN '0' THEN '9s' ELSE current_setting('statement_timeout') END, FALSE),
     set_config('idle_in_transaction_session_timeout', '15s', FALSE),
@@ -17,7 +17,7 @@ const SESSION: &str = "SELECT set_config('statement_timeout',
     set_config('tcp_keepalives_count', '3', FALSE), set_config('tcp_user_timeout', '20000', FALSE),
     current_setting('transaction_read_only')";
 
-/// A Postgres server, as the one that takes writing.
+/// A Postgres server that must be a primary.
 pub(super) struct PostgresPrimary(pub PgConnectOptions);
 
 impl Connect for PostgresPrimary {
@@ -28,7 +28,7 @@ impl Connect for PostgresPrimary {
         type Settings = (String, String, String, String, String, String, String);
         let mut connection = self.0.connect().await?;
         let (.., read_only): Settings = sqlx::query_as(SESSION).fetch_one(&mut connection).await?;
-        // A standby knows an earlier state, and says so only to who writes.
+        // A standby has stale data, and says so only to writers.
         if read_only == "on" {
             return Err(StoreError::unavailable("the server takes no writing: is it a standby?"));
         }

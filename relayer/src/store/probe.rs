@@ -1,11 +1,11 @@
-//! Whether the database can be read and written.
+//! Checks that the database can be read and written.
 
 use super::query::query;
 use super::{Store, StoreError};
 use crate::domain::Timestamp;
 
 impl Store {
-    /// Writes a row, and waits for its commit as every write does.
+    /// Writes a row, and waits for the commit as every write does.
     pub async fn probe_writing(&self, now: Timestamp) -> Result<(), StoreError> {
         const SQL: &str = "INSERT INTO probes (probe, probed_at) VALUES ('write', $1)
              ON CONFLICT (probe) DO UPDATE SET probed_at = excluded.probed_at";
@@ -13,7 +13,7 @@ impl Store {
         Ok(())
     }
 
-    /// Reads it.
+    /// Reads the row.
     pub async fn probe_reading(&self) -> Result<(), StoreError> {
         const SQL: &str = "SELECT probed_at FROM probes WHERE probe = 'write'";
         let _: Option<(String,)> = query(SQL).fetch_optional(self.reader()).await?;

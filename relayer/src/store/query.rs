@@ -1,4 +1,4 @@
-//! One statement for both databases: its text, its values, and whichever connection it is run on.
+//! One statement for both databases: its text, its values, and the connection it runs on.
 
 use std::fmt::Display;
 
@@ -15,7 +15,7 @@ use super::statement::{Answer, Value, Wanted};
 use super::transaction::Transaction;
 use super::writer::{Turn, Writer};
 
-/// Where a statement runs: where it finds a connection to either database, or in a transaction on it.
+/// Where a statement runs: on a connection to either database, or in a transaction.
 pub(super) enum Target<'c> {
     SqliteWriter(&'c Writer),
     SqliteReaders(&'c Connections<SqliteReading>),
@@ -41,18 +41,18 @@ pub(super) struct Query {
     values: Vec<Value>,
 }
 
-/// A statement without values. Text that was put together at run time must consist of the program's own pieces.
+/// A statement without values. Text assembled at run time must consist of the program's own pieces.
 pub(super) fn query(sql: impl SqlSafeStr) -> Query {
     Query { sql: sql.into_sql_str(), values: Vec::new() }
 }
 
-/// So many placeholders in a row: `$first, ...`.
+/// `count` placeholders: `$first, ...`.
 pub(super) fn places(first: usize, count: usize) -> String {
     let places: Vec<String> = (first..first + count).map(|place| format!("${place}")).collect();
     places.join(", ")
 }
 
-/// One list out of `pages`, each of which an index finds in the order and to the limit of `ending`. `None`: there are none.
+/// Merges `pages` into one list; an index delivers each page in the order and to the limit of `ending`. `None`: no pages.
 pub(super) fn merged(pages: impl IntoIterator<Item = String>, ending: &str) -> Option<String> {
     let mut pages: Vec<String> = pages.into_iter().collect();
     if pages.len() < 2 {
@@ -71,18 +71,18 @@ impl Query {
         self
     }
 
-    /// What a list goes on below, newest first: `after`, or at the beginning what is above every id and position.
+    /// Binds where a newest-first list continues: below `after`, or else below a bound above every id and position.
     pub fn bind_below(self, after: Option<impl Display>) -> Self {
         self.bind(after.map_or_else(|| "~".to_owned(), |after| after.to_string()))
     }
 
-    /// Several values for as many placeholders.
+    /// Binds several values to as many placeholders.
     pub fn bind_all<V: Into<Value>>(mut self, values: impl IntoIterator<Item = V>) -> Self {
         self.values.extend(values.into_iter().map(Into::into));
         self
     }
 
-    /// Runs it and gives the number of rows that it touched.
+    /// Runs the statement and returns the number of rows touched.
     pub async fn execute(self, on: impl Into<Target<'_>>) -> Result<u64, StoreError> {
         Ok(self.run::<bool>(on.into(), Wanted::Count).await?.touched)
     }
@@ -121,9 +121,9 @@ impl Query {
                     )
                     .await
             }
-            // What a payment waits for is found by its key in a few microseconds, less than it takes to wake another thread.
+            // Payments wait only for key lookups of a few microseconds, which cost less than waking another thread.
             Target::SqliteReaders(readers) => {
-                // Boxed, as the next two: callers hold one call within another, and these are long.
+                // Boxed, like the next two: callers nest these calls, and the futures are large.
                 let reading = Box::pin(async {
                     let mut lent = readers.lend().await?;
                     let answer =

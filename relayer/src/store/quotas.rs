@@ -1,5 +1,5 @@
-//! What an operator has the service pay rent for, and that it stays within bounds: counted in the transaction that adds to it,
-//! while the operator's row is held, so that no two count the same room.
+//! Keeps what the service pays rent for within each operator's quotas. The transaction that adds also counts, while it
+//! holds the operator's row, so no two count the same room.
 
 use futures::FutureExt;
 
@@ -9,17 +9,17 @@ use super::transaction::Transaction;
 use super::{Store, StoreError};
 use crate::domain::{Account, AccountId, OperatorId, QuotaExceeded, Quotas};
 
-/// What an operator has on the chain, as far as the relayer put it there.
+/// What an operator has on the chain through this relayer.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Held {
     pub accounts: u64,
-    /// Those of policies that wait included.
+    /// Includes entries of pending policies.
     pub allowlist_entries: u64,
 }
 
 impl Store {
-    /// Writes an account down before the chain is asked to create it. `QuotaExceeded`: the operator may have no more
-    /// accounts, or not so many entries.
+    /// Records an account before its creation is sent to the chain. `QuotaExceeded`: the operator may have no more
+    /// accounts, or not this many entries.
     pub async fn insert_account_within(&self, account: &Account, quotas: Quotas) -> Result<(), StoreError> {
         let (operator, entries) = (account.operator_id, entries(account.counterparties.entries().len()));
         let insert = insert(account);
@@ -38,8 +38,8 @@ impl Store {
         .await
     }
 
-    /// Takes room for an account's longer allowlist before the chain is asked to take it. `QuotaExceeded`: there is not so
-    /// much. What is taken stays taken until the account's next policy is written down.
+    /// Reserves room for an account's longer allowlist before it is sent to the chain. `QuotaExceeded`: too little
+    /// room. The reservation lasts until the account's next policy is recorded.
     pub async fn reserve_entries(
         &self,
         operator: OperatorId,
@@ -75,7 +75,7 @@ impl Store {
         Ok(Held::of(&rows))
     }
 
-    /// Accounts that were found closed on the chain: they count no longer.
+    /// Marks accounts that were found closed on the chain; they stop counting.
     pub async fn mark_accounts_closed(
         &self,
         operator: OperatorId,
@@ -104,8 +104,8 @@ impl Held {
     }
 }
 
-/// Counts what the operator has, and lets nobody else count until the transaction ends. On Postgres a second statement sees
-/// what was committed before the first one got the row; SQLite has one writer.
+/// Counts what the operator has, and keeps others from counting until the transaction ends. On Postgres the second
+/// statement sees what was committed before the first one got the row; SQLite has one writer.
 pub(super) async fn hold(tx: &mut Transaction<'_>, operator: OperatorId) -> Result<Held, StoreError> {
     const LOCK: &str = "UPDATE operators SET name = name WHERE operator_id = $1";
     query(LOCK).bind(operator.to_string()).execute(&mut *tx).await?;

@@ -1,4 +1,4 @@
-//! Replays: a delivery begins a new round, whatever became of the one before.
+//! Replays: a delivery starts a new round, whatever became of the last one.
 
 use futures::FutureExt;
 use sqlx::AssertSqlSafe;
@@ -9,21 +9,21 @@ use super::query::{places, query};
 use super::{Store, StoreError, Transaction};
 use crate::domain::{DeliveryState, Event, EventId, OperatorId, Timestamp, Webhook, WebhookId};
 
-/// How many events of a span are read and written at a time.
+/// Events of a span per batch.
 const BATCH_ROWS: u32 = 200;
 
 /// Which events of a span are replayed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum ReplayScope {
-    /// Those that could not be delivered.
+    /// The undelivered ones.
     Undelivered,
-    /// Every event that concerns the webhook as it is now: delivered ones and those from before its registration too.
+    /// Every event that matches the webhook's present subscription, including delivered ones and those before its registration.
     All,
 }
 
 impl Store {
-    /// Delivers an event to a webhook of the same operator once more. `false` when it is being attempted right now and is
-    /// left to that.
+    /// Delivers an event once more to a webhook of the same operator. `false` when an attempt is running, which is left
+    /// to finish.
     pub async fn replay_event(
         &self,
         webhook: &Webhook,
@@ -36,7 +36,7 @@ impl Store {
         Ok(renewed)
     }
 
-    /// Delivers the events from `since` on and before `until` once more, and gives their number.
+    /// Delivers the events from `since` on and before `until` once more, and returns their number.
     pub async fn replay_span(
         &self,
         webhook: &Webhook,
@@ -60,7 +60,7 @@ impl Store {
         until: Timestamp,
         now: Timestamp,
     ) -> Result<u64, StoreError> {
-        // Ids begin with the millisecond of their events, so they lead to the span.
+        // Ids begin with the millisecond of their events, so they select the span.
         const SQL: &str = "SELECT deliveries.event_id FROM deliveries
                  JOIN events ON events.operator_id = deliveries.operator_id AND events.event_id = deliveries.event_id
              WHERE deliveries.operator_id = $7 AND deliveries.webhook_id = $1 AND deliveries.state = 'undelivered'
@@ -87,7 +87,7 @@ impl Store {
                  WHERE operator_id = $1 AND webhook_id = $2 AND state = 'undelivered' AND event_id IN ({})",
                 places(4, ids.len())
             );
-            // Only placeholders were put into the text.
+            // Only placeholders are interpolated.
             let update = query(AssertSqlSafe(sql)).bind(webhook.operator_id.to_string());
             let update = update.bind(webhook.id.to_string()).bind(now.to_string());
             replayed += update.bind_all(ids).execute(self.writer()).await?;
@@ -129,7 +129,7 @@ impl Store {
         }
     }
 
-    /// Writes down an event that is for one webhook alone, and its delivery.
+    /// Inserts an event for one webhook alone, and its delivery.
     pub async fn insert_test_event(
         &self,
         webhook: &Webhook,
@@ -151,7 +151,7 @@ impl Store {
     }
 }
 
-/// A delivery that is due at once: the one that is there, or a new one. `false` when somebody is at it.
+/// Makes the existing delivery, or a new one, due at once. `false` when an attempt is running.
 async fn renew(
     tx: &mut Transaction<'_>,
     webhook: WebhookId,

@@ -1,4 +1,4 @@
-//! Named requests: claimed before anything is done, and their answers kept. Times are the hosts' clocks.
+//! Named requests: claimed before any work starts, with their answers kept. Times are the hosts' clocks.
 
 use macro_rules_attribute::derive;
 
@@ -12,31 +12,31 @@ use crate::domain::{
 
 const TABLE: Table = Table("requests");
 
-/// A request under a name, before it is known whether the name is free.
+/// A request under a name that may or may not be free.
 #[derive(Debug, Clone)]
 pub struct NewRequest {
     pub operator_id: OperatorId,
     pub idempotency_key: IdempotencyKey,
     pub fingerprint: RequestFingerprint,
     pub key_id: KeyId,
-    /// For a name that is free.
+    /// Used if the name is free.
     pub seed: Seed,
-    /// Nobody else has it.
+    /// Unique to this caller.
     pub lease: String,
     pub now: Timestamp,
     pub lease_expires_at: Timestamp,
-    /// Names used before it are free again.
+    /// Names first used before this are free again.
     pub forgotten_before: Timestamp,
 }
 
 /// What a request finds under its name.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum RequestClaim {
-    /// It is the caller's to carry out, with this seed, drawn at this moment; `is_first`: nobody has begun it before.
+    /// The caller is to carry it out, with this seed, drawn at this time; `is_first`: nobody has started it before.
     Mine { seed: Seed, drawn_at: Timestamp, is_first: bool },
     /// It was carried out.
     Answered { seed: Seed, answer: StoredAnswer },
-    /// Somebody is carrying it out.
+    /// It is in flight.
     Running,
     /// The name was used for another request.
     Conflict,
@@ -71,12 +71,12 @@ impl RequestRow {
 }
 
 impl Store {
-    /// Takes a name, or says what stands under it.
+    /// Takes a name, or returns what it stands for.
     pub async fn claim_request(&self, new: &NewRequest) -> Result<RequestClaim, StoreError> {
         if self.insert_request(new).await? {
             return Ok(RequestClaim::Mine { seed: new.seed, drawn_at: new.now, is_first: true });
         }
-        // Gone again between the two: whoever had it found that nothing was to be done.
+        // It vanished between the two statements: its holder found nothing to do.
         let Some(row) = self.find_request(new).await? else { return Ok(RequestClaim::Running) };
         if row.fingerprint != new.fingerprint.to_hex() {
             return Ok(RequestClaim::Conflict);
@@ -98,7 +98,7 @@ impl Store {
         Ok(RequestClaim::Mine { seed: row.seed()?, drawn_at, is_first: false })
     }
 
-    /// Under a name that is free, or is free again. `false` when it is neither.
+    /// Inserts the request if its name is free, or free again. `false` otherwise.
     async fn insert_request(&self, new: &NewRequest) -> Result<bool, StoreError> {
         const SQL: &str = "INSERT INTO requests
                  (operator_id, idempotency_key, fingerprint, key_id, seed, lease, lease_expires_at, created_at)
@@ -134,7 +134,7 @@ impl Store {
             .await
     }
 
-    /// Takes up what its holder has left. `false` when somebody else did.
+    /// Takes over a request whose lease has expired. `false` when somebody else did.
     async fn take_request(&self, new: &NewRequest, seen: &RequestRow) -> Result<bool, StoreError> {
         const SQL: &str = "UPDATE requests SET lease = $3, lease_expires_at = $4
              WHERE operator_id = $1 AND idempotency_key = $2 AND seed = $5 AND status_code IS NULL
@@ -151,7 +151,7 @@ impl Store {
         Ok(touched == 1)
     }
 
-    /// Keeps what a request was answered with, unless somebody else has taken it up meanwhile.
+    /// Stores a request's answer, unless somebody else has taken the request over.
     pub async fn mark_request_answered(
         &self,
         new: &NewRequest,
@@ -175,7 +175,7 @@ impl Store {
         Ok(())
     }
 
-    /// Something may have been done: the name stays with the request, and whoever asks again takes it up.
+    /// Something may have been done: the name stays taken, and the next caller takes the request over.
     pub async fn release_request(&self, new: &NewRequest, now: Timestamp) -> Result<(), StoreError> {
         const SQL: &str = "UPDATE requests SET lease_expires_at = $4
              WHERE operator_id = $1 AND idempotency_key = $2 AND lease = $3 AND status_code IS NULL";
@@ -189,7 +189,7 @@ impl Store {
         Ok(())
     }
 
-    /// Nothing was done: the name is free.
+    /// Nothing was done: frees the name.
     pub async fn delete_request(&self, new: &NewRequest) -> Result<(), StoreError> {
         const SQL: &str = "DELETE FROM requests
              WHERE operator_id = $1 AND idempotency_key = $2 AND lease = $3 AND status_code IS NULL";

@@ -1,4 +1,4 @@
-//! Rows of either database, read by the names of their columns.
+//! Rows of either database, read by column name.
 
 use sqlx::Row as _;
 use sqlx::postgres::PgRow;
@@ -11,15 +11,15 @@ pub(super) enum Row<'r> {
     Postgres(&'r PgRow),
 }
 
-/// Where in a row a column is.
+/// Identifies a column in a row.
 #[derive(Clone, Copy)]
 pub(super) enum Column {
     Name(&'static str),
     Place(usize),
 }
 
-/// What can be read from a row: TEXT, BIGINT or BOOLEAN, which one column holds, or a struct or tuple of several columns,
-/// which knows itself where they are.
+/// Readable from a row: TEXT, BIGINT or BOOLEAN from one column, or a struct or tuple from several columns, which
+/// locates them itself.
 pub(super) trait Record: Sized + Send + 'static {
     fn read(row: &Row<'_>, column: Column) -> Result<Self, StoreError>;
 }
@@ -57,7 +57,7 @@ tuple!(A 0, B 1, C 2);
 tuple!(A 0, B 1, C 2, D 3);
 tuple!(A 0, B 1, C 2, D 3, E 4);
 
-/// `#[derive(ByName!)]`: each field is read from the column of its name, or from several if it is such a struct itself.
+/// `#[derive(ByName!)]`: reads each field from the column of its name, or from several if the field is such a struct itself.
 macro_rules! ByName {
     ($(#[$attribute:meta])* $visible:vis struct $name:ident {
         $($(#[$of_field:meta])* $field_visible:vis $field:ident: $held:ty),* $(,)?

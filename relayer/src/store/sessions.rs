@@ -1,4 +1,4 @@
-//! Who is signed in to the dashboard.
+//! Dashboard sessions.
 
 use macro_rules_attribute::derive;
 
@@ -33,8 +33,8 @@ impl Store {
         Ok(())
     }
 
-    /// The session of this token, its key as it is now, and the key's operator: a finder without an owner, since it finds
-    /// the owner.
+    /// The session of this token, the present state of its key, and the key's operator. Takes no owner, because it
+    /// finds the owner.
     pub async fn find_session(
         &self,
         token: &HashedKey,
@@ -55,7 +55,7 @@ impl Store {
         Ok(Some((session, key, operator)))
     }
 
-    /// Writes down that a session is in use. One that has ended meanwhile stays ended.
+    /// Records that a session is in use. A session that ended meanwhile stays ended.
     pub async fn mark_session_used(&self, token: &HashedKey, now: Timestamp) -> Result<(), StoreError> {
         const SQL: &str = "UPDATE sessions SET used_at = $2 WHERE token_hash = $1 AND used_at < $2";
         query(SQL).bind(token.to_hex()).bind(now.to_string()).execute(self.writer()).await?;
@@ -69,7 +69,7 @@ impl Store {
         Ok(())
     }
 
-    /// For a worker: deletes up to `rows` sessions, of any operator, whose life is over.
+    /// For a worker: deletes up to `rows` expired sessions of any operator.
     pub(super) async fn delete_old_sessions(&self, now: Timestamp, rows: i64) -> Result<u64, StoreError> {
         const SQL: &str = "DELETE FROM sessions WHERE token_hash IN (
                  SELECT token_hash FROM sessions WHERE started_at <= $1 ORDER BY started_at LIMIT $2)";

@@ -1,4 +1,4 @@
-//! What left accounts and when, for adding up: of each entry no more than that.
+//! Amounts and times of what left accounts, for summing.
 
 use macro_rules_attribute::derive;
 
@@ -17,7 +17,8 @@ struct SpentRow {
 }
 
 impl Store {
-    /// Up to `rows_max` amounts that left the operator's account, by payments and withdrawals that became visible after `since`, the latest first.
+    /// Up to `rows_max` amounts of the operator's account: payments and withdrawals that became visible after `since`,
+    /// newest first.
     pub async fn list_spending(
         &self,
         operator: OperatorId,
@@ -25,7 +26,7 @@ impl Store {
         since: Timestamp,
         rows_max: u32,
     ) -> Result<Vec<(Timestamp, UsdcAmount)>, StoreError> {
-        // Each kind is read by the index, in its order.
+        // The index delivers each kind in order.
         const SQL: &str = "SELECT amount_usdc, created_at, position FROM (
                  SELECT amount_usdc, created_at, position FROM history
                  WHERE operator_id = $1 AND account_id = $2 AND kind = 'transfer' AND status = 'settled' AND position > $3

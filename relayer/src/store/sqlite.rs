@@ -1,4 +1,4 @@
-//! SQLite: how a file is opened, and how a statement is run on it, on the thread that asks.
+//! SQLite: opens a file, and runs statements on the calling thread.
 
 use std::path::Path;
 use std::sync::Arc;
@@ -12,7 +12,7 @@ use super::row::{Column, Record, Row};
 use super::statement::{Answer, Value, Wanted};
 use super::tables::{APPLIED, Applied, MIGRATIONS, of_other_build};
 
-/// The notes of which migrations were applied, as the other database's driver keeps them.
+/// Records applied migrations in the format of the Postgres driver.
 const NOTES: &str = "CREATE TABLE IF NOT EXISTS _sqlx_migrations (
     version        BIGINT PRIMARY KEY,
     description    TEXT NOT NULL,
@@ -23,30 +23,30 @@ const NOTES: &str = "CREATE TABLE IF NOT EXISTS _sqlx_migrations (
 )";
 const NOTE: &str = "INSERT INTO _sqlx_migrations (version, description, success, checksum, execution_time)
     VALUES (?1, ?2, TRUE, ?3, 0)";
-/// How long a connection waits for a lock that another process holds.
+/// How long to wait for a lock that another process holds.
 const BUSY_TIMEOUT: Duration = Duration::from_secs(5);
-/// How many statements a connection keeps compiled.
+/// Compiled statements cached per connection.
 const STATEMENTS_MAX: usize = 128;
-/// Of every connection.
+/// Settings of every connection.
 const ALWAYS: &str = "PRAGMA foreign_keys = ON;";
-/// Of the one that writes. An answered commit survives a power cut: the write-ahead log is synced on each. In memory is
-/// what a statement keeps to take itself back by; below zero, the size of the cache counts in KiB instead of pages.
+/// Settings of the writer. An answered commit survives a power cut: each commit syncs the write-ahead log. A
+/// statement's rollback data stays in memory. A negative cache size counts KiB instead of pages.
 const WRITING: &str = "PRAGMA journal_mode = WAL; PRAGMA synchronous = FULL; PRAGMA temp_store = MEMORY;
     PRAGMA cache_size = -8192;";
 
-/// The file that `sqlite:///path/purser.db` names. `None`: it names none, or asks for what a file has not, such as `?mode=memory`.
+/// The file named by `sqlite:///path/purser.db`. `None`: no file is named, or an option does not fit a file, like `?mode=memory`.
 pub(super) fn file_of(url: &str) -> Option<&Path> {
     let named = url.strip_prefix("sqlite:")?;
     let file = named.strip_prefix("//").unwrap_or(named);
     (!file.is_empty() && !file.contains([':', '?', '%'])).then(|| Path::new(file))
 }
 
-/// The migrations that were applied. `None` where there are no tables.
+/// The applied migrations. `None` without tables.
 fn applied(connection: &Connection) -> Option<Applied> {
     Some(run(connection, APPLIED, &[], Wanted::All).ok()?.rows)
 }
 
-/// Runs what is missing of the migrations, and notes that it did: all of it or nothing.
+/// Runs the missing migrations and records them: all or nothing.
 pub(super) fn bring_up_to_date(connection: &mut Connection) -> Result<(), StoreError> {
     let tx = connection.transaction_with_behavior(TransactionBehavior::Immediate)?;
     tx.execute_batch(NOTES)?;
@@ -61,14 +61,14 @@ pub(super) fn bring_up_to_date(connection: &mut Connection) -> Result<(), StoreE
     Ok(tx.commit()?)
 }
 
-/// A connection to write by. The file is made if there is none.
+/// Opens a connection for writing. Creates the file if it is missing.
 pub(super) fn open_to_write(file: &Path) -> Result<Connection, rusqlite::Error> {
     let connection = open(file, OpenFlags::SQLITE_OPEN_READ_WRITE | OpenFlags::SQLITE_OPEN_CREATE)?;
     connection.execute_batch(WRITING)?;
     Ok(connection)
 }
 
-/// The migrations that were applied to a file, looked at in the place of the one writer. Nothing is made.
+/// The applied migrations of a file, read with the writer's access. Creates nothing.
 pub(super) fn look_at(file: &Path) -> Result<Option<Applied>, rusqlite::Error> {
     let mut connection = open(file, OpenFlags::SQLITE_OPEN_READ_WRITE)?;
     let tx = connection.transaction_with_behavior(TransactionBehavior::Immediate)?;
@@ -76,7 +76,7 @@ pub(super) fn look_at(file: &Path) -> Result<Option<Applied>, rusqlite::Error> {
 }
 
 fn open(file: &Path, flags: OpenFlags) -> Result<Connection, rusqlite::Error> {
-    // Each connection is used by one thread at a time.
+    // One thread at a time uses each connection.
     let connection = Connection::open_with_flags(file, flags | OpenFlags::SQLITE_OPEN_NO_MUTEX)?;
     connection.busy_timeout(BUSY_TIMEOUT)?;
     connection.set_prepared_statement_cache_capacity(STATEMENTS_MAX);
@@ -84,7 +84,7 @@ fn open(file: &Path, flags: OpenFlags) -> Result<Connection, rusqlite::Error> {
     Ok(connection)
 }
 
-/// A file, to be read from. A connection is opened anew after it failed.
+/// Opens a file for reading. A failed connection is reopened.
 pub(super) struct SqliteReading(pub Arc<Path>);
 
 impl Connect for SqliteReading {
@@ -105,7 +105,7 @@ impl Connect for SqliteReading {
     }
 }
 
-/// Where it may wait for the disk.
+/// Runs a call where it may block on the disk.
 pub(super) async fn on_a_thread<T: Send + 'static>(
     call: impl FnOnce() -> Result<T, StoreError> + Send + 'static,
 ) -> Result<T, StoreError> {
@@ -121,7 +121,7 @@ pub(super) fn run<R: Record>(
 ) -> Result<Answer<R>, StoreError> {
     let mut statement = connection.prepare_cached(sql)?;
     for place in 1..=statement.parameter_count() {
-        // `$2` may stand before `$1`: SQLite counts them as they come.
+        // SQLite numbers placeholders as they appear, so `$2` may come before `$1`.
         let number = statement.parameter_name(place).and_then(|name| name.get(1..)?.parse::<usize>().ok());
         let value = number.and_then(|number| values.get(number - 1));
         statement.raw_bind_parameter(

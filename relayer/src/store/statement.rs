@@ -1,4 +1,4 @@
-//! What goes into a statement and what comes out of it, on either database.
+//! A statement's inputs and outputs on either database.
 
 /// A value of one of the types that both databases have.
 #[derive(Debug, Clone)]
@@ -50,14 +50,14 @@ impl From<bool> for Value {
     }
 }
 
-/// What somebody wants to know of a statement.
+/// The result wanted from a statement.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Wanted {
-    /// How many rows it touched.
+    /// The number of rows touched.
     Count,
-    /// The row that it gives first.
+    /// The first row returned.
     First,
-    /// Every row that it gives.
+    /// All rows returned.
     All,
 }
 

@@ -1,5 +1,5 @@
-//! The order in which an operator's events are streamed. An event gets its place after it was committed, so whoever has seen a
-//! place has seen everything below it, however long others took to commit, and on whichever process.
+//! The order in which an operator's events are streamed. An event gets its place only after its commit. So a reader who
+//! has seen a place has seen everything below it, however long other commits took, and on whichever process.
 
 use futures::FutureExt;
 use macro_rules_attribute::derive;
@@ -25,7 +25,7 @@ struct PlacedRow {
 }
 
 impl Store {
-    /// From now on the operator's events are given places. Gives the last place so far.
+    /// Starts giving places to the operator's events. Returns the last place so far.
     pub async fn open_stream(&self, operator: OperatorId) -> Result<u64, StoreError> {
         const SQL: &str = "INSERT INTO event_streams (operator_id, last_place) VALUES ($1, 0)
              ON CONFLICT (operator_id) DO NOTHING";
@@ -35,16 +35,16 @@ impl Store {
         if known.is_none() {
             query(SQL).bind(operator.to_string()).execute(self.writer()).await?;
         }
-        // What waits belongs before whoever comes now.
+        // Waiting events come before this reader's start.
         while self.place_events(operator, PLACED_AT_ONCE).await? {}
         let last: Option<(i64,)> = last().fetch_optional(self.reader()).await?;
         Ok(last.map_or(0, |(place,)| place.cast_unsigned()))
     }
 
-    /// Gives places to up to `rows_max` events of the operator that wait, the oldest first. `true`: there may be more.
+    /// Gives places to up to `rows_max` waiting events of the operator, oldest first. `true`: there may be more.
     pub async fn place_events(&self, operator: OperatorId, rows_max: u32) -> Result<bool, StoreError> {
         const WAITING: &str = "SELECT event_id FROM events WHERE operator_id = $1 AND place = 0 LIMIT 1";
-        // Written before it is read, so that on Postgres nobody else gives places until the commit.
+        // An update instead of a select: on Postgres nobody else can give places until the commit.
         const LAST: &str = "UPDATE event_streams SET last_place = last_place WHERE operator_id = $1
              RETURNING last_place";
         const PLACE: &str = "UPDATE events SET place = waiting.place
@@ -79,7 +79,7 @@ impl Store {
         Ok(placed.await? >= u64::from(rows_max))
     }
 
-    /// Up to `rows_max` events of the operator's stream after a place, in their order.
+    /// Up to `rows_max` events of the operator's stream after a place, in order.
     pub async fn list_stream(
         &self,
         operator: OperatorId,
@@ -90,7 +90,7 @@ impl Store {
             "SELECT {COLUMNS}, events.place FROM events
              WHERE operator_id = $1 AND place > $2 ORDER BY place LIMIT $3"
         );
-        // Nothing but our own words were put into the text.
+        // Only our own constants are interpolated.
         let rows: Vec<PlacedRow> = query(AssertSqlSafe(sql))
             .bind(operator.to_string())
             .bind(after.cast_signed())
@@ -103,15 +103,15 @@ impl Store {
         rows.into_iter().map(read).collect()
     }
 
-    /// Whether everything after this place of the operator's stream is still there, and the event at it, where one is named, is
-    /// the one that stands there.
+    /// Whether the operator's stream still has everything after this place, and the named event, if any, is the one at
+    /// this place.
     pub async fn can_go_on(
         &self,
         operator: OperatorId,
         place: u64,
         event: Option<EventId>,
     ) -> Result<bool, StoreError> {
-        // The first that is kept, from the place on.
+        // The first event kept, from the place on.
         const FIRST: &str = "SELECT event_id, place FROM events WHERE operator_id = $1 AND place >= $2
              ORDER BY place LIMIT 1";
         const LAST: &str = "SELECT last_place FROM event_streams WHERE operator_id = $1";
@@ -133,5 +133,5 @@ impl Store {
     }
 }
 
-/// Events that are given places in one transaction.
+/// Events placed in one transaction.
 pub const PLACED_AT_ONCE: u32 = 500;

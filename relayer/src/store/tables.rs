@@ -1,21 +1,21 @@
-//! How far the tables of a database have come.
+//! The migration state of a database's tables.
 
 use sqlx::migrate::Migrator;
 
 pub(super) static MIGRATIONS: Migrator = sqlx::migrate!("./migrations");
 
-/// How far its tables have come.
+/// The migration state of the tables.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Tables {
     None,
-    /// So many migrations are missing.
+    /// How many migrations are missing.
     Old(usize),
     Current,
-    /// Made by another build.
+    /// Another build made them.
     Other,
 }
 
-/// Version and checksum of each migration that was applied.
+/// Version and checksum of each applied migration.
 pub(super) type Applied = Vec<(i64, Vec<u8>)>;
 
 pub(super) const APPLIED: &str =

@@ -8,13 +8,13 @@ use super::StoreError;
 use super::connections::Connections;
 use super::postgres::PostgresPrimary;
 
-/// A transaction on one of the two, for [`Pools::write`](super::pools::Pools::write) to commit.
+/// A transaction on either database, which [`Pools::write`](super::pools::Pools::write) commits.
 pub(super) enum Transaction<'c> {
     Sqlite(&'c mut rusqlite::Connection),
     Postgres(&'c mut PgConnection),
 }
 
-/// Does `work` in a transaction on Postgres, and commits it unless it fails.
+/// Runs `work` in a transaction on Postgres, and commits it unless it fails.
 pub(super) async fn transact<T, F>(pool: &Connections<PostgresPrimary>, work: F) -> Result<T, StoreError>
 where
     F: for<'c> FnOnce(&'c mut Transaction<'_>) -> BoxFuture<'c, Result<T, StoreError>>,
@@ -29,7 +29,7 @@ where
             }
             Err(error @ StoreError::Unavailable { .. }) => Err(error),
             Err(error) => {
-                // Now, since rows stay locked until the driver gets to it.
+                // Rolls back now, because rows stay locked until the driver does so.
                 tx.rollback().await?;
                 Err(error)
             }

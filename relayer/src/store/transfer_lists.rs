@@ -1,4 +1,4 @@
-//! Transfers in lists, newest first: an id begins with the millisecond in which its transfer was asked for.
+//! Lists of transfers, newest first: an id begins with the millisecond of its transfer's request.
 
 use sqlx::AssertSqlSafe;
 
@@ -9,7 +9,7 @@ use super::{Store, StoreError};
 use crate::domain::{IdempotencyKey, OperatorId, Transfer, TransferFilter, TransferId, TransferStatus};
 
 impl Store {
-    /// Up to `rows_max` of the operator's transfers, newest first, those after `after` in that order.
+    /// Up to `rows_max` of the operator's transfers, newest first, starting after `after`.
     pub async fn list_transfers(
         &self,
         operator: OperatorId,
@@ -24,11 +24,11 @@ impl Store {
              ORDER BY {newest_first} LIMIT $9"
         );
         let TransferFilter { account, status, idempotency_key, since, until } = filter;
-        // The ids lead to the span, up to a millisecond; the moments themselves say the rest.
+        // The ids select the span to within a millisecond; the exact times do the rest.
         let lowest = since.map(|since| TransferId::with_tag(since, 0, 0).to_string());
         let above = until.map(|until| format!("{}~", TransferId::with_tag(until, u128::MAX, u64::MAX)));
         let below = after.map(|after| after.to_string()).into_iter().chain(above).min();
-        // Only pieces of our own were put into the text.
+        // Only our own constants are interpolated.
         let rows: Vec<TransferRow> = query(AssertSqlSafe(sql))
             .bind(operator.to_string())
             .bind(account.map_or_else(String::new, |id| id.to_string()))
@@ -45,11 +45,11 @@ impl Store {
     }
 }
 
-/// What a filter asks for by the first six placeholders, said outright, since no index leads through an "or"; and how its transfers
-/// are put in order.
+/// A filter's condition with the first six placeholders, and the sort order of its transfers. Each part is a plain
+/// condition, because an "or" would use no index.
 fn conditions(filter: &TransferFilter) -> (String, &'static str) {
     let is_submitted = filter.status == Some(TransferStatus::Submitted);
-    // There are few transfers under one key, and few under way. By `|| ''` no other index leads to them.
+    // Few transfers share a key, and few are in flight. `|| ''` keeps SQLite from using other indexes.
     let few = if filter.idempotency_key.is_some() || is_submitted { " || ''" } else { "" };
     let of_operator = if is_submitted { "(operator_id || '') = $1" } else { "operator_id = $1" };
     let of_account = match filter.account {
@@ -58,7 +58,7 @@ fn conditions(filter: &TransferFilter) -> (String, &'static str) {
     };
     let of_status = match filter.status {
         Some(TransferStatus::Submitted) => "state IN ('claimed', 'signed', 'sent') AND $3 <> ''".into(),
-        // As the indexes of statuses have it.
+        // Matches the condition of the status indexes.
         Some(TransferStatus::Settled | TransferStatus::Rejected | TransferStatus::Failed) => {
             format!("ended_at IS NOT NULL AND (state{few}) = $3")
         }
@@ -69,7 +69,7 @@ fn conditions(filter: &TransferFilter) -> (String, &'static str) {
         _ if !few.is_empty() => {
             ("(transfer_id || '') >= $5 AND (transfer_id || '') < $6", "(transfer_id || '') DESC")
         }
-        // One end of the span leads through the index. With both, SQLite takes all indexes for equally good.
+        // One end of the span uses the index. With both, SQLite rates all indexes as equal.
         Some(_) => ("transfer_id >= $5 AND (transfer_id || '') < $6", "transfer_id DESC"),
         None => ("$5 = '' AND transfer_id < $6", "transfer_id DESC"),
     };

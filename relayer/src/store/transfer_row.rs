@@ -14,7 +14,7 @@ use crate::domain::{
 
 const TABLE: Table = Table("transfers");
 
-/// A row of `transfers`, as selected by [`super::transfers::COLUMNS`].
+/// A row of `transfers`, selected by [`super::transfers::COLUMNS`].
 #[derive(Debug, ByName!)]
 pub(super) struct TransferRow {
     transfer_id: String,
@@ -127,8 +127,7 @@ impl TransferRow {
     }
 }
 
-/// A state as columns. `None` leaves the column as it is: an ended transfer keeps what it had signed, unless another
-/// signature ended it.
+/// A state as columns. `None` keeps the column: an ended transfer keeps its signed bytes, unless another signature ended it.
 #[derive(Debug, Default)]
 pub(super) struct StateColumns {
     pub signed_bytes: Option<String>,
@@ -206,7 +205,7 @@ fn write_checks(checks: &Checks) -> String {
         },
         used: check.used.to_string(),
     });
-    // Text, numbers and flags always have a JSON form.
+    // Text, numbers and flags always serialise to JSON.
     serde_json::to_string(&json.collect::<Vec<_>>()).unwrap_or_else(|_| "[]".to_owned())
 }
 

@@ -14,7 +14,7 @@ use crate::domain::{
 
 const TABLE: Table = Table("transfers");
 
-/// What [`TransferRow`] is read from.
+/// The columns of [`TransferRow`].
 pub(super) const COLUMNS: &str =
     "transfers.transfer_id, transfers.operator_id, transfers.network, transfers.account_id,
     transfers.key_id, transfers.recipient, transfers.amount_usdc, transfers.memo,
@@ -24,19 +24,19 @@ pub(super) const COLUMNS: &str =
     transfers.reason, transfers.message, transfers.checks, transfers.policy_version, transfers.retry_at, transfers.created_at,
     transfers.updated_at";
 
-/// Among so many of an account's last transfers those that were signed are looked for; the others were refused.
+/// How many of an account's last transfers are searched for signed ones; the others were refused.
 const LATEST_ROWS: i64 = 20;
 
-/// A transfer that has just been marked as settled.
+/// A transfer that was just marked as settled.
 #[derive(Debug, Clone)]
 pub struct Settled {
     pub transfer: Transfer,
-    /// A webhook has a threshold for what its account holds.
+    /// Whether a webhook has a threshold for its account's balance.
     pub is_watched: bool,
 }
 
 impl Store {
-    /// The operator's transfer with this id, in whatever state.
+    /// The operator's transfer with this id, in any state.
     pub async fn find_transfer(
         &self,
         operator: OperatorId,
@@ -51,7 +51,7 @@ impl Store {
         row.map(Transfer::try_from).transpose()
     }
 
-    /// Those of the account's last few transfers that were signed, newest first.
+    /// The signed ones among the account's last few transfers, newest first.
     pub async fn list_latest_signed(&self, account: &Account) -> Result<Vec<Transfer>, StoreError> {
         let sql = format!(
             "SELECT * FROM (
@@ -59,7 +59,7 @@ impl Store {
                  ORDER BY transfer_id DESC LIMIT $3) AS latest
              WHERE tx_signature IS NOT NULL ORDER BY transfer_id DESC"
         );
-        // Nothing but our own words were put into the text.
+        // Only our own constants are interpolated.
         let rows: Vec<TransferRow> = query(AssertSqlSafe(sql))
             .bind(account.operator_id.to_string())
             .bind(account.id.to_string())
@@ -69,7 +69,7 @@ impl Store {
         rows.into_iter().map(Transfer::try_from).collect()
     }
 
-    /// Stores the signed bytes; to be called before the first send. `Superseded` means: do not send.
+    /// Stores the signed bytes; call it before the first send. `Superseded` means: do not send.
     pub async fn mark_signed(
         &self,
         transfer: &Transfer,
@@ -79,12 +79,12 @@ impl Store {
         Ok(self.mark(transfer, transfer.state.sign(signed)?, now).await?.0)
     }
 
-    /// A node took the bytes.
+    /// Records that a node accepted the bytes.
     pub async fn mark_sent(&self, transfer: &Transfer, now: Timestamp) -> Result<Transfer, StoreError> {
         Ok(self.mark(transfer, transfer.state.send(now)?, now).await?.0)
     }
 
-    /// Final on the chain. Its idempotency key lives on until 24 h after `settled_at`, which is to be the chain's time.
+    /// Marks the transfer as final on the chain. Its idempotency key lives until 24 h after `settled_at`, a time of the chain.
     pub async fn mark_settled(
         &self,
         transfer: &Transfer,
@@ -97,7 +97,7 @@ impl Store {
         Ok(Settled { transfer, is_watched })
     }
 
-    /// Refused by policy.
+    /// Records a refusal by policy.
     pub async fn mark_rejected(
         &self,
         transfer: &Transfer,
@@ -107,7 +107,7 @@ impl Store {
         Ok(self.mark(transfer, transfer.state.reject(rejection)?, now).await?.0)
     }
 
-    /// Ended without a payment; may be tried again.
+    /// Records an end without a payment; the transfer may be retried.
     pub async fn mark_failed(
         &self,
         transfer: &Transfer,
@@ -117,7 +117,7 @@ impl Store {
         Ok(self.mark(transfer, transfer.state.fail(failure)?, now).await?.0)
     }
 
-    /// Keeps what was bought with a transfer, as JSON.
+    /// Stores what was bought with a transfer, as JSON.
     pub async fn keep_resource(
         &self,
         operator: OperatorId,
@@ -125,14 +125,14 @@ impl Store {
         resource: &Resource,
     ) -> Result<(), StoreError> {
         const SQL: &str = "UPDATE transfers SET resource = $3 WHERE operator_id = $1 AND transfer_id = $2";
-        // Texts and numbers always have a JSON form.
+        // Text and numbers always serialise to JSON.
         let json = serde_json::to_string(resource).unwrap_or_default();
         let keeping = query(SQL).bind(operator.to_string()).bind(transfer.to_string());
         keeping.bind(json).execute(self.writer()).await?;
         Ok(())
     }
 
-    /// What was bought with a transfer, once it is there.
+    /// What was bought with a transfer, if it has arrived.
     pub async fn find_resource(
         &self,
         operator: OperatorId,
@@ -145,7 +145,7 @@ impl Store {
         row.map(|(json,)| serde_json::from_str(&json).map_err(|_| TABLE.unreadable("resource"))).transpose()
     }
 
-    /// Whose payment stands under an idempotency key.
+    /// The account whose payment stands under an idempotency key.
     pub async fn find_account_of_key(
         &self,
         operator: OperatorId,
@@ -164,7 +164,7 @@ impl Store {
         row.map(|(account,)| TABLE.read("account_id", &account)).transpose()
     }
 
-    /// Takes a step, writes down what it adds to the history, and announces it to the operator's webhooks, which it gives.
+    /// Takes a step, adds its history entries, and announces it to the operator's webhooks, which it returns.
     async fn mark(
         &self,
         transfer: &Transfer,
@@ -172,7 +172,7 @@ impl Store {
         now: Timestamp,
     ) -> Result<(Transfer, Vec<Webhook>), StoreError> {
         let mut events = Event::of_step(transfer, &next, now);
-        // Read beforehand, so that the one who writes is not held up: whoever registers at this moment comes too late.
+        // Read before the write, so that the writer is not held up; a webhook registered at this moment misses the event.
         let webhooks = async {
             if events.is_empty() {
                 Ok(Vec::new())
@@ -185,7 +185,7 @@ impl Store {
         if let Some(paid) = entries.iter().find(|entry| entry.operator_id != transfer.operator_id) {
             told.extend(self.list_all_webhooks(paid.operator_id).await?);
         }
-        // Ledgers are locked in one order by all.
+        // Every process locks ledgers in the same order.
         entries.sort_by_key(|entry| entry.account_id);
         let moved = Transfer { state: next.clone(), updated_at: now, ..transfer.clone() };
         let transfer = transfer.clone();
@@ -204,14 +204,14 @@ impl Store {
     }
 }
 
-/// Moves a transfer from the state (and signature) that the caller knows to `next`, or gives `Superseded`.
+/// Moves a transfer from the state (and signature) that the caller knows to `next`; `Superseded` if it has moved on.
 pub(super) async fn write_state(
     tx: &mut Transaction<'_>,
     transfer: &Transfer,
     next: &TransferState,
     now: Timestamp,
 ) -> Result<(), StoreError> {
-    // Bytes are those of the signature beside them: a payment that was found on the chain has none here.
+    // Bytes belong to the signature beside them: a payment that was found on the chain has none here.
     const SQL: &str = "UPDATE transfers SET
              state = $4, updated_at = $5, tx_signature = COALESCE($7, tx_signature),
              signed_bytes = CASE WHEN COALESCE($7, tx_signature) = tx_signature

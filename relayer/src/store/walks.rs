@@ -1,4 +1,4 @@
-//! How far the chain has been read. Where a walk stands commits with the entries that it found on its way there.
+//! How far the chain has been read. A walk's position commits with the entries that it found.
 
 use std::collections::{BTreeSet, HashMap, HashSet};
 
@@ -24,42 +24,42 @@ use crate::domain::{
 
 const TABLE: Table = Table("walks");
 
-/// Events that are written in one statement.
+/// Events inserted per statement.
 const ANNOUNCED_AT_ONCE: usize = 500;
 
-/// How far the signatures of one address have been read, from the newest backwards.
+/// How far the signatures of one address have been read, newest first.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Walk {
     pub address: Address,
-    /// Everything up to this one was read.
+    /// Everything up to and including this transaction was read.
     pub until: Option<Mark>,
     pub under_way: Option<UnderWay>,
 }
 
-/// A walk that has not come to its end.
+/// A walk that has not finished.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct UnderWay {
-    /// Where the next walk ends: the newest transaction that was final when this one began.
+    /// Where the next walk ends: the newest transaction that was final when this walk began.
     pub top: Option<Mark>,
-    /// The signature that it has come back to.
+    /// The signature that the walk has reached, going backwards.
     pub before: Option<String>,
 }
 
-/// What was read in one go.
+/// The result of one read.
 #[derive(Debug, Clone, Default)]
 pub struct Readings {
-    /// In the order in which they are to become visible.
+    /// In the order in which they become visible.
     pub entries: Vec<HistoryEntry>,
-    /// Whether their slots can no longer be forked away.
+    /// Whether the entries' slots can no longer be forked away.
     pub are_final: bool,
-    /// When, by the host's clock.
+    /// When it was read, by the host's clock.
     pub read_at: Option<Timestamp>,
     pub pending: Vec<PendingFetch>,
-    /// Signatures that are pending no longer.
+    /// Signatures whose fetch is no longer pending.
     pub resolved: Vec<String>,
 }
 
-/// Whose history is looked into.
+/// Whose history to search.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Whose {
     Operator(OperatorId),
@@ -101,12 +101,12 @@ struct KnownRow {
     slot: i64,
     created_at: String,
     transfer_id: Option<String>,
-    /// 1: a payment whose number has not been read yet, or what was spent with it where somebody wants to know.
+    /// 1: the payment's number is not known yet, or its spending is not known and an operator subscribes to it.
     uncounted: i64,
 }
 
 impl Store {
-    /// For the indexer: how far an address has been read. `None`: not at all.
+    /// For the indexer: how far an address has been read. `None`: it was never read.
     pub async fn find_walk(&self, network: Network, address: &Address) -> Result<Option<Walk>, StoreError> {
         const SQL: &str = "SELECT address, until_signature, until_slot, under_way, top_signature, top_slot,
                  before_signature
@@ -116,7 +116,7 @@ impl Store {
         row.map(Walk::try_from).transpose()
     }
 
-    /// For the indexer: up to `rows_max` accounts whose token accounts are to be walked to the end, in no particular
+    /// For the indexer: up to `rows_max` accounts whose token accounts have an unfinished walk, in no particular
     /// order.
     pub async fn list_walks_under_way(
         &self,
@@ -136,7 +136,7 @@ impl Store {
     }
 
     /// For the indexer: which of these transactions (at most 1,000) are in the history of `whose`, with the times and
-    /// transfers of their entries. Without those that hold a payment of which something is not known yet.
+    /// transfers of their entries. Excludes those with a payment that is not fully known yet.
     pub async fn find_known(
         &self,
         network: Network,
@@ -158,7 +158,7 @@ impl Store {
              FROM history WHERE network = $1 AND {column} = $2 AND {}",
             is_among(3, transactions.len())
         );
-        // Only placeholders and one of two names were put into the text.
+        // Only placeholders and one of two names are interpolated.
         let rows: Vec<KnownRow> =
             bind_marks(query(AssertSqlSafe(sql)).bind(network.as_str()).bind(id), transactions)
                 .fetch_all(self.reader())
@@ -175,8 +175,8 @@ impl Store {
         Ok(known)
     }
 
-    /// For the indexer: writes down what was read, and how far that is. Where another process has brought the same
-    /// walk on meanwhile, nothing is written: `Superseded`.
+    /// For the indexer: stores what was read and the new position. If another process has advanced the same walk
+    /// meanwhile, writes nothing: `Superseded`.
     pub async fn insert_readings(
         &self,
         network: Network,
@@ -184,7 +184,7 @@ impl Store {
         progress: Option<(&Option<Walk>, &Walk)>,
     ) -> Result<(), StoreError> {
         let Readings { mut entries, are_final, read_at, pending, resolved } = readings.clone();
-        // Ledgers are locked in one order by all.
+        // Every process locks ledgers in the same order.
         entries.sort_by_key(|entry| entry.account_id);
         let progress = progress.map(|(before, after)| (before.clone(), after.clone()));
         let (webhooks, watches) = self.listeners_of(&entries).await?;
@@ -221,8 +221,8 @@ impl Store {
         Ok(())
     }
 
-    /// The webhooks of the operators that these entries concern, and which of those want to know of limits. Read beforehand,
-    /// so that the one who writes is not held up.
+    /// The webhooks of the operators that these entries concern, and which operators subscribe to limits. Read before
+    /// the write, so that the writer is not held up.
     async fn listeners_of(
         &self,
         entries: &[HistoryEntry],
@@ -236,15 +236,15 @@ impl Store {
         Ok((webhooks, self.find_limit_watches(&operators).await?))
     }
 
-    /// For the indexer: writes down an account that was found on the chain, and that its past is to be read. `false`
-    /// when its id is taken; one that was being created is ready then.
+    /// For the indexer: records an account that was found on the chain, and that its past is still to be read. `false`
+    /// when its id is taken. An account that was being created becomes ready.
     pub async fn adopt_account(&self, network: Network, account: &Account) -> Result<bool, StoreError> {
         const READY: &str = "UPDATE accounts SET provisioning = 'ready'
              WHERE account_id = $1 AND operator_id = $2 AND address = $3 AND provisioning = 'requested'";
         const SQL: &str = "INSERT INTO accounts
                  (account_id, operator_id, name, address, token_account, status, provisioning, created_at)
              VALUES ($1, $2, $3, $4, $5, $6, 'ready', $7) ON CONFLICT (account_id) DO NOTHING";
-        // Until its past is read, its entries have no places.
+        // Entries have no places until the account's past is read.
         const UNPLACED: &str = "INSERT INTO ledgers
                  (operator_id, account_id, booked_micros, unexplained_micros, seen_micros, seen_slot, placed_micros)
              VALUES ($1, $2, 0, 0, 0, 0, -1) ON CONFLICT (operator_id, account_id) DO NOTHING";
@@ -280,7 +280,7 @@ impl Store {
         .await
     }
 
-    /// For the indexer: takes `network` until `expires_at`, or keeps it. `false` while another process has it.
+    /// For the indexer: takes or renews the lease on `network` until `expires_at`. `false` while another process holds it.
     pub async fn lease_index(
         &self,
         network: Network,
@@ -290,7 +290,7 @@ impl Store {
         const SQL: &str = "INSERT INTO indexers (network, holder, expires_at) VALUES ($1, $2, $3)
              ON CONFLICT (network) DO UPDATE SET holder = excluded.holder, expires_at = excluded.expires_at
                  WHERE indexers.holder = excluded.holder OR indexers.expires_at <= $4 OR $5";
-        // A SQLite file serves one relayer: whoever held it before is gone.
+        // A SQLite file serves one relayer, so every earlier holder is gone.
         let alone = matches!(self.pools, Pools::Sqlite { .. });
         let taken = query(SQL)
             .bind(network.as_str())
@@ -303,7 +303,7 @@ impl Store {
         Ok(taken == 1)
     }
 
-    /// For the indexer: gives `network` back, so that another process may go on at once.
+    /// For the indexer: gives the lease on `network` back, so that another process may resume at once.
     pub async fn release_index(&self, network: Network) -> Result<(), StoreError> {
         const SQL: &str = "DELETE FROM indexers WHERE network = $1 AND holder = $2";
         query(SQL).bind(network.as_str()).bind(&*self.holder).execute(self.writer()).await?;
@@ -312,13 +312,13 @@ impl Store {
 }
 
 impl Walk {
-    /// Of an address that was never read.
+    /// An address that was never read.
     pub const fn new(address: Address) -> Self {
         Self { address, until: None, under_way: None }
     }
 }
 
-/// The account's status as an adopted one begins; the chain is asked for the present one.
+/// The first status of an adopted account; the chain tells the present one.
 pub const ADOPTED_STATUS: AccountStatus = AccountStatus::Active;
 
 async fn move_walk(

@@ -91,11 +91,11 @@ fn disabled(status: &WebhookStatus) -> (Option<&'static str>, Option<String>) {
     }
 }
 
-/// What a webhook signs with, sealed.
+/// A webhook's signing secrets, sealed.
 #[derive(Debug, Clone)]
 pub struct SealedSecrets {
     pub current: SealedSecret,
-    /// The secret before, and until when it signs too.
+    /// The previous secret, and until when it also signs.
     pub previous: Option<(SealedSecret, Timestamp)>,
 }
 
@@ -162,8 +162,8 @@ impl Store {
         .await
     }
 
-    /// For the deliverer: the secrets of enabled webhooks of every operator, up to `rows_max` after `after` in the order
-    /// of their ids.
+    /// For the deliverer: the secrets of enabled webhooks of every operator, up to `rows_max` in id order, starting
+    /// after `after`.
     pub async fn list_sealed_secrets(
         &self,
         after: Option<WebhookId>,
@@ -197,7 +197,7 @@ impl Store {
         row.map(Webhook::try_from).transpose()
     }
 
-    /// The webhook with this id, whoever owns it. For workers and the command line.
+    /// The webhook with this id, for any owner. For workers and the command line.
     pub async fn find_any_webhook(&self, id: WebhookId) -> Result<Option<Webhook>, StoreError> {
         let sql = format!("SELECT {COLUMNS} FROM webhooks WHERE webhook_id = $1");
         let row: Option<WebhookRow> =
@@ -205,7 +205,7 @@ impl Store {
         row.map(Webhook::try_from).transpose()
     }
 
-    /// For the deliverer: the secrets of a webhook, whoever owns it.
+    /// For the deliverer: the secrets of a webhook, for any owner.
     pub async fn find_webhook_secrets(&self, id: WebhookId) -> Result<Option<SealedSecrets>, StoreError> {
         const SQL: &str =
             "SELECT secret, previous_secret, previous_until FROM webhooks WHERE webhook_id = $1";
@@ -213,7 +213,7 @@ impl Store {
         row.map(SealedSecrets::try_from).transpose()
     }
 
-    /// Up to `rows_max` webhooks of the operator, newest first, those after `after` in that order.
+    /// Up to `rows_max` webhooks of the operator, newest first, starting after `after`.
     pub async fn list_webhooks(
         &self,
         operator: OperatorId,
@@ -241,9 +241,8 @@ impl Store {
         rows.into_iter().map(Webhook::try_from).collect()
     }
 
-    /// Replaces `seen` by `changed`, its health too. What is pending when it becomes disabled is undelivered, what there is
-    /// much of a little later.
-    /// `Superseded` when it is not as it was seen any longer.
+    /// Replaces `seen` by `changed`, including its health. When it becomes disabled, its pending deliveries become
+    /// undelivered; a large number of them a little later. `Superseded` when the stored webhook no longer equals `seen`.
     pub async fn mark_webhook_changed(&self, seen: &Webhook, changed: &Webhook) -> Result<(), StoreError> {
         const SQL: &str = "UPDATE webhooks SET url = $4, events = $5, account_ids = $6, threshold_usdc = $7,
                  status = $8, disabled_reason = $9, disabled_at = $10, failures = $11, failing_since = $12,
@@ -281,8 +280,8 @@ impl Store {
         .await
     }
 
-    /// Gives a webhook a new secret; the one before goes on signing until `previous_until`. `false` when the operator
-    /// has no such webhook, or its secret is not the one that was `seen`.
+    /// Gives a webhook a new secret; the previous one also signs until `previous_until`. `false` when the operator
+    /// has no such webhook, or its secret is not the one in `seen`.
     pub async fn mark_secret_rotated(
         &self,
         operator: OperatorId,
@@ -307,7 +306,7 @@ impl Store {
         Ok(touched == 1)
     }
 
-    /// Forgets a webhook; its deliveries are deleted by [`Store::clean_up`], since there may be a million. `false` when the
+    /// Deletes a webhook. [`Store::clean_up`] deletes its deliveries, since there may be a million. `false` when the
     /// operator has no such webhook.
     pub async fn delete_webhook(&self, operator: OperatorId, id: WebhookId) -> Result<bool, StoreError> {
         const SQL: &str = "DELETE FROM webhooks WHERE operator_id = $1 AND webhook_id = $2";

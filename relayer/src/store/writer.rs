@@ -1,9 +1,9 @@
-//! The one connection that writes to SQLite, on a thread of its own.
+//! The single connection that writes to SQLite, on its own thread.
 //!
-//! SQLite has one writer at a time, and a commit costs a sync of the disk. What is asked for while the thread is busy waits,
-//! and then commits together (group commit). Should one piece of work fail, all is taken back and each is done alone. Nobody
-//! is answered before the commit. When more waits than one commit takes, what goes on with something comes before what begins
-//! something new: so work under way ends sooner, and those who wait to begin wait alike.
+//! SQLite has one writer at a time, and a commit costs a disk sync. Work that arrives while the thread is busy waits
+//! and then commits together (group commit). If one piece of work fails, all are rolled back and each runs alone.
+//! Nobody is answered before the commit. When more waits than one commit takes, work that continues something goes
+//! before work that begins something: started work ends sooner, and all who wait to begin wait alike.
 
 use std::collections::VecDeque;
 use std::panic::AssertUnwindSafe;
@@ -24,19 +24,19 @@ use super::connections::{CALL_LIMIT, overdue};
 use super::sqlite::open_to_write;
 use super::transaction::Transaction;
 
-/// Most pieces of work that commit together.
+/// The most pieces of work that commit together.
 const GROUP_MAX: usize = 32;
 /// Slots per commit reserved for new claims.
 const BEGINNING_MIN: usize = 16;
 
-/// Where work is handed to the thread. It ends when this is closed, or when the last clone is dropped.
+/// Hands work to the thread. The thread ends when this is closed, or when the last clone is dropped.
 #[derive(Clone)]
 pub(super) struct Writer {
     requests: mpsc::UnboundedSender<Request>,
     waiting: Waiting,
 }
 
-/// How much work waits for its turn, and how long it did, in seconds.
+/// How much work is waiting, and how long work waited, in seconds.
 #[derive(Clone)]
 struct Waiting {
     now: Gauge,
@@ -48,26 +48,26 @@ enum Request {
     Close(oneshot::Sender<()>),
 }
 
-/// Which work is done first.
+/// Decides which work goes first.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Turn {
-    /// Somebody waits for the end of something that this is a step of.
+    /// A step of something whose end somebody awaits.
     GoesOn,
     /// Something new.
     Begins,
 }
 
-/// Statements of one transaction, and whom to tell of their end.
+/// The statements of one transaction, and whom to tell of the result.
 trait Work: Send {
-    /// From the beginning, however often. False when it failed: what it wrote is to be taken back.
+    /// Runs from the beginning, and may be repeated. False when it failed: its writes must be rolled back.
     fn run<'c>(&'c mut self, tx: &'c mut Transaction<'_>) -> BoxFuture<'c, bool>;
-    /// Tells what came of it, where the commit went well.
+    /// Reports the result, or the failed commit.
     fn finish(self: Box<Self>, committed: Result<(), StoreError>);
 }
 
 struct Asked<F, T> {
     work: F,
-    /// `None` until it was run to its end.
+    /// `None` until the work has run to its end.
     result: Option<Result<T, StoreError>>,
     answer: oneshot::Sender<Result<T, StoreError>>,
     /// `None` once its turn has come.
@@ -98,13 +98,13 @@ where
             // It panicked.
             (None, Ok(())) => Err(gone()),
         };
-        // Whoever asked may have gone.
+        // The caller may be gone.
         let _ = self.answer.send(result);
     }
 }
 
 impl Writer {
-    /// Starts the thread. A connection that failed is opened anew to `file`.
+    /// Starts the thread. Reopens a failed connection to `file`.
     pub fn start(connection: Connection, file: Arc<Path>, waits: Histogram) -> Result<Self, StoreError> {
         let (requests, inbox) = mpsc::unbounded_channel();
         let writing = Writing { file, open: Some(connection) };
@@ -115,13 +115,13 @@ impl Writer {
         Ok(Self { requests, waiting: Waiting { now: Gauge::default(), waits } })
     }
 
-    /// How much work waits for its turn.
+    /// How much work is waiting.
     pub fn waiting(&self) -> usize {
         usize::try_from(self.waiting.now.get()).unwrap_or(0)
     }
 
-    /// Does `work` in a transaction, and answers when that is committed. It must not wait for anything but statements. It
-    /// is done to the end even when nobody waits for it any longer, as happens when it takes too long.
+    /// Runs `work` in a transaction, and answers once that is committed. `work` must await nothing but statements. It
+    /// runs to the end even when the caller leaves, as callers do when it takes too long.
     pub async fn write<T, F>(&self, work: F, turn: Turn) -> Result<T, StoreError>
     where
         F: for<'c> FnOnce(&'c mut Transaction<'_>) -> BoxFuture<'c, Result<T, StoreError>>,
@@ -137,7 +137,7 @@ impl Writer {
         answered.map_err(|_| overdue())?.unwrap_or_else(|_| Err(gone()))
     }
 
-    /// Waits for what was asked for before, and closes the connection.
+    /// Waits for earlier work, and closes the connection.
     pub async fn close(&self) {
         let (closed, when_closed) = oneshot::channel();
         if self.requests.send(Request::Close(closed)).is_ok() {
@@ -150,7 +150,7 @@ fn gone() -> StoreError {
     StoreError::unavailable("what wrote to it has ended")
 }
 
-/// What waits to be written.
+/// Work waiting to be written.
 #[derive(Default)]
 struct Queue {
     going_on: VecDeque<Box<dyn Work>>,
@@ -171,7 +171,7 @@ impl Queue {
         self.going_on.is_empty() && self.beginning.is_empty()
     }
 
-    /// What is to commit next.
+    /// The next group to commit.
     fn next_group(&mut self) -> Vec<Box<dyn Work>> {
         let kept_free = self.beginning.len().min(BEGINNING_MIN);
         let going_on = self.going_on.len().min(GROUP_MAX - kept_free);
@@ -180,15 +180,15 @@ impl Queue {
     }
 }
 
-/// The connection. After a failed commit or roll-back nobody knows what it is at: SQLite may have ended the transaction by
-/// itself (a full disk). So it is opened anew, as soon as that can be done.
+/// The writing connection. After a failed commit or rollback its state is unknown: SQLite may have ended the
+/// transaction itself (a full disk). So it is reopened as soon as possible.
 struct Writing {
     file: Arc<Path>,
     open: Option<Connection>,
 }
 
 impl Writing {
-    /// False when one of them failed: nothing of any was written.
+    /// False when one piece of work failed: nothing of any was written.
     fn commit(&mut self, group: &mut [Box<dyn Work>]) -> Result<bool, StoreError> {
         let mut connection = match self.open.take() {
             Some(connection) => connection,
@@ -226,7 +226,7 @@ fn write_until_closed(mut writing: Writing, mut inbox: mpsc::UnboundedReceiver<R
         }
         if let Some(closed) = queue.closing.take() {
             writing.close();
-            // Whoever waits for this may have gone.
+            // The caller may be gone.
             let _ = closed.send(());
             return;
         }

@@ -1,4 +1,4 @@
-//! What a landed transaction did to us: what our program did, and which USDC moved.
+//! What a landed transaction did to our accounts: our program's events, and the USDC that moved.
 
 use crate::chain::history::program_event::{self, ProgramEvent};
 use crate::chain::read::decode::to_address;
@@ -7,7 +7,7 @@ use purser_client::{EventLog, LandedWell, WireLanded};
 use purser_policy::UsdcAmount;
 use solana_sdk::pubkey::Pubkey;
 
-/// What a transaction that landed well did.
+/// What a successful transaction did.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct LandedRecord {
     /// Base58.
@@ -15,7 +15,7 @@ pub struct LandedRecord {
     pub slot: u64,
     /// Unix seconds.
     pub block_time: Option<i64>,
-    /// In the order in which it happened.
+    /// In the order in which they happened.
     pub events: Vec<ProgramEvent>,
     /// Every USDC token account whose balance changed.
     pub flows: Vec<Flow>,
@@ -29,16 +29,16 @@ pub struct Flow {
     pub after: UsdcAmount,
 }
 
-/// How a landed transaction is to be taken.
+/// How a transaction landed.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Landed {
-    /// It did nothing but pay its fee.
+    /// It failed: it paid its fee and did nothing else.
     Failed,
     Well(LandedRecord),
 }
 
 impl Landed {
-    /// `None`: not the transaction that was asked for, or one that this node did not keep whole.
+    /// `None`: another transaction than requested, or one that this node did not keep whole.
     pub fn read(wire: WireLanded, program: &Pubkey, usdc_mint: &Pubkey, signature: &str) -> Option<Self> {
         Some(match wire.read(program, usdc_mint, signature)? {
             purser_client::Landed::Failed => Self::Failed,
@@ -53,8 +53,8 @@ impl LandedRecord {
         let log = log.map(|lines| EventLog::read(program, &lines));
         let logged = log.filter(|log| !log.incomplete).map(|log| program_event::from_events(&log));
         let called = program_event::from_instructions(&calls);
-        // Each instruction logs what it did, once. Where a node tells otherwise, lines were lost, doubled or made up on
-        // the way; what was called is covered by signatures. Only a node that did not keep all calls is taken by its log.
+        // Each instruction logs what it did, once. If the log differs from the calls, lines were lost, doubled or made up on the
+        // way; signatures cover the calls. We trust the log alone only from a node that did not keep all calls.
         let events = match logged {
             Some(logged) if program_event::are_same(&logged, &called) || !keeps_inner => logged,
             Some(_) => {

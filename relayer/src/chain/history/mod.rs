@@ -1,5 +1,5 @@
-//! The past of one network, as indexing reads it: signatures of an address, what a transaction did, balances, and what
-//! has become final. Everything at the settlement commitment.
+//! The past of one network, as the indexer reads it: signatures of an address, transactions, balances, and finality.
+//! Everything is read at the settlement commitment.
 
 pub mod landed;
 pub mod program_event;
@@ -18,9 +18,9 @@ use solana_sdk::pubkey::Pubkey;
 use std::sync::Arc;
 use tokio::sync::Notify;
 
-/// Most token accounts that one call answers.
+/// Most token accounts per call.
 pub const BALANCES_MAX: usize = ACCOUNTS_MAX;
-/// Most transactions whose standing one call answers.
+/// Most transactions per call to `standings`.
 pub const STANDINGS_MAX: usize = STATUSES_MAX;
 
 /// Reads one network's past. Cheap to clone.
@@ -31,7 +31,7 @@ pub struct SolanaHistory {
     pub(in crate::chain) program: Pubkey,
     pub(in crate::chain) usdc_mint: Pubkey,
     pub(in crate::chain) commitment: Commitment,
-    /// Something may be new.
+    /// Notified when something may be new.
     pub(in crate::chain) activity: Arc<Notify>,
     pub(in crate::chain) deposits: Arc<Deposits>,
 }
@@ -55,42 +55,42 @@ pub struct SignatureLine {
     pub slot: u64,
     /// Unix seconds.
     pub block_time: Option<i64>,
-    /// It did nothing but pay its fee.
+    /// It failed: it paid its fee and did nothing else.
     pub failed: bool,
-    /// At the commitment that was asked for. Some nodes list what is not there yet.
+    /// It reached the requested commitment. Some nodes list transactions that have not.
     pub reached: bool,
     /// Its slot can no longer be forked away.
     pub finalized: bool,
 }
 
-/// What came of asking for a transaction.
+/// The result of asking for a transaction.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Looked {
-    /// The node does not know it, or not whole.
+    /// The node does not know it, or did not keep it whole.
     Unknown,
     Failed,
     Found(Box<LandedRecord>),
 }
 
-/// Token balances at one slot, in the order asked; an account that is not there holds nothing.
+/// Token balances at one slot, in the order asked; an absent account holds nothing.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Balances {
     pub slot: u64,
     pub amounts: Vec<UsdcAmount>,
 }
 
-/// How surely a transaction stands.
+/// How final a transaction is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum SignatureStanding {
     Unknown,
-    /// Seen, and may still be forked away.
+    /// Seen, but may still be forked away.
     Open,
     Finalized {
         slot: u64,
     },
 }
 
-/// The standing of some transactions, and how far the node that said so has come.
+/// The standing of some transactions, and how far their node has come.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct SignatureStandings {
     /// Every slot up to this one is final.
@@ -101,7 +101,7 @@ pub struct SignatureStandings {
 
 #[cfg(test)]
 impl SolanaHistory {
-    /// Of the program at its own address, on a node that answers like this; `None` when it cannot.
+    /// The program at its own address, on a node that gives these answers; `None` is no answer.
     pub(crate) fn told_by(
         answer: impl Fn(&'static str, &serde_json::Value) -> Option<serde_json::Value> + Send + Sync + 'static,
         usdc_mint: Address,
@@ -143,28 +143,28 @@ impl SolanaHistory {
         self.network
     }
 
-    /// Returns when something may be new; without a websocket, never. One waiter at a time.
+    /// Returns when something may be new; never without a websocket. One waiter at a time.
     pub async fn activity(&self) {
         self.activity.notified().await;
     }
 
-    /// The token accounts that hold more than before, as nodes tell, once there are any: the same again until their balance is
-    /// [explained](SolanaHistory::explained), for a while. One waiter at a time.
+    /// The token accounts whose balance has risen, as nodes report, once there are any. An account repeats for a while, until its
+    /// balance is [explained](SolanaHistory::explained). One waiter at a time.
     pub async fn risen(&self) -> Vec<Address> {
         self.deposits.risen().await.iter().map(decode::to_address).collect()
     }
 
-    /// What these token accounts hold follows from their histories.
+    /// The histories of these token accounts explain their balances.
     pub fn explained(&self, held: impl IntoIterator<Item = (Address, UsdcAmount)>) {
         self.deposits.explained(held.into_iter().map(|(account, balance)| (to_pubkey(&account), balance)));
     }
 
-    /// From now on nodes tell when one of these token accounts holds more.
+    /// From now on nodes report rises of these token accounts.
     pub fn watch_deposits(&self, token_accounts: &[Address]) {
         self.deposits.watch(token_accounts.iter().map(to_pubkey));
     }
 
-    /// Whether what is read here can still be forked away.
+    /// Whether what we read here is final, not only confirmed.
     pub const fn is_final(&self) -> bool {
         match self.commitment {
             Commitment::Finalized => true,
@@ -172,7 +172,7 @@ impl SolanaHistory {
         }
     }
 
-    /// The page that `page` describes. A node that does not know `before` has nothing to say: see
+    /// The page that `page` describes. A node that does not know `before` returns nothing: see
     /// [`SolanaHistory::standings`].
     pub async fn signatures(&self, page: SignaturePage<'_>) -> Result<Vec<SignatureLine>, ChainError> {
         let address = to_pubkey(page.address);
@@ -204,7 +204,7 @@ impl SolanaHistory {
         ]);
         let answer: Option<Value> = self.rpc.ask(DURING, params).await?;
         let Some(answer) = answer else { return Ok(Looked::Unknown) };
-        // Of a form that this build does not know: no reason to take the node for broken, and all others unread.
+        // An unknown form must not make us take the node for broken, and leave all others unread.
         let Ok(answer) = serde_json::from_value::<WireLanded>(answer) else { return Ok(Looked::Unknown) };
         match Landed::read(answer, &self.program, &self.usdc_mint, signature) {
             None => Ok(Looked::Unknown),
@@ -218,7 +218,7 @@ impl SolanaHistory {
         }
     }
 
-    /// When a block was made, unix seconds by the chain's clock; `None` where the node does not know.
+    /// When a block was made, unix seconds by the chain's clock; `None` if the node does not know.
     pub async fn block_time(&self, slot: u64) -> Result<Option<i64>, ChainError> {
         self.rpc.block_time(slot).await
     }
@@ -232,8 +232,8 @@ impl SolanaHistory {
         Ok(Balances { slot: read.slot, amounts })
     }
 
-    /// Whether up to [`BALANCES_MAX`] agents are paused or halted by themselves now, by the newest confirmed state; `None`
-    /// where no agent of ours lives.
+    /// Whether up to [`BALANCES_MAX`] agents are paused or have a halt of their own, by the newest confirmed state; `None`
+    /// where no agent of ours is.
     pub async fn paused(&self, agents: &[Address]) -> Result<Vec<Option<bool>>, ChainError> {
         let keys: Vec<Pubkey> = agents.iter().map(to_pubkey).collect();
         let read = self.rpc.accounts(&keys, 0).await?;
@@ -244,8 +244,8 @@ impl SolanaHistory {
         Ok(keys.iter().zip(&read.value).map(paused).collect())
     }
 
-    /// The policies of up to [`BALANCES_MAX`] agents with their versions, not read before `slot`; `None` where no agent of ours
-    /// lives.
+    /// The policies of up to [`BALANCES_MAX`] agents with their versions, read at `slot` or later; `None` where no agent of
+    /// ours is.
     pub async fn policies(
         &self,
         agents: &[Address],
@@ -260,7 +260,7 @@ impl SolanaHistory {
         Ok(keys.iter().zip(&read.value).map(policy).collect())
     }
 
-    /// How many payments an agent has made, not read before `slot`; `None` where no agent of ours lives.
+    /// How many payments an agent has made, read at `slot` or later; `None` where no agent of ours is.
     pub async fn payments(&self, agent: &Address, slot: u64) -> Result<Option<u64>, ChainError> {
         let key = to_pubkey(agent);
         let read = self.rpc.accounts_at(self.commitment, &[key], slot).await?;
@@ -269,9 +269,9 @@ impl SolanaHistory {
         Ok(agent.map(|agent| agent.tags.recorded()))
     }
 
-    /// What has become of up to [`STANDINGS_MAX`] transactions, however old.
+    /// The standing of up to [`STANDINGS_MAX`] transactions, however old.
     pub async fn standings(&self, signatures: &[String]) -> Result<SignatureStandings, ChainError> {
-        // Asked first: what is unknown afterwards was unknown when this was final already.
+        // The tip is read first: a signature that is unknown afterwards was unknown when this slot was already final.
         let tip = self.rpc.finalized_tip().await?;
         let statuses = self.rpc.statuses(signatures, true).await?;
         let standing = |status: &Option<crate::chain::rpc::wire::SignatureStatus>| match status {

@@ -1,4 +1,4 @@
-//! What an instruction of our program did, from the event it logged or, where the log was cut, from the instruction.
+//! What an instruction of our program did, read from its logged event or, if the log was cut, from the instruction.
 
 use crate::chain::read::decode::{halted_by_role, to_address};
 use crate::chain::{AllowedRecipients, OnChainPolicy};
@@ -13,7 +13,7 @@ use purser_client::{Called, EventLog, arguments, decode_event, transfer_argument
 use purser_policy::{Limit, UsdcAmount};
 use solana_sdk::pubkey::Pubkey;
 
-/// One thing that our program did, as far as history and accounts are concerned.
+/// One action of our program that concerns history or accounts.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum ProgramEvent {
     AgentCreated {
@@ -22,27 +22,27 @@ pub enum ProgramEvent {
         agent_id: [u8; 16],
         token_account: Address,
     },
-    /// A policy was set, or a pause in it.
+    /// A policy was set, or paused or unpaused.
     PolicyChanged {
         operator: Address,
         agent: Address,
-        /// `None` where it was cut off the log.
+        /// `None` if the log was cut.
         told: Option<PolicyTold>,
     },
-    /// A halt was set or lifted. No agent: of all of the operator's.
+    /// A halt was set or lifted. Without an agent it covers all of the operator's.
     HaltChanged {
         operator: Address,
         agent: Option<Address>,
         is_halted: bool,
-        /// Who holds it halted; `None` where it was cut off the log.
+        /// Who halted it; `None` if the log was cut.
         by: Option<HaltedBy>,
     },
     TransferExecuted {
         agent: Address,
         transfer_id: [u8; 16],
-        /// Of this payment among all of the agent, from 1; `None` where it was cut off the log.
+        /// The payment's number within the agent, from 1; `None` if the log was cut.
         number: Option<u64>,
-        /// `None` where it was cut off the log.
+        /// `None` if the log was cut.
         spent: Option<Spent>,
         amount: UsdcAmount,
         /// The token account that was paid.
@@ -52,7 +52,7 @@ pub enum ProgramEvent {
     },
     Withdrawn {
         agent: Address,
-        /// The agent's token account that it was taken from: not always its USDC account.
+        /// The agent's token account that paid; not always its USDC account.
         source: Address,
         amount: UsdcAmount,
         /// The token account that was paid.
@@ -61,50 +61,50 @@ pub enum ProgramEvent {
     AgentClosed {
         operator: Address,
         agent: Address,
-        /// The token account that got what was left.
+        /// The token account that received the rest.
         recipient: Address,
     },
 }
 
-/// What the log says of a policy's change.
+/// What the log reports of a policy change.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct PolicyTold {
-    /// Of the policy from here on.
+    /// The new policy's version.
     pub version: u64,
     /// The key that signed.
     pub signer: Address,
     pub set: PolicySetTo,
 }
 
-/// What a policy was set to, as far as one log says it.
+/// The new policy, as far as one log reports it.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum PolicySetTo {
     Whole(OnChainPolicy),
-    /// The allowlist stands in a draft, too long for a log.
+    /// The allowlist is in a draft, because it is too long for a log.
     InDraft,
-    /// The policy before, and this in it.
+    /// The previous policy with this value of `paused`.
     Paused(bool),
 }
 
-/// What the events say. Those that concern nobody's history are passed over.
+/// Reads logged events. Skips those that do not concern any history.
 pub fn from_events(log: &EventLog) -> Vec<ProgramEvent> {
     log.payloads.iter().filter_map(|payload| from_event(payload)).collect()
 }
 
-/// What the instructions of a transaction that landed well say. The program cannot have been called and have failed
-/// in it, since a failed call fails its whole transaction.
+/// Reads the instructions of a successful transaction. No call of our program can have failed in it, since a failed call fails
+/// its whole transaction.
 pub fn from_instructions(calls: &[Called]) -> Vec<ProgramEvent> {
     calls.iter().flat_map(|called| [from_instruction(called), birth_policy(called)]).flatten().collect()
 }
 
-/// Whether both say the same, but for what only a log knows.
+/// Whether both agree, except for what only a log holds.
 pub fn are_same(logged: &[ProgramEvent], called: &[ProgramEvent]) -> bool {
     let same = |(logged, called): (&ProgramEvent, &ProgramEvent)| logged.as_called() == called.as_called();
     logged.len() == called.len() && logged.iter().zip(called).all(same)
 }
 
 impl ProgramEvent {
-    /// As its instruction says it.
+    /// The event as its instruction alone would show it.
     pub fn as_called(&self) -> Self {
         let mut event = self.clone();
         match &mut event {
@@ -179,7 +179,7 @@ fn changed(operator: Pubkey, agent: Pubkey, version: u32, signer: Pubkey, set: P
     }
 }
 
-/// `None` where the allowlist is not in the record.
+/// `None` if the record does not hold the allowlist.
 fn whole(record: &PolicyRecord) -> Option<OnChainPolicy> {
     let limit =
         |micros: Option<u64>| micros.map(UsdcAmount::from_micros).map_or(Limit::Unlimited, Limit::AtMost);
@@ -200,7 +200,7 @@ fn whole(record: &PolicyRecord) -> Option<OnChainPolicy> {
     })
 }
 
-/// By the places that the program gives its accounts.
+/// Finds accounts by their places in the program's instructions.
 fn from_instruction(called: &Called) -> Option<ProgramEvent> {
     let at = |place: usize| called.accounts.get(place).map(to_address);
     let data = called.data.as_slice();
@@ -235,7 +235,7 @@ fn from_instruction(called: &Called) -> Option<ProgramEvent> {
     }
     let is_halted = is::<instruction::Halt>(data);
     if is_halted || is::<instruction::Resume>(data) {
-        // Without an agent, the program's own address stands in its place.
+        // An instruction without an agent has the program's own address in that place.
         let agent = at(2)?;
         let agent = (agent != to_address(&called.program)).then_some(agent);
         return Some(ProgramEvent::HaltChanged { operator: at(1)?, agent, is_halted, by: None });
@@ -246,14 +246,14 @@ fn from_instruction(called: &Called) -> Option<ProgramEvent> {
     None
 }
 
-/// An agent begins with a policy, of which an event of its own tells.
+/// An agent starts with a policy, which has its own event.
 fn birth_policy(called: &Called) -> Option<ProgramEvent> {
     arguments::<instruction::CreateAgent>(&called.data)?;
     let at = |place: usize| called.accounts.get(place).map(to_address);
     Some(ProgramEvent::PolicyChanged { operator: at(2)?, agent: at(3)?, told: None })
 }
 
-/// Whoever holds a transfer authority can write bytes that are no text.
+/// The holder of a transfer authority can write bytes that are not UTF-8.
 pub fn text_of(memo: Vec<u8>) -> String {
     String::from_utf8(memo).unwrap_or_else(|error| String::from_utf8_lossy(error.as_bytes()).into_owned())
 }

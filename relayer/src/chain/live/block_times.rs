@@ -1,5 +1,5 @@
-//! When blocks were made: the clock that a block's own transactions saw. A websocket that tells of the clock's account tells
-//! it of every block; where none does, each block is asked for once, whoever waits for it.
+//! When blocks were made: the clock that a block's own transactions saw. A websocket on the clock's account reports it for every
+//! block. Without one, each block is asked for once, however many callers wait for it.
 
 use crate::chain::ChainError;
 use crate::chain::rpc::Rpc;
@@ -10,15 +10,15 @@ use tokio::time::Instant;
 
 /// How many of the newest blocks are remembered.
 const REMEMBERED_MAX: usize = 256;
-/// How long the notice of a block's time may come after that of what landed in it.
+/// How much later the notice of a block's time may come than the notice of what landed in it.
 const TOLD_WITHIN: Duration = Duration::from_millis(100);
-/// After this long without a notice, none is waited for.
+/// After this long without a notice, nobody waits for one.
 const SILENCE_MAX: Duration = Duration::from_secs(2);
 
 /// The times of the latest blocks, unix seconds by slot.
 pub struct BlockTimes {
     known: watch::Sender<KnownTimes>,
-    /// One question at a time; whoever waits for the same block has the answer then.
+    /// One question at a time; others who wait for the same block then have the answer.
     asking: Mutex<()>,
 }
 
@@ -33,7 +33,7 @@ impl BlockTimes {
         Self { known: watch::Sender::default(), asking: Mutex::default() }
     }
 
-    /// A websocket told of the clock as it stood in the block of `slot`. Should that be forked away, the other one's is told.
+    /// A websocket reported the clock as of the block in `slot`. If that block is forked away, the new block's time replaces it.
     pub fn told(&self, slot: u64, time: i64) {
         self.known.send_modify(|known| {
             known.told_at = Some(Instant::now());

@@ -1,7 +1,7 @@
-//! What moves by itself on chain: the newest blockhash to sign over, and the time.
+//! What changes by itself on chain: the time, and the newest blockhash to sign over.
 //!
-//! Both are cached. The blockhash is refreshed in the background while transactions are being signed, so that signing
-//! does not wait for a node; one that is a third through its life is never signed over.
+//! Both are cached. A background task refreshes the blockhash while transactions are being signed, so that signing does not
+//! wait for a node. A blockhash older than a third of its life is never signed over.
 
 use crate::chain::ChainError;
 use crate::chain::rpc::Rpc;
@@ -11,19 +11,19 @@ use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, Instant};
 use tokio_util::sync::CancellationToken;
 
-/// A blockhash lives 150 blocks and is signed over for the first 50. How long that is follows from how fast blocks
-/// came between two refreshes, within these bounds; until that is known, it is short.
+/// A blockhash lives 150 blocks; we sign over it for the first 50. How long that takes follows from the pace of blocks between
+/// two refreshes, within these bounds; until the pace is known, it is short.
 const BLOCKHASH_BLOCKS: u32 = 50;
 const BLOCKHASH_AGE_MAX: Duration = Duration::from_secs(10);
 const BLOCKHASH_AGE_MIN: Duration = Duration::from_millis(200);
 const BLOCKHASH_AGE_UNMEASURED: Duration = Duration::from_secs(1);
-/// Refreshes closer together than this say nothing about the pace of blocks.
+/// Refreshes closer together than this do not show the pace of blocks.
 const PACE_SPAN_MIN: Duration = Duration::from_millis(200);
 /// How long after the last signature the background refresh goes on.
 const REFRESH_WHILE_USED: Duration = Duration::from_secs(30);
 /// How old the chain's time may be.
 const TIME_AGE_MAX: Duration = Duration::from_secs(1);
-/// How long the chain's time may be reckoned on from by our own clock, where only an estimate is needed.
+/// How old the chain's time may be when our own clock moves it on, where an estimate is enough.
 const ESTIMATE_AGE_MAX: Duration = Duration::from_secs(30);
 
 /// A blockhash and the block height after which nothing signed over it can land.
@@ -43,7 +43,7 @@ struct Cached<T> {
 #[derive(Debug, Default)]
 struct State {
     recent: Option<Cached<Recent>>,
-    /// Measured between two refreshes.
+    /// The pace between two refreshes.
     block_time: Option<Duration>,
     time: Option<Cached<i64>>,
     signed_at: Option<Instant>,
@@ -53,7 +53,7 @@ struct State {
 pub struct ChainClock {
     rpc: Arc<Rpc>,
     state: Mutex<State>,
-    /// One refresh at a time; the others wait for its result.
+    /// One refresh at a time; other callers wait for its result.
     refreshing: tokio::sync::Mutex<()>,
 }
 
@@ -62,7 +62,7 @@ impl ChainClock {
         Self { rpc, state: Mutex::default(), refreshing: tokio::sync::Mutex::default() }
     }
 
-    /// Refreshes the blockhash while it is used; returns when `stop` is cancelled.
+    /// Refreshes the blockhash while it is in use; returns when `stop` is cancelled.
     pub async fn keep_fresh(&self, stop: CancellationToken) {
         loop {
             tokio::select! {
@@ -105,7 +105,7 @@ impl ChainClock {
         Ok(now)
     }
 
-    /// Unix seconds by the chain's clock as it was last seen, moved on by ours; `None` when that was too long ago.
+    /// Unix seconds: the chain's clock as last seen, moved on by ours; `None` when that was too long ago.
     pub fn estimate(&self) -> Option<i64> {
         let state = self.state();
         let cached = state.time.as_ref()?;
@@ -114,7 +114,7 @@ impl ChainClock {
         (elapsed < ESTIMATE_AGE_MAX).then(|| cached.value.saturating_add(seconds))
     }
 
-    /// Takes over the time that another read or a notice brought along.
+    /// Takes over a time that came with another read or a notice.
     pub fn time_seen(&self, slot: u64, now: i64) {
         let mut state = self.state();
         if state.time.is_none_or(|known| known.slot <= slot) {
@@ -130,7 +130,7 @@ impl ChainClock {
             last_valid_block_height: latest.value.last_valid_block_height,
         };
         let mut state = self.state();
-        // A node that lags behind another must not bring an older hash back.
+        // A lagging node must not bring an older hash back.
         if state.recent.is_some_and(|known| known.slot > latest.slot) {
             return Ok(recent);
         }
@@ -149,7 +149,7 @@ impl ChainClock {
         (cached.at.elapsed() < age_max(state.block_time)).then_some(cached.value)
     }
 
-    /// Before the cached blockhash is too old to be used.
+    /// Short enough that the cached blockhash never grows too old to use.
     fn refresh_interval(&self) -> Duration {
         age_max(self.state().block_time) * 4 / 5
     }
@@ -165,7 +165,7 @@ impl ChainClock {
     }
 }
 
-/// Time per block between a refresh and the next; `None` when they are too close, or no block came.
+/// Time per block between two refreshes; `None` when they are too close together, or no block came.
 fn pace(known: &Cached<Recent>, recent: &Recent, at: Instant) -> Option<Duration> {
     let span = at.saturating_duration_since(known.at);
     let blocks = recent.last_valid_block_height.saturating_sub(known.value.last_valid_block_height);
@@ -173,7 +173,7 @@ fn pace(known: &Cached<Recent>, recent: &Recent, at: Instant) -> Option<Duration
     if span < PACE_SPAN_MIN { None } else { span.checked_div(blocks) }
 }
 
-/// How long after its reading a blockhash may be signed over.
+/// How long after it was read a blockhash may be signed over.
 fn age_max(block_time: Option<Duration>) -> Duration {
     block_time.map_or(BLOCKHASH_AGE_UNMEASURED, |block_time| {
         block_time.saturating_mul(BLOCKHASH_BLOCKS).clamp(BLOCKHASH_AGE_MIN, BLOCKHASH_AGE_MAX)
@@ -199,12 +199,12 @@ mod tests {
         let after = |span_ms, height_after| {
             age_max(pace(&known, &height(height_after), at + Duration::from_millis(span_ms)))
         };
-        // 25 ms, 100 ms and 400 ms a block: 50 blocks, but never above the bound.
+        // 25 ms, 100 ms and 400 ms a block: 50 blocks, capped at the maximum age.
         assert_eq!(after(1_000, 1_040), Duration::from_millis(1_250));
         assert_eq!(after(1_000, 1_010), Duration::from_secs(5));
         assert_eq!(after(4_000, 1_010), BLOCKHASH_AGE_MAX);
         assert_eq!(after(1_000, 1_000_000), BLOCKHASH_AGE_MIN);
-        // Nothing to measure by: no block, a lagging node, refreshes too close together.
+        // Nothing to measure: no new block, a lagging node, refreshes too close together.
         for (span_ms, height) in [(1_000, 1_000), (1_000, 900), (100, 1_010)] {
             assert_eq!(after(span_ms, height), BLOCKHASH_AGE_UNMEASURED);
         }

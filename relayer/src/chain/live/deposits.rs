@@ -1,5 +1,5 @@
-//! Token accounts whose balance rises, as websockets tell. A plain deposit names nothing of ours but its token account, so
-//! each has a subscription. Only a hint: what no node tells, or refuses to tell of, is found by comparing all balances.
+//! Token accounts whose balance rises, as websockets report it. A plain deposit names nothing of ours but its token account, so
+//! each account has a subscription. This is only a hint: the sweep of all balances finds whatever no node reports.
 
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -15,17 +15,17 @@ use crate::chain::live::topics::{Notice, Topic};
 use crate::domain::UsdcAmount;
 use crate::tasks::Tasks;
 
-/// Subscriptions on one connection: providers limit them.
+/// Subscriptions per connection, which providers limit.
 const SUBSCRIPTIONS_PER_SOCKET: usize = 1_000;
-/// How long an account that was told of is looked at again: one node tells of a deposit before another shows it, and some list
-/// transactions later than balances. After that it is left to the comparison.
+/// How long to keep looking at a reported account: one node reports a deposit before another shows it, and some list
+/// transactions later than balances. After that the sweep finds it.
 const LOOKED_AT_FOR: Duration = Duration::from_secs(15);
-/// After this long the same account is looked at again, and then each time after twice as long.
+/// The pause before the second look at an account; it doubles with each further look.
 const LOOKED_AT_AGAIN: Duration = Duration::from_millis(500);
 
 /// The deposits of one network.
 pub struct Deposits {
-    /// Each with the place of its node. Without any, nothing is ever told.
+    /// Each with its node's place. Without any, no deposit is ever reported.
     ws_urls: Vec<(usize, String)>,
     commitment: Commitment,
     accounts_max: usize,
@@ -42,22 +42,22 @@ struct Balances {
 
 #[derive(Default)]
 struct State {
-    /// What each watched account was last told to hold since its subscription stands: nothing, as long as nothing was told.
+    /// The last balance reported for each watched account since its subscription began; zero before the first report.
     told: HashMap<Pubkey, UsdcAmount>,
     risen: HashMap<Pubkey, Rise>,
 }
 
-/// Why a token account is to be looked at: to find what makes it hold this much.
+/// A token account to look at, until something explains this balance.
 struct Rise {
     balance: UsdcAmount,
     told_at: Instant,
-    /// When it is its turn, and how long after that again.
+    /// When the next look is due, and the pause after it.
     due_at: Instant,
     pause: Duration,
 }
 
 impl Deposits {
-    /// For up to `accounts_max` token accounts, whose changes are told once they stand at `commitment`.
+    /// Watches up to `accounts_max` token accounts, whose changes are reported once they reach `commitment`.
     pub fn new(
         ws_urls: Vec<(usize, String)>,
         commitment: Commitment,
@@ -67,7 +67,7 @@ impl Deposits {
         Self { ws_urls, commitment, accounts_max, tasks, sockets: Mutex::default(), balances: Arc::default() }
     }
 
-    /// Subscribes to those token accounts that are new.
+    /// Subscribes to the token accounts that are not watched yet.
     pub fn watch(&self, token_accounts: impl IntoIterator<Item = Pubkey>) {
         if self.ws_urls.is_empty() {
             return;
@@ -90,7 +90,7 @@ impl Deposits {
         }
     }
 
-    /// The token accounts whose balance has risen, once there are any: the same again, less and less often, until their rise
+    /// Token accounts whose balance has risen, once there are any. An account comes again, less and less often, until its rise
     /// is [explained]. One waiter at a time.
     ///
     /// [explained]: Deposits::explained
@@ -113,7 +113,7 @@ impl Deposits {
         }
     }
 
-    /// Histories say why these token accounts hold as much as this. What was told beyond it is still to be looked at.
+    /// The history explains these balances. Reports of more than that still need a look.
     pub fn explained(&self, held: impl IntoIterator<Item = (Pubkey, UsdcAmount)>) {
         let mut state = self.balances.state();
         for (token_account, balance) in held {
@@ -139,7 +139,7 @@ impl Balances {
 }
 
 impl State {
-    /// Whose turn it is, and when the next one's is if it is nobody's.
+    /// The accounts that are due, and when the next one will be.
     fn take_due(&mut self) -> (Vec<Pubkey>, Option<Instant>) {
         let now = Instant::now();
         self.risen.retain(|_, rise| now.duration_since(rise.told_at) < LOOKED_AT_FOR);
@@ -172,7 +172,7 @@ impl Listener for Told {
         let Topic::Balance { token_account, .. } = topic else { return };
         let mut state = self.0.state();
         state.told.insert(*token_account, UsdcAmount::ZERO);
-        // What came before, nobody tells.
+        // No node reports what came before the subscription.
         self.note(state, *token_account, UsdcAmount::ZERO);
     }
 
@@ -183,8 +183,8 @@ impl Listener for Told {
         if std::mem::replace(told, balance) < balance {
             self.note(state, token_account, balance);
         } else if let Some(rise) = state.risen.get_mut(&token_account) {
-            // Paid from here meanwhile, or found with what the program logs: it will not be seen to hold more than this. Without a
-            // rise that is no reason to look.
+            // The account paid meanwhile, or the program's logs led to the deposit. It will not show more than this balance.
+            // Without a rise there is no reason to look.
             rise.balance = balance;
         }
     }
@@ -217,7 +217,7 @@ mod tests {
         deposits
     }
 
-    /// Those whose turn it is within a look's pause.
+    /// The accounts that come due within one pause.
     async fn risen(deposits: &Deposits) -> Vec<Pubkey> {
         tokio::time::timeout(LOOKED_AT_AGAIN, deposits.risen()).await.unwrap_or_default()
     }
@@ -240,7 +240,7 @@ mod tests {
     async fn account_is_looked_at_until_what_it_was_told_to_hold_is_explained() {
         let deposits = watching(10, &[1]);
         told(&deposits, 1, 5);
-        // By a node that is behind.
+        // Explained by a node that is behind.
         explains(&deposits, 1, 4);
         assert_eq!(risen(&deposits).await, [key(1)]);
         explains(&deposits, 1, 5);
@@ -265,7 +265,7 @@ mod tests {
             looks.push(begun.elapsed().as_millis());
         }
         assert_eq!(looks, [0, 500, 1_500, 3_500, 7_500]);
-        // Another one waits for nobody, and what comes on top is looked at at once.
+        // Another account does not wait, and a further rise is due at once.
         told(&deposits, 2, 1);
         assert_eq!(deposits.risen().await, [key(2)]);
         told(&deposits, 1, 6);
@@ -286,7 +286,7 @@ mod tests {
         assert!(risen(&deposits).await.is_empty());
         told(&deposits, 1, 100);
         explains(&deposits, 1, 100);
-        // It stands again. What was paid meanwhile hides no deposit that follows.
+        // A new subscription. What was paid meanwhile hides no later deposit.
         stands();
         explains(&deposits, 1, 30);
         told(&deposits, 1, 31);

@@ -1,6 +1,6 @@
-//! What nodes tell by themselves: `socket` is the websocket, `topics` what can be subscribed to, `watched` the accounts that it
-//! keeps up to date, `deposits` the token accounts whose rise it tells, `clock` and `block_times` the chain's time, `prices`
-//! what others pay for landing.
+//! What nodes report unasked. `socket` is the websocket, `topics` what it can subscribe to, `watched` the accounts that it keeps
+//! up to date, `deposits` the token accounts whose rises it reports, `clock` and `block_times` the chain's time, `prices` what
+//! others pay for landing.
 
 pub mod block_times;
 pub mod clock;

@@ -1,5 +1,5 @@
-//! What a compute unit is to cost: between two bounds, by what others paid lately for the accounts that we write. Looked at every
-//! few slots, beside all signing, so no transaction waits for it or asks for it.
+//! The price of a compute unit: within two bounds, by what others lately paid for the accounts that we write. A background task
+//! looks it up every few slots, so no transaction waits for it.
 
 use crate::chain::ChainError;
 use crate::chain::rpc::Rpc;
@@ -15,11 +15,11 @@ use tokio_util::sync::CancellationToken;
 
 /// About ten slots.
 const LOOK_EVERY: Duration = Duration::from_secs(4);
-/// Most accounts that a node answers for in one question.
+/// Most accounts that a node takes in one question.
 const ACCOUNTS_MAX: usize = 128;
-/// Accounts that nobody wrote for this long are not asked about.
+/// An account that we have not written for this long is not asked about.
 const ASKED_FOR: Duration = Duration::from_secs(60);
-/// How many of the latest slots count, 20 s, and in how many of 100 of them the price would have been enough.
+/// How many of the latest slots count (20 s), and the percentage of them in which the price would have been enough.
 const SLOTS: usize = 50;
 const ENOUGH_IN: usize = 90;
 
@@ -30,7 +30,7 @@ pub struct PriceBounds {
     pub most: u64,
 }
 
-/// The price of one network.
+/// The price on one network.
 #[derive(Debug)]
 pub struct Prices {
     bounds: PriceBounds,
@@ -39,7 +39,7 @@ pub struct Prices {
     written: Mutex<HashMap<Pubkey, Instant>>,
 }
 
-/// What it took to write all the accounts that were asked about, in one slot.
+/// The price for writing all the accounts that we asked about, in one slot.
 #[derive(Debug, Deserialize)]
 #[serde(rename_all = "camelCase")]
 struct SlotFee {
@@ -52,7 +52,7 @@ impl Prices {
         Self { bounds, level: AtomicU64::new(0), written: Mutex::default() }
     }
 
-    /// What is enough by the latest look.
+    /// The price that was enough at the latest look, within the bounds.
     pub fn now(&self) -> u64 {
         self.level.load(Ordering::Relaxed).min(self.bounds.most).max(self.bounds.least)
     }
@@ -77,7 +77,7 @@ impl Prices {
         }
     }
 
-    /// Looks every few slots until `stop`. Nothing comes of it where the price [`Prices::is_fixed`].
+    /// Looks every few slots until `stop`. Changes nothing where the price [`Prices::is_fixed`].
     pub async fn keep_fresh(&self, rpc: &Rpc, stop: CancellationToken) {
         let mut failed = false;
         loop {
@@ -106,7 +106,7 @@ impl Prices {
         Ok(())
     }
 
-    /// There is one price, whatever others pay.
+    /// The price is the same, whatever others pay.
     pub const fn is_fixed(&self) -> bool {
         self.bounds.most <= self.bounds.least
     }
@@ -116,7 +116,7 @@ impl Prices {
     }
 }
 
-/// What would have been enough in most of the latest slots.
+/// The price that would have been enough in most of the latest slots.
 fn enough(mut fees: Vec<SlotFee>) -> u64 {
     fees.sort_unstable_by_key(|fee| std::cmp::Reverse(fee.slot));
     fees.truncate(SLOTS);

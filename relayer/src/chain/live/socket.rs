@@ -1,7 +1,7 @@
-//! The ONE websocket of a network: connects, connects again, and subscribes anew to all that is wanted.
+//! The ONE websocket of a network: it connects, reconnects, and subscribes again to every topic in demand.
 //!
-//! A socket is believed alive while frames come in; a ping goes out regularly so that some do. What was missed while
-//! it was down nobody tells: whoever listens learns that the socket is lost and has to ask.
+//! A socket counts as alive while frames come in; regular pings make sure that some do. No node reports what we missed while
+//! the socket was down, so listeners learn that it is lost and have to ask.
 
 use crate::chain::live::topics::{Incoming, Notice, Topic};
 use crate::chain::rpc::transport::lookups;
@@ -19,40 +19,40 @@ use tokio_util::sync::CancellationToken;
 
 const CONNECT_TIMEOUT: Duration = Duration::from_secs(5);
 const PING_EVERY: Duration = Duration::from_secs(2);
-/// A socket without any frame for this long is taken for dead.
+/// A socket that is silent for this long counts as dead.
 pub const SILENCE_MAX: Duration = Duration::from_secs(6);
-/// The largest message that is taken: an account of the greatest size in base64, from a node that does not cut it, and some
-/// room.
+/// The largest message accepted: an account of maximum size in base64, from a node that does not
+/// cut it, with some room.
 const MESSAGE_BYTES_MAX: usize = 16 * 1024 * 1024;
-/// The pause before connecting again; doubled with each failure.
+/// The pause before reconnecting; doubles with each failure.
 const BACKOFF: Duration = Duration::from_millis(100);
 const BACKOFF_MAX: Duration = Duration::from_secs(10);
-/// A socket that held this long was a good one: the next pause is short again.
+/// A socket that lasted this long was good: the next pause is short again.
 const GOOD_AFTER: Duration = Duration::from_secs(10);
 
-/// Who is told. Calls must not block.
+/// Receives the notices. Calls must not block.
 pub trait Listener: Send + Sync + 'static {
-    /// From now on every notice on `topic` comes, until the socket is lost.
+    /// From now on every notice on `topic` arrives, until the socket is lost.
     fn subscribed(&self, topic: &Topic);
-    /// A node (by its place in the configuration) tells of something at `slot`.
+    /// A node (by its place in the configuration) reports something at `slot`.
     fn notice(&self, node: usize, slot: u64, notice: Notice);
-    /// Every subscription is gone; each that is still wanted is announced again when it stands again.
+    /// Every subscription is gone. Each one still wanted is announced again once it is back.
     fn lost(&self);
 }
 
-/// What a socket is to do.
+/// A change to what the socket subscribes to.
 #[derive(Debug)]
 pub enum Wish {
     Subscribe(Topic),
     Unsubscribe(Topic),
 }
 
-/// Where to leave wishes. Without a websocket nothing comes of them.
+/// Takes wishes. Without a websocket they have no effect.
 #[derive(Debug, Clone)]
 pub struct Subscriber(Option<mpsc::UnboundedSender<Wish>>);
 
 impl Subscriber {
-    /// With the end that [`run`] takes.
+    /// Also returns the end that [`run`] takes.
     pub fn new() -> (Self, mpsc::UnboundedReceiver<Wish>) {
         let (wishes, inbox) = mpsc::unbounded_channel();
         (Self(Some(wishes)), inbox)
@@ -83,11 +83,11 @@ impl Subscriber {
     }
 }
 
-/// What is wanted, and how much of it stands on the present connection.
+/// The topics that are wanted, and which of them are subscribed on the present connection.
 #[derive(Default)]
 struct Subscriptions {
     wanted: HashSet<Topic>,
-    /// Requests that are not answered yet.
+    /// Requests without an answer yet.
     asked: HashMap<u64, Topic>,
     by_number: HashMap<u64, Topic>,
     numbers: HashMap<Topic, u64>,
@@ -107,7 +107,7 @@ impl Subscriptions {
         text
     }
 
-    /// The request to send, if the wish needs one.
+    /// Returns the request to send, if the wish needs one.
     fn take(&mut self, wish: Wish) -> Option<String> {
         match wish {
             Wish::Subscribe(topic) => self.wanted.insert(topic.clone()).then(|| self.ask(topic)),
@@ -121,7 +121,7 @@ impl Subscriptions {
         }
     }
 
-    /// The requests that bring all that is wanted onto a new connection.
+    /// The requests that subscribe to every wanted topic on a new connection.
     fn begin(&mut self) -> Vec<String> {
         self.asked.clear();
         self.by_number.clear();
@@ -130,7 +130,7 @@ impl Subscriptions {
         wanted.into_iter().map(|topic| self.ask(topic)).collect()
     }
 
-    /// Takes in a message; the request to send, if it needs one.
+    /// Handles a message; returns the request to send, if there is one.
     fn hear(&mut self, text: &str, node: usize, listener: &dyn Listener) -> Option<String> {
         let incoming: Incoming = serde_json::from_str(text).ok()?;
         if let Some(notice) = incoming.params {
@@ -141,13 +141,13 @@ impl Subscriptions {
         }
         let topic = self.asked.remove(&incoming.id?)?;
         let Some(number) = incoming.result.as_u64() else {
-            // Refused: too many, or not to be had on this node. Whoever wants it has to ask instead.
+            // Refused: too many, or not available on this node. The caller has to ask instead.
             tracing::debug!(?topic, "subscription refused");
             self.wanted.remove(&topic);
             return None;
         };
         if !self.wanted.contains(&topic) {
-            // No longer wanted by the time it stands.
+            // Nobody wants it any more by the time it is granted.
             let id = self.next_id();
             return Some(topic.unsubscribe(id, number));
         }
@@ -158,7 +158,7 @@ impl Subscriptions {
     }
 }
 
-/// Keeps a socket open to one of `urls` (each with the place of its node) until `stop`, and does what is wished.
+/// Keeps a socket open to one of `urls` (each with its node's place) until `stop`, and carries out wishes.
 pub async fn run(
     urls: Vec<(usize, String)>,
     mut inbox: mpsc::UnboundedReceiver<Wish>,
@@ -183,7 +183,7 @@ pub async fn run(
     }
 }
 
-/// By addresses of our own lookup: the library's would take as many threads as it likes.
+/// Resolves the address with our own lookup: the library's would take any number of threads.
 async fn connect(url: &str) -> Option<WebSocketStream<MaybeTlsStream<TcpStream>>> {
     let parsed = url::Url::parse(url).ok()?;
     let port = parsed.port_or_known_default()?;
@@ -202,7 +202,7 @@ async fn connect(url: &str) -> Option<WebSocketStream<MaybeTlsStream<TcpStream>>
     Some(connected.ok()?.0)
 }
 
-/// Connects and stays connected as long as possible; says why it ended, without the address.
+/// Connects and stays connected as long as possible; returns why it ended, without the address.
 async fn hold(
     node: usize,
     url: &str,
@@ -212,7 +212,7 @@ async fn hold(
 ) -> &'static str {
     let Ok(Some(socket)) = timeout(CONNECT_TIMEOUT, connect(url)).await else { return "cannot connect" };
     let (mut sink, mut stream) = socket.split();
-    // What was wished while there was no connection is part of the beginning.
+    // Wishes that arrived without a connection are part of the first requests.
     while let Ok(wish) = inbox.try_recv() {
         let _ = subscriptions.take(wish);
     }

@@ -9,18 +9,18 @@ use serde::Deserialize;
 use serde_json::{Value, json};
 use solana_sdk::pubkey::Pubkey;
 
-/// Something that a node tells of when it changes.
+/// Something that a node reports when it changes.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub enum Topic {
     /// Every confirmed change of an account.
     Account(Pubkey),
-    /// Every change of a token account, once it stands at a commitment.
+    /// Every change of a token account, once it reaches a commitment.
     Balance { token_account: Pubkey, commitment: Commitment },
-    /// Every transaction that names an account, once it stands at a commitment.
+    /// Every transaction that names an account, once it reaches a commitment.
     Naming { account: Pubkey, commitment: Commitment },
 }
 
-/// What a node told.
+/// What a node reported.
 #[derive(Debug, Clone, PartialEq)]
 pub enum Notice {
     Account {
@@ -31,12 +31,12 @@ pub enum Notice {
         token_account: Pubkey,
         balance: UsdcAmount,
     },
-    /// A transaction that names an account stands at a commitment.
+    /// A transaction that names an account has reached a commitment.
     Landed {
         naming: Pubkey,
         commitment: Commitment,
         signature: String,
-        /// Null when it landed well; `None` when the node says that and its logs say that it failed.
+        /// Null on success; `None` when the node reports success and its logs show a failure.
         err: Option<Value>,
     },
 }
@@ -74,7 +74,7 @@ impl Topic {
         request(id, method, json!([number]))
     }
 
-    /// Slot and contents of a notice on this topic; `None` when it is not one.
+    /// Slot and contents of a notice on this topic; `None` when it is not a notice on it.
     pub fn read(&self, result: Value) -> Option<(u64, Notice)> {
         #[derive(Deserialize)]
         struct Logs {
@@ -89,7 +89,7 @@ impl Topic {
             }
             Topic::Balance { token_account, .. } => {
                 let Response::<WireAccount> { context, value } = serde_json::from_value(result).ok()?;
-                // Closed, or of another program by now: it holds nothing of ours.
+                // Closed, or owned by another program by now: it holds nothing of ours.
                 let balance = decode::balance(&value.decode()?).unwrap_or(UsdcAmount::ZERO);
                 Some((context.slot, Notice::Balance { token_account: *token_account, balance }))
             }
@@ -107,7 +107,7 @@ impl Topic {
     }
 }
 
-/// The runtime's own word; what programs write stands behind `Program log: ` and the like.
+/// A failure line of the runtime itself; what programs write comes after `Program log: ` and the like.
 fn is_failure(line: &str) -> bool {
     let mut words = line.split(' ');
     words.next() == Some("Program")

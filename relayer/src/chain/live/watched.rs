@@ -1,10 +1,10 @@
-//! Accounts kept up to date by a websocket, so that a transfer in steady state asks no node before it is signed.
+//! Accounts that a websocket keeps up to date, so that in steady state a transfer asks no node before it is signed.
 //!
-//! An account is read from here only while its subscription stands and frames come in. Its first value comes from a
-//! read over RPC made after the subscription stood, so that no change lies in between; notices replace it in the order
-//! in which the node sends them. What we wrote ourselves is forgotten until it is read anew.
+//! A value counts only while its subscription stands and frames come in. The first value comes from an RPC read that began after
+//! the subscription stood, so no change is missed in between; after that, notices replace it in the order in which the node
+//! sends them. Values of accounts that we wrote ourselves are dropped until the next read.
 //!
-//! Being wrong here is harmless: the program judges, and a refusal is only given after a read over RPC.
+//! A wrong value does no harm: the program judges, and we refuse only after an RPC read.
 
 use crate::chain::live::socket::Subscriber;
 use crate::chain::live::topics::Topic;
@@ -16,9 +16,9 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 use tokio::time::Instant;
 
-/// How many accounts are watched; beyond that, those that were not used for the longest time are let go.
+/// How many accounts are watched; beyond that, the least recently used are dropped.
 const ACCOUNTS_MAX: usize = 1_000;
-/// A value that no read confirmed for this long is read anew, whatever the websocket told.
+/// A value that no read has confirmed for this long is read again, whatever the websocket reports.
 const UNCONFIRMED_MAX: Duration = Duration::from_secs(300);
 
 /// The watched accounts of one network.
@@ -46,7 +46,7 @@ impl Watched {
         Self { subscriber, entries: Mutex::default(), accounts_max: ACCOUNTS_MAX }
     }
 
-    /// The accounts in the order asked, if all of them are known. Those that are not watched are from now on.
+    /// The accounts in the order asked, if all are known. Starts watching those that are not watched yet.
     pub fn get<const N: usize>(&self, keys: &[Pubkey; N]) -> Option<[RawAccount; N]> {
         if !self.subscriber.is_there() {
             return None;
@@ -73,13 +73,13 @@ impl Watched {
         found.try_into().ok()
     }
 
-    /// Which of the keys have a standing subscription: a read that begins now may be given to [`Watched::read`].
+    /// The keys with a standing subscription: a read that begins now may be given to [`Watched::read`].
     pub fn standing(&self, keys: &[Pubkey]) -> Vec<Pubkey> {
         let entries = self.entries();
         keys.iter().filter(|key| entries.get(key).is_some_and(|entry| entry.standing)).copied().collect()
     }
 
-    /// Takes in what a read over RPC gave, begun while the subscription stood.
+    /// Takes in an RPC read that began while the subscription stood.
     pub fn read(&self, key: &Pubkey, account: RawAccount) {
         if let Some(entry) = self.entries().get_mut(key).filter(|entry| entry.standing) {
             entry.value = Some(Value { account, read_at: Instant::now() });
@@ -93,7 +93,7 @@ impl Watched {
         }
     }
 
-    /// A node told of a change. Where there is no value yet, only a read gives one.
+    /// A node reported a change. Only a read can supply the first value.
     pub fn changed(&self, program: &Pubkey, key: &Pubkey, account: RawAccount) {
         let mut entries = self.entries();
         let Some(value) = entries.get_mut(key).and_then(|entry| entry.value.as_mut()) else { return };
@@ -104,13 +104,13 @@ impl Watched {
         }
     }
 
-    /// What stands there was or will be changed by us: only a new read tells.
+    /// We changed these accounts, or are about to: only a new read counts.
     pub fn forget(&self, keys: &[Pubkey]) {
         let mut entries = self.entries();
         keys.iter().for_each(|key| self.forget_in(&mut entries, key));
     }
 
-    /// The websocket is gone: nothing is known of any account.
+    /// The websocket is gone: no value counts any more.
     pub fn lost(&self) {
         for entry in self.entries().values_mut() {
             (entry.standing, entry.value) = (false, None);
@@ -139,16 +139,16 @@ impl Watched {
     }
 }
 
-/// How a notice stands to what is known.
+/// How a notice relates to the known value.
 enum NoticeOrder {
     Newer,
     Older,
     Unknown,
 }
 
-/// By the account's own contents: the slot of a notice is no measure, since not every node dates its notices. Neither a
-/// policy version nor a sequence falls; a notice that lost a race against a read is told by them. Of what may not be read wrongly even
-/// for a moment (an operator), a change is only a reason to read again.
+/// Judges by the account's contents, because not every node dates its notices by slot. Policy version and sequence never fall, so
+/// they reveal a notice that lost a race against a read. An operator must not be wrong even for a moment: a change to it only
+/// calls for a new read.
 fn order(program: &Pubkey, known: &RawAccount, told: &RawAccount) -> NoticeOrder {
     if known.owner != told.owner {
         return NoticeOrder::Unknown;
@@ -160,7 +160,7 @@ fn order(program: &Pubkey, known: &RawAccount, told: &RawAccount) -> NoticeOrder
         (Some(known), Some(told)) => {
             let ahead = told.agent.tags().sequence().wrapping_sub(known.agent.tags().sequence());
             let same_age = ahead == 0 && told.agent.policy_version == known.agent.policy_version;
-            // A halt counts no version: of two that differ in it alone, nothing tells which is the newer.
+            // A halt has no version: when two values differ only in it, nothing shows which is newer.
             if same_age && told.agent.halted_by != known.agent.halted_by {
                 return NoticeOrder::Unknown;
             }

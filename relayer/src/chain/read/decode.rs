@@ -1,4 +1,4 @@
-//! Bytes from the chain into our types: accounts of the program, token accounts, the clock.
+//! Decodes bytes from the chain into our types: accounts of the program, token accounts, the clock.
 
 use crate::chain::{AddressKind, AgentOnChain, Destination, DraftOnChain, OperatorOnChain};
 use crate::domain::{Address, HaltedBy};
@@ -11,10 +11,10 @@ use crate::chain::rpc::wire::RawAccount;
 
 /// The program that owns wallets.
 const SYSTEM_PROGRAM: Pubkey = Pubkey::from_str_const("11111111111111111111111111111111");
-/// The legacy SPL Token program: the only one whose accounts are paid.
+/// The legacy SPL Token program: we pay only its accounts.
 pub const TOKEN_PROGRAM: Pubkey = anchor_spl::token::ID;
 
-/// Length of a legacy token account, and where its fields stand.
+/// Length of a legacy token account, and the offsets of its fields.
 const TOKEN_ACCOUNT_BYTES: usize = 165;
 const TOKEN_MINT: usize = 0;
 const TOKEN_OWNER: usize = 32;
@@ -23,12 +23,12 @@ const TOKEN_STATE: usize = 108;
 const TOKEN_STATE_INITIALIZED: u8 = 1;
 const TOKEN_STATE_FROZEN: u8 = 2;
 
-/// The 32 bytes as the domain's address.
+/// The key as the domain's address.
 pub fn to_address(key: &Pubkey) -> Address {
     Address::from_bytes(key.to_bytes())
 }
 
-/// The 32 bytes as the Solana crates type them.
+/// The address as the Solana crates type it.
 pub fn to_pubkey(address: &Address) -> Pubkey {
     Pubkey::new_from_array(address.bytes())
 }
@@ -58,7 +58,7 @@ pub fn operator(program: &Pubkey, address: &Pubkey, account: &RawAccount) -> Opt
 }
 
 /// An agent of `program` with the balance of its token account; `None` for anything else.
-/// A token account that is missing or is not the agent's own counts as empty: nothing could be paid from it.
+/// A token account that is missing or not the agent's own counts as empty: it could not pay anything.
 pub fn agent(
     program: &Pubkey,
     address: &Pubkey,
@@ -107,7 +107,7 @@ fn halted_by(number: u8) -> Option<HaltedBy> {
     Role::of_halt(number).map(halted_by_role)
 }
 
-/// Who halted, in our words.
+/// The role that halted, in our terms.
 pub fn halted_by_role(role: Role) -> HaltedBy {
     match role {
         Role::Admin => HaltedBy::Admin,
@@ -116,7 +116,7 @@ pub fn halted_by_role(role: Role) -> HaltedBy {
     }
 }
 
-/// What an allowlist takes an address for.
+/// The kind of address that an allowlist takes this for.
 pub fn kind(address: &Pubkey, account: Option<&RawAccount>) -> AddressKind {
     let is_token_account =
         |account: &RawAccount| account.owner == TOKEN_PROGRAM && account.data.len() == TOKEN_ACCOUNT_BYTES;
@@ -156,7 +156,7 @@ pub fn destination(
     if account.owner == SYSTEM_PROGRAM {
         return wallet();
     }
-    // Paying an agent's own address is meant for its token account, like paying a wallet's.
+    // A payment to an agent's own address is meant for its token account, as with a wallet.
     if account.owner == *program && Agent::read(&account.data).is_some() {
         return wallet();
     }
@@ -244,7 +244,7 @@ mod tests {
         assert_eq!(destination(&PROGRAM, &MINT, &pda, None), Destination::Missing);
     }
 
-    /// An agent of which only the layout is known.
+    /// An agent with a valid layout and nothing else.
     fn agent_data() -> Vec<u8> {
         let mut data = vec![0; Agent::BYTES];
         data[..8].copy_from_slice(<Agent as anchor_lang::Discriminator>::DISCRIMINATOR);

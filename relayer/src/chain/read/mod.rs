@@ -1,3 +1,3 @@
-//! What stands in accounts: bytes to values.
+//! Decodes accounts: bytes to values.
 
 pub mod decode;

@@ -2,7 +2,7 @@
 
 use std::sync::atomic::{AtomicU64, Ordering};
 
-/// The methods that are counted, by their wire names; the last stands for every other.
+/// The counted methods, by their wire names; the last stands for all others.
 const METHODS: [&str; 11] = [
     "getMultipleAccounts",
     "getSignatureStatuses",
@@ -37,16 +37,16 @@ pub struct MethodCount {
     pub failures: u64,
 }
 
-/// What is known of one node without asking it.
+/// What we know of one node without asking it.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct NodeFigures {
     pub methods: Vec<MethodCount>,
-    /// It is left alone for a while, after a fault.
+    /// The node is left alone for a while after a fault.
     pub is_resting: bool,
 }
 
 impl NodeFigures {
-    /// The methods that were called and how often, in one line.
+    /// The methods that were called, with their counts, in one line.
     pub fn summary(&self) -> String {
         let called = self.methods.iter().filter(|count| count.calls > 0);
         called.map(|count| format!("{} {}", count.method, count.calls)).collect::<Vec<_>>().join(", ")

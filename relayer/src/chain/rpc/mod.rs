@@ -1,7 +1,7 @@
-//! JSON-RPC to the nodes of one network: the dozen questions that are asked.
+//! JSON-RPC to the nodes of one network: the dozen calls that we make.
 //!
-//! Answers are read field by field and not into the library's types: a node newer than the library (another transaction
-//! version, another error variant) must not make a whole batch unreadable.
+//! We read answers field by field, not into the library's types: a node newer than the library (another transaction version,
+//! another error variant) must not make a whole batch unreadable.
 
 pub mod counters;
 pub mod node_fault;
@@ -29,12 +29,12 @@ use tokio_util::task::TaskTracker;
 
 /// Most keys that `getMultipleAccounts` takes.
 pub const ACCOUNTS_MAX: usize = 100;
-/// How much of an account is read; accounts of ours have less.
+/// How many bytes of an account are read; our own accounts are shorter.
 pub const ACCOUNT_BYTES_MAX: usize = 64 * 1024;
 /// Most signatures that `getSignatureStatuses` takes.
 pub const STATUSES_MAX: usize = 256;
 
-/// The nodes of one network, asked as one.
+/// The nodes of one network, used as one.
 pub struct Rpc {
     nodes: Nodes,
     /// In the order of the nodes.
@@ -42,7 +42,7 @@ pub struct Rpc {
 }
 
 impl Rpc {
-    /// Over HTTP, the preferred node first.
+    /// Uses HTTP; the preferred node comes first.
     pub fn new(urls: &[String], proxy: Option<&str>, tasks: TaskTracker) -> Result<Self, ChainError> {
         let counters: Vec<Arc<RpcCounters>> = urls.iter().map(|_| Arc::default()).collect();
         let transport =
@@ -53,7 +53,7 @@ impl Rpc {
         Ok(Self::over(transports, counters, tasks))
     }
 
-    /// Over any transports, and what counts the calls of each.
+    /// Uses any transports, each with the counters of its calls.
     pub fn over(
         transports: Vec<Box<dyn Transport>>,
         counters: Vec<Arc<RpcCounters>>,
@@ -62,7 +62,7 @@ impl Rpc {
         Self { nodes: Nodes::new(transports, tasks), counters }
     }
 
-    /// Of each node, in the order of the configuration.
+    /// Each node's figures, in the order of the configuration.
     pub fn figures(&self) -> Vec<NodeFigures> {
         let resting = self.nodes.resting();
         let of_node = |(counters, is_resting): (&Arc<RpcCounters>, bool)| NodeFigures {
@@ -72,22 +72,21 @@ impl Rpc {
         self.counters.iter().zip(resting).map(of_node).collect()
     }
 
-    /// How many nodes there are.
     pub fn nodes(&self) -> usize {
         self.nodes.count()
     }
 
-    /// From now on only nodes of this cluster are used.
+    /// From now on, uses only nodes of this cluster.
     pub fn require_genesis(&self, genesis: &str) {
         self.nodes.require_genesis(genesis);
     }
 
-    /// Leaves a node alone that told what the others deny.
+    /// Leaves a node alone whose report the others deny.
     pub fn blame_contradicted(&self, node: usize) {
         self.nodes.blame(node, NodeFault::Contradicted);
     }
 
-    /// What the nodes' clocks say now, unix seconds, where there are several; `None` while that is not known of any.
+    /// What the nodes' clocks say now, unix seconds, with several nodes; `None` while no clock is known.
     pub fn clocks(&self) -> Option<Vec<i64>> {
         self.nodes.clocks()
     }
@@ -119,7 +118,7 @@ impl Rpc {
         Ok(AtSlot { slot: context.slot, value, node })
     }
 
-    /// Up to [`ACCOUNTS_MAX`] accounts at one confirmed slot that is not before `min_slot`.
+    /// Up to [`ACCOUNTS_MAX`] accounts at one confirmed slot, not before `min_slot`.
     pub async fn accounts(
         &self,
         keys: &[Pubkey],
@@ -137,7 +136,7 @@ impl Rpc {
     ) -> Result<AtSlot<Vec<Option<RawAccount>>>, ChainError> {
         const METHOD: &str = "getMultipleAccounts";
         let keys_text: Vec<String> = keys.iter().map(Pubkey::to_string).collect();
-        // A recipient can be any account on the chain, of 10 MiB even. None that we read is as long as this.
+        // A recipient can be any account on the chain, even one of 10 MiB. No account that we decode is as long as this slice.
         let slice = json!({ "offset": 0, "length": ACCOUNT_BYTES_MAX });
         let mut config =
             json!({ "encoding": "base64", "commitment": commitment.as_str(), "dataSlice": slice });
@@ -146,7 +145,7 @@ impl Rpc {
         }
         let answer: AtSlot<Vec<Option<WireAccount>>> =
             self.ask_at_slot(METHOD, json!([keys_text, config]), |_| true).await?;
-        // Not every node knows the condition; a node that does not must not show an older world either.
+        // Not every node knows `minContextSlot`; one that does not must not show us an older state either.
         if answer.slot < min_slot {
             return Err(CallError::Node(NodeFault::Lagging).into_chain_error(METHOD));
         }
@@ -161,7 +160,7 @@ impl Rpc {
         Ok(AtSlot { slot: answer.slot, value, node: answer.node })
     }
 
-    /// One confirmed account, whole, however long.
+    /// One confirmed account in full, whatever its length.
     pub async fn whole_account(&self, key: &Pubkey) -> Result<Option<RawAccount>, ChainError> {
         const METHOD: &str = "getAccountInfo";
         let params =
@@ -182,7 +181,7 @@ impl Rpc {
         self.ask("getEpochInfo", params).await
     }
 
-    /// What a node knows of up to [`STATUSES_MAX`] signatures; with `search_history`, beyond its recent memory.
+    /// What a node knows of up to [`STATUSES_MAX`] signatures; `search_history` looks beyond its recent memory.
     pub async fn statuses(
         &self,
         signatures: &[String],
@@ -191,7 +190,7 @@ impl Rpc {
         self.statuses_of(signatures, search_history, |_| true).await
     }
 
-    /// As [`Rpc::statuses`], of the nodes that `suits`.
+    /// As [`Rpc::statuses`], asking only nodes that `suits` accepts.
     pub async fn statuses_of(
         &self,
         signatures: &[String],
@@ -207,16 +206,16 @@ impl Rpc {
         Ok(statuses)
     }
 
-    /// Hands signed bytes (base64) to a node, and to all when it does not take them at once: no preflight, no retries
-    /// of the node's own.
+    /// Hands signed bytes (base64) to one node, and to all if it does not accept them at once. No preflight, and no retries by
+    /// the node.
     pub async fn send(&self, transaction_base64: &str) -> Result<(), ChainError> {
         let config = json!({ "encoding": "base64", "skipPreflight": true, "maxRetries": 0 });
         let sent = self.nodes.send(&json!([transaction_base64, config])).await;
         sent.map_err(|error| error.into_chain_error("sendTransaction"))
     }
 
-    /// Signatures that touched `address`, newest first, older than `before` and newer than `until`. A node that does
-    /// not know `until` goes on to the oldest; one that does not know `before` has nothing to say.
+    /// Signatures that touched `address`, newest first, older than `before` and newer than `until`. A node that does not
+    /// know `until` goes on to the oldest; one that does not know `before` returns nothing.
     pub async fn signatures_of(
         &self,
         address: &Pubkey,
@@ -241,7 +240,7 @@ impl Rpc {
         self.ask("getBlockTime", json!([slot])).await
     }
 
-    /// The cluster's identity, base58, as this node says.
+    /// The cluster's genesis hash, base58, as this node reports it.
     pub async fn genesis_hash(&self, node: usize) -> Result<String, ChainError> {
         const METHOD: &str = "getGenesisHash";
         let answered = self.nodes.call_among(METHOD, &Value::Null, |number| number == node).await;

@@ -1,10 +1,10 @@
-//! What is wrong with a node. The ONE place where a failed call is understood: by kind and code, never by text.
+//! What is wrong with a node. The ONE place that interprets a failed call: by kind and code, never by text.
 
 use crate::chain::ChainError;
 use reqwest::StatusCode;
 use std::time::Duration;
 
-/// What nodes call their own errors, as `solana-rpc-client-api` has them in `custom_error`.
+/// Nodes' own error codes, as `custom_error` in `solana-rpc-client-api` defines them.
 mod node {
     pub const BLOCK_CLEANED_UP: i64 = -32001;
     pub const BLOCK_NOT_AVAILABLE: i64 = -32004;
@@ -23,24 +23,24 @@ pub enum NodeFault {
     Unreachable,
     /// No answer in time.
     Slow,
-    /// Asked for a pause, of this length where it said so.
+    /// Asked for a pause, with its length if the node gave one.
     RateLimited { retry_after: Option<Duration> },
-    /// Has not reached the slot that was asked for, or is far behind the others.
+    /// Has not reached the requested slot, or is far behind the others.
     Lagging,
-    /// Says itself that it cannot serve at the moment.
+    /// Reports that it cannot serve at the moment.
     Unhealthy,
-    /// Answers what cannot be read, or answers another question.
+    /// Its answer cannot be read, or answers another question.
     Unreadable,
-    /// Answers without an end.
+    /// Its answer does not end.
     TooLong,
-    /// Is on another cluster than it was configured for.
+    /// Is on another cluster than configured.
     OtherCluster,
-    /// Said what the other nodes deny.
+    /// Reported what the other nodes deny.
     Contradicted,
 }
 
 impl NodeFault {
-    /// In words that carry nothing of the node's address: it often holds a provider's secret.
+    /// Says nothing of the node's address, which often holds a provider's secret.
     pub const fn reason(self) -> &'static str {
         match self {
             NodeFault::Unreachable => "cannot connect",
@@ -56,17 +56,17 @@ impl NodeFault {
     }
 }
 
-/// Why a call gave nothing.
+/// Why a call returned no result.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum CallError {
     /// The node could not serve it; another one may.
     Node(NodeFault),
-    /// The node understood and said no; so would any other.
+    /// The node understood the call and refused it; any other node would too.
     Refused { code: i64, message: String },
 }
 
 impl CallError {
-    /// From an error in a JSON-RPC answer.
+    /// Interprets an error in a JSON-RPC answer.
     pub fn of_code(code: i64, message: String) -> Self {
         let fault = match code {
             node::MIN_CONTEXT_SLOT_NOT_REACHED => NodeFault::Lagging,
@@ -85,7 +85,7 @@ impl CallError {
         CallError::Node(fault)
     }
 
-    /// From an HTTP status other than success, without a JSON-RPC error behind it.
+    /// Interprets an HTTP status other than success, without a JSON-RPC error behind it.
     pub fn of_status(status: StatusCode, retry_after: Option<Duration>) -> Self {
         CallError::Node(match status {
             StatusCode::TOO_MANY_REQUESTS => NodeFault::RateLimited { retry_after },
@@ -96,7 +96,7 @@ impl CallError {
         })
     }
 
-    /// From a request that got no answer.
+    /// Interprets a request that got no answer.
     pub fn of_request(error: &reqwest::Error) -> Self {
         CallError::Node(match error {
             error if error.is_timeout() => NodeFault::Slow,
@@ -105,7 +105,7 @@ impl CallError {
         })
     }
 
-    /// What it means to whoever asked.
+    /// The error as the caller sees it.
     pub fn into_chain_error(self, during: &'static str) -> ChainError {
         match self {
             CallError::Node(fault) => ChainError::Unavailable { during, reason: fault.reason().to_owned() },

@@ -1,4 +1,4 @@
-//! The nodes of one network: whom to ask first, whom to leave alone for a while, and when to ask everybody.
+//! The nodes of one network: which to ask first, which to leave alone for a while, and when to ask all of them.
 
 use crate::chain::rpc::node_fault::{CallError, NodeFault};
 use crate::chain::rpc::sysvar;
@@ -13,24 +13,24 @@ use tokio_util::sync::CancellationToken;
 use tokio_util::task::TaskTracker;
 use tracing::Instrument;
 
-/// How long one of several nodes may take for an answer before another is asked.
+/// How long one of several nodes may take to answer before the next is asked.
 const ATTEMPT_TIMEOUT: Duration = Duration::from_secs(3);
-/// How long the first node may take to accept a transaction before all the others get it, too.
+/// How long the first node may take to accept a transaction before all the others get it too.
 const SEND_PATIENCE: Duration = Duration::from_millis(400);
-/// How often nodes that have not reached the wanted slot are asked again, and how long apart.
+/// How often to retry nodes that have not reached the wanted slot, and the pause between retries.
 const LAGGING_RETRIES: usize = 4;
 const LAGGING_PAUSE: Duration = Duration::from_millis(150);
-/// How long a node is left alone after a fault; doubled with each further one.
+/// How long a node rests after a fault; doubles with each further fault.
 const REST: Duration = Duration::from_millis(500);
 const REST_MAX: Duration = Duration::from_secs(15);
 const REST_CONTRADICTED: Duration = Duration::from_secs(30);
 /// The longest pause that a node may ask for.
 const RETRY_AFTER_MAX: Duration = Duration::from_secs(10);
-/// How often several nodes are compared, and by how many slots (10 s of them) one may be behind the best.
+/// How often to compare several nodes with each other.
 const COMPARE_EVERY: Duration = Duration::from_secs(5);
-/// How long a node's clock is known after it was read.
+/// How many slots (10 s of them) a node may be behind the best.
 const SLOTS_BEHIND_MAX: u64 = 50;
-/// How long a node's clock is known after it was read.
+/// How long a node's clock counts as known after it was read.
 const CLOCK_AGE_MAX: Duration = Duration::from_secs(30);
 
 /// An answer, and the node (by its place in the configuration) that gave it.
@@ -43,7 +43,7 @@ pub struct Answered {
 /// The nodes of one network, in the order of the configuration.
 pub struct Nodes {
     nodes: Vec<Arc<Node>>,
-    /// Base58; once known, a node is asked for it before it is used (again).
+    /// Base58. Once it is known, a node must report it before it is used (again).
     genesis: Arc<OnceLock<String>>,
     tasks: TaskTracker,
 }
@@ -59,10 +59,10 @@ struct Node {
 struct NodeHealth {
     faults_in_row: u32,
     rests_until: Option<Instant>,
-    /// The node itself asked for the rest.
+    /// The node itself asked to rest.
     asked_for_rest: bool,
     on_our_cluster: bool,
-    /// What its clock said, and when.
+    /// What its clock said, and when we read it.
     clock: Option<(i64, Instant)>,
 }
 
@@ -75,27 +75,26 @@ impl Nodes {
         Self { nodes: transports.into_iter().enumerate().map(node).collect(), genesis, tasks }
     }
 
-    /// How many there are.
     pub fn count(&self) -> usize {
         self.nodes.len()
     }
 
-    /// Which of them are left alone for now.
+    /// Which nodes rest now.
     pub fn resting(&self) -> Vec<bool> {
         self.nodes.iter().map(|node| node.health().resting().is_some()).collect()
     }
 
-    /// From now on only nodes of the cluster with this genesis hash are used.
+    /// From now on, uses only nodes of the cluster with this genesis hash.
     pub fn require_genesis(&self, genesis: &str) {
         let _ = self.genesis.set(genesis.to_owned());
     }
 
-    /// Asks the healthiest node, and on its fault the next one. Lagging nodes are asked again for a moment.
+    /// Asks the healthiest node, and on a fault the next one. Retries lagging nodes for a moment.
     pub async fn call(&self, method: &'static str, params: &Value) -> Result<Answered, CallError> {
         self.call_among(method, params, |_| true).await
     }
 
-    /// As [`Nodes::call`], of the nodes that `suits`.
+    /// As [`Nodes::call`], asking only nodes that `suits` accepts.
     pub async fn call_among(
         &self,
         method: &'static str,
@@ -124,13 +123,13 @@ impl Nodes {
         }
     }
 
-    /// Sends to the healthiest node; to all of them when that does not accept it at once.
+    /// Sends to the healthiest node, and to all of them if it does not accept at once.
     pub async fn send(&self, params: &Value) -> Result<(), CallError> {
         let order = self.by_health();
         let (results, mut answers) = mpsc::unbounded_channel();
         let begin = |node: Arc<Node>| {
             let (results, params) = (results.clone(), params.clone());
-            // A task of its own: that one node was quick must not keep the bytes from another.
+            // Its own task: a quick answer from one node must not stop the sends to the others.
             let sending = async move {
                 let _ = results.send(node.call("sendTransaction", &params, CALL_TIMEOUT).await);
             };
@@ -155,20 +154,20 @@ impl Nodes {
         Err(last)
     }
 
-    /// Takes a fault into account that showed elsewhere than in a call.
+    /// Notes a fault that did not show in a call.
     pub fn blame(&self, node: usize, fault: NodeFault) {
         if let Some(node) = self.nodes.get(node) {
             node.note(Some(fault));
         }
     }
 
-    /// What the clocks of several nodes say now; `None` while that is not known of any.
+    /// What the clocks of several nodes say now; `None` while no clock is known.
     pub fn clocks(&self) -> Option<Vec<i64>> {
         let clocks: Vec<i64> = self.nodes.iter().filter_map(|node| node.clock()).collect();
         (self.count() < 2 || !clocks.is_empty()).then_some(clocks)
     }
 
-    /// Compares the nodes' slots and clocks until `stop`, where there is more than one.
+    /// Compares the nodes' slots and clocks until `stop`, if there are several nodes.
     pub async fn compare(&self, stop: CancellationToken) {
         if self.count() < 2 {
             return;
@@ -200,7 +199,7 @@ impl Nodes {
         }
     }
 
-    /// Rested nodes first, in the order of the configuration; then those whose rest ends soonest.
+    /// Nodes that are not resting first, in the order of the configuration; then those whose rest ends soonest.
     fn by_health(&self) -> Vec<Arc<Node>> {
         let mut nodes: Vec<_> =
             self.nodes.iter().map(|node| (node.health().resting(), node.number, node.clone())).collect();
@@ -216,7 +215,7 @@ impl Node {
         params: &Value,
         patience: Duration,
     ) -> Result<Value, CallError> {
-        // A send is tried all the same: it is the one call that must not wait.
+        // Sends go out even to a resting node: they are the one call that must not wait.
         if method != "sendTransaction" && self.health().asked_for_rest && self.health().resting().is_some() {
             return Err(CallError::Node(NodeFault::RateLimited { retry_after: None }));
         }
@@ -233,7 +232,7 @@ impl Node {
         answer
     }
 
-    /// A node that was away may come back as another one, of another cluster even.
+    /// A node that was away may come back as a different one, even on another cluster.
     async fn check_cluster(&self) -> Result<(), CallError> {
         let Some(genesis) = self.genesis.get() else { return Ok(()) };
         if self.health().on_our_cluster {
@@ -307,7 +306,7 @@ impl Node {
 }
 
 impl NodeHealth {
-    /// Until when, if it rests.
+    /// When its rest ends, if it rests now.
     fn resting(&self) -> Option<Instant> {
         self.rests_until.filter(|until| *until > Instant::now())
     }

@@ -1,4 +1,4 @@
-//! A node that does as it is told, for tests.
+//! A scripted node for tests.
 
 use crate::chain::rpc::node_fault::{CallError, NodeFault};
 use crate::chain::rpc::transport::Transport;
@@ -7,17 +7,17 @@ use base64::Engine;
 use serde_json::{Value, json};
 use std::sync::{Arc, Mutex};
 
-/// What the node does. Heights and slots are the same number.
+/// The script. Heights and slots are the same number.
 #[derive(Debug, Default)]
 pub struct NodeState {
     pub finalized: u64,
-    /// Slot at which statuses are answered, when it is not the finalized one.
+    /// Slot at which statuses are answered, if not the finalized one.
     pub statuses_slot: Option<u64>,
     pub recent: Option<Value>,
     pub history: Option<Value>,
-    /// Every call fails with it.
+    /// Every call fails with this fault.
     pub fault: Option<NodeFault>,
-    /// Calls are never answered.
+    /// No call is ever answered.
     pub hangs: bool,
     pub history_off: bool,
     pub genesis: &'static str,
@@ -50,12 +50,12 @@ impl ScriptedNode {
     }
 }
 
-/// A status as nodes answer it.
+/// A status in the form nodes answer.
 pub fn status(word: &str, err: Value) -> Option<Value> {
     Some(json!({ "slot": 77, "confirmations": null, "err": err, "confirmationStatus": word }))
 }
 
-/// The clock's account as nodes answer it.
+/// The clock's account in the form nodes answer.
 fn account_of_clock(unix_seconds: i64) -> Value {
     let mut data = [0; 40];
     data[32..].copy_from_slice(&unix_seconds.to_le_bytes());

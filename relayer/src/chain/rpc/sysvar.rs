@@ -1,4 +1,4 @@
-//! The Clock sysvar: what time it is on the chain.
+//! The Clock sysvar: the time on the chain.
 
 use solana_sdk::pubkey::Pubkey;
 

@@ -15,12 +15,12 @@ use std::sync::{Arc, LazyLock};
 use std::time::Duration;
 use tracing::Instrument;
 
-/// How long one call may take, connecting included.
+/// How long one call may take, including the connect.
 pub const CALL_TIMEOUT: Duration = Duration::from_secs(10);
 const CONNECT_TIMEOUT: Duration = Duration::from_secs(3);
-/// The largest answer that is read: a program account of the greatest size in base64, and some room.
+/// The largest answer that we read: a program account of maximum size in base64, with some room.
 const ANSWER_BYTES_MAX: usize = 16 * 1024 * 1024;
-/// Threads that look up the names of nodes.
+/// Threads that resolve node names.
 const LOOKUPS_AT_ONCE: usize = 16;
 
 /// Something that answers JSON-RPC calls.
@@ -30,7 +30,7 @@ pub trait Transport: Send + Sync + 'static {
     async fn call(&self, method: &'static str, params: Value) -> Result<Value, CallError>;
 }
 
-/// A node over HTTP. No retries of its own: who asks knows whether to ask again, and whom.
+/// A node over HTTP. It does not retry: the caller knows whether to retry, and on which node.
 pub struct HttpTransport {
     client: reqwest::Client,
     url: String,
@@ -48,8 +48,8 @@ struct Answer {
 }
 
 impl Answer {
-    /// A balancer may deliver an answer to somebody else's question: another transaction's landing is not ours.
-    /// An error need not say what it answers.
+    /// A balancer may deliver the answer to another client's question: another transaction's landing is not ours.
+    /// An error need not name the question that it answers.
     fn is_to(&self, id: u64) -> bool {
         self.id.as_u64() == Some(id) || (self.id.is_null() && self.error.is_some())
     }
@@ -64,8 +64,8 @@ struct AnswerError {
 impl HttpTransport {
     /// Connects lazily; every call gets its own timeout.
     ///
-    /// Proxies that the environment names are not asked, so that calls to a node on this machine stay there; `proxy` is,
-    /// but for this machine.
+    /// Ignores proxies from the environment, so that calls to a node on this machine stay here. `proxy` is used for every other
+    /// machine.
     pub fn new(url: &str, proxy: Option<&str>, counters: Arc<RpcCounters>) -> Result<Self, ChainError> {
         let mut client = reqwest::Client::builder().no_proxy();
         if let Some(proxy) = proxy {
@@ -80,7 +80,7 @@ impl HttpTransport {
             .tcp_nodelay(true)
             .build()
             .map_err(|error| ChainError::Misconfigured(format!("HTTP client: {}", error.without_url())))?;
-        // Not from zero: another relayer's questions are not to have the same numbers.
+        // Starts at random: another relayer's questions must not have the same numbers.
         let next_id = AtomicU64::new(u64::from(rand::random::<u32>()));
         Ok(Self { client, url: url.to_owned(), next_id, counters })
     }
@@ -92,7 +92,7 @@ impl HttpTransport {
         let response = sent.map_err(|error| CallError::of_request(&error))?;
         let (status, pause) = (response.status(), retry_after(response.headers()));
         let bytes = read_answer(response).await?;
-        // Some nodes put the JSON-RPC error into a 4xx or 5xx answer: the code inside says more than the status.
+        // Some nodes put the JSON-RPC error into a 4xx or 5xx answer. Its code says more than the status.
         let answer = serde_json::from_slice::<Answer>(&bytes);
         if answer.as_ref().is_ok_and(|answer| status.is_success() && !answer.is_to(id)) {
             return Err(CallError::Node(NodeFault::Unreadable));
@@ -113,7 +113,7 @@ impl HttpTransport {
     }
 }
 
-/// The body, as far as it is of a size that an answer can have.
+/// Reads the body, up to the largest size of an answer.
 async fn read_answer(mut response: reqwest::Response) -> Result<Vec<u8>, CallError> {
     let mut bytes = Vec::new();
     while let Some(chunk) = response.chunk().await.map_err(|error| CallError::of_request(&error))? {
@@ -125,7 +125,7 @@ async fn read_answer(mut response: reqwest::Response) -> Result<Vec<u8>, CallErr
     Ok(bytes)
 }
 
-/// One for all nodes and their websockets.
+/// Shared by all nodes and their websockets.
 pub fn lookups() -> Arc<Lookups> {
     static LOOKUPS: LazyLock<Arc<Lookups>> =
         LazyLock::new(|| Arc::new(Lookups::new(LOOKUPS_AT_ONCE, LOOKUPS_AT_ONCE)));
@@ -144,7 +144,7 @@ impl Transport for HttpTransport {
     }
 }
 
-/// Seconds only: the date form is not in use among nodes.
+/// Seconds only: nodes do not use the date form.
 fn retry_after(headers: &HeaderMap) -> Option<Duration> {
     headers.get(RETRY_AFTER)?.to_str().ok()?.trim().parse().ok().map(Duration::from_secs)
 }
@@ -153,7 +153,7 @@ fn retry_after(headers: &HeaderMap) -> Option<Duration> {
 mod tests {
     use super::*;
 
-    /// What a call comes to when the node answers with these bytes and hangs up.
+    /// The result of a call when the node answers with these bytes and hangs up.
     async fn answered(head: &str, body: &str) -> Result<Value, CallError> {
         use tokio::io::{AsyncReadExt, AsyncWriteExt};
         let listener = tokio::net::TcpListener::bind("127.0.0.1:0").await.unwrap();

@@ -1,4 +1,4 @@
-//! What is read of a node's answers: the fields that are used, and nothing that may differ between versions.
+//! What we read of a node's answers: only the fields that we use, and none that may differ between versions.
 
 use crate::chain::Commitment;
 use serde::Deserialize;
@@ -15,7 +15,7 @@ pub struct RawAccount {
 }
 
 impl RawAccount {
-    /// An address that only holds lamports: system-owned, without data.
+    /// An address that only holds lamports: owned by the system program, without data.
     pub fn is_blank(&self) -> bool {
         self.owner == Pubkey::default() && self.data.is_empty()
     }
@@ -31,7 +31,7 @@ pub struct WireAccount {
 }
 
 impl WireAccount {
-    /// `None` when the answer is not what was asked for.
+    /// `None` when the answer does not match the request.
     pub fn decode(self) -> Option<RawAccount> {
         use base64::Engine;
         let data = base64::engine::general_purpose::STANDARD.decode(self.data.0).ok()?;
@@ -40,7 +40,7 @@ impl WireAccount {
     }
 }
 
-/// Values read at one slot, of one node (by its place in the configuration).
+/// Values read at one slot from one node (by its place in the configuration).
 #[derive(Debug, Clone)]
 pub struct AtSlot<T> {
     pub slot: u64,
@@ -68,7 +68,7 @@ pub struct LatestBlockhash {
     pub last_valid_block_height: u64,
 }
 
-/// Where the finalized chain stands: two views of the same block.
+/// The finalized tip: slot and height of the same block.
 #[derive(Debug, Clone, Copy, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct FinalizedTip {
@@ -82,7 +82,7 @@ pub struct FinalizedTip {
 #[serde(rename_all = "camelCase")]
 pub struct SignatureStatus {
     pub slot: u64,
-    /// `None`, absent: landed well.
+    /// `None` or absent: landed without error.
     #[serde(default)]
     pub err: Option<Value>,
     #[serde(default)]
@@ -90,7 +90,7 @@ pub struct SignatureStatus {
 }
 
 impl SignatureStatus {
-    /// Whether it stands at `commitment` or above. A status without a word is not taken for one.
+    /// Whether it reached `commitment`. A status without a confirmation word did not.
     pub fn reached(&self, commitment: Commitment) -> bool {
         self.confirmation_status.as_deref().is_some_and(|word| reaches(word, commitment))
     }
@@ -119,7 +119,7 @@ pub struct SignatureInfo {
 }
 
 impl SignatureInfo {
-    /// Whether it stands at the commitment that was `asked` for, or above; without a word it was not listed otherwise.
+    /// Whether it reached the commitment that was `asked` for. A line without a word was listed because it did.
     pub fn reached(&self, asked: Commitment) -> bool {
         self.confirmation_status.as_deref().is_none_or(|word| reaches(word, asked))
     }

@@ -1,7 +1,7 @@
-//! Where there are several nodes, none of them alone decides that a transaction landed.
+//! With several nodes, no single one decides that a transaction landed.
 //!
-//! Another node confirms it, or at least does not deny it. A node denies a landing when it has seen the slot and knows
-//! the signature neither recently nor in its history, or knows another result.
+//! Another node confirms the landing, or at least does not deny it. A node denies a landing when it has seen the slot and finds
+//! the signature neither in its recent memory nor in its history, or when it has another result.
 
 use crate::chain::ChainError;
 use crate::chain::rpc::wire::SignatureStatus;
@@ -11,7 +11,7 @@ use std::sync::Arc;
 use tokio::sync::mpsc;
 use tokio_util::sync::CancellationToken;
 
-/// How far (30 s of slots) a landing may be ahead of what another node has seen and still be accepted.
+/// How far (30 s of slots) a landing may be ahead of another node's view and still be accepted.
 const SLOTS_AHEAD_MAX: u64 = 150;
 
 /// A landing that one node has reported.
@@ -19,11 +19,11 @@ const SLOTS_AHEAD_MAX: u64 = 150;
 pub struct Sighting {
     pub signature: String,
     pub landing: Landing,
-    /// By its place in the configuration.
+    /// The node's place in the configuration.
     pub node: usize,
 }
 
-/// What the others say to it.
+/// What another node says to a sighting.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Opinion {
     Confirms,
@@ -31,7 +31,7 @@ enum Opinion {
     Silent,
 }
 
-/// Cross-checks sightings until `stop`, and hands those that stand to `on_confirmed`.
+/// Cross-checks sightings until `stop`, and hands those that hold to `on_confirmed`.
 pub async fn run(
     rpc: Arc<Rpc>,
     mut sightings: mpsc::UnboundedReceiver<Sighting>,
@@ -42,7 +42,7 @@ pub async fn run(
     loop {
         tokio::select! {
             () = stop.cancelled() => return,
-            // What came during the last cross-check is checked together.
+            // Sightings that arrived during the last cross-check are checked together.
             _ = sightings.recv_many(&mut batch, STATUSES_MAX) => {}
         }
         if batch.is_empty() {
@@ -104,7 +104,7 @@ async fn opinions(rpc: &Rpc, other: usize, sightings: &[Sighting]) -> Result<Vec
     for (sighting, status) in sightings.iter().zip(recent.value) {
         let opinion = match opinion(sighting, status, recent.slot) {
             Opinion::Denies => {
-                // It may have forgotten: the history knows.
+                // The node's recent memory may have dropped it; its history has not.
                 let signature = std::slice::from_ref(&sighting.signature);
                 let searched = rpc.statuses_of(signature, true, |node| node == other).await?;
                 let status = searched.value.into_iter().next().flatten();
@@ -117,7 +117,7 @@ async fn opinions(rpc: &Rpc, other: usize, sightings: &[Sighting]) -> Result<Vec
     Ok(opinions)
 }
 
-/// What a status, told at `slot`, says to a sighting.
+/// What a status, read at `slot`, says to a sighting.
 fn opinion(sighting: &Sighting, status: Option<SignatureStatus>, slot: u64) -> Opinion {
     let landed_at = match sighting.landing {
         Landing::Landed { slot } | Landing::Failed { slot, .. } => slot,

@@ -4,12 +4,12 @@ use crate::chain::{ChainError, Outcome, Refusal};
 use purser::error::PurserError;
 use serde_json::Value;
 
-/// `TokenError::InsufficientFunds` of the SPL Token program, which the program's code passes on as it is.
+/// `TokenError::InsufficientFunds` of the SPL Token program; our program passes the code on unchanged.
 const TOKEN_INSUFFICIENT_FUNDS: u32 = 1;
-/// Its `TokenError::AccountFrozen`. Of the recipient our program asks by itself, so this is the source.
+/// `TokenError::AccountFrozen`. Our program checks the recipient itself, so this one means the source.
 const TOKEN_ACCOUNT_FROZEN: u32 = 17;
 
-/// A transaction error: the custom code when a program gave one, and the node's own words for the log.
+/// A transaction error: a program's custom code if there is one, and the node's own words for the log.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Fault {
     pub code: Option<u32>,
@@ -30,12 +30,12 @@ impl Fault {
         Self { code, text }
     }
 
-    /// The program's own error, if it is one.
+    /// Our program's own error, if it is one.
     pub fn program_error(&self) -> Option<PurserError> {
         self.code.and_then(PurserError::from_code)
     }
 
-    /// What a failed transfer comes to.
+    /// The outcome of a failed transfer.
     pub fn of_transfer(self) -> Outcome {
         match self.code {
             Some(TOKEN_INSUFFICIENT_FUNDS) => return Outcome::Refused(Refusal::InsufficientBalance),
@@ -55,7 +55,7 @@ impl From<Fault> for ChainError {
     }
 }
 
-/// The refusal behind an error of the program; `None` where a correct relayer could not have caused it.
+/// The refusal that a program error means; `None` where a correct relayer could not have caused the error.
 fn refusal(error: PurserError) -> Option<Refusal> {
     match error {
         PurserError::DuplicateTransfer => Some(Refusal::DuplicateTransfer),

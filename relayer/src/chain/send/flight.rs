@@ -1,4 +1,4 @@
-//! One transaction in flight: what is known of it, and when it is next asked about.
+//! One transaction in flight: what we know of it, and when to poll it next.
 
 use crate::chain::Commitment;
 use crate::chain::rpc::wire::SignatureStatus;
@@ -11,22 +11,22 @@ use std::time::Duration;
 use tokio::sync::watch;
 use tokio::time::Instant;
 
-/// How often statuses are asked of what is young, of what is older, and of leftovers.
+/// How often to poll young flights, older ones and leftovers.
 pub const POLL_YOUNG: Duration = Duration::from_millis(50);
 const POLL_OLDER: Duration = Duration::from_millis(100);
 const POLL_LEFTOVER: Duration = Duration::from_millis(500);
 const YOUNG: Duration = Duration::from_secs(5);
 const LEFTOVER: Duration = Duration::from_secs(60);
-/// Poll intervals while a notification is expected, in case the websocket missed it: longer than landing takes.
+/// Poll intervals while a notice is expected, in case the websocket missed it: longer than landing takes.
 const POLL_NOTICED_CONFIRMED: Duration = Duration::from_secs(5);
 const POLL_NOTICED_FINALIZED: Duration = Duration::from_secs(10);
-/// How long after the last send bytes that no node knows are sent again.
+/// Bytes that no node knows are sent again this long after the last send.
 const RESEND_INTERVAL: Duration = Duration::from_secs(2);
 
 /// How a transaction ended. Every variant is final.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Landing {
-    /// `slot`: where it landed, or where it was seen to have landed.
+    /// `slot`: where it landed, or where it was first seen.
     Landed {
         slot: u64,
     },
@@ -34,14 +34,14 @@ pub enum Landing {
         slot: u64,
         fault: Fault,
     },
-    /// No block up to the finalized `slot` holds it, and none after that can.
+    /// No block up to the finalized `slot` holds it, and no later block can.
     Expired {
         slot: u64,
     },
 }
 
 impl Landing {
-    /// Of a transaction that landed at `slot`; `err` is null when it landed well.
+    /// The landing of a transaction at `slot`; `err` is null on success.
     pub fn at(slot: u64, err: &Value) -> Self {
         match err {
             Value::Null => Landing::Landed { slot },
@@ -49,7 +49,7 @@ impl Landing {
         }
     }
 
-    /// As a node's status tells.
+    /// The landing that a node's status reports.
     pub fn of(status: &SignatureStatus) -> Self {
         Self::at(status.slot, status.err.as_ref().unwrap_or(&Value::Null))
     }
@@ -62,7 +62,7 @@ pub struct Followed<'a> {
     /// Base58.
     pub signature: &'a str,
     pub last_valid_block_height: u64,
-    /// Who signs and pays: a websocket tells of the transactions that name it.
+    /// Signs and pays. A websocket reports the transactions that name this key.
     pub payer: Pubkey,
 }
 
@@ -74,19 +74,19 @@ pub struct Flight {
     pub since: Instant,
     asked_at: Instant,
     sent_at: Instant,
-    /// A node knows the signature, below the commitment.
+    /// A node knows the signature, but not yet at the commitment.
     pub known: bool,
-    /// A websocket is going to tell when the commitment is reached.
+    /// A websocket will report when the commitment is reached.
     pub noticed: bool,
     pub end: watch::Sender<Progress>,
 }
 
-/// How far a flight has come.
+/// How far a flight is.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub enum Progress {
     #[default]
     UnderWay,
-    /// Seen confirmed, while it is followed to finality.
+    /// Seen confirmed; still followed to finality.
     Confirmed {
         slot: u64,
     },
@@ -94,7 +94,7 @@ pub enum Progress {
 }
 
 impl Flight {
-    /// Beginning now.
+    /// Starts a flight now.
     pub fn new(followed: Followed, commitment: Commitment, noticed: bool) -> Self {
         let now = Instant::now();
         Self {
@@ -110,7 +110,7 @@ impl Flight {
         }
     }
 
-    /// How long until its status is to be asked.
+    /// How long until the next poll.
     pub fn asked_in(&self) -> Duration {
         let interval = match (self.noticed, self.commitment) {
             (true, Commitment::Confirmed) => POLL_NOTICED_CONFIRMED,
@@ -124,7 +124,7 @@ impl Flight {
         interval.saturating_sub(self.asked_at.elapsed())
     }
 
-    /// A node has it in a confirmed block.
+    /// A node has seen it in a confirmed block.
     pub fn seen_confirmed(&self, slot: u64) {
         self.end.send_if_modified(|progress| {
             let is_news = *progress == Progress::UnderWay;
@@ -135,8 +135,8 @@ impl Flight {
         });
     }
 
-    /// In which block it landed: in none after the one where it was first seen. Not every node dates its notices by the
-    /// block that they tell of; some by the newest.
+    /// The landing with its slot moved back to where the transaction was first seen, if that was earlier. Some nodes date their
+    /// notices by the newest block, not by the block that they report.
     pub fn dated(&self, landing: Landing) -> Landing {
         match (landing, &*self.end.borrow()) {
             (Landing::Landed { slot }, Progress::Confirmed { slot: seen }) => {
@@ -150,7 +150,7 @@ impl Flight {
         self.asked_at = Instant::now();
     }
 
-    /// Whether its bytes are to be sent again; if so, they count as sent now.
+    /// The bytes, if they are due to be sent again; they then count as sent now.
     pub fn resend(&mut self) -> Option<Arc<str>> {
         if self.known || self.sent_at.elapsed() < RESEND_INTERVAL {
             return None;

@@ -1,5 +1,5 @@
-//! From signed bytes to what became of them: `submit` is the one loop per network, over `flight`s, with a `cross_check` of what one
-//! node alone says; `fault` is why a transaction failed, `own` what accounts do not show yet.
+//! From signed bytes to their outcome. `submit` is the one loop per network: it follows `flight`s, and a `cross_check` tests what
+//! a single node reports. `fault` says why a transaction failed; `own` counts what accounts do not show yet.
 
 pub mod cross_check;
 pub mod fault;

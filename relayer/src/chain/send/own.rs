@@ -1,7 +1,7 @@
-//! What we signed and the chain's accounts, as we know them, do not show yet.
+//! Transfers that we signed and that our view of the chain's accounts does not show yet.
 //!
-//! A view from [`crate::chain::live::watched`] may be a moment older than our last transfer. Transfers that are on their way are
-//! counted as if they had been made, until the agent's own memory of tags shows them or they ended without a payment.
+//! A view from [`crate::chain::live::watched`] may be a moment older than our last transfer. Transfers in flight count as made
+//! until the agent's own tags show them, or they end without a payment.
 
 use crate::chain::{AgentOnChain, UnsignedTransfer};
 use crate::domain::Address;
@@ -11,10 +11,10 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 use tokio::time::Instant;
 
-/// A transfer that shows nowhere for this long was never sent, or can no longer land.
+/// A transfer that has not shown up for this long was never sent, or can no longer land.
 const FORGOTTEN_AFTER: Duration = Duration::from_secs(120);
 
-/// The transfers on their way, by agent.
+/// Transfers in flight, by agent.
 #[derive(Default)]
 pub struct OwnTransfers(Mutex<HashMap<Address, VecDeque<OwnTransfer>>>);
 
@@ -27,7 +27,7 @@ struct OwnTransfer {
 }
 
 impl OwnTransfers {
-    /// A transfer was signed; it may be sent any moment.
+    /// Records a signed transfer, which may be sent any moment.
     pub fn signed(&self, order: &UnsignedTransfer, signature: &str) {
         let mut all = self.all();
         let own = all.entry(order.agent.agent).or_default();
@@ -39,7 +39,7 @@ impl OwnTransfers {
         own.push_back(OwnTransfer { tag, amount, signature, signed_at: Instant::now() });
     }
 
-    /// A transfer ended without a payment, or was never sent.
+    /// Drops a transfer that ended without a payment, or was never sent.
     pub fn not_paid(&self, signature: &str) {
         let mut all = self.all();
         for own in all.values_mut() {
@@ -48,7 +48,7 @@ impl OwnTransfers {
         all.retain(|_, own| !own.is_empty());
     }
 
-    /// Counts what `agent` does not show yet as made at `now` (unix seconds).
+    /// Counts transfers that `agent` does not show yet as made at `now` (unix seconds).
     pub fn count_in(&self, agent: &mut AgentOnChain, now: i64) {
         let mut all = self.all();
         let Some(own) = all.get_mut(&agent.address) else { return };
@@ -57,7 +57,7 @@ impl OwnTransfers {
             known.signed_at.elapsed() < FORGOTTEN_AFTER && !agent.tags.contains(known.tag, now)
         });
         for known in own.iter() {
-            // Signed more than once; at most one of them pays.
+            // One transfer may be signed more than once; at most one signature pays.
             if agent.tags.contains(known.tag, now) {
                 continue;
             }

@@ -1,8 +1,8 @@
 //! The ONE loop of a network that follows transactions to their end.
 //!
-//! A websocket tells of landings first; what it does not tell of is asked for, everything together. What no node knows
-//! is sent again, the same bytes, until it is known or can no longer land. Nothing but the chain ends a flight: not a
-//! deadline, not a send error, not the caller's going away.
+//! The websocket reports landings first; the loop polls for the rest, all together. It re-sends bytes that no node knows,
+//! unchanged, until a node knows them or they can no longer land. Only the chain ends a flight: not a deadline, not a send
+//! error, not a caller that goes away.
 
 use crate::chain::rpc::wire::{FinalizedTip, SignatureStatus};
 use crate::chain::rpc::{Rpc, STATUSES_MAX};
@@ -21,33 +21,33 @@ use tokio::time::Instant;
 use tokio_util::sync::CancellationToken;
 use tokio_util::task::TaskTracker;
 
-/// After failed polls the pause doubles from this up to that.
+/// After failed polls the pause doubles from `POLL_PAUSE` up to `POLL_PAUSE_MAX`.
 const POLL_PAUSE: Duration = Duration::from_millis(200);
 const POLL_PAUSE_MAX: Duration = Duration::from_millis(1_600);
 const RESENDS_AT_ONCE: usize = 8;
-/// How often expiry is looked into while something stays unknown.
+/// How often to check for expiry while a signature stays unknown.
 const EXPIRY_INTERVAL: Duration = Duration::from_secs(2);
-/// How many landings are remembered for who asks late.
+/// How many landings are remembered for late callers.
 const ENDED_MAX: usize = 4_096;
 
 /// Follows the transactions of one network.
 pub struct Submitter {
     rpc: Arc<Rpc>,
-    /// Whose transactions a websocket tells of now, and at which commitment.
+    /// Which payers' transactions a websocket reports now, and at which commitment.
     heard: Mutex<HashSet<(Pubkey, Commitment)>>,
     flights: Mutex<HashMap<String, Flight>>,
     wake: Notify,
-    /// How the latest flights ended, for those who ask a moment later.
+    /// How the latest flights ended, for callers that ask a moment later.
     ended: Mutex<RecentLandings>,
-    /// Since when a node owes an answer about what is in flight.
+    /// Since when a node owes an answer about transactions in flight.
     unanswered_since: Mutex<Option<Instant>>,
-    /// Where landings go that another node is to confirm; `None` where there is no other node.
+    /// Takes landings for another node to confirm; `None` with a single node.
     sightings: Option<mpsc::UnboundedSender<Sighting>>,
     tasks: TaskTracker,
 }
 
 impl Submitter {
-    /// With the sightings that need a second opinion, where there are several nodes.
+    /// Also returns the landings to cross-check, when there are several nodes.
     pub fn new(rpc: Arc<Rpc>, tasks: TaskTracker) -> (Self, Option<mpsc::UnboundedReceiver<Sighting>>) {
         let (sightings, inbox) = (rpc.nodes() > 1).then(mpsc::unbounded_channel).unzip();
         let submitter = Self {
@@ -63,7 +63,7 @@ impl Submitter {
         (submitter, inbox)
     }
 
-    /// Sends the bytes once, and follows them from before that. Unavailable, Rejected: says nothing about their landing.
+    /// Follows the bytes and sends them once. Unavailable, Rejected: neither says whether they land.
     pub async fn send(&self, followed: Followed<'_>, commitment: Commitment) -> Result<(), ChainError> {
         let _ = self.register(followed, commitment);
         self.asking();
@@ -74,7 +74,7 @@ impl Submitter {
         sent
     }
 
-    /// Resolves when the transaction is at `commitment`, or never can be. Joins a flight that is under way.
+    /// Resolves when the transaction reaches `commitment`, or never can. Joins a flight that is under way.
     pub async fn follow(&self, followed: Followed<'_>, commitment: Commitment) -> Landing {
         let mut end = self.register(followed, commitment);
         loop {
@@ -82,13 +82,13 @@ impl Submitter {
                 return landing;
             }
             if end.changed().await.is_err() {
-                // The flight ended and this saw nothing of it: take it up anew, the chain knows.
+                // The flight ended unseen. Start a new one: the chain knows how it ended.
                 end = self.register(followed, commitment);
             }
         }
     }
 
-    /// Resolves when a followed transaction was seen confirmed, with the slot; or when it is not followed any longer.
+    /// Resolves with the slot when a followed transaction is seen confirmed, or with `None` when it is no longer followed.
     pub async fn confirmed(&self, signature: &str) -> Option<u64> {
         let mut end = self.flights().get(signature)?.end.subscribe();
         let progress = end.wait_for(|progress| *progress != Progress::UnderWay).await.ok()?.clone();
@@ -98,7 +98,7 @@ impl Submitter {
         }
     }
 
-    /// Whether a transaction is being followed, or was until lately.
+    /// Whether we are following this transaction, or were until lately.
     pub fn is_ours(&self, signature: &str) -> bool {
         self.flights().contains_key(signature) || self.ended().landings.contains_key(signature)
     }
@@ -108,8 +108,7 @@ impl Submitter {
         self.flights().len()
     }
 
-    /// Resolves when nodes have owed an answer for `limit`: whoever waits for a landing may stop waiting. The flight
-    /// goes on.
+    /// Resolves when nodes have owed an answer for `limit`: callers may stop waiting for a landing. The flight goes on.
     pub async fn silent(&self, limit: Duration) {
         loop {
             let since = *self.unanswered_since.lock().unwrap_or_else(PoisonError::into_inner);
@@ -130,20 +129,20 @@ impl Submitter {
         *self.unanswered_since.lock().unwrap_or_else(PoisonError::into_inner) = None;
     }
 
-    /// From now on a websocket tells when transactions that `payer` pays for are at `commitment`. Those in flight may have
-    /// come there before.
+    /// From now on a websocket reports when transactions paid by `payer` reach `commitment`. Those already in flight may have
+    /// reached it before.
     pub fn listening(&self, payer: Pubkey, commitment: Commitment) {
         self.heard().insert((payer, commitment));
     }
 
-    /// No websocket tells of anything any more: everything is asked for again, at once.
+    /// The websocket is gone: poll everything again, at once.
     pub fn on_socket_lost(&self) {
         self.heard().clear();
         self.flights().values_mut().for_each(|flight| flight.noticed = false);
     }
 
-    /// A websocket told that a transaction is at `commitment`; `err` is null when it landed well, `None` when it has to be
-    /// asked for.
+    /// A websocket reported that a transaction is at `commitment`. `err` is null on success, and `None` when the status has to be
+    /// polled.
     pub fn noticed(
         &self,
         node: usize,
@@ -161,7 +160,7 @@ impl Submitter {
             if commitment < flight.commitment {
                 return;
             }
-            // The notice comes once. Should another node deny it, it is asked for again.
+            // The notice comes only once. If another node denies it, polling has to find the landing.
             flight.noticed = false;
             flight.asked();
         }
@@ -169,7 +168,7 @@ impl Submitter {
         self.report(Sighting { signature: signature.to_owned(), landing: Landing::at(slot, err), node });
     }
 
-    /// Believes a landing, or has another node confirm it first.
+    /// Accepts a landing, or hands it over for another node to confirm first.
     fn report(&self, sighting: Sighting) {
         match &self.sightings {
             None => self.land(&sighting.signature, sighting.landing),
@@ -179,7 +178,6 @@ impl Submitter {
         }
     }
 
-    /// Ends a flight.
     pub fn land(&self, signature: &str, landing: Landing) {
         let Some(flight) = self.flights().remove(signature) else { return };
         let landing = flight.dated(landing);
@@ -227,7 +225,7 @@ impl Submitter {
         }
     }
 
-    /// The pause before the next poll. After failures it grows; in between, what is due is resent all the same.
+    /// Pauses before the next poll. After failures the pause grows; due bytes are re-sent meanwhile.
     async fn rest(&self, failures: u32) {
         let pause = match failures {
             0 => POLL_YOUNG / 5,
@@ -253,7 +251,7 @@ impl Submitter {
         end
     }
 
-    /// Asks for everything that is due, in batches side by side.
+    /// Polls every flight that is due, in concurrent batches.
     async fn poll(&self) -> Result<(), ChainError> {
         let signatures = due(&mut self.flights());
         if !signatures.is_empty() {
@@ -270,7 +268,7 @@ impl Submitter {
         futures::future::join_all(batches).await.into_iter().collect()
     }
 
-    /// What could not be asked for is asked for again soon, websocket or not.
+    /// Polls again soon, websocket or not, because these statuses could not be read.
     fn doubt(&self, signatures: &[String]) {
         let mut flights = self.flights();
         for signature in signatures {
@@ -280,7 +278,7 @@ impl Submitter {
         }
     }
 
-    /// Takes in what a node says of a signature; `None` when it does not know it.
+    /// Takes in a node's status for a signature; `None` when the node does not know it.
     fn learn(&self, signature: &str, status: Option<SignatureStatus>, node: usize) {
         let mut flights = self.flights();
         let Some(flight) = flights.get_mut(signature) else { return };
@@ -299,14 +297,14 @@ impl Submitter {
         }
     }
 
-    /// Sends the bytes again of whatever no node has known for a while.
+    /// Re-sends every transaction that no node has known for a while.
     fn resend(&self, stop: &CancellationToken) {
         let due: Vec<Arc<str>> = self.flights().values_mut().filter_map(Flight::resend).collect();
         if due.is_empty() {
             return;
         }
         let (rpc, stop) = (self.rpc.clone(), stop.clone());
-        // Beside the poll: a slow node must not keep landings from being seen.
+        // In its own task: a slow node must not delay the poll for landings.
         self.tasks.spawn(async move {
             let sends = futures::stream::iter(due).for_each_concurrent(RESENDS_AT_ONCE, |transaction| {
                 let rpc = rpc.clone();
@@ -324,9 +322,9 @@ impl Submitter {
         self.flights().values().any(|flight| !flight.known && flight.since.elapsed() >= EXPIRY_INTERVAL)
     }
 
-    /// Ends flights that can no longer land: the finalized block height is past their last valid one, and a search of
-    /// the whole history, by a node that has seen that block, does not know the signature. In this order: a
-    /// transaction that lands while we ask lands before that height.
+    /// Ends flights that can no longer land: the finalized block height is past their last valid one, and a full history search
+    /// on a node that has seen that block does not find the signature. The order matters: a transaction that lands while we
+    /// ask lands before that height.
     async fn expire(&self) -> Result<(), ChainError> {
         let tip = self.rpc.finalized_tip().await?;
         let past: Vec<String> = self
@@ -382,7 +380,7 @@ impl RecentLandings {
     }
 }
 
-/// What is to be asked about now. Once something is, what almost is comes along in the same call.
+/// The flights to poll now. If any is due, those that almost are join the same call.
 fn due(flights: &mut HashMap<String, Flight>) -> Vec<String> {
     if !flights.values().any(|flight| flight.asked_in().is_zero()) {
         return Vec::new();
@@ -395,7 +393,7 @@ fn due(flights: &mut HashMap<String, Flight>) -> Vec<String> {
     .collect()
 }
 
-/// Whether an answer given at `slot` comes from a node that has seen the tip: behind a balancer it may be another one.
+/// Whether the node that answered at `slot` has seen the tip; behind a balancer it may be a different node.
 fn has_seen(slot: u64, tip: FinalizedTip) -> bool {
     slot >= tip.slot
 }

@@ -1,4 +1,4 @@
-//! The services that sign, by way of `solana-keychain`: one function for each that this build has.
+//! Connects to signing services through `solana-keychain`, in one function for each service in this build.
 
 use crate::chain::sign::source::{RemoteKey, SigningService};
 use solana_keychain::{SignerError, TransactionSigner};
@@ -7,13 +7,13 @@ use std::sync::Arc;
 /// A client of one service, for one key.
 pub type Backend = Arc<dyn TransactionSigner>;
 
-/// Reads what opens the service and makes a client. Some services are asked for the key's address on the way.
+/// Reads the service's credential and makes a client. Some services are asked for the key's address first.
 pub async fn connect(key: &RemoteKey) -> Result<Backend, String> {
     match &key.service {
         #[cfg(feature = "signer-vault")]
         SigningService::Vault { url, key: name, token } => {
             let token = token.read()?;
-            // Vault alone may be reached without TLS: the configuration lets it where that leaves this machine not.
+            // Only Vault may be reached without TLS, and the configuration allows that only within this machine.
             let client = solana_keychain::vault::reqwest::Client::builder().timeout(key.time_limit);
             let public_key = key.public_key.to_string();
             let (url, name) = (url.clone(), name.clone());
@@ -70,7 +70,7 @@ pub async fn connect(key: &RemoteKey) -> Result<Backend, String> {
             let made = match url {
                 None => solana_keychain::GcpKmsSigner::new(name.clone(), public_key).await,
                 Some(url) => {
-                    // As `new` does: this client takes whichever provider the process has.
+                    // `new` does the same: this client takes whichever provider the process has.
                     let _ = rustls::crypto::ring::default_provider().install_default();
                     let client = google_cloud_kms_v1::client::KeyManagementService::builder();
                     let client = client.with_endpoint(url).build().await;
@@ -91,7 +91,7 @@ fn limits(key: &RemoteKey) -> solana_keychain::HttpClientConfig {
     solana_keychain::HttpClientConfig { request_timeout: limit, connect_timeout: limit }
 }
 
-/// Of a service that says itself which key it has.
+/// Checks the key of a service that reports which key it holds.
 #[cfg(feature = "signer-privy")]
 fn is_the_key(made: &impl solana_keychain::SolanaSigner, key: &RemoteKey) -> Result<(), String> {
     let held = made.pubkey();
@@ -102,7 +102,7 @@ fn is_the_key(made: &impl solana_keychain::SolanaSigner, key: &RemoteKey) -> Res
     }
 }
 
-/// For the log. The library keeps credentials and answers out of it.
+/// An error for the log. The library keeps credentials and answers out of it.
 pub fn told(error: &SignerError) -> String {
     match error {
         SignerError::RemoteApiError { detail, .. }

@@ -1,4 +1,4 @@
-//! The instructions that the relayer sends, each with the compute units that it may use.
+//! The instructions that the relayer sends, each with its compute unit limit.
 
 use crate::chain::read::decode::to_pubkey;
 use crate::chain::sign::payers::{SIGNATURE_FEE, rent};
@@ -14,31 +14,31 @@ use solana_compute_budget_interface::ComputeBudgetInstruction;
 use solana_sdk::instruction::{AccountMeta, Instruction};
 use solana_sdk::pubkey::Pubkey;
 
-/// Most allowlist entries that `set_policy` and `create_agent` carry themselves; more are staged in a draft.
+/// Most allowlist entries that fit into `set_policy` and `create_agent`; more are staged in a draft.
 pub const INLINE_ENTRIES_MAX: usize = 15;
-/// Entries that one `write_draft` carries.
+/// Entries per `write_draft`.
 pub const DRAFT_CHUNK_ENTRIES: usize = 24;
 
-/// An instruction and the compute units that it may use. The limits leave room for unlucky PDA bumps; a transaction
-/// above its limit fails without effect, one far below pays priority fees for nothing.
+/// An instruction and its compute unit limit. The limits leave room for unlucky PDA bumps: a transaction above its limit fails
+/// without effect, and one far below it pays priority fees for nothing.
 #[derive(Debug, Clone)]
 pub struct Call {
     pub instruction: Instruction,
     pub compute_units: u32,
-    /// Lamports of rent that the authority pays with it, about.
+    /// Roughly how many lamports of rent the authority pays with it.
     pub rent: u64,
-    /// It stops something: if the authority has no SOL, another key of ours pays the fee.
+    /// It pauses or halts: if the authority has no SOL, another of our keys pays the fee.
     pub stops: bool,
 }
 
-/// Lamports of a transaction with such a limit; an eighth of the units on top, which make transactions differ.
+/// Fee in lamports at this unit limit, plus the eighth of the units that makes transactions differ.
 fn fee(compute_units: u32, signatures: u64, priority_fee_micro_lamports: u64) -> u64 {
     let units = u64::from(compute_units) + u64::from(compute_units / 8);
     let priority = units.saturating_mul(priority_fee_micro_lamports).div_ceil(1_000_000);
     priority.saturating_add(SIGNATURE_FEE.saturating_mul(signatures))
 }
 
-/// Lamports that a transfer with such a memo costs at most.
+/// Most lamports that a transfer with this memo costs.
 pub fn transfer_fee(memo: &str, priority_fee_micro_lamports: u64) -> u64 {
     fee(transfer_units(memo.len()), 1, priority_fee_micro_lamports)
 }
@@ -46,19 +46,19 @@ pub fn transfer_fee(memo: &str, priority_fee_micro_lamports: u64) -> u64 {
 /// Bytes of a token account.
 const TOKEN_ACCOUNT_BYTES: usize = 165;
 
-/// Lamports that an agent with this policy holds, its token account apart.
+/// Rent in lamports of an agent with this policy, without its token account.
 pub fn agent_rent(policy: &OnChainPolicy) -> u64 {
     rent(Agent::BYTES + policy.allowlist.len() * ENTRY_BYTES)
 }
 
-/// Lamports that so many accounts with so many allowlist entries in all hold, drafts apart.
+/// Rent in lamports of this many accounts with this many allowlist entries in total, without drafts.
 pub fn rent_of(accounts: u64, entries: u64) -> u64 {
     let account = rent(Agent::BYTES).saturating_add(rent(TOKEN_ACCOUNT_BYTES));
     let entry = rent(ENTRY_BYTES).saturating_sub(rent(0));
     accounts.saturating_mul(account).saturating_add(entries.saturating_mul(entry))
 }
 
-/// Lamports that a draft of this policy holds.
+/// Rent in lamports of a draft of this policy.
 pub fn draft_rent(policy: &OnChainPolicy) -> u64 {
     rent(PolicyDraft::BYTES + policy.allowlist.len() * ENTRY_BYTES)
 }
@@ -73,10 +73,10 @@ const OPEN_DRAFT_UNITS: u32 = 70_000;
 const WRITE_DRAFT_UNITS: u32 = 60_000;
 const CLOSE_DRAFT_UNITS: u32 = 20_000;
 
-/// What facilitators take at most: units, and micro-lamports for one.
+/// The most that facilitators accept: units, and micro-lamports per unit.
 const FACILITATED_UNITS_MAX: u32 = 400_000;
 const FACILITATED_PRICE_MAX: u64 = 50_000;
-/// What naming the mint costs on top, and what the memo program costs.
+/// The extra cost of naming the mint, and the cost of the memo program.
 const CHECKED_UNITS: u32 = 1_000;
 const MEMO_UNITS: u32 = 10_000;
 const MEMO_UNITS_PER_BYTE: u32 = 500;
@@ -145,7 +145,7 @@ impl Instructions {
         Call::new(self.0.halt(authority, operator, agent), HALT_UNITS).stopping()
     }
 
-    /// Text that the authority signs, for all to read.
+    /// A public text that the authority signs.
     pub fn memo(&self, authority: Pubkey, memo: &str) -> Call {
         let signer = AccountMeta::new_readonly(authority, true);
         let said = Instruction { program_id: MEMO_PROGRAM, accounts: vec![signer], data: memo.into() };
@@ -157,8 +157,8 @@ impl Instructions {
         Call::new(transfer, transfer_units(order.memo.len()))
     }
 
-    /// All of a transaction that a facilitator sends on `terms`: unit limit, unit price, the transfer in the form that names its
-    /// mint, and the facilitator's memo.
+    /// All instructions of a transaction that a facilitator sends on `terms`: unit limit, unit price, the transfer in the form
+    /// that names its mint, and the facilitator's memo.
     pub fn transfer_for(
         &self,
         transfer_authority: Pubkey,
@@ -215,13 +215,13 @@ impl Call {
         Self { stops: true, ..self }
     }
 
-    /// Lamports that its transaction costs at most with so many signatures, rent apart.
+    /// Most lamports that its transaction costs with this many signatures, without rent.
     pub fn fee(&self, signatures: u64, priority_fee_micro_lamports: u64) -> u64 {
         fee(self.compute_units, signatures, priority_fee_micro_lamports)
     }
 
-    /// The instructions of its transaction: unit limit, limit on loaded accounts, unit price where there is one, and the
-    /// call.
+    /// The instructions of its transaction: unit limit, loaded-accounts limit, unit price if there is one,
+    /// and the call.
     pub fn with_budget(self, priority_fee_micro_lamports: u64) -> Vec<Instruction> {
         let units = ComputeBudgetInstruction::set_compute_unit_limit(self.compute_units);
         let loaded = ComputeBudgetInstruction::set_loaded_accounts_data_size_limit(LOADED_BYTES);

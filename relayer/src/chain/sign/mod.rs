@@ -1,5 +1,5 @@
-//! From a call to signed bytes: `instructions` (what the program understands), `signing`, by a `signer` that `payers` have SOL
-//! for. Where its key is says a `source`; another service may keep it (`remote`, by way of a `backend`).
+//! From a call to signed bytes. `instructions` encodes what the program understands; `signing` signs it with a `signer` whose SOL
+//! `payers` tracks. A `source` says where the key is; another service may hold it (`remote`, through a `backend`).
 
 mod backend;
 pub mod instructions;

@@ -1,4 +1,4 @@
-//! From where a key is to what signs with it.
+//! Makes a signer from where its key is.
 
 use crate::chain::ChainError;
 use crate::chain::sign::remote::RemoteSigner;
@@ -8,7 +8,7 @@ use std::sync::Arc;
 use zeroize::Zeroizing;
 
 impl KeySource {
-    /// What signs with it, as `role`. Asks no service yet.
+    /// The key's signer, as `role`. Asks no service yet.
     pub fn open(&self, role: &'static str) -> Result<Arc<dyn Signer>, ChainError> {
         Ok(match self {
             Self::File(path) => Arc::new(FileSigner::from_file(role, path)?),

@@ -1,7 +1,7 @@
-//! The wallets that pay our fees and rent, and the SOL that is left in them, as far as we know without asking.
+//! The wallets that pay our fees and rent, and the SOL left in them, as far as we know without asking.
 //!
-//! Whatever reads accounts for a payment or a policy reads these wallets along with them. What was signed since then, or so
-//! shortly before that the read may not show it, counts as spent.
+//! Every read of accounts for a payment or a policy includes these wallets. What we signed after a read, or so shortly before it
+//! that the read may not show it, counts as spent.
 
 use crate::chain::rpc::wire::RawAccount;
 use crate::domain::Address;
@@ -14,10 +14,10 @@ use tokio::time::Instant;
 
 /// Lamports that each signature of a transaction costs.
 pub const SIGNATURE_FEE: u64 = 5_000;
-/// A read shows what was signed longer ago than this.
+/// A read shows everything that was signed longer ago than this.
 const LANDED_AFTER: Duration = Duration::from_secs(3);
 
-/// Lamports that an account of so many bytes must hold; a wallet is one of none.
+/// Minimum lamports of an account of this many bytes; a wallet has none.
 pub fn rent(bytes: usize) -> u64 {
     Rent::default().minimum_balance(bytes)
 }
@@ -25,33 +25,33 @@ pub fn rent(bytes: usize) -> u64 {
 /// The wallets of one network.
 pub struct Payers {
     keys: Vec<Pubkey>,
-    /// Not ours to sign with any more.
+    /// Wallets that we no longer sign with.
     former: Vec<Address>,
     state: Mutex<State>,
 }
 
 struct State {
     wallets: HashMap<Pubkey, Wallet>,
-    /// Since when `latest` is counted.
+    /// When `latest` began to count.
     since: Instant,
 }
 
 #[derive(Debug, Default)]
 struct Wallet {
-    /// `None` until it was read.
+    /// `None` until first read.
     lamports: Option<u64>,
-    /// Lamports that were signed away in the present span of time, and in the one before.
+    /// Lamports signed away in the present time span, and in the one before it.
     latest: u64,
     before: u64,
 }
 
 impl Payers {
-    /// Of these keys; rent may also go back to `former` ones.
+    /// Tracks these keys; rent may also go back to `former` ones.
     pub fn new(keys: Vec<Pubkey>, former: Vec<Address>) -> Self {
         Self { keys, former, state: Mutex::new(State { wallets: HashMap::new(), since: Instant::now() }) }
     }
 
-    /// What a read is to include.
+    /// The keys that a read must include.
     pub fn keys(&self) -> &[Pubkey] {
         &self.keys
     }
@@ -61,7 +61,7 @@ impl Payers {
         self.former.contains(wallet) || self.keys.iter().any(|key| key.to_bytes() == wallet.bytes())
     }
 
-    /// Takes in what was read at [`Payers::keys`].
+    /// Takes in a read of [`Payers::keys`].
     pub fn saw(&self, accounts: &[Option<RawAccount>]) {
         let mut state = self.state();
         for (key, account) in self.keys.iter().zip(accounts) {
@@ -71,7 +71,7 @@ impl Payers {
         }
     }
 
-    /// Something was signed that costs this much.
+    /// Records that something with this cost was signed.
     pub fn signed(&self, payer: &Pubkey, lamports: u64) {
         let mut state = self.state();
         let wallet = state.wallets.entry(*payer).or_default();
@@ -79,13 +79,13 @@ impl Payers {
         wallet.lamports = wallet.lamports.map(|left| left.saturating_sub(lamports));
     }
 
-    /// What a wallet can spend: all but what it must keep to exist. `None` where it was not read yet.
+    /// What a wallet can spend: all but the minimum that it must keep. `None` until first read.
     pub fn spendable(&self, payer: &Pubkey) -> Option<u64> {
         let lamports = self.state().wallets.get(payer)?.lamports?;
         Some(lamports.saturating_sub(rent(0)))
     }
 
-    /// Whether a wallet can pay this much, as far as is known.
+    /// Whether a wallet can pay this much, as far as we know.
     pub fn can_pay(&self, payer: &Pubkey, lamports: u64) -> bool {
         self.spendable(payer).is_none_or(|spendable| spendable >= lamports)
     }

@@ -1,5 +1,5 @@
-//! A key that another service keeps. Each signature has a time limit and is held against the public key before it is used;
-//! what the service last did is remembered, so that whoever picks a signer passes over one that is away.
+//! A key that another service holds. Each signature has a time limit and is checked against the public key before use. The signer
+//! remembers how the service last behaved, so that callers can pass over one that is away.
 
 use crate::chain::ChainError;
 use crate::chain::sign::backend::{self, Backend};
@@ -13,30 +13,30 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 use tokio::time::{Instant, timeout};
 
-/// How long a service that was silent to the end of the limit is not asked again: whoever comes meanwhile is told at once.
+/// After a service stays silent to the end of the limit, it is not asked for this long: callers fail at once.
 const NOT_ASKED_FOR: Duration = Duration::from_secs(1);
-/// How long a signature, or a check, shows that the service is there.
+/// How long a signature, or a check, counts as proof that the service is there.
 const SHOWN_FOR: Duration = Duration::from_secs(60);
 
-/// Signs by asking.
+/// Signs by asking a service.
 pub struct RemoteSigner {
     role: &'static str,
     key: RemoteKey,
-    /// Made when it is first needed, and made anew after a failure: what opens the service may have been renewed.
+    /// Connects at first use, and again after a failure, because the credential may have been renewed.
     backend: tokio::sync::Mutex<Option<Backend>>,
     standing: Mutex<Standing>,
 }
 
 #[derive(Default)]
 struct Standing {
-    /// Why the last use, or check, failed.
+    /// Why the last use or check failed.
     problem: Option<String>,
     served_at: Option<Instant>,
     silent_at: Option<Instant>,
 }
 
 impl RemoteSigner {
-    /// Asks nobody yet.
+    /// Asks no service yet.
     pub fn new(role: &'static str, key: RemoteKey) -> Self {
         Self { role, key, backend: tokio::sync::Mutex::default(), standing: Mutex::default() }
     }
@@ -72,7 +72,7 @@ impl RemoteSigner {
         if is_available { Ok(()) } else { Err(problem.to_owned()) }
     }
 
-    /// Runs within the limit, and remembers how it went.
+    /// Runs within the limit, and remembers the result.
     async fn within_limit<T>(&self, asked: impl Future<Output = Result<T, String>>) -> Option<T> {
         let limit = self.key.time_limit;
         let outcome = timeout(limit, asked).await;
@@ -85,7 +85,7 @@ impl RemoteSigner {
             }
             Err(problem) => {
                 self.has_failed(problem, is_silent);
-                // Whoever makes it now is still waiting for the same service.
+                // Another caller that holds the lock is still connecting to the same service.
                 if let Ok(mut made) = self.backend.try_lock() {
                     *made = None;
                 }

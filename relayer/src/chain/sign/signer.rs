@@ -1,4 +1,4 @@
-//! Who signs. A keypair is read once and checked; a service that keeps the key takes its place behind the same trait.
+//! Signers. A keypair is read and checked once; a remote service that holds the key implements the same trait.
 
 use crate::chain::ChainError;
 use crate::domain::Address;
@@ -10,7 +10,7 @@ use zeroize::Zeroizing;
 
 /// Bytes of a Solana keypair: the secret seed, then the public key.
 const KEYPAIR_BYTES: usize = 64;
-/// More than 64 numbers, commas and spaces can take: a longer file is not a keypair.
+/// 64 numbers, commas and spaces need less; a longer file is not a keypair.
 const FILE_BYTES_MAX: u64 = 4_096;
 
 /// Signs messages for one address.
@@ -19,19 +19,19 @@ pub trait Signer: Send + Sync {
     /// The 32 bytes of the public key.
     fn public_key(&self) -> [u8; 32];
 
-    /// An ed25519 signature over `message`, a transaction's. `SignerUnavailable` when whoever keeps the key does not sign.
+    /// An ed25519 signature over a transaction's `message`. `SignerUnavailable` when the holder of the key does not sign.
     async fn sign(&self, message: &[u8]) -> Result<[u8; 64], ChainError>;
 
-    /// Whether it did not sign when it was last asked. Asks nobody.
+    /// Whether it failed to sign when last asked. Asks no service.
     fn is_away(&self) -> bool {
         false
     }
 
-    /// Asks whether it could sign, unless that is known, so that [`Signer::is_away`] tells.
+    /// Checks whether it could sign, unless that is known, and updates [`Signer::is_away`].
     async fn look(&self) {}
 }
 
-/// A keypair in memory. Its secret is wiped when it is dropped, and never printed.
+/// A keypair in memory. Its secret is wiped on drop and never printed.
 pub struct FileSigner(Keypair);
 
 impl FileSigner {
@@ -52,7 +52,7 @@ impl FileSigner {
             .map_err(|_| wrong("not a keypair of 64 bytes, or its halves differ"))
     }
 
-    /// From the 64 bytes of a keypair; the public half must belong to the secret half.
+    /// From the 64 bytes of a keypair, whose halves must belong together.
     pub fn from_bytes(bytes: &[u8]) -> Result<Self, ChainError> {
         let wrong = || ChainError::Misconfigured("not a keypair of 64 bytes, or its halves differ".into());
         if bytes.len() != KEYPAIR_BYTES {
@@ -73,7 +73,7 @@ impl Signer for FileSigner {
     }
 }
 
-/// A new keypair: its file, as Solana's tools write it, and its address.
+/// A new keypair: its file in the format of Solana's tools, and its address.
 pub fn new_keypair() -> (Zeroizing<String>, Address) {
     let keypair = Keypair::new();
     let numbers = Zeroizing::new(keypair.to_bytes().map(|byte| byte.to_string()).join(","));

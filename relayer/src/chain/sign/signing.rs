@@ -1,4 +1,4 @@
-//! Messages and their wire form: legacy (not v0: an 800-byte memo leaves no room for more), payer first.
+//! Messages and their wire form: legacy (v0 is larger, and an 800-byte memo leaves no room), payer first.
 
 use crate::chain::live::clock::Recent;
 use crate::chain::sign::instructions::Call;
@@ -20,7 +20,7 @@ const BEFORE_KEYS_BYTES: usize = 3 + 1;
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct SignedBytes {
     pub bytes: Vec<u8>,
-    /// Base58, of the payer's signature.
+    /// The payer's signature, base58.
     pub signature: String,
 }
 
@@ -30,10 +30,10 @@ impl SignedBytes {
     }
 }
 
-/// Makes every transaction a new one. Two equal messages over one blockhash would be one transaction: pause, resume,
-/// pause would end resumed and look paused. What differs is the compute unit limit, by up to an eighth.
+/// Makes every transaction unique. Two equal messages over one blockhash are one transaction: pause, resume, pause would end
+/// resumed and look paused. The compute unit limit makes the difference, by up to an eighth.
 ///
-/// Counts on from a random start, so that relayers that share keys rarely meet.
+/// Counts from a random start, so that relayers that share keys rarely meet.
 #[derive(Debug)]
 pub struct Distinct(AtomicU32);
 
@@ -49,7 +49,7 @@ impl Distinct {
     }
 }
 
-/// Who pays for a transaction that [`sign`] made: the first key of its message.
+/// The payer of a transaction that [`sign`] made: the first key of its message.
 pub fn payer_of(signed: &[u8]) -> Option<Pubkey> {
     let (signatures, rest) = signed.split_first()?;
     let message = rest.get(usize::from(*signatures).checked_mul(64)?..)?;
@@ -57,7 +57,7 @@ pub fn payer_of(signed: &[u8]) -> Option<Pubkey> {
     Some(Pubkey::new_from_array(*key))
 }
 
-/// Who signs a call, and who pays its fee: mostly one key.
+/// Who signs a call and who pays its fee, mostly the same key.
 #[derive(Clone, Copy)]
 pub struct Pens<'a> {
     pub authority: &'a dyn Signer,
@@ -69,7 +69,7 @@ impl<'a> Pens<'a> {
         Self { authority: signer, payer: signer }
     }
 
-    /// One of each, in the order in which a message names them.
+    /// Each signer once, in the order of the message.
     fn signers(&self) -> impl Iterator<Item = &'a dyn Signer> {
         let is_other = self.authority.public_key() != self.payer.public_key();
         std::iter::once(self.payer).chain(is_other.then_some(self.authority))
@@ -92,7 +92,7 @@ pub async fn sign(
     for signer in pens.signers() {
         signatures.push(signer.sign(&message).await?);
     }
-    // One or two: the single byte of the compact form.
+    // One or two signatures: a single byte in the compact form.
     let count = if signatures.len() == 1 { 1 } else { 2 };
     let bytes = [&[count], signatures.as_flattened(), &message].concat();
     within_limit(&bytes)?;
@@ -100,7 +100,7 @@ pub async fn sign(
     Ok(SignedBytes { bytes, signature: Signature::from(first).to_string() })
 }
 
-/// Signs as `authority` what `payer` is to sign and send; the signature is the authority's.
+/// Signs as `authority` a transaction that `payer` will sign and send; returns the authority's signature.
 pub async fn sign_for(
     instructions: &[Instruction],
     authority: &dyn Signer,
@@ -109,7 +109,7 @@ pub async fn sign_for(
 ) -> Result<SignedBytes, ChainError> {
     let message = Message::new_with_blockhash(instructions, Some(payer), &recent.blockhash).serialize();
     let signature = authority.sign(&message).await?;
-    // The first is the payer's.
+    // The first signature is the payer's.
     let bytes = [&[2], [[0; 64], signature].as_flattened(), &message].concat();
     within_limit(&bytes)?;
     Ok(SignedBytes { bytes, signature: Signature::from(signature).to_string() })
@@ -173,7 +173,7 @@ mod tests {
         let signed =
             sign(call, &Distinct::from(u32::MAX), Pens::one(&payer), recent(), u64::MAX).await.unwrap();
         assert!(signed.bytes.len() <= TRANSACTION_BYTES_MAX, "{}", signed.bytes.len());
-        // Unit limit, limit on what is loaded, unit price.
+        // Unit limit, loaded-accounts limit, unit price.
         assert_eq!(asked[..3], [2, 4, 3]);
     }
 
@@ -214,7 +214,7 @@ mod tests {
             let terms = Terms { fee_payer: Address::from_bytes([8; 32]), memo };
             let order = transfer(&"x".repeat(own));
             let instructions = PROGRAM.transfer_for(address(&authority), &order, &terms, u64::MAX);
-            // Unit limit and unit price, and no other: within what facilitators take.
+            // Only unit limit and unit price, within what facilitators accept.
             let units = u32::from_le_bytes(instructions[0].data[1..5].try_into().unwrap());
             let price = u64::from_le_bytes(instructions[1].data[1..9].try_into().unwrap());
             assert_eq!((instructions[0].data[0], instructions[1].data[0]), (2, 3));

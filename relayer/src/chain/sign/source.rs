@@ -1,4 +1,4 @@
-//! Where a key of ours is, as the configuration says it.
+//! Where one of our keys is, by the configuration.
 
 use crate::domain::Address;
 use std::path::PathBuf;
@@ -10,23 +10,23 @@ use zeroize::Zeroizing;
 pub enum KeySource {
     /// A Solana keypair file.
     File(PathBuf),
-    /// A variable of the environment, which holds what such a file does, or the same 64 bytes in base58.
+    /// An environment variable with the contents of a keypair file, or the same 64 bytes in base58.
     Variable(String),
-    /// A service that keeps it and signs.
+    /// A service that holds the key and signs.
     Remote(RemoteKey),
 }
 
-/// A key that another service keeps.
+/// A key that another service holds.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct RemoteKey {
-    /// Whatever the service signs is held against it.
+    /// Every signature of the service is checked against it.
     pub public_key: Address,
-    /// For one signature, connecting included.
+    /// Limit for one signature, including the connect.
     pub time_limit: Duration,
     pub service: SigningService,
 }
 
-/// The service, and how it knows the key and us.
+/// The service, with its name for the key and our credentials.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum SigningService {
     /// The transit engine of HashiCorp Vault, at its usual path.
@@ -35,12 +35,12 @@ pub enum SigningService {
         key: String,
         token: Credential,
     },
-    /// Credentials and address are those of AWS's own tools.
+    /// Takes credentials and address from AWS's own tools.
     AwsKms {
         key: String,
         region: Option<String>,
     },
-    /// Credentials are those of Google's own tools. `url` for another address than Google's.
+    /// Takes credentials from Google's own tools. `url` replaces Google's address.
     GcpKms {
         key: String,
         url: Option<String>,
@@ -60,7 +60,7 @@ pub enum SigningService {
     },
 }
 
-/// Where a secret is that opens a service. Read again whenever the service refuses.
+/// Where the service's secret is. Read again whenever the service refuses.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Credential {
     File(PathBuf),
@@ -68,7 +68,7 @@ pub enum Credential {
 }
 
 impl SigningService {
-    /// As the configuration calls it.
+    /// Its name in the configuration.
     pub const fn kind(&self) -> &'static str {
         match self {
             Self::Vault { .. } => "vault",
@@ -79,7 +79,7 @@ impl SigningService {
         }
     }
 
-    /// The cargo feature that brings it, and whether this build has it.
+    /// The cargo feature that provides it, and whether this build has it.
     pub const fn feature(&self) -> (&'static str, bool) {
         match self {
             Self::Vault { .. } => ("signer-vault", cfg!(feature = "signer-vault")),
@@ -101,7 +101,7 @@ impl SigningService {
 }
 
 impl KeySource {
-    /// The file that holds the key, or what opens the service that does.
+    /// The file that holds the key, or the credential of the service that holds it.
     pub const fn file(&self) -> Option<&PathBuf> {
         match self {
             Self::File(path) => Some(path),
@@ -115,7 +115,7 @@ impl KeySource {
 }
 
 impl Credential {
-    /// The secret itself, or which place has none.
+    /// The secret, or an error that names the place without one.
     pub fn read(&self) -> Result<Zeroizing<String>, String> {
         let (place, text) = match self {
             Self::File(path) => {

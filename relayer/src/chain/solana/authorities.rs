@@ -1,5 +1,5 @@
-//! Which of our keys sign for an operator, and which can pay. What an operator's account names, its admin may change at any
-//! moment; nothing is refused for it before the chain was asked.
+//! Which of our keys sign for an operator, and which can pay. An operator's admin may change the named keys at any moment, so we
+//! read the chain before we refuse anything over them.
 
 use crate::chain::read::decode::{self, to_pubkey};
 use crate::chain::rpc::ACCOUNTS_MAX;
@@ -14,12 +14,12 @@ use solana_sdk::pubkey::Pubkey;
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
 
-/// A wallet with fewer lamports than this (0.01 SOL) is warned about.
+/// Wallets with fewer lamports than this (0.01 SOL) cause a warning.
 const LAMPORTS_LOW: u64 = 10_000_000;
 
 impl SolanaChain {
-    /// The next of our transfer signers among those that an operator names and that can pay this fee; one that is away only where
-    /// all of them are.
+    /// The next of our transfer signers that the operator names and that can pay this fee. Passes over signers that are away,
+    /// unless all of them are.
     pub fn transfer_signer(
         &self,
         operator: &Address,
@@ -42,7 +42,7 @@ impl SolanaChain {
         }
     }
 
-    /// Who signs a transfer and can pay such a fee, by what is known of its operator. Reads the operator before it refuses.
+    /// A signer for a transfer that can pay this fee, by what we know of its operator. Reads the operator before it refuses.
     pub async fn transfer_pen(&self, order: &UnsignedTransfer, fee: u64) -> Result<&dyn Signer, ChainError> {
         match self.transfer_signer(&order.operator, &order.transfer_authorities, fee) {
             Err(ChainError::AuthorityRotated { .. } | ChainError::FeePayerEmpty { .. }) => {
@@ -54,31 +54,31 @@ impl SolanaChain {
         }
     }
 
-    /// What a compute unit of a call is to cost: what stops something is not to wait for others.
+    /// The price per compute unit of a call. A pause or a halt pays the most, so that it waits for nobody.
     pub fn price_of(&self, call: &Call) -> u64 {
         if call.stops { self.prices.bounds().most } else { self.prices.now() }
     }
 
-    /// The same for a transfer: one of which bytes have expired is signed anew for the most that may be paid.
+    /// The price for a transfer. One with an expired signature is signed again for the highest price allowed.
     pub fn price_of_transfer(&self, order: &UnsignedTransfer) -> u64 {
         if order.has_expired { self.prices.bounds().most } else { self.prices.now() }
     }
 
-    /// The one of our policy keys that the operator names.
+    /// Our policy key that the operator names.
     pub fn policy_signer(&self, operator: &OperatorOnChain) -> Result<&dyn Signer, ChainError> {
         let is_named = |signer: &&Arc<dyn Signer>| signer.public_key() == operator.policy_authority.bytes();
         let rotated = ChainError::AuthorityRotated { operator: operator.address, role: Authority::Policy };
         self.signers.policy.iter().find(is_named).map(|signer| &**signer).ok_or(rotated)
     }
 
-    /// Whether an operator names this relayer's keys; otherwise the program would refuse all that we sign for it. One of
-    /// several transfer authorities is enough.
+    /// Whether the operator names this relayer's keys; if not, the program would refuse all that we sign for it. One of several
+    /// transfer authorities is enough.
     pub fn same_authorities(&self, operator: &OperatorOnChain) -> Result<(), ChainError> {
         self.policy_signer(operator)?;
         self.transfer_signer(&operator.address, &operator.transfer_authorities, 0).map(drop)
     }
 
-    /// Who signs and pays for a call. What stops something is paid for by any key of ours that can.
+    /// Who signs and pays for a call. Any of our keys that can may pay for a pause or a halt.
     pub fn pens<'a>(&'a self, authority: &'a dyn Signer, call: &Call) -> Result<Pens<'a>, ChainError> {
         let price = self.price_of(call);
         if self.payers.can_pay(&address(authority), call.fee(1, price).saturating_add(call.rent)) {
@@ -94,7 +94,7 @@ impl SolanaChain {
         }
     }
 
-    /// Before the first of several steps: whether their rent can be paid.
+    /// Checks that the rent of all steps can be paid, before the first one.
     pub fn require_rent(&self, authority: &dyn Signer, rent: u64) -> Result<(), ChainError> {
         if self.payers.can_pay(&address(authority), rent) { Ok(()) } else { Err(self.empty(authority)) }
     }
@@ -104,7 +104,7 @@ impl SolanaChain {
         ChainError::FeePayerEmpty { address: Address::from_bytes(payer.public_key()), lamports }
     }
 
-    /// What stands at `keys`, and the SOL in our wallets, in one answer.
+    /// The accounts at `keys`, read together with our wallets.
     pub async fn accounts_and_payers(&self, keys: &[Pubkey]) -> Result<Vec<Option<RawAccount>>, ChainError> {
         let all: Vec<Pubkey> = keys.iter().chain(self.payers.keys()).copied().collect();
         let mut accounts = self.accounts(&all).await?;

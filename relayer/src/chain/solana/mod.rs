@@ -1,4 +1,4 @@
-//! [`Chain`] on a Solana node: reads, writes and follows through the rooms beside it.
+//! [`Chain`] on a Solana node: reads, writes and follows through the modules beside it.
 
 mod authorities;
 mod notices;
@@ -42,42 +42,42 @@ use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
 use std::time::Duration;
 use tokio::sync::Notify;
 
-/// How long a node may be silent before whoever waits for a confirmation is told.
+/// How long a node may be silent before callers stop waiting for a confirmation.
 const SILENCE_MAX: Duration = Duration::from_secs(10);
 
-/// Most keys of ours: all of them are looked at along with the accounts of a transfer.
+/// Most keys of ours: every transfer reads all their wallets along with its accounts.
 const KEYS_MAX: usize = ACCOUNTS_MAX / 2;
 
-/// Where a network is and how it is to be used.
+/// How to reach a network, and how to use it.
 #[derive(Debug, Clone)]
 pub struct ChainSettings {
     /// JSON-RPC of the nodes, the preferred one first; at least one.
     pub rpc_urls: Vec<String>,
-    /// Through which they are asked, if any; their websockets are not.
+    /// Proxy for JSON-RPC, if any; websockets do not use it.
     pub rpc_proxy: Option<String>,
-    /// Their websockets, each with the place of its node in `rpc_urls`; may be empty.
+    /// The nodes' websockets, each with its node's place in `rpc_urls`; may be empty.
     pub ws_urls: Vec<(usize, String)>,
     pub program_id: Address,
     pub usdc_mint: Address,
     pub commitment: Commitment,
-    /// What may be paid for a compute unit; a price of 0 needs no instruction.
+    /// Bounds of the price per compute unit; a price of 0 needs no instruction.
     pub priority_fee: PriceBounds,
-    /// Base58; when given, the cluster must be this one.
+    /// Base58; if set, the cluster must be this one.
     pub genesis_hash: Option<String>,
     pub program_check: ProgramCheck,
-    /// Wallets besides our keys that rent may go back to: keys that we had before.
+    /// Wallets besides our keys that may get rent back: our earlier keys.
     pub rent_payers: Vec<Address>,
-    /// Token accounts that websockets tell deposits of; the others are found by comparing balances.
+    /// How many token accounts websockets watch for deposits; the sweep covers the others.
     pub deposit_subscriptions_max: usize,
 }
 
-/// The keys that the relayer signs with. They must differ. Each operator's account names which of them act for it.
+/// The keys that the relayer signs with. They must differ. Each operator's account names those that act for it.
 #[derive(Clone)]
 pub struct ChainSigners {
-    /// Create agents, set policies, pay for both. At least one; new operators get the first.
+    /// Create agents, set policies, and pay for both. At least one; new operators name the first.
     pub policy: Vec<Arc<dyn Signer>>,
-    /// Transfer within policy, and pay the fees of what they sign. At least one; those that an operator names share the work,
-    /// so that not every transfer locks one fee payer.
+    /// Transfer within policy, and pay the fees of what they sign. At least one. Those that an operator names share the work,
+    /// so that transfers do not all lock one fee payer.
     pub transfer: Vec<Arc<dyn Signer>>,
 }
 
@@ -109,24 +109,24 @@ pub struct SolanaChain {
     submitter: Arc<Submitter>,
     pub instructions: Instructions,
     pub signers: ChainSigners,
-    /// Counts transfers, so that signers take turns.
+    /// Counts transfers so that signers take turns.
     pub transfer_turn: AtomicUsize,
     pub payers: Payers,
     pub prices: Arc<Prices>,
     distinct: Distinct,
-    /// The newest slot at which a write of ours landed: no read may be older.
+    /// The newest slot at which a write of ours landed; no read may be older.
     written_slot: AtomicU64,
     pub staging: staging::Staging,
     pub watched: Arc<Watched>,
     pub own: OwnTransfers,
     block_times: Arc<BlockTimes>,
     pub deposits: Arc<Deposits>,
-    /// The program was used, as far as the websocket tells.
+    /// Notified when the websocket reports a use of the program.
     pub activity: Arc<Notify>,
 }
 
 impl SolanaChain {
-    /// Starts the network's background tasks on `tasks`, until their stop; asks nobody yet.
+    /// Starts the network's background tasks on `tasks`, until they are stopped; asks no node yet.
     pub fn new(
         network: Network,
         settings: ChainSettings,
@@ -180,12 +180,12 @@ impl SolanaChain {
         let activity = Arc::new(Notify::new());
         let block_times = Arc::new(BlockTimes::new());
         if !settings.ws_urls.is_empty() {
-            // Tells the time with every slot; where a node does so, nobody needs to ask for it.
+            // Reports the time with every slot, so that nobody has to ask a node for it.
             subscriber.subscribe(Topic::Account(sysvar::CLOCK));
             let (program, commitment) = (instructions.0.program, settings.commitment);
             subscriber.subscribe(Topic::Naming { account: program, commitment });
             for signer in signers.policy.iter().chain(&signers.transfer) {
-                // Confirmed too: what is confirmed need not be sent again.
+                // Confirmed as well: confirmed transactions need not be sent again.
                 for commitment in [Commitment::Confirmed, commitment] {
                     subscriber.subscribe(Topic::Naming { account: address(&**signer), commitment });
                 }
@@ -230,17 +230,17 @@ impl SolanaChain {
         })
     }
 
-    /// Transactions that are sent and not final.
+    /// Transactions that are sent and not yet final.
     pub fn in_flight(&self) -> usize {
         self.submitter.in_flight()
     }
 
-    /// No read may be older than this slot.
+    /// The oldest slot that a read may return.
     pub fn written_slot(&self) -> u64 {
         self.written_slot.load(Ordering::Relaxed)
     }
 
-    /// Accounts in the order asked, not older than our own last write.
+    /// Accounts in the order asked, no older than our own last write.
     pub async fn accounts(&self, keys: &[Pubkey]) -> Result<Vec<Option<RawAccount>>, ChainError> {
         Ok(self.rpc.accounts(keys, self.written_slot()).await?.value)
     }
@@ -270,12 +270,12 @@ impl SolanaChain {
             payer: address(pens.payer),
         };
         if let Err(error) = self.submitter.send(followed, commitment).await {
-            // Whether it left is not known: the loop sends it again and finds out.
+            // We cannot know whether it left. The loop sends it again and finds out.
             tracing::debug!(%error, signature = signed.signature, "first send failed");
         }
         let landing = tokio::select! {
             landing = self.follow(followed, commitment) => landing,
-            // It may still land; whoever asked is told so, rather than kept waiting for a node that is gone.
+            // It may still land. The caller learns that now instead of waiting for a node that is gone.
             () = self.submitter.silent(SILENCE_MAX) => {
                 let reason = format!("no answer for {} s", SILENCE_MAX.as_secs());
                 return Err(ChainError::Unavailable { during: "confirmation", reason });
@@ -307,7 +307,7 @@ impl SolanaChain {
             bytes: &signed.bytes,
             signature: &signed.signature,
             last_valid_block_height: signed.last_valid_block_height,
-            // Other bytes than ours never get here; for those nobody would be told.
+            // Bytes that are not ours never get here; no notice would come for them.
             payer: signing::payer_of(&signed.bytes).unwrap_or_default(),
         }
     }
@@ -315,7 +315,7 @@ impl SolanaChain {
     async fn follow(&self, followed: Followed<'_>, commitment: Commitment) -> Landing {
         let landing = self.submitter.follow(followed, commitment).await;
         match landing {
-            // What is read from now on shows what became of it; of a failure, what it met.
+            // Later reads must show the transaction's effect, or the state that made it fail.
             Landing::Landed { slot } | Landing::Failed { slot, .. } | Landing::Expired { slot } => {
                 self.written_slot.fetch_max(slot, Ordering::Relaxed);
             }
@@ -344,7 +344,7 @@ impl Chain for SolanaChain {
         let accounts = self.accounts_and_payers(&[key]).await?;
         match accounts.first().and_then(Option::as_ref) {
             None => Ok(None),
-            // Lamports sent ahead do not make an account.
+            // Lamports sent ahead do not create an account.
             Some(account) if account.is_blank() => Ok(None),
             Some(account) => decode::operator(&self.instructions.0.program, &key, account)
                 .map(Some)
@@ -500,7 +500,7 @@ impl Chain for SolanaChain {
     }
 
     async fn sign_for(&self, order: &UnsignedTransfer, terms: &Terms) -> Result<SignedTransfer, ChainError> {
-        // Somebody else pays the fee.
+        // A facilitator pays the fee.
         let authority = self.transfer_pen(order, 0).await?;
         let recent = self.clock.recent().await?;
         let price = self.price_of_transfer(order);

@@ -1,5 +1,5 @@
-//! Whom the websocket's notices go to: landings to the submitter, accounts to the watched, time to the clock,
-//! the program's doings to whoever reads the past.
+//! Routes the websocket's notices: landings to the submitter, accounts to the watched, time to the clock,
+//! and uses of the program to the indexer.
 
 use crate::chain::live::block_times::BlockTimes;
 use crate::chain::live::clock::ChainClock;
@@ -18,7 +18,7 @@ pub struct Notices {
     pub clock: Arc<ChainClock>,
     pub block_times: Arc<BlockTimes>,
     pub program: Pubkey,
-    /// Whoever reads the past: something may be new.
+    /// Wakes the indexer when something may be new.
     pub activity: Arc<Notify>,
 }
 
@@ -27,7 +27,7 @@ impl Listener for Notices {
         match topic {
             Topic::Account(key) => self.watched.subscribed(key),
             Topic::Balance { .. } => {}
-            // What happened while nobody told is there to be read.
+            // Something may have happened before the subscription.
             Topic::Naming { account, .. } if *account == self.program => self.activity.notify_one(),
             Topic::Naming { account, commitment } => self.submitter.listening(*account, *commitment),
         }
@@ -36,17 +36,17 @@ impl Listener for Notices {
     fn notice(&self, node: usize, slot: u64, notice: Notice) {
         match notice {
             Notice::Account { key: sysvar::CLOCK, account } => {
-                // By the clock's own slot: not every node dates its notices.
+                // Uses the clock's own slot: not every node dates its notices.
                 if let Some((slot, now)) = sysvar::slot_and_time(&account.data) {
                     self.clock.time_seen(slot, now);
                     self.block_times.told(slot, now);
                 }
             }
-            // Deposits have sockets of their own.
+            // Deposits have their own sockets.
             Notice::Balance { .. } => {}
             Notice::Account { key, account } => self.watched.changed(&self.program, &key, account),
             Notice::Landed { naming, signature, .. } if naming == self.program => {
-                // What others did is to be read. What we did is written down by whoever waits for it.
+                // The indexer has to read others' transactions. Ours are recorded by the caller that waits for them.
                 if !self.submitter.is_ours(&signature) {
                     self.activity.notify_one();
                 }

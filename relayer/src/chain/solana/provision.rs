@@ -1,4 +1,4 @@
-//! Bringing operators and agents onto the chain. Doing it twice is doing it once.
+//! Creates operators and agents on chain. Doing it twice has the effect of doing it once.
 
 use crate::chain::read::decode::{to_address, to_pubkey};
 use crate::chain::sign::signer::{FileSigner, address};
@@ -10,7 +10,7 @@ use purser::constants::TRANSFER_AUTHORITIES_MAX;
 use purser_client::purser::OperatorKeys;
 
 impl SolanaChain {
-    /// Creates an operator that names this relayer's keys; one that does and is there already is success.
+    /// Creates an operator that names this relayer's keys. If one with these keys is already there, that is success.
     pub async fn provision_operator(
         &self,
         admin_secret: &[u8],
@@ -52,7 +52,7 @@ impl SolanaChain {
         }
     }
 
-    /// Creates an agent; one that is there already under the operator is success.
+    /// Creates an agent. If it is already there under the operator, that is success.
     pub async fn provision_agent(
         &self,
         on_chain: &OperatorOnChain,

@@ -1,4 +1,4 @@
-//! Reading accounts: in batches, at one slot, never older than our own last write.
+//! Reads accounts: in batches, at one slot, never older than our own last write.
 
 use crate::chain::history::SolanaHistory;
 use crate::chain::read::decode::{self, to_pubkey};
@@ -11,11 +11,11 @@ use crate::domain::Address;
 use futures::{StreamExt, TryStreamExt};
 use solana_sdk::pubkey::Pubkey;
 
-/// Batches of accounts that are asked for side by side.
+/// Account batches read concurrently.
 const BATCHES_AT_ONCE: usize = 4;
 
 impl SolanaChain {
-    /// The same network's past.
+    /// The history reader of the same network.
     pub fn history(&self) -> SolanaHistory {
         SolanaHistory {
             network: self.network,
@@ -28,7 +28,7 @@ impl SolanaChain {
         }
     }
 
-    /// Agents in the order asked, batches side by side.
+    /// Agents in the order asked, in concurrent batches.
     pub async fn agents(&self, agents: &[AgentAddresses]) -> Result<Vec<Option<AgentOnChain>>, ChainError> {
         let batches: Vec<_> =
             agents.chunks(ACCOUNTS_MAX / 2).map(|batch| self.read_agent_batch(batch.to_vec())).collect();
@@ -37,7 +37,7 @@ impl SolanaChain {
         Ok(batches.into_iter().flatten().collect())
     }
 
-    /// All that deciding a transfer needs, at one slot, and the SOL of whoever may have to pay its fee.
+    /// Everything needed to decide a transfer, at one slot, with the SOL of every wallet that may pay its fee.
     pub async fn transfer_view(
         &self,
         operator: &Address,
@@ -71,7 +71,7 @@ impl SolanaChain {
         self.view_of(operator, agent, destination, accounts.each_ref().map(Option::as_ref), now)
     }
 
-    /// The same from what the websocket keeps up to date, transfers of ours that are on their way counted in.
+    /// The same from the accounts that the websocket keeps up to date, counting our transfers in flight.
     pub fn known_transfer_view(
         &self,
         operator: &Address,

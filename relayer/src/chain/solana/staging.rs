@@ -1,4 +1,4 @@
-//! Changing a policy: at once when it fits a transaction, through a draft account when it does not or has to wait.
+//! Changes a policy: directly if it fits into a transaction, through a draft account if it does not or has to wait.
 
 use crate::chain::read::decode::{self, to_address, to_pubkey};
 use crate::chain::sign::instructions::{Call, DRAFT_CHUNK_ENTRIES, INLINE_ENTRIES_MAX, agent_rent};
@@ -14,11 +14,11 @@ use purser_policy::ALLOWLIST_ENTRIES_MAX;
 use solana_sdk::pubkey::Pubkey;
 use tokio::sync::Mutex;
 
-/// Most transactions that one change of a policy takes: the leftover closed, the draft opened, written and applied.
+/// Most transactions of one policy change: close the leftover draft, open a draft, write it and apply it.
 const FEES_MAX: u64 = 3 + (ALLOWLIST_ENTRIES_MAX as u64).div_ceil(DRAFT_CHUNK_ENTRIES as u64);
 
-/// One draft at a time for an agent, within this process: by a byte of its address, so that memory is bounded.
-/// Another process may take the draft's place in between; then the program refuses by the hash, and nothing is changed.
+/// Allows one draft at a time per agent within this process, keyed by a byte of the address to bound memory.
+/// Another process may replace the draft in between; the program then refuses by the hash, and nothing changes.
 pub struct Staging {
     turns: [Mutex<()>; 64],
 }
@@ -37,7 +37,7 @@ impl Staging {
 }
 
 impl SolanaChain {
-    /// Replaces the whole policy over the version that `agent` was read at.
+    /// Replaces the whole policy over the version that was read with `agent`.
     pub async fn replace_policy(
         &self,
         operator: &OperatorOnChain,
@@ -83,7 +83,7 @@ impl SolanaChain {
         self.stage(operator, at, &proposal(agent, policy), self.settings.commitment, more_rent).await
     }
 
-    /// Puts what is sealed in the agent's draft in force.
+    /// Puts the agent's sealed draft in force.
     pub async fn apply_sealed(
         &self,
         operator: &OperatorOnChain,
@@ -96,7 +96,7 @@ impl SolanaChain {
         self.apply(operator, at, agent, &draft.policy, (to_pubkey(&draft.rent_payer), hash)).await
     }
 
-    /// Closes the agent's draft, if it is the one that is meant.
+    /// Closes the agent's draft if it is the intended one.
     pub async fn close_sealed(
         &self,
         operator: &OperatorOnChain,
@@ -117,8 +117,8 @@ impl SolanaChain {
         Ok(account.and_then(|account| decode::draft(&self.instructions.0.program, &account)))
     }
 
-    /// Writes a complete draft, in place of whatever stood there. All steps but the one that seals it need only be
-    /// confirmed. Nothing is begun unless its rent, and `more_rent` for the agent, can be paid.
+    /// Writes a complete draft in place of an earlier one. Every step but the sealing one need only be confirmed.
+    /// Does not begin unless its rent, and `more_rent` for the agent, can be paid.
     async fn stage(
         &self,
         operator: &OperatorOnChain,
@@ -152,7 +152,7 @@ impl SolanaChain {
         Ok(done)
     }
 
-    /// The draft's rent payer and hash, and the policy that it holds.
+    /// Applies the draft that holds `policy`; the pair is its rent payer and hash.
     async fn apply(
         &self,
         operator: &OperatorOnChain,
@@ -167,7 +167,7 @@ impl SolanaChain {
         self.execute_for_policy(operator, call, self.settings.commitment).await
     }
 
-    /// A draft that was overtaken holds our rent and is of no use. Should this fail, the next change of the agent does it.
+    /// Closes an overtaken draft, which holds our rent for nothing. If this fails, the agent's next policy change does it.
     async fn clear_away(&self, operator: &OperatorOnChain, at: DraftAccounts, hash: [u8; 32]) {
         let cleared = async {
             let Some(draft) = self.draft_of(&at.agent).await?.filter(|draft| draft.hash == hash) else {
@@ -181,8 +181,8 @@ impl SolanaChain {
         }
     }
 
-    /// Lamports that the agent's account needs beyond what it has, for a longer list. Whoever gets the account's rent back
-    /// gets these back too, so we pay them only where that is us: an admin may have made the account with its own wallet.
+    /// Lamports that a longer list adds to the agent's rent. They go back to the account's rent payer, so we pay them only if
+    /// that is us: an admin may have created the account with its own wallet.
     fn more_rent(&self, agent: &AgentOnChain, policy: &OnChainPolicy) -> Result<u64, ChainError> {
         let more = agent_rent(policy).saturating_sub(agent_rent(&agent.policy));
         if more > 0 && !self.payers.is_ours(&agent.rent_payer) {
@@ -191,7 +191,7 @@ impl SolanaChain {
         Ok(more)
     }
 
-    /// As the operator's policy authority.
+    /// Executes a call as the operator's policy authority.
     pub async fn execute_for_policy(
         &self,
         operator: &OperatorOnChain,
@@ -228,7 +228,7 @@ fn expected_version(agent: &AgentOnChain) -> u32 {
     u32::try_from(agent.policy_version).unwrap_or(u32::MAX)
 }
 
-/// Refusals of a change that was right when it was written, and that somebody else was ahead of.
+/// Refusals of a change that was right when written, but came after somebody else's.
 fn is_overtaken(code: u32) -> bool {
     matches!(
         PurserError::from_code(code),

@@ -1,4 +1,4 @@
-//! Who signs transfers.
+//! Which keys sign and pay for transfers.
 
 use super::*;
 use crate::chain::sign::signer::FileSigner;
@@ -12,7 +12,7 @@ fn of(signer: &dyn Signer) -> Address {
     Address::from_bytes(signer.public_key())
 }
 
-/// A chain on a node that nobody asks.
+/// A chain whose node is never asked.
 fn chain(transfer: Vec<Arc<dyn Signer>>) -> Result<SolanaChain, ChainError> {
     let settings = ChainSettings {
         rpc_urls: vec!["http://127.0.0.1:1".into()],
@@ -51,7 +51,7 @@ async fn transfer_signers_that_the_operator_names_and_that_can_pay_take_turns() 
     }
     assert!(matches!(next(&[stranger]), Err(ChainError::AuthorityRotated { .. })));
     assert!(matches!(next(&[]), Err(ChainError::AuthorityRotated { .. })));
-    // The policy key's wallet comes first.
+    // The policy key's wallet is first.
     chain.payers.saw(&[holding(0), holding(895_880), holding(895_879), None]);
     for _ in 0..4 {
         assert_eq!(next(&[one, two, three]), Ok(one));
@@ -72,7 +72,7 @@ async fn another_key_pays_for_what_stops_something_and_for_nothing_else() {
     for call in stopping.iter().chain([&create]) {
         assert_eq!(chain.pens(policy, call).map(|pens| of(pens.payer)), Ok(of(policy)));
     }
-    // A fee, and no account.
+    // Enough for a fee, not for an account.
     chain.payers.saw(&[holding(2_000_000), None, None]);
     assert!(matches!(chain.pens(policy, &create), Err(ChainError::FeePayerEmpty { .. })));
     chain.payers.saw(&[None, None, holding(1_000_000)]);

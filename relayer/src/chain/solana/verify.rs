@@ -1,4 +1,4 @@
-//! Before anything is sent: is this the cluster, the program and the mint that the configuration means?
+//! Checks, before we send anything, that cluster, program and mint are those of the configuration.
 
 use crate::chain::read::decode::{TOKEN_PROGRAM, to_pubkey};
 use crate::chain::rpc::wire::RawAccount;
@@ -13,14 +13,14 @@ const MAINNET_GENESIS: &str = "5eykt4UsFv8P8NJdTREpY1vzqKqZKvdpKuc147dw2N9d";
 const DEVNET_GENESIS: &str = "EtWTRABZaYq6iMfeYKouRu166VU2xqa1wcaWoxPkrZBG";
 const TESTNET_GENESIS: &str = "4uhcVJyU9pJkvQyS88uRDiswHScSCKY3XQsseRfwrTj2";
 
-/// Length of a mint, and where its decimals and its initialised flag stand.
+/// Length of a mint, and the offsets of its decimals and its initialised flag.
 const MINT_BYTES: usize = 82;
 const MINT_DECIMALS: usize = 44;
 const MINT_INITIALIZED: usize = 45;
 
 impl SolanaChain {
-    /// Checks the cluster's genesis, that the program is there and which one it is, and that the mint is USDC's kind;
-    /// says in one line each what it found.
+    /// Checks the cluster's genesis, that the program exists and which build it is, and that the mint is like USDC;
+    /// logs what it found, one line each.
     pub async fn verify(&self) -> Result<(), ChainError> {
         let network = self.network();
         let genesis = self.verify_cluster().await?;
@@ -47,7 +47,7 @@ impl SolanaChain {
         Ok(())
     }
 
-    /// The genesis hash that all nodes which answer agree on; the others are asked before they are used.
+    /// The genesis hash that all answering nodes agree on; the others are checked before use.
     async fn verify_cluster(&self) -> Result<String, ChainError> {
         let asked =
             futures::future::join_all((0..self.rpc.nodes()).map(|node| self.rpc.genesis_hash(node))).await;
@@ -73,14 +73,14 @@ impl SolanaChain {
         Ok(genesis)
     }
 
-    /// What the node of this place says of its cluster: the genesis hash, if it is the one that is meant.
+    /// The genesis hash of the node at this place, if it is the expected one.
     pub async fn cluster_of(&self, node: usize) -> Result<String, ChainError> {
         let genesis = self.rpc.genesis_hash(node).await?;
         check_cluster(self.network(), self.settings.genesis_hash.as_deref(), &genesis)?;
         Ok(genesis)
     }
 
-    /// Whether the program on chain is the committed build: `Err` with what is wrong, in words; and the same of the mint.
+    /// Compares the program on chain with the committed build, then checks the mint: `Err` says in words what is wrong.
     pub async fn look_at_program(&self) -> Result<[Result<String, String>; 2], ChainError> {
         let mint_key = to_pubkey(&self.settings.usdc_mint);
         let program_key = to_pubkey(&self.settings.program_id);
@@ -94,7 +94,7 @@ impl SolanaChain {
         Ok([program, mint])
     }
 
-    /// The committed build's hash if the program is that, and else what it is.
+    /// The committed build's hash if the program is that build, otherwise what it is.
     async fn compare_program(&self, program: &RawAccount) -> Result<Result<String, String>, ChainError> {
         let id = &self.settings.program_id;
         let bytes = match program_data_address(&program.owner, &program.data) {
@@ -135,7 +135,7 @@ impl SolanaChain {
     }
 }
 
-/// A test key must never reach real money, nor a live key play money by mistake.
+/// A test key must never reach real money, and a live key must not use play money by mistake.
 fn check_cluster(network: Network, expected: Option<&str>, genesis: &str) -> Result<(), ChainError> {
     let wrong = |what: String| Err(ChainError::Misconfigured(what));
     match (network, genesis) {

@@ -52,7 +52,7 @@ fn refused(number: u8) -> Refused {
     }
 }
 
-/// Sorted by name at every depth: a map of `serde_json` is, and its texts are written as RFC 8785 has them.
+/// `serde_json` maps sort by name at every depth, and write texts as RFC 8785 does.
 #[test]
 fn a_document_and_its_line_are_in_the_form_of_rfc_8785() {
     let key = Address::from_bytes([7; 32]);

@@ -1,6 +1,6 @@
 use super::*;
 
-/// Forms that lead, or try to lead, to where only the service can reach.
+/// URLs that lead, or try to lead, to hosts that only the service can reach.
 const BLOCKED: [&str; 88] = [
     // Schemes.
     "http://example.com/",
@@ -11,7 +11,7 @@ const BLOCKED: [&str; 88] = [
     "//example.com/",
     "example.com",
     "",
-    // Loopback, in every spelling that a resolver or a C library understands.
+    // Loopback, in every spelling that a resolver or a C library accepts.
     "https://127.0.0.1/",
     "https://127.0.0.1./",
     "https://127.1/",

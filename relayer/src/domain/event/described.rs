@@ -1,4 +1,4 @@
-//! What each type of event says, for whoever describes the interface.
+//! Describes each event type for the API's documentation.
 
 use utoipa::openapi::schema::{ObjectBuilder, Type};
 use utoipa::openapi::{RefOr, Schema};
@@ -10,16 +10,16 @@ use super::{EventType, InitiatedData, LowBalanceData, RejectedData, SettledData,
 use crate::domain::schema::reference;
 use crate::domain::{EventId, Timestamp};
 
-/// One type of event, in words and as a schema.
+/// An event type in words and as a schema.
 pub(crate) struct Described {
     pub fires_when: &'static str,
     pub envelope: Schema,
-    /// The schemas that the envelope refers to, by name.
+    /// The named schemas that the envelope refers to.
     pub refers_to: Vec<(String, RefOr<Schema>)>,
 }
 
 impl EventType {
-    /// The name of the schema of its envelope: `TransferSettledEvent`.
+    /// The name of its envelope's schema: `TransferSettledEvent`.
     pub fn schema_name(self) -> String {
         let words = self.as_str().split(['.', '_']).map(|word| {
             let (first, rest) = word.split_at(1);

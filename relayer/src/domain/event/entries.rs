@@ -1,4 +1,4 @@
-//! What follows from an entry of a history.
+//! Events that follow from a history entry.
 
 use serde::Serialize;
 use utoipa::ToSchema;
@@ -81,7 +81,7 @@ pub(crate) struct ThresholdData<'a> {
 }
 
 impl Event {
-    /// The money that an entry moved in, or out past the policy. `None` for transfers, which have events of their own.
+    /// The event of a deposit or withdrawal. `None` for transfers, which have their own events.
     pub fn of_entry(entry: &HistoryEntry, now: Timestamp) -> Option<Self> {
         let EntryOutcome::Settled { signature, .. } = &entry.outcome else { return None };
         let of = (entry.operator_id, entry.account_id);
@@ -120,8 +120,8 @@ impl Event {
         }
     }
 
-    /// The shares of the daily cap that a payment reached; `max_daily_spend` as it was in force for it. None where
-    /// nobody knows what was spent.
+    /// Events for the shares of the daily cap that a payment reached; `max_daily_spend` is the cap at the payment. None
+    /// when the spending is unknown.
     pub fn limits_reached(entry: &HistoryEntry, max_daily_spend: UsdcAmount, now: Timestamp) -> Vec<Self> {
         let (Some(spent), EntryOutcome::Settled { signature, .. }) = (entry.spent, &entry.outcome) else {
             return Vec::new();

@@ -1,4 +1,4 @@
-//! What happens to policies, those that wait and those in force, and to accounts that are halted.
+//! Events of policies, pending or in force, and of halted accounts.
 
 use serde::Serialize;
 use utoipa::ToSchema;
@@ -77,7 +77,7 @@ pub(crate) struct HaltedData<'a> {
     halted_at: String,
 }
 
-/// A policy that a transaction put in force.
+/// A policy that came into force.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct PolicySet {
     pub operator_id: OperatorId,
@@ -91,7 +91,7 @@ pub struct PolicySet {
 /// A transaction that set a policy.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct SetBy {
-    /// `None` where nobody can tell.
+    /// `None` when it is unknown.
     pub signer: Option<Address>,
     /// Base58.
     pub signature: String,
@@ -103,7 +103,7 @@ pub struct SetBy {
 pub struct HaltSet {
     pub operator_id: OperatorId,
     pub scope: HaltScope,
-    /// `None` where nobody can tell.
+    /// `None` when it is unknown.
     pub by: Option<HaltedBy>,
     /// Base58.
     pub signature: String,
@@ -111,7 +111,7 @@ pub struct HaltSet {
 }
 
 impl Event {
-    /// `set` is in force, by a transaction; `before`: the latest version before it that is known.
+    /// A transaction put `set` in force; `before` is the latest known version before it.
     pub fn policy_changed(
         set: &PolicySet,
         by: &SetBy,
@@ -131,7 +131,7 @@ impl Event {
         Self::of_account((set.operator_id, set.account_id), EventType::PolicyChanged, &fact, &data, now)
     }
 
-    /// The account cannot pay until the admin resumes it.
+    /// The account cannot pay until the admin lifts the halt.
     pub fn account_halted(halt: &HaltSet, account_id: AccountId, now: Timestamp) -> Self {
         let data = HaltedData {
             account_id: account_id.to_string(),
@@ -144,7 +144,7 @@ impl Event {
         Self::of_account((halt.operator_id, account_id), EventType::AccountHalted, &fact, &data, now)
     }
 
-    /// The proposal is on the chain, says `policy`, and can take effect at `effective_at`.
+    /// The proposal is on the chain with `policy`, and can take effect at `effective_at`.
     pub fn policy_pending(
         pending: &PendingPolicy,
         policy: &SpendingPolicy,
@@ -159,7 +159,7 @@ impl Event {
         Self::of_policy(pending, EventType::PolicyPending, &data, now)
     }
 
-    /// The proposal is in force as this version. Without a signature (base58) where somebody else may have applied it.
+    /// The proposal is in force as this version. Has no signature (base58) when somebody else may have applied it.
     pub fn policy_applied(
         pending: &PendingPolicy,
         policy: &SpendingPolicy,

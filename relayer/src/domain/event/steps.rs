@@ -2,13 +2,13 @@ use super::Event;
 use crate::domain::{Timestamp, Transfer, TransferState};
 
 impl Event {
-    /// What a transfer's step announces.
+    /// The events of a transfer's step.
     pub fn of_step(transfer: &Transfer, next: &TransferState, now: Timestamp) -> Vec<Self> {
-        // That a node took the bytes is only noted when there is time for it; the end proves it too.
+        // A send is noted only when time allows; the end of the transfer proves it too.
         let unnoted = match &transfer.state {
             TransferState::Signed(signed) => match (transfer.fee_payer, next) {
                 (None, _) => Some(Self::transfer_initiated(transfer, &signed.signature, now)),
-                // Others send it, under a signature of theirs.
+                // Others send it, under their own signature.
                 (Some(_), TransferState::Settled(settlement)) => {
                     Some(Self::transfer_initiated(transfer, &settlement.signature, now))
                 }

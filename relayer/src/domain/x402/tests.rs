@@ -42,7 +42,7 @@ fn chosen(required: &[u8]) -> Result<Offer, String> {
     Offer::choose(Some(required), &purchase(), NETWORK, &mint(), |address| *address == ours)
 }
 
-/// The entry with one of its fields changed.
+/// The entry with one field changed.
 fn with(path: &str, value: Value) -> Value {
     let mut entry = entry();
     *entry.pointer_mut(path).expect("a field") = value;
@@ -82,7 +82,7 @@ fn an_offer_above_the_most_that_may_be_paid_is_refused() {
     for amount in ["0", "-1", "0.25", "1e3", "", " 1", "18446744073709551616"] {
         assert!(refused(&with("/amount", json!(amount))).contains("`amount`"), "{amount}");
     }
-    // A number is no amount of this scheme.
+    // In this scheme an amount is not a number.
     assert!(refused(&with("/amount", json!(1))).contains("nothing in USDC"));
 }
 

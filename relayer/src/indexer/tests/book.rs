@@ -69,10 +69,10 @@ fn payment_between_two_accounts_is_booked_with_both() {
         [(1, EntryKind::Transfer, 5, other_side(token(2))), (2, EntryKind::Deposit, 5, other_side(token(1)))]
     );
     assert_eq!(entries[0].memo.as_ref().map(|memo| memo.as_str()), Some("tea\u{FFFD}"));
-    // Who was paid sees what the payment says on the chain.
+    // The recipient sees what the payment says on the chain.
     assert_eq!((&entries[1].memo, entries[1].transfer_id), (&entries[0].memo, entries[0].transfer_id));
     assert_eq!(entries[1].number, None);
-    // Money that came otherwise too is no transfer.
+    // If some of the money came another way, the deposit is no transfer.
     let more = booked(vec![pays(1, token(2), 5)], vec![flow(token(1), 9, 4), flow(token(2), 0, 6)]);
     assert_eq!((&more[1].memo, more[1].transfer_id), (&None, None));
     for (entry, number) in entries.iter().zip([1, 2]) {
@@ -94,7 +94,7 @@ fn minted_money_and_money_from_several_has_no_counterparty() {
 
 #[test]
 fn money_that_comes_back_in_the_same_transaction_is_out_and_in() {
-    // Paid 5 to a stranger, who gave 2 back; and one who gave all of it back.
+    // One stranger got 5 and gave 2 back; another gave everything back.
     let entries = booked(vec![pays(1, token(9), 5)], vec![flow(token(1), 10, 7), flow(token(9), 0, 3)]);
     assert_eq!(
         lines(&entries),

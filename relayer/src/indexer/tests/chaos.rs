@@ -7,7 +7,7 @@ use crate::chain::Commitment;
 use crate::domain::{HistoryEntry, HistoryFilter};
 use crate::indexer::Indexer;
 
-/// Cycles that a well-behaved network is given to bring everything to light.
+/// Cycles in which a well-behaved network must reveal everything.
 const QUIET_CYCLES: usize = 12;
 
 async fn comes_to_light(scene: &Scene, indexer: &Indexer) {
@@ -32,7 +32,7 @@ async fn assert_complete(scene: &Scene, seed: u64) {
     assert!(expected.len() > 20, "seed {seed}: too little happened to prove anything");
 }
 
-/// Every account's history adds up to what it holds, and nothing was waved through.
+/// Every account's history adds up to what it holds, with nothing left unexplained.
 async fn assert_adds_up(scene: &Scene, seed: u64) {
     let ledgers = scene.store.list_ledgers(crate::domain::Network::Test, None, 1_000).await.expect("listed");
     let world = scene.node.world();
@@ -52,7 +52,7 @@ async fn survives(seed: u64, commitment: Commitment, rounds: usize) {
             scene.node.world().forks();
         }
         if round % 11 == 5 {
-            // Killed and started again.
+            // The process is killed and restarted.
             indexer = scene.indexer();
         }
         indexer.cycle().await;
@@ -77,14 +77,14 @@ async fn nothing_is_missed_and_nothing_invented_at_confirmed_with_forks() {
     }
 }
 
-/// Walks of operators, interrupted now and then, must find all that the program did: without a sweep or an audit.
+/// Walks of operators, interrupted now and then, must find all that the program did, without sweep or audit.
 async fn is_found_by_walks_alone(seed: u64, commitment: Commitment) {
     let scene = Scene::new(World::new(seed, 12), commitment).await;
     let indexer = scene.indexer();
     scene.node.falls_silent(true);
     scene.node.world().lag = 20..60;
     for round in 0..30 {
-        // So many that the first page of a walk holds both what is final and what may be forked away.
+        // Enough for the first page of a walk to hold both final and forkable transactions.
         for _ in 0..16 {
             scene.node.world().goes_on();
         }
@@ -144,7 +144,7 @@ async fn one_transaction_that_no_node_can_show_keeps_no_other_from_being_found()
                 drop(world);
                 scene.node.hides(&hidden, how);
             }
-            // What was made before is read after it is hidden.
+            // Indexing starts only once the transaction is hidden.
             if round >= 10 {
                 indexer.cycle().await;
                 pass_seconds(1);
@@ -184,7 +184,7 @@ async fn indexing_anew_gives_the_same_history_with_the_same_ids() {
                 store.list_history(operator, agent.id, &HistoryFilter::default(), None, u32::MAX).await;
             let mut entries: Vec<_> =
                 listed.expect("listed").into_iter().map(|placed| placed.entry).collect();
-            // They became visible in another order.
+            // They became visible in different orders.
             entries.sort_by_key(HistoryEntry::chain_position);
             entries
         };

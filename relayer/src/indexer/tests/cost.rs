@@ -31,7 +31,7 @@ async fn ten_thousand_accounts_are_swept_with_at_most_110_calls() {
         scene.store.insert_account(&account).await.expect("inserted");
     }
     let indexer = scene.indexer();
-    // The first cycles find what there is to find.
+    // The first cycles find everything there is.
     for _ in 0..3 {
         indexer.cycle().await;
     }

@@ -4,7 +4,7 @@ use super::world::{Expected, World};
 use crate::chain::Commitment;
 use crate::indexer::Indexer;
 
-/// A chain whose newest transaction is a payment that is in the history and not final yet; and that transaction.
+/// A chain whose newest transaction is a payment that is recorded but not final yet; also returns its signature.
 async fn open_payment() -> (Scene, Indexer, String) {
     let mut world = World::new(9, 12);
     // Nothing becomes final by itself.
@@ -70,7 +70,7 @@ async fn payment_is_taken_back_only_when_it_is_missing_three_times_running() {
     scene.node.world().finalized = tip;
     assert_eq!(looks(2).await, all);
     scene.node.hides_nothing();
-    // Not final again, so that it stays open.
+    // Not final again, so that the payment stays open.
     scene.node.world().finalized = 100;
     assert_eq!(looks(1).await, all);
     scene.node.hides(&signature, Hides::Forgotten);

@@ -1,4 +1,4 @@
-//! The indexer against a chain that was made up, told by nodes that misbehave.
+//! The indexer against a simulated chain, read through nodes that misbehave.
 
 mod book;
 mod chaos;
@@ -24,7 +24,7 @@ use crate::service::{Ambient, Chains, Parts, Services, Tasks, WebhookParts};
 use crate::store::Store;
 use crate::webhook::{Fetcher, SystemResolver};
 
-/// The time of day of the process under test; only ever moved forward.
+/// The clock of the process under test; it only moves forward.
 static NOW: AtomicI64 = AtomicI64::new(1_900_000_000);
 
 fn pass_seconds(seconds: i64) {
@@ -36,7 +36,7 @@ const AMBIENT: Ambient = Ambient {
     fill_random: |bytes| bytes.fill(7),
 };
 
-/// A database, and indexers of a made-up chain over it.
+/// A database, and indexers of a simulated chain that use it.
 struct Scene {
     _folder: tempfile::TempDir,
     store: Store,
@@ -45,7 +45,7 @@ struct Scene {
 }
 
 impl Scene {
-    /// The first accounts of each operator are known; the others are found, if they come to be.
+    /// The first accounts of each operator are known; the indexer finds the others once they exist.
     async fn new(world: World, commitment: Commitment) -> Self {
         let folder = tempfile::tempdir().expect("a folder");
         let url = format!("sqlite://{}", folder.path().join("purser.db").display());
@@ -78,7 +78,7 @@ impl Scene {
         Self { _folder: folder, store, node: Arc::new(Node::of(world)), commitment }
     }
 
-    /// A process that begins with what the database says and nothing else.
+    /// A process that starts with nothing but the database.
     fn indexer(&self) -> Indexer {
         let services = Services::new(Parts {
             store: self.store.clone(),
@@ -116,7 +116,7 @@ impl Scene {
         })
     }
 
-    /// Every account's history, as far as the chain decides it.
+    /// Every account's history, as far as the chain determines it.
     async fn recorded(&self) -> BTreeSet<Expected> {
         let mut all = BTreeSet::new();
         let (operators, agents) = self.node.parties();

@@ -1,5 +1,5 @@
-//! Nodes behind one address that tell of a made-up chain: well, or each a little behind, leaving out, repeating, mixing
-//! up, and now and then not at all.
+//! Nodes of a simulated chain behind one address: they answer truthfully; or they lag, leave out, repeat and mix up lines;
+//! or they do not answer at all.
 
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Mutex, MutexGuard, PoisonError};
@@ -18,23 +18,23 @@ pub struct Node {
     random: Mutex<StdRng>,
     misbehaves: AtomicBool,
     falls_silent: AtomicBool,
-    /// Calls that go unanswered from now on: silences last.
+    /// How many more calls go unanswered: a silence lasts.
     silence: AtomicU64,
     calls: AtomicU64,
     hidden: Mutex<Option<(String, Hides)>>,
 }
 
-/// What becomes of the question for a transaction that no node can show.
+/// What happens to a request for a transaction that no node can show.
 #[derive(Debug, Clone, Copy)]
 pub enum Hides {
     InSilence,
-    /// In a form that nobody understands.
+    /// The answer has a form that nobody understands.
     Unreadable,
-    /// It is shown, and its status is not known.
+    /// The transaction is shown, but its status is unknown.
     Forgotten,
 }
 
-/// How far one answer's node has come.
+/// How far the node behind one answer is.
 struct View {
     tip: u64,
     finalized: u64,
@@ -66,12 +66,12 @@ impl Node {
         self.misbehaves.store(whether, Ordering::SeqCst);
     }
 
-    /// Tells the truth when it answers, which is not always.
+    /// Answers truthfully, but does not always answer.
     pub fn falls_silent(&self, whether: bool) {
         self.falls_silent.store(whether, Ordering::SeqCst);
     }
 
-    /// From now on this transaction, and no other, is listed and cannot be shown.
+    /// From now on this one transaction is listed but not shown.
     pub fn hides(&self, signature: &str, how: Hides) {
         *self.hidden.lock().expect("lock") = Some((signature.to_owned(), how));
     }
@@ -86,12 +86,12 @@ impl Node {
         matches!(&*hidden, Some((known, Hides::Forgotten)) if known == signature)
     }
 
-    /// Calls since the last time this was asked.
+    /// Calls since the last `take_calls`.
     pub fn take_calls(&self) -> u64 {
         self.calls.swap(0, Ordering::SeqCst)
     }
 
-    /// One call of a process to the nodes.
+    /// One call from a process to the nodes.
     pub fn call(&self, method: &'static str, params: &Value) -> Option<Value> {
         self.calls.fetch_add(1, Ordering::SeqCst);
         let silent = self.falls_silent.load(Ordering::SeqCst) && self.is_silent();
@@ -142,7 +142,7 @@ impl Node {
         match method {
             "getSignaturesForAddress" => {
                 let address: Address = text(&params[0]).parse().expect("an address");
-                // Some list what is not yet at the commitment, and say so in each line.
+                // Some nodes list transactions below the commitment, and say so in each line.
                 let seen = if self.chance(0.3) { view.tip } else { seen };
                 self.signatures(&world, &view, seen, &address, config)
             }
@@ -221,7 +221,7 @@ impl Node {
             return Value::Null;
         }
         if self.chance(0.05) {
-            // The answer to somebody else's question.
+            // The answer to another client's question.
             return world.json(&world.transactions[0], false);
         }
         let mut answer = world.json(known, self.chance(0.3));
@@ -240,7 +240,7 @@ impl Node {
 }
 
 impl Node {
-    /// Doubles a line, mixes two up, drops one, or puts in one of another transaction.
+    /// Repeats a line, swaps two, drops one, or inserts one of another transaction.
     fn spoil(&self, lines: &mut Value, others: &Value) {
         let (Some(lines), Some(others)) = (lines.as_array_mut(), others.as_array()) else { return };
         if lines.is_empty() {

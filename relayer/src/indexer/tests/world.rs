@@ -1,4 +1,4 @@
-//! A made-up chain: who is on it, what they do, forks and all, and what histories must say of it in the end.
+//! A simulated chain: who is on it, what they do, its forks, and what histories must show in the end.
 
 mod wire;
 
@@ -20,13 +20,13 @@ use crate::domain::{AccountId, Address, OperatorId, Timestamp};
 pub const MINT: Address = Address::from_bytes([200; 32]);
 const TOKEN_PROGRAM: Pubkey = anchor_spl::token::ID;
 const OTHER_PROGRAM: Pubkey = Pubkey::from_str_const("Memo1UhkJRfHyvLMcVucJwxXeuD728EqVDDwQDxFMNo");
-/// Who is neither an account nor pays its own way: wallets with much money.
+/// Wallets that are no accounts of ours and have plenty of money.
 const OUTSIDERS: u8 = 3;
 const WEALTH: u64 = 1_000_000_000_000;
-/// What every account is given first: more than it will spend.
+/// What every account gets first: more than it will spend.
 const BEGINNING: u64 = 1_000_000;
 
-/// The program that a deed calls, its accounts and data, and the events that it logs.
+/// The program that a deed calls, the accounts and data of the call, and its logged events.
 type Called = (Address, Vec<Address>, Vec<u8>, Vec<Vec<u8>>);
 
 #[derive(Debug, Clone)]
@@ -42,9 +42,9 @@ pub struct WorldAgent {
     pub operator: usize,
     pub address: Address,
     pub token_account: Address,
-    /// The database has it from the beginning.
+    /// The database has it from the start.
     pub is_known: bool,
-    /// It is on the chain.
+    /// It exists on the chain.
     pub exists: bool,
 }
 
@@ -62,7 +62,7 @@ enum Deed {
         to: Address,
         micros: u64,
     },
-    /// By a wallet, by another program, or minted: it is all one.
+    /// From a wallet, from another program, or minted: the history shows no difference.
     Give {
         from: Option<Address>,
         to: Address,
@@ -74,7 +74,7 @@ enum Deed {
     Pause {
         agent: usize,
     },
-    /// Another program that writes our event, as if `agent` had paid.
+    /// Another program forges our event, as if `agent` had paid.
     Forge {
         agent: usize,
         micros: u64,
@@ -108,7 +108,7 @@ pub struct World {
     pub transactions: Vec<Transaction>,
     pub tip: u64,
     pub finalized: u64,
-    /// How many slots it takes to become final.
+    /// How many slots a block takes to become final.
     pub lag: std::ops::Range<u64>,
     random: StdRng,
 }
@@ -118,7 +118,7 @@ pub fn time_of(slot: u64) -> i64 {
 }
 
 impl World {
-    /// Three operators, the last of them a stranger; accounts that are there and accounts that come to be.
+    /// Three operators, the last of them not registered; some accounts exist, others are created later.
     pub fn new(seed: u64, agents: u8) -> Self {
         let operators = (0..3)
             .map(|number| WorldOperator {
@@ -168,7 +168,7 @@ impl World {
         self.finalized = self.finalized.max(self.tip.saturating_sub(lag));
     }
 
-    /// What was not final is gone, or lands again in another slot; and what nobody has seen yet landed in between.
+    /// Some transactions that are not final vanish or land again in another slot, and unseen ones land in between.
     pub fn forks(&mut self) {
         let cut = self.random.random_range(self.finalized..=self.tip);
         let (mut kept, gone): (Vec<_>, Vec<_>) =
@@ -199,7 +199,7 @@ impl World {
         self.tip = self.tip.max(slot);
     }
 
-    /// Nothing can be forked away any longer.
+    /// Everything becomes final.
     pub fn comes_to_rest(&mut self) {
         self.tip += 100;
         self.finalized = self.tip;
@@ -222,7 +222,7 @@ impl World {
         bs58::encode(bytes).into_string()
     }
 
-    /// Usually one; an account that comes to be gets its money in the same transaction.
+    /// Usually one deed; a new account gets its money in the same transaction.
     fn deeds(&mut self) -> Vec<Deed> {
         let micros = self.random.random_range(1..500);
         let existing: Vec<usize> =
@@ -252,7 +252,7 @@ impl World {
         }]
     }
 
-    /// Every line that the histories of registered operators must have, and no other.
+    /// The exact lines that the histories of registered operators must have.
     pub fn expected(&self) -> Vec<Expected> {
         let mut all = Vec::new();
         for transaction in self.transactions.iter().filter(|transaction| !transaction.failed) {
@@ -267,7 +267,7 @@ impl World {
                     created_at: Timestamp::from_unix_seconds(time_of(transaction.slot)),
                 };
                 let mut came = 0;
-                // Of a deposit that one transfer made.
+                // Transfers into this account, for a deposit that one transfer made.
                 let mut transfers = Vec::new();
                 for deed in &transaction.deeds {
                     match deed {
@@ -323,7 +323,7 @@ impl World {
         moves
     }
 
-    /// What a token account holds after everything up to `slot`.
+    /// The balance of a token account after every transaction up to `slot`.
     pub fn balance(&self, token_account: &Address, slot: u64) -> u64 {
         let before = self.transactions.iter().filter(|transaction| transaction.slot <= slot);
         self.sum(token_account, before)
@@ -338,7 +338,7 @@ impl World {
         begin.checked_add_signed(moved).expect("nobody is overdrawn")
     }
 
-    /// Every address that it names.
+    /// Every address that the transaction names.
     pub fn touched(&self, transaction: &Transaction) -> Vec<Address> {
         let mut touched = Vec::new();
         for deed in &transaction.deeds {

@@ -1,4 +1,4 @@
-//! Accounts in lists: as the chain has them now, or, where it does not answer, as they were last seen.
+//! Lists of accounts: as the chain has them now or, when it does not answer, as they were last seen.
 
 use std::time::Duration;
 
@@ -12,9 +12,9 @@ use crate::store::KnownAccount;
 const PATIENCE: Duration = Duration::from_secs(1);
 
 impl Accounts {
-    /// The operator's accounts, newest first. The status is the chain's, not the database's, so a filtered page may be
-    /// short while there is more. Where the chain does not answer, every account is shown as it was last seen, without
-    /// its policy.
+    /// The operator's accounts, newest first. The status comes from the chain, not the database, so a filtered page may
+    /// be short while more accounts follow. When the chain does not answer, every account is shown as it was last seen,
+    /// without its policy.
     pub async fn list(
         &self,
         operator: &Operator,
@@ -58,7 +58,7 @@ impl Accounts {
         let now = window_now(&self.parts, operator).await?;
         let mut items = Vec::new();
         for _ in 0..BATCHES_MAX {
-            // One row too many tells whether there is more.
+            // One row too many shows whether more follow.
             let mut rows = self.parts.store.list_accounts(operator.id, None, after, rows_at_once + 1).await?;
             let more_rows = rows.len() > rows_at_once as usize;
             rows.truncate(rows_at_once as usize);

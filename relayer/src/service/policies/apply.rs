@@ -1,5 +1,5 @@
-//! Policies that have waited come into force here, and what cannot any longer is cleared. Any number of relayers may look
-//! at the same proposal: the program takes it once, and whoever writes that down first announces it.
+//! Applies pending policies when they are due, and clears those that no longer can take effect. Any number of relayers
+//! may look at the same proposal: the program applies it once, and the relayer that first records that announces it.
 
 use std::time::Duration;
 
@@ -10,17 +10,17 @@ use crate::crash_point::crash_point;
 use crate::domain::{AccountStatus, Event, Operator, PendingPolicy};
 use crate::service::error::{Resource, ServiceError, from_chain};
 
-/// How many proposals one pass looks at.
+/// Proposals looked at in one pass.
 const ROWS_MAX: u32 = 100;
-/// After this long without a trace on the chain, a proposal can no longer get there.
+/// A proposal that has left no trace on the chain after this long can no longer get there.
 const PROPOSING_TIMEOUT: Duration = Duration::from_secs(180);
 
 impl Policies {
-    /// One pass over what is due by the chain's clock. What cannot be done now is done later.
+    /// One pass over what is due by the chain's clock. Later passes retry what fails now.
     pub(in crate::service) async fn reconcile(&self) -> Result<(), ServiceError> {
         let Self { parts, .. } = self;
         for network in parts.chains.networks() {
-            // Mostly nothing waits, and then the chain is not asked.
+            // Usually nothing is pending, and then the chain is not asked.
             if parts.store.list_due_policies(network, i64::MAX, 1).await?.is_empty() {
                 continue;
             }
@@ -46,11 +46,11 @@ impl Policies {
         let operator = store.find_operator(pending.operator_id).await?.ok_or(ServiceError::Internal)?;
         let account = self.find(&operator, pending.account_id).await?;
         let chain = &self.parts.chains.get(operator.network)?.chain;
-        // Before the policy: a draft that is gone by now has left its trace there.
+        // Read before the policy: a draft that is gone by now has left its trace in the policy.
         let read = chain.read_draft(&account.address).await;
         let draft = read.map_err(|error| from_chain(operator.network, &error, true))?;
         let standing = match self.stand(&operator, pending.account_id).await {
-            // Closed on the chain, and the draft is of no use to anybody.
+            // The account was closed on the chain, so the draft is useless.
             Err(ServiceError::NotFound(Resource::Account)) => {
                 return Ok(store.delete_pending_policy(pending).await?);
             }
@@ -92,15 +92,15 @@ impl Policies {
                 tracing::info!(account_id = %pending.account_id, "a policy that waited is in force");
                 self.announce_applied(operator, pending, &policy, Some(&confirmed.signature)).await
             }
-            // Somebody was faster, or time is not quite up: the next pass sees which.
+            // Another relayer was faster, or the time is not quite up; the next pass sees which.
             Err(ChainError::PolicyChanged) => Ok(()),
-            // The account was made anew by the admin's wallet, which may put it in force by itself.
+            // The admin's wallet recreated the account; the admin may put the policy in force.
             Err(ChainError::RentOfAnother { .. }) => self.clear(operator, standing, pending).await,
             Err(error) => Err(from_chain(operator.network, &error, true)),
         }
     }
 
-    /// The draft is not there: somebody applied it, somebody dropped it, or it never came to be.
+    /// The draft is gone: somebody applied it, somebody dropped it, or it never landed.
     async fn look_for_trace(
         &self,
         operator: &Operator,
@@ -138,7 +138,7 @@ impl Policies {
         Ok(self.parts.store.mark_policy_applied(pending, status, event, now).await?)
     }
 
-    /// Closes a draft that can never take effect, which gives its rent back.
+    /// Closes a draft that can never take effect, and recovers its rent.
     async fn clear(
         &self,
         operator: &Operator,

@@ -1,4 +1,4 @@
-//! Changing a policy. Nothing is written over what its writer has not seen: the program compares versions.
+//! Changes policies. Nobody overwrites a policy that they have not seen: the program compares versions.
 
 use super::{Omitted, Policies, PolicyChange, PolicyComparison, Standing};
 use crate::chain::Confirmed;
@@ -10,11 +10,11 @@ use crate::service::allowlist::resolve;
 use crate::service::error::{after_writing, from_chain};
 use crate::service::reads::{read_agent, read_operator};
 
-/// How often a policy is replaced that others keep changing.
+/// How often a full replacement is tried while others keep changing the policy.
 const TRIES_MAX: u32 = 4;
 
 impl Policies {
-    /// What a PATCH would do now; nothing is changed. Errors as [`Policies::patch`].
+    /// What a PATCH would do now; changes nothing. Errors as [`Policies::patch`].
     pub async fn compare(
         &self,
         operator: &Operator,
@@ -44,24 +44,24 @@ impl Policies {
         let (this, operator) = (self.clone(), operator.clone());
         let asking = Asking { key_id, reason: update.reason.clone() };
         let work = async move {
-            // A stop waits for nobody, and is right whatever the version.
+            // A pause waits for nobody, and applies to any version.
             if update.only_paused() == Some(true) {
                 return this.pause(&operator, id, &asking).await;
             }
             let account = this.find(&operator, id).await?;
             let version = read_agent(&this.parts, &operator, &account).await?.policy_version;
-            // One change of an account at a time, so that a merge sees the change before it.
+            // One change per account at a time, so that a merge sees the change before it.
             let writer = this.writers.of(id);
             let _turn = writer.lock().await;
             let mut tries_left = match (omitted, update.expected_version) {
-                // It replaces everything, so it replaces too what came in between.
+                // A full replacement also replaces changes that came in between.
                 (Omitted::TakeDefaults, None) => TRIES_MAX - 1,
                 (Omitted::TakeDefaults, Some(_)) | (Omitted::StayAsTheyAre, _) => 0,
             };
             loop {
                 let standing = this.stand(&operator, id).await?;
                 let asked = this.asked(&operator, &standing, &update, omitted)?;
-                // But it was not to lift a pause that may have come after it was asked for.
+                // But it must not lift a pause that may have come after the request.
                 let lifts = standing.agent.policy.paused && !asked.paused;
                 if lifts && standing.agent.policy_version != version {
                     return Err(ServiceError::PolicyChanged);
@@ -75,7 +75,7 @@ impl Policies {
         self.parts.tasks.finish(work).await
     }
 
-    /// The whole policy that is asked for. PolicyChanged: it was meant for another version than stands.
+    /// The complete requested policy. PolicyChanged: the request was meant for another version.
     fn asked(
         &self,
         operator: &Operator,
@@ -112,7 +112,7 @@ impl Policies {
             self.parts.store.reserve_entries(operator.id, account.id, entries, quotas).await?;
         }
         let chain = &self.parts.chains.get(operator.network)?.chain;
-        // Lifting a pause too is bound to the version: the pause may be another one by then.
+        // Lifting a pause is bound to the version too, because by then it may be a different pause.
         let written = chain.set_policy(on_chain, agent, &resolved.on_chain).await;
         let confirmed = written.map_err(|error| from_chain(operator.network, &error, false))?;
         self.note_asking(operator, account.id, &confirmed.signature, asking).await;
@@ -130,7 +130,7 @@ impl Policies {
     ) -> Result<PolicyChange, ServiceError> {
         let account = self.find(operator, id).await?;
         let chain = &self.parts.chains.get(operator.network)?.chain;
-        // While nothing is asked of it, an absent chain may simply be asked again.
+        // Nothing was sent to the chain yet, so the caller may simply retry when it is unavailable.
         let on_chain = read_operator(&self.parts, operator).await?;
         let written = chain.pause(&on_chain, &account.address).await;
         let confirmed = written.map_err(|error| from_chain(operator.network, &error, false))?;
@@ -139,7 +139,7 @@ impl Policies {
         self.in_force(operator, account, confirmed).await
     }
 
-    /// After a change: what waited was meant for the policy before, and cannot take effect any longer.
+    /// After a change, a pending policy can no longer take effect, because it was meant for the policy before.
     async fn in_force(
         &self,
         operator: &Operator,

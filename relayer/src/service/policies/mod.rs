@@ -1,4 +1,4 @@
-//! Spending policies: read, changed, and changed later where a loosening has to wait.
+//! Spending policies: read and changed, with a delay for changes that loosen.
 
 mod apply;
 mod change;
@@ -17,7 +17,7 @@ use crate::domain::{
     Account, AccountId, Counterparties, KeyId, Operator, PolicyUpdate, SpendingPolicy, Timestamp,
 };
 
-/// An account's policy as the chain has it, its allowlist as submitted.
+/// An account's policy from the chain, with its allowlist as submitted.
 #[derive(Debug, Clone)]
 pub struct PolicyView {
     pub account_id: AccountId,
@@ -25,11 +25,11 @@ pub struct PolicyView {
     /// Grows by one with every change.
     pub version: u64,
     pub updated_at: Timestamp,
-    /// What is to take its place.
+    /// The pending policy that is to replace it.
     pub pending: Option<PendingView>,
 }
 
-/// A policy that waits.
+/// A pending policy.
 #[derive(Debug, Clone)]
 pub struct PendingView {
     pub policy: SpendingPolicy,
@@ -37,12 +37,12 @@ pub struct PendingView {
     pub effective_at: Timestamp,
 }
 
-/// What came of a change.
+/// The outcome of a change.
 #[derive(Debug, Clone)]
 pub enum PolicyChange {
-    /// It is in force. Base58, of the transaction that put it there.
+    /// In force. The signature, in Base58, is of the transaction that set it.
     InForce { view: PolicyView, tx_signature: String },
-    /// It loosens something, and waits.
+    /// It loosens something, so it is pending.
     Waits(PolicyView),
 }
 
@@ -51,7 +51,7 @@ pub enum PolicyChange {
 pub struct PolicyComparison {
     pub before: SpendingPolicy,
     pub after: SpendingPolicy,
-    /// How many seconds it would wait; `None`: not at all.
+    /// The delay in seconds; `None`: none.
     pub waits: Option<u32>,
 }
 
@@ -63,7 +63,7 @@ enum Omitted {
     StayAsTheyAre,
 }
 
-/// An account and its operator as they stand on the chain.
+/// An account and its operator as the chain has them.
 struct Standing {
     account: Account,
     agent: AgentOnChain,
@@ -71,7 +71,7 @@ struct Standing {
 }
 
 impl Standing {
-    /// Whether a policy would let anything pass that the one in force refuses.
+    /// Whether a policy would allow anything that the policy in force refuses.
     fn is_loosened_by(&self, policy: &OnChainPolicy) -> bool {
         policy.as_policy().loosens(&self.agent.policy.as_policy())
     }
@@ -89,16 +89,17 @@ impl Policies {
         Self { parts, writers: Writers::default() }
     }
 
-    /// The policy in force, and what waits. NotFound: the account.
+    /// The policy in force, and the pending one. NotFound: the account.
     pub async fn get(&self, operator: &Operator, id: AccountId) -> Result<PolicyView, ServiceError> {
         let standing = self.stand(operator, id).await?;
         let pending = self.pending(operator, &standing).await?;
         self.view(operator, &standing.account, &standing.agent, pending)
     }
 
-    /// Replaces the policy, as whoever holds this key asks; `paused` alone changes only that. In force when this returns, unless it loosens something
-    /// and the operator has such changes wait. NotFound: the account. Invalid: an allowlist entry that cannot be.
-    /// PolicyChanged: another version is in force than was expected, or came into force before a pause could be lifted.
+    /// Replaces the policy on behalf of this key; `paused` alone changes only that. The policy is in force on return,
+    /// unless it loosens something and the operator delays loosening. NotFound: the account. Invalid: an impossible
+    /// allowlist entry. PolicyChanged: the version in force is not the expected one, or another one came into force
+    /// before a pause was lifted.
     pub async fn put(
         &self,
         operator: &Operator,
@@ -109,8 +110,8 @@ impl Policies {
         self.change(operator, id, update, key_id, Omitted::TakeDefaults).await
     }
 
-    /// Changes the given fields and leaves the others. As [`Policies::put`]; PolicyChanged also when somebody else changed
-    /// the policy at the same time.
+    /// Changes the given fields and keeps the others. As [`Policies::put`]; PolicyChanged also when somebody else
+    /// changes the policy at the same time.
     pub async fn patch(
         &self,
         operator: &Operator,

@@ -1,4 +1,4 @@
-//! Policies that wait: proposed, shown and dropped. Whether one waits, and what it says, is on the chain.
+//! Pending policies: proposed, shown and dropped. The chain holds whether one is pending, and what it says.
 
 use super::{PendingView, Policies, PolicyChange, PolicyView, Standing};
 use crate::chain::{ChainError, DraftOnChain};
@@ -7,7 +7,7 @@ use crate::domain::{AccountId, Asking, Event, Operator, PendingPolicy, SpendingP
 use crate::service::allowlist::Resolved;
 use crate::service::error::{Resource, ServiceError, after_writing, from_chain};
 
-/// When to look whether a proposal came to be on the chain, if whoever made it does not say.
+/// When to check the chain for a proposal whose proposer has not reported the outcome.
 pub(super) const LOOK_AFTER_SECONDS: i64 = 30;
 
 /// A draft that can take effect.
@@ -18,7 +18,7 @@ pub(super) struct Waiting {
 }
 
 impl Waiting {
-    /// A draft waits when it is complete, and meant for the version that stands.
+    /// A draft is pending when it is complete and meant for the version in force.
     pub fn of(draft: DraftOnChain, standing: &Standing) -> Option<Self> {
         let sealed_at =
             draft.sealed_at.filter(|_| draft.expected_version == standing.agent.policy_version)?;
@@ -28,7 +28,7 @@ impl Waiting {
 }
 
 impl Policies {
-    /// What waits to take the place of the policy in force.
+    /// The pending policy that is to replace the one in force.
     pub(super) async fn pending(
         &self,
         operator: &Operator,
@@ -44,7 +44,7 @@ impl Policies {
         Ok(Some(PendingView { policy, effective_at: Timestamp::from_unix_seconds(effective_at) }))
     }
 
-    /// Up to `rows_max` accounts of which a policy waits, and when each can take effect, as far as was last seen.
+    /// Up to `rows_max` accounts with a pending policy, and when each can take effect, as last seen.
     pub async fn list_waiting(
         &self,
         operator: &Operator,
@@ -67,7 +67,7 @@ impl Policies {
         Ok(draft.and_then(|draft| Waiting::of(draft, standing)))
     }
 
-    /// Has a policy wait on the chain, in place of what waits there. One that waits already goes on waiting.
+    /// Proposes a policy on the chain, in place of the pending one. If it is already pending, its delay runs on.
     pub(super) async fn propose(
         &self,
         operator: &Operator,
@@ -100,7 +100,7 @@ impl Policies {
             let proposed = chain.propose_policy(on_chain, agent, &resolved.on_chain).await;
             crash_point!("propose.after");
             waiting = match &proposed {
-                // Another relayer may have been ahead with the very same.
+                // Another relayer may have just proposed the same.
                 Ok(_) | Err(ChainError::PolicyChanged) => {
                     self.waiting(operator, standing).await.map_err(after_writing)?.filter(is_it)
                 }
@@ -120,7 +120,7 @@ impl Policies {
                 self.announce_pending(&pending, &resolved.policy, effective_at).await?;
                 effective_at
             }
-            // The node does not show yet what it has taken. Whoever looks next announces it.
+            // The node does not show the draft yet. The next reader announces it.
             None => now.saturating_add(i64::from(on_chain.loosening_delay_seconds)),
         };
         let effective_at = Timestamp::from_unix_seconds(effective_at);
@@ -128,7 +128,7 @@ impl Policies {
         Ok(PolicyChange::Waits(self.view(operator, account, agent, Some(waits))?))
     }
 
-    /// Writes down that a proposal waits, and announces it if that was not done yet.
+    /// Records that a proposal is pending, and announces it if nobody has.
     pub(super) async fn announce_pending(
         &self,
         pending: &PendingPolicy,
@@ -141,8 +141,8 @@ impl Policies {
         Ok(self.parts.store.mark_policy_pending(pending, effective_at, event, now).await?)
     }
 
-    /// Drops what waits. NotFound: the account; or nothing waits. PolicyChanged: it came into force at this moment, or
-    /// something else took its place.
+    /// Drops the pending policy. NotFound: the account, or nothing is pending. PolicyChanged: it came into force at
+    /// this moment, or another proposal took its place.
     pub async fn drop_pending(&self, operator: &Operator, id: AccountId) -> Result<PolicyView, ServiceError> {
         let (this, operator) = (self.clone(), operator.clone());
         let work = async move {

@@ -3,8 +3,8 @@ use std::sync::{Arc, Mutex, PoisonError, Weak};
 
 use crate::domain::AccountId;
 
-/// Whose turn it is to write an account's policy: changes that this process makes at the same time do not meet on the
-/// chain. Between processes the policy's version tells.
+/// Serialises writes to an account's policy, so that concurrent changes of this process do not collide on the chain.
+/// Between processes, the policy's version decides.
 #[derive(Clone, Default)]
 pub(super) struct Writers(Arc<Mutex<HashMap<AccountId, Weak<tokio::sync::Mutex<()>>>>>);
 

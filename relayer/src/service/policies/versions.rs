@@ -1,4 +1,4 @@
-//! Every version that a policy had, and who asked for it.
+//! All versions of a policy, and who asked for each.
 
 use super::Policies;
 use crate::domain::{
@@ -6,13 +6,13 @@ use crate::domain::{
 };
 use crate::service::ServiceError;
 
-/// What a cursor of the list is bound to.
+/// Binds a cursor of the list to its operator and account.
 pub fn policy_versions_filter(operator_id: OperatorId, account_id: AccountId) -> String {
     format!("policy_versions|{operator_id}|{account_id}")
 }
 
 impl Policies {
-    /// The versions of an account's policy that were read from the chain, newest first. NotFound: the account.
+    /// The versions of an account's policy that the indexer read, newest first. NotFound: the account.
     pub async fn versions(
         &self,
         operator: &Operator,
@@ -28,7 +28,7 @@ impl Policies {
         Ok(Page::from_rows(rows, request.limit, |last| Cursor::new(&filter, last.version.to_string())))
     }
 
-    /// Writes down who asked for what is done. The change itself stands, whether or not this can be written.
+    /// Records who asked for a change. The change stands even when this write fails.
     pub(super) async fn note_asking(
         &self,
         operator: &Operator,

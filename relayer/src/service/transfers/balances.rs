@@ -1,11 +1,11 @@
-//! What carrying out a transfer learns of its account's balance, for webhooks with a threshold.
+//! Feeds balances that a transfer learns of its account to webhooks with a threshold.
 
 use super::carrier::Carrier;
 use crate::domain::{BalanceSeen, Timestamp, UsdcAmount};
 use crate::service::Events;
 
 impl Carrier {
-    /// Before the payment: where a crossing starts from. No reason to hold the payment up.
+    /// Before the payment: the start of a crossing. A failure here does not hold up the payment.
     pub(super) async fn note_balance(&self, balance: UsdcAmount, read_at: Timestamp) {
         let events = Events::new(self.parts.clone());
         if let Err(error) =
@@ -15,7 +15,7 @@ impl Carrier {
         }
     }
 
-    /// After the payment, and after it was answered. Should this be cut off, the next look finds the crossing.
+    /// After the payment, once it was answered. If this is cut off, the next reading finds the crossing.
     pub(super) fn look_at_balance(&self) {
         let events = Events::new(self.parts.clone());
         let (operator, account) = (self.operator.clone(), self.account.clone());

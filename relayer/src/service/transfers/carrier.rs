@@ -1,8 +1,8 @@
-//! One transfer, from its claim to its end: decide, sign, store, send, wait, record. Each step gives the transfer as it was
-//! stored; whatever happens between two steps, the sweeper goes on from there.
+//! One transfer, from its claim to its end: decide, sign, store, send, wait, record. Each step returns the transfer as
+//! stored; after an interruption between two steps, the sweeper goes on from there.
 //!
-//! Where all that the decision needs is known, a transfer is signed ahead of its claim and stored with it: one write
-//! instead of two.
+//! When everything that the decision needs is known, a transfer is signed ahead of its claim and stored with it: one
+//! write instead of two.
 
 use std::time::Duration;
 
@@ -24,41 +24,42 @@ use crate::service::{NetworkParts, Parts, ServiceError};
 use crate::store::{NewTransfer, SignedAhead};
 use crate::traces::step;
 
-/// How long to wait before the chain is asked again for what it did not tell.
+/// How long to wait before asking the chain again.
 const ASK_AGAIN_AFTER: Duration = Duration::from_secs(1);
 
-/// Everything that carrying out a transfer needs, and what it has come to.
+/// Everything needed to carry out a transfer, and its progress.
 pub(super) struct Carrier {
     pub parts: Parts,
     pub network: NetworkParts,
     pub operator: Operator,
     pub account: Account,
     pub payments: SeenPayments,
-    /// Until when somebody waits for the answer. Past that it was accepted, and what cannot be told yet is no end.
+    /// How long the caller waits for the answer. After that the transfer counts as accepted, and an unclear outcome
+    /// does not end it.
     pub awaited_until: Option<Instant>,
     /// Held from before the signature until the payment is confirmed.
     pub permit: Option<Permit>,
-    /// What every rule said when it was signed, or refused.
+    /// The result of every rule when the transfer was signed or refused.
     pub checks: Option<Checks>,
     pub signatures: u32,
-    /// Bytes of it have expired.
+    /// Signed bytes of this transfer have expired.
     pub has_expired: bool,
-    /// Where the bytes are to be sent by others: without it, nothing that they are to send can be signed.
+    /// For bytes that others send; without it, such bytes cannot be signed.
     pub hand_over: Option<HandOver>,
 }
 
-/// Whom signed bytes are for who is not the chain.
+/// Takes signed bytes to somebody else, who sends them to the chain.
 pub(in crate::service) struct HandOver {
     pub terms: Terms,
-    /// Told once, when they are stored.
+    /// Fires once, when the bytes are stored.
     pub signed: oneshot::Sender<(TransferId, SignedTransfer)>,
 }
 
-/// What came of a step.
+/// The outcome of a step.
 pub(super) enum Step {
     /// The transfer as it is stored now.
     Took(Transfer),
-    /// A stop: the next process goes on.
+    /// The process stops: the next one goes on.
     Left(Transfer),
 }
 
@@ -87,7 +88,7 @@ impl Carrier {
         }
     }
 
-    /// Carries the transfer to its end, from whatever state it is in.
+    /// Carries the transfer from any state to its end.
     pub(super) async fn run(mut self, mut transfer: Transfer) -> Result<Ended, ServiceError> {
         loop {
             let step = match &transfer.state {
@@ -113,7 +114,7 @@ impl Carrier {
         }
     }
 
-    /// Nothing of it is signed, and nobody wants it any longer: whom its bytes were for is gone, or its key has expired.
+    /// Nothing is signed, and nobody wants the transfer any longer: the receiver of its bytes is gone, or its key has expired.
     async fn is_interrupted(&self, transfer: &Transfer) -> bool {
         if self.is_awaited() {
             return false;
@@ -123,12 +124,12 @@ impl Carrier {
         transfer.fee_payer.is_some() || age >= IDEMPOTENCY_SECONDS
     }
 
-    /// Somebody still waits for the answer.
+    /// The caller still waits for the answer.
     pub(super) fn is_awaited(&self) -> bool {
         self.hand_over.is_some() || self.awaited_until.is_some_and(|until| Instant::now() < until)
     }
 
-    /// It has come to its end here.
+    /// Counts a transfer that ended here.
     fn count(&self, transfer: &Transfer) {
         let (metrics, network) = (&self.parts.metrics, transfer.network.as_str());
         metrics.transfer_is(network, transfer.state.status().as_str());
@@ -137,7 +138,7 @@ impl Carrier {
         }
     }
 
-    /// Signs what is about to be claimed, if nobody needs to be asked whether it may be paid.
+    /// Signs a transfer ahead of its claim, if nobody needs to be asked whether it may be paid.
     pub(super) async fn sign_ahead(&mut self, asked: &NewTransfer) -> Option<SignedAhead> {
         if asked.purchase.is_some() {
             return None;
@@ -156,14 +157,14 @@ impl Carrier {
         Some(SignedAhead { signed, known_up_to })
     }
 
-    /// The bytes that were signed ahead were not stored.
+    /// Forgets bytes that were signed ahead but not stored.
     pub(super) fn discard(&mut self, ahead: &SignedAhead) {
         self.network.chain.discard(&ahead.signed);
         self.checks = None;
         self.signatures = 0;
     }
 
-    /// Reads the chain, decides and signs; also before a second signature.
+    /// Reads the chain, decides and signs; also decides about a second signature.
     pub(super) async fn sign(&mut self, transfer: Transfer) -> Stepped {
         let destination = match self.destination(&transfer.request.to).await? {
             Ok(destination) => destination,
@@ -173,7 +174,7 @@ impl Carrier {
         let mut is_read = self.signatures > 0;
         loop {
             let asked = payment(transfer.id.tag(), &transfer.request, destination);
-            // What is known without asking is enough to go on by; nothing is refused before the chain was asked.
+            // A view known without asking is enough to sign; nothing is refused before the chain was read.
             let known = if is_read { None } else { self.clearly_allowed(&asked) };
             let (view, decision) = match known {
                 Some((view, checks)) => {
@@ -211,7 +212,7 @@ impl Carrier {
                 }
                 continue;
             }
-            // Before a refusal too: what was paid before may be what is in its own way now.
+            // Checked before a refusal too: the earlier payment itself may be what stands in the way now.
             match self.was_paid(transfer.id.tag(), &view).await? {
                 WasPaid::No => {}
                 WasPaid::Yes(made) => return self.settle_as_made(transfer, destination, *made).await,
@@ -228,7 +229,7 @@ impl Carrier {
                     self.checks = checks;
                     self.fail(transfer, failure).await
                 }
-                // The account remembers the tag, and our records do not know of the payment.
+                // The account remembers the tag, but our records have no such payment.
                 Decision::AlreadyMade => self.fail_unknown(transfer).await,
             };
         }
@@ -273,7 +274,7 @@ impl Carrier {
                 return Ok(Err("The recipient is neither an account id nor a Solana address.".into()));
             }
             Recipient::TokenAccount(address) => *address,
-            // Another operator's account is paid like one's own, as long as it is on the same network.
+            // An account of another operator is paid like our own, if it is on the same network.
             Recipient::Agent(id) => match self.parts.store.find_payee(self.operator.network, *id).await? {
                 Some(token_account) => token_account,
                 None => return Ok(Err(NO_PAYEE.into())),
@@ -285,7 +286,7 @@ impl Carrier {
         Ok(Ok(destination))
     }
 
-    /// The same for a transfer that was signed, and so had one.
+    /// The token account of a transfer that was signed, and so had one.
     pub(super) async fn stored_destination(&self, transfer: &Transfer) -> Result<Address, ServiceError> {
         self.destination(&transfer.request.to).await?.map_err(|reason| {
             tracing::error!(transfer_id = %transfer.id, reason, "a signed transfer lost its recipient");
@@ -293,19 +294,19 @@ impl Carrier {
         })
     }
 
-    /// Everything that the decision rests on, at one slot.
+    /// Reads everything that the decision needs, at one slot.
     pub(super) async fn read(&self, destination: &Address) -> Result<ChainView, ChainError> {
         let agent = addresses(&self.account);
         self.network.chain.read_for_transfer(&self.operator.address, &agent, destination).await
     }
 
-    /// The same as far as it is known without asking.
+    /// The same view, if it is known without asking.
     pub(super) fn known(&self, destination: &Address) -> Option<ChainView> {
         let agent = addresses(&self.account);
         self.network.chain.known_for_transfer(&self.operator.address, &agent, destination)
     }
 
-    /// The view and what every rule says to it, if all that is needed is known and the transfer would be signed by it.
+    /// The view and every rule's result, if everything needed is known and the transfer can be signed.
     fn clearly_allowed(&self, payment: &Payment) -> Option<(ChainView, Checks)> {
         let view = self.known(&payment.destination)?;
         match decide(&view, payment, self.now()) {
@@ -314,13 +315,13 @@ impl Carrier {
         }
     }
 
-    /// `None` at a stop.
+    /// Waits for a permit; `None` at a stop.
     pub(super) async fn wait_for_permit(&self) -> Option<Permit> {
         let stop = &self.parts.tasks.stop;
         stop.run_until_cancelled(self.payments.permit(self.account.id)).await.flatten()
     }
 
-    /// Waits before the chain is asked again. False at a stop.
+    /// Waits before asking the chain again. False at a stop.
     pub(super) async fn pauses(&self) -> bool {
         self.parts.tasks.stop.run_until_cancelled(tokio::time::sleep(ASK_AGAIN_AFTER)).await.is_some()
     }

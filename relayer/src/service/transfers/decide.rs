@@ -1,4 +1,4 @@
-//! The decision before signing: what stands at the recipient's address, then `purser_policy`, then the balance.
+//! The decision before signing: first what is at the recipient's address, then `purser_policy`, then the balance.
 
 use purser_policy::{AccountState, TransferRequest as PolicyRequest, Violation, check, explain};
 
@@ -8,15 +8,15 @@ use crate::domain::{
     RuleCheck, Timestamp, UsdcAmount,
 };
 
-/// Of a halt of which nothing more is known.
+/// For a halt without known details.
 const HALTED: &str = "The account or its operator was halted when the transfer arrived. Only the operator's admin can \
                       resume it, with its own wallet.";
 
-/// Of every account id that cannot be paid, whatever the reason: an account may be another operator's, of which nothing is
-/// told.
+/// For every account id that cannot be paid, whatever the reason: the account may be another operator's, about which we
+/// tell nothing.
 pub(super) const NO_PAYEE: &str = "The recipient is not an account of this service that can be paid.";
 
-/// What is asked of an account, with the recipient found.
+/// A payment to decide on, with its recipient resolved.
 pub(super) struct Payment<'a> {
     pub tag: u64,
     pub amount: UsdcAmount,
@@ -24,22 +24,22 @@ pub(super) struct Payment<'a> {
     pub memo: &'a str,
     /// The token account to pay.
     pub destination: Address,
-    /// By which that was found.
+    /// The recipient that resolved to it.
     pub to: &'a Recipient,
 }
 
-/// What is to become of a transfer.
+/// What to do with a transfer.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) enum Decision {
     Sign,
-    /// The chain has made this very payment within the last 24 hours.
+    /// The chain has made this same payment within the last 24 hours.
     AlreadyMade,
     Rejected(Rejection),
-    /// Would fail on the chain, so it is not sent. Without checks when there is no recipient to check.
+    /// It would fail on the chain, so it is not sent. No checks when there is no recipient to check.
     Failing(Failure, Option<Checks>),
 }
 
-/// Decides by what was read. `at` dates a rejection or failure.
+/// Decides from one view. `at` is the time of a rejection or failure.
 pub(super) fn decide(view: &ChainView, payment: &Payment, at: Timestamp) -> (Decision, Checks) {
     let owner = match view.destination {
         Destination::TokenAccount { owner } => owner,
@@ -86,7 +86,7 @@ pub(super) fn decide(view: &ChainView, payment: &Payment, at: Timestamp) -> (Dec
     (decision, checks)
 }
 
-/// What the account can spend, as a rule beside those of the policy. Of what is frozen nothing can be spent.
+/// The spendable balance, as a rule beside those of the policy. Nothing of a frozen balance can be spent.
 fn balance_check(agent: &AgentOnChain, amount: UsdcAmount) -> RuleCheck {
     let spendable = if agent.is_frozen { UsdcAmount::ZERO } else { agent.balance };
     RuleCheck {
@@ -136,10 +136,10 @@ fn describe(destination: &Destination, to: &Recipient) -> String {
     }
 }
 
-/// Names the violated limit, for people.
+/// Describes the violated limit for people.
 fn message(violation: &Violation, halt: Option<Halt>) -> String {
     match violation {
-        // Never shown: it is answered with the payment that was made.
+        // Never shown: the answer is the payment that was made.
         Violation::DuplicateTransfer => "The transfer has been made already.".into(),
         Violation::Halted => halt.map_or_else(|| HALTED.into(), |halt| halt.to_string()),
         Violation::Paused => "The account is paused.".into(),
@@ -174,7 +174,7 @@ fn retry_at(violation: &Violation, view: &ChainView) -> Option<Timestamp> {
     }
 }
 
-/// A rejection by the chain whose numbers are no longer there to be read.
+/// A rejection by the chain whose numbers can no longer be read.
 pub(super) fn rejection_without_numbers(
     reason: RejectionReason,
     checks: Checks,

@@ -1,4 +1,4 @@
-//! What becomes of stored bytes: sent, awaited, and recorded; or decided anew where they can no longer land.
+//! Follows stored bytes: sends, awaits and records them, or decides anew when they can no longer land.
 
 use std::time::Duration;
 
@@ -14,19 +14,19 @@ use crate::service::ServiceError;
 use crate::service::signers::ROTATED;
 use crate::store::PaymentMade;
 
-/// An outcome that comes sooner than this says too that the bytes went out.
+/// How long to await the outcome before noting that the bytes were sent; a faster outcome says so itself.
 const NOTED_AFTER: Duration = Duration::from_millis(20);
-/// How often one transfer is signed: anew only after the bytes before can no longer land.
+/// How often a transfer may be signed. Each new signature needs bytes before it that can no longer land.
 const SIGNATURES_MAX: u32 = 2;
-/// The same where others make payments from the same account at the same time.
+/// Likewise, when others pay from the same account at the same time.
 const STALE_SIGNATURES_MAX: u32 = 10;
 
 impl Carrier {
-    /// From stored bytes to what became of them.
+    /// From stored bytes to their outcome.
     pub(super) async fn follow(&mut self, mut transfer: Transfer) -> Stepped {
         let Some(signed) = transfer.state.signed().cloned() else { return Ok(Step::Left(transfer)) };
         if self.signatures == 0 {
-            // Taken up: its bytes may be out, or not.
+            // A resumed transfer: its bytes may or may not have been sent.
             self.signatures = 1;
             self.permit = self.wait_for_permit().await;
             if self.permit.is_none() {
@@ -35,7 +35,7 @@ impl Carrier {
         }
         crash_point!("send.before");
         if let Err(error) = self.network.chain.send(&signed).await {
-            // Says nothing about whether they land; the outcome does.
+            // A failed send does not say whether the bytes land; only the outcome does.
             tracing::info!(transfer_id = %transfer.id, %error, "a send went unanswered");
         }
         crash_point!("send.after");
@@ -48,7 +48,7 @@ impl Carrier {
             tokio::select! {
                 outcome = &mut outcome => break outcome,
                 () = &mut confirmed, if !is_confirmed => {
-                    // The account shows it from now on: the next may be signed.
+                    // The account shows the payment from now on, so the next one may be signed.
                     is_confirmed = true;
                     self.permit = None;
                 }
@@ -89,13 +89,13 @@ impl Carrier {
         }
     }
 
-    /// The bytes can no longer land, and nothing says that they did.
+    /// The bytes can no longer land, and nothing shows that they did.
     async fn sign_anew(&mut self, transfer: Transfer) -> Stepped {
         tracing::info!(transfer_id = %transfer.id, "deciding anew under the same tag");
         self.sign(transfer).await
     }
 
-    /// Expired for good, unless other bytes with its tag were paid.
+    /// Fails the transfer as expired for good, unless other bytes with its tag were paid.
     pub(super) async fn expired(&mut self, transfer: Transfer) -> Stepped {
         let destination = self.stored_destination(&transfer).await?;
         let view = loop {
@@ -120,11 +120,11 @@ impl Carrier {
         }
     }
 
-    /// The program said no after we said yes: something changed in between.
+    /// The program refused what we had allowed: something changed in between.
     async fn refused(&mut self, transfer: Transfer, refusal: Refusal) -> Stepped {
         let destination = self.stored_destination(&transfer).await?;
         let reason = match refusal {
-            // Other bytes paid it: the account shows which.
+            // Other bytes paid it; the account shows which.
             Refusal::DuplicateTransfer => return self.expired(transfer).await,
             Refusal::InsufficientBalance => {
                 self.checks = self.checks.take().map(Checks::without_balance);
@@ -155,7 +155,7 @@ impl Carrier {
             Refusal::SingleLimitExceeded => RejectionReason::SingleLimitExceeded,
             Refusal::DailyLimitExceeded => RejectionReason::DailyLimitExceeded,
         };
-        // The program's code carries no numbers: decide once more by what is there now.
+        // The program's code carries no numbers, so decide again from the current state.
         let decided = match self.read(&destination).await {
             Ok(view) => {
                 Some(decide(&view, &payment(transfer.id.tag(), &transfer.request, destination), self.now()))
@@ -170,7 +170,7 @@ impl Carrier {
         self.reject(transfer, rejection).await
     }
 
-    /// The chain holds a payment with the tag: it is the answer, if it is this one.
+    /// The chain holds a payment with the tag. It is the answer if it matches this transfer.
     pub(super) async fn settle_as_made(
         &mut self,
         transfer: Transfer,
@@ -183,13 +183,13 @@ impl Carrier {
         }
         let message =
             format!("The idempotency key was used on the chain for another transfer, {}.", made.signature);
-        // First: a claim that keeps the key would answer 409 to the one whose payment this is.
+        // Released first: otherwise the claim would answer 409 to the request that made this payment.
         self.parts.store.release_key(&transfer).await?;
         self.fail(transfer, self.failure(FailureCode::TransferFailed, message)).await?;
         Err(ServiceError::IdempotencyConflict)
     }
 
-    /// The number of a payment that has just landed, if that is known without asking; the indexer reads it otherwise.
+    /// The number of a payment that has just landed, if known without asking; otherwise the indexer reads it.
     async fn landed_number(&self, transfer: &Transfer) -> Option<u64> {
         let destination = self.stored_destination(transfer).await.ok()?;
         self.number_of(transfer.id.tag(), self.known(&destination).as_ref())

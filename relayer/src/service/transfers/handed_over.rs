@@ -1,5 +1,5 @@
-//! What becomes of bytes that others send: handed over, and awaited by what the chain says of their payment. They are never
-//! sent from here, and nothing else is signed while they may land.
+//! Follows bytes that others send: hands them over, then watches the chain for their payment. We never send them, and
+//! sign nothing else for the transfer while they may land.
 
 use std::time::Duration;
 
@@ -9,21 +9,21 @@ use super::carrier::{Carrier, Step, Stepped};
 use crate::crash_point::crash_point;
 use crate::domain::{IDEMPOTENCY_SECONDS, Timestamp, Transfer};
 
-/// How often our records are looked at.
+/// How often to check our records.
 const LOOK_EVERY: Duration = Duration::from_millis(250);
-/// How often the chain is asked whether the bytes can still land.
+/// How often to ask the chain whether the bytes can still land.
 const ASK_EVERY: Duration = Duration::from_secs(5);
 
 impl Carrier {
-    /// From stored bytes to the payment that they made, or to where they can no longer land.
+    /// From stored bytes to their payment, or until they can no longer land.
     pub(super) async fn hand_over(&mut self, transfer: Transfer) -> Stepped {
         let Some(signed) = transfer.state.signed().cloned() else { return Ok(Step::Left(transfer)) };
         crash_point!("handed_over.before");
         if let Some(to) = self.hand_over.take() {
-            // Whoever asked may be gone: then they expire.
+            // If the receiver is gone, the bytes expire.
             let _ = to.signed.send((transfer.id, signed.clone()));
         }
-        // Whether they land, and when, is for others to say: no place is kept for them.
+        // Others decide whether and when the bytes land, so they hold no permit.
         self.permit = None;
         let destination = self.stored_destination(&transfer).await?;
         let since = self.agreed_now().await.map(|now| now.saturating_sub(IDEMPOTENCY_SECONDS));

@@ -3,8 +3,8 @@ use crate::domain::{Cursor, Invalid, Page, PageRequest, Principal, TransferFilte
 use crate::service::error::{Forbidden, ServiceError};
 
 impl Transfers {
-    /// The transfers that the caller may read, newest first, in whatever state: an operator's of all its accounts, an
-    /// agent's of its own. Forbidden: an agent key that asks for another account's.
+    /// The transfers that the caller may read, newest first, in any state: all accounts for an operator, its own
+    /// account for an agent. Forbidden: an agent key that asks for another account's.
     pub async fn list(
         &self,
         principal: &Principal,

@@ -1,4 +1,4 @@
-//! Transfers: asked for once, carried out once, answered as often as asked.
+//! Transfers: requested once, carried out once, answered as often as asked.
 
 mod balances;
 mod carrier;
@@ -39,23 +39,23 @@ use crate::domain::{
 use crate::store::{ClaimClock, NewPurchase, NewTransfer};
 use crate::traces::step;
 
-/// How often a transfer that another process carries out is looked at.
+/// How often to check a transfer that another process carries out.
 const LOOK_EVERY: Duration = Duration::from_millis(150);
 
-/// A transfer, and where to look at its transaction.
+/// A transfer, and the explorer template for its transaction.
 #[derive(Debug, Clone)]
 pub struct TransferView {
     pub transfer: Transfer,
     pub explorer: ExplorerUrl,
 }
 
-/// What a request for a transfer is answered with.
+/// The answer to a transfer request.
 #[derive(Debug, Clone)]
 pub struct TransferAnswer {
     pub view: TransferView,
-    /// The transfer was asked for before under the same key.
+    /// The same key asked for this transfer before.
     pub replayed: bool,
-    /// What every rule said, where the transfer does not keep it.
+    /// The result of every rule, if the stored transfer does not hold it.
     pub checks: Option<Checks>,
 }
 
@@ -68,7 +68,7 @@ pub struct Transfers {
     wake: Arc<Notify>,
 }
 
-/// What was found under a request's idempotency key, set going if it was not.
+/// What stands under a request's idempotency key; a new transfer has been started.
 pub(super) enum Started {
     Ours(TransferId),
     Others(TransferId),
@@ -85,10 +85,10 @@ impl Transfers {
         }
     }
 
-    /// Carries out a transfer and waits for its end up to the deadline; it goes on when nobody waits any longer.
+    /// Carries out a transfer and waits for its end up to the deadline; it runs on when the caller leaves.
     ///
     /// Forbidden: an agent key of another account. NotFound: the paying account. IdempotencyConflict: the key was used
-    /// for other parameters. TooManyPending: nothing was claimed. A refusal by policy and a failure are states of the transfer.
+    /// with other parameters. TooManyPending: nothing was claimed. A refusal by policy and a failure are states of the transfer.
     pub async fn create(
         &self,
         principal: &Principal,
@@ -101,7 +101,7 @@ impl Transfers {
         self.answer(principal, started, deadline).await
     }
 
-    /// Claims a transfer and sets it going. What is to be handed over was bought.
+    /// Claims a transfer and starts it. `bought` is set for a purchase, whose bytes are handed over.
     pub(super) async fn start(
         &self,
         principal: &Principal,
@@ -111,7 +111,7 @@ impl Transfers {
         bought: Option<(NewPurchase, HandOver)>,
     ) -> Result<Started, ServiceError> {
         let network = self.parts.chains.get(principal.operator().network)?.clone();
-        // The claim and the start belong together, whether or not the client stays.
+        // The claim and the start belong together, even when the client leaves.
         let this = self.clone();
         let asker = principal.clone();
         let start =
@@ -119,7 +119,7 @@ impl Transfers {
         self.parts.tasks.finish(start).await
     }
 
-    /// What has become of it by the deadline.
+    /// The transfer's state by the deadline.
     pub(super) async fn answer(
         &self,
         principal: &Principal,
@@ -139,7 +139,7 @@ impl Transfers {
         Ok(TransferAnswer { view: self.view(transfer)?, replayed, checks })
     }
 
-    /// How many keys are being asked for.
+    /// How many keys have pending requests.
     pub(crate) fn pending(&self) -> usize {
         self.pending.pending()
     }
@@ -154,7 +154,7 @@ impl Transfers {
         Ok(TransferView { transfer, explorer })
     }
 
-    /// A place among the pending. One who asks again under a key that was claimed needs none that is free.
+    /// Takes a pending place. A repeated request under a claimed key needs no free place.
     pub(super) async fn place(
         &self,
         principal: &Principal,
@@ -232,7 +232,7 @@ impl Transfers {
         })
     }
 
-    /// Agents of one operator share its keys, and one may not learn what another pays.
+    /// Agents of one operator share its key space, and must not learn what another agent pays.
     pub(super) async fn conflict(
         &self,
         asker: &Principal,
@@ -249,7 +249,7 @@ impl Transfers {
         })
     }
 
-    /// Works until the ending, in a task of its own, and tells everybody who waits.
+    /// Works until the ending, in its own task, and tells everybody who waits.
     fn carry(&self, pending: PendingTransfer, work: impl Future<Output = Ending> + Send + 'static) {
         let this = self.clone();
         self.parts.tasks.start(async move {
@@ -258,8 +258,8 @@ impl Transfers {
                 tracing::debug!(state = transfer.state.as_str(), "a transfer was carried out");
             }
             if let Err(ServiceError::Internal) = &ending {
-                // Something is left to be finished from what is stored, by whichever process comes first. If this
-                // fails too, the lease ends by itself.
+                // Whichever process comes first finishes the transfer from what is stored. If this release fails too,
+                // the lease expires by itself.
                 let (operator, id) = pending.id();
                 let _ = this.parts.store.release_lease(operator, id, this.parts.ambient.now()).await;
                 this.wake();
@@ -268,7 +268,7 @@ impl Transfers {
         });
     }
 
-    /// The transfer at its end, or as it stands at the deadline or at a stop.
+    /// The transfer at its end, or its state at the deadline or at a stop.
     async fn wait(
         &self,
         principal: &Principal,
@@ -280,7 +280,7 @@ impl Transfers {
                 if let Some(ending) = self.pending.wait(id).await {
                     return ending;
                 }
-                // Another process carries it out, or none does until the sweeper comes.
+                // Another process carries it out, or nobody does until the sweeper comes.
                 let transfer = self.find(principal, id).await?;
                 match transfer.state.status() {
                     TransferStatus::Submitted => {}

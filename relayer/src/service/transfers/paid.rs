@@ -1,9 +1,9 @@
-//! Whether a tag was paid already, found out by counting.
+//! Finds out by counting whether a tag was already paid.
 //!
-//! An account numbers its payments and remembers the latest 16 tags. Our records know every payment up to some number;
-//! the views that this process has had of the account lately join that to what it remembers now. If no number is missing,
-//! and none of all these payments has the tag, it is unpaid. Whatever a node leaves out shows as a missing number. What
-//! comes after the view, the program refuses by itself: see the `sequence` of a transfer.
+//! An account numbers its payments and remembers the latest 16 tags. Our records are complete up to some number; this
+//! process's recent views of the account bridge the gap to what the account remembers now. If no number is missing and
+//! no payment has the tag, it is unpaid. A payment that a node leaves out shows as a missing number. The program itself
+//! refuses payments after the view; see the `sequence` of a transfer.
 
 use std::time::Duration;
 
@@ -16,11 +16,11 @@ use crate::chain::ChainView;
 use crate::domain::{IDEMPOTENCY_SECONDS, Timestamp};
 use crate::service::ServiceError;
 
-/// How long to wait before our records are looked at again.
+/// How long to wait before checking our records again.
 const LOOK_PAUSE: Duration = Duration::from_millis(100);
 
 impl Carrier {
-    /// If this process has not seen a payment with `tag`: up to which number the view leaves it to our records, which decide
+    /// If this process has seen no payment with `tag`: the number up to which our records must rule it out. They do so
     /// with the claim.
     pub(super) fn seen_unpaid(&self, tag: u64, view: &ChainView) -> Option<u64> {
         let first = self.payments.learn(self.account.id, &view.tags);
@@ -28,8 +28,8 @@ impl Carrier {
         (!is_seen).then(|| first.saturating_sub(1))
     }
 
-    /// Whether `tag` was paid. Where somebody waits for the answer, it waits a while for payments that are missing in our
-    /// records, which the indexer looks for.
+    /// Whether `tag` was paid. While a caller waits for the answer, this waits a while for payments that our records
+    /// miss and the indexer looks for.
     pub(super) async fn was_paid(&self, tag: u64, view: &ChainView) -> Result<WasPaid, ServiceError> {
         let account = &self.account;
         let first = self.payments.learn(account.id, &view.tags);
@@ -45,7 +45,7 @@ impl Carrier {
             if let Some(made) = known.made {
                 return Ok(WasPaid::Yes(Box::new(made)));
             }
-            // Of payments that are in our records, theirs is the last word.
+            // For payments that our records hold, the records decide.
             let is_seen = self.payments.number_of(account.id, tag, known.up_to.saturating_add(1)).is_some()
                 || view.tags.contains(tag, view.now);
             if known.up_to.saturating_sub(newest) >= TAGS_MAX as u64 {
@@ -71,7 +71,7 @@ impl Carrier {
         }
     }
 
-    /// The number of a payment of ours that has landed, if a view has shown it.
+    /// The number of our landed payment, if a view has shown it.
     pub(super) fn number_of(&self, tag: u64, view: Option<&ChainView>) -> Option<u64> {
         if let Some(view) = view {
             self.payments.learn(self.account.id, &view.tags);

@@ -1,4 +1,4 @@
-//! The payments of accounts as this process has seen them lately, by their numbers.
+//! Recent payments of accounts by number, as this process has seen them.
 
 use std::collections::{BTreeMap, HashMap};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -9,15 +9,15 @@ use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 use crate::domain::AccountId;
 use crate::store::PaymentMade;
 
-/// For how many accounts views are remembered.
+/// How many accounts have their views remembered.
 const ACCOUNTS_MAX: usize = 10_000;
-/// Payments of one account that are remembered from views. At 30 a second, half a minute may pass until they are final.
+/// Payments per account remembered from views. At 30 a second, half a minute may pass until they are final.
 const SEEN_MAX: usize = 1_024;
-/// Payments of one account that are signed and not yet confirmed. The program refuses one when as many came since its view
-/// as the account has tags.
+/// Payments per account that are signed but not yet confirmed. The program refuses a payment once as many came after
+/// its view as the account has tags.
 const UNCONFIRMED_MAX: usize = TAGS_MAX * 3 / 4;
 
-/// The latest payments of each account, as this process has seen them.
+/// The latest payments of each account that this process has seen.
 #[derive(Clone, Default)]
 pub(super) struct SeenPayments(Arc<Mutex<HashMap<AccountId, Seen>>>);
 
@@ -27,26 +27,26 @@ struct Seen {
     unconfirmed: Arc<Semaphore>,
 }
 
-/// One more payment may be signed and unconfirmed while this is held.
+/// Permits one more payment that is signed but unconfirmed, while it is held.
 pub(super) type Permit = OwnedSemaphorePermit;
 
-/// What is known of a tag.
+/// What is known about a tag.
 pub(super) enum WasPaid {
     No,
     Yes(Box<PaymentMade>),
-    /// Payments are missing in our records, or one with the tag is not there yet.
+    /// Our records miss payments, or do not hold the payment with this tag yet.
     Unknown,
-    /// Our records are so far ahead of the view that nothing can be signed by it.
+    /// Our records are too far ahead of the view to sign from it.
     OldView,
 }
 
 impl SeenPayments {
-    /// Takes in what an account remembers, and gives the number from which on nothing is missing up to its newest payment.
+    /// Adds what an account remembers. Returns the first number from which nothing is missing up to its newest payment.
     pub fn learn(&self, account: AccountId, tags: &RecentTags) -> u64 {
         self.with(account, |seen| seen.learn(tags))
     }
 
-    /// The number of the payment with `tag`, from `first` on.
+    /// The number of the payment with `tag`, at `first` or later.
     pub fn number_of(&self, account: AccountId, tag: u64, first: u64) -> Option<u64> {
         self.with(account, |seen| {
             seen.tags.range(first..).rev().find(|(_, known)| **known == tag).map(|(number, _)| *number)
@@ -68,7 +68,7 @@ impl SeenPayments {
     fn with<T>(&self, account: AccountId, work: impl FnOnce(&mut Seen) -> T) -> T {
         let mut accounts = self.accounts();
         if accounts.len() >= ACCOUNTS_MAX && !accounts.contains_key(&account) {
-            // Those that nothing is being signed for: what was seen of them is read again when it is needed.
+            // Drop the accounts for which nothing is being signed; their views are read again when needed.
             accounts.retain(|_, seen| Arc::strong_count(&seen.unconfirmed) > 1);
         }
         work(accounts.entry(account).or_default())
@@ -89,7 +89,7 @@ impl Seen {
     fn learn(&mut self, remembered: &RecentTags) -> u64 {
         let conflicts = |(number, tag): (u64, u64)| self.tags.get(&number).is_some_and(|known| *known != tag);
         if remembered.numbered().any(conflicts) {
-            // A confirmed block was forked away, or an account was closed and made anew.
+            // A confirmed block was forked away, or an account was closed and recreated.
             self.tags.clear();
         }
         self.tags.extend(remembered.numbered());

@@ -1,4 +1,4 @@
-//! Transfers that this process is carrying out: who waits for them, and how many may be.
+//! Transfers that this process carries out: who waits for them, and how many may be pending.
 
 use std::collections::HashMap;
 use std::collections::hash_map::Entry;
@@ -9,7 +9,7 @@ use tokio::sync::watch;
 use crate::domain::{AccountId, Checks, IdempotencyKey, OperatorId, Transfer, TransferId};
 use crate::service::ServiceError;
 
-/// How carrying out a transfer ended: the transfer as recorded, with checks that are not in it.
+/// The end of a transfer: the transfer as recorded, and checks that the record does not hold.
 #[derive(Debug, Clone)]
 pub(super) struct Ended {
     pub transfer: Transfer,
@@ -18,25 +18,25 @@ pub(super) struct Ended {
 
 pub(super) type Ending = Result<Ended, ServiceError>;
 
-/// How many transfers may wait or be under way at once.
+/// The most transfers that may be pending at once.
 #[derive(Debug, Clone, Copy)]
 pub struct PendingLimits {
     pub per_account: usize,
     pub per_operator: usize,
 }
 
-/// The transfers under way.
+/// The transfers in flight.
 #[derive(Clone, Default)]
 pub(super) struct PendingTransfers(Arc<Mutex<State>>);
 
 #[derive(Default)]
 struct State {
     watchers: HashMap<TransferId, (OperatorId, watch::Receiver<Option<Ending>>)>,
-    /// By operator and account: the keys that are asked for, and by how many.
+    /// By operator and account: the pending keys, each with its number of requests.
     pending: HashMap<OperatorId, HashMap<AccountId, HashMap<IdempotencyKey, usize>>>,
 }
 
-/// A request counts as pending for as long as this is held.
+/// Holding this keeps a request counted as pending.
 pub(in crate::service) struct PendingPlace {
     operator: OperatorId,
     account: AccountId,
@@ -44,7 +44,7 @@ pub(in crate::service) struct PendingPlace {
     all: PendingTransfers,
 }
 
-/// One transfer under way: it is over when this is dropped.
+/// One transfer in flight; dropping this ends it.
 pub(super) struct PendingTransfer {
     id: TransferId,
     place: PendingPlace,
@@ -53,7 +53,7 @@ pub(super) struct PendingTransfer {
 }
 
 impl PendingTransfers {
-    /// A place among the pending, if there is one. Any number of requests under one key take one place.
+    /// Takes a pending place if one is free. All requests under one key share one place.
     pub(super) fn try_place(
         &self,
         operator: OperatorId,
@@ -75,7 +75,7 @@ impl PendingTransfers {
         Some(self.place(operator, account, key))
     }
 
-    /// A place however many there are: for what was claimed before.
+    /// Takes a place without a limit, for a transfer that was claimed before.
     pub(super) fn take_place(
         &self,
         operator: OperatorId,
@@ -93,11 +93,11 @@ impl PendingTransfers {
         PendingPlace { operator, account, key: key.clone(), all: self.clone() }
     }
 
-    /// `None` when it is under way already.
+    /// `None` when the transfer is already in flight.
     pub(super) fn begin(&self, id: TransferId, place: PendingPlace) -> Option<PendingTransfer> {
         let mut state = self.lock();
         let Entry::Vacant(free) = state.watchers.entry(id) else {
-            // A place that is given back takes the lock.
+            // Dropping a place takes the lock.
             drop(state);
             return None;
         };
@@ -111,7 +111,7 @@ impl PendingTransfers {
         self.lock().pending.values().flat_map(HashMap::values).map(HashMap::len).sum()
     }
 
-    /// The transfers that this process is carrying out, by operator.
+    /// The transfers that this process carries out, by operator.
     pub(super) fn ids(&self) -> HashMap<OperatorId, Vec<TransferId>> {
         let mut ids: HashMap<OperatorId, Vec<TransferId>> = HashMap::new();
         for (id, (operator, _)) in &self.lock().watchers {
@@ -120,7 +120,7 @@ impl PendingTransfers {
         ids
     }
 
-    /// Waits for a transfer's end. `None` when this process is not carrying it out, or stopped doing so.
+    /// Waits for a transfer's end. `None` when this process does not carry it out, or stopped doing so.
     pub(super) async fn wait(&self, id: TransferId) -> Option<Ending> {
         let (_, mut watcher) = self.lock().watchers.get(&id)?.clone();
         let ending = watcher.wait_for(Option::is_some).await.ok()?;
@@ -133,7 +133,7 @@ impl PendingTransfers {
 }
 
 impl PendingTransfer {
-    /// The transfer, and whose it is.
+    /// The transfer and its operator.
     pub(super) fn id(&self) -> (OperatorId, TransferId) {
         (self.place.operator, self.id)
     }

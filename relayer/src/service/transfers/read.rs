@@ -1,4 +1,4 @@
-//! What an account could pay now: its limits, and the preview of a transfer.
+//! What an account could pay now: its limits, and transfer previews.
 
 use super::Transfers;
 use super::carrier::Carrier;
@@ -10,10 +10,10 @@ use crate::domain::{
 use crate::service::error::{ServiceError, from_chain};
 use crate::service::reads::{find_account, find_payer, read_agent, window_now};
 
-/// The tag of no transfer: never seen on the chain.
+/// No transfer has this tag, so the chain never shows it.
 const NO_TAG: u64 = 0;
 
-/// An account's limits and what has been used of them.
+/// An account's limits and how much of them is used.
 #[derive(Debug, Clone, Copy)]
 pub struct LimitsView {
     pub account_id: AccountId,
@@ -21,11 +21,11 @@ pub struct LimitsView {
     pub daily_limit: Option<UsdcAmount>,
     /// What left in the last 24 hours.
     pub used: UsdcAmount,
-    /// When the oldest of it stops counting.
+    /// When the oldest spend stops counting.
     pub frees_at: Option<Timestamp>,
 }
 
-/// A transfer to be judged and not made.
+/// A transfer to judge but not make.
 #[derive(Debug, Clone)]
 pub struct PreviewRequest {
     pub from: AccountId,
@@ -34,7 +34,7 @@ pub struct PreviewRequest {
     pub memo: Option<Memo>,
 }
 
-/// What would become of a transfer now.
+/// What would happen to a transfer now.
 #[derive(Debug, Clone)]
 pub enum Preview {
     Allowed(Checks),
@@ -43,14 +43,14 @@ pub enum Preview {
 }
 
 impl Transfers {
-    /// What is left of an account's limits. Errors as [`Transfers::create`] for the account.
+    /// What remains of an account's limits. Errors as [`Transfers::create`] for the account.
     pub async fn limits(&self, principal: &Principal, id: AccountId) -> Result<LimitsView, ServiceError> {
         let operator = principal.operator();
         let account = find_account(&self.parts, principal, id).await?;
         let agent = read_agent(&self.parts, operator, &account).await?;
         let now = window_now(&self.parts, operator).await?;
         let used = agent.window.spent(now);
-        // One micro-USDC less than all that counts fits again as soon as the oldest spend stops counting.
+        // An amount of the used total less one micro-USDC fits as soon as the oldest spend stops counting.
         let frees_at = agent.window.frees_at(now, used, UsdcAmount::from_micros(1));
         Ok(LimitsView {
             account_id: id,
@@ -61,7 +61,7 @@ impl Transfers {
         })
     }
 
-    /// Judges a transfer as if it were asked for now; nothing is kept or sent.
+    /// Judges a transfer as if it were requested now; keeps and sends nothing.
     /// InvalidRecipient: it could not be paid. Otherwise errors as [`Transfers::create`].
     pub async fn preview(
         &self,

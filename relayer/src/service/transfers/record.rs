@@ -1,4 +1,4 @@
-//! How a step of a transfer is written down. The first end that is recorded stays.
+//! Records the steps of a transfer. The first recorded end stays.
 
 use std::time::Duration;
 
@@ -9,9 +9,9 @@ use crate::domain::{Failure, FailureCode, Rejection, Settlement, Timestamp, Tran
 use crate::service::signers;
 use crate::store::{Settled, StoreError};
 
-/// How long one question about the chain's time may take.
+/// How long one query of the chain's time may take.
 const TIME_PATIENCE: Duration = Duration::from_secs(1);
-/// How often a settlement asks when its block was made, a second apart. A node that lists a payment can tell as a rule.
+/// How often a settlement asks for its block's time, a second apart. A node that lists a payment usually knows it.
 const TIME_QUESTIONS: u32 = 15;
 
 impl Carrier {
@@ -40,7 +40,7 @@ impl Carrier {
 
     /// Refused by policy.
     pub(super) async fn reject(&mut self, transfer: Transfer, rejection: Rejection) -> Stepped {
-        // It keeps its own checks.
+        // The rejection holds its own checks.
         self.checks = None;
         crash_point!("rejected.before");
         let recorded = self.parts.store.mark_rejected(&transfer, rejection, self.now()).await;
@@ -56,7 +56,7 @@ impl Carrier {
         self.recorded(transfer, recorded).await
     }
 
-    /// Nothing of this transfer can be on its way: an error of the chain is a failure that may be tried again.
+    /// Nothing of this transfer can be in flight: a chain error is a failure that may be retried.
     pub(super) async fn fail_unsigned(&mut self, transfer: Transfer, error: &ChainError) -> Stepped {
         if let Some((code, message)) = signers::unsigned(error) {
             return self.fail(transfer, self.failure(code, message)).await;
@@ -83,26 +83,26 @@ impl Carrier {
         self.fail(transfer, failure).await
     }
 
-    /// Nobody waits for it any longer, and nothing is signed.
+    /// Nobody waits any longer, and nothing is signed.
     pub(super) async fn fail_interrupted(&self, transfer: Transfer) -> Stepped {
         let message =
             "The service was away before it was signed; nothing was paid. Send the same request again.";
         self.fail(transfer, self.failure(FailureCode::Interrupted, message)).await
     }
 
-    /// Payments are missing in our records, and this one may be among them.
+    /// Our records miss payments, and this one may be among them.
     pub(super) async fn fail_unknown(&mut self, transfer: Transfer) -> Stepped {
         let message = "Solana does not show yet whether this was paid before. Send the same request again.";
         self.fail_if_awaited(transfer, message).await
     }
 
-    /// The chain does not tell enough. Who waits for the answer hears so; what was accepted is tried again.
+    /// The chain does not tell enough. A caller who still waits gets the failure; an accepted transfer is retried.
     async fn fail_if_awaited(&mut self, transfer: Transfer, message: &str) -> Stepped {
         let is_stopping = self.parts.tasks.stop.is_cancelled();
         if self.is_awaited() && !is_stopping {
             return self.fail(transfer, self.failure(FailureCode::SolanaUnavailable, message)).await;
         }
-        // Others of the account may be luckier.
+        // Frees the permit for other transfers of the account.
         self.permit = None;
         Ok(if self.pauses().await { Step::Took(transfer) } else { Step::Left(transfer) })
     }
@@ -111,7 +111,7 @@ impl Carrier {
         Failure { code, message: message.into(), failed_at: self.now() }
     }
 
-    /// Notes that the bytes went out, while their outcome is awaited. Only a note: without it the bytes are sent again.
+    /// Notes that the bytes were sent, while their outcome is awaited. Without this note the bytes are only sent again.
     pub(super) async fn note_sent(&self, transfer: Transfer) -> Transfer {
         match transfer.state {
             TransferState::Signed(_) => {
@@ -135,20 +135,20 @@ impl Carrier {
         }
     }
 
-    /// A step was not recorded. If another worker was faster, what it recorded is the truth.
+    /// A step was not recorded. If another worker was faster, its record is the truth.
     pub(super) async fn superseded(&self, transfer: Transfer, error: StoreError) -> Stepped {
         match error {
             StoreError::Superseded => {
                 let recorded = self.parts.store.find_transfer(self.operator.id, transfer.id).await?;
-                // Where it is not at its end, the other worker goes on.
+                // If the transfer has not ended, the other worker goes on.
                 Ok(Step::Left(recorded.unwrap_or(transfer)))
             }
             error => Err(error.into()),
         }
     }
 
-    /// When the block was made: what the history says of the payment, and what is answered after a database was lost, is the
-    /// same then. Where no node says it in the end, about now. `None` at a stop.
+    /// The time of the block. The history gives the payment the same time, and so does an answer after a database was
+    /// lost. If no node tells it in the end, roughly now. `None` at a stop.
     pub(super) async fn time_of(&self, slot: u64) -> Option<Timestamp> {
         for _ in 0..TIME_QUESTIONS {
             let asked = tokio::time::timeout(TIME_PATIENCE, self.network.chain.block_time(slot)).await;
@@ -163,7 +163,7 @@ impl Carrier {
         Some(now.ok().and_then(Result::ok).map_or_else(|| self.now(), Timestamp::from_unix_seconds))
     }
 
-    /// See [`crate::chain::Chain::agreed_now`]. While the chain's clock cannot be read at once, nothing expires.
+    /// See [`crate::chain::Chain::agreed_now`]. While the chain's clock cannot be read promptly, nothing expires.
     pub(super) async fn agreed_now(&self) -> Option<i64> {
         let agreed = self.network.chain.agreed_now(self.now().unix_seconds());
         tokio::time::timeout(TIME_PATIENCE, agreed).await.ok().flatten()

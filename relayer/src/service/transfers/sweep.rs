@@ -8,16 +8,15 @@ use crate::crash_point::crash_point;
 use crate::domain::Transfer;
 use crate::service::ServiceError;
 
-/// How long a transfer stays with a process that no longer says that it lives; also what it may take from the claim to
-/// the signature.
+/// How long a silent process keeps a transfer; also how long a transfer may take from the claim to the signature.
 pub(super) const LEASE: Duration = Duration::from_secs(15);
-/// How often a process says so, and looks for what nobody carries. A third of the lease: two of them may fail.
+/// How often a process renews its leases and looks for abandoned transfers. A third of the lease: two renewals may fail.
 const SWEEP_EVERY: Duration = Duration::from_secs(5);
 const WAKE_DELAY: Duration = Duration::from_secs(1);
 const ROWS_MAX: u32 = 200;
 
 impl Transfers {
-    /// Has the sweeper look at once.
+    /// Wakes the sweeper.
     pub fn wake(&self) {
         self.wake.notify_one();
     }
@@ -36,7 +35,7 @@ impl Transfers {
                 }
                 tokio::select! {
                     () = stop.cancelled() => return,
-                    // Not at once: whatever went wrong is likely to be wrong still.
+                    // Delayed, because whatever went wrong is probably still wrong.
                     () = async { this.wake.notified().await; tokio::time::sleep(WAKE_DELAY).await } => {}
                     () = tokio::time::sleep(SWEEP_EVERY) => {}
                 }
@@ -44,8 +43,8 @@ impl Transfers {
         });
     }
 
-    /// One pass: keeps what this process carries, and takes what no living process does. Should two ever follow one
-    /// transfer it does no harm: the bytes are the same, and the first end that is recorded stays.
+    /// One pass: renews what this process carries, and takes over what no living process does. If two processes ever
+    /// follow one transfer, no harm is done: the bytes are the same, and the first recorded end stays.
     pub(in crate::service) async fn sweep(&self) -> Result<(), ServiceError> {
         let store = &self.parts.store;
         let lease = || self.parts.ambient.now().after(LEASE);

@@ -1,4 +1,4 @@
-//! What became of deliveries, and beginning them again.
+//! Shows the outcome of deliveries, and replays them.
 
 use super::Webhooks;
 use crate::domain::{
@@ -16,34 +16,34 @@ pub struct DeliveriesFilter {
 }
 
 impl DeliveriesFilter {
-    /// What a cursor of the list is bound to.
+    /// Binds a cursor of the list to its operator and filter.
     pub fn text(&self, operator_id: OperatorId) -> String {
         let status = self.status.map_or("", DeliveryStatus::as_str);
         format!("deliveries|{operator_id}|{}|{status}", self.webhook_id)
     }
 }
 
-/// Why nothing at all is delivered to a webhook.
+/// Why a webhook gets no deliveries at all.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Hindrance {
-    /// The service has no key that webhook secrets are sealed with.
+    /// The service has no key to seal webhook secrets with.
     NoSealingKey,
     /// This webhook's secret was sealed with another key.
     OtherSealingKey,
 }
 
-/// What is to be delivered once more.
+/// What to deliver once more.
 #[derive(Debug, Clone, Copy)]
 pub enum Replay {
-    /// One event, whatever became of it.
+    /// One event, whatever became of its delivery.
     Event(EventId),
-    /// From `since` on and before `until`; without it, until now.
+    /// Events from `since` on and before `until`; without `until`, until now.
     Span { since: Timestamp, until: Option<Timestamp>, scope: ReplayScope },
 }
 
 impl Webhooks {
-    /// The deliveries to a webhook with every attempt, newest event first, and what keeps those that are pending from being
-    /// attempted. NotFound: the webhook.
+    /// The deliveries to a webhook with every attempt, newest event first, and what blocks attempts of the pending
+    /// ones. NotFound: the webhook.
     pub async fn deliveries(
         &self,
         operator: &Operator,
@@ -63,7 +63,7 @@ impl Webhooks {
         Ok((page, hindrance))
     }
 
-    /// One delivery with every attempt. NotFound: the webhook, or the event was none for it.
+    /// One delivery with every attempt. NotFound: the webhook, or the event was not for it.
     pub async fn delivery(
         &self,
         operator: &Operator,
@@ -78,7 +78,7 @@ impl Webhooks {
         found.ok_or(ServiceError::NotFound(Resource::Event))
     }
 
-    /// Which webhooks have deliveries that were given up.
+    /// The webhooks that have undelivered deliveries.
     pub async fn undelivered(&self, operator: &Operator) -> Result<Vec<WebhookId>, ServiceError> {
         Ok(self.parts.store.list_undelivered_webhooks(operator.id).await?)
     }
@@ -92,8 +92,8 @@ impl Webhooks {
         Ok(is_closed.then_some(Hindrance::OtherSealingKey))
     }
 
-    /// Sends a `webhook.test` event to one webhook alone; with what is `drawn` from a request's name, the same one however
-    /// often. NotFound: the webhook. Invalid: it is disabled.
+    /// Sends a `webhook.test` event to this webhook alone; with `drawn` from a request's name, repeating the call gives
+    /// the same event. NotFound: the webhook. Invalid: it is disabled.
     pub async fn test(
         &self,
         operator: &Operator,
@@ -110,9 +110,9 @@ impl Webhooks {
         }
     }
 
-    /// Delivers once more, with the same event ids, and gives the number of deliveries; those that are being attempted
-    /// right now are left to that and do not count.
-    /// NotFound: the webhook, or the event. Invalid: the webhook is disabled, or the span is empty.
+    /// Delivers once more, with the same event ids, and returns the number of deliveries. Skips deliveries that are
+    /// being attempted right now and does not count them. NotFound: the webhook, or the event. Invalid: the webhook is
+    /// disabled, or the span is empty.
     pub async fn replay(
         &self,
         operator: &Operator,

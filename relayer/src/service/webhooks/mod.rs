@@ -1,4 +1,4 @@
-//! Webhooks: registered, changed and read here; delivered by `crate::webhook`.
+//! Webhooks: registered, changed and read here; `crate::webhook` delivers to them.
 
 mod deliveries;
 
@@ -19,32 +19,32 @@ use crate::domain::{
 };
 use crate::store::StoreError;
 
-/// How long a registration waits for a name to be resolved.
+/// How long a registration waits for name resolution.
 const RESOLVE_TIMEOUT: Duration = Duration::from_secs(3);
-/// How often a change is tried that others keep getting ahead of.
+/// How often a change is tried while others keep getting in first.
 const TRIES_MAX: usize = 5;
-/// How many balances are read at a time when a threshold is new.
+/// Balances read per batch when a threshold is new.
 const BASELINE_ROWS: u32 = 100;
 
-/// The addresses of a name; empty when it has none.
+/// The addresses of a name; empty if it has none.
 pub type Resolved = Vec<IpAddr>;
 
-/// Whatever turns names into addresses.
+/// Resolves names to addresses.
 #[async_trait]
 pub trait Resolve: Send + Sync + 'static {
     async fn resolve(&self, name: &str) -> Resolved;
 }
 
-/// What webhooks need of the configuration.
+/// The configuration of webhooks.
 #[derive(Clone)]
 pub struct WebhookParts {
-    /// `None`: no webhook can be registered, and none is delivered to.
+    /// `None`: webhooks cannot be registered, and none gets deliveries.
     pub sealing_key: Option<Arc<SealingKey>>,
     pub rules: Arc<DestinationRules>,
     pub resolve: Arc<dyn Resolve>,
 }
 
-/// What is asked of a new webhook.
+/// A request for a new webhook.
 #[derive(Debug, Clone)]
 pub struct CreateWebhook {
     pub url: String,
@@ -53,7 +53,7 @@ pub struct CreateWebhook {
     pub threshold: Option<UsdcAmount>,
 }
 
-/// What is to change of a webhook; `None` leaves a part as it is.
+/// Changes to a webhook; `None` leaves a part as it is.
 #[derive(Debug, Clone, Default)]
 pub struct UpdateWebhook {
     pub url: Option<String>,
@@ -64,14 +64,14 @@ pub struct UpdateWebhook {
     pub enabled: Option<bool>,
 }
 
-/// A webhook with a secret that is shown now and never again.
+/// A webhook with its new secret, which is shown only once.
 #[derive(Debug, Clone)]
 pub struct NewSecret {
     pub webhook: Webhook,
     pub secret: WebhookSecret,
 }
 
-/// What a cursor of the list of webhooks is bound to.
+/// Binds a cursor of the webhook list to its operator.
 pub fn webhooks_filter(operator_id: OperatorId) -> String {
     format!("webhooks|{operator_id}")
 }
@@ -88,7 +88,7 @@ impl Webhooks {
         Self { events: Events::new(parts.clone()), parts }
     }
 
-    /// Registers an endpoint. Invalid: a URL that may not be reached, a subscription of a wrong form, an account that is
+    /// Registers an endpoint. Invalid: a URL that may not be reached, a malformed subscription, an account that is
     /// not the operator's, or more than 100 webhooks. NotConfigured: the service has no key for secrets.
     pub async fn create(
         &self,
@@ -152,7 +152,7 @@ impl Webhooks {
         Ok(Page::from_rows(rows, request.limit, |last| Cursor::new(&filter, last.id.to_string())))
     }
 
-    /// Changes the given parts. Enabling forgets past failures. Errors as [`Webhooks::create`] and [`Webhooks::get`].
+    /// Changes the given parts. Enabling resets past failures. Errors as [`Webhooks::create`] and [`Webhooks::get`].
     pub async fn update(
         &self,
         operator: &Operator,
@@ -180,13 +180,13 @@ impl Webhooks {
         Err(ServiceError::Internal)
     }
 
-    /// Forgets a webhook with its deliveries. NotFound: unknown or another operator's.
+    /// Deletes a webhook with its deliveries. NotFound: unknown or another operator's.
     pub async fn delete(&self, operator: &Operator, id: WebhookId) -> Result<(), ServiceError> {
         let deleted = self.parts.store.delete_webhook(operator.id, id).await?;
         deleted.then_some(()).ok_or(ServiceError::NotFound(Resource::Webhook))
     }
 
-    /// Gives a webhook a new secret; the one before signs too for 24 hours. With what is `drawn` from a request's name that
+    /// Gives a webhook a new secret; the previous one also signs for 24 hours. With `drawn` from a request's name, this
     /// happens once. Errors as [`Webhooks::create`].
     pub async fn rotate_secret(
         &self,
@@ -202,7 +202,7 @@ impl Webhooks {
             let webhook = self.get(operator, id).await?;
             let seen = self.parts.store.find_webhook_secrets(id).await?;
             let seen = seen.ok_or(ServiceError::NotFound(Resource::Webhook))?.current;
-            // Twice would end the secret that the receiver has.
+            // Rotating twice would end the secret that the receiver has.
             let is_done = |current: WebhookSecret| current.bytes() == secret.bytes();
             if is_named && sealing_key.open(id, &seen).is_ok_and(is_done) {
                 return Ok(NewSecret { webhook, secret });
@@ -221,7 +221,7 @@ impl Webhooks {
         self.parts.webhooks.sealing_key.as_deref().ok_or(ServiceError::NotConfigured)
     }
 
-    /// By its text, and by where its name leads now. A name that leads nowhere yet is taken: every connection checks.
+    /// Checks the text and where the name resolves now. A name that does not resolve yet is accepted: every connection checks.
     async fn parse_url(&self, text: &str) -> Result<WebhookUrl, ServiceError> {
         let WebhookParts { rules, resolve, .. } = &self.parts.webhooks;
         let url = WebhookUrl::parse(text, rules)?;
@@ -246,7 +246,7 @@ impl Webhooks {
         Ok(())
     }
 
-    /// A new threshold needs a balance to start from. Should this not succeed, the next payment gives one.
+    /// A new threshold needs a balance to start from. If this fails, the next payment provides one.
     fn learn_balances(&self, operator: &Operator, webhook: &Webhook) {
         if webhook.subscription.threshold().is_none() {
             return;

@@ -1,8 +1,7 @@
-//! No statement of the store reads through a large table or sorts one, whatever filter a list has.
+//! No statement of the store scans or sorts a large table, whatever filter a list has.
 //!
-//! The rules of `cases` run in a process of their own, which notes what they say to the database. Each of those statements
-//! is explained, and on SQLite counted step by step, over 20,000 rows; with `PURSER_TEST_LONG` over 1,000,000. The bound is
-//! the same for both numbers.
+//! The rules of `cases` run in a separate process, which notes their statements. Each statement is explained, and on
+//! SQLite its steps are counted, over 20,000 rows; with `PURSER_TEST_LONG` over 1,000,000. Both sizes have the same bound.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -18,7 +17,7 @@ use super::super::statement::{Value, Wanted};
 use super::noted::{Noted, statements_of};
 use super::*;
 
-/// What grows with every payment, or with every account. Keys are counted up to a quota, so half a table of them may be read.
+/// Tables that grow with every payment or account. Keys have a quota, so half a table of them may be read.
 const LARGE: [&str; 10] = [
     "accounts",
     "ledgers",
@@ -31,7 +30,7 @@ const LARGE: [&str; 10] = [
     "policy_versions",
     "denials",
 ];
-/// Indexes of those rows alone that somebody has yet to deal with.
+/// Indexes that hold only rows with work left to do.
 const OF_WHAT_IS_OPEN: [&str; 7] = [
     "ledgers_unplaced",
     "transfers_unfinished",
@@ -41,14 +40,14 @@ const OF_WHAT_IS_OPEN: [&str; 7] = [
     "deliveries_leased",
     "history_open",
 ];
-/// It reads through all accounts of an operator, which are no more than its quota; here one operator has them all.
+/// It scans all accounts of an operator, at most its quota; in this test one operator has them all.
 const WITHIN_A_QUOTA: &str = "FROM accounts WHERE operator_id = $1 AND NOT is_closed";
-/// Most rows that a node of a plan may put in order, or pass by, by the server's own estimate.
+/// The most rows that a plan node may sort or skip, by the server's own estimate.
 const ROWS_MAX: f64 = 6_000.0;
-/// Most steps of SQLite's machine for one statement, and for each row that it gives. To read through 20,000 rows takes more.
+/// SQLite's most virtual-machine steps per statement, and per row returned. Scanning 20,000 rows takes more.
 const STEPS_MAX: u64 = 30_000;
 const STEPS_PER_ROW: u64 = 100;
-/// How often steps are counted.
+/// The granularity of the step count.
 const STEPS_AT_ONCE: i32 = 100;
 
 fn rows() -> u32 {
@@ -61,7 +60,7 @@ struct PlanRow {
     detail: String,
 }
 
-/// A row that is counted, whatever it holds.
+/// Counts a row, whatever it holds.
 struct Given;
 
 impl Record for Given {
@@ -98,7 +97,7 @@ fn explain_on_sqlite(connection: &rusqlite::Connection, statement: &Noted) -> Op
         let mut words = line.split_whitespace();
         let reads_all =
             words.next() == Some("SCAN") && words.next().is_some_and(|table| LARGE.contains(&table));
-        // By an index that holds only what is open, it reads what is open.
+        // An index of open work only: scanning it reads open work.
         reads_all && !OF_WHAT_IS_OPEN.iter().any(|index| line.ends_with(index))
     };
     lines.iter().any(is_scan).then(|| format!("{}\n    {}", statement.sql, lines.join("\n    ")))
@@ -113,7 +112,7 @@ fn count_on_sqlite(connection: &mut rusqlite::Connection, statement: &Noted) -> 
         false
     };
     tx.progress_handler(STEPS_AT_ONCE, Some(count)).expect("counted");
-    // Whether it finds or is refused (there is such a row already) is not asked here.
+    // Whether the statement succeeds or is refused (such a row exists) does not matter here.
     let found = sqlite::run::<Given>(&tx, &statement.sql, &statement.values, Wanted::All);
     let given = found.map_or(0, |found| found.rows.len() as u64);
     tx.progress_handler(0, None::<fn() -> bool>).expect("counted no more");
@@ -132,7 +131,7 @@ async fn no_statement_reads_through_a_large_table_on_postgres() {
     assert!(statements.len() > 60, "{} statements", statements.len());
     many_rows::fill(&fixture, rows()).await;
     let mut connection = PgConnection::connect(&fixture.place.url()).await.expect("opened");
-    // Where memory is short of rows it takes an index; a small table is read through whatever there is.
+    // At the default cost a small table is scanned; this setting makes the planner prefer indexes.
     connection.execute("SET random_page_cost = 1.1").await.expect("set");
     let mut wrong = Vec::new();
     for statement in &statements {
@@ -146,7 +145,7 @@ async fn no_statement_reads_through_a_large_table_on_postgres() {
     assert!(wrong.is_empty(), "{}", wrong.join("\n"));
 }
 
-/// `None` for what has no plan.
+/// `None` for statements without a plan.
 async fn plan_on_postgres(connection: &mut PgConnection, statement: &Noted) -> Option<serde_json::Value> {
     let first = statement.sql.split_whitespace().next().unwrap_or_default();
     if !["SELECT", "INSERT", "UPDATE", "DELETE", "WITH"].contains(&first) {
@@ -167,7 +166,7 @@ async fn plan_on_postgres(connection: &mut PgConnection, statement: &Noted) -> O
     Some(serde_json::from_str(&text).expect("JSON"))
 }
 
-/// Large tables that are read through, and sorts of many rows.
+/// Collects scans of large tables, and sorts of many rows.
 fn look_into(node: &serde_json::Value, found: &mut Vec<String>) {
     let text = |name: &str| node[name].as_str().unwrap_or_default();
     let rows: f64 = node["Plan Rows"].to_string().parse().unwrap_or_default();

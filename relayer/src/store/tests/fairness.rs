@@ -1,4 +1,4 @@
-//! What one tenant's lists and deletions cost another tenant's payments. Only with `PURSER_TEST_LONG`:
+//! How one tenant's lists and deletions slow another tenant's payments. Only with `PURSER_TEST_LONG`:
 //!
 //! ```text
 //! PURSER_TEST_LONG=1 cargo test -p purser-relayer --lib fairness -- --nocapture --test-threads 1
@@ -11,12 +11,12 @@ use super::*;
 
 const ROWS: u32 = 200_000;
 const PAYMENTS: u32 = 400;
-/// As many as the default rate limit lets one key make.
+/// The default rate limit of one key.
 const LISTS_A_SECOND: u64 = 50;
-/// As the service cleans up.
+/// The service's batch size.
 const CLEANED_AT_ONCE: u32 = 100;
 
-/// Milliseconds that payments took, in order.
+/// Durations of payments in milliseconds, sorted.
 struct Times(Vec<f64>);
 
 impl Times {
@@ -56,7 +56,7 @@ async fn pays(fixture: &Fixture, first: u32) -> Times {
     Times(times)
 }
 
-/// Every list with every filter, over and over.
+/// Runs every list with every filter in a loop.
 async fn lists(fixture: &Fixture, is_over: &AtomicBool) -> u64 {
     let (store, operator, account) = (&fixture.store, fixture.operator.id, fixture.account.id);
     let webhook = WebhookId::from_bytes([1; 16]);

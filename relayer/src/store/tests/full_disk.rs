@@ -1,7 +1,7 @@
-//! A disk that fills up and empties again: what was answered is kept, and writing goes on without a restart.
+//! A disk fills up and empties again: answered writes are kept, and writing resumes without a restart.
 //!
-//! The disks are real: a tmpfs, and an ext4 on a loop device, of a few megabytes each. Mounting takes root (as CI runs);
-//! whoever may not mount sees a word about it on standard error, and the test does nothing.
+//! The disks are real: a tmpfs, and an ext4 on a loop device, of a few megabytes each. Mounting needs root (as CI has);
+//! without it the test says so on standard error and does nothing.
 
 use std::fs::{self, File};
 use std::io::Write;
@@ -13,7 +13,7 @@ use tempfile::TempDir;
 
 use super::*;
 
-/// More than all payments of a test and their log take, so that an emptied disk has room.
+/// More than all payments of a test and their log need, so that an emptied disk has room.
 const DISK_MEBIBYTES: u64 = 20;
 
 #[derive(Debug, Clone, Copy)]
@@ -24,12 +24,12 @@ enum Kind {
 
 /// A mounted file system; unmounted when dropped.
 struct SmallDisk {
-    /// Holds the image and the place where it is mounted.
+    /// Holds the image and the mount point.
     folder: TempDir,
 }
 
 impl SmallDisk {
-    /// `None` where this user or machine cannot mount.
+    /// `None` when this user or machine cannot mount.
     fn mount(kind: Kind) -> Option<Self> {
         let disk = Self { folder: tempfile::tempdir().expect("a folder") };
         fs::create_dir(disk.place()).expect("a folder");
@@ -41,8 +41,8 @@ impl SmallDisk {
             Kind::Ext4 => {
                 let image = disk.folder.path().join("image");
                 File::create(&image).expect("a file").set_len(DISK_MEBIBYTES << 20).expect("a sparse file");
-                // Blocks as large as pages, as on disks of a usual size: with smaller ones a write to memory that is
-                // mapped from a file can find no room, and that is a signal and no error.
+                // Blocks as large as pages, as on disks of usual size. With smaller ones, a write to memory-mapped file
+                // pages can run out of space, which raises a signal instead of an error.
                 if !succeeds(Command::new("mkfs.ext4").args(["-q", "-m", "0", "-b", "4096"]).arg(&image)) {
                     return skipped(kind);
                 }
@@ -60,7 +60,7 @@ impl SmallDisk {
         self.place().join("ballast")
     }
 
-    /// Takes what is free, all but `left` bytes.
+    /// Fills the free space except `left` bytes.
     fn fill(&self, left: u64) {
         let mut file = File::create(self.ballast()).expect("a file");
         let mut size = 0;
@@ -69,7 +69,7 @@ impl SmallDisk {
             size += written as u64;
         }
         file.set_len(size.saturating_sub(left)).expect("shrunk");
-        // What is only promised is not taken yet.
+        // Delayed allocations do not occupy space yet.
         let _ = file.sync_all();
     }
 
@@ -98,7 +98,7 @@ async fn on(disk: &SmallDisk) -> Fixture {
     Fixture::in_place(Place::Folder(folder)).await
 }
 
-/// A payment's steps up to its signature, as far as they go.
+/// A payment's steps up to its signature, as far as they succeed.
 async fn pays(fixture: &Fixture, number: u32) -> Result<Transfer, StoreError> {
     let mut new = fixture.transfer(0, &format!("key {number}"));
     new.id = TransferId::from_bytes((u128::from(number) << 64).to_be_bytes());
@@ -108,7 +108,7 @@ async fn pays(fixture: &Fixture, number: u32) -> Result<Transfer, StoreError> {
     fixture.store.mark_signed(&transfer, signed(1), at(1)).await
 }
 
-/// Pays with twelve at once until it fails, or so many are paid; gives what was answered well.
+/// Pays twelve at a time until one fails or the numbers run out; returns the successful ones.
 async fn pay_until_it_fails(fixture: &Fixture, numbers: std::ops::Range<u32>) -> Vec<Transfer> {
     let mut paid = Vec::new();
     let numbers: Vec<u32> = numbers.collect();
@@ -129,7 +129,7 @@ async fn writing_goes_on_when_a_full_disk_has_room_again() {
         let Some(disk) = SmallDisk::mount(kind) else { continue };
         let fixture = on(&disk).await;
         let mut kept = Vec::new();
-        // What is left decides where it fails: in the statement, in the commit, in a checkpoint.
+        // The remaining space decides where it fails: in the statement, in the commit, or in a checkpoint.
         for (round, left) in [0, 4_096, 20_000, 100_000, 500_000, 0].into_iter().enumerate() {
             let first = round as u32 * 10_000;
             kept.extend(pay_until_it_fails(&fixture, first..first + 100).await);
@@ -137,7 +137,7 @@ async fn writing_goes_on_when_a_full_disk_has_room_again() {
             let until_full = pay_until_it_fails(&fixture, first + 1_000..first + 9_000).await;
             assert!(until_full.len() < 8_000, "{kind:?}, {left} left: the disk never was full");
             kept.extend(until_full);
-            // Where several at once found no room, there may be some for one alone.
+            // When several at once find no space, a single one may still find some.
             let mut alone = first + 9_000..first + 9_400;
             let is_full = loop {
                 let Some(number) = alone.next() else { break false };
@@ -160,7 +160,7 @@ async fn what_a_full_disk_kept_in_the_log_reaches_the_database_later() {
     for kind in [Kind::Tmpfs, Kind::Ext4] {
         let Some(disk) = SmallDisk::mount(kind) else { continue };
         let fixture = on(&disk).await;
-        // The log has its room, and is longer than what has a checkpoint begin.
+        // The log has its space, and has passed the length that triggers a checkpoint.
         let mut kept = pay_until_it_fails(&fixture, 0..600).await;
         disk.fill(1_500_000);
         kept.extend(pay_until_it_fails(&fixture, 10_000..18_000).await);

@@ -1,5 +1,5 @@
-//! A database with many rows, made by the database itself, all older than whatever the rules make. Half of them belong to the operator, account and webhook that
-//! the rules use, half to others.
+//! A database with many rows, which it generates itself, all older than what the rules make. Half of them belong to the
+//! operator, account and webhook of the rules, half to others.
 
 use sqlx::AssertSqlSafe;
 
@@ -8,7 +8,7 @@ use super::*;
 /// An address to pay.
 const NOBODY: &str = "11111111111111111111111111111111";
 
-/// So many transfers, as many of all else, and twice as many events.
+/// Inserts `rows` transfers, as many rows of everything else, and twice as many events.
 pub(super) async fn fill(fixture: &Fixture, rows: u32) {
     let store = &fixture.store;
     let (others, their_account) = (operator(201), account(&operator(201), 202));
@@ -21,11 +21,11 @@ pub(super) async fn fill(fixture: &Fixture, rows: u32) {
     let operator_id = owned(&fixture.operator.id, &others.id);
     let account_id = owned(&fixture.account.id, &their_account.id);
     let webhook_id = owned(&hook(1), &hook(203));
-    // In the order of their making, long before whatever the rules make.
+    // Ids sort by creation, long before those that the rules make.
     let id = |prefix: &str, at: &str| {
         format!("'{prefix}0000000000000' || substr(CAST(10000000000000 + {at} AS TEXT), 2)")
     };
-    // 43 digits in base 58, which has no zero: 32 bytes.
+    // 43 base-58 digits, none a zero: 32 bytes.
     let address = |first: char| {
         let ones = "1".repeat(29);
         format!("'{first}{ones}' || replace(substr(CAST(10000000000000 + i AS TEXT), 2), '0', 'A')")
@@ -36,7 +36,7 @@ pub(super) async fn fill(fixture: &Fixture, rows: u32) {
         "WITH RECURSIVE n (i) AS (SELECT 0 UNION ALL SELECT i + 1 FROM n WHERE i < {})",
         rows.saturating_sub(1)
     );
-    // One in a thousand was refused, or did not arrive.
+    // One in a thousand was refused or not delivered.
     let rare = "i % 1000 < 2";
     for (table, columns, values) in [
         (
@@ -152,7 +152,7 @@ pub(super) async fn fill(fixture: &Fixture, rows: u32) {
     ] {
         let sql = format!("INSERT INTO {table} ({columns}) {each} SELECT {values} FROM n");
         match &store.pools {
-            // Past the limit of a call, which this is not made for.
+            // Bypasses the time limit of a call, which is not meant for this.
             Pools::Sqlite { .. } => run_sqlite(fixture, &sql),
             Pools::Postgres { .. } => run_postgres(fixture, &sql).await,
         }

@@ -1,5 +1,5 @@
-//! Every rule of the store, on both databases: each file of `cases` is compiled once for SQLite, on real files, and once
-//! for Postgres, where `PURSER_TEST_POSTGRES_URL` names a server whose user may make schemas; a schema for each test.
+//! Every rule of the store, on both databases. Each file of `cases` is compiled once for SQLite, on real files, and
+//! once for Postgres if `PURSER_TEST_POSTGRES_URL` names a server whose user may create schemas; each test has its own schema.
 
 mod explained;
 mod fairness;
@@ -30,7 +30,7 @@ pub(super) struct Fixture {
     place: Place,
 }
 
-/// Where a database lives; it is gone when this is dropped.
+/// The location of a database, deleted on drop.
 enum Place {
     Folder(TempDir),
     Schema(postgres::Schema),
@@ -44,7 +44,7 @@ impl Place {
         }
     }
 
-    /// Past the store.
+    /// Bypasses the store.
     fn open_sqlite(&self) -> rusqlite::Connection {
         let url = self.url();
         let file = super::sqlite::file_of(&url).expect("SQLite");
@@ -110,7 +110,7 @@ impl Fixture {
         Self { store, operator, account, key, place }
     }
 
-    /// The same database, opened once more, as a process does that starts after a crash or runs beside this one.
+    /// Opens the same database again, like a process that starts after a crash or runs beside this one.
     pub async fn reopen(&self) -> Store {
         Store::open(&self.place.url()).await.expect("opened")
     }

@@ -1,4 +1,4 @@
-//! What the rules in `cases` say to the database: every statement of the store, with the values that it was given.
+//! Notes the statements that the rules in `cases` run: every statement of the store, with its values.
 
 use std::collections::HashSet;
 use std::fs::{File, OpenOptions};
@@ -9,10 +9,10 @@ use std::sync::{Mutex, OnceLock, PoisonError};
 
 use super::super::statement::Value;
 
-/// Names a file: then every statement is written there once, for each pattern of values that are empty.
+/// Names a file. Every statement is then written there once per pattern of empty values.
 const FILE: &str = "PURSER_TEST_NOTE_STATEMENTS";
 
-/// The file, and what stands in it already.
+/// The file, and what it already contains.
 type Notes = Mutex<(File, HashSet<String>)>;
 
 static NOTES: OnceLock<Option<Notes>> = OnceLock::new();
@@ -23,7 +23,7 @@ pub(super) struct Noted {
     pub values: Vec<Value>,
 }
 
-/// Writes a statement down if this process is asked to.
+/// Notes a statement if the process was asked to.
 pub(in crate::store) fn note(sql: &sqlx::SqlStr, values: &[Value]) {
     let Some(notes) = NOTES.get_or_init(open) else { return };
     let values: Vec<serde_json::Value> = values.iter().map(to_json).collect();
@@ -60,7 +60,7 @@ fn from_json(value: &serde_json::Value) -> Value {
     }
 }
 
-/// Runs the rules of one database in a process of their own, and gives what they said.
+/// Runs the rules of one database in a separate process, and returns their statements.
 pub(super) fn statements_of(rules: &str, folder: &Path) -> Vec<Noted> {
     let file = folder.join("statements");
     let run = Command::new(std::env::current_exe().expect("a path"))
@@ -76,7 +76,7 @@ pub(super) fn statements_of(rules: &str, folder: &Path) -> Vec<Noted> {
         let values = line["values"].as_array().expect("a list").iter().map(from_json).collect();
         Noted { sql: line["sql"].as_str().expect("a text").to_owned(), values }
     };
-    // What a rule counts for itself is not the store's.
+    // Statements that a rule runs to count for itself are not the store's.
     let is_ours = |noted: &Noted| noted.sql.contains("WHERE") || !noted.sql.contains("COUNT(*)");
     text.lines().map(read).filter(is_ours).collect()
 }

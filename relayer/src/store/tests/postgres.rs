@@ -16,11 +16,11 @@ const SERVER: &str = "PURSER_TEST_POSTGRES_URL";
 
 static SKIPPED: Once = Once::new();
 
-/// `None` when no server is named: the test then says so and does nothing.
+/// `None` when no server is named: the test says so and does nothing.
 pub(super) async fn fixture() -> Option<Fixture> {
     let Ok(server) = std::env::var(SERVER) else {
         SKIPPED.call_once(|| {
-            // Past the test runner, which keeps what passing tests print.
+            // Bypasses the test runner, which captures the output of passing tests.
             let _ = writeln!(
                 std::io::stderr(),
                 "skipped: the store's rules on Postgres, since {SERVER} is not set"
@@ -31,7 +31,7 @@ pub(super) async fn fixture() -> Option<Fixture> {
     Some(Fixture::in_place(Place::Schema(Schema::create(server).await)).await)
 }
 
-/// A schema of the test's own.
+/// A test's own schema.
 pub(super) struct Schema {
     server: String,
     name: String,
@@ -58,7 +58,7 @@ impl Schema {
 
 impl Drop for Schema {
     fn drop(&mut self) {
-        // On a thread of its own, which may wait: a test's own runtime cannot be waited on here.
+        // Uses a separate thread, because a test's own runtime cannot block here.
         std::thread::scope(|scope| {
             scope.spawn(|| {
                 let runtime = Builder::new_current_thread().enable_all().build().expect("a runtime");
@@ -138,7 +138,7 @@ async fn two_transactions_that_wait_for_each_other_both_end_well() {
         store.write(move |tx| {
             async move {
                 query(SQL).bind(first.to_string()).execute(&mut *tx).await?;
-                // Only the first tries meet; a later one finds the other gone.
+                // Only the first tries meet; a later one finds that the other has finished.
                 if met.fetch_add(1, Ordering::SeqCst) < 2 {
                     barrier.wait().await;
                 }

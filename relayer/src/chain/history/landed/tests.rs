@@ -1,4 +1,4 @@
-//! Transactions as nodes write them down, in every form that money comes in.
+//! Transactions as nodes return them, with every way that money can arrive.
 
 mod instructions;
 
@@ -33,7 +33,7 @@ fn usdc(micros: u64) -> UsdcAmount {
     UsdcAmount::from_micros(micros)
 }
 
-/// A transaction that landed well, as `getTransaction` answers it. It touches the accounts 1 to 9.
+/// A successful transaction, as `getTransaction` returns it. It touches the accounts 1 to 9.
 fn transaction() -> Value {
     let keys: Vec<String> = (1..10).map(|byte| key(byte).to_string()).collect();
     json!({
@@ -65,7 +65,7 @@ fn balance(index: usize, micros: u64) -> Value {
     })
 }
 
-/// With balances before and after, by index of account.
+/// Sets balances before and after, by account index.
 fn moving(mut transaction: Value, before: &[(usize, u64)], after: &[(usize, u64)]) -> Value {
     let balances =
         |all: &[(usize, u64)]| all.iter().map(|(index, micros)| balance(*index, *micros)).collect();
@@ -74,7 +74,7 @@ fn moving(mut transaction: Value, before: &[(usize, u64)], after: &[(usize, u64)
     transaction
 }
 
-/// With one more account, which holds a program or is named by an instruction; gives its index.
+/// Adds an account that holds a program or is named by an instruction; returns its index.
 fn with_key(transaction: &mut Value, key: &Pubkey) -> usize {
     let keys = transaction["transaction"]["message"]["accountKeys"].as_array_mut().unwrap();
     if let Some(index) = keys.iter().position(|known| *known == key.to_string()) {
@@ -108,7 +108,7 @@ fn flow(account: u8, before: u64, after: u64) -> Flow {
 
 #[test]
 fn money_that_came_is_read_from_the_balances_whatever_moved_it() {
-    // transfer, transfer_checked, mint_to, p-token's batch, and an instruction that nobody knows.
+    // transfer, transfer_checked, mint_to, p-token's batch, and an unknown instruction.
     for data in [&[3, 64, 66, 15][..], &[12, 1, 6], &[7, 1], &[255, 3, 9, 3, 1], &[201, 7]] {
         let mut transaction = moving(transaction(), &[(0, 10), (1, 0)], &[(0, 4), (1, 6)]);
         let call = instruction(&mut transaction, &TOKEN_PROGRAM, &[key(1), key(2), key(3)], data);
@@ -195,7 +195,7 @@ fn what_a_node_did_not_keep_whole_is_not_taken_for_all_of_it() {
     assert_eq!(spoiled(&|t| t["meta"]["preTokenBalances"][0]["accountIndex"] = json!(900)), None);
     assert_eq!(spoiled(&|t| t["meta"]["preTokenBalances"][0]["uiTokenAmount"]["amount"] = json!("-1")), None);
     assert_eq!(spoiled(&|t| t["transaction"]["message"]["accountKeys"][0] = json!("?")), None);
-    // An answer that got into the wrong connection.
+    // An answer from another connection.
     assert_eq!(spoiled(&|t| t["transaction"]["signatures"][0] = json!("another")), None);
     assert_eq!(spoiled(&|t| t["transaction"]["signatures"] = json!([])), None);
 }

@@ -1,4 +1,4 @@
-//! Against a websocket of the test's own, over loopback.
+//! Runs against the test's own websocket, over loopback.
 
 use super::*;
 use serde_json::{Value, json};
@@ -16,7 +16,7 @@ impl Heard {
         self.0.lock().unwrap().push(line);
     }
 
-    /// Waits until this is the last that was heard.
+    /// Waits until the last thing heard is `last`.
     async fn comes_to(&self, last: &str) {
         let come = async {
             while self.0.lock().unwrap().last().map(String::as_str) != Some(last) {
@@ -91,7 +91,7 @@ impl Connection {
         self.0.send(Message::text(message.to_string())).await.unwrap();
     }
 
-    /// Takes one request, checks its method and grants it.
+    /// Takes one request, checks its method and grants it under `number`.
     async fn grants(&mut self, method: &str, number: u64) -> Value {
         let request = self.request().await;
         assert_eq!(request["method"], method);
@@ -146,7 +146,7 @@ async fn after_a_loss_everything_wanted_is_subscribed_to_again_and_nothing_else(
     let mut connection = server.accept().await;
     connection.grants("accountSubscribe", 9).await;
     heard.comes_to("subscribed account").await;
-    // The old number says nothing on the new connection.
+    // The old number means nothing on the new connection.
     let account = json!({ "owner": Pubkey::default().to_string(), "executable": false, "lamports": 5, "data": ["", "base64"] });
     connection.notifies(2, 10, account.clone()).await;
     connection.notifies(9, 11, account).await;
@@ -178,7 +178,7 @@ async fn a_message_longer_than_any_notice_ends_the_connection_and_another_begins
     assert_eq!(request["params"][1]["dataSlice"], json!({ "offset": 0, "length": 65_536 }));
     heard.comes_to("subscribed account").await;
     let long = Message::text(" ".repeat(MESSAGE_BYTES_MAX + 1));
-    // It need not be taken to its end.
+    // The client may hang up before the end.
     let _ = connection.0.send(long).await;
     heard.comes_to("lost").await;
     let mut connection = server.accept().await;

@@ -1,4 +1,4 @@
-//! The loop against a node that does as it is told, on a clock that only moves when everybody waits.
+//! The loop against a scripted node, on a clock that moves only when every task waits.
 
 use super::*;
 use crate::chain::rpc::node_fault::NodeFault;
@@ -260,7 +260,7 @@ async fn a_lost_websocket_costs_one_poll_and_a_missed_notice_a_slow_one() {
 async fn what_a_websocket_does_not_tell_of_is_asked_for() {
     let node = ScriptedNode::default();
     let submitter = start(&node);
-    // Of another's transactions, at another commitment, and from after this one may have landed.
+    // Another payer's transactions, another commitment, and a subscription that began after this one may have landed.
     submitter.listening(Pubkey::default(), Commitment::Confirmed);
     submitter.listening(PAYER, Commitment::Finalized);
     let following = Following::begin(&submitter, Commitment::Confirmed);

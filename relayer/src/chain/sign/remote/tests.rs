@@ -1,4 +1,4 @@
-//! A service that speaks as Vault does, in this process.
+//! A service that speaks Vault's protocol, in this process.
 
 use super::*;
 use crate::chain::sign::signer::{FileSigner, Signer};
@@ -19,11 +19,11 @@ use tokio::net::{TcpListener, TcpStream};
 
 const LIMIT: Duration = Duration::from_millis(300);
 
-/// What the service does with what it is asked.
+/// How the service treats requests.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Mood {
     Signs,
-    /// Something else than what it was asked to.
+    /// Signs something else than the message.
     SignsOther,
     Fails,
     Hangs,
@@ -137,7 +137,7 @@ fn signer(url: &str, public_key: Pubkey, token: PathBuf) -> Arc<dyn Signer> {
     KeySource::Remote(key).open("transfer authority").expect("opens")
 }
 
-/// One that `payer` is to sign.
+/// A message for `payer` to sign.
 fn message(payer: Pubkey) -> Vec<u8> {
     let instruction =
         Instruction { program_id: Pubkey::new_unique(), accounts: Vec::new(), data: vec![7; 40] };
@@ -153,7 +153,7 @@ async fn a_vault_signs_what_a_file_of_the_same_key_would() {
     let own = FileSigner::from_bytes(&vault.keypair.to_bytes()).expect("a keypair");
     assert_eq!(signer.sign(&message).await, own.sign(&message).await);
     assert_eq!((signer.public_key(), signer.is_away()), (own.public_key(), false));
-    // What it has just shown is not asked for.
+    // The signature already proves that the service is there.
     signer.look().await;
     assert_eq!((vault.times_asked("sign"), vault.times_asked("keys")), (1, 0));
 }
@@ -176,7 +176,7 @@ async fn a_hanging_service_costs_the_limit_once_and_then_nothing_for_a_second() 
     assert!((LIMIT..LIMIT * 2).contains(&took), "{took:?}");
     assert_eq!((vault.times_asked("sign"), signer.is_away()), (1, true));
     vault.is(Mood::Signs);
-    // Whoever looks after the keys finds it back; nobody has to pay to find out.
+    // The periodic check finds the service back; no payment has to try it.
     signer.look().await;
     assert!(!signer.is_away());
     signer.sign(&message).await.expect("signed");

@@ -1,9 +1,9 @@
-//! Transactions of the made-up chain in the form in which nodes answer them.
+//! Transactions of the simulated chain in the form that nodes return.
 
 use super::*;
 
 impl World {
-    /// As a node answers it; with its log cut after the first line or so.
+    /// As a node returns it, optionally with its log cut after the first line or so.
     pub fn json(&self, transaction: &Transaction, log_is_cut: bool) -> Value {
         let index = self.transactions.iter().position(|known| known.signature == transaction.signature);
         let before = &self.transactions[..index.expect("on the chain")];

@@ -11,7 +11,7 @@ async fn an_account_comes_back_as_it_was_written() {
         metadata: Some(Metadata::parse(&json).expect("valid")),
         counterparties: Counterparties::from_texts(&texts).expect("valid"),
         status: AccountStatus::Paused,
-        // No name for a new account, but there may be such in older databases.
+        // New accounts may not have this name, but older databases may contain it.
         name: AccountName::from_stored("a\u{202e}b".into()),
         ..account(&fixture.operator, 50)
     };
@@ -181,7 +181,7 @@ async fn a_change_of_an_account_keeps_what_it_does_not_name() {
         )
     };
     let before = texts(&fixture.account);
-    // By what stands there, not by what the caller read.
+    // The stored row counts, not what the caller read.
     for (change, metadata) in [
         (AccountChange::default(), None),
         (merge(r#"{"b":1.10}"#), Some(r#"{"b":1.10}"#)),

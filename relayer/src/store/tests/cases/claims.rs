@@ -171,7 +171,7 @@ async fn while_the_clocks_disagree_no_key_is_free_again() {
     let disagree = ClaimClock { agreed: None, ..clock(86_400 * 2) };
     let claim = fixture.store.claim_transfer(&fixture.transfer(2, "a"), disagree).await.expect("claimed");
     assert!(matches!(claim, Claim::Replay(_)));
-    // First used while they disagree, it lives by the host's clock.
+    // A key first used while the clocks disagree lives by the host's clock.
     let new = fixture.transfer(3, "b");
     let Claim::New(second) = fixture.store.claim_transfer(&new, disagree).await.expect("claimed") else {
         panic!("new");

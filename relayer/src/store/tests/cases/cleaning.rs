@@ -1,4 +1,4 @@
-//! What is over is deleted in small pieces, and nothing else is.
+//! Expired rows are deleted in small batches, and nothing else is.
 
 use super::*;
 use crate::store::AttemptMade;
@@ -27,7 +27,7 @@ async fn registered(fixture: &Fixture, number: u8) -> Webhook {
     webhook
 }
 
-/// An event for this webhook alone, and one attempt of each taken, which fails or not.
+/// Inserts an event for this webhook alone. With a status, makes one attempt that ends with it.
 async fn is_told(fixture: &Fixture, webhook: &Webhook, seconds: i64, status: Option<u16>) -> EventId {
     let event =
         Event::webhook_test(fixture.operator.id, webhook.id, at(seconds), u128::from(rand::random::<u64>()));
@@ -60,7 +60,7 @@ fn nothing_old() -> TooOld {
     Retention::default().too_old(at(0))
 }
 
-/// Cleans up to the end, and tells how many rows each step touched.
+/// Cleans up to the end, and returns how many rows each step touched.
 async fn cleans_up(fixture: &Fixture, old: &TooOld, rows_max: u32) -> Vec<u64> {
     let mut steps = Vec::new();
     loop {
@@ -184,7 +184,7 @@ async fn finished_transfers_go_when_nothing_refers_to_them_and_what_moved_money_
         store.find_transfer(fixture.operator.id, transfer.id).await.expect("read").is_some()
     };
 
-    // Whatever is said of transfers, a key lives for its 24 hours, by the time that is handed in.
+    // Whatever the retention of transfers, a key lives for its 24 hours by the given time.
     let early = TooOld { now: at(DAY - 1), ..Retention::of_days(2, 2, 2).too_old(at(10 * DAY)) };
     cleans_up(&fixture, &early, 10).await;
     assert_eq!(counts(&fixture, "events").await, 0);

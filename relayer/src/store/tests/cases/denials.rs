@@ -1,4 +1,4 @@
-//! Every refusal gets one denial, in one chain for each operator, whoever goes on with it; and nothing is deleted before that.
+//! Every refusal gets one denial, in one chain per operator, whoever extends it; nothing is deleted before that.
 
 use super::*;
 use crate::store::HeadClock;
@@ -12,7 +12,7 @@ async fn refuses(fixture: &Fixture, number: u8) -> Transfer {
     rejected.expect("rejected")
 }
 
-/// What comes next in the operator's chain, for these.
+/// The next denials in the operator's chain, for these refusals.
 async fn next(fixture: &Fixture, refused: &[Refused]) -> Vec<Denial> {
     let mut head = fixture.store.find_denial_head(fixture.operator.id).await.expect("read");
     let mut denials = Vec::new();
@@ -44,7 +44,7 @@ async fn each_refusal_is_signed_once_in_the_order_in_which_they_were_found() {
     assert!(undenied(store).await.is_empty(), "what was not refused");
     let first = refuses(&fixture, 1).await;
     let signed_first = signs(&fixture).await;
-    // Its id is lower, and it was refused as early by the clock.
+    // Its id is lower, and the clock gives it the same refusal time.
     let second = refuses(&fixture, 0).await;
     let found = undenied(store).await;
     assert_eq!(found[0].account, fixture.account.address);
@@ -74,12 +74,12 @@ async fn of_two_relayers_one_goes_on_with_a_chain_and_it_has_no_fork() {
         refuses(&fixture, number).await;
     }
     let found = undenied(&other).await;
-    // Both read the same end of the chain, one has seen more.
+    // Both read the same end of the chain, but one has seen more.
     let (ours, theirs) = (next(&fixture, &found[..2]).await, next(&fixture, &found).await);
     fixture.store.append_denials(fixture.operator.id, &ours).await.expect("appended");
     let late = other.append_denials(fixture.operator.id, &theirs).await;
     assert!(matches!(late, Err(StoreError::AlreadyThere)), "{late:?}");
-    // Under numbers that are free, the same transfers are refused too.
+    // The numbers are free, but the transfers already have denials.
     let twice = next(&fixture, &found[..1]).await;
     let twice = other.append_denials(fixture.operator.id, &twice).await;
     assert!(matches!(twice, Err(StoreError::AlreadyThere)), "{twice:?}");
@@ -87,7 +87,7 @@ async fn of_two_relayers_one_goes_on_with_a_chain_and_it_has_no_fork() {
     signs(&fixture).await;
     let listed = fixture.store.list_denials_up(fixture.operator.id, 0, 10).await.expect("listed");
     assert_eq!(listed.iter().map(|one| one.number).collect::<Vec<_>>(), [1, 2, 3]);
-    // What is no refusal is not noted as one.
+    // A transfer that was not refused gets no denial.
     let open = fixture.claim_new(&fixture.transfer(9, "open"), 0).await;
     let made_up = Denial { number: 4, transfer_id: open.id, ..listed[0].clone() };
     let made_up = other.append_denials(fixture.operator.id, &[made_up]).await;
@@ -120,7 +120,7 @@ async fn a_refusal_is_kept_until_its_denial_is_signed_and_the_denial_for_ever() 
     cleans_up(&signed).await;
     assert!(!is_there(&late).await);
     assert_eq!(store.list_denials_up(fixture.operator.id, 0, 10).await.expect("listed").len(), 2);
-    // Where nobody signs, nothing waits for it.
+    // Without signing, cleaning does not wait for denials.
     let never = begun(3).await;
     cleans_up(&unsigned).await;
     assert!(!is_there(&never).await);
@@ -150,7 +150,7 @@ async fn a_head_is_due_when_its_chain_went_on_and_one_relayer_writes_it() {
     let (ours, theirs) = tokio::join!(claims(store, 0), claims(&other, 0));
     assert!(ours != theirs, "one of the two");
     assert!(due(59).await.is_empty() && !claims(store, 59).await);
-    // Whoever had it died.
+    // The relayer that claimed it died.
     assert_eq!(due(60).await, [operator]);
     assert!(claims(&other, 60).await);
     other.mark_head(operator, 1, "signature", at(3_700)).await.expect("marked");
@@ -158,11 +158,11 @@ async fn a_head_is_due_when_its_chain_went_on_and_one_relayer_writes_it() {
     signs(&fixture).await;
     assert!(due(3_699).await.is_empty(), "not before its time");
     assert_eq!(due(3_700).await, [operator]);
-    // A clock that was moved back does not put it off.
+    // A clock that was moved back does not delay it.
     assert_eq!(due(-100_000).await, [operator]);
     assert!(claims(store, -100_000).await);
     store.mark_head(operator, 2, "signature", at(-96_400)).await.expect("marked");
-    // An answer that comes late takes nothing back.
+    // A late answer undoes nothing.
     store.mark_head(operator, 1, "late", at(-90_000)).await.expect("marked");
     assert!(due(1_000_000).await.is_empty(), "the chain did not go on");
 }

@@ -1,4 +1,4 @@
-//! What the chain says of accounts is announced once, whoever reads it and in whatever order.
+//! On-chain facts of accounts are announced once, whoever reads them and in whatever order.
 
 use super::webhooks::webhook;
 use super::*;
@@ -63,7 +63,7 @@ async fn watches(fixture: &Fixture) {
     fixture.store.insert_webhook(&webhook, &secret, WEBHOOKS_MAX).await.expect("inserted");
 }
 
-/// The data of what was announced of a type, the oldest first.
+/// The data of the announced events of a type, oldest first.
 async fn announced(fixture: &Fixture, event_type: EventType) -> Vec<serde_json::Value> {
     let listed = fixture.store.list_events(fixture.operator.id, Some(event_type), None, None, 100).await;
     let mut events = listed.expect("listed");
@@ -86,7 +86,7 @@ async fn limit_is_announced_by_the_payment_that_reaches_it_whichever_is_read_fir
         let set = policy(&fixture, 3, 100, Some("sig"));
         let payments = || {
             let pays = |name, amount, spent, version| payment(&fixture, name, amount, spent, version);
-            // The last was held to another policy, of which nothing is known.
+            // The last was under another policy, which is unknown.
             vec![pays("c", 1, 81, 3), pays("b", 2, 80, 3), pays("a", 78, 78, 3), pays("z", 100, 100, 2)]
         };
         if policy_first {
@@ -96,7 +96,7 @@ async fn limit_is_announced_by_the_payment_that_reaches_it_whichever_is_read_fir
         if !policy_first {
             assert!(percents(&fixture).await.is_empty());
         }
-        // Again and again: after a crash, by another process, because a policy comes to light.
+        // Repeatedly: after a crash, by another process, when a policy becomes known.
         for _ in 0..2 {
             is_set(&fixture, &set).await;
             reads(&fixture, payments()).await;
@@ -153,7 +153,7 @@ async fn spending_is_read_only_where_somebody_wants_to_know_and_from_then_on() {
     reads(&fixture, vec![unread("a"), payment(&fixture, "b", 90, 90, 3)]).await;
     assert!(known("a").await && known("b").await && percents(&fixture).await.is_empty());
     watches(&fixture).await;
-    // Long before anybody wanted to know: left alone. The webhook is of second 0.
+    // Paid long before the webhook of second 0 subscribed: left alone.
     let old = HistoryEntry { created_at: at(-301), ..unread("old") };
     reads(&fixture, vec![old]).await;
     assert!(known("old").await);
@@ -167,7 +167,7 @@ async fn spending_is_read_only_where_somebody_wants_to_know_and_from_then_on() {
 async fn policy_change_is_announced_with_the_one_before_and_not_again() {
     let Some(fixture) = fixture().await else { return };
     let changes = async || announced(&fixture, EventType::PolicyChanged).await;
-    // What an account begins with is no change, nor what is found in force.
+    // Neither a new account's first policy nor one found in force is a change.
     is_set(&fixture, &policy(&fixture, 1, 10, Some("birth"))).await;
     is_set(&fixture, &policy(&fixture, 4, 40, None)).await;
     assert!(changes().await.is_empty());
@@ -185,7 +185,7 @@ async fn policy_change_is_announced_with_the_one_before_and_not_again() {
         serde_json::json!(["wallet", "token_account"])
     );
     assert_eq!(told[1]["tx_signature"], "five");
-    // One of yesterday that is read after a newer one is history.
+    // A change of yesterday that is read after a newer one is not announced.
     let mut old = policy(&fixture, 3, 30, Some("three"));
     if let Some(by) = &mut old.by {
         by.at = at(-90_000);
@@ -194,7 +194,7 @@ async fn policy_change_is_announced_with_the_one_before_and_not_again() {
     assert_eq!(changes().await.len(), 2);
     let kept = fixture.store.find_policy((fixture.operator.id, fixture.account.id), 5).await.expect("read");
     assert_eq!(kept, Some(policy(&fixture, 5, 50, None).policy));
-    // Many versions later the first ones are forgotten.
+    // Many versions later, the first ones are deleted.
     for version in 6..40 {
         is_set(&fixture, &policy(&fixture, version, 50, Some(&version.to_string()))).await;
     }
@@ -232,7 +232,7 @@ async fn money_is_announced_with_its_entry_to_whose_it_is() {
     };
     let secret = SealedSecret::from_stored("sealed".to_owned());
     fixture.store.insert_webhook(&theirs, &secret, WEBHOOKS_MAX).await.expect("inserted");
-    // Paid from here to an account of another operator.
+    // A payment from here to an account of another operator.
     let mut new = fixture.transfer(1, "a");
     new.request.to = Recipient::TokenAccount(foreign.token_account);
     let claimed = fixture.claim_new(&new, 0).await;
@@ -257,7 +257,7 @@ async fn money_is_announced_with_its_entry_to_whose_it_is() {
     (entry.number, entry.spent) = (None, None);
     reads(&fixture, vec![entry.clone()]).await;
     assert_eq!(of(stranger.id, EventType::DepositSettled).await.len(), 1);
-    // A withdrawal and a deposit of its own are.
+    // A withdrawal and a separate deposit are announced.
     let mut withdrawal = payment(&fixture, "w", 5, 1, 1);
     (withdrawal.kind, withdrawal.number, withdrawal.spent) = (EntryKind::Withdrawal, None, None);
     entry.id = entry_id("d", foreign.id, 0);

@@ -22,7 +22,7 @@ async fn history(fixture: &Fixture, account: &Account) -> Vec<HistoryEntry> {
     listed.expect("listed").into_iter().map(|placed| placed.entry).collect()
 }
 
-/// Paid to `to`, signed and settled.
+/// A payment to `to`, signed and settled.
 async fn settles(fixture: &Fixture, number: u8, to: Recipient, slot: u64) -> Transfer {
     let mut new = fixture.transfer(number, &format!("key-{number}"));
     new.request.to = to;
@@ -53,7 +53,7 @@ async fn a_settlement_is_in_the_history_of_both_sides_and_booked() {
         entries.into_iter().map(|entry| (entry.kind, entry.counterparty)).collect()
     };
     let (own, other) = (Counterparty::Account(second.id), Counterparty::Account(fixture.account.id));
-    // Another operator's account is a token account like any other to who paid it; whom it pays sees who it is.
+    // The payer sees another operator's account as a plain token account; the recipient sees the payer's id.
     let stranger = Counterparty::TokenAccount(foreign.token_account);
     assert_eq!(
         seen(history(&fixture, &fixture.account).await),
@@ -65,7 +65,7 @@ async fn a_settlement_is_in_the_history_of_both_sides_and_booked() {
     assert_eq!(seen(paid), [(EntryKind::Deposit, Some(other))]);
     assert_eq!(booked(&fixture, &fixture.account).await, -37_500_000);
     assert_eq!(booked(&fixture, &second).await, 25_000_000);
-    // The indexer makes the same of it, and writing it again changes nothing.
+    // The indexer reads the same entries, and inserting them again changes nothing.
     let again = history(&fixture, &second).await;
     let readings = Readings { entries: again.clone(), are_final: true, ..Readings::default() };
     fixture.store.insert_readings(Network::Test, &readings, None).await.expect("written");
@@ -120,7 +120,7 @@ async fn a_settlement_by_another_transaction_is_left_to_the_indexer() {
     assert!(history(&fixture, &fixture.account).await.is_empty());
 }
 
-/// Settles at the second of its slot, as it is known from then on.
+/// Settles at the second of its slot, and becomes visible at `second`.
 async fn is_seen_at(fixture: &Fixture, number: u8, slot: u64, second: i64) {
     let claimed = fixture.claim_new(&fixture.transfer(number, &format!("key-{number}")), 0).await;
     let signed = fixture.store.mark_signed(&claimed, signed(number), at(1)).await.expect("signed");
@@ -132,7 +132,7 @@ async fn is_seen_at(fixture: &Fixture, number: u8, slot: u64, second: i64) {
 #[tokio::test]
 async fn histories_are_listed_in_the_order_in_which_entries_became_visible() {
     let Some(fixture) = fixture().await else { return };
-    // What happened second is known last.
+    // The payment that happened second becomes visible last.
     for (number, slot, second) in [(1, 10, 11), (2, 30, 31), (3, 20, 50)] {
         is_seen_at(&fixture, number, slot, second).await;
     }
@@ -156,20 +156,20 @@ async fn histories_are_listed_in_the_order_in_which_entries_became_visible() {
     assert_eq!(list(&is(EntryKind::Deposit), None, 9).await, [0; 0]);
     let withdrawn = HistoryFilter { kind: Some(EntryKind::Withdrawal), ..of(HistoryStatus::Rejected) };
     assert_eq!(list(&withdrawn, None, 9).await, [0; 0]);
-    // By when they became visible, the first moment left out and the last not.
+    // Filters by when entries became visible: excludes the first moment, includes the last.
     let between = |since, until| HistoryFilter { since: Some(at(since)), until: Some(at(until)), ..all };
     assert_eq!(list(&between(11, 50), None, 9).await, [20, 30]);
     assert_eq!(list(&between(31, 99), None, 9).await, [45, 20]);
     assert_eq!(list(&between(0, 30), None, 9).await, [10]);
     let first = fixture.store.list_history(operator, account, &all, None, 9).await.expect("listed");
     let places: Vec<i64> = first.iter().map(|placed| placed.visible_at.unix_micros()).collect();
-    // The refusal came when 50 was given: the next place after it.
+    // The refusal came after place 50 was given, so it takes the next one.
     let micros = |second| at(second).unix_micros();
     assert_eq!(places, [micros(50) + 1, micros(50), micros(31), micros(11)]);
     assert_eq!(list(&all, Some(&first[1].position), 9).await, [30, 10]);
     assert_eq!(list(&between(11, 99), Some(&first[0].position), 1).await, [20]);
     assert_eq!(list(&between(0, 31), Some(&first[0].position), 9).await, [30, 10]);
-    // Nobody else's operator finds it.
+    // Another operator does not find it.
     let foreign = fixture.store.list_history(operator_id(30), account, &all, None, 9).await;
     assert!(foreign.expect("listed").is_empty());
 }
@@ -205,7 +205,7 @@ async fn two_who_write_to_one_history_show_it_in_one_order() {
     let other = fixture.reopen().await;
     let refuses = async |store: &Store, number: u8| {
         let claimed = fixture.claim_new(&fixture.transfer(number, &format!("key-{number}")), 0).await;
-        // The clocks of the two are a minute apart.
+        // The two hosts' clocks are a minute apart.
         let clock = if number.is_multiple_of(2) { at(100) } else { at(40) };
         let rejection = Rejection { rejected_at: clock, ..rejection(RejectionReason::Paused) };
         store.mark_rejected(&claimed, rejection, clock).await.expect("rejected");
@@ -266,7 +266,7 @@ async fn the_past_of_a_found_account_is_shown_when_it_is_all_there_oldest_first(
     assert_eq!(store.list_unplaced(Network::Test, 9).await.expect("listed"), [(found.operator_id, found.id)]);
     assert!(!store.place_past((found.operator_id, found.id), at(60), 3).await.expect("placed"));
     assert_eq!(shown().await, [8, 7, 5]);
-    // What comes meanwhile waits its turn.
+    // New entries wait for their turn.
     happens(61, 62).await;
     assert_eq!(shown().await, [8, 7, 5]);
     assert!(store.place_past((found.operator_id, found.id), at(63), 3).await.expect("placed"));
@@ -293,7 +293,7 @@ async fn an_entry_of_an_open_slot_becomes_final_or_is_taken_back_with_its_money(
     assert_eq!(open, [mark(1, 5), mark(2, 6)]);
     store.mark_final(Network::Test, &[mark(1, 5)]).await.expect("marked");
     assert_eq!(store.list_open_transactions(Network::Test, 10).await.expect("listed"), [mark(2, 6)]);
-    // What is final stays.
+    // Final entries stay.
     assert_eq!(store.undo_transaction(Network::Test, &mark(1, 5)).await.expect("undone"), 0);
     assert_eq!(store.undo_transaction(Network::Test, &mark(2, 6)).await.expect("undone"), 2);
     assert_eq!(booked(&fixture, &fixture.account).await, -12_500_000);
@@ -312,7 +312,7 @@ async fn a_ledger_at_a_slot_leaves_out_what_came_later() {
         ledger.expect("there").booked
     };
     assert_eq!([at_slot(4).await, at_slot(5).await, at_slot(6).await], [0, 12_500_000, 25_000_000]);
-    // What no transaction explains counts from then on.
+    // An unexplained amount counts from then on.
     fixture.store.mark_unexplained((second.operator_id, second.id), 3).await.expect("marked");
     fixture
         .store
@@ -357,7 +357,7 @@ async fn a_walk_moves_with_its_readings_and_only_from_where_it_stood() {
     store.insert_readings(Network::Test, &readings, Some((&beginning, &begun))).await.expect("written");
     assert_eq!(store.find_walk(Network::Test, &address).await.expect("read"), Some(begun.clone()));
     assert_eq!(history(&fixture, &fixture.account).await.len(), 1);
-    // Another process that stands elsewhere writes nothing at all.
+    // Another process at a different position writes nothing at all.
     let mut later = readings.clone();
     later.entries[0].id = EntryId::from_bytes([9; 16]);
     let elsewhere = Some(Walk { until: mark("other", 3), ..begun.clone() });
@@ -380,7 +380,7 @@ async fn a_walk_moves_with_its_readings_and_only_from_where_it_stood() {
     let asked = [there.clone(), at_slot("x", u64::MAX)];
     for whose in [Whose::Account(fixture.account.id), Whose::Operator(fixture.operator.id)] {
         assert_eq!(known(whose, &asked).await, [(there.clone(), vec![(at(5), Some(claimed.id))])]);
-        // It may have landed anew in another slot.
+        // It may have landed again in another slot.
         assert!(known(whose, std::slice::from_ref(&elsewhere)).await.is_empty());
     }
     assert!(known(Whose::Operator(operator_id(30)), &asked).await.is_empty());
@@ -397,7 +397,7 @@ async fn what_is_owed_is_asked_for_when_it_is_due_until_it_is_paid() {
         store.insert_readings(Network::Test, &readings, None).await.expect("written");
     };
     write(vec![pending(3, 10)], vec![]).await;
-    // Listed anew by another walk: it does not become younger.
+    // Another walk lists it again: its age does not reset.
     write(vec![pending(1, 2)], vec![]).await;
     assert!(store.list_pending_fetches(Network::Test, at(9), 5).await.expect("listed").is_empty());
     assert_eq!(store.list_pending_fetches(Network::Test, at(10), 5).await.expect("listed"), [pending(3, 10)]);
@@ -417,7 +417,7 @@ async fn an_account_of_the_chain_is_adopted_once_with_a_walk_to_do() {
     let parties = store.find_parties(Network::Test, &[found.address]).await.expect("found");
     assert_eq!(parties, [(found.address, party(&found))]);
     assert!(store.find_parties(Network::Live, &[found.address]).await.expect("found").is_empty());
-    // One that is being created is ready from then on.
+    // An account that is being created is ready from then on.
     let requested = Account { provisioning: Provisioning::Requested, ..account(&fixture.operator, 70) };
     store.insert_account(&requested).await.expect("inserted");
     assert!(!store.adopt_account(Network::Test, &requested).await.expect("known"));
@@ -431,7 +431,7 @@ async fn one_process_at_a_time_indexes_a_network() {
     assert!(fixture.store.lease_index(Network::Test, at(0), at(10)).await.expect("asked"));
     assert!(fixture.store.lease_index(Network::Test, at(1), at(11)).await.expect("asked"));
     let alone = fixture.store.kind() == "sqlite";
-    // A SQLite file serves one process: the one before is gone.
+    // A SQLite file serves one process, so the earlier holder is gone.
     assert_eq!(other.lease_index(Network::Test, at(5), at(15)).await.expect("asked"), alone);
     assert!(other.lease_index(Network::Test, at(11), at(20)).await.expect("asked"));
     other.release_index(Network::Test).await.expect("released");

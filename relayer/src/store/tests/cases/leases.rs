@@ -8,7 +8,7 @@ async fn take(store: &Store, seconds: i64) -> Vec<TransferId> {
     take_up_to(store, seconds, 100).await
 }
 
-/// Takes at `seconds`, for 60 s.
+/// Leases at `seconds`, for 60 s.
 async fn take_up_to(store: &Store, seconds: i64, rows_max: u32) -> Vec<TransferId> {
     let taken = store.take_unfinished_transfers(Network::Test, at(seconds), at(seconds + 60), rows_max).await;
     taken.expect("taken").into_iter().map(|transfer| transfer.id).collect()
@@ -131,7 +131,7 @@ async fn of_sweeps_at_the_same_time_each_takes_its_own() {
     while let Some(sweep) = sweeps.join_next().await {
         taken.extend(sweep.expect("ran"));
     }
-    // A sweep may end while another still holds rows that it skipped; what it skipped, the other took.
+    // A sweep may end while another still holds rows that it skipped; that other one takes them.
     let different: BTreeSet<_> = taken.iter().collect();
     assert_eq!((taken.len(), different.len()), (60, 60), "every one, once");
 }

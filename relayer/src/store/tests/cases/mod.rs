@@ -1,4 +1,4 @@
-//! The rules; `fixture` is the one of the database that this is compiled for.
+//! The rules; `fixture` belongs to the database under test.
 
 use super::*;
 

@@ -1,6 +1,6 @@
 use super::*;
 
-/// Ids whose text mixes digits and letters, in the order of their bytes.
+/// Ids whose text mixes digits and letters, in byte order.
 fn mixed_ids() -> Vec<[u8; 16]> {
     let mut ids: Vec<[u8; 16]> = (0..40u8)
         .map(|number| std::array::from_fn(|index| number.wrapping_mul(37) ^ (index as u8 * 11)))

@@ -177,7 +177,7 @@ async fn bytes_signed_ahead_are_stored_only_where_nothing_is_missing_and_nothing
     payments.index(vec![payments.read_payment(paid.id.tag(), PaymentNumber::Is(3), 10)]).await;
     assert!(!is_stored(&paid).await, "somebody has paid it");
     assert!(is_stored(&ahead(4, "d", 4)).await);
-    // A day later the tag is free again, by clocks that agree.
+    // A day later the tag is free again, once the clocks agree.
     let day = 86_400 + 10;
     let late = |number, name: &str| NewTransfer {
         id: TransferId::from_bytes(id_with_tag([number; 8], paid.id.tag())),

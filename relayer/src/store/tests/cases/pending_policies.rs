@@ -110,7 +110,7 @@ async fn a_proposal_is_announced_once_and_has_what_was_there_before_looked_at() 
         Some(PendingPolicy { due_at: 70, is_announced: true, ..policy.clone() })
     );
     assert_eq!(find(&fixture, 5).await.map(|before| before.due_at), Some(0));
-    // Cleared meanwhile: nothing waits, so there is nothing to tell.
+    // Cleared meanwhile: nothing is pending, so nothing is announced.
     fixture.store.delete_pending_policy(&before).await.expect("deleted");
     fixture.store.mark_policy_pending(&before, 70, announced(&before), at(2)).await.expect("no row");
     assert_eq!(told(&fixture).await.len(), 1);
@@ -137,7 +137,7 @@ async fn an_application_is_announced_once_with_the_accounts_allowlist() {
         (account.status, account.counterparties),
         (AccountStatus::Paused, policy.counterparties.clone())
     );
-    // What is marked late changes nothing.
+    // A late mark changes nothing.
     let open = Counterparties::Anyone;
     let (operator, id) = (fixture.operator.id, fixture.account.id);
     fixture.store.mark_account_policy(operator, id, AccountStatus::Active, &open).await.expect("marked");

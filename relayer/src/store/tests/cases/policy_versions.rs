@@ -1,4 +1,4 @@
-//! Versions of policies: read from the chain, and joined with who asked for them.
+//! Policy versions: read from the chain, and joined with who asked for them.
 
 use super::*;
 

@@ -74,7 +74,7 @@ async fn what_gets_shorter_or_is_closed_or_dropped_makes_room_again() {
     store.reserve_entries(operator, id, 9, most).await.expect("room");
     let refused = store.insert_account_within(&with_list(&fixture.operator, 60, 2), most).await;
     assert!(matches!(refused, Err(StoreError::QuotaExceeded(QuotaExceeded::AllowlistEntries(10)))));
-    // Shorter is always possible, also beyond a quota that was lowered.
+    // A shorter allowlist is always possible, even beyond a lowered quota.
     store.reserve_entries(operator, id, 8, quotas(2, 1)).await.expect("no more than before");
     store.mark_account_policy(operator, id, AccountStatus::Active, &list(8)).await.expect("written");
     store.insert_account_within(&with_list(&fixture.operator, 60, 2), most).await.expect("room");

@@ -1,4 +1,4 @@
-//! Named requests: one seed for a name, one answer, one that carries it out at a time.
+//! Named requests: one seed and one answer per name, and one worker at a time.
 
 use super::*;
 use crate::store::{NewRequest, RequestClaim};
@@ -78,7 +78,7 @@ async fn what_was_left_is_taken_up_by_one_with_the_same_seed_and_api_key() {
     let winners: Vec<usize> = (0..8).filter(|at| found[*at] == mine(&left, false)).collect();
     assert_eq!(winners.len(), 1, "{found:?}");
     assert_eq!(found.iter().filter(|claim| **claim == RequestClaim::Running).count(), 7);
-    // Who comes back late writes nothing.
+    // A holder that returns late writes nothing.
     fixture.store.mark_request_answered(&left, &answer("late")).await.expect("nothing to do");
     fixture.store.delete_request(&left).await.expect("nothing to do");
     fixture.store.release_request(&left, at(31)).await.expect("nothing to do");

@@ -1,11 +1,11 @@
-//! Streams of events: one order, in which nothing comes up below what was seen.
+//! Event streams: one order, in which nothing appears below what was already seen.
 
 use tokio::task::JoinSet;
 
 use super::*;
 use crate::store::PlacedEvent;
 
-/// An event from a transfer that policy refuses.
+/// Announces an event, by a transfer that policy refuses.
 async fn announces(store: &Store, fixture: &Fixture, number: u8) {
     let claimed = fixture.claim_new(&fixture.transfer(number, &number.to_string()), 0).await;
     store.mark_rejected(&claimed, rejection(RejectionReason::Paused), at(1)).await.expect("rejected");
@@ -32,7 +32,7 @@ async fn events_of_an_operator_without_a_stream_have_no_place_and_those_after_it
     assert_eq!(store.open_stream(fixture.operator.id).await.expect("opened"), 2);
     let stranger = OperatorId::from_bytes([99; 16]);
     assert!(store.list_stream(stranger, 0, 10).await.expect("listed").is_empty());
-    // Where it can go on.
+    // The ids a reader can resume from.
     let [one, two] = &events[..] else { panic!("two") };
     let can = async |place, event: Option<EventId>| {
         store.can_go_on(fixture.operator.id, place, event).await.expect("asked")
@@ -40,7 +40,7 @@ async fn events_of_an_operator_without_a_stream_have_no_place_and_those_after_it
     assert!(can(1, Some(one.event.id)).await && can(2, Some(two.event.id)).await && can(0, None).await);
     assert!(!can(1, Some(two.event.id)).await, "a database that was put back");
     assert!(!can(3, Some(two.event.id)).await && !can(3, None).await, "never given");
-    // The first is no longer kept: who had it goes on, who had none has missed it.
+    // The first event is deleted: a reader who had it resumes, and one who did not has missed it.
     query("DELETE FROM events WHERE operator_id = $1 AND event_id = $2")
         .bind(one.event.operator_id.to_string())
         .bind(one.event.id.to_string())
@@ -62,7 +62,7 @@ async fn reader_that_goes_on_from_the_last_place_misses_nothing_that_many_write_
         let store = if number % 2 == 0 { fixture.store.clone() } else { other.clone() };
         writers.spawn(async move { announces(&store, &fixture, number).await });
     }
-    // Two readers, one on each process, place and read while others write.
+    // Two readers, one per process, place and read while others write.
     let mut readers = JoinSet::new();
     for store in [fixture.store.clone(), other] {
         let operator = fixture.operator.id;

@@ -1,4 +1,4 @@
-//! What one of the databases would not take must not get as far as it.
+//! Text that one of the databases would refuse must not reach it.
 
 use serde_json::value::RawValue;
 

@@ -135,7 +135,7 @@ async fn a_row_that_refers_to_another_operators_is_refused_by_the_database() {
     }
 }
 
-/// The first bytes of the ids that a filter lists.
+/// The first id bytes of the transfers that a filter lists.
 async fn listed(
     fixture: &Fixture,
     filter: TransferFilter,

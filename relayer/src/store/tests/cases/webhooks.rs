@@ -34,7 +34,7 @@ async fn registered(fixture: &Fixture, number: u8) -> Webhook {
     webhook
 }
 
-/// An event from a transfer that policy refuses at `seconds`.
+/// Announces an event, by a transfer that policy refuses at `seconds`.
 async fn announces(fixture: &Fixture, number: u8, seconds: i64) -> TransferId {
     let claimed = fixture.claim_new(&fixture.transfer(number, &number.to_string()), seconds).await;
     let rejected = rejection(RejectionReason::Paused);
@@ -172,7 +172,7 @@ async fn attempts_are_kept_with_what_became_of_the_delivery() {
     assert_eq!(health, Health { failures: 1, failing_since: Some(at(1)) });
     let [second] = &takes(store, &webhook, 31, 9).await[..] else { panic!("one is due") };
     assert_eq!(second.failures, 1);
-    // Its lease ends, another takes it and fails; the late success counts, a late failure would not have.
+    // Its lease expires, another takes it and fails. The late success counts; a late failure would not.
     let other = fixture.reopen().await;
     let [late] = &takes(&other, &webhook, 61, 9).await[..] else { panic!("the lease has ended") };
     other.mark_attempts(&[made(late, 500, 62)]).await.expect("written");

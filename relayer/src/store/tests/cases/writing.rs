@@ -1,4 +1,4 @@
-//! Work in transactions: whole or not at all, again when it is contended, and nothing but itself.
+//! Transactions: all or nothing, retried when contended, and without effect on each other.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU32, Ordering};
@@ -8,7 +8,7 @@ use futures::FutureExt;
 use super::*;
 use crate::store::{TRIES_MAX, Transaction, operators};
 
-/// What this many operators write at once.
+/// How many operators are written at once.
 const WRITERS: u8 = 40;
 
 async fn insert(tx: &mut Transaction<'_>, operator: &Operator) -> Result<(), StoreError> {
@@ -65,7 +65,7 @@ async fn among_many_at_once_each_that_fails_takes_back_nothing_but_itself() {
                 insert(tx, &operator(50 + number)).await?;
                 match number % 4 {
                     1 => Err(StoreError::Superseded),
-                    // The same row once more: the database refuses.
+                    // The same row again: the database refuses it.
                     2 => insert(tx, &operator(50 + number)).await,
                     _ => Ok(()),
                 }

@@ -1,8 +1,8 @@
-//! What is read of our program's instructions, and of the events that they log.
+//! How we read our program's instructions, and the events that they log.
 
 use super::*;
 
-/// An instruction with the events that it logs, and what it is read as.
+/// An instruction with the events that it logs, and the events that we should read.
 struct Written {
     accounts: Vec<Pubkey>,
     data: Vec<u8>,
@@ -15,7 +15,7 @@ fn written(called: Instruction, events: Vec<Vec<u8>>, meaning: Vec<ProgramEvent>
     Written { accounts, data: called.data, events, meaning }
 }
 
-/// Every instruction that histories know, as it is called and as it logs.
+/// Every instruction that histories know, with its log.
 fn instructions() -> Vec<Written> {
     let [authority, operator, agent, owner, destination] = [11, 12, 13, 16, 15].map(key);
     let at = Deployment { program: PROGRAM, usdc_mint: MINT };
@@ -221,7 +221,7 @@ fn cut_log_is_made_up_for_by_all_instructions_in_their_order_those_within_others
     let order = [0].into_iter().chain(3..all.len()).chain([1, 2]);
     transaction["transaction"]["message"]["instructions"] = json!([first, foreign, rest[0], rest[1]]);
     transaction["meta"]["innerInstructions"] = json!([{ "index": 1, "instructions": within }]);
-    // Some events came before the cut: they are not counted twice.
+    // Some events came before the cut: they must not count twice.
     let lines = [format!("Program {PROGRAM} invoke [1]"), logged(&all[0].events[0]), "Log truncated".into()];
     transaction["meta"]["logMessages"] = json!(lines);
     let meaning = order.flat_map(|index| &all[index].meaning);
@@ -256,7 +256,7 @@ fn lines_that_a_node_doubled_lost_moved_or_made_up_change_nothing() {
         let mut transaction = whole.clone();
         transaction["meta"]["logMessages"] = json!(spoiled);
         let expected = [transfer, withdrawal].map(|called| called.meaning[0].clone());
-        // A log that does not say what was called says nothing of numbers either.
+        // Where the log does not match the calls, its numbers do not count either.
         let is_whole = spoiled.len() == 6 && spoiled[1] == first && spoiled[4] == second;
         let expected = if is_whole { expected } else { expected.map(|event| event.as_called()) };
         assert_eq!(record(transaction).events, expected, "{spoiled:?}");
@@ -297,7 +297,7 @@ fn events_that_another_program_forges_are_not_ours() {
                 logged(&event),
                 format!("Program {OTHER} success"),
             ],
-            // Cut on purpose: the instructions are read, and none of them is ours.
+            // Cut on purpose: we then read the instructions, and none of them is ours.
             vec![format!("Program {OTHER} invoke [1]"), logged(&event), "Log truncated".into()],
         ] {
             transaction["meta"]["logMessages"] = json!(lines);
