@@ -1,5 +1,5 @@
-//! A directory with everything that an audit read. Whoever has it can audit again without a node, and a gathering that was
-//! interrupted goes on where it stopped: each file is there whole or not at all.
+//! A directory with everything that an audit read. With it, anyone can audit again without a node, and an interrupted
+//! gathering resumes where it stopped: each file is either complete or absent.
 //!
 //! ```text
 //! audit.json                      what is audited, and up to where
@@ -23,7 +23,7 @@ use crate::AuditError;
 
 const VERSION: u32 = 1;
 
-/// What is audited.
+/// The subject of the audit.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Manifest {
     pub version: u32,
@@ -31,15 +31,15 @@ pub struct Manifest {
     pub operator: String,
     /// `None`: all accounts of the operator.
     pub account: Option<String>,
-    /// Everything up to here was read.
+    /// Everything up to this slot was read.
     pub until_slot: u64,
-    /// Unix seconds, where the node said so.
+    /// Unix seconds, if the node gave it.
     pub until_time: Option<i64>,
-    /// The agent accounts that are audited.
+    /// The audited agent accounts.
     pub agents: Vec<String>,
 }
 
-/// A line of an address's list.
+/// An entry of an address's signature list.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct Line {
@@ -47,15 +47,15 @@ pub struct Line {
     pub slot: u64,
     #[serde(default)]
     pub block_time: Option<i64>,
-    /// It did nothing but pay its fee.
+    /// The transaction failed: it did nothing but pay its fee.
     #[serde(default)]
     pub err: Option<Value>,
-    /// What the memo program was told, as far as the node says.
+    /// The text that the memo program got, as far as the node reports it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub memo: Option<String>,
 }
 
-/// An account as a node gave it.
+/// An account as a node returned it.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct SavedAccount {
     pub owner: String,
@@ -80,13 +80,13 @@ pub struct Snapshot {
     pub account: Option<SavedAccount>,
 }
 
-/// The directory.
+/// The archive's directory.
 pub struct Archive {
     folder: PathBuf,
 }
 
 impl Archive {
-    /// One that is written to; made where it is not there.
+    /// Opens an archive for writing, and makes it if it is missing.
     pub fn create(folder: &Path) -> Result<Self, AuditError> {
         for part in ["signatures", "transactions", "accounts"] {
             let path = folder.join(part);
@@ -95,7 +95,7 @@ impl Archive {
         Ok(Self { folder: folder.to_owned() })
     }
 
-    /// One that is read alone.
+    /// Opens an archive for reading only.
     pub fn open(folder: &Path) -> Result<Self, AuditError> {
         let archive = Self { folder: folder.to_owned() };
         archive.manifest()?.ok_or_else(|| {
@@ -106,7 +106,7 @@ impl Archive {
         Ok(archive)
     }
 
-    /// `None`: nothing was gathered to the end yet.
+    /// `None`: no gathering was finished yet.
     pub fn manifest(&self) -> Result<Option<Manifest>, AuditError> {
         let path = self.folder.join("audit.json");
         let manifest: Option<Manifest> = read(&path)?;
@@ -119,13 +119,13 @@ impl Archive {
         }
     }
 
-    /// What is gathered here; saved last.
+    /// Saves what the archive is about; the last step.
     pub fn finish(&self, mut manifest: Manifest) -> Result<(), AuditError> {
         manifest.version = VERSION;
         write(&self.folder.join("audit.json"), &manifest)
     }
 
-    /// The list of an address, newest first; empty where none was saved.
+    /// The list of an address, newest first; empty if none was saved.
     pub fn signatures(&self, address: &Pubkey) -> Result<Vec<Line>, AuditError> {
         Ok(read(&self.path("signatures", &address.to_string())?)?.unwrap_or_default())
     }
@@ -146,7 +146,7 @@ impl Archive {
         write(&self.path("transactions", signature)?, transaction)
     }
 
-    /// `None`: the account was not asked for.
+    /// `None`: the account was not requested.
     pub fn account(&self, address: &Pubkey) -> Result<Option<Snapshot>, AuditError> {
         read(&self.path("accounts", &address.to_string())?)
     }
@@ -155,7 +155,7 @@ impl Archive {
         write(&self.path("accounts", &address.to_string())?, snapshot)
     }
 
-    /// A node's text becomes a file's name only where it is base58.
+    /// A node's text may become a file name only if it is base58.
     fn path(&self, part: &str, name: &str) -> Result<PathBuf, AuditError> {
         if name.is_empty() || !name.bytes().all(|byte| byte.is_ascii_alphanumeric()) {
             return Err(AuditError::Refused(format!("{name:?} is no signature and no address")));
@@ -175,7 +175,7 @@ fn read<T: DeserializeOwned>(path: &Path) -> Result<Option<T>, AuditError> {
     serde_json::from_slice(&bytes).map(Some).map_err(unreadable)
 }
 
-/// By another name first: a file that is there is whole.
+/// Writes under another name first, so that an existing file is complete.
 fn write<T: Serialize + ?Sized>(path: &Path, value: &T) -> Result<(), AuditError> {
     let failed = |cause: std::io::Error| AuditError::File { path: path.to_owned(), cause };
     let bytes = serde_json::to_vec(value).map_err(|error| failed(error.into()))?;

@@ -1,4 +1,4 @@
-//! One audit from beginning to end.
+//! One audit from start to end.
 
 use std::path::PathBuf;
 
@@ -17,15 +17,15 @@ use crate::report::{Facts, Report, build};
 use crate::scope::Scope;
 use crate::signed;
 
-/// How often progress is told, in transactions.
+/// How often progress is reported, in transactions.
 const TOLD_EVERY: u64 = 5_000;
 
-/// Where an audit reads from.
+/// The source of an audit's data.
 pub enum Source {
     Node {
         url: Url,
         subject: Subject,
-        /// Keeps what was read, and goes on from there.
+        /// Saves what was read here, and resumes from it.
         save: Option<PathBuf>,
     },
     /// What an earlier audit saved.
@@ -34,15 +34,15 @@ pub enum Source {
 
 pub struct Request {
     pub source: Source,
-    /// A relayer and an API key of it.
+    /// A relayer and one of its API keys.
     pub api: Option<(Url, String)>,
-    /// Where to look at a transaction, with `{signature}` in it. `None`: Solana's own explorer, where the cluster is public.
+    /// The URL of a transaction's page, with `{signature}` in it. `None`: Solana's own explorer, if the cluster is public.
     pub explorer: Option<String>,
 }
 
-/// Reads, replays and reports. `tell` hears of progress.
+/// Reads, replays and reports. `tell` receives progress messages.
 pub async fn audit(request: Request, tell: &(dyn Fn(String) + Sync)) -> Result<Report, AuditError> {
-    // Lives as long as the audit does.
+    // Lives as long as the audit.
     let mut unsaved = None;
     let (archive, node, read_from) = match request.source {
         Source::Saved(folder) => {

@@ -2,7 +2,7 @@
 
 use serde::Serialize;
 
-/// What is checked, in the order of the report.
+/// The checks, in the order of the report.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Check {
@@ -63,7 +63,7 @@ impl Check {
         }
     }
 
-    /// What it says when it holds.
+    /// The sentence for a check that holds.
     pub const fn means(self) -> &'static str {
         match self {
             Self::Signatures => "Each transaction carries valid signatures of exactly what was read of it.",

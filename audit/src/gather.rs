@@ -1,5 +1,5 @@
-//! Fills an archive from a node. Lists are asked for anew, down to what is known; transactions that are saved are not asked
-//! for again, so an interrupted gathering goes on where it stopped.
+//! Fills an archive from a node. Lists are requested again, down to what is known; saved transactions are not, so an
+//! interrupted gathering resumes where it stopped.
 
 use std::collections::BTreeSet;
 
@@ -14,12 +14,12 @@ use crate::AuditError;
 use crate::archive::{Archive, Line, Manifest, Snapshot};
 use crate::node::Node;
 
-/// Transactions that are asked for at the same time.
+/// How many transactions are requested at the same time.
 const AT_ONCE: usize = 8;
-/// How often progress is told, in transactions.
+/// How often progress is reported, in transactions.
 const TOLD_EVERY: usize = 500;
 
-/// What is to be audited.
+/// The subject of an audit.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Subject {
     /// An operator with all its accounts.
@@ -57,7 +57,7 @@ pub async fn gather(
     let drafts = agents.iter().map(|agent| at.draft_address(agent));
     let read: Vec<Pubkey> = walked.iter().copied().chain(drafts).chain([purser::ID]).collect();
 
-    // Accounts first: lists that are read afterwards name everything that made them so.
+    // Accounts first: the lists that are read afterwards then include everything that led to their state.
     let accounts = node.accounts(&read).await?;
     let until_slot = accounts.iter().map(|(slot, _)| *slot).max().unwrap_or_default();
     for (address, (slot, account)) in read.iter().zip(accounts) {
@@ -102,7 +102,7 @@ impl Gathering<'_> {
         )))
     }
 
-    /// The operator of an agent account, also of a closed one.
+    /// The operator of an agent account, even a closed one.
     async fn operator_of(&self, account: &Pubkey) -> Result<Pubkey, AuditError> {
         let found = self.node.accounts(&[*account]).await?.pop().and_then(|(_, account)| account);
         let data = found.filter(|found| found.owner() == Some(purser::ID)).and_then(|found| found.bytes());
@@ -132,13 +132,13 @@ impl Gathering<'_> {
         Ok(own.filter_map(created_agent).collect::<BTreeSet<_>>().into_iter().collect())
     }
 
-    /// The calls of our program in the transactions of one address.
+    /// The calls of our program in an address's transactions.
     fn calls(&self, address: &Pubkey) -> Result<Vec<Called>, AuditError> {
         let mut calls = Vec::new();
         for line in self.archive.signatures(address)?.iter().filter(|line| line.err.is_none()) {
             let Some(saved) = self.archive.transaction(&line.signature)? else { continue };
             let wire = serde_json::from_value::<WireLanded>(saved).ok();
-            // No money is looked at here, so any mint will do.
+            // No money is read here, so any mint will do.
             match wire.and_then(|wire| wire.read(&purser::ID, &Pubkey::default(), &line.signature)) {
                 Some(Landed::Well(landed)) => calls.extend(landed.calls),
                 Some(Landed::Failed) | None => {}

@@ -1,5 +1,5 @@
-//! What a relayer's REST interface says of the accounts, held against the chain entry by entry. It needs an API key, an
-//! operator's or an agent's; nothing else of the audit does.
+//! A relayer's REST history of the accounts, compared with the chain entry by entry. Only this part of the audit needs an API
+//! key, an operator's or an agent's.
 
 use std::collections::BTreeMap;
 use std::time::Duration;
@@ -17,7 +17,7 @@ use crate::check::Check;
 use crate::node::Node;
 use crate::replay::{Mismatch, Movement, Outcome, Place};
 
-/// An entry may be dated later than its block by this: a payment never happens before it was asked for.
+/// An entry may be dated this many seconds after its block, because a payment cannot come before its request.
 const ASKED_LATER_MAX: i64 = 300;
 const TIMEOUT: Duration = Duration::from_secs(60);
 
@@ -28,14 +28,14 @@ pub struct Api {
     key: String,
 }
 
-/// A settled entry, as the relayer or as the chain has it.
+/// A settled entry, from the relayer or from the chain.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
 struct Entry {
     kind: String,
     amount: String,
     transfer_id: Option<String>,
     memo: Option<String>,
-    /// As account id or address.
+    /// An account id or an address.
     counterparty: Option<String>,
     created_at: String,
 }
@@ -60,7 +60,7 @@ struct WireEntry {
     created_at: String,
 }
 
-/// What there was to compare with.
+/// The chain's side of the comparison.
 pub struct Compared<'a> {
     pub node: Option<&'a Node>,
     pub until_slot: u64,
@@ -81,8 +81,8 @@ impl Api {
         Ok(Self { client, base, key })
     }
 
-    /// Compares the history of each account, and adds what differs to `outcome`. Returns how many entries were newer than the
-    /// audit.
+    /// Compares the history of each account, and adds the differences to `outcome`. Returns how many entries were newer than
+    /// the audit.
     pub async fn compare(
         &self,
         agents: &[Pubkey],
@@ -104,7 +104,7 @@ impl Api {
         Ok(newer)
     }
 
-    /// All settled entries with their signatures; `None` where the key does not open them.
+    /// All settled entries with their signatures; `None` if the key does not give access.
     async fn history(&self, id: &str) -> Result<Option<Vec<(String, Entry)>>, AuditError> {
         const WHAT: &str = "GET /v1/accounts/:id/transactions";
         let failed = |why: String| AuditError::Node { method: WHAT, why };
@@ -141,7 +141,7 @@ impl From<WireEntry> for Entry {
     }
 }
 
-/// Entries of one account, by transaction and kind. Returns how many are newer than the audit.
+/// Compares one account's entries, by transaction and kind. Returns how many are newer than the audit.
 async fn compare_account(
     agent: Pubkey,
     told: Vec<(String, Entry)>,
@@ -205,7 +205,7 @@ async fn compare_account(
     Ok(newer)
 }
 
-/// Whether these entries happened after the last slot that was audited.
+/// Whether these entries happened after the last audited slot.
 async fn is_newer(signature: &str, entries: &[Entry], with: &Compared<'_>) -> Result<bool, AuditError> {
     if let Some(node) = with.node {
         return Ok(node.slot_of(signature).await?.is_some_and(|slot| slot > with.until_slot));
@@ -214,13 +214,13 @@ async fn is_newer(signature: &str, entries: &[Entry], with: &Compared<'_>) -> Re
     Ok(dates.max() > with.until_time)
 }
 
-/// A movement as the relayer shows it.
+/// A movement in the relayer's form.
 fn entry_of(place: &Place, movement: &Movement, outcome: &Outcome) -> Entry {
     let shown = |token_account: &Pubkey| match outcome.ids.get(token_account) {
         Some(id) => account_id(*id),
         None => token_account.to_string(),
     };
-    // As the relayer writes down what a database cannot hold.
+    // The relayer replaces what a database cannot hold in the same way.
     let text = |memo: &[u8]| String::from_utf8_lossy(memo).replace('\0', "\u{FFFD}");
     let told = |memo: &[u8]| (!memo.is_empty()).then(|| text(memo));
     let transfer_id = |id: [u8; 16]| format!("txn_{}", Ulid::from_bytes(id));
@@ -256,7 +256,7 @@ fn lacks(entry: &Entry) -> String {
     format!("The relayer's history lacks a {kind} of {amount} USDC that is on the chain.")
 }
 
-/// What the relayer says otherwise than the chain.
+/// The fields in which the relayer differs from the chain.
 fn differences(told: &Entry, chain: &Entry, place: &Place, ids: &BTreeMap<Pubkey, [u8; 16]>) -> Vec<String> {
     let mut found = Vec::new();
     let mut differs = |what: &str, told: Option<&str>, chain: Option<&str>| {
@@ -272,7 +272,7 @@ fn differences(told: &Entry, chain: &Entry, place: &Place, ids: &BTreeMap<Pubkey
     differs("that the amount is", Some(&told.amount), Some(&chain.amount));
     differs("that the transfer's id is", told.transfer_id.as_deref(), chain.transfer_id.as_deref());
     differs("that the memo is", told.memo.as_deref(), chain.memo.as_deref());
-    // The payer of a deposit may be an account of another operator: its id, which the chain does not tie to its address.
+    // The payer of a deposit may be another operator's account, whose id the chain does not link to its address.
     let is_deposit = chain.kind == "deposit";
     let is_foreign = |text: &str| {
         is_deposit && text.starts_with("acct_") && !ids.values().any(|id| account_id(*id) == text)

@@ -3,18 +3,18 @@
 //!
 //! | Room | What it is for |
 //! |---|---|
-//! | [`node`] | one RPC node, asked patiently |
-//! | [`archive`] | a directory with everything that was read: the input of each audit, also of a later one without a node |
-//! | [`gather`] | fills an archive from a node; what is there already is not asked for again |
-//! | [`scope`] | what an archive is about |
-//! | [`order`] | one order for transactions that several lists name |
-//! | [`signed`] | whether a transaction carries the signatures of what it says |
-//! | [`replay`] | every signed instruction once more, decided by `purser_policy` and held against log, balances and accounts |
+//! | [`node`] | one RPC node, with retries |
+//! | [`archive`] | a directory with everything that was read: the input of every audit, including a later one without a node |
+//! | [`gather`] | fills an archive from a node; existing data is not requested again |
+//! | [`scope`] | the subject of an archive |
+//! | [`order`] | one order for transactions from several lists |
+//! | [`signed`] | whether a transaction's signatures cover its contents |
+//! | [`replay`] | replays every signed instruction: `purser_policy` decides again; log, balances and accounts must agree |
 //! | [`program`] | which build runs, who may replace it and when it was replaced |
-//! | [`history`] | what a relayer's REST interface says, entry by entry |
-//! | [`denials`] | a file of signed refusals, held against its chain and its heads on Solana |
+//! | [`history`] | a relayer's REST history, compared entry by entry |
+//! | [`denials`] | a file of signed refusals, checked against its chain and its heads on Solana |
 //! | [`check`] | the checks, by name |
-//! | [`report`] | what came out: text, JSON, one HTML file |
+//! | [`report`] | the result: text, JSON, one HTML file |
 //!
 //! One direction: node, archive, order, replay, report. `replay` does no IO.
 
@@ -37,7 +37,7 @@ pub use denials::{DenialsReport, DenialsRequest, audit_denials, denials_text};
 
 use std::path::PathBuf;
 
-/// Why an audit could not be done. It says nothing of the accounts.
+/// Why an audit could not be done. It implies nothing about the accounts.
 #[derive(Debug, thiserror::Error)]
 pub enum AuditError {
     #[error("{} cannot be read or written: {cause}", path.display())]

@@ -1,4 +1,4 @@
-//! One RPC node over JSON-RPC, asked patiently: it may be busy, limit its clients or go away for a moment.
+//! One RPC node over JSON-RPC, with retries: it may be busy, limit its clients or be away for a moment.
 
 use std::time::Duration;
 
@@ -10,14 +10,14 @@ use serde_json::{Value, json};
 use crate::AuditError;
 use crate::archive::{Line, SavedAccount};
 
-/// Most lines that `getSignaturesForAddress` gives at once.
+/// The most lines that `getSignaturesForAddress` returns at once.
 const LINES_MAX: usize = 1_000;
-/// Most keys that `getMultipleAccounts` takes.
+/// The most keys that `getMultipleAccounts` takes.
 const ACCOUNTS_MAX: usize = 100;
 const TRIES: u32 = 7;
 const FIRST_PAUSE: Duration = Duration::from_millis(250);
 const TIMEOUT: Duration = Duration::from_secs(60);
-/// Codes with which a node says that it cannot answer now: not healthy, behind, and its provider's limits.
+/// Codes with which a node refuses for now: not healthy, behind, and its provider's limits.
 const BUSY_CODES: [i64; 4] = [-32_005, -32_016, -32_014, -32_429];
 
 /// A node at one commitment.
@@ -40,14 +40,14 @@ struct Fault {
     message: String,
 }
 
-/// Whether asking again may help.
+/// Whether a retry may help.
 enum Failed {
     ForNow(String),
     ForGood(String),
 }
 
 impl Node {
-    /// Reads what is final. `url` may hold a provider's key, so no message shows more of it than its host.
+    /// Reads finalized data. `url` may hold a provider's key, so no message shows more of it than its host.
     pub fn at(url: Url) -> Result<Self, AuditError> {
         let client = Client::builder().timeout(TIMEOUT).build();
         let client = client.map_err(|error| AuditError::Refused(format!("no HTTP client: {error}")))?;
@@ -64,9 +64,9 @@ impl Node {
         self.ask("getGenesisHash", json!([])).await
     }
 
-    /// When a block was made, unix seconds; `None` where the node does not know.
+    /// When a block was made, in Unix seconds; `None` if the node does not know.
     pub async fn block_time(&self, slot: u64) -> Result<Option<i64>, AuditError> {
-        // A slot without a block is answered with an error.
+        // A node answers an error for a slot without a block.
         Ok(self.ask("getBlockTime", json!([slot])).await.unwrap_or_default())
     }
 
@@ -83,7 +83,7 @@ impl Node {
             }
             let page: Vec<Line> =
                 self.ask("getSignaturesForAddress", json!([address.to_string(), config])).await?;
-            // Some nodes give short pages and have more.
+            // Some nodes return short pages although they have more.
             if page.is_empty() {
                 return Ok(all);
             }
@@ -91,7 +91,7 @@ impl Node {
         }
     }
 
-    /// The answer of `getTransaction` as it came; `None` where the node does not know the transaction.
+    /// The raw answer of `getTransaction`; `None` if the node does not know the transaction.
     pub async fn transaction(&self, signature: &str) -> Result<Option<Value>, AuditError> {
         let config = json!({
             "encoding": "json", "maxSupportedTransactionVersion": 1, "commitment": self.commitment,
@@ -99,7 +99,7 @@ impl Node {
         self.ask("getTransaction", json!([signature, config])).await
     }
 
-    /// The slot of a transaction that landed well, final or not; `None` where the node knows none.
+    /// The slot of a transaction that succeeded, final or not; `None` if the node knows none.
     pub async fn slot_of(&self, signature: &str) -> Result<Option<u64>, AuditError> {
         let params = json!([[signature], { "searchTransactionHistory": true }]);
         let answer: Value = self.ask("getSignatureStatuses", params).await?;
@@ -107,7 +107,7 @@ impl Node {
         Ok(status["slot"].as_u64().filter(|_| status["err"].is_null()))
     }
 
-    /// Accounts as they stand, in the order asked; each group of them at a slot of its own.
+    /// The current accounts, in the order requested; each group of them is read at a slot of its own.
     pub async fn accounts(&self, keys: &[Pubkey]) -> Result<Vec<(u64, Option<SavedAccount>)>, AuditError> {
         const METHOD: &str = "getMultipleAccounts";
         let mut all = Vec::with_capacity(keys.len());
@@ -160,7 +160,7 @@ impl Node {
     async fn try_once(&self, method: &'static str, params: &Value) -> Result<Value, Failed> {
         let call = json!({ "jsonrpc": "2.0", "id": 1, "method": method, "params": params });
         let sent = self.client.post(self.url.clone()).json(&call).send().await;
-        // Without its address: that may hold a provider's key.
+        // Without the URL, which may hold a provider's key.
         let sent = sent.map_err(|error| Failed::ForNow(error.without_url().to_string()))?;
         let status = sent.status();
         if status == StatusCode::TOO_MANY_REQUESTS || status.is_server_error() {

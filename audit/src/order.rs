@@ -1,11 +1,11 @@
-//! One order for the transactions that several lists name. Each list is in the order of the chain; slots order the rest, and
-//! within a slot nothing is put before what a list puts before it.
+//! One order for transactions from several lists. Each list follows the chain's order, and slots order the lists among each
+//! other. Within a slot, the result keeps every list's order.
 
 use std::collections::{BTreeMap, HashSet};
 
 use crate::archive::Line;
 
-/// Every line once, oldest first. `lists`: each newest first, as nodes give them.
+/// Every line once, oldest first. `lists`: each newest first, as nodes return them.
 pub fn ordered(lists: &[Vec<Line>]) -> Vec<Line> {
     let mut slots: BTreeMap<u64, Vec<Vec<&Line>>> = BTreeMap::new();
     for list in lists {
@@ -20,7 +20,7 @@ pub fn ordered(lists: &[Vec<Line>]) -> Vec<Line> {
     slots.into_values().flat_map(within_slot).collect()
 }
 
-/// Merges the parts of one slot. Where they contradict each other, the first list is followed.
+/// Merges the parts of one slot. If they contradict each other, the first list wins.
 fn within_slot(mut parts: Vec<Vec<&Line>>) -> Vec<Line> {
     let (mut merged, mut taken) = (Vec::new(), HashSet::new());
     loop {

@@ -10,19 +10,19 @@ use crate::AuditError;
 use crate::archive::{Archive, SavedAccount};
 use crate::replay::Place;
 
-/// What is known of the program.
+/// What is known about the program.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Program {
-    /// `None` where it could not be read.
+    /// `None` if it could not be read.
     pub is_committed: Option<bool>,
     pub sha256: Option<String>,
     pub changed_in_slot: Option<u64>,
     pub upgrade_authority: Option<Pubkey>,
-    /// Oldest first: what was done, and the authority that signed it.
+    /// Oldest first: each change, and the authority that signed it.
     pub changes: Vec<(Place, &'static str, Option<Pubkey>)>,
 }
 
-/// Reads it from what was gathered.
+/// Reads the program's state and changes from the archive.
 pub fn program(archive: &Archive) -> Result<Program, AuditError> {
     let account = |address: &Pubkey| -> Result<Option<SavedAccount>, AuditError> {
         Ok(archive.account(address)?.and_then(|snapshot| snapshot.account))
@@ -63,7 +63,7 @@ pub fn program(archive: &Archive) -> Result<Program, AuditError> {
     Ok(program)
 }
 
-/// What an instruction of the loader does to a program, and where its authority stands (solana-loader-v3-interface).
+/// What a loader instruction does to a program, and the index of its authority (solana-loader-v3-interface).
 fn change(data: &[u8]) -> Option<(&'static str, Option<usize>)> {
     match u32::from_le_bytes(*data.first_chunk()?) {
         2 => Some(("deployed", Some(7))),

@@ -1,4 +1,4 @@
-//! What an archive is about.
+//! The subject of an archive.
 
 use anchor_lang::prelude::Pubkey;
 use purser::state::Operator;
@@ -7,7 +7,7 @@ use purser_client::Deployment;
 use crate::AuditError;
 use crate::archive::{Archive, Manifest, SavedAccount, Snapshot};
 
-/// An operator, and those of its accounts that are audited.
+/// An operator, and its audited accounts.
 pub struct Scope {
     pub manifest: Manifest,
     pub operator: Pubkey,
@@ -34,7 +34,7 @@ impl Scope {
         Ok(Self { manifest, operator, agents, at })
     }
 
-    /// The accounts that a replay is held against.
+    /// The accounts that a replay is compared with.
     pub fn snapshots(&self, archive: &Archive) -> Result<Vec<(Pubkey, Snapshot)>, AuditError> {
         let of = |agent: &Pubkey| [*agent, self.at.token_account(agent), self.at.draft_address(agent)];
         let addresses = std::iter::once(self.operator).chain(self.agents.iter().flat_map(of));

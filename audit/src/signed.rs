@@ -1,5 +1,5 @@
-//! Whether a transaction carries the signatures of what it says. The message is put together again from what was read, byte
-//! by byte as it was signed: nobody between the signer and this audit can have changed an instruction, an amount or a memo.
+//! Whether a transaction's signatures cover its contents. The signed message is rebuilt byte by byte from what was read:
+//! nobody between the signer and this audit can have changed an instruction, an amount or a memo.
 
 use serde::Deserialize;
 use serde_json::Value;
@@ -10,13 +10,13 @@ use solana_sdk::hash::Hash;
 use solana_sdk::pubkey::Pubkey;
 use solana_sdk::signature::Signature;
 
-/// What the signatures of a transaction are worth.
+/// The result of checking a transaction's signatures.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Signed {
     Well,
-    /// What was read is not what was signed.
+    /// The data that was read is not what was signed.
     Wrong(&'static str),
-    /// A message of a version that this build cannot put together.
+    /// This build cannot rebuild a message of this version.
     UnknownVersion,
 }
 
@@ -68,7 +68,7 @@ struct WireLookup {
     readonly_indexes: Vec<u8>,
 }
 
-/// Checks every signature of the answer of `getTransaction`.
+/// Checks every signature in an answer of `getTransaction`.
 pub fn check(transaction: &Value) -> Signed {
     let Ok(wire) = Wire::deserialize(transaction) else {
         return Signed::Wrong("it cannot be put together as it was signed");

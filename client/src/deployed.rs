@@ -3,10 +3,10 @@
 use anchor_lang::prelude::Pubkey;
 use sha2::{Digest, Sha256};
 
-/// Says how the committed program was built, and its hash.
+/// How the committed program was built, and its hash.
 const BUILD: &str = include_str!("../../programs/purser/idl/purser.so.json");
 
-/// The loader of upgradeable programs: the account holds the address of another one, and that one holds the program.
+/// The loader of upgradeable programs. A program's account holds the address of a second one, which holds the bytes.
 pub const UPGRADEABLE_LOADER: Pubkey = Pubkey::from_str_const("BPFLoaderUpgradeab1e11111111111111111111111");
 const PROGRAM_TAG: u32 = 2;
 const PROGRAM_DATA_TAG: u32 = 3;
@@ -15,11 +15,11 @@ const PROGRAM_DATA_HEADER_BYTES: usize = 45;
 /// A program may end with zeros of its own; on chain more of them may follow, up to any size.
 const TRAILING_ZEROS_MAX: usize = 4_096;
 
-/// What a comparison came to.
+/// The result of a comparison.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Comparison {
     Same,
-    /// With the hash of what is there, without trailing zeros, in hex.
+    /// Holds the hash of the program on chain, without trailing zeros, in hex.
     Other(String),
 }
 
@@ -32,11 +32,11 @@ pub fn committed_sha256() -> String {
 /// A program's second account, which holds its bytes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct ProgramData<'a> {
-    /// Of the last deployment, upgrade or extension.
+    /// The slot of the last deployment, upgrade or extension.
     pub slot: u64,
-    /// Who may replace the program; `None` where nobody can any more.
+    /// Who may replace the program; `None` if nobody can any more.
     pub upgrade_authority: Option<Pubkey>,
-    /// The program, and zeros up to the length that it may grow to.
+    /// The program, then zeros up to the length that it may grow to.
     pub bytes: &'a [u8],
 }
 
@@ -80,12 +80,12 @@ pub fn compare(program: &[u8], sha256: &str) -> Comparison {
     Comparison::Other(trimmed)
 }
 
-/// Where the text of neodyme's security.txt standard begins and ends in a program's bytes.
+/// The markers around the text of neodyme's security.txt standard in a program's bytes.
 const SECURITY_TXT: [&str; 2] =
     ["=======BEGIN SECURITY.TXT V1=======\0", "=======END SECURITY.TXT V1=======\0"];
 
-/// What a program says of whom to tell of a weakness: names and values, in the order in which they stand. `None` where it says
-/// nothing, or what cannot be read. Anyone can have written it: it is text and no more.
+/// The program's contacts for security reports: names and values, in their order. `None` if there are none, or they
+/// cannot be read. Anyone can have written them, so they are text and no more.
 pub fn security_txt(program: &[u8]) -> Option<Vec<(String, String)>> {
     let [begin, end] = SECURITY_TXT.map(str::as_bytes);
     let find = |bytes: &[u8], what: &[u8]| bytes.windows(what.len()).position(|window| window == what);
@@ -99,7 +99,7 @@ pub fn security_txt(program: &[u8]) -> Option<Vec<(String, String)>> {
     parts.chunks(2).map(pair).collect()
 }
 
-/// In lower case.
+/// Lower-case hex.
 fn hex(bytes: &[u8]) -> String {
     bytes.iter().map(|byte| format!("{byte:02x}")).collect()
 }
@@ -118,7 +118,7 @@ mod tests {
         let mut other = padded.clone();
         other[4] = 8;
         assert!(matches!(compare(&other, &sha256), Comparison::Other(_)));
-        // Shorter than the file: its own zeros are missing.
+        // Shorter than the file: the file's own trailing zeros are missing.
         assert!(matches!(compare(&file[..8], &sha256), Comparison::Other(_)));
         assert!(matches!(compare(&[], &sha256), Comparison::Other(_)));
     }

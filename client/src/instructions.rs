@@ -1,4 +1,4 @@
-//! Every instruction of the program, and the addresses that follow from seeds.
+//! Every instruction of the program, and the addresses derived from seeds.
 
 use anchor_lang::prelude::Pubkey;
 use anchor_lang::solana_program::instruction::Instruction;
@@ -18,23 +18,23 @@ pub struct Deployment {
     pub usdc_mint: Pubkey,
 }
 
-/// Who signs for a policy and whose it is.
+/// The signer of a policy change, and the agent that it is for.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct DraftAccounts {
-    /// Policy authority or admin; the guardian too where a draft is closed.
+    /// Policy authority or admin; to close a draft, the guardian too.
     pub authority: Pubkey,
     pub operator: Pubkey,
     pub agent: Pubkey,
 }
 
-/// Who gets rent back: stored in the accounts.
+/// Who gets rent back, as stored in the accounts.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct RentPayers {
     pub agent: Pubkey,
     pub draft: Pubkey,
 }
 
-/// A token account, of either token program, that money is taken from.
+/// A token account, of either token program, to take money from.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct TokenSource {
     pub token_account: Pubkey,
@@ -51,9 +51,9 @@ pub struct TransferOrder<'a> {
     pub source: Pubkey,
     /// The token account to pay.
     pub destination: Pubkey,
-    /// Its last eight bytes are the tag ([`purser_policy::tag_of`]): the same for every try of this payment, and not 0.
+    /// Its last eight bytes are the tag ([`purser_policy::tag_of`]): the same for every retry of this payment, and not 0.
     pub transfer_id: [u8; 16],
-    /// `RecentTags::sequence` of the account where it was seen that the tag had not been paid.
+    /// The account's `RecentTags::sequence` at the time when the tag was seen to be unpaid.
     pub sequence: u32,
     /// Micro-USDC.
     pub amount: u64,
@@ -155,7 +155,7 @@ impl Deployment {
         self.call(accounts, instruction::OpenDraft { args: proposal.as_args() })
     }
 
-    /// `start`: how many entries were written before.
+    /// `start`: how many entries are already written.
     pub fn write_draft(
         &self,
         at: DraftAccounts,
@@ -202,12 +202,12 @@ impl Deployment {
         self.call(accounts::SetPaused { authority, operator, agent }, instruction::SetPaused { paused })
     }
 
-    /// Halts one agent, or without one the operator with all its agents.
+    /// Halts one agent, or the operator with all its agents if `agent` is `None`.
     pub fn halt(&self, authority: Pubkey, operator: Pubkey, agent: Option<Pubkey>) -> Instruction {
         self.call(accounts::Halt { authority, operator, agent }, instruction::Halt {})
     }
 
-    /// Lifts a halt: the admin's signature alone does.
+    /// Lifts a halt. Only the admin can sign this.
     pub fn resume(&self, admin: Pubkey, operator: Pubkey, agent: Option<Pubkey>) -> Instruction {
         self.call(accounts::Halt { authority: admin, operator, agent }, instruction::Resume {})
     }
@@ -222,7 +222,7 @@ impl Deployment {
         self.call(accounts, instruction::Transfer { transfer_id, sequence, amount, memo })
     }
 
-    /// The same by the token program's `TransferChecked`, which shows those who look for it what is paid.
+    /// The same in the form of the token program's `TransferChecked`, so that tools which look for that see the payment.
     pub fn transfer_checked(&self, transfer_authority: Pubkey, order: &TransferOrder<'_>) -> Instruction {
         let TransferOrder { operator, agent, source, destination, .. } = *order;
         let accounts = accounts::TransferChecked {
@@ -239,7 +239,7 @@ impl Deployment {
         self.call(accounts, instruction::TransferChecked { transfer_id, sequence, amount, memo })
     }
 
-    /// The USDC token account of an agent, to withdraw from.
+    /// The agent's USDC token account, to withdraw from.
     pub fn usdc_of(&self, agent: &Pubkey) -> TokenSource {
         TokenSource {
             token_account: self.token_account(agent),
@@ -248,7 +248,7 @@ impl Deployment {
         }
     }
 
-    /// Out of any token account of the agent; `amount` in the mint's smallest unit.
+    /// From any token account of the agent; `amount` in the mint's smallest unit.
     pub fn withdraw(
         &self,
         admin: Pubkey,
@@ -265,7 +265,7 @@ impl Deployment {
         self.call(accounts, instruction::Withdraw { amount })
     }
 
-    /// What the agent's token account still holds goes to `destination`.
+    /// The rest of the agent's token account goes to `destination`.
     pub fn close_agent(
         &self,
         admin: Pubkey,
@@ -295,7 +295,7 @@ impl Deployment {
 
     fn call(&self, accounts: impl ToAccountMetas, data: impl InstructionData) -> Instruction {
         let mut accounts = accounts.to_account_metas(None);
-        // An optional account that is not given is written as the program's address: of this deployment.
+        // A missing optional account is written as the program's address, which must be this deployment's.
         for meta in &mut accounts {
             if meta.pubkey == purser::ID {
                 meta.pubkey = self.program;

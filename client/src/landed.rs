@@ -1,9 +1,9 @@
-//! A landed transaction of any version, as a node writes it down: what of our program was called, what was logged, and which
-//! USDC its accounts held before and after.
+//! A landed transaction of any version, as a node returns it: the calls of our program, the log, and the USDC that its
+//! accounts held before and after.
 //!
-//! Money is read from the balances, which the node writes down for every transaction: no instruction, log or version of the
-//! token program has to be understood for it. Read in `json` encoding, field by field: versions that this build has never
-//! heard of say the same things in the same places.
+//! Money is read from the balances, which a node gives for every transaction, so no instruction, log or version of the
+//! token program has to be understood. The transaction is read in `json` encoding, field by field: versions unknown to this
+//! build say the same things in the same places.
 
 use std::collections::BTreeMap;
 
@@ -14,7 +14,7 @@ use purser_policy::UsdcAmount;
 use serde::Deserialize;
 use serde_json::Value;
 
-/// How a landed transaction is to be taken.
+/// The result of a landed transaction.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Landed {
     /// It did nothing but pay its fee.
@@ -22,21 +22,21 @@ pub enum Landed {
     Well(LandedWell),
 }
 
-/// A transaction that landed well.
+/// A transaction that succeeded.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct LandedWell {
     pub slot: u64,
     /// Unix seconds.
     pub block_time: Option<i64>,
-    /// Whose signatures it carries, the fee payer first.
+    /// The keys that signed it, the fee payer first.
     pub signers: Vec<Pubkey>,
-    /// Every call of our program in the order in which they began.
+    /// Every call of our program, in the order in which they began.
     pub calls: Vec<Called>,
-    /// The node kept what was called from within instructions.
+    /// Whether the node kept inner instructions.
     pub keeps_inner: bool,
-    /// The lines of the log, for [`crate::EventLog`]; `None` where the node did not keep them.
+    /// The lines of the log, for [`crate::EventLog`]; `None` if the node did not keep them.
     pub log: Option<Vec<String>>,
-    /// Every USDC token account that it names.
+    /// Every USDC token account in the transaction.
     pub balances: Vec<TokenBalance>,
 }
 
@@ -46,7 +46,7 @@ pub struct Called {
     pub program: Pubkey,
     pub accounts: Vec<Pubkey>,
     pub data: Vec<u8>,
-    /// By another program: no signature covers it.
+    /// Called by another program, so no signature covers it.
     pub is_inner: bool,
 }
 
@@ -54,19 +54,19 @@ pub struct Called {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct TokenBalance {
     pub token_account: Pubkey,
-    /// The wallet that owns it, where the node says so.
+    /// The wallet that owns it, if the node says so.
     pub owner: Option<Pubkey>,
     pub before: UsdcAmount,
     pub after: UsdcAmount,
 }
 
-/// The arguments of the instruction `I`; `None` where `data` is another one's. The program forgives bytes after its arguments,
-/// so they are forgiven here.
+/// The arguments of the instruction `I`; `None` if `data` belongs to another one. The program allows extra bytes after its
+/// arguments, so this does too.
 pub fn arguments<I: Discriminator + AnchorDeserialize>(data: &[u8]) -> Option<I> {
     I::deserialize(&mut data.strip_prefix(I::DISCRIMINATOR)?).ok()
 }
 
-/// What a transfer asks for, in either of its forms: both say the same, and name the same accounts in the first five places.
+/// The arguments of a transfer, in either of its forms: both have the same ones, and the same accounts in the first five places.
 pub fn transfer_arguments(data: &[u8]) -> Option<instruction::Transfer> {
     let checked = || {
         let instruction::TransferChecked { transfer_id, sequence, amount, memo } = arguments(data)?;
@@ -158,7 +158,7 @@ struct WireInner {
     instructions: Vec<WireInstruction>,
 }
 
-/// What came through lookup tables; the indexes of accounts count on over these, writable ones first.
+/// The accounts from lookup tables; account indexes continue over these, writable ones first.
 #[derive(Debug, Default, Deserialize)]
 struct WireLoaded {
     writable: Vec<String>,
@@ -166,7 +166,7 @@ struct WireLoaded {
 }
 
 impl WireLanded {
-    /// `None`: not the transaction that was asked for, or one that this node did not keep whole.
+    /// `None`: not the requested transaction, or one that this node did not keep whole.
     pub fn read(self, program: &Pubkey, usdc_mint: &Pubkey, signature: &str) -> Option<Landed> {
         let Self { slot, block_time, meta, transaction } = self;
         if transaction.signatures.first().map(String::as_str) != Some(signature) {
@@ -229,7 +229,7 @@ fn balances(
     Some(found.into_values().collect())
 }
 
-/// Every call of our program in the order in which they began: each instruction, then what was called from within it.
+/// Every call of our program, in the order in which they began: each instruction, then its inner ones.
 fn calls(
     program: &Pubkey,
     keys: &[Pubkey],

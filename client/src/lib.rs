@@ -1,7 +1,7 @@
-//! What it takes to speak to the Purser program, and to read what it did: its addresses, its instructions, policies as one
-//! owns them, and landed transactions.
+//! Everything needed to speak to the Purser program and to read what it did: its addresses, its instructions, owned
+//! policies, and landed transactions.
 //!
-//! Nothing here asks a node or signs. Accounts and events are read by `purser` itself (`Agent::read`, `purser::events`).
+//! Nothing here contacts a node or signs. `purser` itself reads accounts and events (`Agent::read`, `purser::events`).
 
 mod budget;
 mod deployed;

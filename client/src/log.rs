@@ -1,7 +1,7 @@
 //! Events of our program, read from a transaction's log by walking the stack of invocations.
 //!
 //! Any program can write a "Program data:" line with our event's bytes. Such a line is ours only while our program is
-//! the one that runs; the runtime alone writes the "invoke", "success" and "failed" lines that say so, and what a
+//! running. Only the runtime writes the "invoke", "success" and "failed" lines that show this; what a
 //! program logs itself always starts with "Program log:" or "Program data:".
 
 use anchor_lang::prelude::Pubkey;
@@ -9,10 +9,10 @@ use anchor_lang::{AnchorDeserialize, Discriminator};
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
 
-/// Bytes that tell one event type from another.
+/// Length of the prefix that identifies an event type.
 const DISCRIMINATOR_BYTES: usize = 8;
 
-/// What one log holds of ours.
+/// Our events in one log.
 #[derive(Debug, Default, PartialEq, Eq)]
 pub struct EventLog {
     /// Discriminator and fields of each event, in order.
@@ -22,7 +22,7 @@ pub struct EventLog {
 }
 
 impl EventLog {
-    /// Walks `lines`, keeping what `program` itself emitted.
+    /// Walks `lines` and keeps what `program` itself emitted.
     pub fn read(program: &Pubkey, lines: &[String]) -> Self {
         let mut log = Self::default();
         let mut stack: Vec<Pubkey> = Vec::new();
@@ -55,7 +55,7 @@ impl EventLog {
     }
 }
 
-/// A line of the runtime about who runs.
+/// A line of the runtime about the running program.
 enum Frame {
     Invoke { program: Pubkey, depth: usize },
     Return { program: Pubkey },
@@ -74,7 +74,7 @@ impl Frame {
     }
 }
 
-/// The event of type `E` in `payload`, whole: no byte missing, none left over.
+/// The event of type `E` in `payload`, exactly: no byte missing, none left over.
 pub fn decode_event<E: Discriminator + AnchorDeserialize>(payload: &[u8]) -> Option<E> {
     let (discriminator, mut fields) = payload.split_at_checked(DISCRIMINATOR_BYTES)?;
     if discriminator != E::DISCRIMINATOR {

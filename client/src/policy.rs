@@ -13,12 +13,12 @@ pub type OwnedPolicy = PolicyOver<OwnedAllowlist>;
 pub enum OwnedAllowlist {
     #[default]
     Anyone,
-    /// Each list sorted by bytes, nothing twice: [`OwnedAllowlist::only`] sees to it.
+    /// Each list is sorted by bytes, without duplicates: [`OwnedAllowlist::only`] ensures that.
     Only { wallets: Vec<Address>, token_accounts: Vec<Address> },
 }
 
 impl OwnedAllowlist {
-    /// Sorts, and drops what is there twice.
+    /// Sorts, and drops duplicates.
     pub fn only(mut wallets: Vec<Address>, mut token_accounts: Vec<Address>) -> Self {
         for entries in [&mut wallets, &mut token_accounts] {
             entries.sort_unstable();
@@ -27,7 +27,7 @@ impl OwnedAllowlist {
         Self::Only { wallets, token_accounts }
     }
 
-    /// How many entries it has; 0 where anyone may be paid.
+    /// The number of entries; 0 if anyone may be paid.
     pub fn len(&self) -> usize {
         match self {
             Self::Anyone => 0,
@@ -66,7 +66,7 @@ pub fn owned(policy: &Policy) -> OwnedPolicy {
     policy.over(policy.allowlist.into())
 }
 
-/// As `create_agent` and `set_policy` take it.
+/// The arguments of `create_agent` and `set_policy`.
 pub fn args_of(policy: &OwnedPolicy) -> PolicyArgs {
     PolicyArgs {
         max_single_transfer: micros(policy.max_single_transfer),
@@ -91,7 +91,7 @@ pub struct Proposal {
 }
 
 impl Proposal {
-    /// What the draft is named by.
+    /// The hash that names the draft.
     pub fn hash(&self) -> [u8; 32] {
         PolicyDraft::hash_of(&self.agent, self.expected_version, &self.policy.as_policy())
     }
@@ -106,7 +106,7 @@ impl Proposal {
         }
     }
 
-    /// As `open_draft` takes it.
+    /// The arguments of `open_draft`.
     pub fn as_args(&self) -> DraftArgs {
         let policy = &self.policy;
         DraftArgs {
@@ -118,7 +118,7 @@ impl Proposal {
             paused: policy.paused,
             entries: match &policy.allowlist {
                 OwnedAllowlist::Anyone => None,
-                // More than fit u16 are more than the program takes.
+                // More entries than fit u16 are more than the program accepts.
                 OwnedAllowlist::Only { wallets, token_accounts } => Some(EntryCounts {
                     wallets: u16::try_from(wallets.len()).unwrap_or(u16::MAX),
                     token_accounts: u16::try_from(token_accounts.len()).unwrap_or(u16::MAX),

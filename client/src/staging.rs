@@ -1,6 +1,6 @@
-//! A policy's way through a draft, as a list of instructions: open, write as often as it takes, apply.
+//! Staging a policy through a draft, as a list of instructions: open, write as often as needed, apply.
 //!
-//! Each is a transaction of its own, and they take effect in this order alone.
+//! Each is a transaction of its own, and they only take effect in this order.
 
 use anchor_lang::prelude::Pubkey;
 use anchor_lang::solana_program::instruction::Instruction;
@@ -10,10 +10,10 @@ use purser_policy::{Address, Policy};
 use crate::instructions::{Deployment, DraftAccounts, RentPayers};
 use crate::policy::Proposal;
 
-/// Entries that one `write_draft` carries: as many as fit a transaction with compute-budget instructions, whether or not
-/// the payer is another key than the authority.
+/// How many entries one `write_draft` carries: as many as fit a transaction with compute-budget instructions, even if
+/// the payer and the authority are different keys.
 pub const WRITE_ENTRIES_MAX: usize = 23;
-/// Entries up to which an allowlist goes into `set_policy` itself, which then is the only transaction.
+/// The longest allowlist that goes into `set_policy` itself, which then is the only transaction.
 pub const INLINE_ENTRIES_MAX: usize = 20;
 
 /// One proposal, and who sends it.
@@ -29,8 +29,8 @@ pub struct Staging<'a> {
 }
 
 impl Staging<'_> {
-    /// What is left to do until the draft is sealed. `found`: the draft that the agent has now. One that holds the
-    /// beginning of this proposal is gone on with; any other is given up, so look at it before.
+    /// The remaining steps until the draft is sealed. `found`: the agent's current draft. If it holds the beginning of this
+    /// proposal, the steps continue it. They discard any other draft, so check it first.
     pub fn steps(&self, found: Option<&DraftView>) -> Vec<Instruction> {
         let entries = self.proposal.entries();
         let (mut steps, mut start) = match found {
@@ -39,7 +39,7 @@ impl Staging<'_> {
             None => (vec![self.open()], 0),
         };
         for part in entries.get(start..).unwrap_or(&[]).chunks(WRITE_ENTRIES_MAX) {
-            // More entries than fit u16 are refused when the draft is opened.
+            // Opening the draft refuses more entries than fit u16.
             let written = u16::try_from(start).unwrap_or(u16::MAX);
             steps.push(self.deployment.write_draft(self.accounts(), self.proposal.hash(), written, part));
             start += part.len();
@@ -47,12 +47,12 @@ impl Staging<'_> {
         steps
     }
 
-    /// Puts the sealed draft in force. `rent_payers`: as agent and draft store them.
+    /// Puts the sealed draft in force. `rent_payers`: as stored in agent and draft.
     pub fn apply(&self, rent_payers: RentPayers) -> Instruction {
         self.deployment.apply_draft(self.accounts(), self.payer, rent_payers, self.proposal.hash())
     }
 
-    /// Whether `found` is a draft of this proposal, and what was written to it is the proposal's.
+    /// Whether `found` is a draft of this proposal, with only this proposal's entries.
     pub fn continues(&self, found: &DraftView) -> bool {
         if found.draft.hash != self.proposal.hash() {
             return false;
@@ -77,7 +77,7 @@ impl Staging<'_> {
     }
 }
 
-/// Whether `policy` in the place of `current` has to wait in a draft when `signer` signs.
+/// Whether replacing `current` by `policy` has to wait in a draft when `signer` signs.
 pub fn must_wait(operator: &Operator, signer: &Pubkey, policy: &Policy, current: &Policy) -> bool {
     operator.loosening_delay_seconds > 0 && operator.admin != *signer && policy.loosens(current)
 }

@@ -1,4 +1,4 @@
-//! Texts of the command line, parsed once.
+//! The texts of the command line, parsed once.
 
 use std::path::PathBuf;
 use std::str::FromStr;
@@ -69,7 +69,7 @@ pub struct ChangeArgs {
 }
 
 impl ChangeArgs {
-    /// What of it makes no sense together.
+    /// Options that contradict each other.
     pub fn contradiction(&self) -> Option<&'static str> {
         match self {
             Self { yes: true, unsigned: true, .. } => Some("--unsigned does nothing that --yes could allow"),
@@ -117,7 +117,7 @@ pub enum AddressOrNone {
 }
 
 impl From<AddressOrNone> for Pubkey {
-    /// The program writes "nobody" as the default key.
+    /// The program encodes "nobody" as the default key.
     fn from(value: AddressOrNone) -> Self {
         match value {
             AddressOrNone::Address(address) => address,
@@ -153,7 +153,7 @@ pub fn delay(text: &str) -> Result<u32, String> {
     }
 }
 
-/// An agent account: by its id, which its operator gives an address, or by its address.
+/// An agent account: by its id, which has an address under its operator, or by its address.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum AgentName {
     Id([u8; 16]),
@@ -172,18 +172,18 @@ pub fn agent_name(text: &str) -> Result<AgentName, String> {
         .map_err(|_| "is neither an account id (acct_...) nor a Solana address".to_string())
 }
 
-/// The 16 bytes of `acct_...`.
+/// The 16 bytes behind `acct_...`.
 pub fn agent_id(text: &str) -> Result<[u8; 16], String> {
     let ulid = text.strip_prefix(ACCOUNT_ID_PREFIX).and_then(|ulid| Ulid::from_string(ulid).ok());
     let bytes = ulid.ok_or("is not an account id (acct_ and 26 characters)")?.to_bytes();
-    // One spelling only: lower case and look-alike letters decode, but are not what the service answers.
+    // One spelling only: lower case and look-alike letters decode too, but the service never writes them.
     match account_id(&bytes) == text {
         true => Ok(bytes),
         false => Err("is not an account id (acct_ and 26 characters, upper case)".to_string()),
     }
 }
 
-/// `acct_...` of the 16 bytes on chain.
+/// `acct_...` for the 16 bytes on chain.
 pub fn account_id(agent_id: &[u8; 16]) -> String {
     format!("{ACCOUNT_ID_PREFIX}{}", Ulid::from_bytes(*agent_id))
 }
@@ -220,7 +220,7 @@ mod tests {
         assert_eq!(agent_name(&id), Ok(AgentName::Id([7; 16])));
         assert!(agent_name(&id.to_lowercase()).is_err());
         assert!(agent_name("acct_").is_err());
-        // 26 characters that stand for more than 128 bits.
+        // 26 characters that encode more than 128 bits.
         assert!(agent_name("acct_ZZZZZZZZZZZZZZZZZZZZZZZZZZ").is_err());
     }
 }

@@ -1,4 +1,4 @@
-//! What one transaction changes: shown before it is done, printed for somebody else to sign, or done.
+//! The change of one transaction: previewed, printed for somebody else to sign, or carried out.
 
 use anchor_lang::prelude::Pubkey;
 use anyhow::{Result, anyhow, ensure};
@@ -24,17 +24,17 @@ use crate::tokens::sol;
 pub struct Change {
     report: Report,
     instructions: Vec<Instruction>,
-    /// What the chain does not show yet, because more transactions follow.
+    /// What later transactions will change, which the chain does not show yet.
     ahead: Vec<Effect>,
     trial: Trial,
     haste: Haste,
 }
 
-/// Whether the cluster can be asked what it would do.
+/// Whether the cluster can simulate it.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub enum Trial {
     Asked,
-    /// The program is not there yet.
+    /// The program is not deployed yet.
     TooEarly,
 }
 
@@ -50,7 +50,7 @@ impl Change {
         Self::of(Report::new(title), instruction)
     }
 
-    /// `report`: what is known beforehand of what will have been done.
+    /// `report`: what is known beforehand.
     pub fn of(report: Report, instruction: Instruction) -> Self {
         Self {
             report,
@@ -68,7 +68,7 @@ impl Change {
         self
     }
 
-    /// What later transactions change.
+    /// Adds what later transactions change.
     #[must_use]
     pub fn ahead(mut self, effects: Vec<Effect>) -> Self {
         self.ahead = effects;
@@ -81,7 +81,7 @@ impl Change {
         self
     }
 
-    /// Done without `--yes`: it only stops something, and whoever needs it has no time.
+    /// Carried out without `--yes`: it only stops something, and whoever needs it is in a hurry.
     #[must_use]
     pub fn at_once(mut self) -> Self {
         self.haste = Haste::AtOnce;
@@ -90,7 +90,7 @@ impl Change {
 }
 
 impl Signing<'_> {
-    /// Shows, prints or does it, as the command line says. `done`: what to say once it is done.
+    /// Previews, prints or carries it out, as the command line says. `done`: what to say once it is done.
     pub async fn carry_out<F>(&self, change: Change, done: F) -> Result<Report>
     where
         F: AsyncFnOnce(Signature) -> Result<Report>,
@@ -106,7 +106,7 @@ impl Signing<'_> {
         }
     }
 
-    /// What would change, as the cluster itself tries it out.
+    /// What would change, as the cluster simulates it.
     pub async fn shown(&self, change: Change) -> Result<Report> {
         let effects = match change.trial {
             Trial::TooEarly => Vec::new(),
@@ -122,13 +122,13 @@ impl Signing<'_> {
         Ok(change.report.with("fee_sol", fee).table(table).outcome(Outcome::Shown))
     }
 
-    /// The transaction in base64, and what it does as its own bytes say.
+    /// The transaction in base64, and what it does, decoded from its bytes.
     async fn printed(&self, change: Change) -> Result<Report> {
         let (message, good_until) = self.unsigned_message(&change.instructions).await?;
         let does = meaning::of(&message, &self.network.program)?;
         let tried = self.message(&change.instructions, message.recent_blockhash);
         let tried = effects::of(self.network, &Transaction::new_unsigned(tried), Blockhash::Any).await;
-        // A multisig's vault may pay nothing itself, so that the cluster refuses what the multisig can do.
+        // A multisig's vault may be unable to pay fees itself, so the cluster refuses what the multisig can do.
         let (effects, refused) = match tried {
             Ok(effects) => (effects, None),
             Err(refusal) => (Vec::new(), Some(refusal.explain(&self.address()).to_string())),
@@ -176,7 +176,7 @@ impl Signing<'_> {
     }
 }
 
-/// What hardware wallets show of a message that they cannot read: SHA-256, in base58.
+/// The hash that hardware wallets show for a message that they cannot read: SHA-256, in base58.
 pub fn message_hash(message: &Message) -> String {
     Hash::new_from_array(Sha256::digest(message.serialize()).into()).to_string()
 }
@@ -185,7 +185,7 @@ pub fn encoded(transaction: &Transaction) -> Result<String> {
     Ok(BASE64_STANDARD.encode(bincode::serialize(transaction)?))
 }
 
-/// The account whose durable nonce stands in the place of a blockhash.
+/// The account whose durable nonce replaces a blockhash.
 pub fn nonce_of(message: &Message) -> Option<Pubkey> {
     let first = message.instructions.first()?;
     let program = message.account_keys.get(usize::from(first.program_id_index))?;

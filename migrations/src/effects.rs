@@ -1,4 +1,4 @@
-//! What a transaction would change, told by the cluster: it tries the transaction out, and every account that the
+//! What a transaction would change, according to the cluster: it simulates the transaction, and every account that the
 //! transaction may write is read before and after.
 
 use anchor_lang::prelude::Pubkey;
@@ -23,7 +23,7 @@ use crate::operator::show::{keys, role};
 use crate::report::Table;
 use crate::tokens::{Holding, decimal, decimals, sol};
 
-/// One thing that is another one afterwards.
+/// One value that changes.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Effect {
     /// What the account is: `operator`, `account`, `wallet`.
@@ -34,16 +34,16 @@ pub struct Effect {
     pub after: Value,
 }
 
-/// The blockhash with which the cluster tries a transaction out.
+/// The blockhash for the simulation.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub enum Blockhash {
-    /// Its newest.
+    /// The cluster's newest.
     Any,
-    /// That of the transaction, which has to be good still.
+    /// The transaction's own, which must still be valid.
     Own,
 }
 
-/// What a transaction would change, or why it would be refused. Signatures are not looked at.
+/// What a transaction would change, or why it would be refused. Signatures are not checked.
 pub async fn of(
     network: &Network,
     transaction: &Transaction,
@@ -60,7 +60,7 @@ pub async fn of(
     Ok(effects)
 }
 
-/// The table of the answer.
+/// The table of the report.
 pub fn table(effects: Vec<Effect>) -> Table {
     let row = |effect: Effect| {
         let Effect { kind, address, what, before, after } = effect;
@@ -74,7 +74,7 @@ pub fn table(effects: Vec<Effect>) -> Table {
     }
 }
 
-/// Facts of one account before and after, less those that stay.
+/// The facts of one account that differ before and after.
 pub fn differing(
     kind: &'static str,
     address: Pubkey,
@@ -146,7 +146,7 @@ async fn compared(
     before: Option<Account>,
     after: Option<Account>,
 ) -> Result<Vec<Effect>> {
-    // An account without lamports is none.
+    // An account without lamports does not exist.
     let [before, after] = [before, after].map(|account| account.filter(|account| account.lamports > 0));
     let kind =
         after.as_ref().or(before.as_ref()).map_or("account", |account| kind(network, address, account));
@@ -175,7 +175,7 @@ fn kind(network: &Network, address: &Pubkey, account: &Account) -> &'static str 
     }
 }
 
-/// What people want to know of an account; nothing where there is none.
+/// The facts about an account that people care about; empty if there is no account.
 async fn facts(
     network: &Network,
     address: &Pubkey,

@@ -1,4 +1,4 @@
-//! What went wrong, in one line that says what to do. Errors are told apart by code, never by their text.
+//! Errors, each in one line that says what to do. Error codes tell them apart, never their text.
 
 use anchor_lang::prelude::Pubkey;
 use anyhow::{Error, anyhow};
@@ -7,7 +7,7 @@ use solana_rpc_client_api::client_error::{Error as RpcClientError, ErrorKind, Tr
 use solana_rpc_client_api::request::RpcError;
 use solana_sdk::instruction::InstructionError;
 
-/// An error with its causes, without line breaks.
+/// An error with its causes, on one line.
 pub fn one_line(error: &Error) -> String {
     format!("{error:#}").split_whitespace().collect::<Vec<_>>().join(" ")
 }
@@ -58,7 +58,7 @@ pub fn explain_transaction(error: &TransactionError, wallet: &Pubkey) -> Error {
     }
 }
 
-/// What the program said, and what to do about it where that is not said by itself.
+/// What the program said, and what to do about it if that is not obvious.
 fn explain_program(error: PurserError, wallet: &Pubkey) -> Error {
     let advice = match error {
         PurserError::Unauthorized => {

@@ -1,4 +1,4 @@
-//! Keypair files for wallets and relayers, as Solana's tools write them. Asks no cluster.
+//! Keypair files for wallets and relayers, in the format of Solana's tools. Contacts no cluster.
 
 use std::fs::OpenOptions;
 use std::io::Write;
@@ -19,7 +19,7 @@ pub struct NewKeyArgs {
     file: PathBuf,
 }
 
-/// Writes a new keypair that its owner alone may read.
+/// Writes a new keypair that only its owner may read.
 pub fn new_key(args: &NewKeyArgs) -> Result<Report> {
     let keypair = Keypair::new();
     let place = args.file.display().to_string();

@@ -1,4 +1,4 @@
-//! One signed transaction until it is certain what became of it.
+//! Follows one signed transaction until its outcome is certain.
 
 use std::time::{Duration, Instant};
 
@@ -20,9 +20,9 @@ use crate::network::Network;
 pub const BLOCKHASH_BLOCKS: u64 = 150;
 const POLL_EVERY: Duration = Duration::from_millis(250);
 const SEND_AGAIN_EVERY: Duration = Duration::from_secs(2);
-/// Longer than any blockhash lives: a transaction with a nonce may wait for ever, and whoever sent it should not.
+/// Longer than any blockhash lives. A transaction with a nonce may stay valid for ever, and its sender should not wait for that.
 const WAIT_MAX: Duration = Duration::from_secs(180);
-/// With no word from the cluster for so long, the answer is "unknown".
+/// If the cluster has not answered for this long, the outcome is "unknown".
 const SILENCE_MAX: Duration = Duration::from_secs(60);
 
 /// Why a transaction had no effect, or may have had none.
@@ -38,7 +38,7 @@ impl Refusal {
         Self::Other(error)
     }
 
-    /// For the person whose `wallet` signed.
+    /// An explanation for the person whose `wallet` signed.
     pub fn explain(self, wallet: &Pubkey) -> Error {
         match self {
             Self::Transaction(error) => failure::explain_transaction(&error, wallet),
@@ -47,23 +47,23 @@ impl Refusal {
     }
 }
 
-/// How long a transaction can land.
+/// Until when a transaction can land.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum GoodUntil {
     BlockHeight(u64),
-    /// The nonce account holds this value.
+    /// As long as the nonce account holds this value.
     NonceUsed(Pubkey, Hash),
 }
 
 impl GoodUntil {
-    /// An upper bound for a blockhash that was read before.
+    /// An upper bound for a blockhash that was read earlier.
     pub async fn from_now(network: &Network) -> Result<Self, Error> {
         let height = network.rpc.get_block_height_with_commitment(CommitmentConfig::processed()).await;
         let height = height.map_err(|error| failure::explain_read(&error, &network.url))?;
         Ok(Self::BlockHeight(height + BLOCKHASH_BLOCKS))
     }
 
-    /// Whether that is over, for good.
+    /// Whether that time is over, for good.
     async fn is_over(&self, network: &Network) -> Result<bool, Error> {
         let finalized = CommitmentConfig::finalized();
         match self {
@@ -80,11 +80,11 @@ impl GoodUntil {
     }
 }
 
-/// A durable nonce account: the system program's, in its current version, and in use.
+/// A durable nonce account: owned by the system program, of the current version, and in use.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Nonce {
     pub authority: Pubkey,
-    /// Stands where a blockhash would.
+    /// Used in place of a blockhash.
     pub value: Hash,
 }
 
@@ -100,7 +100,7 @@ impl Nonce {
     }
 }
 
-/// Sends until the transaction reached the network's commitment, was refused, or cannot land any more.
+/// Sends until the transaction reached the network's commitment, was refused, or can no longer land.
 pub async fn land(
     network: &Network,
     transaction: &Transaction,
@@ -110,10 +110,10 @@ pub async fn land(
     let signature = transaction.signatures.first().copied().unwrap_or_default();
     if let Err(error) = network.rpc.send_transaction(transaction).await {
         match error.get_transaction_error() {
-            // Somebody sent it before: what became of it is looked up.
+            // Somebody sent it before: look up its outcome.
             Some(TransactionError::AlreadyProcessed) => {}
             Some(refused) => return Err(Refusal::Transaction(refused)),
-            // A node that answers with an error did not take it; a line that broke may have carried it.
+            // A node that answers with an error did not take it; over a broken connection it may have arrived.
             None if matches!(error.kind(), ErrorKind::RpcError(RpcError::RpcResponseError { .. })) => {
                 return Err(unreadable(error));
             }
@@ -158,12 +158,12 @@ enum Seen {
     Done,
     Refused(TransactionError),
     Waiting,
-    /// Not landed, and cannot any more.
+    /// Not landed, and can no longer land.
     Expired,
 }
 
 async fn look(network: &Network, signature: &Signature, good_until: &GoodUntil) -> Result<Seen, Error> {
-    // The end first: what is unknown after it had passed stays unknown.
+    // Check expiry first: a transaction that is unknown after its expiry never lands.
     let expired = good_until.is_over(network).await?;
     let statuses = match expired {
         true => network.rpc.get_signature_statuses_with_history(&[*signature]).await,
@@ -181,7 +181,7 @@ async fn look(network: &Network, signature: &Signature, good_until: &GoodUntil) 
     })
 }
 
-/// Hands a transaction to the cluster without asking what it thinks of it; what became of it is looked up anyway.
+/// Sends a transaction to the cluster and ignores the answer; its outcome is looked up anyway.
 pub async fn send_blindly(network: &Network, transaction: &Transaction) {
     let config = RpcSendTransactionConfig { skip_preflight: true, ..RpcSendTransactionConfig::default() };
     let _ = network.rpc.send_transaction_with_config(transaction, config).await;

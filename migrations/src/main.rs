@@ -1,4 +1,4 @@
-//! `purser-migrate`: what an operator does on a cluster with its own wallet, without the relayer. `purser` is the service, and
+//! `purser-migrate`: an operator's actions on a cluster with its own wallet, without the relayer. `purser` is the service, and
 //! signs with the service's keys.
 //!
 //! | Room | What it is for |
@@ -6,17 +6,17 @@
 //! | [`arguments`] | texts of the command line, parsed once |
 //! | [`network`] | the cluster: reads |
 //! | [`signing`] | who signs and pays |
-//! | [`change`] | one transaction: shown, printed unsigned, or done |
-//! | [`effects`] | what a transaction would change, before and after, as the cluster tries it out |
-//! | [`meaning`] | what a transaction does, by its bytes |
-//! | [`submit`] | a printed transaction, back from whoever signed it |
-//! | [`landing`] | one signed transaction until it is certain what became of it |
-//! | [`failure`] | what went wrong, in one line that says what to do |
+//! | [`change`] | one transaction: previewed, printed unsigned, or carried out |
+//! | [`effects`] | what a transaction would change, before and after, as the cluster simulates it |
+//! | [`meaning`] | what a transaction does, decoded from its bytes |
+//! | [`submit`] | sends a printed transaction once it is signed |
+//! | [`landing`] | follows one signed transaction until its outcome is certain |
+//! | [`failure`] | errors, each in one line that says what to do |
 //! | [`loader`] | the program's bytes: deploy, upgrade, refund, verify |
 //! | [`operator`], [`agent`] | one file per verb |
 //! | [`keys`] | new keypair files |
 //! | [`tokens`] | token accounts of either token program, and amounts of any mint |
-//! | [`report`] | one answer, as text or as JSON |
+//! | [`report`] | the answer of a command, as text or as JSON |
 
 mod agent;
 mod arguments;

@@ -1,5 +1,5 @@
-//! What a transaction means, by its bytes alone: the program's committed IDL names its instructions, and of other programs
-//! the few that these commands use are known. Anything else is not read, and so not sent.
+//! What a transaction does, decoded from its bytes alone. The program's committed IDL names its instructions; of other programs,
+//! only the few instructions that these commands use are known. Anything else cannot be read, and so is not sent.
 
 use anchor_lang::prelude::Pubkey;
 use anchor_lang::solana_program::bpf_loader_upgradeable;
@@ -22,7 +22,7 @@ const CLOSE: [u8; 4] = [5, 0, 0, 0];
 /// First byte of `SetComputeUnitPrice`, before its u64.
 const UNIT_PRICE: u8 = 3;
 
-/// Each instruction with its arguments and accounts by name. Fails where one is not known.
+/// Each instruction with its arguments and accounts by name. Fails on an unknown instruction.
 pub fn of(message: &Message, program: &Pubkey) -> Result<Value> {
     let idl: Value = serde_json::from_str(IDL).context("the committed IDL is not JSON")?;
     let instructions = message.instructions.iter().enumerate();
@@ -71,7 +71,7 @@ fn of_loader(data: &[u8], accounts: &[Pubkey]) -> Option<Value> {
     }
 }
 
-/// As many accounts as there are names.
+/// Names the accounts, if there are as many as names.
 fn named(instruction: &str, names: &[&str], accounts: &[Pubkey]) -> Option<Value> {
     let facts =
         || names.iter().zip(accounts).map(|(name, key)| ((*name).to_string(), json!(key.to_string())));
@@ -85,10 +85,10 @@ fn of_purser(idl: &Value, program: &Pubkey, data: &[u8], accounts: &[Pubkey]) ->
     let instruction = all.iter().find(|instruction| instruction["discriminator"] == json!(discriminator))?;
     let mut facts = fields(idl, &instruction["args"], &mut rest)?;
     let names = instruction["accounts"].as_array()?;
-    // Bytes or accounts more than it takes would be forgiven by the program, and mean nothing.
+    // The program would ignore extra bytes or accounts, but they mean nothing.
     (rest.is_empty() && names.len() == accounts.len()).then_some(())?;
     for (account, key) in names.iter().zip(accounts) {
-        // An optional account that is not given is written as the program's address.
+        // A missing optional account is written as the program's address.
         let is_given = account["optional"] != json!(true) || key != program;
         facts.insert(account["name"].as_str()?.to_string(), json!(is_given.then(|| key.to_string())));
     }
@@ -117,7 +117,7 @@ fn fields(idl: &Value, fields: &Value, bytes: &mut &[u8]) -> Option<Map<String, 
     Some(facts)
 }
 
-/// A value of one of the types that the IDL names.
+/// A value of a type that the IDL names.
 fn value(idl: &Value, of: &Value, bytes: &mut &[u8]) -> Option<Value> {
     if let Some(name) = of.as_str() {
         return primitive(name, bytes);
@@ -134,7 +134,7 @@ fn value(idl: &Value, of: &Value, bytes: &mut &[u8]) -> Option<Value> {
         return (0..length).map(|_| value(idl, inner, bytes)).collect();
     }
     if let Some([element, length]) = of.get("array").and_then(Value::as_array).map(Vec::as_slice) {
-        // The only arrays of the instructions are hashes and ids.
+        // The instructions' only arrays are hashes and ids.
         (element == "u8").then_some(())?;
         let (taken, rest) = bytes.split_at_checked(usize::try_from(length.as_u64()?).ok()?)?;
         *bytes = rest;

@@ -20,7 +20,7 @@ use crate::failure;
 use crate::signing::Signing;
 
 const CLOCK_SYSVAR: Pubkey = pubkey!("SysvarC1ock11111111111111111111111111111111");
-/// Accounts that one request may name.
+/// How many accounts one request may name.
 const ACCOUNTS_AT_ONCE: usize = 100;
 const RPC_TIMEOUT: Duration = Duration::from_secs(30);
 
@@ -39,18 +39,18 @@ pub struct Network {
     signer: Option<Pubkey>,
 }
 
-/// What happens to a change.
+/// What to do with a change.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Mode {
-    /// It is shown, and nothing is done.
+    /// Preview it, without doing anything.
     Show,
-    /// Its transaction is printed for somebody else to sign.
+    /// Print its transaction for somebody else to sign.
     Unsigned,
     Do,
 }
 
 impl Network {
-    /// Does not yet speak to the cluster.
+    /// Makes no request to the cluster yet.
     pub fn connect(args: &ClusterArgs) -> Result<Self> {
         let url = args.url.as_deref().ok_or_else(|| {
             anyhow!("no cluster: pass --url (or set ANCHOR_PROVIDER_URL, as `anchor run` does)")
@@ -82,7 +82,7 @@ impl Network {
         Ok(account)
     }
 
-    /// At most 100 accounts, as they are at one moment.
+    /// At most 100 accounts, all read at one moment.
     pub async fn accounts<const N: usize>(&self, addresses: &[Pubkey; N]) -> Result<[Option<Account>; N]> {
         let answer = self.rpc.get_multiple_accounts_with_commitment(addresses, self.commitment).await;
         let accounts = answer.map_err(|error| failure::explain_read(&error, &self.url))?.value;
@@ -102,7 +102,7 @@ impl Network {
         Ok(accounts)
     }
 
-    /// Accounts, the chain's Unix second beside them.
+    /// Accounts, together with the chain's Unix second.
     pub async fn accounts_and_time<const N: usize>(
         &self,
         addresses: &[Pubkey; N],
@@ -117,13 +117,13 @@ impl Network {
         seconds.map(i64::from_le_bytes).context("the cluster's clock has an unknown layout")
     }
 
-    /// Lamports that an account of `bytes` must hold.
+    /// The lamports that an account of `bytes` must hold.
     pub async fn rent(&self, bytes: usize) -> Result<u64> {
         let answer = self.rpc.get_minimum_balance_for_rent_exemption(bytes).await;
         answer.map_err(|error| failure::explain_read(&error, &self.url))
     }
 
-    /// Lamports that a wallet holds.
+    /// The lamports that a wallet holds.
     pub async fn balance(&self, wallet: &Pubkey) -> Result<u64> {
         let answer = self.rpc.get_balance(wallet).await;
         answer.map_err(|error| failure::explain_read(&error, &self.url))
@@ -134,7 +134,7 @@ impl Network {
         Deployment { program: self.program, usdc_mint }
     }
 
-    /// Who signs: the wallet, or whom `--signer` names.
+    /// The signer: the wallet, or the address after `--signer`.
     pub fn signer_address(&self) -> Result<Pubkey> {
         match self.signer {
             Some(signer) => Ok(signer),
@@ -149,7 +149,7 @@ impl Network {
         read_keypair(file).context("no wallet to sign with (--wallet FILE, or ANCHOR_WALLET)")
     }
 
-    /// This cluster with who signs and pays.
+    /// This cluster, with its signer and payer.
     pub fn signing(&self) -> Result<Signing<'_>> {
         Ok(match self.signer {
             Some(address) => Signing::without_key(self, address),

@@ -1,11 +1,11 @@
-//! One answer, as text for people or as one line of JSON.
+//! The answer of a command, as text for people or as one line of JSON.
 
 use std::io::Write;
 use std::process::ExitCode;
 
 use serde_json::{Map, Value, json};
 
-/// Exit status where `--yes` was missing.
+/// Exit status if `--yes` was missing.
 const NOTHING_DONE: u8 = 3;
 
 /// A sentence, and facts by name. The names are the keys of the JSON object and the labels of the text.
@@ -17,10 +17,10 @@ pub struct Report {
     outcome: Outcome,
 }
 
-/// Whether the chain is another one now.
+/// Whether the chain has changed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Outcome {
-    /// There was nothing to do but to read.
+    /// The command only reads.
     Read,
     Done,
     /// Shown, because `--yes` was missing.
@@ -34,7 +34,7 @@ pub enum Outcome {
 pub struct Table {
     pub name: &'static str,
     pub columns: Vec<&'static str>,
-    /// How many of the columns, the first ones, stand on a line of their own above the rows that share them.
+    /// How many leading columns stand on a line of their own above the rows that share them.
     pub headings: usize,
     pub rows: Vec<Vec<Value>>,
 }
@@ -63,7 +63,7 @@ impl Report {
         self
     }
 
-    /// Adds what another report says after this.
+    /// Appends another report.
     #[must_use]
     pub fn and(mut self, other: Report) -> Self {
         self.title = format!("{}; {}", self.title, other.title);
@@ -83,7 +83,7 @@ impl Report {
         self
     }
 
-    /// What was done is done, whether or not anybody reads of it.
+    /// The command has taken effect whether or not anybody reads this.
     pub fn print(&self, json: bool) {
         let text = if json { self.json().to_string() } else { self.text() };
         let _ = writeln!(std::io::stdout(), "{text}");
@@ -188,7 +188,7 @@ fn filled(lines: Vec<String>) -> Vec<String> {
     if lines.is_empty() { vec!["nobody".to_string()] } else { lines }
 }
 
-/// One line for a value, or one for each of a list.
+/// One line for a value, or one for each element of a list.
 fn plain(value: &Value) -> Vec<String> {
     match value {
         Value::Null => vec!["none".to_string()],
@@ -199,7 +199,7 @@ fn plain(value: &Value) -> Vec<String> {
     }
 }
 
-/// Lines that say in front whose they are.
+/// Lines that begin with their name.
 fn named(name: &str, value: &Value) -> Vec<String> {
     match plain(value) {
         lines if lines.is_empty() => vec![format!("{name}: nobody")],

@@ -1,4 +1,4 @@
-//! Who signs and pays, and the transactions that are made of instructions.
+//! Who signs and pays, and how transactions are built from instructions.
 
 use anchor_lang::prelude::Pubkey;
 use anyhow::{Context, Result, anyhow};
@@ -14,11 +14,11 @@ use crate::failure;
 use crate::landing::{self, GoodUntil, Refusal};
 use crate::network::Network;
 
-/// A cluster and who signs and pays.
+/// A cluster with its signer and payer.
 pub struct Signing<'a> {
     pub network: &'a Network,
     address: Pubkey,
-    /// `None` where somebody else signs what is printed.
+    /// `None` if somebody else signs the printed transaction.
     wallet: Option<Keypair>,
 }
 
@@ -41,7 +41,7 @@ impl<'a> Signing<'a> {
         })
     }
 
-    /// Instructions that come first in every transaction, and these.
+    /// The instructions that begin every transaction, then these.
     pub fn priced(&self, instructions: &[Instruction]) -> Vec<Instruction> {
         let price = match self.network.priority_fee {
             0 => None,
@@ -50,7 +50,7 @@ impl<'a> Signing<'a> {
         price.into_iter().chain(instructions.iter().cloned()).collect()
     }
 
-    /// One transaction's message, which the signer pays for.
+    /// The message of one transaction, which the signer pays for.
     pub fn message(&self, instructions: &[Instruction], blockhash: Hash) -> Message {
         Message::new_with_blockhash(&self.priced(instructions), Some(&self.address), &blockhash)
     }
@@ -60,7 +60,7 @@ impl<'a> Signing<'a> {
         latest.map_err(|error| failure::explain_read(&error, &self.network.url))
     }
 
-    /// Lamports that a transaction of these instructions costs, its rent apart.
+    /// The fee in lamports of a transaction with these instructions, without rent.
     pub async fn fee(&self, instructions: &[Instruction]) -> Result<u64> {
         let message = self.message(instructions, self.latest_blockhash().await?);
         let fee = self.network.rpc.get_fee_for_message(&message).await;
@@ -72,7 +72,7 @@ impl<'a> Signing<'a> {
         self.send(&[instruction], &[]).await.map_err(|refusal| refusal.explain(&self.address))
     }
 
-    /// Sends instructions in one transaction; `also` signs beside the wallet.
+    /// Sends instructions in one transaction; `also` signs besides the wallet.
     pub async fn send(&self, instructions: &[Instruction], also: &[&Keypair]) -> Result<Signature, Refusal> {
         let mut signers = vec![self.wallet().map_err(Refusal::other)?];
         signers.extend(also);
@@ -82,7 +82,7 @@ impl<'a> Signing<'a> {
         landing::land(self.network, &transaction, good_until).await
     }
 
-    /// An unsent transaction of `instruction` with a blockhash of the caller's.
+    /// An unsent transaction of `instruction` with the caller's blockhash.
     pub fn sign(&self, instruction: Instruction, blockhash: Hash) -> Result<Transaction> {
         let message = self.message(&[instruction], blockhash);
         let mut transaction = Transaction::new_unsigned(message);

@@ -1,4 +1,4 @@
-//! `submit`: a transaction that `--unsigned` printed, back from whoever signed it.
+//! `submit`: sends a transaction that `--unsigned` printed and somebody signed.
 
 use std::path::PathBuf;
 
@@ -93,7 +93,7 @@ impl SubmitArgs {
     }
 }
 
-/// A transaction in the form in which nodes take it, and nothing behind it.
+/// A transaction in the form that nodes take, without trailing bytes.
 fn decoded(text: &str) -> Result<Transaction> {
     let text: String = text.split_whitespace().collect();
     let Ok(bytes) = BASE64_STANDARD.decode(text) else { bail!("it is not base64") };
@@ -104,7 +104,7 @@ fn decoded(text: &str) -> Result<Transaction> {
     }
 }
 
-/// That everybody signed whom it needs, and these very bytes.
+/// Ensures that every required signer signed, and exactly these bytes.
 fn ensure_signed(transaction: &Transaction) -> Result<()> {
     let signers = transaction.message.account_keys.iter().zip(&transaction.signatures);
     for ((signer, signature), fits) in signers.zip(transaction.verify_with_results()) {
@@ -117,7 +117,7 @@ fn ensure_signed(transaction: &Transaction) -> Result<()> {
     Ok(())
 }
 
-/// Whether somebody sent it before.
+/// Whether it was sent and landed before.
 async fn has_landed(network: &Network, signature: &Signature) -> Result<bool> {
     let statuses = network.rpc.get_signature_statuses_with_history(&[*signature]).await;
     let statuses = statuses.map_err(|error| failure::explain_read(&error, &network.url))?.value;

@@ -9,10 +9,10 @@ use solana_sdk::account::Account;
 
 use crate::network::Network;
 
-/// Where a mint keeps its decimals, SPL Token and Token-2022 (`state::Mint`).
+/// The position of the decimals in a mint, for SPL Token and Token-2022 (`state::Mint`).
 const MINT_DECIMALS: usize = 44;
 
-/// What a token account says of itself.
+/// The contents of a token account.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Holding {
     pub program: Pubkey,
@@ -23,7 +23,7 @@ pub struct Holding {
 }
 
 impl Holding {
-    /// `None` where it is no initialised account of a token program.
+    /// `None` if it is not an initialised account of a token program.
     pub fn read(address: &Pubkey, account: &Account) -> Option<Self> {
         let program = account.owner;
         let data = &account.data;
@@ -38,7 +38,7 @@ impl Holding {
     }
 }
 
-/// How many digits amounts of this mint have after the point.
+/// How many decimals the mint's amounts have.
 pub async fn decimals(network: &Network, mint: &Pubkey) -> Result<u8> {
     let account = network.account(mint).await?.filter(|account| TOKEN_PROGRAMS.contains(&account.owner));
     let decimals = account.and_then(|account| account.data.get(MINT_DECIMALS).copied());
@@ -72,7 +72,7 @@ impl FromStr for Amount {
 }
 
 impl Amount {
-    /// In the smallest unit of a mint with so many `decimals`; `held` where it is all.
+    /// In the smallest unit of a mint with this many `decimals`; `held` for `all`.
     pub fn units(&self, decimals: u8, held: u64) -> Result<u64> {
         let Self::Exactly { whole, fraction } = self else { return Ok(held) };
         let places = usize::from(decimals);

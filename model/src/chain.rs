@@ -1,24 +1,24 @@
-//! The account on the chain, and bytes on their way to it.
+//! The account on the chain, and signed bytes in flight to it.
 
 use std::hash::{Hash, Hasher};
 
 use purser_policy::{RecentTags, TAGS_MAX};
 
-/// The tag of the key that is asked for. Those of others are all different, and greater.
+/// The tag of the requested key. The tags of others are all different, and greater.
 const TAG: u64 = 1;
-/// All happens within one second; what the passing of time would free stays taken.
+/// Everything happens within one second, so time frees nothing.
 const NOW: i64 = 1_700_000_000;
 
-/// Payments by number: the lowest bit is the first one.
+/// A set of payment numbers: the lowest bit is the first payment.
 pub type Numbers = u64;
 
-/// What landed together: one payment under the key, or several of others.
+/// What landed at once: one payment under the key, or several of others.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub struct Landing {
     /// Payments before it.
     pub after: u8,
     pub count: u8,
-    /// The bytes that made it, where it is under the key.
+    /// The bytes that made it, if it is under the key.
     pub bytes: Option<usize>,
 }
 
@@ -37,7 +37,7 @@ pub fn up_to(last: u8) -> Numbers {
     Numbers::MAX.checked_shr(64 - u32::from(last)).unwrap_or(0)
 }
 
-/// Signed bytes that were sent: they may land late or never, and however often they are sent, they are one transaction.
+/// Signed bytes that were sent. They may land late or never, and however often they are sent, they are one transaction.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub struct Bytes {
     /// The transfer that they were signed for.
@@ -52,9 +52,9 @@ pub struct Bytes {
 pub enum Fate {
     Open,
     Paid,
-    /// The program knows the tag.
+    /// The program already has the tag.
     Duplicate,
-    /// Too many payments since.
+    /// Too many payments came since.
     Stale,
 }
 
@@ -66,9 +66,9 @@ pub struct Chain {
     /// How many payments there were at the end of each block.
     pub at_end_of: Vec<u8>,
     pub bytes: Vec<Bytes>,
-    /// Which of the bursts of others are yet to come.
+    /// The bursts of others that are yet to come.
     pub others: Vec<u8>,
-    /// Follows from the landings.
+    /// Derived from the landings.
     tags: RecentTags,
 }
 
@@ -86,7 +86,7 @@ impl Hash for Chain {
     }
 }
 
-/// An account as a node serves it: what it remembers, and what of that is under the key.
+/// The account as a node serves it: what it remembers, and which of that is under the key.
 #[derive(Debug, Clone, Copy)]
 pub struct View {
     pub count: u8,
@@ -120,13 +120,13 @@ impl Chain {
         paid.fold(0, |numbers, landing| numbers | landing.numbers())
     }
 
-    /// Which payment the key stands for: the request of the bytes that were paid first.
+    /// The request that the key was spent on: that of the bytes that landed first.
     pub fn paid_request(&self) -> Option<u8> {
         let bytes = self.landings.iter().find_map(|landing| landing.bytes)?;
         self.bytes.get(bytes).map(|bytes| bytes.request)
     }
 
-    /// The account as it was after so many landings.
+    /// The account after this many landings.
     pub fn view(&self, landings: usize) -> View {
         let before = self.landings.get(..landings).unwrap_or(&self.landings);
         let mut tags = RecentTags::EMPTY;
@@ -136,7 +136,7 @@ impl Chain {
         View { count, sequence: tags.sequence(), remembered, has_tag: tags.contains(TAG, NOW) }
     }
 
-    /// Whether these bytes can come to the program now.
+    /// Whether these bytes can reach the program now.
     pub fn can_land(&self, bytes: usize) -> bool {
         let bytes = self.bytes.get(bytes);
         bytes.is_some_and(|bytes| bytes.fate == Fate::Open && self.block <= bytes.last_block)
@@ -148,7 +148,7 @@ impl Chain {
         self.land(Landing { after: self.count(), count, bytes: None });
     }
 
-    /// The program on `bytes`, in its order: the sequence, then the tag.
+    /// The program executes `bytes`, and checks in its order: the sequence, then the tag.
     pub fn execute(&mut self, bytes: usize, checks_sequence: bool) {
         let Some(signed) = self.bytes.get_mut(bytes) else { return };
         signed.fate = if checks_sequence && !self.tags.covers(signed.sequence) {

@@ -1,18 +1,18 @@
-//! What a relayer keeps.
+//! What a relayer stores.
 
 use crate::chain::Numbers;
 
-/// Everything that a wipe takes and a restore takes back.
+/// Everything that a wipe deletes and a restore brings back.
 #[derive(Debug, Clone, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Database {
-    /// What stands under the key.
+    /// The claim of the key.
     pub claim: Option<Transfer>,
     /// The numbered payments that were read from the chain.
     pub known: Numbers,
 }
 
 impl Database {
-    /// The number up to which none is missing.
+    /// The number up to which no payment is missing.
     pub fn known_up_to(&self) -> u8 {
         self.known.trailing_ones() as u8
     }
@@ -33,6 +33,6 @@ pub enum State {
     Settled,
     /// The policy refused it: nothing was paid, and the key keeps the answer.
     Rejected,
-    /// Nothing was paid: asked for again, it is tried again.
+    /// Nothing was paid; another request tries it again.
     Failed,
 }

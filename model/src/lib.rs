@@ -1,9 +1,9 @@
-//! How a payment is made once, small enough that all its states can be walked through.
+//! How a payment is made once: a model small enough to walk through all its states.
 //!
-//! One idempotency key is asked for, of two relayers, again and again. Others pay from the same account. Everything that
-//! may go wrong is a step that may come at any time: a relayer dies or is paused, bytes are lost, late or sent twice, they
-//! expire, a node serves an old view of the account or leaves payments out of its history, a database is wiped or put back.
-//! What the program decides by is the real [`purser_policy::RecentTags`].
+//! A client asks two relayers for one idempotency key, again and again. Others pay from the same account. Everything that can
+//! go wrong is a step that may come at any time: a relayer dies or pauses; bytes are lost, late, sent twice or expire; a node
+//! serves an old view of the account or leaves payments out of its history; a database is wiped or restored.
+//! The program's decision is the real [`purser_policy::RecentTags`].
 //!
 //! | Room | What it is for |
 //! |---|---|
@@ -12,7 +12,7 @@
 //! | [`relayer`] | what a relayer knows and does |
 //! | [`world`] | all of it together, and the steps from one state to the next |
 //!
-//! Not in here: forks (a payment that was seen and is gone again), nodes that make up payments or accounts, and the passing
+//! Not modelled: forks (a payment that was seen and is gone again), nodes that make up payments or accounts, and the end
 //! of the day after which a key is free again.
 #![forbid(unsafe_code)]
 
@@ -21,22 +21,22 @@ pub mod database;
 pub mod relayer;
 pub mod world;
 
-/// What the protocol rests on; each can be taken away.
+/// The rules that the protocol depends on; each can be switched off.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Rules {
-    /// The program refuses what was signed by a view with more payments since than an account remembers.
+    /// The program refuses a transfer if more payments came since its signer's view than an account remembers.
     pub sequence: bool,
-    /// A key is claimed before anything is done, and stands for one request.
+    /// A key is claimed before anything is done, and belongs to one request.
     pub claim: bool,
-    /// Signed bytes are stored before they are sent, over the state that was seen.
+    /// Signed bytes are stored before they are sent, and only over the state that was seen.
     pub stored_bytes: bool,
     /// Nothing is decided unless every payment of the account up to the view's count is known.
     pub complete: bool,
-    /// Whether expired bytes have landed is looked for in a view that is not older than their expiry.
+    /// To learn whether expired bytes have landed, a relayer uses a view that is not older than their expiry.
     pub newer_view: bool,
-    /// Nothing is forgotten by one node's clock.
+    /// No single node's clock makes anything expire.
     pub agreed_clock: bool,
-    /// What a process remembers of its database it drops when that is another one.
+    /// A process drops what it remembers of its database when that changes under it.
     pub reads_database: bool,
 }
 
@@ -52,27 +52,27 @@ impl Rules {
     };
 }
 
-/// How large a world is, and what may happen how often.
+/// The size of a world, and how often each thing may happen in it.
 #[derive(Debug, Clone)]
 pub struct Setting {
     pub rules: Rules,
-    /// Which database each relayer has.
+    /// The database of each relayer.
     pub database_of: Vec<usize>,
-    /// The client asks under the key for two different payments.
+    /// Whether the client uses the key for two different payments.
     pub two_requests: bool,
-    /// The policy may refuse.
+    /// Whether the policy may refuse.
     pub refusals: bool,
-    /// So many payments others make in one step each, in any order.
+    /// The sizes of the bursts that others pay, each in one step, in any order.
     pub others: Vec<u8>,
-    /// Blocks after the first; bytes live for the block that they are signed in.
+    /// Blocks after the first one; bytes live for the block in which they are signed.
     pub blocks: u8,
-    /// A database learns payments one by one, in any order. Otherwise all at once, when somebody waits for them: what it
-    /// does not know yet is the same, with fewer states.
+    /// A database learns payments one by one, in any order. Otherwise it learns all at once, when a relayer waits for them:
+    /// what it does not know yet is the same, with fewer states.
     pub one_by_one: bool,
-    /// Transactions that are sent in all.
+    /// How many transactions are sent in all.
     pub signatures: usize,
     pub crashes: u8,
     pub wipes: u8,
-    /// Databases that are put back as they were copied before.
+    /// How many databases are restored from an earlier copy.
     pub restores: u8,
 }

@@ -1,4 +1,4 @@
-//! What a relayer's process knows and is doing. A crash takes all of it.
+//! What a relayer's process knows and does. A crash loses all of it.
 
 use crate::chain::Numbers;
 use crate::database::{State, Transfer};
@@ -7,15 +7,15 @@ use crate::database::{State, Transfer};
 #[derive(Debug, Clone, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Relayer {
     pub work: Option<Work>,
-    /// The numbers of the payments that its views have shown.
+    /// The numbers of the payments in the views that it has read.
     pub seen: Numbers,
     /// Whether one of these was under the key.
     pub seen_tag: bool,
-    /// What it believes its database to know, where it does not ask it each time.
+    /// What it believes its database to know, if it does not query it each time.
     pub believed: Numbers,
 }
 
-/// The transfer under way, as it was last written.
+/// The transfer under way, as it was last stored.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Work {
     pub transfer: Transfer,
@@ -24,15 +24,15 @@ pub struct Work {
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Step {
-    /// Is about to read the account and to decide.
+    /// About to read the account and decide.
     Reads {
-        /// Bytes that expired: whether they landed is to be found out.
+        /// Expired bytes that may have landed, which it has yet to find out.
         expired: Option<usize>,
     },
-    /// Has signed, and nobody knows of it.
+    /// Has signed, and nobody else knows.
     HasSigned { sequence: u32, last_block: u8 },
-    /// The bytes are stored and sent; waits for what becomes of them. A crash between the two is the same as bytes that are
-    /// lost on their way.
+    /// The bytes are stored and sent; waits for their outcome. A crash between storing and sending is the same as bytes that
+    /// get lost.
     Follows(usize),
 }
 

@@ -1,4 +1,4 @@
-//! All of it together, and the steps from one state to the next.
+//! All parts together, and the steps from one state to the next.
 
 mod steps;
 
@@ -12,21 +12,21 @@ use crate::relayer::{Relayer, Step, Work};
 pub struct World {
     pub chain: Chain,
     pub databases: Vec<Database>,
-    /// A copy of each, if one was made.
+    /// A copy of each database, if one was made.
     pub copies: Vec<Option<Database>>,
     pub relayers: Vec<Relayer>,
     pub crashes: u8,
     pub wipes: u8,
     pub restores: u8,
-    /// Transfers, in all databases together.
+    /// How many transfers there are in all databases together.
     pub transfers: u8,
     pub told: Told,
 }
 
-/// What clients were told.
+/// The answers that clients got.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Hash)]
 pub struct Told {
-    /// Transfers of which it was said that nothing was paid: a bit each.
+    /// Transfers that were answered as unpaid: a bit each.
     pub unpaid: u16,
     /// Requests that were answered as settled: a bit each.
     pub settled: u8,
@@ -40,17 +40,17 @@ pub enum Action {
         relayer: usize,
         request: u8,
     },
-    /// A relayer goes on with what its database holds, as after a start, or because a lease has ended.
+    /// A relayer resumes what its database holds, after a start or because a lease has ended.
     TakeUp {
         relayer: usize,
     },
-    /// A relayer reads the account as it was after so many landings, and decides.
+    /// A relayer reads the account as it was after this many landings, and decides.
     Read {
         relayer: usize,
         landings: usize,
         verdict: Verdict,
     },
-    /// The same by a node whose clock is a day ahead.
+    /// The same, by a node whose clock is a day ahead.
     ReadWithWrongClock {
         relayer: usize,
     },
@@ -58,20 +58,20 @@ pub enum Action {
     Send {
         relayer: usize,
     },
-    /// A relayer hears what became of its bytes.
+    /// A relayer learns the outcome of its bytes.
     Hear {
         relayer: usize,
     },
-    /// The node knows nothing of the bytes, and the block that they could land in at last is over.
+    /// The node does not know the bytes, and the last block that they could land in is over.
     Expire {
         relayer: usize,
     },
-    /// A database learns one landing out of the history; which ones a node tells of is open.
+    /// A database learns one landing from the history; which ones a node shows is open.
     LearnOne {
         database: usize,
         landing: usize,
     },
-    /// A relayer waits, and its database learns all there is.
+    /// A relayer waits, and its database learns everything.
     Learn {
         relayer: usize,
     },
@@ -96,7 +96,7 @@ pub enum Action {
     },
 }
 
-/// What the policy says, which may be another thing each time.
+/// The policy's answer, which may differ each time.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum Verdict {
     Allows,
@@ -119,7 +119,7 @@ impl World {
         }
     }
 
-    /// Every step that may come next. One that changes nothing is no step.
+    /// Every step that may come next. A step that changes nothing is left out.
     pub fn actions(&self, setting: &Setting, actions: &mut Vec<Action>) {
         for (relayer, process) in self.relayers.iter().enumerate() {
             self.actions_of(setting, relayer, process, actions);
@@ -139,7 +139,7 @@ impl World {
         }
         let can_land = (0..self.chain.bytes.len()).filter(|bytes| self.chain.can_land(*bytes));
         actions.extend(can_land.map(|bytes| Action::Execute { bytes }));
-        // Two bursts of one size are one and the same.
+        // Two bursts of one size are interchangeable.
         let is_first = |burst: &usize| {
             let size = self.chain.others.get(*burst);
             self.chain.others.iter().position(|other| Some(other) == size) == Some(*burst)
@@ -184,7 +184,7 @@ impl World {
         }
     }
 
-    /// The state after `action`; `None` where it cannot come now.
+    /// The state after `action`; `None` if it cannot happen now.
     pub fn after(&self, setting: &Setting, action: Action) -> Option<Self> {
         let mut next = self.clone();
         let done = match action {
@@ -222,7 +222,7 @@ impl World {
         done.filter(|()| next != *self).map(|()| next)
     }
 
-    /// With relayers, and their databases, in an order of their own: which of them is which makes no difference.
+    /// With relayers and their databases in a canonical order: which of them is which makes no difference.
     pub fn in_order(mut self) -> Self {
         match &mut self.databases[..] {
             [_] => self.relayers.sort_unstable(),
@@ -244,7 +244,7 @@ impl World {
         self.databases.get_mut(*setting.database_of.get(relayer)?)
     }
 
-    /// Whether a database may know less than it did.
+    /// Whether a database may know less than before.
     pub fn has_forgotten(&self) -> bool {
         self.wipes + self.restores > 0
     }

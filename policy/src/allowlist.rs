@@ -5,10 +5,10 @@ use core::cmp::Ordering;
 /// A Solana address: 32 bytes.
 pub type Address = [u8; 32];
 
-/// Most entries that an allowlist may have, wallets and token accounts together.
+/// The most entries that an allowlist may have, wallets and token accounts together.
 pub const ALLOWLIST_ENTRIES_MAX: usize = 256;
 
-/// Whom a policy allows as recipients.
+/// The recipients that a policy allows.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Allowlist<'a> {
     Anyone,
@@ -16,8 +16,8 @@ pub enum Allowlist<'a> {
     Only(Recipients<'a>),
 }
 
-/// Entries with their kind. An entry matches as what it is and as nothing else: anyone can make a token account whose
-/// owner field holds any address, so the address of a listed token account must not count as an owner.
+/// Entries by kind. An entry matches only as its own kind: anyone can make a token account whose owner field holds any
+/// address, so the address of a listed token account must not count as an owner.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Recipients<'a> {
     /// Owners of token accounts, in strictly ascending order of bytes.
@@ -34,13 +34,13 @@ impl<'a> Allowlist<'a> {
         valid.then_some(Self::stored(wallets, token_accounts))
     }
 
-    /// As [`Self::only`], for entries that were checked when they were stored.
+    /// Like [`Self::only`], for entries that were checked when they were stored.
     #[inline(always)]
     pub fn stored(wallets: &'a [Address], token_accounts: &'a [Address]) -> Self {
         Self::Only(Recipients { wallets, token_accounts })
     }
 
-    /// Wallets and token accounts; both empty where anyone may be paid.
+    /// Wallets and token accounts; both are empty if anyone may be paid.
     pub fn entries(&self) -> (&'a [Address], &'a [Address]) {
         match self {
             Self::Anyone => (&[], &[]),
@@ -48,7 +48,7 @@ impl<'a> Allowlist<'a> {
         }
     }
 
-    /// Whether a payment to `recipient`, a token account that `owner` owns at this moment, is allowed.
+    /// Whether a payment to `recipient`, a token account that `owner` owns right now, is allowed.
     #[inline]
     pub fn allows(&self, recipient: &Address, owner: &Address) -> bool {
         match self {
@@ -69,8 +69,8 @@ impl<'a> Allowlist<'a> {
     }
 }
 
-/// Whether `entries` has any that `known` lacks. Both ascend, so each is gone through once; were one out of order after
-/// all, the answer could only be yes.
+/// Whether `entries` has any that `known` lacks. Both ascend, so one pass over each is enough; if one were out of order
+/// after all, the answer could only be yes.
 fn has_others(entries: &[Address], known: &[Address]) -> bool {
     let mut known = known.iter();
     entries.iter().any(|entry| known.find(|known| compare(known, entry) != Ordering::Less) != Some(entry))
@@ -83,7 +83,7 @@ fn is_ascending(entries: &[Address]) -> bool {
     })
 }
 
-/// Byte order, eight bytes at a time: on chain, the derived order compares byte by byte.
+/// Byte order, eight bytes at a time: on chain, the derived order compares single bytes.
 #[inline(never)]
 fn compare(left: &Address, right: &Address) -> Ordering {
     for index in 0..4 {
@@ -95,15 +95,15 @@ fn compare(left: &Address, right: &Address) -> Ordering {
     Ordering::Equal
 }
 
-/// The `index`th eight bytes of an address as a number, such that its order is byte order.
+/// The `index`th eight bytes of an address, as a number whose order is byte order.
 #[inline(always)]
 fn word(address: &Address, index: usize) -> u64 {
     let bytes = address.get(8 * index..).and_then(|rest| rest.first_chunk());
     bytes.map_or(0, |bytes| u64::from_be_bytes(*bytes))
 }
 
-/// Binary search for the last entry that is not above `address`: as many steps for every address, so that a transfer's
-/// compute units hardly depend on its keys.
+/// Binary search for the last entry that is not above `address`. It takes the same number of steps for every address,
+/// so that a transfer's compute units hardly depend on its keys.
 #[inline]
 fn contains(entries: &[Address], address: &Address) -> bool {
     let first = word(address, 0);
@@ -112,7 +112,7 @@ fn contains(entries: &[Address], address: &Address) -> bool {
         let half = size / 2;
         let Some(middle) = entries.get(base + half) else { return false };
         let middle_first = word(middle, 0);
-        // Eight bytes almost always tell two addresses apart, so the others are looked at only where they do not.
+        // Eight bytes almost always distinguish two addresses, so the rest are compared only if they do not.
         if middle_first < first
             || middle_first == first && (middle == address || compare(middle, address) == Ordering::Less)
         {

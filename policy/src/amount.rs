@@ -51,11 +51,11 @@ impl fmt::Display for UsdcAmount {
     }
 }
 
-/// Why a text is not an amount of USDC.
+/// Why a text is not a USDC amount.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum AmountError {
     Empty,
-    /// Anything but digits with at most one point between digits.
+    /// Something other than digits with at most one point between them.
     NotDecimal,
     /// More than six fractional digits.
     TooManyDecimals,

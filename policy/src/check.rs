@@ -2,7 +2,7 @@
 
 use crate::{Address, Limit, Policy, RecentTags, SpendWindow, UsdcAmount, Violation, MEMO_BYTES_MAX};
 
-/// What the decision rests on.
+/// The state that the decision depends on.
 #[derive(Clone, Copy, Debug)]
 pub struct AccountState<'a> {
     /// The operator or the agent account is halted.
@@ -12,22 +12,22 @@ pub struct AccountState<'a> {
     pub tags: &'a RecentTags,
 }
 
-/// What is asked for.
+/// The requested transfer.
 #[derive(Clone, Copy, Debug)]
 pub struct TransferRequest<'a> {
-    /// Identifies the payment; the same for every try of it. Not zero.
+    /// Identifies the payment; the same for every retry. Not zero.
     pub tag: u64,
-    /// More than zero; the caller sees to it.
+    /// More than zero; the caller ensures that.
     pub amount: UsdcAmount,
-    /// UTF-8, as far as the program knows; empty means none.
+    /// UTF-8, though the program does not check; empty means none.
     pub memo: &'a [u8],
-    /// The token account that is paid.
+    /// The token account to be paid.
     pub recipient: &'a Address,
-    /// The wallet that owns it at this moment.
+    /// The wallet that owns it right now.
     pub recipient_owner: &'a Address,
 }
 
-/// A transfer that every rule allows, to be recorded with the payment itself.
+/// A transfer that every rule allows, to be recorded together with the payment itself.
 #[derive(Debug, PartialEq, Eq)]
 #[must_use = "a transfer that is not recorded does not count against the limits"]
 pub struct Cleared {
@@ -38,12 +38,12 @@ pub struct Cleared {
 }
 
 impl Cleared {
-    /// What will have left in the last 24 hours, this transfer included.
+    /// What will have left in the last 24 hours, including this transfer.
     pub fn spent_after(&self) -> UsdcAmount {
         self.spent_after
     }
 
-    /// Enters the transfer into the account's window and tags.
+    /// Records the transfer in the account's window and tags.
     #[inline]
     pub fn record(self, window: &mut SpendWindow, tags: &mut RecentTags) {
         window.record(self.now, self.amount);
@@ -51,8 +51,8 @@ impl Cleared {
     }
 }
 
-/// Decides whether `request` may be made at Unix second `now`. The first broken rule, in the order in which
-/// [`Violation`] declares them, is the answer.
+/// Decides whether `request` may be made at Unix second `now`. The answer is the first broken rule, in the order
+/// in which [`Violation`] declares them.
 #[inline]
 pub fn check(state: &AccountState, request: &TransferRequest, now: i64) -> Result<Cleared, Violation> {
     let AccountState { halted, policy, window, tags } = state;
@@ -70,7 +70,7 @@ pub fn check(state: &AccountState, request: &TransferRequest, now: i64) -> Resul
     Ok(Cleared { tag: request.tag, amount: request.amount, now, spent_after })
 }
 
-/// The rules of a policy, by the names of its fields.
+/// The rules of a policy, named after its fields.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Rule {
     /// Neither paused by the policy nor halted.

@@ -27,7 +27,7 @@ impl Limit {
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct PolicyOver<A> {
     pub max_single_transfer: Limit,
-    /// Most that may leave in any 24 hours.
+    /// The most that may leave in any 24 hours.
     pub max_daily_spend: Limit,
     pub require_memo: bool,
     pub paused: bool,
@@ -72,8 +72,8 @@ impl Policy<'_> {
         allowlist: Allowlist::Anyone,
     };
 
-    /// Whether this policy lets anything pass that `current` refuses: a higher limit, another recipient, no memo where
-    /// one is needed, payments where they are paused. Such a change waits where the operator has set a delay.
+    /// Whether this policy allows anything that `current` refuses: a higher limit, another recipient, no memo where one is
+    /// required, payments while they are paused. Such a change waits if the operator has set a delay.
     pub fn loosens(&self, current: &Policy) -> bool {
         self.max_single_transfer.is_above(current.max_single_transfer)
             || self.max_daily_spend.is_above(current.max_daily_spend)

@@ -1,4 +1,4 @@
-//! The tags of an account's most recent transfers: what makes a payment happen once.
+//! The tags of an account's most recent transfers: they ensure that a payment happens once.
 
 use bytemuck::{Pod, Zeroable};
 
@@ -20,11 +20,11 @@ pub const fn id_with_tag(start: [u8; 8], tag: u64) -> [u8; 16] {
     (u64::from_le_bytes(start) as u128 | (tag as u128) << 64).to_le_bytes()
 }
 
-/// The most recent tags with their seconds (the low 32 bits of Unix time). All zeros is the empty memory; zero is no tag.
+/// The most recent tags with their seconds (the low 32 bits of Unix time). All zeros means empty; zero is not a tag.
 #[repr(C)]
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Pod, Zeroable)]
 pub struct RecentTags {
-    /// How many tags were ever recorded. The next one goes to this place, counted around: over the oldest.
+    /// How many tags were ever recorded. The next one goes to this index, modulo the size, over the oldest.
     recorded: u64,
     tags: [u64; TAGS_MAX],
     seconds: [u32; TAGS_MAX],
@@ -35,8 +35,8 @@ impl RecentTags {
 
     /// Whether `tag` was recorded less than 24 hours before Unix second `now` and is still remembered.
     ///
-    /// A tag of a later second counts too: a clock that is behind frees nothing. 32 bits tell ages of up to 68 years apart;
-    /// an account that slept longer may refuse its last tags once more, and no others.
+    /// A tag of a later second counts too: a clock that is behind frees nothing. 32 bits distinguish ages of up to 68 years;
+    /// an account that was idle for longer may refuse its last tags once more, and no others.
     #[inline]
     pub fn contains(&self, tag: u64, now: i64) -> bool {
         // The comparison that is almost always false comes first: on chain, this loop is paid for by every transfer.
@@ -45,7 +45,7 @@ impl RecentTags {
         })
     }
 
-    /// The remembered tags, each with the number of its payment (the first of all is 1), the oldest first. However old.
+    /// The remembered tags of any age, oldest first, each with the number of its payment (the first of all is 1).
     pub fn numbered(&self) -> impl Iterator<Item = (u64, u64)> + '_ {
         let before = self.recorded.saturating_sub(TAGS_MAX as u64)..self.recorded;
         before.filter_map(|before| {
@@ -60,21 +60,21 @@ impl RecentTags {
         self.recorded
     }
 
-    /// The low 32 bits of [`Self::recorded`]: what a transfer is signed with, so that [`Self::covers`] can tell whether it
-    /// is still known what happened since.
+    /// The low 32 bits of [`Self::recorded`]. A transfer is signed with them, so that [`Self::covers`] can tell whether
+    /// everything since is still remembered.
     #[inline]
     pub fn sequence(&self) -> u32 {
         self.recorded as u32
     }
 
-    /// Whether every tag that was recorded since `sequence` is remembered, and would be after one more. Then nobody who
-    /// looked for a tag at `sequence`, and finds it missing now, can have missed it in between.
+    /// Whether every tag recorded since `sequence` is remembered, and still would be after one more. Then a tag that was
+    /// missing at `sequence`, and is missing now, was not recorded in between.
     #[inline]
     pub fn covers(&self, sequence: u32) -> bool {
         self.sequence().wrapping_sub(sequence) < TAGS_MAX as u32
     }
 
-    /// Remembers `tag` in place of the oldest one. `now` must not be before the newest one's second: the spend window's
+    /// Remembers `tag` in place of the oldest one. `now` must not be before the newest one's second; the spend window's
     /// clock never is.
     #[inline]
     pub fn record(&mut self, tag: u64, now: i64) {

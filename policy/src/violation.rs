@@ -2,8 +2,8 @@
 
 use crate::UsdcAmount;
 
-/// A broken rule, with the numbers that broke it. Declared in the order of precedence:
-/// where several rules are broken, the first named here is the answer.
+/// A broken rule, with the numbers that broke it. The variants are in order of precedence:
+/// if several rules are broken, the first one here is the answer.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Violation {
     /// A transfer with this tag was made within the last 24 hours.

@@ -1,4 +1,4 @@
-//! The service as one value: builds every part, starts it, and stops it within a deadline.
+//! The service as one value: builds and starts every part, and stops them all within a deadline.
 
 use std::net::{SocketAddr, TcpListener};
 use std::num::NonZeroU32;
@@ -31,17 +31,17 @@ use crate::service::{
 use crate::store::{Store, StoreError};
 use crate::webhook::{Deliverer, Dispatcher, Fetcher, HttpClient, SystemResolver};
 
-/// How long answers under way get to finish after a stop was asked for.
+/// How long answers under way get to finish once a stop was requested.
 const DRAIN: Duration = Duration::from_secs(10);
-/// How long of that settlements are waited for; the rest is for saying how far they have come.
+/// How much of that settlements get; the rest is for answering how far each transfer has come.
 const PATIENCE: Duration = Duration::from_secs(8);
-/// How long a stop takes at most. What is unfinished then is finished by the next start.
+/// How long a stop takes at most. The next start finishes what is left.
 const STOP_DEADLINE: Duration = Duration::from_secs(15);
-/// Few ask how the process is, and none for long.
+/// Few clients ask for the state of the process, and none for long.
 const ADMIN_CONNECTIONS_MAX: usize = 32;
 const ADMIN_DRAIN: Duration = Duration::from_secs(1);
 
-/// Why the service cannot run; each says in one line what is wrong.
+/// Why the service cannot run. Each error says in one line what is wrong.
 #[derive(Debug, thiserror::Error)]
 pub enum StartError {
     #[error(transparent)]
@@ -74,7 +74,7 @@ pub struct App {
 }
 
 impl App {
-    /// Checks everything that the service needs, and starts it. When this returns, it answers.
+    /// Checks everything that the service needs, and starts it. When this returns, it serves.
     pub async fn start(config: &Config) -> Result<Self, StartError> {
         let tasks = Tasks::default();
         let started = Self::build(config, tasks.clone()).await;
@@ -85,7 +85,7 @@ impl App {
     }
 
     async fn build(config: &Config, tasks: Tasks) -> Result<Self, StartError> {
-        // First, since it is the quickest to fail; nobody is answered before everything stands.
+        // First, because it fails fastest; requests are served only once everything is up.
         let (listener, url) = listen(config.server.listen)?;
         let admin = config.server.admin_listen.map(listen).transpose()?;
         let metrics = Metrics::default();
@@ -172,18 +172,18 @@ impl App {
         Ok(Self { url, admin_url, store, tasks, server })
     }
 
-    /// Where `/metrics` and `/readyz` are answered, if anywhere.
+    /// Where `/metrics` and `/readyz` are served, if anywhere.
     pub fn admin_url(&self) -> Option<&str> {
         self.admin_url.as_deref()
     }
 
-    /// Where it answers, without a path: `http://127.0.0.1:8080`.
+    /// The service's own address, without a path: `http://127.0.0.1:8080`.
     pub fn url(&self) -> &str {
         &self.url
     }
 
-    /// Waits until the server ends by itself, which it only does on an error, or until a task has panicked without which
-    /// the rest is of no use.
+    /// Waits until the server ends by itself, which it only does on an error, or until a task panics that the service cannot do
+    /// without.
     pub async fn failed(&mut self) -> StartError {
         tokio::select! {
             ended = &mut self.server => match ended {
@@ -195,17 +195,17 @@ impl App {
         }
     }
 
-    /// Takes no more requests, lets those under way finish (a transfer that takes longer is answered as it stands), stops
-    /// the background tasks, gives back its leases, and closes the database;
-    /// within 15 s in all. Transfers that are signed and not final are finished by the next start.
+    /// Takes no more requests and lets those under way finish (a transfer that takes longer is answered as it stands). Then it
+    /// stops the background tasks, gives back its leases and closes the database, all within 15 s. The next start finishes
+    /// transfers that are signed but not final.
     pub async fn stop(self) {
         let deadline = Instant::now() + STOP_DEADLINE;
         let patience = Instant::now() + PATIENCE;
         self.tasks.closing.cancel();
         let mut server = self.server;
-        // Already ended after `failed`; a finished handle must not be asked twice.
+        // It has already ended after `failed`; a finished handle must not be polled again.
         if !server.is_finished() && timeout_at(patience, &mut server).await.is_err() {
-            // Whoever still waits for a settlement is told how far it has come, rather than cut off.
+            // Clients that still wait for a settlement learn how far it has come, rather than being cut off.
             self.tasks.stop.cancel();
             if timeout_at(deadline, server).await.is_err() {
                 tracing::warn!("some requests did not finish in time");
@@ -238,7 +238,7 @@ fn listen(address: SocketAddr) -> Result<(TcpListener, String), StartError> {
     Ok((listener, format!("http://{bound}")))
 }
 
-/// Until the end: while requests drain it says that no more should be sent here.
+/// Serves until the very end: while requests drain, it says that no more should be sent here.
 fn serve_admin(listener: TcpListener, services: &Services, tasks: &Tasks) {
     let router = http::admin_router(services);
     let serving = http::serve(listener, ADMIN_CONNECTIONS_MAX, router, tasks.stop.clone(), ADMIN_DRAIN);
@@ -249,7 +249,7 @@ fn serve_admin(listener: TcpListener, services: &Services, tasks: &Tasks) {
     });
 }
 
-/// One network's chain, its keys read and its cluster, program and mint checked. Its tasks run until `tasks.stop`.
+/// Connects to one network: reads its keys and checks its cluster, program and mint. Its tasks run until `tasks.stop`.
 pub async fn connect(
     network: Network,
     config: &NetworkConfig,
@@ -260,7 +260,7 @@ pub async fn connect(
     Ok(chain)
 }
 
-/// The same, its keys read and nothing asked of its nodes yet.
+/// The same, with its keys read and no request to its nodes yet.
 pub fn chain_of(network: Network, config: &NetworkConfig, tasks: &Tasks) -> Result<SolanaChain, StartError> {
     let failed = |problem| StartError::Chain { network, problem };
     let signers = |role, keys: &[KeySource]| {
@@ -299,7 +299,7 @@ pub fn chain_of(network: Network, config: &NetworkConfig, tasks: &Tasks) -> Resu
     SolanaChain::new(network, settings, signers, tasks).map_err(failed)
 }
 
-/// Each with the place of its node: `rpc_url` is 0, then come `rpc_urls`.
+/// Each websocket with the place of its node: `rpc_url` is 0, then come `rpc_urls`.
 fn websockets(config: &NetworkConfig) -> Vec<(usize, String)> {
     let first = config.ws_url.iter().map(|url| (0, url));
     let further = config.ws_urls.iter().enumerate().map(|(place, url)| (place + 1, url));
@@ -307,7 +307,7 @@ fn websockets(config: &NetworkConfig) -> Vec<(usize, String)> {
     all.filter(|(_, url)| !url.is_empty()).collect()
 }
 
-/// What webhooks need, read and checked.
+/// The parts that webhooks need, read and checked.
 pub fn webhook_parts(config: &WebhooksConfig) -> Result<WebhookParts, StartError> {
     let read = match (&config.secret_key, &config.secret_key_file) {
         (Some(text), _) => Some(("secret_key", Ok(text.expose_secret().to_owned()))),
@@ -335,7 +335,7 @@ pub fn webhook_parts(config: &WebhooksConfig) -> Result<WebhookParts, StartError
     Ok(WebhookParts { sealing_key, rules: Arc::new(rules), resolve: Arc::new(SystemResolver::default()) })
 }
 
-/// What refusals are signed with, if anything.
+/// What signs refusals, if anything does.
 pub fn denial_parts(config: &DenialsConfig) -> Result<Option<DenialParts>, StartError> {
     let Some(file) = &config.keypair else {
         tracing::info!("refusals are not signed: denials.keypair is not set");

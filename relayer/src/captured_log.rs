@@ -1,4 +1,4 @@
-//! What is logged while a test runs, for the test to read.
+//! Captures the log of a test, so that the test can read it.
 
 use std::io::{self, Write};
 use std::sync::{Arc, Mutex};
@@ -10,11 +10,11 @@ use tracing_subscriber::fmt::MakeWriter;
 #[derive(Clone, Default)]
 struct Written(Arc<Mutex<Vec<u8>>>);
 
-/// What this thread logs from now on: that of all tasks of a test.
+/// What this thread logs from now on, which includes all tasks of a test.
 pub struct CapturedLog {
     written: Written,
     _subscribed: DefaultGuard,
-    /// While there is but one subscriber, what other tests' threads meet first is not heard here either.
+    /// Keeps a second subscriber alive. With only one, callsites that other tests' threads hit first would stay silent here too.
     _another: Dispatch,
 }
 
@@ -32,7 +32,7 @@ impl CapturedLog {
         String::from_utf8(self.written.0.lock().expect("lock").clone()).expect("UTF-8")
     }
 
-    /// The lines so far with this text.
+    /// The lines so far that contain this text.
     pub fn lines_with(&self, text: &str) -> Vec<String> {
         self.text().lines().filter(|line| line.contains(text)).map(str::to_owned).collect()
     }

@@ -1,5 +1,5 @@
-//! The configuration, read once at the start: a TOML file, over which `PURSER__SECTION__KEY` in the environment wins. Everything can
-//! be said by the environment alone.
+//! The configuration, read once at the start: a TOML file, which `PURSER__SECTION__KEY` in the environment overrides. The
+//! environment alone can set everything.
 
 mod keys;
 mod values;
@@ -52,18 +52,18 @@ pub struct Config {
 #[derive(Debug, Clone, serde::Deserialize)]
 #[serde(deny_unknown_fields, default)]
 pub struct ServerConfig {
-    /// Port 0 takes a free one.
+    /// Port 0 takes any free port.
     pub listen: SocketAddr,
-    /// Where `/metrics`, `/readyz` and `/healthz` are answered to whoever runs the service; without it, nowhere. Needs no key, so
-    /// it is for an address that only they reach.
+    /// Where `/metrics`, `/readyz` and `/healthz` are served to whoever runs the service; without it, nowhere. They need no key,
+    /// so this must be an address that only the operators of the service reach.
     pub admin_listen: Option<SocketAddr>,
     /// No request takes longer. More than `transfers.deadline_seconds`, at most 600.
     pub request_timeout_seconds: u64,
-    /// How many clients may be connected at once. Without it, half of the files that the process may have open, at most
+    /// How many clients may be connected at once. By default half of the files that the process may have open, at most
     /// 8,192.
     pub connections_max: Option<NonZeroUsize>,
-    /// Ranges (`10.0.0.0/8`) or addresses of proxies whose `X-Forwarded-For` says who asks; none by default. A list, or text
-    /// with commas. Whatever connects from there can say that it is anybody.
+    /// Ranges (`10.0.0.0/8`) or addresses of proxies whose `X-Forwarded-For` is trusted; none by default. A list, or text with
+    /// commas. Anything that connects from there can claim any address.
     #[serde(deserialize_with = "proxies")]
     pub trusted_proxies: Vec<IpNet>,
 }
@@ -84,7 +84,7 @@ impl Default for ServerConfig {
 #[derive(Debug, Clone, serde::Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct DatabaseConfig {
-    /// `sqlite:///path/purser.db`. A secret: such URLs may hold a password.
+    /// `sqlite:///path/purser.db`. A secret, because such URLs may hold a password.
     #[serde(deserialize_with = "secret")]
     pub url: SecretString,
 }
@@ -95,7 +95,7 @@ pub struct DatabaseConfig {
 pub struct TransfersConfig {
     /// How long POST /v1/transfers waits for settlement before it answers 202.
     pub deadline_seconds: u64,
-    /// Transfers of one account, and of one operator, that may wait or be under way in this process. Beyond that POST
+    /// How many transfers of one account, and of one operator, may wait or be under way in this process. Beyond that, POST
     /// /v1/transfers answers 429.
     pub pending_per_account: NonZeroU32,
     pub pending_per_operator: NonZeroU32,
@@ -120,7 +120,7 @@ pub struct NetworksConfig {
 }
 
 impl NetworksConfig {
-    /// The networks that are configured.
+    /// The configured networks.
     pub fn iter(&self) -> impl Iterator<Item = (Network, &NetworkConfig)> {
         Network::ALL.into_iter().filter_map(|network| self.get(network).map(|config| (network, config)))
     }
@@ -138,21 +138,21 @@ impl NetworksConfig {
 #[derive(Debug, Clone, serde::Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct NetworkConfig {
-    /// JSON-RPC of a Solana node. A secret: such URLs often hold a provider's key.
+    /// JSON-RPC of a Solana node. A secret, because such URLs often hold a provider's key.
     #[serde(deserialize_with = "secret")]
     pub rpc_url: SecretString,
-    /// JSON-RPC of further nodes, in the order in which they are asked when those before do not serve. A list, or text
-    /// with commas.
+    /// JSON-RPC of further nodes, in the order in which they are tried when those before fail. A list, or text with
+    /// commas.
     #[serde(default, deserialize_with = "secrets")]
     pub rpc_urls: Vec<SecretString>,
-    /// Websocket of the node at `rpc_url`. Without one, settlement is asked for again and again.
+    /// Websocket of the node at `rpc_url`. Without one, the relayer polls for settlement.
     #[serde(default, deserialize_with = "optional_secret")]
     pub ws_url: Option<SecretString>,
-    /// Websockets of the nodes in `rpc_urls`, in the same order; an empty text where one has none.
+    /// Websockets of the nodes in `rpc_urls`, in the same order; an empty text for a node without one.
     #[serde(default, deserialize_with = "secrets")]
     pub ws_urls: Vec<SecretString>,
-    /// A proxy (`http://host:3128`) through which the nodes are asked, but for those on this machine. Websockets go without.
-    /// Without it no proxy is used, whatever the environment says.
+    /// A proxy (`http://host:3128`) for requests to nodes other than those on this machine. Websockets do not use it. Without
+    /// it no proxy is used, whatever the environment says.
     #[serde(default, deserialize_with = "optional_secret")]
     pub rpc_proxy: Option<SecretString>,
     /// Where the Purser program is deployed, if not at its own address.
@@ -160,35 +160,35 @@ pub struct NetworkConfig {
     pub program_id: Option<Address>,
     #[serde(deserialize_with = "from_text")]
     pub usdc_mint: Address,
-    /// Where the keys are that create agents and set policies: a keypair file's path, a table that names another place, or a
-    /// list of both; each operator's account on the chain names its key, and new operators get the first.
+    /// The keys that create agents and set policies: a keypair file's path, a table that names another place, or a list of both.
+    /// Each operator's account on the chain names its key, and new operators get the first.
     #[serde(deserialize_with = "keys::read")]
     pub policy_authority_keypair: Vec<KeySource>,
-    /// Others: transfer within policy. Those that an operator's account names share its work, up to eight.
+    /// Keys that only transfer within policy. Those that an operator's account names share its work, up to eight.
     #[serde(deserialize_with = "keys::read")]
     pub transfer_authority_keypair: Vec<KeySource>,
-    /// Wallets that rent may go back to besides the policy authorities, such as one that was rotated out. The service pays
-    /// for longer lists of no other account.
+    /// Wallets, besides the policy authorities, that may get rent back, such as one that was rotated out. The service pays for
+    /// a longer list only if the account's rent goes back to such a wallet or authority.
     #[serde(default, deserialize_with = "addresses")]
     pub rent_payers: Vec<Address>,
     /// When a transfer counts as settled.
     #[serde(default)]
     pub commitment: CommitmentConfig,
-    /// For a compute unit: always, or at least where there is a maximum.
+    /// The price per compute unit: always this, or at least this if there is a maximum.
     #[serde(default)]
     pub priority_fee_micro_lamports: u64,
-    /// Up to which it follows what others pay for the same accounts. None: it does not.
+    /// The price follows what others pay for the same accounts, up to this. None: it does not follow.
     pub priority_fee_micro_lamports_max: Option<u64>,
-    /// Token accounts with a subscription on `ws_url`, so that deposits show at once: a thousand on each connection. Deposits to
-    /// others show when balances are compared, every `indexer.interval_ms`.
+    /// How many token accounts get a subscription on `ws_url`, so that deposits show at once: a thousand per connection.
+    /// Deposits to the others show when balances are compared, every `indexer.interval_ms`.
     #[serde(default = "deposit_subscriptions_max")]
     pub deposit_subscriptions_max: usize,
-    /// If given, the cluster must be this one.
+    /// If given, the cluster must have this genesis hash.
     pub genesis_hash: Option<String>,
-    /// What to do at the start when the program on chain is not the build that belongs to this relayer.
+    /// What to do at the start when the program on chain is not this relayer's build.
     #[serde(default)]
     pub program_check: ProgramCheckConfig,
-    /// A transaction's page, with `{signature}` in it. The default is Solana Explorer, of devnet for `test`.
+    /// The URL of a transaction's page, with `{signature}` in it. The default is Solana Explorer, for `test` on devnet.
     pub explorer_url: Option<String>,
 }
 
@@ -196,7 +196,7 @@ const fn deposit_subscriptions_max() -> usize {
     10_000
 }
 
-/// How sure the chain must be.
+/// The commitment that the chain must reach.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, serde::Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum CommitmentConfig {
@@ -219,15 +219,15 @@ pub enum ProgramCheckConfig {
 #[derive(Debug, Clone, Default, serde::Deserialize)]
 #[serde(deny_unknown_fields, default)]
 pub struct McpConfig {
-    /// Names, with or without a port, under which the service is reached beside `localhost`, `127.0.0.1` and `::1`:
-    /// what clients send as `Host`.
+    /// Names, with or without a port, that clients may send as `Host` to reach the service, besides `localhost`, `127.0.0.1`
+    /// and `::1`.
     #[serde(deserialize_with = "texts")]
     pub allowed_hosts: Vec<String>,
     /// Web pages that may use it, such as `https://app.example.com:443`: what browsers send as `Origin`. None by default.
     #[serde(deserialize_with = "texts")]
     pub allowed_origins: Vec<String>,
-    /// Operator keys have tools for accounts and policies. Off, they are refused: whoever gets an agent to use such a key sets
-    /// policies.
+    /// Operator keys get tools for accounts and policies. When off, they are refused, because whoever gets an agent to use such
+    /// a key sets policies.
     pub operator_tools: bool,
 }
 
@@ -235,8 +235,8 @@ pub struct McpConfig {
 #[derive(Debug, Clone, serde::Deserialize)]
 #[serde(deny_unknown_fields, default)]
 pub struct IndexerConfig {
-    /// How often deposits and what wallets did are looked for, from 100 on. A cycle asks a node one question for each
-    /// 100 accounts.
+    /// How often deposits and the activity of wallets are polled, at least 100. A cycle sends a node one request per 100
+    /// accounts.
     pub interval_ms: u64,
 }
 
@@ -250,10 +250,10 @@ impl Default for IndexerConfig {
 #[derive(Debug, Clone, serde::Deserialize)]
 #[serde(deny_unknown_fields, default)]
 pub struct DenialsConfig {
-    /// Solana keypair file, of which nothing but its key is used: it signs refusals, and no operator names it. Without one they are
-    /// not signed.
+    /// Solana keypair file. Only its key is used, to sign refusals, and no operator names it. Without one, refusals are not
+    /// signed.
     pub keypair: Option<PathBuf>,
-    /// How often the head of a chain of refusals that went on is written on Solana; 0: never.
+    /// How often the head of a chain of refusals is written on Solana if the chain grew; 0: never.
     pub head_interval_seconds: u64,
 }
 
@@ -263,7 +263,7 @@ impl Default for DenialsConfig {
     }
 }
 
-/// `[retention]`: after how many days what is over is deleted; 0 keeps it for ever.
+/// `[retention]`: after how many days finished records are deleted; 0 keeps them for ever.
 #[derive(Debug, Clone, serde::Deserialize)]
 #[serde(deny_unknown_fields, default)]
 pub struct RetentionConfig {
@@ -271,7 +271,7 @@ pub struct RetentionConfig {
     pub attempts_days: u32,
     /// Events with their deliveries and attempts.
     pub events_days: u32,
-    /// Finished transfers, with refusals in the history. Events go first: not less than `events_days`.
+    /// Finished transfers, with refusals in the history. Events are deleted first, so this is at least `events_days`.
     pub transfers_days: u32,
 }
 
@@ -282,7 +282,7 @@ impl Default for RetentionConfig {
 }
 
 impl RetentionConfig {
-    /// As the services take it.
+    /// In the form that the services take.
     pub fn kept(&self) -> Retention {
         Retention::of_days(self.attempts_days, self.events_days, self.transfers_days)
     }
@@ -336,12 +336,11 @@ impl Default for RateLimitConfig {
 #[derive(Debug, Clone, serde::Deserialize)]
 #[serde(deny_unknown_fields, default)]
 pub struct KeysConfig {
-    /// How many keys an operator may have that are not revoked, its accounts' keys together. `purser key create` may go
-    /// beyond it.
+    /// How many unrevoked keys an operator may have, including those of its accounts. `purser key create` may exceed it.
     pub per_operator_max: NonZeroU32,
-    /// How many keys a second are looked up in the database that opened nothing since the start, twice as many at once.
+    /// How many unknown keys a second are looked up in the database; the burst is twice as many.
     pub unknown_per_second: NonZeroU32,
-    /// The name of this cell, 1 to 16 of a-z and 0-9: it stands in keys that are made here, and keys that name another are refused.
+    /// The name of this cell, 1 to 16 of a-z and 0-9: keys made here carry it, and keys of another cell are refused.
     #[serde(deserialize_with = "optional_from_text")]
     pub cell: Option<CellName>,
 }
@@ -360,14 +359,14 @@ pub struct WebhooksConfig {
     /// Seals the secrets of webhooks: 32 bytes in base64 or hex. Without one, no webhook can be registered.
     #[serde(deserialize_with = "optional_secret")]
     pub secret_key: Option<SecretString>,
-    /// A file that holds it.
+    /// A file that holds that key.
     pub secret_key_file: Option<PathBuf>,
     /// Whether URLs may begin with `http://`. For development.
     pub allow_http: bool,
-    /// Ports that webhooks may be at; empty for any.
+    /// Allowed ports of webhooks; empty for any.
     #[serde(deserialize_with = "numbers")]
     pub ports: Vec<u16>,
-    /// Ranges (`127.0.0.0/8`) that may be reached although they are not public. For development.
+    /// Ranges (`127.0.0.0/8`) that are reachable although they are not public. For development.
     #[serde(deserialize_with = "ranges")]
     pub open_ranges: Vec<IpNet>,
 }
@@ -384,14 +383,14 @@ impl Default for WebhooksConfig {
     }
 }
 
-/// The file that is read where none is named.
+/// The default file.
 const FILE: &str = "purser.toml";
 const PREFIX: &str = "PURSER__";
 
-/// What is wrong with the configuration, where, and what to do about it, in one line.
+/// What is wrong with the configuration, where, and how to fix it, in one line.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ConfigError {
-    /// `None` where the environment alone was read.
+    /// `None` when only the environment was read.
     file: Option<PathBuf>,
     /// Dotted; empty when the file as a whole is at fault.
     key: String,
@@ -425,8 +424,8 @@ impl fmt::Display for ConfigError {
 impl std::error::Error for ConfigError {}
 
 impl Config {
-    /// Reads `file` and the environment of the process. Without a file named, `purser.toml` if there is one, and else the
-    /// environment alone.
+    /// Reads `file` and the process's environment. Without a named file it reads `purser.toml` if there is one, and otherwise
+    /// the environment alone.
     pub fn read(file: Option<&Path>) -> Result<Self, ConfigError> {
         let environment = std::env::vars_os()
             .filter_map(|(name, value)| Some((name.into_string().ok()?, value.into_string().ok()?)));
@@ -546,7 +545,7 @@ const fn ws_urls_key(network: Network) -> &'static str {
     }
 }
 
-/// In one line, and without the key, which is named beside it.
+/// In one line, without the key, which is named beside it.
 fn problem(cause: &config::ConfigError) -> String {
     match cause {
         config::ConfigError::At { error, .. } => problem(error),

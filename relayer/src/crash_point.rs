@@ -1,10 +1,10 @@
-//! Places on a transfer's way where a test can have the process die, as it could die anywhere.
+//! Points on a transfer's way where a test can make the process die, as it could die anywhere.
 //!
-//! Only with the cargo feature `fault-injection`, which no build that is shipped has: without it a crash point is
-//! nothing. With it, `PURSER_CRASH_AT=NAME:N` aborts the process the Nth time that it comes to the point NAME, and
-//! `PURSER_PANIC_AT=NAME:N` panics there. Tasks come to `task NAME` whenever they go on: see `tasks.rs`.
+//! They exist only with the cargo feature `fault-injection`, which no shipped build has: without it a crash point is nothing.
+//! With it, `PURSER_CRASH_AT=NAME:N` aborts the process when it reaches the point NAME for the Nth time, and
+//! `PURSER_PANIC_AT=NAME:N` panics there. A task reaches `task NAME` at each poll: see `tasks.rs`.
 
-/// Comes to the crash point of this name.
+/// Reaches the crash point of this name.
 macro_rules! crash_point {
     ($name:literal) => {
         #[cfg(feature = "fault-injection")]
@@ -13,7 +13,7 @@ macro_rules! crash_point {
 }
 pub(crate) use crash_point;
 
-/// How far a test has this host's clock go ahead: `PURSER_HOST_CLOCK_AHEAD` names a file that holds the seconds.
+/// How far ahead a test sets this host's clock: `PURSER_HOST_CLOCK_AHEAD` names a file with the seconds.
 #[cfg(feature = "fault-injection")]
 pub(crate) fn host_clock_ahead() -> std::time::Duration {
     let file = std::env::var_os("PURSER_HOST_CLOCK_AHEAD");
@@ -43,7 +43,7 @@ pub(crate) fn reached(name: &str) {
     }
 }
 
-/// A point, and how often the process is still to come to it.
+/// A point, and how often the process has yet to reach it.
 #[cfg(feature = "fault-injection")]
 struct Chosen {
     name: String,

@@ -5,11 +5,11 @@
 //! ```
 //!
 //! What always holds:
-//! - The chain is the judge: what is refused here is refused there too, and nothing here can widen a policy.
+//! - The chain is the judge: it also refuses whatever is refused here, and nothing here can widen a policy.
 //! - Signed bytes are stored before they are sent, and a payment has one tag however often it is tried,
 //!   so that no crash, retry or second relayer pays twice.
 //! - `domain` is pure; `store` and `chain` never know each other; `service` sees neither HTTP nor SQL nor RPC types.
-//! - Whatever is read of an operator is read with the operator's id: another tenant's data cannot be found.
+//! - Every read of an operator's data takes the operator's id, so that another tenant's data cannot be found.
 
 pub mod app;
 #[cfg(test)]

@@ -1,6 +1,6 @@
-//! Names to addresses by the system's resolver, bounded. Each lookup takes a thread for as long as the resolver likes, which
-//! is half a minute for a name whose servers do not answer; and the process has 512 such threads for everything. Whoever
-//! asks waits for 5 s; the thread keeps its places until the resolver comes back.
+//! Resolves names to addresses with the system's resolver, within bounds. Each lookup takes a thread for as long as the
+//! resolver likes: half a minute for a name whose servers do not answer. The process has 512 such threads for everything. The
+//! caller waits for at most 5 s; the thread keeps its places until the resolver comes back.
 
 use std::collections::HashMap;
 use std::io::{self, ErrorKind};
@@ -16,7 +16,7 @@ const PATIENCE: Duration = Duration::from_secs(5);
 
 type Resolver = Arc<dyn Fn(&str) -> io::Result<Vec<IpAddr>> + Send + Sync>;
 
-/// So many lookups at once, and so many of them within one domain.
+/// Limits how many lookups run at once, in all and within one domain.
 #[derive(Clone)]
 pub(crate) struct Lookups {
     places: Arc<Semaphore>,
@@ -24,21 +24,21 @@ pub(crate) struct Lookups {
     resolver: Resolver,
 }
 
-/// Lookups under way by domain: a tenant whose own name servers hang is to hold up no other.
+/// Lookups under way by domain, so that one tenant's hanging name servers hold up no other tenant.
 #[derive(Clone)]
 struct Domains {
     under_way: Arc<Mutex<HashMap<String, usize>>>,
     each_max: usize,
 }
 
-/// One of them.
+/// One lookup within a domain.
 struct InDomain {
     domain: String,
     domains: Domains,
 }
 
 impl Lookups {
-    /// By the system's resolver, on at most `at_once` threads, `each_domain_max` of them for one domain.
+    /// Uses the system's resolver, on at most `at_once` threads, `each_domain_max` of them for one domain.
     pub fn new(at_once: usize, each_domain_max: usize) -> Self {
         Self::by(at_once, each_domain_max, Arc::new(ask_system))
     }
@@ -48,7 +48,7 @@ impl Lookups {
         Self { places: Arc::new(Semaphore::new(at_once)), domains, resolver }
     }
 
-    /// The addresses of a name. An error also where the resolver takes too long or has too much to do.
+    /// The addresses of a name. It also fails if the resolver takes too long or is too busy.
     pub async fn addresses(&self, name: &str) -> io::Result<Vec<IpAddr>> {
         let looked_up = timeout(PATIENCE, self.look_up(name)).await;
         looked_up.unwrap_or_else(|_| Err(ErrorKind::TimedOut.into()))
@@ -73,7 +73,7 @@ impl Resolve for Lookups {
         let this = self.clone();
         Box::pin(async move {
             let found = this.addresses(name.as_str()).await?;
-            // The port is the URL's.
+            // The port comes from the URL.
             let addresses: Addrs = Box::new(found.into_iter().map(|address| SocketAddr::new(address, 0)));
             Ok(addresses)
         })
@@ -81,7 +81,7 @@ impl Resolve for Lookups {
 }
 
 impl Domains {
-    /// `None` when the domain has as many under way as it may have.
+    /// `None` if the domain has reached its limit.
     fn enter(&self, name: &str) -> Option<InDomain> {
         let domain = domain_of(name);
         let mut under_way = self.lock();
@@ -127,7 +127,7 @@ mod tests {
 
     use super::*;
 
-    /// A resolver that hangs on names of `hanging` domains until it is let go.
+    /// A resolver that hangs on names of `hanging` domains until it is released.
     #[derive(Clone, Default)]
     struct Hanging {
         let_go: Arc<(Mutex<bool>, Condvar)>,
@@ -174,7 +174,7 @@ mod tests {
         assert!(everywhere.iter().all(Result::is_err));
         assert_eq!(hanging.threads.load(Ordering::SeqCst), 64, "and so many in all");
         hanging.lets_go();
-        // The places are free again, as soon as the threads have come back.
+        // The places are free again once the threads have come back.
         while ask(1, 1).await.is_err() {
             tokio::task::yield_now().await;
         }

@@ -1,5 +1,5 @@
-//! What the process counts as it works, in memory. What stands somewhere already is not counted again: see `service/figures.rs`.
-//! No label has more values than the program has words: routes by their templates, never by paths; no ids.
+//! What the process counts as it works, in memory. Figures that are stored anyway are not counted again: see
+//! `service/figures.rs`. Labels only take the program's own words, so they stay few: route templates, never paths; no ids.
 
 use prometheus_client::metrics::counter::Counter;
 use prometheus_client::metrics::family::Family;
@@ -9,13 +9,13 @@ use prometheus_client::registry::Registry;
 
 /// Labels: names, each with one of the program's own words.
 pub type Labels<const N: usize> = [(&'static str, &'static str); N];
-/// Histograms of one kind, told apart by a label.
+/// Histograms of one kind, distinguished by a label.
 pub type Histograms = Family<Labels<1>, Histogram, fn() -> Histogram>;
 
 /// Method; route and status.
 type RequestLabels = (Labels<1>, [(&'static str, String); 2]);
 
-/// The counters, each clone the same ones.
+/// The counters; clones share them.
 #[derive(Debug, Clone)]
 pub struct Metrics {
     requests: Family<RequestLabels, Counter>,
@@ -40,7 +40,7 @@ impl Default for Metrics {
 }
 
 impl Metrics {
-    /// Names them all. Series whose labels are known begin at 0: an increase from nothing would not be seen as one.
+    /// Registers them all. Series with known labels begin at 0, because an increase from nothing would not show as one.
     pub fn register(
         &self,
         registry: &mut Registry,
@@ -85,7 +85,7 @@ impl Metrics {
         );
     }
 
-    /// A request was answered. `route` is a template, or `None` where no route fits.
+    /// A request was answered. `route` is a template, or `None` if no route matched.
     pub fn answered(&self, method: &str, route: Option<&str>, status: u16, seconds: f64) {
         let route = route.unwrap_or("none").to_owned();
         let labels = ([("method", known_method(method))], [("route", route), ("status", status.to_string())]);
@@ -93,12 +93,12 @@ impl Metrics {
         self.request_seconds.observe(seconds);
     }
 
-    /// A transfer is in this state now.
+    /// A transfer entered this state.
     pub fn transfer_is(&self, network: &'static str, state: &'static str) {
         self.transfers.get_or_create(&[("network", network), ("state", state)]).inc();
     }
 
-    /// So long a settled transfer has taken.
+    /// How long a transfer took to settle.
     pub fn settled_after(&self, network: &'static str, seconds: f64) {
         self.settlement_seconds.get_or_create(&[("network", network)]).observe(seconds);
     }
@@ -108,13 +108,13 @@ impl Metrics {
         self.attempts.get_or_create(&[("state", state)]).inc();
     }
 
-    /// So many webhooks are being delivered to.
+    /// How many webhooks are being delivered to.
     pub fn webhook_queues_are(&self, queues: usize) {
         self.webhook_queues.set(i64::try_from(queues).unwrap_or(i64::MAX));
     }
 }
 
-/// A client may send any word as a method.
+/// Maps a method to a known word, because a client may send any.
 pub fn known_method(method: &str) -> &'static str {
     let known = ["GET", "POST", "PUT", "PATCH", "DELETE", "HEAD", "OPTIONS"];
     known.into_iter().find(|known| *known == method).unwrap_or("other")

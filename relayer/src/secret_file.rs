@@ -1,17 +1,17 @@
-//! Files that hold secrets: nobody but the service may read them.
+//! Files that hold secrets: only the service may read them.
 
 use std::fs::{DirBuilder, Metadata, OpenOptions, Permissions};
 use std::io::{self, Write};
 use std::os::unix::fs::{DirBuilderExt, MetadataExt, OpenOptionsExt, PermissionsExt};
 use std::path::Path;
 
-/// What group and others may do.
+/// The permission bits of group and others.
 const OTHERS: u32 = 0o077;
-/// What the owner alone may do: read and write.
+/// Only the owner may read and write.
 const OWNER_ALONE: u32 = 0o600;
 
-/// Refuses, as ssh does, a file of this user's own that others may read or write, with the command that mends it. The file of
-/// another user was put there by whoever runs the machine, who alone can change it: about that there is a warning.
+/// Refuses, as ssh does, this user's own file if others may read or write it, and names the command that fixes it. If another
+/// user owns the file, whoever runs the machine put it there and alone can change it: that only gets a warning.
 pub(crate) fn check(file: &Path) -> Result<(), String> {
     let metadata = std::fs::metadata(file).map_err(|error| error.to_string())?;
     let mode = metadata.mode() & 0o7777;
@@ -28,7 +28,7 @@ pub(crate) fn check(file: &Path) -> Result<(), String> {
     Ok(())
 }
 
-/// Makes an empty file that its owner alone may read. One that is there and that others may read is closed to them.
+/// Makes an empty file that only its owner may read. If it exists and others may read it, it is closed to them.
 pub(crate) fn create(file: &Path) -> io::Result<()> {
     match OpenOptions::new().write(true).create_new(true).mode(OWNER_ALONE).open(file) {
         Ok(_) => Ok(()),
@@ -37,19 +37,19 @@ pub(crate) fn create(file: &Path) -> io::Result<()> {
     }
 }
 
-/// Writes a file that its owner alone may read. One that is there already is left alone, and is an error.
+/// Writes a file that only its owner may read. An existing file is left alone, and is an error.
 pub(crate) fn write_new(file: &Path, contents: &[u8]) -> io::Result<()> {
     let mut made = OpenOptions::new().write(true).create_new(true).mode(OWNER_ALONE).open(file)?;
     made.write_all(contents)?;
     made.sync_all()
 }
 
-/// Makes a folder that its owner alone may look into, with those above it. One that is there stays as it is.
+/// Makes a folder that only its owner may enter, with its parents. An existing one stays as it is.
 pub(crate) fn make_folder(folder: &Path) -> io::Result<()> {
     DirBuilder::new().recursive(true).mode(OWNER_ALONE | 0o100).create(folder)
 }
 
-/// Nothing is done where the file is not there, or is another user's.
+/// Does nothing if the file does not exist or belongs to another user.
 pub(crate) fn close_to_others(file: &Path) -> io::Result<()> {
     let is_open = |found: &Metadata| {
         found.mode() & OTHERS != 0 && found.is_file() && found.uid() == rustix::process::geteuid().as_raw()

@@ -1,4 +1,4 @@
-//! The tasks of a process: what a stop waits for, and what must not end before.
+//! The tasks of a process: those that a stop waits for, and those that must not end before it.
 
 use std::any::Any;
 use std::collections::BTreeMap;
@@ -12,12 +12,12 @@ use tokio_util::sync::CancellationToken;
 use tokio_util::task::TaskTracker;
 use tracing::Instrument;
 
-/// Work that outlives the request that asked for it, and work that goes on as long as the process.
+/// Work that outlives the request that started it, and work that lasts as long as the process.
 #[derive(Debug, Clone, Default)]
 pub struct Tasks {
     /// What a stop waits for.
     pub tracker: TaskTracker,
-    /// Cancelled when no more requests are taken: what would go on answering for ever ends.
+    /// Cancelled when no more requests are taken, so that answers without an end are closed.
     pub closing: CancellationToken,
     /// Cancelled when the process is to stop.
     pub stop: CancellationToken,
@@ -26,23 +26,23 @@ pub struct Tasks {
     kept: Arc<Mutex<BTreeMap<&'static str, Kept>>>,
 }
 
-/// The tasks of one name that the process cannot do without.
+/// The tasks under one name that the process cannot do without.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct Kept {
     pub running: usize,
-    /// One has ended although no stop was asked for.
+    /// Whether one has ended although no stop was requested.
     pub has_ended: bool,
 }
 
 impl Tasks {
-    /// Starts work that a stop waits for. Should it panic, it alone ends. What it logs says which request it was started by.
+    /// Starts work that a stop waits for. A panic ends only this work. Its log lines name the request that started it.
     pub fn start<T: Send + 'static>(&self, work: impl Future<Output = T> + Send + 'static) -> JoinHandle<T> {
-        // Boxed: the runtime copies what a task is when it begins and when it ends.
+        // Boxed: the runtime copies a task's future when the task begins and when it ends.
         self.tracker.spawn(Box::pin(work.in_current_span()))
     }
 
-    /// Starts work that the process cannot do without: should it panic, the process ends, and whoever supervises it
-    /// starts it anew. See [`Tasks::fallen`].
+    /// Starts work that the process cannot do without: if it panics, the process ends, and its supervisor
+    /// restarts it. See [`Tasks::fallen`].
     pub fn keep(&self, name: &'static str, work: impl Future<Output = ()> + Send + 'static) {
         let this = self.clone();
         #[cfg(feature = "fault-injection")]
@@ -60,7 +60,7 @@ impl Tasks {
         });
     }
 
-    /// What the process cannot do without, by name.
+    /// The tasks that the process cannot do without, by name.
     pub fn kept(&self) -> BTreeMap<&'static str, Kept> {
         self.lock_kept().clone()
     }
@@ -77,20 +77,20 @@ impl Tasks {
         self.kept.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Waits until a task has panicked that the process cannot do without, and gives its name.
+    /// Waits until such a task panics, and returns its name.
     pub async fn fallen(&self) -> &'static str {
         self.has_fallen.cancelled().await;
         self.fallen.get().copied().unwrap_or("unknown")
     }
 }
 
-/// What a panic said.
+/// The message of a panic.
 pub fn panic_message(panic: &(dyn Any + Send)) -> &str {
     let message = panic.downcast_ref::<String>().map(String::as_str);
     message.or_else(|| panic.downcast_ref::<&str>().copied()).unwrap_or("no message")
 }
 
-/// The work, with a point `task NAME` that it comes to whenever it goes on.
+/// The work, which reaches the point `task NAME` whenever it is polled.
 #[cfg(feature = "fault-injection")]
 fn breakable(name: &'static str, work: impl Future<Output = ()>) -> impl Future<Output = ()> {
     let point = format!("task {name}");

@@ -1,6 +1,6 @@
-//! OpenTelemetry traces, for the collector that the environment names: what requests took, and the steps in them. A span says what
-//! a log line says of a request, its ids, and nothing that it carries. In builds with the cargo feature `otel`; others have
-//! no spans but the request's, for the log. See [decision 61](../../docs/decisions/0061-traces-leave-by-a-feature.md).
+//! OpenTelemetry traces, for the collector that the environment names: how long requests and their steps took. A span carries
+//! the same ids as a log line of the request, and none of its contents. Only in builds with the cargo feature `otel`; others have
+//! just the request's span, for the log. See [decision 61](../../docs/decisions/0061-traces-leave-by-a-feature.md).
 
 #[cfg(feature = "otel")]
 mod export;
@@ -14,21 +14,21 @@ pub use nowhere::{Traces, answered, begin};
 
 use tokio::runtime::Handle;
 
-/// The target of steps. The log leaves them out, so that what is logged within one names the request.
+/// The target of step spans. The log leaves them out, so that a line logged within a step names the request.
 pub const STEP: &str = "purser_relayer::step";
-/// The name of the span that is made for each request.
+/// The name of each request's span.
 pub const REQUEST: &str = "request";
 
 /// A span for a step of a request: what was done, and how long it took.
 macro_rules! step {
-    // Of the highest level, as the request's: traces ask nobody to say more.
+    // At the highest level, like the request's span, so that no filter drops it from the traces.
     ($name:literal $($fields:tt)*) => {
         tracing::error_span!(target: $crate::traces::STEP, $name $($fields)*)
     };
 }
 pub(crate) use step;
 
-/// The first variable that is set names the collector.
+/// The first of these variables that is set names the collector.
 const ENDPOINTS: [&str; 2] = ["OTEL_EXPORTER_OTLP_TRACES_ENDPOINT", "OTEL_EXPORTER_OTLP_ENDPOINT"];
 const PROTOCOLS: [&str; 2] = ["OTEL_EXPORTER_OTLP_TRACES_PROTOCOL", "OTEL_EXPORTER_OTLP_PROTOCOL"];
 const PROTOCOL: &str = "http/protobuf";
@@ -51,7 +51,7 @@ pub fn of_environment(runtime: &Handle) -> Result<Option<Traces>, TracesError> {
     asked()?.map(|_| Traces::start(runtime)).transpose()
 }
 
-/// The variable by which the environment asks for traces, if it does, and this build has them.
+/// The variable that asks for traces, if one does and this build has them.
 pub fn asked() -> Result<Option<&'static str>, TracesError> {
     match asked_by(|name| std::env::var(name).ok())? {
         Some(by) if !cfg!(feature = "otel") => Err(TracesError::NotInThisBuild(by)),

@@ -217,6 +217,11 @@ async fn transfers_show_every_check_and_a_preview_pays_nothing() {
     let one = browser.reads(&format!("/dashboard/transfers/{id}")).await.has_status(200);
     assert!(!one.text.contains("<img"), "{}", one.text);
     one.says("max_single_transfer").says("refuses");
+    let page_of = async |transfer: &str| browser.reads(&format!("/dashboard/transfers/{transfer}")).await;
+    let settled = agent.pays("0.5").to(&payee).await.is_settled();
+    page_of(settled.text_of("transfer_id")).await.says("Every rule passed, here and on the chain.");
+    let failed = agent.pays("0.5").field("to", json!("nobody")).await.is_error(422, "invalid_recipient");
+    page_of(failed.text_of("transfer_id")).await.says("neither an account id nor a Solana address");
     let asks = async |amount: &str, to: &str| {
         let fields = [("from", agent.id.as_str()), ("to", to), ("amount", amount)];
         browser.sends_form("/dashboard/preview", &fields).await
@@ -225,7 +230,29 @@ async fn transfers_show_every_check_and_a_preview_pays_nothing() {
     asks("6", &payee.id).await.has_status(200).says("It would not be paid").says("refuses");
     asks("-1", &payee.id).await.has_status(400).says(r#"id="wrong-amount""#);
     asks("1", "nobody").await.has_status(422).says(r#"id="wrong-to""#);
-    assert_eq!(agent.balance_micros().await, 9_000_000);
+    assert_eq!(agent.balance_micros().await, 8_500_000);
+}
+
+#[tokio::test]
+async fn limits_are_a_bar_with_what_is_left_and_when_the_oldest_frees() {
+    let operator = Operator::shared().await;
+    let agent = operator.creates_account_with("Ada", "9").await;
+    let payee = operator.creates_account("Bea").await;
+    let browser = signed_in(&operator).await;
+    let path = format!("/dashboard/accounts/{}", agent.id);
+    browser.reads(&path).await.says("No cap on what leaves in 24 hours.");
+    agent.has_policy(json!({ "max_daily_spend": 8 })).await;
+    agent.pays("2").to(&payee).await.is_settled();
+    let limits = operator.client.get(&agent.path("/limits")).await.has_status(200);
+    let frees_at = limits["max_daily_spend"]["frees_at"].as_str().expect("something counts").to_owned();
+    browser
+        .reads(&path)
+        .await
+        .says(r#"aria-label="25 % of the daily cap is used""#)
+        .says("2.00 of 8.00 USDC used")
+        .says("6.00 left")
+        .says("The oldest of it stops counting on")
+        .says(&format!(r#"<time datetime="{frees_at}""#));
 }
 
 /// Every page that names something of an operator.

@@ -52,8 +52,8 @@ pub fn run(workspace: &Workspace, bench: &Bench) -> Result<()> {
     run_to_end(&mut load)
 }
 
-/// The relayer and its load, which runs on the same cores. In one go: apart, each would ask for other features of what they
-/// share, and every run would compile both anew.
+/// Builds the relayer and its load, which runs on the same cores. One build for both: separate ones would need other features
+/// of shared crates, and every run would compile both again.
 fn built(workspace: &Workspace, load: &str) -> Result<[PathBuf; 2]> {
     let mut cargo = workspace.cargo("build");
     cargo.args(["--release", "--package", "purser-relayer", "--package", "purser-tests"]);
@@ -62,12 +62,12 @@ fn built(workspace: &Workspace, load: &str) -> Result<[PathBuf; 2]> {
     Ok([kept(workspace, "purser")?, kept(workspace, load)?])
 }
 
-/// A binary in a folder of its own, where no later build of another kind replaces it.
+/// A binary in a folder of its own, where no other build replaces it.
 fn kept(workspace: &Workspace, binary: &str) -> Result<PathBuf> {
     let folder = workspace.target.join("bench");
     fs::create_dir_all(&folder)?;
     let (from, to) = (workspace.target.join("release").join(binary), folder.join(binary));
-    // Not over a running one.
+    // Do not overwrite a running one.
     if to.exists() {
         fs::remove_file(&to)?;
     }

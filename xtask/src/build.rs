@@ -1,4 +1,4 @@
-//! Builds by cargo that say how far they are, and what came of them.
+//! Cargo builds that show their progress and return what they built.
 
 use std::collections::BTreeSet;
 use std::io::{BufRead, BufReader, IsTerminal};
@@ -11,7 +11,7 @@ use serde::Deserialize;
 use crate::progress::Progress;
 use crate::workspace::{command, text};
 
-/// What a build left.
+/// The result of a build.
 #[derive(Debug, Default)]
 pub struct Built {
     /// The programs that run tests.
@@ -22,9 +22,9 @@ pub struct Built {
 #[derive(Debug, Clone)]
 pub struct TestProgram {
     pub path: PathBuf,
-    /// Where its tests begin: `relayer/src/lib.rs`.
+    /// The root source file of its tests: `relayer/src/lib.rs`.
     pub source: PathBuf,
-    /// The package's, in which cargo runs tests.
+    /// The package's folder, in which cargo runs tests.
     pub folder: PathBuf,
 }
 
@@ -64,7 +64,7 @@ struct Diagnostic {
     level: String,
 }
 
-/// Builds `what`, which takes `from_nothing` on two cores where nothing is compiled yet.
+/// Builds `what`, which takes `from_nothing` on two cores if nothing is compiled yet.
 pub fn build(what: &str, from_nothing: &str, cargo: &mut Command) -> Result<Built> {
     let progress = Progress::begin(format!("Building {what} ({from_nothing} from nothing)"));
     let crates = crates_of(cargo);
@@ -111,7 +111,7 @@ pub fn build(what: &str, from_nothing: &str, cargo: &mut Command) -> Result<Buil
     Ok(built)
 }
 
-/// How many crates the build is of, which cargo only shows to terminals.
+/// How many crates the build has; cargo only shows that on terminals.
 fn crates_of(build: &Command) -> Option<usize> {
     let mut tree = command("cargo");
     tree.args(["tree", "--prefix", "none", "--format", "{p}"]);
@@ -136,7 +136,7 @@ fn crates_of(build: &Command) -> Option<usize> {
             _ => {}
         }
     }
-    // Of the whole workspace come the features, and the crates of the targets.
+    // The features come from the whole workspace, the crates from the targets.
     if all && targets.is_empty() {
         tree.arg("--workspace");
     } else if all {
@@ -147,7 +147,7 @@ fn crates_of(build: &Command) -> Option<usize> {
     tree.args(["--edges", if with_tests { "normal,build,dev" } else { "normal,build" }]);
     let output = tree.output().ok().filter(|output| output.status.success())?;
     let listed = String::from_utf8(output.stdout).ok()?;
-    // "name v1.2.3 (proc-macro) (*)": the last where it stood before.
+    // "name v1.2.3 (proc-macro) (*)": the last if it was listed before.
     let crates: BTreeSet<_> =
         listed.lines().filter(|line| !line.is_empty()).map(|line| line.split(" (").next()).collect();
     Some(crates.len())

@@ -1,4 +1,4 @@
-//! `cargo xtask check`: everything that can be said of the tree without running it.
+//! `cargo xtask check`: everything that can be checked without running the tests.
 
 use anyhow::{Result, ensure};
 
@@ -32,7 +32,7 @@ pub fn run(workspace: &Workspace) -> Result<()> {
         command("cargo").args(["deny", "--version"]).output().is_ok_and(|it| it.status.success());
     if deny_installed {
         step("dependencies");
-        // Advisories are left out: they need a download that a closed network does not allow.
+        // Advisories are left out: they need a download, which a closed network does not allow.
         run_command(workspace.cargo("deny").args(["check", "bans", "licenses", "sources"]))?;
     } else {
         step("dependencies: skipped, cargo-deny is not installed");

@@ -1,4 +1,4 @@
-//! Files of the relayer that import each other in a circle: whoever reads one has to read all of them.
+//! Files of the relayer that import each other in a circle: to read one, you have to read all of them.
 //!
 //! A module and its parent may name each other, since a parent's file lists what is in its room.
 
@@ -11,7 +11,7 @@ use anyhow::{Context, Result, bail};
 /// A module's path: `["store", "events"]`.
 type Module = Vec<String>;
 
-/// Every circle among the files under `source` (the relayer's `src`) is an error that names them.
+/// Fails on every circle among the files under `source` (the relayer's `src`), and names its files.
 pub fn check(source: &Path) -> Result<()> {
     let mut texts = BTreeMap::new();
     read_folder(source, &mut Vec::new(), &mut texts)?;
@@ -64,13 +64,13 @@ fn read_folder(folder: &Path, parents: &mut Module, texts: &mut BTreeMap<Module,
     Ok(())
 }
 
-/// The other modules that `text`, which is `module`, names; its parents and children do not count.
+/// The other modules that `text`, the source of `module`, names; its parents and children do not count.
 fn imports_of(module: &Module, text: &str, modules: &BTreeSet<&Module>) -> BTreeSet<Module> {
     let mut named = BTreeSet::new();
     for start in ["crate::", "super::"] {
         for (at, _) in text.match_indices(start) {
             let before = text[..at].chars().next_back();
-            // In `super::super::` only the first counts.
+            // Of `super::super::`, only the first counts.
             if before.is_some_and(|letter| letter.is_ascii_alphanumeric() || letter == '_' || letter == ':') {
                 continue;
             }
@@ -119,12 +119,12 @@ fn paths(text: &str, from: &Module, found: &mut impl FnMut(&Module)) {
     }
 }
 
-/// The module whose file holds what `path` names: the longest part of it that is one.
+/// The module whose file holds what `path` names: the longest prefix that is a module.
 fn file_of(path: &Module, modules: &BTreeSet<&Module>) -> Option<Module> {
     (1..=path.len()).rev().map(|length| path[..length].to_vec()).find(|module| modules.contains(module))
 }
 
-/// Everything that `module` imports, and what that imports.
+/// Everything that `module` imports, directly or not.
 fn reached_from(module: &Module, imports: &BTreeMap<&Module, BTreeSet<Module>>) -> BTreeSet<Module> {
     let mut reached = BTreeSet::new();
     let mut next = vec![module.clone()];

@@ -48,14 +48,14 @@ pub fn run(workspace: &Workspace, args: &Args) -> Result<()> {
         crash.arg("--json");
     }
     crash.env("PURSER_LOCALNET_BIN", localnet::binary(workspace));
-    // One build serves: without a crash point chosen it is the relayer as it ships.
+    // One build is enough: without a crash point it behaves like the shipped relayer.
     crash.env("PURSER_BIN", workspace.fault_injection());
     crash.env("PURSER_FAULT_INJECTION_BIN", workspace.fault_injection());
     run_command(&mut crash)
 }
 
-/// There, anybody may mount the small file systems that are to fill up, and they go with the process. Where the system does
-/// not allow it, disks do not fill up, and the report says so.
+/// In a mount namespace, any user may mount the small file systems for the full-disk hazard, and they end with the process. If
+/// the system does not allow it, disks do not fill up, and the report says so.
 fn in_a_mount_namespace(program: &Path) -> Command {
     const UNSHARE: [&str; 2] = ["--map-root-user", "--mount"];
     let works =

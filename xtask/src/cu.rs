@@ -1,4 +1,4 @@
-//! `cargo xtask cu`: what every instruction costs, measured on the virtual machine of the program's tests.
+//! `cargo xtask cu`: the cost of every instruction, measured on the virtual machine of the program's tests.
 
 use anyhow::Result;
 

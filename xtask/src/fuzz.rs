@@ -1,5 +1,5 @@
-//! `cargo xtask fuzz`: the built program beside an oracle written from its documentation, and proof that the fuzzer would
-//! notice: small mistakes in the program's source, each of which it must catch.
+//! `cargo xtask fuzz`: runs the built program against an oracle written from its documentation, and proves that the fuzzer
+//! works: it must catch each of a set of small mistakes in the program's source.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -91,7 +91,7 @@ fn mutants(workspace: &Workspace, args: &Args) -> Result<()> {
     Ok(())
 }
 
-/// By their numbers.
+/// Sorted by their numbers.
 fn patches(workspace: &Workspace, name: &str) -> Result<Vec<PathBuf>> {
     let folder = workspace.program_dir().join("tests/fuzz/mutants");
     let mut patches = Vec::new();
@@ -105,7 +105,7 @@ fn patches(workspace: &Workspace, name: &str) -> Result<Vec<PathBuf>> {
     Ok(patches)
 }
 
-/// The files that git knows, as they are now: the mutants are of the program as it is being worked on.
+/// Copies git's files as they are in the work tree: mutants apply to the program under development.
 fn copy_tree(workspace: &Workspace, tree: &Path) -> Result<()> {
     if tree.exists() {
         fs::remove_dir_all(tree)?;
@@ -129,7 +129,7 @@ fn apply(tree: &Path, patch: &Path, options: &[&str]) -> Result<()> {
     run_command(&mut apply).with_context(|| format!("{} does not fit the source any more", patch.display()))
 }
 
-/// Builds the program in `tree` and fuzzes it. After how many transactions it was caught, if it was.
+/// Builds the program in `tree` and fuzzes it. Returns after how many transactions it was caught, if it was.
 fn caught_after(fuzzes: &Path, args: &Args, tree: &Path) -> Result<Option<u64>> {
     let out = tree.with_file_name("built");
     let mut build = command(tree.join("sbf/build.sh"));

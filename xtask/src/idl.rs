@@ -57,7 +57,8 @@ fn generate(workspace: &Workspace) -> Result<[(PathBuf, String); 2]> {
     ])
 }
 
-/// The hidden test. `purser-migrate` is named so that what both depend on has the features of every other build.
+/// The command that runs the hidden test. It names `purser-migrate`, so that their shared dependencies have the features of every
+/// other build.
 fn printer(workspace: &Workspace) -> Result<Command> {
     let anchor = |command: &mut Command| {
         command.env("ANCHOR_IDL_BUILD_NO_DOCS", "FALSE");
@@ -78,7 +79,7 @@ fn printer(workspace: &Workspace) -> Result<Command> {
     Ok(print)
 }
 
-/// Puts the marked blocks of the test's output together.
+/// Combines the marked blocks of the test's output.
 fn assemble(output: &str) -> Result<Idl> {
     #[derive(Deserialize)]
     struct EventBlock {
@@ -120,7 +121,7 @@ fn blocks<T: DeserializeOwned>(output: &str, name: &str) -> Result<Vec<T>> {
         .collect()
 }
 
-/// `purser::state::Agent` becomes `Agent` wherever no other path ends in the same name.
+/// `purser::state::Agent` becomes `Agent` unless another path ends in the same name.
 fn shorten_paths(idl: Idl) -> Result<Idl> {
     let mut value = serde_json::to_value(&idl)?;
     let mut paths_by_name: BTreeMap<String, BTreeSet<String>> = BTreeMap::new();
@@ -141,7 +142,7 @@ fn shorten_paths(idl: Idl) -> Result<Idl> {
     Ok(idl)
 }
 
-/// The last segment of a `module::path::Name`; none for other text.
+/// The last segment of a `module::path::Name`; `None` for other text.
 fn path_name(text: &str) -> Option<&str> {
     let (modules, name) = text.rsplit_once("::")?;
     let is_path = modules.split("::").chain([name]).all(is_word);
@@ -152,7 +153,7 @@ fn is_word(text: &str) -> bool {
     !text.is_empty() && text.chars().all(|letter| letter.is_ascii_alphanumeric() || letter == '_')
 }
 
-/// The types anchor's TypeScript client wants: the IDL as a type, every name in camelCase.
+/// The types for anchor's TypeScript client: the IDL as a type, every name in camelCase.
 fn typescript(idl: &Idl) -> Result<String> {
     let mut camel = serde_json::to_value(idl)?;
     let mut names = BTreeSet::new();
@@ -162,7 +163,7 @@ fn typescript(idl: &Idl) -> Result<String> {
             *text = text.to_lower_camel_case();
         }
     });
-    // Through the typed form again, so that fields keep the order of the specification.
+    // Back into the typed form, so that fields keep the order of the specification.
     let camel: Idl = serde_json::from_value(camel)?;
     let name = &idl.metadata.name;
     Ok(format!(
@@ -174,7 +175,7 @@ fn typescript(idl: &Idl) -> Result<String> {
     ))
 }
 
-/// Text of one word that is the value of a field, except addresses: what anchor turns into camelCase.
+/// Collects the one-word texts that are values of a field, except addresses: anchor turns these into camelCase.
 fn collect_names(value: &Value, names: &mut BTreeSet<String>) {
     match value {
         Value::Object(fields) => {

@@ -1,4 +1,4 @@
-//! The rooms of relayer and audit, and which way imports point between them, read from their `crate::` paths.
+//! The rooms of relayer and audit, and the allowed direction of imports between them, read from their `crate::` paths.
 
 use std::collections::BTreeSet;
 use std::fs;
@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 
 use anyhow::{Context, Result, bail};
 
-/// A room of a crate, the rooms it may name, and the crates it must not.
+/// A room of a crate, the rooms that it may name, and the crates that it must not name.
 struct Room {
     name: &'static str,
     may_use: &'static [&'static str],
@@ -45,7 +45,7 @@ const ROOMS: &[Room] = &[
     },
 ];
 
-/// What an audit decides sees no node, no file and no clock.
+/// An audit's decisions see no node, no file and no clock.
 const AUDIT: &[Room] = &[
     Room {
         name: "replay",
@@ -69,13 +69,13 @@ const AUDIT: &[Room] = &[
     },
 ];
 
-/// The command line alone audits: what is audited is no part of the audit, and the other way round.
+/// Only the command line runs audits: the audit must not depend on the relayer that it audits, nor the other way round.
 const AUDIT_CRATE: &str = "purser_audit";
 
 /// The rooms within `chain`: each may name those before it.
 const CHAIN: [&str; 7] = ["rpc", "read", "live", "sign", "send", "history", "solana"];
 
-/// Every import under `root` (the workspace's) that points the wrong way is an error that names its line.
+/// Fails on every import under `root` (the workspace's) in the wrong direction, and names its line.
 pub fn check(root: &Path) -> Result<()> {
     let source = &root.join("relayer/src");
     let mut wrong = Vec::new();
@@ -105,7 +105,7 @@ pub fn check(root: &Path) -> Result<()> {
     Ok(())
 }
 
-/// `room.rs` and everything under `room/`, without its tests: those may build whatever they need around the room.
+/// `room.rs` and everything under `room/`, without its tests, which may import whatever they need.
 fn files_of(source: &Path, room: &str) -> Result<Vec<PathBuf>> {
     let single = source.join(format!("{room}.rs"));
     let mut files: Vec<PathBuf> = single.exists().then_some(single).into_iter().collect();
@@ -131,7 +131,7 @@ fn files_of(source: &Path, room: &str) -> Result<Vec<PathBuf>> {
     Ok(files)
 }
 
-/// The wrong names in `text` with their line numbers. Comments and a closing `mod tests` do not count.
+/// The forbidden names in `text`, with line numbers. Comments and a closing `mod tests` do not count.
 fn violations(rooms: &[Room], room: &Room, text: &str) -> Vec<(usize, String)> {
     let mut found = Vec::new();
     let text = text.split("#[cfg(test)]\nmod tests {").next().unwrap_or_default();
@@ -154,7 +154,7 @@ fn violations(rooms: &[Room], room: &Room, text: &str) -> Vec<(usize, String)> {
     found
 }
 
-/// What the room at `place` among [`CHAIN`] names of the rooms after it, with line numbers. A closing `mod tests` does not
+/// The names of later rooms in the room at `place` in [`CHAIN`], with line numbers. A closing `mod tests` does not
 /// count.
 fn against_the_stream(place: usize, text: &str) -> Vec<(usize, String)> {
     let text = text.split("#[cfg(test)]\nmod tests {").next().unwrap_or_default();
@@ -166,7 +166,7 @@ fn against_the_stream(place: usize, text: &str) -> Vec<(usize, String)> {
     named.filter(|(_, used)| CHAIN.iter().skip(place + 1).any(|later| later == used)).collect()
 }
 
-/// The first path segments after `crate::`, also those of a `use crate::{a, b::c}` on one line.
+/// The first path segments after `crate::`, including those of a `use crate::{a, b::c}` on one line.
 fn rooms_named(code: &str) -> BTreeSet<String> {
     let mut named = BTreeSet::new();
     for rest in code.split("crate::").skip(1) {

@@ -23,7 +23,7 @@ struct Row {
     lines_without_tests: usize,
 }
 
-/// What people write and read; built and locked things are neither.
+/// Files that people write and read, as opposed to built and locked ones.
 const READ: [&str; 4] = ["rs", "sql", "py", "sh"];
 
 pub fn run(workspace: &Workspace, args: &Args) -> Result<()> {
@@ -57,7 +57,7 @@ pub fn run(workspace: &Workspace, args: &Args) -> Result<()> {
     Ok(())
 }
 
-/// The folder of a file that a newcomer would call a room: a crate, and within the relayer what stands in `src`.
+/// The room of a file, as a newcomer would call it: a crate, or within the relayer an entry of `src`.
 fn room_of(file: &str) -> String {
     let folders: Vec<&str> = file.split('/').rev().skip(1).collect::<Vec<_>>().into_iter().rev().collect();
     let depth = match folders.as_slice() {
@@ -69,7 +69,7 @@ fn room_of(file: &str) -> String {
     folders[..depth.min(folders.len())].join("/")
 }
 
-/// How many lines there are, and how many of them are tests: a file of tests, or the `mod tests` that closes another.
+/// How many lines there are, and how many of them are tests: a whole file of tests, or the `mod tests` at the end.
 fn count(file: &str, text: &str) -> (usize, usize) {
     let lines = text.lines().count();
     let folders_and_stem = file.trim_end_matches(".rs").split('/');

@@ -1,4 +1,4 @@
-//! The embedded network: built from its own workspace, spoken to as a process.
+//! The embedded network: built from its own workspace, used as a process.
 
 use std::path::PathBuf;
 use std::process::Command;
@@ -8,7 +8,7 @@ use anyhow::{Result, ensure};
 use crate::build::build;
 use crate::workspace::{Workspace, command};
 
-/// Its own target directory, because its own lock file: artifacts of the two workspaces have nothing in common.
+/// A separate target directory, because of the separate lock file: the two workspaces share no artifacts.
 pub fn target_dir(workspace: &Workspace) -> PathBuf {
     workspace.target.join("localnet")
 }
@@ -32,12 +32,12 @@ pub fn cargo(workspace: &Workspace, subcommand: &str) -> Command {
 /// On two cores.
 pub const FROM_NOTHING: &str = "about 10 minutes";
 
-/// A release build: its run loop bounds throughput.
+/// Makes a release build, because the network's run loop bounds throughput.
 pub fn ensure_built(workspace: &Workspace) -> Result<()> {
     build("the embedded network", FROM_NOTHING, cargo(workspace, "build").arg("--release")).map(drop)
 }
 
-/// A `purser-localnet` command, for which it must be built already.
+/// A `purser-localnet` command; the network must be built already.
 pub fn tool(workspace: &Workspace, subcommand: &str) -> Result<Command> {
     let binary = binary(workspace);
     ensure!(binary.exists(), "{} is not built", binary.display());

@@ -1,4 +1,4 @@
-//! The three workspaces with all that is in them, tests included. `check` reads the lints of the build that `test` runs:
+//! The three workspaces with everything in them, tests included. `check` takes its lints from the build that `test` runs, so
 //! nothing is compiled twice.
 
 use std::path::PathBuf;
@@ -40,11 +40,11 @@ impl Part {
     }
 }
 
-/// Keys in the clouds, whose SDKs take minutes to build, and traces.
+/// Keys in cloud services, whose SDKs take minutes to build, and traces.
 const OPTIONAL_FEATURES: &str =
     "purser-relayer/signer-aws-kms,purser-relayer/signer-gcp-kms,purser-relayer/otel";
 
-/// The relayer without crash points: as it ships, and of the same crates as [`Part::Service`]; with `optional_features`, of more.
+/// The relayer as it ships, without crash points, from the same crates as [`Part::Service`]; `optional_features` add more.
 pub fn build_shipped_relayer(workspace: &Workspace, optional_features: bool) -> Result<Built> {
     let mut cargo = workspace.relayer_cargo();
     if optional_features {
@@ -53,7 +53,7 @@ pub fn build_shipped_relayer(workspace: &Workspace, optional_features: bool) -> 
     build("the relayer as it ships", "about 8 minutes", linted(&mut cargo))
 }
 
-/// An example among the program's tests. In the profile of the tests: the program's own code is compiled to machine code in any.
+/// An example of the program's tests. It uses their profile, because the program's own code becomes machine code in any.
 pub fn program_example(workspace: &Workspace, name: &str) -> Result<PathBuf> {
     let mut cargo = workspace.program_tests_cargo("build");
     build(&format!("the example {name}"), "about 5 minutes", linted(&mut cargo).args(["--example", name]))?;
@@ -68,7 +68,7 @@ pub fn service_example(workspace: &Workspace, name: &str) -> Result<PathBuf> {
     Ok(workspace.target.join("debug/examples").join(name))
 }
 
-/// What `cargo clippy` does where it is installed, on a build instead of a check: so the dependencies are those that the tests are built with.
+/// Lints like an installed `cargo clippy`, but on a build instead of a check: so it shares its dependencies with the tests.
 pub fn linted(build: &mut Command) -> &mut Command {
     if has_clippy() {
         build.env("RUSTC_WORKSPACE_WRAPPER", "clippy-driver");

@@ -1,4 +1,4 @@
-//! A Postgres for the tests: the one that `PURSER_TEST_POSTGRES_URL` names, or one of their own, in a temporary folder.
+//! A Postgres for the tests: the one in `PURSER_TEST_POSTGRES_URL`, or their own in a temporary folder.
 
 use std::env;
 use std::fs::{self, DirBuilder, File};
@@ -13,32 +13,32 @@ use rustix::process::{Pid, Signal, geteuid, kill_process};
 
 use crate::workspace::{command, run};
 
-/// What the tests are told the server by.
+/// The variable that tells the tests about the server.
 pub const VARIABLE: &str = "PURSER_TEST_POSTGRES_URL";
 /// Where Debian and Ubuntu keep the server's programs, by version.
 const DEBIAN: &str = "/usr/lib/postgresql";
-/// The server refuses to run as root, so root runs it as the user that the package made.
+/// The server refuses to run as root, so root runs it as the package's user.
 const USER: &str = "postgres";
 const READY_WITHIN: Duration = Duration::from_secs(60);
 const GONE_WITHIN: Duration = Duration::from_secs(20);
 
-/// A running server; it ends, and its folder goes, when this is dropped.
+/// A running server; dropping it ends the server and deletes its folder.
 pub struct Postgres {
     server: Child,
     folder: PathBuf,
 }
 
-/// What there is to test on.
+/// The server to test on.
 pub enum Found {
-    /// Somebody named one.
+    /// The environment names one.
     Named,
     Own(Postgres),
-    /// None, and in one line how to have one.
+    /// None, with one line on how to get one.
     Missing(&'static str),
 }
 
 impl Postgres {
-    /// Starts a server unless one is named. An error when the programs are there and do not work.
+    /// Starts a server unless one is named. Fails if the programs exist but do not work.
     pub fn find() -> Result<Found> {
         if env::var_os(VARIABLE).is_some() {
             return Ok(Found::Named);
@@ -52,7 +52,7 @@ impl Postgres {
         }
     }
 
-    /// Where it listens: a socket in its folder, for this machine's root and its own user alone.
+    /// The server's URL: a socket in its folder, which only root and its own user can reach.
     pub fn url(&self) -> String {
         let folder = self.folder.display().to_string().replace('/', "%2F");
         format!("postgres://{USER}@{folder}/postgres")
@@ -82,7 +82,7 @@ impl Postgres {
             initdb.args(locale).stdout(Stdio::null());
             initdb
         };
-        // Not in the order of bytes, so that a column that forgot to ask for it shows. Postgres 14 has only that order.
+        // An order other than by bytes exposes columns that forgot to ask for that. Postgres 14 only has the byte order.
         let mut in_english = initdb(&["--locale-provider=icu", "--icu-locale=en"]);
         if !in_english.stderr(Stdio::null()).status().is_ok_and(|status| status.success()) {
             run(&mut initdb(&[]))?;
@@ -140,7 +140,7 @@ fn programs() -> Option<PathBuf> {
     newest.map(|folder| folder.join("bin")).or_else(in_path)
 }
 
-/// The program as a user who may run it, told to stop should this process die without a word.
+/// The program under a user who may run it; the kernel stops it if this process dies.
 fn as_user(program: &Path) -> Command {
     let mut command = command("setpriv");
     command.args(["--pdeathsig", "INT"]);

@@ -1,4 +1,4 @@
-//! What is under way, told on stderr while it lasts: a line that is redrawn on a terminal, lines from time to time elsewhere.
+//! Shows on stderr what is under way: a redrawn line on a terminal, a line from time to time elsewhere.
 
 use std::io::IsTerminal;
 use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, channel};
@@ -8,7 +8,7 @@ use std::time::{Duration, Instant};
 
 use indicatif::{ProgressBar, ProgressStyle};
 
-/// How long a reader without a terminal waits for a word: at first, and once it is clear that the step takes minutes.
+/// How long a reader without a terminal waits for a line: at first, and once the step has taken minutes.
 const OFTEN: Duration = Duration::from_secs(10);
 const SELDOM: Duration = Duration::from_secs(30);
 const MINUTES: Duration = Duration::from_secs(60);
@@ -25,7 +25,7 @@ enum Told {
 }
 
 impl Progress {
-    /// Says at once what begins.
+    /// Announces the step at once.
     pub fn begin(step: impl Into<String>) -> Self {
         let step = step.into();
         let told = on_terminal(&step).unwrap_or_else(|| {
@@ -35,7 +35,7 @@ impl Progress {
         Self { step, begun: Instant::now(), told }
     }
 
-    /// For what may be over before anybody asks: without a terminal it has a name only once it takes long.
+    /// For steps that may be short: without a terminal, the step is named only once it takes long.
     pub fn begin_quietly(step: impl Into<String>) -> Self {
         let step = step.into();
         let told = on_terminal(&step).unwrap_or_else(|| Told::InLines(Speaker::start(Some(step.clone()))));
@@ -51,7 +51,7 @@ impl Progress {
         }
     }
 
-    /// Writes a line that stays. A redrawn line does not run into it.
+    /// Writes a line that stays, clear of the redrawn line.
     pub fn beside(&self, write: impl FnOnce()) {
         match &self.told {
             Told::OnTerminal(bar) => bar.suspend(write),
@@ -59,7 +59,7 @@ impl Progress {
         }
     }
 
-    /// How long it took; nothing is said any more.
+    /// Ends the output, and returns how long the step took.
     pub fn end(self) -> Duration {
         self.begun.elapsed()
     }
@@ -86,7 +86,7 @@ fn on_terminal(step: &str) -> Option<Told> {
     Some(Told::OnTerminal(bar))
 }
 
-/// A thread that says now and then how far it is.
+/// The thread that reports progress now and then.
 struct Speaker {
     how_far: Arc<Mutex<String>>,
     goes_on: Option<Sender<()>>,

@@ -1,4 +1,4 @@
-//! `cargo xtask prove`: z3 proves what is claimed of the spend window; see `prove/prove.py`.
+//! `cargo xtask prove`: z3 proves the claims about the spend window; see `prove/prove.py`.
 
 use anyhow::Result;
 
@@ -22,7 +22,7 @@ pub fn run(workspace: &Workspace, args: &Args) -> Result<()> {
     if !python.exists() {
         run_command(command("python3").args(["-m", "venv"]).arg(&venv))?;
     }
-    // Quick when z3 is there already.
+    // Quick if z3 is already installed.
     let mut install = command(&python);
     install.args(["-m", "pip", "install", "--quiet", "--disable-pip-version-check", "--requirement"]);
     run_command(install.arg(folder.join("requirements.txt")).stdout(std::io::stderr()))?;

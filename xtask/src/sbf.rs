@@ -1,4 +1,4 @@
-//! `cargo xtask sbf`: builds the on-chain program, and checks that the committed build is what the source gives.
+//! `cargo xtask sbf`: builds the on-chain program, and checks that the committed build matches the source.
 
 use std::fs;
 use std::path::Path;
@@ -92,7 +92,7 @@ fn build(workspace: &Workspace, out_dir: &Path) -> Result<()> {
     let mut script = command(workspace.root.join("sbf/build.sh"));
     script.arg(workspace.program_dir()).arg(out_dir);
     eprintln!("Building the program to sBPF (about a minute; 10 where its tools are not installed yet)");
-    // Its closing line is for people; stdout is kept for the record.
+    // Its closing line is for people; stdout is reserved for the record.
     run_command(script.stdout(std::process::Stdio::from(std::io::stderr())))
 }
 

@@ -1,4 +1,4 @@
-//! Where things stand on this machine, and how commands are run there.
+//! Paths on this machine, and how commands run there.
 
 use std::env;
 use std::path::{Path, PathBuf};
@@ -8,7 +8,7 @@ use anyhow::{Context, Result, bail};
 
 use crate::build::build;
 
-/// What cargo sets for the process it runs. Build scripts watch some of these, so a nested cargo must not see
+/// Variables that cargo sets for this process. Build scripts watch some of these, so a nested cargo must not see
 /// them: it would rebuild what a plain `cargo build` has built, and the other way round.
 const SET_BY_CARGO: [&str; 6] =
     ["CARGO", "CARGO_MANIFEST_DIR", "CARGO_MANIFEST_PATH", "CARGO_BIN_NAME", "CARGO_CRATE_NAME", "OUT_DIR"];
@@ -43,8 +43,8 @@ impl Workspace {
         cargo
     }
 
-    /// `cargo` in the workspace of the program's tests, whose lock excludes the root's. Its own target directory: the
-    /// program is built with other versions of the same crates, and one directory would mix them up.
+    /// `cargo` in the workspace of the program's tests, whose lock excludes the root's. It has its own target directory: it
+    /// builds the program with other versions of the same crates, and one directory would mix them up.
     pub fn program_tests_cargo(&self, subcommand: &str) -> Command {
         let mut cargo = command("cargo");
         cargo
@@ -70,13 +70,13 @@ impl Workspace {
         self.program_dir().join("idl/purser.so")
     }
 
-    /// The relayer, as `cargo build` leaves it.
+    /// The relayer that `cargo build` leaves.
     pub fn relayer(&self) -> PathBuf {
         self.target.join("debug/purser")
     }
 
-    /// Builds the relayer alone. From the whole workspace, so that cargo gives its dependencies the features that they have in
-    /// every other build; by itself it would have a second set of them.
+    /// Builds the relayer alone, but from the whole workspace, so that cargo gives its dependencies the same features as in
+    /// every other build; on its own it would need a second set of them.
     pub fn relayer_cargo(&self) -> Command {
         let mut cargo = self.cargo("build");
         cargo.args(["--workspace", "--bin", "purser"]);
@@ -87,7 +87,7 @@ impl Workspace {
         build("the relayer", "about 8 minutes", &mut self.relayer_cargo()).map(drop)
     }
 
-    /// The relayer that a test can have die at a chosen step (see `relayer/src/crash_point.rs`), and the crash runs.
+    /// Builds the crash runs, and the relayer that can die at a chosen step (see `relayer/src/crash_point.rs`).
     pub fn build_crash_runs(&self) -> Result<()> {
         let mut cargo = self.cargo("build");
         cargo.args(["--workspace", "--bin", "purser-fault-injection", "--bin", "crash"]);
@@ -95,13 +95,13 @@ impl Workspace {
         build("the relayer with crash points, and the crash runs", "about 9 minutes", &mut cargo).map(drop)
     }
 
-    /// The relayer with crash points, as `build_crash_runs` leaves it.
+    /// The relayer with crash points that `build_crash_runs` leaves.
     pub fn fault_injection(&self) -> PathBuf {
         self.target.join("debug/purser-fault-injection")
     }
 }
 
-/// A command without what cargo set for this process.
+/// A command without the variables that cargo set for this process.
 pub fn command(program: impl AsRef<std::ffi::OsStr>) -> Command {
     let mut command = Command::new(program);
     for (name, _) in env::vars_os() {
@@ -113,7 +113,7 @@ pub fn command(program: impl AsRef<std::ffi::OsStr>) -> Command {
     command
 }
 
-/// Runs a command to its end; anything but success is an error that names it.
+/// Runs a command to its end; fails unless it succeeds, and names it.
 pub fn run(command: &mut Command) -> Result<()> {
     let status = command.status().with_context(|| format!("cannot start {}", text(command)))?;
     if !status.success() {
@@ -122,7 +122,7 @@ pub fn run(command: &mut Command) -> Result<()> {
     Ok(())
 }
 
-/// Runs a command and returns what it wrote to stdout. What it logs is part of the error, and of nothing else.
+/// Runs a command and returns its stdout. Its stderr only appears in the error.
 pub fn output_of(command: &mut Command) -> Result<String> {
     let output =
         command.stdin(Stdio::null()).output().with_context(|| format!("cannot start {}", text(command)))?;
@@ -133,7 +133,7 @@ pub fn output_of(command: &mut Command) -> Result<String> {
     Ok(String::from_utf8(output.stdout)?)
 }
 
-/// The command as a person would type it, without environment.
+/// The command as a person would type it, without its environment.
 pub fn text(command: &Command) -> String {
     let words = std::iter::once(command.get_program()).chain(command.get_args());
     words.map(|word| word.to_string_lossy()).collect::<Vec<_>>().join(" ")

@@ -1,4 +1,4 @@
-//! The heads of an operator's denials on Solana: memos that its policy authority signed.
+//! The heads of an operator's denials on Solana: memos signed by its policy authority.
 
 use anchor_lang::prelude::Pubkey;
 use futures::{StreamExt, TryStreamExt, stream};
@@ -14,16 +14,16 @@ use crate::signed::{self, Signed};
 
 const MEMO_PROGRAM: Pubkey = solana_sdk::pubkey!("MemoSq4gqABAXKb96qnH8TysNcWxMyWCqXgDLGmfcHr");
 const BEGINS: &str = "purser denials v1 ";
-/// Transactions that are asked for at the same time.
+/// How many transactions are requested at the same time.
 const AT_ONCE: usize = 8;
 
-/// What Solana says of a chain's end at one moment.
+/// What Solana says about the end of a chain at one moment.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct Head {
     pub number: u64,
     pub sha256: String,
     pub slot: u64,
-    /// Unix seconds, as the node says.
+    /// Unix seconds, as given by the node.
     pub block_time: Option<i64>,
     pub signature: String,
     #[serde(skip)]
@@ -33,12 +33,12 @@ pub struct Head {
 /// The heads of an operator, the latest first.
 pub(super) struct Found {
     pub heads: Vec<Head>,
-    /// Whose memos were read.
+    /// The key whose memos were read.
     pub signer: Pubkey,
     pub host: String,
 }
 
-/// Asks for the memos of the policy authority that the operator names now.
+/// Reads the memos of the operator's current policy authority.
 pub(super) async fn find(node: &Node, operator: &Pubkey) -> Result<Found, AuditError> {
     let account = node.accounts(&[*operator]).await?.pop().and_then(|(_, account)| account);
     let data =
@@ -52,7 +52,7 @@ pub(super) async fn find(node: &Node, operator: &Pubkey) -> Result<Found, AuditE
     let signer = state.policy_authority;
     let lines = node.signatures(&signer, None).await?;
     let is_well = |line: &&Line| line.err.is_none();
-    // A node that tells memos saves asking for the other transactions.
+    // If a node lists memos, the other transactions need not be fetched.
     let tells = lines.iter().any(|line| line.memo.is_some());
     let says = |line: &&Line| line.memo.as_ref().map_or(!tells, |memo| memo.contains(BEGINS));
     let asked = lines.iter().filter(is_well).filter(says);
@@ -88,9 +88,9 @@ struct Instruction {
     data: String,
 }
 
-/// The head that a transaction states, if the signer signed that.
+/// The head that a transaction states, if the signer signed it.
 fn head_in(transaction: &Value, line: &Line, signer: &Pubkey, operator: &Pubkey) -> Option<Head> {
-    // A node cannot make up what the signature covers, nor show another transaction in its place.
+    // A node cannot invent what the signature covers, nor show another transaction in its place.
     let is_asked_for = transaction["transaction"]["signatures"][0] == line.signature.as_str();
     if !is_asked_for || !transaction["meta"]["err"].is_null() || signed::check(transaction) != Signed::Well {
         return None;
@@ -118,7 +118,7 @@ fn head_in(transaction: &Value, line: &Line, signer: &Pubkey, operator: &Pubkey)
     })
 }
 
-/// Number and hash that a memo states of the operator.
+/// Number and hash in a memo about the operator.
 fn stated<'a>(memo: &'a str, operator: &Pubkey) -> Option<(u64, &'a str)> {
     let mut words = memo.strip_prefix(BEGINS)?.split(' ');
     let (of, number, sha256) = (words.next()?, words.next()?, words.next()?);

@@ -1,5 +1,5 @@
-//! What is wrong with a file of denials: which lines were deleted, moved, edited or added, where its chain does not hold, and
-//! which head on Solana says otherwise. Sees no file and no node.
+//! What is wrong with a file of denials: which lines were deleted, moved, edited or added, where its chain breaks, and which
+//! head on Solana contradicts it. Reads no file and no node.
 
 use std::collections::BTreeSet;
 
@@ -13,19 +13,19 @@ use super::line::{Claims, Signed};
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Kind {
-    /// Denials that are not there.
+    /// Missing denials.
     Deleted,
-    /// A denial that stands elsewhere than its number says.
+    /// A denial in another place than its number says.
     Moved,
-    /// A line that is not what was signed.
+    /// A line that differs from what was signed.
     Edited,
-    /// A line that stands for no denial: a copy, or nothing that was signed.
+    /// A line that stands for no denial: a copy, or something that was never signed.
     Added,
-    /// The key signed two denials of one number.
+    /// The key signed two denials with one number.
     SignedTwice,
-    /// The key signed a denial that does not name the one before as it stands here.
+    /// The key signed a denial that does not name the one before it in this file.
     DoesNotFollow,
-    /// Solana has another denial of this number.
+    /// Solana has another denial with this number.
     Rewritten,
 }
 
@@ -35,7 +35,7 @@ pub struct Finding {
     pub number: Option<u64>,
     /// The last of several in a row.
     pub through: Option<u64>,
-    /// Where it is known: of the last of several.
+    /// If it is known; for several, that of the last.
     pub transfer_id: Option<String>,
     /// Counted from 1.
     pub line: Option<u64>,
@@ -54,7 +54,7 @@ pub(super) struct Spoiled {
     pub claims: Claims,
 }
 
-/// Good lines in the order of the file, spoiled ones too. By number, then by line.
+/// Judges good and spoiled lines, in the order of the file. Findings are sorted by number, then by line.
 pub(super) fn judge(good: &[Good], spoiled: &[Spoiled], heads: &[Head]) -> Vec<Finding> {
     let kept = in_order(good);
     let mut findings = Vec::new();
@@ -82,9 +82,9 @@ pub(super) fn judge(good: &[Good], spoiled: &[Spoiled], heads: &[Head]) -> Vec<F
     findings
 }
 
-/// The most lines whose numbers rise: what is not among them was moved.
+/// Keeps the longest run of lines whose numbers rise; every other line was moved.
 fn in_order(good: &[Good]) -> Vec<bool> {
-    // Of each length, the line with the lowest number that a rising row of it ends with.
+    // For each length, the line with the lowest number that ends a rising run of that length.
     let mut ends: Vec<usize> = Vec::new();
     let mut before: Vec<Option<usize>> = Vec::with_capacity(good.len());
     for (at, one) in good.iter().enumerate() {
@@ -104,7 +104,7 @@ fn in_order(good: &[Good]) -> Vec<bool> {
     kept
 }
 
-/// One line for each number, by number. Says what was moved or added, and where the chain does not hold.
+/// One line per number, sorted by number. Adds findings for moved and added lines, and where the chain breaks.
 fn chain_of<'a>(good: &'a [Good], kept: &[bool], findings: &mut Vec<Finding>) -> Vec<&'a Good> {
     let mut all: Vec<(&Good, bool)> = good.iter().zip(kept.iter().copied()).collect();
     all.sort_by_key(|(one, kept)| (one.signed.number, !kept, one.line));
@@ -136,12 +136,12 @@ fn chain_of<'a>(good: &'a [Good], kept: &[bool], findings: &mut Vec<Finding>) ->
     chain
 }
 
-/// Which number each spoiled line stood for before it was edited: what it says, if that is missing there; what its neighbours leave,
-/// otherwise. `None`: it stands for nothing.
+/// The number that each spoiled line had before it was edited: the number that it claims, if that one is missing there;
+/// otherwise one that its neighbours leave free. `None`: it stands for no denial.
 fn places_of(spoiled: &[Spoiled], chain: &[&Good], in_place: &[&Good], lines: usize) -> Vec<Option<u64>> {
     let is_there = |number: u64| chain.binary_search_by_key(&number, |one| one.signed.number).is_ok();
     let last = chain.last().map_or(0, |one| one.signed.number);
-    // The numbers between which a line stands.
+    // The numbers of the good lines around a line.
     let between = |line: u64| {
         let at = in_place.partition_point(|one| one.line < line);
         let number = |one: &&Good| one.signed.number;
@@ -150,7 +150,7 @@ fn places_of(spoiled: &[Spoiled], chain: &[&Good], in_place: &[&Good], lines: us
     let mut taken: BTreeSet<u64> = BTreeSet::new();
     let mut places = vec![None; spoiled.len()];
     for pass in 0..4 {
-        // Where the search for a free number began, and where it goes on.
+        // Where the search for a free number began, and where it continues.
         let (mut began, mut goes_on) = (0, 1);
         let open =
             spoiled.iter().zip(&mut places).filter(|(one, place)| place.is_none() && !one.claims.is_foreign);
@@ -162,10 +162,10 @@ fn places_of(spoiled: &[Spoiled], chain: &[&Good], in_place: &[&Good], lines: us
             let is_free = |number: &u64| *number > 0 && !is_there(*number) && !taken.contains(number);
             let within = |number: &u64| match high {
                 Some(high) => low < *number && *number < high,
-                // Behind the last good line, a number is believed that the file has room for.
+                // Behind the last good line, a claimed number is plausible if the file has room for it.
                 None => low < *number && number.saturating_sub(low) <= lines as u64,
             };
-            // No more can be taken than there are lines.
+            // There cannot be more taken numbers than lines.
             let first_free = |high: u64| (goes_on..high).take(lines + 1).find(is_free);
             *place = match pass {
                 0 => one.claims.number.filter(|number| within(number) && is_free(number)),
@@ -194,7 +194,7 @@ fn of_spoiled(one: &Spoiled, number: Option<u64>) -> Finding {
     }
 }
 
-/// What is missing, up to the last number of the file or of Solana.
+/// The missing numbers, up to the last one in the file or on Solana.
 fn gaps(chain: &[&Good], stood_for: BTreeSet<u64>, last_on_chain: u64) -> Vec<Finding> {
     let mut numbers: Vec<u64> = chain.iter().map(|one| one.signed.number).chain(stood_for).collect();
     numbers.sort_unstable();

@@ -1,4 +1,4 @@
-//! One line: whether it is what the key signed, to the byte.
+//! One line: whether it is byte for byte what the key signed.
 
 use anchor_lang::prelude::Pubkey;
 use serde::Deserialize;
@@ -11,10 +11,10 @@ use super::LINE_BYTES_MAX;
 
 const VERSION: u64 = 1;
 
-/// Whose signatures count.
+/// The keys whose signatures count.
 pub(super) struct Keys {
     pub keys: Vec<Pubkey>,
-    /// They were stated, rather than taken from the file.
+    /// Whether the keys were given, rather than taken from the file.
     pub are_stated: bool,
 }
 
@@ -31,7 +31,7 @@ impl Keys {
     }
 }
 
-/// Whose chain it is: an operator's, at one service.
+/// The owner of the chain: an operator, at one service.
 pub(super) struct Whose {
     operator: Option<Pubkey>,
     id_and_network: Option<(String, String)>,
@@ -60,7 +60,7 @@ impl Whose {
     }
 }
 
-/// A line that is what the key signed.
+/// A line exactly as the key signed it.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Signed {
     pub number: u64,
@@ -71,12 +71,12 @@ pub(super) struct Signed {
     pub previous_transfer: Option<Ulid>,
 }
 
-/// What a line says of itself that is not what a key signed.
+/// What a line claims that is not what a key signed.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Claims {
     pub number: Option<u64>,
     pub transfer: Option<Ulid>,
-    /// A good line of another chain: it stands for none of this one.
+    /// A good line of another chain, which stands for none of this one.
     pub is_foreign: bool,
     pub why: &'static str,
 }
@@ -84,7 +84,7 @@ pub(super) struct Claims {
 pub(super) enum Read {
     Good(Signed),
     Spoiled(Claims),
-    /// Well signed, and of another version.
+    /// Correctly signed, but of another version.
     Newer,
 }
 
@@ -101,7 +101,7 @@ struct Document {
     transfer_id: String,
 }
 
-/// Reads a line. The keys that count and whose chain it is are taken from the first that is good, where they are not stated.
+/// Reads a line. If keys and owner were not given, the first good line sets them.
 pub(super) fn read(bytes: &[u8], keys: &mut Keys, whose: &mut Whose) -> Read {
     let spoiled = |value: &Value, why| {
         let claimed = &value["denial"];
@@ -118,7 +118,7 @@ pub(super) fn read(bytes: &[u8], keys: &mut Keys, whose: &mut Whose) -> Read {
     let Ok(value) = serde_json::from_slice::<Value>(bytes) else {
         return spoiled(&Value::Null, "it is no JSON");
     };
-    // One text for one value, RFC 8785: nothing stands in a line beside what is signed. Maps are sorted by name.
+    // One form for one value, RFC 8785: a line holds nothing beside the signed content. Maps are sorted by name.
     let is_canonical = value.as_object().is_some_and(|line| line.len() == 2)
         && serde_json::to_vec(&value).is_ok_and(|canonical| canonical == bytes);
     if !is_canonical {

@@ -1,5 +1,5 @@
-//! A file of signed refusals, held against its signatures, its chain and what the operator wrote of it on Solana. It is read line by
-//! line, and of each its number and hashes are kept.
+//! A file of signed refusals, checked against its signatures, its chain and the heads that the operator wrote on Solana. It is
+//! read line by line; only the number and the hashes of each line are kept.
 
 mod heads;
 mod judge;
@@ -22,20 +22,20 @@ use self::line::{Keys, Read, Whose};
 use crate::AuditError;
 use crate::node::Node;
 
-/// A longer line is none of ours.
+/// A longer line cannot be one of ours.
 const LINE_BYTES_MAX: usize = 64 * 1024;
 
 pub struct DenialsRequest {
     pub file: PathBuf,
-    /// Whose signatures count. None: of the key that the first good line names.
+    /// The keys whose signatures count. Empty: the key that the first good line names.
     pub keys: Vec<Pubkey>,
-    /// Whose denials they are to be. `None`: of whom the first good line says.
+    /// The operator that the denials must belong to. `None`: the one that the first good line names.
     pub operator: Option<Pubkey>,
-    /// Where heads are looked for.
+    /// The node to search for heads.
     pub node: Option<Url>,
 }
 
-/// What was read of a file.
+/// The contents of a file.
 struct Contents {
     lines: u64,
     good: Vec<Good>,
@@ -44,7 +44,7 @@ struct Contents {
     whose: Whose,
 }
 
-/// Reads, asks the node for heads if there is one, and reports.
+/// Reads the file, asks the node for heads if there is one, and reports.
 pub async fn audit_denials(request: DenialsRequest) -> Result<DenialsReport, AuditError> {
     let DenialsRequest { file, keys, operator, node } = request;
     let contents = read(&file, Keys::new(keys), Whose::new(operator))?;
@@ -82,7 +82,7 @@ fn read(path: &PathBuf, mut keys: Keys, mut whose: Whose) -> Result<Contents, Au
     Ok(Contents { lines, good, spoiled, keys, whose })
 }
 
-/// Reads a line without its end; of one that is too long, as much as shows that it is. False: there is none.
+/// Reads a line without its end. Of a line that is too long, it reads just enough to show that. False: there is none.
 fn next_line(reader: &mut impl BufRead, line: &mut Vec<u8>) -> std::io::Result<bool> {
     line.clear();
     let mut is_there = false;

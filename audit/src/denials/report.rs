@@ -1,4 +1,4 @@
-//! What came out of an audit of denials, as data and as text.
+//! The result of an audit of denials, as data and as text.
 
 use std::fmt::{Result as Written, Write};
 
@@ -19,12 +19,12 @@ pub struct DenialsReport {
     pub lines: u64,
     pub last_number: u64,
     pub keys: Vec<String>,
-    /// The keys were stated by whoever asked, and not taken from the file.
+    /// Whether the caller gave the keys, rather than the file.
     pub keys_are_stated: bool,
     pub findings: Vec<Finding>,
     /// `None`: no node was asked.
     pub heads: Option<Vec<Head>>,
-    /// Denials behind the last head.
+    /// Denials after the last head.
     pub after_last_head: Option<u64>,
     pub remarks: Vec<String>,
 }

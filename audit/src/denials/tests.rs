@@ -15,7 +15,7 @@ fn transfer_of(number: u64) -> String {
     format!("txn_{}", Ulid::from_parts(1_800_000_000_000 + number, u128::from(number)))
 }
 
-/// The document of a denial after one with this hash, as a relayer writes it.
+/// The document of a denial that follows the one with this hash, as a relayer writes it.
 fn document(key: &Keypair, number: u64, previous: [u8; 32]) -> Value {
     json!({
         "account": Pubkey::new_from_array([4; 32]).to_string(), "account_id": "acct_0000000000000000000000000A",
@@ -88,7 +88,7 @@ impl Chance {
     }
 }
 
-/// The line with something else in it: any byte, or a field in good form.
+/// The line with an edit: any byte, or a field in valid form.
 fn edited(line: &str, number: u64, chance: &mut Chance) -> String {
     let swap = |from: String, to: String| {
         assert!(line.contains(&from), "{from}");
@@ -110,7 +110,7 @@ fn edited(line: &str, number: u64, chance: &mut Chance) -> String {
     }
 }
 
-/// Of 10,000 denials, hundreds are deleted, moved and edited: each is named as what it is, and nothing else is.
+/// Of 10,000 denials, hundreds are deleted, moved and edited: each is reported as what it is, and nothing else is.
 #[tokio::test]
 async fn of_ten_thousand_each_that_is_deleted_moved_or_edited_is_named_and_nothing_else() {
     const LINES: usize = 10_000;
@@ -123,9 +123,9 @@ async fn of_ten_thousand_each_that_is_deleted_moved_or_edited_is_named_and_nothi
     for seed in 1..=4 {
         let mut chance = Chance(seed);
         let mut expected: BTreeSet<(Kind, Option<u64>, Option<u64>)> = BTreeSet::new();
-        // What stands at each place of the file afterwards.
+        // The lines at each place of the file afterwards.
         let mut places: Vec<Vec<String>> = lines.iter().map(|line| vec![line.clone()]).collect();
-        // At most one thing is done in each spot, so that what is found can be said beforehand.
+        // At most one change per spot, so that the findings can be predicted.
         let spots = LINES / SPOT;
         let mut is_used = vec![false; spots];
         for spot in 1..spots - 1 {
@@ -205,7 +205,7 @@ async fn a_cut_beginning_is_missing_and_a_cut_end_cannot_be_seen_without_a_node(
     assert!(judge(&all, &[], &heads).is_empty());
     let found = judge(&all[..6], &[], &heads);
     assert_eq!((found[0].kind, found[0].number, found[0].through), (Kind::Deleted, Some(7), Some(9)));
-    // The holder of the key signs the chain anew from the fifth on: of that, signatures say nothing, and the head does.
+    // The holder of the key re-signs the chain from the fifth on: signatures cannot show that, but the head does.
     let anew: Vec<String> = {
         let mut previous = all[3].signed.hash;
         let mut lines = lines[..4].to_vec();
@@ -232,7 +232,7 @@ async fn who_lacks_the_key_signs_nothing_anew() {
     let (all_anew, _) = chain(&thief, 1..=5, [0; 32]);
     let edited: Vec<_> = (1..=5).map(|number| (Kind::Edited, Some(number), None)).collect();
     assert_eq!(told(&audited(&all_anew, &[&key]).await), edited);
-    // Without the key stated that is not found, and said so.
+    // Without a given key that goes unnoticed, and the report says so.
     let unstated = audited(&all_anew, &[]).await;
     assert!(unstated.holds && !unstated.keys_are_stated);
     assert!(unstated.remarks.iter().any(|remark| remark.contains("--denials-key")), "{:?}", unstated.remarks);
@@ -241,7 +241,7 @@ async fn who_lacks_the_key_signs_nothing_anew() {
     for keys in [&[&key][..], &[]] {
         assert_eq!(told(&audited(&one_anew, keys).await), [(Kind::Edited, Some(3), None)]);
     }
-    // A key that was replaced: both are stated.
+    // A key that was replaced: both are given.
     let (first, hash) = chain(&key, 1..=3, [0; 32]);
     let (second, _) = chain(&thief, 4..=6, hash);
     let both = [first, second].concat();
@@ -293,7 +293,7 @@ async fn lines_of_others_and_no_lines_at_all_stand_for_nothing() {
     assert!(newer.expect_err("unknown").to_string().contains("version"));
 }
 
-/// What text does to a terminal: a transfer is shown only where it is an id.
+/// Text can contain terminal escapes: a transfer is shown only if it is an id.
 #[tokio::test]
 async fn nothing_of_a_spoiled_line_reaches_the_terminal_but_numbers_and_ids() {
     let key = Keypair::new();

@@ -1,4 +1,4 @@
-//! Policies on their way: opened, written, sealed, applied or given up.
+//! Staged policies: opened, written, sealed, applied or dropped.
 
 use anchor_lang::prelude::Pubkey;
 use bytemuck::Zeroable;
@@ -78,7 +78,7 @@ impl Step<'_> {
         Some(())
     }
 
-    /// From here on the draft says what it was opened for, and its time runs.
+    /// From here on the draft's proposal is fixed, and its delay runs.
     fn seal(&mut self, agent: Pubkey, signer: Pubkey) {
         let (Some(mut book), Some(operator)) = (self.world.drafts.get(&agent).cloned(), self.operator())
         else {
@@ -143,7 +143,7 @@ impl Step<'_> {
         Some(())
     }
 
-    /// The account's draft, if it is the one that an instruction names.
+    /// The account's draft, if an instruction names that one.
     fn draft(&mut self, agent: Pubkey, hash: [u8; 32]) -> Option<DraftBook> {
         let found = self.world.drafts.get(&agent).filter(|book| book.draft.hash == hash).cloned();
         if found.is_none() {

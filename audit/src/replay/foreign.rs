@@ -1,4 +1,4 @@
-//! Whose events a log holds.
+//! Which events of a log belong to the audit.
 
 use anchor_lang::Discriminator;
 use anchor_lang::prelude::Pubkey;
@@ -11,7 +11,7 @@ use purser_client::{EventLog, LandedWell};
 
 use super::{Place, Replay};
 
-/// Events that name the operator first, and those that name the account.
+/// First the events that name the operator, then those that name the account.
 const OF_OPERATORS: [(&[u8], &str); 10] = [
     (OperatorCreated::DISCRIMINATOR, "OperatorCreated"),
     (OperatorUpdated::DISCRIMINATOR, "OperatorUpdated"),
@@ -28,7 +28,7 @@ const OF_AGENTS: [(&[u8], &str); 2] =
     [(DraftWritten::DISCRIMINATOR, "DraftWritten"), (TransferExecuted::DISCRIMINATOR, "TransferExecuted")];
 
 impl Replay {
-    /// Whether an event is about the operator or an account of it. Others may share a transaction.
+    /// Whether an event is about the operator or one of its accounts. Others may share the transaction.
     pub(super) fn concerns_us(&self, payload: &[u8], landed: &LandedWell) -> bool {
         let Some((discriminator, fields)) = payload.split_at_checked(8) else { return false };
         let first = fields.first_chunk().map(|key| Pubkey::new_from_array(*key));
@@ -46,7 +46,7 @@ impl Replay {
         is_in(&OF_AGENTS) && (self.world.agents.contains_key(&first) || created.any(|agent| *agent == first))
     }
 
-    /// Tells of lines that have the form of the program's events and were written by another program.
+    /// Reports lines in the form of the program's events that another program wrote.
     pub(super) fn tell_forged(&mut self, place: &Place, landed: &LandedWell) {
         let Some(lines) = &landed.log else { return };
         let invoked = lines.iter().filter_map(|line| {

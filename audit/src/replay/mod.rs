@@ -1,6 +1,6 @@
-//! Every signed instruction once more, in the order of the chain, from the operator's creation on. Each decision is made
-//! again by `purser_policy`, under the policy that was in force; then it is held against what the program logged, what token
-//! accounts held, and in the end against the accounts as they stand. Pure.
+//! Replays every signed instruction in the order of the chain, from the operator's creation on. `purser_policy` makes each
+//! decision again, under the policy in force at that time. The result must match the program's log, the balances of token
+//! accounts, and in the end the accounts as they stand. Pure.
 
 mod drafts;
 mod foreign;
@@ -37,7 +37,7 @@ pub struct Transaction {
     pub signed: Signed,
 }
 
-/// Where something was seen.
+/// Where something happened.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Place {
     pub signature: String,
@@ -70,7 +70,7 @@ pub struct Mismatch {
     pub text: String,
 }
 
-/// A payment as it was replayed.
+/// A replayed payment.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Payment {
     pub agent: Pubkey,
@@ -81,52 +81,52 @@ pub struct Payment {
     pub memo: Vec<u8>,
 }
 
-/// What is told of an account.
+/// The summary of an account.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Life {
     pub agent_id: [u8; 16],
     pub created: Option<Place>,
     pub closed: Option<Place>,
-    /// Versions of its policy that were in force.
+    /// How many versions of its policy were in force.
     pub policies: u64,
     pub payments: u64,
     pub paid: u128,
     pub withdrawn: u128,
     pub deposited: u128,
-    /// What its token account held before the first and after the last transaction.
+    /// The balance of its token account, before the first transaction and after the last one.
     pub first_balance: Option<u64>,
     pub last_balance: Option<u64>,
 }
 
-/// What came of a replay.
+/// The result of a replay.
 #[derive(Debug, Default)]
 pub struct Outcome {
     pub mismatches: Vec<Mismatch>,
-    /// How much each check looked at.
+    /// How many items each check examined.
     pub examined: BTreeMap<Check, u64>,
-    /// What could not be looked at, and why.
+    /// What could not be checked, and why.
     pub unchecked: BTreeMap<Check, BTreeSet<String>>,
     pub lives: BTreeMap<Pubkey, Life>,
-    /// The ids of all accounts of the operator, also of those that are not audited, by token account.
+    /// The ids of all of the operator's accounts, audited or not, by token account.
     pub ids: BTreeMap<Pubkey, [u8; 16]>,
     /// In the order of the chain.
     pub movements: Vec<(Place, Movement)>,
-    /// Transactions whose events were cut off, or not kept by the node: recomputed from what was signed.
+    /// Transactions whose events were cut off, or not kept by the node, and so recomputed from what was signed.
     pub recomputed: Vec<(Place, u64)>,
-    /// Events of this program's form that another one wrote: of no effect, and told.
+    /// Events in this program's form that another program wrote: without effect, but reported.
     pub forged: Vec<(Place, Pubkey, String)>,
-    /// Decisions that hold by a clock one second before their block's date.
+    /// Decisions that hold at one second before their block's date.
     pub second_earlier: Vec<Place>,
     pub transactions: u64,
     pub last_time: Option<i64>,
 }
 
-/// An account as it was replayed: the program's own layout, and its allowlist.
+/// A replayed account: the program's own layout, and its allowlist.
 #[derive(Debug, Clone)]
 struct AgentBook {
     agent: Agent,
     tail: Vec<u8>,
-    /// A payment is missing whose amount is not known: until then its window cannot be recomputed.
+    /// A payment of unknown amount is missing: until this time the window cannot be recomputed.
     unsure_until: Option<i64>,
 }
 
@@ -136,7 +136,7 @@ struct DraftBook {
     tail: Vec<u8>,
 }
 
-/// What the program keeps.
+/// The program's state.
 #[derive(Debug, Clone, Default)]
 struct World {
     operator: Option<Operator>,
@@ -158,7 +158,7 @@ pub struct Replay {
 }
 
 impl Replay {
-    /// `agents`: those that are audited. `snapshots`: accounts as they stood at slots of their own.
+    /// `agents`: the audited ones. `snapshots`: accounts as they stood, each at its own slot.
     pub fn new(
         usdc_mint: Pubkey,
         operator: Pubkey,
@@ -180,7 +180,7 @@ impl Replay {
         }
     }
 
-    /// The next transaction, in the order of the chain.
+    /// Replays the next transaction, in the order of the chain.
     pub fn apply(&mut self, transaction: &Transaction) {
         let Transaction { signature, landed, signed } = transaction;
         self.compare_before(landed.slot);
@@ -201,7 +201,7 @@ impl Replay {
         self.count_money(&place, landed, &found.movements);
     }
 
-    /// After the last transaction.
+    /// Call this after the last transaction.
     pub fn finish(mut self) -> Outcome {
         self.compare_before(u64::MAX);
         for purse in self.purses.values() {
@@ -212,8 +212,8 @@ impl Replay {
         self.outcome
     }
 
-    /// Replays the calls on the accounts that they name. A block is dated by a whole second, and some nodes date it by its
-    /// end: what does not hold at that second is tried one second earlier, and told.
+    /// Replays the calls on the accounts that they name. A block's date is a whole second, and some nodes date a block by its
+    /// end. So what does not hold at that second is tried one second earlier, and reported.
     fn replay(&mut self, place: &Place, landed: &LandedWell) -> Found {
         let now = place.time;
         let mut step = self.step(landed, now);
@@ -237,7 +237,7 @@ impl Replay {
         found
     }
 
-    /// A step on copies of what the calls name.
+    /// A step on copies of the accounts that the calls name.
     fn step<'a>(&self, landed: &'a LandedWell, now: i64) -> Step<'a> {
         let named = || landed.calls.iter().flat_map(|called| &called.accounts);
         let world = World {
@@ -310,7 +310,7 @@ impl Replay {
         }
     }
 
-    /// Whether it goes into the report: the operator itself, and the accounts that are audited.
+    /// Whether it goes into the report: the operator itself, and the audited accounts.
     fn is_audited(&self, account: Option<Pubkey>) -> bool {
         account.is_none_or(|account| self.audited.contains(&account))
     }

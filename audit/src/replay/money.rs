@@ -1,4 +1,4 @@
-//! What token accounts held, from the first transaction to the last; and what left in each 24 hours, summed up without any of
+//! The balances of token accounts from the first transaction to the last, and what left in each 24 hours, summed without any of
 //! the program's tricks.
 
 use std::collections::VecDeque;
@@ -10,22 +10,22 @@ use purser_policy::{DAY_SECONDS, Limit, UsdcAmount};
 use super::{Payment, Place, Replay};
 use crate::check::Check;
 
-/// Money that moved on an account.
+/// A movement of money on an account.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Movement {
     Payment {
         payment: Payment,
-        /// The most that might leave in 24 hours.
+        /// The daily limit at that time.
         cap: Limit,
     },
-    /// By the admin's word, past the policy.
+    /// Made by the admin, past the policy.
     Withdrawal { agent: Pubkey, amount: UsdcAmount, recipient: Pubkey },
     Deposit {
         agent: Pubkey,
         amount: UsdcAmount,
-        /// The one token account that it came from, if it was one.
+        /// The token account that it came from, if there was only one.
         source: Option<Pubkey>,
-        /// The one transfer of the program that made it: its id and its memo.
+        /// The id and memo of the program's transfer that made it, if there was only one.
         transfer: Option<([u8; 16], Vec<u8>)>,
     },
 }
@@ -38,7 +38,7 @@ impl Movement {
         }
     }
 
-    /// What it took out of an account.
+    /// The amount that it took out of an account.
     pub fn out_of(&self, account: &Pubkey) -> Option<UsdcAmount> {
         match self {
             Self::Payment { payment, .. } => (payment.agent == *account).then_some(payment.amount),
@@ -48,7 +48,7 @@ impl Movement {
     }
 }
 
-/// The token account of an account that is audited.
+/// The token account of an audited account.
 #[derive(Debug, Clone)]
 pub(super) struct Purse {
     pub agent: Pubkey,
@@ -71,7 +71,7 @@ pub(super) struct Day {
 }
 
 impl Day {
-    /// What left in the 24 hours up to and including this payment. Of age 24 hours and more does not count.
+    /// What left in the 24 hours up to and including this payment. Payments of age 24 hours and more do not count.
     fn spent(&mut self, time: i64, amount: UsdcAmount) -> u128 {
         while let Some((paid_at, paid)) = self.payments.front().copied() {
             if time.saturating_sub(paid_at) < DAY_SECONDS {
@@ -87,7 +87,7 @@ impl Day {
 }
 
 impl Replay {
-    /// Counts what a transaction moved, and holds it against what token accounts held before and after.
+    /// Counts the money that a transaction moved, and compares it with the balances of token accounts before and after.
     pub(super) fn count_money(&mut self, place: &Place, landed: &LandedWell, movements: &[Movement]) {
         for movement in movements {
             if self.audited.contains(&movement.agent()) {
@@ -143,7 +143,7 @@ impl Replay {
         self.outcome.movements.push((place.clone(), movement.clone()));
     }
 
-    /// One token account: its balance is the one before, less what instructions took out, plus what came.
+    /// One token account: its balance is the one before, minus what instructions took out, plus what came in.
     fn count_purse(
         &mut self,
         place: &Place,
@@ -197,7 +197,7 @@ impl Replay {
     }
 }
 
-/// The one transfer that made a deposit of this amount; `None` where the money came otherwise too.
+/// The single transfer that made a deposit of this amount; `None` if money came in another way too.
 fn sole_transfer(landed: &LandedWell, own: &Pubkey, came: UsdcAmount) -> Option<([u8; 16], Vec<u8>)> {
     let paid = landed.calls.iter().filter(|called| called.accounts.get(4) == Some(own));
     let mut transfers = paid.filter_map(|called| transfer_arguments(&called.data));
@@ -207,7 +207,7 @@ fn sole_transfer(landed: &LandedWell, own: &Pubkey, came: UsdcAmount) -> Option<
     }
 }
 
-/// The one token account that money left, besides `own`.
+/// The single token account, besides `own`, that money left.
 fn sole_source(landed: &LandedWell, own: &Pubkey) -> Option<Pubkey> {
     let mut sources = landed.balances.iter().filter(|it| it.after < it.before && it.token_account != *own);
     match (sources.next(), sources.next()) {
@@ -216,7 +216,7 @@ fn sole_source(landed: &LandedWell, own: &Pubkey) -> Option<Pubkey> {
     }
 }
 
-/// An amount beyond what one account can hold, in USDC.
+/// An amount that may exceed what one account can hold, in USDC.
 pub(crate) fn usdc(micros: u128) -> String {
     let (whole, rest) = (micros / 1_000_000, micros % 1_000_000);
     format!("{whole}.{rest:06}")

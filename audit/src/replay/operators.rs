@@ -1,4 +1,4 @@
-//! What is done to the operator: keys, delay, halts.
+//! Changes of the operator: keys, delay, halts.
 
 use anchor_lang::prelude::Pubkey;
 use bytemuck::Zeroable;

@@ -1,4 +1,4 @@
-//! Money that leaves: payments within policy, and what the admin takes out.
+//! Money that leaves: payments within policy, and the admin's withdrawals.
 
 use anchor_lang::Discriminator;
 use anchor_lang::prelude::Pubkey;
@@ -15,7 +15,7 @@ use super::step::Step;
 use super::{AgentBook, Movement, Payment};
 use crate::check::Check;
 
-/// Every check that one payment goes through here.
+/// Every check that each payment goes through here.
 const DECIDED: [Check; 7] = [
     Check::Numbering,
     Check::PaidOnce,
@@ -92,7 +92,7 @@ impl Step<'_> {
         Some(())
     }
 
-    /// Decides it once more, and counts it whatever the answer: it was made. Returns what had left by then, with it.
+    /// Decides the payment again, and counts it either way, because it was made. Returns the amount spent, this one included.
     fn decide(
         &mut self,
         address: Pubkey,
@@ -141,8 +141,8 @@ impl Step<'_> {
         spent
     }
 
-    /// The log numbers payments, and a number that is left out is a payment that was not shown. Where the log was cut off, what
-    /// its signer had seen says so: a payment is signed with the number of those before it.
+    /// The log numbers payments, so a skipped number is a payment that was not shown. If the log was cut off, the signed
+    /// sequence shows the same: a payment is signed with the number of those before it.
     fn number(
         &mut self,
         address: Pubkey,
@@ -178,7 +178,7 @@ impl Step<'_> {
         book.unsure_until = Some(self.now.saturating_add(DAY_SECONDS + STRETCH_SECONDS_MAX));
     }
 
-    /// What the log says of a payment, field by field.
+    /// Compares the logged payment field by field.
     fn same_payment(&mut self, book: &AgentBook, expected: &TransferExecuted, logged: &TransferExecuted) {
         let address = expected.agent;
         let mut differs = |what: &str, logged: String, expected: String| {
@@ -233,7 +233,7 @@ impl Step<'_> {
         let (agent, source, mint, recipient) = (place(2)?, place(3)?, place(4)?, place(5)?);
         let (admin, _) = self.role(called, Some(agent), Authority::Administer)?;
         let Some(book) = self.agent(agent) else { return Some(()) };
-        // Of a mint other than USDC, the log alone knows who owned the recipient.
+        // For a mint other than USDC, only the log knows who owned the recipient.
         let logged = self.logged.front().and_then(|payload| decode_event::<Withdrawn>(payload));
         let owner = self.balance(&recipient).and_then(|balance| balance.owner);
         let recipient_owner = owner.or(logged.map(|event| event.recipient_owner)).unwrap_or_default();
@@ -256,7 +256,7 @@ impl Step<'_> {
     }
 }
 
-/// Every rule that refuses it, in the words of the policy.
+/// Every rule that refuses the payment, in the policy's words.
 fn broken_rules(state: &AccountState, request: &TransferRequest, now: i64) -> Vec<(Check, String)> {
     let mut broken = Vec::new();
     if state.tags.contains(request.tag, state.window.effective(now)) {

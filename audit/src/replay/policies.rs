@@ -174,7 +174,7 @@ impl Step<'_> {
         Some(())
     }
 
-    /// What a closed account still held: its log says so; without, what it held before less what left it in between.
+    /// The rest on a closed account: from its log or, without one, the balance before minus what left in between.
     fn left_in(&self, agent: Pubkey, token_account: &Pubkey) -> UsdcAmount {
         let logged = self.logged.front().and_then(|payload| decode_event::<AgentClosed>(payload));
         if let Some(event) = logged.filter(|event| event.agent == agent) {
@@ -192,18 +192,18 @@ impl AgentBook {
     }
 }
 
-/// Whether a policy that `role` puts in force has to have waited.
+/// Whether a policy that `role` puts in force must have waited.
 pub(super) fn must_wait(operator: &Operator, role: Role, sealed_at: i64, now: i64) -> bool {
     role != Role::Admin && now < operator.loosens_at(sealed_at)
 }
 
-/// The allowlist as it stands at the end of an account.
+/// The allowlist in the form of an account's tail.
 pub(super) fn tail(policy: &Policy) -> Vec<u8> {
     let (wallets, token_accounts) = policy.allowlist.entries();
     wallets.iter().chain(token_accounts).flatten().copied().collect()
 }
 
-/// A policy as events carry it. `draft`: the hash of the draft that its entries were written to.
+/// A policy in the form of events. `draft`: the hash of the draft that its entries were written to.
 pub(super) fn record(policy: &Policy, draft: Option<[u8; 32]>) -> PolicyRecord {
     let micros = |limit| match limit {
         Limit::Unlimited => None,

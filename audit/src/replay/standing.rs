@@ -1,4 +1,4 @@
-//! The accounts as they stand, held against what the replay came to: byte by byte, allowlists and spend windows included.
+//! The accounts as they stand, compared with the replay's result: byte by byte, allowlists and spend windows included.
 
 use anchor_lang::Discriminator;
 use anchor_lang::prelude::Pubkey;
@@ -9,11 +9,11 @@ use super::Replay;
 use crate::archive::{SavedAccount, Snapshot};
 use crate::check::Check;
 
-/// Where a token account has its amount.
+/// The position of the amount in a token account.
 const TOKEN_AMOUNT: std::ops::Range<usize> = 64..72;
 
 impl Replay {
-    /// Compares the accounts that were read at slots before this one: no transaction changes them any more.
+    /// Compares the accounts that were read at slots before this one: no later transaction changes those snapshots.
     pub(super) fn compare_before(&mut self, slot: u64) {
         while self.snapshots.last().is_some_and(|(_, snapshot)| snapshot.slot < slot) {
             if let Some((address, snapshot)) = self.snapshots.pop() {
@@ -99,8 +99,8 @@ fn bytes<T: Discriminator + bytemuck::NoUninit>(state: &T, tail: &[u8]) -> Vec<u
     [T::DISCRIMINATOR, bytemuck::bytes_of(state), tail].concat()
 }
 
-/// Whether two agents differ in nothing but moments, and in these by a second at most: where a node dates blocks by their end,
-/// the replay cannot know each second that the program saw. What counts is the same.
+/// Whether two agents differ only in timestamps, and in these by at most a second. If a node dates blocks by their end,
+/// the replay cannot know the exact second that the program saw; the amounts that count are the same.
 fn same_but_for_a_second(chain: &[u8], replayed: &[u8]) -> bool {
     let (Some(chain), Some(replayed)) = (Agent::read(chain), Agent::read(replayed)) else { return false };
     let (one, other) = (chain.agent, replayed.agent);
@@ -113,7 +113,7 @@ fn same_but_for_a_second(chain: &[u8], replayed: &[u8]) -> bool {
         && without_moments(&chain, &replayed) == replayed
 }
 
-/// `chain` with the moments of `replayed`.
+/// `chain` with the timestamps of `replayed`.
 fn without_moments(chain: &AgentView, replayed: &AgentView) -> AgentView {
     let mut view = chain.clone();
     view.agent.policy_updated_at = replayed.agent.policy_updated_at;

@@ -13,25 +13,25 @@ use crate::check::Check;
 
 pub(super) struct Step<'a> {
     pub at: Deployment,
-    /// The operator that is audited.
+    /// The audited operator.
     pub address: Pubkey,
     /// Unix seconds.
     pub now: i64,
     pub landed: &'a LandedWell,
-    /// What the program logged and was not compared yet.
+    /// Events that the program logged and that were not compared yet.
     pub logged: VecDeque<Vec<u8>>,
-    /// Nothing is missing from the log.
+    /// Whether the log is complete.
     pub is_whole: bool,
     pub world: World,
     pub found: Found,
 }
 
-/// What came of it.
+/// The result of a step.
 #[derive(Debug, Default)]
 pub(super) struct Found {
     pub mismatches: Vec<(Check, Option<Pubkey>, String)>,
     pub examined: Vec<(Check, Option<Pubkey>)>,
-    /// Events that were cut off.
+    /// How many events were cut off.
     pub recomputed: u64,
     pub movements: Vec<Movement>,
     pub created: Vec<(Pubkey, [u8; 16])>,
@@ -39,7 +39,7 @@ pub(super) struct Found {
     pub closed: Vec<Pubkey>,
 }
 
-/// An instruction of the program: how its data begins, where it names the operator, and how it is replayed.
+/// An instruction of the program: its discriminator, where it names the operator, and how it is replayed.
 struct Instruction {
     discriminator: &'static [u8],
     operator_place: usize,
@@ -89,7 +89,7 @@ impl Step<'_> {
         }
     }
 
-    /// `None`: it cannot be read.
+    /// `None`: the call cannot be read.
     fn call(&mut self, called: &Called) -> Option<()> {
         let instruction = INSTRUCTIONS.iter().find(|it| called.data.starts_with(it.discriminator))?;
         // Several operators may share a transaction.
@@ -107,7 +107,7 @@ impl Step<'_> {
         self.found.examined.push((check, account));
     }
 
-    /// The operator; what is signed before it was created cannot have taken effect.
+    /// The operator. Nothing signed before its creation can have taken effect.
     pub fn operator(&mut self) -> Option<Operator> {
         if self.world.operator.is_none() {
             let text =
@@ -117,7 +117,7 @@ impl Step<'_> {
         self.world.operator
     }
 
-    /// An account of the operator; one whose creation was not read cannot be replayed.
+    /// One of the operator's accounts. An account whose creation was not read cannot be replayed.
     pub fn agent(&mut self, agent: Pubkey) -> Option<AgentBook> {
         let book = self.world.agents.get(&agent).cloned();
         if book.is_none() {
@@ -127,8 +127,8 @@ impl Step<'_> {
         book
     }
 
-    /// The key that stands first among the accounts of a call, as that of its signer. A program that calls can sign for its
-    /// own addresses, which no signature shows.
+    /// A call's signer: the first of its accounts. A calling program can sign for its own addresses, which no signature
+    /// shows.
     pub fn signer(&mut self, called: &Called, agent: Option<Pubkey>) -> Option<Pubkey> {
         let signer = *called.accounts.first()?;
         self.examine(Check::Signer, agent);
@@ -141,8 +141,8 @@ impl Step<'_> {
         Some(signer)
     }
 
-    /// The role of a call's signer. One that may not do `what` is told, and then taken for the least that may: so the rules
-    /// that bind it are looked at, too.
+    /// The role of a call's signer. A signer that may not do `what` is reported, and then treated as the lowest role, so that
+    /// the rules that bind that role are checked too.
     pub fn role(
         &mut self,
         called: &Called,
@@ -161,7 +161,7 @@ impl Step<'_> {
         }
     }
 
-    /// Holds a recomputed event against the log.
+    /// Compares a recomputed event with the log.
     pub fn expect<E: Event>(&mut self, agent: Option<Pubkey>, event: &E, name: &str) {
         self.examine(Check::Log, agent);
         match self.take(E::DISCRIMINATOR) {
@@ -174,7 +174,7 @@ impl Step<'_> {
         }
     }
 
-    /// An event that the log does not show: cut off where the log was full, otherwise hidden.
+    /// An event that the log does not show: cut off if the log was full, otherwise hidden.
     pub fn missing(&mut self, agent: Option<Pubkey>, name: &str) {
         if self.is_whole || !self.logged.is_empty() {
             let text =
@@ -191,7 +191,7 @@ impl Step<'_> {
         is_next.then(|| self.logged.pop_front()).flatten()
     }
 
-    /// What the transaction says of a token account.
+    /// The transaction's balance entry of a token account.
     pub fn balance(&self, token_account: &Pubkey) -> Option<TokenBalance> {
         self.landed.balances.iter().find(|balance| balance.token_account == *token_account).copied()
     }

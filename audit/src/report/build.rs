@@ -1,4 +1,4 @@
-//! From what was found to what is shown.
+//! Turns the findings into a report.
 
 use anchor_lang::prelude::Pubkey;
 use purser_client::committed_sha256;
@@ -13,24 +13,24 @@ use crate::program::Program;
 use crate::replay::{Life, Movement, Outcome, Place, date, usdc};
 use crate::scope::Scope;
 
-/// References that a remark lists.
+/// The most references that a remark lists.
 const REFERENCES_MAX: usize = 20;
 
-/// Genesis hashes of the public clusters, and what Solana's explorer calls them.
+/// Genesis hashes of the public clusters, and their names in Solana's explorer.
 const CLUSTERS: [(&str, &str); 3] = [
     ("5eykt4UsFv8P8NJdTREpY1vzqKqZKvdpKuc147dw2N9d", ""),
     ("EtWTRABZaYq6iMfeYKouRu166VU2xqa1wcaWoxPkrZBG", "?cluster=devnet"),
     ("4uhcVJyU9pJkvQyS88uRDiswHScSCKY3XQsseRfwrTj2", "?cluster=testnet"),
 ];
 
-/// What a report is built from.
+/// The input of a report.
 pub struct Facts<'a> {
     pub scope: &'a Scope,
     pub read_from: String,
     pub outcome: &'a Outcome,
     pub program: &'a Program,
     pub explorer: Option<String>,
-    /// Entries of the relayer's history beyond the audit; `None` where none was compared.
+    /// Entries of the relayer's history that are newer than the audit; `None` if none were compared.
     pub newer: Option<u64>,
 }
 
@@ -67,7 +67,7 @@ pub fn build(facts: Facts) -> Report {
     }
 }
 
-/// Makes links of signatures.
+/// Makes links from signatures.
 struct Links {
     template: Option<String>,
 }
@@ -152,7 +152,7 @@ fn program_report(facts: &Facts, links: &Links) -> ProgramReport {
     }
 }
 
-/// Payments that another build may have decided: those up to the slot in which the program was last changed.
+/// Payments that another build may have decided: those up to the slot of the program's last change.
 fn older_payments<'a>(facts: &Facts<'a>) -> impl Iterator<Item = Place> + 'a {
     let changed = facts.program.changed_in_slot.unwrap_or_default();
     let movements = facts.outcome.movements.iter();

@@ -1,4 +1,4 @@
-//! The report as one HTML file: no script, nothing fetched, and made to be printed.
+//! The report as one HTML file: no script, nothing fetched, and fit for printing.
 
 use std::fmt::{Result as Written, Write};
 
@@ -6,7 +6,7 @@ use super::{CheckReport, Reference, Report, Verdict};
 
 const STYLE: &str = include_str!("report.css");
 
-/// The report as a page that needs nothing but itself.
+/// The report as a self-contained page.
 pub fn html(report: &Report) -> String {
     let mut out = String::new();
     // Writing to a string cannot fail.
@@ -162,7 +162,7 @@ fn table(out: &mut String, rows: &[(&str, String)]) -> Written {
     Ok(())
 }
 
-/// A link shows its signature too: on paper it cannot be followed.
+/// A link also shows its signature, because it cannot be followed on paper.
 fn reference(at: &Reference) -> String {
     let signature = escaped(&at.signature);
     let shown = match &at.explorer {

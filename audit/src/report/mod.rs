@@ -1,4 +1,4 @@
-//! What came out of an audit, ready to be shown.
+//! The result of an audit, ready to be shown.
 
 mod build;
 mod html;
@@ -12,15 +12,15 @@ use serde::Serialize;
 
 use crate::check::Check;
 
-/// How a check came out.
+/// The result of a check.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Verdict {
     Holds,
     DoesNotHold,
-    /// There was nothing to look at, or it was not asked for.
+    /// There was nothing to check, or the check was not requested.
     NothingToCheck,
-    /// Some or all of it could not be looked at: see `unchecked`.
+    /// Some or all of it could not be checked: see `unchecked`.
     Incomplete,
 }
 
@@ -41,7 +41,7 @@ pub struct CheckReport {
     pub title: &'static str,
     pub means: &'static str,
     pub result: Verdict,
-    /// How much was looked at.
+    /// How many items were examined.
     pub examined: u64,
     pub findings: Vec<Finding>,
     pub unchecked: Vec<String>,
@@ -56,7 +56,7 @@ pub struct Finding {
     pub at: Option<Reference>,
 }
 
-/// A transaction, and where to look at it.
+/// A transaction, and its URL.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct Reference {
     pub signature: String,
@@ -65,12 +65,12 @@ pub struct Reference {
     pub explorer: Option<String>,
 }
 
-/// Something that an auditor has to know, and that breaks no rule.
+/// Something that an auditor has to know, but that breaks no rule.
 #[derive(Debug, Clone, Serialize)]
 pub struct Remark {
     pub text: String,
     pub at: Vec<Reference>,
-    /// References beyond those that are listed.
+    /// How many references are not listed.
     pub more: usize,
 }
 
@@ -93,11 +93,11 @@ pub struct AccountReport {
 #[derive(Debug, Clone, Serialize)]
 pub struct ProgramReport {
     pub program: String,
-    /// Whether what runs is the committed build; `None` where it could not be read.
+    /// Whether the running program is the committed build; `None` if it could not be read.
     pub is_committed_build: Option<bool>,
     pub committed_sha256: String,
     pub sha256: Option<String>,
-    /// Of the last deployment, upgrade or extension.
+    /// The slot of the last deployment, upgrade or extension.
     pub changed_in_slot: Option<u64>,
     pub upgrade_authority: Option<String>,
     pub upgrades: Vec<Upgrade>,
@@ -116,7 +116,7 @@ pub struct Upgrade {
 #[derive(Debug, Clone, Serialize)]
 pub struct Report {
     pub holds: bool,
-    /// Nothing of it had to be left out.
+    /// Whether nothing had to be left out.
     pub complete: bool,
     pub verdict: String,
     pub operator: String,

@@ -29,7 +29,7 @@ pub async fn run(network: &Network, args: &CloseArgs) -> Result<Report> {
     let amount = decimal(held.units, decimals(network, &held.mint).await?);
     let destination = match args.to {
         Some(to) => to,
-        // Nothing moves, so nobody is named.
+        // No money moves, so no recipient is needed.
         None if held.units == 0 => source,
         None => bail!("the agent holds {amount} USDC still: say which USDC token account gets it with --to"),
     };

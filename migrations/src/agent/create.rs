@@ -1,4 +1,4 @@
-//! `account create`: what the relayer does for `POST /v1/accounts`, by the operator's own wallet.
+//! `account create`: does what the relayer does for `POST /v1/accounts`, with the operator's own wallet.
 
 use anyhow::{Result, ensure};
 use clap::Args;
@@ -31,7 +31,7 @@ pub struct CreateArgs {
     rules: RuleArgs,
 }
 
-/// An account that is there already under the id stays as it is.
+/// If the id already has an account, it stays as it is.
 pub async fn run(network: &Network, args: &CreateArgs) -> Result<Report> {
     let operator_address = args.operator.address(network)?;
     let operator = operator::read(network, &operator_address).await?;

@@ -1,4 +1,4 @@
-//! `account list`: every agent account of an operator, as the chain has them.
+//! `account list`: every agent account of an operator, as the chain holds them.
 
 use anchor_lang::Discriminator;
 use anchor_lang::prelude::Pubkey;
@@ -33,7 +33,7 @@ pub async fn run(network: &Network, name: &OperatorName) -> Result<Report> {
     let operator_address = name.address(network)?;
     let operator = operator::read(network, &operator_address).await?;
     let mut found = agents_of(network, &operator_address).await?;
-    // Ids begin with the time at which they were made.
+    // Ids begin with their creation time.
     found.sort_by_key(|(_, view)| view.agent.agent_id);
     let places: Vec<Pubkey> = found.iter().map(|(_, view)| view.agent.token_account).collect();
     let balances = network.many_accounts(&places).await?;

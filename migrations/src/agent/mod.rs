@@ -1,4 +1,4 @@
-//! An agent account: its policy, what it did lately, and the admin's way to its money.
+//! An agent account: its policy, its recent payments, and the admin's access to its money.
 
 pub mod close;
 pub mod create;
@@ -112,7 +112,7 @@ impl AgentArgs {
 }
 
 impl LocatedAgent {
-    /// The accounts of a change that `authority` signs.
+    /// The accounts of a change signed by `authority`.
     pub fn signed_by(&self, authority: Pubkey) -> DraftAccounts {
         DraftAccounts { authority, operator: self.operator_address, agent: self.address }
     }
@@ -126,13 +126,13 @@ impl LocatedAgent {
     }
 }
 
-/// The agent account of an operator under an id.
+/// The agent account of an operator with this id.
 pub fn by_id(network: &Network, operator: &Pubkey, id: &[u8; 16]) -> Pubkey {
-    // Which mint it is about makes no difference to addresses.
+    // The mint does not affect addresses.
     network.deployment(Pubkey::default()).agent_address(operator, id)
 }
 
-/// The agent at `address`, or `None` where there is none.
+/// The agent at `address`, or `None` if there is none.
 pub async fn find(network: &Network, address: &Pubkey) -> Result<Option<AgentView>> {
     let account = network.account(address).await?.filter(|account| account.owner == network.program);
     Ok(account.and_then(|account| Agent::read(&account.data)))

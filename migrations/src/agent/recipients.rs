@@ -1,4 +1,4 @@
-//! Who may be paid, as the command line says it.
+//! The allowlist, as the command line gives it.
 
 use std::path::{Path, PathBuf};
 
@@ -44,7 +44,7 @@ enum Named {
     Agent([u8; 16]),
     Wallet(Pubkey),
     TokenAccount(Pubkey),
-    /// The chain says what it is.
+    /// The chain decides which kind it is.
     Either(Pubkey),
 }
 
@@ -58,7 +58,7 @@ impl From<AgentName> for Named {
 }
 
 impl RecipientArgs {
-    /// The allowlist that is asked for; `None` where the command line does not speak of it.
+    /// The requested allowlist; `None` if the command line does not mention one.
     pub async fn read(
         &self,
         network: &Network,
@@ -119,7 +119,7 @@ enum Kind {
     TokenAccount,
 }
 
-/// What an address is that was named without its kind. An entry of the wrong kind would allow nobody, or somebody else.
+/// The kind of an address that was given without one. An entry of the wrong kind would allow nobody, or somebody else.
 fn kind(address: &Pubkey, found: Option<&Account>, usdc_mint: &Pubkey) -> Result<Kind> {
     if let Some(account) = found.filter(|account| TOKEN_PROGRAMS.contains(&account.owner)) {
         let Some(holding) = Holding::read(address, account) else {
@@ -134,7 +134,7 @@ fn kind(address: &Pubkey, found: Option<&Account>, usdc_mint: &Pubkey) -> Result
         );
         return Ok(Kind::TokenAccount);
     }
-    // A wallet has a private key, so its address is a point on the curve. A program's address is none.
+    // A wallet has a private key, so its address is a point on the curve. A program's address is not.
     ensure!(
         address.is_on_curve(),
         "{address} is not a token account on this cluster, and nobody holds a key to it: say what it is with \

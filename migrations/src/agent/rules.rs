@@ -30,7 +30,7 @@ pub struct RuleArgs {
 }
 
 impl RuleArgs {
-    /// The policy that is asked for: `current`, but for what the command line names.
+    /// The requested policy: `current`, with the changes that the command line names.
     pub async fn over(
         &self,
         current: Policy<'_>,

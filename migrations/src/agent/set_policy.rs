@@ -66,12 +66,12 @@ pub async fn run(network: &Network, args: &SetPolicyArgs) -> Result<Report> {
     }
 }
 
-/// A policy on its way through the agent's draft. What a broken run left is gone on with.
+/// A policy being staged in the agent's draft. It continues what an interrupted run left.
 struct Staged<'a> {
     signing: &'a Signing<'a>,
     located: &'a LocatedAgent,
     proposal: &'a Proposal,
-    /// It loosens something, and the signer is not the admin.
+    /// Whether it must wait: it loosens something, and the signer is not the admin.
     waits: bool,
 }
 
@@ -86,7 +86,7 @@ impl Staged<'_> {
         }
     }
 
-    /// The agent's draft, and what is left to do until this proposal is sealed in it.
+    /// The agent's draft, and the remaining steps until it holds this proposal, sealed.
     async fn steps(&self) -> Result<(Option<DraftView>, Vec<Instruction>)> {
         let found = self.located.draft(self.signing.network).await?;
         if let Some(found) = found.as_ref().filter(|found| !self.staging().continues(found)) {
@@ -96,7 +96,7 @@ impl Staged<'_> {
         Ok((found, steps))
     }
 
-    /// The next of its transactions, and what all of them change; `None` where there is nothing to do but to wait.
+    /// The next transaction, and what all of them change together; `None` if only waiting is left.
     async fn next_step(&self) -> Result<Option<Change>> {
         let (found, mut steps) = self.steps().await?;
         let now = self.signing.network.time().await?;
@@ -123,13 +123,13 @@ impl Staged<'_> {
         Ok(Some(if left == 1 { change } else { change.ahead(self.ahead()) }))
     }
 
-    /// The rules before and after all of its transactions.
+    /// The rules before and after all the transactions.
     fn ahead(&self) -> Vec<Effect> {
         let (before, after) = (self.located.view.policy(), self.proposal.policy.as_policy());
         differing("account", self.located.address, &show::rules(&before), &show::rules(&after))
     }
 
-    /// Seals the proposal, and applies it unless it has to wait still.
+    /// Seals the proposal, and applies it unless it still has to wait.
     async fn carry_out(&self) -> Result<(String, Option<Signature>)> {
         let Self { signing, located, .. } = self;
         let network = signing.network;
@@ -163,7 +163,7 @@ impl Staged<'_> {
     }
 }
 
-/// A policy that waits is nobody's to lose in passing.
+/// Refuses to discard a waiting policy as a side effect.
 fn ensure_replaceable(found: &DraftView, located: &LocatedAgent) -> Result<()> {
     let draft = &found.draft;
     if draft.is_sealed() && draft.expected_version == located.view.agent.policy_version {

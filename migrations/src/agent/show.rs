@@ -12,10 +12,10 @@ use crate::operator::show::role;
 use crate::report::Report;
 use crate::tokens::Holding;
 
-/// The auditor's read: from the chain alone, and as the chain's clock stands.
+/// The auditor's read: from the chain alone, by the chain's clock.
 pub async fn run(network: &Network, args: &AgentArgs) -> Result<Report> {
     let mut located = args.locate(network).await?;
-    // Once more, now together with the balance and the clock.
+    // Read it again, this time together with the balance and the clock.
     let token_account = located.view.agent.token_account;
     let ([agent, usdc], now) = network.accounts_and_time(&[located.address, token_account]).await?;
     let view = agent.and_then(|account| Agent::read(&account.data));
@@ -50,7 +50,7 @@ pub async fn run(network: &Network, args: &AgentArgs) -> Result<Report> {
         .with("chain_time", timestamp(now)))
 }
 
-/// Whether it pays, in one word.
+/// Whether the agent can pay, in one word.
 pub fn status(agent: &Agent, operator: &Operator) -> &'static str {
     match (agent.halted_by | operator.halted_by, agent.policy.is_paused()) {
         (0, true) => "paused",

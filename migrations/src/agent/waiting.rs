@@ -1,4 +1,4 @@
-//! A policy that waits in the agent's draft: shown, applied, dropped.
+//! The policy that waits in the agent's draft: shown, applied, dropped.
 
 use anyhow::{Context, Result, bail, ensure};
 use clap::Args;
@@ -91,9 +91,9 @@ impl WaitingArgs {
 enum State {
     /// Not all of its recipients are written.
     Incomplete,
-    /// The policy was changed since; it can only be dropped.
+    /// The policy has changed since; the draft can only be dropped.
     Outdated,
-    /// Only the admin can apply it yet.
+    /// So far only the admin can apply it.
     Waiting,
     Ready,
 }
@@ -109,7 +109,7 @@ fn state(found: &DraftView, located: &LocatedAgent, now: i64) -> State {
     }
 }
 
-/// What `account show` prints of it.
+/// What `account show` prints about it.
 pub fn describe(found: &DraftView, located: &LocatedAgent, now: i64) -> Value {
     let draft = &found.draft;
     let state = state(found, located, now);
@@ -139,7 +139,7 @@ pub fn describe(found: &DraftView, located: &LocatedAgent, now: i64) -> Value {
     Value::Object(facts)
 }
 
-/// RFC 3339, or the Unix second where no calendar has it.
+/// RFC 3339, or the Unix second if it is beyond any calendar.
 pub fn timestamp(unix_seconds: i64) -> String {
     let time = OffsetDateTime::from_unix_timestamp(unix_seconds).ok();
     time.and_then(|time| time.format(&Rfc3339).ok()).unwrap_or_else(|| unix_seconds.to_string())

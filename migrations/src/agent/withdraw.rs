@@ -74,8 +74,8 @@ pub async fn holding(network: &Network, address: &Pubkey) -> Result<Option<Holdi
     Ok(network.account(address).await?.and_then(|account| Holding::read(address, &account)))
 }
 
-/// That `to` is a token account which can take what `from` holds. A wallet is not paid on a guess: its token account is
-/// named, and chosen by whoever types it.
+/// Ensures that `to` is a token account that can receive what `from` holds. A wallet is not resolved to a token account:
+/// whoever types the command has to choose one.
 pub async fn ensure_payable(network: &Network, to: &Pubkey, source: &Pubkey, from: &Holding) -> Result<()> {
     let Holding { mint, program, .. } = from;
     ensure!(to != source, "--to is the token account that the money is in: name another one");

@@ -1,8 +1,8 @@
-//! A program on its way: written in parts into a buffer account, which the loader then takes over at once.
+//! Uploads a program: written in parts into a buffer account, which the loader then takes over at once.
 //!
-//! The buffer's address follows from the wallet and the program's bytes. So a run that broke off leaves nothing to
-//! remember: the same command finds the buffer, compares it with the file and writes what differs. What is in the
-//! buffer is the only truth; whether a single write was confirmed does not matter.
+//! The buffer's address is derived from the wallet and the program's bytes, so an interrupted run leaves nothing to
+//! remember: the same command finds the buffer, compares it with the file and writes what differs. The buffer's
+//! contents are the only truth; it does not matter whether a single write was confirmed.
 
 use std::collections::HashMap;
 use std::time::Duration;
@@ -28,33 +28,33 @@ use crate::signing::Signing;
 
 /// First four bytes of a buffer account, little-endian.
 const BUFFER: u32 = 1;
-/// Longest transaction, in bytes.
+/// Size limit of a transaction, in bytes.
 const TRANSACTION_BYTES_MAX: usize = 1_232;
 /// Bytes of one signature and of the count before it.
 const SIGNATURE_BYTES: usize = 65;
-/// Longest seed of an address.
+/// Maximum length of an address seed.
 const SEED_CHARS: usize = 32;
 const SENDS_AT_ONCE: usize = 16;
-/// Signatures that one status request may name.
+/// How many signatures one status request may name.
 const STATUSES_AT_ONCE: usize = 256;
-/// Rounds without any new part in the buffer, after which the cluster is taken to be out of order.
+/// After this many rounds without a new part in the buffer, the cluster counts as out of order.
 const IDLE_ROUNDS_MAX: u32 = 3;
 const POLL_EVERY: Duration = Duration::from_millis(500);
-/// Polls after which what is not confirmed is sent again.
+/// After this many polls, unconfirmed parts are sent again.
 const POLLS_UNTIL_RESEND: u32 = 4;
 
-/// Whether this is a buffer, of whosever.
+/// Whether this is a buffer, whoever owns it.
 pub fn is_buffer(account: &Account) -> bool {
     account.owner == bpf_loader_upgradeable::ID && account.data.starts_with(&BUFFER.to_le_bytes())
 }
 
-/// The buffer of one wallet for one program.
+/// One wallet's buffer for one program.
 pub struct Buffer<'a> {
     signing: &'a Signing<'a>,
     pub address: Pubkey,
     seed: String,
     elf: &'a [u8],
-    /// Bytes of the program that one transaction carries.
+    /// How many of the program's bytes one transaction carries.
     part_bytes: usize,
 }
 
@@ -65,29 +65,29 @@ impl<'a> Buffer<'a> {
             sha256(elf).get(..SEED_CHARS).map(str::to_string).context("a hash is too short for a seed")?;
         let address = Pubkey::create_with_seed(&signing.address(), &seed, &bpf_loader_upgradeable::ID)
             .map_err(|error| anyhow!("the wallet cannot own a buffer: {error}"))?;
-        // The longer count of a full part takes one byte more than that of an empty one.
+        // A full part needs one more byte for its length than an empty one.
         let empty = loader::write(&address, &signing.address(), 0, Vec::new());
         let empty = signing.message(&[empty], Default::default()).serialize();
         let part_bytes = TRANSACTION_BYTES_MAX - SIGNATURE_BYTES - 1 - empty.len();
         Ok(Self { signing, address, seed, elf, part_bytes })
     }
 
-    /// Lamports that it holds; zero where it does not exist.
+    /// Its lamports; zero if it does not exist.
     pub async fn lamports(&self) -> Result<u64> {
         Ok(self.signing.network.account(&self.address).await?.map_or(0, |account| account.lamports))
     }
 
-    /// Lamports that it must hold.
+    /// The lamports that it must hold.
     pub async fn rent(&self) -> Result<u64> {
         self.signing.network.rent(self.account_bytes()).await
     }
 
-    /// Transactions that writing it takes from nothing.
+    /// How many transactions it takes to write it from scratch.
     fn writes(&self) -> u64 {
         self.elf.len().div_ceil(self.part_bytes) as u64
     }
 
-    /// Lamports of fees for what is not written yet.
+    /// The fees, in lamports, for the parts that are not written yet.
     pub async fn fees(&self) -> Result<u64> {
         let create = match self.exists().await? {
             true => 0,
@@ -97,7 +97,7 @@ impl<'a> Buffer<'a> {
         Ok(create + writes * self.signing.fee(&[self.write_part(0)]).await?)
     }
 
-    /// Creates it where it is missing and writes what differs from the program.
+    /// Creates the buffer if it is missing, and writes what differs from the program.
     pub async fn fill(&self) -> Result<()> {
         if !self.exists().await? {
             say(&format!("creating the buffer {}", self.address));
@@ -124,13 +124,13 @@ impl<'a> Buffer<'a> {
         }
     }
 
-    /// Whether it is there to be written to.
+    /// Whether it exists and can be written to.
     pub async fn exists(&self) -> Result<bool> {
         let account = self.signing.network.account(&self.address).await?;
         let Some(account) = account.filter(|account| account.owner != anchor_lang::system_program::ID) else {
             return Ok(false);
         };
-        // Only this wallet can have made it at this address; its authority is where a hand-over would show.
+        // Only this wallet can have made it at this address; a changed authority shows that it was handed over.
         let ours = account.data.get(5..37) == Some(self.signing.address().as_ref());
         ensure!(
             is_buffer(&account) && ours && account.data.len() == self.account_bytes(),
@@ -140,7 +140,7 @@ impl<'a> Buffer<'a> {
         Ok(true)
     }
 
-    /// Not `create_account`, which refuses an address that somebody sent lamports to.
+    /// Not `create_account`, which refuses an address that already holds lamports.
     async fn create(&self) -> Result<()> {
         let missing = self.rent().await?.saturating_sub(self.lamports().await?);
         let sent = self.signing.send(&self.creation(missing)?, &[]).await;
@@ -177,7 +177,7 @@ impl<'a> Buffer<'a> {
         Ok((0..self.elf.len()).step_by(self.part_bytes).filter(differs).collect())
     }
 
-    /// Sends these parts side by side, and ends when all are confirmed or can land no more.
+    /// Sends these parts side by side, and returns when all are confirmed or can no longer land.
     async fn write(&self, offsets: &[usize], progress: &mut Progress, parts: u64) -> Result<()> {
         let rpc = &self.signing.network.rpc;
         let unreadable = |error| failure::explain_read(&error, &self.signing.network.url);

@@ -1,4 +1,4 @@
-//! What a deploy takes from the wallet, said before anything is paid.
+//! What a deploy costs the wallet, shown before anything is paid.
 
 use anchor_lang::prelude::Pubkey;
 use anyhow::{Result, ensure};
@@ -11,25 +11,25 @@ use crate::tokens::sol;
 /// All in lamports.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Costs {
-    /// Locked for as long as the program is there.
+    /// Locked for as long as the program exists.
     pub rent: u64,
-    /// Of every transaction that is left to send.
+    /// For every transaction that is left to send.
     pub fees: u64,
-    /// Besides these, locked in the buffer until the end, and back then.
+    /// Additionally locked in the buffer until the end, and then returned.
     pub meanwhile: u64,
-    /// What a run that broke off has paid into the buffer already.
+    /// What an interrupted run has already paid into the buffer.
     pub in_buffer: u64,
     /// What the wallet holds.
     pub balance: u64,
 }
 
 impl Costs {
-    /// What the wallet must hold to get to the end.
+    /// What the wallet must hold to complete the deploy.
     fn needed(&self) -> u64 {
         (self.rent + self.meanwhile + self.fees).saturating_sub(self.in_buffer)
     }
 
-    /// What it holds then.
+    /// What the wallet holds afterwards.
     fn left(&self) -> u64 {
         (self.balance + self.in_buffer).saturating_sub(self.rent + self.fees)
     }
@@ -57,7 +57,7 @@ impl Costs {
         )
     }
 
-    /// As facts of an answer.
+    /// Adds the costs to a report.
     pub fn told(&self, report: Report) -> Report {
         report
             .with("program_rent_sol", sol(self.rent))

@@ -1,4 +1,4 @@
-//! `deploy`: the program's bytes onto a cluster. `refund`: what a broken deploy left.
+//! `deploy`: puts the program's bytes onto a cluster. `refund`: takes back what a broken deploy left.
 
 use std::path::{Path, PathBuf};
 use std::time::Duration;
@@ -30,9 +30,9 @@ use crate::report::{Outcome, Report};
 use crate::signing::Signing;
 use crate::tokens::sol;
 
-/// Least that a program may be extended by: SIMD-0431.
+/// The minimum extension of a program: SIMD-0431.
 const EXTENSION_BYTES_MIN: usize = 10_240;
-/// How often, and how long apart, a node that lags behind is asked for what it was just given.
+/// How often, and how far apart, to ask a node that lags behind for what was just sent.
 const VERIFY_ATTEMPTS: u32 = 20;
 const VERIFY_EVERY: Duration = Duration::from_millis(500);
 
@@ -104,7 +104,7 @@ pub async fn run(network: &Network, args: &DeployArgs) -> Result<Report> {
         .outcome(Outcome::Done))
 }
 
-/// No crate in the registry speaks to the Program Metadata program, and the embedded network has none to try it on.
+/// No crate in the registry supports the Program Metadata program, and the embedded network has none to try it on.
 fn unpublished_idl(id: &Pubkey) -> String {
     format!(
         "not published on chain: this tool does not speak to the Program Metadata program. Its own tool does: \
@@ -112,7 +112,7 @@ fn unpublished_idl(id: &Pubkey) -> String {
     )
 }
 
-/// The program before and after.
+/// The effects of the upgrade: the program before and after.
 fn replaced(id: &Pubkey, before: Option<&DeployedProgram>, sha256: &str, wallet: &Pubkey) -> Vec<Effect> {
     let facts = |sha256: String, authority: Option<Pubkey>| {
         let authority = authority.map(|authority| authority.to_string());
@@ -140,14 +140,14 @@ pub async fn refund(network: &Network, args: &RefundArgs) -> Result<Report> {
     signing.carry_out(change, async |signature| Ok(report.with("signature", signature.to_string()))).await
 }
 
-/// A program on its way: all that is left is to pay.
+/// A prepared deploy: only payment is left.
 struct Plan<'a> {
     buffer: Buffer<'a>,
-    /// Bytes of room that the program needs besides.
+    /// How many bytes of additional room the program needs.
     extension: usize,
-    /// Takes the buffer over.
+    /// The instructions that take the buffer over.
     last: Vec<Instruction>,
-    /// Signs that beside the wallet.
+    /// Signs those, besides the wallet.
     keypair: Option<Keypair>,
     costs: Costs,
 }
@@ -194,7 +194,7 @@ async fn deploy<'a>(
             .map_err(|error| anyhow!("{error}"))?
             .pop()
             .context("the loader has no instruction for a deploy")?;
-    // Not `create_account`, which refuses an address that somebody sent lamports to.
+    // Not `create_account`, which refuses an address that already holds lamports.
     let last = vec![
         system::transfer(&wallet, &id, program_rent.saturating_sub(held)),
         system::allocate(&id, program_bytes as u64),
@@ -234,7 +234,7 @@ async fn upgrade<'a>(
     let last_fee = signing.fee(&last).await?;
     let costs = Costs {
         rent: network.rent(bytes).await?.saturating_sub(held),
-        // An extension is one transaction more, of the same price.
+        // An extension is one more transaction, at the same price.
         fees: buffer.fees().await? + last_fee * if extension > 0 { 2 } else { 1 },
         meanwhile: buffer.rent().await?,
         in_buffer: buffer.lamports().await?,
@@ -243,7 +243,7 @@ async fn upgrade<'a>(
     Ok(Plan { buffer, extension, last, keypair: None, costs })
 }
 
-/// Clusters know one of two instructions for it: the older one, or the one that the authority signs.
+/// Clusters know one of two instructions for this: the older one, or the one that the authority signs.
 async fn extend(signing: &Signing<'_>, bytes: u32) -> Result<Signature> {
     let wallet = signing.address();
     let id = signing.network.program;
@@ -268,7 +268,7 @@ fn kept(buffer: &Buffer<'_>) -> String {
     )
 }
 
-/// What runs now, which must be `elf`.
+/// The program that runs now, which must be `elf`.
 async fn verified(network: &Network, elf: &[u8]) -> Result<DeployedProgram> {
     for _ in 0..VERIFY_ATTEMPTS {
         match program::read(network, &network.program).await? {
@@ -279,7 +279,7 @@ async fn verified(network: &Network, elf: &[u8]) -> Result<DeployedProgram> {
     bail!("{} does not show the new program: look with `purser-migrate verify` in a while", network.url)
 }
 
-/// A program that was built for `id`: with any other, every instruction would be refused, for several SOL.
+/// Reads a program built for `id`: any other would refuse every instruction, after costing several SOL.
 fn read_elf(file: &Path, id: &Pubkey) -> Result<Vec<u8>> {
     let shown = file.display();
     let elf = std::fs::read(file).with_context(|| format!("cannot read the program {shown}"))?;
@@ -289,7 +289,7 @@ fn read_elf(file: &Path, id: &Pubkey) -> Result<Vec<u8>> {
         "{shown} does not declare {id}: every instruction to it would be refused, so nothing was paid for. Name the address \
          that it declares with --program-id, or build it with {id} in declare_id! (programs/purser/src/lib.rs)"
     );
-    // Where a record of the build lies beside it, the file must be that build.
+    // If a build record lies beside the file, the file must be that build.
     let record = PathBuf::from(format!("{shown}.json"));
     if record.exists() {
         let recorded = BuildRecord::read(&record)?.sha256;
@@ -302,7 +302,7 @@ fn read_elf(file: &Path, id: &Pubkey) -> Result<Vec<u8>> {
     Ok(elf)
 }
 
-/// A keypair whose address the program was built for.
+/// Reads the keypair of the address that the program was built for.
 fn program_keypair(file: &Path, id: &Pubkey) -> Result<Keypair> {
     let keypair = read_keypair(file)?;
     let address = keypair.pubkey();

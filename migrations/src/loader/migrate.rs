@@ -1,4 +1,4 @@
-//! `migrate`: from nothing to an operator, in one command that may be repeated.
+//! `migrate`: from nothing to an operator, in one command that can be repeated.
 
 use anyhow::Result;
 use clap::Args;
@@ -19,7 +19,7 @@ pub struct MigrateArgs {
 }
 
 pub async fn run(network: &Network, args: &MigrateArgs) -> Result<Report> {
-    // Before any SOL is spent on the program.
+    // Check before any SOL is spent on the program.
     create::check(network, &args.operator).await?;
     let deployed = deploy::run(network, &args.deploy).await?;
     let trial = match program::read(network, &network.program).await? {

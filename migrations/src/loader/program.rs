@@ -1,4 +1,4 @@
-//! What the chain holds of a program.
+//! A deployed program, as the chain holds it.
 
 use anchor_lang::prelude::Pubkey;
 use anchor_lang::solana_program::bpf_loader_upgradeable;
@@ -20,13 +20,13 @@ pub struct DeployedProgram {
     pub program_data: Pubkey,
     /// Slot of the last deploy, upgrade or extension.
     pub slot: u64,
-    /// Who may upgrade it; nobody when it is final.
+    /// Who may upgrade it; `None` if it is final.
     pub upgrade_authority: Option<Pubkey>,
     /// The program, then zeros up to the length that it may grow to.
     bytes: Vec<u8>,
 }
 
-/// The program at `id`, or `None` where there is none yet.
+/// The program at `id`, or `None` if there is none yet.
 pub async fn read(network: &Network, id: &Pubkey) -> Result<Option<DeployedProgram>> {
     let program_data = get_program_data_address(id);
     let [program, data] = network.accounts(&[*id, program_data]).await?;
@@ -65,18 +65,18 @@ impl DeployedProgram {
         })
     }
 
-    /// Bytes that a program here may have without an extension.
+    /// How many bytes a program here may have without an extension.
     pub fn capacity(&self) -> usize {
         self.bytes.len()
     }
 
-    /// Whether these bytes, and nothing but zeros after them, are what runs.
+    /// Whether exactly these bytes run, followed by nothing but zeros.
     pub fn holds(&self, elf: &[u8]) -> bool {
         self.bytes.strip_prefix(elf).is_some_and(|rest| rest.iter().all(|byte| *byte == 0))
     }
 
-    /// SHA-256 of the program in lower-case hex: `expected` if the program with some of the zeros after it has that
-    /// hash (a file may end with zeros itself), otherwise that of the bytes up to the last that is not zero.
+    /// SHA-256 of the program in lower-case hex. `expected`, if the program with some of the zeros after it has that
+    /// hash (a file may end with zeros itself); otherwise the hash of the bytes up to the last nonzero one.
     pub fn sha256(&self, expected: &str) -> String {
         let end = self.bytes.iter().rposition(|byte| *byte != 0).map_or(0, |last| last + 1);
         let (program, zeros) = self.bytes.split_at(end);

@@ -1,4 +1,4 @@
-//! How far a long step is: a bar for people, a line at each quarter where stderr is a file.
+//! The progress of a long step: a bar for people, or a line at each quarter if stderr is a file.
 
 use std::io::{IsTerminal, Write};
 
@@ -8,7 +8,7 @@ use indicatif::{ProgressBar, ProgressStyle};
 pub struct Progress {
     bar: ProgressBar,
     what: &'static str,
-    /// Quarters said so far; only where there is no terminal.
+    /// Quarters printed so far; only without a terminal.
     quarters: Option<u64>,
 }
 
@@ -40,7 +40,7 @@ impl Progress {
     }
 }
 
-/// One line about a step that begins, on stderr. Nobody has to read it: what is half done is not given up for that.
+/// Prints one line about a step that begins, on stderr. If nobody reads it, the step goes on all the same.
 pub fn say(text: &str) {
     let _ = writeln!(std::io::stderr(), "{text}");
 }

@@ -1,4 +1,4 @@
-//! `verify`: the auditor's question, whether the cluster runs the program that was committed.
+//! `verify`: answers the auditor's question whether the cluster runs the committed program.
 
 use std::path::{Path, PathBuf};
 
@@ -17,7 +17,7 @@ pub struct VerifyArgs {
     record: PathBuf,
 }
 
-/// What `cargo xtask sbf` writes beside a build.
+/// The record that `cargo xtask sbf` writes beside a build.
 #[derive(Deserialize)]
 pub struct BuildRecord {
     /// Of the shared object, lower-case hex.

@@ -34,7 +34,7 @@ pub struct CreateArgs {
     usdc_mint: Pubkey,
 }
 
-/// What can be found wrong before anything is spent.
+/// Checks everything that can be checked before anything is spent.
 pub async fn check(network: &Network, args: &CreateArgs) -> Result<()> {
     let admin = network.signer_address()?;
     ensure!(
@@ -76,7 +76,7 @@ pub fn check_transfer_authorities(keys: &[Pubkey], others: &[Pubkey; 3]) -> Resu
     Ok(())
 }
 
-/// An operator that is there already with the same keys is as good as a new one.
+/// If the operator already exists with the same keys, that counts as success.
 pub async fn run(network: &Network, args: &CreateArgs, trial: Trial) -> Result<Report> {
     check(network, args).await?;
     let signing = network.signing()?;

@@ -6,7 +6,7 @@ use crate::change::Change;
 use crate::network::Network;
 use crate::report::Report;
 
-/// What to do to a halt, of an operator or of one agent.
+/// Whether to set or lift a halt, of an operator or of one agent.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub enum Halt {
     Set,

@@ -57,7 +57,7 @@ pub struct OperatorName {
 }
 
 impl OperatorName {
-    /// Whether the command line says it, rather than leaving it to the defaults.
+    /// Whether the command line names it, rather than leaving it to the defaults.
     pub fn is_given(&self) -> bool {
         self.operator.is_some() || self.id.is_some()
     }
@@ -70,16 +70,16 @@ impl OperatorName {
     }
 }
 
-/// The operator that `admin` created, or would create, under `id`.
+/// The address of the operator that `admin` created, or would create, under `id`.
 pub fn address_of(network: &Network, admin: &Pubkey, id: u64) -> Pubkey {
-    // Which mint it is about makes no difference to addresses.
+    // The mint does not affect addresses.
     network.deployment(Pubkey::default()).operator_address(admin, id)
 }
 
-/// The operator at `address`, or `None` where there is none.
+/// The operator at `address`, or `None` if there is none.
 pub async fn find(network: &Network, address: &Pubkey) -> Result<Option<Operator>> {
     match network.account(address).await? {
-        // Whoever sent lamports here created nothing.
+        // Sending lamports to the address does not create an operator.
         Some(account) if account.owner == network.program => match Operator::read(&account.data) {
             Some(operator) => Ok(Some(operator)),
             None => bail!("{address} is an account of the program, but not an operator"),

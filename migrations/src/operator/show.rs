@@ -22,7 +22,7 @@ pub fn describe(title: &str, address: &Pubkey, operator: &Operator) -> Report {
     keys(operator).into_iter().fold(report, |report, (name, value)| report.with(name, value))
 }
 
-/// What of an operator can change, and its mint.
+/// The changeable fields of an operator, and its mint.
 pub fn keys(operator: &Operator) -> [(&'static str, Value); 8] {
     let transfer_authorities: Vec<String> =
         operator.transfer_authorities().iter().map(ToString::to_string).collect();
@@ -38,7 +38,7 @@ pub fn keys(operator: &Operator) -> [(&'static str, Value); 8] {
     ]
 }
 
-/// Who holds an account halted, by the number that it stores.
+/// Who set a halt, from the number that the account stores.
 pub fn role(halted_by: u8) -> Option<&'static str> {
     Role::of_halt(halted_by).map(|role| match role {
         Role::Admin => "admin",
@@ -47,7 +47,7 @@ pub fn role(halted_by: u8) -> Option<&'static str> {
     })
 }
 
-/// The program writes "nobody" as the default key.
+/// The program encodes "nobody" as the default key.
 fn somebody(key: &Pubkey) -> Option<String> {
     (*key != Pubkey::default()).then(|| key.to_string())
 }

@@ -84,14 +84,14 @@ pub async fn run(network: &Network, args: &UpdateArgs) -> Result<Report> {
 }
 
 impl UpdateArgs {
-    /// All transfer authorities from here on.
+    /// All transfer authorities after the update.
     fn transfer_authorities(&self, before: &Operator) -> Result<Vec<Pubkey>> {
         if !self.transfer_authorities.is_empty() {
             return Ok(self.transfer_authorities.clone());
         }
         let mut keys = before.transfer_authorities().to_vec();
         for key in &self.remove_transfer_authority {
-            // Most of all not in silence: whoever mistypes a stolen key would believe it gone.
+            // This must not pass silently: whoever mistypes a stolen key would believe it gone.
             ensure!(
                 keys.contains(key),
                 "{key} is no transfer authority of this operator: see `operator show`"

@@ -1,4 +1,4 @@
-//! What each action does. `None` where it cannot happen.
+//! What each action does. `None` if it cannot happen.
 
 use super::*;
 
@@ -10,19 +10,19 @@ impl World {
         let earlier = database.claim.filter(|_| rules.claim);
         let same = earlier.filter(|transfer| transfer.request == request);
         match (earlier, same) {
-            // A conflict: the key stands for another request.
+            // A conflict: the key belongs to another request.
             (Some(_), None) => return None,
             (_, Some(Transfer { state: State::Settled, .. })) => {
                 self.told.settled |= 1 << request;
                 return Some(());
             }
-            // The same refusal again; or somebody is at it.
+            // The same refusal again, or the transfer is still under way.
             (_, Some(Transfer { state: State::Rejected | State::Claimed | State::Signed(_), .. })) => {
                 return None;
             }
             (None, _) | (_, Some(Transfer { state: State::Failed, .. })) => {}
         }
-        // So many transfers are enough to sign as often as may be signed.
+        // This many transfers are enough for every signature that is allowed.
         if usize::from(new.id) > setting.signatures {
             return None;
         }
@@ -99,7 +99,7 @@ impl World {
         Some(())
     }
 
-    /// Over what was read, and over nothing else: whoever was slow finds that another went on.
+    /// Writes only over the state that was read: a slow relayer finds out that another one went on.
     pub(super) fn write(&mut self, setting: &Setting, relayer: usize, state: State) -> Option<bool> {
         let seen = self.relayers.get(relayer)?.work?.transfer;
         let database = self.database(setting, relayer)?;
@@ -198,7 +198,7 @@ impl World {
         Some(())
     }
 
-    /// Under its relayers: whether they die of it is open, a crash is a step of its own.
+    /// Restores a database under its relayers. Whether they die of it is open: a crash is a step of its own.
     pub(super) fn restore(&mut self, database: usize) -> Option<()> {
         let copy = self.copies.get_mut(database)?.take()?;
         self.restores += 1;

@@ -56,7 +56,7 @@ pub(super) struct Audit {
     denials_key: Vec<Pubkey>,
 }
 
-/// Audits, prints the report, and says in the exit status whether it holds.
+/// Audits, prints the report, and returns whether everything holds as the exit status.
 pub(super) async fn run(format: Format, arguments: Audit) -> ExitCode {
     let audited = match arguments.denials {
         Some(_) => denials(format, arguments).await.map(|report| (report.holds, report.complete)),
@@ -119,7 +119,7 @@ async fn audit(format: Format, arguments: Audit) -> Result<Report> {
     Ok(report)
 }
 
-/// On one line of a terminal, on lines of their own elsewhere.
+/// On a terminal, progress redraws one line; elsewhere each update is a line.
 fn progress(what: String) {
     if std::io::stderr().is_terminal() {
         eprint!("\r\x1b[K{what}");

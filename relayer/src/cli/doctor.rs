@@ -1,5 +1,5 @@
-//! `purser doctor`: everything that `purser serve` stands on, looked at without changing it. Each line says what was found or how to
-//! mend it, and none shows a secret: addresses of nodes and databases are not printed but for a database's name and server.
+//! `purser doctor`: checks everything that `purser serve` depends on, without changing it. Each line says what was found, or how
+//! to fix it. None shows a secret: of the addresses of nodes and databases it prints only a database's name and server.
 
 mod networks;
 
@@ -23,7 +23,7 @@ use crate::traces;
 /// How long a database may take to answer.
 const PATIENCE: Duration = Duration::from_secs(10);
 
-/// What was looked at, and how it is.
+/// What was checked, and its state.
 #[derive(Debug, Serialize)]
 struct Finding {
     check: String,
@@ -33,7 +33,7 @@ struct Finding {
     mend: Option<String>,
 }
 
-/// All findings; in text, each is printed as it is made.
+/// All findings; in text mode, each is printed as it is made.
 struct Findings {
     format: Format,
     all: Vec<Finding>,
@@ -72,7 +72,7 @@ impl Findings {
     }
 }
 
-/// Looks at everything, and says in the exit status whether all of it is well.
+/// Checks everything, and returns whether all of it is well as the exit status.
 pub(super) async fn run(format: Format, file: Option<&Path>) -> Result<ExitCode> {
     let mut findings = Findings { format, all: Vec::new() };
     match Config::read(file) {
@@ -107,7 +107,7 @@ pub(super) async fn run(format: Format, file: Option<&Path>) -> Result<ExitCode>
     Ok(if ok { ExitCode::SUCCESS } else { ExitCode::FAILURE })
 }
 
-/// Whether `serve` would refuse to start for what the environment asks.
+/// Whether `serve` would refuse to start because of the environment's trace settings.
 fn look_at_traces(findings: &mut Findings) -> Result<()> {
     match traces::asked() {
         Ok(Some(by)) => findings.ok("traces", format!("sent to the collector that {by} names")),
@@ -153,7 +153,7 @@ fn look_at_files(config: &Config, file: Option<&Path>, findings: &mut Findings) 
     }
 }
 
-/// A password, a provider's key or the sealing key stands in the file itself.
+/// Whether the file itself holds a password, a provider's key or the sealing key.
 fn holds_secrets(config: &Config, file: &Path) -> bool {
     let Ok(text) = std::fs::read_to_string(file) else { return false };
     let is_secret = |url: &str| match url::Url::parse(url) {
@@ -172,7 +172,7 @@ fn holds_secrets(config: &Config, file: &Path) -> bool {
     nodes.chain(key).chain(database).any(|secret| text.contains(secret))
 }
 
-/// Its tables, and whether it takes writes. The operators in it, where they can be read.
+/// Checks the tables, and whether the database takes writes. Returns its operators, if they can be read.
 async fn look_at_database(config: &Config, findings: &mut Findings) -> Result<Vec<crate::domain::Operator>> {
     let url = config.database.url.expose_secret();
     let overdue = |_| Err(StoreError::unavailable("no answer within 10 s"));

@@ -17,7 +17,7 @@ pub(super) struct Halt {
     operator: OperatorId,
 }
 
-/// Halts every account of an operator by the configured policy authority. Only the operator's admin resumes them.
+/// Halts every account of an operator with the configured policy authority. Only the operator's admin resumes them.
 pub(super) async fn run(config: &Config, format: Format, arguments: Halt) -> Result<()> {
     let store = Store::open(config.database.url.expose_secret()).await?;
     let found = store.find_operator(arguments.operator).await;
@@ -27,7 +27,7 @@ pub(super) async fn run(config: &Config, format: Format, arguments: Halt) -> Res
         let on_chain =
             chain.read_operator(&operator.address).await?.context("the operator is not on the chain")?;
         let confirmed = chain.halt(&on_chain, None).await?;
-        // It is halted, whether or not this can be read: then by us, as far as is known.
+        // It is halted even if this read fails; then, as far as we know, by us.
         let read = chain.read_operator(&operator.address).await;
         let halted_by = read.ok().flatten().and_then(|operator| operator.halted_by);
         Ok((confirmed, halted_by.unwrap_or(HaltedBy::PolicyAuthority)))

@@ -1,4 +1,4 @@
-//! `purser init`: a folder with everything that `purser serve` needs, and what is left to do.
+//! `purser init`: makes a folder with everything that `purser serve` needs, and says what is left to do.
 
 use std::fmt::Write as _;
 use std::path::{Path, PathBuf};
@@ -17,7 +17,7 @@ use crate::domain::{Address, Network};
 use crate::secret_file;
 use crate::service::Ambient;
 
-/// USDC of Circle, on devnet and on mainnet.
+/// Circle's USDC, on devnet and on mainnet.
 const DEVNET_USDC: &str = "4zMMC9srt5Ri5X14GAgXhaHii3GnPAERYPJgZJDncDU";
 const MAINNET_USDC: &str = "EPjFWdd5AufqSSqeM2qN1xzybapC8G4wEGGkZwyTDt1v";
 
@@ -82,7 +82,7 @@ pub(super) fn run(format: Format, arguments: &Init) -> Result<()> {
         bail!("{} is there already; nothing was written", config.display());
     }
     let text = config_text(arguments, &folder);
-    // Before anything is made: a wrong argument is told as what it is.
+    // Before anything is made, so that a wrong argument is reported as one.
     Config::parse(&text)?;
     let policy = find_or_make_key(&folder, POLICY)?;
     let transfer = find_or_make_key(&folder, TRANSFER)?;
@@ -98,7 +98,7 @@ pub(super) fn run(format: Format, arguments: &Init) -> Result<()> {
     }
 }
 
-/// The address of a key that is there, or of a new one.
+/// The address of an existing key, or of a new one.
 fn find_or_make_key(folder: &Path, name: &str) -> Result<Address> {
     let file = folder.join(name);
     if file.exists() {
@@ -118,7 +118,7 @@ fn make_webhook_key(file: &Path) -> Result<()> {
     secret_file::write_new(file, text.as_bytes()).with_context(|| format!("cannot make {}", file.display()))
 }
 
-/// As TOML has texts, which for what stands in these is as JSON has them.
+/// A TOML string. For these values it is the same as JSON's.
 fn quoted(text: impl ToString) -> String {
     Value::String(text.to_string()).to_string()
 }

@@ -16,7 +16,7 @@ pub(super) struct Keygen {
     files: Vec<PathBuf>,
 }
 
-/// Writes new keypairs that their owner alone may read, as Solana's tools do.
+/// Writes new keypair files that only their owner may read, as Solana's tools do.
 pub(super) fn run(format: Format, arguments: &Keygen) -> Result<()> {
     let mut rows = Vec::new();
     for file in &arguments.files {

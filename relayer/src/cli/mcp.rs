@@ -1,5 +1,5 @@
-//! MCP on stdin and stdout, for clients that start their servers as processes: each line goes to a service's `/mcp`, and
-//! its answer comes back as a line. What is said is the service's; nothing is decided here.
+//! MCP on stdin and stdout, for clients that start their servers as processes. Each line goes to a service's `/mcp`, and its
+//! answer comes back as a line. The service decides everything; this only forwards.
 
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
@@ -30,7 +30,7 @@ pub(super) struct Mcp {
     url: Url,
 }
 
-/// A message as far as its headers repeat it.
+/// The parts of a message that its headers repeat.
 #[derive(Deserialize)]
 struct Message {
     id: Option<Value>,
@@ -52,7 +52,7 @@ struct Meta {
     protocol_version: Option<String>,
 }
 
-/// What `initialize` settled, for the headers of what comes after it.
+/// What `initialize` negotiated, for the headers of later messages.
 #[derive(Clone, Default)]
 struct Settled {
     protocol_version: Option<String>,
@@ -163,7 +163,7 @@ impl Bridge {
         headers
     }
 
-    /// No answer came. A notification expects none.
+    /// No answer came, which is fine for a notification.
     async fn failed(&self, message: &Message, problem: &reqwest::Error) -> Result<()> {
         let Some(id) = &message.id else { return Ok(()) };
         let told = format!(

@@ -83,7 +83,7 @@ enum Command {
     VerifyProgram(verify_program::VerifyProgram),
 }
 
-/// Runs the command that the process was started with. What is wrong is one line on stderr.
+/// Runs the command that the process was started with. An error is one line on stderr.
 pub fn run() -> ExitCode {
     let Arguments { common, command } = Arguments::parse();
     match execute(&common, command) {
@@ -104,7 +104,7 @@ fn execute(common: &Common, command: Command) -> Result<ExitCode> {
     };
     start_logging(traces.as_ref());
     let done = runtime.block_on(async {
-        // An agent's side of MCP runs where there is none.
+        // An agent runs its side of MCP where there is no configuration.
         let config = || Config::read(common.config.as_deref());
         match command {
             Command::Init(arguments) => init::run(format, &arguments),
@@ -123,7 +123,7 @@ fn execute(common: &Common, command: Command) -> Result<ExitCode> {
         }?;
         Ok(ExitCode::SUCCESS)
     });
-    // Whatever had a reason to be waited for was waited for.
+    // All work that a stop has to wait for is done.
     runtime.shutdown_background();
     done
 }
@@ -133,10 +133,10 @@ fn print_openapi() -> Result<()> {
 }
 
 /// Logs go to stderr, by default from `info` on; `PURSER_LOG` takes the filters of tracing-subscriber. With
-/// `PURSER_LOG_FORMAT=json`, each line is an object, of which `span` says on whose behalf it was logged.
+/// `PURSER_LOG_FORMAT=json`, each line is an object whose `span` names the request that it belongs to.
 fn start_logging(traces: Option<&Traces>) {
     let filter = EnvFilter::try_from_env("PURSER_LOG").unwrap_or_else(|_| EnvFilter::new("info"));
-    // Steps are for traces: what is logged within one is logged on behalf of the request.
+    // Step spans are for traces; a line logged within one belongs to the request.
     let filter = match format!("{}=off", traces::STEP).parse() {
         Ok(without_steps) => filter.add_directive(without_steps),
         Err(_) => filter,

@@ -124,7 +124,7 @@ async fn list(store: &Store, format: Format) -> Result<()> {
     print_list(format, &names, &rows)
 }
 
-/// What the service pays rent for, and how much it is.
+/// What the service pays rent for, and how much.
 const HELD_NAMES: [&str; 3] = ["accounts", "allowlist_entries", "rent_lamports"];
 
 const NAMES: [&str; 5] = ["operator_id", "network", "name", "address", "created_at"];
@@ -197,7 +197,7 @@ fn read_keypair(file: &Path) -> Result<Zeroizing<Vec<u8>>> {
     let text = Zeroizing::new(std::fs::read(file).with_context(named)?);
     let bytes: Vec<u8> = match serde_json::from_slice(&text) {
         Ok(bytes) => bytes,
-        // The parser's own words could quote the file.
+        // The parser's own message could quote the file.
         Err(_) => bail!("{}: is not a JSON array of 64 numbers from 0 to 255", named()),
     };
     Ok(Zeroizing::new(bytes))

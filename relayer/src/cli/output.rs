@@ -3,7 +3,7 @@ use comfy_table::presets::{NOTHING, UTF8_HORIZONTAL_ONLY};
 use comfy_table::{ContentArrangement, Table};
 use serde_json::Value;
 
-/// How a command answers.
+/// The form of a command's answer.
 #[derive(Debug, Clone, Copy)]
 pub(super) enum Format {
     Text,
@@ -11,7 +11,7 @@ pub(super) enum Format {
     Json,
 }
 
-/// One thing: a line of JSON, or its fields below each other.
+/// One thing: a line of JSON, or one field per line.
 pub(super) fn print_one(format: Format, fields: &[(&str, Value)]) -> Result<()> {
     match format {
         Format::Json => {
@@ -51,7 +51,7 @@ pub(super) fn print_list(format: Format, names: &[&str], rows: &[Vec<Value>]) ->
     }
 }
 
-/// Whole at once, and without a panic when nobody reads.
+/// Writes the line at once, and does not panic when nobody reads.
 pub(super) fn print_line(line: &str) -> Result<()> {
     use std::io::Write;
     let mut stdout = std::io::stdout().lock();

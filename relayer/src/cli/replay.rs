@@ -28,7 +28,7 @@ pub(super) struct Replay {
     all: bool,
 }
 
-/// Makes deliveries due again. A running service makes them, within a second.
+/// Makes deliveries due again. A running service attempts them within a second.
 pub(super) async fn run(config: &Config, format: Format, arguments: Replay) -> Result<()> {
     let store = Store::open(config.database.url.expose_secret()).await?;
     let done = replay(&store, format, arguments).await;

@@ -7,7 +7,7 @@ use crate::app::App;
 use crate::config::Config;
 use crate::traces::Traces;
 
-/// Serves until the first SIGINT or SIGTERM; a second one does not wait for anybody. Traces end last.
+/// Serves until the first SIGINT or SIGTERM; a second one ends the process at once. Traces are flushed last.
 pub(super) async fn run(config: &Config, traces: Option<Traces>) -> Result<()> {
     let mut signals = (signal(SignalKind::interrupt())?, signal(SignalKind::terminate())?);
     let mut app = tokio::select! {

@@ -11,9 +11,9 @@ use solana_sdk::pubkey::Pubkey;
 use super::output::{Format, print_one};
 use crate::domain::Timestamp;
 
-/// Another program runs, or none.
+/// Another program runs, or none does.
 const DIFFERS: u8 = 1;
-/// It could not be found out.
+/// The comparison could not be made.
 const NOT_DONE: u8 = 2;
 
 #[derive(Debug, Args)]
@@ -29,7 +29,7 @@ pub(super) struct VerifyProgram {
     sha256: Option<String>,
 }
 
-/// Compares the bytes on chain with a build, and says so in the exit status.
+/// Compares the bytes on chain with a build, and returns the result as the exit status.
 pub(super) async fn run(format: Format, arguments: VerifyProgram) -> ExitCode {
     match look(&arguments).await.and_then(|found| found.print(format).map(|()| found.is_same)) {
         Ok(true) => ExitCode::SUCCESS,
@@ -41,18 +41,18 @@ pub(super) async fn run(format: Format, arguments: VerifyProgram) -> ExitCode {
     }
 }
 
-/// What stands at the program's address.
+/// The program found at the address.
 struct Found {
     is_same: bool,
     program_id: Pubkey,
     genesis_hash: String,
     expected: String,
-    /// Of what is there, without the zeros at its end unless they belong to the build.
+    /// Hash of the bytes on chain, without trailing zeros unless they belong to the build.
     on_chain: Option<String>,
     upgrade_authority: Option<Pubkey>,
     changed_in_slot: Option<u64>,
     changed_at: Option<String>,
-    /// What the program says of whom to tell of a weakness; `None` where it says nothing.
+    /// The program's contacts for security reports; `None` if it names none.
     security_txt: Option<Value>,
 }
 
@@ -98,7 +98,7 @@ async fn look(arguments: &VerifyProgram) -> Result<Found> {
     Ok(found)
 }
 
-/// Owner and bytes, as they are final.
+/// Owner and bytes at finalized commitment.
 async fn account(node: &Node, address: &Pubkey) -> Result<Option<(Pubkey, Vec<u8>)>> {
     let Some((_, Some(saved))) = node.accounts(&[*address]).await?.pop() else { return Ok(None) };
     let read = saved.owner().zip(saved.bytes());
@@ -112,7 +112,7 @@ impl Found {
             (Some(_), true) => "same",
             (Some(_), false) => "another program",
         };
-        // Nobody, where there is a program and no authority.
+        // `nobody` if there is a program without an authority.
         let authority = self.upgrade_authority.map(|authority| authority.to_string());
         let authority = authority.or_else(|| self.on_chain.as_ref().map(|_| "nobody".to_owned()));
         let fields: [(&str, Value); 9] = [

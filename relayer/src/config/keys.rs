@@ -1,5 +1,5 @@
-//! Where keys are: a path, a table that names a kind of place, or a list of both. In the environment a list is text with commas,
-//! or tables with numbers for names.
+//! Where keys are: a path, a table that names a kind of place, or a list of both. In the environment a list is text with
+//! commas, or tables named by numbers.
 
 use std::path::PathBuf;
 use std::time::Duration;
@@ -12,7 +12,7 @@ use crate::chain::{Credential, KeySource, RemoteKey, SigningService};
 use crate::domain::Address;
 
 const KINDS: &str = "file, environment, vault, aws-kms, gcp-kms, turnkey or privy";
-/// For a signature, in milliseconds: usually, and within which it may be set. Clients wait meanwhile.
+/// How long a signature may take, in milliseconds: the default, and the range of the setting. Clients wait meanwhile.
 const TIME_LIMIT_MS: u64 = 3_000;
 const TIME_LIMITS_MS: std::ops::RangeInclusive<u64> = 100..=10_000;
 
@@ -51,7 +51,7 @@ fn one_of(value: Value) -> Result<KeySource, String> {
     }
 }
 
-/// What has not been read yet.
+/// The fields that have not been read yet.
 struct Table(Map<String, Value>);
 
 #[derive(Deserialize)]
@@ -66,7 +66,7 @@ struct EnvironmentTable {
     variable: String,
 }
 
-/// What every key that a service keeps has.
+/// The fields of every key that a signing service keeps.
 #[derive(Deserialize)]
 struct RemoteTable {
     public_key: String,
@@ -213,7 +213,7 @@ fn told(error: ConfigError) -> String {
     super::problem(&error)
 }
 
-/// Secrets go there: only with TLS, or not off this machine.
+/// Secrets go there, so it needs TLS, or must be on this machine.
 fn is_safe(url: &str, may_be_plain: bool) -> Result<(), String> {
     let parsed = url::Url::parse(url).map_err(|_| "url is no URL".to_owned())?;
     if !parsed.username().is_empty() || parsed.password().is_some() {

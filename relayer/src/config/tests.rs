@@ -167,7 +167,7 @@ fn keys_are_one_file_or_several_and_quotas_have_defaults() {
     assert_eq!(config.quotas.allowlist_entries_per_operator, 7);
 }
 
-/// The page of all settings, each of them said once in the file and once by the environment.
+/// Checks the page of all settings: each stands there once for the file and once for the environment.
 #[test]
 fn every_setting_of_the_page_can_be_said_by_the_environment_alone() {
     const PAGE: &str = include_str!("../../../docs/operating.md");

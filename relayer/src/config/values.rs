@@ -40,7 +40,7 @@ pub(super) fn texts<'de, D: Deserializer<'de>>(value: D) -> Result<Vec<String>, 
     })
 }
 
-/// The same of numbers.
+/// The same for numbers.
 pub(super) fn numbers<'de, D: Deserializer<'de>>(value: D) -> Result<Vec<u16>, D::Error> {
     #[derive(serde::Deserialize)]
     #[serde(untagged)]
@@ -71,7 +71,7 @@ pub(super) fn ranges<'de, D: Deserializer<'de>>(value: D) -> Result<Vec<IpNet>, 
     texts.iter().map(read).collect()
 }
 
-/// Of addresses, too; what is IPv4 written as IPv6 is IPv4.
+/// The same for ranges and addresses; IPv4 written as IPv6 becomes IPv4.
 pub(super) fn proxies<'de, D: Deserializer<'de>>(value: D) -> Result<Vec<IpNet>, D::Error> {
     let read = |text: &String| {
         read_range(text).map_err(|problem| de::Error::custom(format_args!("`{text}` {problem}")))

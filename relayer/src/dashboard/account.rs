@@ -1,4 +1,4 @@
-//! One account: what it holds and may spend, who may spend it, and what happened to it.
+//! One account: its balance, its policy, its keys, and its history.
 
 use std::sync::Arc;
 
@@ -20,7 +20,7 @@ use crate::http::once::{Draw, shown_once};
 use crate::http::v1::keys::CreateKeyBody;
 use crate::service::{AccountView, EntryView, LimitsView, NewKey, PendingView, PolicyView, Services};
 
-/// How many keys and entries stand on the page itself.
+/// How many keys, and how many history entries, the page itself shows.
 const KEYS: u32 = 100;
 const ENTRIES: u32 = 10;
 
@@ -113,7 +113,7 @@ async fn answer(
     Ok(page(&shown, shown.complaint.as_ref()))
 }
 
-/// Pauses an account, or lets it pay again; the latter for the version that was looked at alone.
+/// Pauses or unpauses an account; an unpause only applies to the version that was shown.
 pub async fn pause(
     State(services): State<Arc<Services>>,
     signed: Signed,
@@ -129,7 +129,7 @@ pub async fn pause(
     }
 }
 
-/// Halts an account, apart from its policy. To resume it takes the admin's own wallet.
+/// Halts an account, independent of its policy. Resuming takes the admin's own wallet.
 pub async fn halt(
     State(services): State<Arc<Services>>,
     signed: Signed,
@@ -182,7 +182,7 @@ pub async fn create_key(
     }
 }
 
-/// Ends a key of this account.
+/// Revokes a key of this account.
 pub async fn revoke_key(
     State(services): State<Arc<Services>>,
     signed: Signed,

@@ -1,4 +1,4 @@
-//! All accounts, and making one.
+//! The list of accounts, and creating one.
 
 use std::sync::Arc;
 

@@ -1,4 +1,4 @@
-//! Style, script and icon. Their names hold what they contain, so that a browser may keep them for good.
+//! Style, script and icon. Each name contains a hash of the content, so that a browser may cache it for good.
 
 use std::sync::LazyLock;
 

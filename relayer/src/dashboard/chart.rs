@@ -8,9 +8,9 @@ use crate::service::{ServiceError, Services};
 
 const HOUR: Duration = Duration::from_secs(60 * 60);
 const DAY: Duration = Duration::from_secs(24 * 60 * 60);
-/// How many payments and withdrawals are added up at most.
+/// How many payments and withdrawals are summed at most.
 const ENTRIES: u32 = 2_000;
-/// How high the highest bar is, and how wide each with its gap.
+/// The height of the highest bar, and the width of each bar with its gap.
 const HEIGHT: u64 = 120;
 const STEP: u64 = 12;
 
@@ -19,7 +19,7 @@ pub struct Chart {
     pub title: &'static str,
     pub bars: Vec<Bar>,
     pub total: UsdcAmount,
-    /// Not all was added up: there was too much.
+    /// Whether the sums are partial because there were too many entries.
     pub is_partial: bool,
 }
 
@@ -73,7 +73,7 @@ impl Chart {
         Self { title, bars: bars.collect(), total, is_partial: spending.len() >= ENTRIES as usize }
     }
 
-    /// For whoever does not see it.
+    /// The alternative text.
     pub fn description(&self) -> String {
         let most = self.bars.iter().max_by_key(|bar| bar.spent).map_or("", |bar| &bar.label);
         format!("{}: {} USDC in all; most: {most}", self.title, usdc_text(self.total))

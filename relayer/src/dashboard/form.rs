@@ -1,4 +1,4 @@
-//! What a form says. Its fields become the same JSON as a client would send, which is read by the same code.
+//! The contents of a form. Its fields become the same JSON that a client would send, and the same code reads it.
 
 use axum::extract::{FromRequest, Request};
 use axum::http::header;
@@ -31,7 +31,7 @@ impl<S: Send + Sync> FromRequest<S> for Form {
 }
 
 impl Form {
-    /// A form that is filled in already.
+    /// A form with these values.
     pub fn of(fields: Vec<(&str, String)>) -> Self {
         Self(fields.into_iter().map(|(name, value)| (name.to_owned(), value)).collect())
     }
@@ -46,29 +46,29 @@ impl Form {
         url::form_urlencoded::parse(bytes).map(read).collect::<Result<_, _>>().map(Self)
     }
 
-    /// A field as it was filled in; empty when it was not.
+    /// The value of a field; empty when it was not filled in.
     pub fn text<'a>(&'a self, name: &'a str) -> &'a str {
         self.all(name).next().unwrap_or_default().trim()
     }
 
-    /// A field that was filled in.
+    /// The value of a field, if it was filled in.
     pub fn given<'a>(&'a self, name: &'a str) -> Option<&'a str> {
         Some(self.text(name)).filter(|text| !text.is_empty())
     }
 
-    /// Every field of this name.
+    /// Every value under this name.
     pub fn all<'a>(&'a self, name: &'a str) -> impl Iterator<Item = &'a str> {
         self.0.iter().filter(move |(field, _)| field == name).map(|(_, value)| value.as_str())
     }
 
-    /// The given fields as texts, read as the body of a REST request would be.
+    /// The given fields as texts, parsed like the body of a REST request.
     pub fn body<T: DeserializeOwned>(&self, fields: &[&str]) -> Result<T, Invalid> {
         let given = fields.iter().filter_map(|field| Some(((*field).to_owned(), self.given(field)?.into())));
         body(given.collect())
     }
 }
 
-/// What REST makes of this body.
+/// Parses this body as REST does.
 pub fn body<T: DeserializeOwned>(fields: Map<String, Value>) -> Result<T, Invalid> {
     read_body(Value::Object(fields).to_string().as_bytes())
 }

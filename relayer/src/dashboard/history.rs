@@ -19,7 +19,7 @@ use crate::http::v1::history::EntryResponse;
 use crate::service::{AccountView, EntryView, ServiceError, Services};
 
 const LIMIT: u32 = 50;
-/// How many entries, the newest, a search looks at.
+/// How many entries, the newest, a search covers.
 const SEARCHED: usize = 5_000;
 
 #[derive(Template)]
@@ -29,7 +29,7 @@ struct HistoryPage {
     view: AccountView,
     entries: Vec<EntryView>,
     asked: Asked,
-    /// What was searched for, and whether all of the history was looked at.
+    /// The searched text, and whether the search covered the whole history.
     searched: Option<(String, bool)>,
     next: Option<String>,
     csv: String,
@@ -81,7 +81,7 @@ pub async fn show(
     Ok(page(&HistoryPage { frame, view, entries, asked, searched, next, csv }, None))
 }
 
-/// Entries whose signature, memo, message, other side or ids hold the text: as many as one page has, of the newest.
+/// Entries whose signature, memo, message, other side or ids contain the text: the newest, up to one page of them.
 async fn search(
     services: &Services,
     signed: &Signed,
@@ -118,7 +118,7 @@ fn holds(view: &EntryView, wanted: &str) -> bool {
     texts.into_iter().flatten().any(|text| text.to_lowercase().contains(wanted))
 }
 
-/// All that the filters let through.
+/// All entries that the filters let through.
 pub async fn file(
     State(services): State<Arc<Services>>,
     signed: Signed,

@@ -1,4 +1,4 @@
-//! What an operator has, what needs attention, and the stop of everything.
+//! An operator's overview: what it has, what needs attention, and the button that stops everything.
 
 use std::sync::Arc;
 
@@ -12,9 +12,9 @@ use super::text::{filters, moment_text, percent, usdc_text};
 use crate::domain::{Limit, PageLimit, PageRequest, UsdcAmount, Webhook, WebhookStatus};
 use crate::service::{AccountView, Part, ServiceError, Services};
 
-/// How many accounts and webhooks are looked at: as many accounts as an operator may have, unless its quota was raised.
+/// How many accounts and webhooks are checked: as many accounts as an operator may have, unless its quota was raised.
 const LOOKED_AT: u32 = 1_000;
-/// From this share of a cap on an account needs attention.
+/// From this share of its cap on, an account needs attention.
 const NEAR_PERCENT: u64 = 80;
 
 #[derive(Template)]
@@ -24,16 +24,16 @@ struct HomePage {
     sums: Sums,
     attention: Vec<Attention>,
     accounts: Vec<AccountView>,
-    /// There are more accounts than were looked at.
+    /// Whether there are more accounts than were checked.
     more: bool,
 }
 
-/// Over the accounts that were looked at.
+/// Totals of the accounts that were checked.
 #[derive(Default)]
 struct Sums {
     balance: UsdcAmount,
     spent: Option<UsdcAmount>,
-    /// Of the accounts that have one.
+    /// Of the accounts that have a cap.
     caps: UsdcAmount,
     uncapped: usize,
     active: usize,
@@ -165,7 +165,7 @@ fn of_account(account: &AccountView, webhooks: &[Webhook]) -> Vec<Attention> {
 #[template(path = "dashboard/stop_all.html")]
 struct StopPage {
     frame: Frame,
-    /// `None`: they could not be counted. To stop is possible, and shown, all the same.
+    /// `None`: they could not be counted. Stopping works, and is offered, all the same.
     count: Option<u64>,
     complaint: Option<Complaint>,
 }
@@ -191,7 +191,7 @@ async fn stop_page(
     Ok(page(&shown, shown.complaint.as_ref()))
 }
 
-/// Says what it would do, first.
+/// Shows first what the stop would do.
 pub async fn ask_to_stop(State(services): State<Arc<Services>>, signed: Signed) -> Result<Response, Refusal> {
     stop_page(&services, &signed, None).await
 }

@@ -1,5 +1,5 @@
-//! The front door for people: pages over the same verbs as REST, for whoever signed in with an operator key. Every page is
-//! whole without scripts, every change is a form, and nothing is loaded from elsewhere.
+//! The front door for people: pages over the same verbs as REST, for whoever signed in with an operator key. Every page works
+//! without scripts, every change is a form, and nothing is loaded from elsewhere.
 //! See [decision 51](../../../docs/decisions/0051-the-dashboard-is-pages-and-forms.md).
 
 mod account;
@@ -30,11 +30,11 @@ use axum::routing::{get, post};
 use crate::http::Guard;
 use crate::service::Services;
 
-/// What a page may do: load its own style and script, and send forms to where it came from.
+/// What a page may do: load its own style and script, and send forms to its own origin.
 const CONTENT_SECURITY_POLICY: &str = "default-src 'none'; style-src 'self'; script-src 'self'; img-src 'self'; \
      form-action 'self'; frame-ancestors 'none'; base-uri 'none'";
 
-/// What the pages stand on.
+/// The state of the pages.
 #[derive(Clone)]
 struct Desk {
     services: Arc<Services>,
@@ -47,7 +47,7 @@ impl FromRef<Desk> for Arc<Services> {
     }
 }
 
-/// Everything under `/dashboard`, guarded by sessions, which are guarded as keys are.
+/// All routes under `/dashboard`, guarded by sessions, which in turn are guarded as keys are.
 pub fn routes(services: &Services, guard: Guard) -> Router {
     let desk = Desk { services: Arc::new(services.clone()), guard };
     Router::new()
@@ -84,11 +84,11 @@ pub fn routes(services: &Services, guard: Guard) -> Router {
         .with_state(desk)
 }
 
-/// What every answer of the dashboard says.
+/// Headers of every answer of the dashboard.
 async fn as_page(mut answer: Response) -> Response {
     let headers = answer.headers_mut();
     headers.insert(header::CONTENT_SECURITY_POLICY, HeaderValue::from_static(CONTENT_SECURITY_POLICY));
-    // A form says where it comes from only if the page lets it.
+    // A form states its origin only if the page allows it.
     headers.insert(header::REFERRER_POLICY, HeaderValue::from_static("same-origin"));
     answer
 }

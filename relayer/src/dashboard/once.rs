@@ -1,5 +1,5 @@
-//! A form that is sent twice, by two clicks or by going back, is done once: each page that makes something names its forms, and
-//! what is sent under a name is done as a request with an `Idempotency-Key` is.
+//! A form that is sent twice, by a double click or by going back, is carried out once. Each page that makes something names its
+//! forms, and a form sent under a name is treated like a request with an `Idempotency-Key`.
 
 use std::time::Duration;
 
@@ -21,11 +21,11 @@ use crate::service::{Begun, NamedRequest, ServiceError};
 
 /// The hidden field that names a form.
 const FIELD: &str = "once";
-/// A browser shows the answer to the second click: it waits for the first one's.
+/// A browser shows the answer to the second click, which waits for that to the first.
 const PATIENCE: Duration = Duration::from_secs(30);
 const LOOK_EVERY: Duration = Duration::from_millis(100);
 
-/// Middleware of the pages behind the sign-in: see the module. A form without a name is done as often as it is sent.
+/// Middleware of the pages behind the sign-in: see the module. A form without a name is carried out each time it is sent.
 pub async fn once(State(desk): State<Desk>, request: Request, next: Next) -> Response {
     if request.method() != Method::POST {
         return next.run(request).await;
@@ -41,7 +41,7 @@ async fn answer(desk: &Desk, request: Request, next: Next) -> Result<Response, R
     let is_named = Form::parse(&body).is_ok_and(|form| form.given(FIELD).is_some());
     let path = parts.uri.path_and_query().map_or("", |path| path.as_str());
     let fingerprint = RequestFingerprint::of(parts.method.as_str(), path, &body);
-    // Of this session alone: what is made under it is drawn with its token.
+    // Bound to this session, because what it makes is derived from the session's token.
     let of_session = RequestFingerprint::of(&token.hash().to_hex(), path, &body);
     let named = NamedRequest {
         idempotency_key: IdempotencyKey::parse(format!("form:{}", of_session.to_hex()))?,

@@ -1,4 +1,4 @@
-//! What all pages have in common, and what is shown where there is none.
+//! What all pages share, and the error pages.
 
 use askama::Template;
 use axum::extract::FromRequestParts;
@@ -11,7 +11,7 @@ use crate::http::error::ApiError;
 use crate::http::page::{Id, PathId};
 use crate::service::{ServiceError, Unauthorized};
 
-/// The part of the navigation that a page belongs to.
+/// The section of the navigation that a page belongs to.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Section {
     Home,
@@ -20,13 +20,13 @@ pub enum Section {
     Webhooks,
 }
 
-/// What stands around every page.
+/// The frame around every page.
 pub struct Frame {
     pub operator: Operator,
     pub section: Section,
-    /// What this page's forms are named by: see `once`.
+    /// The name of this page's forms: see `once`.
     pub once: Ulid,
-    /// What was just done.
+    /// A notice of what was just done.
     pub notice: Option<String>,
 }
 
@@ -48,17 +48,17 @@ impl Frame {
     }
 }
 
-/// Why a form was not accepted: shown beside the field that it is about.
+/// Why a form was refused: shown beside the field at fault.
 #[derive(Debug, Clone)]
 pub struct Complaint {
     pub status: StatusCode,
     pub message: String,
-    /// The field, without what stands within it.
+    /// The field, without the path within it.
     pub field: String,
 }
 
 impl Complaint {
-    /// What is wrong with what somebody filled in. Other errors have a page of their own.
+    /// The complaint about something that was filled in. Other errors have a page of their own.
     pub fn of(error: impl Into<ApiError>) -> Result<Self, Refusal> {
         let error = error.into();
         if let ApiError::Service(
@@ -73,13 +73,13 @@ impl Complaint {
         Ok(Self { status, message: message.into_owned(), field })
     }
 
-    /// Whether it is about this field.
+    /// Whether the complaint is about this field.
     pub fn is_about(&self, field: &str) -> bool {
         self.field == field
     }
 }
 
-/// Renders a page. A form that was not accepted is shown again with the complaint.
+/// Renders a page. A refused form is shown again with the complaint.
 pub fn page(template: &impl Template, complaint: Option<&Complaint>) -> Response {
     let status = complaint.map_or(StatusCode::OK, |complaint| complaint.status);
     match template.render() {
@@ -91,12 +91,12 @@ pub fn page(template: &impl Template, complaint: Option<&Complaint>) -> Response
     }
 }
 
-/// After a form was carried out: read what came of it.
+/// After a form was carried out: redirects to the result.
 pub fn see(path: &str) -> Response {
     (StatusCode::SEE_OTHER, [(header::LOCATION, path.to_owned())]).into_response()
 }
 
-/// A page that cannot be shown, and why.
+/// The reason why a page cannot be shown.
 #[derive(Debug)]
 pub enum Refusal {
     Error(ApiError),
@@ -147,12 +147,12 @@ impl IntoResponse for Refusal {
     }
 }
 
-/// Says that nobody is signed in.
+/// Nobody is signed in.
 pub fn unauthorized() -> Refusal {
     ServiceError::Unauthorized(Unauthorized::MissingKey).into()
 }
 
-/// The one id in a page's path. What is no id is answered with a page, as an unknown one is.
+/// The one id in a page's path. Text that is not an id gets the same page as an unknown id.
 pub struct PageId<T>(pub T);
 
 impl<S: Send + Sync, T: PathId> FromRequestParts<S> for PageId<T> {
@@ -164,7 +164,7 @@ impl<S: Send + Sync, T: PathId> FromRequestParts<S> for PageId<T> {
     }
 }
 
-/// A parameter of the page's address.
+/// The query parameters of the page's address.
 pub struct Asked(Vec<(String, String)>);
 
 impl<S: Send + Sync> FromRequestParts<S> for Asked {
@@ -184,13 +184,13 @@ impl<S: Send + Sync> FromRequestParts<S> for Asked {
 }
 
 impl Asked {
-    /// What was asked, where it is not empty.
+    /// The parameter's value, if it is not empty.
     pub fn given(&self, name: &str) -> Option<&str> {
         let found = self.0.iter().find(|(field, _)| field == name);
         found.map(|(_, value)| value.trim()).filter(|value| !value.is_empty())
     }
 
-    /// The same as text, for filling a form in again.
+    /// The same as text, to fill a form in again.
     pub fn text(&self, name: &str) -> &str {
         self.given(name).unwrap_or_default()
     }

@@ -1,4 +1,4 @@
-//! Changing a policy: written, looked at beside what stands, then done. And every version that there was.
+//! Changing a policy: filled in, compared with the current one, then carried out. Also every earlier version.
 
 use std::sync::Arc;
 
@@ -33,7 +33,7 @@ struct PolicyPage {
 /// What a change would do.
 struct Compared {
     rows: Vec<Row>,
-    /// Seconds, where it loosens something and such changes wait.
+    /// The delay in seconds, if the change loosens something and must wait.
     waits: Option<u32>,
 }
 
@@ -71,7 +71,7 @@ impl From<PolicyComparison> for Compared {
     }
 }
 
-/// One policy beside another.
+/// Two policies side by side.
 pub fn compared(before: &SpendingPolicy, after: &SpendingPolicy) -> Vec<Row> {
     let rows = rows(before).into_iter().zip(rows(after));
     rows.map(|((field, before), (_, after))| Row { field, before, after }).collect()
@@ -109,7 +109,7 @@ fn line(entry: &AllowlistEntry) -> String {
     }
 }
 
-/// The form, filled in with what stands.
+/// The form, filled in with the current policy.
 fn form_of(policy: &SpendingPolicy, version: u64) -> Form {
     let limit = |limit: Limit| match limit {
         Limit::Unlimited => String::new(),
@@ -139,7 +139,7 @@ pub fn version_of(form: &Form) -> Result<u64, Invalid> {
     text.parse().map_err(|_| Invalid::new("expected_version", "must be the version that was looked at"))
 }
 
-/// What the form asks for: the same as the body of a PATCH.
+/// The change that the form asks for, in the form of a PATCH body.
 fn update(form: &Form) -> Result<PolicyUpdate, Invalid> {
     let limit = |name: &str| form.given(name).map_or(Value::Null, |text| text.replace(',', "").into());
     let entry = |line: &str| match line.split_once(char::is_whitespace) {
@@ -189,7 +189,7 @@ async fn answer(
     Ok(page(&shown, shown.complaint.as_ref()))
 }
 
-/// Shows what the change would do, and does it once it was looked at.
+/// Shows what the change would do, and carries it out once that was confirmed.
 pub async fn change(
     State(services): State<Arc<Services>>,
     signed: Signed,
@@ -227,7 +227,7 @@ async fn carry_out(
     Ok(Outcome::Done(after_change(id, &change)))
 }
 
-/// Where to go on after a change of policy.
+/// Where to go after a change of policy.
 pub fn after_change(id: AccountId, change: &PolicyChange) -> Response {
     let what = match change {
         PolicyChange::InForce { .. } => "changed",

@@ -1,6 +1,6 @@
-//! A text as a picture to point a wallet at.
+//! A text as a QR code, to scan with a wallet.
 
-/// The dark places of a QR code, as a path in a square of `side`.
+/// The dark modules of a QR code, as a path in a square of `side`.
 pub struct QrCode {
     pub path: String,
     pub side: usize,
@@ -9,7 +9,7 @@ pub struct QrCode {
 impl QrCode {
     /// Of a short text, such as an address.
     pub fn of(text: &str) -> Self {
-        // Fails only beyond some thousand characters: then there is nothing to show.
+        // Fails only beyond some thousand characters; then there is nothing to show.
         let Ok(code) = qrcode::QrCode::new(text) else { return Self { path: String::new(), side: 1 } };
         let side = code.width();
         let dark =

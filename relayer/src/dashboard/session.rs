@@ -18,9 +18,9 @@ use crate::http::error::ApiError;
 use crate::service::{Forbidden, ServiceError, Unauthorized};
 
 const SEC_FETCH_SITE: HeaderName = HeaderName::from_static("sec-fetch-site");
-/// Over https. No other site, subdomains included, can set a cookie of this name.
+/// Over https. No other site, subdomains included, can set a cookie with this name.
 const COOKIE: &str = "__Host-purser";
-/// Over http on this machine, where a browser keeps no cookie of the name above.
+/// Over http on this machine, where a browser does not accept a cookie of the name above.
 const LOCAL_COOKIE: &str = "purser";
 const HOME: &str = "/dashboard";
 
@@ -45,17 +45,17 @@ impl<S: Send + Sync> FromRequestParts<S> for Signed {
     }
 }
 
-/// Where a request was sent to, as the browser sees it.
+/// How the browser reached the service.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Reached {
     Https,
     /// Over http, on the machine that the browser runs on.
     Local,
-    /// Over http, past who knows whom.
+    /// Over http, across an untrusted network.
     Open,
 }
 
-/// By the `Origin` of a form, which the browser writes.
+/// Read from the `Origin` of a form, which the browser writes.
 fn reached(origin: &str) -> Reached {
     if origin.starts_with("https://") {
         return Reached::Https;
@@ -81,7 +81,7 @@ fn text_of(headers: &HeaderMap, name: HeaderName) -> Option<&str> {
     headers.get(name).and_then(|value| value.to_str().ok())
 }
 
-/// Middleware: what changes something is refused unless one of our own pages sent it.
+/// Middleware: refuses a change unless one of our own pages sent it.
 pub async fn from_own_pages(request: Request, next: Next) -> Response {
     let reads = matches!(*request.method(), Method::GET | Method::HEAD);
     if !reads && !is_from_own_page(request.headers()) {
@@ -90,8 +90,8 @@ pub async fn from_own_pages(request: Request, next: Next) -> Response {
     next.run(request).await
 }
 
-/// A browser says which site a form comes from, and no page can make it say otherwise: in `Sec-Fetch-Site` where the
-/// connection is safe, and in `Origin`. Where neither speaks for us, it is not ours.
+/// A browser states which site a form comes from, and no page can forge it: in `Sec-Fetch-Site` if the connection is secure,
+/// and in `Origin`. If neither says that it is ours, it is not.
 fn is_from_own_page(headers: &HeaderMap) -> bool {
     match text_of(headers, SEC_FETCH_SITE) {
         Some(site) => site == "same-origin",
@@ -103,7 +103,7 @@ fn is_from_own_page(headers: &HeaderMap) -> bool {
     }
 }
 
-/// What the browser holds. The name without a prefix counts on this machine alone, where no other site can set it.
+/// The browser's session token. The name without a prefix counts on this machine alone, where no other site can set it.
 pub fn token_of(headers: &HeaderMap) -> Option<SessionToken> {
     let cookies = headers.get_all(header::COOKIE).iter().filter_map(|line| line.to_str().ok());
     let pairs = cookies.flat_map(|line| line.split(';')).filter_map(|pair| pair.trim().split_once('='));
@@ -111,7 +111,7 @@ pub fn token_of(headers: &HeaderMap) -> Option<SessionToken> {
     let names = |name: &str| name == COOKIE || (name == LOCAL_COOKIE && is_local);
     let mut tokens = pairs.filter(|(name, _)| names(name)).map(|(_, value)| value);
     let token = tokens.next()?;
-    // Two of them: somebody put one beside ours.
+    // Two of them: somebody set another one beside ours.
     if tokens.next().is_some() { None } else { SessionToken::parse(token) }
 }
 
@@ -162,7 +162,7 @@ fn sign_in_path(next: &str) -> String {
     format!("/dashboard/sign-in?{query}")
 }
 
-/// Where to go after signing in: a page of ours, whatever the address says.
+/// Where to go after signing in: one of our own pages, whatever the address says.
 fn next_page(asked: Option<&str>) -> &str {
     let is_ours = |path: &&str| {
         path.strip_prefix(HOME).is_some_and(|rest| rest.is_empty() || rest.starts_with(['/', '?']))
@@ -227,14 +227,14 @@ async fn open(
     let sessions = &desk.services.sessions;
     let token = sessions.open(&principal).await?;
     desk.guard.remember(&token.hash());
-    // Whatever the browser held before is of no use any more, whoever put it there.
+    // Any session that the browser held before ends, whoever put it there.
     if let Some(before) = token_of(headers) {
         sessions.end(&before).await?;
     }
     cookie(reached, token.expose(), "").ok_or(ServiceError::Internal.into())
 }
 
-/// Ends the session, here and in every copy of the cookie.
+/// Ends the session, for every copy of the cookie.
 pub async fn sign_out(State(desk): State<Desk>, headers: HeaderMap) -> Result<Response, Refusal> {
     if let Some(token) = token_of(&headers) {
         desk.services.sessions.end(&token).await?;

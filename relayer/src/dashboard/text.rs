@@ -5,7 +5,7 @@ use askama::filters::Safe;
 
 use crate::domain::{Limit, Timestamp, UsdcAmount};
 
-/// `1,234.50`: as many decimals as there are, two at least.
+/// `1,234.50`: with as many decimals as needed, at least two.
 pub fn usdc_text(amount: UsdcAmount) -> String {
     let text = amount.to_string();
     let (whole, fraction) = text.split_once('.').unwrap_or((&text, ""));
@@ -26,7 +26,7 @@ pub fn moment_text(at: Timestamp) -> String {
     format!("{} {} UTC", text.get(..10).unwrap_or_default(), text.get(11..19).unwrap_or_default())
 }
 
-/// How much of `whole` is `part`, in percent, 100 at most.
+/// The share of `part` in `whole`, in percent, 100 at most.
 pub fn percent(part: UsdcAmount, whole: UsdcAmount) -> u64 {
     let (part, whole) = (u128::from(part.micros()), u128::from(whole.micros()));
     if whole == 0 {
@@ -35,16 +35,16 @@ pub fn percent(part: UsdcAmount, whole: UsdcAmount) -> u64 {
     u64::try_from((part.saturating_mul(100) / whole).min(100)).unwrap_or(100)
 }
 
-/// What templates write values with.
+/// The filters with which templates write values.
 pub mod filters {
     use super::*;
 
-    /// An amount, for reading.
+    /// An amount, for people.
     pub fn usdc(amount: &UsdcAmount, _: &dyn Values) -> askama::Result<String> {
         Ok(usdc_text(*amount))
     }
 
-    /// A limit, for reading.
+    /// A limit, for people.
     pub fn limit(limit: &Limit, _: &dyn Values) -> askama::Result<String> {
         Ok(match limit {
             Limit::Unlimited => "No limit".to_owned(),
@@ -52,9 +52,9 @@ pub mod filters {
         })
     }
 
-    /// A moment: in UTC here, in the reader's zone where there is a script.
+    /// A moment: in UTC here, in the reader's time zone with the script.
     pub fn moment(at: &Timestamp, _: &dyn Values) -> askama::Result<Safe<String>> {
-        // Digits and signs only.
+        // Only digits and punctuation, so it needs no escaping.
         let text = moment_text(*at);
         Ok(Safe(format!("<time datetime=\"{at}\" title=\"{text}\">{text}</time>")))
     }

@@ -1,4 +1,4 @@
-//! Transfers in every state, and what would become of one.
+//! Transfers in every state, and a preview of one.
 
 use std::sync::Arc;
 
@@ -93,9 +93,9 @@ struct PreviewPage {
     complaint: Option<Complaint>,
 }
 
-/// What would become of a transfer.
+/// The result of a preview.
 struct Verdict {
-    /// Why not; `None`: it would be paid.
+    /// Why it would be refused; `None`: it would be paid.
     refused: Option<String>,
     checks: Checks,
 }
@@ -137,7 +137,7 @@ async fn judge(services: &Services, signed: &Signed, form: &Form) -> Result<Prev
     Ok(services.transfers.preview(&signed.principal, body.into_preview(None)?).await?)
 }
 
-/// An account or a recipient that is none is wrong in its field, and no missing page.
+/// An unknown account or recipient is an error in its field, not a missing page.
 fn complaint_of(error: ApiError) -> Result<Complaint, Refusal> {
     use crate::service::{Resource, ServiceError};
     match error {

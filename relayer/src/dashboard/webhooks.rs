@@ -1,4 +1,4 @@
-//! Webhooks: where events go, how that went, and sending them once more.
+//! Webhooks: where events go, how their deliveries went, and replays.
 
 pub mod delivery;
 pub mod list;

@@ -1,8 +1,8 @@
-//! In which form an answer is wanted.
+//! Which form of answer the client wants.
 
 use axum::http::{HeaderMap, header};
 
-/// Whether a client would rather have `media_type` than JSON, and asks for it by name.
+/// Whether a client prefers `media_type` to JSON and asks for it by name.
 pub(super) fn is_wanted(headers: &HeaderMap, media_type: &str) -> bool {
     let ranges = || {
         let texts = headers.get_all(header::ACCEPT).iter().filter_map(|value| value.to_str().ok());
@@ -12,7 +12,7 @@ pub(super) fn is_wanted(headers: &HeaderMap, media_type: &str) -> bool {
     weight(media_type) > weight("application/json")
 }
 
-/// In thousandths, what a media range says of `name`.
+/// The weight that a media range gives `name`, in thousandths.
 fn weight_of(range: &str, name: &str) -> Option<u32> {
     let mut parts = range.split(';').map(str::trim);
     if !parts.next()?.eq_ignore_ascii_case(name) {
@@ -22,7 +22,7 @@ fn weight_of(range: &str, name: &str) -> Option<u32> {
     Some(weights.next_back().map_or(1_000, thousandths))
 }
 
-/// `1`, `0.5`, `0.125`: what is not read like this is nothing.
+/// Reads `1`, `0.5` or `0.125`; anything else is 0.
 fn thousandths(text: &str) -> u32 {
     let (whole, fraction) = text.split_once('.').unwrap_or((text, ""));
     let is_weight = matches!(whole, "0" | "1") && fraction.len() <= 3;

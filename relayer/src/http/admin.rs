@@ -1,5 +1,5 @@
-//! A second door, for whoever runs the service: `/metrics`, `/readyz` and `/healthz`, on an address of its own. Needs no key,
-//! and tells nothing of one operator; what operators do together is nobody else's to know all the same.
+//! A second door, for whoever runs the service: `/metrics`, `/readyz` and `/healthz`, on an address of its own. It needs no
+//! key. It shows nothing about a single operator, but the figures of all operators together are still not for everyone.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -18,7 +18,7 @@ use crate::service::{Health, Part, Services};
 
 /// OpenMetrics, as Prometheus asks for it.
 const TEXT: &str = "application/openmetrics-text; version=1.0.0; charset=utf-8";
-/// More than a look at all parts takes.
+/// Longer than checking all parts takes.
 const PATIENCE: Duration = Duration::from_secs(10);
 
 #[derive(Clone)]
@@ -33,7 +33,7 @@ impl FromRef<Admin> for Health {
     }
 }
 
-/// Its routes. What is asked here is not counted.
+/// Its routes. Requests to them are not counted.
 pub fn router(services: &Services) -> Router {
     let admin = Admin { health: services.health.clone(), registry: Arc::new(services.registry()) };
     let routes = Router::new()

@@ -1,4 +1,4 @@
-//! Who is calling: one key, looked up once per request, limited in its rate, and handed on as a [`Principal`].
+//! Who is calling: each request's key is looked up once and rate-limited, and the handler gets its [`Principal`].
 
 use std::net::IpAddr;
 
@@ -18,7 +18,7 @@ use super::strangers::Strangers;
 use crate::domain::{HashedKey, KeyId, Operator, PlainKey, Principal};
 use crate::service::{Forbidden, Keys, ServiceError, Unauthorized};
 
-/// What guards every door.
+/// Guards every door.
 #[derive(Clone)]
 pub struct Guard {
     keys: Keys,
@@ -27,7 +27,7 @@ pub struct Guard {
     rate_limit: RateLimit,
 }
 
-/// Middleware of every route that needs a key: 401 without a good one, 429 beyond its rate.
+/// Middleware of every route that needs a key: 401 without a valid one, 429 beyond its rate.
 pub(super) async fn guard(State(guard): State<Guard>, mut request: Request, next: Next) -> Response {
     let principal = match guard.authenticate(request.headers(), request.extensions()).await {
         Ok(principal) => principal,
@@ -47,7 +47,7 @@ pub(super) async fn guard(State(guard): State<Guard>, mut request: Request, next
 }
 
 impl Guard {
-    /// One for all doors, so that what is limited is limited over all of them.
+    /// One guard serves all doors, so that its limits hold across them.
     pub fn new(keys: Keys, settings: &HttpSettings) -> Self {
         Self {
             keys,
@@ -63,7 +63,7 @@ impl Guard {
         self.find_holder(&key, headers, from).await
     }
 
-    /// Whoever holds this key. Errors as [`Keys::authenticate`]; TooManyUnknownKeys: it was not looked up.
+    /// The holder of this key. Errors as [`Keys::authenticate`]; TooManyUnknownKeys: the key was not looked up.
     pub(crate) async fn find_holder(
         &self,
         key: &PlainKey,
@@ -74,7 +74,7 @@ impl Guard {
         self.look_up(&key.hash(), self.keys.authenticate(key, from)).await
     }
 
-    /// Looks up what somebody holds, unless too many things are held up that nobody knows.
+    /// Runs `look`, unless too many unknown keys and tokens are being tried.
     pub(crate) async fn look_up(
         &self,
         hash: &HashedKey,
@@ -87,18 +87,18 @@ impl Guard {
         match &found {
             Ok(_) => self.strangers.remember(hash),
             Err(ServiceError::Unauthorized(_)) => self.strangers.forget(hash),
-            // The database did not say, or the key is good elsewhere.
+            // The database did not answer, or the key is valid but not here.
             Err(_) => {}
         }
         Ok(found?)
     }
 
-    /// What was just given to somebody: it is known from now on, whatever others hold up.
+    /// Remembers a key that was just issued: a flood of unknown keys does not hold it up.
     pub(crate) fn remember(&self, hash: &HashedKey) {
         self.strangers.remember(hash);
     }
 
-    /// Which address a request came from, where that is known.
+    /// The address that a request came from, if it is known.
     pub(crate) fn client_of(&self, headers: &HeaderMap, from: &Extensions) -> Option<IpAddr> {
         let peer = from.get::<ConnectInfo<Peer>>()?;
         self.proxies.client_of(peer.0.0, headers)

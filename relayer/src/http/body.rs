@@ -1,4 +1,4 @@
-//! The JSON request body: read within a size and a time, walked once for what JSON leaves open, then parsed by type.
+//! The JSON request body: read within a size and a time, walked once for what JSON leaves open, then parsed into its type.
 
 use std::cell::RefCell;
 use std::collections::HashSet;
@@ -6,9 +6,9 @@ use std::fmt;
 use std::time::Duration;
 
 use axum::body::{Body, Bytes};
-use axum::extract::{FromRequest, Request};
+use axum::extract::rejection::{BytesRejection, FailedToBufferBody};
+use axum::extract::{DefaultBodyLimit, FromRequest, Request};
 use axum::http::{HeaderMap, header};
-use futures::StreamExt;
 use serde::Deserialize;
 use serde::de::{self, DeserializeOwned, DeserializeSeed, Deserializer, MapAccess, SeqAccess, Visitor};
 use utoipa::ToSchema;
@@ -17,12 +17,12 @@ use super::BODY_BYTES_MAX;
 use super::error::ApiError;
 use crate::domain::{Invalid, no_json, param_of, read_body};
 
-/// Most levels of objects and arrays within each other.
+/// How deep objects and arrays may nest.
 const DEPTH_MAX: usize = 32;
 /// How long a client may take to send its body.
 const BODY_TIMEOUT: Duration = Duration::from_secs(10);
 
-/// A request body of `application/json` that is exactly a `T`: every refusal is an error of ours that names the parameter.
+/// A request body of `application/json` that is exactly a `T`: each refusal is one of our errors and names the parameter.
 pub struct Json<T>(pub T);
 
 impl<S: Send + Sync, T: DeserializeOwned> FromRequest<S> for Json<T> {
@@ -34,7 +34,7 @@ impl<S: Send + Sync, T: DeserializeOwned> FromRequest<S> for Json<T> {
     }
 }
 
-/// The text of a request body of `application/json`: well-formed, no field twice, ready to be parsed by type.
+/// The text of a request body of `application/json`: well-formed, without duplicate fields, ready to be parsed into its type.
 pub struct JsonText(pub Bytes);
 
 impl<S: Send + Sync> FromRequest<S> for JsonText {
@@ -50,7 +50,7 @@ impl<S: Send + Sync> FromRequest<S> for JsonText {
     }
 }
 
-/// The body of a request that has nothing to say: none, or an empty JSON object.
+/// The body of a request without parameters: none, or an empty JSON object.
 pub struct NoFields;
 
 /// An object without fields.
@@ -75,7 +75,7 @@ impl<S: Send + Sync> FromRequest<S> for NoFields {
     }
 }
 
-/// All of a body, within a size and a time.
+/// Reads all of a body, within a size and a time.
 pub(crate) async fn receive(body: Body) -> Result<Bytes, ApiError> {
     let read = tokio::time::timeout(BODY_TIMEOUT, read(body)).await;
     read.map_err(|_| ApiError::BodyTimeout)?
@@ -90,19 +90,15 @@ pub(crate) fn is_json(headers: &HeaderMap) -> bool {
 }
 
 async fn read(body: Body) -> Result<Bytes, ApiError> {
-    let mut stream = body.into_data_stream();
-    let mut bytes = Vec::new();
-    while let Some(chunk) = stream.next().await {
-        let chunk = chunk.map_err(|_| Invalid::new("body", "was cut off"))?;
-        if bytes.len() + chunk.len() > BODY_BYTES_MAX {
-            return Err(ApiError::BodyTooLarge);
-        }
-        bytes.extend_from_slice(&chunk);
-    }
-    Ok(bytes.into())
+    let mut request = Request::new(body);
+    DefaultBodyLimit::max(BODY_BYTES_MAX).apply(&mut request);
+    Bytes::from_request(request, &()).await.map_err(|rejection| match rejection {
+        BytesRejection::FailedToBufferBody(FailedToBufferBody::LengthLimitError(_)) => ApiError::BodyTooLarge,
+        _ => Invalid::new("body", "was cut off").into(),
+    })
 }
 
-/// Invalid (400): not one JSON value in UTF-8, a field twice, NUL in text, too deep.
+/// Invalid (400): not one JSON value in UTF-8, a duplicate field, NUL in text, too deep.
 fn walk(bytes: &[u8]) -> Result<(), Invalid> {
     let mut json = serde_json::Deserializer::from_slice(bytes);
     let mut track = serde_path_to_error::Track::new();
@@ -117,10 +113,10 @@ fn walk(bytes: &[u8]) -> Result<(), Invalid> {
     json.end().map_err(|_| Invalid::new("body", "must be one JSON object and nothing after it"))
 }
 
-/// Visits a whole JSON value and keeps nothing: refuses what the typed parse would let through.
+/// Visits a whole JSON value and keeps nothing: it refuses what the typed parse would let through.
 struct Walk<'a> {
     depth: usize,
-    /// What it refuses, in our own words.
+    /// What is wrong, in our own words.
     complaint: &'a RefCell<Option<String>>,
 }
 
@@ -166,7 +162,7 @@ impl<'de> Visitor<'de> for Walk<'_> {
         Ok(())
     }
 
-    // Only passed by: the numbers that count are read from their text.
+    // Skipped: the numbers that matter are read from their text.
     fn visit_f64<E>(self, _: f64) -> Result<(), E> {
         Ok(())
     }

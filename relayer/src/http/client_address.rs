@@ -1,4 +1,4 @@
-//! Which address a request came from, through the proxies that are trusted.
+//! The address that a request came from, seen through trusted proxies.
 
 use std::net::{IpAddr, SocketAddr};
 use std::sync::Arc;
@@ -8,7 +8,7 @@ use ipnet::IpNet;
 
 const X_FORWARDED_FOR: HeaderName = HeaderName::from_static("x-forwarded-for");
 
-/// Proxies whose `X-Forwarded-For` is believed. None by default: then the header is not looked at.
+/// Proxies whose `X-Forwarded-For` is trusted. None by default: then the header is ignored.
 #[derive(Debug, Clone, Default)]
 pub struct TrustedProxies(Arc<[IpNet]>);
 
@@ -22,9 +22,9 @@ impl TrustedProxies {
         self.0.iter().any(|range| range.contains(&address))
     }
 
-    /// Whoever is connected, or, where that is a trusted proxy, whoever it says it speaks for: each proxy adds the address
-    /// that it saw at the end, so the last one that is no trusted proxy's is the client's, whatever the client wrote before it.
-    /// `None`: a trusted proxy wrote what is no address.
+    /// The peer, or the client that a trusted peer names. Each proxy appends the address that it saw. So the last address that
+    /// is not a trusted proxy's is the client's, whatever the client itself wrote before it.
+    /// `None`: a trusted proxy wrote something that is not an address.
     pub fn client_of(&self, peer: SocketAddr, headers: &HeaderMap) -> Option<IpAddr> {
         let mut client = peer.ip().to_canonical();
         if !self.contain(client) {
@@ -55,7 +55,7 @@ mod tests {
 
     use super::*;
 
-    /// Who a request came from that `peer` sent with these lines of the header; 10.0.0.0/8 and fd00::/8 are trusted.
+    /// The client of a request that `peer` sent with these header lines; 10.0.0.0/8 and fd00::/8 are trusted.
     fn client(peer: &str, lines: &[&str]) -> Option<String> {
         let ranges = ["10.0.0.0/8", "fd00::/8"].map(|text| text.parse().expect("a range"));
         let mut headers = HeaderMap::new();
@@ -87,7 +87,7 @@ mod tests {
             (&["198.51.100.7", "203.0.113.9"], "203.0.113.9"),
             (&["203.0.113.9, 10.1.1.1"], "203.0.113.9"),
             (&["198.51.100.7, 203.0.113.9", "10.1.1.1, fd00::1"], "203.0.113.9"),
-            // A client that pretends to be a proxy of ours is not behind what it wrote.
+            // A client that pretends to be one of our proxies gets nothing from it.
             (&["198.51.100.7, 10.9.9.9, 203.0.113.9"], "203.0.113.9"),
             (&["nonsense, 203.0.113.9"], "203.0.113.9"),
             (&["203.0.113.9:5555"], "203.0.113.9"),
@@ -95,7 +95,7 @@ mod tests {
             (&["[2001:db8::1]"], "2001:db8::1"),
             (&["2001:db8::1"], "2001:db8::1"),
             (&["::ffff:203.0.113.9"], "203.0.113.9"),
-            // Whoever is within asks for itself.
+            // A request that starts inside the trusted ranges is the proxy's own.
             (&["10.3.3.3"], "10.3.3.3"),
             (&[], "10.0.0.1"),
         ] {

@@ -1,5 +1,5 @@
-//! The error codes of the interface, closed: status, text, when it is answered and what to do about it. `docs/errors.md` says
-//! the same at length. A code that is not told of here cannot be answered.
+//! The error codes of the interface, a closed set: status, text, when each is answered and what to do about it.
+//! `docs/errors.md` has the details. A code that is missing here cannot be answered.
 
 use axum::http::StatusCode;
 use serde::{Serialize, Serializer};

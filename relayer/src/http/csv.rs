@@ -1,4 +1,4 @@
-//! Lists as CSV, for who keeps books: written while they are read, so that none is in memory as a whole.
+//! Lists as CSV, for bookkeeping: streamed, so that no list is in memory as a whole.
 
 use std::io;
 
@@ -9,16 +9,16 @@ use serde::Serialize;
 
 use super::file;
 
-/// A line of a list, written cell by cell.
+/// A row of a list.
 pub(crate) trait Row: Serialize {
-    /// The names of the cells, in their order.
+    /// The column names, in order.
     const HEAD: &'static [&'static str];
 
-    /// The cells that somebody else may have written.
+    /// The cells whose text may come from somebody else.
     fn foreign_cells(&mut self) -> impl Iterator<Item = &mut String>;
 }
 
-/// An answer with these pages, to be kept as `name`, with the extension.
+/// An answer with these pages, to be saved under `name` with its extension.
 pub(crate) fn answer<R, E>(
     name: &str,
     pages: impl Stream<Item = Result<Vec<R>, E>> + Send + 'static,
@@ -47,8 +47,8 @@ fn text(write: impl FnOnce(&mut Writer<Vec<u8>>) -> csv::Result<()>) -> io::Resu
     writer.into_inner().map_err(|error| io::Error::other(error.to_string()))
 }
 
-/// A spreadsheet calculates what begins like a formula: https://owasp.org/www-community/attacks/CSV_Injection.
-/// An apostrophe before it makes it text.
+/// A spreadsheet evaluates text that begins like a formula: https://owasp.org/www-community/attacks/CSV_Injection.
+/// A leading apostrophe makes it text.
 fn disarm(cell: &mut String) {
     let begins = |start: char| {
         matches!(start, '=' | '+' | '-' | '@' | '\t' | '\r' | '\n')

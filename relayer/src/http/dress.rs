@@ -1,5 +1,5 @@
 //! The outermost layer: names the request, gives every answer its headers and every error its body, and logs one line.
-//! All that is logged on the request's behalf, its tasks included, carries its id, its key's id and its transfer's id.
+//! Every log line of a request and of its tasks carries the request's id, its key's id and its transfer's id.
 
 use std::time::Instant;
 
@@ -23,7 +23,7 @@ pub async fn name_request(State(metrics): State<Metrics>, mut request: Request, 
     let id = RequestId::generate();
     let method = request.method().clone();
     let route = request.extensions().get::<MatchedPath>().map(|path| path.as_str().to_owned());
-    // Of the highest level, so that no filter takes it away from what is said within.
+    // At the highest level, so that no filter strips the span from the lines logged within it.
     let span = tracing::error_span!(
         traces::REQUEST,
         request_id = %id,
@@ -40,7 +40,7 @@ pub async fn name_request(State(metrics): State<Metrics>, mut request: Request, 
     let failed = response.status().is_client_error() || response.status().is_server_error();
     let headers = response.headers_mut();
     if large_body && failed {
-        // What is left of the body is not read, so the connection cannot take another request.
+        // The rest of the body stays unread, so the connection cannot take another request.
         headers.insert(header::CONNECTION, HeaderValue::from_static("close"));
     }
     every_answers_headers(headers, id);
@@ -59,7 +59,7 @@ pub async fn name_request(State(metrics): State<Metrics>, mut request: Request, 
     response
 }
 
-/// An error with its body, which names the request.
+/// Gives an error its body, which names the request.
 pub(crate) fn with_error_body(mut response: Response, id: RequestId) -> Response {
     match response.extensions_mut().remove::<ErrorAnswer>() {
         Some(answer) => answer.into_response(id, response),
@@ -67,14 +67,14 @@ pub(crate) fn with_error_body(mut response: Response, id: RequestId) -> Response
     }
 }
 
-/// What every answer says, whatever was asked.
+/// The headers of every answer.
 pub(super) fn every_answers_headers(headers: &mut HeaderMap, id: RequestId) {
     if let Ok(value) = HeaderValue::from_str(&id.to_string()) {
         headers.insert(X_REQUEST_ID, value);
     }
     headers.insert(header::X_CONTENT_TYPE_OPTIONS, HeaderValue::from_static("nosniff"));
     headers.insert(header::X_FRAME_OPTIONS, HeaderValue::from_static("DENY"));
-    // A page says itself what it needs.
+    // A page sets its own.
     headers.entry(header::REFERRER_POLICY).or_insert(HeaderValue::from_static("no-referrer"));
     headers
         .entry(header::CONTENT_SECURITY_POLICY)
@@ -82,7 +82,7 @@ pub(super) fn every_answers_headers(headers: &mut HeaderMap, id: RequestId) {
     headers.entry(header::CACHE_CONTROL).or_insert(HeaderValue::from_static("no-store"));
 }
 
-/// Whether the body is larger than we read, or of a length that is not said.
+/// Whether the body is larger than we read, or has no stated length.
 fn may_be_large(headers: &HeaderMap) -> bool {
     let length =
         headers.get(header::CONTENT_LENGTH).and_then(|value| value.to_str().ok()?.parse::<usize>().ok());

@@ -1,4 +1,4 @@
-//! Every error that a client can see, and which code of the table in `code.rs` it has.
+//! Every error that a client can see, and its code from the table in `code.rs`.
 
 use std::borrow::Cow;
 
@@ -20,7 +20,7 @@ use crate::service::{
     Forbidden, RequestConflict, Resource, STREAMS_PER_OPERATOR_MAX, ServiceError, Unauthorized,
 };
 
-/// Seconds after which a client may try again when the chain does not answer, and when somebody has to send SOL or name keys.
+/// Seconds after which a client may try again: when the chain does not answer, and when somebody has to send SOL or name keys.
 const RETRY_AFTER_SECONDS: u64 = 2;
 const RETRY_AFTER_MENDING_SECONDS: u64 = 30;
 
@@ -28,12 +28,12 @@ const RETRY_AFTER_MENDING_SECONDS: u64 = 30;
 #[derive(Debug, Clone)]
 pub enum ApiError {
     Service(ServiceError),
-    /// A transfer that was rejected or failed, with the checks that were made.
+    /// A transfer that was rejected or failed, with its checks.
     Transfer(Box<Transfer>, Option<Checks>),
     BodyTooLarge,
     /// The request line or a header is not HTTP.
     MalformedHead,
-    /// Request line and headers are longer, or more, than are read.
+    /// Request line and headers are too long, or the headers too many.
     HeadTooLarge,
     BodyTimeout,
     UnsupportedMediaType,
@@ -43,7 +43,7 @@ pub enum ApiError {
     RateLimited {
         retry_after_seconds: u64,
     },
-    /// Too many keys that are not known: this one was not looked up.
+    /// Too many unknown keys are being tried: this one was not looked up.
     TooManyUnknownKeys,
     /// An operator key where only agents are served.
     AgentKeyNeeded,
@@ -67,7 +67,7 @@ impl From<Invalid> for ApiError {
     }
 }
 
-/// The code of a policy's refusal.
+/// The code for a refusal by the policy.
 pub fn rejection_code(reason: RejectionReason) -> Code {
     match reason {
         RejectionReason::Halted | RejectionReason::Paused => Code::AccountPaused,
@@ -79,7 +79,7 @@ pub fn rejection_code(reason: RejectionReason) -> Code {
     }
 }
 
-/// The code of a failure.
+/// The code for a failure.
 pub fn failure_code(code: FailureCode) -> Code {
     match code {
         FailureCode::InsufficientBalance => Code::InsufficientBalance,
@@ -111,7 +111,7 @@ fn failure_is_transient(code: FailureCode) -> bool {
     }
 }
 
-/// An error's body but for the request's id, carried to the outermost layer in the response's extensions.
+/// An error's body without the request's id, carried to the outermost layer in the response's extensions.
 #[derive(Debug, Clone)]
 pub(super) struct ErrorAnswer(ErrorBody);
 
@@ -158,7 +158,7 @@ impl ErrorAnswer {
 
     /// The body alone.
     pub(super) fn into_json(self, id: RequestId) -> Vec<u8> {
-        // Texts, numbers and flags always have a JSON form.
+        // Texts, numbers and flags always serialize.
         serde_json::to_vec(&ErrorBody { request_id: Some(id.to_string()), ..self.0 }).unwrap_or_default()
     }
 
@@ -194,13 +194,13 @@ impl ErrorBody {
 }
 
 impl ApiError {
-    /// The whole body as the answer to request `id` has it, and after how many seconds to try again.
+    /// The whole body for request `id`, and after how many seconds to try again.
     pub(crate) fn told(self, id: RequestId) -> (ErrorBody, Option<u64>) {
         let (_, body, retry_after) = self.answer();
         (ErrorBody { request_id: Some(id.to_string()), ..body }, retry_after)
     }
 
-    /// For a page: the status, what to say, and which parameter it is about.
+    /// For a page: the status, the message, and the parameter at fault.
     pub(crate) fn in_words(self) -> (StatusCode, Cow<'static, str>, Option<String>) {
         let (status, body, _) = self.answer();
         (status, body.message, body.param)
@@ -485,7 +485,7 @@ fn transfer_body(transfer: &Transfer, checks: Option<Checks>) -> (StatusCode, Er
             let checks = checks.as_ref().map(CheckBody::list);
             (status, ErrorBody { retryable: Some(failure_is_transient(failure.code)), checks, ..body })
         }
-        // Answered as transfers; see `v1::transfers`.
+        // These are answered as transfers; see `v1::transfers`.
         TransferState::Claimed
         | TransferState::Signed(_)
         | TransferState::Sent { .. }

@@ -1,4 +1,4 @@
-//! Answers that are to be kept as files: written while they are read, so that none is in memory as a whole.
+//! Answers to be saved as files: streamed, so that none is in memory as a whole.
 
 use std::fmt::Display;
 use std::io;
@@ -8,7 +8,7 @@ use axum::http::{HeaderValue, header};
 use axum::response::{IntoResponse, Response};
 use futures::Stream;
 
-/// An answer of these pieces, to be kept as `name`. Should one fail, it breaks off and cannot be taken for whole.
+/// An answer of these pieces, to be saved as `name`. If a piece fails, the answer breaks off and no client takes it for complete.
 pub(super) fn answer(
     name: &str,
     media_type: &'static str,
@@ -23,7 +23,7 @@ pub(super) fn answer(
     answer
 }
 
-/// What a piece that could not be read is.
+/// The error for a piece that could not be read.
 pub(super) fn broken(error: impl Display) -> io::Error {
     tracing::warn!(%error, "a list broke off");
     io::Error::other("the list broke off")

@@ -1,4 +1,4 @@
-//! `GET /healthz`, which needs no key: whether requests are well sent here, and what is not well. Tells nothing secret.
+//! `GET /healthz`, which needs no key: whether to send requests here, and what is wrong. It shows no secret.
 
 use axum::Json;
 use axum::extract::State;

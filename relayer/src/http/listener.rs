@@ -1,5 +1,5 @@
-//! Takes connections, as many as there is room for. When all places are taken, the connection that has been silent for
-//! longest gives way; when the system gives no more, that is logged, and tried again.
+//! Accepts connections, as many as there is room for. When all places are taken, the connection that has been silent for
+//! longest gives way. When the system gives no more connections, the listener logs that and tries again.
 
 use std::io::{self, ErrorKind};
 use std::net::SocketAddr;
@@ -17,24 +17,24 @@ use tokio::time::Instant;
 use super::malformed::Worded;
 use super::patience::Patient;
 
-/// How long to wait after the system could not give a connection.
+/// How long to wait after the system refused a connection.
 const ACCEPT_PAUSE: Duration = Duration::from_millis(50);
-/// How many silent connections give way at such a moment: others than clients need what they free.
+/// How many silent connections give way then: the database, nodes and webhooks need descriptors too.
 const GIVING_WAY: usize = 16;
-/// The most that a complaint is repeated.
+/// The shortest time between two complaints.
 const SAY_EVERY: Duration = Duration::from_secs(1);
-/// Without a setting, this many connections at most, however many files may be open.
+/// Without a setting, at most this many connections, however many files may be open.
 const CONNECTIONS_MAX: usize = 8_192;
-/// Without a setting, one of so many files that may be open is a client's; the rest is for database, nodes and webhooks.
+/// Without a setting, clients get one in this many of the files that may be open; database, nodes and webhooks get the rest.
 const SHARE_OF_FILES: u64 = 2;
 
-/// How many connections are taken where no setting says it: half of the files that this process may have open.
+/// How many connections are accepted without a setting: half of the files that this process may have open.
 pub fn default_connections_max() -> usize {
     let files = getrlimit(Resource::Nofile).current.unwrap_or(u64::MAX);
     usize::try_from(files / SHARE_OF_FILES).unwrap_or(usize::MAX).clamp(1, CONNECTIONS_MAX)
 }
 
-/// Whoever connects; behind a proxy that is the proxy.
+/// The address of the peer, which behind a proxy is the proxy's.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Peer(pub SocketAddr);
 
@@ -52,7 +52,7 @@ impl Address for Peer {
 pub(super) struct Listener {
     listener: TcpListener,
     places: Arc<Semaphore>,
-    /// Silent connections wait here, the longest silent one first.
+    /// Silent connections wait here, in the order in which they fell silent.
     silent: Arc<Notify>,
     full: Complaint,
     failing: Complaint,
@@ -81,7 +81,7 @@ impl Listener {
             });
             self.silent.notify_one();
             if let Ok(place) = self.places.clone().acquire_owned().await {
-                // Whoever was called and had gone by itself must not be made up for by the next.
+                // The notified connection may have closed by itself: take the permit back, so that it does not close another one.
                 let _ = self.silent.notified().now_or_never();
                 return place;
             }
@@ -98,7 +98,7 @@ impl AddrListener<Patient<Worded<TcpStream>>, Peer> for Listener {
         loop {
             match self.listener.accept().await {
                 Ok((stream, address)) => {
-                    // Without it answers are only later.
+                    // Without it, answers are merely slower.
                     let _ = stream.set_nodelay(true);
                     let place = self.place().await;
                     return Ok((
@@ -123,7 +123,7 @@ impl AddrListener<Patient<Worded<TcpStream>>, Peer> for Listener {
     }
 }
 
-/// The connection was gone before it was taken.
+/// Whether the connection was gone before it was accepted.
 fn is_the_clients(error: &io::Error) -> bool {
     matches!(
         error.kind(),
@@ -131,14 +131,14 @@ fn is_the_clients(error: &io::Error) -> bool {
     )
 }
 
-/// Something that is said at most once a second.
+/// A log line that is written at most once a second.
 #[derive(Default)]
 struct Complaint(Mutex<Said>);
 
 #[derive(Default)]
 struct Said {
     at: Option<Instant>,
-    /// How often it was not said since.
+    /// How often it was suppressed since.
     unsaid: u64,
 }
 

@@ -1,6 +1,6 @@
-//! Requests that are not HTTP, or whose head is too long: hyper answers them by itself, with a status and no body, before
-//! anything of ours is asked. Its answer is known by what it lacks, the id that every answer of ours has, and is replaced on
-//! its way out by one with our error body. Over HTTP/2 such a request ends its stream, and has no answer to be replaced.
+//! Requests that are not HTTP, or whose head is too long. hyper answers them itself, with a status and no body, before our code
+//! runs. Every answer of ours has an id, so an answer without one is hyper's: it is replaced on its way out by one with our error
+//! body. Over HTTP/2 such a request ends its stream and has no answer to replace.
 
 use std::io::{self, IoSlice};
 use std::pin::Pin;
@@ -13,15 +13,15 @@ use super::dress::every_answers_headers;
 use super::error::{ApiError, ErrorAnswer};
 use super::request_id::RequestId;
 
-/// What is still read of a request that was refused, so that the client gets to read why.
+/// How much of a refused request is still read, so that the client gets to read why.
 const LEFT_BYTES_MAX: usize = 1024 * 1024;
 
-/// A connection whose bare refusals get a body.
+/// A connection that gives hyper's bare refusals a body.
 pub(super) struct Worded<S> {
     stream: S,
-    /// What is still to be written in the place of so many bytes of hyper's.
+    /// The refusal still to be written, in place of `replaces` bytes of hyper's.
     refusal: Option<Refusal>,
-    /// How much may still be read after a refusal; 0 when there was none.
+    /// How much may still be read after a refusal; 0 without one.
     left: usize,
 }
 
@@ -38,7 +38,7 @@ impl<S> Worded<S> {
 }
 
 impl<S: AsyncWrite + Unpin> Worded<S> {
-    /// Writes the refusal to its end, and says how many bytes of hyper's are done with.
+    /// Writes the refusal to its end, and returns how many of hyper's bytes it replaces.
     fn poll_refusal(&mut self, context: &mut Context<'_>, mut refusal: Refusal) -> Poll<io::Result<usize>> {
         while let Some(rest) = refusal.bytes.get(refusal.written..).filter(|rest| !rest.is_empty()) {
             match Pin::new(&mut self.stream).poll_write(context, rest) {
@@ -98,7 +98,7 @@ impl<S: AsyncRead + AsyncWrite + Unpin> AsyncWrite for Worded<S> {
         Pin::new(&mut self.stream).poll_flush(context)
     }
 
-    /// A connection that is closed with bytes unread is reset, and takes an answer with it that was not read yet.
+    /// Closing a connection with unread bytes resets it, and the client may lose an answer that it has not read yet.
     fn poll_shutdown(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<io::Result<()>> {
         ready!(Pin::new(&mut self.stream).poll_shutdown(context))?;
         let mut bytes = [0; 8 * 1024];
@@ -112,7 +112,7 @@ impl<S: AsyncRead + AsyncWrite + Unpin> AsyncWrite for Worded<S> {
     }
 }
 
-/// Our words for an answer that hyper gave by itself.
+/// Our answer in place of one that hyper gave itself.
 fn reword(bytes: &[u8]) -> Option<Refusal> {
     let head = bytes.strip_prefix(b"HTTP/1.")?;
     let (error, line) = match head.get(2..5)? {
@@ -120,7 +120,7 @@ fn reword(bytes: &[u8]) -> Option<Refusal> {
         b"431" => (ApiError::HeadTooLarge, "HTTP/1.1 431 Request Header Fields Too Large"),
         _ => return None,
     };
-    // A bare head and nothing else. No body of ours contains such lines.
+    // A bare head and nothing else. Our own bodies never contain such lines.
     let text = std::str::from_utf8(bytes).ok()?;
     if !text.ends_with("\r\n\r\n")
         || !text.contains("\r\ncontent-length: 0\r\n")

@@ -1,4 +1,4 @@
-//! The REST front door: bytes in, one call of a service, bytes out. Every route is in [`guarded`] or [`open`], and described.
+//! The REST front door: bytes in, one call of a service, bytes out. Every route is described, in [`guarded`] or [`open`].
 
 mod accept;
 mod admin;
@@ -61,7 +61,7 @@ use crate::tasks::panic_message;
 
 /// Largest request body, in bytes.
 pub const BODY_BYTES_MAX: usize = 64 * 1024;
-/// Largest head of a request: its line and headers, in bytes; and most headers.
+/// The largest request head, line and headers together, in bytes; and how many headers it may have.
 const HEAD_BYTES_MAX: usize = 32 * 1024;
 const HEADERS_MAX: usize = 64;
 
@@ -70,13 +70,13 @@ const HEADERS_MAX: usize = 64;
 pub struct HttpSettings {
     /// No answer takes longer than this.
     pub request_timeout: Duration,
-    /// Requests a second that one key may make, steadily.
+    /// The steady rate of one key, in requests a second.
     pub requests_per_second: NonZeroU32,
-    /// Requests that one key may make at once.
+    /// How many requests one key may make at once.
     pub burst: NonZeroU32,
-    /// Keys a second that are looked up although they are not known to open anything.
+    /// How many unknown keys are looked up a second.
     pub unknown_keys_per_second: NonZeroU32,
-    /// Whose `X-Forwarded-For` is believed.
+    /// The proxies whose `X-Forwarded-For` is trusted.
     pub trusted_proxies: TrustedProxies,
     pub metrics: Metrics,
 }
@@ -98,7 +98,7 @@ services! {
     Events: events, Streams: streams, Webhooks: webhooks, Health: health
 }
 
-/// The routes that need a key, each with its description: what is not described cannot be added here.
+/// The routes that need a key, each with its description: a route without one cannot be added here.
 fn guarded() -> OpenApiRouter<Arc<Services>> {
     let mut routes = OpenApiRouter::default()
         .routes(routes!(accounts::create, accounts::list))
@@ -126,7 +126,7 @@ fn guarded() -> OpenApiRouter<Arc<Services>> {
     routes
 }
 
-/// Those of transfers, which need a key too.
+/// The routes of transfers, which need a key too.
 fn paying() -> OpenApiRouter<Arc<Services>> {
     OpenApiRouter::default()
         .routes(routes!(transfers::create, transfer_list::list))
@@ -136,23 +136,23 @@ fn paying() -> OpenApiRouter<Arc<Services>> {
         .routes(routes!(limits::get))
 }
 
-/// The routes that anyone may ask.
+/// The routes that are open to anyone.
 fn open() -> OpenApiRouter<Arc<Services>> {
     OpenApiRouter::default().routes(routes!(health::get))
 }
 
-/// Those of [`guarded`], whose POSTs are done once for each name.
+/// The routes of [`guarded`], whose POSTs are carried out once per name.
 fn done_once(services: &Services) -> OpenApiRouter<Arc<Services>> {
     guarded().route_layer(middleware::from_fn_with_state(services.requests.clone(), once::once))
 }
 
-/// What operators may ask, for a door that has found out who asks.
+/// The operators' routes, for a door that has already authenticated the caller.
 pub fn operator_routes(services: &Services) -> Router {
     let (routes, _) = done_once(services).with_state(Arc::new(services.clone())).split_for_parts();
     routes.layer(CatchPanicLayer::custom(after_panic))
 }
 
-/// All routes. Those of `other_doors` are guarded as REST is: keys, rates and times; `pages` guard themselves by it.
+/// All routes. REST's guard covers `other_doors` too: keys, rates and time-outs. `pages` use it to guard themselves.
 pub fn router(
     services: &Services,
     settings: HttpSettings,
@@ -163,7 +163,7 @@ pub fn router(
     let pages = pages(guard.clone());
     let state = Arc::new(services.clone());
     let routes = done_once(services)
-        // These have names of their own.
+        // Transfers have idempotency keys of their own.
         .merge(paying())
         .with_state(state.clone())
         .merge(other_doors)
@@ -173,7 +173,7 @@ pub fn router(
     dress(routes.merge(site::router(described)).merge(pages), settings.request_timeout, settings.metrics)
 }
 
-/// The document of all routes, with those of other doors.
+/// The document of all routes, including those of other doors.
 pub fn document(other_doors: OpenApi) -> OpenApi {
     let mut described = guarded().merge(paying()).into_openapi();
     described.merge(other_doors);
@@ -181,7 +181,7 @@ pub fn document(other_doors: OpenApi) -> OpenApi {
     site::document(described)
 }
 
-/// What every answer gets, those to unknown paths included.
+/// The layers around every answer, those to unknown paths included.
 fn dress(routes: Router, request_timeout: Duration, metrics: Metrics) -> Router {
     routes
         .method_not_allowed_fallback(async || ApiError::MethodNotAllowed)
@@ -191,7 +191,7 @@ fn dress(routes: Router, request_timeout: Duration, metrics: Metrics) -> Router 
         .layer(middleware::from_fn_with_state(metrics, dress::name_request))
 }
 
-/// Middleware: gives up on an answer that takes too long. Work that must go on does so in tasks of its own.
+/// Middleware: gives up on an answer that takes too long. Work that must go on runs in tasks of its own.
 async fn within(State(limit): State<Duration>, request: Request, next: Next) -> Response {
     match tokio::time::timeout(limit, next.run(request)).await {
         Ok(response) => response,

@@ -1,5 +1,5 @@
-//! `Idempotency-Key` on every POST but those of transfers: what is asked for twice under one key is done once, and answered
-//! alike. One layer around the routes; a handler takes [`Draw`] for what it makes, and [`ShownOnce`] for a secret.
+//! `Idempotency-Key` on every POST but those of transfers: two requests under one key are carried out once, and get the same
+//! answer. This is one layer around the routes; a handler takes [`Draw`] for what it makes, and [`ShownOnce`] for a secret.
 
 use std::convert::Infallible;
 use std::panic::AssertUnwindSafe;
@@ -23,10 +23,10 @@ use crate::service::{Begun, Ending, NamedRequest, Requests, Run, ServiceError};
 
 const IDEMPOTENCY_KEY: HeaderName = HeaderName::from_static("idempotency-key");
 const IDEMPOTENT_REPLAYED: HeaderName = HeaderName::from_static("idempotent-replayed");
-/// Largest answer that is kept, in bytes: more than any POST is answered with.
+/// The largest answer that is kept, in bytes: no POST has a larger one.
 const ANSWER_BYTES_MAX: usize = 1024 * 1024;
 
-/// What the header says. Invalid: not UTF-8, or given twice.
+/// The header's value. Invalid: not UTF-8, or given twice.
 pub(super) fn idempotency_header(headers: &HeaderMap) -> Result<Option<String>, Invalid> {
     let mut values = headers.get_all(IDEMPOTENCY_KEY).iter();
     let Some(value) = values.next() else { return Ok(None) };
@@ -38,12 +38,12 @@ pub(super) fn idempotency_header(headers: &HeaderMap) -> Result<Option<String>, 
     Ok(Some(text.to_owned()))
 }
 
-/// Says of an answer that it was given before.
+/// Marks an answer as a replay.
 pub(crate) fn mark_replayed(response: &mut Response) {
     response.headers_mut().insert(IDEMPOTENT_REPLAYED, HeaderValue::from_static("true"));
 }
 
-/// What a handler makes things of: drawn for the request's name, or `None` where it has none.
+/// What a handler derives ids and secrets from: drawn for the request's name, or `None` without a name.
 pub(crate) struct Draw(pub Option<Drawn>);
 
 impl<S: Send + Sync> FromRequestParts<S> for Draw {
@@ -66,13 +66,13 @@ impl<T: Serialize> IntoResponse for ShownOnce<T> {
     }
 }
 
-/// Says of an answer that it shows a secret.
+/// Marks an answer as one that shows a secret.
 pub(crate) fn shown_once(mut response: Response) -> Response {
     response.extensions_mut().insert(ShowsSecret);
     response
 }
 
-/// Middleware: see the module. Agents are refused by every route that this is around.
+/// Middleware: see the module. Every route within it refuses agents.
 pub(super) async fn once(State(requests): State<Requests>, request: Request, next: Next) -> Response {
     let Some(Principal::Operator { operator, .. }) = request.extensions().get::<Principal>().cloned() else {
         return next.run(request).await;
@@ -99,7 +99,7 @@ async fn answer(
     }
 }
 
-/// Carries a request out under its name, and keeps its answer.
+/// Carries out a request under its name, and keeps its answer.
 pub(crate) async fn carry_out(
     requests: &Requests,
     run: Box<Run>,
@@ -108,7 +108,7 @@ pub(crate) async fn carry_out(
 ) -> Result<Response, ServiceError> {
     request.extensions_mut().insert(run.drawn.clone());
     let this = requests.clone();
-    // To its end, though the client may be gone: its answer is kept.
+    // It runs to its end even if the client is gone, because its answer is kept.
     let work = async move {
         let answered = AssertUnwindSafe(next.run(request)).catch_unwind().await;
         let answered = answered.unwrap_or_else(super::after_panic);
@@ -138,7 +138,7 @@ async fn read(request: Request) -> Result<(NamedRequest, Request), ApiError> {
     Ok((named, Request::from_parts(parts, Body::from(body))))
 }
 
-/// How it went, and the answer again. Of one that leads elsewhere, where to is kept.
+/// How the request ended, and its answer again. For a redirect, the location is kept.
 async fn look_at(response: Response) -> (Ending, Response) {
     let status = response.status();
     if status.is_client_error() {
@@ -165,7 +165,7 @@ async fn look_at(response: Response) -> (Ending, Response) {
 }
 
 fn again(status: u16, body: String) -> Response {
-    // It was one when it was kept.
+    // It was a valid status when it was kept.
     let status = StatusCode::from_u16(status).unwrap_or(StatusCode::OK);
     let mut response = (status, [(header::CONTENT_TYPE, "application/json")], body).into_response();
     mark_replayed(&mut response);

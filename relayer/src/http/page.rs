@@ -1,4 +1,4 @@
-//! What a URL says besides its route: ids in the path, and the query parameters of lists. And the envelope of a page.
+//! What a URL holds besides its route: ids in the path, and the query parameters of lists. Also the envelope of a page.
 
 use std::collections::HashMap;
 use std::str::FromStr;
@@ -17,7 +17,7 @@ use crate::domain::{
 };
 use crate::service::{Resource, ServiceError};
 
-/// An id that can stand in a path. Text that is no such id is answered as an unknown id is.
+/// An id that can stand in a path. Text that is not such an id is answered like an unknown id.
 pub(crate) trait PathId: FromStr {
     const RESOURCE: Resource;
 }
@@ -65,7 +65,7 @@ impl<T: ToSchema> IntoParams for Id<T> {
 /// The query parameters of a request, each at most once.
 pub(crate) struct Query {
     given: HashMap<String, String>,
-    /// What the list takes.
+    /// The parameters that the list takes.
     taken: Vec<&'static str>,
 }
 
@@ -88,7 +88,7 @@ impl Query {
         Ok(Self { given: parameters, taken: Vec::new() })
     }
 
-    /// The same parameters from where no URL is.
+    /// The same parameters from a caller without a URL.
     pub(crate) fn of(parameters: impl IntoIterator<Item = (String, String)>) -> Self {
         Self { given: parameters.into_iter().collect(), taken: Vec::new() }
     }
@@ -99,7 +99,7 @@ impl Query {
         self.given.remove(name)
     }
 
-    /// Takes `limit` and `cursor`, the latter of the list that `filter` describes.
+    /// Takes `limit` and `cursor`; the cursor must belong to the list that `filter` describes.
     pub(super) fn page(&mut self, default: u32, max: u32, filter: &str) -> Result<PageRequest, Invalid> {
         let limit = PageLimit::parse(self.take("limit").as_deref(), default, max)?;
         let after = self.take("cursor").map(|text| Cursor::parse(&text, filter)).transpose()?;
@@ -114,7 +114,7 @@ impl Query {
     }
 }
 
-/// Describes an optional query parameter that is written as a `T`.
+/// Describes an optional query parameter of the form of a `T`.
 pub(super) fn query_parameter<T: ToSchema>(name: &str, description: &str) -> Parameter {
     parameter(name, description, T::schema())
 }
@@ -135,7 +135,7 @@ fn parameter(name: &str, description: &str, schema: RefOr<Schema>) -> Parameter 
     described.required(Required::False).description(Some(description)).schema(Some(schema)).build()
 }
 
-/// Describes what a list takes: `limit`, `cursor` and its filters.
+/// Describes the parameters of a list: `limit`, `cursor` and its filters.
 macro_rules! list_parameters {
     ($name:ident($default:expr, $max:expr) { $($parameter:literal: $kind:ty = $description:literal;)* }) => {
         pub(super) enum $name {}

@@ -1,9 +1,10 @@
-//! How long a connection may say nothing. hyper's own limits begin after it has told HTTP/1 from HTTP/2, which takes as long
-//! as the client likes, and they make no difference between a request that does not end and a connection that rests.
+//! How long a connection may be silent. hyper's own limits begin after it has told HTTP/1 from HTTP/2, which takes as long
+//! as the client likes. They also do not distinguish a request that does not end from a connection that is idle.
 //!
-//! A connection without a request under way ends 15 s after it was made, if none has come; 75 s after the last answer;
-//! and, over HTTP/1, 15 s after the first byte of a request whose head is still not there. Also when an answer is not
-//! taken: of one that is made while it is sent, each piece counts as an answer. HTTP/2 pings in between, so there bytes are no sign of a request.
+//! A connection without a request under way ends 15 s after it was made, if no request has come; 75 s after the last answer;
+//! and, over HTTP/1, 15 s after the first byte of a request whose head is still incomplete. This also holds when the client
+//! does not read an answer: each piece of a streamed answer counts as an answer. HTTP/2 sends pings in between, so its bytes
+//! do not show a request.
 
 use std::io::{self, ErrorKind};
 use std::pin::Pin;
@@ -23,14 +24,14 @@ use tokio::sync::{Notify, OwnedSemaphorePermit};
 use tokio::time::{Instant, Sleep, sleep_until};
 use tower::Service;
 
-/// How long a client may take for its first request, and for the head of every other.
+/// How long a client may take for its first request, and for the head of each later one.
 const HEAD_TIMEOUT: Duration = Duration::from_secs(15);
-/// How long a connection may rest: longer than the 60 s after which proxies commonly close theirs, so that it is they who do.
+/// How long a connection may be idle: longer than the 60 s after which proxies commonly close theirs, so that they close first.
 const IDLE_TIMEOUT: Duration = Duration::from_secs(75);
-/// A connection that has been silent for so long gives way when places run out.
+/// When places run out, a connection that has been silent this long gives way.
 const GIVES_WAY_AFTER: Duration = Duration::from_secs(1);
 
-/// A connection whose silence ends it.
+/// A connection that ends after too long a silence.
 pub(super) struct Patient<S> {
     stream: S,
     requests: Arc<Requests>,
@@ -40,20 +41,20 @@ pub(super) struct Patient<S> {
     _place: OwnedSemaphorePermit,
 }
 
-/// What the connection has been asked.
+/// The requests of a connection.
 #[derive(Default)]
 struct Requests {
     under_way: AtomicUsize,
     answered: AtomicU64,
-    /// Bytes do not mean a request.
+    /// Whether bytes may be pings rather than a request.
     pings: AtomicBool,
 }
 
 struct Silence {
-    /// What had been answered when it began; another number means another silence.
+    /// How many answers there were when it began; another number means another silence.
     answered: u64,
     ends: Instant,
-    /// Comes when the connection is to give way; asked for after the first second.
+    /// Fires when the connection is to give way; armed after the first second.
     called: Option<Pin<Box<OwnedNotified>>>,
 }
 
@@ -69,7 +70,7 @@ impl<S> Patient<S> {
         }
     }
 
-    /// Ready when patience is over.
+    /// Ready when patience has run out.
     fn poll_patience(&mut self, context: &mut Context<'_>) -> Poll<()> {
         if self.requests.under_way.load(Ordering::Acquire) > 0 {
             self.silence = None;
@@ -100,7 +101,7 @@ impl<S> Patient<S> {
         }
     }
 
-    /// What has begun is to go on without delay.
+    /// The first byte of a request came: its head must follow within the limit.
     fn heard(&mut self) {
         let pings = self.requests.pings.load(Ordering::Acquire);
         let Some(silence) = self.silence.as_mut().filter(|_| !pings) else { return };
@@ -110,7 +111,7 @@ impl<S> Patient<S> {
         }
     }
 
-    /// An answer of the stream's, or the end of patience while it gives none.
+    /// The stream's result, or a time-out if patience runs out while the stream is pending.
     fn or_patience<T>(
         &mut self,
         polled: Poll<io::Result<T>>,
@@ -172,7 +173,7 @@ impl<S: AsyncWrite + Unpin> AsyncWrite for Patient<S> {
     }
 }
 
-/// Lets each connection know of its requests.
+/// Tells each connection about its requests.
 #[derive(Clone)]
 pub(super) struct CountRequests;
 
@@ -187,7 +188,7 @@ impl<S: AsyncRead + AsyncWrite, R> Accept<Patient<S>, R> for CountRequests {
     }
 }
 
-/// A connection's service.
+/// The service of one connection.
 #[derive(Clone)]
 pub(super) struct Counted<R> {
     inner: R,
@@ -230,7 +231,7 @@ where
     }
 }
 
-/// Counts the pieces of a body whose length nobody knows yet.
+/// Counts the pieces of a body of unknown length.
 fn in_pieces(body: Body, requests: Arc<Requests>) -> Body {
     if body.size_hint().exact().is_some() {
         return body;

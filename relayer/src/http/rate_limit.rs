@@ -1,4 +1,4 @@
-//! How fast one key may ask.
+//! How many requests one key may make.
 
 use std::num::NonZeroU32;
 use std::sync::Arc;
@@ -17,7 +17,7 @@ use crate::domain::KeyId;
 const RATELIMIT_LIMIT: HeaderName = HeaderName::from_static("ratelimit-limit");
 const RATELIMIT_REMAINING: HeaderName = HeaderName::from_static("ratelimit-remaining");
 const RATELIMIT_RESET: HeaderName = HeaderName::from_static("ratelimit-reset");
-/// Every so many requests, keys that have been quiet are forgotten.
+/// Every this many requests, idle keys are forgotten.
 const SWEEP_EVERY: u32 = 4_096;
 
 type Limiter = RateLimiter<KeyId, DashMapStateStore<KeyId>, DefaultClock, StateInformationMiddleware>;
@@ -31,11 +31,11 @@ pub struct RateLimit {
     burst: NonZeroU32,
 }
 
-/// What the limit says to one request.
+/// The verdict on one request.
 pub(super) struct Verdict {
     limit: u32,
     remaining: u32,
-    /// Until the whole burst is free again when the request passes; until the next request passes when it does not.
+    /// When the request passes: until the whole burst is free again. When it does not: until the next request passes.
     reset: Duration,
     passed: bool,
 }

@@ -9,7 +9,7 @@ use ulid::Ulid;
 pub struct RequestId(Ulid);
 
 impl RequestId {
-    /// One of before.
+    /// An existing id.
     pub const fn of(id: Ulid) -> Self {
         Self(id)
     }

@@ -1,4 +1,4 @@
-//! Serving: HTTP/1 and HTTP/2 on one listener, bounded in what a client may send, with a deadline for the end.
+//! Serving: HTTP/1 and HTTP/2 on one listener, with bounds on what a client may send and a deadline for shutdown.
 
 use std::convert::Infallible;
 use std::io;
@@ -15,11 +15,11 @@ use super::patience::CountRequests;
 use super::{HEAD_BYTES_MAX, HEADERS_MAX};
 
 const STREAMS_MAX: u32 = 128;
-/// How often a client over HTTP/2 has to show that it is still there.
+/// How often an HTTP/2 client has to show that it is still there.
 const PING_EVERY: Duration = Duration::from_secs(15);
 
-/// Serves `router` on `listener`, to `connections_max` connections at once, until `stop` is cancelled; then answers that
-/// are under way get `drain` to finish.
+/// Serves `router` on `listener`, to `connections_max` connections at once, until `stop` is cancelled. Answers under way
+/// then get `drain` to finish.
 ///
 /// Errors: the listener cannot be used.
 pub async fn serve(
@@ -42,7 +42,7 @@ pub async fn serve(
     builder
         .http1()
         .timer(TokioTimer::new())
-        // The connection has its own: see `patience`.
+        // `patience` limits the time for the head.
         .header_read_timeout(None)
         .max_buf_size(HEAD_BYTES_MAX)
         .max_headers(HEADERS_MAX);

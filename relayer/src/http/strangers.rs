@@ -1,4 +1,4 @@
-//! Keys that nobody has: anybody can make them up, and each would cost a look into the database.
+//! Unknown keys: anybody can make them up, and each would cost a database lookup.
 
 use std::num::NonZeroU32;
 use std::sync::Arc;
@@ -8,15 +8,15 @@ use governor::{DefaultDirectRateLimiter, Quota, RateLimiter};
 
 use crate::domain::HashedKey;
 
-/// Keys that are remembered: half a megabyte, whatever comes.
+/// How many keys are remembered: half a megabyte at any time.
 const PLACES: u64 = 65_536;
 
-/// How often keys are looked up that are not known to open anything. Keys that did lately do not count, so that they do
-/// not notice a flood of others.
+/// Limits how often unknown keys are looked up. Keys that were valid lately do not count, so a flood of others does not
+/// slow them down.
 #[derive(Clone)]
 pub(super) struct Strangers {
     lookups: Arc<DefaultDirectRateLimiter>,
-    /// By its hash each key has one place, which another may take.
+    /// A key's hash gives it one place, which another key may overwrite.
     known: Arc<[AtomicU64]>,
 }
 
@@ -36,14 +36,14 @@ impl Strangers {
         is_known || self.lookups.check().is_ok()
     }
 
-    /// The key opens something.
+    /// The key is valid.
     pub fn remember(&self, key: &HashedKey) {
         if let Some(place) = self.place(key) {
             place.store(key.beginning(), Ordering::Relaxed);
         }
     }
 
-    /// It opens nothing, or nothing any longer.
+    /// The key is not, or no longer, valid.
     pub fn forget(&self, key: &HashedKey) {
         if let Some(place) = self.place(key) {
             let _ = place.compare_exchange(key.beginning(), 0, Ordering::Relaxed, Ordering::Relaxed);

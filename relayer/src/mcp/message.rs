@@ -1,11 +1,11 @@
-//! How messages of the protocol are described. What is in them is the protocol's.
+//! How the document describes messages of the protocol. Their contents are the protocol's.
 
 use utoipa::openapi::schema::{ObjectBuilder, OneOfBuilder, SchemaType, Type};
 
 use crate::domain::schema::{one_of, reference, written};
 use crate::http::error::ErrorBody;
 
-/// What is answered.
+/// The methods that are answered.
 const METHODS: [&str; 6] =
     ["initialize", "notifications/initialized", "ping", "server/discover", "tools/list", "tools/call"];
 
@@ -13,7 +13,7 @@ pub(super) enum RpcMessage {}
 
 pub(super) enum RpcAnswer {}
 
-/// A request that is refused before the protocol reads it has the error of REST.
+/// A request that is refused before the protocol reads it gets the error body of REST.
 pub(super) enum RpcRefusal {}
 
 written! {

@@ -1,6 +1,6 @@
 //! The front door for agents that speak MCP: the same verbs as REST, one tool each, for the account that the key names. Operators
-//! have tools of their own, where the configuration lets them in.
-//! Nothing is remembered between two requests: each carries its key, as over REST, and any relayer can answer it.
+//! have tools of their own if the configuration allows them.
+//! The server keeps nothing between two requests: each carries its key, as over REST, and any relayer can answer it.
 
 mod message;
 mod operators;
@@ -34,33 +34,33 @@ use crate::http::error::ApiError;
 use crate::http::{BODY_BYTES_MAX, operator_routes};
 use crate::service::Services;
 
-/// Names of this machine, under which the door can always be reached.
+/// Names of this machine, which `Host` may always have.
 const LOOPBACK: [&str; 3] = ["localhost", "127.0.0.1", "::1"];
 
-/// What the protocol wants clients to accept.
+/// The `Accept` that the protocol requires of clients.
 const ACCEPTED: HeaderValue = HeaderValue::from_static("application/json, text/event-stream");
 
-/// From where the door may be used.
+/// Who may reach the door, and for what.
 #[derive(Debug, Clone, Default)]
 pub struct McpSettings {
-    /// Names, with or without a port, that `Host` may have beside those of this machine.
+    /// Names, with or without a port, that `Host` may have besides those of this machine.
     pub allowed_hosts: Vec<String>,
-    /// What `Origin` may be where there is one. Without any, a browser's page is refused.
+    /// The `Origin` values that are allowed. Without any, web pages are refused.
     pub allowed_origins: Vec<String>,
-    /// Operator keys have tools too.
+    /// Whether operator keys have tools too.
     pub operator_tools: bool,
 }
 
 type Protocol<Server> = StreamableHttpService<Server, NeverSessionManager>;
 
-/// Who is answered by whom.
+/// The server for each kind of key.
 #[derive(Clone)]
 struct Servers {
     agents: Protocol<AgentServer>,
     operators: Option<Protocol<OperatorServer>>,
 }
 
-/// `POST /mcp`, to be guarded as REST is.
+/// `POST /mcp`; the caller puts REST's guard around it.
 pub fn routes(services: &Services, settings: McpSettings) -> OpenApiRouter {
     let hosts = LOOPBACK.map(str::to_owned).into_iter().chain(settings.allowed_hosts);
     let config = StreamableHttpServerConfig::default()
@@ -79,7 +79,7 @@ pub fn routes(services: &Services, settings: McpSettings) -> OpenApiRouter {
     door().with_state(Servers { agents, operators })
 }
 
-/// What is said of it where the interface is described.
+/// The description of this door, for the OpenAPI document.
 pub fn described() -> OpenApi {
     door().into_openapi()
 }
@@ -119,12 +119,12 @@ async fn answer(
     };
     session::check(request.headers(), key_id)?;
     let (mut parts, body) = request.into_parts();
-    // There is one kind of answer, whatever is asked for, as over REST.
+    // As over REST, there is one form of answer, whatever the client accepts.
     parts.headers.insert(header::ACCEPT, ACCEPTED);
     if is_own_page(&parts.headers) {
         parts.headers.remove(header::ORIGIN);
     }
-    // The protocol answers in a task of its own, which is to log as this request does.
+    // The protocol answers in a task of its own, which has to log on behalf of this request.
     parts.extensions.insert(Span::current());
     let JsonText(text) = JsonText::from_request(Request::from_parts(parts.clone(), body), &()).await?;
     if !text.trim_ascii_start().starts_with(b"{") {
@@ -145,7 +145,7 @@ async fn answer(
     Ok(response)
 }
 
-/// What the protocol refuses in plain text, in the shape of REST.
+/// A plain-text refusal of the protocol, in the form of REST.
 fn refused(status: StatusCode) -> ApiError {
     match status {
         StatusCode::FORBIDDEN => ApiError::PlaceNotAllowed,
@@ -153,7 +153,7 @@ fn refused(status: StatusCode) -> ApiError {
     }
 }
 
-/// Whether the request comes from a page of this service. The protocol checks that the name it gives us is one of ours.
+/// Whether the request comes from a page of this service. The protocol checks that `Host` is one of our names.
 fn is_own_page(headers: &HeaderMap) -> bool {
     let text = |name| headers.get(name).and_then(|value: &HeaderValue| value.to_str().ok());
     let (Some(origin), Some(host)) = (text(header::ORIGIN), text(header::HOST)) else { return false };

@@ -1,5 +1,5 @@
-//! The tools of operators, where the configuration lets them in: routes of REST under their names, called as a request to them.
-//! So whatever REST checks, answers and keeps under an idempotency key holds here too.
+//! The tools of operators, if the configuration allows them. Each tool calls a route of REST, under that route's name. So
+//! whatever REST checks, answers and keeps under an idempotency key holds here too.
 
 use std::sync::Arc;
 
@@ -28,7 +28,7 @@ use crate::http::v1::accounts::{AccountResponse, CreateAccountBody};
 use crate::http::v1::policies::{PolicyBody, PolicyResponse};
 use crate::service::ServiceError;
 
-/// Largest answer of a route, in bytes: a page of accounts with the longest policies stays below it.
+/// Largest answer of a route, in bytes: a page of accounts with the longest policies is smaller.
 const ANSWER_BYTES_MAX: usize = 8 * 1024 * 1024;
 const IDEMPOTENCY_KEY: HeaderName = HeaderName::from_static("idempotency-key");
 
@@ -103,7 +103,7 @@ impl Tool {
             .with_annotations(hints)
     }
 
-    /// Of its arguments, and of its answer.
+    /// The schemas of its arguments and of its answer.
     fn schemas(self) -> (JsonObject, JsonObject) {
         match self {
             Self::ListAccounts => {
@@ -135,7 +135,7 @@ impl Tool {
         }
     }
 
-    /// The request of REST that does it.
+    /// The REST request behind the tool.
     fn request(self, mut arguments: JsonObject) -> Result<Request<Body>, Invalid> {
         let (method, path) = match self {
             Self::ListAccounts => {
@@ -168,7 +168,7 @@ impl Tool {
         request.body(body).map_err(|_| Invalid::new("idempotency_key", "has control characters"))
     }
 
-    /// What to do about an error of REST, beside its message.
+    /// What to do about a REST error, in addition to its message.
     fn advice(self, error: &Value) -> &'static str {
         let may_have_been_done =
             error["retryable"] == true || error["error"] == "internal_error" || error["error"] == "timeout";
@@ -194,7 +194,7 @@ fn with(mut arguments: JsonObject, name: &str, schema: Value) -> JsonObject {
     arguments
 }
 
-/// Arguments that name an account too.
+/// Arguments that also name an account.
 fn of_account(mut arguments: JsonObject) -> JsonObject {
     arguments.insert("type".to_owned(), json!("object"));
     arguments.insert("required".to_owned(), json!(["account_id"]));
@@ -202,7 +202,7 @@ fn of_account(mut arguments: JsonObject) -> JsonObject {
     with(arguments, "account_id", json!({ "type": "string", "description": "Begins with `acct_`." }))
 }
 
-/// The account that is named: nothing else gets into a path.
+/// The named account. It must be an account id, so nothing else gets into a path.
 fn account_of(arguments: &mut JsonObject) -> Result<AccountId, Invalid> {
     let Some(Value::String(id)) = arguments.remove("account_id") else {
         return Err(Invalid::new("account_id", "is required, as a text"));
@@ -229,7 +229,7 @@ fn query(arguments: JsonObject) -> Result<String, Invalid> {
 /// The server behind `/mcp` for operator keys.
 #[derive(Clone)]
 pub(super) struct OperatorServer {
-    /// REST, behind its guard.
+    /// REST's routes, for a caller that is already authenticated.
     routes: Router,
 }
 
@@ -238,12 +238,12 @@ impl OperatorServer {
         Self { routes }
     }
 
-    /// As REST answers it: `Err` with the error body.
+    /// REST's answer, or `Err` with its error body.
     async fn call(&self, tool: Tool, arguments: JsonObject, caller: Caller) -> Result<Value, Value> {
         let Caller { key, principal, request_id } = caller;
         let error = |error: ApiError| json!(error.told(request_id).0);
         let mut request = tool.request(arguments).map_err(|invalid| error(invalid.into()))?;
-        // Who asks was found out at the door.
+        // The guard has already found out who the caller is.
         request.headers_mut().insert(header::AUTHORIZATION, key);
         request.extensions_mut().insert(principal);
         request.extensions_mut().insert(request_id);
@@ -264,7 +264,7 @@ impl OperatorServer {
     }
 }
 
-/// Who calls a tool, and in which request.
+/// The caller of a tool, and its request.
 struct Caller {
     key: HeaderValue,
     principal: Principal,

@@ -1,4 +1,4 @@
-//! A refusal in words that an agent can act on: what is possible instead, and under which key to ask again.
+//! A refusal in words that an agent can act on: what is possible instead, and which key to retry under.
 
 use std::time::Duration;
 
@@ -12,7 +12,7 @@ const SAME_KEY: &str = "Call again with the same idempotency_key";
 const NEW_KEY: &str =
     "Nothing was paid. This idempotency_key stays refused: use a new one for what you ask instead.";
 
-/// The error's message, and what to do.
+/// The error's message, and what to do about it.
 pub(super) fn sentence(tool: Tool, error: &ApiError, id: RequestId) -> String {
     let (body, retry_after) = error.clone().told(id);
     let wait = retry_after.map_or(String::new(), |seconds| format!(" in {seconds} s"));
@@ -36,7 +36,7 @@ pub(super) fn sentence(tool: Tool, error: &ApiError, id: RequestId) -> String {
     format!("{} {advice}", body.message).trim_end().to_owned()
 }
 
-/// Whether a payment may have been made all the same.
+/// Whether the payment may have been made despite the error.
 fn has_no_verdict(error: &ApiError) -> bool {
     matches!(
         error,
@@ -77,7 +77,7 @@ fn at_most(rejection: &Rejection) -> String {
     }
 }
 
-/// With two digits behind the point, and more where they count.
+/// With two decimals, or more if they are not zero.
 fn short(amount: UsdcAmount) -> String {
     let text = amount.to_string();
     let kept = text.trim_end_matches('0');
@@ -85,7 +85,7 @@ fn short(amount: UsdcAmount) -> String {
     format!("{kept}{}", "0".repeat(2_usize.saturating_sub(digits)))
 }
 
-/// The next full minute, and its day.
+/// The next full minute, and its date.
 fn minute(at: Timestamp) -> Option<(String, String)> {
     let text = at.after(Duration::from_secs(59)).to_string();
     let (date, time) = text.split_once('T')?;

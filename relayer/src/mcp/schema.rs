@@ -1,4 +1,4 @@
-//! JSON schemas of tools, from the one description that the types of REST have.
+//! JSON schemas of tools, taken from the descriptions of REST's types.
 
 use rmcp::model::JsonObject;
 use serde_json::{Value, json};
@@ -10,12 +10,12 @@ use crate::http::page::PageResponse;
 const NAMED: &str = "#/components/schemas/";
 const DEFINED: &str = "#/$defs/";
 
-/// What `T` is written as, complete in itself.
+/// The schema of `T`, complete in itself.
 pub(super) fn of<T: ToSchema>() -> JsonObject {
     complete::<T>(Vec::new())
 }
 
-/// A page of `T`. What a generic type is of, it does not name itself.
+/// A page of `T`. A generic type's schema does not name its parameter.
 pub(super) fn page_of<T: ToSchema>() -> JsonObject {
     complete::<PageResponse<T>>(vec![(T::name().into_owned(), T::schema())])
 }
@@ -35,7 +35,7 @@ fn complete<T: ToSchema>(mut named: Vec<(String, RefOr<Schema>)>) -> JsonObject 
     whole
 }
 
-/// The schemas of texts and numbers, and those of objects: many clients read a reference to the latter at most.
+/// Separates the schemas of texts and numbers from those of objects: many clients follow references to objects at most.
 fn separated(named: &mut JsonObject) -> (JsonObject, JsonObject) {
     let is_plain = |schema: &Value| {
         ["string", "integer", "number"]
@@ -45,7 +45,7 @@ fn separated(named: &mut JsonObject) -> (JsonObject, JsonObject) {
     std::mem::take(named).into_iter().partition(|(_, schema)| is_plain(schema))
 }
 
-/// Puts schemas in the place of references to them. What is said beside a reference stays said.
+/// Replaces references by the schemas that they name. Keywords beside a reference stay.
 fn put_in(schema: &mut Value, named: &JsonObject) {
     match schema {
         Value::Object(fields) => {
@@ -63,7 +63,7 @@ fn put_in(schema: &mut Value, named: &JsonObject) {
     }
 }
 
-/// `T` as a tool's arguments: without `left_out`, with `required`, and with nothing that is not named.
+/// `T` as a tool's arguments: without `left_out`, with `required`, and without any other fields.
 pub(super) fn arguments<T: ToSchema>(left_out: &[&str], required: &[&str]) -> JsonObject {
     let mut schema = of::<T>();
     if let Some(Value::Object(properties)) = schema.get_mut("properties") {
@@ -74,7 +74,7 @@ pub(super) fn arguments<T: ToSchema>(left_out: &[&str], required: &[&str]) -> Js
     schema
 }
 
-/// An answer, or a refusal in its place: clients of the old era hold both to the schema, and lose what does not fit.
+/// An answer, or a refusal in its place: old clients check both against the schema, and drop whatever does not match.
 pub(super) fn or_refusal(mut answer: JsonObject) -> JsonObject {
     let named = answer.remove("$defs").unwrap_or_else(|| json!({}));
     let text = json!({ "type": "string" });
@@ -87,7 +87,7 @@ pub(super) fn or_refusal(mut answer: JsonObject) -> JsonObject {
     object(json!({ "type": "object", "anyOf": [answer, refusal], "$defs": named }))
 }
 
-/// A schema that is written out here.
+/// A schema that is written out in code.
 pub(super) fn object(schema: Value) -> JsonObject {
     match schema {
         Value::Object(schema) => schema,
@@ -95,7 +95,7 @@ pub(super) fn object(schema: Value) -> JsonObject {
     }
 }
 
-/// With what it refers to beside it.
+/// A schema, together with the schemas that it refers to.
 fn within(schema: impl serde::Serialize) -> serde_json::Result<Value> {
     let mut schema = serde_json::to_value(schema)?;
     point_within(&mut schema);

@@ -1,4 +1,4 @@
-//! What the protocol asks of a server. The protocol itself is `rmcp`'s.
+//! What the protocol asks of a server. `rmcp` implements the protocol itself.
 
 use std::panic::AssertUnwindSafe;
 
@@ -20,7 +20,7 @@ use crate::http::request_id::RequestId;
 use crate::service::Services;
 use crate::tasks::panic_message;
 
-/// How long a client may keep the list of tools: it changes with a release.
+/// How long a client may cache the list of tools, which changes only with a release.
 const TOOLS_FRESH_MS: u64 = 3_600_000;
 
 const INSTRUCTIONS: &str = "\
@@ -30,12 +30,12 @@ name when you call send_transfer again: however often you ask under one name, it
 fails without a verdict, call again with the same idempotency_key, never with a new one. A refusal says what is possible \
 instead; only the operator can change the limits.";
 
-/// What `tools/list` answers.
+/// The answer to `tools/list`.
 pub(super) fn listed(tools: Vec<ToolDescription>) -> ListToolsResult {
     ListToolsResult::with_all_items(tools).with_ttl_ms(TOOLS_FRESH_MS).with_cache_scope(CacheScope::Private)
 }
 
-/// The server behind `/mcp` for agent keys: one for all, since nothing is kept of a client.
+/// The server behind `/mcp` for agent keys: one for all clients, since it keeps nothing about any of them.
 #[derive(Clone)]
 pub(super) struct AgentServer {
     services: Services,

@@ -1,5 +1,5 @@
 //! Session ids of the revisions before 2026-07-28. A session holds nothing and grants nothing: its id says which key opened
-//! it, and is good with that key alone, at every relayer, for as long as the key is. See decision 43.
+//! it, and is valid with that key alone, at every relayer, for as long as the key is. See decision 43.
 
 use axum::http::{HeaderMap, HeaderName, HeaderValue};
 use ulid::Ulid;
@@ -9,14 +9,14 @@ use crate::http::error::ApiError;
 
 const MCP_SESSION_ID: HeaderName = HeaderName::from_static("mcp-session-id");
 
-/// Names a new session of this key.
+/// Opens a session for this key.
 pub(super) fn open(headers: &mut HeaderMap, key_id: KeyId) {
     if let Ok(id) = HeaderValue::from_str(&format!("{key_id}.{}", Ulid::generate())) {
         headers.insert(MCP_SESSION_ID, id);
     }
 }
 
-/// Errors: there is a session id, and this key did not open it.
+/// Errors: the request has a session id that this key did not open.
 pub(super) fn check(headers: &HeaderMap, key_id: KeyId) -> Result<(), ApiError> {
     let is_own = |id: &HeaderValue| {
         let (key, session) = id.to_str().ok()?.split_once('.')?;

@@ -1,4 +1,4 @@
-//! The tools: one verb of the product each, with the bodies and answers that REST has for it. No tool touches a policy.
+//! The tools: one verb of the product each, with REST's bodies and answers. No tool touches a policy.
 
 use std::sync::Arc;
 
@@ -22,7 +22,7 @@ use crate::service::{Resource, ServiceError, Services};
 
 const IDEMPOTENCY_KEY: &str = "the name of this payment; keep it when you retry; a new one is a second payment. At most 128 characters.";
 
-/// Who calls a tool: an agent key, which names the account, and its request.
+/// The caller of a tool: an agent key, which names the account, and its request.
 pub(super) struct Caller {
     principal: Principal,
     account_id: AccountId,
@@ -42,7 +42,7 @@ impl Caller {
     }
 }
 
-/// A tool that agents have.
+/// A tool for agents.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Tool {
     GetAccount,
@@ -124,7 +124,7 @@ impl Tool {
         }
     }
 
-    /// As `tools/list` has it.
+    /// Its entry in `tools/list`.
     pub fn description(self) -> Description {
         let (title, description) = self.told();
         let (arguments, answer) = self.schemas();
@@ -147,7 +147,7 @@ impl Tool {
             .with_annotations(hints)
     }
 
-    /// Of its arguments, and of its answer.
+    /// The schemas of its arguments and of its answer.
     fn schemas(self) -> (JsonObject, JsonObject) {
         let nothing = || schema::object(json!({ "type": "object", "additionalProperties": false }));
         match self {
@@ -174,7 +174,7 @@ impl Tool {
         }
     }
 
-    /// Does what the route of REST does, for the caller's account.
+    /// Does what the REST route does, for the caller's account.
     pub async fn call(
         self,
         services: &Services,
@@ -258,7 +258,7 @@ fn page_arguments() -> JsonObject {
     }))
 }
 
-/// The schema of arguments whose idempotency key says what it is for.
+/// A schema of arguments whose idempotency key says what it is for.
 fn named(mut arguments: JsonObject) -> JsonObject {
     let properties = arguments.get_mut("properties");
     if let Some(key) = properties.and_then(|all| all.get_mut("idempotency_key")) {
@@ -267,7 +267,7 @@ fn named(mut arguments: JsonObject) -> JsonObject {
     arguments
 }
 
-/// The body of REST, with the account that the key names.
+/// The body of REST, with the account of the key added.
 fn body_from<T: serde::de::DeserializeOwned>(
     account_id: AccountId,
     mut arguments: JsonObject,

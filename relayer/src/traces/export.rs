@@ -1,5 +1,5 @@
-//! What is sent: spans wait in a bounded queue, and a thread of the library's sends them in batches, over our own client. What
-//! finds the queue full, or is not taken by the collector, is lost; nothing waits for it.
+//! The exporter: spans wait in a bounded queue, and a thread of the library sends them in batches over our own client. Spans that
+//! find the queue full, or that the collector does not take, are lost; nothing waits for them.
 
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
@@ -27,9 +27,9 @@ use tracing_subscriber::registry::LookupSpan;
 
 use super::{REQUEST, STEP, TracesError};
 
-/// How long a stop waits for the collector to take what it has not got yet.
+/// How long a stop waits for the collector to take the remaining spans.
 const END_DEADLINE: Duration = Duration::from_secs(3);
-/// How long a batch may take, unless the environment says otherwise, as the specification has it.
+/// How long a batch may take, unless the environment says otherwise; the specification's default.
 const SEND_TIMEOUT_MS: u64 = 10_000;
 const SEND_TIMEOUTS: [&str; 2] = ["OTEL_EXPORTER_OTLP_TRACES_TIMEOUT", "OTEL_EXPORTER_OTLP_TIMEOUT"];
 /// Largest answer of a collector that is read.
@@ -43,7 +43,7 @@ pub struct Traces {
 }
 
 impl Traces {
-    /// Everything else is said by the environment too, by the specification's names.
+    /// The environment sets everything else too, by the specification's names.
     pub fn start(runtime: &Handle) -> Result<Self, TracesError> {
         let client =
             Client::new(runtime.clone()).map_err(|error| TracesError::Exporter(error.to_string()))?;
@@ -53,7 +53,7 @@ impl Traces {
         Ok(Self { provider: provider.build() })
     }
 
-    /// What hears of spans.
+    /// The layer that receives spans.
     pub fn layer<S: Subscriber + for<'span> LookupSpan<'span>>(&self) -> impl Layer<S> + use<S> {
         let layer = tracing_opentelemetry::layer()
             .with_location(false)
@@ -62,7 +62,7 @@ impl Traces {
             .with_tracked_inactivity(false)
             .with_context_activation(false)
             .with_tracer(WithKinds(self.provider.tracer("purser")));
-        // Without a request around it a step is nobody's: the relayer asks nodes all the time.
+        // A step outside a request belongs to nobody: the relayer polls nodes all the time.
         let is_of_request = dynamic_filter_fn(|metadata: &Metadata<'_>, context| {
             is_request(metadata) || is_step(metadata) && context.lookup_current().is_some()
         });
@@ -75,7 +75,7 @@ impl Traces {
         layer.with_filter(filter)
     }
 
-    /// Has what is left sent, within a deadline.
+    /// Sends the remaining spans, within a deadline.
     pub async fn end(self) {
         let ended = tokio::task::spawn_blocking(move || self.provider.shutdown_with_timeout(END_DEADLINE));
         if !matches!(ended.await, Ok(Ok(()))) {
@@ -92,7 +92,7 @@ fn is_step(metadata: &Metadata<'_>) -> bool {
     metadata.is_span() && metadata.target() == STEP
 }
 
-/// What is known of the service. The environment says more, and may say otherwise.
+/// What describes the service. The environment adds to it and overrides it.
 fn resource() -> Resource {
     let told = Resource::builder_empty()
         .with_service_name("purser")
@@ -105,7 +105,7 @@ fn resource() -> Resource {
     }
 }
 
-/// Begins the trace of a request, or goes on with the one that its caller began; the log names it.
+/// Begins the trace of a request, or continues its caller's; the log names it.
 pub fn begin(span: &Span, headers: &HeaderMap) {
     let parent = TraceContextPropagator::new().extract_with_context(&Context::new(), &Traceparent(headers));
     if span.set_parent(parent).is_err() {
@@ -119,7 +119,7 @@ pub fn begin(span: &Span, headers: &HeaderMap) {
     }
 }
 
-/// Ends the request's span, and not the steps that go on. `route` is a template.
+/// Ends the request's span; steps under way go on. `route` is a template.
 pub fn answered(span: &Span, method: &'static str, route: Option<&str>, status: u16) {
     let context = span.context();
     let of_request = context.span();
@@ -138,7 +138,7 @@ pub fn answered(span: &Span, method: &'static str, route: Option<&str>, status: 
     of_request.end();
 }
 
-/// A caller's `tracestate` is for others: nothing is called on its behalf, and it may be as long as a head.
+/// Skips a caller's `tracestate`: we call nothing on the caller's behalf, and it may be as long as a whole head.
 struct Traceparent<'a>(&'a HeaderMap);
 
 impl Extractor for Traceparent<'_> {
@@ -151,7 +151,7 @@ impl Extractor for Traceparent<'_> {
     }
 }
 
-/// Says of each span who waits for whom.
+/// Sets the kind of each span: server, client or internal.
 struct WithKinds(SdkTracer);
 
 impl Tracer for WithKinds {
@@ -167,11 +167,11 @@ impl Tracer for WithKinds {
     }
 }
 
-/// Posts batches, and says once when it no longer can, and once when it can again.
+/// Posts batches, and logs once when that fails, and once when it works again.
 #[derive(Debug)]
 struct Client {
     http: reqwest::Client,
-    /// The thread that exports has none.
+    /// The thread that exports has no runtime of its own.
     runtime: Handle,
     is_failing: AtomicBool,
 }
@@ -215,7 +215,7 @@ impl HttpClient for Client {
 }
 
 async fn send(http: reqwest::Client, request: Request<Bytes>) -> Result<Response<Bytes>, HttpError> {
-    // An address may hold a secret.
+    // The URL may hold a secret.
     let told =
         |error: reqwest::Error| HttpError::from(format!("{:#}", anyhow::Error::from(error.without_url())));
     let mut answer = http.execute(request.try_into().map_err(told)?).await.map_err(told)?;

@@ -1,4 +1,4 @@
-//! A build without the feature `otel`: whoever asks for traces is told so, and nobody pays for them.
+//! A build without the feature `otel`: asking for traces is an error, and tracing costs nothing.
 
 use axum::http::HeaderMap;
 use tokio::runtime::Handle;
@@ -7,7 +7,7 @@ use tracing_subscriber::layer::Identity;
 
 use super::TracesError;
 
-/// There are none.
+/// Never constructed.
 #[derive(Debug)]
 pub enum Traces {}
 

@@ -1,4 +1,4 @@
-//! One POST to somebody else's server: guarded, bounded in time and in what is read, and never sent on.
+//! One POST to somebody else's server: guarded, bounded in time and size, without redirects.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -12,27 +12,27 @@ use super::resolver::{GuardedResolver, NotReachable};
 use crate::domain::{AttemptOutcome, DestinationRules, Unanswered, WebhookUrl};
 use crate::service::Resolve;
 
-/// How long an attempt may take: resolving, connecting, sending and the answer.
+/// How long an attempt may take: resolving, connecting, sending and reading the answer.
 pub const ATTEMPT_TIMEOUT: Duration = Duration::from_secs(10);
-/// How much of an answer's body is read, in bytes; it is kept for the operator to look at.
+/// How much of an answer's body is read, in bytes; it is kept for the operator.
 const BODY_BYTES_MAX: usize = 1_024;
 const IDLE_CONNECTION: Duration = Duration::from_secs(30);
 
-/// Whatever carries a payload to a URL.
+/// Carries a payload to a URL.
 #[async_trait]
 pub trait Post: Send + Sync + 'static {
-    /// Makes one attempt; within 10 s it has an outcome.
+    /// Makes one attempt, which has an outcome within 10 s.
     async fn post(&self, url: &WebhookUrl, payload: Payload) -> AttemptOutcome;
 }
 
-/// HTTP, to where the rules allow.
+/// HTTP, to destinations that the rules allow.
 pub struct HttpClient {
     http: reqwest::Client,
     rules: Arc<DestinationRules>,
 }
 
 impl HttpClient {
-    /// A client whose every connection goes to an address that `resolve` gave and `rules` allow.
+    /// A client that only connects to addresses that `resolve` gave and `rules` allow.
     /// Errors: the TLS roots cannot be set up.
     pub fn new(resolve: Arc<dyn Resolve>, rules: Arc<DestinationRules>) -> Result<Self, reqwest::Error> {
         let http = guarded(resolve, rules.clone())
@@ -43,17 +43,17 @@ impl HttpClient {
     }
 }
 
-/// What connects only to addresses that `resolve` gave and `rules` allow, and follows nobody elsewhere. A URL whose host is an
-/// address has to be checked before.
+/// A client that connects only to addresses that `resolve` gave and `rules` allow, and follows no redirects. The caller must
+/// check a URL whose host is an address.
 pub(super) fn guarded(resolve: Arc<dyn Resolve>, rules: Arc<DestinationRules>) -> reqwest::ClientBuilder {
     let client = reqwest::Client::builder();
-    // Who is out there is vouched for by the authorities that everybody trusts, whatever this machine trusts besides.
+    // Only the public authorities vouch for receivers, whatever this machine trusts besides.
     #[cfg(feature = "trusts-machine")]
     let client = client.tls_built_in_native_certs(false);
     client
         .dns_resolver(Arc::new(GuardedResolver { resolve, rules }))
         .redirect(Policy::none())
-        // A proxy would resolve names by itself.
+        // A proxy would resolve names itself.
         .no_proxy()
         .pool_idle_timeout(IDLE_CONNECTION)
         .pool_max_idle_per_host(4)
@@ -63,7 +63,7 @@ pub(super) fn guarded(resolve: Arc<dyn Resolve>, rules: Arc<DestinationRules>) -
 #[async_trait]
 impl Post for HttpClient {
     async fn post(&self, url: &WebhookUrl, payload: Payload) -> AttemptOutcome {
-        // The resolver is not asked for hosts that are addresses already.
+        // The resolver is not asked about hosts that are addresses already.
         if url.check(&self.rules).is_err() {
             return AttemptOutcome::Unanswered(Unanswered::Refused);
         }
@@ -86,7 +86,7 @@ impl Post for HttpClient {
     }
 }
 
-/// The status has decided; the body is only kept, as far as it comes in time, and whether there was more.
+/// The beginning of the body, and whether there was more. The status has already decided; this keeps what comes in time.
 pub(super) async fn beginning(
     mut answer: reqwest::Response,
     bytes_max: usize,

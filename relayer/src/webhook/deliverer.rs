@@ -1,4 +1,4 @@
-//! One endpoint's queue: takes what is due, attempts it, hands in how it went, until nothing is due.
+//! One endpoint's queue: takes due deliveries, attempts them and hands in the outcomes, until nothing is due.
 
 use std::collections::HashSet;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -18,10 +18,10 @@ use crate::metrics::Metrics;
 use crate::store::{AttemptMade, LeasedDelivery, Store, StoreError};
 use crate::tasks::Tasks;
 
-/// How long a taken delivery belongs to whoever took it: an attempt, writing it down, and some patience.
+/// How long a process holds a taken delivery: an attempt, recording it, and some slack.
 const LEASE: Duration = Duration::from_secs(ATTEMPT_TIMEOUT.as_secs() * 3);
 
-/// How many secrets are looked at together.
+/// How many secrets are checked at a time.
 const SECRETS_AT_ONCE: u32 = 500;
 const CLOSED: &str = "secrets of webhooks were sealed with another key than the one in `webhooks`: nothing is delivered to \
                       them until they are rotated, or the service has that key again";
@@ -35,13 +35,13 @@ pub struct Deliverer {
     clock: Clock,
     lanes: Lanes,
     recorder: Recorder,
-    /// Webhooks whose secrets this key does not open; it was said.
+    /// Webhooks whose secrets this key does not open; each was logged.
     closed: Arc<Mutex<HashSet<WebhookId>>>,
     stop: CancellationToken,
     metrics: Metrics,
 }
 
-/// An endpoint as it is now.
+/// An endpoint in its current state.
 struct Endpoint {
     webhook: Webhook,
     secret: WebhookSecret,
@@ -49,7 +49,7 @@ struct Endpoint {
 }
 
 impl Deliverer {
-    /// Its recorder runs on `tasks` until the deliverer is dropped; after their stop nothing more is taken.
+    /// Its recorder runs on `tasks` until the deliverer is dropped; once they stop, it takes nothing more.
     pub fn new(
         store: Store,
         sealing_key: Arc<SealingKey>,
@@ -75,7 +75,7 @@ impl Deliverer {
         &self.clock
     }
 
-    /// Says how many secrets this key does not open, if any: once, before anything is delivered.
+    /// Logs how many secrets this key does not open, if any: once, before the first delivery.
     pub(super) async fn check_secrets(&self) -> Result<(), StoreError> {
         let (mut after, mut webhooks) = (None, 0_usize);
         loop {
@@ -97,7 +97,7 @@ impl Deliverer {
         self.closed.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Attempts everything that is due for one webhook, and what becomes due meanwhile.
+    /// Attempts everything that is due for one webhook, including what becomes due meanwhile.
     pub async fn serve(&self, id: WebhookId) -> Result<(), StoreError> {
         let mut under_way = FuturesUnordered::new();
         let mut interrupted = Ok(());
@@ -107,7 +107,7 @@ impl Deliverer {
                     Ok(more) => under_way.extend(
                         more.into_iter().map(|(endpoint, one, place)| self.deliver(endpoint, one, place)),
                     ),
-                    // What is under way comes to its end all the same.
+                    // Attempts under way still come to their end.
                     Err(error) => interrupted = Err(error),
                 }
             }
@@ -117,7 +117,7 @@ impl Deliverer {
         }
     }
 
-    /// What is due, as far as there is room for it. What was changed, rotated, disabled or deleted counts from here on.
+    /// Takes what is due, as far as there is room. From here on, changes, rotations, disabling and deletion apply.
     async fn take_more(
         &self,
         id: WebhookId,
@@ -125,7 +125,7 @@ impl Deliverer {
     ) -> Result<Vec<(Arc<Endpoint>, LeasedDelivery, Place)>, StoreError> {
         let Some(endpoint) = self.find_endpoint(id).await?.map(Arc::new) else { return Ok(Vec::new()) };
         let lane = self.lanes.of(&endpoint.webhook);
-        // Taken by the half dozen rather than one by one.
+        // Several at a time rather than one by one.
         if under_way > lane.at_once / 2 {
             return Ok(Vec::new());
         }
@@ -165,7 +165,7 @@ impl Deliverer {
         self.recorder.record(made).await;
     }
 
-    /// `None` when there is nothing to deliver to.
+    /// `None` if there is nothing to deliver to.
     async fn find_endpoint(&self, id: WebhookId) -> Result<Option<Endpoint>, StoreError> {
         let Some(webhook) = self.store.find_any_webhook(id).await? else { return Ok(None) };
         match webhook.status {
@@ -176,7 +176,7 @@ impl Deliverer {
         let now = (self.clock)();
         let previous = sealed.previous.filter(|(_, until)| now < *until);
         let opened = self.sealing_key.open(id, &sealed.current);
-        // One that was sealed with another key was rotated because of that.
+        // If it was sealed with another key, that is why it was rotated.
         let previous = previous.and_then(|(sealed, _)| self.sealing_key.open(id, &sealed).ok());
         match opened {
             Ok(secret) => {

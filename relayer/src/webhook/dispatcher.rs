@@ -1,4 +1,4 @@
-//! Finds the webhooks that have something due, and sees that exactly one queue of this process serves each.
+//! Finds the webhooks with something due, and keeps exactly one queue of this process for each.
 
 use std::collections::HashMap;
 use std::panic::AssertUnwindSafe;
@@ -14,14 +14,14 @@ use crate::domain::WebhookId;
 use crate::store::StoreError;
 use crate::tasks::{Tasks, panic_message};
 
-/// How long at most until the database is searched for what is due: another process may have written it.
+/// The longest time between two searches for due deliveries: another process may have written some.
 const SEARCH_EVERY: Duration = Duration::from_secs(1);
 
 /// Starts queues.
 #[derive(Clone)]
 pub struct Dispatcher {
     deliverer: Deliverer,
-    /// The queues under way; `true` when there may be more than they knew of.
+    /// The queues under way; `true` if there may be more to deliver than the queue has seen.
     queues: Arc<Mutex<HashMap<WebhookId, bool>>>,
     tasks: Tasks,
 }
@@ -32,7 +32,7 @@ impl Dispatcher {
         Self { deliverer, queues: Arc::default(), tasks }
     }
 
-    /// Delivers whatever is due: at once, when this process writes more, when a retry is due, and by timer.
+    /// Delivers whatever is due: when this process writes more, when a retry is due, and by timer.
     pub async fn run_until_stopped(self) {
         if let Err(error) = self.deliverer.store().release_orphaned_deliveries().await {
             tracing::warn!(%error, "leases of a process before could not be ended; they end by themselves");
@@ -54,14 +54,14 @@ impl Dispatcher {
         }
     }
 
-    /// Attempts everything that is due now, and comes back when that is done.
+    /// Attempts everything that is due now, and returns when that is done.
     pub async fn deliver_due(&self) -> Result<(), StoreError> {
         let now = (self.deliverer.clock())();
         let due = self.deliverer.store().list_due_webhooks(now).await?;
         join_all(due.into_iter().map(|id| self.deliverer.serve(id))).await.into_iter().collect()
     }
 
-    /// Starts a queue for every webhook with something due, and gives the moment to search again.
+    /// Starts a queue for every webhook with something due, and returns when to search again.
     async fn search(&self) -> Result<Instant, StoreError> {
         let now = (self.deliverer.clock())();
         for id in self.deliverer.store().list_due_webhooks(now).await? {
@@ -85,7 +85,7 @@ impl Dispatcher {
         }
     }
 
-    /// One queue for the webhook: a new one, or the one under way looks once more.
+    /// Makes sure of one queue for the webhook: starts it, or has the one under way look again.
     fn wake(&self, id: WebhookId) {
         let mut queues = self.lock();
         if queues.insert(id, true).is_some() {
@@ -96,7 +96,7 @@ impl Dispatcher {
         let this = self.clone();
         self.tasks.start(async move {
             while this.has_more(id) {
-                // A panic is this webhook's alone, and its queue is as free afterwards as after an error.
+                // A panic affects this webhook alone, and frees its queue like an error.
                 match AssertUnwindSafe(this.deliverer.serve(id)).catch_unwind().await {
                     Ok(Ok(())) => {}
                     Ok(Err(error)) => {
@@ -111,7 +111,7 @@ impl Dispatcher {
         });
     }
 
-    /// Takes the note that there may be more; without one, the queue is over.
+    /// Takes the note that there may be more; without a note, the queue ends.
     fn has_more(&self, id: WebhookId) -> bool {
         let mut queues = self.lock();
         match queues.get_mut(&id) {

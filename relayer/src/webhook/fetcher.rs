@@ -1,4 +1,4 @@
-//! Resources of other people's servers, asked for with the guard that deliveries have.
+//! Fetches resources from other people's servers, with the same guard as deliveries.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -20,10 +20,10 @@ const RESPONSE: &str = "payment-response";
 /// Longest offer and receipt that are read, in bytes of their headers.
 const OFFER_BYTES_MAX: usize = 64 * 1024;
 const RECEIPT_BYTES_MAX: usize = 8 * 1024;
-/// Longest name of a form that is passed on, in characters.
+/// Longest content type that is passed on, in characters.
 const CONTENT_TYPE_CHARS_MAX: usize = 256;
 
-/// HTTP, to where the rules allow.
+/// HTTP, to destinations that the rules allow.
 pub struct Fetcher {
     http: Client,
     rules: Arc<DestinationRules>,
@@ -47,7 +47,7 @@ impl Fetch for Fetcher {
         payment: Option<String>,
         patience: Duration,
     ) -> Result<Resource, &'static str> {
-        // The resolver is not asked for hosts that are addresses already.
+        // The resolver is not asked about hosts that are addresses already.
         if purchase.url.check(&self.rules).is_err() {
             return Err(told(Unanswered::Refused));
         }
@@ -93,7 +93,7 @@ const fn method(method: PurchaseMethod) -> Method {
     }
 }
 
-/// To follow "The server".
+/// The text that follows "The server".
 const fn told(unanswered: Unanswered) -> &'static str {
     match unanswered {
         Unanswered::Refused => "is at an address that this service does not connect to.",

@@ -1,4 +1,4 @@
-//! How much may be under way at once: in all, for one operator, and to one endpoint.
+//! How many attempts may be under way: in all, for one operator, and to one endpoint.
 
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex, PoisonError};
@@ -7,11 +7,11 @@ use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 
 use crate::domain::{Health, OperatorId, Webhook};
 
-/// Attempts under way to all endpoints whose last attempt went well.
+/// Attempts under way to all endpoints whose last attempt succeeded.
 const HEALTHY_PLACES: usize = 512;
-/// Attempts under way to all others: however many hang, the healthy ones have their own places.
+/// Attempts under way to all others: however many hang, the healthy ones have places of their own.
 const FAILING_PLACES: usize = 128;
-/// One operator has at most one place of so many: endpoints that answer well but late are its own trouble.
+/// One operator gets at most one in this many places: slow endpoints are its own trouble.
 const OPERATOR_SHARE: usize = 2;
 /// Attempts under way to one endpoint.
 const HEALTHY_AT_ONCE: usize = 8;
@@ -37,7 +37,7 @@ pub(super) struct Lane {
     pub at_once: usize,
 }
 
-/// Given back when it is dropped.
+/// Given back on drop.
 pub(super) struct Place {
     _operator: OwnedSemaphorePermit,
     _everybody: OwnedSemaphorePermit,
@@ -76,7 +76,7 @@ impl Lanes {
 }
 
 impl Lane {
-    /// Up to `wanted` places, more than one only if they are free now; waits for the first if `patient`.
+    /// Takes up to `wanted` places: those that are free now, and if `patient` it waits for the first.
     pub(super) async fn take(&self, wanted: usize, patient: bool) -> Vec<Place> {
         let mut places = Vec::new();
         if patient
@@ -130,7 +130,7 @@ mod tests {
             assert!(lanes.of(&webhook(1, failures)).take(1, false).await.is_empty());
             let other = lanes.of(&webhook(2, failures));
             assert_eq!(other.take(at_once, true).await.len(), at_once);
-            // Those that fail and those that do not are apart.
+            // Failing and healthy endpoints have separate places.
             assert_eq!(lanes.of(&webhook(1, 3 - failures)).take(1, true).await.len(), 1);
             drop(taken);
             assert_eq!(greedy.take(1, false).await.len(), 1);

@@ -1,4 +1,4 @@
-//! An event as the request that delivers it: the same body at every attempt, signed anew.
+//! The request that delivers an event: the same body at every attempt, with a new signature.
 
 use crate::domain::{Event, Timestamp, WebhookSecret};
 
@@ -12,7 +12,7 @@ pub struct Payload {
 }
 
 impl Payload {
-    /// An event's request at `at`, signed with the secret and, for as long as it overlaps, the one before.
+    /// The request for an event at `at`, signed with the secret and, while they overlap, the one before.
     pub fn new(
         event: &Event,
         at: Timestamp,

@@ -1,4 +1,4 @@
-//! Writes attempts down: those that end while one transaction is under way go into the next together.
+//! Stores attempts: those that end while one transaction is under way go into the next one together.
 
 use tokio::sync::{mpsc, oneshot};
 
@@ -6,7 +6,7 @@ use crate::metrics::Metrics;
 use crate::store::{AttemptMade, Store};
 use crate::tasks::Tasks;
 
-/// How many attempts one transaction writes down.
+/// How many attempts one transaction stores.
 const TOGETHER_MAX: usize = 256;
 
 struct Entry {
@@ -14,7 +14,7 @@ struct Entry {
     written: oneshot::Sender<()>,
 }
 
-/// Where attempts are handed in.
+/// Takes attempts.
 #[derive(Clone)]
 pub(super) struct Recorder {
     entries: mpsc::Sender<Entry>,
@@ -33,7 +33,7 @@ impl Recorder {
         Self { entries }
     }
 
-    /// Comes back when it is written down, or never can be: then the lease ends, and it is attempted again.
+    /// Returns once the attempt is stored, or never can be: then the lease ends, and the attempt is made again.
     pub(super) async fn record(&self, made: AttemptMade) {
         let (written, done) = oneshot::channel();
         if self.entries.send(Entry { made, written }).await.is_ok() {

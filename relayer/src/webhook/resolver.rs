@@ -1,4 +1,4 @@
-//! Names to addresses, for registration and for connections; none that is closed comes out.
+//! Resolves names to addresses, for registration and for connections; it never returns a closed address.
 
 use std::net::SocketAddr;
 use std::sync::Arc;
@@ -10,7 +10,7 @@ use crate::domain::{DestinationRules, may_reach};
 use crate::lookup::Lookups;
 use crate::service::{Resolve, Resolved};
 
-/// Threads that look up names of receivers, and those of them for one domain: receivers' name servers are their own.
+/// Threads that look up receivers' names, in all and for one domain: receivers run their own name servers.
 const LOOKUPS_AT_ONCE: usize = 64;
 const LOOKUPS_OF_DOMAIN: usize = 8;
 
@@ -31,7 +31,7 @@ impl Resolve for SystemResolver {
     }
 }
 
-/// Why a connection was not even tried.
+/// Why no connection was tried.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 pub(super) enum NotReachable {
     #[error("the name leads to an address that may not be reached")]
@@ -40,7 +40,7 @@ pub(super) enum NotReachable {
     NotResolved,
 }
 
-/// Resolves at every new connection, and connects only to what it has checked itself: a name that is moved between
+/// Resolves at every new connection, and connects only to addresses that it checked itself, so moving a name between
 /// check and connection gains nothing. One closed address closes the name.
 #[derive(Clone)]
 pub(super) struct GuardedResolver {
@@ -59,7 +59,7 @@ impl reqwest::dns::Resolve for GuardedResolver {
             if !found.iter().all(|address| may_reach(*address, &this.rules)) {
                 return Err(NotReachable::Refused.into());
             }
-            // The port is the URL's.
+            // The port comes from the URL.
             let addresses: Addrs = Box::new(found.into_iter().map(|address| SocketAddr::new(address, 0)));
             Ok(addresses)
         })

@@ -1,4 +1,4 @@
-//! What proves to a receiver that a delivery is ours, and that nobody changed it.
+//! Proves to a receiver that a delivery is ours and unchanged.
 
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
@@ -13,7 +13,7 @@ pub fn service_signature(secret: &WebhookSecret, body: &[u8]) -> String {
 }
 
 /// `webhook-signature` of Standard Webhooks: for each secret `v1,` and the base64 of the HMAC-SHA256 of
-/// `ID.UNIX_SECONDS.BODY`, keyed with the bytes behind `whsec_`; with a space between them.
+/// `ID.UNIX_SECONDS.BODY`, keyed with the bytes behind `whsec_`; separated by a space.
 pub fn standard_signature(secrets: &[&WebhookSecret], id: EventId, at: Timestamp, body: &[u8]) -> String {
     let head = format!("{id}.{}.", at.unix_seconds());
     let sign = |secret: &&WebhookSecret| {

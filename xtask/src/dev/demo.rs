@@ -1,4 +1,4 @@
-//! The demo: an operator with a key, a funded agent with a key and a sensible policy, and somebody to pay.
+//! The demo: an operator with a key, a funded agent with a key and a sensible policy, and a payee.
 
 use anyhow::{Context, Result};
 use serde::{Deserialize, Serialize};

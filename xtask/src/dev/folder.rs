@@ -1,4 +1,4 @@
-//! The one folder that keeps what `cargo dev` makes: keys, chain, database, logs.
+//! The one folder with everything that `cargo dev` makes: keys, chain, database, logs.
 
 use std::fs::{self, File, OpenOptions, TryLockError};
 use std::io::Write;
@@ -12,11 +12,11 @@ use super::report::Ready;
 
 pub struct Folder {
     path: PathBuf,
-    /// Held while we run: two of us in one folder would share a database and a chain.
+    /// Held while we run: two instances in one folder would share a database and a chain.
     _lock: File,
 }
 
-/// All that `Folder` makes; nothing else in the folder is ever touched.
+/// All files that `Folder` makes; it never touches anything else in the folder.
 const DATABASE_FILES: [&str; 3] = ["purser.db", "purser.db-wal", "purser.db-shm"];
 const SERVICE_FILES: [&str; 3] = ["demo.json", "env", "purser.toml"];
 const LOG_FILES: [&str; 2] = ["network.log", "relayer.log"];
@@ -44,7 +44,7 @@ impl Folder {
         self.path.join(name)
     }
 
-    /// Everything goes, keys included.
+    /// Deletes everything, keys included.
     pub fn clear(&self) -> Result<()> {
         self.forget_service()?;
         for name in SUBFOLDERS {
@@ -56,7 +56,7 @@ impl Folder {
         Ok(())
     }
 
-    /// The relayer's side goes; keys and chain stay.
+    /// Deletes the relayer's side; keys and chain stay.
     pub fn forget_service(&self) -> Result<()> {
         for name in DATABASE_FILES.iter().chain(&SERVICE_FILES) {
             remove(fs::remove_file(self.file(name)), name)?;
@@ -74,7 +74,7 @@ impl Folder {
             return Ok(None);
         }
         let text = fs::read_to_string(&path)?;
-        // A file of another version is as good as none.
+        // Treat a file of another version as missing.
         Ok(serde_json::from_str(&text).ok())
     }
 
@@ -82,7 +82,7 @@ impl Folder {
         self.write_secret("demo.json", &(serde_json::to_string_pretty(demo)? + "\n")).map(drop)
     }
 
-    /// Shell variables with what is ready, for `source`.
+    /// Writes shell variables with everything that is ready, for `source`.
     pub fn write_env(&self, ready: &Ready) -> Result<()> {
         self.write_secret("env", &ready.shell_variables()).map(drop)
     }
@@ -105,7 +105,7 @@ impl Folder {
     }
 }
 
-/// What is not there need not be removed.
+/// A missing file need not be removed.
 fn remove(outcome: std::io::Result<()>, name: &str) -> Result<()> {
     match outcome {
         Err(error) if error.kind() != std::io::ErrorKind::NotFound => {

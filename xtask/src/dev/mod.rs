@@ -76,7 +76,7 @@ pub fn run(workspace: &Workspace, args: &Args) -> Result<()> {
     }
 }
 
-/// Starts both processes, sees to the demo, and stays until a signal comes or one of them ends.
+/// Starts both processes, makes the demo, and stays until a signal comes or one of them ends.
 fn serve(
     workspace: &Workspace,
     args: &Args,
@@ -88,7 +88,7 @@ fn serve(
     let mut network = step("Starting the embedded Solana network (some seconds)", || {
         Network::start(workspace, folder, &keys, rpc_port, stop)
     })?;
-    // What the chain or the database no longer knows is of no use: then everything but the keys is made again.
+    // A demo that the chain or the database has forgotten is useless; then everything but the keys is made again.
     let kept = folder.read_demo()?.filter(|demo| folder.has_database() && network.knows(demo));
     if kept.is_none() {
         folder.forget_service()?;
@@ -122,7 +122,7 @@ fn serve(
         thread::sleep(Duration::from_millis(50));
     }
     step("Stopping (at most 20 seconds)", || {
-        // The relayer first: it drains what is in flight, and for that it needs the network.
+        // The relayer first: it drains what is in flight, and needs the network for that.
         service.stop();
         network.process.stop();
     });
@@ -135,7 +135,7 @@ fn step<T>(name: &str, work: impl FnOnce() -> T) -> T {
     work()
 }
 
-/// Solana tools look for the websocket on the port after that of JSON-RPC.
+/// Solana tools expect the websocket on the port after JSON-RPC's.
 fn ensure_rpc_free(port: u16) -> Result<()> {
     ensure_free("--rpc-port", port)?;
     ensure_free("--rpc-port", network::ws_port(port))

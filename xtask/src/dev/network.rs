@@ -26,7 +26,7 @@ pub struct Network {
     binary: PathBuf,
 }
 
-/// What the network prints when it is ready.
+/// The network's first line, printed when it is ready.
 #[derive(Debug, Clone, Deserialize)]
 pub struct Facts {
     pub rpc_url: String,
@@ -35,7 +35,7 @@ pub struct Facts {
     pub usdc_mint: String,
 }
 
-/// The port after that of JSON-RPC; any free one (0) goes with any free one.
+/// The port after JSON-RPC's; a free one (0) if that is free too.
 pub fn ws_port(rpc_port: u16) -> u16 {
     if rpc_port == 0 { 0 } else { rpc_port.saturating_add(1) }
 }
@@ -61,7 +61,7 @@ impl Network {
         Ok(Self { process, facts, binary: localnet::binary(workspace) })
     }
 
-    /// Whether the chain still holds what an earlier run made on it.
+    /// Whether the chain still holds an earlier run's demo.
     pub fn knows(&self, demo: &Demo) -> bool {
         demo.usdc_mint == self.facts.usdc_mint
             && [&demo.operator.address, &demo.account.solana_address, &demo.payee_token_account]

@@ -1,4 +1,4 @@
-//! A child process that says one line of JSON when it is ready, and never outlives `cargo dev`.
+//! A child process that prints one line of JSON when it is ready, and never outlives `cargo dev`.
 
 use std::fs::{self, File};
 use std::io::{BufRead, BufReader, Write};
@@ -14,7 +14,7 @@ use anyhow::{Context, Result, bail};
 use rustix::process::{Pid, Signal, kill_process};
 use serde_json::Value;
 
-/// How long a child may take to end by itself after being asked to, before it is killed.
+/// How long a child may take to end by itself before it is killed.
 const STOP_TIMEOUT: Duration = Duration::from_secs(10);
 const POLL_INTERVAL: Duration = Duration::from_millis(20);
 const LOG_TAIL_LINES: usize = 15;
@@ -29,7 +29,7 @@ pub struct Process {
 }
 
 impl Process {
-    /// Starts `command`, its stderr and later stdout going to `log_path`.
+    /// Starts `command`; its stderr, and later its stdout, go to `log_path`.
     ///
     /// It gets a process group of its own, so that Ctrl-C on a terminal reaches us alone and we end the children in order.
     pub fn start(name: &'static str, mut command: Command, log_path: &Path) -> Result<Self> {
@@ -43,7 +43,7 @@ impl Process {
         let (sender, lines) = channel();
         thread::spawn(move || {
             for line in BufReader::new(stdout).lines().map_while(Result::ok) {
-                // A log that cannot be written must not stop the child on a full pipe.
+                // A failing log must not leave the child blocked on a full pipe.
                 let _ = writeln!(log, "{line}");
                 let _ = sender.send(line);
             }

@@ -44,7 +44,7 @@ impl Relayer {
         Ok(relayer)
     }
 
-    /// The operator on chain and in the database, with a key for the REST interface.
+    /// Creates the operator on chain and in the database, with a key for the REST interface.
     pub fn create_operator(&self) -> Result<Operator> {
         #[derive(Deserialize)]
         struct Created {
@@ -87,7 +87,7 @@ fn parse<T: serde::de::DeserializeOwned>(text: &str) -> Result<T> {
 fn config(folder: &Folder, network: &Network, keys: &Keys, port: u16) -> String {
     let rpc_url = &network.facts.rpc_url;
     let explorer_rpc_url = rpc_url.replace(':', "%3A").replace('/', "%2F");
-    // JSON text is TOML text for these: plain strings and paths.
+    // For plain strings and paths, JSON text is valid TOML.
     let text = |value: &str| serde_json::Value::from(value).to_string();
     let path = |name: &std::path::Path| text(&name.to_string_lossy());
     format!(

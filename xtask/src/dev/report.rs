@@ -28,7 +28,7 @@ pub struct Ready {
     usdc_token_account: String,
     payee_token_account: String,
     state_dir: PathBuf,
-    /// Commands to try, by what they show.
+    /// Example commands, by what they show.
     curl: Curl,
 }
 
@@ -82,14 +82,14 @@ impl Ready {
     }
 }
 
-/// Beside the version segment of REST.
+/// A path beside REST's version segment.
 fn beside(base_url: &str, path: &str) -> String {
     format!("{}{path}", base_url.trim_end_matches("/v1"))
 }
 
 impl Curl {
     fn new(base_url: &str, demo: &Demo) -> Self {
-        // Keys are used once per start, so that the printed transfer is a new one and not a replay.
+        // Each start uses new idempotency keys, so that the printed transfer is a new one and not a replay.
         let started = SystemTime::now().duration_since(UNIX_EPOCH).map_or(0, |since| since.as_secs());
         let account_id = &demo.account.account_id;
         let agent = format!("-H 'Authorization: Bearer {}'", demo.agent_key);

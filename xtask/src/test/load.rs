@@ -1,4 +1,4 @@
-//! Two cores that are busy with nothing, so that tests which count on quick answers show it.
+//! Keeps two cores busy, to expose tests that count on quick answers.
 
 use std::hint::black_box;
 use std::sync::Arc;
@@ -7,7 +7,7 @@ use std::thread::{self, JoinHandle};
 
 pub const CORES: usize = 2;
 
-/// Threads of our own: they end with this value, and with our process however that ends.
+/// Our own threads: they end with this value, and with our process however that ends.
 pub struct Load {
     enough: Arc<AtomicBool>,
     threads: Vec<JoinHandle<()>>,

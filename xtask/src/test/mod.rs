@@ -1,6 +1,6 @@
-//! `cargo xtask test`: every test there is, in every workspace, counted together.
+//! `cargo xtask test`: every test in every workspace, counted together.
 //!
-//! Cargo builds the test programs and we run them, as `cargo test` would. There are no examples in documentation to run.
+//! Cargo builds the test programs and we run them, as `cargo test` would. The documentation has no examples to run.
 
 mod load;
 mod output;
@@ -71,16 +71,16 @@ pub fn run(workspace: &Workspace, args: &Args) -> Result<ExitCode> {
     } else {
         println!("{} passed, {} failed", tally.passed, tally.failed);
     }
-    // Nothing more is printed: the count is the last line, also when it is a sad one.
+    // Nothing is printed after this: the count is the last line even when tests failed.
     let all_well = tally.failed == 0 && tally.passed > 0;
     Ok(if all_well { ExitCode::SUCCESS } else { ExitCode::FAILURE })
 }
 
-/// What does not compile counts as one failure, and the rest is tested.
+/// A part that does not compile counts as one failure, and the rest is still tested.
 fn build(workspace: &Workspace, optional_features: bool, tally: &mut Tally) -> Vec<TestProgram> {
     let mut programs = Vec::new();
     let parts = Part::ALL.into_iter().map(|part| part.build(workspace));
-    // Last, since it leaves the relayer where the part of the service leaves one with crash points in it.
+    // Last, because it puts its relayer where the service's part leaves one with crash points.
     let shipped = || build_shipped_relayer(workspace, optional_features);
     for built in parts.chain(std::iter::once_with(shipped)) {
         match built {
@@ -102,7 +102,7 @@ fn often(failures: &BTreeMap<String, u32>, rounds: u32) -> String {
     format!("Failed, in {rounds} rounds:{rows}")
 }
 
-/// Anchor's own command line, where it can be had.
+/// Anchor's own command line, if it can be installed.
 fn anchor(workspace: &Workspace) -> Option<PathBuf> {
     let anchor = workspace.root.join("sbf/anchor.sh");
     let found = Command::new(&anchor).arg("--version").stdout(Stdio::null()).stderr(Stdio::null()).status();
@@ -113,7 +113,7 @@ fn anchor(workspace: &Workspace) -> Option<PathBuf> {
     None
 }
 
-/// What test programs run in.
+/// The environment of test programs.
 struct Room<'a> {
     workspace: &'a Workspace,
     postgres: &'a Result<Found>,
@@ -122,7 +122,7 @@ struct Room<'a> {
 }
 
 impl Room<'_> {
-    /// Runs a test program, adds to the tally and returns what failed. Says one line, and what those that failed said.
+    /// Runs a test program, adds to the tally and returns what failed. Prints one line, and the output of failed tests.
     fn run(&self, program: &TestProgram, tally: &mut Tally) -> Result<Vec<String>> {
         let name = program.source.strip_prefix(&self.workspace.root).unwrap_or(&program.source).display();
         let progress = Progress::begin_quietly(format!("Running {name}"));
@@ -185,7 +185,7 @@ struct Tally {
 }
 
 impl Tally {
-    /// Something that is no test, and without which tests cannot run.
+    /// Counts an error outside the tests that keeps them from running.
     fn fail(&mut self, error: &anyhow::Error) {
         eprintln!("error: {error:#}");
         self.failed += 1;

@@ -1,14 +1,14 @@
-//! What Rust's own test runner prints, read line by line.
+//! The output of Rust's own test runner, read line by line.
 
 use std::fmt::{self, Display, Formatter};
 
 #[derive(Debug, Default)]
 pub struct Output {
-    /// How many tests it said that it runs, and how many of them have ended.
+    /// How many tests the runner announced, and how many of them have ended.
     announced: Option<u64>,
     ended: u64,
     section: Section,
-    /// The names of what failed, as the last list has them.
+    /// The names of failed tests, from the last list.
     names: Vec<String>,
     outcome: Option<Outcome>,
 }
@@ -17,7 +17,7 @@ pub struct Output {
 enum Section {
     #[default]
     Tests,
-    /// From "failures:" to "test result:", first what the tests said, then their names.
+    /// From "failures:" to "test result:": first the tests' output, then their names.
     Failures,
 }
 
@@ -30,7 +30,7 @@ pub struct Outcome {
 }
 
 impl Output {
-    /// Takes in a line. Whether a person should see it: what failed and what tests say themselves, not the rest.
+    /// Reads a line. Returns whether to show it: failures and the tests' own output, nothing else.
     pub fn read(&mut self, line: &str) -> bool {
         if let Some(result) = line.strip_prefix("test result: ") {
             self.outcome = Some(Outcome::read(result));
@@ -62,7 +62,7 @@ impl Output {
         format!("{} of {} tests", self.ended, self.announced.unwrap_or_default())
     }
 
-    /// A runner that fails without a result, or against it, is one failure more.
+    /// If the runner fails without a result, or contradicts it, that is one more failure.
     pub fn ended(self, well: bool) -> Outcome {
         let mut outcome = self.outcome.unwrap_or_default();
         outcome.names = self.names;
@@ -103,7 +103,7 @@ impl Display for Outcome {
 mod tests {
     use super::*;
 
-    /// What is shown, and what comes of it.
+    /// The lines shown, and the outcome.
     fn read(text: &str, well: bool) -> (Vec<&str>, Outcome) {
         let mut output = Output::default();
         let shown = text.lines().filter(|line| output.read(line)).collect();

@@ -1,4 +1,4 @@
-//! One network: its nodes, program, mint and clock, the keys that operators name, and the SOL and the signers of ours.
+//! One network: its nodes, program, mint and clock, the keys that operators name, and our SOL and signers.
 
 use std::time::Duration;
 
@@ -12,9 +12,9 @@ use crate::config::NetworkConfig;
 use crate::domain::{Address, Network, Operator};
 use crate::service::{Ambient, Tasks};
 
-/// How long a question may take, all nodes together.
+/// How long a question may take, for all nodes together.
 const PATIENCE: Duration = Duration::from_secs(15);
-/// How far the chain's clock may be from this machine's, in seconds. It is an estimate of the validators' own.
+/// How far the chain's clock may be from this machine's, in seconds. The chain's clock is the validators' own estimate.
 const CLOCK_SECONDS_MAX: u64 = 60;
 const ANOTHER_NODE: &str =
     "see that the node runs and can be reached, or name another in `rpc_url` and `rpc_urls`";
@@ -81,7 +81,7 @@ async fn look_at_chain(
     }
 }
 
-/// Each by its place: the URL may hold a provider's key. Whether one of them can be used.
+/// Names each node by its place, because its URL may hold a provider's key. Returns whether one of them can be used.
 async fn look_at_nodes(chain: &SolanaChain, nodes: usize, findings: &mut Findings) -> Result<bool> {
     let network = chain.network();
     let mut first: Option<String> = None;
@@ -193,7 +193,7 @@ fn look_at_wallets(
     Ok(())
 }
 
-/// Of keys that others keep; what is wrong with them stands in the log beside it.
+/// Checks the keys that other services keep; the log beside it says what is wrong with them.
 fn look_at_signers(network: Network, problems: &[KeyProblem], findings: &mut Findings) -> Result<()> {
     for problem in problems {
         if let KeyProblem::SignerUnavailable { address, role } = problem {

@@ -151,6 +151,6 @@ fn what_is_wrong_with_a_key_is_said() {
             "{error}"
         );
     }
-    // Its own machine is where Vault may do without TLS.
+    // On the same machine, Vault may do without TLS.
     table(&VAULT.replace("https://vault.internal", "http://127.0.0.1")).expect("valid");
 }

@@ -1,4 +1,4 @@
-// What pages are better with: times in the reader's zone, and a sign that a form is on its way. Nothing needs it.
+// Enhancements: times in the reader's zone, and a sign that a form is on its way. Every page works without them.
 "use strict";
 
 const two = (number) => String(number).padStart(2, "0");

@@ -16,7 +16,7 @@ use crate::http::once::{Draw, shown_once};
 use crate::http::v1::webhooks::WebhookBody;
 use crate::service::{NewSecret, Services};
 
-/// As many as there may be.
+/// The most webhooks that an operator may have.
 const LIMIT: u32 = 100;
 
 #[derive(Template)]

@@ -88,7 +88,7 @@ async fn answer(
     Ok(page(&shown, shown.complaint.as_ref()))
 }
 
-/// Sends one event again, those that were chosen, or those of a span.
+/// Replays one event, the chosen ones, or those of a span of time.
 pub async fn replay(
     State(services): State<Arc<Services>>,
     signed: Signed,
@@ -159,7 +159,7 @@ pub async fn rotate(
     Ok(shown_once(page(&SecretPage { frame, new, is_rotated: true }, None)))
 }
 
-/// Enables or disables it, or forgets it.
+/// Enables, disables or forgets the webhook.
 pub async fn change_status(
     State(services): State<Arc<Services>>,
     signed: Signed,

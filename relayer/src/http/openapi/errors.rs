@@ -1,4 +1,4 @@
-//! Errors: an example of each code, made by what answers it, and which of them a route can be answered with.
+//! Errors: an example of each code, made by the code that answers it, and which codes each route can answer.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -21,12 +21,12 @@ use crate::http::error::{ApiError, ErrorBody};
 use crate::http::request_id::RequestId;
 use crate::service::{Forbidden, Resource, ServiceError, Unauthorized};
 
-/// Where a route names the codes that do not follow from its shape.
+/// The extension in which a route names the codes that do not follow from its shape.
 const ERRORS: &str = "x-errors";
 /// 2026-01-31T12:00:00Z.
 const NOON: i64 = 1_769_860_800;
 
-/// Names an example of every code.
+/// Adds an example of every code.
 pub(super) fn describe(components: &mut Components) {
     for code in Code::ALL.iter().copied() {
         let (when, _) = code.told();
@@ -37,11 +37,11 @@ pub(super) fn describe(components: &mut Components) {
     let mut named = Vec::new();
     ErrorBody::schemas(&mut named);
     components.schemas.extend(named);
-    // No route is answered with it: it is about methods that are none.
+    // No route answers with it: it is for methods that a path does not have.
     response_of(&BTreeSet::from([Code::MethodNotAllowed]), components);
 }
 
-/// Adds the errors that a route can be answered with.
+/// Adds the errors that a route can answer.
 pub(super) fn add(operation: &mut Operation, components: &mut Components) {
     let mut by_status: BTreeMap<u16, BTreeSet<Code>> = BTreeMap::new();
     for code in codes_of(operation) {
@@ -53,7 +53,7 @@ pub(super) fn add(operation: &mut Operation, components: &mut Components) {
     }
 }
 
-/// Every code that an operation can be answered with: what it names, and what follows from its shape.
+/// Every code that an operation can answer: those that it names, and those that follow from its shape.
 fn codes_of(operation: &mut Operation) -> BTreeSet<Code> {
     let named = operation.extensions.as_mut().and_then(|extensions| extensions.remove(ERRORS));
     let named: Vec<String> = named.and_then(|named| serde_json::from_value(named).ok()).unwrap_or_default();
@@ -81,7 +81,7 @@ fn codes_of(operation: &mut Operation) -> BTreeSet<Code> {
     codes
 }
 
-/// The response with these codes, all of one status, as a component.
+/// The response with these codes, which all have one status, as a component.
 fn response_of(codes: &BTreeSet<Code>, components: &mut Components) -> RefOr<Response> {
     let name = codes.iter().map(|code| code.as_str()).collect::<Vec<_>>().join(".");
     if !components.responses.contains_key(&name) {
@@ -113,7 +113,7 @@ fn headers_of(codes: &BTreeSet<Code>) -> Vec<&'static str> {
     if has(Code::RateLimited) || has(Code::ServiceUnavailable) || has(Code::IdempotencyInProgress) {
         names.push(headers::RETRY_AFTER);
     }
-    // These are answered before a key is looked at, or after its answer was given up.
+    // These are answered before the key is checked, or after the answer was given up.
     if ![Code::Unauthorized, Code::HeadersTooLarge, Code::Timeout, Code::MethodNotAllowed]
         .into_iter()
         .any(has)
@@ -129,7 +129,7 @@ pub(super) fn example_of(code: Code) -> Value {
     serde_json::to_value(body).unwrap_or_default()
 }
 
-/// Something that is answered with this code.
+/// An error with this code.
 fn example(code: Code) -> ApiError {
     let refused = |reason, rule, retry_at| rejected(reason, rule, retry_at);
     match code {
@@ -240,7 +240,7 @@ fn ended(state: TransferState, checks: Option<Checks>) -> ApiError {
     ApiError::Transfer(Box::new(transfer), checks)
 }
 
-/// The same for the same number, and long past.
+/// The same ULID for the same number, from long ago.
 fn ulid(number: u128) -> Ulid {
     Ulid::from_parts(NOON.unsigned_abs() * 1_000, number * 0x9e37_79b9_7f4a_7c15_f39c)
 }

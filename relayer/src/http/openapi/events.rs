@@ -1,4 +1,4 @@
-//! Events: a schema for each type, one of which every event has, and what the service sends to webhooks.
+//! Events: a schema for each type, the union of them all, and what the service sends to webhooks.
 
 use std::borrow::Cow;
 
@@ -12,7 +12,7 @@ use utoipa::{PartialSchema, ToSchema};
 
 use crate::domain::EventType;
 
-/// An event of whatever type, as it is delivered.
+/// An event of any type, as it is delivered.
 pub(crate) enum AnyEvent {}
 
 /// The event that a test of a webhook makes.
@@ -62,7 +62,7 @@ impl ToSchema for WebhookTestEvent {
     }
 }
 
-/// Names the envelope of a type, and what it refers to.
+/// Adds the envelope of a type, and every schema that it refers to.
 fn add(event_type: EventType, schemas: &mut Vec<(String, RefOr<Schema>)>) {
     let described = event_type.described();
     schemas.push((event_type.schema_name(), described.envelope.into()));
@@ -85,7 +85,7 @@ const HEADERS: [(&str, &str, &str); 5] = [
     ("webhook-signature", "^v1,[A-Za-z0-9+/=]{44}( v1,[A-Za-z0-9+/=]{44})*$", "As Standard Webhooks has it."),
 ];
 
-/// What the service sends, by type of event.
+/// The requests that the service sends, by event type.
 pub(super) fn webhooks(components: &mut Components) -> Paths {
     let mut paths = Paths::new();
     for event_type in EventType::ALL {

@@ -1,4 +1,4 @@
-//! Headers: those that many routes take, and those that answers have.
+//! Headers: those that many routes take, and those of answers.
 
 use utoipa::openapi::header::{Header, HeaderBuilder};
 use utoipa::openapi::path::{Operation, Parameter, ParameterBuilder, ParameterIn};
@@ -14,7 +14,7 @@ pub(super) const X_REQUEST_ID: &str = "X-Request-Id";
 pub(super) const RETRY_AFTER: &str = "Retry-After";
 pub(super) const WWW_AUTHENTICATE: &str = "WWW-Authenticate";
 pub(crate) const LAST_EVENT_ID_CHARS_MAX: usize = 512;
-/// Marks, until the document is put together, what is done once under its name.
+/// Marks the operations that are carried out once under their name, until the document is complete.
 pub(super) const ONCE: &str = "x-once";
 const RATE_LIMIT: [(&str, &str); 3] = [
     ("RateLimit-Limit", "How many requests this key may make at once."),
@@ -25,7 +25,7 @@ const RATE_LIMIT: [(&str, &str); 3] = [
     ),
 ];
 
-/// `Idempotency-Key`: the name of what is asked for.
+/// `Idempotency-Key`: the name of the request.
 pub(crate) enum IdempotencyKeyHeader {}
 
 impl IntoParams for IdempotencyKeyHeader {
@@ -36,7 +36,7 @@ impl IntoParams for IdempotencyKeyHeader {
     }
 }
 
-/// A request that is done once under its name: see `once`.
+/// A request that is carried out once under its name: see `once`.
 pub(crate) fn name_once(operation: &mut Operation) {
     let description = "A name of the request, which is then done once: asked for again within 24 hours, it is answered as the first time.";
     let header = request_header("Idempotency-Key", description, IdempotencyKey::schema());
@@ -68,7 +68,7 @@ impl IntoParams for IfMatch {
     }
 }
 
-/// `Last-Event-ID`: where a stream goes on.
+/// `Last-Event-ID`: where a stream resumes.
 pub(crate) enum LastEventId {}
 
 impl IntoParams for LastEventId {
@@ -86,7 +86,7 @@ fn request_header(name: &str, description: &str, schema: RefOr<Schema>) -> Param
     described.required(Required::False).description(Some(description)).schema(Some(schema)).build()
 }
 
-/// Names the headers of answers.
+/// Adds the headers of answers as components.
 pub(super) fn describe(components: &mut Components) {
     let seconds = || ObjectBuilder::new().schema_type(Type::Integer).minimum(Some(0_usize)).build();
     let mut add = |name: &str, header: Header| {
@@ -107,7 +107,7 @@ pub(super) fn describe(components: &mut Components) {
     components.schemas.insert(name, RequestIdText::schema());
 }
 
-/// Adds what every answer has.
+/// Adds the headers of every answer.
 pub(super) fn add(operation: &mut Operation) {
     let guarded = needs_key(operation);
     for response in operation.responses.responses.values_mut() {
@@ -120,14 +120,14 @@ pub(super) fn add(operation: &mut Operation) {
     }
 }
 
-/// Gives a response headers that are components.
+/// Gives a response these header components.
 pub(super) fn put(response: &mut Response, names: &[&str]) {
     for name in names {
         response.headers.insert((*name).to_owned(), component("headers", name));
     }
 }
 
-/// Those of `RateLimit-*`.
+/// The three `RateLimit-*` headers.
 pub(super) fn rate_limit() -> [&'static str; 3] {
     RATE_LIMIT.map(|(name, _)| name)
 }

@@ -1,10 +1,10 @@
-//! What can be asked next with the id that an answer gives.
+//! The requests that can follow with the id from an answer.
 
 use utoipa::openapi::RefOr;
 use utoipa::openapi::link::Link;
 use utoipa::openapi::path::Operation;
 
-/// Who answers, where the id is in the answer, and which operations take it as their `id`.
+/// The operation that answers, where the id is in its answer, and the operations that take it as their `id`.
 pub(super) const LINKS: [(&str, &str, &[&str]); 5] = [
     (
         "create_account",
@@ -42,7 +42,7 @@ pub(super) const LINKS: [(&str, &str, &[&str]); 5] = [
     ("list_events", "data/0/id", &["get_event"]),
 ];
 
-/// Adds them to the answers of an operation that succeeded.
+/// Adds the links to an operation's successful answers.
 pub(super) fn add(operation: &mut Operation) {
     let name = operation.operation_id.clone().unwrap_or_default();
     for (_, field, nexts) in LINKS.iter().filter(|(from, ..)| *from == name) {

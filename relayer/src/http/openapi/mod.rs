@@ -1,5 +1,5 @@
-//! The interface as an OpenAPI document, put together from what each handler, body and answer says of itself. What holds for
-//! many routes is added here: who may ask, the errors that follow from a route's shape, the headers, the events.
+//! The interface as an OpenAPI document, built from what each handler, body and answer says about itself. What many routes
+//! share is added here: who may call, the errors that follow from a route's shape, the headers, the events.
 
 mod errors;
 pub(crate) mod events;
@@ -82,7 +82,7 @@ fn operations(item: &mut PathItem) -> impl Iterator<Item = &mut Operation> {
     [get, put, post, delete, patch].into_iter().flatten()
 }
 
-/// Takes `null` out of what a value may be.
+/// Removes `null` from the values that a schema allows.
 pub(crate) fn forbid_null(schema: &mut RefOr<Schema>) {
     let RefOr::T(inner) = schema else { return };
     match inner {
@@ -111,7 +111,7 @@ fn forbid_null_type(schema_type: &mut SchemaType) {
     }
 }
 
-/// A body that may be left out is still none that may be `null`.
+/// An optional body may be left out, but it may not be `null`.
 fn forbid_null_body(operation: &mut Operation) {
     let Some(RefOr::T(body)) = &mut operation.request_body else { return };
     for content in body.content.values_mut() {

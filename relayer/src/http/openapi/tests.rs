@@ -1,4 +1,4 @@
-//! Whether all is described that there is to describe.
+//! Whether the document describes everything.
 
 use std::collections::BTreeSet;
 
@@ -26,7 +26,7 @@ fn operations(document: &Value) -> Vec<(String, String, &Value)> {
     all.collect()
 }
 
-/// What a reference stands for, and everything else itself.
+/// What a reference points to; any other value as it is.
 fn meant<'a>(document: &'a Value, value: &'a Value) -> &'a Value {
     match value["$ref"].as_str() {
         Some(reference) => {
@@ -159,7 +159,7 @@ fn every_field_has_words_and_a_bound() {
     assert!(wanting.is_empty(), "{wanting:#?}");
 }
 
-/// Notes what has no words or no bound in a schema.
+/// Collects what a schema leaves without words or bounds.
 fn look(document: &Value, at: &str, schema: &Value, wanting: &mut Vec<String>) {
     let has = |names: &[&str]| names.iter().any(|name| !schema[*name].is_null());
     let is = |kind: &str| schema["type"] == kind || schema["type"] == json!([kind, "null"]);
@@ -221,7 +221,7 @@ fn every_type_of_event_is_a_webhook_with_its_schema() {
     }
 }
 
-/// A list tells what it takes when it is asked for what it does not take.
+/// A list that gets an unknown parameter answers with the parameters that it takes.
 #[tokio::test]
 async fn every_parameter_of_a_list_is_described_and_every_described_one_is_taken() {
     let document = document();
@@ -234,7 +234,7 @@ async fn every_parameter_of_a_list_is_described_and_every_described_one_is_taken
             .filter(|parameter| parameter["in"] == "query")
             .map(|parameter| parameter["name"].as_str().expect("a name"))
             .collect();
-        // Webhooks are not set up here: their lists need one to be there.
+        // Webhooks are not configured here, and their lists need an existing webhook.
         if method != "GET" || described.is_empty() || path.contains("webhooks/{id}") {
             continue;
         }

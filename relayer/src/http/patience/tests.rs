@@ -20,7 +20,7 @@ fn scene() -> Scene {
 }
 
 impl Scene {
-    /// Seconds after the beginning at which the connection ends.
+    /// How many seconds after its beginning the connection ends.
     async fn ends_after(&mut self) -> u64 {
         let mut bytes = [0; 64];
         loop {
@@ -34,14 +34,14 @@ impl Scene {
         }
     }
 
-    /// Nothing comes for so many seconds.
+    /// The connection is silent for this many seconds.
     async fn rests(&mut self, seconds: u64) {
         let mut bytes = [0; 64];
         let read = tokio::time::timeout(Duration::from_secs(seconds), self.server.read(&mut bytes));
         assert!(read.await.is_err(), "it rests");
     }
 
-    /// A request that is under way for so many seconds.
+    /// A request that takes this many seconds.
     async fn is_asked(&mut self, seconds: u64, version: Version) {
         let answer = move |_: Request<()>| async move {
             tokio::time::sleep(Duration::from_secs(seconds)).await;

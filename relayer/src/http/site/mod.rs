@@ -1,5 +1,5 @@
-//! What describes the service, for whoever needs no key: the document of its interface, the same as a page to read, and what an
-//! agent is to know. Nothing here loads anything from elsewhere.
+//! Descriptions of the service, open without a key: the OpenAPI document, the same as a page, and notes for agents.
+//! Nothing here loads anything from elsewhere.
 
 mod page;
 
@@ -19,7 +19,7 @@ use super::openapi;
 const LLMS: &str = include_str!("llms.txt");
 const SKILL: &str = include_str!("SKILL.md");
 
-/// The document, and what is made of it when it is first asked for.
+/// The document, and the forms made from it on first use.
 struct Site {
     document: OpenApi,
     json: OnceLock<Arc<str>>,
@@ -35,14 +35,14 @@ fn routes() -> OpenApiRouter<Arc<Site>> {
         .routes(routes!(skill))
 }
 
-/// The routes that describe these, and themselves.
+/// The routes that serve these descriptions, and describe themselves.
 pub(super) fn router(described: OpenApi) -> Router {
     let (routes, own) = routes().split_for_parts();
     let document = document_of(described, own);
     routes.with_state(Arc::new(Site { document, json: OnceLock::new(), page: OnceLock::new() }))
 }
 
-/// The document of these routes, and of those that describe them.
+/// The document of these routes and of those that serve the descriptions.
 pub(super) fn document(described: OpenApi) -> OpenApi {
     document_of(described, routes().into_openapi())
 }

@@ -1,4 +1,4 @@
-//! The document as one page: plain HTML, no scripts, its only style within it.
+//! The document as one page: plain HTML, without scripts, with its style inline.
 
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
@@ -7,7 +7,7 @@ use sha2::{Digest, Sha256};
 
 const STYLE: &str = include_str!("page.css");
 
-/// Lets a browser use the page's own style and nothing else at all.
+/// Lets a browser use the page's own style and nothing else.
 pub(super) fn security_policy() -> String {
     let digest = STANDARD.encode(Sha256::digest(STYLE.as_bytes()));
     format!(
@@ -123,7 +123,7 @@ fn named(name: &str, schema: &Value) -> String {
     )
 }
 
-/// A row for each field, those of what the schema is made of included.
+/// A row for each field, including those of the schemas that this one is composed of.
 fn rows_of(schema: &Value) -> String {
     let required: Vec<&str> = schema["required"].as_array().into_iter().flatten().map(text).collect();
     let own = fields(&schema["properties"]).map(|(name, property)| {
@@ -147,7 +147,7 @@ fn row(name: &str, when: &str, told: &Value, schema: &Value) -> String {
     )
 }
 
-/// What a schema is, with a link where it has a name.
+/// The kind of a schema, with a link if it has a name.
 fn kind(schema: &Value) -> String {
     if let Some(name) = schema["$ref"].as_str().and_then(|reference| reference.rsplit('/').next()) {
         return link(&format!("schema-{name}"), name);
@@ -165,7 +165,7 @@ fn kind(schema: &Value) -> String {
     }
 }
 
-/// What holds a value in bounds.
+/// The bounds of a value.
 fn bounds(schema: &Value) -> String {
     const TOLD: [&str; 11] = [
         "enum",
@@ -210,7 +210,7 @@ fn paragraphs(value: &Value) -> String {
         .collect()
 }
 
-/// Text with what stands between backticks as code.
+/// Text, with what stands between backticks set as code.
 fn words(text: &str) -> String {
     let parts = text.split('`').enumerate();
     parts

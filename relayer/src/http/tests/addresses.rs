@@ -1,4 +1,4 @@
-//! From where keys may be used, until when, and when they were.
+//! Keys: the addresses that they may be used from, their expiry and their last use.
 
 use std::net::SocketAddr;
 
@@ -11,7 +11,7 @@ use super::super::listener::Peer;
 use super::{Answer, Relayer};
 
 impl Relayer {
-    /// A key of the account that may be used from these ranges.
+    /// A key of the account that is bound to these ranges.
     async fn bound_key(&self, account: &str, ranges: &Value) -> Answer {
         self.post(&format!("/v1/accounts/{account}/keys"), &json!({ "allowed_cidrs": ranges })).await
     }
@@ -45,7 +45,7 @@ async fn a_bound_key_opens_nothing_from_elsewhere() {
         ("[::ffff:198.51.100.9]:1", "198.51.100.9"),
         ("[2001:db8::8]:1", "2001:db8::8"),
     ] {
-        // No proxy is trusted: what it says of others says nothing.
+        // No proxy is trusted, so the header changes nothing.
         for forwarded in [None, Some("203.0.113.9"), Some("203.0.113.9, 203.0.113.9")] {
             let refused = relayer.reads_from(Some(outside), key, forwarded).await;
             assert_eq!(refused.error(), (403, "forbidden"), "{outside}");

@@ -1,4 +1,4 @@
-//! The shape of every answer: bodies of errors, headers, who may ask.
+//! The shape of every answer: error bodies, headers, authorisation.
 
 use std::num::NonZeroU32;
 use std::time::Duration;
@@ -14,7 +14,7 @@ use utoipa_axum::router::OpenApiRouter;
 use super::{Answer, Relayer, operator_key, settings};
 use crate::http::{HttpSettings, dress, router};
 
-/// Every route that needs a key, with whether an agent key opens it for its own account.
+/// Every route that needs a key, and whether an agent key opens it for its own account.
 const ROUTES: [(&str, &str, bool); 21] = [
     ("POST", "/v1/accounts", false),
     ("GET", "/v1/accounts", false),

@@ -1,4 +1,4 @@
-//! Signed refusals, over a scripted chain: what is signed, who may read it, and heads whose answers are lost.
+//! Signed refusals, over a scripted chain: what is signed, who may read it, and heads whose answers get lost.
 
 use std::time::Duration;
 
@@ -73,7 +73,7 @@ async fn every_refusal_is_in_the_list_once_and_for_its_operator_alone() {
     );
 }
 
-/// Two processes sign at once, again and again: the chain has each refusal once, and no fork.
+/// Two processes sign at once, over and over: the chain has each refusal once, and no fork.
 #[tokio::test(flavor = "multi_thread", worker_threads = 4)]
 async fn two_relayers_sign_one_chain() {
     let relayer = Relayer::start().await;
@@ -113,7 +113,7 @@ async fn a_head_whose_answer_is_lost_is_written_again_and_never_another() {
     assert_eq!(memos.len(), 1);
     let words: Vec<&str> = memos[0].split(' ').collect();
     assert_eq!((&words[..3], words[4]), (&["purser", "denials", "v1"][..], "2"));
-    // What was claimed is given up.
+    // The claim was given up.
     let operator = relayer.store.list_operators().await.expect("listed")[0].clone();
     let now = crate::service::Ambient::SYSTEM.now();
     let past = now.before(Duration::from_secs(1));

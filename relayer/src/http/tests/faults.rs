@@ -280,7 +280,7 @@ async fn too_many_pending_transfers_are_refused_before_anything_is_claimed() {
         relayer.chain.release();
     });
     assert!(answers.iter().all(|answer| answer.status == StatusCode::OK));
-    // Nothing was claimed: the same request is new.
+    // Nothing was claimed, so the same request counts as new.
     let answer = relayer.post("/v1/transfers", &more).await;
     assert_eq!(answer.status, StatusCode::OK);
     assert!(!answer.headers.contains_key("idempotent-replayed"));
@@ -298,7 +298,7 @@ async fn no_more_payments_of_an_account_are_on_their_way_than_the_chain_can_tell
         while relayer.services.transfers.pending() < 20 {
             tokio::time::sleep(Duration::from_millis(5)).await;
         }
-        // All are under way, and one that comes after them, of another account, goes past those that wait.
+        // All are under way. A later payment from another account overtakes those that wait.
         let order = relayer.order(&other, "another");
         let passing = async {
             relayer.chain.comes_to(|script| script.sent.len() > 12).await;

@@ -1,4 +1,4 @@
-//! Halts: who stopped what, and that nobody here resumes it.
+//! Halts: who stopped what, and that nothing here lifts a halt.
 
 use axum::body::Body;
 use axum::http::{Request, StatusCode, header};
@@ -74,7 +74,7 @@ async fn a_halted_account_pays_nothing_and_says_who_can_resume_it() {
     );
     assert!(relayer.chain.script().orders.is_empty(), "nothing is signed");
 
-    // The operator's own halt is the one to tell of, and a pause is no answer while a halt is there.
+    // The operator's own halt is reported first, and a pause is not reported during a halt.
     let policy = format!("/v1/accounts/{account}/policy");
     relayer.put(&policy, &json!({ "paused": true })).await;
     relayer.chain.script().operator_halted = Some(HaltedBy::Admin);

@@ -1,4 +1,4 @@
-//! What is logged on a request's behalf can be found by the id that its client has.
+//! A client's request id finds every log line of its request.
 
 use std::time::Duration;
 

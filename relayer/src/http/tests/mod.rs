@@ -39,7 +39,7 @@ use crate::service::{
 use crate::store::Store;
 use crate::webhook::{Fetcher, SystemResolver};
 
-/// One relayer: the same folder and chain again make it a second process.
+/// One relayer. A second one over the same folder and chain is a second process.
 pub(in crate::http) struct Relayer {
     router: Router,
     services: Services,
@@ -65,7 +65,7 @@ impl Answer {
     }
 }
 
-/// Most accounts of an operator.
+/// The quota of accounts per operator.
 pub(super) const ACCOUNTS_MAX: u32 = 40;
 fn settings() -> HttpSettings {
     HttpSettings {
@@ -94,7 +94,7 @@ impl Relayer {
         Self::start_in(folder, Arc::new(ScriptedChain::new()), Duration::from_secs(5)).await
     }
 
-    /// One whose requests wait no longer than this.
+    /// A relayer whose requests wait no longer than this.
     async fn with_deadline(deadline: Duration) -> Self {
         let folder = Arc::new(tempfile::tempdir().expect("a folder"));
         Self::start_in(folder, Arc::new(ScriptedChain::new()), deadline).await
@@ -223,7 +223,7 @@ async fn operator_key(store: &Store, number: u8) -> String {
         address: Address::from_bytes([number; 32]),
         created_at: now,
     };
-    // A second process finds it there.
+    // A second process finds the operator already there.
     let _ = store.insert_operator(&operator).await;
     let plain = PlainKey::new(KeyRole::Operator, Network::Test, None, Ambient::SYSTEM.random());
     let record = ApiKey {

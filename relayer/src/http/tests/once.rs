@@ -33,7 +33,7 @@ impl Relayer {
         connection.execute_batch(sql).expect("done");
     }
 
-    /// As if the process had died after everything was done, and before the answer was written down; long ago.
+    /// As if the process had died long ago, after it had done everything and before it stored the answer.
     fn forgets_answers(&self) {
         self.runs_sql(
             "UPDATE requests SET status_code = NULL, answer = NULL, is_sealed = FALSE,
@@ -60,14 +60,14 @@ async fn an_account_asked_for_twice_under_one_name_is_made_once() {
     let first = relayer.asks("a", "/v1/accounts", r#"{"name":"Ada"}"#).await;
     assert_eq!(first.status, 201, "{}", first.text);
     is_same(&first, &relayer.asks("a", "/v1/accounts", r#"{"name":"Ada"}"#).await);
-    // Another process, and another key of the operator.
+    // Another process, and another key of the same operator.
     let other_key = operator_key(&relayer.store, 9).await;
     let beside = relayer.beside().await;
     is_same(&first, &beside.named("a", "/v1/accounts", &other_key, r#"{"name":"Ada"}"#).await);
     assert_eq!(relayer.count_accounts().await, 1);
     let other = relayer.asks("b", "/v1/accounts", r#"{"name":"Ada"}"#).await;
     assert_ne!(other.body["account_id"], first.body["account_id"]);
-    // A stranger's names are its own.
+    // A stranger's names are separate.
     let stranger = operator_key(&relayer.store, 8).await;
     let theirs = relayer.named("a", "/v1/accounts", &stranger, r#"{"name":"Eve"}"#).await;
     assert_eq!((theirs.status.as_u16(), is_replayed(&theirs)), (201, false), "{}", theirs.text);
@@ -90,7 +90,7 @@ async fn a_name_with_another_body_or_route_is_a_conflict() {
         assert_eq!(answer.error(), (409, "idempotency_conflict"), "{path} {body}: {}", answer.text);
     }
     assert_eq!(relayer.count_accounts().await, 2);
-    // A transfer's names are apart.
+    // Transfers have names of their own.
     let order = relayer.order(&account, "a").to_string();
     assert_eq!(relayer.asks("a", "/v1/transfers", &order).await.status, 200);
 }
@@ -245,7 +245,7 @@ async fn what_a_crash_left_unanswered_is_not_made_twice() {
             assert_eq!(again.body[field], first.body[field], "{path}");
         }
     }
-    // The webhook was answered with the secret that it was made with, though it has another by now: so did the first.
+    // The webhook has had another secret since, but the replay shows the one that it was made with, as the first answer did.
     let listed = |answer: Answer| answer.body["data"].as_array().map(Vec::len);
     assert_eq!(listed(relayer.get(&keys).await), Some(1));
     assert_eq!(listed(relayer.get("/v1/webhooks").await), Some(1));

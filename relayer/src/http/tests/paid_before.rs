@@ -1,4 +1,4 @@
-//! Payments that the chain or our records know of already, before another is signed.
+//! Payments that the chain or our records already know, before another one is signed.
 
 use std::time::Duration;
 
@@ -33,7 +33,7 @@ fn landed(relayer: &Relayer, key: &str, amount: u64, number: u64) -> Landed {
     Landed { key: key.to_owned(), tag, amount, number, agent: agent.address, recipient }
 }
 
-/// The only agent remembers what landed.
+/// The payment lands: the only agent remembers its tag.
 fn lands(relayer: &Relayer, landed: &Landed) {
     let mut script = relayer.chain.script();
     let now = script.now;
@@ -68,7 +68,7 @@ async fn is_read(relayer: &Relayer, landed: &Landed) {
     relayer.store.insert_readings(Network::Test, &readings, None).await.expect("written");
 }
 
-/// Payments of others. The account shows the latest 16; of the rest a node leaves one out, which is given.
+/// Twenty payments of others. The account shows the latest 16; of the rest, a node leaves one out, which is returned.
 async fn nineteen_of_twenty_are_read(relayer: &Relayer) -> Landed {
     let payments: Vec<Landed> =
         (1..=20).map(|number| landed(relayer, &format!("foreign-{number}"), 1, number)).collect();
@@ -102,7 +102,7 @@ async fn a_payment_that_the_chain_knows_is_the_answer_and_another_is_a_conflict(
 async fn a_payment_that_only_the_history_still_knows_is_found_before_another_is_signed() {
     let relayer = Relayer::start().await;
     let account = relayer.account().await;
-    // The account forgets its tag: 16 others come after it.
+    // 16 others come after it, so the account forgets its tag.
     for number in 1..=17 {
         let key = if number == 1 { "lost".to_owned() } else { format!("foreign-{number}") };
         let payment = landed(&relayer, &key, 1_500_000, number);
@@ -112,7 +112,7 @@ async fn a_payment_that_only_the_history_still_knows_is_found_before_another_is_
     let pause = |paused| {
         relayer.chain.script().agents.values_mut().for_each(|agent| agent.policy.paused = paused);
     };
-    // Nor is it refused: it was paid.
+    // A pause does not refuse it, since it was already paid.
     pause(true);
     let answer = relayer.post("/v1/transfers", &relayer.order(&account, "lost")).await;
     assert_eq!((answer.status, &answer.body["tx_signature"]), (StatusCode::OK, &json!("landed-lost")));
@@ -230,7 +230,7 @@ async fn what_was_signed_too_long_ago_to_tell_is_signed_anew_by_what_is_known_no
     let signed: Vec<_> =
         relayer.chain.script().orders.iter().map(|order| (order.tag(), order.sequence)).collect();
     assert_eq!(signed, [(signed[0].0, 0), (signed[0].0, 20)]);
-    // Where it never catches up, nothing was paid.
+    // When the indexer never catches up, nothing is paid.
     for _ in 0..10 {
         relayer.chain.script().outcomes.push_back(Outcome::Refused(Refusal::StaleSequence));
     }

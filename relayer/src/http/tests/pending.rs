@@ -1,4 +1,4 @@
-//! Policies that loosen something where that has to wait.
+//! Loosening policies under a delay.
 
 use std::collections::HashMap;
 
@@ -34,7 +34,7 @@ impl Scene {
         self.relayer.get(&self.path).await
     }
 
-    /// `seconds` after the beginning by the chain's clock, with one pass of the worker.
+    /// Sets the chain's clock to `seconds` after the beginning, and runs the worker once.
     async fn at(&self, seconds: i64) {
         self.relayer.chain.script().now = NOW + seconds;
         self.relayer.services.reconcile_once().await;
@@ -142,7 +142,7 @@ async fn lifting_a_pause_waits_too() {
     assert_eq!(waits.body["pending"]["max_daily_spend"], 10, "it changes nothing else");
     scene.at(DELAY).await;
     assert_eq!(scene.read().await.body["paused"], false);
-    // One that is not paused has nothing to lift.
+    // An account that is not paused has nothing to unpause.
     assert_eq!(relayer.put(&scene.path, &json!({ "paused": false })).await.status, StatusCode::OK);
 }
 
@@ -182,7 +182,7 @@ async fn what_waits_can_be_dropped() {
     assert_eq!((relayer.delete(&pending).await.error(), scene.drafts()), ((404, "not_found"), 0));
     scene.at(DELAY).await;
     assert_eq!((&scene.read().await.body["version"], scene.told().await.len()), (&json!(2), 1));
-    // Proposed once more, it is announced once more.
+    // A new proposal is announced again.
     assert_eq!(relayer.patch(&scene.path, &loose).await.status, StatusCode::ACCEPTED);
     assert_eq!(scene.told().await, ["policy.pending", "policy.pending"]);
 }
@@ -243,7 +243,7 @@ async fn an_answer_that_is_lost_loses_nothing() {
         (&json!("policy.applied"), &json!(null))
     );
 
-    // While the chain is away everything stays as it is.
+    // While the chain is away, nothing changes.
     assert_eq!(
         relayer.patch(&scene.path, &json!({ "max_daily_spend": 30 })).await.status,
         StatusCode::ACCEPTED
@@ -295,7 +295,7 @@ async fn a_proposal_over_another_version_is_refused() {
     assert_eq!((scene.drafts(), scene.told().await.len()), (0, 0));
 }
 
-/// A proposal that a process wrote down so many seconds ago before it died.
+/// A proposal that a process recorded this many seconds ago, before it died.
 async fn left_behind(scene: &Scene, seconds_ago: i64) -> PendingPolicy {
     let pending = PendingPolicy {
         operator_id: OperatorId::from_bytes([9; 16]),
@@ -349,7 +349,7 @@ async fn what_a_process_left_half_made_is_cleared_when_nobody_can_be_making_it()
     assert!(scene.told().await.is_empty());
     assert_eq!(scene.read().await.body["pending"], json!(null), "what is not complete does not wait");
 
-    // An account that was closed on the chain takes its proposals with it.
+    // Closing an account on the chain also ends its proposals.
     let pending = left_behind(&scene, 0).await;
     scene.relayer.chain.script().agents.clear();
     scene.at(0).await;

@@ -1,4 +1,4 @@
-//! Policies: as they are submitted and answered, and that no change is made over one that it has not seen.
+//! Policies: their form in requests and answers, and that no change overwrites a policy that its writer has not seen.
 
 use axum::body::Body;
 use axum::http::{Request, StatusCode, header};
@@ -99,7 +99,7 @@ async fn an_entry_is_what_it_says_or_shows_or_already_is() {
         assert_eq!(read.body[field], put.body[field]);
     }
 
-    // Whatever stands there by now, a listed address stays what it was listed as.
+    // A listed address keeps the kind that it was listed with, whatever stands there by now.
     relayer.chain.script().kinds.insert(address(10), AddressKind::Unclear);
     let again = relayer.put(&path, &json!({ "allowed_counterparties": [pda, token] })).await;
     assert_eq!(again.body["counterparty_kinds"], json!(["wallet", "token_account"]), "{}", again.body);
@@ -229,7 +229,7 @@ async fn a_change_is_made_to_the_version_that_it_is_meant_for() {
         );
     }
 
-    // A stop is right whatever the version; to lift it at another version than meant is not.
+    // A pause applies at any version. An unpause at another version than the one meant is refused.
     assert_eq!(relayer.policy("PUT", &path, "1", &json!({ "paused": true })).await.body["version"], 6);
     assert_eq!(
         relayer.policy("PUT", &path, "1", &json!({ "paused": false })).await.error(),
@@ -239,7 +239,7 @@ async fn a_change_is_made_to_the_version_that_it_is_meant_for() {
     assert_eq!((&lifted.body["paused"], &lifted.body["require_memo"]), (&json!(false), &json!(true)));
 }
 
-/// Two relayers that know nothing of each other, one of them in the middle of a change when the other pauses the account.
+/// Two relayers that do not know of each other: one is in the middle of a change when the other pauses the account.
 async fn paused_in_the_middle(method: &str, body: &Value) -> (Relayer, String, Answer) {
     let relayer = Relayer::start().await;
     let beside = relayer.beside().await;
@@ -273,7 +273,7 @@ async fn nothing_that_was_asked_for_before_a_pause_takes_it_back() {
             (&json!(true), &json!(2)),
             "{method} {body}"
         );
-        // From here on the pause is known, and lifting it is meant.
+        // From here on the pause is known, so this request means to lift it.
         assert_eq!(relayer.put(&path, &json!({ "require_memo": true })).await.body["paused"], false);
     }
 }

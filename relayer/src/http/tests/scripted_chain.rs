@@ -1,4 +1,4 @@
-//! A chain that does as it is told: for the faults that a real network cannot be made to have.
+//! A chain that follows a script, for faults that a real network cannot be made to show.
 
 use std::collections::{HashMap, VecDeque};
 use std::sync::{Mutex, MutexGuard};
@@ -17,28 +17,28 @@ use crate::domain::{Address, HaltedBy, Network, Terms, UsdcAmount};
 
 pub(super) const NOW: i64 = 1_790_000_000;
 
-/// What the script says.
+/// The script.
 pub(super) struct Script {
     pub unreachable: bool,
     pub now: i64,
     pub operator_halted: Option<HaltedBy>,
     pub loosening_delay: u32,
     pub drafts: HashMap<Address, DraftOnChain>,
-    /// What is not listed is a wallet.
+    /// An address that is not listed is a wallet.
     pub kinds: HashMap<Address, AddressKind>,
-    /// Writing a policy or creating an account is done, and then answered so, one after the other.
+    /// Each of these is the answer to one policy write or account creation, which takes effect all the same.
     pub lost_answers: VecDeque<ChainError>,
     pub agents: HashMap<Address, AgentOnChain>,
     pub destinations: HashMap<Address, Destination>,
-    /// In order; afterwards everything settles.
+    /// In order; once they run out, everything settles.
     pub outcomes: VecDeque<Outcome>,
-    /// What is said of the time of a block, before it is `now`.
+    /// Answers to the next block time questions; afterwards it is `now`.
     pub block_times: VecDeque<Option<i64>>,
     /// Outcomes come only while this is false.
     pub held: bool,
-    /// How often somebody read what a transfer needs, or tried to.
+    /// How often somebody read, or tried to read, what a transfer needs.
     pub reads: usize,
-    /// How often somebody wanted the past to be read.
+    /// How often somebody asked for a backfill.
     pub wanted: usize,
     /// Policies are written only while this is false.
     pub policies_held: bool,
@@ -93,7 +93,7 @@ impl ScriptedChain {
         self.script.lock().expect("no test panics while it holds the script")
     }
 
-    /// What was held comes.
+    /// Lets held outcomes come.
     pub(super) fn release(&self) {
         {
             let mut script = self.script();
@@ -113,7 +113,7 @@ impl ScriptedChain {
         }
     }
 
-    /// Waits for the script to come to this; panics after 10 s.
+    /// Waits until the script matches `what`; panics after 10 s.
     pub(super) async fn comes_to(&self, what: impl Fn(&Script) -> bool) {
         for _ in 0..2_000 {
             if what(&self.script()) {
@@ -140,7 +140,7 @@ impl ScriptedChain {
         Ok(script)
     }
 
-    /// Writing a policy was done; whether that is known is another question.
+    /// The policy was written; the script decides whether the relayer learns of it.
     fn done(script: &mut Script, number: u64) -> Result<Confirmed, ChainError> {
         match script.lost_answers.pop_front() {
             Some(error) => Err(error),
@@ -163,7 +163,7 @@ impl Script {
         }
     }
 
-    /// The agent as it is now, if its policy is the one that `seen` has and may be replaced by `policy`.
+    /// The agent with `policy`, if its current policy is the one in `seen` and may be replaced.
     fn overwrite(
         &mut self,
         seen: &AgentOnChain,
@@ -369,7 +369,7 @@ impl Chain for ScriptedChain {
     async fn write_memo(&self, _: &OperatorOnChain, memo: &str) -> Result<Confirmed, ChainError> {
         let mut script = self.reach()?;
         script.memos.push(memo.to_owned());
-        // It landed, and nobody heard.
+        // It landed, and the answer was lost.
         match script.lost_answers.pop_front() {
             Some(error) => Err(error),
             None => Ok(Confirmed { signature: format!("memo-{}", script.memos.len()), slot: 1 }),

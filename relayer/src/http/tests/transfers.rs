@@ -1,4 +1,4 @@
-//! Transfers: what is answered, once and again.
+//! Transfers: their answers, at first and on replay.
 
 use axum::body::Body;
 use axum::http::{Request, StatusCode, header};
@@ -257,7 +257,7 @@ async fn an_agent_that_meets_anothers_key_is_told_so_and_nothing_of_the_other_pa
     for secret in [one.as_str(), txn, "1.50", "secret project", order["to"].as_str().expect("text")] {
         assert!(!answer.text.contains(secret), "{secret}: {}", answer.text);
     }
-    // The same under the agent's own key, and for the operator, are other parameters.
+    // The agent's own key and the operator both get a conflict for other parameters.
     order["amount"] = json!("1.51");
     for (key, order) in [(&by_one, &order), (&relayer.key, &theirs)] {
         let answer = relayer.send("POST", "/v1/transfers", key, Some(&order.to_string())).await;

@@ -40,7 +40,7 @@ pub struct CreateAccountBody {
     policy: Option<Box<RawValue>>,
 }
 
-/// The policy of a new account: there is nothing yet that it changes.
+/// The policy of a new account: it does not change an earlier one.
 enum FirstPolicy {}
 
 impl PartialSchema for FirstPolicy {
@@ -89,7 +89,7 @@ pub struct UpdateAccountBody {
     metadata: Option<Box<RawValue>>,
 }
 
-/// Tells `null` from a field that is not there.
+/// Distinguishes `null` from a missing field.
 fn given<'de, T: Deserialize<'de>, D: Deserializer<'de>>(value: D) -> Result<Option<T>, D::Error> {
     T::deserialize(value).map(Some)
 }
@@ -105,7 +105,7 @@ impl TryFrom<UpdateAccountBody> for AccountChange {
     }
 }
 
-/// What an account begins with: fields that are not given take their defaults.
+/// The first policy of an account: missing fields take their defaults.
 fn first_policy(json: &RawValue) -> Result<SpendingPolicy, Invalid> {
     let update = PolicyUpdate::from_json(json.get().as_bytes()).map_err(|error| error.within("policy"))?;
     if update.expected_version.is_some() {

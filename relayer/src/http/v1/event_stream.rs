@@ -15,14 +15,14 @@ use crate::http::page::Query;
 use crate::service::{StreamFilter, Streamed, Streams};
 
 const LAST_EVENT_ID: HeaderName = HeaderName::from_static("last-event-id");
-/// Proxies that would gather an answer until it ends are told not to.
+/// Tells proxies not to buffer the answer until it ends.
 const X_ACCEL_BUFFERING: HeaderName = HeaderName::from_static("x-accel-buffering");
-/// A comment comes at least so often: a reader that hears nothing for longer has lost its connection.
+/// A comment comes at least this often: a reader that hears nothing for longer has lost its connection.
 const KEEP_ALIVE_EVERY: Duration = Duration::from_secs(15);
-/// After how long a reader is to come back.
+/// How long a reader waits before it reconnects.
 const COME_BACK_AFTER: Duration = Duration::from_secs(2);
 
-/// The operator's events as they happen, those since `Last-Event-ID` first.
+/// The operator's events as they happen, after those since `Last-Event-ID`.
 pub(super) async fn answer(
     streams: &Streams,
     operator: &Operator,
@@ -44,27 +44,27 @@ pub(super) async fn answer(
     Ok(answer)
 }
 
-/// Where a stream goes on. A list has no use for it, and takes none that no stream would.
+/// Where a stream resumes. A list ignores it, but refuses a value that no stream would take.
 pub(super) fn last_event_id(headers: &HeaderMap) -> Result<Option<&str>, Invalid> {
     let Some(value) = headers.get(LAST_EVENT_ID) else { return Ok(None) };
     let text = value.to_str().ok().filter(|text| text.len() <= LAST_EVENT_ID_CHARS_MAX);
     let text =
         text.ok_or_else(|| Invalid::new("Last-Event-ID", "is not the id of an event of this stream"))?;
-    // Browsers send it empty where they have none.
+    // Browsers send it empty when they have none.
     Ok(Some(text).filter(|text| !text.is_empty()))
 }
 
 fn line(Streamed { event, id }: Streamed) -> Line {
-    // Without the name of a type: readers that take the default hear of all of them.
+    // No event type, so that readers of the default type get all of them.
     Line::default().id(id).data(event.envelope().get())
 }
 
-/// One type or several, with commas between them.
+/// One type, or several separated by commas.
 fn types(text: &str) -> Result<Vec<EventType>, Invalid> {
     text.split(',').map(str::parse).collect()
 }
 
-/// The account that events are to be about.
+/// The account to filter events by.
 pub(super) fn account_id(query: &mut Query) -> Result<Option<AccountId>, Invalid> {
     let account_id = query.take("account_id").map(|text| text.parse::<AccountId>()).transpose();
     account_id.map_err(|error| Invalid::new("account_id", error.to_string()))

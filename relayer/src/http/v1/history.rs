@@ -161,7 +161,7 @@ fn filter(query: &mut Query) -> Result<HistoryFilter, Invalid> {
     })
 }
 
-/// Which entries are asked for, and which page of them.
+/// The filters of the request, and which page it asks for.
 pub(crate) fn asked(
     principal: &Principal,
     account_id: AccountId,
@@ -214,7 +214,7 @@ pub async fn list(
     Ok(by_accept(Json(page).into_response()))
 }
 
-/// Says that another `Accept` may be answered otherwise.
+/// Says that the answer depends on `Accept`.
 fn by_accept(mut answer: Response) -> Response {
     answer.headers_mut().insert(header::VARY, HeaderValue::from_static("accept"));
     answer

@@ -20,7 +20,7 @@ pub(crate) mod x402;
 
 use crate::domain::Timestamp;
 
-/// A timestamp as it is answered.
+/// A timestamp in the form of answers.
 fn text(at: Timestamp) -> String {
     at.to_string()
 }

@@ -58,7 +58,7 @@ struct PendingResponse {
     effective_at: String,
 }
 
-/// A change as it may be sent: what can be set, and what was read with it.
+/// The body of a change: the fields that can be set, and read-only ones from an earlier answer.
 pub enum PolicyBody {}
 
 impl PartialSchema for PolicyBody {
@@ -84,7 +84,7 @@ impl ToSchema for PolicyBody {
     }
 }
 
-/// Those of an object, and of the objects that it is made of.
+/// The properties of an object, and of the objects that it is composed of.
 fn properties_of(schema: &RefOr<Schema>) -> Vec<(String, RefOr<Schema>)> {
     match schema {
         RefOr::T(Schema::Object(object)) => object.properties.clone().into_iter().collect(),
@@ -124,7 +124,7 @@ impl IntoResponse for PolicyResponse {
     }
 }
 
-/// 200 in force, 202 waits.
+/// 200: in force. 202: it waits.
 fn answer(change: PolicyChange) -> Response {
     match change {
         PolicyChange::InForce { view, tx_signature } => {
@@ -138,8 +138,7 @@ fn answer(change: PolicyChange) -> Response {
     }
 }
 
-/// The change with the version that it is meant for, from the body or from `If-Match`; with both given, both must say
-/// the same.
+/// The change with the version that it is meant for, from the body or from `If-Match`; if both are given, they must agree.
 fn update(headers: &HeaderMap, body: &[u8]) -> Result<(PolicyUpdate, ReadOnly), Invalid> {
     let (update, read_only) = policy_read_only::read(body)?;
     match (update.expected_version, if_match(headers)?) {
@@ -150,7 +149,7 @@ fn update(headers: &HeaderMap, body: &[u8]) -> Result<(PolicyUpdate, ReadOnly), 
     }
 }
 
-/// The same for the policy that stands there now, where the body carries read-only fields of one.
+/// The same. If the body carries read-only fields, it checks them against the current policy.
 async fn checked_update(
     policies: &Policies,
     operator: &Operator,
@@ -164,7 +163,7 @@ async fn checked_update(
     }
     let stands = PolicyResponse::from(policies.get(operator, id).await?);
     read_only.check(&stands)?;
-    // Bound to what was looked at.
+    // Bound to the version that was checked.
     Ok(PolicyUpdate { expected_version: update.expected_version.or(Some(stands.version)), ..update })
 }
 

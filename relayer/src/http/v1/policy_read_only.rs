@@ -1,5 +1,5 @@
-//! A policy that was read, edited and sent back: it carries fields that nobody can set. They are taken as long as they are
-//! what they were, and say which policy was read.
+//! A policy that was read, edited and sent back carries fields that nobody can set. They are accepted if they are unchanged,
+//! and they say which policy was read.
 
 use std::collections::BTreeMap;
 
@@ -11,9 +11,9 @@ use crate::domain::{Invalid, PolicyUpdate};
 use crate::http::error::ApiError;
 use crate::service::ServiceError;
 
-/// Those that tell one policy of an account from another.
+/// The fields that tell one policy of an account from another.
 const VERSION: [&str; 2] = ["version", "updated_at"];
-/// All that nobody can set.
+/// All fields that nobody can set.
 pub(super) const READ_ONLY: [&str; 5] =
     ["version", "updated_at", "account_id", "counterparty_kinds", "pending"];
 
@@ -25,7 +25,7 @@ impl ReadOnly {
         self.0.is_empty()
     }
 
-    /// PolicyChanged: another policy stands there now. Invalid: a field that was changed.
+    /// PolicyChanged: the policy has changed since. Invalid: a read-only field was edited.
     pub fn check(&self, now: &impl Serialize) -> Result<(), ApiError> {
         let now = serde_json::to_value(now).map_err(|_| ServiceError::Internal)?;
         for name in READ_ONLY {
@@ -46,11 +46,11 @@ impl ReadOnly {
     }
 }
 
-/// A change, and what is read-only in its body.
+/// A change, and the read-only fields of its body.
 pub(super) fn read(body: &[u8]) -> Result<(PolicyUpdate, ReadOnly), Invalid> {
     let fields: Option<BTreeMap<String, &RawValue>> = serde_json::from_slice(body).ok();
     let mut read_only = BTreeMap::new();
-    // What is no object is refused by who reads the rest.
+    // The parser of the rest refuses anything but an object.
     let Some(mut fields) = fields else { return Ok((PolicyUpdate::from_json(body)?, ReadOnly(read_only))) };
     for name in READ_ONLY {
         if let Some(json) = fields.remove(name) {

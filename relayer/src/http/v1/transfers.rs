@@ -43,7 +43,7 @@ pub(super) fn required<T>(param: &str, value: Option<T>) -> Result<T, Invalid> {
     value.ok_or_else(|| Invalid::new(param, "is required"))
 }
 
-/// The idempotency key of the body, or of the header.
+/// The idempotency key, from the body or from the header.
 pub(super) fn named_once(body: Option<String>, header: Option<String>) -> Result<Option<String>, Invalid> {
     match (body, header) {
         (Some(body), Some(header)) if body != header => {
@@ -64,7 +64,7 @@ struct Asked {
 }
 
 impl CreateTransferBody {
-    /// `header` is the `Idempotency-Key` header; with both given, both must say the same.
+    /// `header` is the `Idempotency-Key` header; if the body has one too, both must agree.
     fn parse(self, header: Option<String>) -> Result<Asked, Invalid> {
         let from = required("from", self.from)?;
         let from = from.parse().map_err(|error| Invalid::new("from", format!("{error}")));
@@ -209,7 +209,7 @@ impl TryFrom<TransferAnswer> for TransferResponse {
     }
 }
 
-/// 200 settled, 202 submitted.
+/// 200: settled. 202: submitted.
 fn answer(answer: TransferAnswer) -> Response {
     let replayed = answer.replayed;
     let is_settled = matches!(answer.view.transfer.state, TransferState::Settled(_));
@@ -253,7 +253,7 @@ pub async fn create(
     Body(body): Body<CreateTransferBody>,
 ) -> Result<Response, ApiError> {
     let request = body.into_request(idempotency_header(&headers)?)?;
-    // Boxed: every layer around a handler copies what it is.
+    // Boxed: every layer around a handler copies its future.
     Ok(answer(Box::pin(transfers.create(&principal, request)).await?))
 }
 

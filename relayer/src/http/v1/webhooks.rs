@@ -85,7 +85,7 @@ impl ToSchema for CreateWebhookBody {
     }
 }
 
-/// Tells `null` from a field that is not there.
+/// Distinguishes `null` from a missing field.
 fn given<'de, D: Deserializer<'de>>(value: D) -> Result<Option<Box<RawValue>>, D::Error> {
     Box::<RawValue>::deserialize(value).map(Some)
 }

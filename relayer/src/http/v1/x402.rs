@@ -47,7 +47,7 @@ pub struct CreatePurchaseBody {
 }
 
 impl CreatePurchaseBody {
-    /// `header` is the `Idempotency-Key` header; with both given, both must say the same.
+    /// `header` is the `Idempotency-Key` header; if the body has one too, both must agree.
     pub(crate) fn into_purchase(
         self,
         header: Option<String>,
@@ -214,7 +214,7 @@ pub async fn create(
     Body(body): Body<CreatePurchaseBody>,
 ) -> Result<Response, ApiError> {
     let purchase = body.into_purchase(idempotency_header(&headers)?, &purchases)?;
-    // Boxed: every layer around a handler copies what it is.
+    // Boxed: every layer around a handler copies its future.
     let answer = Box::pin(purchases.pay(&principal, purchase)).await?;
     let is_replayed = answer.transfer.as_ref().is_some_and(|transfer| transfer.replayed);
     let bought = PurchaseResponse::try_from(answer)?;

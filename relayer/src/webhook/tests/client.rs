@@ -12,7 +12,7 @@ use crate::domain::*;
 use crate::service::{Resolve, Resolved};
 use crate::webhook::{HttpClient, Payload, Post};
 
-/// Gives these addresses in turn, then the last one again.
+/// Returns these addresses in turn, then the last one again and again.
 struct Script {
     answers: Vec<Resolved>,
     asked: AtomicUsize,

@@ -8,7 +8,7 @@ async fn holds(scene: &Scene, usdc: u64, second: i64) {
     sees(scene, BalanceSeen { balance, read_at: at(second), paid: Vec::new() }).await;
 }
 
-/// Pays, and is then seen to hold `usdc`.
+/// Pays, and then turns out to hold `usdc`.
 async fn paid(scene: &Scene, (amount, asked_at): (u64, i64), usdc: u64, second: i64) {
     let whole = |usdc: u64| UsdcAmount::from_micros(usdc * 1_000_000);
     let paid = vec![PaidBefore { amount: whole(amount), asked_at: at(asked_at) }];
@@ -22,7 +22,7 @@ async fn sees(scene: &Scene, seen: BalanceSeen) {
     scene.store.mark_balance(&scene.account, seen, now, move || bits).await.expect("noted");
 }
 
-/// The balances that were announced as low, with the threshold.
+/// The balances that were announced as low, with their thresholds.
 async fn announced(scene: &Scene) -> Vec<(String, String)> {
     let text = |data: &serde_json::Value, field: &str| data[field].as_str().expect("a text").to_owned();
     let read = |event: &Event| {
@@ -73,10 +73,10 @@ async fn a_deposit_that_nobody_saw_counts_by_what_it_let_the_account_pay() {
     scene.webhook(1, "a.example.com", &LOW, 50).await;
     holds(&scene, 60, 1).await;
     paid(&scene, (20, 2), 40, 3).await;
-    // 30 came in between; 25 of the 70 were paid. Then 5 came, and 10 of the 50 were paid: from the threshold itself.
+    // 30 came in, then 25 of the 70 were paid. 5 came in, then 10 of the 50 were paid: starting at the threshold itself.
     paid(&scene, (25, 4), 45, 5).await;
     paid(&scene, (10, 6), 40, 7).await;
-    // 5 came, and the same was paid again: what is held is what was known, and there was a crossing all the same.
+    // 5 came in and another 10 were paid: the balance equals the last known one, but it crossed the threshold in between.
     paid(&scene, (10, 8), 40, 9).await;
     let announced = announced(&scene).await;
     let balances: Vec<_> = announced.iter().map(|(balance, _)| balance.as_str()).collect();
@@ -88,7 +88,7 @@ async fn of_several_payments_at_one_look_the_one_that_crossed_is_not_hidden_by_t
     let scene = Scene::set().await;
     scene.webhook(1, "a.example.com", &LOW, 50).await;
     holds(&scene, 45, 1).await;
-    // 15 came, 16 were paid, and 1 more: one look sees both payments.
+    // 15 came in, 16 were paid, then 1 more: one look sees both payments.
     let whole = |usdc: u64| UsdcAmount::from_micros(usdc * 1_000_000);
     let both =
         [(1, 3), (16, 2)].map(|(amount, second)| PaidBefore { amount: whole(amount), asked_at: at(second) });
@@ -102,7 +102,7 @@ async fn a_payment_that_others_have_looked_at_already_is_not_counted_twice() {
     let scene = Scene::set().await;
     scene.webhook(1, "a.example.com", &LOW, 50).await;
     holds(&scene, 70, 1).await;
-    // Two payments at once, both of them there when the first is looked at.
+    // Two payments at once, and both are there when the first is looked at.
     paid(&scene, (15, 2), 40, 4).await;
     paid(&scene, (15, 3), 40, 5).await;
     // Below all the time.

@@ -1,4 +1,4 @@
-//! Deliveries over a real database, with a receiver and a clock that the test holds.
+//! Deliveries over a real database, with a receiver and a clock that the test controls.
 
 mod client;
 mod crossing;

@@ -55,7 +55,7 @@ async fn what_did_not_happen_is_not_announced() {
     let one = scene.store.mark_signed(&claimed, signed(), at(1)).await.expect("signed");
     scene.store.mark_settled(&one, settlement(), at(3)).await.expect("settled");
     let before = scene.events().await.len();
-    // Another worker ends it as well: neither its state nor its announcement is written.
+    // Another worker ends it as well, but stores neither its state nor its announcement.
     scene.store.mark_settled(&one, settlement(), at(4)).await.expect_err("superseded");
     let failing = scene.claims().await;
     scene.store.mark_failed(&failing, failure(), at(4)).await.expect("failed");
@@ -88,7 +88,7 @@ async fn what_a_killed_process_had_under_way_is_attempted_again_and_nothing_else
     for _ in 0..20 {
         scene.rejects().await;
     }
-    // Killed with five under way: taken, and never heard of again.
+    // A process was killed with five under way: it took them and never came back.
     let taken = scene.store.take_due_deliveries(&webhook, at(0), at(30), 5).await.expect("taken");
     assert_eq!(taken.len(), 5);
     scene.delivers().await;

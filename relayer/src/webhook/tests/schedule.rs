@@ -7,7 +7,7 @@ use crate::store::ReplayScope;
 const REJECTED: [EventType; 1] = [EventType::TransferRejected];
 const FAILING_DAYS: i64 = 5 * 24 * 60 * 60;
 
-/// Moves the clock to just before and then to each moment at which something is due, and delivers.
+/// Moves the clock to just before and then to each moment when something is due, and delivers.
 async fn runs_until_nothing_is_pending(scene: &Scene, from: i64) {
     let mut second = from;
     loop {

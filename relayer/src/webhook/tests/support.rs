@@ -13,12 +13,12 @@ use crate::store::{ClaimClock, NewTransfer, Store};
 use crate::tasks::Tasks;
 use crate::webhook::{Clock, Deliverer, Dispatcher, Payload, Post};
 
-/// Seconds after the start of a test, by the clock that the test holds.
+/// Seconds after the start of a test, by the test's own clock.
 pub fn at(seconds: i64) -> Timestamp {
     Timestamp::from_unix_seconds(1_800_000_000 + seconds)
 }
 
-/// What a receiver answers: by its host name, or 200.
+/// What a receiver answers: by its host name, 200 by default.
 #[derive(Default)]
 pub struct Receiver {
     answers: Mutex<HashMap<String, AttemptOutcome>>,
@@ -86,7 +86,7 @@ impl Post for Receiver {
     }
 }
 
-/// One operator with one account over a database of its own, and a dispatcher whose clock stands still.
+/// One operator with one account over its own database, and a dispatcher whose clock stands still.
 pub struct Scene {
     pub store: Store,
     pub operator: Operator,
@@ -163,7 +163,7 @@ impl Scene {
         }
     }
 
-    /// The same database, opened as the next process opens it after this one was killed.
+    /// The same database as the next process opens it after this one was killed.
     pub async fn after_a_crash(&self) -> (Store, Dispatcher) {
         let store = open(&self.folder).await;
         let dispatcher = dispatcher(&store, &self.sealing_key, &self.receiver, &self.now, &self.tasks);
@@ -203,7 +203,7 @@ impl Scene {
         (webhook, secret)
     }
 
-    /// A transfer that has only been claimed.
+    /// A transfer that is claimed and nothing more.
     pub async fn claims(&self) -> Transfer {
         let number = {
             let mut transfers = self.transfers.lock().expect("lock");
@@ -238,7 +238,7 @@ impl Scene {
         }
     }
 
-    /// A transfer that policy refuses: one event.
+    /// A transfer that the policy refuses: one event.
     pub async fn rejects(&self) -> Transfer {
         let transfer = self.claims().await;
         let now = at(self.now.load(Ordering::SeqCst));

@@ -1,6 +1,6 @@
-//! The verifiers of Standard Webhooks from npm and PyPI read what we send. `PURSER_NODE_MODULES` names a folder that has
-//! the first, `PURSER_PYTHON` an interpreter that has the second; `.ci/run` installs both. Without them there is nothing
-//! to ask, and the test says so.
+//! The verifiers of Standard Webhooks from npm and PyPI read what we send. `PURSER_NODE_MODULES` names a folder with the
+//! first, `PURSER_PYTHON` an interpreter that has the second; `.ci/run` installs both. Without them the test says that it
+//! had nothing to ask.
 
 use std::io::Write;
 use std::process::{Command, Stdio};
@@ -35,7 +35,7 @@ for one in json.load(sys.stdin):
     print(str(own).lower(), str(standard).lower())
 "#;
 
-/// A delivery made now, with the secret before, in the form that the programs read.
+/// A delivery made now, also signed with the previous secret, in the form that the programs read.
 fn delivery(secret: &WebhookSecret, previous: Option<&WebhookSecret>) -> serde_json::Value {
     let now = (crate::service::Ambient::SYSTEM.now)();
     let event =
@@ -47,7 +47,7 @@ fn delivery(secret: &WebhookSecret, previous: Option<&WebhookSecret>) -> serde_j
     serde_json::json!({ "secret": secret.expose(), "body": body, "headers": headers })
 }
 
-/// A good delivery, then ones that must be refused, then one that the secret before still opens.
+/// A good delivery, then ones that must be refused, then one that the previous secret still verifies.
 fn cases() -> (Vec<serde_json::Value>, Vec<&'static str>) {
     let (secret, other) = (WebhookSecret::new(&[7; 32]), WebhookSecret::new(&[255; 32]));
     let good = delivery(&secret, None);
@@ -71,11 +71,11 @@ fn cases() -> (Vec<serde_json::Value>, Vec<&'static str>) {
         "true true",
         "false false",
         "false false",
-        // Only the standard one covers id and time.
+        // Only the standard signature covers id and time.
         "true false",
         "true false",
         "false false",
-        // `X-Service-Signature` is by the new secret alone.
+        // Only the new secret signs `X-Service-Signature`.
         "false true",
     ];
     (cases, verdicts)
