@@ -1,5 +1,6 @@
-// Clicks through the dashboard in a real browser: each task of an operator, on a wide and a narrow screen, light and dark, and by
-// keyboard alone, with axe-core on every page. Prints what was done; any violation, error or request to elsewhere ends it. See tests/it/dashboard_browser.rs.
+// Clicks through the dashboard in a real browser: every task of an operator, on a wide and a narrow screen, light and dark, and
+// by keyboard alone, with axe-core on every page. Prints each step. A violation, an error or an outside request ends the run.
+// See tests/it/dashboard_browser.rs.
 
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
@@ -11,17 +12,17 @@ const base = env.PURSER_URL;
 
 const browser = await chromium.launch({ executablePath: env.PURSER_CHROMIUM, args: ["--no-sandbox"] });
 const wrong = [];
-// Whatever hangs, this ends.
+// Ends the run if anything hangs.
 setTimeout(() => { console.log("WRONG it did not come to its end"); process.exit(1); }, 420_000).unref();
 const note = (what) => wrong.push(what);
 
 async function context(options) {
   const made = await browser.newContext({ baseURL: base, timezoneId: "Europe/Berlin", ...options });
   made.withoutScripts = options.javaScriptEnabled === false;
-  // The pages forbid scripts that are not theirs, so axe comes in past that.
+  // The pages forbid foreign scripts, so axe is injected past that policy.
   made.on("page", (page) => {
     page.on("pageerror", (error) => note(`script: ${error}`));
-    // A page that is answered 400 or 404 on purpose is noted by the browser, too.
+    // The browser also logs pages that answer 400 or 404 on purpose.
     page.on("console", (message) => message.type() === "error" && !/status of 40[04]/.test(message.text()) && note(`console: ${message.text()}`));
     page.on("request", (request) => {
       if (!request.url().startsWith(base)) note(`asks elsewhere: ${request.url()}`);
@@ -30,9 +31,9 @@ async function context(options) {
   return made;
 }
 
-// Runs axe in the page's own world over the debugging protocol, which no policy of the page hinders.
+// Runs axe in the page's own world over the debugging protocol, which the page's policy does not restrict.
 async function check(page, name) {
-  // Where scripts are off, the browser runs no one's.
+  // With scripts off, the browser runs no scripts at all.
   if (page.context().withoutScripts) return;
   const session = await page.context().newCDPSession(page);
   await session.send("Runtime.evaluate", { expression: axe });
@@ -105,7 +106,7 @@ async function isStill(page, name) {
   if (moved > 0.01) note(`${name}: the layout shifts by ${moved}`);
 }
 
-// Times are in the reader's zone, with UTC beside them.
+// Times are in the reader's time zone, with UTC next to them.
 async function hasLocalTimes(page, name) {
   const times = await page.locator("time").evaluateAll((all) => all.map((one) => [one.textContent, one.title]));
   for (const [text, title] of times) {
@@ -118,7 +119,7 @@ async function tasks(options) {
   const made = await context(options);
   const page = await made.newPage();
   await signIn(page);
-  // Make an account.
+  // Create an account.
   await page.goto("/dashboard");
   await page.getByRole("link", { name: "Accounts", exact: true }).click();
   await page.getByLabel("Name").fill("Clicked");
@@ -141,7 +142,7 @@ async function tasks(options) {
   await page.getByRole("link", { name: "I have kept it" }).click();
   await page.getByRole("button", { name: "Revoke" }).first().click();
   await page.getByText("The key opens nothing any more.").waitFor();
-  // Pause it, and let it pay again. What takes its time says so.
+  // Pause it, and resume it. A change that takes time says so.
   if (!made.withoutScripts) {
     await page.evaluate(() => addEventListener("submit", ({ target }) => {
       sessionStorage.setItem("busy", `${target.getAttribute("aria-busy")}: ${target.textContent}`);
@@ -156,12 +157,12 @@ async function tasks(options) {
   await page.getByRole("button", { name: "Let it pay again" }).click();
   await page.getByRole("button", { name: "Pause" }).waitFor();
   const clicked = new URL(page.url()).pathname;
-  // Halt it, for which it asks twice.
+  // Halt it; the page asks for confirmation.
   await page.getByText("Halt\u2026").click();
   await page.getByRole("button", { name: "Halt the account" }).click();
   await page.getByText("halted by the policy authority").first().waitFor();
   await check(page, "a halted account");
-  // Find a payment in the history, and take it along.
+  // Find a payment in the history, and download it.
   await page.goto(`/dashboard/accounts/${env.PURSER_ACCOUNT}/history`);
   await page.getByLabel("Search").fill("two nights");
   await page.getByRole("button", { name: "Show" }).click();
@@ -173,35 +174,35 @@ async function tasks(options) {
   const file = await (await saves).path();
   if (!readFileSync(file, "utf8").includes("hotel, two nights")) note("the file lacks what was found");
   await page.goto(clicked);
-  // Ask whether a transfer would pass.
+  // Preview a transfer.
   await page.getByRole("link", { name: "Would it pass?" }).click();
   await page.getByLabel("To", { exact: true }).fill(env.PURSER_ACCOUNT);
   await page.getByLabel("Amount (USDC)").fill("100");
   await page.getByRole("button", { name: "Ask" }).click();
   await page.getByText("It would not be paid").waitFor();
   await check(page, "preview's answer");
-  // Send what was not delivered again.
+  // Replay undelivered events.
   await page.goto(`/dashboard/webhooks/${env.PURSER_WEBHOOK}`);
-  // The first who comes sends all of them again.
+  // The first run replays all of them.
   if (!made.withoutScripts) await page.getByRole("link", { name: "Undelivered" }).click();
   await page.getByRole("checkbox").first().check();
   await page.getByRole("button", { name: "Send the chosen again" }).click();
   await page.getByText("1 event is on its way again.").waitFor();
-  // One alone, from its page.
+  // A single one, from its page.
   await page.goto(`/dashboard/webhooks/${env.PURSER_WEBHOOK}/deliveries/${env.PURSER_EVENT}`);
   await page.getByRole("button", { name: "Send again" }).click();
   await page.getByText("1 event is on its way again.").waitFor();
-  // A span.
+  // A time span.
   await page.getByLabel("From (UTC)").fill("2020-01-01T00:00:00Z");
   await page.getByLabel("What").selectOption("everything");
   await page.getByRole("button", { name: "Send the span again" }).click();
   await page.getByText(/\d+ events are on their way again[.]/).waitFor();
-  // Wrong input is said beside its field.
+  // An input error is shown next to its field.
   await page.getByLabel("From (UTC)").fill("yesterday");
   await page.getByRole("button", { name: "Send the span again" }).click();
   await page.locator("#wrong-since").waitFor();
   await check(page, "a wrong field");
-  // Register a webhook, test it, give it another secret, disable and delete it.
+  // Register a webhook, test it, rotate its secret, disable and delete it.
   await page.getByRole("link", { name: "Webhooks", exact: true }).first().click();
   await page.getByLabel("Address").fill(`${env.PURSER_RECEIVER}/clicked`);
   await page.getByLabel("transfer.settled").check();
@@ -231,7 +232,7 @@ async function tasks(options) {
   await made.close();
 }
 
-// A looser policy waits, and is dropped.
+// A looser policy is pending, and is cancelled.
 async function loosening() {
   const made = await context(wide);
   const page = await made.newPage();
@@ -248,7 +249,7 @@ async function loosening() {
   await made.close();
 }
 
-// Presses Tab until the focus is on what has this name, which must then be seen to have it.
+// Presses Tab until the element with this name has the focus, which must then be visible.
 async function tabTo(page, name) {
   for (let presses = 0; presses < 120; presses += 1) {
     await page.keyboard.press("Tab");
@@ -263,7 +264,7 @@ async function tabTo(page, name) {
   throw new Error(`no way to ${name} by keyboard`);
 }
 
-// From the sign-in to a stop of one account without a pointer.
+// From the sign-in to halting one account, without a pointer.
 async function keyboard() {
   const made = await context(wide);
   const page = await made.newPage();

@@ -28,7 +28,7 @@ async fn name_and_metadata_are_changed_and_nothing_else() {
         (&listed["data"][0]["name"], &listed["data"][0]["metadata"]),
         (&expected["name"], &expected["metadata"])
     );
-    // An empty change changes nothing, and so does the same change again.
+    // An empty change changes nothing, and neither does repeating a change.
     assert_eq!(client.patch(&agent.path(""), &json!({})).await.has_status(200).without_moments(), expected);
     assert_eq!(client.patch(&agent.path(""), &body).await.has_status(200).without_moments(), expected);
 }
@@ -81,7 +81,7 @@ async fn change_that_is_not_valid_changes_nothing() {
         (json!({ "name": "Ben", "metadata": [] }), "metadata"),
         (json!({ "name": "Ben", "metadata": 5 }), "metadata"),
         (json!({ "name": "Ben", "metadata": { "big": "x".repeat(16 * 1024) } }), "metadata"),
-        // With the one that is there they are 51.
+        // Together with the existing one these are 51.
         (json!({ "name": "Ben", "metadata": many }), "metadata"),
         (json!({ "status": "paused" }), "status"),
         (json!({ "policy": {} }), "policy"),

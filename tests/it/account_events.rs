@@ -1,5 +1,4 @@
-//! What the chain says of accounts, as webhooks hear it that name it: money that came or was withdrawn, limits that are reached,
-//! policies that changed, halts.
+//! Account events on the chain, as webhooks get them: deposits and withdrawals, reached limits, changed policies, halts.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -15,7 +14,7 @@ use solana_sdk::signer::Signer;
 use crate::history::entries_once;
 use crate::webhooks::{TRANSFERS, registers};
 
-/// Longer than the indexer rests.
+/// Longer than the indexer's interval.
 const NOTHING_MORE: Duration = Duration::from_secs(3);
 
 async fn own_operator() -> (Arc<TestApp>, Operator) {
@@ -24,7 +23,7 @@ async fn own_operator() -> (Arc<TestApp>, Operator) {
     (app, operator)
 }
 
-/// The data of what has arrived, once there are so many; and nothing more comes.
+/// Waits for `count` deliveries, checks that no more come, and returns their data.
 async fn told(receiver: &Receiver, path: &str, count: usize) -> Vec<Value> {
     receiver.waits_for(path, count).await;
     tokio::time::sleep(NOTHING_MORE).await;
@@ -43,7 +42,7 @@ async fn deposits_and_withdrawals_are_announced_however_they_came() {
     registers(&operator, &receiver.url("/transfers"), &TRANSFERS).await;
     let ada = operator.creates_account("Ada").await;
     let ben = operator.creates_account("Ben").await;
-    // By a wallet, by another account of the service, and by one of another operator.
+    // By a wallet, by another account of this operator, and by one of another operator.
     let minted = mints(&operator.chain, "10", &ada.token_account).await;
     entries_once(&ada, 1).await;
     let paid = ada.pays("2").to(&ben).memo("rent").await.is_settled();
@@ -73,7 +72,7 @@ async fn deposits_and_withdrawals_are_announced_however_they_came() {
     assert_eq!((&withdrawal["account_id"], &withdrawal["to"]), (&json!(ada.id), &json!(payee.to_string())));
     let [entry] = &entries_once(&ben, 2).await[1..] else { panic!("the older of two") };
     assert_eq!(rent["entry_id"], entry["id"]);
-    // Who named none of it hears what it heard before.
+    // The webhook that did not subscribe to these events gets only what it got before.
     let types: Vec<String> =
         receiver.received("/transfers").iter().map(|delivery| delivery.event_type()).collect();
     assert!(types.iter().all(|event_type| TRANSFERS.contains(&event_type.as_str())), "{types:?}");
@@ -81,21 +80,21 @@ async fn deposits_and_withdrawals_are_announced_however_they_came() {
 
 #[tokio::test]
 async fn daily_limit_that_is_reached_is_announced_once_and_again_when_it_was_left() {
-    // Of its own: the chain's clock is moved.
+    // A relayer of its own, because the chain's clock moves.
     let settings = AppSettings { host_clock: Some(HostClock::new()), ..AppSettings::default() };
     let app = TestApp::start(TestNetwork::own(), &settings).await;
     let (operator, receiver) = (app.new_operator().await, Receiver::start());
     let ada = operator.creates_account_with("Ada", "1000").await;
     let (payee, _) = operator.chain.new_payee().await;
     ada.has_policy(json!({ "max_daily_spend": 100 })).await;
-    // What was reached before anybody wanted to know is not told.
+    // A limit that was reached before any webhook existed is not announced.
     ada.pays("1").to(&payee).await.is_settled();
     registers(&operator, &receiver.url("/limits"), &["limit.threshold"]).await;
     ada.pays("78").to(&payee).await.is_settled();
     let eighty = ada.pays("1").to(&payee).await.is_settled();
     ada.pays("5").to(&payee).await.is_settled();
     receiver.waits_for("/limits", 1).await;
-    // Its authority pays without the relayer: reached all the same.
+    // The transfer authority pays without the relayer; the limit is reached all the same.
     let direct = ada.pays_directly("15", &payee, "the rest").await;
     assert!(matches!(direct, Landing::Settled(_)), "{direct:?}");
     let mut data = told(&receiver, "/limits", 2).await;
@@ -109,7 +108,7 @@ async fn daily_limit_that_is_reached_is_announced_once_and_again_when_it_was_lef
     assert_eq!(data[0], first);
     assert_eq!((&data[1]["threshold_percent"], &data[1]["spent_usdc"]), (&json!(100), &json!("100.000000")));
     ada.pays("1").to(&payee).await.is_error(402, "policy_violation");
-    // A day later nothing of it counts: both are reached anew, by one payment.
+    // A day later none of it counts any more: one payment reaches both limits again.
     let now = operator.chain.now().await;
     operator.chain.stands_at(now + 90_000).await;
     app.host_stands_at(now + 90_000);
@@ -140,7 +139,7 @@ async fn limit_is_announced_once_though_the_relayer_is_killed_again_and_again() 
     tokio::time::sleep(NOTHING_MORE).await;
     let mut ids: Vec<String> =
         receiver.received("/limits").iter().map(|delivery| delivery.event_id()).collect();
-    // A delivery may come twice; the event is one.
+    // A delivery may come twice, but it is one event.
     ids.dedup();
     assert_eq!(ids.len(), 1, "{ids:?}");
     let operator = operator.reconnected();
@@ -156,7 +155,7 @@ async fn limit_that_payments_made_at_once_reach_is_announced_once() {
     ada.has_policy(json!({ "max_daily_spend": 10 })).await;
     registers(&operator, &receiver.url("/limits"), &["limit.threshold"]).await;
     let (payee, _) = operator.chain.new_payee().await;
-    // Many at once: whichever the chain takes as the one that crosses, it is one.
+    // Many at once: whichever one crosses the limit on the chain, there is one event.
     let payments = (0..20).map(|_| ada.pays("0.5").to(&payee));
     for answer in all_at_once(payments).await {
         answer.is_settled();
@@ -175,7 +174,7 @@ async fn policy_that_changed_is_announced_with_what_it_was_and_what_it_is() {
     registers(&operator, &receiver.url("/policies"), &["policy.changed"]).await;
     let ada = operator.creates_account("Ada").await;
     let (payee, _) = operator.chain.new_payee().await;
-    // At once after the account was made, and at once after one another.
+    // Right after the account's creation, and right after each other.
     ada.has_policy(json!({ "max_daily_spend": 5, "allowed_counterparties": [payee.to_string()] })).await;
     let paused = ada.has_policy(json!({ "paused": true })).await;
     let mut data = told(&receiver, "/policies", 2).await;

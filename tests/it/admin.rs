@@ -1,4 +1,4 @@
-//! The door for whoever runs the service: `/readyz`, `/metrics` and `/healthz` on an address of their own, and logs as JSON.
+//! The admin door: `/readyz`, `/metrics` and `/healthz` on their own address, and logs as JSON.
 
 use std::collections::BTreeSet;
 use std::time::Duration;
@@ -21,7 +21,7 @@ async fn metrics(app: &TestApp) -> String {
     app.admin_client().get("/metrics").await.has_status(200).text
 }
 
-/// The value of a series, or 0 while there is none.
+/// The value of a series; 0 if it does not exist.
 fn value(text: &str, series: &str) -> u64 {
     let found = text.lines().find_map(|line| line.strip_prefix(series)?.trim().parse().ok());
     found.unwrap_or(0)
@@ -38,7 +38,7 @@ fn part(answer: &Answer, name: &str) -> (String, Vec<String>) {
     (found["status"].as_str().expect("a status").to_owned(), problems)
 }
 
-/// Asks until readiness has this status and the part this standing.
+/// Polls until readiness has this status, and the part this state.
 async fn comes_to(app: &TestApp, status: u16, name: &str, standing: &str) -> Answer {
     for _ in 0..300 {
         let answer = app.admin_client().get("/readyz").await;
@@ -102,7 +102,7 @@ async fn metrics_count_what_was_done_and_name_no_operator_account_or_key() {
     }
 }
 
-/// What a client makes up makes no new series.
+/// Made-up client input creates no new series.
 #[tokio::test]
 async fn labels_do_not_grow_with_what_clients_send() {
     let app = TestApp::start(TestNetwork::shared().await, &with_admin(AppSettings::default())).await;
@@ -135,7 +135,7 @@ async fn names_other_keys(operator: &Operator, keys: &[Pubkey]) {
     operator.chain.updates_operator(operator.address, update, operator.app().admin()).await;
 }
 
-/// A tenant must not take the service from the others by what it does to its own account.
+/// A tenant must not degrade the service for others by what it does to its own account.
 #[tokio::test]
 async fn tenant_that_rotates_our_key_away_leaves_the_relayer_ready_and_all_of_them_do_not() {
     let app = TestApp::start(TestNetwork::shared().await, &with_admin(AppSettings::default())).await;
@@ -148,7 +148,7 @@ async fn tenant_that_rotates_our_key_away_leaves_the_relayer_ready_and_all_of_th
     names_other_keys(&other, &[Keypair::new().pubkey()]).await;
     let answer = comes_to(&app, 503, "authorities", "failed").await;
     assert_eq!(answer["ready"], false);
-    // A restart would not mend it.
+    // A restart would not help.
     app.admin_client().get("/healthz").await.has_status(200);
     names_other_keys(&one, &[app.transfer_authority().pubkey()]).await;
     comes_to(&app, 200, "authorities", "degraded").await;
@@ -188,7 +188,7 @@ async fn node_that_is_gone_is_named_and_its_faults_are_counted_without_its_url()
     }
 }
 
-/// A request that needs the database is given up after 10 s; who asks how the relayer is must not wait as long.
+/// A request that needs the database fails after 10 s; a health check must not wait that long.
 #[tokio::test]
 async fn silent_database_keeps_neither_readiness_nor_metrics_from_answering() {
     let Some(database) = TestDatabase::create().await else { return };
@@ -202,11 +202,11 @@ async fn silent_database_keeps_neither_readiness_nor_metrics_from_answering() {
     let operator = app.new_operator().await;
     comes_to(&app, 200, "database", "ok").await;
     line.swallows();
-    // Until what is still lent has been asked in vain.
+    // Waits until the connections in use have timed out, too.
     comes_to(&app, 503, "database", "failed").await;
     let client = operator.client.clone();
     let listing = tokio::spawn(async move { client.get("/v1/accounts").await });
-    // On connections of their own, each.
+    // Each uses its own connection.
     let answer = app.admin_client().get("/readyz").await;
     let text = metrics(&app).await;
     assert!(!listing.is_finished(), "the list was answered first: is the database silent?");

@@ -1,5 +1,5 @@
-//! The lines of `docs/agents.md`, as they are printed. Hosts of agents ask a model what to do next: here a script answers in its place, on this
-//! machine, as OpenAI's and Anthropic's services do.
+//! The commands of `docs/agents.md`, as printed. Agent hosts ask a model what to do next: here a local script answers in the
+//! model's place, with the APIs of OpenAI and Anthropic.
 
 use std::collections::BTreeMap;
 use std::path::PathBuf;
@@ -15,7 +15,7 @@ use purser_tests::{Agent, Client, Operator, foreign};
 use serde_json::{Value, json};
 use tokio::net::TcpListener;
 
-/// What the model asks for, one after the other: every tool, and the payment twice.
+/// The model's calls in order: every tool, and the payment twice.
 const TOOLS: [&str; 8] = [
     "get_account",
     "get_balance",
@@ -27,7 +27,7 @@ const TOOLS: [&str; 8] = [
     "list_transactions",
 ];
 
-/// Who decides what is called next.
+/// Decides which tool is called next.
 struct Model {
     payee: String,
     /// How often each tool was called.
@@ -35,7 +35,7 @@ struct Model {
 }
 
 impl Model {
-    /// The tool after so many answers, and its arguments. `read` is all that was said until now.
+    /// The next tool and its arguments, after `answers` answers. `read` is the whole conversation so far.
     fn next(&self, answers: usize, read: &str) -> Option<(&'static str, Value)> {
         let tool = *TOOLS.get(answers)?;
         *self.called.lock().expect("no test panicked").entry(tool).or_default() += 1;
@@ -115,7 +115,7 @@ async fn says(State(model): State<Arc<Model>>, uri: Uri, Json(asked): Json<Value
     Json(answer)
 }
 
-/// The part of the page with this heading, and its only block of this language.
+/// The page's part with this heading, and its only code block in this language.
 fn block(heading: &str, language: &str) -> String {
     let page = fs::read_to_string(workspace().join("docs/agents.md")).expect("the page is there");
     let part = page.split("\n## ").find(|part| part.starts_with(heading));
@@ -146,7 +146,7 @@ impl Scene {
         Scene { agent, key, payee, model, model_url }
     }
 
-    /// Saves `text` as `name`, runs `line`, and returns what it printed.
+    /// Saves `text` as `name`, runs `line`, and returns its output.
     async fn runs(&self, name: &str, text: &str, line: &str, programs: &[PathBuf]) -> String {
         let folder = temp_folder();
         fs::write(folder.path().join(name), text).expect("the folder is writable");
@@ -168,7 +168,7 @@ impl Scene {
         self.agent.operator.chain.usdc_micros(&self.payee).await
     }
 
-    /// Runs a host of the page, which calls every tool and pays once.
+    /// Runs one of the page's hosts, which calls every tool and pays once.
     async fn hosts(&self, heading: &str, programs: PathBuf) {
         let printed = self.runs("ada.py", &block(heading, "python"), "python ada.py", &[programs]).await;
         assert_eq!(printed, "Paid.\n", "{heading}");
@@ -236,7 +236,7 @@ async fn langchain_calls_every_tool_and_pays_once() {
     Scene::new().await.hosts("LangChain", python).await;
 }
 
-/// All at once and one after the other, in both eras: whoever retries under one name pays once.
+/// In parallel and in sequence, in both eras: retries under one name pay once.
 const RETRIES: &str = r#"
 import asyncio, os
 import httpx2

@@ -1,4 +1,4 @@
-//! `allowed_counterparties`: what its entries may be, how many, and whom they let be paid.
+//! `allowed_counterparties`: valid entries, their number, and whom they allow to be paid.
 
 use purser_policy::Allowlist;
 use purser_tests::Operator;
@@ -142,7 +142,7 @@ async fn bad_allowlist_entry_is_named_by_its_place_whatever_is_wrong_with_it() {
         format!(r#"{{"wallet":"{address}","token_account":"{address}"}}"#),
         format!(r#"{{"wallet":"{address}","wallet":"{address}"}}"#),
         format!("{}{}", "[".repeat(40), "]".repeat(40)),
-        // Not on the curve, and no token account: it must be said what it is.
+        // Off the curve and no token account: the entry must say what it is.
         format!("\"{}\"", operator.address),
     ];
     for entry in &bad {

@@ -1,4 +1,4 @@
-//! What counts as an amount: exact decimal text, and nothing else.
+//! What is a valid amount: exact decimal text, and nothing else.
 
 use purser_tests::Operator;
 use serde_json::json;

@@ -1,5 +1,5 @@
-//! `purser audit`: an honest run holds, and each way of cheating is found and named. What is audited was done for real, on a
-//! network with the real program; a copy of what the audit saved is then spoiled, or the relayer's database.
+//! `purser audit`: an honest run holds, and each way of cheating is found and named. The audited transactions are real, on a
+//! network with the real program. Then a copy of the audit's saved data is tampered with, or the relayer's database.
 
 mod auditor;
 mod cheats;
@@ -27,12 +27,12 @@ use crate::dashboard_browser::chromium;
 use crate::history::entries_once;
 
 const TOKEN_PROGRAM: Pubkey = purser_tests::chain::TOKEN_PROGRAM;
-/// `TokenInstruction::GetAccountDataSize`: five bytes of a transaction, and some hundred of its log.
+/// `TokenInstruction::GetAccountDataSize`: five bytes of a transaction, and several hundred bytes of its log.
 const GET_ACCOUNT_DATA_SIZE: u8 = 21;
 
 /// Runs `purser audit` and returns its exit status with its report.
 fn audits(arguments: &[&str]) -> (i32, Value) {
-    // Elsewhere than any configuration, and without one.
+    // In another folder than any configuration.
     let nowhere = temp_folder();
     let mut audit = Command::new(binaries::relayer());
     audit.arg("audit").args(arguments).arg("--json").current_dir(nowhere.path());
@@ -48,7 +48,7 @@ fn check<'a>(report: &'a Value, name: &str) -> &'a Value {
     checks.iter().find(|check| check["check"] == name).unwrap_or_else(|| panic!("no check {name}"))
 }
 
-/// What a check found, in one text.
+/// A check's findings, in one text.
 fn findings(report: &Value, name: &str) -> String {
     let findings = check(report, name)["findings"].as_array().expect("findings are a list");
     let texts: Vec<&str> = findings.iter().filter_map(|finding| finding["text"].as_str()).collect();
@@ -60,15 +60,15 @@ fn remarks(report: &Value) -> String {
     remarks.iter().filter_map(|remark| remark["text"].as_str()).collect::<Vec<_>>().join("\n")
 }
 
-/// What was done for real.
+/// The real transactions.
 struct Scene {
     app: Arc<TestApp>,
     operator: Operator,
     ada: Agent,
     ben: Agent,
-    /// Ada's payments in their order.
+    /// Ada's payments, in order.
     payments: Vec<String>,
-    /// Was refused on the chain: above the single limit.
+    /// The payment that the chain refused: above the single limit.
     too_much: String,
     saved: TempDir,
 }
@@ -107,7 +107,7 @@ impl Scene {
         // Ada: a deposit, four payments, a withdrawal, a refusal; Ben: two deposits and a payment.
         entries_once(&ada, 7).await;
         entries_once(&ben, 3).await;
-        // Until it is final.
+        // Waits until everything is final.
         tokio::time::sleep(Duration::from_secs(3)).await;
         Scene { app, operator, ada, ben, payments, too_much, saved: temp_folder() }
     }
@@ -116,14 +116,14 @@ impl Scene {
         &self.operator.network().rpc_url
     }
 
-    /// Audits the operator, and saves what was read.
+    /// Audits the operator, and saves what it read.
     fn audited(&self, more: &[&str]) -> (i32, Value) {
         let operator = self.operator.address.to_string();
         let saved = path_text(self.saved.path());
         audits(&[&["--url", self.url(), "--operator", &operator, "--save", saved], more].concat())
     }
 
-    /// A copy of what was saved.
+    /// A copy of the saved data.
     fn copy(&self) -> Copy {
         let folder = temp_folder();
         for part in ["signatures", "transactions", "accounts"] {
@@ -140,13 +140,13 @@ impl Scene {
     }
 }
 
-/// Somebody, a token account, and more wallets than one transaction takes: so the policy goes through a draft.
+/// A wallet, a token account, and more wallets than fit one transaction, so that the policy needs a draft.
 fn allowlist(wallet: &Pubkey, token_account: &Pubkey) -> Value {
     let others = (0..30).map(|_| Keypair::new().pubkey().to_string());
     others.chain([wallet.to_string(), token_account.to_string()]).collect::<Vec<_>>().into()
 }
 
-/// Signs a payment above the limit, past the relayer, and returns the signature of what was refused.
+/// Signs a payment above the limit, bypassing the relayer, and returns the signature of the refused transaction.
 async fn refused_on_chain(ada: &Agent, payee: &Pubkey) -> String {
     let landing = ada.pays_directly("12", payee, "too much").await;
     assert!(matches!(landing, Landing::Refused(_)), "{landing:?}");
@@ -160,7 +160,7 @@ async fn refused_on_chain(ada: &Agent, payee: &Pubkey) -> String {
     failed["signature"].as_str().expect("a signature").to_owned()
 }
 
-/// Pays in a transaction whose log is full before the payment begins, so that the log cuts its event off.
+/// Pays in a transaction whose log is already full, so that the log truncates the payment's event.
 async fn pays_behind_a_full_log(ada: &Agent, payee: &Pubkey) -> String {
     let chain = &ada.operator.chain;
     let wallet = Wallet::with(chain, "0").await;
@@ -188,12 +188,12 @@ async fn pays_behind_a_full_log(ada: &Agent, payee: &Pubkey) -> String {
     }
 }
 
-/// What an audit saved, to be spoiled.
+/// An audit's saved data, to be tampered with.
 struct Copy {
     folder: TempDir,
 }
 
-/// What somebody did who hides or forges, and what each check says of it.
+/// A way of hiding or forging something, and what each check reports.
 struct Cheat {
     copy: Copy,
     found: Vec<(&'static str, &'static str)>,
@@ -208,12 +208,12 @@ impl Copy {
         self.folder.path().join("transactions").join(format!("{signature}.json"))
     }
 
-    /// Changes a saved transaction.
+    /// Tampers with a saved transaction.
     fn spoils(&self, signature: &str, spoil: impl FnOnce(&mut Value)) {
         spoils(&self.transaction(signature), spoil);
     }
 
-    /// Takes a transaction out of every list, and its file away.
+    /// Removes a transaction from every list, and its file.
     fn hides(&self, signature: &str) {
         for entry in fs::read_dir(self.folder.path().join("signatures")).expect("lists were saved") {
             spoils(&entry.expect("lists were saved").path(), |list| {
@@ -230,14 +230,14 @@ fn spoils(file: &Path, spoil: impl FnOnce(&mut Value)) {
     fs::write(file, value.to_string()).expect("the folder is writable");
 }
 
-/// The line with the payment's event in a transaction's log.
+/// The log line with the payment's event.
 fn event_line(transaction: &mut Value) -> (usize, &mut Vec<Value>) {
     let lines = transaction["meta"]["logMessages"].as_array_mut().expect("a log");
     let is_event = |line: &Value| line.as_str().is_some_and(|line| line.starts_with("Program data: "));
     (lines.iter().position(is_event).expect("an event"), lines)
 }
 
-/// Prints the page as a browser does, where there is one.
+/// Prints the page with a browser, if there is one.
 fn prints(page: &Path) {
     let Some(chromium) = chromium() else { return eprintln!("not run: there is no Chromium to print with") };
     let folder = temp_folder();
@@ -312,7 +312,7 @@ async fn honest_operator_holds_from_a_node_from_a_directory_and_after_an_interru
     assert_eq!(status, 0, "{offline:#}");
     assert_eq!(offline["accounts"], report["accounts"]);
 
-    // An interrupted gathering goes on with what is there.
+    // An interrupted download resumes with what is there.
     let interrupted = scene.copy();
     fs::remove_file(interrupted.folder.path().join("audit.json")).expect("it was saved");
     fs::remove_file(interrupted.transaction(&scene.payments[1])).expect("it was saved");
@@ -324,7 +324,7 @@ async fn honest_operator_holds_from_a_node_from_a_directory_and_after_an_interru
     let (status, again) = audits(&["--url", scene.url(), "--operator", &address, "--save", folder]);
     assert_eq!((status, &again["accounts"]), (0, &report["accounts"]), "{again:#}");
 
-    // One account, with its agent's own key.
+    // One account, with its own agent key.
     let agent_key = scene.ben.new_key().await;
     let address = scene.ben.address.to_string();
     let arguments = ["--url", scene.url(), "--account", &address, "--api", &api, "--key", agent_key.key()];
@@ -353,8 +353,8 @@ async fn each_way_of_cheating_is_found_and_named() {
     assert_eq!(audits(&["--from", "/nowhere"]).0, 2);
 }
 
-/// What a program that lets everything pass would have left of a payment that the real one refused: the instruction is
-/// signed for real, and above the limit.
+/// The trace of a program that allows everything, for a payment that the real one refused: the instruction has a real
+/// signature and is above the limit.
 #[tokio::test]
 async fn payment_that_a_modified_program_let_pass_is_found_by_the_rule_that_refuses_it() {
     let scene = Scene::new().await;
@@ -368,7 +368,7 @@ async fn payment_that_a_modified_program_let_pass_is_found_by_the_rule_that_refu
     let finding = &check(&report, "single_limit")["findings"][0];
     assert_eq!(finding["signature"], scene.too_much.as_str());
     assert_eq!(finding["account"], scene.ada.address.to_string());
-    // And nothing else agrees with it.
+    // And other checks contradict it.
     assert!(findings(&report, "numbering").contains("it is number"), "{report:#}");
 }
 
@@ -423,7 +423,7 @@ async fn history_that_the_relayer_tampered_with_is_found_entry_by_entry() {
     assert_eq!(status, 2, "{wrong_key}");
 }
 
-/// The commands in `docs/auditing.md`, as they are printed, one after the other in one folder.
+/// Runs the commands of `docs/auditing.md`, as printed, in order, in one folder.
 #[tokio::test]
 async fn commands_of_the_page_for_auditors_run_as_printed() {
     let scene = Scene::new().await;
@@ -471,7 +471,7 @@ async fn program_that_is_another_one_or_none_is_told_by_the_exit_status() {
     let (status, other) = verifies(&[&url[..], &["--sha256", &"5E".repeat(32)]].concat());
     assert_eq!((status, &other["verdict"]), (Some(1), &json!("another program")), "{other}");
     assert!(other["sha256_on_chain"].as_str().is_some_and(|hash| hash.len() == 64), "{other}");
-    // An address with nothing, and one that is no program.
+    // An empty address, and one that is no program.
     for address in [Pubkey::new_unique(), network.usdc_mint] {
         let (status, none) = verifies(&[&url[..], &["--program-id", &address.to_string()]].concat());
         assert_eq!((status, &none["verdict"]), (Some(1), &json!("there is no program")), "{none}");

@@ -1,4 +1,4 @@
-//! Every route against every kind of key, good and bad. `routes` holds the list and proves it complete.
+//! Every route against every kind of key, good and bad. `routes` holds the list and proves that it is complete.
 
 use std::time::Duration;
 
@@ -11,7 +11,7 @@ use solana_sdk::pubkey::Pubkey;
 use crate::routes::{Opens, ROUTES, Route};
 use crate::x402::road::Road;
 
-/// An operator with two accounts, and something of each kind that a path can name.
+/// An operator with two accounts, and one of everything that a path can name.
 struct Scene {
     operator: Operator,
     ada: Agent,
@@ -23,7 +23,7 @@ struct Scene {
     road: Road,
 }
 
-/// Nobody listens there, and nobody needs to.
+/// Nothing listens there, and nothing needs to.
 const NOWHERE: &str = "http://127.0.0.1:9/hook";
 
 impl Scene {
@@ -42,14 +42,14 @@ impl Scene {
         scene
     }
 
-    /// Asks for Ada's things through a route, in a way that a permitted key finds nothing wrong with.
+    /// Calls a route for Ada's things, with a request that is valid for any permitted key.
     async fn asks(&self, route: &Route, client: &Client) -> Answer {
         let id = match route.path {
             "/v1/transfers/{id}" => self.transfer_id.clone(),
-            // A key of its own for each question: the route revokes it.
+            // A new key for each call, because the route revokes it.
             "/v1/keys/{id}" => self.new_key().await.text_of("id").to_owned(),
             "/v1/events/{id}" => self.event_id.clone(),
-            // As with keys: the route forgets it.
+            // A new webhook for each call, because the route deletes it.
             "/v1/webhooks/{id}" if route.method == "DELETE" => self.new_webhook().await,
             path if path.starts_with("/v1/webhooks/") => self.webhook_id.clone(),
             _ => self.ada.id.clone(),
@@ -69,12 +69,12 @@ impl Scene {
             "/v1/accounts/{id}" => json!({ "name": "Renamed" }),
             "/v1/accounts/{id}/policy" => json!({ "max_single_transfer": 5 }),
             "/v1/accounts/{id}/keys" => json!({}),
-            // Let in and then refused: nothing in this suite could resume what it halts.
+            // Permitted, then refused as invalid: nothing in this suite could resume what it halts.
             "/v1/halt" | "/v1/accounts/{id}/halt" => json!({ "unknown": true }),
             "/v1/transfers" | "/v1/transfers/preview" => {
                 self.ada.pays("0.000001").to(&self.payee).body().clone()
             }
-            // What costs nothing.
+            // A purchase that is free.
             "/v1/x402/payments" => json!({
                 "from": self.ada.id, "url": format!("{}/free", self.road.url), "max_amount": "1",
                 "idempotency_key": unique_key(),
@@ -87,7 +87,7 @@ impl Scene {
         })
     }
 
-    /// A list asks for Ada's things by its filter, where it has one.
+    /// Limits a list to Ada's things, if it has that filter.
     fn query_of(&self, route: &Route) -> String {
         match (route.method, route.path) {
             ("GET", "/v1/transfers") => format!("?account_id={}", self.ada.id),
@@ -212,7 +212,7 @@ async fn operator_key_opens_every_route() {
         let answer = scene.asks(route, &scene.operator.client).await;
         let expected = match (route.method, route.path) {
             ("POST", "/v1/halt" | "/v1/accounts/{id}/halt") => 400..401,
-            // Nothing waits.
+            // Nothing is pending.
             ("DELETE", "/v1/accounts/{id}/policy/pending") => 404..405,
             _ => 200..300,
         };
@@ -249,7 +249,7 @@ async fn key_of_another_agent_opens_nothing_of_this_one() {
     for route in &ROUTES {
         let answer = scene.asks(route, &bens_key).await;
         let closed = match route.path {
-            // Whether a foreign transfer exists is nobody's business.
+            // A caller must not learn whether a foreign transfer exists.
             "/v1/transfers/{id}" => (404, "not_found"),
             _ => (403, "forbidden"),
         };
@@ -268,7 +268,7 @@ async fn key_of_another_operator_opens_nothing_of_this_one() {
         let place = format!("{} {}: {}", route.method, route.path, answer.text);
         match (route.method, route.path) {
             ("POST", "/v1/accounts" | "/v1/webhooks") => assert_eq!(answer.status, 201, "{place}"),
-            // It names nobody: each operator halts its own accounts.
+            // It names no account: each operator halts its own.
             ("POST", "/v1/halt" | "/v1/accounts/{id}/halt") => assert_eq!(answer.status, 400, "{place}"),
             ("GET", "/v1/accounts" | "/v1/denials" | "/v1/transfers" | "/v1/events" | "/v1/webhooks") => {
                 assert_eq!(answer.status, 200, "{place}");

@@ -1,4 +1,4 @@
-//! Keys that the operator's account names or no longer names, and the SOL that they pay fees with.
+//! Keys that the operator's account lists or no longer lists, and the SOL for their fees.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -13,14 +13,14 @@ use solana_sdk::signer::Signer;
 
 const SOL: u64 = 1_000_000_000;
 
-/// An app of the test's own that asks its node each time, with an agent that holds 100.
+/// A relayer without a websocket, which asks its node each time, and an agent that holds 100.
 async fn asking(settings: AppSettings) -> (Agent, Pubkey) {
     let network = TestNetwork::shared().await;
     let settings = AppSettings { rpc_url: Some(network.rpc_url.clone()), deadline_seconds: 5, ..settings };
     with_payee(TestApp::start(network, &settings).await).await
 }
 
-/// The same with a websocket, so that payments ask nobody.
+/// The same with a websocket, so that payments need no call to a node.
 async fn told(settings: AppSettings) -> (Agent, Pubkey) {
     with_payee(TestApp::start(TestNetwork::shared().await, &settings).await).await
 }
@@ -31,7 +31,7 @@ async fn with_payee(app: Arc<TestApp>) -> (Agent, Pubkey) {
     (agent, payee)
 }
 
-/// A 503 that says to come back, and that nothing was done.
+/// A 503 that asks for a retry, and says that nothing was done.
 #[track_caller]
 fn is_refused(answer: Answer, code: &str) -> Answer {
     let answer = answer.is_error(503, code);
@@ -53,7 +53,7 @@ async fn names_for_policies(operator: &Operator, key: Pubkey) {
     updates(operator, OperatorUpdate { policy_authority: Some(key), ..Default::default() }).await;
 }
 
-/// What `GET /healthz` says is wrong, by code.
+/// The problem codes of `GET /healthz`.
 async fn problems(operator: &Operator) -> Vec<String> {
     let health = operator.app().client().get("/healthz").await.has_status(200);
     let listed = health["problems"].as_array().cloned().unwrap_or_default();
@@ -82,7 +82,7 @@ async fn transfer_of_a_fee_payer_without_sol_is_refused_unsigned_and_settles_onc
     let (operator, chain) = (&agent.operator, &agent.operator.chain);
     let payer = operator.app().transfer_authority().pubkey();
     let payment = agent.pays("1").to(&payee);
-    // Nothing; and less than a wallet may be left with.
+    // First nothing at all; then an amount that would leave less than the rent minimum.
     for lamports in [0, 890_880 + 4_999] {
         chain.sets_lamports(&payer, lamports).await;
         let refused = is_refused(payment.clone().await, "fee_payer_empty");
@@ -90,7 +90,7 @@ async fn transfer_of_a_fee_payer_without_sol_is_refused_unsigned_and_settles_onc
         let read = operator.client.get(&path).await.has_status(200);
         assert_eq!((read["status"].as_str(), read["tx_signature"].is_null()), (Some("failed"), true));
     }
-    // What the policy refuses, it refuses.
+    // What the policy refuses, it still refuses.
     agent.pays("101").to(&payee).await.is_error(402, "insufficient_balance");
     chain.sets_lamports(&payer, SOL).await;
     payment.await.is_settled();
@@ -117,7 +117,7 @@ async fn fee_payer_that_runs_dry_is_noticed_where_payments_ask_nobody() {
     until_problems_are(operator, &[]).await;
 }
 
-/// Six payments' worth is left; what is on its way counts.
+/// SOL for six payments is left; payments in flight count.
 #[tokio::test]
 async fn payments_at_once_beyond_what_the_fee_payer_has_are_refused_unsigned() {
     let (agent, payee) = told(AppSettings { deadline_seconds: 5, ..AppSettings::default() }).await;
@@ -182,7 +182,7 @@ async fn policy_authority_without_sol_stops_changes_at_once_but_no_pause_and_no_
     let halted = operator.client.post("/v1/halt", &json!({})).await.has_status(200);
     assert_eq!(halted["halted_by"], "policy_authority");
     until_problems_are(operator, &["fee_payer_empty"]).await;
-    // Enough for a fee, not for an account or a list.
+    // Enough for a fee, but not for an account or a list.
     chain.sets_lamports(&authority, 2_000_000).await;
     is_refused(operator.client.post("/v1/accounts", &name).await, "fee_payer_empty");
     is_refused(
@@ -267,7 +267,7 @@ async fn policy_key_is_the_one_that_the_operators_account_names() {
     assert_eq!(problems(operator).await, [""; 0]);
 }
 
-/// Payments without a pause, while the admin takes the one key out and puts the other in, back and forth.
+/// Pays without a pause while the admin swaps the one key for the other, back and forth.
 #[tokio::test]
 async fn rotation_of_the_transfer_key_refuses_loses_and_doubles_no_payment() {
     const PAYERS: usize = 4;
@@ -291,7 +291,7 @@ async fn rotation_of_the_transfer_key_refuses_loses_and_doubles_no_payment() {
             for keys in [&[first][..], &[second]] {
                 let before = operator.chain.transactions_of(&payee).await;
                 names_for_transfers(operator, keys).await;
-                // A good many payments by each.
+                // A good number of payments with each key.
                 while operator.chain.transactions_of(&payee).await < before + 10 {
                     tokio::time::sleep(Duration::from_millis(20)).await;
                 }

@@ -1,5 +1,5 @@
-//! A copy of the database that takes its place later: by the commands of docs/operating.md as they are printed, around a payment
-//! that the copy does not know.
+//! Restores a backup of the database, with the commands of docs/operating.md as printed. The backup lacks a payment that was
+//! made after it.
 
 use std::io::Write;
 use std::process::Command;
@@ -19,7 +19,7 @@ fn is_there(program: &str) -> bool {
     found
 }
 
-/// Sends an order until its answer is not that the chain has to be read first.
+/// Retries an order for as long as the answer is that the chain has to be read first.
 async fn settles(client: &Client, order: &Value) -> Value {
     for _ in 0..300 {
         let answer = client.post("/v1/transfers", order).await;
@@ -31,7 +31,7 @@ async fn settles(client: &Client, order: &Value) -> Value {
     panic!("{order} never settles");
 }
 
-/// Backs up, pays, restores, and sends again what the copy does not know.
+/// Backs up, pays, restores, and retries the payment that the backup lacks.
 async fn goes_on_from_a_copy(mut scene: Scene, backup: &str, restore: &str) {
     let ([backup], [restore]) = (&printed(backup)[..], &printed(restore)[..]) else {
         panic!("one block each")

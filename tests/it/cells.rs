@@ -1,5 +1,5 @@
-//! Two cells behind a real haproxy with the configuration that `docs/scaling.md` shows. Each cell is one relayer with a SQLite file of its
-//! own, since what is tried here is the way to a cell: several relayers on one Postgres are tried in `relayers.rs`.
+//! Two cells behind a real haproxy with the configuration of `docs/scaling.md`. Each cell is one relayer with its own SQLite
+//! file: this tests the routing to a cell. `relayers.rs` tests several relayers on one Postgres.
 
 use std::fs;
 use std::io::Write;
@@ -32,10 +32,10 @@ allowed_hosts = ["purser.example.com", "b.purser.example.com"]
 "#;
 const WITHIN: Duration = Duration::from_secs(20);
 
-/// `haproxy`, by `PURSER_HAPROXY` or from the path; `None`, and a word about it, when there is none.
+/// `haproxy`, from `PURSER_HAPROXY` or the path; `None`, with a note on standard error, if there is none.
 fn haproxy() -> Option<PathBuf> {
     let program = std::env::var_os("PURSER_HAPROXY").unwrap_or_else(|| "haproxy".into());
-    // Debian keeps it where only root looks.
+    // Debian installs it outside of a normal user's path.
     for program in [PathBuf::from(program), PathBuf::from("/usr/sbin/haproxy")] {
         if Command::new(&program).arg("-v").output().is_ok_and(|output| output.status.success()) {
             return Some(program);
@@ -45,7 +45,7 @@ fn haproxy() -> Option<PathBuf> {
     None
 }
 
-/// Cell `a`, which takes what names none, and cell `b`, on one network.
+/// Cell `a`, which gets requests that name no cell, and cell `b`, on one network.
 struct Cells {
     a: Arc<TestApp>,
     b: Arc<TestApp>,
@@ -75,7 +75,7 @@ impl Cells {
         let free = TcpListener::bind((Ipv4Addr::LOCALHOST, 0)).and_then(|listener| listener.local_addr());
         let port = free.expect("a port is free").port();
         let place = |app: &TestApp| app.base_url().trim_start_matches("http://").to_owned();
-        // Addresses and files are another machine's; one relayer of each cell is left.
+        // Replaces another machine's addresses and files, and keeps one relayer of each cell.
         let text = fs::read_to_string(deployed("haproxy.cfg")).expect("it is there");
         let lines = text.lines().filter(|line| !line.contains("10.0.1.12") && !line.contains("10.0.2.12"));
         let text = lines
@@ -102,7 +102,7 @@ impl Cells {
         Some(Cells { a, b, port, certificate, _proxy: proxy, _folder: folder })
     }
 
-    /// Where the proxy is reached under a name.
+    /// The proxy's URL under a host name.
     fn url(&self, name: &str) -> String {
         format!("https://{name}:{}", self.port)
     }
@@ -117,7 +117,7 @@ impl Cells {
         Client::over(self.connections().build().expect("a client"), &self.url(name), key)
     }
 
-    /// A new operator of a cell, which speaks through the proxy under the name that all cells share.
+    /// A new operator of a cell, whose client uses the proxy under the name that all cells share.
     async fn new_operator(&self, app: &Arc<TestApp>) -> Operator {
         let mut operator = app.new_operator().await;
         operator.client = self.client(NAMES[0], Some(operator.client.key()));
@@ -140,13 +140,13 @@ async fn a_key_leads_to_its_cell_and_to_no_other() {
         (one.creates_account_with("Ada", "5").await, other.creates_account_with("Ben", "5").await);
     let (ada_key, ben_key) = (ada.new_key().await, ben.new_key().await);
     assert!(ada_key.key().starts_with("psr_ag_test_a_") && ben_key.key().starts_with("psr_ag_test_b_"));
-    // An account of another cell is paid as any token account is, and its id is unknown.
+    // The token account of another cell's account is payable like any other, but its id is unknown.
     ada.pays("1").to(&ben.token_account).by(&ada_key).await.is_settled();
     ben.pays("2").to(&ada.token_account).by(&ben_key).await.is_settled();
     ada.pays("1").to(&ben).await.is_error(422, "invalid_recipient");
     assert_eq!((ada.balance_micros().await, ben.balance_micros().await), (6_000_000, 4_000_000));
     other.client.get(&ada.path("")).await.is_error(404, "not_found");
-    // Past the proxy, or under the other cell's own name, it is refused by what it says itself.
+    // Without the proxy, or under the other cell's own name, that cell refuses the key because of the cell in it.
     let directly = Client::new(&cells.b.base_url(), Some(ada_key.key()));
     for elsewhere in [directly, cells.client(NAMES[2], Some(ada_key.key()))] {
         let refused = elsewhere.get(&ada.path("")).await.is_error(401, "unauthorized");
@@ -171,7 +171,7 @@ async fn what_names_no_cell_is_answered_by_the_first() {
         let refused = operator.client.with_key(&unknown).get(accounts).await.is_error(401, "unauthorized");
         assert!(refused.text_of("message").contains(word), "{}", refused.text);
     }
-    // A key that was made before its cell had a name.
+    // A key from before its cell had a name.
     let config = fs::read_to_string(cells.a.config()).expect("it is there").replace("cell = \"a\"\n", "");
     let before = cells.a.folder().join("before.toml");
     fs::write(&before, config).expect("the folder is writable");
@@ -228,7 +228,7 @@ async fn dashboard_is_signed_in_to_under_the_cells_own_name() {
         at_home.reads("/dashboard/accounts").await.has_status(200).says("Ada");
         elsewhere.sends_form("/dashboard/sign-in", &form).await.has_status(401).says("another cell");
         assert_eq!(elsewhere.cookie(), None);
-        // Carried over, the session opens nothing either.
+        // Copied to the other cell, the session opens nothing either.
         elsewhere.holds(Some(&cookie));
         elsewhere.reads("/dashboard").await.leads_to("/dashboard/sign-in");
     }

@@ -1,4 +1,4 @@
-//! Many requests at the same time: what was promised of one holds for all of them together.
+//! Many requests at the same time: the promises for one request hold for all of them together.
 
 use std::collections::HashSet;
 

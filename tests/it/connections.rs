@@ -1,4 +1,4 @@
-//! Connections that say nothing, or too many of them: the service goes on, and says so.
+//! Connections that send nothing, or too many of them: the service goes on, and reports it.
 
 use std::time::Duration;
 
@@ -7,7 +7,7 @@ use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::TcpStream;
 use tokio::time::timeout;
 
-/// Longer than any time limit of a connection that has asked nothing yet.
+/// Longer than any time limit of a connection that has sent no request yet.
 const PATIENCE: Duration = Duration::from_secs(40);
 
 fn files(count: u32) -> Vec<(&'static str, String)> {

@@ -1,4 +1,4 @@
-//! Payments are counted: what is missing shows, what was accepted is carried out, and nothing is paid twice for it.
+//! Payments are numbered: a missing one is noticed, an accepted one is carried out, and nothing is paid twice because of it.
 
 use std::future::IntoFuture;
 use std::time::Duration;
@@ -12,10 +12,10 @@ use solana_sdk::pubkey::Pubkey;
 use solana_sdk::signer::Signer;
 
 const MEMO_PROGRAM: Pubkey = solana_sdk::pubkey!("MemoSq4gqABAXKb96qnH8TysNcWxMyWCqXgDLGmfcHr");
-/// More than an account remembers the tags of.
+/// More payments than an account remembers tags.
 const MANY: usize = 20;
 
-/// Pays past the relayer, in a transaction whose log is full before the payment's event comes.
+/// Pays without the relayer, in a transaction whose log is full before the payment's event.
 async fn pays_with_a_cut_log(agent: &Agent, payee: &Pubkey, tag: u64) {
     let chain = &agent.operator.chain;
     let authority = agent.operator.app().transfer_authority();

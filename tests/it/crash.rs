@@ -1,4 +1,4 @@
-//! A short crash run, as `cargo xtask crash` makes long ones, and each fault of wire and network by itself.
+//! A short crash run, like the long ones of `cargo xtask crash`, and each network fault on its own.
 
 use std::io::Write;
 use std::time::Duration;
@@ -34,7 +34,7 @@ async fn payments_are_made_exactly_once_when_disks_fill_up_and_empty() {
     let weights = Weights { disk: 100, ..Weights::NONE };
     let report = is_clean(Options { runs: 144, seed: 22, round: None, jobs: 2, weights }).await;
     if let Some(none) = report.met.keys().find(|what| what.starts_with("full disk: none")) {
-        // Past the test runner, which keeps what passing tests print.
+        // Bypasses the test runner, which hides what passing tests print.
         let _ = writeln!(std::io::stderr(), "skipped: {none}");
     }
 }
@@ -46,7 +46,7 @@ async fn is_clean(options: Options) -> Report {
     report
 }
 
-/// A relayer of the test's own behind a proxy, and somebody with 1,000 USDC.
+/// Its own relayer behind a proxy, and an agent with 1,000 USDC.
 async fn behind_a_proxy(
     network: std::sync::Arc<TestNetwork>,
     deadline_seconds: u64,
@@ -118,7 +118,7 @@ async fn every_outcome_of_the_network_ends_in_one_payment() {
 async fn answer_to_somebody_elses_question_settles_nothing() {
     let (proxy, operator, agent) = behind_a_proxy(TestNetwork::shared().await, 2).await;
     let (payee, _) = operator.chain.new_payee().await;
-    // The first status that is asked for goes astray; it is the first payment's, and good.
+    // The first status answer is kept back for another call. It is the first payment's, and good.
     tokio::time::sleep(Duration::from_millis(100)).await;
     proxy
         .faults()

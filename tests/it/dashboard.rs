@@ -1,4 +1,4 @@
-//! The dashboard, as a browser without scripts sees it: signing in and out, and who may send what.
+//! The dashboard in a browser without scripts: signing in and out, and who may send what.
 
 use purser_tests::{Browser, Operator};
 use reqwest::Method;

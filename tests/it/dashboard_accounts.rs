@@ -6,7 +6,7 @@ use serde_json::json;
 use crate::dashboard::signed_in;
 use crate::loosening::agent_with_delay;
 
-/// A hidden or given field of a form on a page.
+/// The value of a form field on a page, hidden or visible.
 pub fn field(page: &str, name: &str) -> String {
     let rest = page.split(&format!("name=\"{name}\" value=\"")).nth(1).expect("the field is there");
     rest.split('"').next().expect("a value").to_owned()
@@ -97,7 +97,7 @@ async fn an_account_is_halted_alone_and_nothing_here_resumes_it() {
     let page = browser.reads(&path).await.has_status(200);
     assert!(!page.text.contains("Halt the account") && page.text.contains("halted"));
     ada.pays("1").to(&bea).await.is_error(402, "account_paused");
-    // The policy's switch is another one.
+    // The policy's pause is a separate switch.
     browser.sends_form(&format!("{path}/pause"), &[("paused", "true")]).await;
     let version = field(&browser.reads(&path).await.text, "expected_version");
     browser
@@ -255,7 +255,7 @@ async fn limits_are_a_bar_with_what_is_left_and_when_the_oldest_frees() {
         .says(&format!(r#"<time datetime="{frees_at}""#));
 }
 
-/// Every page that names something of an operator.
+/// Every page for something that an operator owns.
 fn pages(account: &str, transfer: &str, webhook: &str, event: &str) -> Vec<String> {
     let account = format!("/dashboard/accounts/{account}");
     let below = ["", "/policy", "/policy/versions", "/history", "/history.csv"]
@@ -268,7 +268,7 @@ fn pages(account: &str, transfer: &str, webhook: &str, event: &str) -> Vec<Strin
     below.into_iter().chain(others).collect()
 }
 
-/// Every form that names something of an operator.
+/// Every form for something that an operator owns.
 fn forms(account: &str, webhook: &str, event: &str, key: &str) -> Vec<(String, Vec<(&'static str, String)>)> {
     let (account, webhook) =
         (format!("/dashboard/accounts/{account}"), format!("/dashboard/webhooks/{webhook}"));

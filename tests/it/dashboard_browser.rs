@@ -1,6 +1,6 @@
-//! The dashboard in headless Chromium, clicked through by `tests/browser/dashboard.mjs`. It needs `PURSER_NODE_MODULES` with
-//! `playwright-core` and `axe-core`, and a Chromium at `PURSER_CHROMIUM` or where Debian puts it; `.ci/run` installs both.
-//! Without them there is nobody to look, and the test says so. `PURSER_SHOTS` names a folder for screenshots.
+//! The dashboard in headless Chromium, driven by `tests/browser/dashboard.mjs`. It needs `PURSER_NODE_MODULES` with
+//! `playwright-core` and `axe-core`, and a Chromium at `PURSER_CHROMIUM` or in Debian's place; `.ci/run` installs both.
+//! Without them the test says so and skips. `PURSER_SHOTS` names a folder for screenshots.
 
 use std::path::PathBuf;
 use std::time::Duration;

@@ -1,4 +1,4 @@
-//! A form of the dashboard that is sent twice: by two clicks, by going back and sending it again, and by somebody else.
+//! A dashboard form that is sent twice: by two clicks, by going back and sending it again, or by another user.
 
 use purser_tests::{Answer, Browser, Operator, Receiver};
 
@@ -7,7 +7,7 @@ use crate::dashboard_accounts::field;
 
 const REPLAYED: &str = "idempotent-replayed";
 
-/// The name of the forms on a page.
+/// The `once` value of the forms on a page.
 async fn name_on(browser: &Browser, path: &str) -> String {
     field(&browser.reads(path).await.has_status(200).text, "once")
 }
@@ -16,7 +16,7 @@ async fn count(operator: &Operator, path: &str) -> usize {
     operator.client.get(path).await.has_status(200)["data"].as_array().expect("a list").len()
 }
 
-/// What stands in the box of a page that shows a secret.
+/// The content of the box that shows a secret.
 fn secret(answer: &Answer) -> String {
     let shown = answer.text.split(r#"<p class="secret"><code>"#).nth(1).expect("a secret is shown");
     shown.split('<').next().expect("it ends").to_owned()
@@ -34,7 +34,7 @@ async fn two_clicks_make_one_account_and_both_lead_to_it() {
     assert_eq!(count(&operator, "/v1/accounts").await, 1);
     let again = clicks().await.has_status(303);
     assert_eq!((again.header("location"), again.header(REPLAYED)), (first.header("location"), Some("true")));
-    // What is filled in otherwise is another wish, on the same page too; so is what a page that was read anew sends.
+    // Other values are another request, even from the same page. So is a form from a reloaded page.
     browser.sends_form("/dashboard/accounts", &[("name", "Bea"), ("once", &once)]).await.has_status(303);
     let anew = name_on(&browser, "/dashboard/accounts").await;
     browser.sends_form("/dashboard/accounts", &[("name", "Ada"), ("once", &anew)]).await.has_status(303);
@@ -56,7 +56,7 @@ async fn key_that_is_asked_for_twice_is_one_and_shown_again_to_its_session_alone
     let keys = format!("/v1/accounts/{}/keys", agent.id);
     assert_eq!(count(&operator, &keys).await, 1);
     operator.client.with_key(&key).get(&agent.path("")).await.has_status(200);
-    // Somebody else who got hold of the form is somebody else.
+    // Another user with the same form makes another request.
     let other = signed_in(&operator).await;
     let others = other.sends_form(&path, &form).await.has_status(200);
     assert_ne!(secret(&others), key);
@@ -90,7 +90,7 @@ async fn webhook_is_made_tested_and_rotated_once() {
     let rotated = secret(&rotate().await);
     assert_eq!(secret(&rotate().await), rotated);
     assert_ne!(rotated, secret(&first));
-    // A second event would have come by now, as this one does, which another page asks for.
+    // A second event would have come by now: another page requests this one after it.
     let once = name_on(&browser, &page).await;
     browser.sends_form(&format!("{page}/test"), &[("once", &once)]).await.has_status(303);
     receiver.waits_for("/hook", 2).await;
@@ -111,7 +111,7 @@ async fn form_that_was_refused_is_corrected_under_its_name() {
         assert_eq!(refused.header(REPLAYED), None);
     }
     sends("Ada", &once).await.has_status(303);
-    // A name that is none of ours names all the same, however long, and one that is no text names nothing.
+    // A `once` value that we did not issue works too, whatever its length; one that is not text is refused.
     let long = "x".repeat(5_000);
     let first = sends("Bea", &long).await.has_status(303);
     assert_eq!(sends("Bea", &long).await.has_status(303).header("location"), first.header("location"));

@@ -1,4 +1,4 @@
-//! Webhooks on the dashboard: what was not delivered is sent again from there.
+//! Webhooks on the dashboard, which can replay what was not delivered.
 
 use std::time::Duration;
 
@@ -8,7 +8,7 @@ use serde_json::json;
 use crate::dashboard::signed_in;
 use crate::webhooks::registers;
 
-/// The page, once it says this; panics after 20 s.
+/// Polls the page until it contains this text; panics after 20 s.
 async fn waits_for(browser: &Browser, path: &str, text: &str) -> String {
     for _ in 0..200 {
         let page = browser.reads(path).await.has_status(200).text;
@@ -20,7 +20,7 @@ async fn waits_for(browser: &Browser, path: &str, text: &str) -> String {
     panic!("{path} does not say {text:?}");
 }
 
-/// The ids of events that a page offers to send again.
+/// The ids of events that a page offers to replay.
 fn offered(page: &str) -> Vec<String> {
     let values = page.split("name=\"event\" value=\"").skip(1);
     values.filter_map(|rest| rest.split('"').next()).map(str::to_owned).collect()
@@ -50,16 +50,16 @@ async fn undelivered_events_are_replayed_from_the_dashboard() {
     let refused = browser.sends_form(&replay, &[("event", &ids[0])]).await;
     refused.has_status(400).says("enable the webhook first");
     browser.sends_form(&format!("{path}/status"), &[("status", "enabled")]).await.leads_to(&path);
-    // One.
+    // Replay one.
     browser.sends_form(&replay, &[("event", &ids[0])]).await.leads_to(&format!("{path}?replayed=1"));
     assert_eq!(receiver.waits_for("/a", 1).await[0].event_id(), ids[0]);
-    // What is still pending is not sent again.
+    // A delivery that is still pending is not replayed.
     waits_for(&browser, &format!("{path}/deliveries/{}", ids[0]), "answered <strong>204</strong>").await;
-    // Those that are chosen.
+    // Replay the selected ones.
     let chosen = browser.sends_form(&replay, &[("event", &ids[0]), ("event", &ids[1])]).await;
     chosen.leads_to(&format!("{path}?replayed=2"));
     receiver.waits_for("/a", 3).await;
-    // Those of a span that were not delivered.
+    // Replay the undelivered ones of a span.
     let span = [("since", "2020-01-01T00:00:00Z"), ("until", ""), ("status", "undelivered")];
     browser.sends_form(&replay, &span).await.leads_to(&format!("{path}?replayed=1"));
     let received = receiver.waits_for("/a", 4).await;

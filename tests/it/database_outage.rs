@@ -1,5 +1,5 @@
-//! The database goes away and comes back: its server falls silent, fails over to another, or its disk is full. Every part
-//! goes on by itself.
+//! The database goes away and comes back: its server hangs, fails over to another, or its disk is full. Every part of the
+//! relayer recovers by itself.
 
 use std::fs::{self, File};
 use std::io::Write;
@@ -13,10 +13,10 @@ use purser_tests::{Agent, AppSettings, Payment, Receiver, TestApp, TestDatabase,
 
 use crate::webhooks::registers;
 
-/// How long a part may take to find that the database is back.
+/// How long a part may take to notice that the database is back.
 const BACK_WITHIN: Duration = Duration::from_secs(60);
 
-/// A relayer whose Postgres is at the end of a line, with an agent that holds 100 USDC and a webhook.
+/// A relayer that reaches its Postgres through a line, with an agent that holds 100 USDC and a webhook.
 struct Scene {
     database: Arc<TestDatabase>,
     line: Wire,
@@ -43,7 +43,7 @@ impl Scene {
         Some(Self { database, line, app, agent, receiver })
     }
 
-    /// Payments are answered that the database is away, and what happens on the chain meanwhile is not noticed.
+    /// Payments are refused because the database is away, and the relayer misses what happens on the chain.
     async fn is_away(&self) -> Payment {
         let chain = &self.agent.operator.chain;
         let (payee, _) = chain.new_payee().await;
@@ -54,7 +54,7 @@ impl Scene {
         payment
     }
 
-    /// Requests, the sweeper, the indexer and the webhooks work again in the process that was there all the time.
+    /// Requests, the sweeper, the indexer and the webhooks work again, without a restart of the process.
     async fn is_back(&self, refused: Payment, pid: u32) {
         let paid = refused.insists().await;
         let id = paid.text_of("transfer_id").to_owned();
@@ -63,7 +63,7 @@ impl Scene {
             let received = self.receiver.received("/hook");
             received.iter().any(|delivery| delivery.event()["data"]["transfer_id"] == id.as_str())
         };
-        // A connection that was lost meanwhile is noticed by whoever uses it next, and is answered with 503 once.
+        // Whoever next uses a lost connection notices it, and gets one 503.
         let has_deposit = async || {
             let path = self.agent.path("/transactions?limit=100");
             let answer = self.agent.operator.client.get(&path).await;
@@ -115,7 +115,7 @@ struct SmallDisk {
 }
 
 impl SmallDisk {
-    /// `None`, and a word about it on standard error, where this user may not mount.
+    /// `None`, with a note on standard error, if this user may not mount.
     fn mount() -> Option<Self> {
         let folder = tempfile::tempdir().expect("a folder");
         let mut mount = Command::new("mount");

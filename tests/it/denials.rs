@@ -1,5 +1,5 @@
-//! Signed refusals: what a relayer refuses stands in a file that anyone can check, whatever happens to the relayer, and whoever
-//! changes the file, or the database, is found.
+//! Signed refusals: a relayer's refusals are in a file that anyone can check, whatever happens to the relayer. Changes to the
+//! file or the database are found.
 
 use std::collections::BTreeSet;
 use std::fs;
@@ -20,7 +20,7 @@ use solana_sdk::signer::Signer;
 
 const MEMO_PROGRAM: Pubkey = solana_sdk::pubkey!("MemoSq4gqABAXKb96qnH8TysNcWxMyWCqXgDLGmfcHr");
 
-/// Heads once a second.
+/// Writes a head every second.
 fn with_heads() -> AppSettings {
     AppSettings { denials: Some(1), ..AppSettings::default() }
 }
@@ -30,7 +30,7 @@ async fn asks(client: &Client, query: &str) -> Answer {
     client.sends(request.header("accept", "application/x-ndjson")).await
 }
 
-/// The operator's file, once it has so many lines.
+/// The operator's file, once it has `lines` lines.
 async fn file_of(client: &Client, lines: usize) -> String {
     for _ in 0..200 {
         let answer = asks(client, "").await.has_status(200);
@@ -57,7 +57,7 @@ fn audits(text: &str, arguments: &[&str]) -> (i32, Value) {
     (output.status.code().expect("it ends by itself"), report)
 }
 
-/// Kinds and numbers of what was found.
+/// Kinds and numbers of the findings.
 fn found(report: &Value) -> Vec<(String, Value)> {
     let findings = report["findings"].as_array().unwrap_or_else(|| panic!("no report: {report}"));
     let pair = |one: &Value| (one["kind"].as_str().expect("a text").to_owned(), one["number"].clone());
@@ -72,7 +72,7 @@ async fn bounded(operator: &Operator) -> (Agent, Pubkey) {
     (agent, payee)
 }
 
-/// Has so many payments refused, and gives their ids.
+/// Gets `count` payments refused, and returns their ids.
 async fn is_refused(agent: &Agent, payee: &Pubkey, count: usize) -> BTreeSet<String> {
     let mut ids = BTreeSet::new();
     for answer in all_at_once((0..count).map(|_| agent.pays("2.5").to(payee))).await {
@@ -89,7 +89,7 @@ fn ids_of(file: &str) -> BTreeSet<String> {
     file.lines().map(id).collect()
 }
 
-/// Waits until a head of this number is on the chain.
+/// Waits until the head with this number is on the chain.
 async fn head_is_there(file: &str, app: &TestApp, operator: &Operator, number: u64) -> Value {
     let key = app.denials_key().pubkey().to_string();
     let mut last = Value::Null;
@@ -118,7 +118,7 @@ async fn what_is_refused_stands_in_a_file_that_holds_until_somebody_changes_it()
     let (status, report) = audits(&file, &["--denials-key", &key]);
     assert_eq!((status, &report["holds"]), (0, &json!(true)), "{report}");
     assert_eq!(report["operator"], operator.address.to_string());
-    // What was refused, in words that an auditor can hold against the policy.
+    // The refusal, in words that an auditor can compare with the policy.
     let first: Value = serde_json::from_str(file.lines().next().expect("a line")).expect("JSON");
     assert_eq!(first["denial"]["reason"], "single_limit_exceeded");
     assert_eq!(first["denial"]["amount_micro_usdc"], "2500000");
@@ -151,13 +151,13 @@ async fn what_is_refused_stands_in_a_file_that_holds_until_somebody_changes_it()
         one("moved", 3)
     );
     assert_eq!(named(&with(&|lines| lines[7] = lines[7].replace("2500000", "500000"))), one("edited", 8));
-    // A cut end is found by the head alone.
+    // Only the head reveals a cut end.
     let cut = with(&|lines| lines.truncate(9));
     assert_eq!(audits(&cut, &["--denials-key", &key]).0, 0);
     let (status, report) = audits(&cut, &["--denials-key", &key, "--url", &operator.network().rpc_url]);
     assert_eq!((status, found(&report)), (1, one("deleted", 10)), "{report}");
     assert_eq!(report["findings"][0]["through"], 12);
-    // In words too.
+    // As text, too.
     let folder = temp_folder();
     let path = folder.path().join("denials.jsonl");
     fs::write(&path, with(&|lines| drop(lines.remove(4)))).expect("the folder is writable");
@@ -167,7 +167,7 @@ async fn what_is_refused_stands_in_a_file_that_holds_until_somebody_changes_it()
     assert!(output.status.code() == Some(1) && text.contains("deleted: denial 5, txn_"), "{text}");
 }
 
-/// Pages and the file are the same bytes; a file goes on where it ended.
+/// Pages and the file have the same bytes; a file download resumes where it ended.
 #[tokio::test]
 async fn a_file_goes_on_where_it_ended_and_pages_show_the_same() {
     let operator = TestApp::shared().await.new_operator().await;
@@ -189,7 +189,7 @@ async fn a_file_goes_on_where_it_ended_and_pages_show_the_same() {
     asks(&agent.new_key().await, "").await.is_error(403, "forbidden");
 }
 
-/// Killed again and again while it refuses: what was answered as refused is in the chain once.
+/// The relayer is killed again and again while it refuses: each refusal that it answered is in the chain exactly once.
 #[tokio::test]
 async fn a_relayer_that_is_killed_signs_each_refusal_once() {
     let app = TestApp::start(TestNetwork::own(), &with_heads()).await;
@@ -201,7 +201,7 @@ async fn a_relayer_that_is_killed_signs_each_refusal_once() {
         for answer in all_at_once((0..10).map(|_| agent.pays("2").to(&payee).by(&client))).await {
             ids.insert(answer.is_error(402, "policy_violation").text_of("transfer_id").to_owned());
         }
-        // Before it signs, while it does, while it writes a head, and after.
+        // Before it signs, while it signs, while it writes a head, and after.
         tokio::time::sleep(Duration::from_millis(round * 700)).await;
         app.crashes();
         app.starts();
@@ -213,7 +213,7 @@ async fn a_relayer_that_is_killed_signs_each_refusal_once() {
     assert_eq!(report["holds"], true, "{report}");
 }
 
-/// Dead before it stored what it signed, after that, and after its head landed: the next relayer goes on, and nothing is twice.
+/// Dies before it stores what it signed, after that, or after its head landed: the next one goes on, and nothing is there twice.
 #[tokio::test]
 async fn what_a_relayer_left_half_signed_the_next_one_finishes() {
     for point in ["denials.before:1", "denials.after:1", "denial_head.after:1"] {
@@ -221,7 +221,7 @@ async fn what_a_relayer_left_half_signed_the_next_one_finishes() {
         let app = TestApp::start(TestNetwork::shared().await, &settings).await;
         let operator = app.new_operator().await;
         let (agent, payee) = bounded(&operator).await;
-        // One: it may die as soon as that is answered.
+        // Only one: the relayer may die as soon as it has answered it.
         let ids = is_refused(&agent, &payee, 1).await;
         let name = point.trim_end_matches(":1");
         for _ in 0..300 {
@@ -268,7 +268,7 @@ async fn two_relayers_on_one_postgres_sign_one_chain() {
     assert_eq!(status, 0, "{report}");
 }
 
-/// Whoever owns the relayer has its key and its database: what it rewrites after a head was written is found.
+/// Whoever owns the relayer has its key and its database, but a rewrite of anything before a written head is found.
 #[tokio::test]
 async fn who_rewrites_the_chain_after_its_head_was_written_is_found() {
     let app = TestApp::start(TestNetwork::own(), &with_heads()).await;
@@ -278,7 +278,7 @@ async fn who_rewrites_the_chain_after_its_head_was_written_is_found() {
     let file = file_of(&operator.client, 5).await;
     head_is_there(&file, &app, &operator, 5).await;
     assert!(app.stops(Duration::from_secs(20)).await);
-    // One refusal never was, and all after it are signed anew by the relayer itself.
+    // Drops one refusal, and lets the relayer itself sign all later ones again.
     let connection = rusqlite::Connection::open(app.folder().join("purser.db")).expect("opened");
     for sql in [
         "PRAGMA foreign_keys = OFF",
@@ -297,14 +297,14 @@ async fn who_rewrites_the_chain_after_its_head_was_written_is_found() {
     let url = &operator.network().rpc_url;
     let (status, report) = audits(&anew, &["--denials-key", &key, "--url", url]);
     assert_eq!((status, found(&report).last()), (1, Some(&("deleted".to_owned(), json!(5)))), "{report}");
-    // And once as many were refused again.
+    // And again once the number of refusals is the same.
     agent.pays("2").to(&payee).by(&client).await.is_error(402, "policy_violation");
     let anew = file_of(&client, 5).await;
     let (status, report) = audits(&anew, &["--denials-key", &key, "--url", url]);
     assert_eq!((status, found(&report).last()), (1, Some(&("rewritten".to_owned(), json!(5)))), "{report}");
 }
 
-/// Somebody else's memo is no head, even of the same text.
+/// A memo from another wallet is no head, even with the same text.
 #[tokio::test]
 async fn a_memo_that_another_wallet_signs_is_no_head() {
     let app = TestApp::start(TestNetwork::own(), &AppSettings::default()).await;
@@ -319,7 +319,7 @@ async fn a_memo_that_another_wallet_signs_is_no_head() {
         accounts: vec![AccountMeta::new_readonly(stranger.pubkey(), true)],
         data: memo.into_bytes(),
     };
-    // It names the policy authority, so that it is in its list.
+    // It names the policy authority, so that it appears in that key's transactions.
     let gift = Instruction {
         program_id: Pubkey::default(),
         accounts: vec![
@@ -333,7 +333,7 @@ async fn a_memo_that_another_wallet_signs_is_no_head() {
     tokio::time::sleep(Duration::from_secs(3)).await;
     let key = app.denials_key().pubkey().to_string();
     let (status, report) = audits(&file, &["--denials-key", &key, "--url", &operator.network().rpc_url]);
-    // Nothing to compare with: neither well nor wrong.
+    // There is no head to compare with: neither good nor bad.
     assert_eq!((status, &report["complete"], &report["heads"]), (2, &json!(false), &json!([])), "{report}");
 }
 

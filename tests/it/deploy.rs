@@ -1,4 +1,4 @@
-//! What stands under `deploy/`: held against the relayer, and by the tools that will read it where they are installed.
+//! The files under `deploy/`, checked against the relayer, and with the tools that read them, if these are installed.
 
 use std::collections::BTreeSet;
 use std::fs;
@@ -17,7 +17,7 @@ fn deploy(file: &str) -> PathBuf {
     workspace().join("deploy").join(file)
 }
 
-/// `promtool`, by `PURSER_PROMTOOL` or from the path; `None`, and a word about it, when there is none.
+/// `promtool`, from `PURSER_PROMTOOL` or the path; `None`, with a note on standard error, if there is none.
 fn promtool() -> Option<Command> {
     let program = std::env::var_os("PURSER_PROMTOOL").unwrap_or_else(|| "promtool".into());
     if Command::new(&program).arg("--version").output().is_ok_and(|output| output.status.success()) {
@@ -27,7 +27,7 @@ fn promtool() -> Option<Command> {
     None
 }
 
-/// As `systemd` reads it; the program of the unit is not installed here, so that another takes its place.
+/// As `systemd` reads it. The unit's program is not installed here, so another one takes its place.
 #[test]
 fn systemd_unit_holds_before_systemd_and_leaves_little_open() {
     if Command::new("systemd-analyze").arg("--version").output().is_err() {
@@ -45,7 +45,7 @@ fn systemd_unit_holds_before_systemd_and_leaves_little_open() {
     }
 }
 
-/// By the linters of other people: one knows the schema of Compose, the other the instructions of a Dockerfile.
+/// With third-party linters: one knows the schema of Compose, the other the instructions of a Dockerfile.
 #[test]
 fn image_and_compose_file_hold_before_linters_that_find_what_is_wrong() {
     let Some(modules) = node_modules() else { return };
@@ -70,7 +70,7 @@ fn image_and_compose_file_hold_before_linters_that_find_what_is_wrong() {
     }
 }
 
-/// What the image of `deploy/Dockerfile` has, and every system with glibc: whoever copies the one file has all.
+/// The image of `deploy/Dockerfile` has these libraries, as every system with glibc does: copying the one file is enough.
 #[test]
 fn program_is_one_file_that_links_to_the_c_library_alone() {
     let output = Command::new("ldd").arg(binaries::relayer()).output().expect("ldd comes with the C library");
@@ -127,7 +127,7 @@ async fn metrics_are_of_good_form_and_have_all_that_rules_and_dashboard_ask_for(
         assert!(missing.is_empty(), "{file} asks for {missing:?}, which is not in:\n{text}");
     }
     let Some(mut check) = promtool() else { return };
-    // It reads the older text format, which has no end line and calls a counter what its series is called.
+    // It reads the older text format, which has no end line and names a counter like its series.
     let mut text = text.replace("# EOF\n", "");
     for (name, _) in
         text.clone().lines().filter_map(|line| line.strip_prefix("# TYPE ")?.split_once(" counter"))

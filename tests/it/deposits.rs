@@ -1,5 +1,5 @@
-//! Deposits from outside are told by the token account that they reach. Nothing here is found by comparing balances: that is
-//! done once, at the start of a relayer.
+//! The node announces outside deposits through the token account that they reach. Comparing balances finds nothing here: the
+//! relayer does that once, at its start.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -10,7 +10,7 @@ use tokio::runtime::Handle;
 
 use crate::history::entries_once;
 
-/// A relayer that compares balances at its start and then no more, behind a door, with one account.
+/// A relayer behind a door that compares balances only at its start, with one account.
 async fn account(commitment: &'static str) -> (Arc<TestApp>, Node, Agent) {
     let network = TestNetwork::shared().await;
     let node = Node::before(&network.rpc_url, &network.ws_url, &Handle::current());
@@ -30,7 +30,7 @@ async fn deposits(agent: &Agent, usdc: &str) -> String {
     mints(&agent.operator.chain, usdc, &agent.token_account).await
 }
 
-/// The first entry is this deposit.
+/// Waits for `count` entries; the first is this deposit.
 async fn shows(agent: &Agent, count: usize, signature: &str) {
     assert_eq!(entries_once(agent, count).await[0]["tx_signature"], *signature);
 }
@@ -45,7 +45,7 @@ async fn first_deposit_to_an_account_created_a_moment_ago_shows() {
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn deposit_that_is_told_of_before_it_counts_shows_once_it_does() {
-    // The network tells at once, and what it told of is final 31 slots later.
+    // The network notifies at once, and the change is final 31 slots later.
     let (_app, _node, agent) = account("finalized").await;
     let signature = deposits(&agent, "1").await;
     shows(&agent, 1, &signature).await;
@@ -53,7 +53,7 @@ async fn deposit_that_is_told_of_before_it_counts_shows_once_it_does() {
     shows(&agent, 2, &signature).await;
 }
 
-/// Waits until the relayer has asked nothing for a moment.
+/// Waits until the relayer has made no call for a moment.
 async fn nothing_is_asked(node: &Node) {
     for _ in 0..30 {
         let before = node.calls();
@@ -70,13 +70,13 @@ async fn deposit_made_while_nobody_was_told_shows_when_the_websocket_is_back() {
     let (_app, node, agent) = account("confirmed").await;
     let first = deposits(&agent, "5").await;
     shows(&agent, 1, &first).await;
-    // A look that is still due would find the next one too.
+    // A look that is still due would find the next deposit, too.
     nothing_is_asked(&node).await;
     node.leaves_out(1_000);
     let second = deposits(&agent, "1").await;
     node.cuts_websockets();
     shows(&agent, 2, &second).await;
-    // From here on it is told again.
+    // From here on notices arrive again.
     node.leaves_out(0);
     let third = deposits(&agent, "1").await;
     shows(&agent, 3, &third).await;

@@ -1,5 +1,5 @@
-//! `purser doctor`: what is wrong is found and said with how to mend it, and no secret is printed. `purser init` and `purser keygen`,
-//! what they make, and who may read it.
+//! `purser doctor` finds what is wrong, says how to fix it, and prints no secret. `purser init` and `purser keygen`: what they
+//! make, and who may read it.
 
 use std::fs::{self, Permissions};
 use std::os::unix::fs::PermissionsExt;
@@ -22,7 +22,7 @@ fn said(output: &Output) -> String {
     format!("{}{}", String::from_utf8_lossy(&output.stdout), String::from_utf8_lossy(&output.stderr))
 }
 
-/// What the doctor says of a configuration, in JSON; held against what it says in text.
+/// The doctor's report on a configuration, as JSON; compared with its text output.
 #[track_caller]
 fn doctor(config: &Path) -> Value {
     let json = purser(&["doctor", "--json", "--config", path_text(config)]);
@@ -44,7 +44,7 @@ fn doctor(config: &Path) -> Value {
     report
 }
 
-/// Name, finding and mend of all that is not well.
+/// Name, finding and fix of everything that is wrong.
 fn wrong(report: &Value) -> Vec<(String, String, String)> {
     let checks = report["checks"].as_array().expect("checks").iter().filter(|check| check["ok"] == false);
     let text = |value: &Value| value.as_str().expect("a text").to_owned();
@@ -65,7 +65,7 @@ async fn doctor_finds_a_running_relayer_well_and_each_thing_that_is_not() {
     fs::set_permissions(&config, Permissions::from_mode(0o600)).expect("own file");
     only_wrong(&doctor(&config), "operators", "none", "purser operator create");
     let operator = app.new_operator().await;
-    // It holds the key that seals secrets.
+    // The file contains the key that seals secrets.
     fs::set_permissions(&config, Permissions::from_mode(0o644)).expect("own file");
     only_wrong(&doctor(&config), "purser.toml", "others can read", "chmod 600");
     fs::set_permissions(&config, Permissions::from_mode(0o600)).expect("own file");
@@ -143,7 +143,7 @@ async fn doctor_says_what_is_wrong_with_settings_nodes_and_programs_and_prints_n
     assert_eq!(doctor(&app.config())["ok"], true);
     proxy.cuts();
     only_wrong(&doctor(&app.config()), "network test: node 0", "unavailable", "rpc_url");
-    // A second node, which answers.
+    // A second node, which works.
     let second = format!("rpc_url = \"{url}\"\nrpc_urls = [\"{}\"]", network.rpc_url);
     let file = changed(&app, &format!("rpc_url = \"{url}\""), &second);
     only_wrong(&doctor(&file), "network test: node 0", "unavailable", "rpc_url");
@@ -232,7 +232,7 @@ fn init_makes_a_folder_for_its_owner_alone_and_writes_over_nothing() {
     let key = fs::read_to_string(place.join("policy-authority.json")).expect("made");
     let again = purser(&arguments);
     assert!(!again.status.success() && said(&again).contains("nothing was written"), "{}", said(&again));
-    // Keys that are there stay.
+    // Existing keys stay.
     fs::remove_file(place.join("purser.toml")).expect("removed");
     assert!(purser(&arguments).status.success());
     assert_eq!(fs::read_to_string(place.join("policy-authority.json")).expect("kept"), key);

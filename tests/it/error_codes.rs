@@ -1,4 +1,4 @@
-//! Every error code once, by name: status, body, and headers where it has some. A code without a test fails the last one.
+//! Every error code once, by name: status, body, and any headers. A code without a test fails the last test.
 
 use std::collections::BTreeSet;
 use std::fs;
@@ -151,7 +151,7 @@ async fn error_solana_unavailable_is_503_and_retryable_when_nothing_was_signed()
         assert_eq!(refused["retryable"], true, "{}", refused.text);
         assert!(refused.header("retry-after").is_some_and(|seconds| seconds.parse::<u64>().is_ok()));
     }
-    // What changes the chain may have gone out before the line was cut.
+    // A change of the chain may have been sent before the line was cut.
     let refused = operator.client.put(&agent.path("/policy"), &json!({ "paused": false })).await;
     assert!(refused.is_error(503, "solana_unavailable")["retryable"].is_boolean());
     proxy.mends();
@@ -424,7 +424,7 @@ async fn every_error_body_carries_the_id_of_its_request() {
     assert!(good.header("x-request-id").is_some());
 }
 
-/// Codes that cannot be provoked from outside on a sound network, and why.
+/// Codes that nobody can provoke from outside on a sound network, and why.
 const NOT_PROVOKED: [(&str, &str); 4] = [
     ("internal_error", "a fault of ours: hostile_input shows that nothing sent causes it"),
     (

@@ -1,4 +1,4 @@
-//! `GET /v1/events` as `text/event-stream`: replay, then what happens, without loss; and when it ends.
+//! `GET /v1/events` as `text/event-stream`: replay, then live events, without loss; and when the stream ends.
 
 use std::time::{Duration, Instant};
 
@@ -10,7 +10,7 @@ use serde_json::{Value, json};
 /// How long an event, or the end of a stream, may take.
 const WITHIN: Duration = Duration::from_secs(20);
 
-/// An open stream, as a reader without any library has it.
+/// An open stream, read without any library.
 struct Stream {
     response: Response,
     text: String,
@@ -35,7 +35,7 @@ impl Stream {
         request.send().await.expect("an answer")
     }
 
-    /// Opened, and its first lines read.
+    /// Opens a stream, and reads its first lines.
     async fn open(client: &Client, query: &str, last_id: Option<&str>) -> Stream {
         let response = Stream::asked(client, query, last_id).await;
         assert_eq!(response.status(), 200);
@@ -47,7 +47,7 @@ impl Stream {
         stream
     }
 
-    /// The data of the next block of lines, if it has any. `None` at the end.
+    /// The data of the next block of lines, if it has any. `None` at the end of the stream.
     async fn block(&mut self) -> Option<Option<Value>> {
         let end = loop {
             if let Some(end) = self.text.find("\n\n") {
@@ -89,7 +89,7 @@ impl Stream {
     }
 }
 
-/// Refused by policy: an event each, and nothing on the chain.
+/// Payments that the policy refuses: one event each, and nothing on the chain.
 async fn refuses(agent: &purser_tests::Agent, payee: &solana_sdk::pubkey::Pubkey, count: usize) {
     let payments = (0..count).map(|_| agent.pays("2").to(payee));
     for answer in all_at_once(payments).await {
@@ -115,7 +115,7 @@ async fn stream_tells_what_happens_and_goes_on_where_it_was_left() {
     let read = operator.client.get(&format!("/v1/events/{}", settled["id"].as_str().expect("an id"))).await;
     assert_eq!(read.body, settled, "as it is delivered");
     let after_first = stream.last_id.clone().expect("an id");
-    // Cut off; what happens meanwhile comes first.
+    // Disconnect; the events of the meantime come first.
     drop(stream);
     refuses(&agent, &payee, 3).await;
     let mut again = Stream::open(&operator.client, query, Some(&after_first)).await;
@@ -126,7 +126,7 @@ async fn stream_tells_what_happens_and_goes_on_where_it_was_left() {
     refuses(&agent, &payee, 1).await;
     let live = again.event().await["id"].clone();
     assert!(!seen.contains(&live) && !seen.contains(&settled["id"]));
-    // From where it began, before the first event: everything, in the same order.
+    // From its beginning, before the first event: everything, in the same order.
     let mut whole = Stream::open(&operator.client, query, begin.as_deref()).await;
     let mut all = Vec::new();
     for _ in 0..5 {
@@ -134,7 +134,7 @@ async fn stream_tells_what_happens_and_goes_on_where_it_was_left() {
     }
     assert_eq!(all[0], settled["id"]);
     assert_eq!((&all[1..4], &all[4]), (&seen[..], &live));
-    // Another operator hears nothing of it, and its ids open nothing.
+    // Another operator sees none of these events, and cannot use their ids.
     let stranger = operator.app().new_operator().await;
     let refused = Stream::asked(&stranger.client, "", Some(&after_first)).await;
     assert_eq!(refused.status(), 400);
@@ -164,7 +164,7 @@ async fn reader_that_comes_and_goes_misses_nothing_of_two_relayers_on_postgres()
     };
     let reading = async {
         let mut seen = Vec::new();
-        // Now here, now there, a few at a time.
+        // At both relayers in turn, a few at a time.
         for client in [&operator.client, &other].into_iter().cycle() {
             let mut stream = Stream::open(client, "?type=transfer.rejected", Some(&last)).await;
             for _ in 0..7.min(EVENTS - seen.len()) {
@@ -187,7 +187,7 @@ async fn reader_that_comes_and_goes_misses_nothing_of_two_relayers_on_postgres()
 async fn stream_ends_with_its_key_and_when_the_relayer_stops() {
     let app = TestApp::start(TestNetwork::shared().await, &AppSettings::default()).await;
     let operator = app.new_operator().await;
-    // A second key, which ends.
+    // A second key, which expires.
     let made = app.runs(&["key", "create", "--operator", &operator.id]);
     let key = made["key"].as_str().expect("a key").to_owned();
     let key_id = made["id"].as_str().expect("its id");
@@ -197,7 +197,7 @@ async fn stream_ends_with_its_key_and_when_the_relayer_stops() {
     app.runs(&["key", "revoke", key_id]);
     assert!(matches!(stream.next().await, Next::End));
     assert_eq!(Stream::asked(&client, "", None).await.status(), 401);
-    // The other one is still there; a stop ends it at once.
+    // The other stream is still open; a stop ends it at once.
     let begun = Instant::now();
     let stopping = tokio::spawn({
         let app = std::sync::Arc::clone(&app);
@@ -220,7 +220,7 @@ async fn streams_are_bounded_and_for_operators_and_what_is_wrong_is_named() {
     assert!(refused.headers().contains_key("retry-after"));
     let body: Value = refused.json().await.expect("JSON");
     assert_eq!(body["error"], "rate_limited");
-    // Whoever leaves makes room: seen with the next comment, at the latest.
+    // A closed stream makes room, which the relayer notices at the latest with its next comment.
     streams.pop();
     let begun = Instant::now();
     while Stream::asked(&operator.client, "", None).await.status() == 429 {

@@ -1,4 +1,4 @@
-//! What is announced, as a webhook hears it and as it is read: the real relayer, the real network, a real receiver.
+//! Events, as webhooks get them and as the API lists them: the real relayer, the real network, a real receiver.
 
 use std::time::Duration;
 
@@ -70,7 +70,7 @@ async fn transfer_that_policy_refuses_is_announced_as_rejected() {
     registers(&operator, &receiver.url("/a"), &TRANSFERS).await;
     let refused = agent.pays("2").to(&payee).await.is_error(402, "policy_violation");
     agent.pays("0.5").to(&payee).key("again").await.is_settled();
-    // What fails for another reason than policy is no rejection.
+    // A failure for a reason other than policy is no rejection.
     agent.has_policy(json!({})).await;
     agent.pays("100").to(&payee).await.is_error(402, "insufficient_balance");
     let received = receiver.waits_for("/a", 3).await;
@@ -97,7 +97,7 @@ async fn low_balance_is_announced_once_per_crossing() {
     let [first] = &receiver.waits_for("/low", 1).await[..] else { panic!("one crossing") };
     agent.pays("5").to(&payee).await.is_settled();
     agent.holds("80").await;
-    // A rise that nobody saw before the next payment is no crossing.
+    // If nobody sees the balance rise before the next payment, that payment crosses nothing.
     is_known_to_hold(&agent, "80.000000").await;
     agent.pays("70").to(&payee).await.is_settled();
     receiver.waits_for("/low", 2).await;
@@ -113,7 +113,7 @@ async fn low_balance_is_announced_once_per_crossing() {
     );
 }
 
-/// An account with this much, and a webhook at `/low` that hears when less than 50 USDC are left.
+/// An account with this much, and a webhook at `/low` that fires when less than 50 USDC are left.
 async fn watched(operator: &Operator, receiver: &Receiver, usdc: &str) -> Agent {
     let agent = operator.creates_account("Watched").await;
     mints(&operator.chain, usdc, &agent.token_account).await;
@@ -126,8 +126,8 @@ async fn watched(operator: &Operator, receiver: &Receiver, usdc: &str) -> Agent 
     agent
 }
 
-/// Waits until the relayer has seen this balance. It announces what follows from it in the same transaction: by then there is
-/// every announcement that there will be.
+/// Waits until the relayer has seen this balance. It writes the resulting announcements in the same transaction, so by then
+/// they are complete.
 async fn is_known_to_hold(agent: &Agent, usdc: &str) {
     const KNOWN: &str = "SELECT balance_usdc FROM webhook_balances WHERE account_id = $1";
     let file = agent.operator.app().folder().join("purser.db");
@@ -143,7 +143,7 @@ async fn is_known_to_hold(agent: &Agent, usdc: &str) {
     panic!("{known:?} instead of {usdc}: {}", agent.operator.app().log_tail());
 }
 
-/// The balances that were announced as low, oldest first, and were delivered once each.
+/// The balances that were announced as low, oldest first, each delivered once.
 async fn announced(agent: &Agent, receiver: &Receiver) -> Vec<String> {
     let path = format!("/v1/events?type=balance.low_threshold&account_id={}&limit=100", agent.id);
     let listed = agent.operator.client.get(&path).await.has_status(200);
@@ -181,7 +181,7 @@ async fn low_balance_is_announced_for_a_withdrawal_by_wallet_once_and_again_afte
 
 #[tokio::test]
 async fn low_balance_is_announced_again_though_nobody_saw_the_deposit_in_between() {
-    // Deposits are not looked for while this runs.
+    // The indexer does not look for deposits while this runs.
     let settings = AppSettings { indexer_interval_ms: 600_000, ..AppSettings::default() };
     let app = TestApp::start(TestNetwork::shared().await, &settings).await;
     let (operator, receiver) = (app.new_operator().await, Receiver::start());
@@ -198,7 +198,7 @@ async fn low_balance_is_announced_again_though_nobody_saw_the_deposit_in_between
     for (count, deposit, payment) in [(2, "30", "25"), (3, "15", "15.5"), (4, "10.5", "5.5")] {
         mints(&operator.chain, deposit, &agent.token_account).await;
         agent.pays(payment).to(&payee).await.is_settled();
-        // A deposit before the look that follows the answer would hide the crossing.
+        // A deposit that comes before the look after the answer would hide the crossing.
         receiver.waits_for("/low", count).await;
     }
     is_known_to_hold(&agent, "49.500000").await;

@@ -1,4 +1,4 @@
-//! Fees of others: on a network that takes nothing which pays less than they do.
+//! Other senders' fees: the network accepts only transactions that pay at least as much.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -7,10 +7,10 @@ use purser_tests::agent::all_at_once;
 use purser_tests::{Agent, AppSettings, Operator, Proxy, TestApp, TestNetwork};
 
 const MAX: &str = "PURSER__NETWORKS__TEST__PRIORITY_FEE_MICRO_LAMPORTS_MAX";
-/// Longer than two looks at what others pay.
+/// Longer than two looks at the price of others.
 const LOOKED: Duration = Duration::from_secs(9);
 
-/// Somebody with 100 USDC at a relayer that pays up to `most`, if that is said, and its line to the network.
+/// An agent with 100 USDC at a relayer that pays up to `most`, if given, and the relayer's line to the network.
 async fn paying_up_to(
     network: Arc<TestNetwork>,
     most: Option<u64>,
@@ -53,13 +53,13 @@ async fn payments_among_others_that_pay_more_land_and_none_expires() {
 
 #[tokio::test]
 async fn without_a_maximum_nothing_more_is_paid_and_nobody_is_asked() {
-    // Whose blockhashes live for half a minute.
+    // On the slow network a blockhash lives for half a minute.
     let (proxy, operator, agent) = paying_up_to(TestNetwork::slow(), None, 3).await;
     let (payee, _) = operator.chain.new_payee().await;
     proxy.outcomes().competes(5_000);
     let waits = agent.pays("1").to(&payee).await.has_status(202);
     assert!(!proxy.calls().contains_key("getRecentPrioritizationFees"));
-    // The others are gone: the same bytes land.
+    // The competition is gone: the same bytes land.
     proxy.outcomes().competes(0);
     let settled = crate::transfers::settles(&agent, waits.text_of("transfer_id")).await;
     assert_eq!(settled["tx_signature"], waits["tx_signature"]);
@@ -70,7 +70,7 @@ async fn without_a_maximum_nothing_more_is_paid_and_nobody_is_asked() {
 async fn payment_that_expired_is_signed_anew_for_the_most_that_may_be_paid() {
     let (proxy, operator, agent) = paying_up_to(TestNetwork::shared().await, Some(70_000), 50).await;
     let (payee, _) = operator.chain.new_payee().await;
-    // Nodes do not know yet what it takes.
+    // The nodes do not report the real price yet.
     proxy.outcomes().says_that_others_pay(Some(1_000));
     tokio::time::sleep(LOOKED).await;
     proxy.outcomes().clears();

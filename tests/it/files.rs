@@ -1,4 +1,4 @@
-//! Files that hold secrets are for the service's eyes alone.
+//! Only the service's own user can read files that hold secrets.
 
 use std::fs::{self, Permissions};
 use std::os::unix::fs::{MetadataExt, PermissionsExt};

@@ -1,4 +1,4 @@
-//! `docs/first-payment.md`, followed from an empty folder. What it installs is what `.ci/run` installs, and is not installed again.
+//! Follows `docs/first-payment.md` from an empty folder. `.ci/run` has already installed what the page installs.
 
 use std::path::PathBuf;
 use std::{env, fs};
@@ -8,21 +8,21 @@ use purser_tests::network::temp_folder;
 use purser_tests::{Operator, foreign};
 use serde_json::Value;
 
-/// A part of the page, by the beginning of its heading.
+/// The part of the page whose heading begins with this.
 fn part(heading: &str) -> String {
     let page = fs::read_to_string(workspace().join("docs/first-payment.md")).expect("the page is there");
     let part = page.split("\n## ").find(|part| part.starts_with(heading));
     part.unwrap_or_else(|| panic!("no part is called {heading}")).to_owned()
 }
 
-/// The only block of this language.
+/// The only code block in this language.
 fn block<'a>(part: &'a str, language: &str) -> &'a str {
     let blocks: Vec<&str> = part.split(&format!("```{language}\n")).skip(1).collect();
     let [block] = blocks[..] else { panic!("one block in {language}, not {}", blocks.len()) };
     block.split("```").next().expect("a block ends")
 }
 
-/// Follows a part, in an empty folder that finds these programs. What it printed, and how much the payee got.
+/// Runs a part's commands in an empty folder, with these programs on the path. Returns the output, and what the payee got.
 async fn follows(part: &str, program: Option<(&str, &str)>, programs: &[PathBuf]) -> (String, u64) {
     let agent = Operator::shared().await.creates_account_with("Ada", "100").await;
     let key = agent.new_key().await;
@@ -45,7 +45,7 @@ async fn follows(part: &str, program: Option<(&str, &str)>, programs: &[PathBuf]
     (printed, agent.operator.chain.usdc_micros(&payee).await)
 }
 
-/// The last three lines are two answers about one payment, and the list with it.
+/// The last three lines are two answers about one payment, and a list that contains it.
 fn tells_of_one_payment(printed: &str) {
     let lines: Vec<&str> = printed.lines().collect();
     let [.., first, second, listed] = lines[..] else { panic!("{printed}") };

@@ -1,4 +1,4 @@
-//! Halts: what stops an account beside its policy, and who lifts it.
+//! Halts: they stop an account independently of its policy, and only some may lift them.
 
 use purser_tests::chain::Landing;
 use purser_tests::{AppSettings, Operator, TestApp, TestNetwork};
@@ -31,7 +31,7 @@ async fn halt_over_http_stops_every_account_and_only_the_admins_wallet_resumes()
         assert_eq!(account["halted"], json!({ "by": "policy_authority", "scope": "operator" }));
     }
 
-    // Neither the policy's own switch nor the key that halted lifts it.
+    // Neither the policy's pause nor the key that halted lifts it.
     ada.has_policy(json!({ "paused": false })).await;
     ada.pays("1").to(&payee).await.is_error(402, "account_paused");
     let (app, chain) = (operator.app(), &operator.chain);
@@ -75,7 +75,7 @@ async fn one_account_is_halted_over_http_and_only_the_admins_wallet_resumes_it()
     ada.has_policy(json!({ "paused": false })).await;
     ada.pays("1").to(&payee).await.is_error(402, "account_paused");
     ben.pays("1").to(&payee).await.is_settled();
-    // Neither its own agent, nor another operator, which is not told that it exists.
+    // Neither its own agent, nor another operator, which must not learn that the account exists.
     ben.new_key().await.post(&path, &json!({})).await.is_error(403, "forbidden");
     operator.app().new_operator().await.client.post(&path, &json!({})).await.is_error(404, "not_found");
     for (method, status) in [(reqwest::Method::DELETE, 405), (reqwest::Method::GET, 405)] {

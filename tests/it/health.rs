@@ -1,11 +1,11 @@
-//! `GET /healthz`: says what is not well, and whether requests are better sent elsewhere.
+//! `GET /healthz`: reports problems, and whether requests should go to another relayer.
 
 use std::time::Duration;
 
 use purser_tests::{Answer, AppSettings, Proxy, TestApp, TestNetwork};
 use serde_json::json;
 
-/// Asks until the status is this one.
+/// Polls until the status is this one.
 async fn comes_to(app: &TestApp, status: u16) -> Answer {
     for _ in 0..100 {
         let answer = app.client().get("/healthz").await;

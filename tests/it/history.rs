@@ -1,4 +1,4 @@
-//! `GET /v1/accounts/:id/transactions`: what is in it, in which order, and how it is paged.
+//! `GET /v1/accounts/:id/transactions`: its entries, their order, and paging.
 
 use std::collections::BTreeSet;
 use std::time::Duration;
@@ -7,10 +7,10 @@ use purser_tests::wallet::{mints, withdraws};
 use purser_tests::{Agent, AppSettings, Landing, Operator, TestApp, TestNetwork, Wallet, Wire};
 use serde_json::{Value, json};
 
-/// How long a deposit may take to show.
+/// How long a deposit may take to appear.
 const SHOWN_WITHIN: Duration = Duration::from_secs(20);
 
-/// The entries of one page, asked for with this query.
+/// The entries of one page, for this query.
 pub async fn entries(agent: &Agent, query: &str) -> Vec<Value> {
     let answer =
         agent.operator.client.get(&agent.path(&format!("/transactions{query}"))).await.has_status(200);
@@ -122,12 +122,12 @@ async fn payee_of_another_operator_sees_who_paid_and_why_and_no_more() {
         "visible_at": entry["visible_at"],
     });
     assert_eq!(*entry, expected);
-    // The ids open nothing.
+    // The ids give the payee no access.
     let transfer = format!("/v1/transfers/{}", paid.text_of("transfer_id"));
     for path in [transfer, ada.path(""), ada.path("/transactions")] {
         others.client.get(&path).await.is_error(404, "not_found");
     }
-    // Who paid was told of a token account, and is still.
+    // The payer named a token account, and still sees that one.
     assert_eq!(entries(&ada, "").await[0]["counterparty"], json!(ben.token_account.to_string()));
 }
 
@@ -154,7 +154,7 @@ async fn every_way_of_depositing_shows_up_once() {
     }
     let looked_up = wallet.does_by_lookup(&[wallet.transfer("6", to)], &[*to]).await;
     expected.insert((looked_up, "6.000000".to_owned(), source));
-    // From within another program: ours, by an account of another operator.
+    // From within another program: ours, through an account of another operator.
     let stranger = operator.app().new_operator().await.creates_account_with("Stranger", "9").await;
     let Landing::Settled(inner) = stranger.pays_directly("9", to, "from within").await else {
         panic!("the transfer lands")
@@ -179,7 +179,7 @@ async fn every_way_of_depositing_shows_up_once() {
 async fn history_goes_on_when_the_websocket_was_cut() {
     let network = TestNetwork::shared().await;
     let wire = Wire::to(&network.ws_url);
-    // So rarely that nothing here is found by the timer.
+    // An interval so long that the timer finds nothing in this test.
     let settings = AppSettings {
         rpc_url: Some(network.rpc_url.clone()),
         ws_url: Some(wire.url()),
@@ -198,11 +198,11 @@ async fn history_goes_on_when_the_websocket_was_cut() {
     assert_eq!(entries_once(&agent, 1).await.len(), 1, "woken by the program's log");
     let before = wire.connections();
     wire.cuts();
-    // Nobody is told of it; a look that was still due may find it all the same.
+    // No notice comes for this one, but a look that was still due may find it.
     expected.push(pays("2").await);
     wire.mends();
     assert_eq!(entries_once(&agent, 2).await.len(), 2, "what was missed is found after the reconnection");
-    // A look that was still due may have found it before that.
+    // A look that was still due may have found it before the reconnection.
     for _ in 0..600 {
         if wire.connections() > before {
             break;
@@ -267,7 +267,7 @@ async fn rejected_transfer_is_listed_with_its_reason_and_the_status_filter_picks
     let (payee, _) = operator.chain.new_payee().await;
     let refused = agent.pays("2").to(&payee).memo("too much").await.is_error(402, "policy_violation");
     agent.pays("1").to(&payee).await.is_settled();
-    // Not policy: no part of the history.
+    // A policy change is no history entry.
     agent.has_policy(json!({})).await;
     agent.pays("500").to(&payee).await.is_error(402, "insufficient_balance");
     let all = entries(&agent, "").await;

@@ -1,4 +1,4 @@
-//! The history as CSV: the same entries, whatever others wrote into them.
+//! The history as CSV: the same entries, whatever text others put into them.
 
 use purser_tests::agent::all_at_once;
 use purser_tests::wallet::mints;
@@ -13,7 +13,7 @@ async fn asks(client: &Client, agent: &Agent, query: &str, accept: &str) -> Answ
     client.sends(client.request(Method::GET, &path).header("accept", accept)).await
 }
 
-/// The lines under the names of their cells; what is empty is `null`.
+/// Each line as an object by column name; an empty cell is `null`.
 fn lines(csv: &str) -> Vec<Value> {
     let mut reader = csv::Reader::from_reader(csv.as_bytes());
     let names = reader.headers().expect("a head").clone();
@@ -55,7 +55,7 @@ async fn csv_has_the_entries_that_pages_have_and_no_formula() {
         }
     }
     assert_eq!(lines(&answer.text), expected);
-    // The filters of pages are filters here.
+    // The filters of the JSON pages work here.
     let deposits = asks(&operator.client, &agent, "?type=deposit", "text/csv").await;
     assert_eq!(lines(&deposits.text), expected[expected.len() - 1..]);
     let newest = expected[1]["visible_at"].as_str().expect("a moment");

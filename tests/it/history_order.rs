@@ -1,4 +1,4 @@
-//! The order of a history: entries stand in the order in which they became visible, and who polls misses none.
+//! The order of a history: entries are in the order in which they became visible, and a client that polls misses none.
 
 use std::collections::BTreeSet;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -17,7 +17,7 @@ fn ids(entries: &[Value]) -> BTreeSet<String> {
     entries.iter().map(|entry| text(entry, "id").to_owned()).collect()
 }
 
-/// The newest time that entries tell under this name.
+/// The newest time that entries have in this field.
 fn newest(entries: &[Value], field: &str) -> String {
     entries.iter().map(|entry| text(entry, field).to_owned()).max().expect("an entry")
 }
@@ -100,7 +100,7 @@ async fn transfer_never_settles_before_it_was_created() {
     }
 }
 
-/// So rarely does this relayer look at balances that a deposit shows seconds after it was made: no websocket tells it.
+/// A relayer that compares balances so rarely, and without a websocket, that a deposit shows seconds after it was made.
 async fn late() -> (Operator, Agent) {
     let network = TestNetwork::shared().await;
     let rpc_url = Some(network.rpc_url.clone());
@@ -149,7 +149,7 @@ async fn two_relayers_on_one_postgres_show_every_entry_to_who_polls() {
     agent.has_policy(json!({ "max_single_transfer": 1 })).await;
     let (payee, _) = operator.chain.new_payee().await;
     let beside = purser_tests::Client::new(&second.base_url(), Some(operator.client.key()));
-    // Whether it has come to an end that the history shows: a busy machine lets some expire.
+    // True if the payment ended in a way that the history shows: on a busy machine some expire.
     let pays = async |number: usize| {
         let client = if number.is_multiple_of(2) { &operator.client } else { &beside };
         let usdc = if number.is_multiple_of(3) { "2" } else { "1" };

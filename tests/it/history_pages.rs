@@ -41,7 +41,7 @@ async fn until_has_its_own_moment_so_that_spans_neither_overlap_nor_leave_gaps()
     assert_eq!(entries(&agent, &between(moment(2), moment(0))).await, all[..2]);
     assert!(entries(&agent, &between(moment(1), moment(1))).await.is_empty());
     assert_eq!(entries(&agent, &format!("?until={}", moment(1))).await, all[1..]);
-    // Pages within a span, too.
+    // Paging works within a span, too.
     let path = |more: &str| agent.path(&format!("/transactions?limit=1&until={}{more}", moment(1)));
     let page = operator.client.get(&path("")).await.has_status(200);
     let next = operator.client.get(&path(&format!("&cursor={}", page.text_of("cursor")))).await;
@@ -92,7 +92,7 @@ async fn pages_have_no_gap_and_no_repetition_while_entries_are_added() {
     for _ in 0..3 {
         let page = operator.client.get(&agent.path(&format!("/transactions{query}"))).await.has_status(200);
         seen.extend(page["data"].as_array().expect("a list").clone());
-        // Newer ones come in between two pages, and stay off the pages that follow.
+        // Newer entries come in between two pages, and do not appear on later pages.
         agent.pays("2").to(&payee).await.is_settled();
         match page["cursor"].as_str() {
             Some(cursor) => query = format!("?limit=2&cursor={cursor}"),

@@ -1,4 +1,4 @@
-//! The chain is the book: a relayer that lost its database tells the same history.
+//! The chain is the book: a relayer that lost its database shows the same history.
 
 use std::time::Duration;
 
@@ -8,7 +8,7 @@ use serde_json::{Value, json};
 
 use crate::history::{entries, entries_once};
 
-/// What the chain decides of a history: without refusals and places, by id.
+/// The part of a history that the chain determines: entries by id, without refusals and positions.
 fn of_the_chain(entries: Vec<Value>) -> Vec<Value> {
     let mut settled: Vec<Value> = entries.into_iter().filter(|entry| entry["status"] == "settled").collect();
     settled.sort_by_key(|entry| entry["id"].to_string());
@@ -18,7 +18,7 @@ fn of_the_chain(entries: Vec<Value>) -> Vec<Value> {
     settled
 }
 
-/// The operator under which a relayer with an empty database finds the chain's accounts again.
+/// The operator under which a relayer with an empty database rediscovers the chain's accounts.
 fn found_again(app: &std::sync::Arc<TestApp>, lost: &Operator) -> Operator {
     let added = app.runs(&[
         "operator",
@@ -84,7 +84,7 @@ async fn history_without_the_database_is_the_same_less_the_rejections() {
                 tokio::time::sleep(Duration::from_millis(100)).await;
             }
             let shown = entries(&agent, "?limit=100").await;
-            // The past is read newest first, and shown in its order all the same.
+            // The relayer reads the past newest first, but the history shows it in its usual order.
             assert!(shown.is_sorted_by_key(|entry| std::cmp::Reverse(entry["created_at"].to_string())));
             assert_eq!(of_the_chain(shown), expected, "{commitment}");
             again.reads_account(&agent.id).await.has_status(200);

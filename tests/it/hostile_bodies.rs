@@ -1,6 +1,6 @@
-//! What a hostile client may send in place of a request.
+//! Bodies that a hostile client may send instead of a request.
 
-/// Bodies that are no request on any route.
+/// Bodies that are invalid on every route.
 pub fn hostile_bodies() -> Vec<(&'static str, Vec<u8>)> {
     let deep =
         |open: &str, close: &str, depth: usize| format!("{}{}", open.repeat(depth), close.repeat(depth));

@@ -1,4 +1,4 @@
-//! Requests that are not even HTTP: the server says so, closes them and goes on.
+//! Requests that are not even HTTP: the server says so, closes the connection and goes on.
 
 use std::time::Duration;
 
@@ -8,7 +8,7 @@ use purser_tests::Operator;
 
 use crate::hostile_input::Target;
 
-/// Sends bytes to a relayer as they are, and reads until it closes.
+/// Sends raw bytes to a relayer, and reads until it closes.
 pub async fn raw_answer(operator: &Operator, bytes: &[u8]) -> String {
     let address = operator.app().base_url().trim_start_matches("http://").to_owned();
     let mut stream = tokio::net::TcpStream::connect(&address).await.expect("the relayer listens");
@@ -24,7 +24,7 @@ pub async fn raw_answer(operator: &Operator, bytes: &[u8]) -> String {
     String::from_utf8(answer).expect("an answer is text")
 }
 
-/// The last answer on a connection is an error of ours, with all that errors have.
+/// The connection's last answer is an error of ours, with all fields that errors have.
 pub fn is_our_refusal(answer: &str, line: &str, error: &str) {
     let start = answer.rfind("HTTP/1.1 ").unwrap_or_else(|| panic!("no answer: {answer}"));
     let (head, body) = answer[start..].split_once("\r\n\r\n").expect("a head ends");

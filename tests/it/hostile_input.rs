@@ -7,7 +7,7 @@ use serde_json::{Value, json};
 use crate::hostile_bodies::hostile_bodies;
 use crate::routes::{ROUTES, Route};
 
-/// The statuses and codes that refuse input.
+/// Statuses and codes that invalid input gets.
 const REFUSALS: [(u16, &str); 8] = [
     (400, "invalid_request"),
     (401, "unauthorized"),
@@ -19,7 +19,7 @@ const REFUSALS: [(u16, &str); 8] = [
     (422, "invalid_recipient"),
 ];
 
-/// An operator with one funded account, and what must not change.
+/// An operator with one funded account, and the state that must not change.
 pub struct Target {
     pub operator: Operator,
     agent: Agent,
@@ -74,18 +74,18 @@ fn is_refused(answer: Answer, what: &str) {
 #[tokio::test]
 async fn hostile_body_is_refused_on_every_route_and_changes_nothing() {
     let target = Target::set().await;
-    // An empty body halts, as it should; its other bodies are tested beside it.
+    // Here an empty body halts, as it should; other tests cover the other bodies.
     for route in ROUTES.iter().filter(|route| route.takes_body() && !route.path.ends_with("/halt")) {
         let path = target.path_of(route);
         for (what, body) in hostile_bodies() {
             let request = target.operator.client.request(route.method(), &path);
-            // A connection each: the server may close one whose body it did not want to read.
+            // A new connection for each request: the server may close one whose body it did not read.
             let request =
                 request.header("connection", "close").header("content-type", "application/json").body(body);
             let what = format!("{} {} with {what}", route.method, route.path);
             match target.operator.client.tries(request).await {
                 Ok(answer) => is_refused(answer, &what),
-                // A body far too large may be cut off while it is still being sent.
+                // The server may cut off a body that is far too large while it is being sent.
                 Err(error) => assert!(what.contains("too large"), "{what}: {error:?}"),
             }
         }
@@ -124,7 +124,7 @@ async fn wrong_method_is_refused_on_every_route_and_changes_nothing() {
         let taken = |method: &str| ROUTES.iter().any(|route| route.path == path && route.method == method);
         for name in methods.into_iter().filter(|method| !taken(method)) {
             let method = Method::from_bytes(name.as_bytes()).expect("a method's name");
-            // A word in an id's place is an id, so that GET /v1/transfers/preview asks for a transfer.
+            // Any word in an id's place counts as an id, so GET /v1/transfers/preview asks for a transfer.
             let request = target.operator.client.request(method, &path.replace("{id}", &target.agent.id));
             let request = request.header("content-type", "application/json").body("{}");
             is_refused(target.operator.client.sends(request).await, &format!("{name} {path}"));
@@ -233,7 +233,7 @@ async fn every_field_of_a_transfer_is_checked_and_nothing_is_paid() {
     for field in ["from", "to", "amount", "idempotency_key", "memo"] {
         for value in &values {
             for payment in [target.agent.pays("1"), target.agent.previews("1")] {
-                // No memo is fine, and a preview needs no idempotency key.
+                // The memo may be missing, and a preview needs no idempotency key.
                 if value.is_null()
                     && (field == "memo" || (field == "idempotency_key" && payment.is_preview()))
                 {

@@ -1,4 +1,4 @@
-//! Very many identical requests at once, for each of several keys. `PURSER_TEST_LONG=1` asks for 100 keys by 1,000.
+//! Very many identical requests at once, for each of several keys. `PURSER_TEST_LONG=1` sends 1,000 for each of 100 keys.
 
 use std::future::IntoFuture;
 use std::time::Duration;
@@ -8,7 +8,7 @@ use purser_tests::agent::unique_key;
 use purser_tests::clock::{HostClock, unix_of};
 use purser_tests::{Agent, Answer, AppSettings, Operator, Payment, TestApp, TestNetwork};
 
-/// Requests that are on their way at the same time: each takes a socket on both sides.
+/// Requests in flight: each takes a socket on both sides.
 const AT_ONCE: usize = 400;
 
 fn keys_and_requests() -> (usize, usize) {
@@ -99,7 +99,7 @@ async fn key_is_free_again_after_24_hours_and_not_a_second_sooner() {
     assert_eq!(replayed.text, anew.text);
 }
 
-/// The relayer remembers the chain's time for up to a second.
+/// The relayer caches the chain's time for up to a second.
 async fn seen_by_the_relayer() {
     tokio::time::sleep(Duration::from_millis(1_200)).await;
 }

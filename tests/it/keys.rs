@@ -216,7 +216,7 @@ async fn operator_has_at_most_so_many_keys_and_a_revoked_one_makes_room() {
     let asked = (0..12).map(|_| async { operator.client.post(&path, &json!({})).await });
     let answers = futures::future::join_all(asked).await;
     let (made, refused): (Vec<_>, Vec<_>) = answers.into_iter().partition(|answer| answer.status == 201);
-    // The operator's own key counts too.
+    // The operator's own key counts, too.
     assert_eq!(made.len(), 4);
     for answer in refused {
         let message = answer.blames("body").text_of("message").to_owned();
@@ -224,7 +224,7 @@ async fn operator_has_at_most_so_many_keys_and_a_revoked_one_makes_room() {
     }
     operator.client.delete(&format!("/v1/keys/{}", made[0].text_of("id"))).await;
     operator.client.post(&path, &json!({})).await.has_status(201);
-    // Whoever runs the server can still help.
+    // Whoever runs the server can still make a key.
     app.new_operator_key(&operator.id);
 }
 

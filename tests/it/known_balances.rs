@@ -1,4 +1,4 @@
-//! `GET /v1/accounts` while the chain does not answer: every account as it was last seen.
+//! `GET /v1/accounts` while the chain does not answer: every account as last seen.
 
 use std::time::Duration;
 
@@ -44,7 +44,7 @@ async fn accounts_are_listed_with_their_last_known_balance_while_the_chain_is_aw
         assert_eq!(known[field], living[field], "{field}");
     }
     assert!(known["policy"].is_null(), "nobody remembers a policy but the chain: {known}");
-    // Of before or after the payment, whenever the last sweep was.
+    // From before or after the payment, depending on the last sweep.
     assert!(known["balance_usdc"] == "0.000000" || known["balance_usdc"] == "4.000000", "{known}");
     let moment = |account: &Value, field: &str| account[field].as_str().expect("a moment").to_owned();
     let as_of = moment(known, "balance_as_of");
@@ -52,7 +52,7 @@ async fn accounts_are_listed_with_their_last_known_balance_while_the_chain_is_aw
     assert!(as_of <= moment(living, "balance_as_of"), "{known}");
     assert_eq!(entry(&away, &paused)["status"], "paused");
 
-    // Filters and pages are those of the living.
+    // Filters and pages work as they do on a live chain.
     let page = operator.client.get("/v1/accounts?limit=1&status=paused").await.has_status(200);
     assert_eq!((&page["data"][0]["account_id"], &page["has_more"]), (&json!(paused.id), &json!(false)));
     let first = operator.client.get("/v1/accounts?limit=2").await.has_status(200);
@@ -69,7 +69,7 @@ async fn accounts_are_listed_with_their_last_known_balance_while_the_chain_is_aw
 async fn last_known_balance_is_what_a_sweep_saw() {
     let (operator, proxy) = operator_behind_a_proxy().await;
     let agent = operator.creates_account_with("Ada", "7").await;
-    // The sweep tells the time of its beginning once it is over: ask until one is, that began after the funding.
+    // A finished sweep reports when it began: poll until one began after the funding.
     let funded = operator.client.get("/v1/accounts").await.has_status(200);
     let since = funded["data"][0]["balance_as_of"].as_str().expect("a moment").to_owned();
     for _ in 0..100 {

@@ -1,4 +1,4 @@
-//! Loosened policies that wait, from the request to their announcement.
+//! Loosened policies that are pending, from the request to their announcement.
 
 use std::time::Duration;
 
@@ -9,7 +9,7 @@ use solana_sdk::signer::Signer;
 
 use crate::webhooks::registers;
 
-/// An operator that lets loosened policies wait for so many seconds, with an agent that may spend 10 at once.
+/// An operator with a loosening delay of this many seconds, and an agent that may spend 10 at once.
 pub async fn agent_with_delay(seconds: u32) -> (Operator, Agent) {
     let app = TestApp::start(TestNetwork::shared().await, &AppSettings::default()).await;
     let operator = app.new_operator().await;
@@ -19,7 +19,7 @@ pub async fn agent_with_delay(seconds: u32) -> (Operator, Agent) {
     (operator, agent)
 }
 
-/// Has the operator's loosenings wait.
+/// Sets the operator's loosening delay.
 pub async fn loosens_after(operator: &Operator, seconds: u32) {
     let update = OperatorUpdate { loosening_delay_seconds: Some(seconds), ..OperatorUpdate::default() };
     let admin = operator.app().admin();

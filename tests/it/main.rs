@@ -1,6 +1,6 @@
 //! Black-box tests over HTTP: the real relayer binary against a real network process.
 //!
-//! One file per subject; every test is a sentence. See `purser_tests` for what they stand on.
+//! One file per subject; every test name is a sentence. `purser_tests` is the support code.
 
 mod account_changes;
 mod account_events;

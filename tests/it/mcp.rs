@@ -1,4 +1,4 @@
-//! `POST /mcp`: what agents are told and may do, in both eras of the protocol, asked in raw JSON-RPC.
+//! `POST /mcp`: what agents see and may do, in both eras of the protocol, in raw JSON-RPC.
 
 use futures::future::join_all;
 use purser_tests::agent::unique_key;
@@ -29,13 +29,13 @@ pub fn message(method: &str, params: &Value) -> Value {
     json!({ "jsonrpc": "2.0", "id": 1, "method": method, "params": params })
 }
 
-/// As clients of the old era ask once they are initialized.
+/// Sends a request as old-era clients do once they are initialized.
 pub async fn asks(client: &Client, method: &str, params: Value) -> Answer {
     let request = request(client, &message(method, &params)).header("mcp-protocol-version", OLD_ERA);
     client.sends(request).await
 }
 
-/// As clients of the new era ask: each request says everything about itself.
+/// Sends a request as new-era clients do: each one is self-contained.
 pub async fn asks_anew(client: &Client, method: &str, mut params: Value) -> Answer {
     params["_meta"] = json!({
         "io.modelcontextprotocol/protocolVersion": NEW_ERA,
@@ -188,7 +188,7 @@ async fn tools_answer_what_rest_answers() {
     let payments = calls(&key, "list_transactions", arguments).await;
     let payments = succeeds(&payments)["data"].as_array().cloned().unwrap_or_default();
     assert!(!payments.is_empty() && payments.iter().all(|entry| entry["type"] == "transfer"));
-    // The new era, with the same key of the same payment: it is not made again.
+    // The new era with the same key for the same payment: it is not made again.
     let call = json!({ "name": "send_transfer", "arguments": order });
     let again = asks_anew(&key, "tools/call", call).await.has_status(200);
     assert_eq!(&again["result"]["structuredContent"], &over_rest.body);
@@ -289,7 +289,7 @@ async fn what_belongs_to_others_is_not_found() {
         let unknown = calls(&key, "get_transfer", json!({ "transfer_id": "txn_nothing" })).await;
         assert_eq!(without_request_id(body), without_request_id(is_refused(&unknown, "not_found").1));
     }
-    // An idempotency key of another account of the operator says nothing of that account's payment.
+    // Another account's idempotency key reveals nothing about that account's payment.
     let name = unique_key();
     ben.pays("1").to(&payee).key(&name).await.is_settled();
     let taken = json!({ "to": payee.to_string(), "amount": "1", "idempotency_key": name });

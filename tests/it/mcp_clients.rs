@@ -1,10 +1,10 @@
-//! MCP clients that other people wrote call every tool. `PURSER_NODE_MODULES` names a folder that has them; `.ci/run`
-//! installs them. Without it there is nobody to ask, and the test says so.
+//! Third-party MCP clients call every tool. `PURSER_NODE_MODULES` names a folder that has them; `.ci/run`
+//! installs them. Without it the test says so and skips.
 
 use purser_tests::Operator;
 use tokio::process::Command;
 
-/// One client of each era. Prints a line for each call: the tool, whether it was refused, and the payment's status.
+/// One client of each era. Prints a line for each call: the tool, whether the call was refused, and the payment's status.
 const CLIENTS: &str = r#"
 const { env } = process;
 const modules = env.PURSER_NODE_MODULES + "/@modelcontextprotocol";

@@ -1,4 +1,4 @@
-//! The official suite of MCP for servers, all of it. What it asks for that is not here stands with its reason in
+//! The whole official MCP suite for servers. What the relayer does not implement is listed with its reason in
 //! `tests/foreign/mcp-conformance.yaml`.
 
 use std::sync::Arc;
@@ -11,7 +11,7 @@ use purser_tests::{Operator, foreign, network::temp_folder};
 use reqwest::Client;
 use tokio::net::TcpListener;
 
-/// Those that are to be green but for single checks.
+/// Scenarios that must pass, except for single checks.
 const SCENARIOS: [&str; 8] = [
     "server-initialize",
     "server-session-lifecycle",
@@ -23,7 +23,7 @@ const SCENARIOS: [&str; 8] = [
     "dns-rebinding-protection",
 ];
 
-/// The suite knows of no keys: this adds one to every request, and changes nothing else, `Host` and `Origin` included.
+/// The suite cannot send keys: this adds one to every request, and changes nothing else, including `Host` and `Origin`.
 struct Door {
     url: String,
     key: String,

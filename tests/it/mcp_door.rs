@@ -1,4 +1,4 @@
-//! Who and what is let in at `/mcp`.
+//! Who may connect to `/mcp`, and with what.
 
 use purser_tests::agent::unique_key;
 use purser_tests::{Answer, Client};

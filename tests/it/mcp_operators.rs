@@ -1,4 +1,4 @@
-//! What operator keys may do at `/mcp`, where the configuration lets them in.
+//! What operator keys may do at `/mcp`, if the configuration allows them.
 
 use futures::future::join_all;
 use purser_tests::agent::unique_key;
@@ -9,7 +9,7 @@ use crate::mcp::{ada, asks, asks_anew, calls, initializes, is_refused, succeeds,
 
 const TOOLS: [&str; 5] = ["list_accounts", "create_account", "get_account", "get_policy", "update_policy"];
 
-/// An operator of a relayer that lets operators in.
+/// An operator on a relayer that allows operators at `/mcp`.
 async fn let_in() -> Operator {
     let settings = AppSettings { sections: "[mcp]\noperator_tools = true\n", ..AppSettings::default() };
     TestApp::start(TestNetwork::shared().await, &settings).await.new_operator().await
@@ -79,7 +79,7 @@ async fn agent_key_has_its_eight_tools_alone_where_operators_are_let_in() {
             );
         }
     }
-    // A session of the operator does not lend its rights.
+    // The operator's session does not give its rights to another key.
     let session = initializes(&operator.client).await.header("mcp-session-id").expect("a session").to_owned();
     let message = crate::mcp::message("tools/list", &json!({}));
     let borrowed = crate::mcp::request(&key, &message).header("mcp-session-id", session);

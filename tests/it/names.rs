@@ -1,10 +1,10 @@
-//! How the API names things, and what it says in its own words.
+//! The API's names, and that its messages are its own.
 
 use purser_tests::{Answer, Operator};
 use reqwest::Method;
 use serde_json::{Value, json};
 
-/// Texts by which a parser's message is known.
+/// Texts that reveal a parser's message.
 const PARSER_WORDS: [&str; 9] = [
     "invalid type",
     "invalid value",

@@ -1,4 +1,4 @@
-//! Two networks side by side in one relayer: the key picks one.
+//! Two networks in one relayer: the key selects one.
 
 use purser_tests::agent::unique_key;
 use purser_tests::{AppSettings, Operator, TestApp, TestNetwork};

@@ -57,7 +57,7 @@ async fn every_post_takes_a_name() {
     let client = &operator.client;
     let id = "01ARZ3NDEKTSV4RRFFQ69G5FAV";
     let mut posts = 0;
-    // Transfers and purchases have their own; a preview does nothing.
+    // Transfers and purchases have their own key; a preview does nothing.
     let is_payment = |path: &str| path.contains("/transfers") || path.contains("/x402");
     let posted = ROUTES.iter().filter(|route| route.method == "POST" && !is_payment(route.path));
     for route in posted {
@@ -91,7 +91,7 @@ async fn name_whose_request_is_under_way_is_in_progress_until_it_is_answered() {
     assert_eq!(again.text, first.text);
 }
 
-/// Dies at `point` of making an account, comes back, and is asked again.
+/// The relayer dies at `point` of creating an account, restarts, and gets the request again.
 async fn account_is_one_after_a_death(point: &str, settings: AppSettings) {
     let clock = HostClock::new();
     let sound = AppSettings { host_clock: Some(clock.clone()), ..settings };

@@ -1,5 +1,5 @@
-//! Each rule twice: the relayer refuses with 402 and `checks`, and the same transfer, sent straight to the program with
-//! the transfer authority's key, is refused on chain by the same violation.
+//! Each rule twice: the relayer refuses with 402 and `checks`; and the chain refuses the same transfer for the same
+//! violation, when the transfer authority's key signs it for the program directly.
 
 use purser::error::PurserError;
 use purser_tests::agent::random_tag;
@@ -12,7 +12,7 @@ use solana_sdk::signer::Signer;
 
 use crate::history::entries_once;
 
-/// An agent that holds 100 USDC under this policy, and somebody to pay.
+/// An agent that holds 100 USDC under this policy, and a payee.
 async fn agent_under(policy: Value) -> (Agent, Pubkey) {
     let operator = Operator::shared().await;
     let agent = operator.creates_account_with("Ada", "100").await;
@@ -25,7 +25,7 @@ fn refused_as(error: PurserError) -> Landing {
     Landing::Refused(u32::from(error))
 }
 
-/// Both refuse `usdc` to `payee` for this rule, and nothing moved.
+/// Both refuse `usdc` to `payee` because of this rule, and no money moves.
 async fn both_refuse(agent: &Agent, usdc: &str, payee: &Pubkey, code: &str, rule: &str, error: PurserError) {
     let before = (agent.balance_micros().await, agent.operator.chain.agent(&agent.address).await);
     let refused = agent.pays(usdc).to(payee).await.is_error(402, code);
@@ -68,7 +68,7 @@ async fn memo_of_201_characters_is_refused_here_and_one_of_801_bytes_on_chain() 
     let longest = "x".repeat(800);
     let longer = format!("{longest}x");
     assert_eq!(agent.pays_directly("1", &payee, &longer).await, refused_as(PurserError::MemoTooLong));
-    // Who writes past the relayer may use all of it, and the history shows it whole.
+    // A memo that bypasses the relayer may use the full length, and the history shows all of it.
     assert!(matches!(agent.pays_directly("1", &payee, &longest).await, Landing::Settled(_)));
     let entries = entries_once(&agent, 2).await;
     assert!(entries.iter().any(|entry| entry["memo"] == longest.as_str()), "{entries:#?}");
@@ -99,7 +99,7 @@ async fn amount_above_the_single_limit_is_refused_here_and_on_chain() {
 async fn amount_above_the_daily_limit_is_refused_here_and_on_chain() {
     let (agent, payee) = agent_under(json!({ "max_daily_spend": 10 })).await;
     agent.pays("4").to(&payee).await.is_settled();
-    // What went straight to the program counts as much as what went through the relayer.
+    // A transfer straight to the program counts as much as one through the relayer.
     assert!(matches!(agent.pays_directly("3", &payee, "").await, Landing::Settled(_)));
     let (code, rule) = ("policy_violation", "max_daily_spend");
     both_refuse(&agent, "3.000001", &payee, code, rule, PurserError::DailyLimitExceeded).await;

@@ -1,5 +1,5 @@
-//! An operator with a wallet of its own, from nothing to an audit, in the order of README and docs/operating.md: by `anchor run` in
-//! Anchor's own command line, the API, and the dashboard. Processes alone: a network, a relayer, and what is typed.
+//! An operator with its own wallet, from nothing to an audit, in the order of README and docs/operating.md: with `anchor run`
+//! by Anchor's own command line, the API, and the dashboard. Only processes: a network, a relayer, and shell commands.
 
 use std::fs;
 use std::path::PathBuf;
@@ -22,7 +22,7 @@ struct Own<'a> {
 }
 
 impl Own<'_> {
-    /// `anchor run NAME -- ARGUMENTS`, which must end with this status, and its answer.
+    /// Runs `anchor run NAME -- ARGUMENTS`, which must end with this status, and returns its answer.
     fn runs(&self, name: &str, arguments: &str, status: i32) -> Value {
         let migrate = binaries::relayer().with_file_name("purser-migrate");
         let arguments = format!("{arguments} --json");
@@ -34,7 +34,7 @@ impl Own<'_> {
         serde_json::from_str(line).expect("a line of JSON")
     }
 
-    /// Shown first, and done with `--yes`.
+    /// First without, then with `--yes`.
     fn does(&self, name: &str, arguments: &str) -> Value {
         let shown = self.runs(name, arguments, 3);
         assert_eq!(shown["done"], json!(false), "{shown}");
@@ -42,7 +42,7 @@ impl Own<'_> {
     }
 }
 
-/// The page, once it says this.
+/// Polls the page until it contains this text.
 async fn comes_to_say(browser: &Browser, path: &str, text: &str) {
     let begun = Instant::now();
     loop {
@@ -95,7 +95,7 @@ async fn operator_with_a_wallet_of_its_own_gets_from_nothing_to_an_audit() {
     // Fund it.
     wallet::mints(&chain, "100", &token_account.parse().expect("an address")).await;
 
-    // A policy, by its own wallet: to one payee, 10 at most.
+    // A policy, from its own wallet: one payee, 10 at most.
     let (payee, _) = chain.new_payee().await;
     let rules = format!("--account {agent} --max-single-transfer 10 --require-memo true --allow {payee}");
     let set = own.does("set-policy", &rules);
@@ -129,18 +129,18 @@ async fn operator_with_a_wallet_of_its_own_gets_from_nothing_to_an_audit() {
     let rejected = browser.reads("/dashboard/transfers?status=rejected").await.has_status(200);
     rejected.says("10.01").says(&account_id);
 
-    // Stop all; only the own wallet lets it go on.
+    // Stop all. Only the operator's own wallet resumes.
     browser.sends_form("/dashboard/stop-all", &[]).await.leads_to("/dashboard?stopped=1");
     pays("1", &payee, "invoice 4", "fourth").await.is_error(402, "account_paused");
     assert!(own.runs("operator-show", &of_operator, 0)["halted_by"].is_string());
     own.does("resume-all", &of_operator);
     pays("1", &payee, "invoice 4", "fifth").await.is_settled();
-    // An audit reads what is final.
+    // An audit reads finalized data.
     own.runs("halt-all", &format!("{of_operator} --commitment finalized"), 0);
     pays("1", &payee, "invoice 5", "sixth").await.is_error(402, "account_paused");
     assert_eq!(chain.usdc_micros(&payee).await, 8_500_000);
 
-    // Audit it, on a machine that has nothing but the address; then the service's history too.
+    // Audit it, on a machine that has only the address; then the service's history, too.
     let network = ["audit", "--url", &scene.network.rpc_url, "--operator", &operator];
     for more in [&[][..], &["--api", &url, "--key", &operator_key]] {
         let mut audit = Command::new(binaries::relayer());

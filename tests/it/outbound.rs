@@ -1,4 +1,4 @@
-//! What the relayer asks of others goes to them, not to whoever the environment names.
+//! The relayer's outgoing requests go straight to their target, not to a proxy that the environment names.
 
 use purser_tests::{AppSettings, TestApp, TestNetwork};
 

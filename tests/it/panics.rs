@@ -1,5 +1,5 @@
-//! A panic: of a request, it is that request's 500; of a task that the rest relies on, it is the end of the process, which
-//! whoever supervises it starts again.
+//! A panic in a request is that request's 500. A panic in a task that the rest relies on ends the process, and the supervisor
+//! starts it again.
 
 use std::collections::BTreeSet;
 use std::time::Duration;
@@ -8,8 +8,8 @@ use purser_tests::{AppSettings, TestApp, TestNetwork, binaries};
 
 use crate::admin::with_admin;
 
-/// Every task of a relayer with two nodes, a price that moves, an account to watch and a second door, and the time that it
-/// goes on at which it panics.
+/// Every task of a relayer with two nodes, a changing price, an account to watch and an admin door, and the iteration in which
+/// it panics.
 const TASKS: [(&str, u32); 16] = [
     ("admin listener", 1),
     ("chain clock", 1),
@@ -29,7 +29,7 @@ const TASKS: [(&str, u32); 16] = [
     ("websocket", 1),
 ];
 
-/// The tasks that it names itself.
+/// The tasks that the relayer itself reports.
 async fn kept_by(app: &TestApp) -> BTreeSet<String> {
     let metrics = app.admin_client().get("/metrics").await.has_status(200).text;
     let name = |line: &str| Some(line.strip_prefix("purser_tasks{task=\"")?.split_once('"')?.0.to_owned());
@@ -50,7 +50,7 @@ async fn process_ends_and_says_why_when_a_task_panics_that_it_cannot_do_without(
     app.starts();
     let all: BTreeSet<_> = TASKS.iter().map(|(name, _)| (*name).to_owned()).collect();
     let mut kept = BTreeSet::new();
-    // The line for deposits is opened when the first account is watched.
+    // The websocket for deposits opens when the first account is watched.
     for _ in 0..300 {
         kept = kept_by(&app).await;
         if kept.is_superset(&all) {
@@ -76,7 +76,7 @@ async fn process_ends_and_says_why_when_a_task_panics_that_it_cannot_do_without(
         );
         assert!(log.contains("a task panicked that the process cannot do without"), "{log}");
     }
-    // Nothing was left behind that keeps it from starting.
+    // Nothing that the panic left behind prevents a start.
     app.starts();
     app.new_operator().await.creates_account("Ada").await;
 }

@@ -1,4 +1,4 @@
-//! Accounts of the service as payees, those of other operators included: they can be paid, and nothing else is told of them.
+//! Accounts of the service as payees, those of other operators included: payers can pay them, but learn nothing else about them.
 
 use purser_tests::agent::unique_key;
 use purser_tests::{Agent, Operator};
@@ -26,7 +26,7 @@ async fn account_of_another_operator_is_paid_and_told_of_its_deposit() {
     let entry = &history["data"][0];
     assert_eq!((&entry["type"], &entry["amount_usdc"]), (&json!("deposit"), &json!("2.000000")));
     assert_eq!(entry["tx_signature"], settled["tx_signature"]);
-    // An agent's own key pays it too.
+    // An agent's own key can pay it too.
     payer.pays("1").to(&payee).by(&payer.new_key().await).await.is_settled();
     assert_eq!(payee.balance_micros().await, 3_000_000);
 }

@@ -133,7 +133,7 @@ async fn limits_are_read_exactly_from_numbers_and_strings_and_answered_as_number
 #[tokio::test]
 async fn limit_as_a_json_number_with_an_exponent_is_read_exactly() {
     let agent = Operator::shared().await.creates_account("Ada").await;
-    // What common JSON writers make of 0.00001 and 100,000,000,000.
+    // How common JSON writers format 0.00001 and 100,000,000,000.
     for (written, micros) in
         [("1e-05", 10), ("1.5e-1", 150_000), ("1e3", 1_000_000_000), ("1E+11", 100_000_000_000_000_000)]
     {

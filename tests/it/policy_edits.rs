@@ -1,4 +1,4 @@
-//! A policy that was read, edited and put back.
+//! A policy that a client reads, edits and writes back.
 
 use purser_tests::Operator;
 use serde_json::json;
@@ -74,7 +74,7 @@ async fn read_only_field_that_was_changed_is_refused() {
         client.patch(&path, &edited).await.blames(field);
     }
     assert_eq!(client.get(&path).await.has_status(200).body, read);
-    // A new account has nothing that could have been read.
+    // A new account has no version that the client could have read.
     let body = json!({ "name": "Ben", "policy": { "version": 1 } });
     client.post("/v1/accounts", &body).await.blames("policy.version");
 }

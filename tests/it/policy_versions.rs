@@ -1,4 +1,4 @@
-//! GET /v1/accounts/:id/policy/versions: what the chain's transactions set, whoever signed them, and who asked for it here.
+//! GET /v1/accounts/:id/policy/versions: the policies set on the chain, whoever signed them, and who requested them here.
 
 use std::time::Duration;
 
@@ -7,7 +7,7 @@ use purser_tests::{Agent, Answer, AppSettings, Landing, Operator, TestApp, TestN
 use serde_json::{Value, json};
 use solana_sdk::signer::Signer;
 
-/// The list, once it has so many versions.
+/// The list, once it has `count` versions.
 async fn versions_once(agent: &Agent, count: usize) -> Answer {
     let path = agent.path("/policy/versions");
     let mut listed = agent.operator.client.get(&path).await.has_status(200);
@@ -43,7 +43,7 @@ async fn versions_say_who_signed_who_asked_and_why() {
     let patched = client.patch(&path, &json!({ "require_memo": true })).await.has_status(200);
     let paused =
         client.put(&path, &json!({ "paused": true, "reason": "odd payments" })).await.has_status(200);
-    // And once by the admin's own wallet.
+    // And once from the admin's own wallet.
     let admin = app.admin();
     let at = DraftAccounts { authority: admin.pubkey(), operator: operator.address, agent: agent.address };
     let program = operator.chain.program();

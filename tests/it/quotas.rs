@@ -1,4 +1,4 @@
-//! How many accounts and allowlist entries an operator may have the service pay for.
+//! How many accounts and allowlist entries the service pays for, for one operator.
 
 use futures::future::join_all;
 use purser_tests::{Answer, AppSettings, Operator, TestApp, TestDatabase, TestNetwork};
@@ -14,7 +14,7 @@ fn list(count: usize) -> Value {
     (0..count).map(|_| json!({ "wallet": Pubkey::new_unique().to_string() })).collect()
 }
 
-/// How many were taken; the others were refused for the quota.
+/// How many were accepted; the others were refused because of the quota.
 #[track_caller]
 fn taken(answers: Vec<Answer>, status: u16) -> usize {
     let (taken, refused): (Vec<_>, Vec<_>) = answers.into_iter().partition(|answer| answer.status == status);
@@ -60,7 +60,7 @@ async fn entries_of_all_accounts_count_together_and_shorter_lists_make_room() {
     let begun = json!({ "name": "Cyd", "policy": policy });
     operator.client.post("/v1/accounts", &begun).await.has_status(201);
     operator.client.post("/v1/accounts", &begun).await.is_error(400, "quota_exceeded");
-    // Neither a pause nor a limit needs room.
+    // Neither a pause nor a limit takes any quota.
     ada.has_policy(json!({ "paused": true })).await;
     operator.client.patch(&ada.path("/policy"), &json!({ "max_single_transfer": 1 })).await.has_status(200);
     ada.has_policy(json!({ "allowed_counterparties": list(5) })).await;

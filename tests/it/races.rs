@@ -1,5 +1,5 @@
-//! A pause or a halt at one relayer against a change of the policy at another: what was answered stays. The other's
-//! transactions are held on their way until the pause was answered.
+//! A pause or a halt at one relayer races a policy change at another: whatever was answered stays. The second relayer's
+//! transactions are held back until the pause was answered.
 
 use std::sync::Arc;
 
@@ -8,11 +8,11 @@ use serde_json::{Value, json};
 use solana_sdk::signature::Keypair;
 use solana_sdk::signer::Signer;
 
-/// Entries of a list that is staged: opened, written in two parts, applied.
+/// Entries of a staged list: opened, written in two parts, applied.
 const LONG: usize = 40;
 const STAGED_SENDS: usize = 4;
 
-/// Two relayers, the second behind a line that holds its transactions.
+/// Two relayers, the second behind a line that can hold its transactions.
 struct Two {
     first: Operator,
     second: Client,
@@ -21,7 +21,7 @@ struct Two {
 }
 
 impl Two {
-    /// With one Postgres, or with databases of their own that both know the account.
+    /// With one Postgres, or with a database each that both know the account.
     async fn with(database: Option<Arc<TestDatabase>>) -> (Two, Agent) {
         let network = TestNetwork::own();
         let line = Proxy::to(&network.rpc_url);
@@ -41,8 +41,8 @@ impl Two {
         (Two { first: operator, second: beside, line, _apps: [first, second] }, agent)
     }
 
-    /// The second is asked for a change; when `sends` of its transactions went through and the next one is held, `meanwhile`
-    /// is done to its end. Then the rest goes.
+    /// Sends `change` to the second relayer. Once `sends` of its transactions have passed and the next one is held, runs
+    /// `meanwhile` to its end. Then releases the rest.
     async fn overtakes(
         &self,
         sends: usize,
@@ -83,7 +83,7 @@ async fn is_paused(agent: &Agent) -> bool {
     agent.operator.chain.agent(&agent.address).await.policy().paused
 }
 
-/// From an account that is not paused.
+/// The account is not paused at first.
 async fn pause_stays(two: &Two, agent: &Agent) {
     for round in 0..4 {
         for (method, body, sends) in changes(round) {
@@ -102,7 +102,7 @@ async fn pause_stays(two: &Two, agent: &Agent) {
     }
 }
 
-/// From an account that is paused: the pause that the change was to lift is gone, and another one has come.
+/// The account is paused at first: the pause that the change was to lift is gone, and a new one is there.
 async fn second_pause_stays(two: &Two, agent: &Agent) {
     for round in 0..4 {
         for (method, body, sends) in changes(round) {
@@ -120,7 +120,7 @@ async fn second_pause_stays(two: &Two, agent: &Agent) {
     }
 }
 
-/// No change of a policy touches a halt.
+/// No policy change affects a halt.
 async fn halt_stays(two: &Two, agent: &Agent) {
     let admin = two.first.app().admin();
     let (payee, _) = two.first.chain.new_payee().await;

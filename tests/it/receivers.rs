@@ -1,4 +1,4 @@
-//! The receivers of `docs/webhooks.md`, as they stand there, against real deliveries.
+//! The receivers of `docs/webhooks.md`, exactly as printed, with real deliveries.
 
 use std::io::Write;
 use std::net::{Ipv4Addr, TcpListener, TcpStream};
@@ -14,7 +14,7 @@ use serde_json::json;
 
 use crate::webhooks::{registers, signature};
 
-/// The only block of this language on the page, to listen on `port`.
+/// The page's only code block in this language, changed to listen on `port`.
 fn receiver_of_the_page(language: &str, port: u16) -> String {
     let page = std::fs::read_to_string(workspace().join("docs/webhooks.md")).expect("webhooks are explained");
     let blocks: Vec<&str> = page.split(&format!("```{language}\n")).skip(1).collect();
@@ -29,7 +29,7 @@ fn free_port() -> u16 {
     listener.local_addr().expect("the listener is bound").port()
 }
 
-/// A receiver that runs, and writes what it works on to a file.
+/// A running receiver, which records the events that it processes in a file.
 struct Running {
     _process: Process,
     port: u16,
@@ -51,7 +51,7 @@ impl Running {
         running
     }
 
-    /// Until it has printed what is wanted; panics after 20 s.
+    /// Waits until its output satisfies `done`; panics after 20 s.
     async fn waits(&self, done: impl Fn(&str) -> bool) -> String {
         let read = |path: &Path| std::fs::read_to_string(path).unwrap_or_default();
         for _ in 0..400 {
@@ -64,7 +64,7 @@ impl Running {
         panic!("it printed {:?}\n{}", read(&self.printed), read(&self.log));
     }
 
-    /// The status that it answers to this body with this signature.
+    /// Its response status for this body with this signature.
     async fn answers(&self, body: &str, signature: Option<&str>) -> u16 {
         let url = format!("http://127.0.0.1:{}/purser", self.port);
         let mut request = reqwest::Client::new().post(url).body(body.to_owned());
@@ -124,7 +124,7 @@ fn receiver_in_rust_is_the_example_that_is_compiled() {
     assert_eq!(receiver_of_the_page("rust", 3000), text);
 }
 
-/// The program's version as numbers, if it is there.
+/// The program's version as numbers, if it is installed.
 fn version_of(program: &str) -> Option<(u32, u32)> {
     let output = Command::new(program).arg("--version").output().ok()?;
     let text = String::from_utf8_lossy(&output.stdout).into_owned();
@@ -147,7 +147,7 @@ async fn receiver_in_python_takes_what_is_ours_once_and_nothing_else() {
 async fn receiver_in_typescript_takes_what_is_ours_once_and_nothing_else() {
     let text = |port| receiver_of_the_page("ts", port);
     match version_of("node") {
-        // The first version that leaves types out by itself.
+        // The first version that strips types without a flag.
         Some(version) if version >= (22, 6) => {
             receives("receiver.mts", &["node", "--experimental-strip-types"], text).await;
         }
@@ -159,7 +159,7 @@ async fn receiver_in_typescript_takes_what_is_ours_once_and_nothing_else() {
     }
 }
 
-/// TypeScript as JavaScript, by the package `amaro` in the folder that `PURSER_NODE_MODULES` names, if it is there.
+/// Strips TypeScript's types with the package `amaro` in the folder that `PURSER_NODE_MODULES` names, if it is there.
 fn without_types(text: &str) -> Option<String> {
     const STRIP: &str = "const { transformSync } = require('amaro');
         const text = require('fs').readFileSync(0, 'utf8');

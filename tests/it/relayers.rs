@@ -1,4 +1,4 @@
-//! Several relayers: on one Postgres, and on databases that know nothing of each other.
+//! Several relayers: on one Postgres, and on databases that share nothing.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -95,7 +95,7 @@ async fn two_relayers_with_databases_of_their_own_pay_once_for_a_key() {
     let settings = AppSettings::default();
     let first = TestApp::start(TestNetwork::shared().await, &settings).await;
     let agent = first.new_operator().await.creates_account_with("Ada", "100").await;
-    // Both know the account; neither will know of the other's transfers.
+    // Both know the account; neither will know the other's transfers.
     first.crashes();
     let second = first.twin(&settings);
     first.starts();

@@ -1,4 +1,4 @@
-//! Whose SOL it is: a tenant's admin does all that its wallet can, and the service loses nothing but fees.
+//! Who pays for rent: a tenant's admin does everything that its wallet can, and the service loses nothing but fees.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -11,7 +11,7 @@ use solana_sdk::pubkey::Pubkey;
 use solana_sdk::signature::Keypair;
 use solana_sdk::signer::Signer;
 
-/// Of one signature.
+/// The fee for one signature.
 const FEE: u64 = 5_000;
 
 async fn own_operator() -> Operator {
@@ -19,7 +19,7 @@ async fn own_operator() -> Operator {
     app.new_operator().await
 }
 
-/// What the service holds: in its wallets.
+/// The SOL in the service's wallets.
 async fn purse(operator: &Operator) -> u64 {
     let app: &Arc<TestApp> = operator.app();
     let chain = &operator.chain;
@@ -36,7 +36,7 @@ async fn lands(operator: &Operator, call: solana_sdk::instruction::Instruction) 
     assert!(matches!(landing, Landing::Settled(_)), "{landing:?}");
 }
 
-/// The admin closes the account with its own wallet, and has the rent sent to whoever is due.
+/// The admin closes the account with its own wallet, and sends the rent to this payer.
 async fn admin_closes(agent: &Agent, rent_payer: Pubkey) {
     let (operator, program) = (&agent.operator, agent.operator.chain.program());
     let admin = operator.app().admin().pubkey();
@@ -46,7 +46,7 @@ async fn admin_closes(agent: &Agent, rent_payer: Pubkey) {
     lands(operator, program.close_agent(admin, operator.address, agent.address, to, rent)).await;
 }
 
-/// The admin makes the account anew, with its own rent.
+/// The admin creates the account again, with its own rent.
 async fn admin_creates_anew(agent: &Agent) {
     let (operator, program) = (&agent.operator, agent.operator.chain.program());
     let admin = operator.app().admin().pubkey();
@@ -55,7 +55,7 @@ async fn admin_creates_anew(agent: &Agent) {
     lands(operator, program.create_agent(admin, admin, operator.address, id, &policy)).await;
 }
 
-/// The admin cuts the allowlist off.
+/// The admin removes the allowlist.
 async fn admin_opens_policy(agent: &Agent, rent_payer: Pubkey) {
     let (operator, program) = (&agent.operator, agent.operator.chain.program());
     let admin = operator.app().admin().pubkey();
@@ -99,11 +99,11 @@ async fn long_allowlists_in_a_loop_cost_the_service_no_more_than_fees() {
         }
     }
     let lost = before.saturating_sub(purse(&operator).await);
-    // Opening, eleven parts, applying, and what cuts it.
+    // Opening, eleven parts, applying, and the call that removes the list.
     assert!(lost <= 3 * 14 * FEE, "the service lost {lost} lamports");
 }
 
-/// The program gives rent to whoever paid it first: the admin, who then has the service pay for more.
+/// The program returns rent to the first payer: the admin, who then makes the service pay for more.
 #[tokio::test]
 async fn service_pays_for_no_list_whose_rent_another_gets_back() {
     let operator = own_operator().await;
@@ -123,12 +123,12 @@ async fn service_pays_for_no_list_whose_rent_another_gets_back() {
     }
     let lost = before.saturating_sub(purse(&operator).await);
     assert!(lost <= 20 * FEE, "the service lost {lost} lamports to the admin");
-    // What costs nothing is done.
+    // Changes that cost no rent are made.
     agent.has_policy(json!({ "max_single_transfer": 5 })).await;
     agent.has_policy(json!({ "paused": true })).await;
 }
 
-/// An account that the admin made with its own wallet from the start, and that the relayer found.
+/// The admin created this account with its own wallet, and the relayer found it.
 #[tokio::test]
 async fn service_pays_for_no_list_of_an_account_that_it_found() {
     let operator = own_operator().await;
@@ -155,8 +155,7 @@ async fn service_pays_for_no_list_of_an_account_that_it_found() {
     answer.blames("allowed_counterparties");
 }
 
-/// The admin changes the policy under a long list that is being written: 256 entries are opened, written in eleven parts
-/// and applied.
+/// The admin changes the policy while a long list is being written: 256 entries are opened, written in eleven parts and applied.
 #[tokio::test]
 async fn draft_that_was_overtaken_is_not_left_open() {
     let network = TestNetwork::own();
@@ -204,8 +203,8 @@ async fn admin_that_empties_an_account_and_closes_it_over_a_waiting_draft_takes_
     assert!(lost <= 2 * 8 * FEE, "the service lost {lost} lamports");
 }
 
-/// A long list waits. The admin closes the account, makes it anew with its own wallet, and puts the same list into a draft
-/// of its own for the relayer to apply.
+/// A long list is pending. The admin closes the account, creates it again with its own wallet, and puts the same list into
+/// its own draft for the relayer to apply.
 #[tokio::test]
 async fn waiting_list_is_not_applied_to_an_account_that_the_admin_made_anew() {
     let operator = own_operator().await;
@@ -244,7 +243,7 @@ async fn waiting_list_is_not_applied_to_an_account_that_the_admin_made_anew() {
     }
     assert_eq!(draft_rent_payer(&agent).await, None, "the relayer saw it");
     let lost = before.saturating_sub(purse(&operator).await);
-    // The account's own rent came back to the service.
+    // The service got the account's own rent back.
     assert!(lost <= 20 * FEE, "the service lost {lost} lamports");
     assert_eq!(operator.chain.agent(&agent.address).await.policy().allowlist.entries().0.len(), 0);
 }

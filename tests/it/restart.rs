@@ -135,9 +135,9 @@ async fn database_restored_from_before_a_payment_does_not_pay_it_again() {
     assert_eq!(operator.chain.usdc_micros(&payee).await, 4_000_000);
 }
 
-/// More than the chain remembers the tags of.
+/// More payments than the chain remembers tags.
 const MANY: usize = 20;
-/// What a relayer says that reads an account's whole past before it pays.
+/// Logged when the relayer reads an account's whole past before it pays.
 const READS_HISTORY: &str = "payments are missing in an account's history";
 
 #[tokio::test]
@@ -161,7 +161,7 @@ async fn payments_of_a_lost_database_are_not_made_again_in_whatever_order_they_a
     let operator = app.new_operator().await;
     let agent = operator.creates_account_with("Ada", "100").await;
     let (payee, _) = operator.chain.new_payee().await;
-    // No more than they spend: of a payment that was made, a refusal would be a lie.
+    // The limit is exactly what they spend: refusing a payment that was made would be a lie.
     agent.has_policy(json!({ "max_daily_spend": MANY })).await;
     app.crashes();
     let saved = app.saved_database();
@@ -177,7 +177,7 @@ async fn payments_of_a_lost_database_are_not_made_again_in_whatever_order_they_a
     app.restores_database(&saved);
     app.starts();
     let client = operator.reconnected().client;
-    // The latest first: once these are known again, the chain remembers nothing that the database does not know.
+    // The newest first: once these are known again, the chain's memory holds no tag that the database lacks.
     for (payment, signature) in paid.into_iter().rev() {
         let again = payment.by(&client).await.is_settled();
         assert_eq!(again["tx_signature"], signature);

@@ -1,4 +1,4 @@
-//! Every route, and who may use it. Held against the OpenAPI document, in which every route is: see the tests.
+//! Every route, and who may use it. Checked against the OpenAPI document, which has every route: see the tests.
 
 use std::collections::BTreeSet;
 use std::fs;
@@ -9,12 +9,12 @@ use purser_tests::binaries::{self, workspace};
 use reqwest::Method;
 use serde_json::Value;
 
-/// Which keys open a route. None is opened without a key.
+/// Which keys a route accepts. None works without a key.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Opens {
     /// Operator keys only; an agent key is answered with 403.
     Operator,
-    /// Operator keys, and agent keys where they concern the agent's own account.
+    /// Operator keys, and agent keys for their own account.
     OperatorAndAgent,
 }
 
@@ -111,8 +111,7 @@ fn every_route_of_the_document_is_in_the_matrix_with_the_keys_that_open_it() {
     assert_eq!(known.collect::<BTreeSet<_>>(), described);
 }
 
-/// `routes!` takes a handler with its description; the other ways to add a route take any. The door for whoever runs the service is no
-/// part of the interface.
+/// `routes!` requires a description for each handler; the other ways to add a route do not. The admin door is no part of the API.
 #[test]
 fn no_route_is_added_without_its_description() {
     let mut folders = vec![workspace().join("relayer/src/http"), workspace().join("relayer/src/mcp")];

@@ -1,5 +1,5 @@
-//! Schemathesis makes requests of the description, good and bad, and holds the answers against it. What is excepted stands with its
-//! reason in `tests/foreign/schemathesis.toml` and `hooks.py`.
+//! Schemathesis generates good and bad requests from the OpenAPI document, and checks the answers against it. Exceptions and
+//! their reasons are in `tests/foreign/schemathesis.toml` and `hooks.py`.
 
 use std::env;
 
@@ -7,13 +7,13 @@ use purser_tests::network::temp_folder;
 use purser_tests::{AppSettings, TestApp, TestNetwork, foreign};
 use solana_sdk::signer::Signer;
 
-/// Of each operation and kind of test; `PURSER_SCHEMATHESIS_EXAMPLES` asks for more.
+/// For each operation and kind of test; `PURSER_SCHEMATHESIS_EXAMPLES` sets more.
 const EXAMPLES: &str = "12";
 
 #[tokio::test]
 async fn schemathesis_finds_nothing_that_the_description_does_not_say() {
     let Some(python) = foreign::python() else { return };
-    // What it asks for includes halts and policies at random: that is for operators and a relayer of its own.
+    // It sends random halts and policies, so it gets its own operators and its own relayer.
     let app = TestApp::start(TestNetwork::shared().await, &AppSettings::default()).await;
     let operator = app.new_operator().await;
     let agent = operator.creates_account_with("Ada", "100").await;

@@ -1,4 +1,4 @@
-//! The relayer over a node that confirms everything at once: what it asks of a node, counted.
+//! The relayer on a node that confirms everything at once: counts the relayer's calls.
 
 use std::sync::Arc;
 

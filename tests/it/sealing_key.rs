@@ -1,4 +1,4 @@
-//! A relayer whose key does not open the secrets of its webhooks says so, once, and shows why deliveries wait.
+//! A relayer whose key does not open its webhooks' secrets reports that once, and shows why deliveries wait.
 
 use std::time::Duration;
 
@@ -33,13 +33,13 @@ async fn wrong_sealing_key_is_said_once_and_shown_on_the_deliveries() {
         assert_eq!(delivery["status"], "pending");
         assert_eq!(delivery["blocked_by"], "secret_sealed_with_another_key", "{}", listed.text);
     }
-    // A new secret is sealed with the key that is there.
+    // A new secret is sealed with the current key.
     client.post(&format!("{}/rotate_secret", paths[0]), &json!({})).await.has_status(200);
     for _ in 0..100 {
         let listed = client.get(&format!("{}/deliveries", paths[0])).await;
         if listed["data"][0]["status"] == "delivered" {
             assert!(listed["data"][0]["blocked_by"].is_null());
-            // How often the others were looked at by now follows from nothing; a unit test looks again and again.
+            // How often the other deliveries were checked by now is unknown; a unit test covers repeated checks.
             let log = beside.log();
             let said: Vec<&str> =
                 log.lines().filter(|line| line.contains("sealed with another key")).collect();

@@ -1,4 +1,4 @@
-//! From nothing to a first payment, by the commands of docs/operating.md as they are printed, on an empty folder.
+//! From nothing to a first payment, with the commands of docs/operating.md as printed, in an empty folder.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -15,7 +15,7 @@ use solana_sdk::signature::Keypair;
 use solana_sdk::signer::Signer;
 use tempfile::TempDir;
 
-/// The page's blocks of one kind, in their order.
+/// The page's blocks of one kind, in order.
 pub fn printed(kind: &str) -> Vec<String> {
     let page =
         fs::read_to_string(binaries::workspace().join("docs/operating.md")).expect("the page is there");
@@ -24,11 +24,11 @@ pub fn printed(kind: &str) -> Vec<String> {
     blocks.map(str::to_owned).collect()
 }
 
-/// An empty folder, and a shell that knows the programs and the network.
+/// An empty folder, and a shell with the programs and the network.
 pub struct Scene {
     pub folder: TempDir,
     pub network: Arc<TestNetwork>,
-    /// Where the next block begins, as in one shell.
+    /// The working directory of the next block, as in one shell.
     place: PathBuf,
     pub variables: Vec<(&'static str, String)>,
 }
@@ -55,7 +55,7 @@ impl Scene {
         Self { place: folder.path().to_path_buf(), folder, network, variables }
     }
 
-    /// Types a block, and gives what it printed.
+    /// Runs a block and returns its output.
     pub fn types(&mut self, block: &str) -> String {
         let mut shell = Command::new("sh");
         shell.args(["-ec", block]).current_dir(&self.place).envs(self.variables.iter().cloned());
@@ -68,7 +68,7 @@ impl Scene {
         printed
     }
 
-    /// Sends SOL to each address that a text names on its line of this role.
+    /// Sends SOL to the address that the text has on its line for this role.
     pub async fn funds(&self, printed: &str, role: &str) -> Pubkey {
         let line = printed.lines().find(|line| line.trim_start().starts_with(role));
         let mut words = line.unwrap_or_else(|| panic!("no {role} in {printed}")).split_whitespace();
@@ -77,7 +77,7 @@ impl Scene {
         address
     }
 
-    /// Serves until it is dropped.
+    /// Runs the server until it is dropped.
     pub fn serves(&self) -> (Process, String) {
         let environment: Vec<(&str, String)> =
             self.variables.iter().filter(|(name, _)| *name != "PATH").cloned().collect();
@@ -90,14 +90,14 @@ impl Scene {
     }
 }
 
-/// The first word of this form.
+/// The first word that matches.
 #[track_caller]
 pub fn word(printed: &str, is_it: impl Fn(&str) -> bool) -> String {
     let found = printed.split_whitespace().find(|word| is_it(word));
     found.unwrap_or_else(|| panic!("it is not in {printed}")).to_owned()
 }
 
-/// What stands behind a name, on a line with nothing else.
+/// The value after a name, on a line with nothing else.
 #[track_caller]
 pub fn named(printed: &str, name: &str) -> String {
     let found = printed.lines().find_map(|line| match line.split_whitespace().collect::<Vec<_>>()[..] {
@@ -107,7 +107,7 @@ pub fn named(printed: &str, name: &str) -> String {
     found.unwrap_or_else(|| panic!("no {name} in {printed}"))
 }
 
-/// Makes an account with this key, funds it, sets its policy, pays, and audits what was paid.
+/// Makes an account with this key, funds it, sets its policy, pays, and audits the payment.
 async fn pays(scene: &mut Scene, url: &str, key: &str) {
     let blocks = printed("first");
     let [create, policy, pay, audit] = &blocks[..] else { panic!("{blocks:?}") };
@@ -134,7 +134,7 @@ async fn pays(scene: &mut Scene, url: &str, key: &str) {
     assert!(verdict.contains("1.500000"), "{verdict}");
 }
 
-/// The page's way to a relayer with one operator, up to where it serves; gives the operator's key.
+/// Follows the page to a running relayer with one operator; returns the operator's key.
 pub async fn sets_up_managed(scene: &mut Scene) -> String {
     let blocks = printed("managed");
     let [init, create, key, serve] = &blocks[..] else { panic!("{blocks:?}") };

@@ -1,4 +1,4 @@
-//! Keys that another service keeps: Vault, Turnkey, Privy, and with `cargo xtask test --optional-features` AWS KMS and Google's.
+//! Keys in another service: Vault, Turnkey, Privy, and with `cargo xtask test --optional-features` AWS KMS and Google's.
 
 use std::sync::Arc;
 use std::time::{Duration, Instant};
@@ -14,7 +14,7 @@ use solana_sdk::signer::Signer;
 const TRANSFER: &str = "TRANSFER_AUTHORITY_KEYPAIR";
 const POLICY: &str = "POLICY_AUTHORITY_KEYPAIR";
 
-/// An agent that holds 100, whom it pays, and a relayer whose key a service keeps.
+/// An agent that holds 100, its payee, and a relayer whose key is in a service.
 struct Kept {
     agent: Agent,
     payee: Pubkey,
@@ -23,7 +23,7 @@ struct Kept {
 }
 
 impl Kept {
-    /// By a relayer that had the keys in files: a second one goes on with the same accounts, and with what `keeps` says.
+    /// The first relayer has the keys in files; a second one takes over its accounts, with the keys that `keeper` describes.
     async fn with(
         settings: AppSettings,
         keeps: impl FnOnce(&TestApp) -> Vec<(&'static str, String)>,
@@ -46,7 +46,7 @@ impl Kept {
         self.agent.operator.chain.usdc_micros(&self.payee).await / 1_000_000
     }
 
-    /// What is wrong, by code.
+    /// The problem codes.
     async fn problems(&self) -> Vec<String> {
         let health = self.app.client().get("/healthz").await;
         let listed = health["problems"].as_array().cloned().unwrap_or_default();
@@ -65,7 +65,7 @@ impl Kept {
     }
 }
 
-/// A 503 that says to come back.
+/// A 503 that asks for a retry.
 #[track_caller]
 fn is_refused(answer: Answer) -> Answer {
     let answer = answer.is_error(503, "signer_unavailable");
@@ -74,7 +74,7 @@ fn is_refused(answer: Answer) -> Answer {
     answer
 }
 
-/// Pays through the service, and through each of its moods.
+/// Pays through the service, in each of its moods.
 async fn pays_through(kind: Kind) {
     let mut kept_by = None;
     let kept = Kept::with(AppSettings::default(), |app| {
@@ -162,7 +162,7 @@ async fn policy_and_transfer_keys_are_kept_by_different_services() {
     let kept = kept.await;
     kept.pays().await.is_settled();
     assert_eq!((keepers[0].signed(), keepers[1].signed()), (0, 1));
-    // More entries than fit one transaction: several signatures, one after another.
+    // More entries than fit one transaction: several signatures, in order.
     let entries: Value = (0..30).map(|_| json!({ "wallet": Pubkey::new_unique().to_string() })).collect();
     let path = kept.agent.path("/policy");
     kept.client.put(&path, &json!({ "allowed_counterparties": entries })).await.has_status(200);
@@ -171,7 +171,7 @@ async fn policy_and_transfer_keys_are_kept_by_different_services() {
     is_refused(kept.client.put(&path, &json!({})).await);
     is_refused(kept.client.post("/v1/accounts", &json!({ "name": "Ben" })).await);
     is_refused(kept.client.post("/v1/halt", &json!({})).await);
-    // Transfers are refused as the policy in force has it, and not for want of the other key.
+    // Transfers are refused because of the policy in force, not because the other key is missing.
     kept.pays().await.is_error(402, "policy_violation");
     keepers[0].is(Mood::Signs);
     kept.client.put(&path, &json!({})).await.has_status(200);
@@ -206,7 +206,7 @@ async fn one_signer_that_hangs_holds_up_nobody_who_pays_with_another() {
     };
     names(&[first]).await;
     keeper.is(Mood::Hangs);
-    // What the operator names is known again by the second relayer once it was asked.
+    // The second relayer only reads which keys the operator lists once it gets a request.
     let hangs = kept.agent.pays("1").to(&kept.payee).by(&kept.client).key("hangs");
     let waits = tokio::spawn(async move { hangs.await });
     tokio::time::sleep(Duration::from_secs(1)).await;
@@ -217,7 +217,7 @@ async fn one_signer_that_hangs_holds_up_nobody_who_pays_with_another() {
     }
     assert!(!waits.is_finished(), "the other one was to wait for ten seconds");
     assert_eq!(kept.paid().await, 3);
-    // Of two keys that the operator names, the one that signs is taken; the one that hung was tried for one payment.
+    // Of two listed keys the relayer uses the one that signs; it tried the one that hung for one payment.
     names(&[first, second]).await;
     waits.await.expect("it does not panic");
     for _ in 0..6 {
@@ -241,7 +241,7 @@ async fn what_is_wrong_with_a_signer_is_said_before_anybody_pays_and_until_it_is
     let keeper = kept_by.expect("it was started");
     kept.until_problems_are(&["signer_unavailable"]).await;
     kept.app.admin_client().get("/readyz").await.has_status(503);
-    // What needs no signature goes on.
+    // Requests without a signature go on.
     kept.client.get("/v1/accounts").await.has_status(200);
     keeper.is(Mood::Signs);
     kept.until_problems_are(&[]).await;

@@ -1,4 +1,4 @@
-//! The relayer is asked to stop: it takes nothing new, finishes what it can, says how far the rest has come, and ends.
+//! A stop: the relayer accepts nothing new, finishes what it can, reports how far the rest has come, and ends.
 
 use std::future::IntoFuture;
 use std::sync::Arc;
@@ -10,7 +10,7 @@ use purser_tests::{Agent, AppSettings, Client, Proxy, TestApp, TestNetwork};
 use reqwest::Method;
 use solana_sdk::pubkey::Pubkey;
 
-/// A relayer with a payment under way that does not come to an end: its transaction goes nowhere for 30 seconds.
+/// A relayer with a payment in flight that does not end: its transaction goes nowhere for 30 seconds.
 async fn with_an_endless_payment()
 -> (Arc<TestApp>, Agent, Pubkey, tokio::task::JoinHandle<purser_tests::Answer>) {
     let network = TestNetwork::slow();
@@ -31,7 +31,7 @@ async fn with_an_endless_payment()
     (app, agent, payee, paying)
 }
 
-/// Waits until a new connection is refused: the relayer has seen that it is to stop.
+/// Waits until new connections are refused: the relayer has noticed the stop.
 async fn takes_nothing_new(base_url: &str) {
     let deadline = Instant::now() + Duration::from_secs(10);
     loop {
@@ -54,7 +54,7 @@ async fn relayer_that_stops_takes_nothing_new_and_says_how_far_a_payment_has_com
         async move { app.stops(Duration::from_secs(30)).await }
     });
     takes_nothing_new(&base_url).await;
-    // The payment under way is waited for: it gets its answer.
+    // The relayer waits for the payment in flight, which gets its answer.
     let answer = paying.await.expect("the request is answered").has_status(202);
     assert_eq!(answer["status"], "submitted");
     assert!(stopping.await.expect("waiting does not panic"), "the relayer ends by itself");

@@ -1,5 +1,5 @@
-//! Traces, as a collector gets them over OTLP: with `cargo xtask test --optional-features`, for which the relayer is built with
-//! the feature `otel`. Without, that it says what is missing.
+//! Traces, as a collector gets them over OTLP. `cargo xtask test --optional-features` tests a relayer with the feature `otel`;
+//! otherwise the test is that the relayer reports the missing feature.
 
 use std::process::Command;
 use std::sync::Arc;
@@ -20,7 +20,7 @@ const TRACE: &str = "4bf92f3577b34da6a3ce929d0e0e4736";
 const CALLER: &str = "00f067aa0ba902b7";
 const MEMO: &str = "invoice of nobody's business";
 
-/// A relayer that sends its traces to this address, every 100 ms, and an agent with 100 of an operator of its own.
+/// A relayer that sends its traces to this address every 100 ms, and an agent with 100 USDC whose operator is its own.
 async fn traced(endpoint: &str, more: &[(&'static str, &str)]) -> (Arc<TestApp>, Agent) {
     let mut environment = vec![
         ("OTEL_EXPORTER_OTLP_ENDPOINT", endpoint.to_owned()),
@@ -48,7 +48,7 @@ fn spans(collector: &Receiver) -> Vec<Span> {
     batches(collector).into_iter().flat_map(of_batch).collect()
 }
 
-/// The first span like this, once it has arrived.
+/// The first matching span, once it has arrived.
 async fn arrives(collector: &Receiver, what: &str, is_it: impl Fn(&Span) -> bool) -> Span {
     let begun = Instant::now();
     loop {
@@ -73,7 +73,7 @@ fn is_of(request_id: &str) -> impl Fn(&Span) -> bool {
     move |span| text_of(&span.attributes, "request_id") == Some(request_id)
 }
 
-/// Pays 1, as a caller that says where its trace stands.
+/// Pays 1 within the caller's own trace.
 async fn pays_within(agent: &Agent, trace: &[(&str, &str)], key: &str) -> purser_tests::Answer {
     let (payee, _) = agent.operator.chain.new_payee().await;
     let body = json!({
@@ -111,7 +111,7 @@ async fn payment_is_a_span_of_its_callers_trace_with_its_steps_and_no_secret() {
     assert!(text_of(&request.attributes, "key_id").is_some_and(|id| id.starts_with("key_")), "{request:?}");
     assert!(request.end_time_unix_nano > request.start_time_unix_nano, "{request:?}");
 
-    // Its steps are below it, and calls of nodes below whoever asks.
+    // The request's steps are its children, and calls to nodes are children of the span that makes them.
     for step in ["transfer.claim", "transfer.follow"] {
         let is_step = |span: &Span| span.name == step && span.parent_span_id == request.span_id;
         let found = arrives(&collector, step, is_step).await;
@@ -126,14 +126,14 @@ async fn payment_is_a_span_of_its_callers_trace_with_its_steps_and_no_secret() {
         assert!(known(&span.parent_span_id), "without a request: {span:?}");
     }
 
-    // The log names the trace, and within a step the request still.
+    // The log names the trace, and lines within a step still name the request.
     let lines: Vec<Value> =
         app.log().lines().map(|line| serde_json::from_str(line).expect("a line of JSON")).collect();
     let answered = lines.iter().find(|line| line["span"]["request_id"] == request_id);
     assert_eq!(answered.expect("a line of the request")["span"]["trace_id"], TRACE);
     assert!(lines.iter().all(|line| line["span"].is_null() || line["span"]["name"] == "request"));
 
-    // Who it is, and who may say so.
+    // The service's name, and the key for the collector.
     let [batch, ..] = &batches(&collector)[..] else { panic!("no batch") };
     let told = &batch.resource.as_ref().expect("a resource").attributes;
     assert_eq!(text_of(told, "service.name"), Some("purser"));
@@ -177,11 +177,11 @@ async fn collector_that_is_silent_or_gone_holds_up_no_payment_and_no_stop() {
     }
     let silent = Receiver::start();
     silent.hangs(PATH);
-    // Nobody listens on a port that was just free.
+    // Nothing listens on a port that was just freed.
     let free = std::net::TcpListener::bind("127.0.0.1:0").and_then(|listener| listener.local_addr());
     let gone = format!("http://{}", free.expect("a local port is free"));
     for endpoint in [silent.url(""), gone] {
-        // A queue that is full at once.
+        // A queue that fills up at once.
         let small = [("OTEL_BSP_MAX_QUEUE_SIZE", "4"), ("OTEL_BSP_MAX_EXPORT_BATCH_SIZE", "2")];
         let (app, agent) =
             traced(&endpoint, &[&small[..], &[("OTEL_EXPORTER_OTLP_TIMEOUT", "30000")]].concat()).await;

@@ -5,7 +5,7 @@ use purser_tests::{Agent, Answer, Client, Operator};
 use serde_json::{Value, json};
 use solana_sdk::pubkey::Pubkey;
 
-/// Two accounts of one operator, and whom they pay.
+/// Two accounts of one operator, and a payee.
 async fn accounts_and_payee() -> (Agent, Agent, Pubkey) {
     let operator = Operator::shared().await;
     let ada = operator.creates_account_with("Ada", "10").await;

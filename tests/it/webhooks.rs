@@ -156,7 +156,7 @@ async fn delivery_that_failed_is_shown_with_its_attempt_and_delivered_by_a_repla
     operator.client.post(&format!("{path}/replay"), &unknown).await.is_error(404, "not_found");
 }
 
-/// The one delivery of the webhook, once it has this status and as many attempts.
+/// The webhook's only delivery, once it has this status and `attempts` attempts.
 async fn shows(operator: &Operator, path: &str, status: &str, attempts: usize) -> Value {
     for _ in 0..200 {
         let answer = operator.client.get(&format!("{path}/deliveries?status={status}")).await.has_status(200);
@@ -186,15 +186,15 @@ async fn rotated_secret_signs_beside_the_one_before() {
     assert_eq!(delivery.header("webhook-signature").split(' ').count(), 2);
 }
 
-/// How much is delivered while the relayer is killed. `PURSER_TEST_LONG=1` delivers 100,000.
+/// The load while the relayer is killed. `PURSER_TEST_LONG=1` delivers 100,000.
 struct Toll {
     endpoints: usize,
-    /// Each begins with as many events, and ends with `kill -9`.
+    /// Each round begins with `events` events, and ends with `kill -9`.
     rounds: u64,
     events: usize,
     /// How long a receiver takes to answer.
     answer: Duration,
-    /// Deliveries of its round before the kill.
+    /// Deliveries in a round before the kill.
     heard: usize,
 }
 
@@ -232,7 +232,7 @@ async fn killed_relayer_loses_no_event_and_repeats_only_what_was_under_way() {
             tokio::time::sleep(Duration::from_millis(5)).await;
         }
         app.crashes();
-        // What is on the wire still arrives.
+        // Requests on the wire still arrive.
         receiver.has_read_all().await;
         kills.push(SystemTime::now());
         app.starts();
@@ -242,7 +242,7 @@ async fn killed_relayer_loses_no_event_and_repeats_only_what_was_under_way() {
     let total = endpoints * events * rounds as usize;
     let arrivals = all_arrivals(&operator, &receiver, &webhooks).await;
     assert_eq!(arrivals.len(), total, "every event arrives at every endpoint");
-    // Each repetition spans the kill that it is owed to, and no endpoint had more than so many under way at one.
+    // Every repeated delivery spans a kill that explains it. No endpoint repeats more at one kill than it had in flight.
     let mut spans: HashMap<(String, usize), usize> = HashMap::new();
     for ((path, event), times) in &arrivals {
         for pair in times.windows(2) {
@@ -260,7 +260,7 @@ async fn killed_relayer_loses_no_event_and_repeats_only_what_was_under_way() {
     );
 }
 
-/// When each event came to each path, oldest first: once nothing is left to deliver to any webhook.
+/// When each event arrived at each path, oldest first, once no webhook has deliveries left.
 async fn all_arrivals(
     operator: &Operator,
     receiver: &Receiver,

@@ -1,4 +1,4 @@
-//! The rolling 24 hours, to the second: on networks of their own, whose clocks the tests hold and move.
+//! The rolling 24 hours, to the second: each test has its own network, and stops and moves its clock.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -12,11 +12,10 @@ use serde_json::json;
 use solana_sdk::pubkey::Pubkey;
 
 const DAY: i64 = 86_400;
-/// A spend counts for a day inclusively: seconds are floored, and this way no 86,400 s of real time hold more than the limit.
+/// A spend counts for a day inclusively. Seconds are rounded down, so this is how any 86,400 s of real time stay within it.
 const FREES: i64 = DAY + 1;
 
-/// An agent with 1,000 USDC and a daily limit of 10 on a network of its own, somebody to pay, and the second at which
-/// the clock stands.
+/// An agent with 1,000 USDC and a daily limit of 10 on its own network, a payee, and the second at which the clock is stopped.
 async fn agent_on_a_standing_clock() -> (Agent, Pubkey, i64) {
     let network = TestNetwork::own();
     let settings = AppSettings { host_clock: Some(HostClock::new()), ..AppSettings::default() };
@@ -98,7 +97,7 @@ async fn idempotency_key_is_remembered_for_24_hours_and_free_afterwards() {
     let again = agent.pays("1").to(&payee).key(&key).await.is_settled();
     assert_eq!(again["transfer_id"], first["transfer_id"]);
     agent.pays("2").to(&payee).key(&key).await.is_error(409, "idempotency_conflict");
-    // The chain's clock alone frees nothing: a node could have moved it.
+    // The chain's clock alone frees nothing: a node might lie about it.
     agent.operator.app().host_stands_at(start);
     agent.operator.chain.stands_at(start + DAY + 10).await;
     tokio::time::sleep(Duration::from_millis(1_100)).await;
@@ -109,7 +108,7 @@ async fn idempotency_key_is_remembered_for_24_hours_and_free_afterwards() {
     assert_eq!(agent.operator.chain.usdc_micros(&payee).await, 3_000_000);
 }
 
-/// Holds the chain's clock at this second with the host's beside it, and waits as long as the relayer may remember an older one.
+/// Stops the chain's clock and the host's at this second, and waits for as long as the relayer may cache an older one.
 async fn stands_at(agent: &Agent, unix_seconds: i64) {
     agent.operator.app().host_stands_at(unix_seconds);
     agent.operator.chain.stands_at(unix_seconds).await;

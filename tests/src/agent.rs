@@ -36,7 +36,7 @@ impl Agent {
         }
     }
 
-    /// Makes the balance exactly this, by the network's own means.
+    /// Sets the balance to exactly this, by the network's own means.
     pub async fn holds(&self, usdc: &str) {
         let token_account = self.operator.chain.sets_usdc(&self.address, micros(usdc)).await;
         assert_eq!(token_account, self.token_account, "usdc_token_account is the associated token account");
@@ -63,7 +63,7 @@ impl Agent {
         self.operator.client.with_key(created.text_of("key"))
     }
 
-    /// Begins a payment of `usdc`, by default with the operator's key and an idempotency key of its own.
+    /// Begins a payment of `usdc`, by default with the operator's key and a new idempotency key.
     pub fn pays(&self, usdc: &str) -> Payment {
         Payment {
             client: self.operator.client.clone(),
@@ -72,12 +72,12 @@ impl Agent {
         }
     }
 
-    /// The same payment as asked about before it is made.
+    /// A preview of the same payment.
     pub fn previews(&self, usdc: &str) -> Payment {
         Payment { path: "/v1/transfers/preview", ..self.pays(usdc) }
     }
 
-    /// Sends a transfer straight to the program with the transfer authority's key, past the relayer.
+    /// Sends a transfer straight to the program with the transfer authority's key, bypassing the relayer.
     pub async fn pays_directly(&self, usdc: &str, destination: &Pubkey, memo: &str) -> Landing {
         self.pays_directly_tagged(usdc, destination, memo, random_tag()).await
     }
@@ -88,7 +88,7 @@ impl Agent {
         self.operator.chain.transfers_checked(&order, self.operator.app().transfer_authority()).await
     }
 
-    /// As `pays_directly`, with a chosen tag.
+    /// As `pays_directly`, with this tag.
     pub async fn pays_directly_tagged(
         &self,
         usdc: &str,
@@ -100,7 +100,7 @@ impl Agent {
         self.operator.chain.transfers(&order, self.operator.app().transfer_authority()).await
     }
 
-    /// A transfer for the program, out of this account.
+    /// A direct transfer out of this account.
     pub fn order<'a>(&self, usdc: &str, destination: &Pubkey, memo: &'a str, tag: u64) -> DirectTransfer<'a> {
         DirectTransfer {
             operator: self.operator.address,
@@ -113,7 +113,7 @@ impl Agent {
     }
 }
 
-/// A transfer being worded; awaiting it sends it.
+/// A transfer that is being built; awaiting it sends it.
 #[derive(Clone)]
 pub struct Payment {
     client: Client,
@@ -122,7 +122,7 @@ pub struct Payment {
 }
 
 impl Payment {
-    /// Names the recipient: an account, an address or any text.
+    /// Sets the recipient: an account, an address or any text.
     pub fn to(self, recipient: &impl Recipient) -> Payment {
         self.field("to", json!(recipient.text()))
     }
@@ -132,7 +132,7 @@ impl Payment {
         self.field("memo", json!(memo))
     }
 
-    /// Chooses the idempotency key.
+    /// Sets the idempotency key.
     pub fn key(self, key: &str) -> Payment {
         self.field("idempotency_key", json!(key))
     }
@@ -151,7 +151,7 @@ impl Payment {
         self
     }
 
-    /// Sends it again and again, as who wants to know does, until it has settled; panics after a minute.
+    /// Retries as a client does that needs the outcome, until it has settled; panics after a minute.
     pub async fn insists(self) -> Answer {
         let deadline = Instant::now() + Duration::from_secs(60);
         loop {
@@ -171,7 +171,7 @@ impl Payment {
         self
     }
 
-    /// True when it only asks.
+    /// True if it is a preview.
     pub fn is_preview(&self) -> bool {
         self.path.ends_with("/preview")
     }
@@ -196,7 +196,7 @@ pub async fn all_at_once(payments: impl IntoIterator<Item = Payment>) -> Vec<Ans
     join_all(payments.into_iter().map(IntoFuture::into_future)).await
 }
 
-/// Whoever `to` can name.
+/// Anything that `to` accepts as a recipient.
 pub trait Recipient {
     fn text(&self) -> String;
 }

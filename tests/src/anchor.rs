@@ -5,10 +5,10 @@ use std::process::{Command, Output, Stdio};
 
 use crate::binaries;
 
-/// Runs a script of `Anchor.toml` as Anchor does: its line with the arguments behind it goes through a shell, in the workspace's
-/// root, with cluster and wallet in the environment and no standard input. By Anchor's own command line where `PURSER_ANCHOR`
-/// names it (`sbf/anchor.sh`). `migrate` is the `purser-migrate` that the tests were built with: another build would have
-/// other features.
+/// Runs a script of `Anchor.toml` as Anchor does: a shell runs its line, followed by the arguments, in the workspace's root,
+/// with cluster and wallet in the environment and no standard input. If `PURSER_ANCHOR` names Anchor's own command line
+/// (`sbf/anchor.sh`), that runs it. `migrate` is the `purser-migrate` that the tests were built with: another build would
+/// have other features.
 pub fn run(url: &str, wallet: &Path, migrate: &Path, name: &str, arguments: &str) -> Output {
     let mut command = match std::env::var_os("PURSER_ANCHOR") {
         Some(anchor) => {
@@ -29,7 +29,7 @@ pub fn run(url: &str, wallet: &Path, migrate: &Path, name: &str, arguments: &str
     command.output().expect("a shell, or what PURSER_ANCHOR names, starts")
 }
 
-/// What `Anchor.toml` runs under a name.
+/// The command that `Anchor.toml` has under a name.
 fn script(name: &str) -> String {
     let text = std::fs::read_to_string(binaries::workspace().join("Anchor.toml")).expect("it is there");
     let start = format!("{name} = \"");

@@ -38,7 +38,7 @@ pub struct TestApp {
     denials_key: Keypair,
     next_operator: AtomicU64,
     server: Mutex<Option<Server>>,
-    /// They keep the database that they name.
+    /// Restarts keep the database that these settings name.
     settings: AppSettings,
 }
 
@@ -103,8 +103,8 @@ impl TestApp {
         app
     }
 
-    /// A second relayer for the same operators: the same keys and networks, and the database of `settings`, or a copy
-    /// of this one's file as it stands, when this one does not run.
+    /// A second relayer for the same operators, with the same keys and networks. It uses the database of `settings`; without one,
+    /// and if this relayer is down, it gets a copy of its SQLite file.
     pub fn twin(&self, settings: &AppSettings) -> Arc<TestApp> {
         let folder = temp_folder();
         let second = ["policy-authority-2", "transfer-authority-2"];
@@ -124,7 +124,7 @@ impl TestApp {
             transfer_authority: self.transfer_authority.insecure_clone(),
             second_keys: self.second_keys.as_ref().map(|keys| keys.each_ref().map(Keypair::insecure_clone)),
             denials_key: self.denials_key.insecure_clone(),
-            // Operators are made by the first.
+            // Only the first relayer makes operators.
             next_operator: AtomicU64::new(u64::MAX),
             server: Mutex::new(None),
             folder: folder.path().to_path_buf(),
@@ -171,7 +171,7 @@ impl TestApp {
         *self.server() = Some(Server { process, base_url, admin_url });
     }
 
-    /// Tries to start the server, and returns what it said when it would not.
+    /// Tries to start the server, and returns its message when it refuses.
     pub fn refuses_to_start(&self) -> String {
         let mut serve = Command::new(binaries::relayer());
         serve.args(["serve", "--config", path_text(&self.config())]);
@@ -189,7 +189,7 @@ impl TestApp {
     /// Asks the server to stop, as a service manager does. False when it had to be killed.
     pub async fn stops(&self, within: Duration) -> bool {
         let server = self.server().take().expect("the server runs");
-        // On a thread of its own: the test's requests go on meanwhile.
+        // On its own thread, so that the test's requests go on meanwhile.
         tokio::task::spawn_blocking(move || server.process.stops(within))
             .await
             .expect("waiting does not panic")
@@ -200,13 +200,13 @@ impl TestApp {
         self.server().as_ref().expect("the server runs").process.is_asked_to_stop();
     }
 
-    /// The database as its files stand; the server must not run.
+    /// The database's files; the server must not be running.
     pub fn saved_database(&self) -> Vec<(PathBuf, Vec<u8>)> {
         let read = |path: PathBuf| (path.clone(), fs::read(path).expect("the database can be read"));
         self.database_files().into_iter().map(read).collect()
     }
 
-    /// Puts saved files in the place of the database; the server must not run.
+    /// Replaces the database with saved files; the server must not be running.
     pub fn restores_database(&self, saved: &[(PathBuf, Vec<u8>)]) {
         for path in self.database_files() {
             fs::remove_file(path).expect("the folder is writable");
@@ -268,7 +268,7 @@ impl TestApp {
         self.server().as_ref().expect("the server runs").base_url.clone()
     }
 
-    /// A client without a key of the door for operators of the service, which the settings must ask for.
+    /// A client without a key for the admin door (`admin_listen`), which the settings must turn on.
     pub fn admin_client(&self) -> Client {
         let url = self.server().as_ref().expect("the server runs").admin_url.clone();
         Client::new(&url.expect("`admin_listen` is set"), None)
@@ -279,7 +279,7 @@ impl TestApp {
         self.server().as_ref().expect("the server runs").process.pid()
     }
 
-    /// The network that keys of this name use.
+    /// The network that keys with this name (`test` or `live`) use.
     pub fn network(&self, name: &str) -> &Arc<TestNetwork> {
         let found = self.networks.iter().find(|(known, _)| *known == name);
         &found.unwrap_or_else(|| panic!("no network {name}")).1
@@ -310,7 +310,7 @@ impl TestApp {
         self.second_keys.as_ref().expect("the settings ask for second keys")
     }
 
-    /// Another hot key, with SOL, beside the one of the configuration.
+    /// Another hot key, with SOL, besides the configured one.
     pub async fn further_authority(&self) -> Pubkey {
         let key = keypair_in(&self.folder, "further-transfer-authority").pubkey();
         for (_, network) in &self.networks {
@@ -324,12 +324,12 @@ impl TestApp {
         ["transfer-authority.json", "further-transfer-authority.json"].map(|name| self.folder.join(name))
     }
 
-    /// All that the server has logged.
+    /// The server's whole log.
     pub fn log(&self) -> String {
         self.server().as_ref().map(|server| server.process.log()).unwrap_or_default()
     }
 
-    /// Moves the clock of the relayer's host, which the settings must ask for.
+    /// Moves the clock of the relayer's host; the settings must provide that clock.
     pub fn host_stands_at(&self, unix_seconds: i64) {
         self.settings.host_clock.as_ref().expect("the settings ask for a clock").stands_at(unix_seconds);
     }
@@ -354,7 +354,7 @@ impl TestApp {
     }
 }
 
-/// Makes a keypair and writes it as Solana's tools do: a JSON array of 64 bytes, for the owner's eyes only.
+/// Makes a keypair and writes it as Solana's tools do: a JSON array of 64 bytes, readable by its owner only.
 fn keypair_in(folder: &Path, name: &str) -> Keypair {
     let keypair = Keypair::new();
     let path = folder.join(format!("{name}.json"));

@@ -1,4 +1,4 @@
-//! Where the processes under test are found: an environment variable, else the place `cargo xtask test` builds them to.
+//! Where the binaries under test are: an environment variable, or the folder that `cargo xtask test` builds them into.
 
 use std::env;
 use std::path::{Path, PathBuf};
@@ -15,7 +15,7 @@ pub fn fault_injection_relayer() -> PathBuf {
     found("PURSER_FAULT_INJECTION_BIN", beside_the_tests, "the relayer with crash points")
 }
 
-/// Whether the relayer is built with the features that no usual build has (`cargo xtask test --optional-features`).
+/// Whether the relayer has the features that no usual build has (`cargo xtask test --optional-features`).
 pub fn have_optional_features() -> bool {
     env::var_os("PURSER_TEST_OPTIONAL_FEATURES").is_some()
 }

@@ -1,4 +1,4 @@
-//! What a browser without scripts does on the dashboard: keeps a cookie, reads pages, sends forms from where it is.
+//! A browser without scripts on the dashboard: it keeps a cookie, reads pages, and sends forms with the page's origin.
 
 use std::sync::Mutex;
 
@@ -8,7 +8,7 @@ use reqwest::{ClientBuilder, Method, RequestBuilder};
 
 use crate::client::{Answer, Client};
 
-/// One browser on one relayer. Redirects are answers: what they lead to is asked for by the test.
+/// One browser on one relayer. It does not follow redirects; the test does.
 pub struct Browser {
     client: Client,
     base_url: String,
@@ -21,26 +21,26 @@ impl Browser {
         Browser::over(reqwest::Client::builder(), base_url)
     }
 
-    /// The same over connections that were made ready, to a name that is none elsewhere for instance.
+    /// The same with a prepared HTTP client, for example one that resolves a made-up host name.
     pub fn over(connections: ClientBuilder, base_url: &str) -> Browser {
         let http = connections.redirect(Policy::none()).build().expect("a client");
         let client = Client::over(http, base_url, None);
         Browser { client, base_url: base_url.to_owned(), cookie: Mutex::default() }
     }
 
-    /// A browser in which somebody has signed in with this key.
+    /// A browser that is signed in with this key.
     pub async fn signed_in(base_url: &str, key: &str) -> Browser {
         let browser = Browser::new(base_url);
         browser.sends_form("/dashboard/sign-in", &[("key", key)]).await.leads_to("/dashboard");
         browser
     }
 
-    /// What it holds: `name=value`.
+    /// The cookie it holds, as `name=value`.
     pub fn cookie(&self) -> Option<String> {
         self.cookie.lock().expect("no test panics here").clone()
     }
 
-    /// Puts another cookie in its place.
+    /// Replaces the cookie.
     pub fn holds(&self, cookie: Option<&str>) {
         *self.cookie.lock().expect("no test panics here") = cookie.map(str::to_owned);
     }
@@ -57,7 +57,7 @@ impl Browser {
     pub async fn sends(&self, request: RequestBuilder) -> Answer {
         let answer = self.client.sends(request).await;
         let set = answer.headers.get_all(SET_COOKIE).iter().filter_map(|value| value.to_str().ok());
-        // One name on this machine, another over https; a sign-out clears both.
+        // The cookie has one name over http and another over https; signing out clears both.
         let name = if self.base_url.starts_with("https:") { "__Host-purser=" } else { "purser=" };
         for cookie in set.filter_map(|line| line.split(';').next()).filter(|cookie| cookie.starts_with(name))
         {

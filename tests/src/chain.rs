@@ -1,4 +1,4 @@
-//! What the chain itself says and does, asked without the relayer.
+//! What the chain itself says and does, without going through the relayer.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -35,7 +35,7 @@ pub enum Landing {
     Settled(Signature),
     /// The program answered with this error code.
     Refused(u32),
-    /// Anything else: no error of the program.
+    /// Any other failure: not an error of the program.
     Failed(String),
 }
 
@@ -67,13 +67,13 @@ impl Chain {
         Chain { rpc: Arc::new(rpc), usdc_mint }
     }
 
-    /// Unix seconds of the chain's clock, the one the program reads.
+    /// The chain's clock in Unix seconds; the program reads the same clock.
     pub async fn now(&self) -> i64 {
         let data = self.data(&CLOCK_SYSVAR).await.expect("the clock sysvar exists");
         i64::from_le_bytes(data[32..40].try_into().expect("the clock has 40 bytes"))
     }
 
-    /// Holds the chain's clock while blocks go on, and moves it to a unix second; it only goes forward.
+    /// Stops the chain's clock at a Unix second while blocks go on. The clock only moves forward.
     pub async fn stands_at(&self, unix_seconds: i64) {
         self.call("surfnet_pauseClock", json!([])).await;
         self.call("surfnet_timeTravel", json!([{ "absoluteTimestamp": unix_seconds * 1_000 }])).await;
@@ -109,7 +109,7 @@ impl Chain {
         self.sets_token(owner, &self.usdc_mint, json!({ "amount": micros })).await
     }
 
-    /// A new wallet's empty USDC token account, and the wallet.
+    /// A new wallet and its empty USDC token account.
     pub async fn new_payee(&self) -> (Pubkey, Keypair) {
         let wallet = Keypair::new();
         let token_account = self.sets_usdc(&wallet.pubkey(), 0).await;
@@ -161,12 +161,12 @@ impl Chain {
         panic!("the airdrop to {address} did not arrive");
     }
 
-    /// Lamports at an address; 0 where nothing is.
+    /// Lamports at an address; 0 if the account does not exist.
     pub async fn lamports(&self, address: &Pubkey) -> u64 {
         self.rpc.get_balance(address).await.expect("the network answers")
     }
 
-    /// Makes the lamports of a wallet exactly this, by the network's own means.
+    /// Sets a wallet's lamports to exactly this value, by the network's own means.
     pub async fn sets_lamports(&self, wallet: &Pubkey, lamports: u64) {
         self.call("surfnet_setAccount", json!([wallet.to_string(), { "lamports": lamports }])).await;
         assert_eq!(self.lamports(wallet).await, lamports);
@@ -179,7 +179,7 @@ impl Chain {
         assert!(matches!(landing, Landing::Settled(_)), "{landing:?}");
     }
 
-    /// How many transactions of any outcome named this address.
+    /// How many transactions name this address, failed ones included.
     pub async fn transactions_of(&self, address: &Pubkey) -> usize {
         self.rpc.get_signatures_for_address(address).await.expect("the network answers").len()
     }
@@ -192,7 +192,7 @@ impl Chain {
         status.is_some_and(|status| status.err.is_none())
     }
 
-    /// Sends a transfer straight to the program, signed and paid by `authority`, past any check of the relayer or the node.
+    /// Sends a transfer straight to the program, signed and paid by `authority`, bypassing the checks of relayer and node.
     pub async fn transfers(&self, order: &DirectTransfer<'_>, authority: &Keypair) -> Landing {
         let order = self.order(order).await;
         self.lands(self.program().transfer(authority.pubkey(), &order), authority).await
@@ -204,7 +204,7 @@ impl Chain {
         self.lands(self.program().transfer_checked(authority.pubkey(), &order), authority).await
     }
 
-    /// As it is to be signed now.
+    /// Completes the order for signing: with the agent's current state.
     pub async fn order<'a>(&self, order: &DirectTransfer<'a>) -> TransferOrder<'a> {
         TransferOrder {
             operator: order.operator,
@@ -295,7 +295,7 @@ impl Chain {
         });
         let landing = self.all_land(&instructions, &[payer]).await;
         assert!(matches!(landing, Landing::Settled(_)), "no lookup table: {landing:?}");
-        // What a slot adds is found from the next one on.
+        // The lookup table's new entries are usable from the next slot on.
         let made_in = self.rpc.get_slot().await.expect("the network has a slot");
         while self.rpc.get_slot().await.expect("the network has a slot") <= made_in {
             tokio::time::sleep(Duration::from_millis(10)).await;
@@ -303,12 +303,12 @@ impl Chain {
         AddressLookupTableAccount { key, addresses: addresses.to_vec() }
     }
 
-    /// A blockhash that transactions may be signed over.
+    /// A recent blockhash to sign transactions with.
     pub async fn latest_blockhash(&self) -> Hash {
         self.rpc.get_latest_blockhash().await.expect("the network has a blockhash")
     }
 
-    /// Waits until nothing that is signed over this blockhash can land any more.
+    /// Waits until no transaction signed with this blockhash can land any more.
     pub async fn outlives(&self, blockhash: &Hash) {
         for _ in 0..600 {
             let valid = self.rpc.is_blockhash_valid(blockhash, CommitmentConfig::processed()).await;
@@ -349,11 +349,11 @@ impl Chain {
 pub fn agent_address(operator: &Pubkey, account_id: &str) -> Pubkey {
     let text = account_id.strip_prefix("acct_").expect("account ids start with acct_");
     let id = ulid::Ulid::from_string(text).expect("account ids carry a ULID").to_bytes();
-    // The mint plays no part in it.
+    // The mint does not affect the address.
     Deployment { program: purser::ID, usdc_mint: Pubkey::default() }.agent_address(operator, &id)
 }
 
-/// The associated token account of `owner` for `mint`, of the legacy token program.
+/// The associated token account of `owner` for `mint`, under the legacy token program.
 pub fn associated_token_account(owner: &Pubkey, mint: &Pubkey) -> Pubkey {
     let seeds = [owner.as_ref(), TOKEN_PROGRAM.as_ref(), mint.as_ref()];
     Pubkey::find_program_address(&seeds, &ASSOCIATED_TOKEN_PROGRAM).0

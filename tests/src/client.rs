@@ -24,7 +24,7 @@ impl Client {
         Client::over(reqwest::Client::new(), base_url, key)
     }
 
-    /// The same over connections that were made ready, to a name that is none elsewhere for instance.
+    /// The same with a prepared HTTP client, for example one that resolves a made-up host name.
     pub fn over(http: reqwest::Client, base_url: &str, key: Option<&str>) -> Client {
         Client { http, base_url: base_url.to_owned(), key: key.map(str::to_owned) }
     }
@@ -64,7 +64,7 @@ impl Client {
         self.sends(self.request(Method::PATCH, path).json(body)).await
     }
 
-    /// Sends the bytes as they are, said to be JSON.
+    /// Sends these bytes unchanged as `application/json`.
     pub async fn sends_bytes(&self, method: Method, path: &str, bytes: impl Into<Vec<u8>>) -> Answer {
         let request = self.request(method, path).header("content-type", "application/json");
         self.sends(request.body(bytes.into())).await
@@ -94,7 +94,7 @@ impl Client {
     }
 }
 
-/// An HTTP answer, read whole.
+/// An HTTP answer, read completely.
 #[derive(Debug, Clone)]
 pub struct Answer {
     pub status: u16,
@@ -118,14 +118,14 @@ impl Answer {
         self
     }
 
-    /// Asserts an error of the table in the one error shape, and returns itself.
+    /// Asserts an error of the spec's table in the one error format, and returns itself.
     #[track_caller]
     pub fn is_error(self, status: u16, code: &str) -> Answer {
         assert_eq!((self.status, self.body["error"].as_str()), (status, Some(code)), "{}", self.text);
         self.has_error_shape()
     }
 
-    /// Asserts `invalid_request` that blames the parameter.
+    /// Asserts `invalid_request` for this parameter.
     #[track_caller]
     pub fn blames(self, param: &str) -> Answer {
         let answer = self.is_error(400, "invalid_request");
@@ -133,7 +133,7 @@ impl Answer {
         answer
     }
 
-    /// Asserts that this is an error body: `error`, `message`, `request_id`, and no field that the design does not name.
+    /// Asserts that this is an error body: `error`, `message`, `request_id`, and no field beyond those of the design.
     #[track_caller]
     pub fn has_error_shape(self) -> Answer {
         let content_type = self.header("content-type").unwrap_or_default();
@@ -179,7 +179,7 @@ impl Answer {
         failed.map(|check| check["rule"].as_str().expect("a check names its rule")).collect()
     }
 
-    /// The body but for when each balance was read, which every answer says anew.
+    /// The body without the times at which balances were read: those differ in every answer.
     pub fn without_moments(&self) -> Value {
         fn strip(value: &mut Value) {
             match value {
@@ -196,7 +196,7 @@ impl Answer {
         body
     }
 
-    /// The body without what differs between two answers to the same question.
+    /// The body without the fields that differ between two answers to the same question.
     pub fn without_request_id(&self) -> Value {
         let mut body = self.body.clone();
         if let Some(fields) = body.as_object_mut() {

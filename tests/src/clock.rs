@@ -1,4 +1,4 @@
-//! Unix seconds from and to the timestamps of the API.
+//! Converts between Unix seconds and the API's timestamps.
 
 use std::fs;
 use std::path::PathBuf;
@@ -9,14 +9,14 @@ use tempfile::TempDir;
 use time::OffsetDateTime;
 use time::format_description::well_known::Rfc3339;
 
-/// Unix seconds of an ISO 8601 UTC timestamp, rounded down. Panics when it is none: the service must not answer it.
+/// Unix seconds of an ISO 8601 UTC timestamp, rounded down. Panics on other text: the service must not send any.
 pub fn unix_of(text: &str) -> i64 {
     assert!(text.ends_with('Z'), "timestamps are in UTC: {text}");
     let moment = OffsetDateTime::parse(text, &Rfc3339);
     moment.unwrap_or_else(|error| panic!("not a timestamp: {text}: {error}")).unix_timestamp()
 }
 
-/// Unix microseconds of an ISO 8601 UTC timestamp after 1970. Panics when it is none.
+/// Unix microseconds of an ISO 8601 UTC timestamp after 1970. Panics on other text.
 pub fn unix_micros_of(text: &str) -> u64 {
     let moment = OffsetDateTime::parse(text, &Rfc3339);
     let moment = moment.unwrap_or_else(|error| panic!("not a timestamp: {text}: {error}"));
@@ -30,18 +30,18 @@ pub fn iso_of(unix_seconds: i64) -> String {
     moment.format(&Rfc3339).expect("every moment has a text")
 }
 
-/// The clock of a relayer's host, which a test moves along with the chain's: they have to agree before anything expires.
+/// The clock of a relayer's host. A test moves it along with the chain's: both must agree before anything expires.
 #[derive(Debug, Clone)]
 pub struct HostClock(Arc<TempDir>);
 
 impl HostClock {
-    /// A clock that goes right.
+    /// A clock that shows the real time.
     #[expect(clippy::new_without_default, reason = "it makes a folder")]
     pub fn new() -> HostClock {
         HostClock(Arc::new(tempfile::tempdir().expect("a temporary folder can be made")))
     }
 
-    /// Goes ahead from now on, so that it is this unix second.
+    /// Shifts the clock forward so that it now shows this Unix second.
     pub fn stands_at(&self, unix_seconds: i64) {
         let now = SystemTime::now().duration_since(UNIX_EPOCH).expect("it is after 1970").as_secs();
         let ahead = u64::try_from(unix_seconds).expect("tests stay after 1970").saturating_sub(now);

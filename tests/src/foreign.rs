@@ -1,5 +1,5 @@
-//! What other people wrote and the tests run: programs of Python and of Node. `.ci/run` installs them, and variables say where.
-//! Where one is not set there is nobody to ask, and the test says so.
+//! Third-party programs, in Python and Node, that the tests run. `.ci/run` installs them, and environment variables name their
+//! folders. A test whose variable is not set says so and skips.
 
 use std::path::{Path, PathBuf};
 use std::{env, fs};
@@ -8,19 +8,19 @@ use tokio::process::Command;
 
 use crate::binaries;
 
-/// Where programs of Python are, such as `schemathesis`.
+/// The folder with Python programs such as `schemathesis`.
 pub fn python() -> Option<PathBuf> {
     let python = PathBuf::from(found("PURSER_PYTHON")?);
     python.parent().map(Path::to_path_buf)
 }
 
-/// The same for LangChain, whose packages want an older MCP.
+/// The same for LangChain, whose packages need an older MCP.
 pub fn langchain() -> Option<PathBuf> {
     let python = PathBuf::from(found("PURSER_LANGCHAIN")?);
     python.parent().map(Path::to_path_buf)
 }
 
-/// The folder with the packages of npm; their programs are in its `.bin`, and `node` of the version that they need.
+/// The folder with the npm packages. Their programs are in its `.bin`, with the version of `node` that they need.
 pub fn node_modules() -> Option<PathBuf> {
     found("PURSER_NODE_MODULES").map(PathBuf::from)
 }
@@ -33,12 +33,12 @@ fn found(variable: &str) -> Option<String> {
     value
 }
 
-/// A file that is handed to a foreign program.
+/// A file that a third-party program gets.
 pub fn file(name: &str) -> PathBuf {
     binaries::workspace().join("tests/foreign").join(name)
 }
 
-/// A shell in `folder` that finds the programs in these folders, and `purser`, before all others.
+/// A shell in `folder` that prefers the programs in these folders, and `purser`, to all others.
 pub fn shell(folder: &Path, programs: &[PathBuf], line: &str) -> Command {
     let own = folder.join("bin");
     if !own.exists() {
@@ -53,7 +53,7 @@ pub fn shell(folder: &Path, programs: &[PathBuf], line: &str) -> Command {
     shell
 }
 
-/// What a command printed; panics with all of it when it fails.
+/// A command's output; panics with all of it if the command fails.
 pub async fn printed(mut command: Command) -> String {
     let output = command.output().await.expect("the program starts");
     let printed = String::from_utf8_lossy(&output.stdout).into_owned();

@@ -1,5 +1,5 @@
-//! A service that keeps a key and signs with it, as relayers meet it: behind TLS, in the wire format of the real one, and no
-//! kinder than that about credentials. It runs on threads, so that a blocked test runtime cannot stop it.
+//! A service that keeps a key and signs with it, like the ones relayers use: behind TLS, in the real service's wire format, and
+//! as strict about credentials. It runs on threads, so that a blocked test runtime cannot stop it.
 
 mod aws_kms;
 mod gcp_kms;
@@ -27,7 +27,7 @@ use tempfile::TempDir;
 
 use crate::network::path_text;
 
-/// Which service it speaks as.
+/// Which service it imitates.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Kind {
     Vault,
@@ -37,17 +37,17 @@ pub enum Kind {
     GcpKms,
 }
 
-/// What it does when it is to sign.
+/// How it reacts to a signing request.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Mood {
     Signs,
-    /// Something else than what it was given.
+    /// Signs something other than what it was given.
     SignsOther,
-    /// With a key that nobody asked for.
+    /// Signs with a key that nobody asked for.
     SignsAsOther,
-    /// Answers that it cannot.
+    /// Answers that it cannot sign.
     Fails,
-    /// Takes the request and never answers.
+    /// Accepts the request and never answers.
     Hangs,
 }
 
@@ -66,7 +66,7 @@ struct Desk {
     turned_away: Mutex<Vec<String>>,
 }
 
-/// What a service answers; `Err` says what is wrong with the request, which is answered with 403.
+/// A service's answer. `Err` says what is wrong with the request; the service answers it with 403.
 type Answered = Result<Value, String>;
 
 impl Request {
@@ -83,13 +83,13 @@ impl Request {
     }
 }
 
-/// An error unless both are the same.
+/// An error unless both values are equal.
 fn is<T: PartialEq + std::fmt::Debug>(found: T, wanted: T) -> Result<(), String> {
     if found == wanted { Ok(()) } else { Err(format!("{found:?} instead of {wanted:?}")) }
 }
 
 impl Keeper {
-    /// Keeps this key.
+    /// Starts a service that keeps this key.
     pub fn start(kind: Kind, keypair: &Keypair) -> Keeper {
         let folder = crate::network::temp_folder();
         let tls = Arc::new(tls(&folder));
@@ -112,23 +112,23 @@ impl Keeper {
         Keeper { address, folder, desk }
     }
 
-    /// From now on.
+    /// Sets the mood from now on.
     pub fn is(&self, mood: Mood) {
         *lock(&self.desk.mood) = mood;
     }
 
-    /// How often it has signed.
+    /// How many signatures it has made.
     pub fn signed(&self) -> usize {
         self.desk.signed.load(Ordering::SeqCst)
     }
 
-    /// Why it turned requests away that were no good.
+    /// Why it rejected requests.
     pub fn turned_away(&self) -> Vec<String> {
         lock(&self.desk.turned_away).clone()
     }
 
-    /// What a relayer's environment says so that this keeps the key of that setting, `TRANSFER_AUTHORITY_KEYPAIR` or one of its
-    /// numbers, `TRANSFER_AUTHORITY_KEYPAIR__0`.
+    /// Environment variables that make a relayer use this service for a setting's key: `TRANSFER_AUTHORITY_KEYPAIR`, or a
+    /// numbered one, `TRANSFER_AUTHORITY_KEYPAIR__0`.
     pub fn environment(&self, setting: &str) -> Vec<(&'static str, String)> {
         let url = format!("https://{}", self.address);
         let mut settings = match self.desk.kind {
@@ -145,7 +145,7 @@ impl Keeper {
                 Some(variable) => variable.to_owned(),
                 None => format!("PURSER__NETWORKS__TEST__{setting}__{name}"),
             };
-            // As long as the test: that is how environments are given to relayers.
+            // Leaked for the rest of the process: relayers take environments with static names.
             (&*Box::leak(name.into_boxed_str()), value)
         };
         let certificate = path_text(&self.folder.path().join("ca.pem")).to_owned();
@@ -161,7 +161,7 @@ impl Keeper {
     }
 }
 
-/// A certificate for this machine, by an authority of its own that `ca.pem` has. All of a process have the same authority.
+/// A certificate for this machine, from our own authority, which is in `ca.pem`. All keepers of a process share the authority.
 fn tls(folder: &TempDir) -> ServerConfig {
     static AUTHORITY: Mutex<Option<(String, String)>> = Mutex::new(None);
     let mut authority = lock(&AUTHORITY);
@@ -192,7 +192,7 @@ fn tls(folder: &TempDir) -> ServerConfig {
 }
 
 impl Desk {
-    /// One connection, request after request.
+    /// Serves one connection, request after request.
     fn serves(&self, stream: TcpStream, tls: Arc<ServerConfig>) {
         let Ok(connection) = ServerConnection::new(tls) else { return };
         let mut stream = BufReader::new(StreamOwned::new(connection, stream));
@@ -200,7 +200,7 @@ impl Desk {
             let mood = *lock(&self.mood);
             let (status, answer) = match mood {
                 Mood::Hangs => {
-                    // Until the other side gives up.
+                    // Until the client hangs up.
                     let _ = stream.read(&mut [0]);
                     return;
                 }
@@ -252,7 +252,7 @@ impl Desk {
         }
     }
 
-    /// Puts its signature where the transaction has room for it.
+    /// Puts the signature into the slot that the transaction has for it.
     fn signs_transaction(&self, wire: &[u8]) -> Result<Vec<u8>, String> {
         let short = || "a transaction that ends early".to_owned();
         let (count, rest) = wire.split_first().ok_or_else(short)?;
@@ -268,7 +268,7 @@ impl Desk {
         Ok([&[*count], &signatures[..], message].concat())
     }
 
-    /// As X.509 has public keys.
+    /// The public key in X.509 encoding.
     fn public_key_der(&self) -> Vec<u8> {
         const ED25519: [u8; 12] = [0x30, 0x2a, 0x30, 0x05, 0x06, 0x03, 0x2b, 0x65, 0x70, 0x03, 0x21, 0x00];
         [&ED25519[..], &self.keypair.pubkey().to_bytes()].concat()

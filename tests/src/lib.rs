@@ -1,4 +1,4 @@
-//! What the black-box tests in `it/` stand on: a real network process, a real relayer process, and verbs to speak with both.
+//! The support for the black-box tests in `it/`: a real network process, a real relayer process, and verbs to use both.
 //!
 //! | Room | What it is for |
 //! |---|---|
@@ -7,27 +7,27 @@
 //! | [`network`] | [`TestNetwork`]: one `purser-localnet`, its faucets and its clock |
 //! | [`chain`] | [`Chain`]: what the chain itself says, and transfers sent straight to the program |
 //! | [`app`] | [`TestApp`]: one `purser serve` with its own folder, database and keys |
-//! | [`postgres`] | [`TestDatabase`]: a database of the test's own on Postgres, when there is one |
-//! | [`settings`] | [`AppSettings`]: what a test may want otherwise |
+//! | [`postgres`] | [`TestDatabase`]: a Postgres database for one test, if there is a server |
+//! | [`settings`] | [`AppSettings`]: how a test's relayer differs from the usual one |
 //! | [`operator`], [`agent`] | [`Operator`] and [`Agent`]: `agent.pays("12.50").to(&other).await` |
 //! | [`anchor`] | what an operator types: `anchor run NAME -- ARGS` |
 //! | [`client`] | [`Client`] and [`Answer`]: one HTTP request and what came back |
-//! | [`foreign`] | programs of Python and Node that other people wrote |
-//! | [`proxy`] | [`Proxy`]: a line to the network that can be cut, and spoiled call by call or payment by payment |
-//! | [`receiver`] | [`Receiver`]: where webhooks are delivered to |
+//! | [`foreign`] | third-party programs in Python and Node |
+//! | [`proxy`] | [`Proxy`]: a line to the network that a test can cut, or spoil by call or by payment |
+//! | [`receiver`] | [`Receiver`]: the endpoint that webhooks are delivered to |
 //! | [`keeper`] | [`Keeper`]: a service that keeps a key of the relayer and signs with it |
-//! | [`request`] | [`Request`](request::Request): a request as it arrives at one of those two |
-//! | [`node`] | [`Node`]: the network behind a door that counts calls, or a script that confirms everything at once |
-//! | [`crash`] | crashes, faults and retries by seed, and the reading of the chain that judges them |
-//! | [`random`] | chance that can be had again |
-//! | [`wallet`] | [`Wallet`]: what anybody may do on the chain without the relayer |
-//! | [`wire`] | [`Wire`]: a line to a websocket or a database that can be cut, or swallow everything |
-//! | [`browser`] | [`Browser`]: what a browser without scripts does on the dashboard |
-//! | [`clock`] | unix seconds from and to the timestamps of the API |
+//! | [`request`] | [`Request`](request::Request): a request that one of those two received |
+//! | [`node`] | [`Node`]: a counting proxy in front of the network, or a script that confirms everything at once |
+//! | [`crash`] | crashes, faults and retries by seed, and an independent reader of the chain that judges them |
+//! | [`random`] | reproducible random numbers |
+//! | [`wallet`] | [`Wallet`]: what anybody can do on the chain without the relayer |
+//! | [`wire`] | [`Wire`]: a line to a websocket or a database that a test can cut, or make swallow everything |
+//! | [`browser`] | [`Browser`]: a browser without scripts on the dashboard |
+//! | [`clock`] | converts between Unix seconds and the API's timestamps |
 //! | [`usage`] | CPU time and memory, as the kernel counts them |
 //! | [`money`] | micro-USDC from text, without floats |
 //!
-//! But for the script of a node, nothing here is a mock. Nothing here knows the relayer's types: answers are read as JSON.
+//! Except for a node's script, nothing here is a mock. Nothing here uses the relayer's types: answers are read as JSON.
 
 pub mod agent;
 pub mod anchor;

@@ -1,8 +1,8 @@
-//! Micro-USDC from the texts the service answers with, exact and without floats.
+//! Micro-USDC from the amounts in the service's answers, exact and without floats.
 
 use serde_json::Value;
 
-/// Micro-USDC of a decimal text with at most six decimals. Panics on anything else: the service must not answer it.
+/// Micro-USDC of a decimal text with at most six decimals. Panics on other text: the service must not send any.
 pub fn micros(text: &str) -> u64 {
     let (whole, fraction) = text.split_once('.').unwrap_or((text, ""));
     assert!(fraction.len() <= 6, "more than six decimals: {text}");

@@ -31,7 +31,7 @@ pub struct TestNetwork {
 }
 
 impl TestNetwork {
-    /// The network that all tests of this process share. Its clock is never moved.
+    /// The network that all tests of this process share. No test moves its clock.
     pub async fn shared() -> Arc<TestNetwork> {
         SHARED
             .get_or_init(|| async {
@@ -42,17 +42,17 @@ impl TestNetwork {
             .clone()
     }
 
-    /// A network of the test's own, whose clock it may move.
+    /// A network for this test alone, which may move its clock.
     pub fn own() -> Arc<TestNetwork> {
         TestNetwork::own_with_slots_of(SLOT_MS)
     }
 
-    /// A network of the test's own with slots as long as on mainnet: finality takes 6 seconds.
+    /// A network for this test alone, with slots as long as on mainnet: finality takes 6 seconds.
     pub fn slow() -> Arc<TestNetwork> {
         TestNetwork::own_with_slots_of("200")
     }
 
-    /// A network of the test's own with a block every so many milliseconds.
+    /// A network for this test alone, with a block every `slot_ms` milliseconds.
     pub(crate) fn own_with_slots_of(slot_ms: &str) -> Arc<TestNetwork> {
         let folder = temp_folder();
         let path = folder.path().to_path_buf();

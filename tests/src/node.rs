@@ -1,6 +1,6 @@
-//! The network behind a door that counts calls: over HTTP, and over the websocket. On demand a script takes the place of
-//! the network for transfers: every transaction is confirmed the moment it is sent, and accounts stay as they were. Or the
-//! door is as far away as a provider, tells of token accounts as late as a validator, leaves notices out, cuts websockets.
+//! A counting proxy (the door) in front of the network, over HTTP and websocket. On demand a script replaces the network for
+//! transfers: it confirms every transaction when it is sent, and accounts never change. Or the door adds a provider's latency,
+//! delays token account notices as a validator does, drops notices, or cuts websockets.
 
 mod token_accounts;
 
@@ -34,10 +34,10 @@ use tokio_tungstenite::{accept_async, client_async};
 use self::token_accounts::TokenAccounts;
 use crate::chain::TOKEN_PROGRAM;
 
-/// How often an account is read that is to change, and how many times.
+/// How often, and how many times, an account that should change is read.
 const READ_EVERY: Duration = Duration::from_millis(20);
 const CHANGES_WITHIN: u32 = 3_000;
-/// As long as those of a transfer.
+/// As long as a real transfer's logs.
 const LOGS: [&str; 6] = [
     "Program PujGKaV9Hdg61jtnWf7vFc2ptse8aFEuEAqr81Gv1rx invoke [1]",
     "Program TokenkegQfeZyiNwAJbNbGKPFXCWuBvf9Ss623VQ5DA invoke [2]",
@@ -47,7 +47,7 @@ const LOGS: [&str; 6] = [
     "Program PujGKaV9Hdg61jtnWf7vFc2ptse8aFEuEAqr81Gv1rx success",
 ];
 
-/// A door with two addresses. Cheap to clone: it is the same door.
+/// A door with two addresses. Clones share the same door.
 #[derive(Clone)]
 pub struct Node {
     pub rpc_url: String,
@@ -60,31 +60,31 @@ struct Door {
     ws_url: String,
     http: reqwest::Client,
     calls: AtomicU64,
-    /// How many transactions the script was sent, each as often as it came.
+    /// How many transactions the script received, duplicates included.
     sends: AtomicU64,
-    /// How much later than the network it answers over HTTP.
+    /// Delay added to every HTTP answer.
     answers_after_ms: AtomicU64,
-    /// How much later it passes on what the network tells of token accounts.
+    /// Delay added to every token account notice.
     tells_after_ms: AtomicU64,
-    /// So many of 1,000 such notices are not passed on.
+    /// How many of 1,000 token account notices are dropped.
     untold_per_mille: AtomicU64,
-    /// Such notices so far.
+    /// Token account notices so far.
     notices: AtomicU64,
-    /// Those that it tells of by itself.
+    /// The token account subscriptions that the door serves itself.
     token_accounts: TokenAccounts,
     /// How often all websockets were cut.
     cuts: watch::Sender<u64>,
     scripted: AtomicBool,
     /// Whether the script confirms what is sent.
     confirming: AtomicBool,
-    /// The one slot of the script.
+    /// The script's only slot.
     slot: AtomicU64,
     script: Mutex<Script>,
     /// [`LOGS`] as JSON.
     logs: String,
 }
 
-/// A call over HTTP, read no further than it must be: what the script costs is missing on the cores that are measured.
+/// A call over HTTP, parsed only as far as needed: CPU that the script uses is missing in the measurement.
 #[derive(Deserialize)]
 struct Call<'a> {
     #[serde(borrow)]
@@ -97,9 +97,9 @@ struct Call<'a> {
 #[derive(Default)]
 struct Script {
     sent: HashSet<String>,
-    /// Who is told of the transactions that name an account.
+    /// The subscribers of transactions that name an account.
     subscribers: Vec<Subscriber>,
-    /// Answers about accounts, by the accounts asked for.
+    /// Answers about accounts, by the requested accounts.
     accounts: HashMap<String, Value>,
 }
 
@@ -111,7 +111,7 @@ struct Subscriber {
 }
 
 impl Node {
-    /// Opens a door before the network, on the threads of `runtime`.
+    /// Opens a door in front of the network, on the threads of `runtime`.
     pub fn before(rpc_url: &str, ws_url: &str, runtime: &Handle) -> Node {
         let door = Arc::new(Door {
             rpc_url: rpc_url.to_owned(),
@@ -154,24 +154,24 @@ impl Node {
         self.door.calls.load(Ordering::Relaxed)
     }
 
-    /// From now on every answer over HTTP takes this much longer.
+    /// From now on every HTTP answer takes this much longer.
     pub fn answers_after(&self, delay: Duration) {
         self.door.answers_after_ms.store(ms(delay), Ordering::Relaxed);
     }
 
-    /// From now on what the network tells of token accounts comes this much later. It tells as soon as a transaction was
-    /// executed, whatever commitment was asked for; a validator waits until it stands.
+    /// From now on token account notices arrive this much later. The network notifies as soon as a transaction was executed,
+    /// whatever the commitment; a validator waits until the commitment is reached.
     pub fn tells_after(&self, delay: Duration) {
         self.door.tells_after_ms.store(ms(delay), Ordering::Relaxed);
     }
 
-    /// From now on it serves subscriptions to token accounts by itself, and tells of those that are
-    /// [said to change](Node::tells_of).
+    /// From now on the door serves token account subscriptions itself, and notifies of the accounts that
+    /// [`tells_of`](Node::tells_of) names.
     pub fn serves_token_accounts(&self) {
         self.door.token_accounts.turn_on();
     }
 
-    /// Tells of a token account when what is sent has changed it.
+    /// Notifies of a token account once the given transaction has changed it.
     pub async fn tells_of(
         &self,
         token_account: &Pubkey,
@@ -190,22 +190,22 @@ impl Node {
         bail!("what was sent to {token_account} did not arrive")
     }
 
-    /// From now on so many of 1,000 notices about token accounts do not come.
+    /// From now on this many of 1,000 token account notices are dropped.
     pub fn leaves_out(&self, per_mille: u64) {
         self.door.untold_per_mille.store(per_mille, Ordering::Relaxed);
     }
 
-    /// Cuts all websockets that are open.
+    /// Cuts all open websockets.
     pub fn cuts_websockets(&self) {
         self.door.cuts.send_modify(|cuts| *cuts += 1);
     }
 
-    /// How often the script was sent a transaction, and how many different ones it confirmed.
+    /// How many transactions the script received, and how many different ones it confirmed.
     pub fn sends(&self) -> (u64, usize) {
         (self.door.sends.load(Ordering::Relaxed), self.door.script().sent.len())
     }
 
-    /// From now on the script answers, and confirms what is sent or nothing.
+    /// From now on the script answers. It confirms everything that is sent, or nothing.
     pub async fn follows_the_script(&self, confirming: bool) -> Result<()> {
         self.door.confirming.store(confirming, Ordering::Relaxed);
         let call = json!({ "jsonrpc": "2.0", "id": 1, "method": "getSlot", "params": [{ "commitment": "confirmed" }] });
@@ -237,7 +237,7 @@ async fn answers(State(door): State<Arc<Door>>, body: Bytes) -> Result<Vec<u8>, 
 }
 
 impl Door {
-    /// As `getAccountInfo` answers.
+    /// The result of `getAccountInfo`.
     async fn reads(&self, account: &Pubkey) -> Result<Value> {
         let params = json!([account.to_string(), { "encoding": "base64", "commitment": "processed" }]);
         let call = json!({ "jsonrpc": "2.0", "id": 1, "method": "getAccountInfo", "params": params });
@@ -280,7 +280,7 @@ impl Door {
                         let read: Value = serde_json::from_slice(&answer)?;
                         let value = read["result"]["value"].clone();
                         if value.is_null() {
-                            // An error: the network's own answer, and asked again next time.
+                            // An error: pass on the network's own answer, and ask again next time.
                             return Ok(answer.to_vec());
                         }
                         self.script().accounts.insert(asked, value.clone());
@@ -316,7 +316,7 @@ impl Door {
         Ok(signature)
     }
 
-    /// One websocket, until either side has enough.
+    /// Serves one websocket until either side closes it.
     async fn serves(&self, stream: TcpStream) -> Result<()> {
         stream.set_nodelay(true)?;
         let (mut to_client, mut from_client) = accept_async(stream).await?.split();
@@ -328,7 +328,7 @@ impl Door {
         let (late, held) = unbounded_channel();
         tokio::spawn(passes_on(held, socket.clone()));
         let mut cuts = self.cuts.subscribe();
-        // Subscriptions that the network has not answered yet.
+        // Subscriptions that the network has not confirmed yet.
         let mut asked: HashMap<u64, Pubkey> = HashMap::new();
         loop {
             tokio::select! {
@@ -368,10 +368,10 @@ impl Door {
         Ok(())
     }
 
-    /// When the next notice of a token account is passed on; `None` where it is left out.
+    /// When to pass on the next token account notice; `None` if it is dropped.
     fn tells_at(&self) -> Option<Instant> {
         let notice = self.notices.fetch_add(1, Ordering::Relaxed);
-        // Spread over the thousand, and the same in each run.
+        // Spreads the drops over the thousand, the same way in each run.
         let is_left_out = notice * 619 % 1_000 < self.untold_per_mille.load(Ordering::Relaxed);
         let delay = Duration::from_millis(self.tells_after_ms.load(Ordering::Relaxed));
         (!is_left_out).then(|| Instant::now() + delay)
@@ -390,7 +390,7 @@ fn listener(runtime: &Handle) -> (TcpListener, SocketAddr) {
     (TcpListener::from_std(listener).expect("the runtime takes the listener"), address)
 }
 
-/// Sends each message when its time has come, in their order.
+/// Sends each message at its time, in order.
 async fn passes_on(mut held: UnboundedReceiver<(Instant, Message)>, socket: UnboundedSender<Message>) {
     while let Some((at, message)) = held.recv().await {
         sleep_until(at).await;
@@ -409,14 +409,14 @@ fn ms(duration: Duration) -> u64 {
     duration.as_millis().try_into().expect("short")
 }
 
-/// Id and account of a `logsSubscribe`.
+/// The id and account of a `logsSubscribe`.
 fn logs_asked_for(message: &Message) -> Option<(u64, Pubkey)> {
     let call: Value = serde_json::from_str(message.to_text().ok()?).ok()?;
     let mentions = call["params"][0]["mentions"][0].as_str()?.parse().ok()?;
     Some((call["id"].as_u64()?, mentions))
 }
 
-/// Id and number of an answered subscription.
+/// The id and subscription number of a confirmed subscription.
 fn granted(message: &Message) -> Option<(u64, u64)> {
     let answer: Value = serde_json::from_str(message.to_text().ok()?).ok()?;
     Some((answer["id"].as_u64()?, answer["result"].as_u64()?))

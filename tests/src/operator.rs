@@ -25,7 +25,7 @@ pub struct Operator {
 }
 
 impl Operator {
-    /// A new operator on the shared relayer and the shared network: alone with its accounts.
+    /// A new operator on the shared relayer and the shared network. Only it uses its accounts.
     pub async fn shared() -> Operator {
         TestApp::shared().await.new_operator().await
     }
@@ -47,23 +47,23 @@ impl Operator {
         &self.app
     }
 
-    /// The network the operator's key picks.
+    /// The network that the operator's key selects.
     pub fn network(&self) -> &Arc<TestNetwork> {
         self.app.network(self.network)
     }
 
-    /// The same operator on chain, as a relayer that has forgotten it came to know it again.
+    /// The same operator on chain, under the id that a relayer gave it after losing its database.
     pub fn found_as(&self, id: &str, key: &str) -> Operator {
         Operator::new(Arc::clone(&self.app), self.network, id.to_owned(), self.address, key)
     }
 
-    /// The same operator after the relayer came back at another address.
+    /// The same operator, for a relayer that restarted at another address.
     pub fn reconnected(&self) -> Operator {
         let key = self.client.key().to_owned();
         Operator::new(Arc::clone(&self.app), self.network, self.id.clone(), self.address, &key)
     }
 
-    /// Creates an account; it is empty and without limits.
+    /// Creates an empty account without limits.
     pub async fn creates_account(&self, name: &str) -> Agent {
         let created = self.client.post("/v1/accounts", &json!({ "name": name })).await.has_status(201);
         Agent::of(self, &created)
@@ -76,7 +76,7 @@ impl Operator {
         agent
     }
 
-    /// Asks for an account under the operator's key.
+    /// Reads an account with the operator's key.
     pub async fn reads_account(&self, account_id: &str) -> Answer {
         self.client.get(&format!("/v1/accounts/{account_id}")).await
     }

@@ -1,4 +1,4 @@
-//! A database of the test's own on the Postgres that `PURSER_TEST_POSTGRES_URL` names.
+//! A database for one test, on the Postgres that `PURSER_TEST_POSTGRES_URL` names.
 
 use std::io::Write;
 use std::sync::{Arc, Once};
@@ -11,18 +11,18 @@ const SERVER: &str = "PURSER_TEST_POSTGRES_URL";
 
 static SKIPPED: Once = Once::new();
 
-/// An empty database; dropped with everything in it when this is.
+/// An empty database; dropping this value drops the database.
 pub struct TestDatabase {
     server: String,
     name: String,
 }
 
 impl TestDatabase {
-    /// `None`, and a word about it on standard error, when no server is named.
+    /// `None`, with a note on standard error, if no server is named.
     pub async fn create() -> Option<Arc<TestDatabase>> {
         let Ok(server) = std::env::var(SERVER) else {
             SKIPPED.call_once(|| {
-                // Past the test runner, which keeps what passing tests print.
+                // Bypasses the test runner, which hides what passing tests print.
                 let _ =
                     writeln!(std::io::stderr(), "skipped: the tests on Postgres, since {SERVER} is not set");
             });
@@ -39,21 +39,21 @@ impl TestDatabase {
         Arc::new(database)
     }
 
-    /// What goes into `database.url`.
+    /// The value for `database.url`.
     pub fn url(&self) -> String {
         let mut url = reqwest::Url::parse(&self.server).expect("a URL");
         url.set_path(&self.name);
         url.into()
     }
 
-    /// How many rows of a table meet a condition.
+    /// How many of a table's rows meet a condition.
     pub async fn counts(&self, table: &str, condition: &str) -> i64 {
         let sql = format!("SELECT count(*) FROM {table} WHERE {condition}");
         let mut connection = PgConnection::connect(&self.url()).await.expect("Postgres answers");
         sqlx::query_scalar(AssertSqlSafe(sql)).fetch_one(&mut connection).await.expect("the query is right")
     }
 
-    /// From now on new sessions may write, or only read, as on a standby.
+    /// From now on new sessions may write, or are read-only, as on a standby.
     pub async fn takes_writing(&self, does: bool) {
         let read_only = if does { "off" } else { "on" };
         let name = &self.name;
@@ -69,7 +69,7 @@ impl TestDatabase {
 
 impl Drop for TestDatabase {
     fn drop(&mut self) {
-        // On a thread of its own, which may wait: the test's runtime cannot be waited on here.
+        // On its own thread, which may block; blocking here would block the test's runtime.
         thread::scope(|scope| {
             scope.spawn(|| {
                 let runtime = Builder::new_current_thread().enable_all().build().expect("a runtime");

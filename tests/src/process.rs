@@ -11,8 +11,8 @@ use std::time::{Duration, Instant};
 
 use serde_json::Value;
 
-/// Starts the program, says its process id, and kills it when our end of the pipe closes: on drop, on panic, on kill -9.
-/// Then it sweeps the folder away, when there is one to sweep: folders that a `static` owns are never dropped.
+/// Starts the program, prints its process id, and kills it when our end of the pipe closes: on drop, on panic, on kill -9.
+/// Then it removes the folder, if it was given one: Rust never drops folders that a `static` owns.
 /// `PURSER_TEST_FILES` limits how many files the program may have open.
 const GUARD: &str = r#"ulimit -c 0; [ -z "$PURSER_TEST_FILES" ] || ulimit -n "$PURSER_TEST_FILES"; "$@" 2>>"$PURSER_TEST_LOG" & child=$!; echo $child; exec >&-; cat >/dev/null
 kill -9 $child; wait $child; [ -z "$PURSER_TEST_SWEEP" ] || rm -rf "$PURSER_TEST_SWEEP""#;
@@ -27,12 +27,12 @@ pub struct Process {
 }
 
 impl Process {
-    /// Starts `program` with `arguments`; its standard error goes to `log`, and `sweep` is removed after its end.
+    /// Starts `program` with `arguments`. Its standard error goes to `log`; `sweep` is a folder to remove after it ends.
     pub fn start(program: &Path, arguments: &[&str], log: &Path, sweep: Option<&Path>) -> Process {
         Process::start_with(program, arguments, &[], log, sweep)
     }
 
-    /// As `start`, with more in its environment.
+    /// As `start`, with additional environment variables.
     pub fn start_with(
         program: &Path,
         arguments: &[&str],

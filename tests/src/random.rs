@@ -1,4 +1,4 @@
-//! Chance that can be had again: the same seed gives the same numbers.
+//! Reproducible random numbers: the same seed gives the same numbers.
 
 /// SplitMix64.
 #[derive(Debug, Clone)]
@@ -10,7 +10,7 @@ impl Random {
         Random(seed)
     }
 
-    /// The stream of the `index`th of many things that share a seed.
+    /// The stream of item number `index` among many that share a seed.
     pub fn of(seed: u64, index: u64) -> Random {
         let mut random = Random(seed ^ index.wrapping_mul(0xd6e8_feb8_6659_fd93));
         random.draw();
@@ -36,7 +36,7 @@ impl Random {
         self.below(100) < percent
     }
 
-    /// One of these; `None` of none.
+    /// One of these; `None` if there are none.
     pub fn one_of<T: Copy>(&mut self, choices: &[T]) -> Option<T> {
         let index = self.below(choices.len().max(1) as u64);
         choices.get(index as usize).copied()

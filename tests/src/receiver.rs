@@ -1,4 +1,4 @@
-//! A webhook receiver on a local port: keeps what arrives, and answers by path as the test wants it.
+//! A webhook receiver on a local port. It keeps what arrives, and the test sets what each path answers.
 
 use std::collections::HashMap;
 use std::io::{BufReader, Read, Write};
@@ -17,13 +17,13 @@ use crate::request::Request;
 #[derive(Debug, Clone, Copy)]
 enum Answer {
     Status(u16),
-    /// After this long.
+    /// 204 after this long.
     Late(Duration),
-    /// Never.
+    /// No answer.
     Hang,
 }
 
-/// One delivery as it arrived.
+/// One delivery as received.
 #[derive(Debug, Clone)]
 pub struct Delivery {
     request: Request,
@@ -54,7 +54,7 @@ impl Delivery {
         self.event()["id"].as_str().expect("an event has an id").to_owned()
     }
 
-    /// A header; panics when it is not there.
+    /// A header; panics if it is missing.
     #[track_caller]
     pub fn header(&self, name: &str) -> &str {
         self.headers.get(name).unwrap_or_else(|| panic!("no header {name} in {:?}", self.headers))
@@ -104,7 +104,7 @@ impl Receiver {
         self.sets(path, Answer::Status(status));
     }
 
-    /// From now on the path answers 204 after a while.
+    /// From now on the path answers 204 after `delay`.
     pub fn answers_after(&self, path: &str, delay: Duration) {
         self.sets(path, Answer::Late(delay));
     }
@@ -114,23 +114,23 @@ impl Receiver {
         self.sets(path, Answer::Hang);
     }
 
-    /// What has arrived at the path.
+    /// The path's deliveries so far.
     pub fn received(&self, path: &str) -> Vec<Delivery> {
         let received = lock(&self.desk.received);
         received.iter().filter(|delivery| delivery.path == path).cloned().collect()
     }
 
-    /// Everything that has arrived.
+    /// All deliveries so far.
     pub fn all_received(&self) -> Vec<Delivery> {
         lock(&self.desk.received).clone()
     }
 
-    /// How many deliveries have arrived at paths that begin so.
+    /// How many deliveries have arrived at paths with this prefix.
     pub fn count_below(&self, prefix: &str) -> usize {
         lock(&self.desk.received).iter().filter(|delivery| delivery.path.starts_with(prefix)).count()
     }
 
-    /// Waits until as many deliveries have arrived at the path, and gives all of them; panics after 20 s.
+    /// Waits until `count` deliveries have arrived at the path, and returns all of them; panics after 20 s.
     pub async fn waits_for(&self, path: &str, count: usize) -> Vec<Delivery> {
         let started = Instant::now();
         loop {
@@ -147,7 +147,7 @@ impl Receiver {
         }
     }
 
-    /// Waits until everything is read that a sender which is gone has sent; panics after 20 s.
+    /// Waits until it has read everything that a sender sent before it died; panics after 20 s.
     pub async fn has_read_all(&self) {
         let started = Instant::now();
         while self.desk.connections.load(Ordering::SeqCst) > 0 {
@@ -162,7 +162,7 @@ impl Receiver {
 }
 
 impl Desk {
-    /// One connection, request after request.
+    /// Serves one connection, request after request.
     fn serves(&self, stream: TcpStream) {
         let Ok(mut writer) = stream.try_clone() else { return };
         let mut reader = BufReader::new(stream);
@@ -177,7 +177,7 @@ impl Desk {
                     204
                 }
                 Answer::Hang => {
-                    // Until the other side gives up.
+                    // Until the sender hangs up.
                     let _ = reader.read(&mut [0]);
                     return;
                 }

@@ -1,9 +1,9 @@
-//! HTTP requests as they arrive at the services that stand in for others'.
+//! HTTP requests that the stand-ins for third-party services receive.
 
 use std::collections::HashMap;
 use std::io::BufRead;
 
-/// A request as it arrived.
+/// A request as received.
 #[derive(Debug, Clone)]
 pub struct Request {
     pub method: String,

@@ -1,4 +1,4 @@
-//! The configuration that a test's relayer gets.
+//! The configuration of a test's relayer.
 
 use std::fmt::Write as _;
 use std::path::Path;
@@ -8,7 +8,7 @@ use crate::clock::HostClock;
 use crate::network::{TestNetwork, path_text};
 use crate::postgres::TestDatabase;
 
-/// What a test may want otherwise than usual.
+/// How a test's relayer differs from the usual one.
 #[derive(Clone)]
 pub struct AppSettings {
     /// How long POST /v1/transfers waits for settlement.
@@ -21,47 +21,47 @@ pub struct AppSettings {
     pub burst: u32,
     /// Reaches the test network through this address instead of its own.
     pub rpc_url: Option<String>,
-    /// With `rpc_url`: the websocket's address, for a test that lets it through.
+    /// With `rpc_url`: the websocket's address, for a test that forwards it too.
     pub ws_url: Option<String>,
-    /// A second network, for keys that say `live`.
+    /// A second network, for `live` keys.
     pub live: Option<Arc<TestNetwork>>,
     /// Postgres instead of a SQLite file in the app's folder.
     pub database: Option<Arc<TestDatabase>>,
-    /// Reaches the database at this address instead of its own: through a line that can be cut, or on another disk.
+    /// Reaches the database at this address instead: through a line that can be cut, or on another disk.
     pub database_url: Option<String>,
-    /// Panics where it comes to this point for the nth time, `NAME:N`.
+    /// Panics at this point when it is reached for the nth time, `NAME:N`.
     pub panic_at: Option<&'static str>,
     pub webhooks: Webhooks,
-    /// Refusals are signed, with heads on the chain every so many seconds, or never for 0. `None`: they are not.
+    /// `Some`: refusals are signed, and a head goes on the chain every this many seconds, or never for 0. `None`: not signed.
     pub denials: Option<u64>,
-    /// How often deposits are looked for.
+    /// How often the indexer looks for deposits.
     pub indexer_interval_ms: u64,
     /// How many transfers of an account may be pending.
     pub pending_per_account: u32,
     /// The clock of the relayer's host, for a test that moves it.
     pub host_clock: Option<HostClock>,
-    /// More in the environment of `purser serve`; `PURSER_TEST_FILES` limits how many files it may have open.
+    /// More environment variables for `purser serve`; `PURSER_TEST_FILES` limits how many files it may open.
     pub environment: Vec<(&'static str, String)>,
     /// Further lines of `[server]`.
     pub server: &'static str,
     /// Further sections.
     pub sections: &'static str,
-    /// With a second policy key and a second transfer key beside the first ones.
+    /// Adds a second policy key and a second transfer key.
     pub second_keys: bool,
-    /// Most accounts of an operator, and most allowlist entries in all of them; `None` for what is usual.
+    /// The most accounts of an operator, and the most allowlist entries in all of them; `None` for the defaults.
     pub quotas: Option<(u64, u64)>,
 }
 
-/// Where webhooks may be.
+/// Which addresses webhooks may have.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Webhooks {
-    /// There is no key to keep their secrets with.
+    /// No webhooks: there is no key to seal their secrets with.
     NotConfigured,
-    /// At public addresses alone, as in production.
+    /// Public addresses only, as in production.
     Public,
-    /// On this machine too.
+    /// This machine too.
     ToThisMachine,
-    /// The same, with another key to keep their secrets with.
+    /// This machine too, with another key to seal their secrets with.
     WithAnotherKey,
 }
 
@@ -80,7 +80,7 @@ impl Default for AppSettings {
             database_url: None,
             panic_at: None,
             webhooks: Webhooks::ToThisMachine,
-            // Heads are paid for by a wallet whose lamports other tests count.
+            // A wallet whose lamports other tests count would pay for heads.
             denials: Some(0),
             indexer_interval_ms: 1_000,
             pending_per_account: 500,
@@ -149,7 +149,7 @@ burst = {}
         for (name, network) in networks {
             let other = self.rpc_url.as_ref().filter(|_| *name == "test");
             let rpc_url = other.unwrap_or(&network.rpc_url);
-            // Through another address only JSON-RPC goes, so that cutting it cuts everything.
+            // Another address carries only JSON-RPC, so that cutting it cuts everything.
             let ws_url = if other.is_some() { self.ws_url.as_ref() } else { Some(&network.ws_url) };
             let ws_url = ws_url.map_or(String::new(), |url| format!("ws_url = \"{url}\""));
             let files = |name: &str| {

@@ -1,10 +1,10 @@
-//! CPU time and memory, as Linux counts them; `None` where there is no `/proc`.
+//! CPU time and memory, as Linux counts them; `None` if there is no `/proc`.
 
 use std::fs;
 use std::path::Path;
 use std::time::Duration;
 
-/// What one tick of `/proc/*/stat` is worth: every Linux architecture shows 100 a second.
+/// One tick of `/proc/*/stat`: every Linux architecture shows 100 a second.
 const TICK: Duration = Duration::from_millis(10);
 
 /// CPU time of a process so far, system calls included.
@@ -12,7 +12,7 @@ pub fn cpu_of_process(pid: u32) -> Option<Duration> {
     cpu_in(&Path::new("/proc").join(pid.to_string()))
 }
 
-/// CPU time so far of all processes of that name.
+/// CPU time so far of all processes with this name.
 pub fn cpu_of_programs(name: &str) -> Option<Duration> {
     let processes = fs::read_dir("/proc").ok()?.map_while(Result::ok).map(|process| process.path());
     let named = processes

@@ -1,4 +1,4 @@
-//! A Solana wallet with USDC: what anybody may do without the relayer.
+//! A Solana wallet with USDC, for what anybody can do without the relayer.
 
 use sha2::{Digest, Sha256};
 use solana_sdk::instruction::{AccountMeta, Instruction};
@@ -57,8 +57,7 @@ impl Wallet {
         Instruction { program_id: TOKEN_PROGRAM, accounts, data }
     }
 
-    /// Sends instructions as a transaction of version 0 that finds `looked_up` in a lookup table made for it, and
-    /// returns its signature.
+    /// Sends instructions as a version 0 transaction with a new lookup table for `looked_up`, and returns its signature.
     pub async fn does_by_lookup(&self, instructions: &[Instruction], looked_up: &[Pubkey]) -> String {
         let table = self.chain.makes_lookup_table(&self.keypair, looked_up).await;
         match self.chain.all_land_by_lookup(instructions, &self.keypair, table).await {
@@ -92,7 +91,7 @@ pub async fn mints(chain: &Chain, usdc: &str, to: &Pubkey) -> String {
     }
 }
 
-/// Takes money out of an agent's account as the operator's admin, and returns the transaction's signature.
+/// Withdraws from an agent's account as the operator's admin, and returns the transaction's signature.
 pub async fn withdraws(agent: &Agent, usdc: &str, to: &Pubkey, admin: &Keypair) -> String {
     let chain = &agent.operator.chain;
     let program = chain.program();

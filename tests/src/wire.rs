@@ -1,5 +1,4 @@
-//! A line that carries bytes, whatever they mean, and that a test can cut or have swallow everything: for websockets and
-//! for Postgres.
+//! A line for websockets and Postgres. It forwards bytes without parsing them. A test can cut it, or make it swallow all.
 
 use std::io::{self, Read, Write};
 use std::net::{Shutdown, SocketAddr, TcpListener, TcpStream};
@@ -23,7 +22,7 @@ struct State {
     open: Mutex<Vec<Connection>>,
 }
 
-/// Two ends, and whether what is said between them is lost.
+/// Both ends of a connection, and whether their data is swallowed.
 struct Connection {
     ends: [Stream; 2],
     is_lost: Arc<AtomicBool>,
@@ -64,19 +63,19 @@ impl Wire {
         let accepting = Arc::clone(&state);
         thread::spawn(move || {
             for incoming in listener.incoming().map_while(Result::ok) {
-                // Refused or not, it was tried.
+                // A failure to connect is fine: the attempt was made.
                 let _ = accepting.carries(Stream::Tcp(incoming), &target);
             }
         });
         Wire { address, state }
     }
 
-    /// The address to give to the relayer, of a websocket.
+    /// The websocket address to give to the relayer.
     pub fn url(&self) -> String {
         format!("ws://{}", self.address)
     }
 
-    /// The address to give to the relayer, in the place of the server in a `postgres://` address.
+    /// The `postgres://` address to give to the relayer: the original one, but with this line as the server.
     pub fn postgres_url(&self, url: &str) -> String {
         let mut url = reqwest::Url::parse(url).expect("a URL");
         url.set_host(Some("127.0.0.1")).expect("a host");
@@ -84,7 +83,7 @@ impl Wire {
         url.into()
     }
 
-    /// Ends every connection, and every new one.
+    /// Ends every connection, and refuses new ones.
     pub fn cuts(&self) {
         self.state.is_cut.store(true, Ordering::SeqCst);
         for connection in self.state.open().drain(..) {
@@ -92,7 +91,7 @@ impl Wire {
         }
     }
 
-    /// Swallows everything that is said from now on, in both directions, and leaves every connection open.
+    /// From now on swallows all data in both directions, and leaves every connection open.
     pub fn swallows(&self) {
         self.state.swallows.store(true, Ordering::SeqCst);
         for connection in self.state.open().iter() {
@@ -100,13 +99,13 @@ impl Wire {
         }
     }
 
-    /// Lets new connections through again. Those that were swallowed stay lost, as after a router forgot them.
+    /// Lets new connections through again. Swallowed ones stay lost, as if a router had forgotten them.
     pub fn mends(&self) {
         self.state.swallows.store(false, Ordering::SeqCst);
         self.state.is_cut.store(false, Ordering::SeqCst);
     }
 
-    /// How many connections were let through.
+    /// How many connections were forwarded.
     pub fn connections(&self) -> usize {
         self.state.connections.load(Ordering::SeqCst)
     }
@@ -135,7 +134,7 @@ impl State {
                         break;
                     }
                 }
-                // The end of one side is lost too.
+                // One side's end-of-stream is swallowed too.
                 if !is_lost.load(Ordering::SeqCst) {
                     to.ends();
                 }
@@ -164,7 +163,7 @@ impl Stream {
     }
 
     fn ends(&self) {
-        // It may have ended before.
+        // It may have ended already.
         let _ = match self {
             Stream::Tcp(stream) => stream.shutdown(Shutdown::Both),
             Stream::Unix(stream) => stream.shutdown(Shutdown::Both),

@@ -1,4 +1,4 @@
-//! Policies that do not fit a transaction: staged in a draft, then taken over at once.
+//! Policies that do not fit a transaction: staged in a draft, then put in force at once.
 
 use anchor_lang::error::ErrorCode;
 use anchor_lang::prelude::Pubkey;
@@ -151,7 +151,7 @@ fn a_policy_that_changed_since_is_not_overwritten() {
     let changes: [fn(&World) -> crate::support::Call; 3] = [
         |world| world.main.set_policy(1, PolicyArgs { require_memo: true, ..open_policy() }),
         |world| world.main.set_paused(true),
-        // Even to what it was.
+        // Even a change to the same value.
         |world| world.main.set_paused(false),
     ];
     for change in changes {

@@ -30,7 +30,7 @@ fn spent() -> World {
     world
 }
 
-/// `swept`: what was left, and went to [`PAYEE`].
+/// `swept`: the rest, which went to [`PAYEE`].
 fn closed(world: &World, payments: u64, swept: u64) -> AgentClosed {
     AgentClosed {
         operator: world.main.operator,
@@ -86,7 +86,7 @@ fn what_is_left_goes_to_no_account_that_cannot_take_it() {
     let main = world.main;
     for (name, answer) in [
         ("source", PurserError::RecipientIsSource),
-        // Where nobody could get it before the agent is created anew.
+        // Nobody could get it there until the agent is created again.
         ("second_source", PurserError::RecipientIsSource),
         ("other_mint_account", PurserError::RecipientWrongMint),
         ("frozen", PurserError::RecipientFrozen),
@@ -122,7 +122,7 @@ fn the_draft_goes_too_sealed_or_not_and_its_rent_to_whoever_paid_it() {
             signer: Who::Admin.key(),
         };
         outcome.emitted_all(&[dropped.data(), closed(&world, 0, 0).data()]);
-        // The next agent at this address has no draft, and the old one's parts and hash are worth nothing.
+        // The next agent at this address has no draft, and the old draft's parts and hash are useless.
         world.accept(&main.create_agent(AGENT_ID));
         for call in [proposal.apply(), proposal.close(), proposal.write(2, 3)] {
             world.refuse(&call, ErrorCode::AccountOwnedByWrongProgram);
@@ -216,7 +216,7 @@ fn a_frozen_token_account_is_closed_while_it_is_empty_and_not_with_usdc_in_it() 
     world.fund(source, 1);
     world.refuse(&call, Expected::FROZEN);
     world.fund(source, 0);
-    // A frozen account that is empty may be closed, says the token program: nothing is lost.
+    // The token program allows closing an empty frozen account: nothing is lost.
     world.accept(&call);
     assert_eq!(world.svm.get_account(&source), None);
 }

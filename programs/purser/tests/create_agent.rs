@@ -31,7 +31,7 @@ fn create_with(policy: &PolicyArgs) -> Call {
     fresh().create_agent_with(ID, policy.clone())
 }
 
-/// All but the stored policy, which is `policy`.
+/// The expected agent, with the stored policy `policy`.
 fn expected(now: i64, policy: StoredPolicy) -> Agent {
     let place = fresh();
     let seeds: [&[u8]; 3] = [b"agent", place.operator.as_ref(), &ID];
@@ -59,7 +59,7 @@ fn assert_created(world: &World, now: i64) {
     assert_created_with(world, now, &open_policy());
 }
 
-/// The agent and its token account are as they should be.
+/// Checks the agent and its token account.
 #[track_caller]
 fn assert_created_with(world: &World, now: i64, policy: &PolicyArgs) {
     let place = fresh();
@@ -79,7 +79,7 @@ fn assert_created_with(world: &World, now: i64, policy: &PolicyArgs) {
     assert!(token.delegate.is_none() && token.close_authority.is_none() && token.is_native.is_none());
 }
 
-/// From nothing to all there is.
+/// Policies from empty to complete.
 fn policies() -> Vec<PolicyArgs> {
     let full = PolicyArgs {
         max_single_transfer: Some(7),
@@ -156,7 +156,7 @@ fn the_first_transfer_obeys_the_policy_that_the_agent_began_with() {
 #[test]
 fn a_bad_list_is_refused_before_anything_is_paid() {
     let mut world = World::new();
-    // Whoever cannot pay for an account hears of the list all the same.
+    // The refusal names the list even if the payer cannot pay for the account.
     world.edit(Who::Payer.key(), |account| account.lamports = 1_000_000);
     let [one, two] = [Pubkey::new_from_array([1; 32]), Pubkey::new_from_array([2; 32])];
     for list in [vec![two, one], vec![one, one]] {

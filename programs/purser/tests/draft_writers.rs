@@ -1,4 +1,4 @@
-//! Two who write policies at once: whatever comes when, the policy in force is one writer's whole policy.
+//! Two concurrent policy writers: in any order of steps, the policy in force is one writer's complete policy.
 
 use anchor_lang::error::ErrorCode;
 use purser::error::PurserError;
@@ -7,7 +7,7 @@ use solana_transaction_error::TransactionError;
 
 use crate::support::{assert_policy, many_keys, only, open_policy, Call, Expected, Proposal, Who, World};
 
-/// A writer's policies are told from the other's by their limits and by their entries.
+/// Limits and entries show which writer a policy came from.
 fn policy(writer: usize, count: usize) -> PolicyArgs {
     let all = many_keys(60);
     let own: Vec<_> = all.into_iter().skip(writer).step_by(2).take(count).collect();
@@ -31,7 +31,7 @@ enum Step {
 
 use Step::{Apply, Close, First, Inline, Open, Rest};
 
-/// What a writer may set out to do, each with what it read at the beginning.
+/// The plans of a writer, each based on what it read at the beginning.
 const SCRIPTS: [&[Step]; 3] = [&[Open, First, Rest, Apply], &[Close, Open, First, Rest, Apply], &[Inline]];
 
 /// One writer at work.
@@ -39,7 +39,7 @@ struct Writer {
     who: Who,
     small: PolicyArgs,
     proposal: Proposal,
-    /// The hash of the draft that stood there when it began.
+    /// The hash of the draft that existed when it began.
     found: [u8; 32],
 }
 
@@ -62,7 +62,7 @@ impl Writer {
     }
 }
 
-/// All orders of `left` steps of one and `right` of the other: `true` is a step of the first.
+/// All interleavings of `left` steps of one and `right` of the other: `true` is a step of the first.
 fn orders(left: usize, right: usize) -> Vec<Vec<bool>> {
     if left == 0 || right == 0 {
         return vec![[vec![true; left], vec![false; right]].concat()];
@@ -73,7 +73,7 @@ fn orders(left: usize, right: usize) -> Vec<Vec<bool>> {
     [with(true, orders(left - 1, right)), with(false, orders(left, right - 1))].concat()
 }
 
-/// The refusals that a step may get, and none else.
+/// The only refusals that a step may get.
 fn known(step: Step) -> Vec<Expected> {
     let gone = ErrorCode::AccountOwnedByWrongProgram.into();
     let other = PurserError::DraftMismatch.into();
@@ -87,8 +87,8 @@ fn known(step: Step) -> Vec<Expected> {
     }
 }
 
-/// Runs both scripts in `order`. A writer that is refused goes on all the same, which is the worst that it can do.
-/// Returns whose policy is in force at the end, for the count.
+/// Runs both scripts in `order`. A refused writer goes on all the same, which is the worst it can do.
+/// Returns whose policy is in force at the end, for the statistics.
 fn run(start: &World, found: [u8; 32], scripts: [&[Step]; 2], order: &[bool]) -> Option<usize> {
     let mut world = start.clone();
     let writers = [0, 1].map(|number| Writer::new(&world, number, found));
@@ -124,7 +124,7 @@ fn run(start: &World, found: [u8; 32], scripts: [&[Step]; 2], order: &[bool]) ->
     in_force
 }
 
-/// A world in which a third draft waits already, or none.
+/// One world without a draft, and one in which a third draft already exists.
 fn starts() -> [(World, [u8; 32]); 2] {
     let empty = World::new();
     let mut drafted = World::new();
@@ -145,20 +145,20 @@ fn in_every_order_of_their_steps_the_policy_in_force_is_one_writers_whole_policy
             }
         }
     }
-    // Each of them wins sometimes, or the test says nothing.
+    // Each writer must win sometimes, or the test shows nothing.
     assert!(ends[0] > 50 && ends[1] > 50, "{ends:?}");
 }
 
 #[test]
 fn a_draft_that_was_swapped_under_its_writer_is_neither_written_nor_applied_by_it() {
-    // How far the other one gets with its own.
+    // How far the other writer gets with its own draft.
     for written in [0, 25, 28] {
         let mut world = World::new();
         let main = world.main;
         let [a, b] = [0, 1].map(|number| Proposal::new(main, 1, policy(number, 28)));
         world.accept(&a.open());
         world.accept(&a.write(0, 25));
-        // To close it, the other one has to say which it means.
+        // To close it, the other writer has to name the draft.
         world.refuse(&b.close().signed_by(Who::Admin), PurserError::DraftMismatch);
         world.accept(&a.close().signed_by(Who::Admin));
         world.accept(&b.open().signed_by(Who::Admin));
@@ -177,7 +177,7 @@ fn a_draft_that_was_swapped_under_its_writer_is_neither_written_nor_applied_by_i
 
 #[test]
 fn a_draft_with_the_same_content_written_against_the_same_version_is_the_same() {
-    // Who opened it does not matter: what it holds does.
+    // The content counts, not who opened it.
     let mut world = World::new();
     let proposal = world.propose(policy(0, 28));
     world.accept(&proposal.open());

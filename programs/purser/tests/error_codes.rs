@@ -1,7 +1,7 @@
 use purser::error::PurserError::{self, *};
 use purser_policy::{UsdcAmount, Violation};
 
-/// Clients know these codes: they may be added to, and never change.
+/// Clients know these codes: new ones may be added, existing ones never change.
 const CODES: [(PurserError, u32); 36] = [
     (DuplicateTransfer, 6000),
     (Paused, 6001),
@@ -66,7 +66,7 @@ fn every_violation_has_its_error_in_the_order_of_precedence() {
         Violation::DailyLimitExceeded { limit: zero, used: zero, amount: zero },
     ];
     assert!(violations.is_sorted());
-    // The one that came later has the next free code, and its place in the order all the same.
+    // A later violation has the next free code, but keeps its place in the order.
     for (violation, code) in violations.into_iter().zip([6000, 6030, 6001, 6002, 6003, 6004, 6005, 6006]) {
         assert_eq!(u32::from(PurserError::from(violation)), code);
     }

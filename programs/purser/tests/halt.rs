@@ -1,4 +1,4 @@
-//! Stopping by somebody else's word: apart from the policy, and lifted by the admin alone.
+//! Halts: separate from the policy, and lifted by the admin alone.
 
 use anchor_lang::error::ErrorCode;
 use purser::error::PurserError;
@@ -18,7 +18,7 @@ const MAY_HALT: [(Who, Role); 3] = [
 ];
 const HALTERS: [Who; 3] = [Who::Admin, Who::PolicyAuthority, Who::Guardian];
 
-/// The calls that halt and resume: the agent, or the operator.
+/// The calls that halt and resume the agent, or the whole operator.
 fn calls(world: &World, whole: bool) -> [Call; 2] {
     match whole {
         true => [world.main.halt_operator(), world.main.resume_operator()],
@@ -102,7 +102,7 @@ fn the_first_halt_stands_whoever_halts_again() {
                     halted_by: Some(role),
                     signer: second.key(),
                 });
-                // One word of the admin ends it, by however many keys it was set.
+                // One resume by the admin ends it, however many keys halted it.
                 world.accept(&resume);
                 assert_eq!(halted_by(&world), [0, 0]);
             }
@@ -239,7 +239,7 @@ fn every_wrong_account_in_every_slot_is_refused() {
             &[
                 signer("authority", PurserError::Unauthorized).accepts(may),
                 operator(PurserError::Unauthorized).but(&["twin_operator"], PurserError::WrongOperator),
-                // The program's own address stands for no agent: then it is the operator.
+                // The program's own address means the operator instead of an agent.
                 agent(PurserError::WrongOperator).accepts(&["sibling_agent", "purser_program"]),
             ],
         );
@@ -254,7 +254,7 @@ fn every_wrong_account_in_every_slot_is_refused() {
             &[
                 signer("authority", PurserError::Unauthorized).accepts(may),
                 operator(PurserError::Unauthorized).accepts(&["twin_operator"]),
-                // Nobody asks to write to none, so an agent in its place is not written either.
+                // With no agent, the call does not ask to write one, so an agent in this slot is not writable either.
                 agent(ErrorCode::ConstraintMut).but(&["truncated_agent"], ErrorCode::ConstraintMut),
             ],
         );

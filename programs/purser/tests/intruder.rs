@@ -1,5 +1,5 @@
-//! Somebody owns the server: its transfer authority and, worse, its policy authority. How much leaves in 48 hours, against
-//! what the policies that were in force when it began allowed? Run it with `--nocapture` for the table.
+//! An intruder owns the server: its transfer authority and, worse, its policy authority. How much leaves in 48 hours, compared
+//! with what the policies in force at the start allowed? Run with `--nocapture` for the table.
 
 use anchor_lang::prelude::Pubkey;
 use anchor_spl::token;
@@ -24,9 +24,9 @@ const LOOT: Pubkey = Pubkey::new_from_array([230; 32]);
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Defence {
     Nobody,
-    /// Halts the operator after so many hours.
+    /// Halts the operator after this many hours.
     Halts(Who, i64),
-    /// Drops what waits after every so many hours, and does nothing else.
+    /// Drops pending drafts each time after this many hours, and does nothing else.
     Drops(Who, i64),
 }
 
@@ -40,15 +40,15 @@ struct Attack {
     world: World,
     random: Random,
     tag: u64,
-    /// The last draft that it wrote for each agent.
+    /// The last draft that the intruder wrote for each agent.
     drafts: [Option<Proposal>; 2],
     bought: u8,
 }
 
-/// What left the two agents, micro-USDC.
+/// Micro-USDC that left the two agents.
 #[derive(Clone, Copy, Debug, Default)]
 struct Outflow {
-    /// Before anything that was loosened could apply, in a world with a delay of a day.
+    /// Before any loosened policy could apply, in a world with a delay of a day.
     first_day: u64,
     at_halt: u64,
     total: u64,
@@ -91,7 +91,7 @@ impl Attack {
         Agent::read(&self.world.account(&place.agent).data).expect("an agent").agent
     }
 
-    /// Pays as much as it can, from the most to the least.
+    /// Pays as much as it can, trying the largest amount first.
     fn pay(&mut self, place: Place, to: Pubkey) {
         for part in [1, 5, 20, 100] {
             for amount in [self.world.balance(&place.source) / part, CAPS[0] / part] {
@@ -101,12 +101,12 @@ impl Attack {
         }
     }
 
-    /// Puts its own policy in force: at once, by a draft, or by lifting a pause.
+    /// Puts the intruder's own policy in force: at once, by a draft, or by lifting a pause.
     fn loosen(&mut self, which: usize, policy: PolicyArgs) {
         let place = self.places()[which];
         let version = self.agent(place).policy_version;
         self.tries(&place.set_policy(version, policy.clone()));
-        // Where nothing is paused this would be a change all the same, and its own draft void.
+        // If nothing is paused, this would still be a change, and would void the intruder's own draft.
         if self.agent(place).policy.is_paused() {
             self.tries(&place.set_paused(false));
         }
@@ -131,7 +131,7 @@ impl Attack {
         self.drafts[which] = Some(draft);
     }
 
-    /// An agent with a policy of its own, through which the others' money could go.
+    /// Creates an agent with its own policy, through which the others' money could go.
     fn detour(&mut self) {
         self.bought = self.bought.wrapping_add(1);
         let id = [self.bought; 16];
@@ -145,7 +145,7 @@ impl Attack {
         }
     }
 
-    /// What it may not do, tried all the same.
+    /// Tries what the intruder may not do.
     fn overreach(&mut self) {
         let keys = vec![Who::TransferAuthority.key(), Who::Stranger.key()];
         for place in self.places() {
@@ -285,13 +285,13 @@ fn an_intruder_on_the_server_gets_what_the_policies_allowed_until_what_it_loosen
                     2 * allowed / USDC
                 );
                 if delay > 0 {
-                    // Nothing that it loosened applies before the delay is over.
+                    // Nothing that the intruder loosened applies before the delay is over.
                     assert!(first_day <= allowed);
                 }
                 match defence {
                     Defence::Halts(..) => assert_eq!(total, at_halt),
                     Defence::Drops(..) if delay > 0 => assert!(total <= 2 * allowed),
-                    // That is the price of doing without a delay, or of looking away for longer than it.
+                    // This is the price of having no delay, or of looking away for longer than it.
                     _ if matches!(strategy, Strategy::Greedy) => assert_eq!(total, all),
                     _ => {}
                 }

@@ -1,4 +1,4 @@
-//! What accounts look like byte by byte, and what becomes of those that look otherwise.
+//! The byte layout of accounts, and how the program treats accounts with another layout.
 
 use anchor_lang::prelude::Pubkey;
 use anchor_lang::Discriminator;
@@ -12,7 +12,7 @@ use crate::support::{
     MINT, NOON, PAYEE,
 };
 
-/// Reads fields one after another.
+/// Reads fields in order.
 struct Fields(Vec<u8>);
 
 impl Fields {
@@ -93,11 +93,11 @@ fn an_agent_is_856_bytes_and_32_for_each_entry_in_this_order() {
     assert_eq!((fields.key(), fields.key()), (main.source, Who::Payer.key()));
     assert_eq!(fields.take(), NOON.to_le_bytes());
     assert_eq!(fields.take(), stored(&all_fields()));
-    // The spend window: its newest second, how many spans, and 40 of them.
+    // The spend window: its newest second, the number of spans, and 40 spans.
     assert_eq!(fields.take(), (NOON + 6).to_le_bytes());
     assert_eq!(fields.take(), 2u64.to_le_bytes());
     let _spans: [u8; 40 * 12] = fields.take();
-    // The tags: how many payments were ever made, 16 tags, their 16 seconds.
+    // The tags: the total number of payments, 16 tags, their 16 seconds.
     assert_eq!(fields.take(), 2u64.to_le_bytes());
     assert_eq!([fields.take(), fields.take()], [11u64, 12].map(u64::to_le_bytes));
     assert_eq!(fields.take(), [0; 14 * 8]);

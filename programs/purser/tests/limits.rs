@@ -1,5 +1,5 @@
-//! The most that accounts and transactions can hold: compute units, the log, and how far an account grows at once.
-//! Run it with `--nocapture` for the figures.
+//! The maximum of accounts and transactions: compute units, the log, and how far an account grows at once.
+//! Run with `--nocapture` for the figures.
 
 use anchor_lang::prelude::Pubkey;
 use anchor_lang::{AnchorDeserialize, Discriminator};
@@ -12,11 +12,11 @@ use crate::support::{
     assert_policy, many_keys, only, open_policy, Outcome, Payment, Proposal, Who, World, PAYEE,
 };
 
-/// What a transaction gets for an instruction if it asks for nothing.
+/// The compute units of an instruction in a transaction that asks for none.
 const COMPUTE_UNITS: u64 = 200_000;
 const LOG_BYTES_MAX: usize = 10_000;
 
-/// 256 entries that differ in their last byte alone, which is the most work for a comparison.
+/// 256 entries that differ only in their last byte, which makes comparisons most expensive.
 fn near() -> Vec<Pubkey> {
     (0..=255)
         .map(|last| Pubkey::new_from_array(core::array::from_fn(|at| if at < 31 { 7 } else { last })))
@@ -35,7 +35,7 @@ fn within(what: &str, outcome: &Outcome) {
     assert!(log < LOG_BYTES_MAX, "{what}: {log} bytes of log");
 }
 
-/// Sends every step of `proposal`, and returns what they announced.
+/// Sends every step of `proposal`, and returns the events.
 fn through(world: &mut World, what: &str, proposal: &Proposal) -> Vec<Vec<u8>> {
     let mut events = Vec::new();
     let mut calls = vec![proposal.open()];
@@ -68,7 +68,7 @@ fn a_policy_of_256_entries_goes_through_in_steps_of_ordinary_size() {
             let mut world = World::new();
             world.delay(1);
             let allowlist = only(&list[..wallets], &list[..token_accounts]);
-            // Of which the last takes the most: that each of 256 entries stands among 256.
+            // The last change costs most: each of 256 entries must be found among 256.
             let same = PolicyArgs { max_daily_spend: Some(7), ..of(allowlist.clone()) };
             let what = format!("{what}, {wallets} wallets");
             let first = world.propose(of(allowlist));
@@ -107,7 +107,7 @@ fn the_events_of_a_draft_tell_the_whole_policy_of_256_entries() {
 
 #[test]
 fn an_account_grows_and_shrinks_by_256_entries_again_and_again_in_one_transaction() {
-    // In one transaction: grown by a draft, cut inline, grown inline. More than 10,240 bytes at once never comes up.
+    // In one transaction: grown by a draft, cut inline, grown inline. Growth never exceeds 10,240 bytes at once.
     let mut world = World::new();
     let main = world.main;
     let proposal = world.sealed(of(only(&many_keys(256), &[])));

@@ -1,4 +1,4 @@
-//! Where an operator lets loosened policies wait: what has to, for whom, and for how long.
+//! Loosened policies under a delay: which changes wait, for whom, and for how long.
 
 use purser::error::PurserError;
 use purser::{AllowlistArg, PolicyArgs};
@@ -9,7 +9,7 @@ use crate::support::{
 
 const DELAY: u32 = 3_600;
 
-/// A policy in force, another one, and whether that loosens it.
+/// A policy in force, a new one, and whether the new one loosens it.
 struct Change {
     name: &'static str,
     from: PolicyArgs,
@@ -17,7 +17,7 @@ struct Change {
     loosens: bool,
 }
 
-/// Every single change of a policy: each field tighter, looser and as it is.
+/// Every change of a single field: tighter, looser and unchanged.
 fn changes() -> Vec<Change> {
     let mut changes = Vec::new();
     let mut add = |name, loosens, change: &dyn Fn(&mut PolicyArgs, bool)| {
@@ -74,7 +74,7 @@ fn changes() -> Vec<Change> {
     ] {
         add(name, loosens, &|policy, is_new| policy.allowlist = if is_new { &new } else { &old }.clone());
     }
-    // A tightening beside it makes a loosening no better.
+    // A tightening next to it does not excuse a loosening.
     add("looser and tighter", true, &|policy, is_new| {
         (policy.max_single_transfer, policy.max_daily_spend) =
             if is_new { (Some(6), Some(0)) } else { (Some(5), None) };
@@ -83,7 +83,7 @@ fn changes() -> Vec<Change> {
     changes
 }
 
-/// With the policy `from` in force and a delay of so many seconds.
+/// A world with the policy `from` in force and this delay in seconds.
 fn under(from: &PolicyArgs, delay: u32) -> World {
     let mut world = World::new();
     world.policy(|policy| *policy = from.clone());
@@ -203,7 +203,7 @@ fn the_delay_is_the_operators_at_the_moment_of_applying() {
         world.set_clock(NOON + applies_at);
         world.accept(&proposal.apply());
     }
-    // One that was sealed before there was any delay waits all the same.
+    // A draft that was sealed before the operator had a delay waits all the same.
     let (mut world, proposal) = waiting(0);
     world.delay(DELAY);
     world.refuse(&proposal.apply(), PurserError::LooseningMustWait);

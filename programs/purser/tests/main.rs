@@ -1,6 +1,6 @@
 //! The program as sBPF on LiteSVM, with the real token programs: one module for each instruction.
 //!
-//! `PURSER_PROGRAM_SO` names another build than the committed one.
+//! `PURSER_PROGRAM_SO` selects a build other than the committed one.
 
 mod support;
 

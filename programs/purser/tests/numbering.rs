@@ -1,4 +1,4 @@
-//! Payments are numbered: a number that is missing is a payment that somebody was not shown.
+//! Payments are numbered: a missing number is a payment that somebody was not shown.
 
 use anchor_lang::{AnchorDeserialize, Discriminator};
 use purser::events::TransferExecuted;
@@ -8,7 +8,7 @@ use crate::support::{
     open_policy, Call, Payment, Place, Random, Who, World, AGENT_ID, BALANCE, DAY, NOON, PAYEE,
 };
 
-/// Anything that may come between two payments of an agent, or one of them.
+/// A payment of the agent, or anything that may come between two of them.
 fn step(world: &World, place: Place, random: &mut Random, tag: u64) -> Call {
     let payment = Payment { tag, amount: 1 + random.below(90), ..Payment::default() };
     match random.below(16) {
@@ -51,7 +51,7 @@ fn each_agents_payments_are_numbered_from_one_without_a_gap() {
         for tag in 1..=300 {
             let which = random.below(3) as usize;
             let call = step(&world, places[which], &mut random, tag);
-            // Several at once are numbered in their order; if one of them is refused, none counts.
+            // Several in one transaction are numbered in order; if one is refused, none counts.
             let mut instructions = vec![call.instruction()];
             if random.below(8) == 0 {
                 let more = Payment { tag: 10_000 + tag, amount: 1, ..Payment::default() };

@@ -1,4 +1,4 @@
-//! Accounts that are closed and come back within one transaction, and lamports that keep them alive.
+//! Accounts that are closed and revived within one transaction, and lamports that keep them alive.
 
 use anchor_lang::prelude::Pubkey;
 use anchor_lang::solana_program::system_instruction;

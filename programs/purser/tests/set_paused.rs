@@ -63,7 +63,7 @@ fn where_loosened_policies_wait_the_admin_alone_resumes_at_once() {
     world.refuse(&main.set_paused(false), PurserError::LooseningMustWait);
     world.accept(&main.set_paused(true));
     world.accept(&main.set_paused(false).signed_by(Who::Admin));
-    // Nothing is loosened where nothing was paused.
+    // Unpausing loosens nothing if nothing was paused.
     world.accept(&main.set_paused(false));
     world.accept(&main.set_paused(true));
 }

@@ -30,7 +30,7 @@ fn set(world: &mut World, args: &PolicyArgs, who: Who) {
     let outcome = world.accept(&main.set_policy(before.policy_version, args.clone()).signed_by(who));
     let view = world.agent_view();
     assert_policy(view.policy(), args);
-    // Whatever is not policy stays.
+    // Everything else stays the same.
     let rest = Agent {
         policy: view.agent.policy,
         policy_version: before.policy_version + 1,
@@ -91,10 +91,10 @@ fn a_policy_written_against_another_version_is_refused() {
             world.refuse_as(&format!("{version}"), &call, PurserError::PolicyChanged);
         }
     }
-    // Of two that were written against one version, the second is refused.
+    // Of two changes that were written against the same version, the second is refused.
     world.accept(&main.set_policy(2, open_policy()));
     world.refuse(&main.set_policy(2, full()), PurserError::PolicyChanged);
-    // A pause is a change as well.
+    // A pause counts as a change.
     world.accept(&main.set_paused(true));
     world.refuse(&main.set_policy(3, full()), PurserError::PolicyChanged);
     world.accept(&main.set_policy(4, full()));
@@ -150,7 +150,7 @@ fn an_allowlist_out_of_order_or_with_an_entry_twice_changes_nothing() {
         }
     }
     let ordered = [last_byte(1), last_byte(2), Pubkey::new_from_array([0x80; 32])];
-    // One address may be both, and the two lists are sorted each by itself.
+    // An address may be in both lists, and each list is sorted on its own.
     let allowlist = only(&ordered, &ordered[..2]);
     set(&mut world, &PolicyArgs { allowlist, ..full() }, Who::PolicyAuthority);
 }
@@ -161,7 +161,7 @@ fn growing_costs_the_payer_and_shrinking_pays_back_whoever_paid_for_the_agent() 
     let main = world.main;
     let of = |count| PolicyArgs { allowlist: only(&keys(count), &[]), ..open_policy() };
     let entry = world.rent(32) - world.rent(0);
-    // Somebody else than the one that paid for the agent pays for its growth.
+    // The payer of the growth is not the one that paid for the agent.
     let payer = Who::Stranger;
     for (from, to) in [(0u8, 5u8), (5, 17), (17, 17), (17, 1), (1, 0)] {
         let before = [Who::PolicyAuthority, payer, Who::Payer].map(|who| world.lamports(&who.key()));
@@ -190,12 +190,12 @@ fn a_list_can_be_cut_although_whoever_paid_for_the_agent_has_nothing_left() {
     let main = world.main;
     let of = |count| PolicyArgs { allowlist: only(&keys(count), &[]), ..open_policy() };
     world.accept(&main.set_policy(1, of(2)));
-    // An account of so few lamports as one entry gives back may not exist on the chain.
+    // With no more lamports than one entry returns, the payer's account would not be rent-exempt.
     world.edit(Who::Payer.key(), |account| account.lamports = 0);
     let had = world.lamports(&main.agent);
     world.accept(&main.set_policy(2, of(1)).with(PAYER, Who::Stranger.key()));
     assert_policy(world.agent_view().policy(), &of(1));
-    // They are not lost: they pay for the next growth, or come back with the rest.
+    // The lamports are not lost: they pay for the next growth, or return when the agent is closed.
     assert_eq!((world.lamports(&main.agent), world.lamports(&Who::Payer.key())), (had, 0));
     world.accept(&main.close_agent());
     assert!(world.lamports(&Who::Payer.key()) > had);

@@ -16,7 +16,7 @@ use crate::support::{
     PAYEE_OWNER,
 };
 
-/// A packet less its headers, and so a transaction.
+/// The size of a packet without its headers, and so of a transaction.
 const TRANSACTION_BYTES_MAX: usize = 1_232;
 
 fn pay(world: &World, amount: u64) -> Call {
@@ -129,7 +129,7 @@ fn data_that_is_short_or_long_is_refused_and_a_memo_is_any_bytes() {
     for no_text in [[0xff; 4], [b'a', b'b', b'c', 0xc3], [0xed, 0xa0, 0x80, b'a'], [0xf0, 0x9f, 0xaa, b'a']] {
         let mut call = call.clone();
         call.data[memo_at..].copy_from_slice(&no_text);
-        // Whether it is text is for its readers: to look at each byte would cost more than all other rules together.
+        // Readers check whether it is text: checking each byte would cost more than all other rules together.
         let outcome = world.clone().accept(&call);
         assert!(outcome.events[0].ends_with(&no_text), "{no_text:x?}");
     }

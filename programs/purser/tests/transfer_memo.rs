@@ -1,4 +1,4 @@
-//! What a memo costs.
+//! The cost of a memo.
 
 use crate::support::{Payment, World};
 
@@ -8,7 +8,7 @@ fn units(world: &World, memo: &str) -> u64 {
     world.clone().accept(&call).compute_units
 }
 
-/// Copying and logging: nothing looks at what the bytes say.
+/// A memo costs copying and logging: nothing reads its bytes.
 #[test]
 fn a_memo_of_any_script_costs_at_most_two_units_a_byte() {
     let world = World::new();
@@ -23,7 +23,7 @@ fn a_memo_of_any_script_costs_at_most_two_units_a_byte() {
             let memo: String = text.chars().cycle().take(characters).collect();
             let (units, bytes) = (units(&world, &memo) - none, memo.len() as u64);
             println!("{units:>4} units for {bytes:>3} bytes, {:.2}: {memo}", units as f64 / bytes as f64);
-            // The copy of less than four bytes is a loop.
+            // A loop copies fewer than four bytes.
             let most = if bytes < 20 { 20 + bytes } else { 2 * bytes };
             assert!(units <= most, "{units} units for {bytes} bytes: {memo}");
         }

@@ -1,4 +1,4 @@
-//! What the policy says of a transfer, and which rule answers when several are broken.
+//! How the policy judges a transfer, and which rule answers when several are broken.
 
 use anchor_lang::prelude::Pubkey;
 use anchor_spl::token;
@@ -9,7 +9,7 @@ use crate::support::{
     keys, only, token_account, Payment, TokenAccountState, Who, World, BALANCE, MINT, PAYEE, PAYEE_OWNER,
 };
 
-/// What `payment` gets under a policy.
+/// The answer to `payment` under a policy.
 #[track_caller]
 fn refused(world: &mut World, payment: Payment, error: PurserError) {
     let call = world.main.transfer(payment);
@@ -40,7 +40,7 @@ fn the_first_broken_rule_in_the_order_of_precedence_answers() {
     let mut signer = Who::Stranger;
     let mut source = world.sibling.source;
     world.accept(&main.halt());
-    // Each step mends one thing; everything after it in the order is still broken.
+    // Each step fixes one thing; everything after it in the order is still broken.
     for step in 0..14 {
         world.policy(|args| *args = policy.clone());
         let call = main.transfer(payment).signed_by(signer).with(3, source);
@@ -137,7 +137,7 @@ fn an_entry_is_the_token_account_or_the_wallet_that_owns_it_and_nothing_else() {
         (only(&[], &[PAYEE]), PAYEE),
         (only(&[PAYEE_OWNER], &[]), PAYEE),
         (only(&[], &[sibling.source]), sibling.source),
-        // An account of the service is listed by its agent's address, which owns its token account.
+        // The list names an account of the service by its agent's address, which owns its token account.
         (only(&[sibling.agent], &[]), sibling.source),
     ] {
         let other = if to == PAYEE { sibling.source } else { PAYEE };
@@ -150,20 +150,20 @@ fn an_entry_is_the_token_account_or_the_wallet_that_owns_it_and_nothing_else() {
 #[test]
 fn an_entry_does_not_match_as_the_other_kind() {
     let mut world = World::new();
-    // Anyone can make a token account whose owner field holds the address of a listed token account.
+    // Anyone can create a token account whose owner field holds a listed token account's address.
     let disguised = Pubkey::new_from_array([210; 32]);
     let initialized = TokenAccountState::Initialized;
     world.put(disguised, token_account(token::ID, MINT, PAYEE, 0, initialized));
     world.policy(|policy| policy.allowlist = only(&[], &[PAYEE]));
     refused(&mut world, Payment { to: disguised, ..Payment::default() }, PurserError::RecipientNotAllowed);
     paid(&world, Payment::default());
-    // A wallet's address that is a token account's too.
+    // A wallet address that is also a token account's address.
     world.policy(|policy| policy.allowlist = only(&[PAYEE], &[]));
     refused(&mut world, Payment::default(), PurserError::RecipientNotAllowed);
     paid(&world, Payment { to: disguised, ..Payment::default() });
     world.policy(|policy| policy.allowlist = only(&[], &[PAYEE_OWNER]));
     refused(&mut world, Payment::default(), PurserError::RecipientNotAllowed);
-    // Beside entries of the other kind too.
+    // The same with entries of the other kind in the list.
     world.policy(|policy| policy.allowlist = only(&keys(5), &[PAYEE]));
     refused(&mut world, Payment { to: disguised, ..Payment::default() }, PurserError::RecipientNotAllowed);
     world.policy(|policy| policy.allowlist = only(&[PAYEE], &keys(5)));

@@ -1,4 +1,4 @@
-//! A payment happens once: the tags of the last transfers.
+//! A payment happens once: the program remembers the tags of the last transfers.
 
 use purser::error::PurserError;
 use purser::state::Agent;
@@ -64,7 +64,7 @@ fn a_clock_that_goes_back_does_not_free_a_tag() {
         world.set_clock(now);
         world.refuse_as(&format!("at {now}"), &pay(&world, 9), PurserError::DuplicateTransfer);
     }
-    // A transfer made meanwhile counts as made at the newest second.
+    // A transfer counts as made at the newest second, even if the clock went back.
     world.accept(&pay(&world, 10));
     world.set_clock(NOON + DAY - 1);
     world.refuse(&pay(&world, 10), PurserError::DuplicateTransfer);
@@ -106,11 +106,11 @@ fn a_transfer_is_refused_once_a_first_one_under_its_tag_could_be_forgotten() {
     assert_eq!(one_less.events.len(), 1, "15 came in between");
     world.accept(&pay(&world, REMEMBERED));
     world.refuse(&signed_at(&world, sequence), PurserError::StaleSequence);
-    // Whatever the policy says: it may have been paid.
+    // The answer is the same under any policy: the payment may have been made.
     world.policy(|policy| policy.paused = true);
     world.refuse(&signed_at(&world, sequence), PurserError::StaleSequence);
     world.policy(|_| {});
-    // Nor what was signed by a view of the chain that is not the chain's.
+    // A sequence that the chain has not reached is refused, too.
     world.refuse(&signed_at(&world, sequence + REMEMBERED as u32 + 1), PurserError::StaleSequence);
     world.refuse(&signed_at(&world, sequence.wrapping_sub(1)), PurserError::StaleSequence);
     world.accept(&signed_at(&world, sequence + REMEMBERED as u32));
@@ -191,6 +191,6 @@ fn a_tag_at_the_ends_of_time_is_remembered() {
     }
     world.set_clock(i64::MIN);
     world.refuse(&pay(&world, 4), PurserError::DuplicateTransfer);
-    // The others were made so long ago that 32 bits of a second cannot tell; a new one is paid.
+    // The others are so old that a 32-bit second cannot represent it; a new one is paid.
     world.accept(&pay(&world, 5));
 }

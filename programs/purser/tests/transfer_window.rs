@@ -1,4 +1,4 @@
-//! What may leave in any 24 hours.
+//! How much may leave in any 24 hours.
 
 use anchor_lang::AnchorDeserialize;
 use purser::error::PurserError;
@@ -7,9 +7,9 @@ use solana_transaction_error::TransactionError;
 
 use crate::support::{Call, Expected, Outcome, Payment, Random, Spends, Who, World, DAY, NOON, PAYEE};
 
-/// Different seconds with spends in 24 hours up to which the window is exact.
+/// The window is exact up to this many different seconds with spends in 24 hours.
 const EXACT: usize = 40;
-/// A spend counts less than this longer beyond that, in seconds.
+/// Beyond that, a spend counts for less than this many seconds longer.
 const STRETCH: i64 = 5_574;
 
 fn capped(cap: u64) -> World {
@@ -139,7 +139,7 @@ fn more_than_40_spends_in_a_day_never_pass_the_cap_and_free_soon_after() {
         let outcome = world.accept(&pay(&world, 1_000 + index as u64, 1));
         assert_eq!(spent_in_window(&outcome), 1 + index as u64);
     }
-    // All of the first day still counts until the first of it is a day old, and then it goes, soon.
+    // The first day's spends all count until the first of them is a day old; soon after, the first stops counting.
     world.set_clock(NOON + DAY);
     world.refuse(&pay(&world, 1, 1), PurserError::DailyLimitExceeded);
     world.set_clock(NOON + DAY + STRETCH);
@@ -159,16 +159,16 @@ fn spends_of_one_second_take_one_place() {
     assert_eq!(spent_in_window(&outcome), 591);
 }
 
-/// What happened in a run.
+/// The statistics of a run.
 struct Run {
     accepted: usize,
     refused: usize,
-    /// Seconds with spends.
+    /// The most seconds with spends in a day.
     most_in_a_day: usize,
 }
 
-/// Random spends, each judged by a plain list of all spends ever made.
-/// `pace` is about the seconds between two tries, `rarity` how seldom one of them takes all that the cap leaves.
+/// Makes random spends and checks each against a plain list of all spends ever made.
+/// `pace` is roughly the seconds between two tries; one in `rarity` tries takes all that the cap leaves.
 fn run(seed: u64, steps: u64, pace: i64, rarity: u64) -> Run {
     let mut random = Random(seed);
     let cap = 1_000 + random.below(9_000);
@@ -187,7 +187,7 @@ fn run(seed: u64, steps: u64, pace: i64, rarity: u64) -> Run {
         let amount = match random.below(rarity) {
             0 => cap,
             1 => cap + 1,
-            // Just what a plain list leaves, or one more.
+            // Exactly what a plain list leaves, or one more.
             2 | 3 => (cap.saturating_sub(spends.spent(now) as u64) + random.below(2)).max(1),
             _ => 1 + random.below(cap / 40),
         };

@@ -11,7 +11,7 @@ fn nothing() -> OperatorUpdate {
     OperatorUpdate::default()
 }
 
-/// The first places of an operator, the others free.
+/// An operator's key slots: `keys` first, the others free.
 fn places(keys: &[Pubkey]) -> [Pubkey; 8] {
     let mut places = [Pubkey::default(); 8];
     places[..keys.len()].copy_from_slice(keys);
@@ -107,7 +107,7 @@ fn keys_stay_distinct_and_given() {
         (None, Some(vec![transfer, Who::Second.key(), transfer]), None),
         (None, Some(vec![Who::Second.key(), policy]), None),
         (None, None, Some(transfer)),
-        // Taken from the guardian that stays.
+        // Takes the key of the guardian, who stays.
         (None, Some(vec![Who::Guardian.key()]), None),
         (None, Some(vec![transfer, Who::Guardian.key()]), None),
     ] {
@@ -237,7 +237,7 @@ fn every_wrong_account_in_every_slot_is_refused() {
         &world.main.update_operator(nothing()),
         &[
             signer("admin", PurserError::Unauthorized),
-            // The twin has the same admin, who may update it as well.
+            // The twin operator has the same admin, who may update it as well.
             operator(PurserError::Unauthorized).accepts(&["twin_operator"]),
         ],
     );

@@ -12,7 +12,7 @@ use crate::support::{
 
 const SOURCE: usize = 3;
 const MINT_SLOT: usize = 4;
-/// The token program's answer to a mint that is not the accounts' one.
+/// The token program's answer to a mint that differs from the accounts' mint.
 const MINT_MISMATCH: Expected = Expected(InstructionError::Custom(3));
 
 fn withdrawn(world: &World, source: Pubkey, mint: Pubkey, amount: u64, recipient: Pubkey) -> Withdrawn {
@@ -85,7 +85,7 @@ fn tokens_of_any_other_mint_come_out_and_into_accounts_of_that_mint_alone() {
     world.refuse(&of(1, world.cast.get("other_mint_frozen")), PurserError::RecipientFrozen);
     world.refuse(&of(51, to), PurserError::InsufficientBalance);
     world.refuse(&of(0, to), PurserError::AmountZero);
-    // USDC's mint has as many decimals, and is another one.
+    // A different mint with the same number of decimals as USDC.
     world.refuse(&from(main.withdraw(1, to), source, MINT), MINT_MISMATCH);
     for name in
         ["payee", "token_2022_mint", "nine_decimals_mint", "uninitialised_mint", "forged_mint", "nobody"]

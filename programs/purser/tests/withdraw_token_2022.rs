@@ -1,4 +1,4 @@
-//! Tokens that others send to an agent come out again, whichever of the two token programs holds them.
+//! The admin can withdraw tokens that others send to an agent, under either token program.
 
 use anchor_lang::prelude::{AccountMeta, Pubkey};
 use purser::error::PurserError;
@@ -16,7 +16,7 @@ const SOURCE: Pubkey = Pubkey::new_from_array([221; 32]);
 const TO: Pubkey = Pubkey::new_from_array([222; 32]);
 const BALANCE: u64 = 1_000;
 
-/// Extensions as Token-2022 numbers them.
+/// Extension numbers of Token-2022.
 const TRANSFER_FEE_CONFIG: u16 = 1;
 const TRANSFER_FEE_AMOUNT: u16 = 2;
 const MEMO_TRANSFER: u16 = 8;
@@ -25,7 +25,7 @@ const TRANSFER_HOOK_ACCOUNT: u16 = 15;
 /// `TokenError::NoMemo`.
 const NO_MEMO: Expected = Expected(InstructionError::Custom(36));
 
-/// Puts extensions behind the fields that both programs know. `kind`: 1 a mint, 2 an account.
+/// Puts extensions after the fields that both programs share. `kind`: 1 a mint, 2 an account.
 fn extended(mut account: Account, kind: u8, extensions: &[(u16, Vec<u8>)]) -> Account {
     if extensions.is_empty() {
         return account;
@@ -40,7 +40,7 @@ fn extended(mut account: Account, kind: u8, extensions: &[(u16, Vec<u8>)]) -> Ac
     account
 }
 
-/// A token of Token-2022 with these extensions of its mint, of the agent's account and of the recipient's.
+/// A Token-2022 token with these extensions of the mint, the agent's account and the recipient's account.
 fn world(mint: &[(u16, Vec<u8>)], source: &[(u16, Vec<u8>)], to: &[(u16, Vec<u8>)]) -> World {
     let mut world = World::new();
     let account =
@@ -68,7 +68,7 @@ fn withdrawn(world: &World, amount: u64) -> Withdrawn {
     }
 }
 
-/// What a token account holds, by the field that both programs know.
+/// The balance of a token account, in a field that both programs share.
 fn balance(world: &World, address: Pubkey) -> u64 {
     u64::from_le_bytes(world.account(&address).data[64..72].try_into().expect("8 bytes"))
 }
@@ -88,7 +88,7 @@ fn tokens_without_extensions_come_out_to_the_last() {
 #[test]
 fn a_transfer_fee_is_taken_from_what_arrives() {
     let mut config = vec![0; 108];
-    // From epoch 0: at most 1000, and one percent.
+    // From epoch 0: one percent, at most 1000.
     for fee in [72, 90] {
         config[fee + 8..fee + 16].copy_from_slice(&1000u64.to_le_bytes());
         config[fee + 16..fee + 18].copy_from_slice(&100u16.to_le_bytes());
@@ -121,7 +121,7 @@ fn the_wrong_program_mint_source_destination_and_amount_are_refused() {
     for name in ["source", "second_source", "payee", "agent", "mint", "token_2022_mint", "nobody"] {
         world.refuse_as(name, &call.clone().with(3, world.cast.get(name)), PurserError::WrongSource);
     }
-    // An account of that program, and of somebody else.
+    // An account of that program, but with another owner.
     world.refuse(&call.clone().with(3, TO), PurserError::WrongSource);
     world.refuse(&call.clone().with(3, TOKEN), PurserError::WrongSource);
     world.refuse(&call.clone().with(5, PAYEE), PurserError::RecipientNotTokenAccount);
@@ -143,7 +143,7 @@ fn the_wrong_program_mint_source_destination_and_amount_are_refused() {
 
 #[test]
 fn a_mint_with_extensions_is_not_taken_for_an_account() {
-    // It is as long, and only its type says what it is.
+    // It has the same length; only its type tells it apart.
     let mut world = world(&[(TRANSFER_HOOK, vec![0; 64])], &[], &[]);
     let mut disguised = world.account(&TOKEN);
     disguised.data[32..64].copy_from_slice(world.main.agent.as_ref());
@@ -153,7 +153,7 @@ fn a_mint_with_extensions_is_not_taken_for_an_account() {
     world.refuse(&call.with(3, TO), PurserError::WrongSource);
 }
 
-/// A mint whose transfers call `program` back, and accounts that go with it.
+/// A mint whose transfers call `program`, and accounts for it.
 fn hooked(program: Pubkey) -> World {
     let hook = [Who::Stranger.key().to_bytes(), program.to_bytes()].concat();
     let marked = [(TRANSFER_HOOK_ACCOUNT, vec![0])];
@@ -177,7 +177,7 @@ fn without_a_hook_program_a_hooked_mint_is_like_any_other() {
 
 #[test]
 fn accounts_for_a_hook_are_handed_on_without_anybodys_signature() {
-    // The token program takes a second copy of the admin among them: it signs the transaction, and must not sign here.
+    // The token program takes a second copy of the admin among them: it signs the transaction, but must not sign here.
     let mut world = hooked(Pubkey::default());
     let mut call = withdraw(&world, 1);
     call.accounts.push(AccountMeta::new(Who::Admin.key(), true));

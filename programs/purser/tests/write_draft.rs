@@ -18,7 +18,7 @@ fn opened(wallets: &[Pubkey], token_accounts: &[Pubkey]) -> (World, Proposal) {
     (world, proposal)
 }
 
-/// What was written, the count of it, and whether it is sealed.
+/// The bytes written, their count, and whether the draft is sealed.
 fn written(world: &World) -> (Vec<u8>, u16, bool) {
     let data = world.account(&world.main.draft).data;
     let draft = PolicyDraft::read(&data).expect("a draft").draft;
@@ -130,7 +130,7 @@ fn content_that_the_draft_was_not_opened_for_is_not_sealed() {
         let (mut world, proposal) = opened(&right, &[]);
         let mut wrong = proposal.clone();
         wrong.entries[index] = {
-            // Another key that stands in order too.
+            // Another key that keeps the order.
             let mut bytes = wrong.entries[index].to_bytes();
             bytes[31] ^= 1;
             Pubkey::new_from_array(bytes)

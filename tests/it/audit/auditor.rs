@@ -1,5 +1,5 @@
-//! `tests/foreign/auditor.mts`, which shares no code with `purser audit`, comes to the same verdict and exit status: on the chain
-//! itself, and on each way of cheating, served by a node that knows what an audit saved and nothing else.
+//! `tests/foreign/auditor.mts`, which shares no code with `purser audit`, reaches the same verdict and exit status: on the chain
+//! itself, and on each way of cheating, served by a node that has only what an audit saved.
 
 use std::fs;
 use std::net::Ipv4Addr;
@@ -17,17 +17,17 @@ use tokio::net::TcpListener;
 
 use super::{Cheat, Scene};
 
-/// How it is called by the page for auditors.
+/// The command line of the page for auditors.
 const COMMAND: &str = "node auditor.mts --url \"$RPC_URL\" --account \"$ACCOUNT\" --idl purser.json";
 
-/// The script in a folder with the packages that it needs.
+/// The script in a folder with its packages.
 struct Auditor {
     folder: TempDir,
     modules: PathBuf,
 }
 
 impl Auditor {
-    /// `None` where they are missing.
+    /// `None` if the packages are missing.
     fn new() -> Option<Auditor> {
         let modules = foreign::node_modules()?;
         if !modules.join("@anchor-lang/core").exists() {
@@ -45,7 +45,7 @@ impl Auditor {
         Some(Auditor { folder, modules })
     }
 
-    /// Its exit status, and what it printed.
+    /// Returns its exit status and output.
     async fn audits(&self, url: &str, account: &Pubkey) -> (i32, String) {
         let mut shell = foreign::shell(self.folder.path(), &[self.modules.join(".bin")], COMMAND);
         shell.env("RPC_URL", url).env("ACCOUNT", account.to_string());
@@ -55,7 +55,7 @@ impl Auditor {
     }
 }
 
-/// A node for what an audit saved; returns its address.
+/// Starts a node that serves what an audit saved; returns its address.
 async fn serves(folder: &Path) -> String {
     let folder = folder.to_owned();
     let answers = move |Json(call): Json<Value>| async move {
@@ -75,7 +75,7 @@ fn answer(folder: &Path, call: &Value) -> Value {
     };
     let (asked, config) = (&call["params"][0], &call["params"][1]);
     match call["method"].as_str() {
-        // All of a list in one page.
+        // The whole list in one page.
         Some("getSignaturesForAddress") if config["before"].is_null() => read("signatures", asked),
         Some("getSignaturesForAddress") => json!([]),
         Some("getTransaction") => read("transactions", asked),

@@ -1,4 +1,4 @@
-//! Ways of cheating: what was saved of an honest operator, each with one thing hidden or forged.
+//! Ways of cheating: the saved data of an honest operator, each time with one thing hidden or forged.
 
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
@@ -6,26 +6,26 @@ use serde_json::{Value, json};
 
 use super::{Cheat, Copy, Scene, event_line, fetched, spoils};
 
-/// How the data of each instruction begins.
+/// How each instruction's data begins.
 const TRANSFER: [u8; 4] = [163, 52, 200, 231];
 const OPEN_DRAFT: [u8; 8] = [214, 134, 134, 193, 33, 117, 94, 95];
 const WRITE_DRAFT: [u8; 8] = [150, 137, 163, 44, 154, 5, 190, 188];
-/// Where limits and pause stand in an `open_draft`: behind the hash and the version, each limit behind a byte that says it is there.
+/// Offsets of limits and pause in an `open_draft`: after the hash and the version. A presence byte comes before each limit.
 const SINGLE_IN_DRAFT: usize = 45;
 const DAILY_IN_DRAFT: usize = 54;
 const PAUSED_IN_DRAFT: usize = 63;
-/// Where entries begin in a `write_draft`: behind the hash, the start and their count.
+/// Where entries begin in a `write_draft`: after the hash, the start and their count.
 const ENTRIES_IN_DRAFT: usize = 46;
 const ENTRY_BYTES: usize = 32;
-/// Where the amount stands in it: behind that, the id and the sequence.
+/// Offset of the amount in a `transfer`: after the discriminator, the id and the sequence.
 const AMOUNT_IN_CALL: usize = 24;
-/// Where the amount stands in the event: behind discriminator, agent, number and id.
+/// Offset of the amount in the event: after discriminator, agent, number and id.
 const AMOUNT_IN_EVENT: usize = 64;
-/// Where an account has its single limit.
+/// Offset of the single limit in an account.
 const LIMIT_IN_ACCOUNT: usize = 8 + 8 + 32 + 16 + 32 + 32 + 8;
 
 impl Scene {
-    /// Each once, on a copy of what was saved: so the scene has to be audited first.
+    /// Each cheat on its own copy of the saved data, so audit the scene first.
     pub(super) fn cheats(&self) -> Vec<Cheat> {
         let [first, second, behind_full_log, last] = [0, 1, 2, 3].map(|at| self.payments[at].as_str());
         let cheat = |found: &[_], does: &dyn Fn(&Copy)| {
@@ -42,7 +42,7 @@ impl Scene {
                 ],
                 &|copy| copy.hides(second),
             ),
-            // With nothing after it: only what stands on the chain tells.
+            // No payment follows it, so only the chain's current state reveals it.
             cheat(
                 &[("balances", "what changed it is not"), ("state", "another one than what was signed")],
                 &|copy| copy.hides(last),
@@ -54,7 +54,7 @@ impl Scene {
                 });
             }),
             cheat(&[("log", "that the amount is 3.000001 USDC")], &|copy| copy.spoils(first, retells)),
-            // Within the program's own frame: an event that nothing signed made.
+            // Within the program's own frame: an event without a signed instruction.
             cheat(&[("log", "1 event(s) of the program that no instruction made")], &|copy| {
                 copy.spoils(first, |transaction| {
                     let (at, lines) = event_line(transaction);
@@ -75,7 +75,7 @@ impl Scene {
                     }
                 });
             }),
-            // A log that was cut off, told as if it were whole.
+            // A truncated log, presented as a complete one.
             cheat(&[("log", "hides the event")], &|copy| {
                 copy.spoils(behind_full_log, |transaction| {
                     let lines = transaction["meta"]["logMessages"].as_array_mut().expect("a log");
@@ -96,7 +96,7 @@ impl Scene {
         cheats
     }
 
-    /// Ada's policy as it were stricter than what was signed, one rule each: payments that kept to the signed one break it.
+    /// Makes Ada's policy stricter than the signed one, one rule each: payments within the signed one now break it.
     fn stricter_policies(&self) -> Vec<Cheat> {
         type Spoils = fn(&mut [u8]);
         let stricter: [(&'static str, &'static str, [u8; 8], Spoils); 4] = [
@@ -126,10 +126,10 @@ impl Scene {
         cheats.collect()
     }
 
-    /// As if a program had let pass what the real one refused: signed for real, and above the limit.
+    /// As if a program had allowed what the real one refused: a payment above the limit with real signatures.
     pub(super) async fn lets_too_much_pass(&self) -> Copy {
         let copy = self.copy();
-        // Failed transactions are listed and not fetched.
+        // The audit lists failed transactions but does not fetch them.
         let fetched = fetched(self.url(), &self.too_much).await;
         std::fs::write(copy.transaction(&self.too_much), fetched.to_string())
             .expect("the folder is writable");
@@ -149,7 +149,7 @@ impl Scene {
         copy
     }
 
-    /// With the event of a payment once more, as another program might write it: it changes nothing. And which program.
+    /// Repeats a payment's event as another program might log it, which must change nothing. Also returns that program.
     pub(super) fn has_a_line_of_another_program(&self) -> (Copy, &'static str) {
         const OTHER: &str = "Memo1UhkJRfHyvLMcVucJwxXeuD728EqVDDwQDxFMNo";
         let copy = self.copy();
@@ -163,7 +163,7 @@ impl Scene {
     }
 }
 
-/// Another amount in the event than in the instruction.
+/// Changes the amount in the event, but not in the instruction.
 fn retells(transaction: &mut Value) {
     let (at, lines) = event_line(transaction);
     let data = lines[at].as_str().expect("a line").trim_start_matches("Program data: ");
@@ -172,7 +172,7 @@ fn retells(transaction: &mut Value) {
     lines[at] = json!(format!("Program data: {}", STANDARD.encode(event)));
 }
 
-/// Another instruction than was signed.
+/// Replaces the signed instruction by another.
 fn rewrites(transaction: &mut Value, instruction: &[u8], spoil: impl Fn(&mut [u8])) {
     for called in transaction["transaction"]["message"]["instructions"].as_array_mut().expect("a list") {
         let data = bs58::decode(called["data"].as_str().expect("base58")).into_vec();

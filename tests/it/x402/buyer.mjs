@@ -1,4 +1,4 @@
-// A client that pays by x402: npm @x402/fetch as it is published. Prints what it got, and the receipt.
+// A client that pays by x402: npm @x402/fetch as published. Prints its result and the receipt.
 import { createKeyPairSignerFromBytes } from "@solana/kit";
 import { x402Client } from "@x402/core/client";
 import { decodePaymentResponseHeader, wrapFetchWithPayment } from "@x402/fetch";
@@ -8,7 +8,7 @@ import { ExactSvmScheme } from "@x402/svm/exact/client";
 const { rpc_url, wallet, url } = JSON.parse(process.env.BUYER);
 const signer = toClientSvmSigner(await createKeyPairSignerFromBytes(Uint8Array.from(wallet)));
 const client = new x402Client().register("solana:*", new ExactSvmScheme(signer, { rpcUrl: rpc_url }));
-// The test network's USDC is no asset that the client knows by itself.
+// The client does not know the test network's USDC as an asset.
 client.setSpendControls(false);
 const answer = await wrapFetchWithPayment(fetch, client)(url);
 const receipt = answer.headers.get("PAYMENT-RESPONSE");

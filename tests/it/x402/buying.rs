@@ -1,4 +1,4 @@
-//! Agents that buy by x402 through the service: a stock shop, its stock facilitator, and a road between them on which payments
+//! Agents buy by x402 through the service: a stock shop, its stock facilitator, and a road between them on which payments
 //! get lost, arrive twice, late or unanswered.
 
 use std::time::Duration;
@@ -31,7 +31,7 @@ struct Fair {
 }
 
 impl Fair {
-    /// `None` where there is nobody to trade with.
+    /// `None` if the packages are missing.
     async fn opens(operator: Operator, policy: Value, memo: Option<&str>) -> Option<Fair> {
         let packages = packages()?;
         let agent = operator.creates_account_with("Buyer", "10").await;
@@ -73,7 +73,7 @@ impl Fair {
         self.key.get(&format!("/v1/transfers/{id}")).await.has_status(200)
     }
 
-    /// The transfer once it has come to its end.
+    /// The transfer in its final state.
     async fn ended(&self, id: &str) -> Answer {
         let deadline = tokio::time::Instant::now() + ENDS_WITHIN;
         loop {
@@ -126,7 +126,7 @@ async fn agent_buys_what_a_stock_shop_sells_and_a_key_buys_it_once() {
         assert_eq!((&again["resource"], &again["receipt"]), (&bought["resource"], &bought["receipt"]));
         assert_eq!(fair.road.asked(), asked, "nobody was asked again");
 
-        // The key stands for this purchase and nothing else.
+        // The key stands for this purchase only.
         order["max_amount"] = json!("0.31");
         fair.orders(&order).await.is_error(409, "idempotency_conflict");
         let payment = fair.agent.pays("0.25").to(&fair.payee.pubkey()).key(&key).by(&fair.key);
@@ -169,7 +169,7 @@ async fn what_costs_nothing_is_passed_on_as_it_is() {
     assert_eq!((&bytes["body"], &bytes["encoding"]), (&json!("/wA="), &json!("base64")));
     let long = asks("/long", json!({})).await;
     assert_eq!((long["body"].as_str().map(str::len), &long["truncated"]), (Some(65_536), &json!(true)));
-    // Where it moved to was not asked.
+    // The relayer did not follow the redirect.
     assert_eq!(asks("/moved", json!({})).await["status"], 302);
     assert_eq!(asks("/nowhere", json!({})).await["status"], 404);
     fair.has_paid(0).await;
@@ -274,7 +274,7 @@ async fn payment_that_gets_lost_is_paid_once_whenever_it_turns_up() {
         (&json!("submitted"), &Value::Null)
     );
     let [payment] = &fair.road.handed_over()[..] else { panic!("handed over once") };
-    // While it may land nothing else is signed.
+    // While the first may still land, nothing else is signed.
     fair.road.payments(Payments::Arrive);
     let again = fair.key.request(Method::POST, "/v1/x402/payments").json(&fair.order(&key));
     let again = tokio::spawn({
@@ -315,7 +315,7 @@ async fn payment_that_expired_is_signed_anew_and_the_old_bytes_pay_nothing() {
 async fn servers_that_keep_payments_to_themselves_hold_up_no_other_payment() {
     let Some(fair) = Fair::opens_to_all().await else { return };
     fair.road.payments(Payments::GetLost);
-    // More than the account's memory of tags holds.
+    // More orders than the account remembers tags.
     let orders: Vec<Value> = (0..20).map(|_| fair.order(&unique_key())).collect();
     for lost in futures::future::join_all(orders.iter().map(|order| fair.orders(order))).await {
         assert_eq!((lost.status, &lost["resource"]["status"]), (202, &json!(500)), "{}", lost.text);
@@ -394,9 +394,9 @@ async fn agent_buys_over_mcp() {
     assert!(sentence.contains("0.250000"), "{sentence}");
 }
 
-/// The relayer dies at `point` of a purchase, comes back, and is asked again until there is an end.
+/// The relayer dies at `point` of a purchase, restarts, and gets retries until the purchase ends.
 async fn is_paid_once_after_a_death(point: &str, is_paid_before: bool) {
-    // A relayer that comes to the points at all.
+    // A relayer that reaches these crash points.
     let sound = AppSettings { host_clock: Some(HostClock::new()), ..AppSettings::default() };
     let environment = vec![("PURSER_CRASH_AT", format!("{point}:1"))];
     let mortal = AppSettings { environment, ..sound.clone() };
@@ -420,7 +420,7 @@ async fn is_paid_once_after_a_death(point: &str, is_paid_before: bool) {
         tokio::time::sleep(Duration::from_millis(500)).await;
     };
     assert_eq!(fair.road.handed_over().len(), 1, "{point}");
-    // What died with the process is not there, and nobody says that it is.
+    // What died with the process is gone, and no answer claims to have it.
     assert_eq!(answer["resource"] == Value::Null, is_paid_before, "{point}: {}", answer.text);
     let chain = &fair.agent.operator.chain;
     assert_eq!(holds(chain, &fair.payee.pubkey()).await, PRICE, "{point}");

@@ -1,6 +1,5 @@
-//! x402 with what other people wrote: shops, facilitators and clients of npm's `@x402` packages, against the test network.
-//! `PURSER_NODE_MODULES` names a folder that has them; `.ci/run` installs them. Without it there is nobody to trade with, and
-//! the tests say so.
+//! x402 with third-party software: shops, facilitators and clients from npm's `@x402` packages, on the test network.
+//! `PURSER_NODE_MODULES` names a folder that has them; `.ci/run` installs them. Without it the tests say so and skip.
 
 mod buying;
 mod paying;

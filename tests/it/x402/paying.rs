@@ -1,5 +1,5 @@
-//! Agents that pay by x402: a transfer authority signs a checked transfer whose fee the facilitator pays, and hands the bytes to
-//! a shop. A stock facilitator with the program in its list verifies and settles it; what the policy forbids, the chain refuses.
+//! Agents pay by x402: a transfer authority signs a checked transfer whose fee the facilitator pays, and sends the bytes to a
+//! shop. A stock facilitator that lists the program verifies and settles it; the chain refuses what the policy forbids.
 
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
@@ -32,18 +32,18 @@ struct Market {
     offer: Value,
 }
 
-/// What the shop answered to a payment that was handed over.
+/// The shop's answer to a payment.
 #[derive(Debug)]
 struct Answer {
     status: u16,
     body: Value,
-    /// The facilitator's word, or why there is none.
+    /// The facilitator's receipt, or its reason for refusing.
     receipt: Value,
     error: String,
 }
 
 impl Market {
-    /// `None` where there is nobody to trade with. `memo`: what the shop wants in a memo of its own.
+    /// `None` if the packages are missing. `memo`: the memo that the shop asks for.
     async fn opens(policy: Value, memo: Option<&str>) -> Option<Market> {
         let packages = packages()?;
         let operator = Operator::shared().await;
@@ -64,12 +64,12 @@ impl Market {
         Some(Market { agent, payee, shop, offer })
     }
 
-    /// The money that the agent still has, and what the shop got.
+    /// What the agent still has, and what the shop got.
     async fn money(&self) -> (u64, u64) {
         (self.agent.balance_micros().await, holds(&self.agent.operator.chain, &self.payee.pubkey()).await)
     }
 
-    /// A payment of the offer, signed by the transfer authority alone. `tag` names the payment.
+    /// A payment for the offer, signed only by the transfer authority. `tag` identifies the payment.
     async fn signs(&self, tag: u64) -> String {
         let blockhash = self.agent.operator.chain.latest_blockhash().await;
         self.signs_over(tag, blockhash).await
@@ -81,7 +81,7 @@ impl Market {
         let order = chain.order(&self.agent.order("0.25", &destination, "report", tag)).await;
         let authority = self.agent.operator.app().transfer_authority();
         let pay = chain.program().transfer_checked(authority.pubkey(), &order);
-        // No limit on what is loaded: verifiers refuse budget instructions other than these two.
+        // No limit on loaded data: verifiers refuse budget instructions other than these two.
         let units = [&[2][..], &transfer_units(order.memo.len()).to_le_bytes()].concat();
         let price = [&[3][..], &1_u64.to_le_bytes()].concat();
         let without_accounts = |program_id, data| Instruction { program_id, accounts: Vec::new(), data };
@@ -99,11 +99,11 @@ impl Market {
         transaction.partial_sign(&[authority], blockhash);
         let signatures: Vec<u8> =
             transaction.signatures.iter().flat_map(|signature| signature.as_ref().to_vec()).collect();
-        // Two signatures: the facilitator's, which is still missing, and the authority's.
+        // Two signatures: the facilitator's, still missing, and the authority's.
         STANDARD.encode([&[2], &signatures[..], &transaction.message.serialize()].concat())
     }
 
-    /// Hands signed bytes to the shop.
+    /// Sends signed bytes to the shop.
     async fn hands_over(&self, transaction: &str) -> Answer {
         let payment = json!({
             "x402Version": 2,
@@ -122,7 +122,7 @@ impl Market {
         Answer { status, body, receipt, error }
     }
 
-    /// The shop turns the payment down because the chain refuses it so, and no money moves.
+    /// The shop rejects the payment because the chain refuses it with this code, and no money moves.
     async fn is_refused(&self, code: u32) {
         let before = self.money().await;
         let answer = self.hands_over(&self.signs(random_tag()).await).await;
@@ -133,7 +133,7 @@ impl Market {
     }
 }
 
-/// A header of base64 and JSON; null where it is missing.
+/// A header of base64-encoded JSON; null if it is missing.
 fn header(answer: &reqwest::Response, name: &str) -> Value {
     let text = answer.headers().get(name).map(|value| value.as_bytes().to_vec());
     let bytes = text.map(|text| STANDARD.decode(text).expect("base64"));
@@ -196,7 +196,7 @@ async fn bytes_that_are_handed_over_twice_land_once() {
     assert!(statuses == [200, 402] || statuses == [402, 200], "{one:?} {other:?}");
     let paid = (10_000_000 - PRICE, PRICE);
     assert_eq!(market.money().await, paid);
-    // Other bytes of the same payment: the chain knows its tag.
+    // Different bytes of the same payment: the chain knows its tag.
     let again = market.hands_over(&market.signs(tag).await).await;
     let code = u32::from(PurserError::DuplicateTransfer);
     assert!(again.error.contains(&format!("\"Custom\":\"{code}\"")), "{again:?}");

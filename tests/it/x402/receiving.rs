@@ -1,4 +1,4 @@
-//! Agents that are paid by x402: `payTo` is the account's `solana_address`.
+//! Agents get paid by x402: `payTo` is the account's `solana_address`.
 
 use purser_tests::{Operator, Wallet};
 use serde_json::json;
@@ -20,7 +20,7 @@ async fn stock_client_pays_an_agent_by_its_solana_address() {
     assert_eq!((&bought["status"], &bought["body"]), (&json!(200), &json!({ "report": "42", "sent": "" })));
     assert_eq!(bought["receipt"]["success"], true, "{bought}");
 
-    // Nothing in the payment names the relayer: the deposit is found on the chain.
+    // Nothing in the payment names the relayer: it finds the deposit on the chain.
     let entries = entries_once(&seller, 1).await;
     let [entry] = &entries[..] else { panic!("one payment, one entry: {entries:#?}") };
     assert_eq!((&entry["type"], &entry["amount_usdc"]), (&json!("deposit"), &json!("0.250000")));

@@ -1,4 +1,4 @@
-//! The road to a shop: what is handed over on it is kept, and may get lost.
+//! A server between a relayer and a shop (the road). It records payments, and can lose them.
 
 use std::sync::{Arc, Mutex};
 
@@ -15,15 +15,15 @@ use serde_json::{Value, json};
 const PAYMENT: &str = "payment-signature";
 const PASSED_ON: [&str; 4] = ["payment-required", "payment-response", "content-type", "location"];
 
-/// What becomes of payments on the way to the shop.
+/// What happens to payments on the way to the shop.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Payments {
     Arrive,
-    /// Those who sent them are told 500.
+    /// The sender gets a 500.
     GetLost,
-    /// The shop gets each of them twice at once.
+    /// The shop gets each of them twice at the same time.
     ArriveTwice,
-    /// They arrive, and the answer does not come back.
+    /// They arrive, but the answer does not come back.
     AreNotAnswered,
 }
 
@@ -76,17 +76,17 @@ impl Road {
         self.state.lock().expect("unbroken").offer = offer;
     }
 
-    /// The payments that were handed over, as headers.
+    /// The payments that were sent, as headers.
     pub fn handed_over(&self) -> Vec<String> {
         self.state.lock().expect("unbroken").handed_over.clone()
     }
 
-    /// How often the report was asked for.
+    /// How many requests for the report came.
     pub fn asked(&self) -> usize {
         self.state.lock().expect("unbroken").asked
     }
 
-    /// Brings a payment to the shop; the status.
+    /// Delivers a payment to the shop; returns the status.
     pub async fn brings(&self, payment: &str) -> u16 {
         let shop = self.state.lock().expect("unbroken").shop.clone();
         let request = reqwest::Client::new().get(shop).header(PAYMENT, payment);
@@ -140,7 +140,7 @@ async fn passed_on(answer: reqwest::Response) -> Response {
     response
 }
 
-/// What was sent, for whoever asks.
+/// Answers anyone, without payment, with the request it got.
 async fn free(method: Method, headers: HeaderMap, body: Bytes) -> Response {
     let kind = headers.get("content-type").map(|value| value.to_str().expect("ASCII").to_owned());
     let sent = String::from_utf8(body.to_vec()).expect("text");

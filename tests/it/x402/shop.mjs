@@ -1,5 +1,5 @@
-// A shop that is paid by x402, with its facilitator: npm @x402/core and @x402/svm as they are published.
-// Prints the facilitator's address and the port as one line of JSON, then a line for each request that was paid.
+// An x402 shop and its facilitator: npm @x402/core and @x402/svm as published.
+// Prints the facilitator's address and the port as one line of JSON, then a line for each paid request.
 import { createServer } from "node:http";
 import { createKeyPairSignerFromBytes } from "@solana/kit";
 import { x402Facilitator } from "@x402/core/facilitator";
@@ -8,7 +8,7 @@ import { toFacilitatorSvmSigner } from "@x402/svm";
 import { ExactSvmScheme as FacilitatorScheme } from "@x402/svm/exact/facilitator";
 import { ExactSvmScheme as ServerScheme } from "@x402/svm/exact/server";
 
-// Solana's devnet by its name; where it stands says the address of the node.
+// The name is Solana's devnet; the node's address decides which network it really is.
 const network = "solana:EtWTRABZaYq6iMfeYKouRu166VU2xqa1";
 const { rpc_url, fee_payer, usdc_mint, pay_to, amount, memo, program } = JSON.parse(process.env.SHOP);
 

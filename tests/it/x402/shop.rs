@@ -1,4 +1,4 @@
-//! A shop and its facilitator, as a process of Node.
+//! A shop and its facilitator, as a Node process.
 
 use std::path::{Path, PathBuf};
 use std::time::Duration;
@@ -23,7 +23,7 @@ pub struct Shop {
     pub url: String,
 }
 
-/// The folder in which Node finds the packages, or `None` with a word on it.
+/// The folder with Node's packages; `None`, with a note on standard error, if there is none.
 pub fn packages() -> Option<PathBuf> {
     let modules = std::env::var_os("PURSER_NODE_MODULES").map(PathBuf::from);
     let found = modules.filter(|modules| modules.join("@x402/svm").is_dir());
@@ -34,9 +34,9 @@ pub fn packages() -> Option<PathBuf> {
 }
 
 impl Shop {
-    /// Opens a shop that takes `micros` to the USDC account of `pay_to`. Its facilitator pays the fees. With
-    /// `smart_wallets` it has the program in its list, and the shop may want a memo of its own; without, it takes payments of
-    /// plain wallets alone.
+    /// Opens a shop that is paid `micros` to the USDC account of `pay_to`. Its facilitator pays the fees. With `smart_wallets`
+    /// the facilitator lists the program, and the shop may ask for its own memo; without it, the shop accepts only payments of
+    /// plain wallets.
     pub async fn opens(
         packages: &Path,
         network: &TestNetwork,
@@ -83,7 +83,7 @@ pub async fn buys(packages: &Path, rpc_url: &str, wallet: &Keypair, url: &str) -
     serde_json::from_slice(&output.stdout).unwrap_or_else(|_| panic!("the client said nothing: {complaint}"))
 }
 
-/// What the chain itself says of a payee.
+/// A payee's balance, read from the chain.
 pub async fn holds(chain: &Chain, owner: &Pubkey) -> u64 {
     chain.usdc_micros(&chain.usdc_account_of(owner)).await
 }

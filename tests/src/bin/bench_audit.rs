@@ -1,4 +1,4 @@
-//! `cargo xtask bench audit`: how long `purser audit` takes for so many payments, read from a node and from what it saved.
+//! `cargo xtask bench audit`: how long `purser audit` takes, reading from a node and from its own saved folder.
 
 use std::path::Path;
 use std::process::{Command, ExitCode, Stdio};
@@ -13,9 +13,9 @@ use purser_tests::wallet::mints;
 use purser_tests::{AppSettings, Node, TestApp, TestNetwork, binaries};
 use serde::Serialize;
 
-/// How often the audit's memory and CPU time are looked at.
+/// How often the audit's memory and CPU time are sampled.
 const LOOK_EVERY: Duration = Duration::from_millis(20);
-/// Until everything is final.
+/// By then everything is final.
 const FINAL_WITHIN: Duration = Duration::from_secs(10);
 
 /// Makes payments, and audits them: read from the embedded network, then from the folder that this saved
@@ -44,7 +44,7 @@ struct Row {
     seconds: f64,
     cpu_seconds: f64,
     rss_mb: f64,
-    /// To the node.
+    /// Calls to the node.
     rpc_calls: u64,
 }
 
@@ -78,7 +78,7 @@ async fn measures(arguments: &Arguments) -> Result<Vec<Row>> {
     let mut agents = Vec::new();
     for number in 0..arguments.accounts {
         let agent = operator.creates_account(&format!("Agent {number}")).await;
-        // On the chain: money that came from nowhere would be a finding.
+        // Minted on the chain: the audit would report money without a source.
         mints(&operator.chain, "1", &agent.token_account).await;
         agents.push(agent);
     }
@@ -101,7 +101,7 @@ async fn measures(arguments: &Arguments) -> Result<Vec<Row>> {
     Ok(vec![node, folder])
 }
 
-/// Runs `purser audit` to its end, which must find nothing wrong.
+/// Runs `purser audit` to its end; it must find nothing wrong.
 async fn audited(read_from: &'static str, arguments: &[&str], payments: usize, door: &Node) -> Result<Row> {
     let nowhere = temp_folder();
     let (begun, calls) = (Instant::now(), door.calls());

@@ -1,5 +1,5 @@
-//! `cargo xtask bench webhooks`: how soon after a settlement webhooks hear of it, how many deliveries a second go out,
-//! and what it costs the healthy ones when half of all endpoints hang.
+//! `cargo xtask bench webhooks`: how soon after a settlement webhooks are notified, how many deliveries a second go out, and
+//! what it costs the healthy endpoints when half of all endpoints hang.
 
 use std::process::ExitCode;
 use std::time::{Duration, Instant, SystemTime};
@@ -34,16 +34,16 @@ struct Arguments {
     json: bool,
 }
 
-/// One arrangement of endpoints.
+/// One mix of endpoints.
 #[derive(Debug, Serialize)]
 struct Row {
     endpoints: &'static str,
     healthy: usize,
     hanging: usize,
-    /// From the moment a settlement is recorded until a healthy endpoint has the request.
+    /// From the recorded settlement until a healthy endpoint gets the request.
     settle_to_first_attempt_p50_ms: f64,
     settle_to_first_attempt_p99_ms: f64,
-    /// To healthy endpoints.
+    /// Deliveries to healthy endpoints.
     deliveries: usize,
     deliveries_per_second: f64,
     per_second_and_endpoint: f64,
@@ -91,7 +91,7 @@ async fn measure_one(arguments: &Arguments, operator: &Operator, name: &'static 
         webhooks.push(created.text_of("id").to_owned());
     }
 
-    // Hanging endpoints are known to hang after their first attempts: measured from then on, and before, together.
+    // The relayer knows hanging endpoints after their first attempts; this measures the time before and after together.
     let payments = (0..arguments.transfers).map(|_| agent.pays("0.01").to(&payee));
     let pays = async |payment: purser_tests::Payment| {
         payment.await.is_settled();
@@ -101,7 +101,7 @@ async fn measure_one(arguments: &Arguments, operator: &Operator, name: &'static 
     let mut delays: Vec<Duration> = healthy_ones(&receiver).iter().filter_map(delay_of).collect();
     delays.sort_unstable();
 
-    // Events that cost the chain nothing, delivered to nobody at first: what is measured is delivering alone.
+    // Events that cost the chain nothing, first delivered to nobody: this measures delivery alone.
     agent.has_policy(json!({ "paused": true })).await;
     let since = agent.pays("0.01").to(&payee).await;
     assert_eq!(since.status, 402, "{}", since.text);
@@ -119,7 +119,7 @@ async fn measure_one(arguments: &Arguments, operator: &Operator, name: &'static 
         operator.client.post(&format!("/v1/webhooks/{id}/replay"), &body).await.has_status(202)
     });
     let replays = futures::future::join_all(replays).await;
-    // The hanging ones were registered first. What was still being written down is not replayed.
+    // The hanging endpoints were registered first. Events that were still being recorded are not replayed.
     let replayed = replays[hanging..].iter().map(|answer| answer["replayed"].as_u64().expect("a number"));
     let deliveries = replayed.sum::<u64>() as usize;
     waits(&receiver, before + deliveries).await;
@@ -140,7 +140,7 @@ fn healthy_ones(receiver: &Receiver) -> Vec<Delivery> {
     receiver.all_received().into_iter().filter(|delivery| delivery.path.starts_with("/well")).collect()
 }
 
-/// Waits for so many deliveries to healthy endpoints.
+/// Waits for `count` deliveries to healthy endpoints.
 async fn waits(receiver: &Receiver, count: usize) {
     let started = Instant::now();
     while receiver.count_below("/well") < count {
@@ -158,7 +158,7 @@ fn delay_of(delivery: &Delivery) -> Option<Duration> {
     settled.then(|| Duration::from_micros(u64::try_from(arrived).unwrap_or(0).saturating_sub(recorded)))
 }
 
-/// The smallest time that so many percent do not exceed.
+/// The smallest time that `percent` of the times do not exceed.
 fn percentile_ms(ascending: &[Duration], percent: usize) -> f64 {
     let rank = (ascending.len() * percent).div_ceil(100).max(1);
     ascending.get(rank - 1).map_or(0.0, |time| rounded(time.as_secs_f64() * 1_000.0))

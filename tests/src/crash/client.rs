@@ -1,4 +1,4 @@
-//! What a client does until it has its answer, and everything that it was told.
+//! What a client does until it has its answer, and every answer that it got.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -14,10 +14,10 @@ use crate::money;
 
 const PATIENCE: Duration = Duration::from_secs(10);
 const PAUSE: Duration = Duration::from_millis(40);
-/// How long an answer is waited for at dusk, of whatever kind.
+/// How long a client waits for an answer of any kind at dusk.
 const PATIENCE_AT_DUSK: Duration = Duration::from_secs(3);
 
-/// What was asked: the payment of the plan, or the same key for one micro-USDC more.
+/// What was asked: the planned payment, or one micro-USDC more under the same key.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub(super) enum Asked {
     AsPlanned,
@@ -33,16 +33,16 @@ pub(super) struct Said {
     pub body: Value,
 }
 
-/// Everything that one run's client was told.
+/// Every answer that one run's client got.
 #[derive(Debug, Default)]
 pub(super) struct Record {
     pub said: Vec<Said>,
-    /// What each relayer said last of the payment that the key stands for, in the calm.
+    /// Each relayer's last answer in the calm about the payment that the key stands for.
     pub last: Vec<Option<Said>>,
 }
 
 impl Said {
-    /// Asking again can give no other answer.
+    /// True when a retry cannot get another answer.
     pub fn is_final(&self) -> bool {
         match self.status {
             200 | 409 => true,
@@ -70,14 +70,14 @@ impl Client {
         relayers: &[Arc<Relayer>],
         deadline: Instant,
     ) -> Client {
-        // Its relayer's address changes with each life.
+        // The relayer's address changes whenever it restarts.
         let http =
             reqwest::Client::builder().pool_max_idle_per_host(0).build().expect("a client can be made");
         Client { run: run.clone(), body, key: key.to_owned(), relayers: relayers.to_vec(), http, deadline }
     }
 
-    /// Asks as its habit is, once more at dusk, if there is one, and in the calm, every relayer. `busy` counts those who
-    /// are not done with the phase.
+    /// Asks as its habit says, once more at dusk (if there is one), and every relayer in the calm. `busy` counts the clients
+    /// that are not done with the phase.
     pub async fn goes(self, mut phase: watch::Receiver<Phase>, busy: &AtomicUsize) -> Record {
         tokio::time::sleep(self.run.begins_after).await;
         let mut said = Vec::new();
@@ -124,8 +124,8 @@ impl Client {
         Record { said, last }
     }
 
-    /// The payment that the key stands for, whichever of the two it is. A relayer that knows the key from the other one,
-    /// which came to nothing, says "conflict" until that one was asked for again and found to be not the chain's.
+    /// Finds the payment that the key stands for, of the two. A relayer may hold the key for the one that failed: it answers
+    /// "conflict" until a client retries that one and the relayer finds that it is not on the chain.
     async fn concludes(&self, relayer: usize) -> Vec<Said> {
         let mut said = self.insists(relayer, Asked::AsPlanned).await;
         for asked in [Asked::OneMore, Asked::AsPlanned] {
@@ -137,7 +137,7 @@ impl Client {
         said
     }
 
-    /// Asks until the answer is final, or time is over.
+    /// Retries until the answer is final or time runs out.
     async fn insists(&self, relayer: usize, asked: Asked) -> Vec<Said> {
         let mut said: Vec<Said> = Vec::new();
         while !said.last().is_some_and(Said::is_final) && Instant::now() < self.deadline {
@@ -152,7 +152,7 @@ impl Client {
         said
     }
 
-    /// Asks once. `None`: hung up, no answer, or nobody there.
+    /// Asks once. `None`: the client hung up, got no answer, or found no server.
     async fn asks(&self, relayer: usize, asked: Asked, patience: Duration) -> Option<Said> {
         let url = self.relayers[relayer].url()?;
         let mut body = self.body.clone();

@@ -1,11 +1,11 @@
-//! A file system of its own for a database, so small that it can be filled up.
+//! A small file system for one database, so that a test can fill it up.
 
 use std::fs;
 use std::io::Write;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
-/// Room for a round's database and its log of changes; what is left of it is what has to be filled.
+/// Room for a round's database and its WAL; the test fills up the rest.
 const SIZE: &str = "size=24m";
 const BALLAST: &str = "ballast";
 
@@ -13,7 +13,7 @@ const BALLAST: &str = "ballast";
 pub(super) struct SmallDisk(PathBuf);
 
 impl SmallDisk {
-    /// Mounts one at `folder`. `None` where this process has no right to: `cargo xtask crash` gives itself that right.
+    /// Mounts one at `folder`. `None` if this process may not mount; `cargo xtask crash` gives itself that right.
     pub fn at(folder: &Path) -> Option<SmallDisk> {
         let _ = fs::create_dir_all(folder);
         let disk = SmallDisk(folder.to_path_buf());
@@ -25,7 +25,7 @@ impl SmallDisk {
         Some(disk)
     }
 
-    /// Leaves not a byte free.
+    /// Fills up the disk to the last byte.
     pub fn fills_up(&self) {
         let Ok(mut ballast) = fs::File::create(self.0.join(BALLAST)) else { return };
         let block = vec![1; 1 << 16];
@@ -33,7 +33,7 @@ impl SmallDisk {
         while ballast.write_all(&block[..1]).is_ok() {}
     }
 
-    /// Space is back.
+    /// Frees the space again.
     pub fn empties(&self) {
         let _ = fs::remove_file(self.0.join(BALLAST));
     }
@@ -41,7 +41,7 @@ impl SmallDisk {
 
 impl Drop for SmallDisk {
     fn drop(&mut self) {
-        // A process that was just killed may hold it for a moment.
+        // A process that was just killed may still keep it busy for a moment.
         for _ in 0..50 {
             if run("umount", &[], &self.0) {
                 return;

@@ -1,7 +1,7 @@
-//! What befalls a round beside deaths, the wire and the network, from the seed: nodes that lie, databases that are put
+//! What else hits a round besides deaths, wire and network, derived from the seed: nodes that lie, databases that are put
 //! back, disks that fill up, keys that are replaced.
 //!
-//! Each hazard has a stream of its own: with one left out, all else in a round stays as it was.
+//! Each hazard has its own random stream: leaving one out changes nothing else in the round.
 
 use std::fmt;
 use std::str::FromStr;
@@ -11,18 +11,18 @@ use super::plan::Relayers;
 use crate::proxy::lies::{WrongClock, WrongHistory};
 use crate::random::Random;
 
-/// Moments within the storm, as clients begin within it.
+/// Hazards start within this time of the storm, as clients do.
 const MOMENT_MS: u64 = 3_000;
 const HOUR: u64 = 3_600;
 
-/// Of 100 rounds, how many meet what.
+/// How many of 100 rounds have each hazard.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Weights {
     /// A node's clock is off by hours.
     pub clock: u64,
     /// A node's history has holes, or ends early.
     pub history: u64,
-    /// A database is put back as it was earlier.
+    /// A database is put back to an earlier copy.
     pub restore: u64,
     /// A database's disk is full for a while.
     pub disk: u64,
@@ -40,7 +40,7 @@ impl Default for Weights {
     }
 }
 
-/// `clock=100,history=0`: what is not named keeps its default; after `none`, as in `none,clock=100`, it is left out.
+/// `clock=100,history=0`: hazards that are not named keep their default; after `none`, as in `none,clock=100`, they are off.
 impl FromStr for Weights {
     type Err = String;
 
@@ -75,21 +75,21 @@ impl fmt::Display for Weights {
     }
 }
 
-/// Everything of one round.
+/// All hazards of one round.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Hazards {
-    /// There are two nodes, and the relayers know both.
+    /// There are two nodes, and the relayers use both.
     pub two_nodes: bool,
     pub clock: Option<(Lying, WrongClock)>,
-    /// With the seed of what is missing.
+    /// The seed decides what is missing.
     pub history: Option<(Lying, WrongHistory, u64)>,
-    /// By relayer.
+    /// One for each relayer.
     pub restores: [Option<Restore>; 2],
     pub full_disk: Vec<Spell>,
-    /// Nobody dies in the storm: what a full disk broke is not healed by a start.
+    /// Nobody dies in the storm: a restart must not heal what a full disk broke.
     pub nobody_dies: bool,
     pub rotations: Vec<(Duration, Keys)>,
-    /// All relayers are killed once every client has been served, before the lies end.
+    /// All relayers are killed once every client has an answer, before the lies end.
     pub dies_at_dusk: bool,
 }
 
@@ -100,22 +100,22 @@ pub struct Lying {
     pub spell: Spell,
 }
 
-/// A part of the storm; without an end, it lasts until all is calm.
+/// A part of the storm. Without an end, it lasts until the calm.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Spell {
     pub from: Duration,
     pub lasts: Option<Duration>,
 }
 
-/// A copy of a database that is put back later, at dusk if so many deaths do not come.
+/// A copy of a database that is put back later: after a number of deaths, or at dusk if there are fewer.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Restore {
-    /// After so many deaths; 0 is before the round.
+    /// Copied after this many deaths; 0 is before the round.
     pub copied_after: usize,
     pub put_back_after: usize,
 }
 
-/// Whom the operator lets transfer.
+/// Which keys the operator allows to transfer.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Keys {
     First,
@@ -134,10 +134,10 @@ impl Hazards {
         let history = history
             .chance(weights.history)
             .then(|| (lying(&mut history), wrong_history(&mut history), history.draw()));
-        // A clock is believed or not by what others say; so mostly there is another.
+        // Whether the relayer trusts a clock depends on the other nodes, so there mostly is a second one.
         let two_nodes = nodes.chance(if clock.is_some() { 85 } else { 40 });
         let restores = restores(&mut restore, relayers, weights.restore);
-        // Files are put back on a disk with room.
+        // Files are only put back on a disk that has room.
         let has_room = relayers == Relayers::OneThatForgets || restores.iter().any(Option::is_some);
         let fills_up = disk.chance(weights.disk) && !has_room;
         let full_disk = if fills_up { spells(&mut disk) } else { Vec::new() };
@@ -165,12 +165,12 @@ impl Hazards {
         self.clock.is_some() || self.history.is_some() || self.forgets()
     }
 
-    /// Whether a database may know less than it did.
+    /// Whether a database may know less than before.
     pub(super) fn forgets(&self) -> bool {
         self.restores.iter().any(Option::is_some)
     }
 
-    /// By the names that a report uses.
+    /// The hazards by the names that reports use.
     pub(super) fn names(&self) -> Vec<String> {
         let mut names = Vec::new();
         names.extend(self.two_nodes.then(|| "two nodes".to_owned()));
@@ -190,7 +190,7 @@ impl Hazards {
 }
 
 fn lying(random: &mut Random) -> Lying {
-    // The first one is asked for nearly everything.
+    // The first node gets nearly all calls.
     Lying { node: usize::from(random.chance(25)), spell: spell(random) }
 }
 
@@ -201,7 +201,7 @@ fn spell(random: &mut Random) -> Spell {
 }
 
 fn wrong_clock(random: &mut Random) -> WrongClock {
-    // Beyond a day a key would be over, within one it would not.
+    // More than a day off, a key would seem expired; less than a day off, it would not.
     let hours = if random.chance(65) { 24 + random.below(12) } else { 1 + random.below(23) };
     let seconds = (hours * HOUR + random.below(HOUR)).cast_signed();
     let seconds = if random.chance(50) { seconds } else { -seconds };
@@ -209,7 +209,7 @@ fn wrong_clock(random: &mut Random) -> WrongClock {
 }
 
 fn wrong_history(random: &mut Random) -> WrongHistory {
-    // Mostly about as many as an account remembers: enough to look whole.
+    // Mostly about as many lines as an account remembers tags: enough to look complete.
     let lines = if random.chance(60) { 16 + random.below(7) } else { 1 + random.below(30) } as usize;
     match random.below(6) {
         0 => WrongHistory::ShortPages { lines },
@@ -222,7 +222,7 @@ fn wrong_history(random: &mut Random) -> WrongHistory {
 
 fn restores(random: &mut Random, relayers: Relayers, weight: u64) -> [Option<Restore>; 2] {
     let mut restore = |number: usize| {
-        // What two share cannot be put back under one of them.
+        // A database that two relayers share cannot be put back under one of them.
         let has_its_own = relayers != Relayers::TwoOnOneDatabase && number < relayers.count();
         let copied_after = random.one_of(&[0, 0, 1, 2]).unwrap_or_default();
         let put_back_after = if random.chance(60) { usize::MAX } else { copied_after + 1 };

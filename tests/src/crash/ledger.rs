@@ -1,5 +1,4 @@
-//! What the chain says, read over JSON-RPC and decoded here, from the layout that the program documents and from nothing
-//! that the relayer shares.
+//! What the chain says, read over JSON-RPC and decoded here from the documented layout. Shares no code with the relayer.
 
 use std::collections::{HashMap, HashSet};
 
@@ -11,18 +10,18 @@ use solana_sdk::pubkey::Pubkey;
 
 const PAGE: usize = 1_000;
 
-/// The network, asked directly.
+/// Talks to the network directly.
 pub(super) struct Ledger {
     http: reqwest::Client,
     url: String,
     program: String,
 }
 
-/// Where the chain stands.
+/// The chain's state at one moment.
 pub(super) struct Standing {
     /// Micro-USDC by token account.
     pub balances: HashMap<Pubkey, u64>,
-    /// The agents' transactions that succeeded.
+    /// The agents' successful transactions.
     signatures: HashSet<String>,
 }
 
@@ -33,7 +32,7 @@ impl Standing {
     }
 }
 
-/// A `TransferExecuted` of the program, in a transaction that succeeded.
+/// A `TransferExecuted` event of the program, from a successful transaction.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct Payment {
     pub signature: String,
@@ -69,7 +68,7 @@ impl Ledger {
         payments
     }
 
-    /// All transactions that named one of `agents` and succeeded.
+    /// All successful transactions that name one of `agents`.
     async fn signatures_of(&self, agents: &[Pubkey]) -> HashSet<String> {
         let mut signatures = HashSet::new();
         for agent in agents {
@@ -111,7 +110,7 @@ impl Ledger {
     }
 }
 
-/// Walks the invoke stack: what another program writes within its frame is not ours.
+/// Follows the invoke stack, so that it skips what another program logs in its own frame.
 fn payments_of_logs(program: &str, signature: &str, lines: &[&str]) -> Vec<Payment> {
     let mut stack: Vec<&str> = Vec::new();
     let mut payments = Vec::new();

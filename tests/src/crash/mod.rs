@@ -1,20 +1,20 @@
-//! Exactly once, whatever fails: the real relayer on the real program dies, is lied to and is asked again, and an
-//! independent reading of the chain says what came of it.
+//! Exactly once, whatever fails. The real relayer runs on the real program. It dies, gets false answers, and gets retries; an
+//! independent reader of the chain judges the outcome.
 //!
-//! One run is one idempotency key under one fault. Runs share a round: a start of one relayer or two, their deaths, and
-//! the wire's weather. Rounds share a world: a network with accounts on it. Everything follows from the seed, except how
-//! the operating system and the network interleave it: a replay meets the same faults, not the same microseconds.
+//! One run is one idempotency key under one fault. Runs share a round: one start of one or two relayers, their deaths, and
+//! the network faults. Rounds share a world: a network with accounts on it. The seed decides everything except how the
+//! operating system and the network interleave it: a replay meets the same faults, not the same microseconds.
 //!
 //! | Room | What it is for |
 //! |---|---|
 //! | [`plan`] | what is to happen, from the seed |
 //! | [`hazards`] | the rarer things, from the seed too: lying nodes, restored databases, full disks, other keys |
-//! | `world` | a network, two nodes before it, an operator, accounts, and a database as it was before any transfer |
-//! | `storm` | what carries the hazards out |
+//! | `world` | a network, two nodes in front of it, an operator, accounts, and the database from before any transfer |
+//! | `storm` | carries the hazards out |
 //! | `disk` | a file system that can be filled up |
 //! | `relayer` | a relayer that dies as planned and is started again |
 //! | `client` | what a client does until it has its answer |
-//! | `ledger` | what the chain says, read and decoded by nothing of the relayer's |
+//! | `ledger` | what the chain says, read and decoded without any of the relayer's code |
 //! | `verdict` | what must hold |
 
 mod client;
@@ -39,40 +39,40 @@ use self::hazards::Weights;
 use self::plan::{RUNS_PER_ROUND, RoundPlan};
 use self::world::World;
 
-/// After so many rounds on one network a new one is begun: histories stay short.
+/// After this many rounds a new network starts, which keeps histories short.
 const ROUNDS_PER_WORLD: u64 = 12;
 
-/// How far a round is.
+/// The phases of a round.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 enum Phase {
-    /// Everything goes wrong that is planned.
+    /// All planned faults happen.
     Storm,
-    /// The wire is good again, nodes still lie. Everybody asks once more.
+    /// The wire is good again, but nodes still lie. Every client asks once more.
     Dusk,
-    /// Nothing goes wrong any more, and all must come to an end.
+    /// Nothing goes wrong any more, and every payment must reach an end.
     Calm,
 }
 
-/// What came of all runs.
+/// The result of all runs.
 #[derive(Debug, Default, Serialize)]
 pub struct Report {
     pub runs: u64,
-    /// Payments on the chain beyond the one that a key stands for.
+    /// Payments on the chain beyond the one that a key allows.
     pub duplicates: u64,
-    /// Answered as settled and not on the chain, on the chain and never answered as settled, or never answered.
+    /// Answered as settled but not on the chain, on the chain but never answered as settled, or never answered.
     pub lost: u64,
-    /// Everything else in which an answer, the ledger and the chain differ.
+    /// Any other difference between an answer, the ledger and the chain.
     pub mismatches: u64,
-    /// What was wrong, with the round to replay.
+    /// What went wrong, with the round to replay.
     #[serde(skip)]
     pub failures: Vec<String>,
-    /// How often what was met: crash points, kills, hazards, network outcomes.
+    /// How often each thing happened: crash points, kills, hazards, network outcomes.
     #[serde(skip)]
     pub met: BTreeMap<String, u64>,
 }
 
 impl Report {
-    /// Nothing was wrong.
+    /// True when nothing went wrong.
     pub fn is_clean(&self) -> bool {
         self.duplicates + self.lost + self.mismatches == 0 && self.failures.is_empty()
     }
@@ -94,14 +94,14 @@ impl Report {
 pub struct Options {
     pub runs: u64,
     pub seed: u64,
-    /// Only this round: the replay of a failure.
+    /// Run only this round: the replay of a failure.
     pub round: Option<u64>,
-    /// Worlds side by side.
+    /// How many worlds run in parallel.
     pub jobs: u64,
     pub weights: Weights,
 }
 
-/// Carries out the runs; `progress` hears of each round.
+/// Executes the runs, and calls `progress` after each round.
 pub async fn run(options: Options, progress: impl Fn(&RoundPlan, &Report) + Send + Sync + 'static) -> Report {
     let rounds: Vec<u64> = match options.round {
         Some(round) => vec![round],

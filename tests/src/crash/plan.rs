@@ -1,4 +1,4 @@
-//! What is to happen, from the seed.
+//! What will happen, derived from the seed.
 
 use std::time::Duration;
 
@@ -7,18 +7,18 @@ use crate::proxy::faults::Fault;
 use crate::proxy::outcomes::Outcome;
 use crate::random::Random;
 
-/// Runs that share one start of the relayers and its faults.
+/// Runs that share one start of the relayers and that start's faults.
 pub const RUNS_PER_ROUND: u64 = 72;
-/// Accounts of a world: so few that each gets more keys in a round than the chain remembers tags.
+/// Accounts of a world. Few enough that in a round each gets more keys than the chain remembers tags.
 pub(super) const ACCOUNTS: usize = 3;
-/// Wallets that are paid, beside the accounts.
+/// Wallets that receive payments, besides the accounts.
 pub(super) const PAYEES: usize = 3;
-/// What one transfer may be, by policy.
+/// The policy's limit for one transfer.
 pub(super) const SINGLE_LIMIT_MICROS: u64 = 10_000_000;
 /// Clients begin within this time.
 const BEGIN_WITHIN_MS: u64 = 3_000;
 
-/// Where a relayer can be made to die. Each must be met in a long run.
+/// Where a relayer can be made to die. A long run must reach each of them.
 pub const CRASH_POINTS: [&str; 20] = [
     "claim.before",
     "claim.after",
@@ -42,27 +42,27 @@ pub const CRASH_POINTS: [&str; 20] = [
     "duplicate.before",
 ];
 
-/// One start of the relayers with what happens to them.
+/// One start of the relayers, and everything that happens to them.
 #[derive(Debug, Clone)]
 pub struct RoundPlan {
     pub seed: u64,
     pub index: u64,
     pub relayers: Relayers,
     pub commitment: &'static str,
-    /// Calls of 1,000 that meet one of the wire's faults.
+    /// How many of 1,000 calls meet one of the wire's faults.
     pub faults_per_mille: u64,
     pub runs: Vec<RunPlan>,
-    /// Of each relayer, in their order.
+    /// Each relayer's deaths, in order.
     pub deaths: [Vec<Death>; 2],
     pub hazards: Hazards,
     pub weights: Weights,
 }
 
-/// Who serves the round.
+/// Which relayers serve the round.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Relayers {
     One,
-    /// One, and every other death takes its database along.
+    /// One relayer; every other death deletes its database.
     OneThatForgets,
     TwoOnOneDatabase,
     TwoOnSeparateDatabases,
@@ -80,16 +80,16 @@ impl Relayers {
 /// How a relayer ends.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Death {
-    /// The crash point, and at which arrival there.
+    /// The crash point, and which arrival there kills it.
     pub point: Option<(&'static str, u64)>,
-    /// `kill -9`, unless the point was reached before.
+    /// `kill -9` after this time, unless the crash point came first.
     pub killed_after: Duration,
 }
 
 /// One idempotency key.
 #[derive(Debug, Clone)]
 pub struct RunPlan {
-    /// The idempotency key; also the memo, by which the payment is known on its way and on the chain.
+    /// The idempotency key. Also the memo, which identifies the payment on the wire and on the chain.
     pub key: String,
     pub from: usize,
     pub to: To,
@@ -97,11 +97,11 @@ pub struct RunPlan {
     pub outcomes: Vec<Outcome>,
     pub habit: Habit,
     pub begins_after: Duration,
-    /// The relayer that is asked first.
+    /// The relayer that the client asks first.
     pub relayer: usize,
 }
 
-/// Who is paid.
+/// Who receives the payment.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum To {
     Payee(usize),
@@ -111,20 +111,20 @@ pub enum To {
 /// What a client does until it has a final answer.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Habit {
-    /// Asks again after every answer that is not final, and after none.
+    /// Retries after every answer that is not final, and when no answer comes.
     Retries,
     /// Hangs up after this long, twice, before it retries.
     HangsUp(Duration),
-    /// Asks twice at the same time, of both relayers where there are two.
+    /// Asks twice at the same time: both relayers, if there are two.
     AsksTwice,
     /// Asks for another amount under the same key in between.
     ChangesTheAmount,
-    /// Hangs up after this long and comes back when all is over.
+    /// Hangs up after this long, and comes back in the calm.
     GoesAway(Duration),
 }
 
 impl RoundPlan {
-    /// The round of this index.
+    /// The plan of round number `index`.
     pub fn of(seed: u64, index: u64, runs: u64, weights: Weights) -> RoundPlan {
         let mut random = Random::of(seed, index);
         let relayers = match random.below(10) {
@@ -147,13 +147,13 @@ impl RoundPlan {
         RoundPlan { seed, index, relayers, commitment, faults_per_mille, runs, deaths, hazards, weights }
     }
 
-    /// Who serves it, and what befalls it.
+    /// Who serves the round, and what goes wrong in it.
     pub fn title(&self) -> String {
         let who = format!("{:?}, {}", self.relayers, self.commitment);
         [vec![who], self.hazards.names()].concat().join(", ")
     }
 
-    /// What is typed to have it again.
+    /// The command line that replays it.
     pub(super) fn command(&self) -> String {
         let command = format!("cargo xtask crash --seed {} --round {}", self.seed, self.index);
         if self.weights == Weights::default() {
@@ -162,12 +162,12 @@ impl RoundPlan {
         format!("{command} --hazards {}", self.weights)
     }
 
-    /// Whether a relayer may know less than it did: the database was lost, or put back.
+    /// Whether a relayer may know less than before: its database was lost or put back.
     pub(super) fn forgets(&self) -> bool {
         self.relayers == Relayers::OneThatForgets || self.hazards.forgets()
     }
 
-    /// What the wire does in bad weather.
+    /// What the wire does during the storm.
     pub(super) fn wire_faults() -> Vec<Fault> {
         vec![
             Fault::Dropped,
@@ -187,7 +187,7 @@ impl RoundPlan {
 
 fn death(random: &mut Random) -> Death {
     let killed_after = Duration::from_millis(300 + random.below(1_200));
-    // Rare points are met by few transfers: do not wait for many there.
+    // Few transfers reach the rare points, so do not wait for many arrivals there.
     let point = random.chance(80).then(|| {
         let point = random.one_of(&CRASH_POINTS).unwrap_or("send.after");
         let rare =

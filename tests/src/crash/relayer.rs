@@ -19,24 +19,24 @@ const READY_WITHIN: Duration = Duration::from_secs(20);
 const LOOK_EVERY: Duration = Duration::from_millis(3);
 const START_AGAIN_AFTER: Duration = Duration::from_millis(20);
 
-/// Where the database of this number is kept.
+/// The folder of the database with this number.
 pub(super) fn database_folder(folder: &Path, number: usize) -> PathBuf {
     folder.join(format!("database-{number}"))
 }
 
-/// Where a relayer lives.
+/// A relayer's folder and configuration.
 pub(super) struct Home {
     pub folder: PathBuf,
     pub config: PathBuf,
     /// Relayers with the same number share a database.
     pub database: usize,
     pub number: usize,
-    /// What its configuration says otherwise.
+    /// Configuration overrides, as environment variables.
     pub environment: Vec<(&'static str, String)>,
     pub restore: Option<Restore>,
-    /// Every other death takes the database along.
+    /// Every other death also deletes the database.
     pub forgets: bool,
-    /// The database before any transfer: its files and what is in them.
+    /// The database from before any transfer: file names and contents.
     pub pristine: Vec<(PathBuf, Vec<u8>)>,
 }
 
@@ -49,7 +49,7 @@ impl Home {
         self.folder.join(format!("relayer-{}.log", self.number))
     }
 
-    /// Puts the database as it was before any transfer in the place of whatever is there, and begins a new log.
+    /// Restores the database from before any transfer, and begins a new log.
     pub fn is_made_anew(&self) {
         self.forgets_everything();
         let _ = fs::remove_file(self.log());
@@ -69,7 +69,7 @@ impl Home {
         }
     }
 
-    /// The database as a killed relayer left it, its log of changes included.
+    /// The database as a killed relayer left it, including its WAL.
     fn copies_database(&self) -> Vec<(PathBuf, Vec<u8>)> {
         let files = fs::read_dir(self.database_folder()).expect("the folder is there").map_while(Result::ok);
         let read = |path: PathBuf| (path.clone(), fs::read(path).expect("the database can be read"));
@@ -87,7 +87,7 @@ impl Home {
         Process::start_with(&binaries::fault_injection_relayer(), &arguments, &environment, &self.log(), None)
     }
 
-    /// The crash point that the log's last words name.
+    /// The crash point that the end of the log names.
     fn died_at(&self) -> Option<String> {
         let log = fs::read_to_string(self.log()).ok()?;
         let last = log.lines().rev().find(|line| !line.trim().is_empty())?;
@@ -99,7 +99,7 @@ impl Home {
 pub(super) struct Relayer {
     pub home: Home,
     url: Mutex<Option<String>>,
-    /// Since when it lives; nothing while it is dead.
+    /// The phase in which it was last started; `None` while it is dead.
     born_in: watch::Sender<Option<Phase>>,
     over: watch::Sender<bool>,
 }
@@ -110,22 +110,22 @@ impl Relayer {
         Relayer { home, url: Mutex::default(), born_in, over }
     }
 
-    /// Where it answers, while it lives.
+    /// Its address while it lives.
     pub fn url(&self) -> Option<String> {
         self.url.lock().unwrap_or_else(PoisonError::into_inner).clone()
     }
 
-    /// Ends the last life.
+    /// Ends its last life.
     pub fn ends(&self) {
         self.over.send_replace(true);
     }
 
-    /// Whether it has come back after the storm.
+    /// True when it was started again after the storm.
     pub fn has_risen(&self) -> bool {
         self.born_in.borrow().is_some_and(|phase| phase > Phase::Storm)
     }
 
-    /// Lives and dies as planned, once more at dusk, and in the calm lives on. Returns how it died.
+    /// Lives and dies as planned, dies once more at dusk, and lives on in the calm. Returns how it died.
     pub async fn lives(self: Arc<Self>, deaths: Vec<Death>, phase: watch::Receiver<Phase>) -> Vec<String> {
         let mut met = Vec::new();
         let mut deaths = deaths.into_iter();
@@ -165,7 +165,7 @@ impl Relayer {
         met
     }
 
-    /// True when the process is still there at its end.
+    /// True when the process is still running when its time is over.
     async fn survives(
         &self,
         process: &Process,
@@ -193,14 +193,14 @@ impl Relayer {
     }
 }
 
-/// A copy of the database, until it is put back.
+/// A copy of the database that is waiting to be put back.
 struct Copies {
     due: Option<Restore>,
     copy: Option<Vec<(PathBuf, Vec<u8>)>>,
 }
 
 impl Copies {
-    /// What is done with the database after so many deaths.
+    /// Copies the database or puts it back, depending on the number of deaths.
     fn after(&mut self, home: &Home, deaths: usize, phase: Phase) {
         let Some(Restore { copied_after, put_back_after }) = self.due else { return };
         if deaths >= put_back_after || phase > Phase::Storm {

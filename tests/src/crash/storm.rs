@@ -1,4 +1,4 @@
-//! Carries out the hazards of a round while it storms.
+//! Carries out the hazards of a round during the storm.
 
 use std::time::Duration;
 
@@ -15,7 +15,7 @@ use crate::chain::Landing;
 use crate::operator::Operator;
 use crate::proxy::Proxy;
 
-/// What hazards befall.
+/// What the hazards act on.
 pub(super) struct Storm<'a> {
     pub hazards: &'a Hazards,
     pub nodes: &'a [Proxy; 2],
@@ -23,7 +23,7 @@ pub(super) struct Storm<'a> {
     pub authorities: &'a Authorities,
 }
 
-/// Who may be let to transfer.
+/// The keys that the operator may allow to transfer.
 pub(super) struct Authorities {
     pub operator: Operator,
     pub first: Pubkey,
@@ -32,7 +32,7 @@ pub(super) struct Authorities {
 }
 
 impl Storm<'_> {
-    /// Everything in its time. May be dropped at any moment.
+    /// Runs every hazard at its time. May be dropped at any moment.
     pub async fn rages(&self) {
         let clock = async {
             if let Some((lying, _)) = self.hazards.clock {
@@ -55,7 +55,7 @@ impl Storm<'_> {
         tokio::join!(clock, history, disk, rotation);
     }
 
-    /// What ends with the storm; lies without an end last, whether or not they had begun.
+    /// Ends the hazards that end with the storm. Open-ended lies hold from here on, even if they had not begun.
     pub async fn passes(&self) {
         self.disks.iter().for_each(SmallDisk::empties);
         if !self.hazards.rotations.is_empty() {
@@ -65,7 +65,7 @@ impl Storm<'_> {
         self.leaves_out(self.hazards.history.is_some_and(|(lying, ..)| lying.spell.lasts.is_none()));
     }
 
-    /// From now on nothing but the truth.
+    /// From now on every node tells the truth.
     pub fn is_over(&self) {
         self.nodes.iter().for_each(|node| node.lies().clears());
     }
@@ -93,7 +93,7 @@ async fn during(spell: Spell, begins: impl Fn(), ends: impl Fn()) {
 }
 
 impl Authorities {
-    /// The admin lets these transfer, and no others.
+    /// The admin makes these the transfer authorities, and no others.
     async fn are(&self, keys: Keys) {
         let keys = match keys {
             Keys::First => vec![self.first],
@@ -104,7 +104,7 @@ impl Authorities {
         let Authorities { operator, .. } = self;
         let update = OperatorUpdate { transfer_authorities: Some(keys), ..OperatorUpdate::default() };
         let admin = operator.app().admin();
-        // Two updates at the same moment may be one transaction; a block later they are two.
+        // Two updates at the same moment may be the same transaction; one block later they differ.
         for _ in 0..3 {
             let call =
                 operator.chain.program().update_operator(admin.pubkey(), operator.address, update.clone());

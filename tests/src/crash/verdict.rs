@@ -12,19 +12,19 @@ use super::plan::{Habit, RoundPlan, RunPlan, SINGLE_LIMIT_MICROS};
 use crate::money;
 use crate::proxy::outcomes::Outcome;
 
-/// A round as it was.
+/// Everything that is known about a round.
 pub(super) struct Scene<'a> {
     pub plan: &'a RoundPlan,
     /// Each account's address with its token account.
     pub agents: &'a [(Pubkey, Pubkey)],
-    /// Every token account that the round may move money on.
+    /// Every token account whose balance the round may change.
     pub accounts: &'a [Pubkey],
     pub before: &'a Standing,
     pub after: &'a Standing,
     pub payments: &'a [Payment],
 }
 
-/// Judges every run by itself and all of them by their sums.
+/// Judges every run on its own, and all runs by their sums.
 pub(super) fn judges(scene: &Scene, records: &[Record]) -> Report {
     let mut report = Report { runs: records.len() as u64, ..Report::default() };
     for (run, record) in scene.plan.runs.iter().zip(records) {
@@ -43,11 +43,11 @@ pub(super) fn judges(scene: &Scene, records: &[Record]) -> Report {
 
 struct Judge<'a> {
     run: &'a RunPlan,
-    /// A relayer whose database is lost tells of the same payment under an id of its own.
+    /// A relayer that lost its database reports the same payment under a new id.
     forgets: bool,
-    /// A database is put back to what it was: of a payment that failed since, it knows the claim alone, and carries it on.
+    /// A database is put back to an earlier copy. It knows only the claim of a payment that failed since, and resumes it.
     goes_back: bool,
-    /// One node lies about the times of blocks: what is read again is told with another one.
+    /// One node lies about block times, so rereading a payment gives another time.
     times_differ: bool,
     report: &'a mut Report,
 }
@@ -61,7 +61,7 @@ impl Judge<'_> {
         }
     }
 
-    /// Nothing that was said at any time is untrue.
+    /// Checks that no answer was ever untrue.
     fn answers(&mut self, record: &Record, paid: &[&Payment]) {
         let mut settled: HashMap<usize, Value> = HashMap::new();
         for said in &record.said {
@@ -91,7 +91,7 @@ impl Judge<'_> {
         }
     }
 
-    /// A conflict needs two that differ.
+    /// A conflict needs two different requests.
     fn conflict(&mut self, record: &Record, said: &Said) {
         let differs = record.said.iter().any(|other| other.asked != said.asked);
         if !differs && self.run.habit != Habit::ChangesTheAmount {
@@ -99,14 +99,14 @@ impl Judge<'_> {
         }
     }
 
-    /// "Nothing was paid" must be true for ever, of the transfer that it was said of.
+    /// "Nothing was paid" must stay true for ever for the transfer that it was said about.
     fn failure(&mut self, said: &Said, paid: &[&Payment]) {
         let says_unpaid = said.body["message"]
             .as_str()
             .is_some_and(|text| text.to_lowercase().contains("nothing was paid"));
         let id = said.body["transfer_id"].as_str().and_then(|id| id.strip_prefix("txn_"));
         let id = id.and_then(|id| ulid::Ulid::from_string(id).ok()).map(|id| id.to_bytes());
-        // A node that denies what it knows can make the relayer believe so; it cannot make it pay again.
+        // A node that denies what it knows can mislead the relayer, but cannot make it pay twice.
         let deceived =
             self.run.outcomes.iter().any(|outcome| matches!(outcome, Outcome::UnknownInHistory(_)));
         if says_unpaid
@@ -118,7 +118,7 @@ impl Judge<'_> {
         }
     }
 
-    /// In the calm every relayer knows the end, and it is the chain's.
+    /// In the calm every relayer knows the outcome, and it matches the chain's.
     fn conclusions(&mut self, record: &Record, paid: &[&Payment]) {
         let allowed = self.run.amount_micros <= SINGLE_LIMIT_MICROS;
         for (relayer, last) in record.last.iter().enumerate() {
@@ -143,7 +143,7 @@ impl Judge<'_> {
         }
     }
 
-    /// An answer without what may differ between two answers to one question.
+    /// An answer without the fields that may differ between two answers to one question.
     fn told(&self, body: &Value) -> Value {
         let mut body = body.clone();
         if let Some(fields) = body.as_object_mut() {
@@ -164,7 +164,7 @@ impl Judge<'_> {
         self.fails(what);
     }
 
-    /// One line for each run is enough to know where to look.
+    /// Reports one line for each run: enough to know where to look.
     fn fails(&mut self, what: String) {
         let run = self.run;
         if self.report.failures.last().is_some_and(|last| last.starts_with(&run.key)) {
@@ -174,7 +174,7 @@ impl Judge<'_> {
     }
 }
 
-/// Chain and ledger agree to one micro-USDC: balances moved by what the events say, and these are what was answered.
+/// Chain and ledger agree to one micro-USDC: the events explain every balance, and they match the answers.
 fn sums(scene: &Scene, records: &[Record], report: &mut Report) {
     for account in scene.accounts {
         let mut expected = i128::from(scene.before.balances[account]);
@@ -252,7 +252,7 @@ mod tests {
         Said { asked: Asked::AsPlanned, relayer: 0, status: 200, body }
     }
 
-    /// Duplicates, lost and mismatches of what was said and what was paid.
+    /// Counts duplicates, lost and mismatches for these answers and payments.
     fn judged(plan: &RoundPlan, said: Vec<Said>, payments: &[Payment]) -> (u64, u64, u64) {
         let paid = payments.len() as u64 * 5;
         let standing = |purse: u64, payee: u64| Standing::of([(PURSE, purse), (PAYEE, payee)]);

@@ -1,4 +1,4 @@
-//! A network, two nodes before it, an operator, accounts, and a database as it was before any transfer.
+//! A network, two nodes in front of it, an operator, accounts, and a copy of the database from before any transfer.
 
 use std::collections::BTreeMap;
 use std::path::PathBuf;
@@ -28,26 +28,26 @@ use crate::operator::Operator;
 use crate::proxy::Proxy;
 use crate::settings::AppSettings;
 
-/// Finality after 0.3 s, and a blockhash lives 1.5 s: expiry is met often.
+/// Finality takes 0.3 s and a blockhash lives 1.5 s, so expiry happens often.
 const SLOT_MS: &str = "10";
 const PURSE_USDC: &str = "1000000";
-/// When a round's weather ends, whoever has not died yet lives on, and all must come to an end.
+/// How long the storm lasts at most. A relayer that has not died by its end lives on, and every payment must reach an end.
 const STORM: Duration = Duration::from_secs(8);
-/// How long all that is done at dusk may take.
+/// How long everything at dusk may take.
 const DUSK: Duration = Duration::from_secs(8);
 /// How long a round may take in all.
 const ROUND: Duration = Duration::from_secs(90);
 
 pub(super) struct World {
     network: Arc<TestNetwork>,
-    /// The relayer that prepares the world knows the first alone.
+    /// The relayer that prepares the world knows only the first one.
     nodes: [Proxy; 2],
     app: Arc<TestApp>,
     operator: Operator,
     authorities: Authorities,
     agents: Vec<Agent>,
     payees: Vec<Pubkey>,
-    /// The database before any transfer.
+    /// The database from before any transfer.
     pristine: Vec<(PathBuf, Vec<u8>)>,
 }
 
@@ -125,7 +125,7 @@ impl World {
         report
     }
 
-    /// Storm, dusk and calm. Returns what clients were told, and how relayers died.
+    /// Runs storm, dusk and calm. Returns what clients were told, and how relayers died.
     async fn weathers(
         &self,
         plan: &RoundPlan,
@@ -138,7 +138,7 @@ impl World {
         for run in &plan.runs {
             outcomes.orders(&run.key, run.outcomes.iter().copied());
         }
-        // The relayers come up in good weather; after that a supervisor starts them in any.
+        // The relayers first start in good weather; later a supervisor restarts them in any weather.
         let (relayers_phase, clients_phase) =
             (watch::Sender::new(Phase::Storm), watch::Sender::new(Phase::Storm));
         let lives: Vec<_> = relayers
@@ -161,7 +161,7 @@ impl World {
             tokio::spawn(async move { client.goes(phase, &busy).await })
         });
         let clients: Vec<_> = clients.collect();
-        // Until every client has an answer or has gone away, or the storm has lasted long enough.
+        // Until every client has an answer or has gone away, or the storm's time is over.
         let served = waits_until(began + STORM, || busy.load(Ordering::SeqCst) == 0);
         tokio::select! {
             () = served => {}
@@ -175,7 +175,7 @@ impl World {
                 relayers_phase.send_replace(Phase::Dusk);
                 waits_until(nightfall, || relayers.iter().all(|relayer| relayer.has_risen())).await;
             }
-            // Who is not yet done with the storm asks at dusk all the same.
+            // Clients that are not done with the storm still ask at dusk.
             busy.fetch_add(plan.runs.len(), Ordering::SeqCst);
             clients_phase.send_replace(Phase::Dusk);
             waits_until(nightfall, || busy.load(Ordering::SeqCst) == 0).await;
@@ -217,7 +217,7 @@ impl World {
         relayers.collect()
     }
 
-    /// A file system for each database, where disks fill up and one can be mounted.
+    /// A file system for each database, if disks fill up in this round and the process may mount one.
     fn small_disks(&self, plan: &RoundPlan) -> Vec<SmallDisk> {
         let databases = match plan.relayers {
             _ if plan.hazards.full_disk.is_empty() => 0,
@@ -243,7 +243,7 @@ impl World {
         })
     }
 
-    /// Whatever the proxy still holds comes to the network before the chain is read.
+    /// Waits until the proxy has forwarded every transaction that it still holds; only then is the chain read.
     async fn waits_for_late_transactions(&self) {
         let patience = Instant::now() + Duration::from_secs(10);
         while self.nodes[0].outcomes().held() > 0 && Instant::now() < patience {
@@ -252,7 +252,7 @@ impl World {
         tokio::time::sleep(Duration::from_millis(60)).await;
     }
 
-    /// Where the relayers' logs of a bad round and all answers can be read.
+    /// Keeps the relayers' logs and all answers of a bad round, and says where.
     fn keeps_logs(&self, plan: &RoundPlan, relayers: &[Arc<Relayer>], records: &[Record]) -> String {
         let kept = std::env::temp_dir().join(format!("purser-crash-{}-{}", plan.seed, plan.index));
         let _ = std::fs::create_dir_all(&kept);
@@ -273,7 +273,7 @@ async fn waits_until(deadline: Instant, is_so: impl Fn() -> bool) {
     }
 }
 
-/// What the plan alone says of what is met.
+/// The events that follow from the plan alone.
 fn met_by(plan: &RoundPlan) -> BTreeMap<String, u64> {
     let mut met = BTreeMap::new();
     let runs = plan.runs.len() as u64;

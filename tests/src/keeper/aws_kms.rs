@@ -67,7 +67,7 @@ fn hash(bytes: &[u8]) -> String {
     hex::encode(Sha256::digest(bytes))
 }
 
-/// Signature Version 4, recomputed from the request as it came.
+/// Checks the Signature Version 4, recomputed from the request as received.
 fn is_signed(asked: &Request) -> Result<(), String> {
     let authorization = asked.header("authorization")?;
     let fields = authorization.strip_prefix("AWS4-HMAC-SHA256 ").ok_or("another algorithm")?;

@@ -1,4 +1,4 @@
-//! Google Cloud KMS, and the token server that lets its clients in:
+//! Google Cloud KMS, and the token server that authenticates its clients:
 //! https://cloud.google.com/kms/docs/reference/rest/v1/projects.locations.keyRings.cryptoKeys.cryptoKeyVersions/asymmetricSign
 
 use base64::Engine;
@@ -21,7 +21,7 @@ pub fn settings(url: &str, credentials_file: &str) -> Vec<(&'static str, String)
     ]
 }
 
-/// Of a user who is let in by the token server here.
+/// Credentials of a user whom this token server accepts.
 pub fn credentials(url: &str) -> String {
     json!({
         "type": "authorized_user", "client_id": "purser.apps.googleusercontent.com", "client_secret": "hush",

@@ -1,4 +1,4 @@
-//! Turnkey, which has every request stamped with an API key: https://docs.turnkey.com/api-reference/activities/sign-transaction
+//! Turnkey, where an API key stamps every request: https://docs.turnkey.com/api-reference/activities/sign-transaction
 
 use base64::Engine;
 use base64::engine::general_purpose::URL_SAFE_NO_PAD;
@@ -14,7 +14,7 @@ pub const PRIVATE_KEY: &str = "487f361ddfd73440e707f4daa6775b376859e8a3c9f29b3bb
 const ORGANIZATION: &str = "c7d2c2a1-9d3f-4f52-9f52-3a6c7a1e0001";
 const KEY_ID: &str = "a1b2c3d4-0000-4000-8000-000000000001";
 
-/// Compressed, as Turnkey writes the keys of its API.
+/// In compressed form, as Turnkey writes its API keys.
 fn api_key() -> (VerifyingKey, String) {
     let secret = hex::decode(PRIVATE_KEY).expect("hex");
     let key = *SigningKey::from_slice(&secret).expect("a key").verifying_key();
@@ -69,7 +69,7 @@ pub fn answers(desk: &Desk, asked: &Request) -> Answered {
     }
 }
 
-/// By the one API key, over the body as it came.
+/// Checks the stamp: made by the one API key over the body as received.
 fn is_stamped(asked: &Request) -> Result<(), String> {
     let stamp = URL_SAFE_NO_PAD.decode(asked.header("x-stamp")?).map_err(|_| "a stamp in no base64url")?;
     let stamp: Value = serde_json::from_slice(&stamp).map_err(|_| "a stamp in no JSON")?;

@@ -1,6 +1,6 @@
-//! Subscriptions to token accounts that the door serves by itself. The embedded network looks 20 times a second whether there is
-//! something to tell, for each subscription by itself, and through all accounts for a program's: ten thousand take the cores on
-//! which something is measured. A validator tells as it writes; here whoever sends a deposit says which account to read.
+//! Token account subscriptions that the door serves itself. The embedded network polls every subscription 20 times a second,
+//! and a program subscription polls all its accounts: ten thousand use up the cores that a benchmark measures. A validator
+//! notifies as it writes; here whoever sends a deposit says which account to read.
 
 use std::collections::HashMap;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
@@ -11,12 +11,12 @@ use tokio::sync::mpsc::UnboundedSender;
 use tokio::time::Instant;
 use tokio_tungstenite::tungstenite::Message;
 
-/// Above every number that the network gives by itself.
+/// Above every subscription number that the network assigns.
 const FIRST_NUMBER: u64 = 1 << 40;
 
 pub type Held = UnboundedSender<(Instant, Message)>;
 
-/// Who is told of which token account.
+/// The subscribers of each token account.
 #[derive(Default)]
 pub struct TokenAccounts {
     is_on: AtomicBool,
@@ -29,7 +29,7 @@ impl TokenAccounts {
         self.is_on.store(true, Ordering::Relaxed);
     }
 
-    /// Takes a subscription to a whole token account, and gives the answer to it. Others are the network's.
+    /// Takes a subscription to a whole token account and returns its answer. All other subscriptions go to the network.
     pub fn takes(&self, message: &Message, held: &Held) -> Option<Message> {
         if !self.is_on.load(Ordering::Relaxed) {
             return None;
@@ -44,7 +44,7 @@ impl TokenAccounts {
         Some(Message::text(json!({ "jsonrpc": "2.0", "id": call["id"], "result": number }).to_string()))
     }
 
-    /// Tells each who subscribed what the account holds now, as the network read it. Those who have gone are forgotten.
+    /// Sends every subscriber the account's state, as the network returned it. Forgets subscribers that have gone.
     pub fn tell(&self, account: &str, read: &Value, at: impl Fn() -> Option<Instant>) {
         let mut all = self.subscribers.lock().unwrap_or_else(PoisonError::into_inner);
         let Some(subscribers) = all.get_mut(account) else { return };

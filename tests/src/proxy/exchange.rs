@@ -1,14 +1,14 @@
-//! HTTP/1.1 as far as JSON-RPC needs it: a head, a length, a body.
+//! As much HTTP/1.1 as JSON-RPC needs: a head, a length, a body.
 
 use std::io::{self, BufRead, BufReader, Read, Write};
 use std::net::TcpStream;
 use std::time::Duration;
 
-/// Largest body that is believed in.
+/// The largest accepted body.
 const BODY_BYTES_MAX: usize = 64 * 1024 * 1024;
 const NETWORK_TIMEOUT: Duration = Duration::from_secs(30);
 
-/// A request or an answer, read whole.
+/// A request or an answer, read completely.
 pub(super) struct Message {
     pub body: Vec<u8>,
 }
@@ -59,7 +59,7 @@ fn read_exactly(reader: &mut impl Read, length: usize) -> io::Result<Vec<u8>> {
     Ok(body)
 }
 
-/// A good answer with this JSON.
+/// A 200 answer with this JSON.
 pub(super) fn response(body: &[u8]) -> Vec<u8> {
     let length = body.len();
     let head =
@@ -67,14 +67,14 @@ pub(super) fn response(body: &[u8]) -> Vec<u8> {
     [head.as_bytes(), body].concat()
 }
 
-/// An answer that says no, as balancers do.
+/// An error answer, as load balancers send them.
 pub(super) fn failure(status: u16) -> Vec<u8> {
     format!("HTTP/1.1 {status} No\r\ncontent-type: text/html\r\ncontent-length: 6\r\n\r\n<html>").into_bytes()
 }
 
-/// Has the connection end with a reset instead of an orderly close.
+/// Makes the connection end with a reset instead of an orderly close.
 pub(super) fn resets(stream: &TcpStream) {
-    // Closing with data unread makes the kernel send a reset; so does this, always.
+    // Closing with unread data makes the kernel send a reset; this always does.
     let _ = socket_lingers_not(stream);
 }
 
@@ -84,7 +84,7 @@ fn socket_lingers_not(stream: &TcpStream) -> io::Result<()> {
     socket.set_linger(Some(Duration::ZERO))
 }
 
-/// A kept connection to the network.
+/// A keep-alive connection to the network.
 pub(super) struct Upstream {
     target: String,
     kept: Option<BufReader<TcpStream>>,
@@ -95,9 +95,9 @@ impl Upstream {
         Upstream { target: target.to_owned(), kept: None }
     }
 
-    /// The body of the network's answer; `None` when there is no network.
+    /// The body of the network's answer; `None` if the network cannot be reached.
     pub fn asks(&mut self, body: &[u8]) -> Option<Vec<u8>> {
-        // A kept connection may have been closed meanwhile: once more on a new one.
+        // The network may have closed a kept connection meanwhile: retry once on a new one.
         self.tries(body).or_else(|| self.tries(body))
     }
 

@@ -7,7 +7,7 @@ use std::time::{Duration, Instant};
 use super::lock;
 use crate::random::Random;
 
-/// One thing that goes wrong with one call. All but `Dropped` happen to the answer: the network did what was asked.
+/// One fault of one call. Except for `Dropped`, only the answer suffers: the network did what was asked.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Fault {
     /// Never forwarded; the connection closes.
@@ -16,7 +16,7 @@ pub enum Fault {
     Delayed(Duration),
     /// The connection is reset instead of answered.
     Reset,
-    /// The connection stays open, and no answer comes.
+    /// The connection stays open without an answer.
     HalfOpen,
     /// Half of the answer comes, then the connection closes.
     Truncated,
@@ -39,11 +39,11 @@ pub struct Faults {
 
 #[derive(Default)]
 struct State {
-    /// By method, first come first served; `*` is any method.
+    /// By method, in order; `*` is any method.
     ordered: HashMap<String, Vec<Fault>>,
     weather: Option<Weather>,
     answered: HashMap<String, u64>,
-    /// The last answer of each method that went to somebody else.
+    /// For each method, the last answer that was kept back for another call.
     astray: HashMap<String, Vec<u8>>,
 }
 
@@ -54,7 +54,7 @@ struct Weather {
 }
 
 impl Faults {
-    /// The next calls of `method` (`*`: of any) meet these faults, one each.
+    /// The next calls of `method` (`*`: any) meet these faults, one each.
     pub fn orders(&self, method: &str, faults: impl IntoIterator<Item = Fault>) {
         lock(&self.state).ordered.entry(method.to_owned()).or_default().extend(faults);
     }
@@ -64,7 +64,7 @@ impl Faults {
         lock(&self.state).weather = Some(Weather { random: Random::from(seed), per_mille, faults });
     }
 
-    /// Nothing goes wrong any more.
+    /// Ends all faults.
     pub fn clears(&self) {
         let mut state = lock(&self.state);
         state.weather = None;
@@ -91,7 +91,7 @@ impl Faults {
         self.answer_came.notify_all();
     }
 
-    /// Returns when another call of `method` has been answered, or after `patience`.
+    /// Returns once another call of `method` was answered, or after `patience`.
     pub(super) fn waits_to_be_overtaken(&self, method: &str, patience: Duration) {
         let count = |state: &State| state.answered.get(method).copied().unwrap_or_default();
         let mut state = lock(&self.state);
@@ -107,7 +107,7 @@ impl Faults {
         }
     }
 
-    /// Keeps `answer` for somebody else and gives what was kept; the first time, the answer itself.
+    /// Keeps `answer` for another call and returns the one kept before; the first time, `answer` itself.
     pub(super) fn swaps(&self, method: &str, answer: Vec<u8>) -> Vec<u8> {
         let kept = lock(&self.state).astray.insert(method.to_owned(), answer.clone());
         kept.unwrap_or(answer)

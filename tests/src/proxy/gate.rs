@@ -1,4 +1,4 @@
-//! Transactions that wait on their way until the test lets them go.
+//! Holds transactions back until the test lets them go.
 
 use std::sync::{Condvar, Mutex, PoisonError};
 use std::time::Duration;
@@ -14,24 +14,24 @@ pub struct Gate {
 
 #[derive(Default)]
 struct State {
-    /// So many more pass; `None`: all do.
+    /// How many more may pass; `None`: all.
     left: Option<usize>,
     held: usize,
 }
 
 impl Gate {
-    /// Lets `count` more transactions through, and holds those after them.
+    /// Lets `count` more transactions through, and holds the ones after them.
     pub fn closes_after(&self, count: usize) {
         *lock(&self.state) = State { left: Some(count), held: 0 };
     }
 
-    /// Lets everything go.
+    /// Releases everything.
     pub fn opens(&self) {
         lock(&self.state).left = None;
         self.opened.notify_all();
     }
 
-    /// Returns once a transaction is held; panics when none comes.
+    /// Returns once the gate holds a transaction; panics if none comes.
     pub async fn holds_one(&self) {
         for _ in 0..6_000 {
             if lock(&self.state).held > 0 {

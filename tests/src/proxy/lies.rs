@@ -1,6 +1,6 @@
-//! What a node tells that is not so: a clock that is off by hours, a history with holes.
+//! A node's false answers: a clock that is off by hours, a history with holes.
 //!
-//! A lie is the same whenever it is asked for: what is left out is chosen by the payment, not by the moment.
+//! A lie stays the same however often it is asked for: the payment, not the moment, decides what is left out.
 
 use std::hash::{DefaultHasher, Hash, Hasher};
 use std::sync::Mutex;
@@ -12,30 +12,30 @@ use serde_json::Value;
 use super::lock;
 
 const CLOCK: &str = "SysvarC1ock11111111111111111111111111111111";
-/// Where the clock's account holds Unix seconds: of the epoch's start, and now.
+/// Offsets of Unix seconds in the clock account: the epoch's start, and now.
 const CLOCK_SECONDS: [usize; 2] = [8, 32];
 
-/// A clock that is not the network's.
+/// A clock that differs from the network's.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct WrongClock {
-    /// Ahead, or behind where negative.
+    /// How far it is ahead; negative if behind.
     pub seconds: i64,
-    /// The times of blocks are off as well, so that the node agrees with itself.
+    /// Block times are off as well, so that the node agrees with itself.
     pub blocks_too: bool,
 }
 
-/// A history that is not whole. Lines are counted without those of transactions that failed.
+/// An incomplete history. Lines of failed transactions are not counted.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum WrongHistory {
-    /// No page has more lines than this; whoever goes on after a short page sees all.
+    /// No page has more lines than this. A reader that goes on after a short page sees everything.
     ShortPages { lines: usize },
-    /// The list ends after so many lines, as if nothing had been before.
+    /// The list ends after this many lines, as if there were nothing older.
     EndsEarly { lines: usize },
-    /// The newest lines are not there yet.
+    /// The newest lines are missing.
     Behind { lines: usize },
-    /// So many of 1,000 signatures are in no list.
+    /// This many of 1,000 signatures are in no list.
     Holes { per_mille: u64 },
-    /// So many of 1,000 transactions are listed, and not shown.
+    /// This many of 1,000 transactions are listed but cannot be fetched.
     Untold { per_mille: u64 },
 }
 
@@ -50,23 +50,23 @@ struct State {
 }
 
 impl Lies {
-    /// From now on its clock is this one; `None` is the network's.
+    /// From now on it shows this clock; `None` is the network's.
     pub fn has_clock(&self, clock: Option<WrongClock>) {
         lock(&self.0).clock = clock;
     }
 
-    /// From now on its history is not whole; the seed says what is missing.
+    /// From now on its history is incomplete; the seed decides what is missing.
     pub fn has_history(&self, history: Option<(u64, WrongHistory)>) {
         lock(&self.0).history = history;
     }
 
-    /// Nothing but the truth.
+    /// From now on it tells the truth.
     pub fn clears(&self) {
         *lock(&self.0) = State::default();
     }
 
-    /// The network's answer as this node gives it. What is missing from a history is chosen by the `payment` that a
-    /// signature stands for, where that is known: so it is the same in a replay.
+    /// Turns the network's answer into this node's. If the `payment` of a signature is known, it decides what is missing from a
+    /// history, so that a replay misses the same.
     pub(super) fn tells(
         &self,
         method: &str,
@@ -140,7 +140,7 @@ impl WrongClock {
 }
 
 impl WrongHistory {
-    /// `chance` of a signature is the same each time, below 1,000.
+    /// `chance` gives each signature a fixed number below 1,000.
     fn tells(self, method: &str, call: &Value, result: &mut Value, chance: impl Fn(&Value) -> u64) {
         if let (Self::Untold { per_mille }, "getTransaction") = (self, method)
             && chance(&call["params"][0]) < per_mille
@@ -163,7 +163,7 @@ impl WrongHistory {
     }
 }
 
-/// How many lines there are up to the one that is the `count`th to have gone well.
+/// How many lines it takes to include `count` successful ones.
 fn length_of(lines: &[Value], count: usize) -> usize {
     let went_well = lines.iter().enumerate().filter(|(_, line)| line["err"].is_null());
     went_well.map(|(index, _)| index + 1).take(count).last().unwrap_or(0)

@@ -1,14 +1,13 @@
-//! A line between a relayer and its network that a test can spoil: for every call, by JSON-RPC method, or by what is to
-//! become of one payment.
+//! A line between a relayer and its network that a test can spoil: for every call, by JSON-RPC method, or by payment.
 //!
 //! | Room | What it is for |
 //! |---|---|
 //! | [`faults`] | the wire: answers that are late, lost, cut short, doubled, out of order or somebody else's |
-//! | [`outcomes`] | the network: a transaction that lands, is dropped, lands late, or is not known by its nodes |
+//! | [`outcomes`] | the network: a transaction that lands, is dropped, lands late, or that its nodes do not know |
 //! | [`lies`] | the node: a clock that is off, a history with holes |
-//! | [`gate`] | transactions that wait until the test lets them go |
+//! | [`gate`] | holds transactions back until the test lets them go |
 //! | `exchange` | one HTTP request and its answer, byte by byte |
-//! | `transaction` | what is read of a signed transaction |
+//! | `transaction` | parses signed transactions |
 //!
 //! It runs on threads, so that a blocked test runtime cannot stop it.
 
@@ -64,7 +63,7 @@ impl Proxy {
         Proxy::with(target, outcomes)
     }
 
-    /// Another node of the same network: what becomes of a payment is the same, whichever of the two is asked.
+    /// Another node of the same network. A payment has the same outcome through both.
     pub fn beside(&self) -> Proxy {
         Proxy::with(self.line.target.clone(), Arc::clone(&self.line.outcomes))
     }
@@ -115,7 +114,7 @@ impl Proxy {
         &self.line.faults
     }
 
-    /// What this node tells that is not so.
+    /// The node's false answers.
     pub fn lies(&self) -> &Lies {
         &self.line.lies
     }
@@ -125,7 +124,7 @@ impl Proxy {
         &self.line.outcomes
     }
 
-    /// What holds transactions up.
+    /// The gate that holds transactions back.
     pub fn gate(&self) -> &Gate {
         &self.line.gate
     }
@@ -137,7 +136,7 @@ impl Proxy {
 }
 
 impl Line {
-    /// One connection, until either side has enough.
+    /// Serves one connection until either side closes it.
     fn serves(&self, incoming: TcpStream) {
         let (Ok(kept), Ok(mut outgoing)) = (incoming.try_clone(), incoming.try_clone()) else { return };
         let _ = incoming.set_nodelay(true);
@@ -156,7 +155,7 @@ impl Line {
         let _ = outgoing.shutdown(Shutdown::Both);
     }
 
-    /// Answers one request, or does to it what the test wants. `None` ends the connection.
+    /// Answers one request, or does to it what the test ordered. `None` ends the connection.
     fn answers(&self, body: &[u8], upstream: &mut Upstream, outgoing: &mut TcpStream) -> Option<()> {
         let call: Value = serde_json::from_slice(body).unwrap_or(Value::Null);
         let method = call["method"].as_str().unwrap_or_default().to_owned();

@@ -1,5 +1,5 @@
-//! What the network does to payments: a payment is known by a mark in its memo, and has an outcome for each transaction
-//! that is signed for it.
+//! What the network does to payments. A mark in its memo identifies a payment, and each transaction that is signed for it has
+//! its own outcome.
 
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex};
@@ -12,7 +12,7 @@ use super::exchange::Upstream;
 use super::lock;
 use super::transaction::Passing;
 
-/// How often the block height is looked at by a transaction that waits for one, and how long it waits at most.
+/// How often a transaction that waits for a block height checks it, and how long it waits at most.
 const LOOK_EVERY: Duration = Duration::from_millis(2);
 const WAIT_MAX: Duration = Duration::from_secs(40);
 
@@ -20,21 +20,21 @@ const WAIT_MAX: Duration = Duration::from_secs(40);
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Outcome {
     Lands,
-    /// Its first `sends` sends are taken, and go nowhere.
+    /// Its first `sends` sends are accepted but never forwarded.
     Dropped {
         sends: u32,
     },
-    /// Lands, and the connection closes instead of saying so.
+    /// Lands, but the connection closes without an answer.
     ReplyLost,
-    /// Taken at once, and forwarded this much later.
+    /// Accepted at once, forwarded this much later.
     Late(Duration),
-    /// Forwarded when the block height is the last at which it may land.
+    /// Forwarded at the last block height at which it may land.
     AtLastValidHeight,
     /// Forwarded one block later: expired.
     AfterLastValidHeight,
-    /// Lands; statuses do not know it for this long, unless history is searched.
+    /// Lands, but status calls do not know it for this long, unless they search the history.
     Unknown(Duration),
-    /// Lands; statuses do not know it for this long, not even in history: a node that lies or lags.
+    /// Lands, but status calls do not know it for this long, even in the history: the node lies or lags.
     UnknownInHistory(Duration),
 }
 
@@ -49,28 +49,28 @@ struct State {
     ordered: Vec<Ordered>,
     seen: HashMap<String, Seen>,
     last_valid_heights: HashMap<String, u64>,
-    /// What others pay for a compute unit: who pays less is taken, and goes nowhere.
+    /// What others pay for a compute unit. A transaction that pays less is accepted but never forwarded.
     price: u64,
-    /// What it is said to be, if not that.
+    /// The price that nodes report, if it is another one.
     told_price: Option<u64>,
 }
 
 struct Ordered {
     mark: String,
-    /// Of the next transactions with this mark, in the order in which they are first sent; then they land.
+    /// Outcomes of the next transactions with this mark, in the order of their first sends; all later ones land.
     outcomes: Vec<Outcome>,
 }
 
 /// A transaction that was sent.
 struct Seen {
-    /// The payment that it is for.
+    /// The payment it belongs to.
     mark: Option<String>,
     outcome: Outcome,
     since: Instant,
     sends: u32,
-    /// It is held, to be forwarded later.
+    /// It is held back and will be forwarded later.
     waits: bool,
-    /// The network has it.
+    /// It was forwarded to the network.
     forwarded: bool,
     /// Micro-lamports for a compute unit.
     price: u64,
@@ -80,7 +80,7 @@ struct Seen {
 pub(super) enum Sent {
     Forward,
     ForwardAndHangUp,
-    /// Answer this yourself.
+    /// Send this answer instead.
     Swallowed(Vec<u8>),
 }
 
@@ -89,23 +89,23 @@ impl Outcomes {
         Outcomes { target: target.to_owned(), state: Arc::default() }
     }
 
-    /// The transactions whose bytes hold `mark` have these outcomes, in their order; later ones land.
+    /// The transactions whose bytes contain `mark` get these outcomes, in order; later ones land.
     pub fn orders(&self, mark: &str, outcomes: impl IntoIterator<Item = Outcome>) {
         let ordered = Ordered { mark: mark.to_owned(), outcomes: outcomes.into_iter().collect() };
         lock(&self.state).ordered.push(ordered);
     }
 
-    /// Others pay this much for a compute unit from now on.
+    /// From now on others pay this much for a compute unit.
     pub fn competes(&self, price: u64) {
         lock(&self.state).price = price;
     }
 
-    /// Nodes say that others pay this much; `None`: what they pay.
+    /// Nodes report that others pay this much; `None`: what others really pay.
     pub fn says_that_others_pay(&self, price: Option<u64>) {
         lock(&self.state).told_price = price;
     }
 
-    /// Different transactions that were sent, by what they pay for a compute unit.
+    /// What the different transactions that were sent pay for a compute unit.
     pub fn prices(&self) -> Vec<u64> {
         lock(&self.state).seen.values().map(|seen| seen.price).collect()
     }
@@ -117,13 +117,13 @@ impl Outcomes {
         state.seen.clear();
     }
 
-    /// How many transactions were taken and will yet be forwarded.
+    /// How many transactions were accepted and are still to be forwarded.
     pub fn held(&self) -> usize {
         let state = lock(&self.state);
         state.seen.values().filter(|seen| seen.waits && !seen.forwarded).count()
     }
 
-    /// The payment that a transaction was for, if it came this way.
+    /// The payment that a transaction belonged to, if it passed here.
     pub(super) fn mark_of(&self, signature: &str) -> Option<String> {
         lock(&self.state).seen.get(signature).and_then(|seen| seen.mark.clone())
     }
@@ -199,7 +199,7 @@ impl Outcomes {
         }
     }
 
-    /// The answer without what this node is not to know; and notes until when a blockhash is valid.
+    /// Removes from the answer what this node must not know. Also records until when a blockhash is valid.
     pub(super) fn hides(&self, method: &str, call: &Value, answer: Vec<u8>) -> Vec<u8> {
         match method {
             "getLatestBlockhash" => {

@@ -1,4 +1,4 @@
-//! The proxy before a network of one thread that answers every call with its own id and a number that rises.
+//! The proxy in front of a single-threaded network that answers every call with its own id and an increasing number.
 
 use std::io::BufReader;
 use std::net::TcpListener;
@@ -55,7 +55,7 @@ async fn faults_meet_the_calls_of_their_method_one_each() {
     for fault in spoiled {
         assert!(asks(&proxy, "get", 1).await.is_err(), "{fault:?}");
     }
-    // The dropped call never came to the network; the others did.
+    // The dropped call never reached the network; the others did.
     assert_eq!(asks(&proxy, "get", 1).await.unwrap()["result"], 6);
 }
 

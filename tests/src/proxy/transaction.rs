@@ -1,4 +1,4 @@
-//! What is read of a signed transaction in passing: a legacy message, as the relayer sends it.
+//! Parses what the proxy needs of a signed transaction: a legacy message, as the relayer sends it.
 
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
@@ -6,7 +6,7 @@ use base64::engine::general_purpose::STANDARD;
 const SIGNATURE_BYTES: usize = 64;
 const KEY_BYTES: usize = 32;
 
-/// A transaction on its way.
+/// A transaction that passes through.
 pub(super) struct Passing {
     /// Base58.
     pub signature: String,
@@ -16,12 +16,12 @@ pub(super) struct Passing {
 }
 
 impl Passing {
-    /// From the base64 of `sendTransaction`; `None` when it is something else.
+    /// Parses the base64 of `sendTransaction`; `None` if it is something else.
     pub fn read(base64: &str) -> Option<Passing> {
         let bytes = STANDARD.decode(base64).ok()?;
         let signatures = usize::from(*bytes.first()?);
         let signature = bytes.get(1..1 + SIGNATURE_BYTES)?;
-        // Three bytes of header, then the keys with their count (below 128: one byte), then the blockhash.
+        // Three bytes of header, the number of keys (below 128, so one byte), the keys, then the blockhash.
         let message = bytes.get(1 + signatures * SIGNATURE_BYTES..)?;
         let keys = usize::from(*message.get(3)?);
         let blockhash = message.get(4 + keys * KEY_BYTES..4 + (keys + 1) * KEY_BYTES)?;
@@ -34,7 +34,7 @@ impl Passing {
         self.instructions().unwrap_or_default().into_iter().find_map(price_in).unwrap_or(0)
     }
 
-    /// Program and data of each instruction.
+    /// Each instruction's program and data.
     fn instructions(&self) -> Option<Vec<([u8; KEY_BYTES], Vec<u8>)>> {
         let signatures = usize::from(*self.bytes.first()?);
         let message = self.bytes.get(1 + signatures * SIGNATURE_BYTES..)?;
@@ -55,7 +55,7 @@ impl Passing {
         Some(instructions)
     }
 
-    /// Whether these bytes stand in it, a memo for example.
+    /// Whether its bytes contain the mark, for example in a memo.
     pub fn holds(&self, mark: &str) -> bool {
         self.bytes.windows(mark.len().max(1)).any(|window| window == mark.as_bytes())
     }
@@ -75,7 +75,7 @@ fn length(rest: &mut &[u8]) -> Option<usize> {
     None
 }
 
-/// The price that an instruction sets.
+/// The compute unit price that an instruction sets.
 fn price_in((program, data): ([u8; KEY_BYTES], Vec<u8>)) -> Option<u64> {
     const SET_PRICE: u8 = 3;
     let (&SET_PRICE, price) = data.split_first()? else { return None };

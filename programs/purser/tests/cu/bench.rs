@@ -1,4 +1,4 @@
-//! The virtual machine that is measured on, and how one transaction is measured.
+//! The virtual machine for measurements, and how it measures one transaction.
 
 use std::collections::HashSet;
 
@@ -23,14 +23,14 @@ const START_SECOND: i64 = 1_800_000_000;
 /// A `Transfer` costs about 80 units in p-token and about 4,600 in the program it replaced.
 const P_TOKEN_TRANSFER_UNITS_MAX: u64 = 500;
 
-/// What a block reserves, in compute units (agave, `cost-model/src/block_cost_limits.rs`).
+/// Compute units that a block reserves (agave, `cost-model/src/block_cost_limits.rs`).
 const SIGNATURE_UNITS: u64 = 720;
 const WRITE_LOCK_UNITS: u64 = 300;
 const DATA_BYTES_A_UNIT: u64 = 4;
 const LOADED_PAGE_BYTES: u64 = 32 * 1024;
 const LOADED_PAGE_UNITS: u64 = 8;
 
-/// What one transaction cost.
+/// The cost of one transaction.
 pub struct Sample {
     pub name: &'static str,
     pub units: u64,
@@ -101,7 +101,7 @@ impl Bench {
         Ok(())
     }
 
-    /// [`Bench::measure`] of a transfer with a memo of so many bytes, with the budget that the client gives it.
+    /// [`Bench::measure`] for a transfer with a memo of this length, with the client's budget for it.
     pub fn measure_transfer(
         &mut self,
         name: &'static str,
@@ -211,7 +211,7 @@ impl Bench {
     }
 }
 
-/// As clients send it: the budget and a price first.
+/// As clients send it: budget and price come first.
 fn message(instruction: &Instruction, payer: &Pubkey) -> Message {
     let instructions = [
         ComputeBudgetInstruction::set_compute_unit_limit(10_000),

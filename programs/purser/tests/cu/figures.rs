@@ -1,4 +1,4 @@
-//! The goals for what instructions cost, held on every build: docs/benchmarks.md has the figures.
+//! Cost limits for instructions, checked on every build: docs/benchmarks.md has the figures.
 
 mod bench;
 mod keys;

@@ -1,4 +1,4 @@
-//! Everything that is random, from a seed: the same seed gives the same figures.
+//! All randomness, from a seed: the same seed gives the same figures.
 
 use anchor_lang::prelude::Pubkey;
 use solana_keypair::Keypair;
@@ -31,13 +31,13 @@ impl Keys {
         u64::from_le_bytes(self.bytes(label).first_chunk().copied().unwrap_or_default())
     }
 
-    /// `count` addresses, `with` among them.
+    /// `count` addresses, including `with`.
     pub fn entries(&self, count: usize, with: Pubkey) -> Vec<[u8; 32]> {
         let others = (1..count).map(|index| self.bytes(&format!("entry {index}")));
         others.chain([with.to_bytes()]).collect()
     }
 
-    /// The same, but the others differ from `with` in their last two bytes alone: the search has to look at all of each.
+    /// The same, but the others differ from `with` only in their last two bytes: the search has to compare all of each.
     pub fn look_alikes(&self, count: usize, with: Pubkey) -> Vec<[u8; 32]> {
         let others = (1..count as u16).map(|index| {
             let mut bytes = with.to_bytes();

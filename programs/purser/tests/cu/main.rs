@@ -1,4 +1,4 @@
-//! What every instruction costs on mainnet's features and token program, over random keys.
+//! The cost of every instruction with mainnet's features and token program, over random keys.
 
 mod bench;
 mod keys;

@@ -1,4 +1,4 @@
-//! What was measured, a row for each instruction.
+//! The measurements, a row for each instruction.
 
 use serde::Serialize;
 
@@ -7,7 +7,7 @@ use crate::keys::Keys;
 use crate::scenario;
 use crate::Result;
 
-/// What an account costs in bytes beside its data.
+/// What an account costs in bytes besides its data.
 const ACCOUNT_OVERHEAD_BYTES: u64 = 128;
 const LAMPORTS_PER_BYTE: u64 = 5_080;
 
@@ -26,11 +26,11 @@ pub struct Row {
     pub reserved_cu: Option<u64>,
     /// Bytes of data added to accounts.
     pub account_bytes: u64,
-    /// Rent of what was added, at 5,080 lamports a byte, 128 bytes more for each new account.
+    /// Rent of the added bytes, at 5,080 lamports a byte, plus 128 bytes for each new account.
     pub lamports: u64,
 }
 
-/// Measures the build in `elf` over so many sets of random keys.
+/// Measures the build in `elf` over `sets` sets of random keys.
 pub fn measure(elf: &[u8], seed: u64, sets: u64) -> Result<Vec<Row>> {
     let mut bench = Bench::new(elf)?;
     for set in 0..sets {
@@ -40,7 +40,7 @@ pub fn measure(elf: &[u8], seed: u64, sets: u64) -> Result<Vec<Row>> {
     Ok(rows(&bench.samples))
 }
 
-/// In the order in which the instructions were first measured.
+/// Rows in the order in which the instructions were first measured.
 fn rows(samples: &[Sample]) -> Vec<Row> {
     let mut names: Vec<&'static str> = Vec::new();
     for sample in samples {
@@ -60,7 +60,7 @@ fn row<'a>(name: &'static str, samples: impl Iterator<Item = &'a Sample> + Clone
     Row {
         name,
         cu_min: at(0),
-        // The median of an even number is the upper of the two in the middle.
+        // The median of an even number of samples is the upper of the middle two.
         cu_median: at(units.len() / 2),
         cu_max: at(units.len().saturating_sub(1)),
         tx_bytes: samples.clone().map(|sample| sample.tx_bytes).max().unwrap_or_default(),

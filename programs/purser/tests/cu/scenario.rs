@@ -1,4 +1,4 @@
-//! The life of one operator and one agent under one set of random keys, each instruction measured on the way.
+//! The life of one operator and one agent with one set of random keys, measuring each instruction.
 
 use anchor_lang::prelude::Pubkey;
 use purser::state::{Agent, Operator};
@@ -16,9 +16,9 @@ use crate::Result;
 pub const DAY_SECONDS: i64 = 86_400;
 pub const USDC: u64 = 1_000_000;
 const ENTRIES_MAX: usize = 256;
-/// What fits one `write_draft` transaction with room to spare.
+/// Entries that fit one `write_draft` transaction with room to spare.
 const ENTRIES_A_WRITE: usize = 24;
-/// What fits one `set_policy` or `create_agent` transaction.
+/// Entries that fit one `set_policy` or `create_agent` transaction.
 const ENTRIES_INLINE: usize = 15;
 
 /// One operator with one agent, and all of its keys.
@@ -31,7 +31,7 @@ pub struct Cast {
     pub policy: Keypair,
     /// The first and the last of eight transfer authorities.
     pub payers: [Keypair; 2],
-    /// A wallet, and its token account, which is paid.
+    /// A wallet, and its token account, which gets the payments.
     pub recipient: Pubkey,
     pub destination: Pubkey,
 }
@@ -140,7 +140,7 @@ pub fn rules(allowlist: OwnedAllowlist) -> OwnedPolicy {
     }
 }
 
-/// Policies of several lengths, ending with the longest, which is held against another one as long.
+/// Policies of several lengths. The last one is the longest, and is compared with another of that length.
 fn policies(bench: &mut Bench, keys: &Keys, cast: &Cast) -> Result<()> {
     let payer = cast.policy.pubkey();
     let set =
@@ -156,7 +156,7 @@ fn policies(bench: &mut Bench, keys: &Keys, cast: &Cast) -> Result<()> {
     let close = cast.at.close_draft(cast.accounts(), payer, proposal.hash());
     bench.measure("close_draft", close, &cast.policy)?;
     cast.apply(bench, &longest, Some(["write_draft", "write_draft_that_seals", "apply_draft_256_entries"]))?;
-    // The dearest comparison: nothing is loosened, so every entry is looked up, and the delay has not passed.
+    // The most expensive comparison: nothing is loosened, so every entry is looked up, and the delay has not passed.
     let tighter = OwnedPolicy { max_daily_spend: Limit::AtMost(UsdcAmount::from_micros(USDC)), ..longest };
     cast.apply(bench, &tighter, Some(["write_draft", "write_draft_that_seals", "apply_draft_256_over_256"]))
 }
@@ -175,7 +175,7 @@ impl Cast {
         Ok(Proposal { agent: self.agent, expected_version: self.version(bench)?, policy: policy.clone() })
     }
 
-    /// Sets a policy through a draft; `measured` names the first write, the last one, and the application.
+    /// Sets a policy through a draft; `measured` names the first write, the last write and the apply.
     pub fn apply(
         &self,
         bench: &mut Bench,

@@ -24,7 +24,7 @@ pub fn memos(bench: &mut Bench, cast: &Cast) -> Result<u32> {
         ("transfer_memo_800_bytes_emoji", "\u{1f4b8}".repeat(200)),
         ("transfer_memo_500_bytes_mixed", "aж支\u{1f4b8}".repeat(50)),
     ];
-    // The first in an empty window costs less than those that follow.
+    // The first transfer in an empty window costs less than later ones.
     bench.run(pay(cast, &cast.payers[0], 0, ""), &cast.payers[0])?;
     for (made, (name, memo)) in (1..).zip(&memos) {
         let transfer = pay(cast, &cast.payers[0], made, memo);
@@ -37,13 +37,13 @@ pub fn memos(bench: &mut Bench, cast: &Cast) -> Result<u32> {
     Ok(made + 1)
 }
 
-/// All rules on and the window full, by allowlist; `before` were made. Returns how many were made here.
+/// All rules on and a full window, by allowlist; `before` transfers were made earlier. Returns how many were made here.
 pub fn rules_on(bench: &mut Bench, keys: &Keys, cast: &Cast, before: u32) -> Result<u32> {
     let (wallet, account) = (cast.recipient, cast.destination);
     let wallets = |entries| OwnedAllowlist::only(entries, Vec::new());
     let accounts = |entries| OwnedAllowlist::only(Vec::new(), entries);
     let first = &cast.payers[0];
-    // By wallet is the dearer way to be listed: it is looked up after the token account.
+    // A listed wallet costs more: it is looked up after the token account.
     let cases = [
         ("transfer_all_rules", wallets(keys.entries(32, wallet)), first),
         ("transfer_all_rules_listed_account", accounts(keys.entries(32, account)), first),
@@ -78,7 +78,7 @@ fn both(keys: &Keys, wallet: anchor_lang::prelude::Pubkey) -> OwnedAllowlist {
     OwnedAllowlist::only(others[16..].to_vec(), others[..16].to_vec())
 }
 
-/// The agent's next transfer, after so many.
+/// The agent's next transfer, after `after` others.
 fn pay(cast: &Cast, authority: &Keypair, after: u32, memo: &str) -> Instruction {
     cast.at.transfer(authority.pubkey(), &order(cast, after, memo))
 }
@@ -97,12 +97,12 @@ fn order<'a>(cast: &Cast, after: u32, memo: &'a str) -> TransferOrder<'a> {
     }
 }
 
-/// The same for every set of keys, so that only keys make a difference; all of them stay within 24 hours.
+/// The same for every key set, so that only keys make a difference; all of them stay within 24 hours.
 fn uneven_gap_seconds(spend: u32) -> i64 {
     1_400 + i64::from(spend * 7 % 11) * 45
 }
 
-/// The window must hold as many payments as it has spans: otherwise the next figure is not what it claims.
+/// The window must hold one payment in each span: otherwise the next figure is not for a full window.
 fn require_full_window(bench: &Bench, cast: &Cast) -> Result<()> {
     let view = purser::state::Agent::read(&bench.data(&cast.agent)).ok_or("the agent has another layout")?;
     let now = bench.now();

@@ -1,4 +1,4 @@
-//! One instruction of the program: what it asks for, and which account stands in which slot.
+//! One instruction of the program: its arguments, and the account in each slot.
 
 use std::fmt;
 
@@ -13,9 +13,9 @@ use crate::oracle::Policy;
 #[derive(Clone, Debug)]
 pub struct Call {
     pub args: Args,
-    /// The accounts that can differ from call to call; programs come behind them.
+    /// The accounts that can differ between calls; the programs follow them.
     pub slots: Vec<Pubkey>,
-    /// The first slot holds a signer everywhere. Does it sign?
+    /// Every instruction's first slot is a signer. This says whether it signs.
     pub signed: bool,
 }
 
@@ -49,7 +49,7 @@ pub struct Payment {
 }
 
 impl Payment {
-    /// The same for every try.
+    /// The tag, which all tries of a payment share.
     pub fn tag(&self) -> u64 {
         let [.., a, b, c, d, e, f, g, h] = self.transfer_id;
         u64::from_le_bytes([a, b, c, d, e, f, g, h])
@@ -57,7 +57,7 @@ impl Payment {
 }
 
 impl fmt::Debug for Payment {
-    /// Of the id the tag alone, since nothing depends on the rest, and without a memo's text.
+    /// Prints only the tag of the id, because nothing depends on the rest, and leaves out the memo's text.
     fn fmt(&self, f: &mut fmt::Formatter) -> fmt::Result {
         let Self { sequence, amount, memo, .. } = self;
         let tag = self.tag();
@@ -70,14 +70,14 @@ impl fmt::Debug for Payment {
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub enum Slot {
     Signer,
-    /// Signs, and is written to.
+    /// Signs, and is writable.
     Payer,
     Read,
     Write,
 }
 
 impl Args {
-    /// What its slots are, in order.
+    /// The kinds of its slots, in order.
     pub fn slots(&self) -> &'static [Slot] {
         use Slot::{Payer, Read, Signer, Write};
         match self {
@@ -150,7 +150,7 @@ impl Call {
         Self { args, slots, signed: true }
     }
 
-    /// Whether `key` signs the transaction, in whichever slot.
+    /// Whether `key` signs the transaction, in any slot.
     pub fn signs(&self, key: &Pubkey) -> bool {
         let signs = |(at, slot): (usize, &Slot)| {
             matches!(slot, Slot::Signer | Slot::Payer) && (at > 0 || self.signed)
@@ -194,7 +194,7 @@ impl From<Policy> for PolicyArgs {
     }
 }
 
-/// What a draft for `policy` is opened with.
+/// The arguments that open a draft for `policy`.
 pub fn draft_args(policy: &Policy, expected_version: u32, hash: [u8; 32]) -> DraftArgs {
     DraftArgs {
         hash,

@@ -1,4 +1,4 @@
-//! Who and what is in every world: people, mints, places for operators and agents, and accounts to pay to.
+//! What every world contains: people, mints, places for operators and agents, and recipient accounts.
 
 use std::sync::LazyLock;
 
@@ -11,11 +11,11 @@ use crate::oracle::Token;
 /// USDC: six decimals.
 pub const MINT: Pubkey = Pubkey::new_from_array([101; 32]);
 pub const OTHER_MINT: Pubkey = Pubkey::new_from_array([102; 32]);
-/// A mint that no operator can have.
+/// A mint that no operator accepts.
 pub const NINE_DECIMALS: Pubkey = Pubkey::new_from_array([103; 32]);
 pub const MINT_2022: Pubkey = Pubkey::new_from_array([104; 32]);
 pub const TOKEN_2022: Pubkey = Pubkey::from_str_const("TokenzQdBNbLqP5VEhdkAS6EPFLC1PHnBqCXEpPxuEb");
-/// Pays transaction fees, and is nobody else.
+/// Pays transaction fees, and has no other role.
 pub const FEE_PAYER: Pubkey = Pubkey::new_from_array([100; 32]);
 
 /// The mints with their token programs and decimals.
@@ -29,14 +29,14 @@ pub const MINTS: [(Pubkey, Pubkey, u8); 4] = [
 const PEOPLE: usize = 24;
 const WALLETS: usize = 6;
 
-/// A place for an operator: the admin that creates it, and its id.
+/// A place for an operator: the admin who creates it, and its id.
 pub struct OperatorPlace {
     pub admin: Pubkey,
     pub id: u64,
     pub address: Pubkey,
 }
 
-/// A place for an agent, and what belongs to it.
+/// A place for an agent, and its accounts.
 #[derive(Clone)]
 pub struct AgentPlace {
     pub operator: Pubkey,
@@ -44,7 +44,7 @@ pub struct AgentPlace {
     pub address: Pubkey,
     pub source: Pubkey,
     pub draft: Pubkey,
-    /// Token accounts that it owns besides: USDC, another mint, Token-2022.
+    /// Its other token accounts: USDC, another mint, Token-2022.
     pub others: [Pubkey; 3],
 }
 
@@ -55,7 +55,7 @@ pub struct Cast {
     pub agents: Vec<AgentPlace>,
     /// Accounts that can be paid, and some that cannot.
     pub recipients: Vec<(Pubkey, Token)>,
-    /// Every address in the world that an attacker could put in a slot.
+    /// Every address that an attacker could put in a slot.
     pub everything: Vec<Pubkey>,
 }
 
@@ -85,7 +85,7 @@ fn derive(seeds: &[&[u8]]) -> Pubkey {
     Pubkey::find_program_address(seeds, &purser::ID).0
 }
 
-/// An address of a family whose members differ in one byte, the last or the first of the later words.
+/// A member of an address family. Members differ in one byte: the last one, or the first one of a later word.
 fn alike(family: u8, at: usize, member: u8) -> Pubkey {
     let mut bytes = [family; 32];
     bytes[at] = member;
@@ -118,7 +118,7 @@ impl Cast {
         Self { people, operators, agents, recipients, everything }
     }
 
-    /// `text` with names in place of addresses.
+    /// `text` with addresses replaced by names.
     pub fn name(&self, text: &str) -> String {
         let mut names = vec![(purser::ID, "the program".to_owned()), (MINT, "USDC".to_owned())];
         let numbered = |what: &'static str| move |(at, key): (usize, Pubkey)| (key, format!("{what} {at}"));
@@ -148,7 +148,7 @@ impl AgentPlace {
         Self { others, ..self }
     }
 
-    /// What it holds besides USDC in its own account.
+    /// Its tokens outside its own USDC account.
     pub fn other_tokens(&self) -> [(Pubkey, Token); 3] {
         let kinds = [(token::ID, MINT), (token::ID, OTHER_MINT), (TOKEN_2022, MINT_2022)];
         let mut kinds = kinds.into_iter();
@@ -159,13 +159,13 @@ impl AgentPlace {
     }
 }
 
-/// Wallets whose addresses share a word or all but a byte, two token accounts each, likewise; and accounts that must not
-/// pass for one of these.
+/// Wallets whose addresses share a word or all but one byte, each with two token accounts of the same kind; and accounts that
+/// must not pass for these.
 fn recipients(agents: &[AgentPlace]) -> Vec<(Pubkey, Token)> {
     let of = |owner: Pubkey| Token { program: token::ID, mint: MINT, owner, amount: 0, frozen: false };
     let mut all = Vec::new();
     for wallet in 0..WALLETS as u8 {
-        // The first half differs in the last byte, the other half where the second word begins.
+        // The first half differs in the last byte, the other half in the first byte of the second word.
         let at = if wallet < 3 { 31 } else { 8 };
         let owner = alike(150, at, wallet);
         all.push((alike(160, at, wallet), of(owner)));
@@ -173,7 +173,7 @@ fn recipients(agents: &[AgentPlace]) -> Vec<(Pubkey, Token)> {
     }
     let listed = all[0].0;
     let wallet = all[0].1.owner;
-    // Owned by an address that is listed as a token account, and standing where a wallet is that is listed.
+    // One account whose owner is listed as a token account, and one whose address is listed as a wallet.
     all.push((alike(170, 31, 0), of(listed)));
     all.push((wallet, of(alike(171, 31, 0))));
     all.push((alike(172, 31, 0), Token { frozen: true, ..of(wallet) }));

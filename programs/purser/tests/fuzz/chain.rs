@@ -1,4 +1,4 @@
-//! The program as sBPF in LiteSVM, without what costs time and says nothing here: signatures, blockhashes, history.
+//! The program as sBPF in LiteSVM, without signatures, blockhashes and history, which cost time and show nothing here.
 
 use anchor_lang::prelude::Pubkey;
 use anchor_lang::system_program;
@@ -19,7 +19,7 @@ use crate::oracle::{Answer, Model, Refusal, Token};
 
 /// The Unix second at which a world begins.
 pub const NOON: i64 = 1_800_000_000;
-/// What people have, and token accounts for rent: enough for ever.
+/// The lamports of people and of token accounts: enough for any run.
 const LAMPORTS: u64 = 1_000_000_000_000_000;
 
 #[derive(Clone)]
@@ -29,7 +29,7 @@ pub struct Chain {
 }
 
 impl Chain {
-    /// With everything in it but operators and agents.
+    /// A chain with everything except operators and agents.
     pub fn new(program: &[u8]) -> Self {
         let svm =
             LiteSVM::new().with_transaction_history(0).with_sigverify(false).with_blockhash_check(false);
@@ -53,7 +53,7 @@ impl Chain {
         chain
     }
 
-    /// What the oracle knows of it.
+    /// The oracle's model of this chain.
     pub fn model(&self) -> Model {
         let rent = |bytes| self.svm.minimum_balance_for_rent_exemption(bytes);
         Model {
@@ -109,7 +109,7 @@ fn account(owner: Pubkey, data: Vec<u8>, lamports: u64) -> Account {
     Account { lamports, data, owner, executable: false, rent_epoch: u64::MAX }
 }
 
-/// None of the programs that ours calls logs data.
+/// The program's events. None of the programs that it calls logs data.
 fn events(logs: &[String]) -> Vec<Vec<u8>> {
     let data = logs.iter().filter_map(|line| line.strip_prefix("Program data: "));
     data.map(|data| BASE64_STANDARD.decode(data).expect("event data is base64")).collect()

@@ -1,4 +1,4 @@
-//! Accounts as they are, held against what the oracle says of them.
+//! Compares the chain's accounts with the oracle's.
 
 use anchor_lang::prelude::Pubkey;
 use anchor_spl::token::spl_token::state::{Account as TokenState, AccountState};
@@ -10,7 +10,7 @@ use crate::cast::CAST;
 use crate::chain::Chain;
 use crate::oracle::{as_u64, Agent, Draft, Model, Operator, Policy, Role, Token, SPANS};
 
-/// What differs, for people to read.
+/// The differences, for people to read.
 pub type Differences = Vec<String>;
 
 struct Differing<'a> {
@@ -26,14 +26,14 @@ impl Differing<'_> {
     }
 }
 
-/// Everything that both know.
+/// Compares everything that both sides know.
 pub fn everything(chain: &Chain, model: &Model) -> Differences {
     let known = model.operators.keys().chain(model.agents.keys()).chain(model.drafts.keys());
     let known = known.chain(model.tokens.keys()).chain(model.lamports.keys()).chain(&CAST.everything);
     known.flat_map(|key| one(chain, model, key)).collect()
 }
 
-/// The account at `key`.
+/// Compares the account at `key`.
 pub fn one(chain: &Chain, model: &Model, key: &Pubkey) -> Differences {
     let mut found = Vec::new();
     let account = chain.account(key);
@@ -151,7 +151,7 @@ fn drafts(view: &stored::DraftView, data: &[u8], expected: &Draft, differences: 
     differing.check("entries", &entries, &expected.entries);
 }
 
-/// As the client's crate reads it.
+/// The policy as the client crate reads it.
 fn policy(policy: &purser_policy::Policy) -> Policy {
     let limit = |limit| match limit {
         purser_policy::Limit::Unlimited => None,

@@ -1,5 +1,5 @@
-//! The program as sBPF beside an oracle that was written from its documentation: random histories, and after each
-//! transaction both must say the same of what happened, of every event, and of every account.
+//! Compares the program as sBPF with an oracle that was written from its documentation. Histories are random, and after each
+//! transaction both must agree on the outcome, on every event, and on every account.
 //!
 //! As a test it runs `PURSER_FUZZ_TRANSACTIONS` (200,000) from seed 1; `cargo xtask fuzz` takes any number from any seed.
 
@@ -22,7 +22,7 @@ use run::{Divergence, Plan, Tally};
 
 const USAGE: &str =
     "fuzz [--transactions N] [--seed S] [--world W] [--jobs J] [--program FILE] [--no-shrink] [--json]";
-/// What every test run takes.
+/// The length of every test run.
 const TRANSACTIONS: u64 = 200_000;
 
 fn main() -> ExitCode {
@@ -84,7 +84,7 @@ fn read(path: &str) -> Vec<u8> {
     std::fs::read(path).unwrap_or_else(|error| panic!("{path}: {error}"))
 }
 
-/// All that is needed to see it again.
+/// Everything that is needed to reproduce it.
 fn report(plan: &Plan, divergence: &Divergence) -> String {
     let Divergence { world, transaction, history, differences } = divergence;
     let mut text = format!(
@@ -137,7 +137,7 @@ fn program_does_what_the_oracle_says() {
     if plan.transactions < TRANSACTIONS {
         return;
     }
-    // What every run of this length must have come by.
+    // What every run of this length must reach.
     assert!(tally.accepted * 3 > tally.transactions, "{} accepted", tally.accepted);
     assert!(tally.beyond_exact * 20 > tally.transactions, "{} beyond exact", tally.beyond_exact);
     let codes = (6000..=6035).filter(|code| {

@@ -1,4 +1,4 @@
-//! Many worlds, each with its own seed, on as many threads as asked for.
+//! Many worlds, each with its own seed, on a chosen number of threads.
 
 use std::collections::BTreeMap;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering::Relaxed};
@@ -11,14 +11,14 @@ use crate::oracle::Refusal;
 use crate::shrink::shrink;
 use crate::world::{Outcome, Step, World};
 
-/// Transactions of a world. A history that long can be shrunk and read.
+/// Transactions of a world: few enough to shrink and read such a history.
 pub const WORLD: u64 = 3_000;
 
 pub struct Plan {
     pub program: Vec<u8>,
     pub transactions: u64,
     pub seed: u64,
-    /// Only this world.
+    /// Run only this world.
     pub world: Option<u64>,
     pub jobs: u64,
     pub shrink: bool,
@@ -30,13 +30,13 @@ pub struct Tally {
     pub transactions: u64,
     pub accepted: u64,
     pub refused: BTreeMap<Refusal, u64>,
-    /// Payments at which more different seconds with spends lay within a day than the window keeps apart.
+    /// Payments on days with more different seconds of spends than the window keeps apart.
     pub beyond_exact: u64,
 }
 
 pub struct Divergence {
     pub world: u64,
-    /// Transactions of this world up to and including the one that diverged.
+    /// The world's transactions up to and including the divergent one.
     pub transaction: u64,
     pub history: Vec<Step>,
     pub differences: Differences,
@@ -53,7 +53,7 @@ impl Tally {
     }
 }
 
-/// Runs until all is done or something diverges.
+/// Runs until everything is done or something diverges.
 pub fn run(plan: &Plan) -> (Tally, Option<Divergence>) {
     let worlds = plan.transactions.div_ceil(WORLD);
     let next = AtomicU64::new(0);
@@ -75,7 +75,7 @@ pub fn run(plan: &Plan) -> (Tally, Option<Divergence>) {
             if let Some(divergence) = divergence {
                 stop.store(true, Relaxed);
                 let mut found = found.lock().expect("no panic");
-                // The first of them, so that the same seed shows the same one.
+                // Keeps the first divergence, so that a seed always shows the same one.
                 if found.as_ref().is_none_or(|other| divergence.world < other.world) {
                     *found = Some(divergence);
                 }

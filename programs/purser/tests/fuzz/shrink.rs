@@ -1,18 +1,18 @@
-//! A history made short: what is left out still ends in a divergence.
+//! Shortens a history that diverges: what remains still diverges.
 
 use crate::compare::Differences;
 use crate::world::{Step, World};
 
-/// How often a shorter history is tried. Counted, not timed, so that a seed ends in the same history everywhere.
+/// How many shorter histories are tried. A count, not a time, so that a seed gives the same history on every machine.
 const TRIES: u32 = 500;
 
-/// Where `history` diverges, if it does, and how.
+/// Where and how `history` diverges, if it does.
 fn divergence(fresh: &World, history: &[Step]) -> Option<(usize, Differences)> {
     let mut world = fresh.clone();
     history.iter().enumerate().find_map(|(at, step)| Some((at, world.step(step).err()?)))
 }
 
-/// A short history that still diverges, and its differences. `history` does.
+/// A short history that still diverges, and its differences. `history` must diverge.
 pub fn shrink(fresh: &World, history: Vec<Step>, differences: Differences) -> (Vec<Step>, Differences) {
     let mut best = (history, differences);
     let mut tries = TRIES;

@@ -1,4 +1,4 @@
-//! The chain and the oracle side by side, and what happens to both.
+//! Runs the chain and the oracle side by side.
 
 use anchor_lang::prelude::Pubkey;
 
@@ -8,20 +8,20 @@ use crate::chain::Chain;
 use crate::compare::{self, Differences};
 use crate::oracle::{Answer, Model, Refusal, SPANS};
 
-/// How often, in steps, every account is compared, and not only those that a call may have changed.
+/// After this many steps every account is compared, not only those that a call may have changed.
 const EVERYTHING: usize = 500;
 
 #[derive(Clone, Debug)]
 pub enum Step {
     /// One transaction at a second of the chain's clock.
     Call { at: i64, call: Call },
-    /// What others do to the agents' accounts.
+    /// What outsiders do to the agents' accounts.
     Edit(Edit),
 }
 
 #[derive(Clone, Debug)]
 pub enum Edit {
-    /// USDC from outside; makes the token account of an agent that is not there yet.
+    /// USDC from outside; creates the token account if the agent does not exist yet.
     Deposit {
         to: Pubkey,
         amount: u64,
@@ -44,7 +44,7 @@ pub struct World {
     steps: usize,
 }
 
-/// What became of a step.
+/// The outcome of a step.
 pub enum Outcome {
     Accepted,
     Refused(Refusal),
@@ -58,7 +58,7 @@ impl World {
         Self { chain, model, steps: 0 }
     }
 
-    /// The same on both sides, or how they differ.
+    /// The outcome if both sides agree, or their differences.
     pub fn step(&mut self, step: &Step) -> Result<Outcome, Differences> {
         self.steps += 1;
         let (outcome, mut differences) = match step {
@@ -81,7 +81,7 @@ impl World {
         }
     }
 
-    /// Whether the payment that `step` is was made on a day with more different seconds than the window keeps apart.
+    /// Whether `step` is a payment on a day with more different seconds of spends than the window keeps apart.
     pub fn is_beyond_exact(&self, step: &Step) -> bool {
         let Step::Call { call: Call { args, slots, .. }, .. } = step else { return false };
         if !matches!(args, Args::Transfer(_) | Args::TransferChecked(_)) {
@@ -102,7 +102,7 @@ impl World {
                 differences.extend(written.flat_map(|key| compare::one(&self.chain, &self.model, &key)));
                 (Outcome::Accepted, differences)
             }
-            // LiteSVM keeps nothing of a transaction that failed.
+            // LiteSVM discards everything of a failed transaction.
             Err(refusal) => (Outcome::Refused(refusal), differences),
         }
     }
@@ -113,7 +113,7 @@ impl World {
             Edit::Freeze { account, .. } => account,
         };
         if let Edit::Donate { lamports, .. } = edit {
-            // Only what is there already: a stranger's lamports do not make an account.
+            // Only existing accounts: a stranger's lamports do not create one.
             if let (Some(account), Some(known)) =
                 (self.chain.account(address), self.model.lamports.get_mut(address))
             {

@@ -5,7 +5,7 @@ use solana_program_pack::Pack;
 
 pub use anchor_spl::token::spl_token::state::AccountState as TokenAccountState;
 
-/// More than any account here needs to be exempt from rent.
+/// More than any account here needs for rent exemption.
 const LAMPORTS: u64 = 1_000_000_000;
 
 pub fn account(owner: Pubkey, data: Vec<u8>) -> Account {

@@ -6,11 +6,11 @@ use purser::state::{Agent, Operator, PolicyDraft};
 
 use super::{Call, Expected, Who, World};
 
-/// What a slot of an instruction must be; every other account in it is refused.
+/// What an instruction requires of a slot; it refuses every other account there.
 pub struct Slot {
     name: &'static str,
     kind: Kind,
-    /// The answer to an account of the right kind that is not the right one.
+    /// The answer to another account of the right kind.
     other: Expected,
     exceptions: Vec<(&'static str, Option<Expected>)>,
     /// The answers to too few accounts, a missing signature and missing write access.
@@ -19,7 +19,7 @@ pub struct Slot {
     read_only: Expected,
 }
 
-/// What an account of the call is called that is not in the cast.
+/// The name of a call's account that is not in the cast.
 const OWN: &str = "another slot's account";
 
 enum Kind {
@@ -35,7 +35,7 @@ pub fn signer(name: &'static str, other: impl Into<Expected>) -> Slot {
     Slot::new(name, Kind::Signer, other)
 }
 
-/// A signer that may be anyone: whoever pays.
+/// A signer that may be anyone: the payer.
 pub fn any_signer(name: &'static str) -> Slot {
     let everyone = [
         "admin",
@@ -72,12 +72,12 @@ pub fn program(name: &'static str) -> Slot {
     Slot::new(name, Kind::Program, ErrorCode::InvalidProgramId)
 }
 
-/// An account of which the program knows the address or reads the contents itself.
+/// An account whose address the program knows, or whose contents it reads itself.
 pub fn address(name: &'static str, other: impl Into<Expected>) -> Slot {
     Slot::new(name, Kind::Address, other)
 }
 
-/// An account of an instruction that does not go through Anchor. `other` is the answer to a missing signature too.
+/// An account of an instruction that bypasses Anchor. `other` is also the answer to a missing signature.
 pub fn raw(name: &'static str, other: impl Into<Expected>) -> Slot {
     let other = other.into();
     Slot {
@@ -100,25 +100,25 @@ impl Slot {
         }
     }
 
-    /// The answer where a transaction does not let the account be written.
+    /// The answer when the transaction does not make the account writable.
     pub fn read_only(self, answer: impl Into<Expected>) -> Self {
         Self { read_only: answer.into(), ..self }
     }
 
-    /// These get another answer.
+    /// These accounts get another answer.
     pub fn but(mut self, names: &[&'static str], answer: impl Into<Expected>) -> Self {
         let answer = answer.into();
         self.exceptions.extend(names.iter().map(|name| (*name, Some(answer.clone()))));
         self
     }
 
-    /// These are as good as the right one.
+    /// These accounts are accepted, too.
     pub fn accepts(mut self, names: &[&'static str]) -> Self {
         self.exceptions.extend(names.iter().map(|name| (*name, None)));
         self
     }
 
-    /// So are accounts of other slots that have no name.
+    /// Unnamed accounts of other slots are accepted, too.
     pub fn accepts_own(self) -> Self {
         self.accepts(&[OWN])
     }
@@ -129,7 +129,7 @@ impl Slot {
         if let Some((_, answer)) = self.exceptions.iter().find(|(known, _)| *known == name) {
             return answer.clone();
         }
-        // No transaction can write to these.
+        // No transaction can make these writable.
         let never_written = ["system_program", "purser_program", "clock"].contains(&name);
         Some(match &self.kind {
             Kind::Signer if Who::with_key(&key).is_none() => ErrorCode::AccountNotSigner.into(),
@@ -157,8 +157,8 @@ impl Slot {
     }
 }
 
-/// Puts every account of the cast into every slot of `call`, which would succeed as it is; takes signatures and write
-/// access away, leaves accounts out and adds some.
+/// Puts every account of the cast into every slot of `call`, which succeeds unchanged. Also removes signatures and write
+/// access, leaves accounts out and adds some.
 #[track_caller]
 pub fn attack(world: &World, call: &Call, slots: &[Slot]) {
     assert_eq!(call.accounts.len(), slots.len(), "every slot needs its attacks");
@@ -197,7 +197,7 @@ pub fn attack(world: &World, call: &Call, slots: &[Slot]) {
     }
 }
 
-/// Accounts that nobody asked for, even writable and signing ones, change nothing.
+/// Additional accounts, even writable and signing ones, change nothing.
 #[track_caller]
 fn attack_with_extra_accounts(world: &World, call: &Call) {
     let keys: Vec<Pubkey> = world.cast.iter().map(|(_, key)| key).collect();
@@ -215,8 +215,7 @@ fn attack_with_extra_accounts(world: &World, call: &Call) {
     assert!(plain.accounts(&keys) == extended.accounts(&keys), "extra accounts changed the result");
 }
 
-/// Gives each account of this program that `call` reads another layout version, and cuts it short; `call` would succeed
-/// as it is.
+/// Gives each account of this program that `call` reads another layout version, and truncates it. Unchanged, `call` succeeds.
 #[track_caller]
 pub fn attack_layouts(world: &World, name: &str, call: &Call) {
     world.clone().accept(call);
@@ -235,7 +234,7 @@ pub fn attack_layouts(world: &World, name: &str, call: &Call) {
             world.edit(key, |account| account.data[8] = version);
             world.refuse_as(&format!("{name}, version {version}"), call, PurserError::UnknownLayout);
         }
-        // From the bare discriminator to one byte too few.
+        // From only the discriminator to one byte too few.
         for length in [8, 9, 10, bytes(&account.data) - 1] {
             let mut world = world.clone();
             world.edit(key, |account| account.data.truncate(length));

@@ -8,7 +8,7 @@ use solana_instruction::Instruction;
 use super::policies::open_policy;
 use super::{agent_address, draft_address, operator_address, token_account_address, Who, MINT, PAYEE};
 
-/// Where a checked transfer names the mint.
+/// The slot of the mint in a checked transfer.
 const MINT_SLOT: usize = 5;
 
 /// One instruction of the program. Every account that is marked as a signer signs.
@@ -27,12 +27,12 @@ impl Call {
         Instruction { program_id: purser::ID, accounts: self.accounts.clone(), data: self.data.clone() }
     }
 
-    /// The same call by another signer, who stands in the first slot of every instruction.
+    /// The same call with another signer: the first slot of every instruction.
     pub fn signed_by(self, who: Who) -> Self {
         self.with(0, who.key())
     }
 
-    /// The same transfer by `TransferChecked`.
+    /// The same transfer with `TransferChecked`.
     pub fn checked(mut self) -> Self {
         let arguments = self.data.strip_prefix(instruction::Transfer::DISCRIMINATOR).expect("a transfer");
         self.data = [instruction::TransferChecked::DISCRIMINATOR, arguments].concat();
@@ -47,16 +47,16 @@ impl Call {
     }
 }
 
-/// Stands for the agent's sequence at the moment of sending.
+/// Replaced by the agent's sequence when the call is sent.
 pub const LATEST: u32 = 0xfeed_beef;
 
-/// A payment as the transfer authority orders it.
+/// A payment as the transfer authority signs it.
 #[derive(Clone, Copy, Debug)]
 pub struct Payment<'a> {
-    /// Of the transfer's id, which ends in the tag.
+    /// The start of the transfer's id, which ends in the tag.
     pub id_start: [u8; 8],
     pub tag: u64,
-    /// [`LATEST`]: as the agent has it when the call is sent.
+    /// [`LATEST`]: the agent's sequence when the call is sent.
     pub sequence: u32,
     /// Micro-USDC.
     pub amount: u64,
@@ -76,7 +76,7 @@ impl Default for Payment<'_> {
     }
 }
 
-/// An agent, its operator and what belongs to it.
+/// An agent, its operator and its accounts.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Place {
     pub operator: Pubkey,
@@ -114,7 +114,7 @@ impl Place {
         Call::new(accounts, instruction::AcceptAdmin {})
     }
 
-    /// `agent_id` is the one that this place was made with.
+    /// `agent_id` must be the one of this place.
     pub fn create_agent(&self, agent_id: [u8; 16]) -> Call {
         self.create_agent_with(agent_id, open_policy())
     }
@@ -251,7 +251,7 @@ impl Place {
         Call::new(accounts, instruction::Withdraw { amount })
     }
 
-    /// What is left goes to [`PAYEE`].
+    /// Closes the agent; the remaining USDC goes to [`PAYEE`].
     pub fn close_agent(&self) -> Call {
         let accounts = accounts::CloseAgent {
             admin: Who::Admin.key(),

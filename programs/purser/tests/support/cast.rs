@@ -12,7 +12,7 @@ use super::{Place, Who, World, MINT, OTHER_MINT, PAYEE, PAYEE_OWNER, TOKEN_2022}
 /// A program that belongs to an attacker.
 const FORGER: Pubkey = Pubkey::new_from_array([200; 32]);
 
-/// Every account that an attacker might hand in, by name.
+/// Every account that an attacker might pass, by name.
 #[derive(Clone, Default)]
 pub struct Cast(Vec<(&'static str, Pubkey)>);
 
@@ -69,7 +69,7 @@ impl Cast {
         cast
     }
 
-    /// The right bytes under another program, and wrong bytes under the right one.
+    /// The right bytes with the wrong owner program, and wrong bytes with the right one.
     fn forge(&mut self, world: &mut World) {
         for (name, original) in [
             ("forged_operator", world.main.operator),
@@ -107,7 +107,7 @@ impl Cast {
         self.put(world, "other_mint_frozen", owned(token::ID, OTHER_MINT, Frozen));
         self.put(world, "token_2022_account", owned(TOKEN_2022, MINT, Initialized));
         self.put(world, "forged_token_account", owned(FORGER, MINT, Initialized));
-        // A token account of the agent itself that is not the one it pays from.
+        // A token account of the agent that is not the one it pays from.
         let second = token_account(token::ID, MINT, world.main.agent, 1_000_000_000, Initialized);
         self.put(world, "second_source", second);
         let mut multisig = owned(token::ID, MINT, Initialized);

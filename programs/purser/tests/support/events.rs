@@ -1,7 +1,7 @@
 use anchor_lang::prelude::Pubkey;
 use base64::prelude::{Engine, BASE64_STANDARD};
 
-/// The events that `program` itself emitted: those whose "Program data:" line stands in its own frame.
+/// The events that `program` itself emitted: only "Program data:" lines in its own frame count.
 pub fn emitted_by(program: &Pubkey, logs: &[String]) -> Vec<Vec<u8>> {
     let program = program.to_string();
     let mut stack: Vec<&str> = Vec::new();

@@ -2,7 +2,7 @@ use anchor_lang::error::ErrorCode;
 use purser::error::PurserError;
 use solana_instruction_error::InstructionError;
 
-/// The answer of the first instruction that fails.
+/// The error of the first instruction that fails.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Expected(pub InstructionError);
 
@@ -13,9 +13,9 @@ impl Expected {
     pub const TOO_FEW_LAMPORTS: Self = Self(InstructionError::Custom(1));
     /// The token program's refusal to touch a frozen account.
     pub const FROZEN: Self = Self(InstructionError::Custom(17));
-    /// The token program's refusal of a mint that is not the accounts'.
+    /// The token program's refusal of a mint that differs from the accounts' mint.
     pub const MINT_MISMATCH: Self = Self(InstructionError::Custom(3));
-    /// The token program's refusal of other decimals than the mint's.
+    /// The token program's refusal of decimals that differ from the mint's.
     pub const MINT_DECIMALS_MISMATCH: Self = Self(InstructionError::Custom(18));
 }
 

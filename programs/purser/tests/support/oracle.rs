@@ -1,6 +1,6 @@
 use super::DAY;
 
-/// Every spend ever made, in a plain list. Nothing is joined, dropped or rounded.
+/// Every spend ever made, in a plain list, without joining, dropping or rounding.
 #[derive(Default)]
 pub struct Spends(Vec<(i64, u64)>);
 
@@ -10,19 +10,19 @@ impl Spends {
         self.0.push((now, amount));
     }
 
-    /// What left in the 24 hours up to `now`.
+    /// The amount that left in the 24 hours up to `now`.
     pub fn spent(&self, now: i64) -> u128 {
         self.spent_for(now, DAY)
     }
 
-    /// The same if each spend counted for `seconds`: while it is as old as that, and not older.
+    /// The same if each spend counted for `seconds`, inclusively.
     pub fn spent_for(&self, now: i64, seconds: i64) -> u128 {
         let now = i128::from(self.effective(now));
         let counts = |at: i64| now - i128::from(at) <= i128::from(seconds);
         self.0.iter().filter(|(at, _)| counts(*at)).map(|(_, amount)| u128::from(*amount)).sum()
     }
 
-    /// How many seconds saw one in the 24 hours up to `now`.
+    /// How many different seconds had a spend in the 24 hours up to `now`.
     pub fn seconds(&self, now: i64) -> usize {
         let now = self.effective(now);
         let mut seconds: Vec<i64> = self.0.iter().map(|(at, _)| *at).filter(|at| now - at <= DAY).collect();

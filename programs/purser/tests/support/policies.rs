@@ -20,17 +20,17 @@ pub fn open_policy() -> PolicyArgs {
     }
 }
 
-/// Only these: wallets, token accounts.
+/// Only these wallets and token accounts.
 pub fn only(wallets: &[Pubkey], token_accounts: &[Pubkey]) -> AllowlistArg {
     AllowlistArg::Only { wallets: wallets.to_vec(), token_accounts: token_accounts.to_vec() }
 }
 
-/// `count` keys in order, each of one byte over and over.
+/// `count` sorted keys, each one byte repeated.
 pub fn keys(count: u8) -> Vec<Pubkey> {
     (1..=count).map(|first| Pubkey::new_from_array([first; 32])).collect()
 }
 
-/// `count` random keys in order, the payee's wallet among them.
+/// `count` sorted random keys, including the payee's wallet.
 pub fn many_keys(count: usize) -> Vec<Pubkey> {
     let mut random = Random(7);
     let mut keys: Vec<Pubkey> =
@@ -48,7 +48,7 @@ pub fn entries(allowlist: &AllowlistArg) -> (&[Pubkey], &[Pubkey]) {
     }
 }
 
-/// `view` is what `args` says, read field by field.
+/// Checks field by field that `view` equals `args`.
 #[track_caller]
 pub fn assert_policy(view: Policy, args: &PolicyArgs) {
     let limit =
@@ -62,7 +62,7 @@ pub fn assert_policy(view: Policy, args: &PolicyArgs) {
     assert_eq!(view.allowlist.entries(), (&bytes(wallets)[..], &bytes(token_accounts)[..]));
 }
 
-/// `args` as events tell of it, with all entries.
+/// `args` as events record it, with all entries.
 pub fn record(args: &PolicyArgs) -> PolicyRecord {
     PolicyRecord {
         max_single_transfer: args.max_single_transfer,
@@ -89,7 +89,7 @@ pub struct Proposal {
 }
 
 impl Proposal {
-    /// `policy` for the agent of `place`, against version `expected_version` of its policy.
+    /// `policy` for the agent of `place`, written against version `expected_version`.
     pub fn new(place: Place, expected_version: u32, policy: PolicyArgs) -> Self {
         let (wallets, token_accounts) = entries(&policy.allowlist);
         let counts =
@@ -116,7 +116,7 @@ impl Proposal {
         self.place.write_draft(self.args.hash, start as u16, &self.entries[start..end])
     }
 
-    /// All that is to be written, in parts.
+    /// All writes, in parts.
     pub fn writes(&self) -> Vec<Call> {
         let starts = (0..self.entries.len()).step_by(PART);
         starts.map(|start| self.write(start, (start + PART).min(self.entries.len()))).collect()
@@ -130,7 +130,7 @@ impl Proposal {
         self.place.close_draft(self.args.hash)
     }
 
-    /// The policy as events tell of it.
+    /// The policy as events record it.
     pub fn record(&self) -> PolicyRecord {
         let allowlist = match self.args.entries {
             None => AllowlistRecord::Anyone,
@@ -144,7 +144,7 @@ impl Proposal {
     }
 }
 
-/// A proposal's name as clients reckon it: the program's own function is not asked.
+/// A proposal's name, computed as clients do, without the program's own function.
 pub fn hash(agent: &Pubkey, expected_version: u32, policy: &PolicyArgs) -> [u8; 32] {
     let (wallets, token_accounts) = entries(&policy.allowlist);
     let mut bytes = agent.to_bytes().to_vec();
@@ -155,7 +155,7 @@ pub fn hash(agent: &Pubkey, expected_version: u32, policy: &PolicyArgs) -> [u8; 
     solana_sha256_hasher::hash(&bytes).to_bytes()
 }
 
-/// A policy's 24 bytes as accounts hold them.
+/// A policy's 24 bytes in an account.
 pub fn stored(policy: &PolicyArgs) -> [u8; 24] {
     let flags = [
         policy.paused,

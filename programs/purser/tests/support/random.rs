@@ -1,4 +1,4 @@
-/// SplitMix64: a seed names a run.
+/// SplitMix64: a seed identifies a run.
 pub struct Random(pub u64);
 
 impl Random {

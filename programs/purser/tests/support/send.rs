@@ -12,7 +12,7 @@ use super::call::LATEST;
 use super::events::emitted_by;
 use super::{Call, Expected, Who, World};
 
-/// What a transaction did that its accounts do not show.
+/// The effects of a transaction that its accounts do not show.
 #[derive(Debug)]
 pub struct Outcome {
     /// Events of the program as bytes: discriminator and fields.
@@ -20,7 +20,7 @@ pub struct Outcome {
     /// Length of the whole signed transaction.
     pub transaction_bytes: usize,
     pub compute_units: u64,
-    /// What was called from within the first instruction.
+    /// The calls that the first instruction made.
     pub inner: Vec<Instruction>,
 }
 
@@ -62,7 +62,7 @@ impl World {
         self.refuse_as("the call", call, expected);
     }
 
-    /// The same, saying `what` it was.
+    /// The same; `what` describes the case.
     #[track_caller]
     pub fn refuse_as(&mut self, what: &str, call: &Call, expected: impl Into<Expected>) {
         let expected = expected.into();
@@ -75,9 +75,9 @@ impl World {
         }
     }
 
-    /// Sends `instructions` in one transaction. Whatever fails may change nothing but the fee payer's lamports.
+    /// Sends `instructions` in one transaction. A failure may change nothing but the fee payer's lamports.
     ///
-    /// Where there are transfers among them, a copy of this world gets their other form: nothing may tell the two apart.
+    /// Transfers also run in their other form on a copy of this world: both forms must have the same effects.
     #[track_caller]
     pub fn send(&mut self, instructions: &[Instruction], fee_payer: Who) -> Sent {
         let is_transfer = |one: &Instruction| {
@@ -134,7 +134,7 @@ impl World {
         }
     }
 
-    /// With the agent's sequence as it is now, where a transfer asks for that.
+    /// Fills in the agent's current sequence where a transfer asks for it.
     fn with_sequence(&self, mut instruction: Instruction) -> Instruction {
         let forms = [instruction::Transfer::DISCRIMINATOR, instruction::TransferChecked::DISCRIMINATOR];
         let Some(form) = forms.into_iter().find(|form| instruction.data.starts_with(form)) else {
@@ -157,7 +157,7 @@ impl World {
     }
 }
 
-/// Without what each account may do: a log of calls does not tell.
+/// Without account permissions, which a log of calls does not record.
 fn as_called(called: &CompiledInstruction, keys: &[Pubkey]) -> Instruction {
     let accounts = called.accounts.iter().map(|at| AccountMeta::new_readonly(keys[usize::from(*at)], false));
     Instruction {

@@ -4,7 +4,7 @@ use anchor_lang::prelude::Pubkey;
 use solana_keypair::Keypair;
 use solana_signer::Signer;
 
-/// The holders of keys. The same name has the same key in every run, so that addresses and compute units are stable.
+/// The key holders. A name has the same key in every run, so that addresses and compute units are stable.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[repr(u8)]
 pub enum Who {
@@ -22,7 +22,7 @@ pub enum Who {
     /// Paid the rent of every agent, and of every draft.
     Payer,
     DraftPayer,
-    /// Seven more, for an operator with all the transfer authorities that it may have.
+    /// Seven more, for an operator with the maximum number of transfer authorities.
     Second,
     Third,
     Fourth,
@@ -48,7 +48,7 @@ impl Who {
         Self::DraftPayer,
     ];
 
-    /// Eight who may be transfer authorities at once.
+    /// Eight that can be transfer authorities at once.
     pub const TRANSFER_AUTHORITIES: [Self; 8] = [
         Self::TransferAuthority,
         Self::Second,
@@ -68,7 +68,7 @@ impl Who {
         Self::table()[self as usize - 1].2
     }
 
-    /// Everyone in the order of their numbers. Deriving keys costs more than what most tests do with them.
+    /// Everyone by number. Cached, because deriving keys costs more than what most tests do with them.
     fn table() -> &'static [(Self, Keypair, Pubkey)] {
         static TABLE: OnceLock<Vec<(Who, Keypair, Pubkey)>> = OnceLock::new();
         TABLE.get_or_init(|| {
@@ -83,12 +83,12 @@ impl Who {
         })
     }
 
-    /// Each once.
+    /// Everyone once.
     pub fn everyone() -> impl Iterator<Item = Self> {
         Self::ALL.into_iter().chain(Self::TRANSFER_AUTHORITIES.into_iter().skip(1))
     }
 
-    /// All but these.
+    /// Everyone but these.
     pub fn but(these: &[Self]) -> impl Iterator<Item = Self> + '_ {
         Self::ALL.into_iter().filter(|who| !these.contains(who))
     }

@@ -23,7 +23,7 @@ pub const AGENT_ID: [u8; 16] = *b"an agent account";
 /// Micro-USDC in the token account of every agent at the beginning.
 pub const BALANCE: u64 = 1_000_000_000;
 pub const MINT: Pubkey = Pubkey::new_from_array([101; 32]);
-/// Six decimals too, and not the operator's.
+/// Has six decimals, too, but is not the operator's mint.
 pub const OTHER_MINT: Pubkey = Pubkey::new_from_array([102; 32]);
 /// A recipient's token account.
 pub const PAYEE: Pubkey = Pubkey::new_from_array([103; 32]);
@@ -47,7 +47,7 @@ pub fn token_account_address(owner: &Pubkey, mint: &Pubkey) -> Pubkey {
     anchor_spl::associated_token::get_associated_token_address(owner, mint)
 }
 
-/// A chain on which everybody who could attack is already there.
+/// A chain that already contains every possible attacker.
 #[derive(Clone)]
 pub struct World {
     pub svm: LiteSVM,
@@ -55,15 +55,15 @@ pub struct World {
     pub main: Place,
     /// Another agent of the same operator.
     pub sibling: Place,
-    /// An agent of another operator that has the same keys.
+    /// An agent of another operator with the same keys.
     pub twin: Place,
-    /// An agent of an operator with keys of its own.
+    /// An agent of an operator with different keys.
     pub foreign: Place,
     pub cast: Cast,
 }
 
 impl World {
-    /// A fresh copy; the first one is built through the program itself.
+    /// A fresh copy. The first one is built with the program itself.
     pub fn new() -> Self {
         static BUILT: OnceLock<World> = OnceLock::new();
         BUILT.get_or_init(Self::build).clone()
@@ -144,7 +144,7 @@ impl World {
         self.svm.get_account(address).unwrap_or_else(|| panic!("no account at {address}"))
     }
 
-    /// Changes an account behind the program's back.
+    /// Changes an account without the program.
     #[track_caller]
     pub fn edit(&mut self, address: Pubkey, change: impl FnOnce(&mut Account)) {
         let mut account = self.account(&address);
@@ -152,7 +152,7 @@ impl World {
         self.put(address, account);
     }
 
-    /// Lamports at `address`; none where there is no account.
+    /// Lamports at `address`; 0 if there is no account.
     pub fn lamports(&self, address: &Pubkey) -> u64 {
         self.svm.get_balance(address).unwrap_or(0)
     }
@@ -207,7 +207,7 @@ impl World {
         self.agent().policy_version
     }
 
-    /// Gives the main agent this policy; whatever it does not say stays open.
+    /// Gives the main agent this policy; rules that it leaves out stay open.
     #[track_caller]
     pub fn policy(&mut self, change: impl FnOnce(&mut PolicyArgs)) {
         let mut policy = open_policy();
@@ -223,7 +223,7 @@ impl World {
         self.accept(&call);
     }
 
-    /// Lets loosened policies of the main operator wait.
+    /// Sets the main operator's loosening delay.
     #[track_caller]
     pub fn delay(&mut self, seconds: u32) {
         self.update(OperatorUpdate { loosening_delay_seconds: Some(seconds), ..OperatorUpdate::default() });

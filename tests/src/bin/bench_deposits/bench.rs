@@ -1,4 +1,4 @@
-//! One network, a relayer with many accounts, and what happens to them phase by phase.
+//! One network, a relayer with many accounts, and the phases.
 
 use std::sync::Arc;
 use std::time::{Duration, Instant};
@@ -33,13 +33,13 @@ pub const PHASES: [&str; 9] = [
     "quiet unsubscribed",
     "steady unsubscribed",
 ];
-/// As often as by default.
+/// The default interval.
 const INDEXER_INTERVAL: Duration = Duration::from_secs(10);
 const SLOT: Duration = Duration::from_millis(200);
-/// Slots after its own in which a validator tells of a change that is final by then.
+/// A validator notifies of a final change this many slots after the change.
 const SLOTS_UNTIL_FINAL: u32 = 32;
 const CREATED_AT_ONCE: usize = 1_024;
-/// All subscriptions stand by then, and what was found with them has been looked at.
+/// By then all subscriptions stand, and the relayer has processed what it found with them.
 const CALM_AFTER: Duration = Duration::from_secs(180);
 const QUIET: Duration = Duration::from_secs(60);
 const BURST: u32 = 200;
@@ -62,7 +62,7 @@ pub struct Options {
     pub commitment: &'static str,
 }
 
-/// Who gets a deposit.
+/// An account that gets deposits.
 #[derive(Clone)]
 struct Account {
     id: String,
@@ -75,17 +75,17 @@ struct Bench<'a> {
     app: Arc<TestApp>,
     /// Whether the relayer subscribes to token accounts.
     is_subscribed: bool,
-    /// With the operator's key, where the relayer listens now.
+    /// With the operator's key, at the relayer's current address.
     client: Client,
     accounts: Vec<Account>,
     rpc: Arc<RpcClient>,
-    /// Who pays them.
+    /// The wallet that pays the deposits.
     wallet: Wallet,
     sent: u32,
     random: Random,
 }
 
-/// Makes the accounts over the API, and goes through the phases.
+/// Makes the accounts over the API, and runs the phases.
 pub async fn measures_all(options: &Options, door: impl Fn(&str, &str) -> Node) -> Result<Vec<Row>> {
     let network = TestNetwork::slow();
     let node = door(&network.rpc_url, &network.ws_url);
@@ -145,7 +145,7 @@ impl Bench<'_> {
         eprintln!("created in {:.0} s", begun.elapsed().as_secs_f64());
     }
 
-    /// A relayer with the same database that subscribes to no token account takes over.
+    /// Replaces the relayer by one on the same database that subscribes to no token account.
     async fn goes_on_unsubscribed(&mut self, settings: &AppSettings) -> Result<()> {
         ensure!(self.app.stops(Duration::from_secs(30)).await, "the relayer does not stop");
         let none = ("PURSER__NETWORKS__TEST__DEPOSIT_SUBSCRIPTIONS_MAX", "0".to_owned());
@@ -185,7 +185,7 @@ impl Bench<'_> {
             }
         };
         tokio::select! {
-            // Past its patience, what is missing is told by the times.
+            // When patience runs out, the times show what is missing.
             _ = timeout(PATIENCE, all_shown) => {}
             Some(ended) = watching.join_next() => ended?.and_then(|()| bail!("the relayer ended its stream"))?,
         }
@@ -195,7 +195,7 @@ impl Bench<'_> {
         Ok(Row::of(phase, times, first.map(|at| at.duration_since(begun)), calls, begun.elapsed()))
     }
 
-    /// So many a second, so many in all, each to an account chosen at random.
+    /// Sends `count` deposits, `per_second` a second, each to a random account.
     async fn sends(&mut self, deposits: &Deposits, (per_second, count): (u32, u32)) -> Result<()> {
         let mut next = interval(Duration::from_secs(1) / per_second);
         next.set_missed_tick_behavior(MissedTickBehavior::Burst);
@@ -236,7 +236,7 @@ impl Bench<'_> {
         sent
     }
 
-    /// Each is sent a deposit when its creation is answered.
+    /// Sends each new account a deposit as soon as its creation is answered.
     async fn sends_to_new(&mut self, deposits: &Deposits) -> Result<()> {
         let client = self.client.clone();
         let mut creating: JoinSet<Account> = JoinSet::new();
@@ -252,7 +252,7 @@ impl Bench<'_> {
         Ok(())
     }
 
-    /// Each pays an amount of its own, so that no two transactions are the same.
+    /// Each deposit has its own amount, so that no two transactions are the same.
     fn pays(&mut self, account: &Account, blockhash: Hash) -> Transaction {
         self.sent += 1;
         let transfer = self.wallet.transfer(&format!("0.{:06}", self.sent), &account.token_account);

@@ -1,8 +1,8 @@
-//! `cargo xtask bench deposits`: from the moment a deposit from outside counts until the relayer shows it, with many accounts.
+//! `cargo xtask bench deposits`: the time from when an outside deposit counts until the relayer shows it, with many accounts.
 //!
 //! | Room | What it is for |
 //! |---|---|
-//! | `bench` | the network, the relayer, its accounts; what is done to them, phase by phase |
+//! | `bench` | the network, the relayer, its accounts; the phases |
 //! | `shown` | when a deposit counts, and when it is shown |
 //! | `report` | rows, percentiles, the table |
 

@@ -10,19 +10,19 @@ use serde::Serialize;
 pub struct Row {
     pub phase: &'static str,
     pub deposits: usize,
-    /// From the moment a deposit counts until it is shown; `null` where there were none.
+    /// From when a deposit counts until it is shown; `null` if there were none.
     pub p50_ms: Option<u64>,
     pub p95_ms: Option<u64>,
     pub p99_ms: Option<u64>,
     pub max_ms: Option<u64>,
-    /// From the beginning of the phase until a deposit was shown.
+    /// From the beginning of the phase until the first deposit was shown.
     pub first_ms: Option<u64>,
-    /// HTTP calls, and messages over the websocket.
+    /// HTTP calls plus websocket messages.
     pub rpc_calls_per_minute: u64,
 }
 
 impl Row {
-    /// A row of the times that deposits took.
+    /// A row from the times of all deposits.
     pub fn of(
         phase: &'static str,
         mut times: Vec<Duration>,
@@ -45,7 +45,7 @@ impl Row {
     }
 }
 
-/// The smallest time that so many percent do not exceed.
+/// The smallest time that `percent` of the times do not exceed.
 fn percentile_ms(ascending: &[Duration], percent: usize) -> Option<u64> {
     let rank = (ascending.len() * percent).div_ceil(100).max(1);
     ascending.get(rank - 1).copied().map(ms)
@@ -55,7 +55,7 @@ fn ms(time: Duration) -> u64 {
     time.as_millis().try_into().unwrap_or(u64::MAX)
 }
 
-/// The rows for people.
+/// The table for people.
 pub fn table(rows: &[Row]) -> String {
     let mut text = format!(
         "{:<22} {:>9} {:>8} {:>8} {:>8} {:>8} {:>9} {:>16}\n",

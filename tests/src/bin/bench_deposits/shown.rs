@@ -1,4 +1,4 @@
-//! When a deposit counts, and when it is shown.
+//! When a deposit counts, and when the relayer shows it.
 
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -12,12 +12,12 @@ use solana_rpc_client::nonblocking::rpc_client::RpcClient;
 use solana_sdk::signature::Signature;
 use tokio::task::JoinSet;
 
-/// How often the network is asked which deposits count by now.
+/// How often the benchmark asks the network which deposits count.
 const ASKED_EVERY: Duration = Duration::from_millis(25);
-/// Signatures in one question.
+/// Signatures in one call.
 const ASKED_AT_ONCE: usize = 256;
 
-/// The deposits of one phase, from both sides.
+/// The deposits of one phase, as the chain and the relayer see them.
 #[derive(Clone)]
 pub struct Deposits {
     all: Arc<Mutex<HashMap<Signature, Deposit>>>,
@@ -26,20 +26,19 @@ pub struct Deposits {
 
 struct Deposit {
     account_id: String,
-    /// When it was last seen not to count: the network is asked again and again, and what is measured is not to be shorter
-    /// than it was.
+    /// When it was last seen not to count: polling finds the moment late, and the measured time must not come out too short.
     counts_after: Instant,
     counts: bool,
     shown_at: Option<Instant>,
 }
 
 impl Deposits {
-    /// None yet; each counts once it stands at `commitment`.
+    /// No deposits yet; each counts once it reaches `commitment`.
     pub fn new(commitment: &'static str) -> Deposits {
         Deposits { all: Arc::default(), commitment }
     }
 
-    /// One that is sent now.
+    /// Records a deposit that is sent now.
     pub fn sends(&self, signature: Signature, account_id: &str) {
         let deposit = Deposit {
             account_id: account_id.to_owned(),
@@ -50,7 +49,7 @@ impl Deposits {
         self.all().insert(signature, deposit);
     }
 
-    /// So many are not shown yet.
+    /// How many are not shown yet.
     pub fn open(&self) -> usize {
         self.all().values().filter(|deposit| deposit.shown_at.is_none()).count()
     }
@@ -66,7 +65,7 @@ impl Deposits {
         Ok((all.values().filter_map(took).collect(), first))
     }
 
-    /// Asks the network itself which of them count, for ever.
+    /// Polls the network for deposits that count. Never ends.
     pub async fn watches_chain(self, rpc: Arc<RpcClient>) -> Result<()> {
         loop {
             let asked_at = Instant::now();
@@ -95,7 +94,7 @@ impl Deposits {
         }
     }
 
-    /// Reads the relayer's events; the account of each is then asked for its transactions. Until the stream ends.
+    /// Reads the relayer's event stream to its end, and reads the transactions of each account that an event names.
     pub async fn watches_relayer(self, client: Client) -> Result<()> {
         let request = client.request(Method::GET, "/v1/events?type=deposit.settled");
         let mut response = request.header("accept", "text/event-stream").send().await?.error_for_status()?;
@@ -116,7 +115,7 @@ impl Deposits {
         Ok(())
     }
 
-    /// Whether the account shows it by now. An event is written with its entry.
+    /// Checks whether the account shows the deposit. The relayer writes an event together with its entry.
     async fn looks(self, client: Client, told: Value) -> Result<()> {
         let Some(signature) = told.as_str().and_then(|text| text.parse().ok()) else { return Ok(()) };
         let Some(account_id) = self.all().get(&signature).map(|deposit| deposit.account_id.clone()) else {

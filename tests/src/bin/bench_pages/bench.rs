@@ -1,4 +1,4 @@
-//! The network, the relayer, its operators and accounts; what is asked for, and how long that takes.
+//! The network, the relayer, its operators and accounts; the requests, and how long they take.
 
 use std::sync::Arc;
 use std::time::{Duration, Instant};
@@ -20,7 +20,7 @@ const OPERATORS: usize = 4;
 const CREATED_AT_ONCE: usize = 512;
 const STOPS_WITHIN: Duration = Duration::from_secs(30);
 const READY_WITHIN: Duration = Duration::from_secs(60);
-/// Nothing is old, however long ago it was; the door for whoever runs the service tells when it is ready.
+/// Retention is off, so rows of any age stay; the admin door tells when the relayer is ready.
 const SERVER: &str = "admin_listen = \"127.0.0.1:0\"\n";
 const SECTIONS: &str = "[retention]\nattempts_days = 0\nevents_days = 0\n";
 
@@ -95,7 +95,7 @@ pub async fn measures(options: &Options, door: impl Fn(&str, &str) -> Node) -> R
     })
 }
 
-/// Operators with a webhook each, and their accounts by turns: every other one is the first's.
+/// Makes operators with a webhook each, and their accounts in turn: every other account is the first operator's.
 async fn creates(app: &Arc<TestApp>, accounts: u64) -> Result<(Operator, Vec<Owner>)> {
     let mut operators = Vec::new();
     for _ in 0..OPERATORS {
@@ -166,7 +166,7 @@ async fn asks(asked: &Asked, count: u32, client: &Client, browser: &Browser) -> 
     Ok(times)
 }
 
-/// The page after this one, if there is one.
+/// The path of the next page, if there is one.
 fn next(first: &str, answer: &Answer) -> Option<String> {
     let cursor = match answer.body["cursor"].as_str() {
         Some(cursor) => cursor.to_owned(),

@@ -1,4 +1,4 @@
-//! Rows by the million, made by the database itself: as if so many payments had been made within the last 30 days.
+//! Millions of rows, which the database generates itself: as if that many payments had been made within the last 30 days.
 
 use std::fmt::Write as _;
 use std::time::{Duration, SystemTime};
@@ -11,14 +11,14 @@ use ulid::Ulid;
 /// Rows of one moment share the beginning of their ids, as those of one millisecond do.
 const ROWS_A_MOMENT: u64 = 100;
 const DAYS: u64 = 30;
-/// Rows of the helping tables that go into one statement.
+/// Rows of the helper tables in one statement.
 const AT_ONCE: usize = 1_000;
-/// Below all slots of the network: the relayer looks for those of late again.
+/// Below all slots of the network: the relayer checks recent slots again.
 const SLOT: &str = "i - 10000000";
 const SIGNATURE: &str =
     "5VERv8NMvzbJMEkV8xnrLkEaWRtSz9CosKDYjCJjBRnbJLgp8uirBgmQpjKhoR4tjF3ZpRzrFmBV6UjKdiSZ";
 
-/// An account, with everything that its rows name.
+/// An account, with everything that its rows refer to.
 pub struct Owner {
     pub operator_id: String,
     pub account_id: String,
@@ -27,14 +27,14 @@ pub struct Owner {
     pub webhook_id: String,
 }
 
-/// The database that is filled. The relayer does not run meanwhile.
+/// The database to fill. The relayer is not running meanwhile.
 pub enum Database {
     Sqlite(rusqlite::Connection),
     Postgres(PgConnection),
 }
 
 impl Database {
-    /// By what stands in `database.url`.
+    /// Opens what `database.url` names.
     pub async fn open(url: &str) -> Result<Database> {
         if let Some(file) = url.strip_prefix("sqlite://") {
             let connection = rusqlite::Connection::open(file)?;
@@ -57,7 +57,7 @@ impl Database {
         ran.with_context(failed)
     }
 
-    /// As a server is that had days for it.
+    /// Brings the database into the state of a server that had days to settle.
     async fn settles(&mut self) -> Result<()> {
         match self {
             Database::Sqlite(connection) => {
@@ -71,11 +71,11 @@ impl Database {
     }
 }
 
-/// How ids of rows begin: the time of a moment, as ULIDs have it.
+/// The beginnings of row ids: the time, as ULIDs encode it.
 pub struct Moments(Vec<(String, String)>);
 
 impl Moments {
-    /// Enough for so many rows, the last of them now.
+    /// Enough moments for `rows` rows, the last of them now.
     pub fn until_now(rows: u64) -> Moments {
         let count = rows.div_ceil(ROWS_A_MOMENT);
         let apart = Duration::from_secs(DAYS * 86_400).as_millis() as u64 / count;
@@ -89,19 +89,19 @@ impl Moments {
         Moments((0..count).map(moment).collect())
     }
 
-    /// The id of a row; events have two for each.
+    /// The id of a row. Each row has two events, so events have two ids.
     pub fn id(&self, prefix: &str, row: u64, number: u64) -> String {
         let moment = usize::try_from(row / ROWS_A_MOMENT).expect("few");
         format!("{prefix}{}0000{number:012}", self.0[moment].0)
     }
 }
 
-/// Whose the row is: the first has a tenth of them all.
+/// The owner of a row: the first account has a tenth of all rows.
 pub fn owner_of(row: u64, owners: u64) -> u64 {
     if row.is_multiple_of(10) { 0 } else { row % owners }
 }
 
-/// So many transfers, each with its entry, its two events, a delivery of the second, and an attempt; and as many policy versions.
+/// Inserts `rows` transfers (each with its entry, two events, a delivery of the second, an attempt) and `rows` policy versions.
 pub async fn fill(database: &mut Database, owners: &[Owner], moments: &Moments, rows: u64) -> Result<()> {
     database
         .runs("CREATE TEMP TABLE owners (n BIGINT PRIMARY KEY, operator_id TEXT, account_id TEXT, token_account TEXT, key_id TEXT, webhook_id TEXT)".to_owned())
@@ -122,7 +122,7 @@ pub async fn fill(database: &mut Database, owners: &[Owner], moments: &Moments, 
     for (at, chunk) in moments.0.chunks(AT_ONCE).enumerate() {
         let mut values = String::new();
         for (m, (id, moment)) in chunk.iter().enumerate() {
-            // Without its fraction, which the row gives.
+            // Without the fraction of a second, which the row adds.
             write!(values, ",({},'{id}','{}')", at * AT_ONCE + m, &moment[..19])?;
         }
         database.runs(format!("INSERT INTO moments VALUES {}", &values[1..])).await?;
@@ -143,7 +143,7 @@ pub async fn fill(database: &mut Database, owners: &[Owner], moments: &Moments, 
     database.settles().await
 }
 
-/// Table, columns, and what stands in them, by the number `i` of a payment.
+/// Tables, their columns, and SQL for the values, by the number `i` of a payment.
 fn tables() -> Vec<(&'static str, &'static str, String)> {
     let id = |prefix: &str, number: &str| {
         format!("'{prefix}' || moments.id || '0000' || substr(CAST(1000000000000 + {number} AS TEXT), 2)")

@@ -1,9 +1,9 @@
-//! `cargo xtask bench pages`: how long lists and pages of the dashboard take where there are a million rows, and how long a start.
+//! `cargo xtask bench pages`: how long lists, dashboard pages and a start of the relayer take with a million rows.
 //!
 //! | Room | What it is for |
 //! |---|---|
-//! | `bench` | the network, the relayer, its operators and accounts; what is asked for |
-//! | `fill` | rows by the million, made by the database itself |
+//! | `bench` | the network, the relayer, its operators and accounts; the requests |
+//! | `fill` | millions of rows, which the database generates itself |
 //! | `pages` | every list of the interface and every page of the dashboard |
 //! | `report` | rows, percentiles, the table |
 

@@ -1,33 +1,33 @@
-//! Every list of the interface and every page of the dashboard, as they are asked for.
+//! Every list of the API and every page of the dashboard, as the benchmark requests them.
 
 use purser_tests::random::Random;
 
 use crate::fill::{Moments, Owner, owner_of};
 
-/// Who is asked for a page.
+/// Who serves the page.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Door {
     Api,
     Dashboard,
 }
 
-/// What one request after another asks for.
+/// How one request follows another.
 pub enum Way {
-    /// The pages of a list, by its cursors; from the first again after the last.
+    /// The pages of a list, by its cursors; after the last, the first again.
     List(String),
-    /// Each path once, and from the first again.
+    /// Each path in turn; after the last, the first again.
     Each(Vec<String>),
 }
 
 /// A line of the table.
 pub struct Asked {
     pub door: Door,
-    /// As in the description of the interface.
+    /// The name in the OpenAPI document.
     pub name: &'static str,
     pub way: Way,
 }
 
-/// What there is to ask for.
+/// What requests can refer to.
 pub struct Ground<'a> {
     pub owners: &'a [Owner],
     pub moments: &'a Moments,
@@ -36,7 +36,7 @@ pub struct Ground<'a> {
 }
 
 impl Ground<'_> {
-    /// Rows of the first operator, at random.
+    /// Random rows of the first operator.
     fn rows_of_first(&self) -> Vec<u64> {
         let first = &self.owners[0].operator_id;
         let mut random = Random::from(7);
@@ -49,12 +49,12 @@ impl Ground<'_> {
         chosen.filter(is_own).take(self.asks as usize).collect()
     }
 
-    /// The first operator's account of each of those rows.
+    /// The first operator's account for each of those rows.
     fn account_of(&self, row: u64) -> &Owner {
         &self.owners[usize::try_from(owner_of(row, self.owners.len() as u64)).expect("few")]
     }
 
-    /// All that is asked for, with keys of the first operator. Its first account has a tenth of all rows.
+    /// All requests, with keys of the first operator. Its first account has a tenth of all rows.
     pub fn everything(&self) -> Vec<Asked> {
         let Owner { account_id: busy, webhook_id: webhook, .. } = &self.owners[0];
         let rows = self.rows_of_first();

@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use serde::Serialize;
 
-/// What was measured on one database.
+/// The measurements on one database.
 #[derive(Debug, Serialize)]
 pub struct Report {
     pub database: &'static str,
@@ -14,13 +14,13 @@ pub struct Report {
     /// From the start of the process until it listens, and until `/readyz` answers 200.
     pub listening_ms: f64,
     pub ready_ms: f64,
-    /// Memory of the relayer when it had settled, and after all pages.
+    /// The relayer's memory once it had settled, and after all pages.
     pub settled_rss_mb: Option<f64>,
     pub rss_mb: Option<f64>,
     pub pages: Vec<Row>,
 }
 
-/// A page, as often as it was asked for, one request at a time.
+/// One page's times over all its requests, which run one at a time.
 #[derive(Debug, Serialize)]
 pub struct Row {
     pub page: &'static str,
@@ -31,7 +31,7 @@ pub struct Row {
 }
 
 impl Row {
-    /// A row of what it took each time.
+    /// A row from the times of all requests.
     pub fn of(page: &'static str, mut times: Vec<Duration>) -> Row {
         times.sort_unstable();
         let percentile = |percent: usize| {
@@ -48,12 +48,12 @@ impl Row {
     }
 }
 
-/// With a digit after the point.
+/// Milliseconds with one decimal.
 pub fn ms(time: Duration) -> f64 {
     (time.as_secs_f64() * 10_000.0).round() / 10.0
 }
 
-/// The rows for people.
+/// The table for people.
 pub fn table(report: &Report) -> String {
     let mb = |value: Option<f64>| value.map_or("-".to_owned(), |value| format!("{value:.0}"));
     let mut text = format!(

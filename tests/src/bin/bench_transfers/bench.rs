@@ -12,20 +12,20 @@ use crate::clients::{Relayer, Stock, TightLoop, Transfers};
 use crate::load::{LOAD_THREADS, Load};
 use crate::report::{Row, Used};
 
-/// Who makes transfers, in the order of the table.
+/// The clients, in the order of the table.
 pub const CLIENTS: [&str; 5] = ["loop", "stock", "purser", "purser_ceiling", "purser_full"];
-/// What waits for a network that confirms nothing, and how long a request waits with it.
+/// How many transfers wait on a network that confirms nothing, and how long their requests wait.
 const PENDING_WHEN_FULL: u32 = 32;
 const DEADLINE_WHEN_FULL_SECONDS: u64 = 2;
-/// Requests at a time that are refused while others wait, row by row.
+/// Requests in flight that are refused while others wait, row by row.
 const IN_FLIGHT_WHEN_FULL: [usize; 3] = [64, 512, 4_096];
-/// More than can be asked in the time.
+/// More than the time allows.
 const REQUESTS_WHEN_FULL: usize = 200_000;
-/// Transfers before the first that counts, for each agent and for each in flight: connections open, caches fill.
+/// Uncounted transfers for each agent and for each in flight: connections open, caches fill.
 const WARM_UP_ROUNDS: usize = 2;
-/// As often as by default.
+/// The default interval.
 const INDEXER_INTERVAL: Duration = Duration::from_secs(10);
-/// What agents are given here comes from no transaction, so the relayer looks for one, three times, before it goes on without.
+/// The agents' initial money comes from no transaction. The relayer looks for one in three sweeps before it gives up.
 const THREE_SWEEPS: Duration = Duration::from_secs(35);
 
 /// What to measure.
@@ -36,23 +36,23 @@ pub struct Options {
     /// Some of [`CLIENTS`].
     pub clients: Vec<String>,
     pub in_flight: Vec<usize>,
-    /// So many accounts pay, one after the other.
+    /// How many accounts pay, in turn.
     pub accounts: usize,
-    /// So many relayers share a database, row by row.
+    /// How many relayers share a database, row by row.
     pub relayers: Vec<usize>,
-    /// A Postgres; without one there is a SQLite file.
+    /// A Postgres; without one, a SQLite file.
     pub database: Option<String>,
     pub commitment: &'static str,
 }
 
-/// Everything that runs while it is measured.
+/// Everything that runs during a measurement.
 pub struct Bench {
     network: Arc<TestNetwork>,
-    /// The relayer's door.
+    /// The relayers' door.
     node: Node,
-    /// The door of the clients that need no relayer: what it asks in the background is not theirs.
+    /// The door of the clients without a relayer: the relayers' background calls must not count as theirs.
     clients: Node,
-    /// Relayers on one database.
+    /// Relayers that share one database.
     apps: Vec<Arc<TestApp>>,
     agents: Vec<Agent>,
     payee: Pubkey,
@@ -60,8 +60,8 @@ pub struct Bench {
     has_postgres: bool,
 }
 
-/// Measures every client on one network with slots as on mainnet, the tight loop and the stock client first. Each kind has
-/// agents and a relayer of its own: a relayer reads into the history what others pay, and that is not what a transfer costs.
+/// Measures every client on one network with mainnet's slot length, the tight loop and the stock client first. Each kind has
+/// its own agents and relayer: a relayer reads other clients' payments into the history, which is not part of a transfer's cost.
 pub async fn measures_all(options: &Options, door: impl Fn(&str, &str) -> Node) -> Result<Vec<Row>> {
     let most = options.relayers.iter().max().copied().unwrap_or(1);
     ensure!(
@@ -70,7 +70,7 @@ pub async fn measures_all(options: &Options, door: impl Fn(&str, &str) -> Node) 
     );
     eprintln!("starting a network");
     let network = TestNetwork::slow();
-    // With the script it would look for payments that the script confirmed and no chain ever saw.
+    // With the script, the sweep would look for payments that the script confirmed but no chain ever saw.
     let never = Duration::from_secs(3_600);
     let mut rows = Vec::new();
     for (clients, indexer_interval) in [
@@ -85,7 +85,7 @@ pub async fn measures_all(options: &Options, door: impl Fn(&str, &str) -> Node) 
             continue;
         }
         let is_full = clients.contains(&&"purser_full");
-        // The first two use none.
+        // The first two clients use no relayer.
         let without = clients.contains(&&"loop") || clients.contains(&&"stock");
         for &relayers in if without { &[1][..] } else { &options.relayers } {
             let bench =
@@ -157,7 +157,7 @@ impl Bench {
         }
     }
 
-    /// A row for each number of transfers in flight.
+    /// Adds a row for each number of transfers in flight.
     async fn measures(&self, client: &'static str, options: &Options, rows: &mut Vec<Row>) -> Result<()> {
         let (count, all_in_flight) = match client {
             "purser_full" => (REQUESTS_WHEN_FULL, &IN_FLIGHT_WHEN_FULL[..]),
@@ -194,7 +194,7 @@ impl Bench {
     async fn run(&self, client: &'static str, load: Load) -> Result<Row> {
         let transfers = || {
             let authority = self.apps[0].transfer_authority();
-            // Not through the door: getting ready is not measured.
+            // Bypasses the door: preparation is not measured.
             Transfers::ready(&self.network.rpc_url, &self.agents, &self.payee, authority)
         };
         match client {
@@ -217,7 +217,7 @@ impl Bench {
         }
     }
 
-    /// Runs a load and reads what it took: of the relayer, when it carries the transfers, else of the client.
+    /// Runs a load and reads the resources used: by the relayer if it carries the transfers, else by the client.
     async fn measured<F, M>(&self, client: &'static str, load: Load, makes: M) -> Result<Row>
     where
         F: Future<Output = Result<()>> + Send,

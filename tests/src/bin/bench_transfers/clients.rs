@@ -23,11 +23,11 @@ use solana_sdk::signature::Keypair;
 use solana_sdk::signer::Signer;
 use solana_sdk::transaction::Transaction;
 
-/// What every transfer pays: 0.000001 USDC.
+/// The amount of every transfer: 0.000001 USDC.
 const AMOUNT: &str = "0.000001";
 const AMOUNT_MICROS: u64 = 1;
 
-/// Sends and waits on the websocket, and does nothing else.
+/// A tight loop: sends, and waits on the websocket.
 #[derive(Clone)]
 pub struct TightLoop {
     rpc: Arc<RpcClient>,
@@ -37,7 +37,7 @@ pub struct TightLoop {
 }
 
 impl TightLoop {
-    /// A client with transfers to make.
+    /// A client with prepared transfers.
     pub async fn ready(node: &Node, transfers: Arc<Transfers>, commitment: CommitmentConfig) -> Result<Self> {
         let rpc = RpcClient::new_with_commitment(node.rpc_url.clone(), commitment);
         let notices = PubsubClient::new(node.ws_url.as_str()).await?;
@@ -56,7 +56,7 @@ impl TightLoop {
             self.rpc.send_transaction_with_config(&transaction, config),
         );
         sent?;
-        // A notice ends its subscription on the node: nothing is to be unsubscribed.
+        // The node ends a subscription after its notice, so there is nothing to unsubscribe.
         let (mut notices, _unsubscribe) = subscribed?;
         match notices.next().await.context("the websocket ended")?.value {
             RpcSignatureResult::ProcessedSignature(processed) => {
@@ -69,7 +69,7 @@ impl TightLoop {
     }
 }
 
-/// `send_and_confirm_transaction`, as it comes.
+/// The stock `send_and_confirm_transaction`.
 #[derive(Clone)]
 pub struct Stock {
     rpc: Arc<RpcClient>,
@@ -77,7 +77,7 @@ pub struct Stock {
 }
 
 impl Stock {
-    /// A client with transfers to make.
+    /// A client with prepared transfers.
     pub fn ready(node: &Node, transfers: Arc<Transfers>, commitment: CommitmentConfig) -> Self {
         let rpc = RpcClient::new_with_commitment(node.rpc_url.clone(), commitment);
         Self { rpc: Arc::new(rpc), transfers }
@@ -93,14 +93,14 @@ impl Stock {
 /// `POST /v1/transfers`.
 #[derive(Clone)]
 pub struct Relayer {
-    /// One for each relayer, which get requests by turns.
+    /// One for each relayer; requests go to each in turn.
     clients: Vec<Client>,
     accounts: usize,
     bodies: Arc<Vec<Value>>,
 }
 
 impl Relayer {
-    /// A client with requests to send, each with an idempotency key of its own.
+    /// A client with prepared requests, each with its own idempotency key.
     pub fn ready(apps: &[Arc<TestApp>], agents: &[Agent], payee: &Pubkey, count: usize) -> Self {
         let body = |agent: &Agent| json!({ "from": agent.id, "to": payee.to_string(), "amount": AMOUNT, "idempotency_key": unique_key() });
         let bodies = agents.iter().cycle().take(count).map(body).collect();
@@ -122,7 +122,7 @@ impl Relayer {
         self.clients[turn % self.clients.len()].post("/v1/transfers", &self.bodies[index]).await
     }
 
-    /// The same while nothing is confirmed: it waits in vain, or is refused because enough others do.
+    /// The same while nothing is confirmed: the request waits in vain, or is refused because enough others wait.
     pub async fn asks_in_vain(self, index: usize) -> Result<()> {
         let answer = self.asks(index).await;
         let is_full = answer.status == 429 && answer.body["error"] == "too_many_pending";
@@ -131,7 +131,7 @@ impl Relayer {
     }
 }
 
-/// Transfers of distinct tags, straight to the program, by turns from each agent.
+/// Transfers with distinct tags, straight to the program, from each agent in turn.
 pub struct Transfers {
     agents: Vec<(Agent, AtomicU32)>,
     payee: Pubkey,
@@ -157,7 +157,7 @@ impl Transfers {
         Ok(Arc::new(Self { agents: known, payee: *payee, authority: authority.insecure_clone(), blockhash }))
     }
 
-    /// Signs one, by what has landed of its agent's.
+    /// Signs a transfer, based on how many of its agent's have landed.
     fn sign(&self, index: usize) -> Transaction {
         let (agent, landed) = &self.agents[index % self.agents.len()];
         let accounts = purser::accounts::Transfer {

@@ -1,4 +1,4 @@
-//! So many transfers at a time, so many in all, each timed.
+//! Runs a number of transfers, some at a time, and times each.
 
 use std::ops::Range;
 use std::sync::Arc;
@@ -11,17 +11,17 @@ use tokio::task::JoinSet;
 /// The name of the threads that the clients run on.
 pub const LOAD_THREADS: &str = "load";
 
-/// How long a transfer may take before the measurement is called off.
+/// How long a transfer may take before the measurement is aborted.
 const PATIENCE: Duration = Duration::from_secs(25);
 
-/// What clients do in one row of the table.
+/// The load of one row of the table.
 #[derive(Clone, Copy)]
 pub struct Load {
-    /// Transfers before the first that counts.
+    /// Transfers that run first and do not count.
     pub warm_up: usize,
     pub count: usize,
     pub in_flight: usize,
-    /// After this, no new one begins.
+    /// After this time no new transfer begins.
     pub within: Duration,
 }
 
@@ -33,12 +33,12 @@ pub struct Times {
 }
 
 impl Load {
-    /// All of them.
+    /// The total number of transfers.
     pub const fn transfers(&self) -> usize {
         self.warm_up + self.count
     }
 
-    /// Makes those that do not count.
+    /// Runs the warm-up transfers.
     pub async fn warm_up<F, M>(&self, makes: M) -> Result<()>
     where
         M: Fn(usize) -> F + Clone + Send + 'static,
@@ -47,7 +47,7 @@ impl Load {
         self.make(0..self.warm_up, makes).await.map(|_| ())
     }
 
-    /// Makes those that count.
+    /// Runs the transfers that count.
     pub async fn run<F, M>(&self, makes: M) -> Result<Times>
     where
         M: Fn(usize) -> F + Clone + Send + 'static,
@@ -56,8 +56,7 @@ impl Load {
         self.make(self.warm_up..self.transfers(), makes).await
     }
 
-    /// Makes transfers, so many at a time, until all are made or no new one may begin any more. The first one that fails
-    /// ends it.
+    /// Runs transfers, some at a time, until all are done or the time for new ones is over. Stops at the first that fails.
     async fn make<F, M>(&self, transfers: Range<usize>, makes: M) -> Result<Times>
     where
         M: Fn(usize) -> F + Clone + Send + 'static,

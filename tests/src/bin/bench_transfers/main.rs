@@ -1,10 +1,10 @@
-//! `cargo xtask bench transfers`: what the relayer adds to a transfer, and how many it carries.
+//! `cargo xtask bench transfers`: what the relayer adds to a transfer's time, and how many transfers it carries.
 //!
 //! | Room | What it is for |
 //! |---|---|
-//! | `bench` | what is measured: the network, relayers, agents that pay |
+//! | `bench` | what is measured: the network, relayers, paying agents |
 //! | `clients` | the three ways to make a transfer |
-//! | `load` | so many at a time, so many in all, each timed |
+//! | `load` | runs a number of transfers, some at a time, and times each |
 //! | `report` | rows, percentiles, the table |
 
 mod bench;
@@ -72,7 +72,7 @@ fn main() -> ExitCode {
         database: arguments.database,
         commitment: if arguments.commitment == "finalized" { "finalized" } else { "confirmed" },
     };
-    // Two runtimes, so that the clients' CPU time can be told from the counting door's.
+    // Two runtimes, so that the clients' CPU time is separate from that of the counting proxy.
     let runtime = |name: &str| {
         let mut builder = tokio::runtime::Builder::new_multi_thread();
         builder.worker_threads(2).thread_name(name).enable_all().build().expect("threads can be started")

@@ -7,7 +7,7 @@ use serde::Serialize;
 
 use crate::load::Times;
 
-/// One client with so many transfers in flight.
+/// One client with one number of transfers in flight.
 #[derive(Debug, Serialize)]
 pub struct Row {
     pub client: &'static str,
@@ -19,15 +19,15 @@ pub struct Row {
     pub p99_ms: f64,
     pub per_second: f64,
     pub rpc_calls_per_transfer: f64,
-    /// Of all relayers; for the other two, of the client. `null` where it cannot be read.
+    /// All relayers; in the rows without one, the client. `null` if it cannot be read.
     pub cpu_seconds_per_1000: Option<f64>,
-    /// Of every Postgres on this machine.
+    /// Every Postgres on this machine.
     pub database_cpu_seconds_per_1000: Option<f64>,
-    /// Of all relayers.
+    /// All relayers.
     pub rss_mb: Option<f64>,
 }
 
-/// What a load used.
+/// The resources that a load used.
 pub struct Used {
     pub rpc_calls: u64,
     pub cpu: Option<Duration>,
@@ -36,7 +36,7 @@ pub struct Used {
 }
 
 impl Row {
-    /// A row of what was measured.
+    /// A row of measurements.
     pub fn of(client: &'static str, relayers: usize, in_flight: usize, times: &Times, used: &Used) -> Row {
         let per_1000 = |cpu: Option<Duration>| {
             cpu.map(|cpu| rounded(cpu.as_secs_f64() * 1_000.0 / times.each.len() as f64))
@@ -60,7 +60,7 @@ impl Row {
     }
 }
 
-/// The smallest time that so many percent do not exceed.
+/// The smallest time that `percent` of the times do not exceed.
 fn percentile_ms(ascending: &[Duration], percent: usize) -> f64 {
     let rank = (ascending.len() * percent).div_ceil(100).max(1);
     rounded(ascending[rank - 1].as_secs_f64() * 1_000.0)
@@ -70,7 +70,7 @@ fn rounded(value: f64) -> f64 {
     (value * 100.0).round() / 100.0
 }
 
-/// The rows for people.
+/// The table for people.
 pub fn table(rows: &[Row]) -> String {
     let mut text = format!(
         "{:<15} {:>8} {:>9} {:>9} {:>8} {:>8} {:>8} {:>11} {:>18} {:>15} {:>13} {:>7}\n",

@@ -1,4 +1,4 @@
-//! Agents created and closed, and the admin's way out.
+//! Creates and closes agents, and withdraws as the admin.
 
 use super::{Actions, Scene, Sight};
 use crate::call::{Args, Call};
@@ -47,7 +47,7 @@ impl Actions {
     pub(super) fn close_agent(&mut self, scene: &Scene, sight: &mut Sight) -> Call {
         let Scene { place, operator, agent, .. } = scene;
         if self.one_in(2) {
-            // When the newest payment is a day old, and a second before and after.
+            // From one second before the newest payment is a day old to two seconds after.
             let free = agent.window.latest + DAY - 1 + self.random.below(4) as i64;
             sight.at = sight.at.max(free);
         }

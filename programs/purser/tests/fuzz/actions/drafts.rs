@@ -6,7 +6,7 @@ use super::{Actions, Scene, Sight};
 use crate::call::{draft_args, Args, Call};
 use crate::oracle::{draft_hash, Draft, Only, Policy};
 
-/// Entries that fit a transaction.
+/// Entries that fit in a transaction.
 const PART: usize = 28;
 
 impl Actions {
@@ -29,7 +29,7 @@ impl Actions {
         let expected_version = self.version(scene.agent.version);
         let mut hash = draft_hash(&place.address, expected_version, &policy);
         if self.one_in(15) {
-            // Of something else.
+            // The hash of another policy.
             hash = draft_hash(
                 &place.address,
                 expected_version,
@@ -42,7 +42,7 @@ impl Actions {
         Call::new(Args::OpenDraft(args), slots)
     }
 
-    /// More than fit a transaction; rarely, more than fit at all.
+    /// More entries than fit in a transaction; rarely more than the maximum.
     fn long_list(&mut self) -> Only {
         let count = if self.one_in(10) { 256 + self.below(2) } else { 10 + self.below(50) };
         let mut all: Vec<_> = (0..count as u16)

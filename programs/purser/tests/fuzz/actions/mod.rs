@@ -1,4 +1,4 @@
-//! What happens next: random, and aimed at where rules begin and end.
+//! Chooses what happens next: at random, but biased towards the edges of rules.
 
 mod agents;
 mod drafts;
@@ -16,22 +16,22 @@ use crate::oracle::{Agent, Model, Operator, Policy, DAY};
 use crate::random::Random;
 use crate::world::{Edit, Step};
 
-/// Seconds between payments on average, in a phase: from bursts to some 40, 200 and a few a day.
+/// Average seconds between payments in a phase: from bursts to about 40, 200 and a few a day.
 const TEMPOS: [u64; 8] = [1, 20, 200, 430, 430, 900, 2_000, 12_000];
 
-/// Makes up one world's history.
+/// Generates one world's history.
 pub struct Actions {
     random: Random,
-    /// The agent that most is about for a while.
+    /// The agent that most actions concern for a while.
     focus: usize,
     tempo: u64,
     phase_left: u64,
-    /// Little but payments, and no leaps of the clock: days with many of them.
+    /// Almost only payments, and no clock jumps: days with many payments.
     calm: bool,
     /// The phase begins with limits that its payments will reach.
     wants_limits: bool,
     next_tag: u64,
-    /// What the drafts are meant to hold.
+    /// The policies that drafts are to hold.
     plans: HashMap<Pubkey, Policy>,
 }
 
@@ -112,7 +112,7 @@ impl Actions {
         }
     }
 
-    /// Without these, a world would end up halted, paused or frozen, and refuse everything for that.
+    /// Without these, a world would end up halted, paused or frozen, and refuse everything because of that.
     fn remedy(&mut self, scene: &Scene) -> Option<Call> {
         let Scene { place, operator, agent, .. } = scene;
         if operator.halted_by.is_some() && self.one_in(4) {
@@ -135,7 +135,7 @@ impl Actions {
         let odds = if balance < 2_000 && agent { 2 } else { 60 };
         if self.one_in(odds) {
             let amount = if self.one_in(40) { 1 << 62 } else { self.random.below(200_000) };
-            // One account never holds more than there is.
+            // Keeps every balance within the total supply.
             let amount = amount.min((1 << 62) - balance.min(1 << 62));
             return Some(Edit::Deposit { to: place.source, amount });
         }
@@ -150,17 +150,17 @@ impl Actions {
         None
     }
 
-    /// The second of the next transaction.
+    /// The clock's second for the next transaction.
     fn time(&mut self, place: &AgentPlace, model: &Model) -> i64 {
         let now = model.now;
         let forward = |seconds: u64| now + seconds as i64;
         let leap = self.random.below(1000);
         let agent = model.agents.get(&place.address);
         if let (Some(agent), 0..30) = (agent, leap) {
-            // Around the moment at which something that is remembered is a day old.
+            // Around the second at which something remembered becomes a day old.
             let spans = &agent.window.spans;
             let remembered = if leap < 20 && !spans.is_empty() {
-                // Mostly old ones: they are next.
+                // Mostly old spans: they expire next.
                 Some(spans[self.below(spans.len().min(4))].0)
             } else {
                 agent.tags.iter().rev().nth(self.below(16)).map(|(_, at)| *at)
@@ -178,7 +178,7 @@ impl Actions {
         }
     }
 
-    /// Another account in a slot, twice the same one, or no signature.
+    /// Puts another account in a slot, the same one in two slots, or drops the signature.
     fn corrupt(&mut self, call: &mut Call) {
         let slot = self.below(call.slots.len());
         let signs = matches!(call.args.slots()[slot], Slot::Signer | Slot::Payer);
@@ -187,7 +187,7 @@ impl Actions {
                 call.signed = false;
                 return;
             }
-            // Only people sign.
+            // Only people can sign.
             _ if signs => self.person(),
             0..3 => call.slots[self.below(call.slots.len())],
             3..5 => {
@@ -210,7 +210,7 @@ impl Actions {
         self.random.below(odds) == 0
     }
 
-    /// Admin or policy authority; rarely anybody.
+    /// Admin or policy authority; rarely someone else.
     fn setter(&mut self, operator: &Operator) -> Pubkey {
         match self.random.below(20) {
             0 => self.person(),
@@ -228,7 +228,7 @@ impl Actions {
         }
     }
 
-    /// `right` almost always.
+    /// Almost always `right`.
     fn mostly(&mut self, right: Pubkey) -> Pubkey {
         if self.one_in(40) {
             self.person()
@@ -238,13 +238,13 @@ impl Actions {
     }
 }
 
-/// What the actions see of the world, and when they happen: an action may choose its moment.
+/// What the actions see of the world, and the time, which an action may choose.
 struct Sight<'a> {
     model: &'a Model,
     at: i64,
 }
 
-/// An agent that is there, and whose it is.
+/// An existing agent and its operator.
 struct Scene<'a> {
     place: &'a AgentPlace,
     operator_place: &'a OperatorPlace,

@@ -52,7 +52,7 @@ impl Actions {
         Call::new(Args::AcceptAdmin, [self.mostly(pending), scene.place.operator])
     }
 
-    /// Someone, no one, or a key that has another place already.
+    /// Someone, no one, or a key that already has another role.
     fn guardian(&mut self, other: Pubkey) -> Pubkey {
         match self.random.below(8) {
             0 | 1 => Pubkey::default(),

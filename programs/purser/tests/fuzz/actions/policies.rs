@@ -14,7 +14,7 @@ impl Actions {
         self.set_to(scene, signer, policy)
     }
 
-    /// By the admin, so that they apply at once: a day's payments reach them, and hardly anything else is refused.
+    /// Signed by the admin, so that they apply at once. A day's payments reach these limits, and hardly anything else is refused.
     pub(super) fn set_limits(&mut self, scene: &Scene) -> Call {
         let daily = Some(2_000 + self.random.below(100_000)).filter(|_| !self.one_in(5));
         let policy = Policy { daily, ..Policy::default() };
@@ -36,7 +36,7 @@ impl Actions {
         }
     }
 
-    /// Another one, or the same with something changed.
+    /// A new policy, or the current one with one change.
     pub(super) fn policy(&mut self, current: &Policy) -> Policy {
         let mut policy = if self.one_in(3) { Policy::default() } else { current.clone() };
         for _ in 0..1 + self.below(3) {
@@ -72,7 +72,7 @@ impl Actions {
             let (list, entry) = match self.random.below(10) {
                 0..5 => (&mut only.wallets, token.owner),
                 5..9 => (&mut only.token_accounts, *address),
-                // Not what it is.
+                // The wrong kind for this address.
                 _ => (&mut only.wallets, *address),
             };
             match list.iter().position(|known| *known == entry) {
@@ -110,7 +110,7 @@ impl Actions {
         Call::new(Args::Halt { resume: self.one_in(3) }, [signer, place.operator, agent])
     }
 
-    /// `agent`: the program's own address where the operator is meant.
+    /// `agent`: the program's own address to resume the operator.
     pub(super) fn resume(&mut self, operator: &Operator, place: &AgentPlace, agent: Pubkey) -> Call {
         Call::new(Args::Halt { resume: true }, [self.admin(operator), place.operator, agent])
     }

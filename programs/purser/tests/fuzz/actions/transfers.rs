@@ -1,4 +1,4 @@
-//! Payments: near limits, again, late, to those who are listed and to those who only look like it.
+//! Payments: near limits, repeated, late, to listed recipients and to those that only look listed.
 
 use anchor_lang::prelude::Pubkey;
 
@@ -41,7 +41,7 @@ impl Actions {
             return scene.place.others[self.below(3)];
         }
         let any = CAST.recipients[self.below(CAST.recipients.len())].0;
-        // Those that are in order come first in the cast.
+        // The valid ones come first in the cast.
         let common = CAST.recipients[self.below(14)].0;
         let Some(only) = &scene.agent.policy.only else { return if self.one_in(15) { any } else { common } };
         if only.len() == 0 || self.one_in(6) {
@@ -55,7 +55,7 @@ impl Actions {
         matching.nth(which).or(first).map_or(any, |(address, _)| *address)
     }
 
-    /// A new one, or one that was paid before: just now, or about as long ago as it is remembered.
+    /// A new tag, or that of an earlier payment: a recent one, or one about as old as the program remembers.
     fn tag(&mut self, scene: &Scene) -> u64 {
         let tags = &scene.agent.tags;
         let back = match self.random.below(100) {
@@ -96,7 +96,7 @@ impl Actions {
             1..4 => balance + self.random.below(2),
             4..7 => policy.single.unwrap_or(plain).saturating_add(self.random.below(2)),
             7..15 => left.unwrap_or(plain).max(1).saturating_add(self.random.below(2)),
-            // A good part of what is left, so that limits are reached.
+            // About half of what is left, so that payments reach the limits.
             15..18 => left.unwrap_or(plain).div_ceil(2).max(1),
             25 => u64::MAX - self.random.below(2),
             26 if balance > 1 << 40 => balance,
@@ -106,7 +106,7 @@ impl Actions {
         policy.single.filter(small_enough).map_or(amount, |most| 1 + self.random.below(most.max(1)))
     }
 
-    /// Of characters of one to four bytes, alike or mixed, some at the edge of what is allowed; rarely no text at all.
+    /// Characters of one to four bytes, uniform or mixed, some at the length limit; rarely invalid UTF-8.
     fn memo(&mut self, policy: &Policy) -> Vec<u8> {
         const CHARACTERS: [&str; 5] = ["x", "é", "€", "🪙", "\u{7f}"];
         let wanted = if policy.memo { !self.one_in(12) } else { self.one_in(4) };

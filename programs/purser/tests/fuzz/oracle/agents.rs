@@ -26,7 +26,7 @@ impl Model {
         let role = operator.setter(signer)?;
         ensure(*mint == operator.mint, code::WRONG_MINT)?;
         let right = cast::token_account_address(address, mint);
-        // The associated token program is told which account to make, and that one is not there.
+        // The associated token program derives which account to create, and the call does not contain it.
         let missing = || Refusal::Other("MissingAccount".to_owned());
         if *token_account != right {
             return Err(missing());
@@ -82,7 +82,7 @@ impl Model {
         Ok(vec![self.policy_set(address, None, signer)])
     }
 
-    /// A longer account is paid for by `payer`; what a shorter one frees goes to whoever paid for the agent.
+    /// `payer` pays for a longer account. What a shorter one frees goes to the payer of the agent.
     pub(super) fn put_in_force(&mut self, address: &Pubkey, policy: Policy, payer: &Pubkey) {
         let now = self.now;
         let rent = self.rent(AGENT_BYTES + ENTRY_BYTES * policy.entry_count());
@@ -151,7 +151,7 @@ impl Model {
         ensure(agent.window.is_empty(self.now), code::SPEND_WINDOW_NOT_EMPTY)?;
         let balance = self.tokens[token_account].amount;
         if balance > 0 {
-            // In another account of its own it would be out of reach.
+            // In another token account of the agent itself nobody could reach it.
             let to = self.tokens.get(destination).filter(|to| to.program == token::ID);
             ensure(to.is_none_or(|to| to.owner != *address), code::RECIPIENT_IS_SOURCE)?;
             let way = [address, token_account, mint, destination, &token::ID];

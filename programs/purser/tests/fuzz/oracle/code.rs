@@ -1,4 +1,4 @@
-//! Error codes as docs/errors.md has them, and those of Anchor, the system program and the token programs.
+//! Error codes of docs/errors.md, and those of Anchor, the system program and the token programs.
 
 pub const DUPLICATE_TRANSFER: u32 = 6000;
 pub const PAUSED: u32 = 6001;
@@ -40,8 +40,8 @@ pub const DISCRIMINATOR_MISMATCH: u32 = 3002;
 pub const OWNED_BY_WRONG_PROGRAM: u32 = 3007;
 pub const NOT_SIGNER: u32 = 3010;
 
-/// The system program: the address is in use.
+/// From the system program: the address is in use.
 pub const ALREADY_IN_USE: u32 = 0;
-/// The token programs.
+/// From the token programs.
 pub const MINT_MISMATCH: u32 = 3;
 pub const ACCOUNT_FROZEN: u32 = 17;

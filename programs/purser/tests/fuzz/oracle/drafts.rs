@@ -1,4 +1,4 @@
-//! Policies that wait: opened by their hash, written in parts, sealed, applied.
+//! Staged policies: opened by their hash, written in parts, sealed, applied.
 
 use anchor_lang::prelude::Pubkey;
 use anchor_lang::Event;
@@ -13,7 +13,7 @@ use crate::cast;
 const DRAFT_BYTES: usize = 8 + 144;
 const ENTRIES_MAX: usize = 256;
 
-/// What names a draft: SHA-256 of the agent's address, the version that the policy was written against (u32), the number
+/// A draft's name: SHA-256 of the agent's address, the version that the policy was written against (u32), the number
 /// of entries (u16), the policy (24 bytes) and the entries, little-endian.
 pub fn draft_hash(agent: &Pubkey, expected_version: u32, policy: &Policy) -> [u8; 32] {
     let only = policy.only.clone().unwrap_or_default();
@@ -38,7 +38,7 @@ impl Draft {
         ensure(self.agent == *agent && self.hash == *hash, code::DRAFT_MISMATCH)
     }
 
-    /// Once all is written: the policy that it holds, if it is the one that it was opened for.
+    /// Once everything is written: the draft's policy, if its hash matches.
     fn seal(&mut self, now: i64) -> Result<(), Refusal> {
         if let Some(only) = &mut self.policy.only {
             let (wallets, token_accounts) = self.entries.split_at(self.wallets);

@@ -1,5 +1,5 @@
-//! What the program should do, said a second time and as plainly as possible: no code of the program or of its policy
-//! crate decides anything here. Client types are used to write events down, and for nothing else.
+//! What the program should do, written a second time and as plainly as possible. No code of the program or its policy crate
+//! decides anything here. Client types only encode events.
 
 mod agents;
 pub mod code;
@@ -36,7 +36,7 @@ impl From<u32> for Refusal {
     }
 }
 
-/// Events as their bytes, or why nothing happened.
+/// The events' bytes, or the reason for the refusal.
 pub type Answer = Result<Vec<Vec<u8>>, Refusal>;
 
 /// Every account that the oracle knows.
@@ -47,12 +47,12 @@ pub struct Model {
     pub agents: BTreeMap<Pubkey, Agent>,
     pub drafts: BTreeMap<Pubkey, Draft>,
     pub tokens: BTreeMap<Pubkey, Token>,
-    /// Mints, with their token programs.
+    /// Mints and their token programs.
     pub mints: BTreeMap<Pubkey, Pubkey>,
     pub lamports: BTreeMap<Pubkey, u64>,
-    /// Lamports for an empty account, and for each byte more.
+    /// Lamports for an empty account, and for each additional byte.
     pub rent: (u64, u64),
-    /// A promise of the rule that the rule itself broke.
+    /// A promise of the rule that the rule itself did not keep.
     pub broken: Option<String>,
 }
 
@@ -88,9 +88,9 @@ pub struct Agent {
     pub halted_by: Option<Role>,
     pub policy: Policy,
     pub window: Window,
-    /// How many payments it made.
+    /// How many payments the agent made.
     pub payments: u64,
-    /// Tags of the newest payments with their seconds, newest last. More than the rule looks at, for others to choose from.
+    /// Tags of the newest payments and their seconds, newest last. More than the rule reads, for the actions to choose from.
     pub tags: VecDeque<(u64, i64)>,
 }
 
@@ -100,7 +100,7 @@ pub struct Draft {
     pub rent_payer: Pubkey,
     pub hash: [u8; 32],
     pub expected_version: u32,
-    /// Without entries, until it is sealed.
+    /// Has no entries until it is sealed.
     pub policy: Policy,
     pub wallets: usize,
     pub count: usize,
@@ -118,7 +118,7 @@ pub struct Token {
 }
 
 impl Model {
-    /// Does what the call asks for, or nothing at all.
+    /// Executes the call completely, or changes nothing.
     pub fn answer(&mut self, call: &Call) -> Answer {
         let signed = call.signs(&call.slots[0]);
         if let Args::Transfer(payment) | Args::TransferChecked(payment) = &call.args {
@@ -159,13 +159,13 @@ impl Model {
         *self.lamports.entry(*to).or_default() += lamports;
     }
 
-    /// All that an account has goes to `to`.
+    /// Moves all lamports of an account to `to`.
     fn sweep(&mut self, from: &Pubkey, to: &Pubkey) {
         let lamports = self.lamports.remove(from).unwrap_or(0);
         *self.lamports.entry(*to).or_default() += lamports;
     }
 
-    /// How Anchor answers to an account that is not of the kind that belongs in a slot.
+    /// Anchor's error for an account of the wrong kind in a slot.
     fn not_of_the_kind(&self, key: &Pubkey) -> Refusal {
         let own = self.operators.contains_key(key)
             || self.agents.contains_key(key)
@@ -186,7 +186,7 @@ impl Model {
         self.drafts.get(key).ok_or_else(|| self.not_of_the_kind(key))
     }
 
-    /// An account of the legacy token program, where payments can go.
+    /// An account of this token program that payments can go to.
     fn payable(&self, key: &Pubkey, program: &Pubkey, mint: &Pubkey) -> Result<&Token, Refusal> {
         let account = self.tokens.get(key).filter(|account| account.program == *program);
         let account = account.ok_or(code::RECIPIENT_NOT_TOKEN_ACCOUNT)?;
@@ -200,7 +200,7 @@ impl Model {
         self.tokens.get_mut(to).expect("checked").amount += amount;
     }
 
-    /// A USDC account, as the associated token program makes it.
+    /// A USDC account, as the associated token program creates it.
     pub fn empty_token_account(owner: Pubkey) -> Token {
         Token { program: token::ID, mint: cast::MINT, owner, amount: 0, frozen: false }
     }

@@ -42,8 +42,8 @@ impl Model {
         ensure(from.amount >= amount, code::INSUFFICIENT_BALANCE)?;
         ensure(source != destination, code::RECIPIENT_IS_SOURCE)?;
         self.payable(destination, program, &from.mint)?;
-        // Anything of a token program that is long enough passes for a mint here; the token programs look closer, and
-        // Token-2022 first at whose it is.
+        // The program accepts any sufficiently long account of a token program as a mint. The token programs check more, and
+        // Token-2022 checks the owner first.
         let account = self.tokens.get(mint).map(|account| account.program);
         let mint_program = self.mints.get(mint).copied().or(account).ok_or(code::WRONG_MINT)?;
         ensure(!from.frozen, code::ACCOUNT_FROZEN)?;

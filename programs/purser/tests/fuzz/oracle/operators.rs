@@ -14,7 +14,7 @@ const TRANSFER_AUTHORITIES_MAX: usize = 8;
 const DELAY_MAX: u32 = 30 * 86_400;
 
 impl Operator {
-    /// Who `signer` is here.
+    /// The signer's role in this operator.
     fn role(&self, signer: &Pubkey) -> Option<Role> {
         if *signer == self.admin {
             Some(Role::Admin)
@@ -37,7 +37,7 @@ impl Operator {
         Ok(role.ok_or(code::UNAUTHORIZED)?)
     }
 
-    /// Whoever may stop things.
+    /// A role that may halt.
     pub(super) fn halter(&self, signer: &Pubkey) -> Result<Role, Refusal> {
         Ok(self.role(signer).ok_or(code::UNAUTHORIZED)?)
     }
@@ -73,7 +73,7 @@ impl Operator {
     }
 }
 
-/// The default key stands for none.
+/// `None` for the default key.
 fn some(key: Pubkey) -> Option<Pubkey> {
     Some(key).filter(|key| *key != Pubkey::default())
 }
@@ -150,7 +150,7 @@ impl Model {
         Ok(vec![event.data()])
     }
 
-    /// The slot of the agent holds the program's own address where the operator itself is meant.
+    /// To halt the operator itself, the agent's slot holds the program's own address.
     pub(super) fn halt(&mut self, resume: bool, slots: &[Pubkey]) -> Answer {
         let [signer, address, agent] = slots else { unreachable!("three slots") };
         let operator = self.operator(address)?;
@@ -165,7 +165,7 @@ impl Model {
             Some(agent) => &mut self.agents.get_mut(&agent).expect("known").halted_by,
             None => &mut self.operators.get_mut(address).expect("known").halted_by,
         };
-        // Who halted it first stays named.
+        // The first one that halted stays named.
         *halted_by = if resume { None } else { halted_by.or(Some(role)) };
         let halted_by = halted_by.map(role_number);
         Ok(vec![HaltSet { operator: *address, agent, halted_by, signer: *signer }.data()])

@@ -1,4 +1,4 @@
-//! Policies, and which change of one loosens it.
+//! Policies, and which changes loosen them.
 
 use anchor_lang::prelude::Pubkey;
 use purser::events::{AllowlistRecord, PolicyRecord};
@@ -54,7 +54,7 @@ impl Policy {
         ensure(ascending(&only.wallets) && ascending(&only.token_accounts), code::ALLOWLIST_NOT_SORTED)
     }
 
-    /// Whether it lets anything pass that `current` does not.
+    /// Whether it allows anything that `current` does not.
     pub fn loosens(&self, current: &Self) -> bool {
         let raises = |new: Option<u64>, old: Option<u64>| match (new, old) {
             (_, None) => false,
@@ -77,7 +77,7 @@ impl Policy {
             || adds
     }
 
-    /// As events show it; by its hash where it was a draft.
+    /// The policy as events show it; a list from a draft only by its hash.
     pub(super) fn record(&self, draft: Option<[u8; 32]>) -> PolicyRecord {
         PolicyRecord {
             max_single_transfer: self.single,

@@ -20,7 +20,7 @@ impl Agent {
         self.tags.iter().rev().take(TAGS).any(|(known, at)| *known == tag && now - at < DAY)
     }
 
-    /// Whether a payment signed at `sequence` can still be told from a second one.
+    /// Whether the program can still tell a payment signed at `sequence` from a repeated one.
     fn covers(&self, sequence: u32) -> bool {
         (self.payments as u32).wrapping_sub(sequence) < TAGS as u32
     }
@@ -97,8 +97,8 @@ impl Model {
 }
 
 impl Agent {
-    /// Holds the rule itself to what it promises: no more than the cap leaves in any 24 hours, and no spend counts as much
-    /// as the longest stretch longer. Says what is wrong.
+    /// Checks the rule's own promises: no more than the cap leaves in any 24 hours, and every spend counts for less than the
+    /// maximum stretch longer. Returns what is wrong.
     fn broken_promise(&self, spent: u64) -> Option<String> {
         let left = self.window.left_within(DAY);
         let stretched = as_u64(self.window.left_within(DAY + STRETCH - 1));

@@ -1,19 +1,19 @@
-//! The rule of the spending window, as its documentation says it: whole numbers that neither wrap nor overflow, in lists.
+//! The rule of the spending window as documented, in lists and integers that neither wrap nor overflow.
 
 /// A spend counts while its age is at most this, inclusively.
 pub const DAY: i64 = 86_400;
-/// Different seconds with spends that are kept apart.
+/// Different seconds with spends that the window keeps apart.
 pub const SPANS: usize = 40;
-/// Beyond these, a spend may count longer by less than this.
+/// Beyond those, a spend may count for less than this many seconds longer.
 pub const STRETCH: i64 = 2 * DAY / 31;
 
 #[derive(Clone, Debug, Default)]
 pub struct Window {
-    /// The second of the newest spend. Time does not go back behind it.
+    /// The second of the newest spend. Time never goes back before it.
     pub latest: i64,
-    /// The last second of a span and what was spent in it, oldest first.
+    /// Each span's last second and total spend, oldest first.
     pub spans: Vec<(i64, u128)>,
-    /// Every spend that can still matter, one by one.
+    /// Every single spend that can still matter.
     spends: Vec<(i64, u64)>,
 }
 
@@ -22,7 +22,7 @@ impl Window {
         now.max(self.latest)
     }
 
-    /// What counts at `now`.
+    /// The sum that counts at `now`.
     pub fn spent(&self, now: i64) -> u64 {
         let now = self.effective(now);
         let counts = self.spans.iter().filter(|(last, _)| now - last <= DAY);
@@ -51,7 +51,7 @@ impl Window {
         }
     }
 
-    /// Of the spans that have a neighbour on each side, and these close enough together: the least, of equals the oldest.
+    /// Of the spans with a neighbour on each side that is close enough: the smallest, and of equal ones the oldest.
     fn least_that_may_join(&self) -> usize {
         let mut least: Option<usize> = None;
         for at in 1..self.spans.len() - 1 {
@@ -70,7 +70,7 @@ impl Window {
         left.map(|(_, amount)| u128::from(*amount)).sum()
     }
 
-    /// In how many different seconds of the last day something was spent.
+    /// How many different seconds of the last day had a spend.
     pub fn seconds_of_the_day(&self) -> usize {
         let mut seconds: Vec<_> = self.spends.iter().map(|(at, _)| *at).collect();
         seconds.retain(|at| self.latest - at <= DAY);
