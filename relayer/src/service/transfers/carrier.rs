@@ -116,12 +116,15 @@ impl Carrier {
 
     /// Nothing is signed, and nobody wants the transfer any longer: the receiver of its bytes is gone, or its key has expired.
     async fn is_interrupted(&self, transfer: &Transfer) -> bool {
+        if transfer.fee_payer.is_some() {
+            return self.hand_over.is_none();
+        }
         if self.is_awaited() {
             return false;
         }
         let age =
             self.agreed_now().await.map_or(0, |now| now.saturating_sub(transfer.created_at.unix_seconds()));
-        transfer.fee_payer.is_some() || age >= IDEMPOTENCY_SECONDS
+        age >= IDEMPOTENCY_SECONDS
     }
 
     /// The caller still waits for the answer.
