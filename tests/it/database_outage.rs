@@ -28,14 +28,18 @@ struct Scene {
 impl Scene {
     /// `None` when there is no Postgres.
     async fn set() -> Option<Self> {
+        Self::set_on(TestNetwork::shared().await, AppSettings::default()).await
+    }
+
+    async fn set_on(network: Arc<TestNetwork>, settings: AppSettings) -> Option<Self> {
         let database = TestDatabase::create().await?;
         let line = Wire::to_postgres(&database.url());
         let settings = AppSettings {
             database_url: Some(line.postgres_url(&database.url())),
             database: Some(database.clone()),
-            ..AppSettings::default()
+            ..settings
         };
-        let app = TestApp::start(TestNetwork::shared().await, &settings).await;
+        let app = TestApp::start(network, &settings).await;
         let operator = app.new_operator().await;
         let receiver = Receiver::start();
         registers(&operator, &receiver.url("/hook"), &["transfer.settled"]).await;
@@ -87,6 +91,29 @@ async fn every_part_goes_on_after_postgres_was_silent() {
     let refused = scene.is_away().await;
     scene.line.mends();
     scene.is_back(refused, pid).await;
+}
+
+#[tokio::test]
+async fn payment_that_becomes_final_while_postgres_is_away_is_settled_afterwards_and_made_once() {
+    let settings = AppSettings { deadline_seconds: 1, commitment: "finalized", ..AppSettings::default() };
+    let Some(scene) = Scene::set_on(TestNetwork::slow(), settings).await else { return };
+    let (pid, chain) = (scene.app.pid(), &scene.agent.operator.chain);
+    let (payee, _) = chain.new_payee().await;
+    let payment = scene.agent.pays("1").to(&payee).key("once");
+    let accepted = payment.clone().await.has_status(202);
+    let signature = accepted.text_of("tx_signature").to_owned();
+    scene.line.cuts();
+    while !chain.is_finalized(&signature).await {
+        tokio::time::sleep(Duration::from_millis(200)).await;
+    }
+    // The relayer hears of it, and can write nothing down.
+    scene.agent.pays("1").to(&payee).await.is_error(503, "service_unavailable");
+    scene.line.mends();
+    let settled = payment.insists().await;
+    assert_eq!(settled["tx_signature"], signature.as_str());
+    assert_eq!(settled["transfer_id"], accepted["transfer_id"]);
+    assert_eq!(chain.usdc_micros(&payee).await, 1_000_000);
+    assert_eq!(scene.app.pid(), pid);
 }
 
 #[tokio::test]

@@ -192,6 +192,14 @@ impl Chain {
         status.is_some_and(|status| status.err.is_none())
     }
 
+    /// True when the transaction succeeded and its block is finalized.
+    pub async fn is_finalized(&self, signature: &str) -> bool {
+        let signature = signature.parse().expect("a transaction signature is base58 of 64 bytes");
+        let finalized = CommitmentConfig::finalized();
+        let status = self.rpc.get_signature_status_with_commitment(&signature, finalized).await;
+        matches!(status.expect("the network answers"), Some(Ok(())))
+    }
+
     /// Sends a transfer straight to the program, signed and paid by `authority`, bypassing the checks of relayer and node.
     pub async fn transfers(&self, order: &DirectTransfer<'_>, authority: &Keypair) -> Landing {
         let order = self.order(order).await;
