@@ -111,7 +111,9 @@ async fn attention(
     let mut found: Vec<Attention> =
         problems.map(|problem| Attention { what: problem.clone(), link: None, is_urgent: true }).collect();
     found.extend(services.signers.low_on_sol(operator.network).into_iter().map(|(wallet, lamports)| {
-        let what = format!("The relayer's wallet {wallet} can spend {lamports} lamports, and no payment is made without: send it SOL.");
+        let what = format!(
+            "The relayer's wallet {wallet} can spend only {lamports} lamports on fees and rent: send it SOL."
+        );
         Attention { what, link: None, is_urgent: true }
     }));
     found.extend(accounts.iter().flat_map(|account| of_account(account, &webhooks)));

@@ -61,7 +61,10 @@ impl Carrier {
         if let Some((code, message)) = signers::unsigned(error) {
             return self.fail(transfer, self.failure(code, message)).await;
         }
-        tracing::warn!(transfer_id = %transfer.id, %error, "the chain did not serve a transfer");
+        // A transfer that nobody waits for asks every second: the log need not say so each time.
+        if self.is_awaited() {
+            tracing::warn!(transfer_id = %transfer.id, %error, "the chain did not serve a transfer");
+        }
         let failure = match error {
             ChainError::Unavailable { .. } | ChainError::Expired => {
                 let message =
