@@ -4,7 +4,7 @@ use anyhow::{Result, ensure};
 
 use crate::parts::{Part, has_clippy};
 use crate::workspace::{Workspace, command, run as run_command};
-use crate::{circles, idl, imports, localnet};
+use crate::{circles, idl, imports, localnet, names};
 
 pub fn run(workspace: &Workspace) -> Result<()> {
     step("formatting");
@@ -16,6 +16,11 @@ pub fn run(workspace: &Workspace) -> Result<()> {
     imports::check(&workspace.root)?;
     circles::check(&workspace.root.join("relayer/src"))?;
     circles::check(&workspace.root.join("audit/src"))?;
+
+    step("names of types");
+    for source in ["relayer/src", "client/src", "policy/src", "audit/src", "migrations/src"] {
+        names::check(&workspace.root.join(source))?;
+    }
 
     step("lints");
     ensure!(has_clippy(), "clippy is not installed: `rustup component add clippy`");

@@ -9,12 +9,11 @@ use std::path::Path;
 use anyhow::{Context, Result, bail};
 
 /// A module's path: `["store", "events"]`.
-type Module = Vec<String>;
+pub type Module = Vec<String>;
 
 /// Fails on every circle among the files under `source` (the relayer's `src`), and names its files.
 pub fn check(source: &Path) -> Result<()> {
-    let mut texts = BTreeMap::new();
-    read_folder(source, &mut Vec::new(), &mut texts)?;
+    let texts = modules_under(source)?;
     let modules: BTreeSet<&Module> = texts.keys().collect();
     let imports: BTreeMap<&Module, BTreeSet<Module>> =
         texts.iter().map(|(module, text)| (module, imports_of(module, text, &modules))).collect();
@@ -36,7 +35,13 @@ pub fn check(source: &Path) -> Result<()> {
     Ok(())
 }
 
-/// The modules under `folder` with their texts, without tests, comments, and the files that only start the process.
+/// The modules under `source` with their texts, without tests, comments, and the files that only start the process.
+pub fn modules_under(source: &Path) -> Result<BTreeMap<Module, String>> {
+    let mut texts = BTreeMap::new();
+    read_folder(source, &mut Vec::new(), &mut texts)?;
+    Ok(texts)
+}
+
 fn read_folder(folder: &Path, parents: &mut Module, texts: &mut BTreeMap<Module, String>) -> Result<()> {
     for entry in fs::read_dir(folder).with_context(|| format!("cannot read {}", folder.display()))? {
         let path = entry?.path();

@@ -12,6 +12,7 @@ mod idl;
 mod imports;
 mod lines;
 mod localnet;
+mod names;
 mod parts;
 mod postgres;
 mod progress;

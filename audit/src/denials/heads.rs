@@ -31,7 +31,7 @@ pub struct Head {
 }
 
 /// The heads of an operator, the latest first.
-pub(super) struct Found {
+pub(super) struct HeadsOnChain {
     pub heads: Vec<Head>,
     /// The key whose memos were read.
     pub signer: Pubkey,
@@ -39,7 +39,7 @@ pub(super) struct Found {
 }
 
 /// Reads the memos of the operator's current policy authority.
-pub(super) async fn find(node: &Node, operator: &Pubkey) -> Result<Found, AuditError> {
+pub(super) async fn find(node: &Node, operator: &Pubkey) -> Result<HeadsOnChain, AuditError> {
     let account = node.accounts(&[*operator]).await?.pop().and_then(|(_, account)| account);
     let data =
         account.filter(|account| account.owner() == Some(purser::ID)).and_then(|account| account.bytes());
@@ -63,7 +63,7 @@ pub(super) async fn find(node: &Node, operator: &Pubkey) -> Result<Found, AuditE
         )
     }));
     let heads: Vec<Option<Head>> = read.buffered(AT_ONCE).try_collect().await?;
-    Ok(Found { heads: heads.into_iter().flatten().collect(), signer, host: node.host() })
+    Ok(HeadsOnChain { heads: heads.into_iter().flatten().collect(), signer, host: node.host() })
 }
 
 #[derive(Deserialize)]
@@ -71,7 +71,7 @@ pub(super) async fn find(node: &Node, operator: &Pubkey) -> Result<Found, AuditE
 struct Message {
     header: Header,
     account_keys: Vec<String>,
-    instructions: Vec<Instruction>,
+    instructions: Vec<MemoInstruction>,
 }
 
 #[derive(Deserialize)]
@@ -82,7 +82,7 @@ struct Header {
 
 #[derive(Deserialize)]
 #[serde(rename_all = "camelCase")]
-struct Instruction {
+struct MemoInstruction {
     program_id_index: usize,
     accounts: Vec<usize>,
     data: String,
@@ -98,7 +98,7 @@ fn head_in(transaction: &Value, line: &Line, signer: &Pubkey, operator: &Pubkey)
     let message = Message::deserialize(&transaction["transaction"]["message"]).ok()?;
     let Message { header, account_keys, instructions } = message;
     let (program, signer) = (MEMO_PROGRAM.to_string(), signer.to_string());
-    let is_ours = |instruction: &&Instruction| {
+    let is_ours = |instruction: &&MemoInstruction| {
         let signed_by =
             |at: &usize| *at < header.num_required_signatures && account_keys.get(*at) == Some(&signer);
         account_keys.get(instruction.program_id_index) == Some(&program)

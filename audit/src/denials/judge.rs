@@ -7,7 +7,7 @@ use serde::Serialize;
 use ulid::Ulid;
 
 use super::heads::Head;
-use super::line::{Claims, Signed};
+use super::line::{Claims, SignedLine};
 
 /// What is wrong.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize)]
@@ -30,7 +30,7 @@ pub enum Kind {
 }
 
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
-pub struct Finding {
+pub struct DenialFinding {
     pub kind: Kind,
     pub number: Option<u64>,
     /// The last of several in a row.
@@ -45,7 +45,7 @@ pub struct Finding {
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Good {
     pub line: u64,
-    pub signed: Signed,
+    pub signed: SignedLine,
 }
 
 #[derive(Debug, Clone, Copy)]
@@ -55,7 +55,7 @@ pub(super) struct Spoiled {
 }
 
 /// Judges good and spoiled lines, in the order of the file. Findings are sorted by number, then by line.
-pub(super) fn judge(good: &[Good], spoiled: &[Spoiled], heads: &[Head]) -> Vec<Finding> {
+pub(super) fn judge(good: &[Good], spoiled: &[Spoiled], heads: &[Head]) -> Vec<DenialFinding> {
     let kept = in_order(good);
     let mut findings = Vec::new();
     let chain = chain_of(good, &kept, &mut findings);
@@ -105,7 +105,7 @@ fn in_order(good: &[Good]) -> Vec<bool> {
 }
 
 /// One line per number, sorted by number. Adds findings for moved and added lines, and where the chain breaks.
-fn chain_of<'a>(good: &'a [Good], kept: &[bool], findings: &mut Vec<Finding>) -> Vec<&'a Good> {
+fn chain_of<'a>(good: &'a [Good], kept: &[bool], findings: &mut Vec<DenialFinding>) -> Vec<&'a Good> {
     let mut all: Vec<(&Good, bool)> = good.iter().zip(kept.iter().copied()).collect();
     all.sort_by_key(|(one, kept)| (one.signed.number, !kept, one.line));
     let mut chain: Vec<&Good> = Vec::with_capacity(all.len());
@@ -182,9 +182,9 @@ fn places_of(spoiled: &[Spoiled], chain: &[&Good], in_place: &[&Good], lines: us
     places
 }
 
-fn of_spoiled(one: &Spoiled, number: Option<u64>) -> Finding {
+fn of_spoiled(one: &Spoiled, number: Option<u64>) -> DenialFinding {
     let kind = if number.is_some() { Kind::Edited } else { Kind::Added };
-    Finding {
+    DenialFinding {
         kind,
         number,
         through: None,
@@ -195,7 +195,7 @@ fn of_spoiled(one: &Spoiled, number: Option<u64>) -> Finding {
 }
 
 /// The missing numbers, up to the last one in the file or on Solana.
-fn gaps(chain: &[&Good], stood_for: BTreeSet<u64>, last_on_chain: u64) -> Vec<Finding> {
+fn gaps(chain: &[&Good], stood_for: BTreeSet<u64>, last_on_chain: u64) -> Vec<DenialFinding> {
     let mut numbers: Vec<u64> = chain.iter().map(|one| one.signed.number).chain(stood_for).collect();
     numbers.sort_unstable();
     let last = numbers.last().copied().unwrap_or(0);
@@ -213,7 +213,7 @@ fn gaps(chain: &[&Good], stood_for: BTreeSet<u64>, last_on_chain: u64) -> Vec<Fi
     findings
 }
 
-fn deleted(first: u64, last: u64, next: Option<&Signed>, is_cut_off: bool) -> Finding {
+fn deleted(first: u64, last: u64, next: Option<&SignedLine>, is_cut_off: bool) -> DenialFinding {
     let mut text = match (is_cut_off, first == last) {
         (true, _) => "the end of the file is missing: Solana has the head of it".to_owned(),
         (false, true) => "it is missing".to_owned(),
@@ -223,7 +223,7 @@ fn deleted(first: u64, last: u64, next: Option<&Signed>, is_cut_off: bool) -> Fi
         let which = if first == last { "it" } else { "the last" };
         text += &format!("; {which} has SHA-256 {}, as the one after names it", hex::encode(next.previous));
     }
-    Finding {
+    DenialFinding {
         kind: Kind::Deleted,
         number: Some(first),
         through: (last > first).then_some(last),
@@ -233,9 +233,9 @@ fn deleted(first: u64, last: u64, next: Option<&Signed>, is_cut_off: bool) -> Fi
     }
 }
 
-fn at_line(kind: Kind, one: &Good, text: String) -> Finding {
+fn at_line(kind: Kind, one: &Good, text: String) -> DenialFinding {
     let Good { line, signed } = one;
-    Finding {
+    DenialFinding {
         kind,
         number: Some(signed.number),
         through: None,

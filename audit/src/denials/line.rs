@@ -62,7 +62,7 @@ impl Whose {
 
 /// A line exactly as the key signed it.
 #[derive(Debug, Clone, Copy)]
-pub(super) struct Signed {
+pub(super) struct SignedLine {
     pub number: u64,
     /// SHA-256 of its document.
     pub hash: [u8; 32],
@@ -82,7 +82,7 @@ pub(super) struct Claims {
 }
 
 pub(super) enum Read {
-    Good(Signed),
+    Good(SignedLine),
     Spoiled(Claims),
     /// Correctly signed, but of another version.
     Newer,
@@ -153,7 +153,7 @@ pub(super) fn read(bytes: &[u8], keys: &mut Keys, whose: &mut Whose) -> Read {
     let Some(previous) = hash(&document.previous_sha256) else {
         return spoiled(&value, "it does not name the one before");
     };
-    Read::Good(Signed {
+    Read::Good(SignedLine {
         number: document.number,
         hash: Sha256::digest(&text).into(),
         previous,

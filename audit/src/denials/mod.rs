@@ -14,7 +14,7 @@ use anchor_lang::prelude::Pubkey;
 use reqwest::Url;
 
 pub use self::heads::Head;
-pub use self::judge::{Finding, Kind};
+pub use self::judge::{DenialFinding, Kind};
 pub use self::report::{DenialsReport, denials_text};
 
 use self::judge::{Good, Spoiled, judge};

@@ -5,8 +5,8 @@ use std::fmt::{Result as Written, Write};
 use anchor_lang::prelude::Pubkey;
 use serde::Serialize;
 
-use super::heads::{Found, Head};
-use super::{Contents, Finding, Kind};
+use super::heads::{Head, HeadsOnChain};
+use super::{Contents, DenialFinding, Kind};
 
 #[derive(Debug, Clone, Serialize)]
 pub struct DenialsReport {
@@ -21,7 +21,7 @@ pub struct DenialsReport {
     pub keys: Vec<String>,
     /// Whether the caller gave the keys, rather than the file.
     pub keys_are_stated: bool,
-    pub findings: Vec<Finding>,
+    pub findings: Vec<DenialFinding>,
     /// `None`: no node was asked.
     pub heads: Option<Vec<Head>>,
     /// Denials after the last head.
@@ -29,7 +29,11 @@ pub struct DenialsReport {
     pub remarks: Vec<String>,
 }
 
-pub(super) fn build(contents: &Contents, findings: Vec<Finding>, found: Option<Found>) -> DenialsReport {
+pub(super) fn build(
+    contents: &Contents,
+    findings: Vec<DenialFinding>,
+    found: Option<HeadsOnChain>,
+) -> DenialsReport {
     let last_number = contents.good.iter().map(|one| one.signed.number).max().unwrap_or(0);
     let keys: Vec<String> = contents.keys.keys.iter().map(Pubkey::to_string).collect();
     let mut remarks = Vec::new();
@@ -90,7 +94,7 @@ pub(super) fn build(contents: &Contents, findings: Vec<Finding>, found: Option<F
     }
 }
 
-fn counts(findings: &[Finding]) -> String {
+fn counts(findings: &[DenialFinding]) -> String {
     const ALL: [Kind; 7] = [
         Kind::Deleted,
         Kind::Moved,
@@ -102,7 +106,7 @@ fn counts(findings: &[Finding]) -> String {
     ];
     let of = |kind: Kind| {
         let each = findings.iter().filter(|finding| finding.kind == kind);
-        let count: u64 = each.map(Finding::count).sum();
+        let count: u64 = each.map(DenialFinding::count).sum();
         (count > 0).then(|| format!("{count} {}", kind.words()))
     };
     ALL.into_iter().filter_map(of).collect::<Vec<_>>().join(", ")
@@ -122,7 +126,7 @@ impl Kind {
     }
 }
 
-impl Finding {
+impl DenialFinding {
     fn count(&self) -> u64 {
         match (self.number, self.through) {
             (Some(first), Some(last)) => last.saturating_sub(first).saturating_add(1),

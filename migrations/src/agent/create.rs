@@ -21,7 +21,7 @@ use crate::tokens::sol;
 const TOKEN_ACCOUNT_BYTES: usize = 165;
 
 #[derive(Args)]
-pub struct CreateArgs {
+pub struct CreateAccountArgs {
     #[command(flatten)]
     operator: OperatorName,
     /// The new account's id, with which the command can be repeated [default: a new one]
@@ -32,7 +32,7 @@ pub struct CreateArgs {
 }
 
 /// If the id already has an account, it stays as it is.
-pub async fn run(network: &Network, args: &CreateArgs) -> Result<Report> {
+pub async fn run(network: &Network, args: &CreateAccountArgs) -> Result<Report> {
     let operator_address = args.operator.address(network)?;
     let operator = operator::read(network, &operator_address).await?;
     let open = OwnedPolicy::default();

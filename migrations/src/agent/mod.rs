@@ -27,7 +27,7 @@ use crate::report::Report;
 #[derive(Subcommand)]
 pub enum AgentCommand {
     /// Create an agent account with its policy, and its USDC token account; signed by policy authority or admin
-    Create(create::CreateArgs),
+    Create(create::CreateAccountArgs),
     /// List an operator's agent accounts (reads only)
     List(OperatorName),
     /// Show an agent's policy, the one that waits, what left it in the last 24 hours, and its balance (reads only)

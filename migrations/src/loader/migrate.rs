@@ -7,7 +7,7 @@ use super::deploy::{self, DeployArgs};
 use super::program;
 use crate::change::Trial;
 use crate::network::Network;
-use crate::operator::create::{self, CreateArgs};
+use crate::operator::create::{self, CreateOperatorArgs};
 use crate::report::Report;
 
 #[derive(Args)]
@@ -15,7 +15,7 @@ pub struct MigrateArgs {
     #[command(flatten)]
     deploy: DeployArgs,
     #[command(flatten)]
-    operator: CreateArgs,
+    operator: CreateOperatorArgs,
 }
 
 pub async fn run(network: &Network, args: &MigrateArgs) -> Result<Report> {

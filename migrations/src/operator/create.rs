@@ -13,7 +13,7 @@ use crate::report::Report;
 use crate::tokens::sol;
 
 #[derive(Args)]
-pub struct CreateArgs {
+pub struct CreateOperatorArgs {
     /// The operator's number among those that this wallet creates
     #[arg(long, value_name = "N", default_value_t = 0)]
     id: u64,
@@ -35,7 +35,7 @@ pub struct CreateArgs {
 }
 
 /// Checks everything that can be checked before anything is spent.
-pub async fn check(network: &Network, args: &CreateArgs) -> Result<()> {
+pub async fn check(network: &Network, args: &CreateOperatorArgs) -> Result<()> {
     let admin = network.signer_address()?;
     ensure!(
         admin != args.policy_authority,
@@ -77,7 +77,7 @@ pub fn check_transfer_authorities(keys: &[Pubkey], others: &[Pubkey; 3]) -> Resu
 }
 
 /// If the operator already exists with the same keys, that counts as success.
-pub async fn run(network: &Network, args: &CreateArgs, trial: Trial) -> Result<Report> {
+pub async fn run(network: &Network, args: &CreateOperatorArgs, trial: Trial) -> Result<Report> {
     check(network, args).await?;
     let signing = network.signing()?;
     let admin = signing.address();
@@ -112,7 +112,7 @@ pub async fn run(network: &Network, args: &CreateArgs, trial: Trial) -> Result<R
         .await
 }
 
-fn is_as_asked(operator: &Operator, args: &CreateArgs) -> bool {
+fn is_as_asked(operator: &Operator, args: &CreateOperatorArgs) -> bool {
     let sorted = |keys: &[Pubkey]| {
         let mut keys = keys.to_vec();
         keys.sort_unstable();

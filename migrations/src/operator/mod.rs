@@ -21,7 +21,7 @@ use crate::report::Report;
 #[derive(Subcommand)]
 pub enum OperatorCommand {
     /// Create an operator, whose admin is the wallet
-    Create(create::CreateArgs),
+    Create(create::CreateOperatorArgs),
     /// Show an operator's keys and state (reads only)
     Show(OperatorName),
     /// Change keys and the loosening delay; signed by the admin

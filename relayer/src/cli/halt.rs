@@ -11,14 +11,14 @@ use crate::domain::{HaltedBy, OperatorId};
 use crate::store::Store;
 
 #[derive(Debug, Args)]
-pub(super) struct Halt {
+pub(super) struct HaltArgs {
     /// The operator's id, `op_...`
     #[arg(long, value_name = "ID")]
     operator: OperatorId,
 }
 
 /// Halts every account of an operator with the configured policy authority. Only the operator's admin resumes them.
-pub(super) async fn run(config: &Config, format: Format, arguments: Halt) -> Result<()> {
+pub(super) async fn run(config: &Config, format: Format, arguments: HaltArgs) -> Result<()> {
     let store = Store::open(config.database.url.expose_secret()).await?;
     let found = store.find_operator(arguments.operator).await;
     store.close().await;

@@ -10,9 +10,9 @@ use crate::service::{Ambient, CreateKey, NewKey};
 use crate::store::Store;
 
 #[derive(Debug, Subcommand)]
-pub(super) enum Command {
+pub(super) enum KeyCommand {
     /// Create an operator key; it is shown once
-    Create(Create),
+    Create(CreateKeyArgs),
     /// List an operator's keys, agent keys too
     List(List),
     /// Revoke a key, at once and for good
@@ -20,7 +20,7 @@ pub(super) enum Command {
 }
 
 #[derive(Debug, Args)]
-pub(super) struct Create {
+pub(super) struct CreateKeyArgs {
     /// The operator's id, `op_...`
     #[arg(long, value_name = "ID")]
     operator: OperatorId,
@@ -48,19 +48,24 @@ pub(super) struct Revoke {
     key: KeyId,
 }
 
-pub(super) async fn run(config: &Config, format: Format, command: Command) -> Result<()> {
+pub(super) async fn run(config: &Config, format: Format, command: KeyCommand) -> Result<()> {
     let store = Store::open(config.database.url.expose_secret()).await?;
     let done = match command {
-        Command::Create(arguments) => create(&store, config.keys.cell.as_ref(), format, arguments).await,
-        Command::List(arguments) => list(&store, format, arguments.operator).await,
-        Command::Revoke(arguments) => revoke(&store, format, arguments.key).await,
+        KeyCommand::Create(arguments) => create(&store, config.keys.cell.as_ref(), format, arguments).await,
+        KeyCommand::List(arguments) => list(&store, format, arguments.operator).await,
+        KeyCommand::Revoke(arguments) => revoke(&store, format, arguments.key).await,
     };
     store.close().await;
     done
 }
 
-async fn create(store: &Store, cell: Option<&CellName>, format: Format, arguments: Create) -> Result<()> {
-    let Create { operator, name, expires_at, allowed_cidrs } = arguments;
+async fn create(
+    store: &Store,
+    cell: Option<&CellName>,
+    format: Format,
+    arguments: CreateKeyArgs,
+) -> Result<()> {
+    let CreateKeyArgs { operator, name, expires_at, allowed_cidrs } = arguments;
     let operator = store.find_operator(operator).await?.context("no such operator")?;
     let cidrs = (!allowed_cidrs.is_empty()).then_some(allowed_cidrs);
     let (drawn, now) = (Ambient::SYSTEM.draw(), Ambient::SYSTEM.now());

@@ -32,7 +32,7 @@ pub(super) struct Mcp {
 
 /// The parts of a message that its headers repeat.
 #[derive(Deserialize)]
-struct Message {
+struct McpMessage {
     id: Option<Value>,
     method: Option<String>,
     #[serde(default)]
@@ -54,7 +54,7 @@ struct Meta {
 
 /// What `initialize` negotiated, for the headers of later messages.
 #[derive(Clone, Default)]
-struct Settled {
+struct Negotiated {
     protocol_version: Option<String>,
     session_id: Option<HeaderValue>,
 }
@@ -63,7 +63,7 @@ struct Bridge {
     client: Client,
     url: Url,
     key: SecretString,
-    settled: Mutex<Settled>,
+    settled: Mutex<Negotiated>,
     out: tokio::sync::Mutex<Stdout>,
 }
 
@@ -88,7 +88,7 @@ pub(super) async fn run(arguments: Mcp) -> Result<()> {
         if line.trim().is_empty() {
             continue;
         }
-        let Ok(message) = serde_json::from_str::<Message>(&line) else {
+        let Ok(message) = serde_json::from_str::<McpMessage>(&line) else {
             bridge.says(&error(&Value::Null, PARSE_ERROR, "This is no JSON-RPC message.", None)).await?;
             continue;
         };
@@ -110,7 +110,7 @@ pub(super) async fn run(arguments: Mcp) -> Result<()> {
 
 impl Bridge {
     /// Errors: stdout is closed.
-    async fn forward(&self, message: Message, line: String) -> Result<()> {
+    async fn forward(&self, message: McpMessage, line: String) -> Result<()> {
         let opens = message.method.as_deref() == Some("initialize");
         let headers = self.headers(&message);
         let sent = self.client.post(self.url.clone()).bearer_auth(self.key.expose_secret()).headers(headers);
@@ -131,7 +131,7 @@ impl Bridge {
             if opens {
                 let version = body.pointer("/result/protocolVersion").and_then(Value::as_str);
                 *self.settled.lock().unwrap_or_else(PoisonError::into_inner) =
-                    Settled { protocol_version: version.map(str::to_owned), session_id };
+                    Negotiated { protocol_version: version.map(str::to_owned), session_id };
             }
             return self.says(&body).await;
         }
@@ -141,7 +141,7 @@ impl Bridge {
         self.says(&error(id, INTERNAL_ERROR, &told, Some(&body))).await
     }
 
-    fn headers(&self, message: &Message) -> HeaderMap {
+    fn headers(&self, message: &McpMessage) -> HeaderMap {
         let settled = self.settled.lock().unwrap_or_else(PoisonError::into_inner).clone();
         let mut headers = HeaderMap::new();
         headers.insert(ACCEPT, HeaderValue::from_static("application/json, text/event-stream"));
@@ -164,7 +164,7 @@ impl Bridge {
     }
 
     /// No answer came, which is fine for a notification.
-    async fn failed(&self, message: &Message, problem: &reqwest::Error) -> Result<()> {
+    async fn failed(&self, message: &McpMessage, problem: &reqwest::Error) -> Result<()> {
         let Some(id) = &message.id else { return Ok(()) };
         let told = format!(
             "The service did not answer ({problem}). A payment may have been made: call send_transfer again with the same \

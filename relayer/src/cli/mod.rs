@@ -63,18 +63,18 @@ enum Command {
     Migrate,
     /// Operators: the tenants that own accounts
     #[command(subcommand)]
-    Operator(operator::Command),
+    Operator(operator::OperatorCommand),
     /// Halt every account of an operator; only its admin resumes them, with its own wallet
-    Halt(halt::Halt),
+    Halt(halt::HaltArgs),
     /// API keys of operators
     #[command(subcommand)]
-    Key(key::Command),
+    Key(key::KeyCommand),
     /// Speak MCP on stdin and stdout for the agent of PURSER_AGENT_KEY, by way of a service's `/mcp`
     Mcp(mcp::Mcp),
     /// Print the OpenAPI document of the REST interface
     Openapi,
     /// Deliver webhook events once more: one, or those of a span of time
-    Replay(replay::Replay),
+    Replay(replay::ReplayArgs),
     /// Audit an operator or an account from the chain alone: every signed instruction, replayed. Needs no configuration.
     /// Status 1: something does not hold; 2: it could not be done
     Audit(Box<audit::Audit>),

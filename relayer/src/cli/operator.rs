@@ -18,9 +18,9 @@ use crate::store::{Held, Store, StoreError};
 const KEYPAIR_FILE_BYTES_MAX: u64 = 4_096;
 
 #[derive(Debug, Subcommand)]
-pub(super) enum Command {
+pub(super) enum OperatorCommand {
     /// Create an operator on the chain and in the database; doing it again changes nothing
-    Create(Create),
+    Create(CreateOperatorArgs),
     /// Add an operator that a wallet created on the chain
     Add(Add),
     /// List the operators, with the accounts and allowlist entries that the service pays rent for
@@ -28,7 +28,7 @@ pub(super) enum Command {
 }
 
 #[derive(Debug, Args)]
-pub(super) struct Create {
+pub(super) struct CreateOperatorArgs {
     /// `test` or `live`
     #[arg(long)]
     network: Network,
@@ -62,21 +62,21 @@ pub(super) struct Add {
     address: Address,
 }
 
-pub(super) async fn run(config: &Config, format: Format, command: Command) -> Result<()> {
+pub(super) async fn run(config: &Config, format: Format, command: OperatorCommand) -> Result<()> {
     let store = Store::open(config.database.url.expose_secret()).await?;
     let done = match command {
-        Command::Create(arguments) => create(config, &store, format, arguments).await,
-        Command::Add(arguments) => add(config, &store, format, arguments).await,
-        Command::List => list(&store, format).await,
+        OperatorCommand::Create(arguments) => create(config, &store, format, arguments).await,
+        OperatorCommand::Add(arguments) => add(config, &store, format, arguments).await,
+        OperatorCommand::List => list(&store, format).await,
     };
     store.close().await;
     done
 }
 
-async fn create(config: &Config, store: &Store, format: Format, arguments: Create) -> Result<()> {
+async fn create(config: &Config, store: &Store, format: Format, arguments: CreateOperatorArgs) -> Result<()> {
     let name = OperatorName::parse(arguments.name)?;
     let secret = read_keypair(&arguments.admin_keypair)?;
-    let Create { network, id, guardian, loosening_delay, .. } = arguments;
+    let CreateOperatorArgs { network, id, guardian, loosening_delay, .. } = arguments;
     let address = with_chain(config, network, async |chain| {
         Ok(chain.create_operator(&secret, id, guardian, loosening_delay).await?)
     })

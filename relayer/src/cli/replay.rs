@@ -10,7 +10,7 @@ use crate::service::Ambient;
 use crate::store::{ReplayScope, Store};
 
 #[derive(Debug, Args)]
-pub(super) struct Replay {
+pub(super) struct ReplayArgs {
     /// The webhook's id, `whk_...`
     #[arg(long, value_name = "ID")]
     webhook: WebhookId,
@@ -29,14 +29,14 @@ pub(super) struct Replay {
 }
 
 /// Makes deliveries due again. A running service attempts them within a second.
-pub(super) async fn run(config: &Config, format: Format, arguments: Replay) -> Result<()> {
+pub(super) async fn run(config: &Config, format: Format, arguments: ReplayArgs) -> Result<()> {
     let store = Store::open(config.database.url.expose_secret()).await?;
     let done = replay(&store, format, arguments).await;
     store.close().await;
     done
 }
 
-async fn replay(store: &Store, format: Format, arguments: Replay) -> Result<()> {
+async fn replay(store: &Store, format: Format, arguments: ReplayArgs) -> Result<()> {
     let webhook = store.find_any_webhook(arguments.webhook).await?.context("no such webhook")?;
     match webhook.status {
         WebhookStatus::Enabled => {}

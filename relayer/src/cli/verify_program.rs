@@ -42,7 +42,7 @@ pub(super) async fn run(format: Format, arguments: VerifyProgram) -> ExitCode {
 }
 
 /// The program found at the address.
-struct Found {
+struct ProgramOnChain {
     is_same: bool,
     program_id: Pubkey,
     genesis_hash: String,
@@ -56,7 +56,7 @@ struct Found {
     security_txt: Option<Value>,
 }
 
-async fn look(arguments: &VerifyProgram) -> Result<Found> {
+async fn look(arguments: &VerifyProgram) -> Result<ProgramOnChain> {
     let expected = match &arguments.sha256 {
         Some(text) => text.to_ascii_lowercase(),
         None => committed_sha256(),
@@ -66,7 +66,7 @@ async fn look(arguments: &VerifyProgram) -> Result<Found> {
     let program_id = arguments.program_id;
     let node = Node::at(arguments.url.clone())?;
     let genesis_hash = node.genesis_hash().await?;
-    let mut found = Found {
+    let mut found = ProgramOnChain {
         is_same: false,
         program_id,
         genesis_hash,
@@ -105,7 +105,7 @@ async fn account(node: &Node, address: &Pubkey) -> Result<Option<(Pubkey, Vec<u8
     Ok(Some(read.with_context(|| format!("what the node says of {address} cannot be read"))?))
 }
 
-impl Found {
+impl ProgramOnChain {
     fn print(&self, format: Format) -> Result<()> {
         let verdict = match (&self.on_chain, self.is_same) {
             (None, _) => "there is no program",

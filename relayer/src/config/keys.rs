@@ -46,13 +46,13 @@ fn file(path: &str) -> KeySource {
 fn one_of(value: Value) -> Result<KeySource, String> {
     match value.kind {
         ValueKind::String(path) => Ok(file(&path)),
-        ValueKind::Table(table) => Table(table).source(),
+        ValueKind::Table(table) => UnreadFields(table).source(),
         _ => Err("must be the path of a keypair file, or a table with a `kind`".to_owned()),
     }
 }
 
 /// The fields that have not been read yet.
-struct Table(Map<String, Value>);
+struct UnreadFields(Map<String, Value>);
 
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
@@ -117,7 +117,7 @@ struct PrivyTable {
     url: Option<String>,
 }
 
-impl Table {
+impl UnreadFields {
     fn source(mut self) -> Result<KeySource, String> {
         let kind: String = match self.0.remove("kind") {
             Some(kind) => kind.into_string().map_err(told)?,
@@ -201,7 +201,7 @@ impl Table {
 
     fn take<T: DeserializeOwned>(&mut self, names: &[&str]) -> Result<T, String> {
         let taken = names.iter().filter_map(|name| self.0.remove_entry(*name)).collect();
-        Table(taken).rest()
+        UnreadFields(taken).rest()
     }
 
     fn rest<T: DeserializeOwned>(self) -> Result<T, String> {

@@ -9,8 +9,8 @@ use axum::response::Response;
 use super::chart::Chart;
 use super::form::Form;
 use super::home::first_page;
-use super::page::{Asked, Complaint, Frame, PageId, Refusal, Section, page, see};
-use super::policy::{Row, after_change, compared, rows, version_of};
+use super::page::{Complaint, Frame, PageError, PageId, QueryParams, Section, page, see};
+use super::policy::{FieldChange, after_change, compared, rows, version_of};
 use super::qr::QrCode;
 use super::session::Signed;
 use super::text::{filters, percent};
@@ -49,7 +49,7 @@ impl AccountPage {
         rows(&self.policy.policy)
     }
 
-    fn pending_rows(&self, pending: &PendingView) -> Vec<Row> {
+    fn pending_rows(&self, pending: &PendingView) -> Vec<FieldChange> {
         compared(&self.policy.policy, &pending.policy)
     }
 
@@ -62,8 +62,8 @@ pub async fn show(
     State(services): State<Arc<Services>>,
     signed: Signed,
     PageId(id): PageId<AccountId>,
-    asked: Asked,
-) -> Result<Response, Refusal> {
+    asked: QueryParams,
+) -> Result<Response, PageError> {
     let notice = [
         (
             "made",
@@ -87,7 +87,7 @@ async fn answer(
     notice: Option<String>,
     form: Form,
     complaint: Option<Complaint>,
-) -> Result<Response, Refusal> {
+) -> Result<Response, PageError> {
     let (operator, principal) = (&signed.operator, &signed.principal);
     let all = HistoryFilter::default();
     let (view, limits, policy, keys, entries) = tokio::try_join!(
@@ -119,7 +119,7 @@ pub async fn pause(
     signed: Signed,
     PageId(id): PageId<AccountId>,
     form: Form,
-) -> Result<Response, Refusal> {
+) -> Result<Response, PageError> {
     let paused = form.text("paused") != "false";
     let expected_version = if paused { None } else { Some(version_of(&form)?) };
     let update = PolicyUpdate { paused: Some(paused), expected_version, ..PolicyUpdate::default() };
@@ -134,7 +134,7 @@ pub async fn halt(
     State(services): State<Arc<Services>>,
     signed: Signed,
     PageId(id): PageId<AccountId>,
-) -> Result<Response, Refusal> {
+) -> Result<Response, PageError> {
     match services.halts.halt_account(&signed.operator, id).await {
         Ok(_) => Ok(see(&format!("/dashboard/accounts/{id}?halted=1"))),
         Err(error) => {
@@ -147,7 +147,7 @@ pub async fn drop_pending(
     State(services): State<Arc<Services>>,
     signed: Signed,
     PageId(id): PageId<AccountId>,
-) -> Result<Response, Refusal> {
+) -> Result<Response, PageError> {
     services.policies.drop_pending(&signed.operator, id).await?;
     Ok(see(&format!("/dashboard/accounts/{id}?dropped=1")))
 }
@@ -167,7 +167,7 @@ pub async fn create_key(
     PageId(id): PageId<AccountId>,
     Draw(drawn): Draw,
     form: Form,
-) -> Result<Response, Refusal> {
+) -> Result<Response, PageError> {
     let asked = form.body::<CreateKeyBody>(&["name", "expires_at"]).and_then(TryInto::try_into);
     let made = match asked {
         Ok(asked) => services.keys.create(&signed.operator, id, asked, drawn).await.map_err(ApiError::from),
@@ -188,7 +188,7 @@ pub async fn revoke_key(
     signed: Signed,
     PageId(id): PageId<AccountId>,
     form: Form,
-) -> Result<Response, Refusal> {
+) -> Result<Response, PageError> {
     use crate::service::{Resource, ServiceError};
     let key: KeyId = form.text("key").parse().map_err(|_| ServiceError::NotFound(Resource::Key))?;
     services.keys.revoke(&signed.operator, key).await?;

@@ -7,7 +7,7 @@ use axum::extract::State;
 use axum::response::Response;
 
 use super::form::Form;
-use super::page::{Asked, Complaint, Frame, Refusal, Section, page, see};
+use super::page::{Complaint, Frame, PageError, QueryParams, Section, page, see};
 use super::session::Signed;
 use super::text::filters;
 use crate::domain::{AccountName, AccountStatus, Cursor, PageLimit, PageRequest, SpendingPolicy};
@@ -37,18 +37,18 @@ impl AccountsPage {
 pub async fn show(
     State(services): State<Arc<Services>>,
     signed: Signed,
-    asked: Asked,
-) -> Result<Response, Refusal> {
+    asked: QueryParams,
+) -> Result<Response, PageError> {
     answer(&services, &signed, &asked, Form::default(), None).await
 }
 
 async fn answer(
     services: &Services,
     signed: &Signed,
-    asked: &Asked,
+    asked: &QueryParams,
     form: Form,
     complaint: Option<Complaint>,
-) -> Result<Response, Refusal> {
+) -> Result<Response, PageError> {
     let operator = &signed.operator;
     let status = asked.given("status").map(str::parse::<AccountStatus>).transpose()?;
     let filter = accounts_filter(operator.id, status);
@@ -69,10 +69,10 @@ async fn answer(
 pub async fn create(
     State(services): State<Arc<Services>>,
     signed: Signed,
-    asked: Asked,
+    asked: QueryParams,
     Draw(drawn): Draw,
     form: Form,
-) -> Result<Response, Refusal> {
+) -> Result<Response, PageError> {
     let created = match AccountName::parse(form.text("name")) {
         Ok(name) => {
             let new = CreateAccount { name, metadata: None, policy: SpendingPolicy::default() };

@@ -7,7 +7,7 @@ use axum::http::{HeaderValue, header};
 use axum::response::{IntoResponse, Response};
 use sha2::{Digest, Sha256};
 
-use super::page::Refusal;
+use super::page::PageError;
 use crate::http::error::ApiError;
 
 struct Asset {
@@ -43,7 +43,7 @@ pub fn icon() -> &'static str {
     &ICON.path
 }
 
-pub async fn serve(Path(name): Path<String>) -> Result<Response, Refusal> {
+pub async fn serve(Path(name): Path<String>) -> Result<Response, PageError> {
     let asked =
         [&*STYLE, &*SCRIPT, &*ICON].into_iter().find(|asset| asset.path.ends_with(&format!("/{name}")));
     let asset = asked.ok_or(ApiError::RouteNotFound)?;

@@ -6,7 +6,7 @@ use axum::response::{IntoResponse, Response};
 use serde::de::DeserializeOwned;
 use serde_json::{Map, Value};
 
-use super::page::Refusal;
+use super::page::PageError;
 use crate::domain::{Invalid, read_body};
 use crate::http::body::receive;
 use crate::http::error::ApiError;
@@ -19,7 +19,7 @@ impl<S: Send + Sync> FromRequest<S> for Form {
     type Rejection = Response;
 
     async fn from_request(request: Request, _: &S) -> Result<Self, Response> {
-        let refused = |error: ApiError| Refusal::from(error).into_response();
+        let refused = |error: ApiError| PageError::from(error).into_response();
         let content_type = request.headers().get(header::CONTENT_TYPE).and_then(|value| value.to_str().ok());
         let essence = content_type.unwrap_or_default().split(';').next().unwrap_or_default().trim();
         if !essence.eq_ignore_ascii_case("application/x-www-form-urlencoded") {

@@ -7,7 +7,7 @@ use axum::extract::State;
 use axum::response::Response;
 use futures::TryStreamExt;
 
-use super::page::{Asked, Frame, PageId, Refusal, Section, page};
+use super::page::{Frame, PageError, PageId, QueryParams, Section, page};
 use super::session::Signed;
 use super::text::filters;
 use crate::domain::{
@@ -28,14 +28,14 @@ struct HistoryPage {
     frame: Frame,
     view: AccountView,
     entries: Vec<EntryView>,
-    asked: Asked,
+    asked: QueryParams,
     /// The searched text, and whether the search covered the whole history.
     searched: Option<(String, bool)>,
     next: Option<String>,
     csv: String,
 }
 
-fn filter(asked: &Asked) -> Result<HistoryFilter, Invalid> {
+fn filter(asked: &QueryParams) -> Result<HistoryFilter, Invalid> {
     let moment = |name: &str| -> Result<Option<Timestamp>, Invalid> {
         let read = |text: &str| text.parse().map_err(|error| Invalid::new(name, format!("{error}")));
         asked.given(name).map(read).transpose()
@@ -57,8 +57,8 @@ pub async fn show(
     State(services): State<Arc<Services>>,
     signed: Signed,
     PageId(id): PageId<AccountId>,
-    asked: Asked,
-) -> Result<Response, Refusal> {
+    asked: QueryParams,
+) -> Result<Response, PageError> {
     let filter = filter(&asked)?;
     let view = services.accounts.get(&signed.principal, id).await?;
     let path = format!("/dashboard/accounts/{id}/history");
@@ -123,8 +123,8 @@ pub async fn file(
     State(services): State<Arc<Services>>,
     signed: Signed,
     PageId(id): PageId<AccountId>,
-    asked: Asked,
-) -> Result<Response, Refusal> {
+    asked: QueryParams,
+) -> Result<Response, PageError> {
     let pages = services.history.all(&signed.principal, id, filter(&asked)?).await?;
     let rows = pages.map_ok(|page| page.into_iter().map(EntryResponse::from).collect());
     Ok(csv::answer(&id.to_string(), rows))

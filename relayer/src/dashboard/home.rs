@@ -6,7 +6,7 @@ use askama::Template;
 use axum::extract::State;
 use axum::response::Response;
 
-use super::page::{Asked, Complaint, Frame, Refusal, Section, page, see};
+use super::page::{Complaint, Frame, PageError, QueryParams, Section, page, see};
 use super::session::Signed;
 use super::text::{filters, moment_text, percent, usdc_text};
 use crate::domain::{Limit, PageLimit, PageRequest, UsdcAmount, Webhook, WebhookStatus};
@@ -76,8 +76,8 @@ pub fn first_page(limit: u32) -> Result<PageRequest, ServiceError> {
 pub async fn show(
     State(services): State<Arc<Services>>,
     signed: Signed,
-    asked: Asked,
-) -> Result<Response, Refusal> {
+    asked: QueryParams,
+) -> Result<Response, PageError> {
     let stopped = asked.given("stopped").is_some();
     let notice = stopped.then(|| {
         "Every account is stopped. Only the admin's wallet lets them pay again: `anchor run resume-all`."
@@ -186,7 +186,7 @@ async fn stop_page(
     services: &Services,
     signed: &Signed,
     complaint: Option<Complaint>,
-) -> Result<Response, Refusal> {
+) -> Result<Response, PageError> {
     let count = services.accounts.count(&signed.operator).await.ok();
     let frame = Frame::new(&signed.operator, Section::Home);
     let shown = StopPage { frame, count, complaint };
@@ -194,11 +194,14 @@ async fn stop_page(
 }
 
 /// Shows first what the stop would do.
-pub async fn ask_to_stop(State(services): State<Arc<Services>>, signed: Signed) -> Result<Response, Refusal> {
+pub async fn ask_to_stop(
+    State(services): State<Arc<Services>>,
+    signed: Signed,
+) -> Result<Response, PageError> {
     stop_page(&services, &signed, None).await
 }
 
-pub async fn stop_all(State(services): State<Arc<Services>>, signed: Signed) -> Result<Response, Refusal> {
+pub async fn stop_all(State(services): State<Arc<Services>>, signed: Signed) -> Result<Response, PageError> {
     match services.halts.halt_all(&signed.operator).await {
         Ok(_) => Ok(see("/dashboard?stopped=1")),
         Err(error) => stop_page(&services, &signed, Some(Complaint::of(error)?)).await,

@@ -12,7 +12,7 @@ use tokio::time::{Instant, sleep};
 
 use super::Desk;
 use super::form::Form;
-use super::page::{Refusal, see, unauthorized};
+use super::page::{PageError, see, unauthorized};
 use super::session::{Signed, token_of};
 use crate::domain::{AnswerKey, IdempotencyKey, RequestFingerprint};
 use crate::http::body::receive;
@@ -30,10 +30,10 @@ pub async fn once(State(desk): State<Desk>, request: Request, next: Next) -> Res
     if request.method() != Method::POST {
         return next.run(request).await;
     }
-    answer(&desk, request, next).await.unwrap_or_else(Refusal::into_response)
+    answer(&desk, request, next).await.unwrap_or_else(PageError::into_response)
 }
 
-async fn answer(desk: &Desk, request: Request, next: Next) -> Result<Response, Refusal> {
+async fn answer(desk: &Desk, request: Request, next: Next) -> Result<Response, PageError> {
     let signed = request.extensions().get::<Signed>().cloned().ok_or_else(unauthorized)?;
     let token = token_of(request.headers()).ok_or_else(unauthorized)?;
     let (parts, body) = request.into_parts();

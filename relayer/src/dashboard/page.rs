@@ -59,13 +59,13 @@ pub struct Complaint {
 
 impl Complaint {
     /// The complaint about something that was filled in. Other errors have a page of their own.
-    pub fn of(error: impl Into<ApiError>) -> Result<Self, Refusal> {
+    pub fn of(error: impl Into<ApiError>) -> Result<Self, PageError> {
         let error = error.into();
         if let ApiError::Service(
             ServiceError::NotFound(_) | ServiceError::Internal | ServiceError::Unauthorized(_),
         ) = error
         {
-            return Err(Refusal::Error(error));
+            return Err(PageError::Error(error));
         }
         let (status, message, param) = error.in_words();
         let param = param.unwrap_or_default();
@@ -86,7 +86,7 @@ pub fn page(template: &impl Template, complaint: Option<&Complaint>) -> Response
         Ok(html) => (status, Html(html)).into_response(),
         Err(error) => {
             tracing::error!(%error, "a page could not be rendered");
-            Refusal::Error(ApiError::Service(ServiceError::Internal)).into_response()
+            PageError::Error(ApiError::Service(ServiceError::Internal)).into_response()
         }
     }
 }
@@ -98,13 +98,13 @@ pub fn see(path: &str) -> Response {
 
 /// The reason why a page cannot be shown.
 #[derive(Debug)]
-pub enum Refusal {
+pub enum PageError {
     Error(ApiError),
     /// The request came from a page that is not ours.
     OtherPage,
 }
 
-impl<T: Into<ApiError>> From<T> for Refusal {
+impl<T: Into<ApiError>> From<T> for PageError {
     fn from(error: T) -> Self {
         Self::Error(error.into())
     }
@@ -118,7 +118,7 @@ struct RefusalPage {
     message: String,
 }
 
-impl IntoResponse for Refusal {
+impl IntoResponse for PageError {
     fn into_response(self) -> Response {
         let (status, message) = match self {
             Self::Error(ApiError::Service(ServiceError::Unauthorized(_))) => return see("/dashboard/sign-in"),
@@ -148,7 +148,7 @@ impl IntoResponse for Refusal {
 }
 
 /// Nobody is signed in.
-pub fn unauthorized() -> Refusal {
+pub fn unauthorized() -> PageError {
     ServiceError::Unauthorized(Unauthorized::MissingKey).into()
 }
 
@@ -156,18 +156,18 @@ pub fn unauthorized() -> Refusal {
 pub struct PageId<T>(pub T);
 
 impl<S: Send + Sync, T: PathId> FromRequestParts<S> for PageId<T> {
-    type Rejection = Refusal;
+    type Rejection = PageError;
 
-    async fn from_request_parts(parts: &mut Parts, state: &S) -> Result<Self, Refusal> {
+    async fn from_request_parts(parts: &mut Parts, state: &S) -> Result<Self, PageError> {
         let Id(id) = Id::from_request_parts(parts, state).await?;
         Ok(Self(id))
     }
 }
 
 /// The query parameters of the page's address.
-pub struct Asked(Vec<(String, String)>);
+pub struct QueryParams(Vec<(String, String)>);
 
-impl<S: Send + Sync> FromRequestParts<S> for Asked {
+impl<S: Send + Sync> FromRequestParts<S> for QueryParams {
     type Rejection = Response;
 
     async fn from_request_parts(parts: &mut Parts, _: &S) -> Result<Self, Response> {
@@ -176,14 +176,14 @@ impl<S: Send + Sync> FromRequestParts<S> for Asked {
         match fields.iter().find(|(_, value)| value.contains('\0')) {
             Some((name, _)) => {
                 let invalid = Invalid::new(name, "must not contain the NUL character");
-                Err(Refusal::from(invalid).into_response())
+                Err(PageError::from(invalid).into_response())
             }
             None => Ok(Self(fields)),
         }
     }
 }
 
-impl Asked {
+impl QueryParams {
     /// The parameter's value, if it is not empty.
     pub fn given(&self, name: &str) -> Option<&str> {
         let found = self.0.iter().find(|(field, _)| field == name);

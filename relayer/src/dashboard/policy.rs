@@ -8,7 +8,7 @@ use axum::response::Response;
 use serde_json::{Map, Value, json};
 
 use super::form::Form;
-use super::page::{Asked, Complaint, Frame, PageId, Refusal, Section, page, see};
+use super::page::{Complaint, Frame, PageError, PageId, QueryParams, Section, page, see};
 use super::session::Signed;
 use super::text::filters;
 use crate::domain::{
@@ -32,7 +32,7 @@ struct PolicyPage {
 
 /// What a change would do.
 struct Compared {
-    rows: Vec<Row>,
+    rows: Vec<FieldChange>,
     /// The delay in seconds, if the change loosens something and must wait.
     waits: Option<u32>,
 }
@@ -52,13 +52,13 @@ impl Compared {
 }
 
 /// A field before and after.
-pub struct Row {
+pub struct FieldChange {
     pub field: &'static str,
     pub before: String,
     pub after: String,
 }
 
-impl Row {
+impl FieldChange {
     pub fn is_changed(&self) -> bool {
         self.before != self.after
     }
@@ -72,9 +72,9 @@ impl From<PolicyComparison> for Compared {
 }
 
 /// Two policies side by side.
-pub fn compared(before: &SpendingPolicy, after: &SpendingPolicy) -> Vec<Row> {
+pub fn compared(before: &SpendingPolicy, after: &SpendingPolicy) -> Vec<FieldChange> {
     let rows = rows(before).into_iter().zip(rows(after));
-    rows.map(|((field, before), (_, after))| Row { field, before, after }).collect()
+    rows.map(|((field, before), (_, after))| FieldChange { field, before, after }).collect()
 }
 
 /// Every field of a policy in words.
@@ -165,7 +165,7 @@ pub async fn show(
     State(services): State<Arc<Services>>,
     signed: Signed,
     PageId(id): PageId<AccountId>,
-) -> Result<Response, Refusal> {
+) -> Result<Response, PageError> {
     let stands = services.policies.get(&signed.operator, id).await?;
     let form = form_of(&stands.policy, stands.version);
     answer(&services, &signed, id, form, None, None).await
@@ -178,7 +178,7 @@ async fn answer(
     form: Form,
     comparison: Option<PolicyComparison>,
     complaint: Option<Complaint>,
-) -> Result<Response, Refusal> {
+) -> Result<Response, PageError> {
     let shown = PolicyPage {
         frame: Frame::new(&signed.operator, Section::Accounts),
         view: services.accounts.get(&signed.principal, id).await?,
@@ -195,18 +195,18 @@ pub async fn change(
     signed: Signed,
     PageId(id): PageId<AccountId>,
     form: Form,
-) -> Result<Response, Refusal> {
+) -> Result<Response, PageError> {
     let was_looked_at = form.text("step") == "change";
     match carry_out(&services, &signed, id, &form, was_looked_at).await {
-        Ok(Outcome::Done(response)) => Ok(response),
-        Ok(Outcome::Compared(comparison)) => {
+        Ok(FormOutcome::Done(response)) => Ok(response),
+        Ok(FormOutcome::Compared(comparison)) => {
             answer(&services, &signed, id, form, Some(*comparison), None).await
         }
         Err(error) => answer(&services, &signed, id, form, None, Some(Complaint::of(error)?)).await,
     }
 }
 
-enum Outcome {
+enum FormOutcome {
     Compared(Box<PolicyComparison>),
     Done(Response),
 }
@@ -217,14 +217,14 @@ async fn carry_out(
     id: AccountId,
     form: &Form,
     was_looked_at: bool,
-) -> Result<Outcome, ApiError> {
+) -> Result<FormOutcome, ApiError> {
     let update = update(form)?;
     if !was_looked_at {
         let comparison = services.policies.compare(&signed.operator, id, &update).await?;
-        return Ok(Outcome::Compared(Box::new(comparison)));
+        return Ok(FormOutcome::Compared(Box::new(comparison)));
     }
     let change = services.policies.patch(&signed.operator, id, update, signed.principal.key_id()).await?;
-    Ok(Outcome::Done(after_change(id, &change)))
+    Ok(FormOutcome::Done(after_change(id, &change)))
 }
 
 /// Where to go after a change of policy.
@@ -249,8 +249,8 @@ pub async fn versions(
     State(services): State<Arc<Services>>,
     signed: Signed,
     PageId(id): PageId<AccountId>,
-    asked: Asked,
-) -> Result<Response, Refusal> {
+    asked: QueryParams,
+) -> Result<Response, PageError> {
     let filter = policy_versions_filter(signed.operator.id, id);
     let after = asked.given("cursor").map(|text| Cursor::parse(text, &filter)).transpose()?;
     let request = PageRequest { limit: PageLimit::parse(None, VERSIONS, VERSIONS)?, after };

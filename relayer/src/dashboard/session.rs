@@ -12,7 +12,7 @@ use tracing::field::display;
 
 use super::Desk;
 use super::form::Form;
-use super::page::{Asked, Complaint, Refusal, page, see, unauthorized};
+use super::page::{Complaint, PageError, QueryParams, page, see, unauthorized};
 use crate::domain::{Operator, PlainKey, Principal, SessionToken};
 use crate::http::error::ApiError;
 use crate::service::{Forbidden, ServiceError, Unauthorized};
@@ -85,7 +85,7 @@ fn text_of(headers: &HeaderMap, name: HeaderName) -> Option<&str> {
 pub async fn from_own_pages(request: Request, next: Next) -> Response {
     let reads = matches!(*request.method(), Method::GET | Method::HEAD);
     if !reads && !is_from_own_page(request.headers()) {
-        return Refusal::OtherPage.into_response();
+        return PageError::OtherPage.into_response();
     }
     next.run(request).await
 }
@@ -131,12 +131,12 @@ pub async fn guard(State(desk): State<Desk>, mut request: Request, next: Next) -
             let asked = request.uri().path_and_query().map_or(HOME, |path| path.as_str());
             return see(&sign_in_path(if request.method() == Method::GET { asked } else { HOME }));
         }
-        Err(error) => return Refusal::from(error).into_response(),
+        Err(error) => return PageError::from(error).into_response(),
     };
     let key_id = signed.principal.key_id();
     Span::current().record("key_id", display(key_id));
     if let Err(error) = desk.guard.check_rate(key_id) {
-        return Refusal::from(error).into_response();
+        return PageError::from(error).into_response();
     }
     request.extensions_mut().insert(signed);
     next.run(request).await
@@ -178,7 +178,7 @@ struct SignInPage {
     complaint: Option<Complaint>,
 }
 
-pub async fn ask(asked: Asked) -> Response {
+pub async fn ask(asked: QueryParams) -> Response {
     page(&SignInPage { next: next_page(asked.given("next")).to_owned(), complaint: None }, None)
 }
 
@@ -188,7 +188,7 @@ pub async fn sign_in(
     from: Extensions,
     headers: HeaderMap,
     form: Form,
-) -> Result<Response, Refusal> {
+) -> Result<Response, PageError> {
     let next = next_page(form.given("next")).to_owned();
     let about_key =
         |status, message: &str| Complaint { status, message: message.to_owned(), field: "key".to_owned() };
@@ -235,7 +235,7 @@ async fn open(
 }
 
 /// Ends the session, for every copy of the cookie.
-pub async fn sign_out(State(desk): State<Desk>, headers: HeaderMap) -> Result<Response, Refusal> {
+pub async fn sign_out(State(desk): State<Desk>, headers: HeaderMap) -> Result<Response, PageError> {
     if let Some(token) = token_of(&headers) {
         desk.services.sessions.end(&token).await?;
     }

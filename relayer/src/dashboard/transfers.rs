@@ -7,7 +7,7 @@ use axum::extract::State;
 use axum::response::Response;
 
 use super::form::Form;
-use super::page::{Asked, Complaint, Frame, PageId, Refusal, Section, page};
+use super::page::{Complaint, Frame, PageError, PageId, QueryParams, Section, page};
 use super::session::Signed;
 use super::text::filters;
 use crate::domain::{
@@ -25,11 +25,11 @@ const LIMIT: u32 = 50;
 struct TransfersPage {
     frame: Frame,
     transfers: Vec<TransferView>,
-    asked: Asked,
+    asked: QueryParams,
     next: Option<String>,
 }
 
-fn filter(asked: &Asked) -> Result<TransferFilter, Invalid> {
+fn filter(asked: &QueryParams) -> Result<TransferFilter, Invalid> {
     let account = asked.given("account_id").map(str::parse::<AccountId>).transpose();
     let key = asked.given("idempotency_key").map(IdempotencyKey::parse).transpose()?;
     Ok(TransferFilter {
@@ -43,8 +43,8 @@ fn filter(asked: &Asked) -> Result<TransferFilter, Invalid> {
 pub async fn show(
     State(services): State<Arc<Services>>,
     signed: Signed,
-    asked: Asked,
-) -> Result<Response, Refusal> {
+    asked: QueryParams,
+) -> Result<Response, PageError> {
     let filter = filter(&asked)?;
     let bound = filter.text(signed.operator.id);
     let after = asked.given("cursor").map(|text| Cursor::parse(text, &bound)).transpose()?;
@@ -79,7 +79,7 @@ pub async fn one(
     State(services): State<Arc<Services>>,
     signed: Signed,
     PageId(id): PageId<TransferId>,
-) -> Result<Response, Refusal> {
+) -> Result<Response, PageError> {
     let view = services.transfers.get(&signed.principal, id).await?;
     Ok(page(&TransferPage { frame: Frame::new(&signed.operator, Section::Transfers), view }, None))
 }
@@ -89,18 +89,18 @@ pub async fn one(
 struct PreviewPage {
     frame: Frame,
     form: Form,
-    verdict: Option<Verdict>,
+    verdict: Option<PreviewVerdict>,
     complaint: Option<Complaint>,
 }
 
 /// The result of a preview.
-struct Verdict {
+struct PreviewVerdict {
     /// Why it would be refused; `None`: it would be paid.
     refused: Option<String>,
     checks: Checks,
 }
 
-impl From<Preview> for Verdict {
+impl From<Preview> for PreviewVerdict {
     fn from(preview: Preview) -> Self {
         match preview {
             Preview::Allowed(checks) => Self { refused: None, checks },
@@ -112,7 +112,7 @@ impl From<Preview> for Verdict {
     }
 }
 
-pub async fn ask(signed: Signed, asked: Asked) -> Response {
+pub async fn ask(signed: Signed, asked: QueryParams) -> Response {
     let form = Form::of(vec![("from", asked.given("from").unwrap_or_default().to_owned())]);
     let frame = Frame::new(&signed.operator, Section::Transfers);
     page(&PreviewPage { frame, form, verdict: None, complaint: None }, None)
@@ -122,10 +122,10 @@ pub async fn preview(
     State(services): State<Arc<Services>>,
     signed: Signed,
     form: Form,
-) -> Result<Response, Refusal> {
+) -> Result<Response, PageError> {
     let frame = Frame::new(&signed.operator, Section::Transfers);
     let (verdict, complaint) = match judge(&services, &signed, &form).await {
-        Ok(preview) => (Some(Verdict::from(preview)), None),
+        Ok(preview) => (Some(PreviewVerdict::from(preview)), None),
         Err(error) => (None, Some(complaint_of(error)?)),
     };
     let shown = PreviewPage { frame, form, verdict, complaint };
@@ -138,7 +138,7 @@ async fn judge(services: &Services, signed: &Signed, form: &Form) -> Result<Prev
 }
 
 /// An unknown account or recipient is an error in its field, not a missing page.
-fn complaint_of(error: ApiError) -> Result<Complaint, Refusal> {
+fn complaint_of(error: ApiError) -> Result<Complaint, PageError> {
     use crate::service::{Resource, ServiceError};
     match error {
         ApiError::Service(ServiceError::NotFound(Resource::Payer)) => {

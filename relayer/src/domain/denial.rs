@@ -7,7 +7,7 @@ use sha2::{Digest, Sha256};
 use utoipa::ToSchema;
 use utoipa::openapi::schema::{Object, ObjectBuilder, Type};
 
-use super::schema::{Message, OtherSide, PolicyVersion, one_of, written};
+use super::schema::{Message, OtherSide, PolicyVersionNumber, one_of, written};
 use super::{
     AccountId, Address, CheckedRule, Limit, OperatorId, RejectionReason, RuleCheck, Timestamp, Transfer,
     TransferId, TransferState, UsdcAmount,
@@ -144,7 +144,7 @@ pub struct DenialDocument {
     #[schema(pattern = "^op_[0-7][0-9A-HJKMNP-TV-Z]{25}$")]
     operator_id: String,
     /// Of the policy that refused; `null` where the program refused a transaction and the account was not read after that.
-    #[schema(value_type = Option<PolicyVersion>, required)]
+    #[schema(value_type = Option<PolicyVersionNumber>, required)]
     policy_version: Option<u64>,
     /// Of the denial before, as it was signed; all zeros in the first.
     #[schema(value_type = Sha256Hex)]

@@ -100,11 +100,11 @@ pub use time::Timestamp;
 pub use transfer::{Transfer, TransferFilter, TransferRequest};
 pub use transfer_state::{Settlement, SignedTransfer, TransferState, TransferStatus, WrongState};
 pub use webhook::{
-    DisabledReason, FAILING_MAX, FAILURES_MAX, Health, SECRET_OVERLAP, Subscription, WEBHOOK_ACCOUNTS_MAX,
-    WEBHOOKS_MAX, Webhook, WebhookStatus,
+    DisabledReason, EndpointHealth, FAILING_MAX, FAILURES_MAX, SECRET_OVERLAP, Subscription,
+    WEBHOOK_ACCOUNTS_MAX, WEBHOOKS_MAX, Webhook, WebhookStatus,
 };
 pub use webhook_secret::{SealedSecret, SealingKey, SealingKeyError, Unsealable, WebhookSecret};
 pub use x402::{
-    Offer, PURCHASE_BODY_BYTES_MAX, Purchase, PurchaseMethod, RESOURCE_BYTES_MAX, Receipt, Resource,
+    Offer, PURCHASE_BODY_BYTES_MAX, PaidResource, Purchase, PurchaseMethod, RESOURCE_BYTES_MAX, Receipt,
     ResourceBody, Terms, from_header,
 };

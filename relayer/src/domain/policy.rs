@@ -4,7 +4,9 @@ use serde_json::value::RawValue;
 use utoipa::ToSchema;
 
 use super::body::read_body;
-use super::schema::{CounterpartyText, EntryOfAllowlist, PolicyVersion, ReasonText, UsdcLimit, UsdcNumber};
+use super::schema::{
+    CounterpartyText, EntryOfAllowlist, PolicyVersionNumber, ReasonText, UsdcLimit, UsdcNumber,
+};
 use super::{Counterparties, CounterpartyKind, Invalid, PolicyReason, limit_from_json, limit_to_json};
 
 /// A whole spending policy with its allowlist as submitted. By default it has no limits and allows everyone.
@@ -158,7 +160,7 @@ pub(crate) struct Fields {
     paused: Option<bool>,
     /// The version that is to be changed, and no other; as the header `If-Match`.
     #[serde(default, deserialize_with = "present")]
-    #[schema(value_type = PolicyVersion)]
+    #[schema(value_type = PolicyVersionNumber)]
     expected_version: Option<u64>,
     /// Why, for the list of versions.
     #[serde(default, deserialize_with = "present")]

@@ -45,7 +45,7 @@ pub enum Signature {}
 pub enum ExplorerLink {}
 
 /// The version of a policy.
-pub enum PolicyVersion {}
+pub enum PolicyVersionNumber {}
 
 /// Every type of event, those that nothing subscribes to included.
 pub enum AnyEventType {}
@@ -191,7 +191,7 @@ written! {
         "Where the next page begins. Opaque, and good only for the list and the filters that it came from.",
         "^[A-Za-z0-9_-]{12,512}$", "AUFCQ0RFRkdIYWNjdF8w"
     );
-    PolicyVersion = "PolicyVersion": ObjectBuilder::new().schema_type(Type::Integer)
+    PolicyVersionNumber = "PolicyVersion": ObjectBuilder::new().schema_type(Type::Integer)
         .format(Some(SchemaFormat::KnownFormat(KnownFormat::Int64))).minimum(Some(0_usize))
         .description(Some("Counts the changes of a policy.")).examples([json!(7)]).build();
 

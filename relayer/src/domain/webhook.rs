@@ -23,7 +23,7 @@ pub struct Webhook {
     pub url: WebhookUrl,
     pub subscription: Subscription,
     pub status: WebhookStatus,
-    pub health: Health,
+    pub health: EndpointHealth,
     /// Until when the previous secret also signs.
     pub previous_secret_until: Option<Timestamp>,
     pub created_at: Timestamp,
@@ -78,14 +78,14 @@ impl DisabledReason {
 
 /// An endpoint's health according to its latest attempts.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-pub struct Health {
+pub struct EndpointHealth {
     /// Failed attempts since the last success.
     pub failures: u32,
     /// When the first of them failed.
     pub failing_since: Option<Timestamp>,
 }
 
-impl Health {
+impl EndpointHealth {
     /// The health after an attempt that ended at `at`.
     pub fn after(self, success: bool, at: Timestamp) -> Self {
         if success {
@@ -237,14 +237,14 @@ mod tests {
     fn only_days_of_failures_without_one_success_are_hopeless() {
         let start = Timestamp::from_unix_seconds(1_800_000_000);
         let days = |days: u64| start.after(Duration::from_secs(days * 24 * 60 * 60));
-        let mut health = Health::default();
+        let mut health = EndpointHealth::default();
         for _ in 0..FAILURES_MAX {
             health = health.after(false, start);
         }
         assert!(!health.is_hopeless(days(4)));
         assert!(health.is_hopeless(days(5)));
         assert!(!health.after(true, days(5)).is_hopeless(days(9)));
-        let rare = Health::default().after(false, start).after(false, days(6));
+        let rare = EndpointHealth::default().after(false, start).after(false, days(6));
         assert!(!rare.is_hopeless(days(6)), "two failures are not days of failures");
     }
 }

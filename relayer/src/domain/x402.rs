@@ -83,7 +83,7 @@ impl Purchase {
 
 /// A server's answer.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Resource {
+pub struct PaidResource {
     pub status: u16,
     pub content_type: Option<String>,
     /// The beginning of the body.
@@ -97,7 +97,7 @@ pub struct Resource {
     pub receipt: Option<Receipt>,
 }
 
-impl Resource {
+impl PaidResource {
     pub const fn is_success(&self) -> bool {
         matches!(self.status, 200..=299)
     }
@@ -209,19 +209,19 @@ pub struct Terms {
 /// The header `PAYMENT-SIGNATURE`.
 #[derive(Serialize)]
 #[serde(rename_all = "camelCase")]
-struct Payment<'a> {
+struct PaymentHeader<'a> {
     #[serde(rename = "x402Version")]
     version: u8,
     #[serde(skip_serializing_if = "Option::is_none")]
     resource: Option<&'a RawValue>,
     accepted: &'a RawValue,
-    payload: Payload,
+    payload: SignedPayment,
     #[serde(skip_serializing_if = "Option::is_none")]
     extensions: Option<&'a RawValue>,
 }
 
 #[derive(Serialize)]
-struct Payload {
+struct SignedPayment {
     transaction: String,
 }
 
@@ -294,11 +294,11 @@ impl Offer {
 
     /// The header `PAYMENT-SIGNATURE` over signed bytes, for the server.
     pub fn payment(&self, transaction: &[u8]) -> String {
-        let payment = Payment {
+        let payment = PaymentHeader {
             version: VERSION,
             resource: self.resource.as_deref(),
             accepted: &self.accepted,
-            payload: Payload { transaction: STANDARD.encode(transaction) },
+            payload: SignedPayment { transaction: STANDARD.encode(transaction) },
             extensions: self.extensions.as_deref(),
         };
         // Texts and values that were JSON always serialise to JSON.

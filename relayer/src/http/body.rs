@@ -104,7 +104,7 @@ fn walk(bytes: &[u8]) -> Result<(), Invalid> {
     let mut track = serde_path_to_error::Track::new();
     let tracked = serde_path_to_error::Deserializer::new(&mut json, &mut track);
     let complaint = RefCell::default();
-    (Walk { depth: 0, complaint: &complaint }).deserialize(tracked).map_err(|error| {
+    (JsonWalk { depth: 0, complaint: &complaint }).deserialize(tracked).map_err(|error| {
         match complaint.take() {
             Some(message) => Invalid::new(param_of(&track.path()), message),
             None => no_json(&track.path(), &error),
@@ -114,13 +114,13 @@ fn walk(bytes: &[u8]) -> Result<(), Invalid> {
 }
 
 /// Visits a whole JSON value and keeps nothing: it refuses what the typed parse would let through.
-struct Walk<'a> {
+struct JsonWalk<'a> {
     depth: usize,
     /// What is wrong, in our own words.
     complaint: &'a RefCell<Option<String>>,
 }
 
-impl<'de> DeserializeSeed<'de> for Walk<'_> {
+impl<'de> DeserializeSeed<'de> for JsonWalk<'_> {
     type Value = ();
 
     fn deserialize<D: Deserializer<'de>>(self, deserializer: D) -> Result<(), D::Error> {
@@ -128,7 +128,7 @@ impl<'de> DeserializeSeed<'de> for Walk<'_> {
     }
 }
 
-impl Walk<'_> {
+impl JsonWalk<'_> {
     fn refuse<E: de::Error>(&self, message: String) -> E {
         let error = E::custom(&message);
         self.complaint.replace(Some(message));
@@ -143,7 +143,7 @@ impl Walk<'_> {
     }
 }
 
-impl<'de> Visitor<'de> for Walk<'_> {
+impl<'de> Visitor<'de> for JsonWalk<'_> {
     type Value = ();
 
     fn expecting(&self, f: &mut fmt::Formatter) -> fmt::Result {

@@ -10,7 +10,7 @@ use serde::Serialize;
 use super::file;
 
 /// A row of a list.
-pub(crate) trait Row: Serialize {
+pub(crate) trait CsvRow: Serialize {
     /// The column names, in order.
     const HEAD: &'static [&'static str];
 
@@ -24,7 +24,7 @@ pub(crate) fn answer<R, E>(
     pages: impl Stream<Item = Result<Vec<R>, E>> + Send + 'static,
 ) -> Response
 where
-    R: Row + Send + 'static,
+    R: CsvRow + Send + 'static,
     E: std::fmt::Display + Send + 'static,
 {
     let head = futures::stream::once(async { text(|writer| writer.write_record(R::HEAD)) });
@@ -35,7 +35,7 @@ where
     file::answer(&format!("{name}.csv"), "text/csv; charset=utf-8; header=present", head.chain(pages))
 }
 
-fn write<R: Row>(writer: &mut Writer<Vec<u8>>, mut row: R) -> csv::Result<()> {
+fn write<R: CsvRow>(writer: &mut Writer<Vec<u8>>, mut row: R) -> csv::Result<()> {
     row.foreign_cells().for_each(disarm);
     writer.serialize(row)
 }
@@ -69,7 +69,7 @@ mod tests {
         memo: Option<String>,
     }
 
-    impl Row for Line {
+    impl CsvRow for Line {
         const HEAD: &'static [&'static str] = &["id", "memo"];
 
         fn foreign_cells(&mut self) -> impl Iterator<Item = &mut String> {

@@ -46,19 +46,19 @@ impl Connected<Peer> for Peer {
 
 impl Address for Peer {
     type Stream = Patient<Worded<TcpStream>>;
-    type Listener = Listener;
+    type Listener = BoundedListener;
 }
 
-pub(super) struct Listener {
+pub(super) struct BoundedListener {
     listener: TcpListener,
     places: Arc<Semaphore>,
     /// Silent connections wait here, in the order in which they fell silent.
     silent: Arc<Notify>,
-    full: Complaint,
-    failing: Complaint,
+    full: PacedWarning,
+    failing: PacedWarning,
 }
 
-impl Listener {
+impl BoundedListener {
     /// Errors: the listener cannot be used.
     pub fn new(listener: std::net::TcpListener, connections_max: usize) -> io::Result<Self> {
         listener.set_nonblocking(true)?;
@@ -66,8 +66,8 @@ impl Listener {
             listener: TcpListener::from_std(listener)?,
             places: Arc::new(Semaphore::new(connections_max.min(Semaphore::MAX_PERMITS))),
             silent: Arc::default(),
-            full: Complaint::default(),
-            failing: Complaint::default(),
+            full: PacedWarning::default(),
+            failing: PacedWarning::default(),
         })
     }
 
@@ -89,7 +89,7 @@ impl Listener {
     }
 }
 
-impl AddrListener<Patient<Worded<TcpStream>>, Peer> for Listener {
+impl AddrListener<Patient<Worded<TcpStream>>, Peer> for BoundedListener {
     async fn bind_to(_: Peer) -> io::Result<Self> {
         Err(ErrorKind::Unsupported.into())
     }
@@ -133,16 +133,16 @@ fn is_the_clients(error: &io::Error) -> bool {
 
 /// A log line that is written at most once a second.
 #[derive(Default)]
-struct Complaint(Mutex<Said>);
+struct PacedWarning(Mutex<LastWarning>);
 
 #[derive(Default)]
-struct Said {
+struct LastWarning {
     at: Option<Instant>,
     /// How often it was suppressed since.
     unsaid: u64,
 }
 
-impl Complaint {
+impl PacedWarning {
     fn say(&self, say: impl FnOnce(u64)) {
         let mut said = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         if said.at.is_some_and(|at| at.elapsed() < SAY_EVERY) {
@@ -150,7 +150,7 @@ impl Complaint {
             return;
         }
         say(said.unsaid);
-        *said = Said { at: Some(Instant::now()), unsaid: 0 };
+        *said = LastWarning { at: Some(Instant::now()), unsaid: 0 };
     }
 }
 
@@ -160,7 +160,7 @@ mod tests {
 
     #[tokio::test(start_paused = true)]
     async fn a_complaint_is_made_once_a_second_and_counts_the_rest() {
-        let complaint = Complaint::default();
+        let complaint = PacedWarning::default();
         let said = Mutex::new(Vec::new());
         for _ in 0..30 {
             complaint.say(|unsaid| said.lock().expect("lock").push(unsaid));

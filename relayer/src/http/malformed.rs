@@ -20,12 +20,12 @@ const LEFT_BYTES_MAX: usize = 1024 * 1024;
 pub(super) struct Worded<S> {
     stream: S,
     /// The refusal still to be written, in place of `replaces` bytes of hyper's.
-    refusal: Option<Refusal>,
+    refusal: Option<BufferedRefusal>,
     /// How much may still be read after a refusal; 0 without one.
     left: usize,
 }
 
-struct Refusal {
+struct BufferedRefusal {
     bytes: Vec<u8>,
     written: usize,
     replaces: usize,
@@ -39,7 +39,11 @@ impl<S> Worded<S> {
 
 impl<S: AsyncWrite + Unpin> Worded<S> {
     /// Writes the refusal to its end, and returns how many of hyper's bytes it replaces.
-    fn poll_refusal(&mut self, context: &mut Context<'_>, mut refusal: Refusal) -> Poll<io::Result<usize>> {
+    fn poll_refusal(
+        &mut self,
+        context: &mut Context<'_>,
+        mut refusal: BufferedRefusal,
+    ) -> Poll<io::Result<usize>> {
         while let Some(rest) = refusal.bytes.get(refusal.written..).filter(|rest| !rest.is_empty()) {
             match Pin::new(&mut self.stream).poll_write(context, rest) {
                 Poll::Ready(Ok(0)) => return Poll::Ready(Err(io::ErrorKind::WriteZero.into())),
@@ -113,7 +117,7 @@ impl<S: AsyncRead + AsyncWrite + Unpin> AsyncWrite for Worded<S> {
 }
 
 /// Our answer in place of one that hyper gave itself.
-fn reword(bytes: &[u8]) -> Option<Refusal> {
+fn reword(bytes: &[u8]) -> Option<BufferedRefusal> {
     let head = bytes.strip_prefix(b"HTTP/1.")?;
     let (error, line) = match head.get(2..5)? {
         b"400" => (ApiError::MalformedHead, "HTTP/1.1 400 Bad Request"),
@@ -144,7 +148,7 @@ fn reword(bytes: &[u8]) -> Option<Refusal> {
     }
     tracing::info!(request_id = %id, answer = line, "refused what is no request");
     let bytes = [answer.as_bytes(), b"\r\n", &body].concat();
-    Some(Refusal { bytes, written: 0, replaces: text.len() })
+    Some(BufferedRefusal { bytes, written: 0, replaces: text.len() })
 }
 
 #[cfg(test)]

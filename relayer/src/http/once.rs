@@ -19,7 +19,7 @@ use super::body::receive;
 use super::error::ApiError;
 use crate::crash_point::crash_point;
 use crate::domain::{AnswerKey, Drawn, IdempotencyKey, Invalid, Operator, Principal, RequestFingerprint};
-use crate::service::{Begun, Ending, NamedRequest, Requests, Run, ServiceError};
+use crate::service::{Begun, NamedRequest, RequestOutcome, Requests, Run, ServiceError};
 
 const IDEMPOTENCY_KEY: HeaderName = HeaderName::from_static("idempotency-key");
 const IDEMPOTENT_REPLAYED: HeaderName = HeaderName::from_static("idempotent-replayed");
@@ -139,28 +139,28 @@ async fn read(request: Request) -> Result<(NamedRequest, Request), ApiError> {
 }
 
 /// How the request ended, and its answer again. For a redirect, the location is kept.
-async fn look_at(response: Response) -> (Ending, Response) {
+async fn look_at(response: Response) -> (RequestOutcome, Response) {
     let status = response.status();
     if status.is_client_error() {
-        return (Ending::Refused, response);
+        return (RequestOutcome::Refused, response);
     }
     if status == StatusCode::SEE_OTHER {
         let place = response.headers().get(header::LOCATION).and_then(|place| place.to_str().ok());
         let body = place.unwrap_or_default().to_owned();
-        return (Ending::Answered { status: status.as_u16(), body, shows_secret: false }, response);
+        return (RequestOutcome::Answered { status: status.as_u16(), body, shows_secret: false }, response);
     }
     if !status.is_success() {
-        return (Ending::Unknown, response);
+        return (RequestOutcome::Unknown, response);
     }
     let (parts, body) = response.into_parts();
     let text =
         to_bytes(body, ANSWER_BYTES_MAX).await.ok().and_then(|bytes| String::from_utf8(bytes.into()).ok());
     let Some(body) = text else {
         tracing::error!("an answer cannot be kept");
-        return (Ending::Unknown, ApiError::Service(ServiceError::Internal).into_response());
+        return (RequestOutcome::Unknown, ApiError::Service(ServiceError::Internal).into_response());
     };
     let shows_secret = parts.extensions.get::<ShowsSecret>().is_some();
-    let answered = Ending::Answered { status: status.as_u16(), body: body.clone(), shows_secret };
+    let answered = RequestOutcome::Answered { status: status.as_u16(), body: body.clone(), shows_secret };
     (answered, Response::from_parts(parts, Body::from(body)))
 }
 

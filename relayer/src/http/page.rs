@@ -63,13 +63,13 @@ impl<T: ToSchema> IntoParams for Id<T> {
 }
 
 /// The query parameters of a request, each at most once.
-pub(crate) struct Query {
+pub(crate) struct ListQuery {
     given: HashMap<String, String>,
     /// The parameters that the list takes.
     taken: Vec<&'static str>,
 }
 
-impl<S: Send + Sync> FromRequestParts<S> for Query {
+impl<S: Send + Sync> FromRequestParts<S> for ListQuery {
     type Rejection = ApiError;
 
     async fn from_request_parts(parts: &mut Parts, _: &S) -> Result<Self, ApiError> {
@@ -77,7 +77,7 @@ impl<S: Send + Sync> FromRequestParts<S> for Query {
     }
 }
 
-impl Query {
+impl ListQuery {
     fn parse(query: &str) -> Result<Self, Invalid> {
         let mut parameters = HashMap::new();
         for (name, value) in url::form_urlencoded::parse(query.as_bytes()) {
@@ -179,10 +179,10 @@ mod tests {
 
     #[test]
     fn parameters_are_taken_once_and_unknown_ones_named() {
-        let mut query = Query::parse("limit=5&status=paused").expect("valid");
+        let mut query = ListQuery::parse("limit=5&status=paused").expect("valid");
         assert_eq!(query.take("limit").as_deref(), Some("5"));
         assert_eq!(query.finish().expect_err("left over").param(), "status");
-        assert_eq!(Query::parse("limit=5&limit=6").err().expect("twice").param(), "limit");
-        assert!(Query::parse("").expect("empty").finish().is_ok());
+        assert_eq!(ListQuery::parse("limit=5&limit=6").err().expect("twice").param(), "limit");
+        assert!(ListQuery::parse("").expect("empty").finish().is_ok());
     }
 }

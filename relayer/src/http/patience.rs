@@ -34,7 +34,7 @@ const GIVES_WAY_AFTER: Duration = Duration::from_secs(1);
 /// A connection that ends after too long a silence.
 pub(super) struct Patient<S> {
     stream: S,
-    requests: Arc<Requests>,
+    requests: Arc<ConnectionRequests>,
     silent: Arc<Notify>,
     silence: Option<Silence>,
     timer: Pin<Box<Sleep>>,
@@ -43,7 +43,7 @@ pub(super) struct Patient<S> {
 
 /// The requests of a connection.
 #[derive(Default)]
-struct Requests {
+struct ConnectionRequests {
     under_way: AtomicUsize,
     answered: AtomicU64,
     /// Whether bytes may be pings rather than a request.
@@ -192,11 +192,11 @@ impl<S: AsyncRead + AsyncWrite, R> Accept<Patient<S>, R> for CountRequests {
 #[derive(Clone)]
 pub(super) struct Counted<R> {
     inner: R,
-    requests: Arc<Requests>,
+    requests: Arc<ConnectionRequests>,
 }
 
 /// One request, until it is answered or given up.
-struct UnderWay(Arc<Requests>);
+struct UnderWay(Arc<ConnectionRequests>);
 
 impl Drop for UnderWay {
     fn drop(&mut self) {
@@ -232,7 +232,7 @@ where
 }
 
 /// Counts the pieces of a body of unknown length.
-fn in_pieces(body: Body, requests: Arc<Requests>) -> Body {
+fn in_pieces(body: Body, requests: Arc<ConnectionRequests>) -> Body {
     if body.size_hint().exact().is_some() {
         return body;
     }

@@ -10,7 +10,7 @@ use axum_server::{Handle, Server};
 use hyper_util::rt::TokioTimer;
 use tokio_util::sync::CancellationToken;
 
-use super::listener::{Listener, Peer};
+use super::listener::{BoundedListener, Peer};
 use super::patience::CountRequests;
 use super::{HEAD_BYTES_MAX, HEADERS_MAX};
 
@@ -36,7 +36,7 @@ pub async fn serve(
         stopper.graceful_shutdown(Some(drain));
         std::future::pending::<Infallible>().await
     };
-    let listener = Listener::new(listener, connections_max)?;
+    let listener = BoundedListener::new(listener, connections_max)?;
     let mut server = Server::from_listener(listener).acceptor(CountRequests).handle(handle);
     let builder = server.http_builder();
     builder

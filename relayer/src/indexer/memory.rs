@@ -17,11 +17,11 @@ const LOOK_PAUSE_MAX: Duration = Duration::from_secs(60);
 
 #[derive(Default)]
 pub(super) struct Memory {
-    state: Mutex<State>,
+    state: Mutex<MemoryState>,
 }
 
 #[derive(Default)]
-struct State {
+struct MemoryState {
     last_operator: Option<OperatorId>,
     /// Transactions read for an address, with nothing in them that history would show.
     read: HashSet<(Address, Mark)>,
@@ -128,7 +128,7 @@ impl Memory {
         self.state().missing.remove(signature);
     }
 
-    fn state(&self) -> MutexGuard<'_, State> {
+    fn state(&self) -> MutexGuard<'_, MemoryState> {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }

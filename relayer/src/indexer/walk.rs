@@ -5,7 +5,7 @@ use std::collections::HashSet;
 use super::{IndexError, Indexer};
 use crate::chain::{SignatureLine, SignaturePage, SignatureStanding};
 use crate::domain::{Address, Timestamp, happened_at};
-use crate::store::{Mark, Readings, StoreError, UnderWay, Walk, Whose};
+use crate::store::{Mark, Readings, StoreError, UnfinishedWalk, Walk, Whose};
 
 /// Signatures per page: the most that nodes return. Few in tests, so that there are many pages.
 const PAGE_LINES: usize = if cfg!(test) { 16 } else { 1_000 };
@@ -65,7 +65,7 @@ impl Indexer {
             };
             let lines = self.parts.history.signatures(page).await?;
             if lines.is_empty() && !self.knows(under_way.before.as_deref()).await? {
-                let anew = Walk { under_way: Some(UnderWay::default()), ..walk };
+                let anew = Walk { under_way: Some(UnfinishedWalk::default()), ..walk };
                 self.step(&mut stored, &anew, whose, &[]).await?;
                 return Err(IndexError::LostPlace);
             }

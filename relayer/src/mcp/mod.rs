@@ -163,8 +163,8 @@ fn is_own_page(headers: &HeaderMap) -> bool {
 
 fn opens_session(text: &[u8]) -> bool {
     #[derive(Deserialize)]
-    struct Message<'a> {
+    struct FirstMessage<'a> {
         method: Option<&'a str>,
     }
-    serde_json::from_slice::<Message>(text).is_ok_and(|message| message.method == Some("initialize"))
+    serde_json::from_slice::<FirstMessage>(text).is_ok_and(|message| message.method == Some("initialize"))
 }

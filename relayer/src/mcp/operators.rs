@@ -39,7 +39,7 @@ you have read as expected_version: then nobody's change in between is lost. {\"p
 When create_account does not answer, call again with the same idempotency_key.";
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Tool {
+enum OperatorTool {
     ListAccounts,
     CreateAccount,
     GetAccount,
@@ -47,7 +47,7 @@ enum Tool {
     UpdatePolicy,
 }
 
-impl Tool {
+impl OperatorTool {
     const ALL: [Self; 5] =
         [Self::ListAccounts, Self::CreateAccount, Self::GetAccount, Self::GetPolicy, Self::UpdatePolicy];
 
@@ -239,8 +239,13 @@ impl OperatorServer {
     }
 
     /// REST's answer, or `Err` with its error body.
-    async fn call(&self, tool: Tool, arguments: JsonObject, caller: Caller) -> Result<Value, Value> {
-        let Caller { key, principal, request_id } = caller;
+    async fn call(
+        &self,
+        tool: OperatorTool,
+        arguments: JsonObject,
+        caller: OperatorCaller,
+    ) -> Result<Value, Value> {
+        let OperatorCaller { key, principal, request_id } = caller;
         let error = |error: ApiError| json!(error.told(request_id).0);
         let mut request = tool.request(arguments).map_err(|invalid| error(invalid.into()))?;
         // The guard has already found out who the caller is.
@@ -265,13 +270,13 @@ impl OperatorServer {
 }
 
 /// The caller of a tool, and its request.
-struct Caller {
+struct OperatorCaller {
     key: HeaderValue,
     principal: Principal,
     request_id: RequestId,
 }
 
-impl Caller {
+impl OperatorCaller {
     fn of(asked: &Parts) -> Option<Self> {
         Some(Self {
             key: asked.headers.get(header::AUTHORIZATION)?.clone(),
@@ -294,11 +299,11 @@ impl ServerHandler for OperatorServer {
         _: Option<PaginatedRequestParams>,
         _: RequestContext<RoleServer>,
     ) -> Result<ListToolsResult, ErrorData> {
-        Ok(listed(Tool::ALL.map(Tool::description).to_vec()))
+        Ok(listed(OperatorTool::ALL.map(OperatorTool::description).to_vec()))
     }
 
     fn get_tool(&self, name: &str) -> Option<Description> {
-        Tool::named(name).map(Tool::description)
+        OperatorTool::named(name).map(OperatorTool::description)
     }
 
     async fn call_tool(
@@ -306,11 +311,11 @@ impl ServerHandler for OperatorServer {
         request: CallToolRequestParams,
         context: RequestContext<RoleServer>,
     ) -> Result<CallToolResponse, ErrorData> {
-        let Some(tool) = Tool::named(&request.name) else {
+        let Some(tool) = OperatorTool::named(&request.name) else {
             return Err(ErrorData::invalid_params(format!("There is no tool `{}`.", request.name), None));
         };
         let asked = context.extensions.get::<Parts>();
-        let Some(caller) = asked.and_then(Caller::of) else {
+        let Some(caller) = asked.and_then(OperatorCaller::of) else {
             return Err(ErrorData::internal_error("The request came past its guard.", None));
         };
         let span = asked.and_then(|asked| asked.extensions.get::<Span>()).cloned().unwrap_or_else(Span::none);
@@ -336,7 +341,7 @@ mod tests {
 
     const ID: &str = "acct_01ARZ3NDEKTSV4RRFFQ69G5FAV";
 
-    fn request(tool: Tool, arguments: Value) -> Result<(String, String), Invalid> {
+    fn request(tool: OperatorTool, arguments: Value) -> Result<(String, String), Invalid> {
         tool.request(schema::object(arguments))
             .map(|request| (request.method().to_string(), request.uri().to_string()))
     }
@@ -344,26 +349,29 @@ mod tests {
     #[test]
     fn a_tool_is_the_request_of_its_route() {
         let asked = |tool, arguments| request(tool, arguments).expect("a request");
-        let list = asked(Tool::ListAccounts, json!({ "limit": 5, "cursor": "a/b&status=paused" }));
+        let list = asked(OperatorTool::ListAccounts, json!({ "limit": 5, "cursor": "a/b&status=paused" }));
         assert_eq!(list.1, "/v1/accounts?cursor=a%2Fb%26status%3Dpaused&limit=5");
         assert_eq!(
-            asked(Tool::GetPolicy, json!({ "account_id": ID })),
+            asked(OperatorTool::GetPolicy, json!({ "account_id": ID })),
             ("GET".into(), format!("/v1/accounts/{ID}/policy"))
         );
-        let update = asked(Tool::UpdatePolicy, json!({ "account_id": ID, "paused": true }));
+        let update = asked(OperatorTool::UpdatePolicy, json!({ "account_id": ID, "paused": true }));
         assert_eq!(update, ("PATCH".into(), format!("/v1/accounts/{ID}/policy")));
-        assert_eq!(asked(Tool::CreateAccount, json!({ "idempotency_key": "a", "name": "b" })).0, "POST");
+        assert_eq!(
+            asked(OperatorTool::CreateAccount, json!({ "idempotency_key": "a", "name": "b" })).0,
+            "POST"
+        );
     }
 
     #[test]
     fn nothing_but_an_account_gets_into_a_path_and_nothing_unknown_past_it() {
         for id in [json!("../webhooks"), json!("acct_01/../x"), json!(""), json!(null), json!(["x"])] {
-            request(Tool::GetAccount, json!({ "account_id": id })).expect_err("no account");
+            request(OperatorTool::GetAccount, json!({ "account_id": id })).expect_err("no account");
         }
-        request(Tool::GetAccount, json!({})).expect_err("none");
-        request(Tool::GetAccount, json!({ "account_id": ID, "x": 1 })).expect_err("unknown");
-        request(Tool::CreateAccount, json!({ "name": "b" })).expect_err("no key");
-        request(Tool::CreateAccount, json!({ "name": "b", "idempotency_key": "a\nb" }))
+        request(OperatorTool::GetAccount, json!({})).expect_err("none");
+        request(OperatorTool::GetAccount, json!({ "account_id": ID, "x": 1 })).expect_err("unknown");
+        request(OperatorTool::CreateAccount, json!({ "name": "b" })).expect_err("no key");
+        request(OperatorTool::CreateAccount, json!({ "name": "b", "idempotency_key": "a\nb" }))
             .expect_err("two lines");
     }
 }

@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use super::tools::Tool;
+use super::tools::AgentTool;
 use crate::domain::{FailureCode, Rejection, RejectionReason, Timestamp, TransferState, UsdcAmount};
 use crate::http::error::ApiError;
 use crate::http::request_id::RequestId;
@@ -13,7 +13,7 @@ const NEW_KEY: &str =
     "Nothing was paid. This idempotency_key stays refused: use a new one for what you ask instead.";
 
 /// The error's message, and what to do about it.
-pub(super) fn sentence(tool: Tool, error: &ApiError, id: RequestId) -> String {
+pub(super) fn sentence(tool: AgentTool, error: &ApiError, id: RequestId) -> String {
     let (body, retry_after) = error.clone().told(id);
     let wait = retry_after.map_or(String::new(), |seconds| format!(" in {seconds} s"));
     let advice = match (error, tool) {
@@ -25,11 +25,13 @@ pub(super) fn sentence(tool: Tool, error: &ApiError, id: RequestId) -> String {
             | TransferState::Sent { .. }
             | TransferState::Settled(_) => String::new(),
         },
-        (error, Tool::SendTransfer) if has_no_verdict(error) => {
+        (error, AgentTool::SendTransfer) if has_no_verdict(error) => {
             format!("It may have been paid. {SAME_KEY}{wait}, never with a new one.")
         }
-        (_, Tool::SendTransfer) if retry_after.is_some() => format!("Nothing was paid. {SAME_KEY}{wait}."),
-        (_, Tool::SendTransfer) => "Nothing was paid.".to_owned(),
+        (_, AgentTool::SendTransfer) if retry_after.is_some() => {
+            format!("Nothing was paid. {SAME_KEY}{wait}.")
+        }
+        (_, AgentTool::SendTransfer) => "Nothing was paid.".to_owned(),
         (_, _) if retry_after.is_some() => format!("Ask again{wait}."),
         (_, _) => String::new(),
     };

@@ -13,7 +13,7 @@ use rmcp::{ErrorData, RoleServer, ServerHandler};
 use tracing::{Instrument, Span};
 
 use super::refusal;
-use super::tools::{Caller, Tool};
+use super::tools::{AgentCaller, AgentTool};
 use crate::domain::Principal;
 use crate::http::error::ApiError;
 use crate::http::request_id::RequestId;
@@ -46,7 +46,12 @@ impl AgentServer {
         Self { services }
     }
 
-    async fn run(&self, tool: Tool, caller: &Caller, request: CallToolRequestParams) -> CallToolResult {
+    async fn run(
+        &self,
+        tool: AgentTool,
+        caller: &AgentCaller,
+        request: CallToolRequestParams,
+    ) -> CallToolResult {
         let arguments = request.arguments.unwrap_or_default();
         let called = AssertUnwindSafe(tool.call(&self.services, caller, arguments)).catch_unwind().await;
         let answer = called.unwrap_or_else(|panic| {
@@ -79,11 +84,11 @@ impl ServerHandler for AgentServer {
         _: Option<PaginatedRequestParams>,
         _: RequestContext<RoleServer>,
     ) -> Result<ListToolsResult, ErrorData> {
-        Ok(listed(Tool::ALL.map(Tool::description).to_vec()))
+        Ok(listed(AgentTool::ALL.map(AgentTool::description).to_vec()))
     }
 
     fn get_tool(&self, name: &str) -> Option<ToolDescription> {
-        Tool::named(name).map(Tool::description)
+        AgentTool::named(name).map(AgentTool::description)
     }
 
     async fn call_tool(
@@ -91,14 +96,14 @@ impl ServerHandler for AgentServer {
         request: CallToolRequestParams,
         context: RequestContext<RoleServer>,
     ) -> Result<CallToolResponse, ErrorData> {
-        let Some(tool) = Tool::named(&request.name) else {
+        let Some(tool) = AgentTool::named(&request.name) else {
             return Err(ErrorData::invalid_params(format!("There is no tool `{}`.", request.name), None));
         };
         let parts = context.extensions.get::<Parts>();
         let caller = parts.and_then(|parts| {
             let principal = parts.extensions.get::<Principal>()?.clone();
             let request_id = *parts.extensions.get::<RequestId>()?;
-            Caller::of(principal, request_id)
+            AgentCaller::of(principal, request_id)
         });
         let Some(caller) = caller else {
             return Err(ErrorData::internal_error("The request came past its guard.", None));

@@ -11,7 +11,7 @@ use crate::domain::read_body;
 use crate::domain::{AccountId, Invalid, Principal};
 use crate::http::body::Nothing;
 use crate::http::error::ApiError;
-use crate::http::page::{PageResponse, Query};
+use crate::http::page::{ListQuery, PageResponse};
 use crate::http::request_id::RequestId;
 use crate::http::v1::accounts::{AccountResponse, BalanceResponse};
 use crate::http::v1::history::{self, EntryResponse};
@@ -23,13 +23,13 @@ use crate::service::{Resource, ServiceError, Services};
 const IDEMPOTENCY_KEY: &str = "the name of this payment; keep it when you retry; a new one is a second payment. At most 128 characters.";
 
 /// The caller of a tool: an agent key, which names the account, and its request.
-pub(super) struct Caller {
+pub(super) struct AgentCaller {
     principal: Principal,
     account_id: AccountId,
     pub request_id: RequestId,
 }
 
-impl Caller {
+impl AgentCaller {
     /// `None` for an operator.
     pub fn of(principal: Principal, request_id: RequestId) -> Option<Self> {
         match &principal {
@@ -44,7 +44,7 @@ impl Caller {
 
 /// A tool for agents.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Tool {
+pub(super) enum AgentTool {
     GetAccount,
     GetBalance,
     GetLimits,
@@ -55,7 +55,7 @@ pub(super) enum Tool {
     ListTransactions,
 }
 
-impl Tool {
+impl AgentTool {
     pub const ALL: [Self; 8] = [
         Self::GetAccount,
         Self::GetBalance,
@@ -178,10 +178,10 @@ impl Tool {
     pub async fn call(
         self,
         services: &Services,
-        caller: &Caller,
+        caller: &AgentCaller,
         arguments: JsonObject,
     ) -> Result<Value, ApiError> {
-        let Caller { principal, account_id, .. } = caller;
+        let AgentCaller { principal, account_id, .. } = caller;
         match self {
             Self::GetAccount => {
                 let Nothing {} = read(arguments)?;
@@ -278,7 +278,7 @@ fn body_from<T: serde::de::DeserializeOwned>(
     read(arguments)
 }
 
-fn query(arguments: JsonObject) -> Result<Query, Invalid> {
+fn query(arguments: JsonObject) -> Result<ListQuery, Invalid> {
     let text = |(name, value): (String, Value)| match value {
         Value::String(text) => Ok(Some((name, text))),
         Value::Number(number) => Ok(Some((name, number.to_string()))),
@@ -288,7 +288,7 @@ fn query(arguments: JsonObject) -> Result<Query, Invalid> {
         }
     };
     let parameters: Vec<_> = arguments.into_iter().map(text).collect::<Result<_, _>>()?;
-    Ok(Query::of(parameters.into_iter().flatten()))
+    Ok(ListQuery::of(parameters.into_iter().flatten()))
 }
 
 fn read<T: serde::de::DeserializeOwned>(arguments: JsonObject) -> Result<T, Invalid> {
@@ -319,7 +319,7 @@ mod tests {
 
     #[test]
     fn schemas_hold_all_that_they_refer_to() {
-        for tool in Tool::ALL {
+        for tool in AgentTool::ALL {
             let (arguments, answer) = tool.schemas();
             for schema in [Value::from(arguments), Value::from(schema::or_refusal(answer))] {
                 let mut found = Vec::new();

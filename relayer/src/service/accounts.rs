@@ -4,7 +4,7 @@ use std::collections::HashSet;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
-use super::allowlist::{Resolved, resolve};
+use super::allowlist::{ResolvedPolicy, resolve};
 use super::error::{Resource, ServiceError, from_chain};
 use super::reads::{addresses, find_account, read_agent, read_operator, window_now};
 use super::submitted::as_submitted;
@@ -187,7 +187,7 @@ impl Accounts {
         &self,
         operator: &Operator,
         policy: &SpendingPolicy,
-    ) -> Result<Resolved, ServiceError> {
+    ) -> Result<ResolvedPolicy, ServiceError> {
         let resolved = resolve(&self.parts, operator, policy, &OnChainPolicy::default()).await;
         let resolved = resolved.map_err(|error| match error {
             ServiceError::Invalid(invalid) => invalid.within(POLICY).into(),

@@ -12,7 +12,7 @@ use crate::domain::{
 };
 
 /// A policy whose every entry has a known kind.
-pub(super) struct Resolved {
+pub(super) struct ResolvedPolicy {
     pub on_chain: OnChainPolicy,
     /// The submitted policy: each entry with its kind, no duplicates.
     pub policy: SpendingPolicy,
@@ -27,7 +27,7 @@ pub(super) async fn resolve(
     operator: &Operator,
     policy: &SpendingPolicy,
     in_force: &OnChainPolicy,
-) -> Result<Resolved, ServiceError> {
+) -> Result<ResolvedPolicy, ServiceError> {
     let (allowlist, submitted) = match &policy.allowlist {
         Counterparties::Anyone => (AllowedRecipients::Anyone, Counterparties::Anyone),
         Counterparties::Only(entries) => {
@@ -35,7 +35,7 @@ pub(super) async fn resolve(
             (on_chain, Counterparties::Only(entries))
         }
     };
-    Ok(Resolved { on_chain: policy.over(allowlist), policy: policy.over(submitted) })
+    Ok(ResolvedPolicy { on_chain: policy.over(allowlist), policy: policy.over(submitted) })
 }
 
 async fn resolve_entries(

@@ -41,7 +41,7 @@ pub use self::policies::{
     PendingView, Policies, PolicyChange, PolicyComparison, PolicyView, policy_versions_filter,
 };
 pub use self::purchases::{Fetch, PurchaseAnswer, Purchases};
-pub use self::requests::{Begun, Ending, NamedRequest, Requests, Run};
+pub use self::requests::{Begun, NamedRequest, RequestOutcome, Requests, Run};
 pub use self::sessions::Sessions;
 pub use self::signers::Signers;
 pub use self::streams::{STREAMS_PER_OPERATOR_MAX, StreamFilter, Streamed, Streams};

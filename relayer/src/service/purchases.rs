@@ -15,7 +15,7 @@ use super::transfers::{HandOver, Started, TransferAnswer, Transfers};
 use super::{NetworkParts, Parts};
 use crate::crash_point::crash_point;
 use crate::domain::{
-    Claim, Invalid, Offer, OperatorId, Principal, Purchase, Recipient, Resource, Reuse, SignedTransfer,
+    Claim, Invalid, Offer, OperatorId, PaidResource, Principal, Purchase, Recipient, Reuse, SignedTransfer,
     TransferId, TransferRequest, TransferState, WebhookUrl,
 };
 use crate::store::NewPurchase;
@@ -40,7 +40,7 @@ pub trait Fetch: Send + Sync + 'static {
         purchase: &Purchase,
         payment: Option<String>,
         patience: Duration,
-    ) -> Result<Resource, &'static str>;
+    ) -> Result<PaidResource, &'static str>;
 }
 
 /// The outcome of a purchase.
@@ -49,7 +49,7 @@ pub struct PurchaseAnswer {
     /// `None`: the server asked for no payment.
     pub transfer: Option<TransferAnswer>,
     /// The server's last answer, where it is known.
-    pub resource: Option<Resource>,
+    pub resource: Option<PaidResource>,
 }
 
 /// Purchases by x402.
@@ -161,7 +161,7 @@ impl Purchases {
         purchase: &Purchase,
         offer: &Offer,
         when_signed: oneshot::Receiver<(TransferId, SignedTransfer)>,
-    ) -> Option<Resource> {
+    ) -> Option<PaidResource> {
         let (id, signed) = when_signed.await.ok()?;
         let payment = offer.payment(&signed.bytes);
         crash_point!("handed_over.after");

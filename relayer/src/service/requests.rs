@@ -45,7 +45,7 @@ pub struct Run {
 
 /// The outcome of a request.
 #[derive(Debug)]
-pub enum Ending {
+pub enum RequestOutcome {
     /// It succeeded: status and body.
     Answered { status: u16, body: String, shows_secret: bool },
     /// It was refused: nothing was done.
@@ -111,11 +111,11 @@ impl Requests {
     }
 
     /// Records the outcome. If that fails, the next caller repeats the request from the same seed.
-    pub async fn end(&self, run: Box<Run>, ending: Ending) {
+    pub async fn end(&self, run: Box<Run>, ending: RequestOutcome) {
         let Run { claim, is_first, seed, answer_key, .. } = *run;
         let store = &self.store;
         let written = match ending {
-            Ending::Answered { status, body, shows_secret } => {
+            RequestOutcome::Answered { status, body, shows_secret } => {
                 let body = if shows_secret {
                     StoredBody::Sealed(answer_key.seal(seed, &body, &self.ambient.random()))
                 } else {
@@ -123,9 +123,11 @@ impl Requests {
                 };
                 store.mark_request_answered(&claim, &StoredAnswer { status, body }).await
             }
-            Ending::Refused if is_first => store.delete_request(&claim).await,
+            RequestOutcome::Refused if is_first => store.delete_request(&claim).await,
             // An earlier try may have had an effect.
-            Ending::Refused | Ending::Unknown => store.release_request(&claim, self.ambient.now()).await,
+            RequestOutcome::Refused | RequestOutcome::Unknown => {
+                store.release_request(&claim, self.ambient.now()).await
+            }
         };
         if let Err(error) = written {
             tracing::warn!(%error, "it could not be written down how a named request went");

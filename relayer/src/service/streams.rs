@@ -49,21 +49,21 @@ pub struct Streamed {
 struct Open(Arc<Mutex<HashMap<OperatorId, usize>>>);
 
 /// One open stream; dropping this closes it.
-struct Place(Open, OperatorId);
+struct OpenStream(Open, OperatorId);
 
 impl Open {
-    fn enter(&self, operator: OperatorId) -> Option<Place> {
+    fn enter(&self, operator: OperatorId) -> Option<OpenStream> {
         let mut open = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         let count = open.entry(operator).or_default();
         if *count >= STREAMS_PER_OPERATOR_MAX {
             return None;
         }
         *count += 1;
-        Some(Place(self.clone(), operator))
+        Some(OpenStream(self.clone(), operator))
     }
 }
 
-impl Drop for Place {
+impl Drop for OpenStream {
     fn drop(&mut self) {
         let mut open = self.0.0.lock().unwrap_or_else(PoisonError::into_inner);
         if let Some(count) = open.get_mut(&self.1) {
@@ -92,7 +92,7 @@ struct Reading {
     after: u64,
     read: std::vec::IntoIter<PlacedEvent>,
     key_asked_at: Instant,
-    _place: Place,
+    _place: OpenStream,
 }
 
 impl Streams {

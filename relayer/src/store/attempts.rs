@@ -5,11 +5,11 @@ use macro_rules_attribute::derive;
 
 use super::columns::Table;
 use super::deliveries::{GIVEN_UP_AT_ONCE, give_up_some};
-use super::delivery_row::{StateColumns, attempt_columns};
+use super::delivery_row::{DeliveryStateColumns, attempt_columns};
 use super::query::query;
 use super::row::ByName;
 use super::{Store, StoreError, Transaction};
-use crate::domain::{Attempt, DeliveryState, DisabledReason, EventId, Health, OperatorId, WebhookId};
+use crate::domain::{Attempt, DeliveryState, DisabledReason, EndpointHealth, EventId, OperatorId, WebhookId};
 
 const TABLE: Table = Table("webhooks");
 
@@ -76,7 +76,7 @@ async fn move_delivery(
         let of_webhook = query(sql).bind(made.operator_id.to_string()).bind(made.webhook_id.to_string());
         of_webhook.bind(made.event_id.to_string())
     };
-    let columns = StateColumns::from(&made.next);
+    let columns = DeliveryStateColumns::from(&made.next);
     let moved: Option<(i64,)> = match made.next {
         DeliveryState::Delivered { .. } => {
             let update = of_delivery(DELIVERED);
@@ -138,7 +138,7 @@ async fn mark_health(tx: &mut Transaction<'_>, made: &AttemptMade) -> Result<(),
     let marked = query(FAILED).bind(webhook.as_str()).bind(ended_at.to_string());
     let row: Option<HealthRow> = marked.fetch_optional(&mut *tx).await?;
     let Some(row) = row else { return Ok(()) };
-    let health = Health {
+    let health = EndpointHealth {
         failures: u32::try_from(row.failures).unwrap_or(u32::MAX),
         failing_since: TABLE.read_optional("failing_since", row.failing_since.as_deref())?,
     };

@@ -17,7 +17,7 @@ use crate::domain::{
 const TABLE: Table = Table("webhook_balances");
 
 #[derive(Debug, ByName!)]
-struct KnownRow {
+struct WebhookBalanceRow {
     balance_usdc: String,
     read_at: String,
 }
@@ -102,7 +102,7 @@ async fn replace_known(
         let of_webhook = query(sql).bind(account.operator_id.to_string()).bind(webhook.to_string());
         of_webhook.bind(account.id.to_string())
     };
-    let row: Option<KnownRow> = place(KNOWN).fetch_optional(&mut *tx).await?;
+    let row: Option<WebhookBalanceRow> = place(KNOWN).fetch_optional(&mut *tx).await?;
     let (write, before) = match row {
         None => (place(INSERT).bind(balance).bind(read_at), None),
         Some(row) => {

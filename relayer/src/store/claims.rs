@@ -5,7 +5,7 @@ use sqlx::AssertSqlSafe;
 use super::history::tag_text;
 use super::query::{Query, query};
 use super::row::ByName;
-use super::transfer_row::{StateColumns, TransferRow};
+use super::transfer_row::{TransferRow, TransferStateColumns};
 use super::transfers::COLUMNS;
 use super::writer::Turn;
 use super::{Store, StoreError, Transaction};
@@ -226,7 +226,8 @@ async fn insert_transfer(
          RETURNING state";
     let request = &new.request;
     let ahead = new.signed.as_ref();
-    let columns = ahead.map_or_else(StateColumns::default, |ahead| StateColumns::from(&ahead.signed));
+    let columns =
+        ahead.map_or_else(TransferStateColumns::default, |ahead| TransferStateColumns::from(&ahead.signed));
     let inserted: Option<(String,)> = query(SQL)
         .bind(new.id.to_string())
         .bind(new.operator_id.to_string())

@@ -4,7 +4,7 @@ use macro_rules_attribute::derive;
 use sqlx::AssertSqlSafe;
 
 use super::columns::Table;
-use super::delivery_row::{AttemptRow, DeliveryRow, StateColumns};
+use super::delivery_row::{AttemptRow, DeliveryRow, DeliveryStateColumns};
 use super::event_row::{COLUMNS as EVENT_COLUMNS, EventRow};
 use super::pools::Pools;
 use super::query::{places, query};
@@ -218,7 +218,7 @@ pub(super) async fn insert_deliveries(
     let mut insert =
         query(AssertSqlSafe(sql)).bind(operator.to_string()).bind(event.to_string()).bind(now.to_string());
     for (webhook, state) in deliveries {
-        let columns = StateColumns::from(state);
+        let columns = DeliveryStateColumns::from(state);
         insert = insert.bind(webhook.to_string()).bind(columns.state).bind(columns.failures);
         insert = insert.bind(columns.next_attempt_at).bind(columns.ended_at);
     }

@@ -85,14 +85,14 @@ impl AttemptRow {
 }
 
 /// A state as columns.
-pub(super) struct StateColumns {
+pub(super) struct DeliveryStateColumns {
     pub state: &'static str,
     pub failures: i64,
     pub next_attempt_at: Option<String>,
     pub ended_at: Option<String>,
 }
 
-impl From<&DeliveryState> for StateColumns {
+impl From<&DeliveryState> for DeliveryStateColumns {
     fn from(state: &DeliveryState) -> Self {
         let (failures, next_attempt_at, ended_at) = match state {
             DeliveryState::Pending { failures, next_attempt_at } => {

@@ -22,16 +22,16 @@ pub struct KnownAccount {
 }
 
 #[derive(Debug, ByName!)]
-struct KnownRow {
+struct SeenBalanceRow {
     account: AccountRow,
     seen_micros: i64,
     began_at: Option<String>,
 }
 
-impl TryFrom<KnownRow> for KnownAccount {
+impl TryFrom<SeenBalanceRow> for KnownAccount {
     type Error = StoreError;
 
-    fn try_from(row: KnownRow) -> Result<Self, StoreError> {
+    fn try_from(row: SeenBalanceRow) -> Result<Self, StoreError> {
         let account = Account::try_from(row.account)?;
         let began_at: Option<Timestamp> = TABLE.read_optional("began_at", row.began_at.as_deref())?;
         let balance = UsdcAmount::from_micros(u64::try_from(row.seen_micros).unwrap_or(0));
@@ -71,7 +71,7 @@ impl Store {
              WHERE operator_id = $1 AND provisioning = 'ready' AND {of_status} AND account_id < $3 AND NOT is_closed
              ORDER BY account_id DESC LIMIT $4"
         );
-        let rows: Vec<KnownRow> = query(AssertSqlSafe(sql))
+        let rows: Vec<SeenBalanceRow> = query(AssertSqlSafe(sql))
             .bind(operator.id.to_string())
             .bind(status.map_or("", AccountStatus::as_str))
             .bind_below(after)

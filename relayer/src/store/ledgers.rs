@@ -185,13 +185,13 @@ pub(super) async fn unbook(
 }
 
 #[derive(Debug, ByName!)]
-struct KnownRow {
+struct CountedPaymentsRow {
     payments_up_to: i64,
     payments_beyond: String,
     payments_unnumbered: i64,
 }
 
-impl KnownRow {
+impl CountedPaymentsRow {
     const COLUMNS: &str = "payments_up_to, payments_beyond, payments_unnumbered";
 
     fn read(&self) -> Result<KnownPayments, StoreError> {
@@ -210,12 +210,12 @@ async fn change_known(
     // An update instead of a select: on Postgres it locks the row until the commit.
     let own = format!(
         "UPDATE ledgers SET booked_micros = booked_micros WHERE operator_id = $1 AND account_id = $2 RETURNING {}",
-        KnownRow::COLUMNS
+        CountedPaymentsRow::COLUMNS
     );
     const WRITE: &str =
         "UPDATE ledgers SET payments_up_to = $3, payments_beyond = $4, payments_unnumbered = $5
          WHERE operator_id = $1 AND account_id = $2";
-    let row: Option<KnownRow> = of(AssertSqlSafe(own), account).fetch_optional(&mut *tx).await?;
+    let row: Option<CountedPaymentsRow> = of(AssertSqlSafe(own), account).fetch_optional(&mut *tx).await?;
     let Some(row) = row else { return Ok(()) };
     let mut known = row.read()?;
     change(&mut known);

@@ -101,7 +101,7 @@ pub use streams::{PLACED_AT_ONCE, PlacedEvent};
 pub use tables::Tables;
 use transaction::Transaction;
 pub use transfers::Settled;
-pub use walks::{ADOPTED_STATUS, Readings, UnderWay, Walk, Whose};
+pub use walks::{ADOPTED_STATUS, Readings, UnfinishedWalk, Walk, Whose};
 pub use webhooks::SealedSecrets;
 use writer::Turn;
 

@@ -46,7 +46,7 @@ pub struct PaymentsMissing {
 
 /// A payment's columns are empty when none has the tag.
 #[derive(Debug, ByName!)]
-struct KnownRow {
+struct TaggedPaymentRow {
     up_to: i64,
     tx_signature: Option<String>,
     slot: Option<i64>,
@@ -56,10 +56,10 @@ struct KnownRow {
     memo: Option<String>,
 }
 
-impl TryFrom<KnownRow> for PaymentsKnown {
+impl TryFrom<TaggedPaymentRow> for PaymentsKnown {
     type Error = StoreError;
 
-    fn try_from(row: KnownRow) -> Result<Self, StoreError> {
+    fn try_from(row: TaggedPaymentRow) -> Result<Self, StoreError> {
         let up_to = row.up_to.cast_unsigned();
         let Some(signature) = row.tx_signature else { return Ok(Self { up_to, made: None }) };
         let made = PaymentMade {
@@ -95,7 +95,7 @@ impl Store {
                      AND history.account_id = accounts.account_id AND history.tag = $2
                      AND (history.created_at > $3 OR COALESCE(history.read_at, '') > $3)
              WHERE accounts.account_id = $1 ORDER BY history.created_at DESC LIMIT 1";
-        let row: Option<KnownRow> = query(SQL)
+        let row: Option<TaggedPaymentRow> = query(SQL)
             .bind(account.id.to_string())
             .bind(tag_text(tag))
             .bind(since.map_or_else(String::new, |since| since.to_string()))

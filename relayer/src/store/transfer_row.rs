@@ -129,7 +129,7 @@ impl TransferRow {
 
 /// A state as columns. `None` keeps the column: an ended transfer keeps its signed bytes, unless another signature ended it.
 #[derive(Debug, Default)]
-pub(super) struct StateColumns {
+pub(super) struct TransferStateColumns {
     pub signed_bytes: Option<String>,
     pub tx_signature: Option<String>,
     pub last_valid_block_height: Option<i64>,
@@ -143,7 +143,7 @@ pub(super) struct StateColumns {
     pub retry_at: Option<String>,
 }
 
-impl From<&TransferState> for StateColumns {
+impl From<&TransferState> for TransferStateColumns {
     fn from(state: &TransferState) -> Self {
         match state {
             TransferState::Claimed => Self::default(),
@@ -176,7 +176,7 @@ impl From<&TransferState> for StateColumns {
     }
 }
 
-impl From<&SignedTransfer> for StateColumns {
+impl From<&SignedTransfer> for TransferStateColumns {
     fn from(signed: &SignedTransfer) -> Self {
         Self {
             signed_bytes: Some(STANDARD.encode(&signed.bytes)),

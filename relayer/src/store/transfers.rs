@@ -5,11 +5,11 @@ use super::columns::Table;
 use super::events::announce;
 use super::history::record;
 use super::query::query;
-use super::transfer_row::{StateColumns, TransferRow};
+use super::transfer_row::{TransferRow, TransferStateColumns};
 use super::{Store, StoreError, Transaction};
 use crate::domain::{
-    Account, AccountId, Event, Failure, IdempotencyKey, Network, OperatorId, Rejection, Resource, Settlement,
-    SignedTransfer, Timestamp, Transfer, TransferId, TransferState, Webhook,
+    Account, AccountId, Event, Failure, IdempotencyKey, Network, OperatorId, PaidResource, Rejection,
+    Settlement, SignedTransfer, Timestamp, Transfer, TransferId, TransferState, Webhook,
 };
 
 const TABLE: Table = Table("transfers");
@@ -122,7 +122,7 @@ impl Store {
         &self,
         operator: OperatorId,
         transfer: TransferId,
-        resource: &Resource,
+        resource: &PaidResource,
     ) -> Result<(), StoreError> {
         const SQL: &str = "UPDATE transfers SET resource = $3 WHERE operator_id = $1 AND transfer_id = $2";
         // Text and numbers always serialise to JSON.
@@ -137,7 +137,7 @@ impl Store {
         &self,
         operator: OperatorId,
         transfer: TransferId,
-    ) -> Result<Option<Resource>, StoreError> {
+    ) -> Result<Option<PaidResource>, StoreError> {
         const SQL: &str = "SELECT resource FROM transfers
              WHERE operator_id = $1 AND transfer_id = $2 AND resource IS NOT NULL";
         let finding = query(SQL).bind(operator.to_string()).bind(transfer.to_string());
@@ -220,7 +220,7 @@ pub(super) async fn write_state(
              slot = $10, ended_at = $11, reason = $12, message = $13, checks = $14, retry_at = $15,
              policy_version = $17
          WHERE operator_id = $16 AND transfer_id = $1 AND state = $2 AND ($3 = '' OR tx_signature = $3)";
-    let columns = StateColumns::from(next);
+    let columns = TransferStateColumns::from(next);
     let signature_before = transfer.state.signed().map_or("", |signed| signed.signature.as_str());
     let done = query(SQL)
         .bind(transfer.id.to_string())

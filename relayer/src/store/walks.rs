@@ -33,12 +33,12 @@ pub struct Walk {
     pub address: Address,
     /// Everything up to and including this transaction was read.
     pub until: Option<Mark>,
-    pub under_way: Option<UnderWay>,
+    pub under_way: Option<UnfinishedWalk>,
 }
 
 /// A walk that has not finished.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub struct UnderWay {
+pub struct UnfinishedWalk {
     /// Where the next walk ends: the newest transaction that was final when this walk began.
     pub top: Option<Mark>,
     /// The signature that the walk has reached, going backwards.
@@ -87,7 +87,7 @@ impl TryFrom<WalkRow> for Walk {
         Ok(Self {
             address: TABLE.read("address", &row.address)?,
             until: mark(row.until_signature, row.until_slot),
-            under_way: row.under_way.then(|| UnderWay {
+            under_way: row.under_way.then(|| UnfinishedWalk {
                 top: mark(row.top_signature, row.top_slot),
                 before: row.before_signature,
             }),
@@ -96,7 +96,7 @@ impl TryFrom<WalkRow> for Walk {
 }
 
 #[derive(Debug, ByName!)]
-struct KnownRow {
+struct WalkedRow {
     tx_signature: String,
     slot: i64,
     created_at: String,
@@ -159,12 +159,12 @@ impl Store {
             is_among(3, transactions.len())
         );
         // Only placeholders and one of two names are interpolated.
-        let rows: Vec<KnownRow> =
+        let rows: Vec<WalkedRow> =
             bind_marks(query(AssertSqlSafe(sql)).bind(network.as_str()).bind(id), transactions)
                 .fetch_all(self.reader())
                 .await?;
         let mark =
-            |row: &KnownRow| Mark { signature: row.tx_signature.clone(), slot: row.slot.cast_unsigned() };
+            |row: &WalkedRow| Mark { signature: row.tx_signature.clone(), slot: row.slot.cast_unsigned() };
         let uncounted: HashSet<Mark> = rows.iter().filter(|row| row.uncounted == 1).map(mark).collect();
         let mut known = HashMap::<_, Vec<_>>::new();
         for row in rows.iter().filter(|row| !uncounted.contains(&mark(row))) {

@@ -10,8 +10,8 @@ use super::query::query;
 use super::row::ByName;
 use super::{Store, StoreError};
 use crate::domain::{
-    AccountId, DisabledReason, EventType, Health, OperatorId, SealedSecret, Subscription, Timestamp, Webhook,
-    WebhookId, WebhookStatus, WebhookUrl,
+    AccountId, DisabledReason, EndpointHealth, EventType, OperatorId, SealedSecret, Subscription, Timestamp,
+    Webhook, WebhookId, WebhookStatus, WebhookUrl,
 };
 
 const TABLE: Table = Table("webhooks");
@@ -64,7 +64,7 @@ impl TryFrom<WebhookRow> for Webhook {
                 }
                 _ => return Err(TABLE.unreadable("status")),
             },
-            health: Health {
+            health: EndpointHealth {
                 failures: u32::try_from(row.failures).map_err(|_| TABLE.unreadable("failures"))?,
                 failing_since: TABLE.read_optional("failing_since", row.failing_since.as_deref())?,
             },

@@ -33,12 +33,12 @@ const BEGINNING_MIN: usize = 16;
 #[derive(Clone)]
 pub(super) struct Writer {
     requests: mpsc::UnboundedSender<Request>,
-    waiting: Waiting,
+    waiting: QueueMetrics,
 }
 
 /// How much work is waiting, and how long work waited, in seconds.
 #[derive(Clone)]
-struct Waiting {
+struct QueueMetrics {
     now: Gauge,
     waits: Histogram,
 }
@@ -65,16 +65,16 @@ trait Work: Send {
     fn finish(self: Box<Self>, committed: Result<(), StoreError>);
 }
 
-struct Asked<F, T> {
+struct RequestedWork<F, T> {
     work: F,
     /// `None` until the work has run to its end.
     result: Option<Result<T, StoreError>>,
     answer: oneshot::Sender<Result<T, StoreError>>,
     /// `None` once its turn has come.
-    waiting: Option<(Instant, Waiting)>,
+    waiting: Option<(Instant, QueueMetrics)>,
 }
 
-impl<F, T> Work for Asked<F, T>
+impl<F, T> Work for RequestedWork<F, T>
 where
     F: for<'c> FnOnce(&'c mut Transaction<'_>) -> BoxFuture<'c, Result<T, StoreError>> + Clone + Send,
     T: Send,
@@ -112,7 +112,7 @@ impl Writer {
             .name("sqlite writer".into())
             .spawn(move || write_until_closed(writing, inbox))
             .map_err(StoreError::unavailable)?;
-        Ok(Self { requests, waiting: Waiting { now: Gauge::default(), waits } })
+        Ok(Self { requests, waiting: QueueMetrics { now: Gauge::default(), waits } })
     }
 
     /// How much work is waiting.
@@ -130,7 +130,7 @@ impl Writer {
     {
         let (answer, answered) = oneshot::channel();
         let waiting = Some((Instant::now(), self.waiting.clone()));
-        let asked = Asked { work, result: None, answer, waiting };
+        let asked = RequestedWork { work, result: None, answer, waiting };
         self.waiting.now.inc();
         self.requests.send(Request::Work(Box::new(asked), turn)).map_err(|_| gone())?;
         let answered = tokio::time::timeout(CALL_LIMIT, answered).await;

@@ -9,7 +9,7 @@ use futures::stream::FuturesUnordered;
 use tokio_util::sync::CancellationToken;
 
 use super::client::Post;
-use super::lanes::{Lanes, Place};
+use super::lanes::{LanePermit, Lanes};
 use super::payload::Payload;
 use super::recorder::Recorder;
 use super::{ATTEMPT_TIMEOUT, Clock};
@@ -122,7 +122,7 @@ impl Deliverer {
         &self,
         id: WebhookId,
         under_way: usize,
-    ) -> Result<Vec<(Arc<Endpoint>, LeasedDelivery, Place)>, StoreError> {
+    ) -> Result<Vec<(Arc<Endpoint>, LeasedDelivery, LanePermit)>, StoreError> {
         let Some(endpoint) = self.find_endpoint(id).await?.map(Arc::new) else { return Ok(Vec::new()) };
         let lane = self.lanes.of(&endpoint.webhook);
         // Several at a time rather than one by one.
@@ -143,7 +143,7 @@ impl Deliverer {
         self.store.take_due_deliveries(webhook, now, now.after(LEASE), rows_max).await
     }
 
-    async fn deliver(&self, endpoint: Arc<Endpoint>, delivery: LeasedDelivery, place: Place) {
+    async fn deliver(&self, endpoint: Arc<Endpoint>, delivery: LeasedDelivery, place: LanePermit) {
         let started_at = (self.clock)();
         let previous = endpoint.previous.as_ref();
         let payload = Payload::new(&delivery.event, started_at, &endpoint.secret, previous);

@@ -10,7 +10,7 @@ use tokio::time::{Instant, timeout_at};
 
 use super::client::{beginning, guarded, reason};
 use crate::domain::{
-    DestinationRules, Purchase, PurchaseMethod, RESOURCE_BYTES_MAX, Resource, Unanswered, from_header,
+    DestinationRules, PaidResource, Purchase, PurchaseMethod, RESOURCE_BYTES_MAX, Unanswered, from_header,
 };
 use crate::service::{Fetch, Resolve};
 
@@ -46,7 +46,7 @@ impl Fetch for Fetcher {
         purchase: &Purchase,
         payment: Option<String>,
         patience: Duration,
-    ) -> Result<Resource, &'static str> {
+    ) -> Result<PaidResource, &'static str> {
         // The resolver is not asked about hosts that are addresses already.
         if purchase.url.check(&self.rules).is_err() {
             return Err(told(Unanswered::Refused));
@@ -74,7 +74,7 @@ impl Fetch for Fetcher {
         let receipt = receipt.and_then(|json| serde_json::from_slice(&json).ok());
         let content_type = content_type(answer.headers());
         let (bytes, is_cut) = beginning(answer, RESOURCE_BYTES_MAX, deadline).await;
-        Ok(Resource { status, content_type, body: bytes.into(), is_cut, required, receipt })
+        Ok(PaidResource { status, content_type, body: bytes.into(), is_cut, required, receipt })
     }
 }
 

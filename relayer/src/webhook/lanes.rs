@@ -5,7 +5,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 
 use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 
-use crate::domain::{Health, OperatorId, Webhook};
+use crate::domain::{EndpointHealth, OperatorId, Webhook};
 
 /// Attempts under way to all endpoints whose last attempt succeeded.
 const HEALTHY_PLACES: usize = 512;
@@ -38,7 +38,7 @@ pub(super) struct Lane {
 }
 
 /// Given back on drop.
-pub(super) struct Place {
+pub(super) struct LanePermit {
     _operator: OwnedSemaphorePermit,
     _everybody: OwnedSemaphorePermit,
 }
@@ -57,7 +57,7 @@ impl Places {
         }
     }
 
-    fn of(&self, health: &Health) -> Arc<Semaphore> {
+    fn of(&self, health: &EndpointHealth) -> Arc<Semaphore> {
         if health.failures == 0 { self.healthy.clone() } else { self.failing.clone() }
     }
 }
@@ -77,19 +77,19 @@ impl Lanes {
 
 impl Lane {
     /// Takes up to `wanted` places: those that are free now, and if `patient` it waits for the first.
-    pub(super) async fn take(&self, wanted: usize, patient: bool) -> Vec<Place> {
+    pub(super) async fn take(&self, wanted: usize, patient: bool) -> Vec<LanePermit> {
         let mut places = Vec::new();
         if patient
             && let Ok(operator) = self.operator.clone().acquire_owned().await
             && let Ok(everybody) = self.everybody.clone().acquire_owned().await
         {
-            places.push(Place { _operator: operator, _everybody: everybody });
+            places.push(LanePermit { _operator: operator, _everybody: everybody });
         }
         while places.len() < wanted
             && let Ok(operator) = self.operator.clone().try_acquire_owned()
             && let Ok(everybody) = self.everybody.clone().try_acquire_owned()
         {
-            places.push(Place { _operator: operator, _everybody: everybody });
+            places.push(LanePermit { _operator: operator, _everybody: everybody });
         }
         places
     }
@@ -111,7 +111,7 @@ mod tests {
             subscription: Subscription::new(vec![EventType::TransferSettled], Vec::new(), None)
                 .expect("valid"),
             status: WebhookStatus::Enabled,
-            health: Health { failures, failing_since: (failures > 0).then_some(at) },
+            health: EndpointHealth { failures, failing_since: (failures > 0).then_some(at) },
             previous_secret_until: None,
             created_at: at,
             updated_at: at,

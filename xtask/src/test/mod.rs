@@ -48,7 +48,7 @@ pub fn run(workspace: &Workspace, args: &Args) -> Result<ExitCode> {
         Ok(Found::Missing(how_to_have_one)) => eprintln!("{how_to_have_one}"),
         Err(error) => tally.fail(error),
     }
-    let room = Room { workspace, postgres: &postgres, anchor: anchor(workspace), args };
+    let room = TestSetup { workspace, postgres: &postgres, anchor: anchor(workspace), args };
     let mut failures = BTreeMap::<String, u32>::new();
     for round in 1..=args.repeat.unwrap_or(1) {
         let load = args.repeat.map(|rounds| {
@@ -114,14 +114,14 @@ fn anchor(workspace: &Workspace) -> Option<PathBuf> {
 }
 
 /// The environment of test programs.
-struct Room<'a> {
+struct TestSetup<'a> {
     workspace: &'a Workspace,
     postgres: &'a Result<Found>,
     anchor: Option<PathBuf>,
     args: &'a Args,
 }
 
-impl Room<'_> {
+impl TestSetup<'_> {
     /// Runs a test program, adds to the tally and returns what failed. Prints one line, and the output of failed tests.
     fn run(&self, program: &TestProgram, tally: &mut Tally) -> Result<Vec<String>> {
         let name = program.source.strip_prefix(&self.workspace.root).unwrap_or(&program.source).display();

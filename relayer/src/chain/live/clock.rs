@@ -41,7 +41,7 @@ struct Cached<T> {
 }
 
 #[derive(Debug, Default)]
-struct State {
+struct ClockState {
     recent: Option<Cached<Recent>>,
     /// The pace between two refreshes.
     block_time: Option<Duration>,
@@ -52,7 +52,7 @@ struct State {
 /// The cache of one network.
 pub struct ChainClock {
     rpc: Arc<Rpc>,
-    state: Mutex<State>,
+    state: Mutex<ClockState>,
     /// One refresh at a time; other callers wait for its result.
     refreshing: tokio::sync::Mutex<()>,
 }
@@ -160,7 +160,7 @@ impl ChainClock {
         (cached.at.elapsed() < TIME_AGE_MAX).then_some(cached.value)
     }
 
-    fn state(&self) -> std::sync::MutexGuard<'_, State> {
+    fn state(&self) -> std::sync::MutexGuard<'_, ClockState> {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }

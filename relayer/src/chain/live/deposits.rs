@@ -31,17 +31,17 @@ pub struct Deposits {
     accounts_max: usize,
     tasks: Tasks,
     sockets: Mutex<Vec<Subscriber>>,
-    balances: Arc<Balances>,
+    balances: Arc<WatchedBalances>,
 }
 
 #[derive(Default)]
-struct Balances {
-    state: Mutex<State>,
+struct WatchedBalances {
+    state: Mutex<BalanceState>,
     has_risen: Notify,
 }
 
 #[derive(Default)]
-struct State {
+struct BalanceState {
     /// The last balance reported for each watched account since its subscription began; zero before the first report.
     told: HashMap<Pubkey, UsdcAmount>,
     risen: HashMap<Pubkey, Rise>,
@@ -125,20 +125,20 @@ impl Deposits {
 
     fn open_socket(&self) -> Subscriber {
         let (subscriber, wishes) = Subscriber::new();
-        let listener = Told(self.balances.clone());
+        let listener = BalanceListener(self.balances.clone());
         let work = socket::run(self.ws_urls.clone(), wishes, listener, self.tasks.stop.clone());
         self.tasks.keep("deposit websocket", work);
         subscriber
     }
 }
 
-impl Balances {
-    fn state(&self) -> MutexGuard<'_, State> {
+impl WatchedBalances {
+    fn state(&self) -> MutexGuard<'_, BalanceState> {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
-impl State {
+impl BalanceState {
     /// The accounts that are due, and when the next one will be.
     fn take_due(&mut self) -> (Vec<Pubkey>, Option<Instant>) {
         let now = Instant::now();
@@ -155,10 +155,10 @@ impl State {
     }
 }
 
-struct Told(Arc<Balances>);
+struct BalanceListener(Arc<WatchedBalances>);
 
-impl Told {
-    fn note(&self, mut state: MutexGuard<'_, State>, token_account: Pubkey, balance: UsdcAmount) {
+impl BalanceListener {
+    fn note(&self, mut state: MutexGuard<'_, BalanceState>, token_account: Pubkey, balance: UsdcAmount) {
         let now = Instant::now();
         let rise = Rise { balance, told_at: now, due_at: now, pause: LOOKED_AT_AGAIN };
         state.risen.insert(token_account, rise);
@@ -167,7 +167,7 @@ impl Told {
     }
 }
 
-impl Listener for Told {
+impl Listener for BalanceListener {
     fn subscribed(&self, topic: &Topic) {
         let Topic::Balance { token_account, .. } = topic else { return };
         let mut state = self.0.state();
@@ -207,7 +207,7 @@ mod tests {
     fn told(deposits: &Deposits, account: u8, micros: u64) {
         let token_account = key(account);
         let balance = UsdcAmount::from_micros(micros);
-        Told(deposits.balances.clone()).notice(0, 1, Notice::Balance { token_account, balance });
+        BalanceListener(deposits.balances.clone()).notice(0, 1, Notice::Balance { token_account, balance });
     }
 
     fn watching(accounts_max: usize, accounts: &[u8]) -> Deposits {
@@ -278,7 +278,7 @@ mod tests {
         let deposits = watching(10, &[1]);
         let stands = || {
             let topic = Topic::Balance { token_account: key(1), commitment: Commitment::Confirmed };
-            Told(deposits.balances.clone()).subscribed(&topic);
+            BalanceListener(deposits.balances.clone()).subscribed(&topic);
         };
         stands();
         assert_eq!(risen(&deposits).await, [key(1)]);

@@ -3,7 +3,7 @@
 use crate::chain::Commitment;
 use crate::chain::read::decode;
 use crate::chain::rpc::ACCOUNT_BYTES_MAX;
-use crate::chain::rpc::wire::{RawAccount, Response, WireAccount};
+use crate::chain::rpc::wire::{RawAccount, RpcResponse, WireAccount};
 use crate::domain::UsdcAmount;
 use serde::Deserialize;
 use serde_json::{Value, json};
@@ -84,17 +84,17 @@ impl Topic {
         }
         match self {
             Topic::Account(key) => {
-                let Response::<WireAccount> { context, value } = serde_json::from_value(result).ok()?;
+                let RpcResponse::<WireAccount> { context, value } = serde_json::from_value(result).ok()?;
                 Some((context.slot, Notice::Account { key: *key, account: value.decode()? }))
             }
             Topic::Balance { token_account, .. } => {
-                let Response::<WireAccount> { context, value } = serde_json::from_value(result).ok()?;
+                let RpcResponse::<WireAccount> { context, value } = serde_json::from_value(result).ok()?;
                 // Closed, or owned by another program by now: it holds nothing of ours.
                 let balance = decode::balance(&value.decode()?).unwrap_or(UsdcAmount::ZERO);
                 Some((context.slot, Notice::Balance { token_account: *token_account, balance }))
             }
             Topic::Naming { account, commitment } => {
-                let Response::<Logs> { context, value: Logs { signature, err, logs } } =
+                let RpcResponse::<Logs> { context, value: Logs { signature, err, logs } } =
                     serde_json::from_value(result).ok()?;
                 let contradicted = err.is_null() && logs.iter().any(|line| is_failure(line));
                 let err = (!contradicted).then_some(err);

@@ -31,12 +31,12 @@ pub struct Watched {
 #[derive(Debug)]
 struct WatchedAccount {
     standing: bool,
-    value: Option<Value>,
+    value: Option<WatchedValue>,
     used_at: Instant,
 }
 
 #[derive(Debug)]
-struct Value {
+struct WatchedValue {
     account: RawAccount,
     read_at: Instant,
 }
@@ -82,7 +82,7 @@ impl Watched {
     /// Takes in an RPC read that began while the subscription stood.
     pub fn read(&self, key: &Pubkey, account: RawAccount) {
         if let Some(entry) = self.entries().get_mut(key).filter(|entry| entry.standing) {
-            entry.value = Some(Value { account, read_at: Instant::now() });
+            entry.value = Some(WatchedValue { account, read_at: Instant::now() });
         }
     }
 

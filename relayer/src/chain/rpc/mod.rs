@@ -17,7 +17,8 @@ use crate::chain::rpc::node_fault::{CallError, NodeFault};
 use crate::chain::rpc::nodes::{Answered, Nodes};
 use crate::chain::rpc::transport::{HttpTransport, Transport};
 use crate::chain::rpc::wire::{
-    AtSlot, FinalizedTip, LatestBlockhash, RawAccount, Response, SignatureInfo, SignatureStatus, WireAccount,
+    AtSlot, FinalizedTip, LatestBlockhash, RawAccount, RpcResponse, SignatureInfo, SignatureStatus,
+    WireAccount,
 };
 use crate::chain::{ChainError, Commitment};
 use serde::de::DeserializeOwned;
@@ -114,7 +115,7 @@ impl Rpc {
     ) -> Result<AtSlot<T>, ChainError> {
         let answered = self.nodes.call_among(method, &params, suits).await;
         let Answered { node, value } = answered.map_err(|error| error.into_chain_error(method))?;
-        let Response { context, value } = read(method, value)?;
+        let RpcResponse { context, value } = read(method, value)?;
         Ok(AtSlot { slot: context.slot, value, node })
     }
 

@@ -39,7 +39,7 @@ pub struct HttpTransport {
 }
 
 #[derive(Deserialize)]
-struct Answer {
+struct NodeAnswer {
     #[serde(default)]
     id: Value,
     #[serde(default)]
@@ -47,7 +47,7 @@ struct Answer {
     error: Option<AnswerError>,
 }
 
-impl Answer {
+impl NodeAnswer {
     /// A balancer may deliver the answer to another client's question: another transaction's landing is not ours.
     /// An error need not name the question that it answers.
     fn is_to(&self, id: u64) -> bool {
@@ -93,12 +93,12 @@ impl HttpTransport {
         let (status, pause) = (response.status(), retry_after(response.headers()));
         let bytes = read_answer(response).await?;
         // Some nodes put the JSON-RPC error into a 4xx or 5xx answer. Its code says more than the status.
-        let answer = serde_json::from_slice::<Answer>(&bytes);
+        let answer = serde_json::from_slice::<NodeAnswer>(&bytes);
         if answer.as_ref().is_ok_and(|answer| status.is_success() && !answer.is_to(id)) {
             return Err(CallError::Node(NodeFault::Unreadable));
         }
         match answer {
-            Ok(Answer { error: Some(AnswerError { code, message }), .. }) => {
+            Ok(NodeAnswer { error: Some(AnswerError { code, message }), .. }) => {
                 Err(match CallError::of_code(code, message) {
                     CallError::Node(NodeFault::RateLimited { retry_after: None }) => {
                         CallError::Node(NodeFault::RateLimited { retry_after: pause })
@@ -106,7 +106,7 @@ impl HttpTransport {
                     error => error,
                 })
             }
-            Ok(Answer { result, error: None, .. }) if status.is_success() => Ok(result),
+            Ok(NodeAnswer { result, error: None, .. }) if status.is_success() => Ok(result),
             Ok(_) | Err(_) if !status.is_success() => Err(CallError::of_status(status, pause)),
             Ok(_) | Err(_) => Err(CallError::Node(NodeFault::Unreadable)),
         }

@@ -50,7 +50,7 @@ pub struct AtSlot<T> {
 
 /// The envelope of answers and notices that belong to a slot.
 #[derive(Debug, Deserialize)]
-pub struct Response<T> {
+pub struct RpcResponse<T> {
     pub context: Context,
     pub value: T,
 }

@@ -27,17 +27,17 @@ pub struct Payers {
     keys: Vec<Pubkey>,
     /// Wallets that we no longer sign with.
     former: Vec<Address>,
-    state: Mutex<State>,
+    state: Mutex<PayersState>,
 }
 
-struct State {
-    wallets: HashMap<Pubkey, Wallet>,
+struct PayersState {
+    wallets: HashMap<Pubkey, PayerWallet>,
     /// When `latest` began to count.
     since: Instant,
 }
 
 #[derive(Debug, Default)]
-struct Wallet {
+struct PayerWallet {
     /// `None` until first read.
     lamports: Option<u64>,
     /// Lamports signed away in the present time span, and in the one before it.
@@ -48,7 +48,11 @@ struct Wallet {
 impl Payers {
     /// Tracks these keys; rent may also go back to `former` ones.
     pub fn new(keys: Vec<Pubkey>, former: Vec<Address>) -> Self {
-        Self { keys, former, state: Mutex::new(State { wallets: HashMap::new(), since: Instant::now() }) }
+        Self {
+            keys,
+            former,
+            state: Mutex::new(PayersState { wallets: HashMap::new(), since: Instant::now() }),
+        }
     }
 
     /// The keys that a read must include.
@@ -90,7 +94,7 @@ impl Payers {
         self.spendable(payer).is_none_or(|spendable| spendable >= lamports)
     }
 
-    fn state(&self) -> MutexGuard<'_, State> {
+    fn state(&self) -> MutexGuard<'_, PayersState> {
         let mut state = self.state.lock().unwrap_or_else(PoisonError::into_inner);
         if state.since.elapsed() >= LANDED_AFTER {
             let idle = state.since.elapsed() >= LANDED_AFTER * 2;

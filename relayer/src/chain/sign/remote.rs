@@ -24,11 +24,11 @@ pub struct RemoteSigner {
     key: RemoteKey,
     /// Connects at first use, and again after a failure, because the credential may have been renewed.
     backend: tokio::sync::Mutex<Option<Backend>>,
-    standing: Mutex<Standing>,
+    standing: Mutex<SignerState>,
 }
 
 #[derive(Default)]
-struct Standing {
+struct SignerState {
     /// Why the last use or check failed.
     problem: Option<String>,
     served_at: Option<Instant>,
@@ -100,7 +100,7 @@ impl RemoteSigner {
             let (role, kind) = (self.role, self.key.service.kind());
             tracing::info!(role, address = %self.key.public_key, kind, "the signer is back");
         }
-        *standing = Standing { served_at: Some(Instant::now()), ..Standing::default() };
+        *standing = SignerState { served_at: Some(Instant::now()), ..SignerState::default() };
     }
 
     fn has_failed(&self, problem: String, is_silent: bool) {
@@ -113,7 +113,7 @@ impl RemoteSigner {
         standing.silent_at = is_silent.then(Instant::now);
     }
 
-    fn standing(&self) -> MutexGuard<'_, Standing> {
+    fn standing(&self) -> MutexGuard<'_, SignerState> {
         self.standing.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }

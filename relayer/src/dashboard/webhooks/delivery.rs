@@ -4,7 +4,7 @@ use askama::Template;
 use axum::extract::{Path, State};
 use axum::response::Response;
 
-use crate::dashboard::page::{Frame, Refusal, Section, page};
+use crate::dashboard::page::{Frame, PageError, Section, page};
 use crate::dashboard::session::Signed;
 use crate::dashboard::text::filters;
 use crate::domain::{AttemptOutcome, Delivery, DeliveryState, Event, EventId, Webhook, WebhookId};
@@ -24,7 +24,7 @@ pub async fn show(
     State(services): State<Arc<Services>>,
     signed: Signed,
     Path((webhook, event)): Path<(String, String)>,
-) -> Result<Response, Refusal> {
+) -> Result<Response, PageError> {
     let no_webhook = |_| ServiceError::NotFound(Resource::Webhook);
     let no_event = |_| ServiceError::NotFound(Resource::Event);
     let id: WebhookId = webhook.parse().map_err(no_webhook)?;

@@ -7,7 +7,7 @@ use serde_json::{Map, Value};
 
 use crate::dashboard::form::{Form, body};
 use crate::dashboard::home::first_page;
-use crate::dashboard::page::{Complaint, Frame, Refusal, Section, page};
+use crate::dashboard::page::{Complaint, Frame, PageError, Section, page};
 use crate::dashboard::session::Signed;
 use crate::dashboard::text::filters;
 use crate::domain::{EventType, Invalid, Webhook, WebhookId};
@@ -36,7 +36,7 @@ impl WebhooksPage {
     }
 }
 
-pub async fn show(State(services): State<Arc<Services>>, signed: Signed) -> Result<Response, Refusal> {
+pub async fn show(State(services): State<Arc<Services>>, signed: Signed) -> Result<Response, PageError> {
     answer(&services, &signed, Form::default(), None).await
 }
 
@@ -45,7 +45,7 @@ async fn answer(
     signed: &Signed,
     form: Form,
     complaint: Option<Complaint>,
-) -> Result<Response, Refusal> {
+) -> Result<Response, PageError> {
     let shown = WebhooksPage {
         frame: Frame::new(&signed.operator, Section::Webhooks),
         webhooks: services.webhooks.list(&signed.operator, first_page(LIMIT)?).await?.items,
@@ -71,7 +71,7 @@ pub async fn create(
     signed: Signed,
     Draw(drawn): Draw,
     form: Form,
-) -> Result<Response, Refusal> {
+) -> Result<Response, PageError> {
     let created = match asked(&form) {
         Ok(asked) => match asked.try_into() {
             Ok(asked) => {

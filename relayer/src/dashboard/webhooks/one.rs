@@ -6,7 +6,7 @@ use axum::response::Response;
 
 use super::list::SecretPage;
 use crate::dashboard::form::Form;
-use crate::dashboard::page::{Asked, Complaint, Frame, PageId, Refusal, Section, page, see};
+use crate::dashboard::page::{Complaint, Frame, PageError, PageId, QueryParams, Section, page, see};
 use crate::dashboard::session::Signed;
 use crate::dashboard::text::filters;
 use crate::domain::{
@@ -44,8 +44,8 @@ pub async fn show(
     State(services): State<Arc<Services>>,
     signed: Signed,
     PageId(id): PageId<WebhookId>,
-    asked: Asked,
-) -> Result<Response, Refusal> {
+    asked: QueryParams,
+) -> Result<Response, PageError> {
     let notice =
         asked.given("replayed").and_then(|count| count.parse::<u64>().ok()).map(|count| match count {
             0 => "Nothing was sent again: there was nothing to send, or it is being attempted right now."
@@ -61,11 +61,11 @@ async fn answer(
     services: &Services,
     signed: &Signed,
     id: WebhookId,
-    asked: &Asked,
+    asked: &QueryParams,
     form: Form,
     notice: Option<String>,
     complaint: Option<Complaint>,
-) -> Result<Response, Refusal> {
+) -> Result<Response, PageError> {
     let operator = &signed.operator;
     let webhook = services.webhooks.get(operator, id).await?;
     let status = asked.given("status").map(str::parse::<DeliveryStatus>).transpose()?;
@@ -93,9 +93,9 @@ pub async fn replay(
     State(services): State<Arc<Services>>,
     signed: Signed,
     PageId(id): PageId<WebhookId>,
-    asked: Asked,
+    asked: QueryParams,
     form: Form,
-) -> Result<Response, Refusal> {
+) -> Result<Response, PageError> {
     match replay_asked(&services, &signed, id, &form).await {
         Ok(count) => Ok(see(&format!("/dashboard/webhooks/{id}?replayed={count}"))),
         Err(error) => {
@@ -136,9 +136,9 @@ pub async fn test(
     State(services): State<Arc<Services>>,
     signed: Signed,
     PageId(id): PageId<WebhookId>,
-    asked: Asked,
+    asked: QueryParams,
     Draw(drawn): Draw,
-) -> Result<Response, Refusal> {
+) -> Result<Response, PageError> {
     match services.webhooks.test(&signed.operator, id, drawn).await {
         Ok(_) => Ok(see(&format!("/dashboard/webhooks/{id}?tested=1"))),
         Err(error) => {
@@ -153,7 +153,7 @@ pub async fn rotate(
     signed: Signed,
     PageId(id): PageId<WebhookId>,
     Draw(drawn): Draw,
-) -> Result<Response, Refusal> {
+) -> Result<Response, PageError> {
     let new = services.webhooks.rotate_secret(&signed.operator, id, drawn).await?;
     let frame = Frame::new(&signed.operator, Section::Webhooks);
     Ok(shown_once(page(&SecretPage { frame, new, is_rotated: true }, None)))
@@ -165,7 +165,7 @@ pub async fn change_status(
     signed: Signed,
     PageId(id): PageId<WebhookId>,
     form: Form,
-) -> Result<Response, Refusal> {
+) -> Result<Response, PageError> {
     let enabled = match form.text("status") {
         "enabled" => true,
         "disabled" => false,

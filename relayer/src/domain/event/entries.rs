@@ -4,7 +4,7 @@ use serde::Serialize;
 use utoipa::ToSchema;
 
 use super::{Event, EventType};
-use crate::domain::schema::{ChainMemo, OtherSide, PolicyVersion, Signature, Usdc};
+use crate::domain::schema::{ChainMemo, OtherSide, PolicyVersionNumber, Signature, Usdc};
 use crate::domain::{
     AccountId, EntryId, EntryKind, EntryOutcome, HistoryEntry, Memo, Timestamp, TransferId, UsdcAmount,
 };
@@ -63,7 +63,7 @@ pub(crate) struct ThresholdData<'a> {
     /// The cap as it was in force for the payment.
     #[schema(value_type = Usdc)]
     max_daily_spend_usdc: String,
-    #[schema(value_type = PolicyVersion)]
+    #[schema(value_type = PolicyVersionNumber)]
     policy_version: u64,
     /// The payment's line of the account's history.
     #[schema(value_type = EntryId)]

@@ -4,7 +4,7 @@ use serde::Serialize;
 use utoipa::ToSchema;
 
 use super::{Event, EventType, Subject, id_of, raw};
-use crate::domain::schema::{PolicyVersion, Signature};
+use crate::domain::schema::{PolicyVersionNumber, Signature};
 use crate::domain::{
     AccountId, Address, HaltScope, HaltedBy, OperatorId, PendingPolicy, PolicyFields, SpendingPolicy,
     Timestamp,
@@ -27,7 +27,7 @@ pub(crate) struct AppliedData<'a> {
     account_id: String,
     /// The policy that is in force.
     policy: PolicyFields,
-    #[schema(value_type = PolicyVersion)]
+    #[schema(value_type = PolicyVersionNumber)]
     version: u64,
     /// `null` where the service does not know by which transaction.
     #[schema(value_type = Option<Signature>, required)]
@@ -56,7 +56,7 @@ pub(crate) struct ChangedData<'a> {
 #[derive(Serialize, ToSchema)]
 #[schema(as = NumberedPolicy)]
 pub(crate) struct VersionData {
-    #[schema(value_type = PolicyVersion)]
+    #[schema(value_type = PolicyVersionNumber)]
     version: u64,
     /// What it says.
     policy: PolicyFields,

@@ -6,7 +6,7 @@ use super::*;
 struct Scene {
     begun: Instant,
     silent: Arc<Notify>,
-    requests: Arc<Requests>,
+    requests: Arc<ConnectionRequests>,
     client: DuplexStream,
     server: Patient<DuplexStream>,
 }

@@ -20,7 +20,7 @@ use crate::http::body::Json as Body;
 use crate::http::code::Code;
 use crate::http::error::ApiError;
 use crate::http::once::Draw;
-use crate::http::page::{Id, PageResponse, Query, list_parameters};
+use crate::http::page::{Id, ListQuery, PageResponse, list_parameters};
 use crate::service::{AccountView, Accounts, BalanceView, CreateAccount, accounts_filter};
 
 const LIMIT_DEFAULT: u32 = 20;
@@ -234,7 +234,7 @@ pub async fn create(
 pub async fn list(
     State(accounts): State<Accounts>,
     OperatorOnly(operator): OperatorOnly,
-    mut query: Query,
+    mut query: ListQuery,
 ) -> Result<Json<PageResponse<AccountResponse>>, ApiError> {
     let status = query.take("status").map(|text| text.parse::<AccountStatus>()).transpose()?;
     let request = query.page(LIMIT_DEFAULT, LIMIT_MAX, &accounts_filter(operator.id, status))?;

@@ -16,7 +16,7 @@ use crate::http::body::Json as Body;
 use crate::http::error::ApiError;
 use crate::http::once::Draw;
 use crate::http::openapi::events::WebhookTestEvent;
-use crate::http::page::{Id, PageResponse, Query, list_parameters};
+use crate::http::page::{Id, ListQuery, PageResponse, list_parameters};
 use crate::service::{DeliveriesFilter, Hindrance, Replay, ReplayScope, Resource, ServiceError, Webhooks};
 
 const LIMIT_DEFAULT: u32 = 20;
@@ -196,7 +196,7 @@ pub async fn list(
     State(webhooks): State<Webhooks>,
     OperatorOnly(operator): OperatorOnly,
     Id(webhook_id): Id<WebhookId>,
-    mut query: Query,
+    mut query: ListQuery,
 ) -> Result<Json<PageResponse<DeliveryResponse>>, ApiError> {
     let status = query.take("status").map(|text| text.parse::<DeliveryStatus>()).transpose()?;
     let filter = DeliveriesFilter { webhook_id, status };

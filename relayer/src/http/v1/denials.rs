@@ -13,7 +13,7 @@ use crate::domain::{Denial, DenialDocument, DenialSignature, Invalid, denials_fi
 use crate::http::auth::OperatorOnly;
 use crate::http::code::Code;
 use crate::http::error::ApiError;
-use crate::http::page::{PageResponse, Query, list_parameters};
+use crate::http::page::{ListQuery, PageResponse, list_parameters};
 use crate::http::{accept, file};
 use crate::service::Denials;
 
@@ -65,7 +65,7 @@ pub async fn list(
     State(denials): State<Denials>,
     OperatorOnly(operator): OperatorOnly,
     headers: HeaderMap,
-    mut query: Query,
+    mut query: ListQuery,
 ) -> Result<Response, ApiError> {
     let above = above(&mut query)?;
     let mut answer = if accept::is_wanted(&headers, NDJSON) {
@@ -93,7 +93,7 @@ fn lines(denials: Vec<Denial>) -> Vec<u8> {
     text
 }
 
-fn above(query: &mut Query) -> Result<u64, Invalid> {
+fn above(query: &mut ListQuery) -> Result<u64, Invalid> {
     let wrong = || Invalid::new("above", "must be a whole number");
     let Some(text) = query.take("above") else { return Ok(0) };
     let is_number = !text.is_empty() && text.bytes().all(|byte| byte.is_ascii_digit());

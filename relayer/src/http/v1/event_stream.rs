@@ -11,7 +11,7 @@ use futures::StreamExt;
 use crate::domain::{AccountId, EventType, Invalid, KeyId, Operator};
 use crate::http::error::ApiError;
 use crate::http::openapi::headers::LAST_EVENT_ID_CHARS_MAX;
-use crate::http::page::Query;
+use crate::http::page::ListQuery;
 use crate::service::{StreamFilter, Streamed, Streams};
 
 const LAST_EVENT_ID: HeaderName = HeaderName::from_static("last-event-id");
@@ -28,7 +28,7 @@ pub(super) async fn answer(
     operator: &Operator,
     key_id: KeyId,
     headers: &HeaderMap,
-    mut query: Query,
+    mut query: ListQuery,
 ) -> Result<Response, ApiError> {
     let types = query.take("type").map_or(Ok(Vec::new()), |text| types(&text))?;
     let account_id = account_id(&mut query)?;
@@ -65,7 +65,7 @@ fn types(text: &str) -> Result<Vec<EventType>, Invalid> {
 }
 
 /// The account to filter events by.
-pub(super) fn account_id(query: &mut Query) -> Result<Option<AccountId>, Invalid> {
+pub(super) fn account_id(query: &mut ListQuery) -> Result<Option<AccountId>, Invalid> {
     let account_id = query.take("account_id").map(|text| text.parse::<AccountId>()).transpose();
     account_id.map_err(|error| Invalid::new("account_id", error.to_string()))
 }

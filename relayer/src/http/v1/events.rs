@@ -12,7 +12,7 @@ use crate::http::auth::OperatorOnly;
 use crate::http::error::ApiError;
 use crate::http::openapi::events::AnyEvent;
 use crate::http::openapi::headers::LastEventId;
-use crate::http::page::{Id, PageResponse, Query, list_parameters};
+use crate::http::page::{Id, ListQuery, PageResponse, list_parameters};
 use crate::service::{Events, EventsFilter, Streams};
 
 const LIMIT_DEFAULT: u32 = 20;
@@ -42,7 +42,7 @@ pub async fn list(
     OperatorOnly(operator): OperatorOnly,
     principal: Principal,
     headers: HeaderMap,
-    mut query: Query,
+    mut query: ListQuery,
 ) -> Result<Response, ApiError> {
     let mut answer = if accept::is_wanted(&headers, "text/event-stream") {
         event_stream::answer(&streams, &operator, principal.key_id(), &headers, query).await?

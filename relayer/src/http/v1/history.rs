@@ -14,9 +14,9 @@ use crate::domain::{
 };
 use crate::http::accept;
 use crate::http::code::Code;
-use crate::http::csv::{self, Row};
+use crate::http::csv::{self, CsvRow};
 use crate::http::error::{ApiError, rejection_code};
-use crate::http::page::{Id, PageResponse, Query, list_parameters};
+use crate::http::page::{Id, ListQuery, PageResponse, list_parameters};
 use crate::service::{EntryView, History};
 
 const LIMIT_DEFAULT: u32 = 25;
@@ -76,7 +76,7 @@ pub struct EntryResponse {
     visible_at: String,
 }
 
-impl Row for EntryResponse {
+impl CsvRow for EntryResponse {
     const HEAD: &'static [&'static str] = &[
         "id",
         "type",
@@ -147,7 +147,7 @@ fn kind(text: &str) -> Result<EntryKind, Invalid> {
     kind.ok_or_else(|| Invalid::new("type", "must be `transfer`, `deposit` or `withdrawal`"))
 }
 
-fn filter(query: &mut Query) -> Result<HistoryFilter, Invalid> {
+fn filter(query: &mut ListQuery) -> Result<HistoryFilter, Invalid> {
     let mut moment = |name: &'static str| -> Result<Option<Timestamp>, Invalid> {
         let read = |text: String| text.parse().map_err(|error| Invalid::new(name, format!("{error}")));
         query.take(name).map(read).transpose()
@@ -165,7 +165,7 @@ fn filter(query: &mut Query) -> Result<HistoryFilter, Invalid> {
 pub(crate) fn asked(
     principal: &Principal,
     account_id: AccountId,
-    mut query: Query,
+    mut query: ListQuery,
 ) -> Result<(HistoryFilter, PageRequest), Invalid> {
     let filter = filter(&mut query)?;
     let bound = filter.text(principal.operator_id(), account_id);
@@ -199,7 +199,7 @@ pub async fn list(
     principal: Principal,
     Id(account_id): Id<AccountId>,
     headers: HeaderMap,
-    mut query: Query,
+    mut query: ListQuery,
 ) -> Result<Response, ApiError> {
     if accept::is_wanted(&headers, "text/csv") {
         let filter = filter(&mut query)?;

@@ -11,7 +11,7 @@ use crate::http::auth::OperatorOnly;
 use crate::http::body::Json as Body;
 use crate::http::error::ApiError;
 use crate::http::once::{Draw, ShownOnce};
-use crate::http::page::{Id, PageResponse, Query, list_parameters};
+use crate::http::page::{Id, ListQuery, PageResponse, list_parameters};
 use crate::service::{CreateKey, Keys, NewKey, keys_filter};
 
 const LIMIT_DEFAULT: u32 = 20;
@@ -141,7 +141,7 @@ pub async fn list(
     State(keys): State<Keys>,
     OperatorOnly(operator): OperatorOnly,
     Id(account_id): Id<AccountId>,
-    mut query: Query,
+    mut query: ListQuery,
 ) -> Result<Json<PageResponse<KeyResponse>>, ApiError> {
     let request = query.page(LIMIT_DEFAULT, LIMIT_MAX, &keys_filter(operator.id, account_id))?;
     query.finish()?;

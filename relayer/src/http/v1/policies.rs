@@ -10,7 +10,7 @@ use utoipa::{PartialSchema, ToSchema};
 
 use super::policy_read_only::{self, READ_ONLY, ReadOnly};
 use super::text;
-use crate::domain::schema::{PolicyVersion, Signature};
+use crate::domain::schema::{PolicyVersionNumber, Signature};
 use crate::domain::{
     AccountId, Invalid, Operator, PolicyFields, PolicyUpdate, PolicyUpdateFields, Principal, Timestamp,
 };
@@ -32,7 +32,7 @@ pub struct PolicyResponse {
     policy: PolicyFields,
     #[schema(value_type = Timestamp)]
     updated_at: String,
-    #[schema(value_type = PolicyVersion)]
+    #[schema(value_type = PolicyVersionNumber)]
     version: u64,
     /// The policy that waits to take this one's place; `null` without one.
     #[schema(required)]

@@ -9,7 +9,7 @@ use crate::domain::schema::{self, ReasonText, Signature};
 use crate::domain::{AccountId, Address, KeyId, PolicyFields, PolicyVersion, Timestamp};
 use crate::http::auth::OperatorOnly;
 use crate::http::error::ApiError;
-use crate::http::page::{Id, PageResponse, Query, list_parameters};
+use crate::http::page::{Id, ListQuery, PageResponse, list_parameters};
 use crate::service::{Policies, policy_versions_filter};
 
 const LIMIT_DEFAULT: u32 = 20;
@@ -19,7 +19,7 @@ const LIMIT_MAX: u32 = 100;
 #[derive(Serialize, ToSchema)]
 #[schema(as = PolicySet)]
 pub struct PolicyVersionResponse {
-    #[schema(value_type = schema::PolicyVersion)]
+    #[schema(value_type = schema::PolicyVersionNumber)]
     version: u64,
     #[schema(value_type = Timestamp)]
     set_at: String,
@@ -68,7 +68,7 @@ pub async fn list(
     State(policies): State<Policies>,
     OperatorOnly(operator): OperatorOnly,
     Id(account_id): Id<AccountId>,
-    mut query: Query,
+    mut query: ListQuery,
 ) -> Result<Json<PageResponse<PolicyVersionResponse>>, ApiError> {
     let filter = policy_versions_filter(operator.id, account_id);
     let request = query.page(LIMIT_DEFAULT, LIMIT_MAX, &filter)?;

@@ -6,13 +6,13 @@ use crate::domain::{
     AccountId, IdempotencyKey, Invalid, Principal, Timestamp, TransferFilter, TransferStatus,
 };
 use crate::http::error::ApiError;
-use crate::http::page::{PageResponse, Query, list_parameters};
+use crate::http::page::{ListQuery, PageResponse, list_parameters};
 use crate::service::Transfers;
 
 const LIMIT_DEFAULT: u32 = 20;
 const LIMIT_MAX: u32 = 100;
 
-fn filter(query: &mut Query) -> Result<TransferFilter, Invalid> {
+fn filter(query: &mut ListQuery) -> Result<TransferFilter, Invalid> {
     let account = query.take("account_id").map(|text| text.parse::<AccountId>()).transpose();
     let mut moment = |param: &'static str| {
         let at = query.take(param).map(|text| text.parse::<Timestamp>()).transpose();
@@ -48,7 +48,7 @@ list_parameters!(TransfersParameters(LIMIT_DEFAULT, LIMIT_MAX) {
 pub async fn list(
     State(transfers): State<Transfers>,
     principal: Principal,
-    mut query: Query,
+    mut query: ListQuery,
 ) -> Result<Json<PageResponse<TransferResponse>>, ApiError> {
     let filter = filter(&mut query)?;
     let request = query.page(LIMIT_DEFAULT, LIMIT_MAX, &filter.text(principal.operator_id()))?;

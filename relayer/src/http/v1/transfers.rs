@@ -55,7 +55,7 @@ pub(super) fn named_once(body: Option<String>, header: Option<String>) -> Result
 }
 
 /// The parts of a transfer that a preview needs too.
-struct Asked {
+struct TransferTerms {
     from: AccountId,
     to: Recipient,
     amount: UsdcAmount,
@@ -65,11 +65,11 @@ struct Asked {
 
 impl CreateTransferBody {
     /// `header` is the `Idempotency-Key` header; if the body has one too, both must agree.
-    fn parse(self, header: Option<String>) -> Result<Asked, Invalid> {
+    fn parse(self, header: Option<String>) -> Result<TransferTerms, Invalid> {
         let from = required("from", self.from)?;
         let from = from.parse().map_err(|error| Invalid::new("from", format!("{error}")));
         let key = named_once(self.idempotency_key, header)?;
-        Ok(Asked {
+        Ok(TransferTerms {
             from: from?,
             to: Recipient::parse(required("to", self.to)?)?,
             amount: amount_from_text("amount", &required("amount", self.amount)?)?,
@@ -79,14 +79,14 @@ impl CreateTransferBody {
     }
 
     pub(crate) fn into_request(self, header: Option<String>) -> Result<TransferRequest, Invalid> {
-        let Asked { from, to, amount, memo, idempotency_key } = self.parse(header)?;
+        let TransferTerms { from, to, amount, memo, idempotency_key } = self.parse(header)?;
         let idempotency_key = required("idempotency_key", idempotency_key)?;
         Ok(TransferRequest { from, to, amount, memo, idempotency_key })
     }
 
     /// A preview takes the same body and needs no key.
     pub(crate) fn into_preview(self, header: Option<String>) -> Result<PreviewRequest, Invalid> {
-        let Asked { from, to, amount, memo, .. } = self.parse(header)?;
+        let TransferTerms { from, to, amount, memo, .. } = self.parse(header)?;
         Ok(PreviewRequest { from, to, amount, memo })
     }
 }

@@ -20,7 +20,7 @@ use crate::http::code::Code;
 use crate::http::error::ApiError;
 use crate::http::once::{Draw, ShownOnce};
 use crate::http::openapi::forbid_null;
-use crate::http::page::{Id, PageResponse, Query, list_parameters};
+use crate::http::page::{Id, ListQuery, PageResponse, list_parameters};
 use crate::service::{CreateWebhook, NewSecret, UpdateWebhook, Webhooks, webhooks_filter};
 
 const LIMIT_DEFAULT: u32 = 20;
@@ -256,7 +256,7 @@ list_parameters!(WebhooksParameters(LIMIT_DEFAULT, LIMIT_MAX) {});
 pub async fn list(
     State(webhooks): State<Webhooks>,
     OperatorOnly(operator): OperatorOnly,
-    mut query: Query,
+    mut query: ListQuery,
 ) -> Result<Json<PageResponse<WebhookResponse>>, ApiError> {
     let request = query.page(LIMIT_DEFAULT, LIMIT_MAX, &webhooks_filter(operator.id))?;
     query.finish()?;

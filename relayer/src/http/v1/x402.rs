@@ -8,8 +8,8 @@ use utoipa::ToSchema;
 use super::transfers::{TransferResponse, named_once, required};
 use crate::domain::schema::{ResourceBodyText, ResourceUrlText, Signature, UsdcText};
 use crate::domain::{
-    AccountId, IdempotencyKey, Invalid, Memo, PURCHASE_BODY_BYTES_MAX, Principal, Purchase, PurchaseMethod,
-    Receipt, Resource, ResourceBody, TransferStatus, amount_from_text,
+    AccountId, IdempotencyKey, Invalid, Memo, PURCHASE_BODY_BYTES_MAX, PaidResource, Principal, Purchase,
+    PurchaseMethod, Receipt, ResourceBody, TransferStatus, amount_from_text,
 };
 use crate::http::body::Json as Body;
 use crate::http::code::Code;
@@ -145,14 +145,14 @@ struct ReceiptResponse {
     error_reason: Option<String>,
 }
 
-impl From<Resource> for ResourceResponse {
-    fn from(resource: Resource) -> Self {
+impl From<PaidResource> for ResourceResponse {
+    fn from(resource: PaidResource) -> Self {
         let refusal = resource.refusal();
         let (encoding, body) = match resource.body {
             ResourceBody::Text(text) => ("utf-8", text),
             ResourceBody::Base64(text) => ("base64", text),
         };
-        let Resource { status, content_type, is_cut: truncated, .. } = resource;
+        let PaidResource { status, content_type, is_cut: truncated, .. } = resource;
         Self { status, content_type, body, encoding, truncated, refusal }
     }
 }

@@ -3,8 +3,8 @@
 
 use std::time::Duration;
 
-use super::pending::{LOOK_AFTER_SECONDS, Waiting};
-use super::{Policies, Standing};
+use super::pending::{LOOK_AFTER_SECONDS, PendingDraft};
+use super::{Policies, ReadAccount};
 use crate::chain::{AgentOnChain, ChainError, DraftOnChain, OnChainPolicy};
 use crate::crash_point::crash_point;
 use crate::domain::{AccountStatus, Event, Operator, PendingPolicy};
@@ -60,7 +60,7 @@ impl Policies {
             return self.look_for_trace(&operator, &standing, pending, now).await;
         };
         let may_be_under_way = draft.sealed_at.is_none() && self.is_recent(pending);
-        match Waiting::of(draft, &standing) {
+        match PendingDraft::of(draft, &standing) {
             Some(waiting) => self.apply(&operator, &standing, pending, waiting, now).await,
             None if may_be_under_way => self.put_off(pending, now).await,
             None => self.clear(&operator, &standing, pending).await,
@@ -70,12 +70,12 @@ impl Policies {
     async fn apply(
         &self,
         operator: &Operator,
-        standing: &Standing,
+        standing: &ReadAccount,
         pending: &PendingPolicy,
-        waiting: Waiting,
+        waiting: PendingDraft,
         now: i64,
     ) -> Result<(), ServiceError> {
-        let Waiting { draft: DraftOnChain { policy, .. }, effective_at } = waiting;
+        let PendingDraft { draft: DraftOnChain { policy, .. }, effective_at } = waiting;
         if !pending.is_announced || pending.due_at != effective_at {
             let submitted = self.submitted(operator, &policy, &pending.counterparties)?;
             self.announce_pending(pending, &submitted, effective_at).await?;
@@ -104,11 +104,11 @@ impl Policies {
     async fn look_for_trace(
         &self,
         operator: &Operator,
-        standing: &Standing,
+        standing: &ReadAccount,
         pending: &PendingPolicy,
         now: i64,
     ) -> Result<(), ServiceError> {
-        let Standing { agent, .. } = standing;
+        let ReadAccount { agent, .. } = standing;
         let chain = &self.parts.chains.get(operator.network)?.chain;
         let before = AgentOnChain { policy_version: pending.expected_version, ..agent.clone() };
         let is_next = agent.policy_version == pending.expected_version.saturating_add(1);
@@ -142,7 +142,7 @@ impl Policies {
     async fn clear(
         &self,
         operator: &Operator,
-        standing: &Standing,
+        standing: &ReadAccount,
         pending: &PendingPolicy,
     ) -> Result<(), ServiceError> {
         let chain = &self.parts.chains.get(operator.network)?.chain;

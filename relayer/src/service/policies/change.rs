@@ -1,6 +1,6 @@
 //! Changes policies. Nobody overwrites a policy that they have not seen: the program compares versions.
 
-use super::{Omitted, Policies, PolicyChange, PolicyComparison, Standing};
+use super::{Omitted, Policies, PolicyChange, PolicyComparison, ReadAccount};
 use crate::chain::Confirmed;
 use crate::domain::{
     Account, AccountId, AccountStatus, Asking, KeyId, Operator, PolicyUpdate, SpendingPolicy,
@@ -79,11 +79,11 @@ impl Policies {
     fn asked(
         &self,
         operator: &Operator,
-        standing: &Standing,
+        standing: &ReadAccount,
         update: &PolicyUpdate,
         omitted: Omitted,
     ) -> Result<SpendingPolicy, ServiceError> {
-        let Standing { account, agent, .. } = standing;
+        let ReadAccount { account, agent, .. } = standing;
         if update.expected_version.is_some_and(|expected| expected != agent.policy_version) {
             return Err(ServiceError::PolicyChanged);
         }
@@ -97,11 +97,11 @@ impl Policies {
     async fn write(
         &self,
         operator: &Operator,
-        standing: &Standing,
+        standing: &ReadAccount,
         asked: &SpendingPolicy,
         asking: &Asking,
     ) -> Result<PolicyChange, ServiceError> {
-        let Standing { account, agent, operator: on_chain } = standing;
+        let ReadAccount { account, agent, operator: on_chain } = standing;
         let resolved = resolve(&self.parts, operator, asked, &agent.policy).await?;
         if standing.is_loosened_by(&resolved.on_chain) && on_chain.loosening_delay_seconds > 0 {
             return self.propose(operator, standing, resolved, asking).await;

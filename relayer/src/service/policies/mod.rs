@@ -64,13 +64,13 @@ enum Omitted {
 }
 
 /// An account and its operator as the chain has them.
-struct Standing {
+struct ReadAccount {
     account: Account,
     agent: AgentOnChain,
     operator: OperatorOnChain,
 }
 
-impl Standing {
+impl ReadAccount {
     /// Whether a policy would allow anything that the policy in force refuses.
     fn is_loosened_by(&self, policy: &OnChainPolicy) -> bool {
         policy.as_policy().loosens(&self.agent.policy.as_policy())
@@ -122,13 +122,13 @@ impl Policies {
         self.change(operator, id, update, key_id, Omitted::StayAsTheyAre).await
     }
 
-    async fn stand(&self, operator: &Operator, id: AccountId) -> Result<Standing, ServiceError> {
+    async fn stand(&self, operator: &Operator, id: AccountId) -> Result<ReadAccount, ServiceError> {
         let account = self.find(operator, id).await?;
         let (agent, operator) = tokio::try_join!(
             read_agent(&self.parts, operator, &account),
             read_operator(&self.parts, operator)
         )?;
-        Ok(Standing { account, agent, operator })
+        Ok(ReadAccount { account, agent, operator })
     }
 
     async fn find(&self, operator: &Operator, id: AccountId) -> Result<Account, ServiceError> {

@@ -1,25 +1,25 @@
 //! Pending policies: proposed, shown and dropped. The chain holds whether one is pending, and what it says.
 
-use super::{PendingView, Policies, PolicyChange, PolicyView, Standing};
+use super::{PendingView, Policies, PolicyChange, PolicyView, ReadAccount};
 use crate::chain::{ChainError, DraftOnChain};
 use crate::crash_point::crash_point;
 use crate::domain::{AccountId, Asking, Event, Operator, PendingPolicy, SpendingPolicy, Timestamp};
-use crate::service::allowlist::Resolved;
+use crate::service::allowlist::ResolvedPolicy;
 use crate::service::error::{Resource, ServiceError, after_writing, from_chain};
 
 /// When to check the chain for a proposal whose proposer has not reported the outcome.
 pub(super) const LOOK_AFTER_SECONDS: i64 = 30;
 
 /// A draft that can take effect.
-pub(super) struct Waiting {
+pub(super) struct PendingDraft {
     pub draft: DraftOnChain,
     /// Unix seconds by the chain's clock.
     pub effective_at: i64,
 }
 
-impl Waiting {
+impl PendingDraft {
     /// A draft is pending when it is complete and meant for the version in force.
-    pub fn of(draft: DraftOnChain, standing: &Standing) -> Option<Self> {
+    pub fn of(draft: DraftOnChain, standing: &ReadAccount) -> Option<Self> {
         let sealed_at =
             draft.sealed_at.filter(|_| draft.expected_version == standing.agent.policy_version)?;
         let delay = i64::from(standing.operator.loosening_delay_seconds);
@@ -32,9 +32,9 @@ impl Policies {
     pub(super) async fn pending(
         &self,
         operator: &Operator,
-        standing: &Standing,
+        standing: &ReadAccount,
     ) -> Result<Option<PendingView>, ServiceError> {
-        let Some(Waiting { draft, effective_at }) = self.waiting(operator, standing).await? else {
+        let Some(PendingDraft { draft, effective_at }) = self.waiting(operator, standing).await? else {
             return Ok(None);
         };
         let account = &standing.account;
@@ -59,28 +59,28 @@ impl Policies {
     async fn waiting(
         &self,
         operator: &Operator,
-        standing: &Standing,
-    ) -> Result<Option<Waiting>, ServiceError> {
+        standing: &ReadAccount,
+    ) -> Result<Option<PendingDraft>, ServiceError> {
         let chain = &self.parts.chains.get(operator.network)?.chain;
         let read = chain.read_draft(&standing.account.address).await;
         let draft = read.map_err(|error| from_chain(operator.network, &error, true))?;
-        Ok(draft.and_then(|draft| Waiting::of(draft, standing)))
+        Ok(draft.and_then(|draft| PendingDraft::of(draft, standing)))
     }
 
     /// Proposes a policy on the chain, in place of the pending one. If it is already pending, its delay runs on.
     pub(super) async fn propose(
         &self,
         operator: &Operator,
-        standing: &Standing,
-        resolved: Resolved,
+        standing: &ReadAccount,
+        resolved: ResolvedPolicy,
         asking: &Asking,
     ) -> Result<PolicyChange, ServiceError> {
-        let Standing { account, agent, operator: on_chain } = standing;
+        let ReadAccount { account, agent, operator: on_chain } = standing;
         let store = &self.parts.store;
         let chain = &self.parts.chains.get(operator.network)?.chain;
         let hash = chain.proposal_hash(agent, &resolved.on_chain);
         let now = chain.now().await.map_err(|error| from_chain(operator.network, &error, true))?;
-        let is_it = |waiting: &Waiting| waiting.draft.hash == hash;
+        let is_it = |waiting: &PendingDraft| waiting.draft.hash == hash;
         let mut waiting = self.waiting(operator, standing).await?.filter(is_it);
         let written = store.find_pending_policy(operator.id, account.id, hash).await?;
         let pending = PendingPolicy {
@@ -116,7 +116,7 @@ impl Policies {
             }
         }
         let effective_at = match waiting {
-            Some(Waiting { effective_at, .. }) => {
+            Some(PendingDraft { effective_at, .. }) => {
                 self.announce_pending(&pending, &resolved.policy, effective_at).await?;
                 effective_at
             }

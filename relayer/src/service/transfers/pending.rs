@@ -27,10 +27,10 @@ pub struct PendingLimits {
 
 /// The transfers in flight.
 #[derive(Clone, Default)]
-pub(super) struct PendingTransfers(Arc<Mutex<State>>);
+pub(super) struct PendingTransfers(Arc<Mutex<PendingState>>);
 
 #[derive(Default)]
-struct State {
+struct PendingState {
     watchers: HashMap<TransferId, (OperatorId, watch::Receiver<Option<Ending>>)>,
     /// By operator and account: the pending keys, each with its number of requests.
     pending: HashMap<OperatorId, HashMap<AccountId, HashMap<IdempotencyKey, usize>>>,
@@ -127,7 +127,7 @@ impl PendingTransfers {
         ending.clone()
     }
 
-    fn lock(&self) -> MutexGuard<'_, State> {
+    fn lock(&self) -> MutexGuard<'_, PendingState> {
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }

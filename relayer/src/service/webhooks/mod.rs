@@ -13,7 +13,7 @@ use super::Parts;
 use super::error::{Resource, ServiceError};
 use super::events::Events;
 use crate::domain::{
-    AccountId, Cursor, DestinationRules, DisabledReason, Drawn, EventType, Health, Invalid, Operator,
+    AccountId, Cursor, DestinationRules, DisabledReason, Drawn, EndpointHealth, EventType, Invalid, Operator,
     OperatorId, Page, PageRequest, SECRET_OVERLAP, SealingKey, Subscription, Timestamp, UsdcAmount,
     WEBHOOKS_MAX, Webhook, WebhookId, WebhookSecret, WebhookStatus, WebhookUrl, may_reach,
 };
@@ -115,7 +115,7 @@ impl Webhooks {
             url,
             subscription,
             status: WebhookStatus::Enabled,
-            health: Health::default(),
+            health: EndpointHealth::default(),
             previous_secret_until: None,
             created_at: now,
             updated_at: now,
@@ -295,7 +295,7 @@ fn change(
         asked.threshold.unwrap_or(before.threshold()),
     )?;
     let (status, health) = match (asked.enabled, seen.status) {
-        (Some(true), _) => (WebhookStatus::Enabled, Health::default()),
+        (Some(true), _) => (WebhookStatus::Enabled, EndpointHealth::default()),
         (Some(false), WebhookStatus::Enabled) => {
             (WebhookStatus::Disabled { reason: DisabledReason::Requested, since: now }, seen.health)
         }

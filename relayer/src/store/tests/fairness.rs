@@ -115,7 +115,7 @@ async fn is_measured_on(fixture: Fixture) {
         url: WebhookUrl::from_stored("https://example.com/hook").expect("a URL"),
         subscription: Subscription::new(vec![EventType::TransferSettled], Vec::new(), None).expect("valid"),
         status: WebhookStatus::Enabled,
-        health: Health::default(),
+        health: EndpointHealth::default(),
         previous_secret_until: None,
         created_at: at(0),
         updated_at: at(0),

@@ -54,7 +54,7 @@ async fn an_acknowledged_delivery_is_never_attempted_again() {
     let [delivery] = &scene.deliveries(&webhook).await[..] else { panic!("one delivery") };
     assert_eq!(delivery.state, DeliveryState::Delivered { delivered_at: at(30) });
     let read = scene.store.find_any_webhook(webhook.id).await.expect("read").expect("there");
-    assert_eq!(read.health, Health::default());
+    assert_eq!(read.health, EndpointHealth::default());
 }
 
 #[tokio::test]
@@ -132,7 +132,7 @@ async fn after_five_days_of_failures_a_webhook_is_disabled_and_nothing_is_lost()
     let seen = read().await;
     let enabled = Webhook {
         status: WebhookStatus::Enabled,
-        health: Health::default(),
+        health: EndpointHealth::default(),
         updated_at: seen.updated_at.after(Duration::from_secs(1)),
         ..seen.clone()
     };

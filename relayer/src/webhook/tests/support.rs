@@ -192,7 +192,7 @@ impl Scene {
             url,
             subscription: Subscription::new(events.to_vec(), Vec::new(), threshold).expect("valid"),
             status: WebhookStatus::Enabled,
-            health: Health::default(),
+            health: EndpointHealth::default(),
             previous_secret_until: None,
             created_at: now,
             updated_at: now,

@@ -13,7 +13,7 @@ fn webhook(fixture: &Fixture, number: u8) -> Webhook {
         url: WebhookUrl::from_stored("https://example.com/hook").expect("a URL"),
         subscription: Subscription::new(vec![EventType::TransferRejected], Vec::new(), None).expect("valid"),
         status: WebhookStatus::Enabled,
-        health: Health::default(),
+        health: EndpointHealth::default(),
         previous_secret_until: None,
         created_at: at(0),
         updated_at: at(0),

@@ -1,5 +1,5 @@
 use super::*;
-use crate::store::{Mark, PendingFetch, Readings, UnderWay, Walk, Whose};
+use crate::store::{Mark, PendingFetch, Readings, UnfinishedWalk, Walk, Whose};
 
 /// A second account of the fixture's operator, and one of another operator.
 async fn neighbours(fixture: &Fixture) -> (Account, Account) {
@@ -346,7 +346,7 @@ async fn a_walk_moves_with_its_readings_and_only_from_where_it_stood() {
     let begun = Walk {
         address,
         until: None,
-        under_way: Some(UnderWay { top: mark("top", 9), before: Some("mid".into()) }),
+        under_way: Some(UnfinishedWalk { top: mark("top", 9), before: Some("mid".into()) }),
     };
     let done = Walk { address, until: mark("top", 9), under_way: None };
     let party = party(&fixture.account);

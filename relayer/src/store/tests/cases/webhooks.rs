@@ -17,7 +17,7 @@ pub(super) fn webhook(fixture: &Fixture, number: u8, threshold: Option<u64>) -> 
         url: WebhookUrl::from_stored("https://example.com/hook").expect("a URL"),
         subscription: Subscription::new(events, vec![fixture.account.id], threshold).expect("valid"),
         status: WebhookStatus::Enabled,
-        health: Health::default(),
+        health: EndpointHealth::default(),
         previous_secret_until: None,
         created_at: at(0),
         updated_at: at(0),
@@ -169,7 +169,7 @@ async fn attempts_are_kept_with_what_became_of_the_delivery() {
     assert!(takes(store, &webhook, 30, 9).await.is_empty());
     assert_eq!(store.find_next_due(at(2)).await.expect("read"), Some(at(31)));
     let health = store.find_any_webhook(webhook.id).await.expect("read").expect("there").health;
-    assert_eq!(health, Health { failures: 1, failing_since: Some(at(1)) });
+    assert_eq!(health, EndpointHealth { failures: 1, failing_since: Some(at(1)) });
     let [second] = &takes(store, &webhook, 31, 9).await[..] else { panic!("one is due") };
     assert_eq!(second.failures, 1);
     // Its lease expires, another takes it and fails. The late success counts; a late failure would not.
@@ -191,7 +191,7 @@ async fn attempts_are_kept_with_what_became_of_the_delivery() {
     assert_eq!(started, [at(1), at(62), at(63), at(64)]);
     assert_eq!(delivery.attempts[0].outcome, made(first, 500, 1).attempt.outcome);
     let health = store.find_any_webhook(webhook.id).await.expect("read").expect("there").health;
-    assert_eq!(health, Health::default());
+    assert_eq!(health, EndpointHealth::default());
     assert!(deliveries(&fixture, &webhook, Some(DeliveryStatus::Pending)).await.is_empty());
     assert!(store.delete_webhook(fixture.operator.id, webhook.id).await.expect("deleted"));
     store.mark_attempts(&[made(second, 204, 65)]).await.expect("what was deleted is forgotten");
