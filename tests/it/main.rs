@@ -67,6 +67,7 @@ mod payees;
 mod policy;
 mod policy_edits;
 mod policy_versions;
+mod pooler;
 mod quotas;
 mod races;
 mod receivers;

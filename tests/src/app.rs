@@ -173,8 +173,13 @@ impl TestApp {
 
     /// Tries to start the server, and returns its message when it refuses.
     pub fn refuses_to_start(&self) -> String {
+        self.refuses_to_start_with(&[])
+    }
+
+    /// The same with additional environment variables.
+    pub fn refuses_to_start_with(&self, environment: &[(&str, &str)]) -> String {
         let mut serve = Command::new(binaries::relayer());
-        serve.args(["serve", "--config", path_text(&self.config())]);
+        serve.envs(environment.iter().copied()).args(["serve", "--config", path_text(&self.config())]);
         let output = serve.output().expect("the relayer binary starts");
         assert!(!output.status.success(), "it was to refuse");
         String::from_utf8_lossy(&output.stderr).into_owned()

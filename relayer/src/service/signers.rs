@@ -176,29 +176,7 @@ impl Signers {
                 }
             }
         }
-        self.say(problems, &operators, now);
-    }
-
-    fn say(&self, problems: Vec<(Network, KeyProblem)>, operators: &[Operator], now: Instant) {
-        let mut known = self.known();
-        let is_due = known.said_at.is_none_or(|at| now.duration_since(at) >= SAY_EVERY);
-        let is_same = |one: &(Network, KeyProblem), other: &(Network, KeyProblem)| {
-            one.0 == other.0 && is_about_the_same(&one.1, &other.1)
-        };
-        for found in &problems {
-            if is_due || !known.problems.iter().any(|before| is_same(before, found)) {
-                warn(found, operators);
-            }
-        }
-        for (network, problem) in &known.problems {
-            if !problems.iter().any(|found| is_same(found, &(*network, *problem))) {
-                tracing::info!(%network, ?problem, "is no longer so");
-            }
-        }
-        if is_due {
-            known.said_at = Some(now);
-        }
-        known.problems = problems;
+        self.known().say(problems, &operators, now);
     }
 
     fn known(&self) -> MutexGuard<'_, KnownSigners> {
@@ -209,6 +187,28 @@ impl Signers {
 impl KnownSigners {
     fn of(&self, network: Network) -> impl Iterator<Item = &KeyProblem> {
         self.problems.iter().filter(move |(of, _)| *of == network).map(|(_, problem)| problem)
+    }
+
+    /// Logs what begins, what still lasts, and what has ended.
+    fn say(&mut self, problems: Vec<(Network, KeyProblem)>, operators: &[Operator], now: Instant) {
+        let is_due = self.said_at.is_none_or(|at| now.duration_since(at) >= SAY_EVERY);
+        let is_same = |one: &(Network, KeyProblem), other: &(Network, KeyProblem)| {
+            one.0 == other.0 && is_about_the_same(&one.1, &other.1)
+        };
+        for found in &problems {
+            if is_due || !self.problems.iter().any(|before| is_same(before, found)) {
+                warn(found, operators);
+            }
+        }
+        for (network, problem) in &self.problems {
+            if !problems.iter().any(|found| is_same(found, &(*network, *problem))) {
+                tracing::info!(%network, ?problem, "is no longer so");
+            }
+        }
+        if is_due {
+            self.said_at = Some(now);
+        }
+        self.problems = problems;
     }
 }
 
@@ -251,5 +251,31 @@ fn warn((network, problem): &(Network, KeyProblem), operators: &[Operator]) {
         KeyProblem::SignerUnavailable { address, role } => {
             tracing::warn!(%network, %address, "whoever keeps the key of this {role} does not sign: nothing is signed with it");
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::captured_log::CapturedLog;
+
+    #[test]
+    fn lasting_problem_is_logged_when_it_begins_and_every_five_minutes() {
+        let log = CapturedLog::start();
+        let mut known = KnownSigners::default();
+        let start = Instant::now();
+        let address = Address::from_bytes([7; 32]);
+        let mut looks_at = |seconds: u64, lamports: Option<u64>| {
+            let low = |lamports| (Network::Test, KeyProblem::FeePayerLow { address, lamports });
+            known.say(lamports.map(low).into_iter().collect(), &[], start + Duration::from_secs(seconds));
+            log.lines_with("a wallet is low on SOL").len()
+        };
+        assert_eq!(looks_at(0, Some(9_000_000)), 1, "it begins");
+        assert_eq!(looks_at(10, Some(8_000_000)), 1, "still so, with less");
+        assert_eq!(looks_at(299, Some(8_000_000)), 1);
+        assert_eq!(looks_at(300, Some(8_000_000)), 2, "five minutes later");
+        assert_eq!(looks_at(310, None), 2);
+        assert_eq!(log.lines_with("is no longer so").len(), 1);
+        assert_eq!(looks_at(320, Some(8_000_000)), 3, "it begins again");
     }
 }

@@ -88,7 +88,9 @@ impl Pools {
     }
 
     async fn open_postgres(url: &str, waits: &Histograms) -> Result<Self, StoreError> {
+        // Poolers refuse a start with settings that they do not know, and there is no float to print.
         let options = PgConnectOptions::from_str(url).map_err(|_| StoreError::Unsupported)?;
+        let options = options.extra_float_digits(None);
         let database = options.get_database().unwrap_or(options.get_username());
         let place = format!("{database} at {}:{}", options.get_host(), options.get_port());
         let failed =
