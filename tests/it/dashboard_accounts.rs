@@ -203,6 +203,41 @@ async fn history_is_filtered_searched_and_taken_along() {
         .says("Spent in 24 hours: <strong>1.25 USDC");
 }
 
+/// The address of the next page, which the button "Older" leads to.
+fn older(page: &str) -> Option<String> {
+    let (before, _) = page.split_once(r#"">Older</a>"#)?;
+    let (_, address) = before.rsplit_once(r#"href=""#)?;
+    Some(address.replace("&#38;", "&").replace("&amp;", "&"))
+}
+
+#[tokio::test]
+async fn search_goes_on_until_the_whole_history_was_searched() {
+    let operator = Operator::shared().await;
+    let agent = operator.creates_account_with("Ada", "9").await;
+    let payee = operator.creates_account("Bea").await;
+    agent.has_policy(json!({ "max_single_transfer": 5 })).await;
+    let first = agent.pays("1.25").to(&payee).memo("needle first").await.is_settled();
+    for number in 0..260 {
+        let memo = if number % 2 == 0 { format!("needle {number}.") } else { format!("hay {number}.") };
+        agent.pays("6").to(&payee).memo(&memo).await.is_error(402, "policy_violation");
+    }
+    let browser = signed_in(&operator).await;
+    let mut next = Some(format!("/dashboard/accounts/{}/history?search=Needle", agent.id));
+    let (mut pages, mut found) = (0, Vec::new());
+    while let Some(address) = next {
+        let page = browser.reads(&address).await.has_status(200);
+        assert!(!page.text.contains("hay "), "{}", page.text);
+        let here = (0..260).filter(|number| page.text.contains(&format!("needle {number}.")));
+        found.extend(here);
+        next = older(&page.text);
+        pages += 1;
+        assert_eq!(next.is_none(), page.text.contains(first.text_of("tx_signature")), "{}", page.text);
+    }
+    found.sort_unstable();
+    assert_eq!(found, (0..260).step_by(2).collect::<Vec<_>>(), "each once");
+    assert_eq!(pages, 2);
+}
+
 #[tokio::test]
 async fn transfers_show_every_check_and_a_preview_pays_nothing() {
     let operator = Operator::shared().await;

@@ -19,8 +19,10 @@ use crate::http::v1::history::EntryResponse;
 use crate::service::{AccountView, EntryView, ServiceError, Services};
 
 const LIMIT: u32 = 50;
-/// How many entries, the newest, a search covers.
+/// How many entries a search reads before it shows what it has found so far.
 const SEARCHED: usize = 5_000;
+/// Entries that a search reads at a time.
+const SEARCHED_TOGETHER: u32 = 250;
 
 #[derive(Template)]
 #[template(path = "dashboard/history.html")]
@@ -29,8 +31,7 @@ struct HistoryPage {
     view: AccountView,
     entries: Vec<EntryView>,
     asked: QueryParams,
-    /// The searched text, and whether the search covered the whole history.
-    searched: Option<(String, bool)>,
+    searched: Option<String>,
     next: Option<String>,
     csv: String,
 }
@@ -62,47 +63,34 @@ pub async fn show(
     let filter = filter(&asked)?;
     let view = services.accounts.get(&signed.principal, id).await?;
     let path = format!("/dashboard/accounts/{id}/history");
-    let (entries, searched, next) = match asked.given("search") {
-        Some(wanted) => {
-            let (found, is_whole) = search(&services, &signed, id, filter, wanted).await?;
-            (found, Some((wanted.to_owned(), is_whole)), None)
-        }
-        None => {
-            let bound = filter.text(signed.operator.id, id);
-            let after = asked.given("cursor").map(|text| Cursor::parse(text, &bound)).transpose()?;
-            let request = PageRequest { limit: PageLimit::parse(None, LIMIT, LIMIT)?, after };
-            let listed = services.history.list(&signed.principal, id, filter, request).await?;
-            let next = asked.next(&path, listed.next.as_ref());
-            (listed.items, None, next)
-        }
+    let bound = filter.text(signed.operator.id, id);
+    let after = asked.given("cursor").map(|text| Cursor::parse(text, &bound)).transpose()?;
+    let searched = asked.given("search").map(str::to_owned);
+    let rows = if searched.is_some() { SEARCHED_TOGETHER } else { LIMIT };
+    let limit = PageLimit::parse(None, rows, rows)?;
+    let lists = async |after| {
+        let request = PageRequest { limit, after };
+        Ok::<_, PageError>(services.history.list(&signed.principal, id, filter, request).await?)
     };
+    let mut listed = lists(after).await?;
+    if let Some(wanted) = searched.as_ref().map(|text| text.to_lowercase()) {
+        let mut read = listed.items.len();
+        listed.items.retain(|view| holds(view, &wanted));
+        // A page may be longer than others: nothing that was found is left out.
+        while listed.items.len() < LIMIT as usize && read < SEARCHED && listed.next.is_some() {
+            let older = lists(listed.next).await?;
+            read += older.items.len();
+            listed.items.extend(older.items.into_iter().filter(|view| holds(view, &wanted)));
+            listed.next = older.next;
+        }
+    }
+    let (entries, next) = (listed.items, asked.next(&path, listed.next.as_ref()));
     let frame = Frame::new(&signed.operator, Section::Accounts);
     let csv = asked.same(&format!("{path}.csv"), &["status", "type", "since", "until"]);
     Ok(page(&HistoryPage { frame, view, entries, asked, searched, next, csv }, None))
 }
 
-/// Entries whose signature, memo, message, other side or ids contain the text: the newest, up to one page of them.
-async fn search(
-    services: &Services,
-    signed: &Signed,
-    id: AccountId,
-    filter: HistoryFilter,
-    wanted: &str,
-) -> Result<(Vec<EntryView>, bool), ServiceError> {
-    let wanted = wanted.to_lowercase();
-    let mut pages = std::pin::pin!(services.history.all(&signed.principal, id, filter).await?);
-    let (mut found, mut looked_at) = (Vec::new(), 0);
-    while let Some(entries) = pages.try_next().await? {
-        looked_at += entries.len();
-        found.extend(entries.into_iter().filter(|view| holds(view, &wanted)));
-        if found.len() >= LIMIT as usize || looked_at >= SEARCHED {
-            found.truncate(LIMIT as usize);
-            return Ok((found, false));
-        }
-    }
-    Ok((found, true))
-}
-
+/// Whether the entry's signature, memo, message, other side or an id contains the text.
 fn holds(view: &EntryView, wanted: &str) -> bool {
     let entry = &view.placed.entry;
     let texts = [
