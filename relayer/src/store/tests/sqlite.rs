@@ -48,7 +48,8 @@ async fn a_disk_that_hangs_collects_a_bounded_number_of_claims_and_takes_what_go
         refused += 1;
     }
     assert_eq!(refused, 600 - 512);
-    let (step, ()) = tokio::join!(store.insert_operator(&operator(50)), async {
+    let other_operator = operator(50);
+    let (step, ()) = tokio::join!(store.insert_operator(&other_operator), async {
         other.execute_batch("ROLLBACK").expect("let go");
     });
     step.expect("written");
