@@ -7,7 +7,7 @@ use serde_json::json;
 
 use super::{Answer, Relayer};
 use crate::chain::{Outcome, Refusal};
-use crate::domain::{PageLimit, PageRequest, UsdcAmount};
+use crate::domain::{EventId, PageLimit, PageRequest, Timestamp, UsdcAmount};
 
 pub(super) async fn status_of(relayer: &Relayer, answer: &Answer) -> String {
     let id = answer.body["transfer_id"].as_str().expect("text");
@@ -87,6 +87,25 @@ async fn past_the_deadline_the_answer_is_submitted_and_the_work_goes_on() {
     relayer.chain.release();
     assert_eq!(end_of(&relayer, &answer).await, "settled");
     assert_eq!(relayer.chain.script().orders.len(), 1);
+}
+
+#[tokio::test]
+async fn what_the_chain_does_not_serve_just_before_the_deadline_is_accepted_and_does_not_fail() {
+    let relayer = Relayer::with_deadline(Duration::from_secs(4)).await;
+    let account = relayer.account().await;
+    let order = relayer.order(&account, "order-1");
+    relayer.chain.script().reads_held = true;
+    let (answer, ()) = tokio::join!(relayer.post("/v1/transfers", &order), async {
+        relayer.chain.comes_to(|script| script.reads > 0).await;
+        // The answer is due in less than half a second, and recording a failure could take longer.
+        tokio::time::sleep(Duration::from_millis(3_500)).await;
+        relayer.chain.script().unreachable = true;
+        relayer.chain.release();
+    });
+    assert_eq!(answer.status, StatusCode::ACCEPTED, "{}", answer.body);
+    relayer.chain.comes_to(|script| script.reads > 1).await;
+    relayer.chain.script().unreachable = false;
+    assert_eq!(end_of(&relayer, &answer).await, "settled");
 }
 
 #[tokio::test]
@@ -239,6 +258,30 @@ async fn a_clock_that_one_node_moves_frees_nothing_that_was_spent() {
 }
 
 #[tokio::test]
+async fn what_is_old_by_one_clock_is_deleted_only_while_host_and_chain_agree() {
+    let relayer = Relayer::start().await;
+    let account = relayer.account().await;
+    assert_eq!(relayer.post("/v1/transfers", &relayer.order(&account, "order")).await.status, StatusCode::OK);
+    let in_2020 = EventId::new(Timestamp::from_unix_seconds(1_577_836_800), 0);
+    relayer
+        .runs_sql(&format!("UPDATE events SET event_id = '{in_2020}' WHERE event_type = 'transfer.settled'"));
+    let is_kept = async || {
+        relayer.services.clean_up().await.expect("a database that answers");
+        relayer.get(&format!("/v1/events/{in_2020}")).await.status == StatusCode::OK
+    };
+    let now = crate::service::Ambient::SYSTEM.now().unix_seconds();
+    for hours in [25, -25, 10_000] {
+        relayer.chain.script().now = now + hours * 3_600;
+        assert!(is_kept().await, "{hours}");
+    }
+    relayer.chain.script().now = now;
+    relayer.chain.script().unreachable = true;
+    assert!(is_kept().await, "no clock");
+    relayer.chain.script().unreachable = false;
+    assert!(!is_kept().await, "they agree");
+}
+
+#[tokio::test]
 async fn a_second_process_carries_on_what_the_first_had_only_claimed() {
     let relayer = Relayer::start().await;
     let account = relayer.account().await;
@@ -284,6 +327,39 @@ async fn too_many_pending_transfers_are_refused_before_anything_is_claimed() {
     let answer = relayer.post("/v1/transfers", &more).await;
     assert_eq!(answer.status, StatusCode::OK);
     assert!(!answer.headers.contains_key("idempotent-replayed"));
+}
+
+#[tokio::test]
+async fn a_failed_key_needs_a_free_place_and_one_that_has_its_answer_does_not() {
+    let relayer = Relayer::start().await;
+    let account = relayer.account().await;
+    let [settled, failed] = ["settled", "failed"].map(|key| relayer.order(&account, key));
+    assert_eq!(relayer.post("/v1/transfers", &settled).await.status, StatusCode::OK);
+    relayer.chain.script().unreachable = true;
+    assert_eq!(relayer.post("/v1/transfers", &failed).await.error(), (503, "solana_unavailable"));
+    relayer.chain.script().unreachable = false;
+    relayer.chain.script().held = true;
+    let orders: Vec<_> = (0..20).map(|number| relayer.order(&account, &format!("order-{number}"))).collect();
+    let posted = futures::future::join_all(orders.iter().map(|order| relayer.post("/v1/transfers", order)));
+    let (answers, ()) = tokio::join!(posted, async {
+        while relayer.services.transfers.pending() < 20 {
+            tokio::time::sleep(Duration::from_millis(5)).await;
+        }
+        let refused = relayer.post("/v1/transfers", &failed).await;
+        assert_eq!(refused.error(), (429, "too_many_pending"), "{}", refused.body);
+        let replayed = relayer.post("/v1/transfers", &settled).await;
+        assert_eq!(replayed.status, StatusCode::OK, "{}", replayed.body);
+        assert!(replayed.headers.contains_key("idempotent-replayed"));
+        let mut other = settled.clone();
+        other["amount"] = json!("2");
+        let conflict = relayer.post("/v1/transfers", &other).await;
+        assert_eq!(conflict.error(), (409, "idempotency_conflict"), "{}", conflict.body);
+        relayer.chain.release();
+    });
+    assert!(answers.iter().all(|answer| answer.status == StatusCode::OK));
+    let retried = relayer.post("/v1/transfers", &failed).await;
+    assert_eq!(retried.status, StatusCode::OK, "{}", retried.body);
+    assert!(!retried.headers.contains_key("idempotent-replayed"));
 }
 
 #[tokio::test]

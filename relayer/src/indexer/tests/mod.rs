@@ -5,6 +5,7 @@ mod chaos;
 mod cost;
 mod finality;
 mod node;
+mod payments;
 mod world;
 
 use std::collections::BTreeSet;

@@ -30,17 +30,21 @@ use self::pending::{Ended, Ending, PendingTransfer, PendingTransfers};
 pub use self::read::{LimitsView, Preview, PreviewRequest};
 use super::error::{Resource, ServiceError};
 use super::reads::find_payer;
-use super::{ExplorerUrl, NetworkParts, Parts};
+use super::{ExplorerUrl, Parts};
 use crate::crash_point::crash_point;
 use crate::domain::{
-    Account, AccountId, Checks, Claim, IdempotencyKey, Principal, Transfer, TransferId, TransferRequest,
-    TransferStatus, transfer_tag,
+    Account, AccountId, Checks, Claim, Fingerprint, IdempotencyKey, Principal, Reuse, Transfer, TransferId,
+    TransferRequest, TransferStatus, transfer_tag,
 };
 use crate::store::{ClaimClock, NewPurchase, NewTransfer};
 use crate::traces::step;
 
 /// How often to check a transfer that another process carries out.
 const LOOK_EVERY: Duration = Duration::from_millis(150);
+
+/// A transfer counts as accepted this long before its caller's deadline, or a quarter of the deadline before it: a failure
+/// takes time to record, and the caller may have been answered with 202 meanwhile.
+const ACCEPTED_BEFORE: Duration = Duration::from_secs(1);
 
 /// A transfer, and the explorer template for its transaction.
 #[derive(Debug, Clone)]
@@ -96,26 +100,33 @@ impl Transfers {
     ) -> Result<TransferAnswer, ServiceError> {
         let deadline = Instant::now() + self.parts.transfer_deadline;
         let account = find_payer(&self.parts, principal, request.from).await?;
-        let place = self.place(principal, request.from, &request.idempotency_key).await?;
-        let started = self.start(principal, account, request, place, None).await?;
+        let started = match self.try_place(principal, request.from, &request.idempotency_key) {
+            Some(place) => self.start(principal, account, request, place, deadline, None).await?,
+            None => {
+                let fingerprint = Fingerprint::of(&request);
+                let found = self.find_started(principal, &request.idempotency_key, fingerprint).await?;
+                found.ok_or(ServiceError::TooManyPending)?
+            }
+        };
         self.answer(principal, started, deadline).await
     }
 
-    /// Claims a transfer and starts it. `bought` is set for a purchase, whose bytes are handed over.
+    /// Claims a transfer and starts it. Its caller gets an answer at `deadline`. `bought` is set for a purchase, whose
+    /// bytes are handed over.
     pub(super) async fn start(
         &self,
         principal: &Principal,
         account: Account,
         request: TransferRequest,
         place: PendingPlace,
+        deadline: Instant,
         bought: Option<(NewPurchase, HandOver)>,
     ) -> Result<Started, ServiceError> {
-        let network = self.parts.chains.get(principal.operator().network)?.clone();
         // The claim and the start belong together, even when the client leaves.
         let this = self.clone();
         let asker = principal.clone();
         let start =
-            async move { this.claim_and_start(asker, account, network, request, place, bought).await };
+            async move { this.claim_and_start(asker, account, request, place, deadline, bought).await };
         self.parts.tasks.finish(start).await
     }
 
@@ -154,34 +165,56 @@ impl Transfers {
         Ok(TransferView { transfer, explorer })
     }
 
-    /// Takes a pending place. A repeated request under a claimed key needs no free place.
-    pub(super) async fn place(
+    /// Takes a pending place, which every new try needs.
+    pub(super) fn try_place(
         &self,
         principal: &Principal,
         account: AccountId,
         key: &IdempotencyKey,
-    ) -> Result<PendingPlace, ServiceError> {
+    ) -> Option<PendingPlace> {
+        self.pending.try_place(principal.operator_id(), account, key, self.parts.pending)
+    }
+
+    /// The transfer that answers a request under this key. `None`: the request would be a new try, and needs a place.
+    pub(super) async fn find_started(
+        &self,
+        principal: &Principal,
+        key: &IdempotencyKey,
+        fingerprint: Fingerprint,
+    ) -> Result<Option<Started>, ServiceError> {
         let operator = principal.operator();
-        if let Some(place) = self.pending.try_place(operator.id, account, key, self.parts.pending) {
-            return Ok(place);
-        }
-        if self.parts.store.find_account_of_key(operator.id, operator.network, key).await?.is_some() {
-            return Ok(self.pending.take_place(operator.id, account, key));
-        }
-        Err(ServiceError::TooManyPending)
+        let Some(used) = self.parts.store.find_used_key(operator.id, operator.network, key).await? else {
+            return Ok(None);
+        };
+        let network = self.parts.chains.get(operator.network)?;
+        let agreed = network.agreed_now(self.parts.ambient.now()).await;
+        let claim = match used.reused_by(&fingerprint.to_hex(), agreed) {
+            Reuse::Expired | Reuse::Retry => return Ok(None),
+            Reuse::Answer(claim) => *claim,
+        };
+        let started = match claim {
+            Claim::New(transfer) | Claim::Retry(transfer) | Claim::InFlight(transfer) => {
+                Started::Others(transfer.id)
+            }
+            Claim::Replay(transfer) => Started::Over(Box::new(transfer)),
+            Claim::Conflict => return Err(self.conflict(principal, key).await?),
+        };
+        Span::current().record("transfer_id", display(used.transfer.id));
+        Ok(Some(started))
     }
 
     async fn claim_and_start(
         &self,
         asker: Principal,
         account: Account,
-        network: NetworkParts,
         request: TransferRequest,
         place: PendingPlace,
+        deadline: Instant,
         bought: Option<(NewPurchase, HandOver)>,
     ) -> Result<Started, ServiceError> {
         let (purchase, hand_over) = bought.unzip();
         let operator = asker.operator().clone();
+        let network = self.parts.chains.get(operator.network)?.clone();
         let now = self.parts.ambient.now();
         let tag = transfer_tag(&operator.address, &account.address, &request.idempotency_key);
         let mut asked = NewTransfer {
@@ -195,7 +228,7 @@ impl Transfers {
         };
         let mut carrier = Carrier::new(self.parts.clone(), network, operator, account, self.payments.clone());
         carrier.hand_over = hand_over;
-        carrier.awaited_until = Some(Instant::now() + self.parts.transfer_deadline);
+        carrier.awaited_until = deadline.checked_sub(ACCEPTED_BEFORE.min(self.parts.transfer_deadline / 4));
         let agreed = carrier.agreed_now().await;
         asked.signed = carrier.sign_ahead(&asked).instrument(step!("transfer.sign_ahead")).await;
         let clock = ClaimClock { now, lease_expires_at: now.after(sweep::LEASE), agreed };
@@ -233,11 +266,7 @@ impl Transfers {
     }
 
     /// Agents of one operator share its key space, and must not learn what another agent pays.
-    pub(super) async fn conflict(
-        &self,
-        asker: &Principal,
-        key: &IdempotencyKey,
-    ) -> Result<ServiceError, ServiceError> {
+    async fn conflict(&self, asker: &Principal, key: &IdempotencyKey) -> Result<ServiceError, ServiceError> {
         let store = &self.parts.store;
         let Principal::Agent { operator, account_id, .. } = asker else {
             return Ok(ServiceError::IdempotencyConflict);
