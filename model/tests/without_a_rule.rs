@@ -4,7 +4,7 @@ mod support;
 
 use purser_model::world::Action;
 use purser_model::{Rules, Setting};
-use support::{PAID_ONCE, SETTLED_IS_TRUE, UNPAID_IS_TRUE, breaks, is_paid_once, setting};
+use support::{PAID_ONCE, SETTLED_IS_TRUE, UNPAID_IS_TRUE, breaks, pays_once, setting};
 
 #[test]
 fn without_the_programs_sequence_check_late_bytes_pay_again() {
@@ -62,7 +62,7 @@ fn a_count_that_a_process_remembers_does_not_outlive_the_rows_that_it_counts() {
 #[test]
 fn without_claim_and_stored_bytes_the_key_is_still_paid_once() {
     let rules = Rules { claim: false, stored_bytes: false, ..Rules::ALL };
-    is_paid_once("nothing claimed or stored", Setting { rules, crashes: 0, ..setting() });
+    pays_once("nothing claimed or stored", Setting { rules, crashes: 0, ..setting() });
 }
 
 fn count(way: &[Action], is_meant: impl Fn(&Action) -> bool) -> usize {

@@ -86,7 +86,7 @@ async fn daily_limit_that_is_reached_is_announced_once_and_again_when_it_was_lef
     let (operator, receiver) = (app.new_operator().await, Receiver::start());
     let ada = operator.creates_account_with("Ada", "1000").await;
     let (payee, _) = operator.chain.new_payee().await;
-    ada.has_policy(json!({ "max_daily_spend": 100 })).await;
+    ada.sets_policy(json!({ "max_daily_spend": 100 })).await;
     // A limit that was reached before any webhook existed is not announced.
     ada.pays("1").to(&payee).await.is_settled();
     registers(&operator, &receiver.url("/limits"), &["limit.threshold"]).await;
@@ -126,7 +126,7 @@ async fn limit_is_announced_once_though_the_relayer_is_killed_again_and_again() 
     let receiver = Receiver::start();
     let ada = operator.creates_account_with("Ada", "1000").await;
     let (payee, _) = operator.chain.new_payee().await;
-    ada.has_policy(json!({ "max_daily_spend": 10 })).await;
+    ada.sets_policy(json!({ "max_daily_spend": 10 })).await;
     registers(&operator, &receiver.url("/limits"), &["limit.threshold"]).await;
     ada.pays("7.9").to(&payee).await.is_settled();
     ada.pays("0.1").to(&payee).await.is_settled();
@@ -152,7 +152,7 @@ async fn limit_that_payments_made_at_once_reach_is_announced_once() {
     let (app, operator) = own_operator().await;
     let receiver = Receiver::start();
     let ada = operator.creates_account_with("Ada", "1000").await;
-    ada.has_policy(json!({ "max_daily_spend": 10 })).await;
+    ada.sets_policy(json!({ "max_daily_spend": 10 })).await;
     registers(&operator, &receiver.url("/limits"), &["limit.threshold"]).await;
     let (payee, _) = operator.chain.new_payee().await;
     // Many at once: whichever one crosses the limit on the chain, there is one event.
@@ -175,8 +175,8 @@ async fn policy_that_changed_is_announced_with_what_it_was_and_what_it_is() {
     let ada = operator.creates_account("Ada").await;
     let (payee, _) = operator.chain.new_payee().await;
     // Right after the account's creation, and right after each other.
-    ada.has_policy(json!({ "max_daily_spend": 5, "allowed_counterparties": [payee.to_string()] })).await;
-    let paused = ada.has_policy(json!({ "paused": true })).await;
+    ada.sets_policy(json!({ "max_daily_spend": 5, "allowed_counterparties": [payee.to_string()] })).await;
+    let paused = ada.sets_policy(json!({ "paused": true })).await;
     let mut data = told(&receiver, "/policies", 2).await;
     // Deliveries may overtake each other.
     data.sort_by_key(|data| data["after"]["version"].as_u64());
@@ -207,7 +207,7 @@ async fn long_allowlist_is_announced_whole() {
     let ada = operator.creates_account("Ada").await;
     let wallets: Vec<Value> =
         (0..60).map(|_| json!({ "wallet": Pubkey::new_unique().to_string() })).collect();
-    ada.has_policy(json!({ "allowed_counterparties": wallets })).await;
+    ada.sets_policy(json!({ "allowed_counterparties": wallets })).await;
     let data = told(&receiver, "/policies", 1).await;
     let listed = data[0]["after"]["policy"]["allowed_counterparties"].as_array().expect("a list");
     assert_eq!(listed.len(), 60);

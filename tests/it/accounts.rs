@@ -164,7 +164,7 @@ async fn accounts_are_filtered_by_status() {
     let operator = Operator::shared().await;
     let (resting, working) =
         (operator.creates_account("Resting").await, operator.creates_account("Working").await);
-    resting.has_policy(json!({ "paused": true })).await;
+    resting.sets_policy(json!({ "paused": true })).await;
     for (status, expected) in [("paused", &resting), ("active", &working)] {
         let page = operator.client.get(&format!("/v1/accounts?status={status}")).await.has_status(200);
         assert_eq!(ids_of(&page["data"]), [expected.id.as_str()]);

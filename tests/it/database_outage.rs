@@ -48,7 +48,7 @@ impl Scene {
     }
 
     /// Payments are refused because the database is away, and the relayer misses what happens on the chain.
-    async fn is_away(&self) -> Payment {
+    async fn goes_away(&self) -> Payment {
         let chain = &self.agent.operator.chain;
         let (payee, _) = chain.new_payee().await;
         let payment = self.agent.pays("1").to(&payee);
@@ -59,7 +59,7 @@ impl Scene {
     }
 
     /// Requests, the sweeper, the indexer and the webhooks work again, without a restart of the process.
-    async fn is_back(&self, refused: Payment, pid: u32) {
+    async fn comes_back(&self, refused: Payment, pid: u32) {
         let paid = refused.insists().await;
         let id = paid.text_of("transfer_id").to_owned();
         let deadline = tokio::time::Instant::now() + BACK_WITHIN;
@@ -88,9 +88,9 @@ async fn every_part_goes_on_after_postgres_was_silent() {
     let Some(scene) = Scene::set().await else { return };
     let pid = scene.app.pid();
     scene.line.swallows();
-    let refused = scene.is_away().await;
+    let refused = scene.goes_away().await;
     scene.line.mends();
-    scene.is_back(refused, pid).await;
+    scene.comes_back(refused, pid).await;
 }
 
 #[tokio::test]
@@ -123,16 +123,16 @@ async fn every_part_goes_on_after_a_failover_during_which_only_a_standby_answere
     scene.line.cuts();
     scene.database.takes_writing(false).await;
     scene.line.mends();
-    let refused = scene.is_away().await;
+    let refused = scene.goes_away().await;
     scene.database.takes_writing(true).await;
-    scene.is_back(refused, pid).await;
+    scene.comes_back(refused, pid).await;
 }
 
 #[tokio::test]
 async fn relayer_stops_by_itself_while_postgres_is_silent() {
     let Some(scene) = Scene::set().await else { return };
     scene.line.swallows();
-    scene.is_away().await;
+    scene.goes_away().await;
     assert!(scene.app.stops(Duration::from_secs(60)).await, "the relayer ends by itself");
 }
 

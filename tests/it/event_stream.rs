@@ -101,7 +101,7 @@ async fn refuses(agent: &purser_tests::Agent, payee: &solana_sdk::pubkey::Pubkey
 async fn stream_tells_what_happens_and_goes_on_where_it_was_left() {
     let operator = Operator::shared().await;
     let agent = operator.creates_account_with("Ada", "5").await;
-    agent.has_policy(json!({ "max_single_transfer": 1 })).await;
+    agent.sets_policy(json!({ "max_single_transfer": 1 })).await;
     let (payee, _) = operator.chain.new_payee().await;
     let query = "?type=transfer.rejected,transfer.settled";
     let mut stream = Stream::open(&operator.client, query, None).await;
@@ -149,7 +149,7 @@ async fn reader_that_comes_and_goes_misses_nothing_of_two_relayers_on_postgres()
     let second = first.twin(&settings);
     let other = Client::new(&second.base_url(), Some(operator.client.key()));
     let agent = operator.creates_account_with("Ada", "5").await;
-    agent.has_policy(json!({ "max_single_transfer": 1 })).await;
+    agent.sets_policy(json!({ "max_single_transfer": 1 })).await;
     let (payee, _) = operator.chain.new_payee().await;
     let begin = Stream::open(&operator.client, "?type=transfer.rejected", None).await;
     let mut last = begin.last_id.clone().expect("an id");

@@ -14,7 +14,7 @@ pub async fn agent_with_delay(seconds: u32) -> (Operator, Agent) {
     let app = TestApp::start(TestNetwork::shared().await, &AppSettings::default()).await;
     let operator = app.new_operator().await;
     let agent = operator.creates_account_with("Ada", "100").await;
-    agent.has_policy(json!({ "max_single_transfer": 10 })).await;
+    agent.sets_policy(json!({ "max_single_transfer": 10 })).await;
     loosens_after(&operator, seconds).await;
     (operator, agent)
 }

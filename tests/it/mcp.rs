@@ -214,7 +214,7 @@ async fn hundred_calls_of_one_payment_at_once_pay_once() {
 async fn refusal_has_the_body_of_rest_and_says_what_is_possible() {
     let (agent, key) = ada().await;
     let (payee, _) = agent.operator.chain.new_payee().await;
-    agent.has_policy(json!({ "max_single_transfer": 5, "max_daily_spend": 6.5 })).await;
+    agent.sets_policy(json!({ "max_single_transfer": 5, "max_daily_spend": 6.5 })).await;
     let order = |amount: &str, name: &str| json!({ "to": payee.to_string(), "amount": amount, "idempotency_key": name });
     let single = calls(&key, "send_transfer", order("5.5", &unique_key())).await;
     let (sentence, _) = is_refused(&single, "policy_violation");
@@ -231,7 +231,7 @@ async fn refusal_has_the_body_of_rest_and_says_what_is_possible() {
     let over_rest = agent.pays("4").to(&payee).by(&key).key(&name).await.is_error(402, "policy_violation");
     assert_eq!(without_request_id(body), over_rest.without_request_id());
 
-    agent.has_policy(json!({})).await;
+    agent.sets_policy(json!({})).await;
     let name = unique_key();
     let poor = calls(&key, "send_transfer", order("1000", &name)).await;
     let (sentence, body) = is_refused(&poor, "insufficient_balance");

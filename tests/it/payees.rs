@@ -75,10 +75,10 @@ async fn payment_to_an_account_of_another_operator_is_made_once() {
 #[tokio::test]
 async fn allowlist_holds_for_accounts_of_other_operators() {
     let (payer, payee) = payer_and_payee().await;
-    payer.has_policy(json!({ "allowed_counterparties": [] })).await;
+    payer.sets_policy(json!({ "allowed_counterparties": [] })).await;
     let refused = payer.pays("1").to(&payee).await.is_error(402, "policy_violation");
     assert_eq!(refused.failed_checks(), ["allowed_counterparties"]);
     let wallet = json!([{ "wallet": payee.address.to_string() }]);
-    payer.has_policy(json!({ "allowed_counterparties": wallet })).await;
+    payer.sets_policy(json!({ "allowed_counterparties": wallet })).await;
     payer.pays("1").to(&payee).await.is_settled();
 }

@@ -254,7 +254,7 @@ async fn reads(agent: &Agent) -> Answer {
 }
 
 async fn puts(agent: &Agent, body: &Value) -> Answer {
-    agent.has_policy(body.clone()).await
+    agent.sets_policy(body.clone()).await
 }
 
 fn fields(answer: &Answer) -> Value {

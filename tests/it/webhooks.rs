@@ -214,7 +214,7 @@ async fn killed_relayer_loses_no_event_and_repeats_only_what_was_under_way() {
     let receiver = Receiver::start();
     let mut agent = operator.creates_account_with("Ada", "1").await;
     let (payee, _) = operator.chain.new_payee().await;
-    agent.has_policy(json!({ "paused": true })).await;
+    agent.sets_policy(json!({ "paused": true })).await;
     let mut webhooks = Vec::new();
     for number in 0..endpoints {
         let path = format!("/{number}");
@@ -233,7 +233,7 @@ async fn killed_relayer_loses_no_event_and_repeats_only_what_was_under_way() {
         }
         app.crashes();
         // Requests on the wire still arrive.
-        receiver.has_read_all().await;
+        receiver.finishes_reading().await;
         kills.push(SystemTime::now());
         app.starts();
         operator = operator.reconnected();

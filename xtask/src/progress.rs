@@ -42,7 +42,7 @@ impl Progress {
         Self { step, begun: Instant::now(), told }
     }
 
-    pub fn is_at(&self, how_far: String) {
+    pub fn show(&self, how_far: String) {
         match &self.told {
             Told::OnTerminal(bar) => bar.set_message(format!("{}: {how_far}", self.step)),
             Told::InLines(speaker) => {

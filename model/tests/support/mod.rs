@@ -94,7 +94,7 @@ pub fn holds(name: &str, setting: Setting) {
 
 /// Walks through all states for the money alone, whatever clients are told.
 #[allow(dead_code)]
-pub fn is_paid_once(name: &str, setting: Setting) {
+pub fn pays_once(name: &str, setting: Setting) {
     walks(name, setting).assert_no_discovery(PAID_ONCE);
 }
 

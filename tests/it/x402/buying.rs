@@ -35,7 +35,7 @@ impl Fair {
     async fn opens(operator: Operator, policy: Value, memo: Option<&str>) -> Option<Fair> {
         let packages = packages()?;
         let agent = operator.creates_account_with("Buyer", "10").await;
-        agent.has_policy(policy).await;
+        agent.sets_policy(policy).await;
         let key = agent.new_key().await;
         let (_, payee) = operator.chain.new_payee().await;
         let shop = Shop::opens(&packages, operator.network(), &payee.pubkey(), PRICE, Some(memo)).await;
@@ -395,7 +395,7 @@ async fn agent_buys_over_mcp() {
 }
 
 /// The relayer dies at `point` of a purchase, restarts, and gets retries until the purchase ends.
-async fn is_paid_once_after_a_death(point: &str, is_paid_before: bool) {
+async fn dies_and_pays_once(point: &str, is_paid_before: bool) {
     // A relayer that reaches these crash points.
     let sound = AppSettings { host_clock: Some(HostClock::new()), ..AppSettings::default() };
     let environment = vec![("PURSER_CRASH_AT", format!("{point}:1"))];
@@ -432,17 +432,17 @@ async fn is_paid_once_after_a_death(point: &str, is_paid_before: bool) {
 
 #[tokio::test]
 async fn purchase_that_a_death_cuts_off_before_the_signature_is_made_once() {
-    is_paid_once_after_a_death("claim.after", false).await;
-    is_paid_once_after_a_death("signed.before", false).await;
+    dies_and_pays_once("claim.after", false).await;
+    dies_and_pays_once("signed.before", false).await;
 }
 
 #[tokio::test]
 async fn purchase_that_a_death_cuts_off_with_its_bytes_in_hand_is_made_once() {
-    is_paid_once_after_a_death("handed_over.before", false).await;
-    is_paid_once_after_a_death("handed_over.after", false).await;
+    dies_and_pays_once("handed_over.before", false).await;
+    dies_and_pays_once("handed_over.after", false).await;
 }
 
 #[tokio::test]
 async fn purchase_that_a_death_cuts_off_after_it_was_paid_is_not_paid_again() {
-    is_paid_once_after_a_death("bought.before", true).await;
+    dies_and_pays_once("bought.before", true).await;
 }

@@ -51,12 +51,12 @@ struct State {
 
 impl Lies {
     /// From now on it shows this clock; `None` is the network's.
-    pub fn has_clock(&self, clock: Option<WrongClock>) {
+    pub fn shows_clock(&self, clock: Option<WrongClock>) {
         lock(&self.0).clock = clock;
     }
 
     /// From now on its history is incomplete; the seed decides what is missing.
-    pub fn has_history(&self, history: Option<(u64, WrongHistory)>) {
+    pub fn shows_history(&self, history: Option<(u64, WrongHistory)>) {
         lock(&self.0).history = history;
     }
 
@@ -207,10 +207,10 @@ mod tests {
             i64::from_le_bytes(data[32..].try_into().unwrap())
         };
         assert_eq!(now(&lies), 1_000);
-        lies.has_clock(Some(WrongClock { seconds: -300, blocks_too: false }));
+        lies.shows_clock(Some(WrongClock { seconds: -300, blocks_too: false }));
         assert_eq!(now(&lies), 700);
         assert_eq!(told(&lies, "getBlockTime", json!([7]), json!(50)), 50);
-        lies.has_clock(Some(WrongClock { seconds: 300, blocks_too: true }));
+        lies.shows_clock(Some(WrongClock { seconds: 300, blocks_too: true }));
         assert_eq!(now(&lies), 1_300);
         assert_eq!(told(&lies, "getBlockTime", json!([7]), json!(50)), 350);
         assert_eq!(told(&lies, "getTransaction", json!(["s"]), json!({ "blockTime": 50 }))["blockTime"], 350);
@@ -223,7 +223,7 @@ mod tests {
     fn histories_end_early_lag_come_in_short_pages_and_have_the_same_holes_each_time() {
         let lies = Lies::default();
         let with = |history| {
-            lies.has_history(Some((1, history)));
+            lies.shows_history(Some((1, history)));
             (listed(&lies, json!(["a", {}])), listed(&lies, json!(["a", { "before": "s" }])))
         };
         let all: Vec<u64> = (0..100).collect();

@@ -135,7 +135,7 @@ impl TestSetup<'_> {
             if output.read(&line) {
                 progress.beside(|| drop(self.say(&line)));
             }
-            progress.is_at(output.how_far());
+            progress.show(output.how_far());
         }
         let status = child.wait()?;
         progress.end();

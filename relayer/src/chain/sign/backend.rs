@@ -52,7 +52,7 @@ pub async fn connect(key: &RemoteKey) -> Result<Backend, String> {
             });
             let mut made = made.map_err(|error| told(&error))?;
             made.init().await.map_err(|error| told(&error))?;
-            is_the_key(&made, key)?;
+            check_key(&made, key)?;
             Ok(Arc::new(made))
         }
         #[cfg(feature = "signer-aws-kms")]
@@ -93,7 +93,7 @@ fn limits(key: &RemoteKey) -> solana_keychain::HttpClientConfig {
 
 /// Checks the key of a service that reports which key it holds.
 #[cfg(feature = "signer-privy")]
-fn is_the_key(made: &impl solana_keychain::SolanaSigner, key: &RemoteKey) -> Result<(), String> {
+fn check_key(made: &impl solana_keychain::SolanaSigner, key: &RemoteKey) -> Result<(), String> {
     let held = made.pubkey();
     if held.to_bytes() == key.public_key.bytes() {
         Ok(())

@@ -218,7 +218,9 @@ impl Transfers {
         Ok(match claim {
             Claim::New(transfer) | Claim::Retry(transfer) => {
                 let id = transfer.id;
-                self.parts.metrics.transfer_is(transfer.network.as_str(), transfer.state.status().as_str());
+                self.parts
+                    .metrics
+                    .count_transfer(transfer.network.as_str(), transfer.state.status().as_str());
                 if let Some(pending) = self.pending.begin(id, place) {
                     self.carry(pending, carrier.run(transfer));
                 }

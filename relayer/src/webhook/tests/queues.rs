@@ -94,10 +94,10 @@ async fn what_a_killed_process_had_under_way_is_attempted_again_and_nothing_else
     scene.delivers().await;
     assert_eq!(scene.receiver.received().len(), 15, "what another holds is left to it");
     let (_store, dispatcher) = scene.after_a_crash().await;
-    scene.is_now(29);
+    scene.sets_clock(29);
     dispatcher.deliver_due().await.expect("delivered");
     assert_eq!(scene.receiver.received().len(), 15);
-    scene.is_now(30);
+    scene.sets_clock(30);
     dispatcher.deliver_due().await.expect("delivered");
     let mut ids: Vec<_> =
         scene.receiver.received().iter().map(|received| received.event_id().to_owned()).collect();

@@ -121,7 +121,7 @@ async fn a_settlement_by_another_transaction_is_left_to_the_indexer() {
 }
 
 /// Settles at the second of its slot, and becomes visible at `second`.
-async fn is_seen_at(fixture: &Fixture, number: u8, slot: u64, second: i64) {
+async fn settles_at(fixture: &Fixture, number: u8, slot: u64, second: i64) {
     let claimed = fixture.claim_new(&fixture.transfer(number, &format!("key-{number}")), 0).await;
     let signed = fixture.store.mark_signed(&claimed, signed(number), at(1)).await.expect("signed");
     let settled_at = at(i64::try_from(slot).expect("small"));
@@ -134,7 +134,7 @@ async fn histories_are_listed_in_the_order_in_which_entries_became_visible() {
     let Some(fixture) = fixture().await else { return };
     // The payment that happened second becomes visible last.
     for (number, slot, second) in [(1, 10, 11), (2, 30, 31), (3, 20, 50)] {
-        is_seen_at(&fixture, number, slot, second).await;
+        settles_at(&fixture, number, slot, second).await;
     }
     let claimed = fixture.claim_new(&fixture.transfer(9, "z"), 0).await;
     let rejection = Rejection { rejected_at: at(45), ..rejection(RejectionReason::Paused) };
@@ -177,8 +177,8 @@ async fn histories_are_listed_in_the_order_in_which_entries_became_visible() {
 #[tokio::test]
 async fn an_entry_that_the_chain_dates_otherwise_takes_a_new_place() {
     let Some(fixture) = fixture().await else { return };
-    is_seen_at(&fixture, 1, 10, 11).await;
-    is_seen_at(&fixture, 2, 12, 13).await;
+    settles_at(&fixture, 1, 10, 11).await;
+    settles_at(&fixture, 2, 12, 13).await;
     let mut first = history(&fixture, &fixture.account).await.remove(1);
     let read = async |entry: &HistoryEntry, second| {
         let readings = Readings {
