@@ -245,14 +245,14 @@ mod tests {
         let before = [("stays", json!(1)), ("changes", json!("a")), ("goes", json!(true))];
         let after = [("stays", json!(1)), ("changes", json!("b")), ("comes", json!([]))];
         let effects = differing("account", Pubkey::default(), &before, &after);
-        let told: Vec<_> =
+        let printed: Vec<_> =
             effects.iter().map(|effect| (effect.what.as_str(), &effect.before, &effect.after)).collect();
         let expected = [
             ("changes", &json!("a"), &json!("b")),
             ("comes", &Value::Null, &json!([])),
             ("goes", &json!(true), &Value::Null),
         ];
-        assert_eq!(told, expected);
+        assert_eq!(printed, expected);
     }
 
     #[test]

@@ -58,7 +58,7 @@ fn a_count_that_a_process_remembers_does_not_outlive_the_rows_that_it_counts() {
     assert_eq!(count(&way, |action| matches!(action, Action::Wipe { .. })), 1);
 }
 
-/// What the sequence and the counting hold needs no honest claim and no stored bytes: these hold what clients are told.
+/// The sequence and the counting alone keep a key paid once. Claims and stored bytes keep the answers true.
 #[test]
 fn without_claim_and_stored_bytes_the_key_is_still_paid_once() {
     let rules = Rules { claim: false, stored_bytes: false, ..Rules::ALL };

@@ -6,7 +6,7 @@
 //! How "may use" is measured: a payer tries a list of payments `(second, amount)` in order. The list is offered twice, to
 //! the window and to a list of all spends that forgets nothing and joins nothing, under the same rule (a spend counts
 //! while it is at most 86,400 seconds old) and the same cap. Each allows what fits with what it allowed before. A refused
-//! payment is dropped, never tried again: being told to come back a second later costs the whole payment. What the payer
+//! payment is dropped, never tried again: an answer to come back a second later costs the whole payment. What the payer
 //! may use is the money that the window allowed per 1,000 that the list allowed, from the third day on.
 //!
 //! Three payers: `fresh` has new seconds and amounts each day that add up to the cap; `pressing` the same, adding up to

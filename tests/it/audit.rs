@@ -379,10 +379,10 @@ async fn event_that_another_program_forges_is_told_and_changes_nothing() {
     let (forged, other) = scene.adds_a_line_of_another_program();
     let (status, report) = forged.audited();
     assert_eq!((status, &report["accounts"]), (0, &honest["accounts"]), "{report:#}");
-    let told = remarks(&report);
+    let text = remarks(&report);
     assert!(
-        told.contains(&format!("The program {other} wrote a line in the form of the event TransferExecuted")),
-        "{told}"
+        text.contains(&format!("The program {other} wrote a line in the form of the event TransferExecuted")),
+        "{text}"
     );
 }
 

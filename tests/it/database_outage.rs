@@ -63,7 +63,7 @@ impl Scene {
         let paid = refused.insists().await;
         let id = paid.text_of("transfer_id").to_owned();
         let deadline = tokio::time::Instant::now() + BACK_WITHIN;
-        let is_told = || {
+        let is_delivered = || {
             let received = self.receiver.received("/hook");
             received.iter().any(|delivery| delivery.event()["data"]["transfer_id"] == id.as_str())
         };
@@ -74,9 +74,13 @@ impl Scene {
             let entries = answer["data"].as_array();
             entries.is_some_and(|entries| entries.iter().any(|entry| entry["amount_usdc"] == "7.000000"))
         };
-        while !is_told() || !has_deposit().await {
-            let told = is_told();
-            assert!(tokio::time::Instant::now() < deadline, "told: {told}\n{}", self.app.log_tail());
+        while !is_delivered() || !has_deposit().await {
+            let delivered = is_delivered();
+            assert!(
+                tokio::time::Instant::now() < deadline,
+                "delivered: {delivered}\n{}",
+                self.app.log_tail()
+            );
             tokio::time::sleep(Duration::from_millis(200)).await;
         }
         assert_eq!(self.app.pid(), pid);
@@ -106,7 +110,7 @@ async fn payment_that_becomes_final_while_postgres_is_away_is_settled_afterwards
     while !chain.is_finalized(&signature).await {
         tokio::time::sleep(Duration::from_millis(200)).await;
     }
-    // The relayer hears of it, and can write nothing down.
+    // The relayer sees it, and can write nothing down.
     scene.agent.pays("1").to(&payee).await.is_error(503, "service_unavailable");
     scene.line.mends();
     let settled = payment.insists().await;

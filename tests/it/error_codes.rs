@@ -445,7 +445,7 @@ fn every_error_code_has_a_named_test() {
     let page =
         fs::read_to_string(workspace().join("docs/errors.md")).expect("docs/errors.md lists the errors");
     for code in codes {
-        assert!(page.contains(&format!("`{code}`")), "docs/errors.md does not tell of {code}");
+        assert!(page.contains(&format!("`{code}`")), "docs/errors.md does not name {code}");
         let tested = tests.contains(&format!("async fn error_{code}_is_"));
         let excused = NOT_PROVOKED.iter().any(|(known, _)| *known == code);
         assert!(tested != excused, "{code}: tested {tested}, excused {excused}");

@@ -53,7 +53,7 @@ impl Stream {
             if let Some(end) = self.text.find("\n\n") {
                 break end;
             }
-            match tokio::time::timeout(WITHIN, self.response.chunk()).await.expect("something is heard") {
+            match tokio::time::timeout(WITHIN, self.response.chunk()).await.expect("the stream goes on") {
                 Ok(Some(bytes)) => self.text.push_str(std::str::from_utf8(&bytes).expect("UTF-8")),
                 Ok(None) | Err(_) => return None,
             }

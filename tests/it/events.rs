@@ -243,7 +243,7 @@ fn every_event_type_is_tested_here_and_explained() {
     assert_eq!(types.len(), 12, "{types:?}");
     let page = std::fs::read_to_string(workspace().join("docs/webhooks.md")).expect("webhooks are explained");
     for event_type in types {
-        assert!(page.contains(&format!("`{event_type}`")), "docs/webhooks.md does not tell of {event_type}");
+        assert!(page.contains(&format!("`{event_type}`")), "docs/webhooks.md does not name {event_type}");
         assert!(
             [
                 include_str!("events.rs"),

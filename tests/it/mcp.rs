@@ -145,9 +145,10 @@ async fn payment_names_itself_and_its_schema_says_so() {
     let send = tools.iter().find(|tool| tool["name"] == "send_transfer").expect("send_transfer");
     assert_eq!(send["inputSchema"]["required"], json!(["to", "amount", "idempotency_key"]));
     assert!(send["inputSchema"]["properties"]["from"].is_null());
-    let told = send["inputSchema"]["properties"]["idempotency_key"]["description"].as_str().expect("told");
+    let description =
+        send["inputSchema"]["properties"]["idempotency_key"]["description"].as_str().expect("a text");
     let sentence = "the name of this payment; keep it when you retry; a new one is a second payment";
-    assert!(told.starts_with(sentence), "{told}");
+    assert!(description.starts_with(sentence), "{description}");
     let nameless = calls(&key, "send_transfer", json!({ "to": "x", "amount": "1" })).await;
     assert_eq!(is_refused(&nameless, "invalid_request").1["param"], "idempotency_key");
 }
@@ -170,13 +171,13 @@ async fn tools_answer_what_rest_answers() {
     for (tool, below) in
         [("get_account", ""), ("get_limits", "/limits"), ("list_transactions", "/transactions")]
     {
-        let told = calls(&key, tool, json!({})).await;
+        let called = calls(&key, tool, json!({})).await;
         let rest = key.get(&agent.path(below)).await.has_status(200);
-        let mut told = succeeds(&told).clone();
+        let mut answer = succeeds(&called).clone();
         if tool == "get_account" {
-            told["balance_as_of"] = rest["balance_as_of"].clone();
+            answer["balance_as_of"] = rest["balance_as_of"].clone();
         }
-        assert_eq!(told, rest.body, "{tool}");
+        assert_eq!(answer, rest.body, "{tool}");
     }
     let balance = calls(&key, "get_balance", json!({})).await;
     assert_eq!(succeeds(&balance)["balance_usdc"], "98.750000");

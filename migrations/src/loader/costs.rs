@@ -58,7 +58,7 @@ impl Costs {
     }
 
     /// Adds the costs to a report.
-    pub fn told(&self, report: Report) -> Report {
+    pub fn add_to(&self, report: Report) -> Report {
         report
             .with("program_rent_sol", sol(self.rent))
             .with("fees_sol", sol(self.fees))

@@ -119,7 +119,7 @@ async fn what_was_altered_or_not_signed_is_not_sent() {
     let place = (0..bytes.len() - 32).find(|at| bytes[*at..at + 32] == meant.to_bytes()).unwrap();
     bytes[place..place + 32].copy_from_slice(&thief.to_bytes());
     refuses(&BASE64_STANDARD.encode(&bytes), "it was altered after it was signed");
-    // Replaced before: whoever signed did not look. The hash that was printed tells.
+    // Replaced before: whoever signed did not look. The printed hash shows it.
     let other = cold.guardian(&thief.to_string(), &[]);
     let other = signed(&other, &cold.admin.keypair);
     let hash = printed["message_hash"].as_str().unwrap();

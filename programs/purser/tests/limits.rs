@@ -92,13 +92,13 @@ fn the_events_of_a_draft_tell_the_whole_policy_of_256_entries() {
     let policy = PolicyArgs { max_daily_spend: Some(7), ..of(only(&list, &list[..56])) };
     let proposal = world.propose(policy);
     let events = through(&mut world, "256 mixed", &proposal);
-    let mut told: Vec<Pubkey> = Vec::new();
+    let mut appended: Vec<Pubkey> = Vec::new();
     for event in events.iter().filter_map(|event| event.strip_prefix(DraftWritten::DISCRIMINATOR)) {
         let part = DraftWritten::try_from_slice(event).expect("a part");
-        assert_eq!((part.hash, usize::from(part.start)), (proposal.args.hash, told.len()));
-        told.extend(part.entries);
+        assert_eq!((part.hash, usize::from(part.start)), (proposal.args.hash, appended.len()));
+        appended.extend(part.entries);
     }
-    assert_eq!(told, proposal.entries);
+    assert_eq!(appended, proposal.entries);
     let last =
         events.last().and_then(|event| event.strip_prefix(PolicySet::DISCRIMINATOR)).expect("the last event");
     let set = PolicySet::try_from_slice(last).expect("a policy");

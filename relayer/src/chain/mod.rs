@@ -2,7 +2,7 @@
 //!
 //! `solana` implements the trait on a node, in several files: it `reads` accounts, `provision`s operators and agents, replaces
 //! policies (`staging`), chooses `authorities`, and verifies nodes and program before it sends anything. The rooms below use only
-//! those before them: `rpc` asks nodes, `read` decodes accounts, `live` hears from nodes, `sign` makes bytes, `send` follows
+//! those before them: `rpc` asks nodes, `read` decodes accounts, `live` holds subscriptions, `sign` makes bytes, `send` follows
 //! them, `history` reads the past for indexing. Nothing here knows the database, HTTP or the services.
 
 mod history;
@@ -15,7 +15,7 @@ mod solana;
 mod types;
 
 pub use history::landed::{Flow, LandedRecord};
-pub use history::program_event::{PolicySetTo, PolicyTold, ProgramEvent};
+pub use history::program_event::{LoggedPolicy, PolicySetTo, ProgramEvent};
 pub use history::{
     BALANCES_MAX, Balances, Looked, STANDINGS_MAX, SignatureLine, SignaturePage, SignatureStanding,
     SignatureStandings, SolanaHistory,

@@ -120,7 +120,7 @@ struct PrivyTable {
 impl UnreadFields {
     fn source(mut self) -> Result<KeySource, String> {
         let kind: String = match self.0.remove("kind") {
-            Some(kind) => kind.into_string().map_err(told)?,
+            Some(kind) => kind.into_string().map_err(describe)?,
             None => return Err(format!("has no `kind`, which is {KINDS}")),
         };
         match kind.as_str() {
@@ -205,11 +205,11 @@ impl UnreadFields {
     }
 
     fn rest<T: DeserializeOwned>(self) -> Result<T, String> {
-        Value::from(self.0).try_deserialize().map_err(told)
+        Value::from(self.0).try_deserialize().map_err(describe)
     }
 }
 
-fn told(error: ConfigError) -> String {
+fn describe(error: ConfigError) -> String {
     super::problem(&error)
 }
 

@@ -292,7 +292,7 @@ pub fn position_after(moment: Timestamp) -> String {
 }
 
 /// When a payment happened: the block's time, a whole second of the chain's clock, but not before its transfer's
-/// creation, which the id tells. An id that is far ahead of the block is ignored.
+/// creation, which is in its id. An id that is far ahead of the block is ignored.
 pub fn happened_at(block: Timestamp, transfer: Option<TransferId>) -> Timestamp {
     let asked = transfer.map_or(block, |id| id.made_by());
     if block.until(asked) <= ASKED_LATER_MAX { block.max(asked) } else { block }

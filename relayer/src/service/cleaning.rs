@@ -29,7 +29,7 @@ pub(super) async fn clean_up(parts: &Parts) -> Result<(), ServiceError> {
 }
 
 /// Uses the clock that is furthest behind, ours or a chain's, so one clock that runs ahead expires nothing. Nothing
-/// expires while a chain does not tell its time.
+/// expires while a chain does not report its time.
 async fn too_old(parts: &Parts) -> TooOld {
     let mut now = parts.ambient.now();
     for network in parts.chains.networks() {

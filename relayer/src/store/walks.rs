@@ -206,14 +206,14 @@ impl Store {
                 if let Some((before, after)) = &progress {
                     move_walk(tx, network, before.as_ref(), after).await?;
                 }
-                let mut told = Vec::new();
+                let mut notified = Vec::new();
                 for events in events.chunks(ANNOUNCED_AT_ONCE) {
                     let now = events.iter().map(|event| event.created_at).max();
                     if let Some(now) = now {
-                        told.extend(announce(tx, events, &webhooks, now).await?);
+                        notified.extend(announce(tx, events, &webhooks, now).await?);
                     }
                 }
-                Ok(told)
+                Ok(notified)
             }
             .boxed()
         });
@@ -318,7 +318,7 @@ impl Walk {
     }
 }
 
-/// The first status of an adopted account; the chain tells the present one.
+/// The first status of an adopted account; the chain has the present one.
 pub const ADOPTED_STATUS: AccountStatus = AccountStatus::Active;
 
 async fn move_walk(

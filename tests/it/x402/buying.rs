@@ -144,9 +144,9 @@ async fn agent_buys_what_a_stock_shop_sells_and_a_key_buys_it_once() {
             all.filter(|event| event["type"] == kind).map(|event| event["data"].clone()).collect()
         };
         for kind in ["transfer.initiated", "transfer.settled"] {
-            let told = of(kind);
-            assert_eq!(told.len(), 1, "{kind}: {}", events.text);
-            assert_eq!(told[0]["tx_signature"], bought["receipt"]["transaction"]);
+            let announced = of(kind);
+            assert_eq!(announced.len(), 1, "{kind}: {}", events.text);
+            assert_eq!(announced[0]["tx_signature"], bought["receipt"]["transaction"]);
         }
     }
 }

@@ -17,7 +17,7 @@ use serde_json::json;
 #[derive(Parser)]
 #[command(name = "bench_webhooks")]
 struct Arguments {
-    /// How many endpoints hear of every event
+    /// How many endpoints get every event
     #[arg(long, default_value_t = 50)]
     endpoints: usize,
     /// How many transfers settle while the time to the first attempt is measured

@@ -1,4 +1,4 @@
-//! What must hold between what clients were told and what the chain says.
+//! What must hold between what clients were answered and what the chain says.
 
 use std::collections::HashMap;
 
@@ -71,9 +71,9 @@ impl Judge<'_> {
                         self.report.lost += 1;
                         self.fails(format!("answered settled, and not so on the chain: {}", said.body));
                     }
-                    let told = self.told(&said.body);
-                    let first = settled.entry(said.relayer).or_insert_with(|| told.clone());
-                    if *first != told {
+                    let facts = self.comparable(&said.body);
+                    let first = settled.entry(said.relayer).or_insert_with(|| facts.clone());
+                    if *first != facts {
                         let first = first.clone();
                         self.mismatches(format!("answered settled in two ways: {first} and {}", said.body));
                     }
@@ -144,7 +144,7 @@ impl Judge<'_> {
     }
 
     /// An answer without the fields that may differ between two answers to one question.
-    fn told(&self, body: &Value) -> Value {
+    fn comparable(&self, body: &Value) -> Value {
         let mut body = body.clone();
         if let Some(fields) = body.as_object_mut() {
             fields.remove("request_id");

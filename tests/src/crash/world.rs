@@ -125,7 +125,7 @@ impl World {
         report
     }
 
-    /// Runs storm, dusk and calm. Returns what clients were told, and how relayers died.
+    /// Runs storm, dusk and calm. Returns the answers that clients got, and how relayers died.
     async fn weathers(
         &self,
         plan: &RoundPlan,

@@ -57,7 +57,7 @@ impl RemoteSigner {
         let mut transaction = VersionedTransaction { signatures, message: VersionedMessage::Legacy(legacy) };
         let backend = self.backend().await?;
         let signed = backend.sign_transaction(&mut transaction).await;
-        let (_, signature) = signed.map_err(|error| backend::told(&error))?.into_signed_transaction();
+        let (_, signature) = signed.map_err(|error| backend::describe(&error))?.into_signed_transaction();
         if signature.verify(self.key.public_key.as_bytes(), message) {
             Ok(signature.into())
         } else {

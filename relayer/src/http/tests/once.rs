@@ -101,9 +101,9 @@ async fn while_the_first_is_under_way_others_are_told_so() {
     relayer.chain.script().creation_delay = Duration::from_millis(300);
     let all = (0..6).map(|_| relayer.asks("a", "/v1/accounts", r#"{"name":"Ada"}"#));
     let answers = futures::future::join_all(all).await;
-    let (made, told): (Vec<_>, Vec<_>) = answers.into_iter().partition(|answer| answer.status == 201);
-    assert_eq!((made.len(), told.len()), (1, 5));
-    for answer in told {
+    let (made, refused): (Vec<_>, Vec<_>) = answers.into_iter().partition(|answer| answer.status == 201);
+    assert_eq!((made.len(), refused.len()), (1, 5));
+    for answer in refused {
         assert_eq!(answer.error(), (409, "idempotency_in_progress"), "{}", answer.text);
         assert_eq!(
             (&answer.headers["retry-after"], &answer.body["retryable"]),
@@ -292,8 +292,8 @@ async fn a_client_that_goes_away_finds_its_account_under_its_name() {
     relayer.chain.script().creation_delay = Duration::from_millis(200);
     let asked = relayer.asks("a", "/v1/accounts", r#"{"name":"Ada"}"#);
     assert!(tokio::time::timeout(Duration::from_millis(100), asked).await.is_err());
-    let told = relayer.asks("a", "/v1/accounts", r#"{"name":"Ada"}"#).await;
-    assert_eq!(told.error(), (409, "idempotency_in_progress"));
+    let answer = relayer.asks("a", "/v1/accounts", r#"{"name":"Ada"}"#).await;
+    assert_eq!(answer.error(), (409, "idempotency_in_progress"));
     for _ in 0..100 {
         tokio::time::sleep(Duration::from_millis(20)).await;
         let answer = relayer.asks("a", "/v1/accounts", r#"{"name":"Ada"}"#).await;

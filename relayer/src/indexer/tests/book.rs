@@ -135,7 +135,7 @@ fn several_payments_of_one_account_in_one_transaction_are_several_entries() {
 fn who_is_no_account_of_the_service_has_no_history() {
     let events = vec![
         pays(7, token(8), 5),
-        ProgramEvent::PolicyChanged { operator: agent(0), agent: agent(7), told: None },
+        ProgramEvent::PolicyChanged { operator: agent(0), agent: agent(7), logged: None },
     ];
     assert!(booked(events, vec![flow(token(7), 5, 0), flow(token(8), 0, 5)]).is_empty());
 }

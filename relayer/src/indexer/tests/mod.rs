@@ -104,7 +104,7 @@ impl Scene {
         });
         let node = self.node.clone();
         Indexer::new(IndexerParts {
-            history: SolanaHistory::told_by(
+            history: SolanaHistory::answered_by(
                 move |method, params| node.call(method, params),
                 world::MINT,
                 self.commitment,

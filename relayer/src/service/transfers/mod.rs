@@ -251,7 +251,7 @@ impl Transfers {
         })
     }
 
-    /// Works until the ending, in its own task, and tells everybody who waits.
+    /// Works until the ending, in its own task, and notifies everybody who waits.
     fn carry(&self, pending: PendingTransfer, work: impl Future<Output = Ending> + Send + 'static) {
         let this = self.clone();
         self.parts.tasks.start(async move {

@@ -138,7 +138,7 @@ impl PendingTransfer {
         (self.place.operator, self.id)
     }
 
-    /// Tells everybody who waits.
+    /// Notifies everybody who waits.
     pub(super) fn end(self, ending: Ending) {
         self.ending.send_replace(Some(ending));
     }

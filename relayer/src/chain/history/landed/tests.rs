@@ -4,7 +4,7 @@ mod instructions;
 
 use crate::chain::OnChainPolicy;
 use crate::chain::history::landed::{Flow, Landed, LandedRecord};
-use crate::chain::history::program_event::{PolicySetTo, PolicyTold, ProgramEvent};
+use crate::chain::history::program_event::{LoggedPolicy, PolicySetTo, ProgramEvent};
 use crate::chain::read::decode::to_address;
 use crate::domain::{HaltedBy, Spent};
 use anchor_lang::Event;

@@ -27,8 +27,8 @@ fn start_with(nodes: &[&ScriptedNode]) -> Arc<Submitter> {
     let (submitter, sightings) = Submitter::new(rpc.clone(), tasks.clone());
     let submitter = Arc::new(submitter);
     if let Some(sightings) = sightings {
-        let believing = submitter.clone();
-        let on_confirmed = move |signature: &str, landing| believing.land(signature, landing);
+        let confirmed = submitter.clone();
+        let on_confirmed = move |signature: &str, landing| confirmed.land(signature, landing);
         tasks.spawn(cross_check::run(rpc, sightings, on_confirmed, stop.clone()));
     }
     let looping = submitter.clone();

@@ -176,15 +176,15 @@ async fn policy_change_is_announced_with_the_one_before_and_not_again() {
         inserts_policy(&fixture, &policy(&fixture, 4, 40, Some("four"))).await;
     }
     inserts_policy(&fixture, &policy(&fixture, 5, 50, Some("five"))).await;
-    let told = changes().await;
-    assert_eq!(told.len(), 2, "{told:#?}");
-    assert_eq!((&told[0]["before"]["version"], &told[0]["after"]["version"]), (&1.into(), &4.into()));
-    assert_eq!(told[1]["before"], told[0]["after"]);
+    let events = changes().await;
+    assert_eq!(events.len(), 2, "{events:#?}");
+    assert_eq!((&events[0]["before"]["version"], &events[0]["after"]["version"]), (&1.into(), &4.into()));
+    assert_eq!(events[1]["before"], events[0]["after"]);
     assert_eq!(
-        told[1]["after"]["policy"]["counterparty_kinds"],
+        events[1]["after"]["policy"]["counterparty_kinds"],
         serde_json::json!(["wallet", "token_account"])
     );
-    assert_eq!(told[1]["tx_signature"], "five");
+    assert_eq!(events[1]["tx_signature"], "five");
     // A change of yesterday that is read after a newer one is not announced.
     let mut old = policy(&fixture, 3, 30, Some("three"));
     if let Some(by) = &mut old.by {
@@ -245,11 +245,11 @@ async fn money_is_announced_with_its_entry_to_whose_it_is() {
     let [deposit] = &of(stranger.id, EventType::DepositSettled).await[..] else { panic!("one deposit") };
     assert_eq!(deposit.subject.account_id(), Some(foreign.id));
     assert!(of(fixture.operator.id, EventType::DepositSettled).await.is_empty());
-    let told = async |operator: OperatorId, webhook| {
+    let delivered = async |operator: OperatorId, webhook| {
         let listed = fixture.store.list_deliveries(operator, webhook, None, None, 10).await.expect("listed");
         listed.into_iter().map(|delivery| delivery.event_type).collect::<Vec<_>>()
     };
-    assert_eq!(told(stranger.id, theirs.id).await, [EventType::DepositSettled]);
+    assert_eq!(delivered(stranger.id, theirs.id).await, [EventType::DepositSettled]);
     // The indexer reads the same: nothing is announced again.
     let mut entry = payment(&fixture, "signature-1", 12_500_000, 1, 1);
     entry.id = entry_id("signature-1", foreign.id, 0);
@@ -288,7 +288,7 @@ async fn halt_is_announced_once_for_each_account() {
     for signature in ["one", "one", "two"] {
         fixture.store.announce_halt(&halt(signature), &all, at(10)).await.expect("announced");
     }
-    let told = announced(&fixture, EventType::AccountHalted).await;
-    assert_eq!(told.len(), 4, "{told:#?}");
-    assert_eq!((&told[0]["halted_by"], &told[0]["scope"]), (&"guardian".into(), &"operator".into()));
+    let events = announced(&fixture, EventType::AccountHalted).await;
+    assert_eq!(events.len(), 4, "{events:#?}");
+    assert_eq!((&events[0]["halted_by"], &events[0]["scope"]), (&"guardian".into(), &"operator".into()));
 }

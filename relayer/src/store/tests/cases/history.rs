@@ -337,7 +337,7 @@ async fn a_ledger_at_a_slot_leaves_out_what_came_later() {
 
 #[tokio::test]
 async fn a_walk_moves_with_its_readings_and_only_from_where_it_stood() {
-    type Told = (Timestamp, Option<TransferId>);
+    type KnownEntry = (Timestamp, Option<TransferId>);
     let Some(fixture) = fixture().await else { return };
     let store = &fixture.store;
     let address = fixture.operator.address;
@@ -372,7 +372,7 @@ async fn a_walk_moves_with_its_readings_and_only_from_where_it_stood() {
         .expect("written");
     assert_eq!(store.find_walk(Network::Test, &address).await.expect("read"), Some(done));
     assert_eq!(store.find_walk(Network::Live, &address).await.expect("read"), None);
-    let known = async |whose, marks: &[Mark]| -> Vec<(Mark, Vec<Told>)> {
+    let known = async |whose, marks: &[Mark]| -> Vec<(Mark, Vec<KnownEntry>)> {
         store.find_known(Network::Test, whose, marks).await.expect("read").into_iter().collect()
     };
     let at_slot = |signature: &str, slot| Mark { signature: signature.into(), slot };

@@ -16,47 +16,47 @@ const FORGOTTEN_AFTER: Duration = Duration::from_secs(120);
 
 /// Transfers in flight, by agent.
 #[derive(Default)]
-pub struct OwnTransfers(Mutex<HashMap<Address, VecDeque<OwnTransfer>>>);
+pub struct InFlightTransfers(Mutex<HashMap<Address, VecDeque<InFlightTransfer>>>);
 
 #[derive(Debug)]
-struct OwnTransfer {
+struct InFlightTransfer {
     tag: u64,
     amount: UsdcAmount,
     signature: String,
     signed_at: Instant,
 }
 
-impl OwnTransfers {
+impl InFlightTransfers {
     /// Records a signed transfer, which may be sent any moment.
     pub fn signed(&self, order: &UnsignedTransfer, signature: &str) {
         let mut all = self.all();
-        let own = all.entry(order.agent.agent).or_default();
-        own.retain(|known| known.signed_at.elapsed() < FORGOTTEN_AFTER);
-        if own.len() == TAGS_MAX {
-            own.pop_front();
+        let transfers = all.entry(order.agent.agent).or_default();
+        transfers.retain(|known| known.signed_at.elapsed() < FORGOTTEN_AFTER);
+        if transfers.len() == TAGS_MAX {
+            transfers.pop_front();
         }
         let (tag, amount, signature) = (order.tag(), order.amount, signature.to_owned());
-        own.push_back(OwnTransfer { tag, amount, signature, signed_at: Instant::now() });
+        transfers.push_back(InFlightTransfer { tag, amount, signature, signed_at: Instant::now() });
     }
 
     /// Drops a transfer that ended without a payment, or was never sent.
     pub fn not_paid(&self, signature: &str) {
         let mut all = self.all();
-        for own in all.values_mut() {
-            own.retain(|known| known.signature != signature);
+        for transfers in all.values_mut() {
+            transfers.retain(|known| known.signature != signature);
         }
-        all.retain(|_, own| !own.is_empty());
+        all.retain(|_, transfers| !transfers.is_empty());
     }
 
     /// Counts transfers that `agent` does not show yet as made at `now` (unix seconds).
     pub fn count_in(&self, agent: &mut AgentOnChain, now: i64) {
         let mut all = self.all();
-        let Some(own) = all.get_mut(&agent.address) else { return };
+        let Some(transfers) = all.get_mut(&agent.address) else { return };
         let now = agent.window.effective(now);
-        own.retain(|known| {
+        transfers.retain(|known| {
             known.signed_at.elapsed() < FORGOTTEN_AFTER && !agent.tags.contains(known.tag, now)
         });
-        for known in own.iter() {
+        for known in transfers.iter() {
             // One transfer may be signed more than once; at most one signature pays.
             if agent.tags.contains(known.tag, now) {
                 continue;
@@ -66,12 +66,12 @@ impl OwnTransfers {
             agent.balance =
                 UsdcAmount::from_micros(agent.balance.micros().saturating_sub(known.amount.micros()));
         }
-        if own.is_empty() {
+        if transfers.is_empty() {
             all.remove(&agent.address);
         }
     }
 
-    fn all(&self) -> MutexGuard<'_, HashMap<Address, VecDeque<OwnTransfer>>> {
+    fn all(&self) -> MutexGuard<'_, HashMap<Address, VecDeque<InFlightTransfer>>> {
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
@@ -100,33 +100,33 @@ mod tests {
         }
     }
 
-    fn balance_and_spent(own: &OwnTransfers) -> (u64, u64) {
+    fn balance_and_spent(transfers: &InFlightTransfers) -> (u64, u64) {
         let mut agent = agent_without_limits();
-        own.count_in(&mut agent, NOW);
+        transfers.count_in(&mut agent, NOW);
         (agent.balance.micros(), agent.window.spent(NOW).micros())
     }
 
     #[test]
     fn what_is_signed_twice_counts_once_until_both_are_out() {
-        let own = OwnTransfers::default();
-        own.signed(&order(7, 30), "one");
-        own.signed(&order(7, 30), "two");
-        own.signed(&order(8, 5), "three");
-        assert_eq!(balance_and_spent(&own), (65, 35));
-        own.not_paid("two");
-        assert_eq!(balance_and_spent(&own), (65, 35));
-        own.not_paid("one");
-        assert_eq!(balance_and_spent(&own), (95, 5));
+        let transfers = InFlightTransfers::default();
+        transfers.signed(&order(7, 30), "one");
+        transfers.signed(&order(7, 30), "two");
+        transfers.signed(&order(8, 5), "three");
+        assert_eq!(balance_and_spent(&transfers), (65, 35));
+        transfers.not_paid("two");
+        assert_eq!(balance_and_spent(&transfers), (65, 35));
+        transfers.not_paid("one");
+        assert_eq!(balance_and_spent(&transfers), (95, 5));
     }
 
     #[test]
     fn what_the_chain_shows_is_not_counted_again() {
-        let own = OwnTransfers::default();
-        own.signed(&order(7, 30), "one");
+        let transfers = InFlightTransfers::default();
+        transfers.signed(&order(7, 30), "one");
         let mut agent = agent_without_limits();
         agent.tags.record(7, NOW);
-        own.count_in(&mut agent, NOW);
+        transfers.count_in(&mut agent, NOW);
         assert_eq!(agent.balance.micros(), 100);
-        assert_eq!(balance_and_spent(&own), (100, 0), "and is forgotten");
+        assert_eq!(balance_and_spent(&transfers), (100, 0), "and is forgotten");
     }
 }
