@@ -135,7 +135,7 @@ pub(super) fn read(bytes: &[u8], keys: &mut Keys, whose: &mut Whose) -> Read {
         return spoiled(&value, "it names no key, or carries no signature");
     };
     if !signature.verify(key.as_ref(), &text) {
-        return spoiled(&value, "its signature is not of what it says");
+        return spoiled(&value, "the signature does not match the document");
     }
     if !keys.count(&key) {
         return spoiled(&value, "another key signed it");

@@ -79,7 +79,8 @@ impl Carrier {
             | ChainError::SignerUnavailable { .. }
             | ChainError::NotFound { .. }
             | ChainError::Misconfigured(_) => {
-                let message = "The account cannot pay: it is not in order on the chain. Nothing was paid.";
+                let message =
+                    "The account cannot pay: its on-chain account is missing or damaged. Nothing was paid.";
                 self.failure(FailureCode::TransferFailed, message)
             }
         };
