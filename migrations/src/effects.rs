@@ -241,7 +241,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_stays_is_not_told_and_what_comes_or_goes_is() {
+    fn unchanged_fields_are_omitted_and_added_or_removed_ones_are_listed() {
         let before = [("stays", json!(1)), ("changes", json!("a")), ("goes", json!(true))];
         let after = [("stays", json!(1)), ("changes", json!("b")), ("comes", json!([]))];
         let effects = differing("account", Pubkey::default(), &before, &after);

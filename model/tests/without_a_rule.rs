@@ -22,7 +22,7 @@ fn without_the_claim_a_key_stands_for_two_requests() {
 }
 
 #[test]
-fn without_stored_bytes_a_refusal_is_said_of_what_is_about_to_land() {
+fn without_stored_bytes_a_landing_transfer_is_answered_as_refused() {
     let rules = Rules { stored_bytes: false, ..Rules::ALL };
     let way = breaks(UNPAID_IS_TRUE, Setting { rules, database_of: vec![0], ..setting() });
     assert_eq!(count(&way, |action| matches!(action, Action::Crash { .. })), 1);
@@ -45,7 +45,7 @@ fn an_old_view_does_not_tell_whether_expired_bytes_have_landed() {
 }
 
 #[test]
-fn one_nodes_clock_frees_what_was_paid() {
+fn one_nodes_clock_frees_the_key_of_a_payment() {
     let rules = Rules { agreed_clock: false, ..Rules::ALL };
     let way = breaks(PAID_ONCE, Setting { rules, database_of: vec![0, 1], crashes: 0, ..setting() });
     assert_eq!(count(&way, |action| matches!(action, Action::ReadWithWrongClock { .. })), 1);

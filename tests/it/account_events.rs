@@ -168,7 +168,7 @@ async fn limit_that_payments_made_at_once_reach_is_announced_once() {
 }
 
 #[tokio::test]
-async fn policy_that_changed_is_announced_with_what_it_was_and_what_it_is() {
+async fn changed_policy_is_announced_with_before_and_after() {
     let (app, operator) = own_operator().await;
     let receiver = Receiver::start();
     registers(&operator, &receiver.url("/policies"), &["policy.changed"]).await;

@@ -203,7 +203,7 @@ async fn cursor_of_another_operator_opens_nothing() {
 }
 
 #[tokio::test]
-async fn accounts_of_others_are_neither_listed_nor_told_from_unknown_ones() {
+async fn accounts_of_others_are_not_listed_and_answered_like_unknown_ones() {
     let operator = Operator::shared().await;
     let stranger = operator.app().new_operator().await;
     let theirs = stranger.creates_account("Theirs").await;

@@ -99,7 +99,7 @@ async fn allowlist_entry_that_is_no_address_is_invalid_and_named() {
 }
 
 #[tokio::test]
-async fn allowlist_entry_of_another_operator_is_told_like_an_unknown_one() {
+async fn allowlist_entry_of_another_operator_is_answered_like_an_unknown_one() {
     let operator = Operator::shared().await;
     let agent = operator.creates_account("Ada").await;
     let theirs = operator.app().new_operator().await.creates_account("Theirs").await;

@@ -373,7 +373,7 @@ async fn payment_that_a_modified_program_let_pass_is_found_by_the_rule_that_refu
 }
 
 #[tokio::test]
-async fn event_that_another_program_forges_is_told_and_changes_nothing() {
+async fn event_forged_by_another_program_is_reported_and_changes_nothing() {
     let scene = Scene::new().await;
     let (_, honest) = scene.audited(&[]);
     let (forged, other) = scene.adds_a_line_of_another_program();
@@ -454,7 +454,7 @@ async fn commands_of_the_page_for_auditors_run_as_printed() {
 }
 
 #[tokio::test]
-async fn program_that_is_another_one_or_none_is_told_by_the_exit_status() {
+async fn exit_status_shows_a_missing_or_foreign_program() {
     let network = TestNetwork::shared().await;
     let verifies = |arguments: &[&str]| -> (Option<i32>, Value) {
         let mut command = Command::new(binaries::relayer());

@@ -156,7 +156,7 @@ async fn a_key_leads_to_its_cell_and_to_no_other() {
 }
 
 #[tokio::test]
-async fn what_names_no_cell_is_answered_by_the_first() {
+async fn key_that_names_no_cell_is_answered_by_the_first() {
     let Some(cells) = Cells::start().await else { return };
     let operator = cells.new_operator(&cells.a).await;
     let (key, accounts) = (operator.client.key(), "/v1/accounts");

@@ -67,7 +67,7 @@ async fn a_policy_is_looked_at_before_it_is_changed_and_a_change_in_between_is_s
 }
 
 #[tokio::test]
-async fn who_changed_a_policy_and_why_is_shown() {
+async fn page_shows_who_changed_a_policy_and_why() {
     let operator = Operator::shared().await;
     let agent = operator.creates_account("Ada").await;
     let changed = json!({ "max_daily_spend": 5, "reason": "<b>caution</b>" });

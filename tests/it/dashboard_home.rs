@@ -86,7 +86,7 @@ async fn all_that_needs_attention_is_on_the_first_page() {
 }
 
 #[tokio::test]
-async fn tries_to_sign_in_are_limited_and_keep_nobody_out_who_was_in() {
+async fn sign_in_attempts_are_limited_and_existing_sessions_stay() {
     let settings = AppSettings { sections: "[keys]\nunknown_per_second = 5", ..AppSettings::default() };
     let app = TestApp::start(TestNetwork::shared().await, &settings).await;
     let operator = app.new_operator().await;

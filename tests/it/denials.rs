@@ -106,7 +106,7 @@ async fn head_is_there(file: &str, app: &TestApp, operator: &Operator, number: u
 }
 
 #[tokio::test]
-async fn what_is_refused_stands_in_a_file_that_holds_until_somebody_changes_it() {
+async fn file_of_refusals_holds_until_somebody_changes_it() {
     let app = TestApp::start(TestNetwork::own(), &with_heads()).await;
     let operator = app.new_operator().await;
     let (agent, payee) = bounded(&operator).await;
@@ -215,7 +215,7 @@ async fn a_relayer_that_is_killed_signs_each_refusal_once() {
 
 /// Dies before it stores what it signed, after that, or after its head landed: the next one goes on, and nothing is there twice.
 #[tokio::test]
-async fn what_a_relayer_left_half_signed_the_next_one_finishes() {
+async fn denials_left_unsigned_are_signed_by_the_next_relayer() {
     for point in ["denials.before:1", "denials.after:1", "denial_head.after:1"] {
         let settings = AppSettings { panic_at: Some(point), ..with_heads() };
         let app = TestApp::start(TestNetwork::shared().await, &settings).await;
@@ -270,7 +270,7 @@ async fn two_relayers_on_one_postgres_sign_one_chain() {
 
 /// Whoever owns the relayer has its key and its database, but a rewrite of anything before a written head is found.
 #[tokio::test]
-async fn who_rewrites_the_chain_after_its_head_was_written_is_found() {
+async fn chain_rewritten_after_its_head_is_found() {
     let app = TestApp::start(TestNetwork::own(), &with_heads()).await;
     let operator = app.new_operator().await;
     let (agent, payee) = bounded(&operator).await;

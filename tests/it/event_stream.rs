@@ -98,7 +98,7 @@ async fn refuses(agent: &purser_tests::Agent, payee: &solana_sdk::pubkey::Pubkey
 }
 
 #[tokio::test]
-async fn stream_tells_what_happens_and_goes_on_where_it_was_left() {
+async fn stream_sends_events_and_resumes_where_it_ended() {
     let operator = Operator::shared().await;
     let agent = operator.creates_account_with("Ada", "5").await;
     agent.sets_policy(json!({ "max_single_transfer": 1 })).await;

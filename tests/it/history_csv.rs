@@ -91,7 +91,7 @@ async fn csv_of_a_long_history_is_whole_and_comes_in_pieces() {
 }
 
 #[tokio::test]
-async fn csv_is_for_who_asks_for_it_and_may_see_the_history() {
+async fn csv_is_for_clients_that_accept_it_and_may_see_the_history() {
     let operator = Operator::shared().await;
     let agent = operator.creates_account("Asked").await;
     for accept in ["application/json", "*/*", "application/json, text/csv", "text/csv;q=0"] {

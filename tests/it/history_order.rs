@@ -47,7 +47,7 @@ async fn payments_within_a_second_all_come_after_the_newest_time_seen() {
 }
 
 #[tokio::test]
-async fn who_polls_by_visible_at_gets_each_entry_once_and_in_order() {
+async fn polling_by_visible_at_gets_each_entry_once_and_in_order() {
     let operator = Operator::shared().await;
     let agent = operator.creates_account_with("Polled", "100").await;
     agent.sets_policy(json!({ "max_single_transfer": 1 })).await;
@@ -139,7 +139,7 @@ async fn deposit_that_is_booked_late_comes_after_the_newest_time_seen_before_it(
 }
 
 #[tokio::test]
-async fn two_relayers_on_one_postgres_show_every_entry_to_who_polls() {
+async fn polling_two_relayers_on_one_postgres_misses_no_entry() {
     let Some(database) = TestDatabase::create().await else { return };
     let settings = AppSettings { database: Some(database), ..AppSettings::default() };
     let first = TestApp::start(TestNetwork::shared().await, &settings).await;

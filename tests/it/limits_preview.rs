@@ -16,7 +16,7 @@ async fn account_without_limits_says_so() {
 }
 
 #[tokio::test]
-async fn limits_tell_what_is_used_and_what_remains() {
+async fn limits_show_used_and_remaining_amounts() {
     let operator = Operator::shared().await;
     let agent = operator.creates_account_with("Ada", "20").await;
     agent.sets_policy(json!({ "max_single_transfer": 4, "max_daily_spend": 10 })).await;
@@ -128,7 +128,7 @@ async fn preview_of_a_daily_limit_says_when_to_try_again() {
 }
 
 #[tokio::test]
-async fn preview_tells_a_balance_that_is_too_low() {
+async fn preview_reports_a_balance_that_is_too_low() {
     let operator = Operator::shared().await;
     let agent = operator.creates_account_with("Ada", "1").await;
     let (payee, _) = operator.chain.new_payee().await;

@@ -277,7 +277,7 @@ async fn wrong_arguments_are_blamed_by_name_and_pay_nothing() {
 }
 
 #[tokio::test]
-async fn what_belongs_to_others_is_not_found() {
+async fn transfers_and_accounts_of_others_are_not_found() {
     let (agent, key) = ada().await;
     let (payee, _) = agent.operator.chain.new_payee().await;
     let ben = agent.operator.creates_account_with("Ben", "10").await;

@@ -68,7 +68,7 @@ async fn entries_of_all_accounts_count_together_and_shorter_lists_make_room() {
 }
 
 #[tokio::test]
-async fn operator_list_tells_what_each_operator_holds_and_its_rent() {
+async fn operator_list_shows_holdings_and_rent_of_each_operator() {
     let operator = operator_with(10, 60).await;
     let agent = operator.creates_account("Ada").await;
     agent.sets_policy(json!({ "allowed_counterparties": list(20) })).await;

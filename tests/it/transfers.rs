@@ -159,7 +159,7 @@ async fn recipient_that_cannot_take_usdc_is_invalid() {
 }
 
 #[tokio::test]
-async fn wallet_as_recipient_is_told_its_usdc_token_account() {
+async fn refusal_of_a_wallet_as_recipient_names_its_usdc_token_account() {
     let operator = Operator::shared().await;
     let agent = operator.creates_account_with("Ada", "1").await;
     let (token_account, wallet) = operator.chain.new_payee().await;
@@ -221,7 +221,7 @@ async fn account_of_another_operator_is_no_source() {
 }
 
 #[tokio::test]
-async fn transfer_of_another_operator_is_told_like_an_unknown_one() {
+async fn transfer_of_another_operator_is_answered_like_an_unknown_one() {
     let operator = Operator::shared().await;
     let agent = operator.creates_account_with("Ada", "5").await;
     let (payee, _) = operator.chain.new_payee().await;

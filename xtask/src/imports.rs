@@ -224,7 +224,7 @@ mod tests {
     }
 
     #[test]
-    fn what_decides_an_audit_asks_no_node_and_the_relayer_audits_nothing() {
+    fn audit_decisions_ask_no_node_and_the_relayer_audits_nothing() {
         let replay = AUDIT.iter().find(|room| room.name == "replay").expect("a room of that name");
         assert_eq!(violations(AUDIT, replay, "use crate::node::Node;").len(), 1);
         assert_eq!(violations(AUDIT, replay, "use reqwest::Url;").len(), 1);

@@ -85,7 +85,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_a_broken_run_paid_is_not_paid_twice() {
+    fn costs_that_an_interrupted_run_paid_are_not_paid_twice() {
         let costs = Costs { rent: 3_000, fees: 50, meanwhile: 100, in_buffer: 0, balance: 3_150 };
         assert!(costs.ensure_covered(&Pubkey::default()).is_ok());
         assert_eq!((costs.needed(), costs.left()), (3_150, 100));

@@ -86,7 +86,7 @@ fn a_policy_of_256_entries_goes_through_in_steps_of_ordinary_size() {
 }
 
 #[test]
-fn the_events_of_a_draft_tell_the_whole_policy_of_256_entries() {
+fn events_of_a_draft_hold_the_whole_policy_of_256_entries() {
     let list = many_keys(200);
     let mut world = World::new();
     let policy = PolicyArgs { max_daily_spend: Some(7), ..of(only(&list, &list[..56])) };
@@ -126,7 +126,7 @@ fn an_account_grows_and_shrinks_by_256_entries_again_and_again_in_one_transactio
 }
 
 #[test]
-fn what_fits_a_transaction_is_set_inline_and_in_the_beginning() {
+fn policy_that_fits_a_transaction_is_set_inline_and_at_creation() {
     let mut world = World::new();
     let mut most = [0; 2];
     for count in 1..22 {

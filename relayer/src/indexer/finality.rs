@@ -81,7 +81,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn only_what_is_unknown_where_all_up_to_its_slot_is_final_is_gone() {
+    fn unknown_transaction_is_gone_once_its_slot_is_final() {
         let standings =
             |finalized_slot, standing| SignatureStandings { finalized_slot, each: vec![standing] };
         assert!(is_gone(&standings(7, SignatureStanding::Unknown), 0, 7));

@@ -152,7 +152,7 @@ async fn agent_buys_what_a_stock_shop_sells_and_a_key_buys_it_once() {
 }
 
 #[tokio::test]
-async fn what_costs_nothing_is_passed_on_as_it_is() {
+async fn free_resource_is_passed_on_unchanged() {
     let Some(fair) = Fair::opens_to_all().await else { return };
     let asks = async |path: &str, more: Value| {
         let mut order = fair.order(&unique_key());
@@ -176,7 +176,7 @@ async fn what_costs_nothing_is_passed_on_as_it_is() {
 }
 
 #[tokio::test]
-async fn what_the_policy_forbids_is_refused_before_anything_is_signed() {
+async fn purchase_that_the_policy_forbids_is_refused_before_anything_is_signed() {
     let other = Keypair::new().pubkey().to_string();
     let policies = [
         json!({ "max_single_transfer": "0.249999" }),

@@ -218,7 +218,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_no_legacy_token_account_is_none_whatever_its_bytes_say() {
+    fn only_a_legacy_token_account_is_one_whatever_the_bytes_say() {
         let data = token_data(MINT, [5; 32], 1, 1);
         let token_2022 = Pubkey::from_str_const("TokenzQdBNbLqP5VEhdkAS6EPFLC1PHnBqCXEpPxuEb");
         assert_eq!(at(token_2022, data.clone()), Destination::NotTokenAccount);
@@ -229,7 +229,7 @@ mod tests {
     }
 
     #[test]
-    fn a_wallet_is_told_its_usdc_token_account_and_an_absent_pda_is_missing() {
+    fn wallet_is_named_its_usdc_token_account_and_an_absent_pda_is_missing() {
         let wallet = Pubkey::from_str_const("11111111111111111111111111111111");
         let usdc_token_account = to_address(&associated_token_account(&wallet, &MINT));
         assert!(wallet.is_on_curve());

@@ -176,7 +176,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn answers_over_http_are_told_apart_by_status_and_code() {
+    async fn answers_over_http_are_classified_by_status_and_code() {
         let limited =
             |seconds: Option<u64>| NodeFault::RateLimited { retry_after: seconds.map(Duration::from_secs) };
         let slow_down = r#"{"jsonrpc":"2.0","id":0,"error":{"code":429,"message":"slow down"}}"#;
@@ -240,7 +240,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn an_unreachable_node_is_told_and_its_url_stays_secret() {
+    async fn unreachable_node_is_reported_without_its_url() {
         let transport = HttpTransport::new("http://127.0.0.1:1/secret-token", None, Arc::default()).unwrap();
         let error = transport.call("getEpochInfo", Value::Null).await.unwrap_err();
         assert_eq!(error, CallError::Node(NodeFault::Unreachable));

@@ -107,7 +107,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_signed_twice_counts_once_until_both_are_out() {
+    fn transfer_signed_twice_counts_once_until_both_signatures_have_ended() {
         let transfers = InFlightTransfers::default();
         transfers.signed(&order(7, 30), "one");
         transfers.signed(&order(7, 30), "two");
@@ -120,7 +120,7 @@ mod tests {
     }
 
     #[test]
-    fn what_the_chain_shows_is_not_counted_again() {
+    fn transfer_that_the_chain_shows_is_not_counted_again() {
         let transfers = InFlightTransfers::default();
         transfers.signed(&order(7, 30), "one");
         let mut agent = agent_without_limits();

@@ -85,7 +85,7 @@ fn every_link_leads_from_an_id_that_is_answered_to_an_operation_that_takes_it() 
 }
 
 #[test]
-fn what_is_refused_as_null_or_empty_is_described_so() {
+fn fields_refused_as_null_or_empty_are_described_so() {
     let document = document();
     let schemas = &document["components"]["schemas"];
     let webhook = &schemas["CreateWebhook"]["properties"];

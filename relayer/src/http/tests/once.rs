@@ -96,7 +96,7 @@ async fn a_name_with_another_body_or_route_is_a_conflict() {
 }
 
 #[tokio::test]
-async fn while_the_first_is_under_way_others_are_told_so() {
+async fn repeats_are_refused_while_the_first_request_is_under_way() {
     let relayer = Relayer::start().await;
     relayer.chain.script().creation_delay = Duration::from_millis(300);
     let all = (0..6).map(|_| relayer.asks("a", "/v1/accounts", r#"{"name":"Ada"}"#));
@@ -115,7 +115,7 @@ async fn while_the_first_is_under_way_others_are_told_so() {
 }
 
 #[tokio::test]
-async fn what_was_refused_leaves_its_name_free() {
+async fn refused_request_leaves_its_name_free() {
     let relayer = Relayer::start().await;
     for body in ["{", r#"{"name":""}"#, r#"{"nom":"Ada"}"#] {
         assert_eq!(relayer.asks("a", "/v1/accounts", body).await.error(), (400, "invalid_request"));
@@ -210,7 +210,7 @@ async fn secrets_are_shown_again_to_the_key_that_asked_and_stand_nowhere() {
 }
 
 #[tokio::test]
-async fn what_a_crash_left_unanswered_is_not_made_twice() {
+async fn account_left_unanswered_by_a_crash_is_not_made_twice() {
     let relayer = Relayer::start().await;
     let account = relayer.account().await;
     let keys = format!("/v1/accounts/{account}/keys");

@@ -144,7 +144,7 @@ async fn nothing_is_signed_while_a_payment_is_missing_in_our_records() {
 }
 
 #[tokio::test]
-async fn what_was_accepted_waits_for_the_chain_and_for_what_is_missing_and_is_then_paid() {
+async fn accepted_transfer_waits_for_the_chain_and_for_missing_payments_and_is_then_paid() {
     let relayer = Relayer::start().await;
     let account = relayer.account().await;
     let missing = nineteen_of_twenty_are_read(&relayer).await;
@@ -189,7 +189,7 @@ async fn a_transfer_waits_for_a_payment_that_the_indexer_is_about_to_read() {
 }
 
 #[tokio::test]
-async fn what_expired_is_signed_anew_unless_it_was_paid_under_the_same_tag() {
+async fn expired_transfer_is_signed_anew_unless_its_tag_was_paid() {
     let relayer = Relayer::start().await;
     let account = relayer.account().await;
     relayer.chain.script().outcomes.push_back(Outcome::Expired);
@@ -211,7 +211,7 @@ async fn what_expired_is_signed_anew_unless_it_was_paid_under_the_same_tag() {
 }
 
 #[tokio::test]
-async fn what_was_signed_too_long_ago_to_tell_is_signed_anew_by_what_is_known_now() {
+async fn transfer_with_a_stale_sequence_is_signed_anew_from_present_records() {
     let relayer = Relayer::start().await;
     let account = relayer.account().await;
     relayer.chain.script().outcomes.push_back(Outcome::Refused(Refusal::StaleSequence));

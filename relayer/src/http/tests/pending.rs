@@ -113,7 +113,7 @@ async fn a_loosening_waits_its_time_and_then_applies_by_itself() {
 }
 
 #[tokio::test]
-async fn what_tightens_or_stops_applies_at_once_and_voids_what_waits() {
+async fn tightening_or_pausing_applies_at_once_and_voids_the_pending_policy() {
     for change in [json!({ "max_daily_spend": 5 }), json!({ "paused": true })] {
         let scene = Scene::new().await;
         let relayer = &scene.relayer;
@@ -166,7 +166,7 @@ async fn a_new_proposal_takes_the_place_of_the_one_before_and_the_same_goes_on_w
 }
 
 #[tokio::test]
-async fn what_waits_can_be_dropped() {
+async fn pending_policy_can_be_dropped() {
     let scene = Scene::new().await;
     let relayer = &scene.relayer;
     let pending = format!("{}/pending", scene.path);
@@ -312,7 +312,7 @@ async fn left_behind(scene: &Scene, seconds_ago: i64) -> PendingPolicy {
 }
 
 #[tokio::test]
-async fn what_a_process_left_half_made_is_cleared_when_nobody_can_be_making_it() {
+async fn abandoned_draft_is_cleared_when_nobody_can_be_making_it() {
     let scene = Scene::new().await;
     let left = async |pending: &PendingPolicy| {
         let found = scene

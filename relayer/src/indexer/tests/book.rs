@@ -132,7 +132,7 @@ fn several_payments_of_one_account_in_one_transaction_are_several_entries() {
 }
 
 #[test]
-fn who_is_no_account_of_the_service_has_no_history() {
+fn foreign_accounts_have_no_history() {
     let events = vec![
         pays(7, token(8), 5),
         ProgramEvent::PolicyChanged { operator: agent(0), agent: agent(7), logged: None },

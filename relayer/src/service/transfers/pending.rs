@@ -212,7 +212,7 @@ mod tests {
     }
 
     #[test]
-    fn nothing_is_left_of_what_is_over() {
+    fn ended_transfers_leave_nothing_behind() {
         let all = PendingTransfers::default();
         drop(all.try_place(operator(), account(1), &key("a"), LIMITS));
         drop(place(&all));
@@ -220,7 +220,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn everybody_who_waits_is_told_and_one_transfer_begins_once() {
+    async fn every_waiter_is_notified_and_one_transfer_begins_once() {
         let all = PendingTransfers::default();
         let id = TransferId::from_bytes([1; 16]);
         let pending = all.begin(id, place(&all)).expect("first");

@@ -111,7 +111,7 @@ fn naming() -> Topic {
 }
 
 #[tokio::test]
-async fn landings_are_told_with_their_node_and_slot() {
+async fn landings_are_reported_with_their_node_and_slot() {
     let (server, subscriber, recorder) = Server::start().await;
     subscriber.subscribe(naming());
     let mut connection = server.accept().await;
@@ -154,7 +154,7 @@ async fn after_a_loss_everything_wanted_is_subscribed_to_again_and_nothing_else(
 }
 
 #[tokio::test]
-async fn what_is_refused_or_unreadable_is_passed_over() {
+async fn refused_or_unreadable_messages_are_skipped() {
     let (server, subscriber, recorder) = Server::start().await;
     let mut connection = server.accept().await;
     subscriber.subscribe(naming());

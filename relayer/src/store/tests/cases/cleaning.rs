@@ -72,7 +72,7 @@ async fn cleans_up(fixture: &Fixture, old: &TooOld, rows_max: u32) -> Vec<u64> {
 }
 
 #[tokio::test]
-async fn what_is_left_of_a_deleted_webhook_goes_a_few_rows_at_a_time() {
+async fn rows_of_a_deleted_webhook_are_deleted_a_few_at_a_time() {
     let Some(fixture) = fixture().await else { return };
     let (gone, stays) = (registered(&fixture, 1).await, registered(&fixture, 2).await);
     for second in 0..5 {
@@ -99,7 +99,7 @@ async fn what_is_left_of_a_deleted_webhook_goes_a_few_rows_at_a_time() {
 }
 
 #[tokio::test]
-async fn however_much_is_pending_for_a_webhook_that_is_disabled_is_undelivered() {
+async fn any_number_of_pending_deliveries_of_a_disabled_webhook_is_undelivered() {
     let Some(fixture) = fixture().await else { return };
     let webhook = registered(&fixture, 1).await;
     let pending = GIVEN_UP_AT_ONCE + 3;

@@ -74,7 +74,7 @@ async fn a_settlement_is_in_the_history_of_both_sides_and_booked() {
 }
 
 #[tokio::test]
-async fn what_left_an_account_is_listed_and_what_came_is_not() {
+async fn payments_of_an_account_are_listed_and_deposits_are_not() {
     let Some(fixture) = fixture().await else { return };
     let (second, _) = neighbours(&fixture).await;
     for (number, slot) in [(1, 5), (2, 6), (3, 7)] {
@@ -200,7 +200,7 @@ async fn an_entry_that_the_chain_dates_otherwise_takes_a_new_place() {
 }
 
 #[tokio::test]
-async fn two_who_write_to_one_history_show_it_in_one_order() {
+async fn concurrent_writers_give_a_history_one_order() {
     let Some(fixture) = fixture().await else { return };
     let other = fixture.reopen().await;
     let refuses = async |store: &Store, number: u8| {
@@ -387,7 +387,7 @@ async fn a_walk_moves_with_its_readings_and_only_from_where_it_stood() {
 }
 
 #[tokio::test]
-async fn what_is_owed_is_asked_for_when_it_is_due_until_it_is_paid() {
+async fn pending_fetches_are_listed_when_due_until_they_are_resolved() {
     let Some(fixture) = fixture().await else { return };
     let store = &fixture.store;
     let pending =

@@ -114,7 +114,7 @@ async fn payments_without_a_number_count_once_nothing_else_is_missing() {
 }
 
 #[tokio::test]
-async fn what_is_wanted_beyond_what_there_is_is_wanted_no_longer() {
+async fn number_wanted_beyond_the_last_payment_is_reset() {
     let Some(fixture) = fixture().await else { return };
     let payments = Payments(&fixture);
     fixture.store.want_payments(&fixture.account, 9).await.expect("wanted");

@@ -75,7 +75,7 @@ async fn another_operators_proposal_is_not_found() {
 }
 
 #[tokio::test]
-async fn what_is_due_longest_comes_first_on_its_network() {
+async fn pending_policy_due_longest_comes_first_on_its_network() {
     let Some(fixture) = fixture().await else { return };
     for number in [5, 3, 9] {
         fixture
