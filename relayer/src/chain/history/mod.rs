@@ -102,7 +102,7 @@ pub struct SignatureStandings {
 #[cfg(test)]
 impl SolanaHistory {
     /// The program at its own address, on a node that gives these answers; `None` is no answer.
-    pub(crate) fn answered_by(
+    pub(crate) fn told_by(
         answer: impl Fn(&'static str, &serde_json::Value) -> Option<serde_json::Value> + Send + Sync + 'static,
         usdc_mint: Address,
         commitment: Commitment,
@@ -110,10 +110,10 @@ impl SolanaHistory {
         use crate::chain::rpc::node_fault::{CallError, NodeFault};
         use crate::chain::rpc::transport::Transport;
 
-        struct Answering<F>(F);
+        struct Told<F>(F);
 
         #[async_trait::async_trait]
-        impl<F> Transport for Answering<F>
+        impl<F> Transport for Told<F>
         where
             F: Fn(&'static str, &serde_json::Value) -> Option<serde_json::Value> + Send + Sync + 'static,
         {
@@ -128,7 +128,7 @@ impl SolanaHistory {
 
         Self {
             network: Network::Test,
-            rpc: Arc::new(Rpc::over(vec![Box::new(Answering(answer))], Vec::new(), Default::default())),
+            rpc: Arc::new(Rpc::over(vec![Box::new(Told(answer))], Vec::new(), Default::default())),
             program: purser::ID,
             usdc_mint: to_pubkey(&usdc_mint),
             commitment,

@@ -104,7 +104,7 @@ impl Scene {
         });
         let node = self.node.clone();
         Indexer::new(IndexerParts {
-            history: SolanaHistory::answered_by(
+            history: SolanaHistory::told_by(
                 move |method, params| node.call(method, params),
                 world::MINT,
                 self.commitment,
