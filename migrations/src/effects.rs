@@ -11,8 +11,7 @@ use solana_sdk::account::Account;
 use solana_sdk::message::Message;
 use solana_sdk::transaction::Transaction;
 
-use crate::agent::show::rules;
-use crate::agent::waiting::hex;
+use crate::agent::facts::{hex, rules};
 use crate::arguments::account_id;
 use crate::failure;
 use crate::landing::Refusal;
