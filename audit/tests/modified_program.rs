@@ -34,7 +34,7 @@ fn found(report: &Report, check: Check) -> String {
 }
 
 #[test]
-fn what_keeps_to_the_policy_holds() {
+fn payments_within_the_policy_hold() {
     let mut chain = TestChain::new(&strict(), 0);
     for _ in 0..50 {
         chain.now += DAY_SECONDS / 3 + 1;
@@ -195,7 +195,7 @@ fn payment_that_the_node_hides() {
 }
 
 #[test]
-fn event_that_a_full_log_cut_off_is_recomputed_and_told() {
+fn event_that_a_full_log_cut_off_is_recomputed_and_remarked() {
     let mut chain = TestChain::new(&strict(), 0);
     chain.pays(&Paying::usdc(1));
     let cut = chain.pays(&Paying { is_logged: false, ..Paying::usdc(2) });

@@ -11,8 +11,7 @@ use solana_sdk::account::Account;
 use solana_sdk::message::Message;
 use solana_sdk::transaction::Transaction;
 
-use crate::agent::show::rules;
-use crate::agent::waiting::hex;
+use crate::agent::facts::{hex, rules};
 use crate::arguments::account_id;
 use crate::failure;
 use crate::landing::Refusal;
@@ -241,18 +240,18 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_stays_is_not_told_and_what_comes_or_goes_is() {
+    fn unchanged_fields_are_omitted_and_added_or_removed_ones_are_listed() {
         let before = [("stays", json!(1)), ("changes", json!("a")), ("goes", json!(true))];
         let after = [("stays", json!(1)), ("changes", json!("b")), ("comes", json!([]))];
         let effects = differing("account", Pubkey::default(), &before, &after);
-        let told: Vec<_> =
+        let printed: Vec<_> =
             effects.iter().map(|effect| (effect.what.as_str(), &effect.before, &effect.after)).collect();
         let expected = [
             ("changes", &json!("a"), &json!("b")),
             ("comes", &Value::Null, &json!([])),
             ("goes", &json!(true), &Value::Null),
         ];
-        assert_eq!(told, expected);
+        assert_eq!(printed, expected);
     }
 
     #[test]

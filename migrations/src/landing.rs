@@ -121,7 +121,7 @@ pub async fn land(
         }
     }
     let begun = Instant::now();
-    let (mut heard, mut sent) = (Instant::now(), Instant::now());
+    let (mut last_answer_at, mut sent) = (Instant::now(), Instant::now());
     loop {
         tokio::time::sleep(POLL_EVERY).await;
         match look(network, &signature, &good_until).await {
@@ -139,8 +139,8 @@ pub async fn land(
                      or look it up"
                 )));
             }
-            Ok(Seen::Waiting) => heard = Instant::now(),
-            Err(error) if heard.elapsed() > SILENCE_MAX => {
+            Ok(Seen::Waiting) => last_answer_at = Instant::now(),
+            Err(error) if last_answer_at.elapsed() > SILENCE_MAX => {
                 return Err(Refusal::Other(error.context(format!(
                     "it is not known whether transaction {signature} landed: look it up before you run the command again"
                 ))));

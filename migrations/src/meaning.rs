@@ -9,7 +9,7 @@ use serde_json::{Map, Value, json};
 use solana_sdk::message::Message;
 use solana_sdk::pubkey;
 
-use crate::agent::waiting::hex;
+use crate::agent::facts::hex;
 use crate::arguments::account_id;
 
 const IDL: &str = include_str!("../../programs/purser/idl/purser.json");

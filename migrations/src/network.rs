@@ -17,7 +17,6 @@ use solana_sdk::signer::Signer;
 
 use crate::arguments::ClusterArgs;
 use crate::failure;
-use crate::signing::Signing;
 
 const CLOCK_SYSVAR: Pubkey = pubkey!("SysvarC1ock11111111111111111111111111111111");
 /// How many accounts one request may name.
@@ -36,7 +35,8 @@ pub struct Network {
     /// Micro-lamports per compute unit.
     pub priority_fee: u64,
     wallet_file: Option<PathBuf>,
-    signer: Option<Pubkey>,
+    /// After `--signer`: somebody else, who signs the printed transaction.
+    pub signer: Option<Pubkey>,
 }
 
 /// What to do with a change.
@@ -142,19 +142,12 @@ impl Network {
         }
     }
 
-    fn wallet(&self) -> Result<Keypair> {
+    /// The keypair in the file after `--wallet`.
+    pub fn wallet(&self) -> Result<Keypair> {
         let file = self.wallet_file.as_deref().ok_or_else(|| {
             anyhow!("no wallet: pass --wallet FILE (or set ANCHOR_WALLET, as `anchor run` does)")
         })?;
         read_keypair(file).context("no wallet to sign with (--wallet FILE, or ANCHOR_WALLET)")
-    }
-
-    /// This cluster, with its signer and payer.
-    pub fn signing(&self) -> Result<Signing<'_>> {
-        Ok(match self.signer {
-            Some(address) => Signing::without_key(self, address),
-            None => Signing::with_key(self, self.wallet()?),
-        })
     }
 }
 

@@ -22,6 +22,16 @@ pub struct Signing<'a> {
     wallet: Option<Keypair>,
 }
 
+impl Network {
+    /// This cluster, with its signer and payer.
+    pub fn signing(&self) -> Result<Signing<'_>> {
+        Ok(match self.signer {
+            Some(address) => Signing::without_key(self, address),
+            None => Signing::with_key(self, self.wallet()?),
+        })
+    }
+}
+
 impl<'a> Signing<'a> {
     pub fn with_key(network: &'a Network, wallet: Keypair) -> Self {
         Self { network, address: wallet.pubkey(), wallet: Some(wallet) }

@@ -11,8 +11,8 @@ pub struct Relayer {
     pub seen: Numbers,
     /// Whether one of these was under the key.
     pub seen_tag: bool,
-    /// What it believes its database to know, if it does not query it each time.
-    pub believed: Numbers,
+    /// What its database was read to know, if it does not query it each time.
+    pub known_up_to: Numbers,
 }
 
 /// The transfer under way, as it was last stored.

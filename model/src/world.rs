@@ -20,12 +20,12 @@ pub struct World {
     pub restores: u8,
     /// How many transfers there are in all databases together.
     pub transfers: u8,
-    pub told: Told,
+    pub answers: Answers,
 }
 
 /// The answers that clients got.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Hash)]
-pub struct Told {
+pub struct Answers {
     /// Transfers that were answered as unpaid: a bit each.
     pub unpaid: u16,
     /// Requests that were answered as settled: a bit each.
@@ -59,7 +59,7 @@ pub enum Action {
         relayer: usize,
     },
     /// A relayer learns the outcome of its bytes.
-    Hear {
+    SeeOutcome {
         relayer: usize,
     },
     /// The node does not know the bytes, and the last block that they could land in is over.
@@ -115,7 +115,7 @@ impl World {
             wipes: 0,
             restores: 0,
             transfers: 0,
-            told: Told::default(),
+            answers: Answers::default(),
         }
     }
 
@@ -178,7 +178,7 @@ impl World {
             Step::HasSigned { .. } => actions.push(Action::Send { relayer }),
             Step::Follows(bytes) => {
                 let Some(bytes) = self.chain.bytes.get(bytes) else { return };
-                actions.extend((bytes.fate != Fate::Open).then_some(Action::Hear { relayer }));
+                actions.extend((bytes.fate != Fate::Open).then_some(Action::SeeOutcome { relayer }));
                 actions.extend((self.chain.block > bytes.last_block).then_some(Action::Expire { relayer }));
             }
         }
@@ -195,7 +195,7 @@ impl World {
                 next.sign(setting, relayer, self.chain.view(usize::MAX))
             }
             Action::Send { relayer } => next.send(setting, relayer),
-            Action::Hear { relayer } => next.hear(setting, relayer),
+            Action::SeeOutcome { relayer } => next.see_outcome(setting, relayer),
             Action::Expire { relayer } => next.expire(relayer),
             Action::LearnOne { database, landing } => next.learn(database, landing),
             Action::Learn { relayer } => {

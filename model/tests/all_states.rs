@@ -1,4 +1,4 @@
-//! Everything that may happen, in every order: the key is paid once, and what clients are told is true.
+//! Everything that may happen, in every order: the key is paid once, and what clients are answered is true.
 
 mod support;
 

@@ -4,7 +4,7 @@ mod support;
 
 use purser_model::world::Action;
 use purser_model::{Rules, Setting};
-use support::{PAID_ONCE, SETTLED_IS_TRUE, UNPAID_IS_TRUE, breaks, is_paid_once, setting};
+use support::{PAID_ONCE, SETTLED_IS_TRUE, UNPAID_IS_TRUE, breaks, pays_once, setting};
 
 #[test]
 fn without_the_programs_sequence_check_late_bytes_pay_again() {
@@ -22,7 +22,7 @@ fn without_the_claim_a_key_stands_for_two_requests() {
 }
 
 #[test]
-fn without_stored_bytes_a_refusal_is_said_of_what_is_about_to_land() {
+fn without_stored_bytes_a_landing_transfer_is_answered_as_refused() {
     let rules = Rules { stored_bytes: false, ..Rules::ALL };
     let way = breaks(UNPAID_IS_TRUE, Setting { rules, database_of: vec![0], ..setting() });
     assert_eq!(count(&way, |action| matches!(action, Action::Crash { .. })), 1);
@@ -45,7 +45,7 @@ fn an_old_view_does_not_tell_whether_expired_bytes_have_landed() {
 }
 
 #[test]
-fn one_nodes_clock_frees_what_was_paid() {
+fn one_nodes_clock_frees_the_key_of_a_payment() {
     let rules = Rules { agreed_clock: false, ..Rules::ALL };
     let way = breaks(PAID_ONCE, Setting { rules, database_of: vec![0, 1], crashes: 0, ..setting() });
     assert_eq!(count(&way, |action| matches!(action, Action::ReadWithWrongClock { .. })), 1);
@@ -58,11 +58,11 @@ fn a_count_that_a_process_remembers_does_not_outlive_the_rows_that_it_counts() {
     assert_eq!(count(&way, |action| matches!(action, Action::Wipe { .. })), 1);
 }
 
-/// What the sequence and the counting hold needs no honest claim and no stored bytes: these hold what clients are told.
+/// The sequence and the counting alone keep a key paid once. Claims and stored bytes keep the answers true.
 #[test]
 fn without_claim_and_stored_bytes_the_key_is_still_paid_once() {
     let rules = Rules { claim: false, stored_bytes: false, ..Rules::ALL };
-    is_paid_once("nothing claimed or stored", Setting { rules, crashes: 0, ..setting() });
+    pays_once("nothing claimed or stored", Setting { rules, crashes: 0, ..setting() });
 }
 
 fn count(way: &[Action], is_meant: impl Fn(&Action) -> bool) -> usize {

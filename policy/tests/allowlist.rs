@@ -70,7 +70,7 @@ proptest! {
 
     /// What a policy that adds nothing allows, the one before allowed.
     #[test]
-    fn who_is_allowed_by_a_list_that_adds_nothing_was_allowed_before(
+    fn list_that_adds_nothing_allows_only_who_was_allowed_before(
         new in (list(), list()),
         old in (list(), list()),
         recipient in address(),

@@ -6,7 +6,7 @@
 //! How "may use" is measured: a payer tries a list of payments `(second, amount)` in order. The list is offered twice, to
 //! the window and to a list of all spends that forgets nothing and joins nothing, under the same rule (a spend counts
 //! while it is at most 86,400 seconds old) and the same cap. Each allows what fits with what it allowed before. A refused
-//! payment is dropped, never tried again: being told to come back a second later costs the whole payment. What the payer
+//! payment is dropped, never tried again: an answer to come back a second later costs the whole payment. What the payer
 //! may use is the money that the window allowed per 1,000 that the list allowed, from the third day on.
 //!
 //! Three payers: `fresh` has new seconds and amounts each day that add up to the cap; `pressing` the same, adding up to
@@ -59,7 +59,7 @@ fn window_allows(window: &mut SpendWindow, now: i64, amount: u64) -> bool {
 }
 
 /// Per mille of what the list allows, from the third day on.
-fn may_use(payments: impl Iterator<Item = Payment>) -> u64 {
+fn share_allowed(payments: impl Iterator<Item = Payment>) -> u64 {
     let (mut window, mut list) = (SpendWindow::EMPTY, List::default());
     let (mut by_window, mut by_list) = (0u128, 0u128);
     for (now, amount) in payments {
@@ -141,7 +141,7 @@ fn payers_of_a_thousand_payments_a_day_may_use_nearly_what_an_endless_list_would
             print!("{payer_name:<10} {amount_name:<12}");
             for (second_kind, second_name) in SECONDS.iter().enumerate() {
                 let used: Vec<u64> = (0..seeds)
-                    .map(|seed| may_use(payer(payer_kind, amount_kind, second_kind, seed).into_iter()))
+                    .map(|seed| share_allowed(payer(payer_kind, amount_kind, second_kind, seed).into_iter()))
                     .collect();
                 let (mean, worst) = (mean(&used), used.iter().min().copied().unwrap_or(0));
                 print!(" | {second_name} {mean} / {worst}");
@@ -176,7 +176,7 @@ fn timetable_may_use(timetable: &Timetable) -> u64 {
         let seconds = sorted.iter().map(move |(second, _)| START + day * PERIOD + second);
         seconds.zip(amounts.iter().copied())
     };
-    may_use((0..6).flat_map(day))
+    share_allowed((0..6).flat_map(day))
 }
 
 /// Changes a few payments of a timetable: moved, put right after another, made large or small, or a whole stretch moved.

@@ -34,7 +34,7 @@ fn a_higher_limit_loosens_and_a_lower_or_equal_one_does_not() {
 }
 
 #[test]
-fn what_is_no_longer_asked_or_paused_loosens() {
+fn dropping_the_memo_rule_or_the_pause_loosens() {
     for (before, after) in [(false, false), (false, true), (true, false), (true, true)] {
         let memo = |require_memo| Policy { require_memo, ..Policy::OPEN };
         let pause = |paused| Policy { paused, ..Policy::OPEN };
@@ -44,7 +44,7 @@ fn what_is_no_longer_asked_or_paused_loosens() {
 }
 
 #[test]
-fn what_is_tightened_beside_makes_a_loosening_no_better() {
+fn change_that_also_tightens_still_loosens() {
     let before = Policy { max_single_transfer: at_most(5), require_memo: true, ..Policy::OPEN };
     let after = Policy {
         max_single_transfer: at_most(6),

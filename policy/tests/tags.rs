@@ -54,7 +54,7 @@ fn zero_is_no_tag() {
 }
 
 #[test]
-fn what_was_recorded_since_is_covered_while_all_of_it_and_one_more_are_remembered() {
+fn sequence_is_covered_while_every_later_tag_and_one_more_are_remembered() {
     let mut tags = RecentTags::EMPTY;
     let sequence = tags.sequence();
     for tag in 1..TAGS_MAX as u64 {
@@ -67,7 +67,7 @@ fn what_was_recorded_since_is_covered_while_all_of_it_and_one_more_are_remembere
 }
 
 #[test]
-fn what_is_remembered_is_listed_with_its_numbers() {
+fn remembered_tags_are_listed_with_their_numbers() {
     let mut tags = RecentTags::EMPTY;
     assert_eq!(tags.numbered().count(), 0);
     for tag in 1..=20 {

@@ -1,7 +1,7 @@
 -- One text for SQLite and Postgres: TEXT, BIGINT and BOOLEAN only. Text orders by its bytes in both: the collation
 -- "binary" is built into SQLite, and is made on Postgres before this runs.
--- Moments are TEXT in UTC with six fractional digits, so that their order as text is their order in time.
--- Amounts are TEXT with six fractional digits. The chain's own times are BIGINT unix seconds.
+-- Times are TEXT in UTC with six fractional digits, so they sort as text in order of time.
+-- Amounts are TEXT with six fractional digits. Times of the chain are BIGINT unix seconds.
 
 CREATE TABLE operators (
     operator_id TEXT COLLATE "binary" NOT NULL PRIMARY KEY,
@@ -22,20 +22,20 @@ CREATE TABLE accounts (
     status         TEXT COLLATE "binary" NOT NULL CHECK (status IN ('active', 'paused')),
     -- The allowlist as submitted, a JSON array of texts; NULL allows anyone.
     counterparties TEXT COLLATE "binary",
-    -- 'requested' until the account is known to be on the chain.
+    -- 'requested' until the account has been seen on the chain.
     provisioning   TEXT COLLATE "binary" NOT NULL CHECK (provisioning IN ('requested', 'ready')),
     created_at     TEXT COLLATE "binary" NOT NULL CHECK (length(created_at) = 27),
-    -- What the operator has the service pay rent for: entries of the allowlist, those of policies that wait included.
+    -- Allowlist entries that the service pays rent for, pending policies included.
     allowlist_entries BIGINT NOT NULL DEFAULT 0,
-    -- Its rent has come back: it was found closed on the chain.
+    -- It was found closed on the chain, so its rent has come back.
     is_closed      BOOLEAN NOT NULL DEFAULT FALSE,
-    -- Lets keys and transfers refer to an account of their own operator only.
+    -- Keys and transfers refer to it, so that they can name accounts of their own operator only.
     UNIQUE (operator_id, account_id)
 );
 
 CREATE INDEX accounts_requested ON accounts (created_at) WHERE provisioning = 'requested';
 CREATE INDEX accounts_of_status ON accounts (operator_id, status, account_id);
--- Of two indexes that both lead half of the way SQLite may take the one to all of an operator's accounts.
+-- With the account id: otherwise SQLite may choose an index that lists all accounts of the operator.
 CREATE INDEX accounts_of_token_account ON accounts (token_account, operator_id, account_id);
 CREATE INDEX accounts_of_address ON accounts (address);
 
@@ -51,9 +51,9 @@ CREATE TABLE api_keys (
     created_at  TEXT COLLATE "binary" NOT NULL CHECK (length(created_at) = 27),
     expires_at  TEXT COLLATE "binary" CHECK (length(expires_at) = 27),
     revoked_at  TEXT COLLATE "binary" CHECK (length(revoked_at) = 27),
-    -- When it last opened something, about a minute late.
+    -- When it was last used, written up to a minute later.
     last_used_at TEXT COLLATE "binary" CHECK (length(last_used_at) = 27),
-    -- From where it may be used, a JSON array of ranges; NULL for anywhere.
+    -- Address ranges that it may be used from, a JSON array; NULL for anywhere.
     allowed_cidrs TEXT COLLATE "binary",
     FOREIGN KEY (operator_id, account_id) REFERENCES accounts (operator_id, account_id)
 );
@@ -62,20 +62,20 @@ CREATE INDEX api_keys_of_operator ON api_keys (operator_id, account_id, key_id);
 -- Counted whenever a key is made.
 CREATE INDEX api_keys_unrevoked ON api_keys (operator_id) WHERE revoked_at IS NULL;
 
--- POST requests that came with an `Idempotency-Key`, but for transfers, and what they were answered with: kept for 24 hours.
+-- POST requests with an `Idempotency-Key` and their answers, kept for 24 hours. Transfers are in their own table.
 CREATE TABLE requests (
     operator_id      TEXT COLLATE "binary" NOT NULL REFERENCES operators (operator_id),
     idempotency_key  TEXT COLLATE "binary" NOT NULL,
     -- SHA-256 of method, path and body, in hex.
     fingerprint      TEXT COLLATE "binary" NOT NULL CHECK (length(fingerprint) = 64),
-    -- The API key that it came with: as long as it is unfinished, nobody else takes it up.
+    -- The API key that sent it. Only this key may repeat the request while it is unfinished.
     key_id           TEXT COLLATE "binary" NOT NULL REFERENCES api_keys (key_id),
-    -- 128 random bits in hex: the ids of what it makes follow from them.
+    -- 128 random bits in hex, from which the ids of what it creates are derived.
     seed             TEXT COLLATE "binary" NOT NULL CHECK (length(seed) = 32),
-    -- Who carries it out, and until when nobody else does.
+    -- The process that carries it out, and until when no other may.
     lease            TEXT COLLATE "binary" NOT NULL,
     lease_expires_at TEXT COLLATE "binary" NOT NULL CHECK (length(lease_expires_at) = 27),
-    -- What it was answered with; an answer that shows a secret is sealed with what only the holder of the API key has.
+    -- Its answer. One that contains a secret is sealed with the API key, which only its holder has.
     status_code      BIGINT CHECK (status_code BETWEEN 200 AND 299 OR status_code = 303),
     answer           TEXT COLLATE "binary",
     is_sealed        BOOLEAN NOT NULL DEFAULT FALSE,
@@ -86,7 +86,7 @@ CREATE TABLE requests (
 
 CREATE INDEX requests_by_time ON requests (created_at);
 
--- What is written to see whether anything can be written: one row.
+-- One row, written to probe the database.
 CREATE TABLE probes (
     probe     TEXT COLLATE "binary" NOT NULL PRIMARY KEY,
     probed_at TEXT COLLATE "binary" NOT NULL CHECK (length(probed_at) = 27)

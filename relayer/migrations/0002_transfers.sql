@@ -1,5 +1,4 @@
--- Payments that were asked for, each in its state. A transfer's id begins with the moment at which it was asked for, and ends in
--- its tag.
+-- Requested payments and their states. A transfer's id begins with the time of the request and ends with its tag.
 
 CREATE TABLE transfers (
     operator_id             TEXT COLLATE "binary" NOT NULL,
@@ -11,17 +10,17 @@ CREATE TABLE transfers (
     amount_usdc             TEXT COLLATE "binary" NOT NULL,
     memo                    TEXT COLLATE "binary",
     idempotency_key         TEXT COLLATE "binary" NOT NULL,
-    -- Which use of its idempotency key it is, from 1; the latest stands for the key. NULL: the key was given back.
+    -- Counts the uses of its idempotency key, from 1; the latest is in force. NULL: the key was released.
     key_use                 BIGINT CHECK (key_use >= 1),
-    -- Until when the key is taken at least: 24 hours after its first use, by the chain's clock, unix seconds.
+    -- The earliest time at which the key may be used again: 24 hours after its first use, by the chain's clock, unix seconds.
     key_expires_unix        BIGINT NOT NULL,
-    -- What is asked for under the key: SHA-256 of the request, in hex.
+    -- SHA-256 of the request, in hex.
     fingerprint             TEXT COLLATE "binary" NOT NULL CHECK (length(fingerprint) = 64),
-    -- Who pays the fee and sends it, where it pays for something that is bought by x402.
+    -- For a purchase by x402: who pays the fee and sends the transaction.
     fee_payer               TEXT COLLATE "binary",
     state                   TEXT COLLATE "binary" NOT NULL
         CHECK (state IN ('claimed', 'signed', 'sent', 'settled', 'rejected', 'failed')),
-    -- Who carries the transfer until then; after that, whoever takes the lease.
+    -- The process that carries the transfer, and until when no other may.
     lease_holder            TEXT COLLATE "binary" NOT NULL,
     lease_expires_at        TEXT COLLATE "binary" NOT NULL CHECK (length(lease_expires_at) = 27),
     -- Base64.
@@ -35,11 +34,11 @@ CREATE TABLE transfers (
     -- Why it was rejected or failed.
     reason                  TEXT COLLATE "binary",
     message                 TEXT COLLATE "binary",
-    -- JSON array: how every rule judged a rejected transfer.
+    -- JSON array: the verdict of every rule on a rejected transfer.
     checks                  TEXT COLLATE "binary",
-    -- Of the policy that it was rejected by, where that was read.
+    -- Version of the policy that rejected it, if that was read.
     policy_version          BIGINT,
-    -- The number of a rejected transfer's denial, once that is signed.
+    -- Number of a rejected transfer's denial, once it is signed.
     denial                  BIGINT,
     retry_at                TEXT COLLATE "binary" CHECK (length(retry_at) = 27),
     -- JSON: what was bought.
@@ -47,7 +46,7 @@ CREATE TABLE transfers (
     created_at              TEXT COLLATE "binary" NOT NULL CHECK (length(created_at) = 27),
     updated_at              TEXT COLLATE "binary" NOT NULL CHECK (length(updated_at) = 27),
     PRIMARY KEY (operator_id, transfer_id),
-    -- Of any number that use a key at once one does.
+    -- Of several transfers that claim a key at once, one succeeds.
     UNIQUE (operator_id, idempotency_key, network, key_use),
     FOREIGN KEY (operator_id, account_id) REFERENCES accounts (operator_id, account_id),
     -- Every state has its facts.
@@ -60,15 +59,15 @@ CREATE TABLE transfers (
     CHECK ((ended_at IS NOT NULL) = (state IN ('settled', 'rejected', 'failed')))
 );
 
--- Every filter of the list has its index, newest first in each.
+-- Every filter of the list has its index, read newest first.
 CREATE INDEX transfers_of_account ON transfers (operator_id, account_id, transfer_id);
--- Those under way are few, and an index of states would be written with each of their steps.
+-- Partial, because transfers under way are few, and a full index would be written at each of their steps.
 CREATE INDEX transfers_unfinished ON transfers (network, lease_expires_at)
     WHERE state IN ('claimed', 'signed', 'sent');
 CREATE INDEX transfers_of_status ON transfers (operator_id, state, transfer_id)
     WHERE ended_at IS NOT NULL;
 CREATE INDEX transfers_of_account_and_status ON transfers (operator_id, account_id, state, transfer_id)
     WHERE ended_at IS NOT NULL;
--- Refused, and no denial signed: empty but for moments, where refusals are signed.
+-- Rejected transfers without a signed denial. Where refusals are signed, it is empty most of the time.
 CREATE INDEX transfers_undenied ON transfers (ended_at, transfer_id)
     WHERE state = 'rejected' AND denial IS NULL;

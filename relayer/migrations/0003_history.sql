@@ -1,8 +1,8 @@
--- What moved money in or out of an account, or was refused; and how far the chain has been read for it.
+-- Accounts' histories: money in and out, and rejected transfers; and how far the chain has been read for them.
 
 CREATE TABLE history (
     operator_id  TEXT COLLATE "binary" NOT NULL,
-    -- Follows from signature, account and place in the transaction, so that indexing anew gives the same.
+    -- Derived from signature, account and position in the transaction, so that reading the chain again gives the same id.
     entry_id     TEXT COLLATE "binary" NOT NULL,
     account_id   TEXT COLLATE "binary" NOT NULL,
     network      TEXT COLLATE "binary" NOT NULL CHECK (network IN ('test', 'live')),
@@ -11,29 +11,28 @@ CREATE TABLE history (
     amount_usdc  TEXT COLLATE "binary" NOT NULL,
     counterparty TEXT COLLATE "binary",
     memo         TEXT COLLATE "binary",
-    -- As the chain has it: not always a transfer that this database knows.
+    -- As on the chain; this database may not know the transfer.
     transfer_id  TEXT COLLATE "binary",
     tx_signature TEXT COLLATE "binary",
     slot         BIGINT,
     reason       TEXT COLLATE "binary",
     message      TEXT COLLATE "binary",
-    -- FALSE as long as its slot may still be forked away.
+    -- FALSE while its slot may still be forked away.
     is_final     BOOLEAN NOT NULL,
     created_at   TEXT COLLATE "binary" NOT NULL CHECK (length(created_at) = 27),
-    -- Where it stands in the account's list: the moment at which it became visible. Places of one account are given one after
-    -- another, while its ledger is locked, so none becomes visible before a lower one. While the past of an account that was
-    -- found on the chain is being read, its entries have none: their positions begin with `!`, below every moment.
+    -- Its place in the account's list: the time at which it became visible. Places of one account are given while its ledger is
+    -- locked, so none becomes visible before a lower one. While the past of an account that was found on the chain is being
+    -- read, its entries have no place yet: their positions begin with `!`, which sorts below every time.
     position     TEXT COLLATE "binary" NOT NULL,
-    -- Of a payment: its number among all of its account, from 1; 0 where it was cut off the log; NULL until it is read.
+    -- A payment's number among those of its account, from 1; 0 if it was cut off the log; NULL until it is read.
     number       BIGINT,
-    -- Of a payment that was read from the chain: its tag, 64 bits in hex. Payments that were made from here stand under their
-    -- idempotency keys.
+    -- The tag of a payment that was read from the chain, 64 bits in hex. Payments of this service are found by idempotency key.
     tag          TEXT COLLATE "binary" CHECK (length(tag) = 16),
-    -- With a tag: when it was read, by the host's clock. The time of its block is told by one node, and must not make it be
-    -- forgotten sooner.
+    -- With a tag: when it was read, by the host's clock. One node reports the block time, and must not make us forget the tag
+    -- sooner.
     read_at      TEXT COLLATE "binary" CHECK (length(read_at) = 27),
-    -- What had left the account in 24 hours with a payment, in micro-USDC, and the policy that let it pass. Read where somebody
-    -- wants to know of limits: since when is kept for each operator.
+    -- What the account had spent in 24 hours, this payment included, in micro-USDC, and the policy version that allowed it. Read
+    -- only if the operator watches limits: see `limit_watches`.
     spent_micros   BIGINT,
     policy_version BIGINT,
     PRIMARY KEY (operator_id, entry_id),
@@ -44,11 +43,11 @@ CREATE TABLE history (
     CHECK ((status = 'rejected') = (message IS NOT NULL))
 );
 
--- A filter lets some kinds of entries through, each with some statuses: every pair is found in its order. Without the operator,
--- which the account tells: SQLite leaves a wider index aside and reads through all of the account.
+-- A filter selects kinds and statuses, and each pair of them is read in order. It begins with the account, which implies the
+-- operator: SQLite would ignore a wider index and read through all of the account.
 CREATE INDEX history_of_kind ON history (account_id, kind, status, position);
 CREATE INDEX history_unplaced ON history (account_id, position) WHERE position < '0';
--- Transactions are found by the slots that they are listed with, where the rows of a moment lie side by side.
+-- Transactions are found by slot, because rows of one time lie together.
 CREATE INDEX history_of_slots ON history (network, slot, account_id) WHERE slot IS NOT NULL;
 CREATE INDEX history_open ON history (network, slot) WHERE NOT is_final;
 CREATE INDEX history_of_tag ON history (account_id, tag) WHERE tag IS NOT NULL;
@@ -57,23 +56,23 @@ CREATE INDEX history_of_tag ON history (account_id, tag) WHERE tag IS NOT NULL;
 CREATE TABLE ledgers (
     operator_id        TEXT COLLATE "binary" NOT NULL,
     account_id         TEXT COLLATE "binary" NOT NULL,
-    -- What came in less what went out, by its history.
+    -- Money in minus money out, by its history.
     booked_micros      BIGINT NOT NULL,
-    -- What the chain holds beyond that and no transaction explains.
+    -- What the chain holds beyond that and no transaction explains yet.
     unexplained_micros BIGINT NOT NULL,
-    -- What a sweep saw last, and at which slot.
+    -- The balance that the last sweep read, and its slot.
     seen_micros        BIGINT NOT NULL,
     seen_slot          BIGINT NOT NULL,
-    -- The number up to which the history misses no payment, what it has beyond a hole (`12-14,16-16`), and how many payments
-    -- it has without a number.
+    -- The number up to which the history misses no payment, the numbers it has beyond a gap (`12-14,16-16`), and how many
+    -- payments it has without a number.
     payments_up_to      BIGINT NOT NULL DEFAULT 0,
     payments_beyond     TEXT COLLATE "binary" NOT NULL DEFAULT '',
     payments_unnumbered BIGINT NOT NULL DEFAULT 0,
-    -- A transfer waits until the history has all payments up to this number.
+    -- A transfer waits until the history has every payment up to this number.
     payments_wanted     BIGINT NOT NULL DEFAULT 0,
-    -- The last place that was given, in microseconds since 1970; its negative as long as the past is being read.
+    -- The last place given, in microseconds since 1970; negative while the past is being read.
     placed_micros       BIGINT NOT NULL DEFAULT 0,
-    -- The latest slot of which the history tells.
+    -- Latest slot in the history.
     newest_slot         BIGINT NOT NULL DEFAULT 0,
     PRIMARY KEY (operator_id, account_id),
     FOREIGN KEY (operator_id, account_id) REFERENCES accounts (operator_id, account_id)
@@ -103,7 +102,7 @@ CREATE TABLE walks (
 
 CREATE INDEX walks_under_way ON walks (network, address) WHERE under_way;
 
--- Transactions that were listed and that no node would show yet.
+-- Transactions that were listed but that no node has shown yet.
 CREATE TABLE pending_fetches (
     network      TEXT COLLATE "binary" NOT NULL CHECK (network IN ('test', 'live')),
     tx_signature TEXT COLLATE "binary" NOT NULL,
@@ -113,14 +112,14 @@ CREATE TABLE pending_fetches (
     PRIMARY KEY (network, tx_signature)
 );
 
--- Which process indexes a network, and until when no other does.
+-- The process that indexes a network, and until when no other may.
 CREATE TABLE indexers (
     network    TEXT COLLATE "binary" NOT NULL PRIMARY KEY CHECK (network IN ('test', 'live')),
     holder     TEXT COLLATE "binary" NOT NULL,
     expires_at TEXT COLLATE "binary" NOT NULL CHECK (length(expires_at) = 27)
 );
 
--- When the last look began that went over every account of a network: since then each ledger's `seen_micros` is known.
+-- When the last complete sweep of a network began: every ledger's `seen_micros` was read after that.
 CREATE TABLE sweeps (
     network  TEXT COLLATE "binary" NOT NULL PRIMARY KEY CHECK (network IN ('test', 'live')),
     began_at TEXT COLLATE "binary" NOT NULL CHECK (length(began_at) = 27)

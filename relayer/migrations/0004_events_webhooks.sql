@@ -1,4 +1,4 @@
--- What happened, who is to be told, and how telling them went.
+-- Events, webhooks and deliveries.
 
 CREATE TABLE events (
     operator_id  TEXT COLLATE "binary" NOT NULL REFERENCES operators (operator_id),
@@ -11,14 +11,14 @@ CREATE TABLE events (
     -- JSON object, the payload as it is sent.
     data         TEXT COLLATE "binary" NOT NULL,
     created_at   TEXT COLLATE "binary" NOT NULL CHECK (length(created_at) = 27),
-    -- What it tells of, where that is a fact of the chain: announced once, whoever reads it and however often.
+    -- The on-chain fact it announces; unique.
     fact         TEXT COLLATE "binary",
-    -- Where it stands in its operator's stream.
+    -- Its place in the operator's stream.
     place        BIGINT,
     PRIMARY KEY (operator_id, event_id),
     FOREIGN KEY (operator_id, account_id) REFERENCES accounts (operator_id, account_id),
     FOREIGN KEY (operator_id, transfer_id) REFERENCES transfers (operator_id, transfer_id),
-    -- A transfer announces each of its steps once, whoever writes it down.
+    -- A transfer announces each of its steps once.
     UNIQUE (operator_id, transfer_id, event_type),
     -- Every type has its subject.
     CHECK ((event_type IN ('transfer.initiated', 'transfer.settled', 'transfer.rejected'))
@@ -33,12 +33,12 @@ CREATE INDEX events_of_account_and_type ON events (operator_id, account_id, even
 CREATE UNIQUE INDEX events_of_fact ON events (operator_id, fact) WHERE fact IS NOT NULL;
 CREATE INDEX events_in_stream ON events (operator_id, place, event_id) WHERE place IS NOT NULL;
 
--- Events of operators that have opened a stream are told in one order, in which none becomes visible before another that stands
--- below it. Whoever writes an event marks it as waiting (0); a place is given afterwards, to all that wait, while the operator's row
--- here is locked. Events of other operators have no place, and cost nothing.
+-- A stream has one order: no event becomes visible before one with a lower place. The writer of an event marks it as waiting (0).
+-- Afterwards all waiting events get places, while the operator's row here is locked. Operators without a stream have no row, and
+-- their events no place.
 CREATE TABLE event_streams (
     operator_id TEXT COLLATE "binary" NOT NULL PRIMARY KEY REFERENCES operators (operator_id),
-    -- The last place that was given.
+    -- The last place given.
     last_place  BIGINT NOT NULL
 );
 
@@ -46,7 +46,7 @@ CREATE TABLE webhooks (
     webhook_id      TEXT COLLATE "binary" NOT NULL PRIMARY KEY,
     operator_id     TEXT COLLATE "binary" NOT NULL REFERENCES operators (operator_id),
     url             TEXT COLLATE "binary" NOT NULL,
-    -- JSON arrays of texts; no accounts means all.
+    -- JSON arrays of texts; an empty list of accounts means all.
     events          TEXT COLLATE "binary" NOT NULL,
     account_ids     TEXT COLLATE "binary" NOT NULL,
     threshold_usdc  TEXT COLLATE "binary",
@@ -57,7 +57,7 @@ CREATE TABLE webhooks (
     secret          TEXT COLLATE "binary" NOT NULL,
     previous_secret TEXT COLLATE "binary",
     previous_until  TEXT COLLATE "binary" CHECK (length(previous_until) = 27),
-    -- Failed attempts since the last success, and when the first of them failed.
+    -- Failed attempts since the last success, and the time of the first of them.
     failures        BIGINT NOT NULL CHECK (failures >= 0),
     failing_since   TEXT COLLATE "binary" CHECK (length(failing_since) = 27),
     created_at      TEXT COLLATE "binary" NOT NULL CHECK (length(created_at) = 27),
@@ -71,28 +71,28 @@ CREATE TABLE webhooks (
 CREATE INDEX webhooks_of_operator ON webhooks (operator_id, webhook_id);
 CREATE INDEX webhooks_disabled ON webhooks (webhook_id) WHERE status = 'disabled';
 
--- Webhooks that are deleted, and of which there may still be deliveries: those are deleted a few at a time.
+-- Deleted webhooks that may still have deliveries, which are deleted a few at a time.
 CREATE TABLE deleted_webhooks (
     operator_id TEXT COLLATE "binary" NOT NULL,
     webhook_id  TEXT COLLATE "binary" NOT NULL,
     PRIMARY KEY (operator_id, webhook_id)
 );
 
--- One event on its way to one webhook. No reference to the webhook: a fact must be written down even if the webhook
--- is deleted at that moment; what that leaves is never attempted.
+-- One event on its way to one webhook. Without a foreign key to the webhook: a fact must be recorded even if the webhook is
+-- deleted at that moment. A delivery left over by that is never attempted.
 CREATE TABLE deliveries (
     operator_id      TEXT COLLATE "binary" NOT NULL,
     webhook_id       TEXT COLLATE "binary" NOT NULL,
     event_id         TEXT COLLATE "binary" NOT NULL,
     state            TEXT COLLATE "binary" NOT NULL CHECK (state IN ('pending', 'delivered', 'undelivered')),
-    -- In the current round; a replay begins a new one.
+    -- Failed attempts in the current round; a replay begins a new one.
     failures         BIGINT NOT NULL CHECK (failures >= 0),
     next_attempt_at  TEXT COLLATE "binary" CHECK (length(next_attempt_at) = 27),
     -- When it was delivered or given up.
     ended_at         TEXT COLLATE "binary" CHECK (length(ended_at) = 27),
-    -- Attempts ever made.
+    -- Attempts in all rounds.
     attempts         BIGINT NOT NULL CHECK (attempts >= 0),
-    -- Who is attempting it, and until when nobody else may.
+    -- The process that attempts it, and until when no other may.
     lease_holder     TEXT COLLATE "binary",
     lease_expires_at TEXT COLLATE "binary",
     created_at       TEXT COLLATE "binary" NOT NULL CHECK (length(created_at) = 27),
@@ -107,7 +107,7 @@ CREATE INDEX deliveries_due ON deliveries (operator_id, webhook_id, next_attempt
 CREATE INDEX deliveries_next ON deliveries (next_attempt_at) WHERE state = 'pending';
 CREATE INDEX deliveries_leased ON deliveries (lease_holder) WHERE lease_holder IS NOT NULL;
 CREATE INDEX deliveries_of_state ON deliveries (operator_id, webhook_id, state, event_id);
--- The event first: by the operator, SQLite would rather read through all of its deliveries.
+-- The event first: with the operator first, SQLite would read through all of the operator's deliveries.
 CREATE INDEX deliveries_of_event ON deliveries (event_id, operator_id);
 
 CREATE TABLE delivery_attempts (
@@ -117,7 +117,7 @@ CREATE TABLE delivery_attempts (
     attempt     BIGINT NOT NULL CHECK (attempt >= 1),
     started_at  TEXT COLLATE "binary" NOT NULL CHECK (length(started_at) = 27),
     ended_at    TEXT COLLATE "binary" NOT NULL CHECK (length(ended_at) = 27),
-    -- An HTTP status and the beginning of the answer's body, or why there was no answer.
+    -- The HTTP status and the beginning of the answer's body, or why there was no answer.
     status_code BIGINT,
     body        TEXT COLLATE "binary",
     unanswered  TEXT COLLATE "binary",
@@ -129,13 +129,13 @@ CREATE TABLE delivery_attempts (
 
 CREATE INDEX attempts_by_time ON delivery_attempts (started_at);
 
--- The balance that each watching webhook last knew of an account: a crossing is from at or above its threshold to below.
+-- The last balance of an account that each webhook with a threshold saw. A crossing goes from at or above the threshold to below.
 CREATE TABLE webhook_balances (
     operator_id  TEXT COLLATE "binary" NOT NULL,
     webhook_id   TEXT COLLATE "binary" NOT NULL,
     account_id   TEXT COLLATE "binary" NOT NULL,
     balance_usdc TEXT COLLATE "binary" NOT NULL,
-    -- When the reading of it began.
+    -- When its reading began.
     read_at      TEXT COLLATE "binary" NOT NULL CHECK (length(read_at) = 27),
     PRIMARY KEY (operator_id, webhook_id, account_id),
     FOREIGN KEY (operator_id, account_id) REFERENCES accounts (operator_id, account_id)

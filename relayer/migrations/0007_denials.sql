@@ -1,11 +1,12 @@
--- Signed refusals: one chain for each operator. Written once, in the transaction that notes its number in `transfers`, and kept for ever.
+-- Signed refusals, one chain per operator. Each is written once, in the transaction that sets its number in `transfers`, and kept
+-- for ever.
 
 CREATE TABLE denials (
     operator_id TEXT COLLATE "binary" NOT NULL REFERENCES operators (operator_id),
-    -- From 1 without a gap. Of several relayers that go on with a chain at once, one does.
+    -- From 1 without a gap. Of several relayers that extend a chain at once, one succeeds.
     number      BIGINT NOT NULL CHECK (number >= 1),
     transfer_id TEXT COLLATE "binary" NOT NULL,
-    -- JSON in the form of RFC 8785: what is signed. Its SHA-256 stands in the next one.
+    -- The signed JSON, in the form of RFC 8785. The next one contains its SHA-256.
     document    TEXT COLLATE "binary" NOT NULL,
     -- Base58.
     signature   TEXT COLLATE "binary" NOT NULL,
@@ -13,12 +14,12 @@ CREATE TABLE denials (
     UNIQUE (operator_id, transfer_id)
 );
 
--- How far each operator's chain is known to be on Solana.
+-- The last head of each operator's chain that is known to be on Solana.
 CREATE TABLE denial_heads (
     operator_id  TEXT COLLATE "binary" NOT NULL PRIMARY KEY REFERENCES operators (operator_id),
-    -- The last head that landed, and its transaction.
+    -- Its number and its transaction.
     number       BIGINT NOT NULL,
     tx_signature TEXT COLLATE "binary",
-    -- Nobody writes the next one before; whoever begins to moves it.
+    -- Earliest time of the next head; its writer moves it on.
     next_at      TEXT COLLATE "binary" NOT NULL CHECK (length(next_at) = 27)
 );

@@ -94,7 +94,7 @@ impl Metrics {
     }
 
     /// A transfer entered this state.
-    pub fn transfer_is(&self, network: &'static str, state: &'static str) {
+    pub fn count_transfer(&self, network: &'static str, state: &'static str) {
         self.transfers.get_or_create(&[("network", network), ("state", state)]).inc();
     }
 
@@ -109,7 +109,7 @@ impl Metrics {
     }
 
     /// How many webhooks are being delivered to.
-    pub fn webhook_queues_are(&self, queues: usize) {
+    pub fn set_webhook_queues(&self, queues: usize) {
         self.webhook_queues.set(i64::try_from(queues).unwrap_or(i64::MAX));
     }
 }

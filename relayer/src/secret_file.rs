@@ -90,7 +90,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_made_is_for_the_owner_alone_also_when_it_was_there() {
+    fn written_file_is_for_its_owner_alone_even_if_it_existed() {
         let folder = tempfile::tempdir().expect("a folder");
         let path = folder.path().join("purser.db");
         close_to_others(&path).expect("nothing to do");

@@ -106,7 +106,7 @@ mod tests {
     use super::*;
 
     #[tokio::test]
-    async fn a_panic_of_kept_work_is_told_and_of_other_work_is_not() {
+    async fn panic_of_kept_work_is_reported_and_of_other_work_is_not() {
         let tasks = Tasks::default();
         let other = tasks.start(async { panic!("on purpose") });
         let ended = tasks.stop.clone();

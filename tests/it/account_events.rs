@@ -24,7 +24,7 @@ async fn own_operator() -> (Arc<TestApp>, Operator) {
 }
 
 /// Waits for `count` deliveries, checks that no more come, and returns their data.
-async fn told(receiver: &Receiver, path: &str, count: usize) -> Vec<Value> {
+async fn delivered(receiver: &Receiver, path: &str, count: usize) -> Vec<Value> {
     receiver.waits_for(path, count).await;
     tokio::time::sleep(NOTHING_MORE).await;
     let received = receiver.received(path);
@@ -50,7 +50,7 @@ async fn deposits_and_withdrawals_are_announced_however_they_came() {
     let gift = strangers.pays("1").to(&ben.token_account).await.is_settled();
     let (payee, _) = operator.chain.new_payee().await;
     let withdrawn = withdraws(&ada, "3", &payee, app.admin()).await;
-    let data = told(&receiver, "/money", 4).await;
+    let data = delivered(&receiver, "/money", 4).await;
     let of = |signature: &str| {
         let mut found = data.iter().filter(|data| data["tx_signature"] == signature);
         found.next().unwrap_or_else(|| panic!("{signature}: {data:#?}")).clone()
@@ -86,7 +86,7 @@ async fn daily_limit_that_is_reached_is_announced_once_and_again_when_it_was_lef
     let (operator, receiver) = (app.new_operator().await, Receiver::start());
     let ada = operator.creates_account_with("Ada", "1000").await;
     let (payee, _) = operator.chain.new_payee().await;
-    ada.has_policy(json!({ "max_daily_spend": 100 })).await;
+    ada.sets_policy(json!({ "max_daily_spend": 100 })).await;
     // A limit that was reached before any webhook existed is not announced.
     ada.pays("1").to(&payee).await.is_settled();
     registers(&operator, &receiver.url("/limits"), &["limit.threshold"]).await;
@@ -97,7 +97,7 @@ async fn daily_limit_that_is_reached_is_announced_once_and_again_when_it_was_lef
     // The transfer authority pays without the relayer; the limit is reached all the same.
     let direct = ada.pays_directly("15", &payee, "the rest").await;
     assert!(matches!(direct, Landing::Settled(_)), "{direct:?}");
-    let mut data = told(&receiver, "/limits", 2).await;
+    let mut data = delivered(&receiver, "/limits", 2).await;
     data.sort_by_key(|data| data["threshold_percent"].as_u64());
     let first = json!({
         "account_id": ada.id, "threshold_percent": 80, "spent_usdc": "80.000000", "max_daily_spend_usdc": "100.000000",
@@ -113,7 +113,7 @@ async fn daily_limit_that_is_reached_is_announced_once_and_again_when_it_was_lef
     operator.chain.stands_at(now + 90_000).await;
     app.host_stands_at(now + 90_000);
     let all = ada.pays("100").to(&payee).await.is_settled();
-    let data = told(&receiver, "/limits", 4).await;
+    let data = delivered(&receiver, "/limits", 4).await;
     let mut percents: Vec<&Value> = data[2..].iter().map(|data| &data["threshold_percent"]).collect();
     percents.sort_by_key(|percent| percent.as_u64());
     assert_eq!(percents, [&json!(80), &json!(100)]);
@@ -126,7 +126,7 @@ async fn limit_is_announced_once_though_the_relayer_is_killed_again_and_again() 
     let receiver = Receiver::start();
     let ada = operator.creates_account_with("Ada", "1000").await;
     let (payee, _) = operator.chain.new_payee().await;
-    ada.has_policy(json!({ "max_daily_spend": 10 })).await;
+    ada.sets_policy(json!({ "max_daily_spend": 10 })).await;
     registers(&operator, &receiver.url("/limits"), &["limit.threshold"]).await;
     ada.pays("7.9").to(&payee).await.is_settled();
     ada.pays("0.1").to(&payee).await.is_settled();
@@ -152,7 +152,7 @@ async fn limit_that_payments_made_at_once_reach_is_announced_once() {
     let (app, operator) = own_operator().await;
     let receiver = Receiver::start();
     let ada = operator.creates_account_with("Ada", "1000").await;
-    ada.has_policy(json!({ "max_daily_spend": 10 })).await;
+    ada.sets_policy(json!({ "max_daily_spend": 10 })).await;
     registers(&operator, &receiver.url("/limits"), &["limit.threshold"]).await;
     let (payee, _) = operator.chain.new_payee().await;
     // Many at once: whichever one crosses the limit on the chain, there is one event.
@@ -160,7 +160,7 @@ async fn limit_that_payments_made_at_once_reach_is_announced_once() {
     for answer in all_at_once(payments).await {
         answer.is_settled();
     }
-    let data = told(&receiver, "/limits", 2).await;
+    let data = delivered(&receiver, "/limits", 2).await;
     let mut percents: Vec<u64> =
         data.iter().map(|data| data["threshold_percent"].as_u64().expect("a number")).collect();
     percents.sort_unstable();
@@ -168,16 +168,16 @@ async fn limit_that_payments_made_at_once_reach_is_announced_once() {
 }
 
 #[tokio::test]
-async fn policy_that_changed_is_announced_with_what_it_was_and_what_it_is() {
+async fn changed_policy_is_announced_with_before_and_after() {
     let (app, operator) = own_operator().await;
     let receiver = Receiver::start();
     registers(&operator, &receiver.url("/policies"), &["policy.changed"]).await;
     let ada = operator.creates_account("Ada").await;
     let (payee, _) = operator.chain.new_payee().await;
     // Right after the account's creation, and right after each other.
-    ada.has_policy(json!({ "max_daily_spend": 5, "allowed_counterparties": [payee.to_string()] })).await;
-    let paused = ada.has_policy(json!({ "paused": true })).await;
-    let mut data = told(&receiver, "/policies", 2).await;
+    ada.sets_policy(json!({ "max_daily_spend": 5, "allowed_counterparties": [payee.to_string()] })).await;
+    let paused = ada.sets_policy(json!({ "paused": true })).await;
+    let mut data = delivered(&receiver, "/policies", 2).await;
     // Deliveries may overtake each other.
     data.sort_by_key(|data| data["after"]["version"].as_u64());
     let (set, pause) = (&data[0], &data[1]);
@@ -207,8 +207,8 @@ async fn long_allowlist_is_announced_whole() {
     let ada = operator.creates_account("Ada").await;
     let wallets: Vec<Value> =
         (0..60).map(|_| json!({ "wallet": Pubkey::new_unique().to_string() })).collect();
-    ada.has_policy(json!({ "allowed_counterparties": wallets })).await;
-    let data = told(&receiver, "/policies", 1).await;
+    ada.sets_policy(json!({ "allowed_counterparties": wallets })).await;
+    let data = delivered(&receiver, "/policies", 1).await;
     let listed = data[0]["after"]["policy"]["allowed_counterparties"].as_array().expect("a list");
     assert_eq!(listed.len(), 60);
 }
@@ -222,13 +222,13 @@ async fn halts_are_announced_for_every_account_they_stop() {
     operator.client.post("/v1/webhooks", &of(&ada, "/ada")).await.has_status(201);
     operator.client.post("/v1/webhooks", &of(&ben, "/ben")).await.has_status(201);
     operator.chain.halts(operator.address, Some(ada.address), app.admin()).await;
-    let data = told(&receiver, "/ada", 1).await;
+    let data = delivered(&receiver, "/ada", 1).await;
     assert_eq!((&data[0]["account_id"], &data[0]["scope"]), (&json!(ada.id), &json!("account")));
     assert_eq!(data[0]["halted_by"], "admin");
     assert!(receiver.received("/ben").is_empty());
     let halted = operator.client.post("/v1/halt", &json!({})).await.has_status(200);
-    let data = told(&receiver, "/ben", 1).await;
+    let data = delivered(&receiver, "/ben", 1).await;
     assert_eq!((&data[0]["scope"], &data[0]["halted_by"]), (&json!("operator"), &json!("policy_authority")));
     assert_eq!(data[0]["tx_signature"], halted["tx_signature"]);
-    told(&receiver, "/ada", 2).await;
+    delivered(&receiver, "/ada", 2).await;
 }

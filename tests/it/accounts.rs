@@ -164,7 +164,7 @@ async fn accounts_are_filtered_by_status() {
     let operator = Operator::shared().await;
     let (resting, working) =
         (operator.creates_account("Resting").await, operator.creates_account("Working").await);
-    resting.has_policy(json!({ "paused": true })).await;
+    resting.sets_policy(json!({ "paused": true })).await;
     for (status, expected) in [("paused", &resting), ("active", &working)] {
         let page = operator.client.get(&format!("/v1/accounts?status={status}")).await.has_status(200);
         assert_eq!(ids_of(&page["data"]), [expected.id.as_str()]);
@@ -203,7 +203,7 @@ async fn cursor_of_another_operator_opens_nothing() {
 }
 
 #[tokio::test]
-async fn accounts_of_others_are_neither_listed_nor_told_from_unknown_ones() {
+async fn accounts_of_others_are_not_listed_and_answered_like_unknown_ones() {
     let operator = Operator::shared().await;
     let stranger = operator.app().new_operator().await;
     let theirs = stranger.creates_account("Theirs").await;

@@ -183,8 +183,8 @@ async fn node_that_is_gone_is_named_and_its_faults_are_counted_without_its_url()
     let faults = text.lines().filter(|line| line.starts_with("purser_rpc_faults_total{"));
     let faults: u64 = faults.filter_map(|line| line.rsplit_once(' ')?.1.parse::<u64>().ok()).sum();
     assert!(faults > 0 && value(&text, r#"purser_node_resting{network="test",node="0"}"#) == 1, "{text}");
-    for told in [&answer.text, &text] {
-        assert!(!told.contains("hush") && !told.contains("127.0.0.1"), "{told}");
+    for shown in [&answer.text, &text] {
+        assert!(!shown.contains("hush") && !shown.contains("127.0.0.1"), "{shown}");
     }
 }
 

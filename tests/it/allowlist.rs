@@ -18,7 +18,7 @@ async fn allowlist_takes_token_accounts_wallets_and_accounts_and_answers_them_as
     let wallet = wallet.pubkey().to_string();
     let entries = json!([friend.id, listed.to_string(), wallet]);
     assert_eq!(
-        agent.has_policy(json!({ "allowed_counterparties": entries })).await["allowed_counterparties"],
+        agent.sets_policy(json!({ "allowed_counterparties": entries })).await["allowed_counterparties"],
         entries
     );
     assert_eq!(agent.operator.client.get(&agent.path("/policy")).await["allowed_counterparties"], entries);
@@ -35,10 +35,10 @@ async fn empty_allowlist_allows_nobody_and_null_allows_all() {
     let operator = Operator::shared().await;
     let agent = operator.creates_account_with("Ada", "10").await;
     let (payee, _) = operator.chain.new_payee().await;
-    let policy = agent.has_policy(json!({ "allowed_counterparties": [] })).await;
+    let policy = agent.sets_policy(json!({ "allowed_counterparties": [] })).await;
     assert_eq!(policy["allowed_counterparties"], json!([]));
     agent.pays("1").to(&payee).await.is_error(402, "policy_violation");
-    agent.has_policy(json!({ "allowed_counterparties": null })).await;
+    agent.sets_policy(json!({ "allowed_counterparties": null })).await;
     agent.pays("1").to(&payee).await.is_settled();
 }
 
@@ -49,7 +49,7 @@ async fn duplicate_allowlist_entries_collapse() {
         Keypair::new_from_array([1; 32]).pubkey().to_string(),
         Keypair::new_from_array([2; 32]).pubkey().to_string(),
     );
-    let policy = agent.has_policy(json!({ "allowed_counterparties": [one, two, one] })).await;
+    let policy = agent.sets_policy(json!({ "allowed_counterparties": [one, two, one] })).await;
     assert_eq!(policy["allowed_counterparties"], json!([one, two]));
 }
 
@@ -65,7 +65,7 @@ async fn allowlist_of_256_entries_works_and_257_are_invalid() {
     };
     let mut entries: Vec<String> = (0..255).map(address).collect();
     entries.push(payee.to_string());
-    let policy = agent.has_policy(json!({ "allowed_counterparties": entries })).await;
+    let policy = agent.sets_policy(json!({ "allowed_counterparties": entries })).await;
     assert_eq!(policy["allowed_counterparties"], json!(entries));
     let view = operator.chain.agent(&agent.address).await;
     let policy = view.policy();
@@ -77,7 +77,7 @@ async fn allowlist_of_256_entries_works_and_257_are_invalid() {
     let body = json!({ "allowed_counterparties": entries });
     operator.client.put(&agent.path("/policy"), &body).await.blames("allowed_counterparties");
     assert_eq!(operator.chain.agent(&agent.address).await.policy(), view.policy());
-    let lifted = agent.has_policy(json!({})).await;
+    let lifted = agent.sets_policy(json!({})).await;
     assert_eq!(lifted["allowed_counterparties"], json!(null));
 }
 
@@ -99,7 +99,7 @@ async fn allowlist_entry_that_is_no_address_is_invalid_and_named() {
 }
 
 #[tokio::test]
-async fn allowlist_entry_of_another_operator_is_told_like_an_unknown_one() {
+async fn allowlist_entry_of_another_operator_is_answered_like_an_unknown_one() {
     let operator = Operator::shared().await;
     let agent = operator.creates_account("Ada").await;
     let theirs = operator.app().new_operator().await.creates_account("Theirs").await;

@@ -84,7 +84,7 @@ impl Scene {
         let (payee, payee_wallet) = chain.new_payee().await;
         mints(&chain, "100", &ada.token_account).await;
         let allowed = allowlist(&payee_wallet.pubkey(), &ben.token_account);
-        ada.has_policy(json!({
+        ada.sets_policy(json!({
             "max_single_transfer": 10, "max_daily_spend": 30, "require_memo": true, "allowed_counterparties": allowed,
         }))
         .await;
@@ -373,16 +373,16 @@ async fn payment_that_a_modified_program_let_pass_is_found_by_the_rule_that_refu
 }
 
 #[tokio::test]
-async fn event_that_another_program_forges_is_told_and_changes_nothing() {
+async fn event_forged_by_another_program_is_reported_and_changes_nothing() {
     let scene = Scene::new().await;
     let (_, honest) = scene.audited(&[]);
-    let (forged, other) = scene.has_a_line_of_another_program();
+    let (forged, other) = scene.adds_a_line_of_another_program();
     let (status, report) = forged.audited();
     assert_eq!((status, &report["accounts"]), (0, &honest["accounts"]), "{report:#}");
-    let told = remarks(&report);
+    let text = remarks(&report);
     assert!(
-        told.contains(&format!("The program {other} wrote a line in the form of the event TransferExecuted")),
-        "{told}"
+        text.contains(&format!("The program {other} wrote a line in the form of the event TransferExecuted")),
+        "{text}"
     );
 }
 
@@ -454,7 +454,7 @@ async fn commands_of_the_page_for_auditors_run_as_printed() {
 }
 
 #[tokio::test]
-async fn program_that_is_another_one_or_none_is_told_by_the_exit_status() {
+async fn exit_status_shows_a_missing_or_foreign_program() {
     let network = TestNetwork::shared().await;
     let verifies = |arguments: &[&str]| -> (Option<i32>, Value) {
         let mut command = Command::new(binaries::relayer());

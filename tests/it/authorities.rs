@@ -220,7 +220,7 @@ async fn policy_authority_without_sol_stops_changes_at_once_but_no_pause_and_no_
     ] {
         is_refused(operator.client.put(&path, &body).await, "fee_payer_empty");
     }
-    agent.has_policy(json!({ "paused": true })).await;
+    agent.sets_policy(json!({ "paused": true })).await;
     agent.pays("1").to(&payee).await.is_error(402, "account_paused");
     let halted = operator.client.post("/v1/halt", &json!({})).await.has_status(200);
     assert_eq!(halted["halted_by"], "policy_authority");
@@ -281,7 +281,7 @@ async fn policy_authority_that_was_rotated_out_is_said_at_once_and_transfers_go_
     agent.pays("1").to(&payee).await.is_settled();
     until_problems_are(operator, &["authority_rotated"]).await;
     names_for_policies(operator, ours).await;
-    agent.has_policy(json!({ "max_single_transfer": 3 })).await;
+    agent.sets_policy(json!({ "max_single_transfer": 3 })).await;
     operator.creates_account("Ben").await;
 }
 
@@ -295,10 +295,10 @@ async fn policy_key_is_the_one_that_the_operators_account_names() {
     names_for_policies(operator, second.pubkey()).await;
     for agent in [&agent, &other] {
         let long: Value = (0..30).map(|_| json!({ "wallet": Keypair::new().pubkey().to_string() })).collect();
-        agent.has_policy(json!({ "allowed_counterparties": long })).await;
-        agent.has_policy(json!({ "paused": true })).await;
-        agent.has_policy(json!({ "paused": false })).await;
-        agent.has_policy(json!({})).await;
+        agent.sets_policy(json!({ "allowed_counterparties": long })).await;
+        agent.sets_policy(json!({ "paused": true })).await;
+        agent.sets_policy(json!({ "paused": false })).await;
+        agent.sets_policy(json!({})).await;
         let made = agent.operator.creates_account("Ben").await;
         let paid_by = operator.chain.agent(&made.address).await.agent.rent_payer;
         let named =

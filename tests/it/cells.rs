@@ -156,7 +156,7 @@ async fn a_key_leads_to_its_cell_and_to_no_other() {
 }
 
 #[tokio::test]
-async fn what_names_no_cell_is_answered_by_the_first() {
+async fn key_that_names_no_cell_is_answered_by_the_first() {
     let Some(cells) = Cells::start().await else { return };
     let operator = cells.new_operator(&cells.a).await;
     let (key, accounts) = (operator.client.key(), "/v1/accounts");
@@ -203,14 +203,14 @@ async fn mcp_and_the_stream_of_events_pass_through() {
     initializes(&key).await;
     let sent = json!({ "to": ben.id, "amount": "1", "idempotency_key": format!("{}-1", ada.id) });
     assert_eq!(succeeds(&calls(&key, "send_transfer", sent).await)["status"], "settled");
-    let told = async {
+    let seen = async {
         let mut text = String::new();
         while !text.contains("\"transfer.settled\"") {
             let bytes = stream.chunk().await.expect("it goes on").expect("it goes on");
             text.push_str(&String::from_utf8_lossy(&bytes));
         }
     };
-    tokio::time::timeout(WITHIN, told).await.expect("the stream tells of the payment");
+    tokio::time::timeout(WITHIN, seen).await.expect("the stream sends the payment");
 }
 
 #[tokio::test]

@@ -56,7 +56,7 @@ async fn twenty_different_requests_at_once_all_settle() {
 async fn many_requests_at_once_never_pay_more_than_the_daily_limit() {
     let operator = Operator::shared().await;
     let agent = operator.creates_account_with("Ada", "100").await;
-    agent.has_policy(json!({ "max_daily_spend": 5 })).await;
+    agent.sets_policy(json!({ "max_daily_spend": 5 })).await;
     let (payee, _) = operator.chain.new_payee().await;
     let answers = all_at_once((0..12).map(|_| agent.pays("1").to(&payee))).await;
     let settled = answers.iter().filter(|answer| answer.status == 200).count();

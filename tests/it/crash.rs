@@ -26,20 +26,20 @@ async fn payments_are_made_exactly_once_whatever_dies_fails_or_is_asked_again() 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn payments_are_made_exactly_once_while_nodes_lie_databases_are_put_back_and_keys_change() {
     let weights = Weights { clock: 100, history: 100, restore: 100, disk: 0, rotation: 100 };
-    is_clean(Options { runs: 144, seed: 21, round: None, jobs: 2, weights }).await;
+    runs_clean(Options { runs: 144, seed: 21, round: None, jobs: 2, weights }).await;
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn payments_are_made_exactly_once_when_disks_fill_up_and_empty() {
     let weights = Weights { disk: 100, ..Weights::NONE };
-    let report = is_clean(Options { runs: 144, seed: 22, round: None, jobs: 2, weights }).await;
+    let report = runs_clean(Options { runs: 144, seed: 22, round: None, jobs: 2, weights }).await;
     if let Some(none) = report.met.keys().find(|what| what.starts_with("full disk: none")) {
         // Bypasses the test runner, which hides what passing tests print.
         let _ = writeln!(std::io::stderr(), "skipped: {none}");
     }
 }
 
-async fn is_clean(options: Options) -> Report {
+async fn runs_clean(options: Options) -> Report {
     let report = crash::run(options, |_, _| ()).await;
     assert!(report.is_clean(), "{}", report.failures.join("\n"));
     assert_eq!(report.runs, options.runs);

@@ -84,7 +84,7 @@ async fn a_session_is_bound_to_the_addresses_of_its_key() {
 }
 
 #[tokio::test]
-async fn what_is_not_sent_by_a_page_of_ours_is_refused() {
+async fn form_that_no_page_of_ours_sent_is_refused() {
     let operator = Operator::shared().await;
     let agent = operator.creates_account_with("Ada", "5").await;
     let browser = signed_in(&operator).await;
@@ -155,7 +155,7 @@ async fn every_page_says_what_it_may_load_and_is_not_kept() {
 }
 
 #[tokio::test]
-async fn what_a_first_visit_loads_is_small() {
+async fn first_visit_loads_little() {
     let operator = Operator::shared().await;
     let browser = signed_in(&operator).await;
     let page = browser.reads("/dashboard").await.has_status(200).text;

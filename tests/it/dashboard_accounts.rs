@@ -50,7 +50,7 @@ async fn a_policy_is_looked_at_before_it_is_changed_and_a_change_in_between_is_s
     compared.says("2.50 USDC").says("1,000.00 USDC").says("in force at once");
     let stands = operator.client.get(&agent.path("/policy")).await;
     assert!(stands["max_single_transfer"].is_null(), "a look changes nothing: {}", stands.text);
-    agent.has_policy(json!({ "require_memo": true })).await;
+    agent.sets_policy(json!({ "require_memo": true })).await;
     let change = [&asked[..], &[("step", "change")]].concat();
     browser.sends_form(&path, &change).await.has_status(409).says("nothing was changed");
     let version = field(&browser.reads(&path).await.text, "expected_version");
@@ -67,11 +67,11 @@ async fn a_policy_is_looked_at_before_it_is_changed_and_a_change_in_between_is_s
 }
 
 #[tokio::test]
-async fn who_changed_a_policy_and_why_is_shown() {
+async fn page_shows_who_changed_a_policy_and_why() {
     let operator = Operator::shared().await;
     let agent = operator.creates_account("Ada").await;
     let changed = json!({ "max_daily_spend": 5, "reason": "<b>caution</b>" });
-    agent.has_policy(changed).await;
+    agent.sets_policy(changed).await;
     let browser = signed_in(&operator).await;
     let path = format!("/dashboard/accounts/{}/policy/versions", agent.id);
     for _ in 0..200 {
@@ -178,7 +178,7 @@ async fn history_is_filtered_searched_and_taken_along() {
     let operator = Operator::shared().await;
     let agent = operator.creates_account_with("Ada", "9").await;
     let payee = operator.creates_account("Bea").await;
-    agent.has_policy(json!({ "max_single_transfer": 5 })).await;
+    agent.sets_policy(json!({ "max_single_transfer": 5 })).await;
     let paid = agent.pays("1.25").to(&payee).memo("=SUM(<script>)").await.is_settled();
     agent.pays("6").to(&payee).memo("too much").await.is_error(402, "policy_violation");
     let browser = signed_in(&operator).await;
@@ -215,7 +215,7 @@ async fn search_goes_on_until_the_whole_history_was_searched() {
     let operator = Operator::shared().await;
     let agent = operator.creates_account_with("Ada", "9").await;
     let payee = operator.creates_account("Bea").await;
-    agent.has_policy(json!({ "max_single_transfer": 5 })).await;
+    agent.sets_policy(json!({ "max_single_transfer": 5 })).await;
     let first = agent.pays("1.25").to(&payee).memo("needle first").await.is_settled();
     for number in 0..260 {
         let memo = if number % 2 == 0 { format!("needle {number}.") } else { format!("hay {number}.") };
@@ -243,7 +243,7 @@ async fn transfers_show_every_check_and_a_preview_pays_nothing() {
     let operator = Operator::shared().await;
     let agent = operator.creates_account_with("Ada", "9").await;
     let payee = operator.creates_account("Bea").await;
-    agent.has_policy(json!({ "max_single_transfer": 5 })).await;
+    agent.sets_policy(json!({ "max_single_transfer": 5 })).await;
     let refused = agent.pays("6").to(&payee).memo("\"><img src=x>").await.is_error(402, "policy_violation");
     let browser = signed_in(&operator).await;
     let id = refused.text_of("transfer_id");
@@ -276,7 +276,7 @@ async fn limits_are_a_bar_with_what_is_left_and_when_the_oldest_frees() {
     let browser = signed_in(&operator).await;
     let path = format!("/dashboard/accounts/{}", agent.id);
     browser.reads(&path).await.says("No cap on what leaves in 24 hours.");
-    agent.has_policy(json!({ "max_daily_spend": 8 })).await;
+    agent.sets_policy(json!({ "max_daily_spend": 8 })).await;
     agent.pays("2").to(&payee).await.is_settled();
     let limits = operator.client.get(&agent.path("/limits")).await.has_status(200);
     let frees_at = limits["max_daily_spend"]["frees_at"].as_str().expect("something counts").to_owned();

@@ -32,7 +32,7 @@ async fn every_task_is_done_in_a_browser_and_no_page_keeps_anybody_out() {
     let agent = operator.creates_account_with("Research agent", "250").await;
     let payee = operator.creates_account_with("Travel bookings", "42.5").await;
     let limits = json!({ "max_single_transfer": 25, "max_daily_spend": 50, "reason": "first limits" });
-    agent.has_policy(limits).await;
+    agent.sets_policy(limits).await;
     let receiver = Receiver::start();
     let webhook =
         registers(&operator, &receiver.url("/purser"), &["transfer.settled", "transfer.rejected"]).await;
@@ -47,7 +47,7 @@ async fn every_task_is_done_in_a_browser_and_no_page_keeps_anybody_out() {
     agent.new_key().await;
     let slow = app.new_operator().await;
     let waiting = slow.creates_account("Waits").await;
-    waiting.has_policy(json!({ "max_single_transfer": 10 })).await;
+    waiting.sets_policy(json!({ "max_single_transfer": 10 })).await;
     loosens_after(&slow, 7_200).await;
     let mut node = Command::new("node");
     node.arg(workspace().join("tests/browser/dashboard.mjs")).kill_on_drop(true);

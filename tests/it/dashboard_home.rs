@@ -27,7 +27,7 @@ async fn home_and_stop_all_count_more_accounts_than_a_page_of_the_api_holds() {
     const ACCOUNTS: usize = 105;
     let operator = Operator::shared().await;
     let first = operator.creates_account_with("Oldest", "7.25").await;
-    first.has_policy(json!({ "max_daily_spend": 10, "paused": true })).await;
+    first.sets_policy(json!({ "max_daily_spend": 10, "paused": true })).await;
     let create = async |number: usize| {
         let body = json!({ "name": format!("Agent {number}") });
         operator.client.post("/v1/accounts", &body).await.has_status(201);
@@ -58,7 +58,7 @@ async fn all_that_needs_attention_is_on_the_first_page() {
         operator.creates_account("Halted").await,
         operator.creates_account("Payee").await,
     ];
-    near.has_policy(json!({ "max_daily_spend": 5 })).await;
+    near.sets_policy(json!({ "max_daily_spend": 5 })).await;
     let low = json!({
         "url": receiver.url("/low"), "events": ["balance.low_threshold"], "low_balance_threshold_usdc": 6,
         "account_ids": [near.id],
@@ -86,7 +86,7 @@ async fn all_that_needs_attention_is_on_the_first_page() {
 }
 
 #[tokio::test]
-async fn tries_to_sign_in_are_limited_and_keep_nobody_out_who_was_in() {
+async fn sign_in_attempts_are_limited_and_existing_sessions_stay() {
     let settings = AppSettings { sections: "[keys]\nunknown_per_second = 5", ..AppSettings::default() };
     let app = TestApp::start(TestNetwork::shared().await, &settings).await;
     let operator = app.new_operator().await;

@@ -135,7 +135,7 @@ async fn a_webhook_is_registered_tested_rotated_and_deleted_from_the_dashboard()
 }
 
 #[tokio::test]
-async fn what_a_receiver_answers_is_text_and_nothing_else() {
+async fn answer_of_a_receiver_is_shown_as_text_only() {
     let operator = Operator::shared().await;
     let agent = operator.creates_account("<script>alert(1)</script>\"'&").await;
     let browser = signed_in(&operator).await;

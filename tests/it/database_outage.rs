@@ -53,7 +53,7 @@ impl Scene {
     }
 
     /// Payments are refused because the database is away, and the relayer misses what happens on the chain.
-    async fn is_away(&self) -> Payment {
+    async fn goes_away(&self) -> Payment {
         let chain = &self.agent.operator.chain;
         let (payee, _) = chain.new_payee().await;
         let payment = self.agent.pays("1").to(&payee);
@@ -64,11 +64,11 @@ impl Scene {
     }
 
     /// Requests, the sweeper, the indexer and the webhooks work again, without a restart of the process.
-    async fn is_back(&self, refused: Payment, pid: u32) {
+    async fn comes_back(&self, refused: Payment, pid: u32) {
         let paid = refused.insists().await;
         let id = paid.text_of("transfer_id").to_owned();
         let deadline = tokio::time::Instant::now() + BACK_WITHIN;
-        let is_told = || {
+        let is_delivered = || {
             let received = self.receiver.received("/hook");
             received.iter().any(|delivery| delivery.event()["data"]["transfer_id"] == id.as_str())
         };
@@ -79,9 +79,13 @@ impl Scene {
             let entries = answer["data"].as_array();
             entries.is_some_and(|entries| entries.iter().any(|entry| entry["amount_usdc"] == "7.000000"))
         };
-        while !is_told() || !has_deposit().await {
-            let told = is_told();
-            assert!(tokio::time::Instant::now() < deadline, "told: {told}\n{}", self.app.log_tail());
+        while !is_delivered() || !has_deposit().await {
+            let delivered = is_delivered();
+            assert!(
+                tokio::time::Instant::now() < deadline,
+                "delivered: {delivered}\n{}",
+                self.app.log_tail()
+            );
             tokio::time::sleep(Duration::from_millis(200)).await;
         }
         assert_eq!(self.app.pid(), pid);
@@ -93,9 +97,9 @@ async fn every_part_goes_on_after_postgres_was_silent() {
     let Some(scene) = Scene::set().await else { return };
     let pid = scene.app.pid();
     scene.line.swallows();
-    let refused = scene.is_away().await;
+    let refused = scene.goes_away().await;
     scene.line.mends();
-    scene.is_back(refused, pid).await;
+    scene.comes_back(refused, pid).await;
 }
 
 #[tokio::test]
@@ -111,7 +115,7 @@ async fn payment_that_becomes_final_while_postgres_is_away_is_settled_afterwards
     while !chain.is_finalized(&signature).await {
         tokio::time::sleep(Duration::from_millis(200)).await;
     }
-    // The relayer hears of it, and can write nothing down.
+    // The relayer sees it, and can write nothing down.
     scene.agent.pays("1").to(&payee).await.is_error(503, "service_unavailable");
     scene.line.mends();
     let settled = payment.insists().await;
@@ -128,9 +132,9 @@ async fn every_part_goes_on_after_a_failover_during_which_only_a_standby_answere
     scene.line.cuts();
     scene.database.takes_writing(false).await;
     scene.line.mends();
-    let refused = scene.is_away().await;
+    let refused = scene.goes_away().await;
     scene.database.takes_writing(true).await;
-    scene.is_back(refused, pid).await;
+    scene.comes_back(refused, pid).await;
 }
 
 #[tokio::test]
@@ -179,7 +183,7 @@ async fn streams_signed_refusals_sessions_and_cleaning_go_on_after_a_failover() 
 async fn relayer_stops_by_itself_while_postgres_is_silent() {
     let Some(scene) = Scene::set().await else { return };
     scene.line.swallows();
-    scene.is_away().await;
+    scene.goes_away().await;
     assert!(scene.app.stops(Duration::from_secs(60)).await, "the relayer ends by itself");
 }
 

@@ -67,13 +67,13 @@ fn found(report: &Value) -> Vec<(String, Value)> {
 /// An account that may pay 1 USDC at a time.
 async fn bounded(operator: &Operator) -> (Agent, Pubkey) {
     let agent = operator.creates_account_with("Ada", "10").await;
-    agent.has_policy(json!({ "max_single_transfer": 1 })).await;
+    agent.sets_policy(json!({ "max_single_transfer": 1 })).await;
     let (payee, _) = operator.chain.new_payee().await;
     (agent, payee)
 }
 
 /// Gets `count` payments refused, and returns their ids.
-async fn is_refused(agent: &Agent, payee: &Pubkey, count: usize) -> BTreeSet<String> {
+async fn gets_refused(agent: &Agent, payee: &Pubkey, count: usize) -> BTreeSet<String> {
     let mut ids = BTreeSet::new();
     for answer in all_at_once((0..count).map(|_| agent.pays("2.5").to(payee))).await {
         ids.insert(answer.is_error(402, "policy_violation").text_of("transfer_id").to_owned());
@@ -106,12 +106,12 @@ async fn head_is_there(file: &str, app: &TestApp, operator: &Operator, number: u
 }
 
 #[tokio::test]
-async fn what_is_refused_stands_in_a_file_that_holds_until_somebody_changes_it() {
+async fn file_of_refusals_holds_until_somebody_changes_it() {
     let app = TestApp::start(TestNetwork::own(), &with_heads()).await;
     let operator = app.new_operator().await;
     let (agent, payee) = bounded(&operator).await;
     agent.pays("1").to(&payee).await.is_settled();
-    let ids = is_refused(&agent, &payee, 12).await;
+    let ids = gets_refused(&agent, &payee, 12).await;
     let file = file_of(&operator.client, 12).await;
     assert_eq!(ids_of(&file), ids);
     let key = app.denials_key().pubkey().to_string();
@@ -172,9 +172,9 @@ async fn what_is_refused_stands_in_a_file_that_holds_until_somebody_changes_it()
 async fn a_file_goes_on_where_it_ended_and_pages_show_the_same() {
     let operator = TestApp::shared().await.new_operator().await;
     let (agent, payee) = bounded(&operator).await;
-    is_refused(&agent, &payee, 3).await;
+    gets_refused(&agent, &payee, 3).await;
     let first = file_of(&operator.client, 3).await;
-    is_refused(&agent, &payee, 4).await;
+    gets_refused(&agent, &payee, 4).await;
     let all = file_of(&operator.client, 7).await;
     let more = asks(&operator.client, "?above=3").await.has_status(200);
     assert_eq!(first + &more.text, all);
@@ -215,14 +215,14 @@ async fn a_relayer_that_is_killed_signs_each_refusal_once() {
 
 /// Dies before it stores what it signed, after that, or after its head landed: the next one goes on, and nothing is there twice.
 #[tokio::test]
-async fn what_a_relayer_left_half_signed_the_next_one_finishes() {
+async fn denials_left_unsigned_are_signed_by_the_next_relayer() {
     for point in ["denials.before:1", "denials.after:1", "denial_head.after:1"] {
         let settings = AppSettings { panic_at: Some(point), ..with_heads() };
         let app = TestApp::start(TestNetwork::shared().await, &settings).await;
         let operator = app.new_operator().await;
         let (agent, payee) = bounded(&operator).await;
         // Only one: the relayer may die as soon as it has answered it.
-        let ids = is_refused(&agent, &payee, 1).await;
+        let ids = gets_refused(&agent, &payee, 1).await;
         let name = point.trim_end_matches(":1");
         for _ in 0..300 {
             if app.log().contains(&format!("panic point {name}")) {
@@ -270,11 +270,11 @@ async fn two_relayers_on_one_postgres_sign_one_chain() {
 
 /// Whoever owns the relayer has its key and its database, but a rewrite of anything before a written head is found.
 #[tokio::test]
-async fn who_rewrites_the_chain_after_its_head_was_written_is_found() {
+async fn chain_rewritten_after_its_head_is_found() {
     let app = TestApp::start(TestNetwork::own(), &with_heads()).await;
     let operator = app.new_operator().await;
     let (agent, payee) = bounded(&operator).await;
-    is_refused(&agent, &payee, 5).await;
+    gets_refused(&agent, &payee, 5).await;
     let file = file_of(&operator.client, 5).await;
     head_is_there(&file, &app, &operator, 5).await;
     assert!(app.stops(Duration::from_secs(20)).await);
@@ -310,7 +310,7 @@ async fn a_memo_that_another_wallet_signs_is_no_head() {
     let app = TestApp::start(TestNetwork::own(), &AppSettings::default()).await;
     let operator = app.new_operator().await;
     let (agent, payee) = bounded(&operator).await;
-    is_refused(&agent, &payee, 2).await;
+    gets_refused(&agent, &payee, 2).await;
     let file = file_of(&operator.client, 2).await;
     let memo = format!("purser denials v1 {} 2 {}", operator.address, "0".repeat(64));
     let stranger = app.admin();

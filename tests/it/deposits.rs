@@ -44,7 +44,7 @@ async fn first_deposit_to_an_account_created_a_moment_ago_shows() {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn deposit_that_is_told_of_before_it_counts_shows_once_it_does() {
+async fn deposit_reported_before_it_counts_shows_once_it_does() {
     // The network notifies at once, and the change is final 31 slots later.
     let (_app, _node, agent) = account("finalized").await;
     let signature = deposits(&agent, "1").await;
@@ -66,7 +66,7 @@ async fn nothing_is_asked(node: &Node) {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn deposit_made_while_nobody_was_told_shows_when_the_websocket_is_back() {
+async fn deposit_made_without_a_websocket_shows_when_it_is_back() {
     let (_app, node, agent) = account("confirmed").await;
     let first = deposits(&agent, "5").await;
     shows(&agent, 1, &first).await;

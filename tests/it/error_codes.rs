@@ -28,7 +28,7 @@ async fn agent_and_payee() -> (Agent, Pubkey) {
 #[tokio::test]
 async fn error_policy_violation_is_402_with_the_rejected_transfer_and_its_checks() {
     let (agent, payee) = agent_and_payee().await;
-    agent.has_policy(json!({ "max_single_transfer": 2 })).await;
+    agent.sets_policy(json!({ "max_single_transfer": 2 })).await;
     let refused = agent.pays("3").to(&payee).await.is_error(402, "policy_violation");
     assert_eq!(refused["status"], "rejected");
     assert!(refused.text_of("transfer_id").starts_with("txn_"));
@@ -43,7 +43,7 @@ async fn error_policy_violation_is_402_with_the_rejected_transfer_and_its_checks
 #[tokio::test]
 async fn error_account_paused_is_402_with_the_rejected_transfer_and_its_checks() {
     let (agent, payee) = agent_and_payee().await;
-    agent.has_policy(json!({ "paused": true })).await;
+    agent.sets_policy(json!({ "paused": true })).await;
     let refused = agent.pays("3").to(&payee).await.is_error(402, "account_paused");
     assert_eq!(refused["status"], "rejected");
     assert!(refused.text_of("transfer_id").starts_with("txn_"));
@@ -445,7 +445,7 @@ fn every_error_code_has_a_named_test() {
     let page =
         fs::read_to_string(workspace().join("docs/errors.md")).expect("docs/errors.md lists the errors");
     for code in codes {
-        assert!(page.contains(&format!("`{code}`")), "docs/errors.md does not tell of {code}");
+        assert!(page.contains(&format!("`{code}`")), "docs/errors.md does not name {code}");
         let tested = tests.contains(&format!("async fn error_{code}_is_"));
         let excused = NOT_PROVOKED.iter().any(|(known, _)| *known == code);
         assert!(tested != excused, "{code}: tested {tested}, excused {excused}");

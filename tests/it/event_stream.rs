@@ -53,7 +53,7 @@ impl Stream {
             if let Some(end) = self.text.find("\n\n") {
                 break end;
             }
-            match tokio::time::timeout(WITHIN, self.response.chunk()).await.expect("something is heard") {
+            match tokio::time::timeout(WITHIN, self.response.chunk()).await.expect("the stream goes on") {
                 Ok(Some(bytes)) => self.text.push_str(std::str::from_utf8(&bytes).expect("UTF-8")),
                 Ok(None) | Err(_) => return None,
             }
@@ -108,10 +108,10 @@ async fn refuses(agent: &purser_tests::Agent, payee: &solana_sdk::pubkey::Pubkey
 }
 
 #[tokio::test]
-async fn stream_tells_what_happens_and_goes_on_where_it_was_left() {
+async fn stream_sends_events_and_resumes_where_it_ended() {
     let operator = Operator::shared().await;
     let agent = operator.creates_account_with("Ada", "5").await;
-    agent.has_policy(json!({ "max_single_transfer": 1 })).await;
+    agent.sets_policy(json!({ "max_single_transfer": 1 })).await;
     let (payee, _) = operator.chain.new_payee().await;
     let query = "?type=transfer.rejected,transfer.settled";
     let mut stream = Stream::open(&operator.client, query, None).await;
@@ -159,7 +159,7 @@ async fn reader_that_comes_and_goes_misses_nothing_of_two_relayers_on_postgres()
     let second = first.twin(&settings);
     let other = Client::new(&second.base_url(), Some(operator.client.key()));
     let agent = operator.creates_account_with("Ada", "5").await;
-    agent.has_policy(json!({ "max_single_transfer": 1 })).await;
+    agent.sets_policy(json!({ "max_single_transfer": 1 })).await;
     let (payee, _) = operator.chain.new_payee().await;
     let begin = Stream::open(&operator.client, "?type=transfer.rejected", None).await;
     let mut last = begin.last_id.clone().expect("an id");

@@ -66,12 +66,12 @@ async fn transfer_that_policy_refuses_is_announced_as_rejected() {
     let (operator, receiver) = (Operator::shared().await, Receiver::start());
     let agent = operator.creates_account_with("Ada", "10").await;
     let (payee, _) = operator.chain.new_payee().await;
-    agent.has_policy(json!({ "max_single_transfer": 1 })).await;
+    agent.sets_policy(json!({ "max_single_transfer": 1 })).await;
     registers(&operator, &receiver.url("/a"), &TRANSFERS).await;
     let refused = agent.pays("2").to(&payee).await.is_error(402, "policy_violation");
     agent.pays("0.5").to(&payee).key("again").await.is_settled();
     // A failure for a reason other than policy is no rejection.
-    agent.has_policy(json!({})).await;
+    agent.sets_policy(json!({})).await;
     agent.pays("100").to(&payee).await.is_error(402, "insufficient_balance");
     let received = receiver.waits_for("/a", 3).await;
     let [rejected] = of_type(&received, "transfer.rejected")[..] else { panic!("one is rejected") };
@@ -98,7 +98,7 @@ async fn low_balance_is_announced_once_per_crossing() {
     agent.pays("5").to(&payee).await.is_settled();
     agent.holds("80").await;
     // If nobody sees the balance rise before the next payment, that payment crosses nothing.
-    is_known_to_hold(&agent, "80.000000").await;
+    waits_until_known(&agent, "80.000000").await;
     agent.pays("70").to(&payee).await.is_settled();
     receiver.waits_for("/low", 2).await;
     assert_eq!(announced(&agent, &receiver).await, ["50.000000", "10.000000"]);
@@ -122,13 +122,13 @@ async fn watched(operator: &Operator, receiver: &Receiver, usdc: &str) -> Agent 
         "url": receiver.url("/low"), "events": ["balance.low_threshold"], "low_balance_threshold_usdc": 50,
     });
     operator.client.post("/v1/webhooks", &body).await.has_status(201);
-    is_known_to_hold(&agent, &format!("{usdc}.000000")).await;
+    waits_until_known(&agent, &format!("{usdc}.000000")).await;
     agent
 }
 
 /// Waits until the relayer has seen this balance. It writes the resulting announcements in the same transaction, so by then
 /// they are complete.
-async fn is_known_to_hold(agent: &Agent, usdc: &str) {
+async fn waits_until_known(agent: &Agent, usdc: &str) {
     const KNOWN: &str = "SELECT balance_usdc FROM webhook_balances WHERE account_id = $1";
     let file = agent.operator.app().folder().join("purser.db");
     let database = rusqlite::Connection::open(file).expect("opened");
@@ -161,21 +161,21 @@ async fn low_balance_is_announced_for_a_withdrawal_by_wallet_once_and_again_afte
     let takes = async |usdc: &str| withdraws(&agent, usdc, &payee, operator.app().admin()).await;
     takes("49.999999").await;
     takes("0.000001").await;
-    is_known_to_hold(&agent, "50.000000").await;
+    waits_until_known(&agent, "50.000000").await;
     assert!(announced(&agent, &receiver).await.is_empty(), "50 are not less than 50");
     takes("0.000001").await;
-    is_known_to_hold(&agent, "49.999999").await;
+    waits_until_known(&agent, "49.999999").await;
     assert_eq!(announced(&agent, &receiver).await, ["49.999999"]);
     // Further down, by wallet and through the relayer: no crossing.
     takes("9.999999").await;
     agent.pays("5").to(&payee).await.is_settled();
-    is_known_to_hold(&agent, "35.000000").await;
+    waits_until_known(&agent, "35.000000").await;
     assert_eq!(announced(&agent, &receiver).await, ["49.999999"]);
     mints(&operator.chain, "15", &agent.token_account).await;
-    is_known_to_hold(&agent, "50.000000").await;
+    waits_until_known(&agent, "50.000000").await;
     assert_eq!(announced(&agent, &receiver).await, ["49.999999"], "being back is no crossing");
     takes("20").await;
-    is_known_to_hold(&agent, "30.000000").await;
+    waits_until_known(&agent, "30.000000").await;
     assert_eq!(announced(&agent, &receiver).await, ["49.999999", "30.000000"]);
 }
 
@@ -191,7 +191,7 @@ async fn low_balance_is_announced_again_though_nobody_saw_the_deposit_in_between
         "url": receiver.url("/low"), "events": ["balance.low_threshold"], "low_balance_threshold_usdc": 50,
     });
     operator.client.post("/v1/webhooks", &body).await.has_status(201);
-    is_known_to_hold(&agent, "60.000000").await;
+    waits_until_known(&agent, "60.000000").await;
     agent.pays("20").to(&payee).await.is_settled();
     receiver.waits_for("/low", 1).await;
     // 40 + 30 - 25, + 15 - 15.5, and + 10.5 - 5.5, which ends at 49.5.
@@ -201,7 +201,7 @@ async fn low_balance_is_announced_again_though_nobody_saw_the_deposit_in_between
         // A deposit that comes before the look after the answer would hide the crossing.
         receiver.waits_for("/low", count).await;
     }
-    is_known_to_hold(&agent, "49.500000").await;
+    waits_until_known(&agent, "49.500000").await;
     assert_eq!(announced(&agent, &receiver).await, ["40.000000", "45.000000", "44.500000", "49.500000"]);
 }
 
@@ -243,7 +243,7 @@ fn every_event_type_is_tested_here_and_explained() {
     assert_eq!(types.len(), 12, "{types:?}");
     let page = std::fs::read_to_string(workspace().join("docs/webhooks.md")).expect("webhooks are explained");
     for event_type in types {
-        assert!(page.contains(&format!("`{event_type}`")), "docs/webhooks.md does not tell of {event_type}");
+        assert!(page.contains(&format!("`{event_type}`")), "docs/webhooks.md does not name {event_type}");
         assert!(
             [
                 include_str!("events.rs"),

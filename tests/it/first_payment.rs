@@ -95,7 +95,7 @@ async fn first_payment_over_mcp_is_made_once() {
 }
 
 #[test]
-fn what_the_page_installs_is_what_the_gate_installs() {
+fn page_installs_what_the_gate_installs() {
     let gate = fs::read_to_string(workspace().join(".ci/run")).expect("the gate is there");
     let page = fs::read_to_string(workspace().join("docs/first-payment.md")).expect("the page is there");
     let installed =

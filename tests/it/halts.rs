@@ -32,7 +32,7 @@ async fn halt_over_http_stops_every_account_and_only_the_admins_wallet_resumes()
     }
 
     // Neither the policy's pause nor the key that halted lifts it.
-    ada.has_policy(json!({ "paused": false })).await;
+    ada.sets_policy(json!({ "paused": false })).await;
     ada.pays("1").to(&payee).await.is_error(402, "account_paused");
     let (app, chain) = (operator.app(), &operator.chain);
     for key in [app.policy_authority(), app.transfer_authority()] {
@@ -72,7 +72,7 @@ async fn one_account_is_halted_over_http_and_only_the_admins_wallet_resumes_it()
     operator.client.post(&path, &json!({})).await.has_status(200);
     let account = operator.reads_account(&ada.id).await.has_status(200);
     assert_eq!(account["halted"], json!({ "by": "policy_authority", "scope": "account" }));
-    ada.has_policy(json!({ "paused": false })).await;
+    ada.sets_policy(json!({ "paused": false })).await;
     ada.pays("1").to(&payee).await.is_error(402, "account_paused");
     ben.pays("1").to(&payee).await.is_settled();
     // Neither its own agent, nor another operator, which must not learn that the account exists.

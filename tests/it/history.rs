@@ -263,12 +263,12 @@ async fn transfer_past_the_relayer_shows_up_too() {
 async fn rejected_transfer_is_listed_with_its_reason_and_the_status_filter_picks() {
     let operator = Operator::shared().await;
     let agent = operator.creates_account_with("Careful", "10").await;
-    agent.has_policy(json!({ "max_single_transfer": 1 })).await;
+    agent.sets_policy(json!({ "max_single_transfer": 1 })).await;
     let (payee, _) = operator.chain.new_payee().await;
     let refused = agent.pays("2").to(&payee).memo("too much").await.is_error(402, "policy_violation");
     agent.pays("1").to(&payee).await.is_settled();
     // A policy change is no history entry.
-    agent.has_policy(json!({})).await;
+    agent.sets_policy(json!({})).await;
     agent.pays("500").to(&payee).await.is_error(402, "insufficient_balance");
     let all = entries(&agent, "").await;
     assert_eq!(all.len(), 2, "{all:#?}");
@@ -300,7 +300,7 @@ async fn rejected_transfer_is_listed_with_its_reason_and_the_status_filter_picks
 async fn paused_account_lists_its_rejections_as_account_paused() {
     let operator = Operator::shared().await;
     let agent = operator.creates_account_with("Paused", "10").await;
-    agent.has_policy(json!({ "paused": true })).await;
+    agent.sets_policy(json!({ "paused": true })).await;
     let (payee, _) = operator.chain.new_payee().await;
     agent.pays("2").to(&payee).await.is_error(402, "account_paused");
     assert_eq!(entries(&agent, "").await[0]["error"], "account_paused");

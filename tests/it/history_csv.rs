@@ -38,7 +38,7 @@ async fn csv_has_the_entries_that_pages_have_and_no_formula() {
     for memo in memos {
         agent.pays("1").to(&payee).memo(memo).await.is_settled();
     }
-    agent.has_policy(json!({ "paused": true })).await;
+    agent.sets_policy(json!({ "paused": true })).await;
     agent.pays("1").to(&payee).memo("=1").await.is_error(402, "account_paused");
     let answer = asks(&operator.client, &agent, "", "text/csv").await.has_status(200);
     assert_eq!(answer.header("content-type"), Some("text/csv; charset=utf-8; header=present"));
@@ -70,7 +70,7 @@ async fn csv_of_a_long_history_is_whole_and_comes_in_pieces() {
     const ENTRIES: usize = 1_030;
     let operator = Operator::shared().await;
     let agent = operator.creates_account_with("Long", "1").await;
-    agent.has_policy(json!({ "paused": true })).await;
+    agent.sets_policy(json!({ "paused": true })).await;
     let (payee, _) = operator.chain.new_payee().await;
     for begun in (0..ENTRIES).step_by(10) {
         for answer in all_at_once((begun..begun + 10).map(|_| agent.pays("1").to(&payee))).await {
@@ -91,7 +91,7 @@ async fn csv_of_a_long_history_is_whole_and_comes_in_pieces() {
 }
 
 #[tokio::test]
-async fn csv_is_for_who_asks_for_it_and_may_see_the_history() {
+async fn csv_is_for_clients_that_accept_it_and_may_see_the_history() {
     let operator = Operator::shared().await;
     let agent = operator.creates_account("Asked").await;
     for accept in ["application/json", "*/*", "application/json, text/csv", "text/csv;q=0"] {

@@ -26,7 +26,7 @@ fn newest(entries: &[Value], field: &str) -> String {
 async fn payments_within_a_second_all_come_after_the_newest_time_seen() {
     let operator = Operator::shared().await;
     let agent = operator.creates_account_with("Polled", "100").await;
-    agent.has_policy(json!({ "max_single_transfer": 1 })).await;
+    agent.sets_policy(json!({ "max_single_transfer": 1 })).await;
     let (payee, _) = operator.chain.new_payee().await;
     let mut all = BTreeSet::new();
     let mut times = Vec::new();
@@ -47,10 +47,10 @@ async fn payments_within_a_second_all_come_after_the_newest_time_seen() {
 }
 
 #[tokio::test]
-async fn who_polls_by_visible_at_gets_each_entry_once_and_in_order() {
+async fn polling_by_visible_at_gets_each_entry_once_and_in_order() {
     let operator = Operator::shared().await;
     let agent = operator.creates_account_with("Polled", "100").await;
-    agent.has_policy(json!({ "max_single_transfer": 1 })).await;
+    agent.sets_policy(json!({ "max_single_transfer": 1 })).await;
     let (payee, _) = operator.chain.new_payee().await;
     let (mut got, mut since) = (Vec::new(), "2020-01-01T00:00:00Z".to_owned());
     for round in 0..10 {
@@ -72,7 +72,7 @@ async fn who_polls_by_visible_at_gets_each_entry_once_and_in_order() {
 async fn newer_payment_stands_above_an_older_refusal() {
     let operator = Operator::shared().await;
     let agent = operator.creates_account_with("Ordered", "100").await;
-    agent.has_policy(json!({ "max_single_transfer": 1 })).await;
+    agent.sets_policy(json!({ "max_single_transfer": 1 })).await;
     let (payee, _) = operator.chain.new_payee().await;
     for _ in 0..8 {
         let refused = agent.pays("2").to(&payee).await.is_error(402, "policy_violation");
@@ -139,14 +139,14 @@ async fn deposit_that_is_booked_late_comes_after_the_newest_time_seen_before_it(
 }
 
 #[tokio::test]
-async fn two_relayers_on_one_postgres_show_every_entry_to_who_polls() {
+async fn polling_two_relayers_on_one_postgres_misses_no_entry() {
     let Some(database) = TestDatabase::create().await else { return };
     let settings = AppSettings { database: Some(database), ..AppSettings::default() };
     let first = TestApp::start(TestNetwork::shared().await, &settings).await;
     let second = first.twin(&settings);
     let operator = first.new_operator().await;
     let agent = operator.creates_account_with("Busy", "100").await;
-    agent.has_policy(json!({ "max_single_transfer": 1 })).await;
+    agent.sets_policy(json!({ "max_single_transfer": 1 })).await;
     let (payee, _) = operator.chain.new_payee().await;
     let beside = purser_tests::Client::new(&second.base_url(), Some(operator.client.key()));
     // True if the payment ended in a way that the history shows: on a busy machine some expire.

@@ -11,7 +11,7 @@ use crate::history::{entries, entries_once};
 async fn since_leaves_out_its_own_moment_and_all_before() {
     let operator = Operator::shared().await;
     let agent = operator.creates_account_with("Dated", "10").await;
-    agent.has_policy(json!({ "max_single_transfer": 1 })).await;
+    agent.sets_policy(json!({ "max_single_transfer": 1 })).await;
     let (payee, _) = operator.chain.new_payee().await;
     agent.pays("2").to(&payee).await.is_error(402, "policy_violation");
     agent.pays("3").to(&payee).await.is_error(402, "policy_violation");
@@ -56,7 +56,7 @@ async fn type_picks_transfers_deposits_or_withdrawals() {
     mints(&operator.chain, "10", &agent.token_account).await;
     withdraws(&agent, "1", &payee, operator.app().admin()).await;
     entries_once(&agent, 2).await;
-    agent.has_policy(json!({ "max_single_transfer": 2 })).await;
+    agent.sets_policy(json!({ "max_single_transfer": 2 })).await;
     agent.pays("2").to(&payee).await.is_settled();
     agent.pays("3").to(&payee).await.is_error(402, "policy_violation");
     let amounts = async |query: &str| -> Vec<String> {
@@ -155,7 +155,7 @@ async fn parameters_of_the_history_are_checked() {
 async fn page_of_the_history_has_25_entries_unless_asked_otherwise() {
     let operator = Operator::shared().await;
     let agent = operator.creates_account_with("Long", "10").await;
-    agent.has_policy(json!({ "paused": true })).await;
+    agent.sets_policy(json!({ "paused": true })).await;
     let (payee, _) = operator.chain.new_payee().await;
     for _ in 0..26 {
         agent.pays("1").to(&payee).await.is_error(402, "account_paused");

@@ -54,9 +54,9 @@ async fn history_without_the_database_is_the_same_less_the_rejections() {
         ada.pays("1").to(&ben).memo("between us").await.is_settled();
         ada.pays("2").to(&ben.token_account).await.is_settled();
         ben.pays("3").to(&payee).memo("").await.is_settled();
-        ada.has_policy(json!({ "max_single_transfer": 1 })).await;
+        ada.sets_policy(json!({ "max_single_transfer": 1 })).await;
         ada.pays("5").to(&payee).await.is_error(402, "policy_violation");
-        ada.has_policy(json!({})).await;
+        ada.sets_policy(json!({})).await;
         withdraws(&ada, "4", &ben.token_account, app.admin()).await;
         let Landing::Settled(_) = ben.pays_directly("0.5", &ada.token_account, "by hand").await else {
             panic!("the transfer lands")

@@ -92,11 +92,11 @@ async fn operator_and_agent_keys_share_one_scope() {
 async fn policy_rejection_is_answered_again_even_after_the_policy_changed() {
     let operator = Operator::shared().await;
     let agent = operator.creates_account_with("Ada", "10").await;
-    agent.has_policy(json!({ "max_single_transfer": 1 })).await;
+    agent.sets_policy(json!({ "max_single_transfer": 1 })).await;
     let (payee, _) = operator.chain.new_payee().await;
     let payment = agent.pays("2").to(&payee);
     let first = payment.clone().await.is_error(402, "policy_violation");
-    agent.has_policy(json!({})).await;
+    agent.sets_policy(json!({})).await;
     let again = payment.await.is_error(402, "policy_violation");
     assert_eq!(again.without_request_id(), first.without_request_id());
     assert_eq!(again.header("idempotent-replayed"), Some("true"));
@@ -107,11 +107,11 @@ async fn policy_rejection_is_answered_again_even_after_the_policy_changed() {
 async fn pause_rejection_is_answered_again_after_the_pause() {
     let operator = Operator::shared().await;
     let agent = operator.creates_account_with("Ada", "10").await;
-    agent.has_policy(json!({ "paused": true })).await;
+    agent.sets_policy(json!({ "paused": true })).await;
     let (payee, _) = operator.chain.new_payee().await;
     let payment = agent.pays("2").to(&payee);
     let first = payment.clone().await.is_error(402, "account_paused");
-    agent.has_policy(json!({ "paused": false })).await;
+    agent.sets_policy(json!({ "paused": false })).await;
     let again = payment.await.is_error(402, "account_paused");
     assert_eq!(again["transfer_id"], first["transfer_id"]);
 }

@@ -147,7 +147,7 @@ async fn key_for_other_addresses_opens_neither_rest_nor_mcp_whatever_is_forwarde
 }
 
 #[tokio::test]
-async fn trusted_proxy_says_who_asks_and_the_client_before_it_does_not() {
+async fn client_address_comes_from_the_trusted_proxy_and_not_from_the_client() {
     let settings = AppSettings { server: "trusted_proxies = [\"127.0.0.1\"]", ..AppSettings::default() };
     let app = TestApp::start(TestNetwork::shared().await, &settings).await;
     let operator = app.new_operator().await;
@@ -229,7 +229,7 @@ async fn operator_has_at_most_so_many_keys_and_a_revoked_one_makes_room() {
 }
 
 #[tokio::test]
-async fn flood_of_made_up_keys_is_answered_without_the_database_and_stops_nobody_who_is_known() {
+async fn flood_of_unknown_keys_costs_no_query_and_blocks_no_known_key() {
     let settings = AppSettings { sections: "[keys]\nunknown_per_second = 20", ..AppSettings::default() };
     let app = TestApp::start(TestNetwork::shared().await, &settings).await;
     let operator = app.new_operator().await;

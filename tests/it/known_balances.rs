@@ -27,7 +27,7 @@ async fn accounts_are_listed_with_their_last_known_balance_while_the_chain_is_aw
     let (payer, agent) =
         (operator.creates_account_with("Payer", "10").await, operator.creates_account("Ada").await);
     let paused = operator.creates_account("Ben").await;
-    paused.has_policy(json!({ "paused": true })).await;
+    paused.sets_policy(json!({ "paused": true })).await;
     payer.pays("4").to(&agent).await.is_settled();
     let alive = operator.client.get("/v1/accounts").await.has_status(200);
     let living = entry(&alive, &agent);

@@ -16,10 +16,10 @@ async fn account_without_limits_says_so() {
 }
 
 #[tokio::test]
-async fn limits_tell_what_is_used_and_what_remains() {
+async fn limits_show_used_and_remaining_amounts() {
     let operator = Operator::shared().await;
     let agent = operator.creates_account_with("Ada", "20").await;
-    agent.has_policy(json!({ "max_single_transfer": 4, "max_daily_spend": 10 })).await;
+    agent.sets_policy(json!({ "max_single_transfer": 4, "max_daily_spend": 10 })).await;
     let (payee, _) = operator.chain.new_payee().await;
     for (used, remaining) in [("0.000000", "10.000000"), ("2.500001", "7.499999"), ("5.000002", "4.999998")] {
         let limits = operator.client.get(&agent.path("/limits")).await.has_status(200);
@@ -42,7 +42,7 @@ async fn limit_lowered_below_what_was_spent_leaves_nothing() {
     let agent = operator.creates_account_with("Ada", "20").await;
     let (payee, _) = operator.chain.new_payee().await;
     agent.pays("5").to(&payee).await.is_settled();
-    agent.has_policy(json!({ "max_daily_spend": 3 })).await;
+    agent.sets_policy(json!({ "max_daily_spend": 3 })).await;
     let limits = operator.client.get(&agent.path("/limits")).await.has_status(200);
     let daily = &limits["max_daily_spend"];
     assert_eq!((&daily["used"], &daily["remaining"]), (&json!("5.000000"), &json!("0.000000")));
@@ -54,7 +54,7 @@ async fn limit_lowered_below_what_was_spent_leaves_nothing() {
 async fn agent_reads_its_limits_with_its_own_key() {
     let operator = Operator::shared().await;
     let agent = operator.creates_account("Ada").await;
-    agent.has_policy(json!({ "max_daily_spend": 10 })).await;
+    agent.sets_policy(json!({ "max_daily_spend": 10 })).await;
     let key = agent.new_key().await;
     let limits = key.get(&agent.path("/limits")).await.has_status(200);
     assert_eq!(limits["max_daily_spend"]["limit"], "10.000000");
@@ -64,7 +64,7 @@ async fn agent_reads_its_limits_with_its_own_key() {
 async fn preview_of_an_allowed_transfer_lists_every_rule_as_ok_and_moves_nothing() {
     let operator = Operator::shared().await;
     let agent = operator.creates_account_with("Ada", "20").await;
-    agent.has_policy(json!({ "max_single_transfer": 4, "max_daily_spend": 10 })).await;
+    agent.sets_policy(json!({ "max_single_transfer": 4, "max_daily_spend": 10 })).await;
     let (payee, _) = operator.chain.new_payee().await;
     let transactions = operator.chain.transactions_of(&agent.address).await;
     let preview = agent.previews("3").to(&payee).await.has_status(200);
@@ -91,7 +91,7 @@ async fn preview_lists_every_rule_that_a_transfer_would_break() {
     let agent = operator.creates_account_with("Ada", "20").await;
     let policy = json!({ "paused": true, "require_memo": true, "allowed_counterparties": [],
         "max_single_transfer": 1, "max_daily_spend": 2 });
-    agent.has_policy(policy).await;
+    agent.sets_policy(policy).await;
     let (payee, _) = operator.chain.new_payee().await;
     let preview = agent.previews("3").to(&payee).await.has_status(200);
     assert_eq!((&preview["allowed"], &preview["error"]), (&json!(false), &json!("account_paused")));
@@ -117,7 +117,7 @@ async fn preview_does_not_use_up_the_idempotency_key() {
 async fn preview_of_a_daily_limit_says_when_to_try_again() {
     let operator = Operator::shared().await;
     let agent = operator.creates_account_with("Ada", "20").await;
-    agent.has_policy(json!({ "max_daily_spend": 10 })).await;
+    agent.sets_policy(json!({ "max_daily_spend": 10 })).await;
     let (payee, _) = operator.chain.new_payee().await;
     agent.pays("8").to(&payee).await.is_settled();
     let preview = agent.previews("3").to(&payee).await.has_status(200);
@@ -128,7 +128,7 @@ async fn preview_of_a_daily_limit_says_when_to_try_again() {
 }
 
 #[tokio::test]
-async fn preview_tells_a_balance_that_is_too_low() {
+async fn preview_reports_a_balance_that_is_too_low() {
     let operator = Operator::shared().await;
     let agent = operator.creates_account_with("Ada", "1").await;
     let (payee, _) = operator.chain.new_payee().await;

@@ -14,7 +14,7 @@ pub async fn agent_with_delay(seconds: u32) -> (Operator, Agent) {
     let app = TestApp::start(TestNetwork::shared().await, &AppSettings::default()).await;
     let operator = app.new_operator().await;
     let agent = operator.creates_account_with("Ada", "100").await;
-    agent.has_policy(json!({ "max_single_transfer": 10 })).await;
+    agent.sets_policy(json!({ "max_single_transfer": 10 })).await;
     loosens_after(&operator, seconds).await;
     (operator, agent)
 }
@@ -54,10 +54,10 @@ async fn loosened_policy_waits_is_announced_and_takes_effect_by_itself() {
     }
     assert!(paid, "the policy never took effect");
     assert!(policy_of(&operator, &agent).await["pending"].is_null());
-    let heard = receiver.waits_for("/p", 2).await;
-    let types: Vec<String> = heard.iter().map(|delivery| delivery.event_type().to_owned()).collect();
+    let deliveries = receiver.waits_for("/p", 2).await;
+    let types: Vec<String> = deliveries.iter().map(|delivery| delivery.event_type().to_owned()).collect();
     assert_eq!(types, ["policy.pending", "policy.applied"]);
-    for delivery in &heard {
+    for delivery in &deliveries {
         let data = &delivery.event()["data"];
         assert_eq!(
             (data["account_id"].as_str(), &data["policy"]["max_single_transfer"]),

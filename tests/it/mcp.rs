@@ -145,9 +145,10 @@ async fn payment_names_itself_and_its_schema_says_so() {
     let send = tools.iter().find(|tool| tool["name"] == "send_transfer").expect("send_transfer");
     assert_eq!(send["inputSchema"]["required"], json!(["to", "amount", "idempotency_key"]));
     assert!(send["inputSchema"]["properties"]["from"].is_null());
-    let told = send["inputSchema"]["properties"]["idempotency_key"]["description"].as_str().expect("told");
+    let description =
+        send["inputSchema"]["properties"]["idempotency_key"]["description"].as_str().expect("a text");
     let sentence = "the name of this payment; keep it when you retry; a new one is a second payment";
-    assert!(told.starts_with(sentence), "{told}");
+    assert!(description.starts_with(sentence), "{description}");
     let nameless = calls(&key, "send_transfer", json!({ "to": "x", "amount": "1" })).await;
     assert_eq!(is_refused(&nameless, "invalid_request").1["param"], "idempotency_key");
 }
@@ -170,13 +171,13 @@ async fn tools_answer_what_rest_answers() {
     for (tool, below) in
         [("get_account", ""), ("get_limits", "/limits"), ("list_transactions", "/transactions")]
     {
-        let told = calls(&key, tool, json!({})).await;
+        let called = calls(&key, tool, json!({})).await;
         let rest = key.get(&agent.path(below)).await.has_status(200);
-        let mut told = succeeds(&told).clone();
+        let mut answer = succeeds(&called).clone();
         if tool == "get_account" {
-            told["balance_as_of"] = rest["balance_as_of"].clone();
+            answer["balance_as_of"] = rest["balance_as_of"].clone();
         }
-        assert_eq!(told, rest.body, "{tool}");
+        assert_eq!(answer, rest.body, "{tool}");
     }
     let balance = calls(&key, "get_balance", json!({})).await;
     assert_eq!(succeeds(&balance)["balance_usdc"], "98.750000");
@@ -214,7 +215,7 @@ async fn hundred_calls_of_one_payment_at_once_pay_once() {
 async fn refusal_has_the_body_of_rest_and_says_what_is_possible() {
     let (agent, key) = ada().await;
     let (payee, _) = agent.operator.chain.new_payee().await;
-    agent.has_policy(json!({ "max_single_transfer": 5, "max_daily_spend": 6.5 })).await;
+    agent.sets_policy(json!({ "max_single_transfer": 5, "max_daily_spend": 6.5 })).await;
     let order = |amount: &str, name: &str| json!({ "to": payee.to_string(), "amount": amount, "idempotency_key": name });
     let single = calls(&key, "send_transfer", order("5.5", &unique_key())).await;
     let (sentence, _) = is_refused(&single, "policy_violation");
@@ -231,7 +232,7 @@ async fn refusal_has_the_body_of_rest_and_says_what_is_possible() {
     let over_rest = agent.pays("4").to(&payee).by(&key).key(&name).await.is_error(402, "policy_violation");
     assert_eq!(without_request_id(body), over_rest.without_request_id());
 
-    agent.has_policy(json!({})).await;
+    agent.sets_policy(json!({})).await;
     let name = unique_key();
     let poor = calls(&key, "send_transfer", order("1000", &name)).await;
     let (sentence, body) = is_refused(&poor, "insufficient_balance");
@@ -276,7 +277,7 @@ async fn wrong_arguments_are_blamed_by_name_and_pay_nothing() {
 }
 
 #[tokio::test]
-async fn what_belongs_to_others_is_not_found() {
+async fn transfers_and_accounts_of_others_are_not_found() {
     let (agent, key) = ada().await;
     let (payee, _) = agent.operator.chain.new_payee().await;
     let ben = agent.operator.creates_account_with("Ben", "10").await;

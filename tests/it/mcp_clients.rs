@@ -66,7 +66,7 @@ async fn clients_of_both_eras_call_every_tool_and_pay_once() {
         return;
     };
     let agent = Operator::shared().await.creates_account_with("Ada", "100").await;
-    agent.has_policy(serde_json::json!({ "max_single_transfer": 25 })).await;
+    agent.sets_policy(serde_json::json!({ "max_single_transfer": 25 })).await;
     let (payee, _) = agent.operator.chain.new_payee().await;
     let key = agent.new_key().await;
     for (era, session) in [("new", "without"), ("old", "with")] {

@@ -76,7 +76,7 @@ async fn client_is_answered_in_json_whatever_it_says_that_it_accepts() {
 }
 
 #[tokio::test]
-async fn what_is_no_single_message_is_refused_in_the_shape_of_rest() {
+async fn body_that_is_no_single_message_is_refused_in_the_shape_of_rest() {
     let (agent, key) = ada().await;
     let (payee, _) = agent.operator.chain.new_payee().await;
     let order = json!({ "to": payee.to_string(), "amount": "1", "idempotency_key": unique_key() });

@@ -141,7 +141,7 @@ async fn account_asked_for_many_times_under_one_key_is_made_once() {
 }
 
 #[tokio::test]
-async fn wrong_arguments_of_operators_are_told_and_reach_no_other_route() {
+async fn wrong_arguments_of_operators_are_refused_and_reach_no_other_route() {
     let operator = let_in().await;
     let agent = operator.creates_account("Ada").await;
     let client = &operator.client;

@@ -16,7 +16,7 @@ use crate::history::entries_once;
 async fn agent_under(policy: Value) -> (Agent, Pubkey) {
     let operator = Operator::shared().await;
     let agent = operator.creates_account_with("Ada", "100").await;
-    agent.has_policy(policy).await;
+    agent.sets_policy(policy).await;
     let (payee, _) = operator.chain.new_payee().await;
     (agent, payee)
 }
@@ -80,9 +80,9 @@ async fn recipient_outside_the_allowlist_is_refused_here_and_on_chain() {
     let (agent, payee) = agent_under(json!({ "allowed_counterparties": [friend] })).await;
     let (code, rule) = ("policy_violation", "allowed_counterparties");
     both_refuse(&agent, "1", &payee, code, rule, PurserError::RecipientNotAllowed).await;
-    agent.has_policy(json!({ "allowed_counterparties": [] })).await;
+    agent.sets_policy(json!({ "allowed_counterparties": [] })).await;
     both_refuse(&agent, "1", &payee, code, rule, PurserError::RecipientNotAllowed).await;
-    agent.has_policy(json!({ "allowed_counterparties": [payee.to_string()] })).await;
+    agent.sets_policy(json!({ "allowed_counterparties": [payee.to_string()] })).await;
     assert!(matches!(agent.pays_directly("1", &payee, "").await, Landing::Settled(_)));
 }
 

@@ -15,7 +15,7 @@ async fn payer_and_payee() -> (Agent, Agent) {
 }
 
 #[tokio::test]
-async fn account_of_another_operator_is_paid_and_told_of_its_deposit() {
+async fn account_of_another_operator_is_paid_and_its_deposit_is_announced() {
     let (payer, payee) = payer_and_payee().await;
     let preview = payer.previews("2").to(&payee).await.has_status(200);
     assert_eq!(preview["allowed"], true, "{}", preview.text);
@@ -49,7 +49,7 @@ async fn paying_an_account_of_another_operator_opens_nothing_of_it() {
 }
 
 #[tokio::test]
-async fn account_that_cannot_be_paid_is_told_like_an_unknown_one() {
+async fn account_that_cannot_be_paid_is_answered_like_an_unknown_one() {
     let (payer, payee) = payer_and_payee().await;
     let unknown = payer.pays("1").to(&UNKNOWN).await.is_error(422, "invalid_recipient");
     payee.operator.chain.freezes(&payee.address, true).await;
@@ -75,10 +75,10 @@ async fn payment_to_an_account_of_another_operator_is_made_once() {
 #[tokio::test]
 async fn allowlist_holds_for_accounts_of_other_operators() {
     let (payer, payee) = payer_and_payee().await;
-    payer.has_policy(json!({ "allowed_counterparties": [] })).await;
+    payer.sets_policy(json!({ "allowed_counterparties": [] })).await;
     let refused = payer.pays("1").to(&payee).await.is_error(402, "policy_violation");
     assert_eq!(refused.failed_checks(), ["allowed_counterparties"]);
     let wallet = json!([{ "wallet": payee.address.to_string() }]);
-    payer.has_policy(json!({ "allowed_counterparties": wallet })).await;
+    payer.sets_policy(json!({ "allowed_counterparties": wallet })).await;
     payer.pays("1").to(&payee).await.is_settled();
 }

@@ -63,7 +63,7 @@ async fn patch_changes_only_what_it_names() {
 }
 
 #[tokio::test]
-async fn change_of_policy_tells_its_version_and_its_transaction() {
+async fn change_of_policy_answers_its_version_and_its_transaction() {
     let agent = Operator::shared().await.creates_account("Ada").await;
     let path = agent.path("/policy");
     let first = puts(&agent, &json!({ "max_single_transfer": 1 })).await;
@@ -254,7 +254,7 @@ async fn reads(agent: &Agent) -> Answer {
 }
 
 async fn puts(agent: &Agent, body: &Value) -> Answer {
-    agent.has_policy(body.clone()).await
+    agent.sets_policy(body.clone()).await
 }
 
 fn fields(answer: &Answer) -> Value {

@@ -13,7 +13,7 @@ async fn policy_that_was_read_can_be_edited_and_put_back() {
     let (client, path) = (&operator.client, agent.path("/policy"));
     let wallet = Keypair::new().pubkey().to_string();
     let entries = json!([friend.id, wallet]);
-    agent.has_policy(json!({ "max_daily_spend": "0.1", "allowed_counterparties": entries })).await;
+    agent.sets_policy(json!({ "max_daily_spend": "0.1", "allowed_counterparties": entries })).await;
 
     let mut policy = client.get(&path).await.has_status(200).body;
     let unchanged = client.put(&path, &policy).await.has_status(200);
@@ -40,7 +40,7 @@ async fn policy_that_was_changed_since_it_was_read_is_not_overwritten() {
     let agent = operator.creates_account("Ada").await;
     let (client, path) = (&operator.client, agent.path("/policy"));
     let mut read = client.get(&path).await.has_status(200).body;
-    agent.has_policy(json!({ "max_daily_spend": 7 })).await;
+    agent.sets_policy(json!({ "max_daily_spend": 7 })).await;
     read["require_memo"] = json!(true);
     client.put(&path, &read).await.is_error(409, "policy_changed");
     client.patch(&path, &read).await.is_error(409, "policy_changed");

@@ -52,7 +52,7 @@ async fn accounts_asked_of_two_relayers_at_once_stop_at_the_quota() {
 async fn entries_of_all_accounts_count_together_and_shorter_lists_make_room() {
     let operator = operator_with(10, 60).await;
     let (ada, ben) = (operator.creates_account("Ada").await, operator.creates_account("Ben").await);
-    ada.has_policy(json!({ "allowed_counterparties": list(40) })).await;
+    ada.sets_policy(json!({ "allowed_counterparties": list(40) })).await;
     let long = json!({ "allowed_counterparties": list(30) });
     let refused = operator.client.put(&ben.path("/policy"), &long).await;
     assert_eq!(refused.is_error(400, "quota_exceeded")["param"], "allowed_counterparties");
@@ -61,17 +61,17 @@ async fn entries_of_all_accounts_count_together_and_shorter_lists_make_room() {
     operator.client.post("/v1/accounts", &begun).await.has_status(201);
     operator.client.post("/v1/accounts", &begun).await.is_error(400, "quota_exceeded");
     // Neither a pause nor a limit takes any quota.
-    ada.has_policy(json!({ "paused": true })).await;
+    ada.sets_policy(json!({ "paused": true })).await;
     operator.client.patch(&ada.path("/policy"), &json!({ "max_single_transfer": 1 })).await.has_status(200);
-    ada.has_policy(json!({ "allowed_counterparties": list(5) })).await;
-    ben.has_policy(long).await;
+    ada.sets_policy(json!({ "allowed_counterparties": list(5) })).await;
+    ben.sets_policy(long).await;
 }
 
 #[tokio::test]
-async fn operator_list_tells_what_each_operator_holds_and_its_rent() {
+async fn operator_list_shows_holdings_and_rent_of_each_operator() {
     let operator = operator_with(10, 60).await;
     let agent = operator.creates_account("Ada").await;
-    agent.has_policy(json!({ "allowed_counterparties": list(20) })).await;
+    agent.sets_policy(json!({ "allowed_counterparties": list(20) })).await;
     let listed = operator.app().runs(&["operator", "list"]);
     let row = listed.as_array().and_then(|rows| rows.iter().find(|row| row["operator_id"] == operator.id));
     let row = row.unwrap_or_else(|| panic!("no {} in {listed}", operator.id));

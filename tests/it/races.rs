@@ -87,11 +87,11 @@ async fn is_paused(agent: &Agent) -> bool {
 async fn pause_stays(two: &Two, agent: &Agent) {
     for round in 0..4 {
         for (method, body, sends) in changes(round) {
-            agent.has_policy(json!({ "max_daily_spend": 9 })).await;
+            agent.sets_policy(json!({ "max_daily_spend": 9 })).await;
             let change = asks(&two.second, agent, method, &body);
             let answer = two
                 .overtakes(sends, change, async {
-                    agent.has_policy(json!({ "paused": true })).await;
+                    agent.sets_policy(json!({ "paused": true })).await;
                 })
                 .await;
             assert!(is_paused(agent).await, "{method} {body} lifted the pause: {}", answer.text);
@@ -106,12 +106,12 @@ async fn pause_stays(two: &Two, agent: &Agent) {
 async fn second_pause_stays(two: &Two, agent: &Agent) {
     for round in 0..4 {
         for (method, body, sends) in changes(round) {
-            agent.has_policy(json!({ "paused": true, "max_daily_spend": 9 })).await;
+            agent.sets_policy(json!({ "paused": true, "max_daily_spend": 9 })).await;
             let change = asks(&two.second, agent, method, &body);
             let answer = two
                 .overtakes(sends, change, async {
-                    agent.has_policy(json!({ "paused": false })).await;
-                    agent.has_policy(json!({ "paused": true })).await;
+                    agent.sets_policy(json!({ "paused": false })).await;
+                    agent.sets_policy(json!({ "paused": true })).await;
                 })
                 .await;
             assert!(is_paused(agent).await, "{method} {body} lifted the second pause: {}", answer.text);
@@ -125,7 +125,7 @@ async fn halt_stays(two: &Two, agent: &Agent) {
     let admin = two.first.app().admin();
     let (payee, _) = two.first.chain.new_payee().await;
     for (method, body, sends) in changes(1) {
-        agent.has_policy(json!({})).await;
+        agent.sets_policy(json!({})).await;
         let change = asks(&two.second, agent, method, &body);
         let answer = two
             .overtakes(sends, change, async {

@@ -77,7 +77,7 @@ async fn closing_accounts_in_a_loop_costs_the_service_no_more_than_fees() {
     let before = purse(&operator).await;
     for _ in 0..5 {
         let agent = operator.creates_account("Ada").await;
-        agent.has_policy(json!({ "allowed_counterparties": wallets(3) })).await;
+        agent.sets_policy(json!({ "allowed_counterparties": wallets(3) })).await;
         admin_closes(&agent, service).await;
     }
     let lost = before - purse(&operator).await;
@@ -91,9 +91,9 @@ async fn long_allowlists_in_a_loop_cost_the_service_no_more_than_fees() {
     let agent = operator.creates_account("Ada").await;
     let before = purse(&operator).await;
     for round in 0..3 {
-        agent.has_policy(json!({ "allowed_counterparties": wallets(256) })).await;
+        agent.sets_policy(json!({ "allowed_counterparties": wallets(256) })).await;
         match round {
-            0 => drop(agent.has_policy(json!({})).await),
+            0 => drop(agent.sets_policy(json!({})).await),
             1 => admin_opens_policy(&agent, service).await,
             _ => admin_closes(&agent, service).await,
         }
@@ -124,8 +124,8 @@ async fn service_pays_for_no_list_whose_rent_another_gets_back() {
     let lost = before.saturating_sub(purse(&operator).await);
     assert!(lost <= 20 * FEE, "the service lost {lost} lamports to the admin");
     // Changes that cost no rent are made.
-    agent.has_policy(json!({ "max_single_transfer": 5 })).await;
-    agent.has_policy(json!({ "paused": true })).await;
+    agent.sets_policy(json!({ "max_single_transfer": 5 })).await;
+    agent.sets_policy(json!({ "paused": true })).await;
 }
 
 /// The admin created this account with its own wallet, and the relayer found it.
@@ -192,7 +192,7 @@ async fn admin_that_empties_an_account_and_closes_it_over_a_waiting_draft_takes_
     let before = purse(&operator).await;
     for _ in 0..2 {
         let agent = operator.creates_account_with("Ada", "2").await;
-        agent.has_policy(json!({ "allowed_counterparties": wallets(2) })).await;
+        agent.sets_policy(json!({ "allowed_counterparties": wallets(2) })).await;
         let body = json!({ "allowed_counterparties": wallets(100) });
         operator.client.put(&agent.path("/policy"), &body).await.has_status(202);
         let (payee, _) = operator.chain.new_payee().await;

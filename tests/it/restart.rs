@@ -29,7 +29,7 @@ async fn comes_back_with_everything(settings: &AppSettings) -> Arc<TestApp> {
     }
     let (payee, _) = operator.chain.new_payee().await;
     agent
-        .has_policy(json!({ "max_single_transfer": 4, "allowed_counterparties": [payee.to_string()] }))
+        .sets_policy(json!({ "max_single_transfer": 4, "allowed_counterparties": [payee.to_string()] }))
         .await;
     let agent_key = agent.new_key().await;
     let revoked = operator.client.post(&agent.path("/keys"), &json!({})).await.has_status(201);
@@ -162,7 +162,7 @@ async fn payments_of_a_lost_database_are_not_made_again_in_whatever_order_they_a
     let agent = operator.creates_account_with("Ada", "100").await;
     let (payee, _) = operator.chain.new_payee().await;
     // The limit is exactly what they spend: refusing a payment that was made would be a lie.
-    agent.has_policy(json!({ "max_daily_spend": MANY })).await;
+    agent.sets_policy(json!({ "max_daily_spend": MANY })).await;
     app.crashes();
     let saved = app.saved_database();
     app.starts();

@@ -24,7 +24,7 @@ async fn transfer_is_signed_and_sent_once_when_the_node_takes_it_at_once() {
     let beside = app.twin(&settings);
     let client = Client::new(&beside.base_url(), Some(operator.client.key()));
 
-    node.follows_the_script(true).await.expect("the network tells its slot");
+    node.follows_the_script(true).await.expect("the network reports its slot");
 
     const TRANSFERS: u64 = 60;
     let pays = |_| agent.pays("0.5").to(&payee).by(&client);

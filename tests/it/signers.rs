@@ -182,7 +182,7 @@ async fn policy_and_transfer_keys_are_kept_by_different_services() {
 
 /// Two keys: one in a service that hangs for longer than the test, one in a file.
 #[tokio::test]
-async fn one_signer_that_hangs_holds_up_nobody_who_pays_with_another() {
+async fn hanging_signer_does_not_hold_up_payments_with_another() {
     let settings = AppSettings { second_keys: true, deadline_seconds: 40, ..AppSettings::default() };
     let mut kept_by = None;
     let kept = Kept::with(settings, |app| {
@@ -227,7 +227,7 @@ async fn one_signer_that_hangs_holds_up_nobody_who_pays_with_another() {
 }
 
 #[tokio::test]
-async fn what_is_wrong_with_a_signer_is_said_before_anybody_pays_and_until_it_is_mended() {
+async fn fault_of_a_signer_is_reported_before_anybody_pays_and_until_it_is_mended() {
     let settings = AppSettings { server: "admin_listen = \"127.0.0.1:0\"", ..AppSettings::default() };
     let mut kept_by = None;
     let kept = Kept::with(settings, |app| {

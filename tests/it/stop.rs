@@ -74,7 +74,7 @@ async fn relayer_that_stops_takes_nothing_new_and_says_how_far_a_payment_has_com
 #[tokio::test]
 async fn second_signal_stops_at_once_and_loses_nothing() {
     let (app, agent, payee, paying) = with_an_endless_payment().await;
-    app.is_asked_to_stop();
+    app.begins_to_stop();
     takes_nothing_new(&app.base_url()).await;
     let begun = Instant::now();
     assert!(app.stops(Duration::from_secs(30)).await);

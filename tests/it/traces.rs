@@ -203,7 +203,7 @@ async fn collector_that_is_silent_or_gone_holds_up_no_payment_and_no_stop() {
 }
 
 #[tokio::test]
-async fn stop_sends_what_is_left() {
+async fn stop_exports_the_remaining_spans() {
     if !binaries::have_optional_features() {
         eprintln!("not run: the relayer is built without the feature `otel`");
         return;
@@ -218,7 +218,7 @@ async fn stop_sends_what_is_left() {
 }
 
 #[tokio::test]
-async fn relayer_that_cannot_export_as_it_is_told_refuses_to_start() {
+async fn relayer_that_cannot_export_as_configured_refuses_to_start() {
     let app = TestApp::start(TestNetwork::shared().await, &AppSettings::default()).await;
     app.crashes();
     let runs = |command: &str, environment: &[(&str, &str)]| {

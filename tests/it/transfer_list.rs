@@ -37,7 +37,7 @@ async fn transfers_of_all_accounts_are_listed_newest_first_and_by_every_filter()
     let first = id(&ada.pays("1").to(&payee).await.is_settled());
     let failed = id(&ben.pays("99").to(&payee).key(&key).await.is_error(402, "insufficient_balance"));
     let again = id(&ben.pays("99").to(&payee).key(&key).await.is_error(402, "insufficient_balance"));
-    ada.has_policy(json!({ "max_single_transfer": 1 })).await;
+    ada.sets_policy(json!({ "max_single_transfer": 1 })).await;
     let refused = id(&ada.pays("2").to(&payee).await.is_error(402, "policy_violation"));
     let last = id(&ben.pays("1").to(&ada).await.is_settled());
     let all = [&last, &refused, &again, &failed, &first].map(String::clone);

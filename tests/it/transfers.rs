@@ -75,7 +75,7 @@ async fn settled_transfer_reads_as_it_was_answered() {
 async fn rejected_transfer_reads_with_its_reason() {
     let operator = Operator::shared().await;
     let agent = operator.creates_account_with("Ada", "1").await;
-    agent.has_policy(json!({ "require_memo": true })).await;
+    agent.sets_policy(json!({ "require_memo": true })).await;
     let (payee, _) = operator.chain.new_payee().await;
     let rejected = agent.pays("0.5").to(&payee).await.is_error(402, "policy_violation");
     assert_eq!(rejected["status"], "rejected");
@@ -90,7 +90,7 @@ async fn rejected_transfer_reads_with_its_reason() {
 async fn rejected_transfer_never_reaches_the_chain() {
     let operator = Operator::shared().await;
     let agent = operator.creates_account_with("Ada", "1").await;
-    agent.has_policy(json!({ "max_single_transfer": 0.1 })).await;
+    agent.sets_policy(json!({ "max_single_transfer": 0.1 })).await;
     let (payee, _) = operator.chain.new_payee().await;
     let before = operator.chain.transactions_of(&agent.address).await;
     agent.pays("0.5").to(&payee).await.is_error(402, "policy_violation");
@@ -115,7 +115,7 @@ async fn memo_of_200_four_byte_characters_settles_and_201_characters_are_invalid
 async fn empty_memo_counts_as_none_where_a_memo_is_required() {
     let operator = Operator::shared().await;
     let agent = operator.creates_account_with("Ada", "1").await;
-    agent.has_policy(json!({ "require_memo": true })).await;
+    agent.sets_policy(json!({ "require_memo": true })).await;
     let (payee, _) = operator.chain.new_payee().await;
     for payment in
         [agent.pays("0.1"), agent.pays("0.1").memo(""), agent.pays("0.1").field("memo", json!(null))]
@@ -159,7 +159,7 @@ async fn recipient_that_cannot_take_usdc_is_invalid() {
 }
 
 #[tokio::test]
-async fn wallet_as_recipient_is_told_its_usdc_token_account() {
+async fn refusal_of_a_wallet_as_recipient_names_its_usdc_token_account() {
     let operator = Operator::shared().await;
     let agent = operator.creates_account_with("Ada", "1").await;
     let (token_account, wallet) = operator.chain.new_payee().await;
@@ -197,14 +197,14 @@ async fn rules_win_over_one_another_in_the_order_of_the_program() {
     let memo = "x";
     let lifted = [json!(false), json!(false), json!(null), json!(null), json!(null)];
     for value in lifted {
-        agent.has_policy(policy.clone()).await;
+        agent.sets_policy(policy.clone()).await;
         let refused = agent.pays("5").to(&payee).await;
         let code = if failing[0] == "paused" { "account_paused" } else { "policy_violation" };
         let refused = refused.is_error(402, code);
         assert_eq!(refused.failed_checks(), failing, "every broken rule is listed");
         policy[failing.remove(0)] = value;
     }
-    agent.has_policy(policy).await;
+    agent.sets_policy(policy).await;
     agent.pays("5").to(&payee).memo(memo).await.is_error(402, "insufficient_balance");
 }
 
@@ -221,7 +221,7 @@ async fn account_of_another_operator_is_no_source() {
 }
 
 #[tokio::test]
-async fn transfer_of_another_operator_is_told_like_an_unknown_one() {
+async fn transfer_of_another_operator_is_answered_like_an_unknown_one() {
     let operator = Operator::shared().await;
     let agent = operator.creates_account_with("Ada", "5").await;
     let (payee, _) = operator.chain.new_payee().await;

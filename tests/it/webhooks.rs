@@ -195,26 +195,38 @@ struct Toll {
     /// How long a receiver takes to answer.
     answer: Duration,
     /// Deliveries in a round before the kill.
-    heard: usize,
+    deliveries_before_kill: usize,
 }
 
 fn toll() -> Toll {
     match std::env::var_os("PURSER_TEST_LONG") {
-        None => Toll { endpoints: 1, rounds: 4, events: 30, answer: Duration::from_millis(60), heard: 10 },
-        Some(_) => Toll { endpoints: 100, rounds: 6, events: 167, answer: Duration::ZERO, heard: 10_000 },
+        None => Toll {
+            endpoints: 1,
+            rounds: 4,
+            events: 30,
+            answer: Duration::from_millis(60),
+            deliveries_before_kill: 10,
+        },
+        Some(_) => Toll {
+            endpoints: 100,
+            rounds: 6,
+            events: 167,
+            answer: Duration::ZERO,
+            deliveries_before_kill: 10_000,
+        },
     }
 }
 
 #[tokio::test]
 async fn killed_relayer_loses_no_event_and_repeats_only_what_was_under_way() {
     const AT_ONCE: usize = 8;
-    let Toll { endpoints, rounds, events, answer, heard } = toll();
+    let Toll { endpoints, rounds, events, answer, deliveries_before_kill } = toll();
     let app = TestApp::start(TestNetwork::shared().await, &AppSettings::default()).await;
     let mut operator = app.new_operator().await;
     let receiver = Receiver::start();
     let mut agent = operator.creates_account_with("Ada", "1").await;
     let (payee, _) = operator.chain.new_payee().await;
-    agent.has_policy(json!({ "paused": true })).await;
+    agent.sets_policy(json!({ "paused": true })).await;
     let mut webhooks = Vec::new();
     for number in 0..endpoints {
         let path = format!("/{number}");
@@ -228,12 +240,12 @@ async fn killed_relayer_loses_no_event_and_repeats_only_what_was_under_way() {
         for _ in 0..events {
             agent.pays("1").to(&payee).by(&operator.client).await.is_error(402, "account_paused");
         }
-        while receiver.count_below("/") < before + heard {
+        while receiver.count_below("/") < before + deliveries_before_kill {
             tokio::time::sleep(Duration::from_millis(5)).await;
         }
         app.crashes();
         // Requests on the wire still arrive.
-        receiver.has_read_all().await;
+        receiver.finishes_reading().await;
         kills.push(SystemTime::now());
         app.starts();
         operator = operator.reconnected();

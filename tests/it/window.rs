@@ -22,7 +22,7 @@ async fn agent_on_a_standing_clock() -> (Agent, Pubkey, i64) {
     let app = TestApp::start(Arc::clone(&network), &settings).await;
     let operator = app.new_operator().await;
     let agent = operator.creates_account_with("Ada", "1000").await;
-    agent.has_policy(json!({ "max_daily_spend": 10 })).await;
+    agent.sets_policy(json!({ "max_daily_spend": 10 })).await;
     let (payee, _) = operator.chain.new_payee().await;
     let start = operator.chain.now().await + 60;
     stands_at(&agent, start).await;

@@ -53,7 +53,7 @@ impl Agent {
     }
 
     /// Replaces the policy with the operator's key; panics when refused.
-    pub async fn has_policy(&self, policy: Value) -> Answer {
+    pub async fn sets_policy(&self, policy: Value) -> Answer {
         self.operator.client.put(&self.path("/policy"), &policy).await.has_status(200)
     }
 

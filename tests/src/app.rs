@@ -201,8 +201,8 @@ impl TestApp {
     }
 
     /// Asks the server to stop and does not wait for it.
-    pub fn is_asked_to_stop(&self) {
-        self.server().as_ref().expect("the server runs").process.is_asked_to_stop();
+    pub fn begins_to_stop(&self) {
+        self.server().as_ref().expect("the server runs").process.begins_to_stop();
     }
 
     /// The database's files; the server must not be running.

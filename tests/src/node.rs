@@ -65,9 +65,9 @@ struct Door {
     /// Delay added to every HTTP answer.
     answers_after_ms: AtomicU64,
     /// Delay added to every token account notice.
-    tells_after_ms: AtomicU64,
+    notifies_after_ms: AtomicU64,
     /// How many of 1,000 token account notices are dropped.
-    untold_per_mille: AtomicU64,
+    dropped_per_mille: AtomicU64,
     /// Token account notices so far.
     notices: AtomicU64,
     /// The token account subscriptions that the door serves itself.
@@ -120,8 +120,8 @@ impl Node {
             calls: AtomicU64::new(0),
             sends: AtomicU64::new(0),
             answers_after_ms: AtomicU64::new(0),
-            tells_after_ms: AtomicU64::new(0),
-            untold_per_mille: AtomicU64::new(0),
+            notifies_after_ms: AtomicU64::new(0),
+            dropped_per_mille: AtomicU64::new(0),
             notices: AtomicU64::new(0),
             token_accounts: TokenAccounts::default(),
             cuts: watch::Sender::new(0),
@@ -162,7 +162,7 @@ impl Node {
     /// From now on token account notices arrive this much later. The network notifies as soon as a transaction was executed,
     /// whatever the commitment; a validator waits until the commitment is reached.
     pub fn tells_after(&self, delay: Duration) {
-        self.door.tells_after_ms.store(ms(delay), Ordering::Relaxed);
+        self.door.notifies_after_ms.store(ms(delay), Ordering::Relaxed);
     }
 
     /// From now on the door serves token account subscriptions itself, and notifies of the accounts that
@@ -182,7 +182,7 @@ impl Node {
         for _ in 0..CHANGES_WITHIN {
             let now = self.door.reads(token_account).await?;
             if now["value"] != before["value"] {
-                self.door.token_accounts.tell(&token_account.to_string(), &now, || self.door.tells_at());
+                self.door.token_accounts.notify(&token_account.to_string(), &now, || self.door.notifies_at());
                 return Ok(());
             }
             sleep(READ_EVERY).await;
@@ -192,7 +192,7 @@ impl Node {
 
     /// From now on this many of 1,000 token account notices are dropped.
     pub fn leaves_out(&self, per_mille: u64) {
-        self.door.untold_per_mille.store(per_mille, Ordering::Relaxed);
+        self.door.dropped_per_mille.store(per_mille, Ordering::Relaxed);
     }
 
     /// Cuts all open websockets.
@@ -357,7 +357,7 @@ impl Door {
                     }
                     if !is_of_token_account(&message) {
                         to_client.send(message).await?;
-                    } else if let Some(at) = self.tells_at() {
+                    } else if let Some(at) = self.notifies_at() {
                         late.send((at, message))?;
                     }
                 }
@@ -369,11 +369,11 @@ impl Door {
     }
 
     /// When to pass on the next token account notice; `None` if it is dropped.
-    fn tells_at(&self) -> Option<Instant> {
+    fn notifies_at(&self) -> Option<Instant> {
         let notice = self.notices.fetch_add(1, Ordering::Relaxed);
         // Spreads the drops over the thousand, the same way in each run.
-        let is_left_out = notice * 619 % 1_000 < self.untold_per_mille.load(Ordering::Relaxed);
-        let delay = Duration::from_millis(self.tells_after_ms.load(Ordering::Relaxed));
+        let is_left_out = notice * 619 % 1_000 < self.dropped_per_mille.load(Ordering::Relaxed);
+        let delay = Duration::from_millis(self.notifies_after_ms.load(Ordering::Relaxed));
         (!is_left_out).then(|| Instant::now() + delay)
     }
 

@@ -105,7 +105,7 @@ impl Process {
     }
 
     /// Asks the program to stop, as a service manager does, and does not wait.
-    pub fn is_asked_to_stop(&self) {
+    pub fn begins_to_stop(&self) {
         let asked = Command::new("kill").args(["-TERM", &self.pid.to_string()]).status();
         assert!(asked.is_ok_and(|status| status.success()), "the program can be signalled");
     }
@@ -117,7 +117,7 @@ impl Process {
 
     /// Asks the program to stop, as a service manager does, and waits for its end. False when it did not end in time.
     pub fn stops(self, within: Duration) -> bool {
-        self.is_asked_to_stop();
+        self.begins_to_stop();
         self.ends(within)
     }
 

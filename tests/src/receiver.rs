@@ -148,7 +148,7 @@ impl Receiver {
     }
 
     /// Waits until it has read everything that a sender sent before it died; panics after 20 s.
-    pub async fn has_read_all(&self) {
+    pub async fn finishes_reading(&self) {
         let started = Instant::now();
         while self.desk.connections.load(Ordering::SeqCst) > 0 {
             assert!(started.elapsed() < Duration::from_secs(20), "somebody is still there");

@@ -82,7 +82,7 @@ pub fn build(what: &str, from_nothing: &str, cargo: &mut Command) -> Result<Buil
                 if !target.kind.iter().any(|kind| kind == "custom-build") {
                     done.insert(package_id);
                 }
-                progress.is_at(match crates {
+                progress.show(match crates {
                     // An estimate by `cargo tree`, which leaves some out.
                     Some(crates) if done.len() <= crates => format!("{} of {crates} crates", done.len()),
                     Some(_) | None => format!("{} crates", done.len()),

@@ -1,4 +1,4 @@
-//! Files of the relayer that import each other in a circle: to read one, you have to read all of them.
+//! Files that import each other in a circle: to read one, you have to read all of them.
 //!
 //! A module and its parent may name each other, since a parent's file lists what is in its room.
 
@@ -11,7 +11,7 @@ use anyhow::{Context, Result, bail};
 /// A module's path: `["store", "events"]`.
 pub type Module = Vec<String>;
 
-/// Fails on every circle among the files under `source` (the relayer's `src`), and names its files.
+/// Fails on every circle among the files under `source` (a crate's `src`), and names its files.
 pub fn check(source: &Path) -> Result<()> {
     let texts = modules_under(source)?;
     let modules: BTreeSet<&Module> = texts.keys().collect();

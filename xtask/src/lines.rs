@@ -1,6 +1,6 @@
 //! `cargo xtask lines`: how much there is to read in every room, with and without its tests.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
 use std::path::Path;
 
@@ -29,18 +29,25 @@ const READ: [&str; 4] = ["rs", "sql", "py", "sh"];
 pub fn run(workspace: &Workspace, args: &Args) -> Result<()> {
     let mut files = command("git");
     files.current_dir(&workspace.root).args(["ls-files", "-z", "--cached", "--others", "--exclude-standard"]);
-    let mut rooms = BTreeMap::<String, (usize, usize)>::new();
-    for file in output_of(&mut files)?.split_terminator('\0') {
+    let files = output_of(&mut files)?;
+    let mut texts = BTreeMap::new();
+    for file in files.split_terminator('\0') {
         let is_read = Path::new(file).extension().is_some_and(|end| READ.iter().any(|read| end == *read));
         let path = workspace.root.join(file);
         if is_read && path.exists() {
             let text =
                 fs::read_to_string(&path).with_context(|| format!("cannot read {}", path.display()))?;
-            let (lines, tests) = count(file, &text);
-            let room = rooms.entry(room_of(file)).or_default();
-            room.0 += lines;
-            room.1 += lines - tests;
+            texts.insert(file, text);
         }
+    }
+    let built_for_tests: BTreeSet<String> =
+        texts.iter().flat_map(|(file, text)| test_modules(file, text)).collect();
+    let mut rooms = BTreeMap::<String, (usize, usize)>::new();
+    for (file, text) in &texts {
+        let (lines, tests) = count(file, text, &built_for_tests);
+        let room = rooms.entry(room_of(file)).or_default();
+        room.0 += lines;
+        room.1 += lines - tests;
     }
     let sum = rooms.values().fold((0, 0), |sum, room| (sum.0 + room.0, sum.1 + room.1));
     let rows = rooms.into_iter().chain([("all".to_owned(), sum)]);
@@ -69,11 +76,25 @@ fn room_of(file: &str) -> String {
     folders[..depth.min(folders.len())].join("/")
 }
 
+/// The modules that `file` declares for tests alone, as paths without `.rs`.
+fn test_modules(file: &str, text: &str) -> Vec<String> {
+    let stem = file.trim_end_matches(".rs");
+    let folder = match stem.rsplit_once('/') {
+        Some((folder, "mod" | "lib" | "main")) => folder,
+        Some(_) | None => stem,
+    };
+    let declared = text.split("#[cfg(test)]\n").skip(1).filter_map(|after| {
+        let line = after.lines().next()?.trim_start_matches("pub(crate) ").trim_start_matches("pub ");
+        line.strip_prefix("mod ")?.strip_suffix(';')
+    });
+    declared.map(|name| format!("{folder}/{name}")).collect()
+}
+
 /// How many lines there are, and how many of them are tests: a whole file of tests, or the `mod tests` at the end.
-fn count(file: &str, text: &str) -> (usize, usize) {
+fn count(file: &str, text: &str, built_for_tests: &BTreeSet<String>) -> (usize, usize) {
     let lines = text.lines().count();
-    let folders_and_stem = file.trim_end_matches(".rs").split('/');
-    if folders_and_stem.clone().any(|part| part == "tests") {
+    let stem = file.trim_end_matches(".rs");
+    if stem.split('/').any(|part| part == "tests") || built_for_tests.contains(stem) {
         return (lines, lines);
     }
     let own = text.split("#[cfg(test)]\nmod tests {").next().unwrap_or_default().lines().count();
@@ -95,10 +116,24 @@ mod tests {
     }
 
     #[test]
-    fn tests_are_files_of_tests_and_what_closes_others() {
+    fn tests_are_files_of_tests_and_modules_at_the_end_of_others() {
+        let count = |file, text| count(file, text, &BTreeSet::new());
         assert_eq!(count("relayer/src/store/tests.rs", "a\nb\n"), (2, 2));
         assert_eq!(count("tests/it/keys.rs", "a\n"), (1, 1));
         assert_eq!(count("relayer/src/tasks.rs", "a\n\n#[cfg(test)]\nmod tests {\n}\n"), (5, 3));
         assert_eq!(count("relayer/src/tasks.rs", "a\n#[cfg(test)]\nmod tests;\n"), (3, 0));
+    }
+
+    #[test]
+    fn module_that_only_tests_build_is_a_test() {
+        let declared = "pub mod a;\n#[cfg(test)]\npub mod node;\nmod b;\n#[cfg(test)]\nmod log;\n";
+        let modules = BTreeSet::from_iter(test_modules("relayer/src/rpc/mod.rs", declared));
+        assert_eq!(
+            modules,
+            BTreeSet::from(["relayer/src/rpc/log", "relayer/src/rpc/node"].map(str::to_owned))
+        );
+        assert_eq!(test_modules("relayer/src/a.rs", declared)[0], "relayer/src/a/node");
+        assert_eq!(count("relayer/src/rpc/node.rs", "a\n", &modules), (1, 1));
+        assert_eq!(count("relayer/src/rpc/a.rs", "a\n", &modules), (1, 0));
     }
 }

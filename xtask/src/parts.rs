@@ -50,7 +50,7 @@ pub fn build_shipped_relayer(workspace: &Workspace, optional_features: bool) -> 
     if optional_features {
         cargo.args(["--features", OPTIONAL_FEATURES]);
     }
-    build("the relayer as it ships", "about 8 minutes", linted(&mut cargo))
+    build("the relayer as it ships", "about 14 minutes", linted(&mut cargo))
 }
 
 /// An example of the program's tests. It uses their profile, because the program's own code becomes machine code in any.

@@ -13,7 +13,7 @@ use rustix::process::{Pid, Signal, geteuid, kill_process};
 
 use crate::workspace::{command, run};
 
-/// The variable that tells the tests about the server.
+/// The variable that names the server for the tests.
 pub const VARIABLE: &str = "PURSER_TEST_POSTGRES_URL";
 /// Where Debian and Ubuntu keep the server's programs, by version.
 const DEBIAN: &str = "/usr/lib/postgresql";

@@ -16,10 +16,10 @@ const MINUTES: Duration = Duration::from_secs(60);
 pub struct Progress {
     step: String,
     begun: Instant,
-    told: Told,
+    display: Display,
 }
 
-enum Told {
+enum Display {
     OnTerminal(ProgressBar),
     InLines(Speaker),
 }
@@ -28,24 +28,25 @@ impl Progress {
     /// Announces the step at once.
     pub fn begin(step: impl Into<String>) -> Self {
         let step = step.into();
-        let told = on_terminal(&step).unwrap_or_else(|| {
+        let display = on_terminal(&step).unwrap_or_else(|| {
             eprintln!("{step}");
-            Told::InLines(Speaker::start(None))
+            Display::InLines(Speaker::start(None))
         });
-        Self { step, begun: Instant::now(), told }
+        Self { step, begun: Instant::now(), display }
     }
 
     /// For steps that may be short: without a terminal, the step is named only once it takes long.
     pub fn begin_quietly(step: impl Into<String>) -> Self {
         let step = step.into();
-        let told = on_terminal(&step).unwrap_or_else(|| Told::InLines(Speaker::start(Some(step.clone()))));
-        Self { step, begun: Instant::now(), told }
+        let display =
+            on_terminal(&step).unwrap_or_else(|| Display::InLines(Speaker::start(Some(step.clone()))));
+        Self { step, begun: Instant::now(), display }
     }
 
-    pub fn is_at(&self, how_far: String) {
-        match &self.told {
-            Told::OnTerminal(bar) => bar.set_message(format!("{}: {how_far}", self.step)),
-            Told::InLines(speaker) => {
+    pub fn show(&self, how_far: String) {
+        match &self.display {
+            Display::OnTerminal(bar) => bar.set_message(format!("{}: {how_far}", self.step)),
+            Display::InLines(speaker) => {
                 *speaker.how_far.lock().unwrap_or_else(PoisonError::into_inner) = how_far;
             }
         }
@@ -53,9 +54,9 @@ impl Progress {
 
     /// Writes a line that stays, clear of the redrawn line.
     pub fn beside(&self, write: impl FnOnce()) {
-        match &self.told {
-            Told::OnTerminal(bar) => bar.suspend(write),
-            Told::InLines(_) => write(),
+        match &self.display {
+            Display::OnTerminal(bar) => bar.suspend(write),
+            Display::InLines(_) => write(),
         }
     }
 
@@ -67,13 +68,13 @@ impl Progress {
 
 impl Drop for Progress {
     fn drop(&mut self) {
-        if let Told::OnTerminal(bar) = &self.told {
+        if let Display::OnTerminal(bar) = &self.display {
             bar.finish_and_clear();
         }
     }
 }
 
-fn on_terminal(step: &str) -> Option<Told> {
+fn on_terminal(step: &str) -> Option<Display> {
     if !std::io::stderr().is_terminal() {
         return None;
     }
@@ -83,7 +84,7 @@ fn on_terminal(step: &str) -> Option<Told> {
     }
     bar.set_message(step.to_owned());
     bar.enable_steady_tick(Duration::from_millis(100));
-    Some(Told::OnTerminal(bar))
+    Some(Display::OnTerminal(bar))
 }
 
 /// The thread that reports progress now and then.

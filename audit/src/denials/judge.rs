@@ -126,7 +126,7 @@ fn chain_of<'a>(good: &'a [Good], kept: &[bool], findings: &mut Vec<DenialFindin
                 }
                 let before = chain.last().map_or((0, [0; 32]), |last| (last.signed.number, last.signed.hash));
                 if before.0.checked_add(1) == Some(number) && one.signed.previous != before.1 {
-                    let text = "it does not name the one before as that stands here, and the key signed both";
+                    let text = "its hash of the previous denial does not match, and the key signed both";
                     findings.push(at_line(Kind::DoesNotFollow, one, text.to_owned()));
                 }
                 chain.push(one);

@@ -50,7 +50,8 @@ impl Whose {
         self.id_and_network.as_ref().map(|(_, network)| network.as_str())
     }
 
-    fn is_of(&mut self, document: &Document) -> bool {
+    /// Takes what is still open from the document. False if it names another operator or network.
+    fn adopt(&mut self, document: &Document) -> bool {
         let Ok(operator) = document.operator.parse::<Pubkey>() else { return false };
         if *self.operator.get_or_insert(operator) != operator {
             return false;
@@ -134,7 +135,7 @@ pub(super) fn read(bytes: &[u8], keys: &mut Keys, whose: &mut Whose) -> Read {
         return spoiled(&value, "it names no key, or carries no signature");
     };
     if !signature.verify(key.as_ref(), &text) {
-        return spoiled(&value, "its signature is not of what it says");
+        return spoiled(&value, "the signature does not match the document");
     }
     if !keys.count(&key) {
         return spoiled(&value, "another key signed it");
@@ -142,7 +143,7 @@ pub(super) fn read(bytes: &[u8], keys: &mut Keys, whose: &mut Whose) -> Read {
     if document.version != VERSION {
         return Read::Newer;
     }
-    if !whose.is_of(&document) {
+    if !whose.adopt(&document) {
         return Read::Spoiled(Claims {
             number: None,
             transfer: transfer(&document.transfer_id),

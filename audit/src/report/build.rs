@@ -222,7 +222,7 @@ fn unseen(facts: &Facts) -> Vec<String> {
         "What the relayer refused before the chain, and whether it carried out what it was asked for: refusals leave no trace there.",
         "Transactions that every list of the node left out and that nothing later shows: with a second node, the same audit says so.",
         "Success, balances, block dates and calls between programs are the node's word; signatures cover the instructions alone.",
-        "Who holds a key, and whether a recipient is whom somebody meant.",
+        "Who holds a key, and whether a recipient is the intended recipient.",
         "Token accounts of the accounts other than their USDC account: policies do not reach them, the admin alone empties them.",
     ];
     if facts.newer.is_none() {

@@ -7,8 +7,8 @@ use purser_client::{INLINE_ENTRIES_MAX, OwnedPolicy, owned};
 use solana_sdk::signature::Signature;
 use ulid::Ulid;
 
+use super::facts::rules;
 use super::rules::RuleArgs;
-use super::show::rules;
 use super::{by_id, find};
 use crate::arguments::{self, account_id};
 use crate::change::Change;

@@ -11,7 +11,8 @@ use solana_rpc_client_api::filter::{Memcmp, RpcFilterType};
 use solana_rpc_client_api::request::RpcRequest;
 use solana_rpc_client_api::response::RpcKeyedAccount;
 
-use super::show::{rules, status};
+use super::facts::rules;
+use super::show::status;
 use crate::arguments::account_id;
 use crate::failure;
 use crate::network::Network;

@@ -2,6 +2,7 @@
 
 pub mod close;
 pub mod create;
+pub mod facts;
 pub mod halt;
 pub mod list;
 pub mod pause;

@@ -5,8 +5,8 @@ use purser_client::{INLINE_ENTRIES_MAX, Proposal, RentPayers, Staging, must_wait
 use solana_sdk::instruction::Instruction;
 use solana_sdk::signature::Signature;
 
+use super::facts::{rules, timestamp};
 use super::rules::RuleArgs;
-use super::waiting::timestamp;
 use super::{AgentArgs, LocatedAgent, show};
 use crate::change::Change;
 use crate::effects::{Effect, differing};
@@ -126,7 +126,7 @@ impl Staged<'_> {
     /// The rules before and after all the transactions.
     fn ahead(&self) -> Vec<Effect> {
         let (before, after) = (self.located.view.policy(), self.proposal.policy.as_policy());
-        differing("account", self.located.address, &show::rules(&before), &show::rules(&after))
+        differing("account", self.located.address, &rules(&before), &rules(&after))
     }
 
     /// Seals the proposal, and applies it unless it still has to wait.

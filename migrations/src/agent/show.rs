@@ -1,10 +1,8 @@
-use anchor_lang::prelude::Pubkey;
 use anyhow::{Result, anyhow};
 use purser::state::{Agent, Operator};
-use purser_policy::{Address, Allowlist, Limit, Policy, UsdcAmount};
-use serde_json::{Value, json};
+use purser_policy::{Limit, UsdcAmount};
 
-use super::waiting::{self, timestamp};
+use super::facts::{self, rules, timestamp};
 use super::{AgentArgs, LocatedAgent};
 use crate::arguments::account_id;
 use crate::network::Network;
@@ -41,7 +39,7 @@ pub async fn run(network: &Network, args: &AgentArgs) -> Result<Report> {
         report = report.with(name, value);
     }
     Ok(report
-        .with("waiting_policy", draft.map(|draft| waiting::describe(&draft, &located, now)))
+        .with("waiting_policy", draft.map(|draft| facts::describe(&draft, &located, now)))
         .with("spent_last_24_hours_usdc", spent.to_string())
         .with("daily_remaining_usdc", remaining(policy.max_daily_spend, spent))
         .with("payments", agent.tags().recorded())
@@ -59,41 +57,11 @@ pub fn status(agent: &Agent, operator: &Operator) -> &'static str {
     }
 }
 
-/// The rules of a policy by name.
-pub fn rules(policy: &Policy) -> [(&'static str, Value); 5] {
-    [
-        ("max_single_transfer_usdc", json!(limit(policy.max_single_transfer))),
-        ("max_daily_spend_usdc", json!(limit(policy.max_daily_spend))),
-        ("require_memo", json!(policy.require_memo)),
-        ("paused", json!(policy.paused)),
-        ("allowed_counterparties", counterparties(&policy.allowlist)),
-    ]
-}
-
-fn limit(limit: Limit) -> Option<String> {
-    match limit {
-        Limit::Unlimited => None,
-        Limit::AtMost(amount) => Some(amount.to_string()),
-    }
-}
-
 fn remaining(limit: Limit, spent: UsdcAmount) -> Option<String> {
     match limit {
         Limit::Unlimited => None,
         Limit::AtMost(amount) => Some(amount.saturating_sub(spent).to_string()),
     }
-}
-
-fn counterparties(allowlist: &Allowlist) -> Value {
-    let (wallets, token_accounts) = allowlist.entries();
-    match allowlist {
-        Allowlist::Anyone => json!("anyone"),
-        Allowlist::Only(_) => json!({ "wallets": texts(wallets), "token_accounts": texts(token_accounts) }),
-    }
-}
-
-fn texts(entries: &[Address]) -> Vec<String> {
-    entries.iter().map(|entry| Pubkey::new_from_array(*entry).to_string()).collect()
 }
 
 /// Transfers whose repetition the chain would recognise now.

@@ -1,13 +1,11 @@
-//! The policy that waits in the agent's draft: shown, applied, dropped.
+//! The policy that waits in the agent's draft: applied, dropped.
 
 use anyhow::{Context, Result, bail, ensure};
 use clap::Args;
 use purser::state::DraftView;
 use purser_client::{RentPayers, must_wait};
-use serde_json::{Map, Value, json};
-use time::OffsetDateTime;
-use time::format_description::well_known::Rfc3339;
 
+use super::facts::{State, hex, state, timestamp};
 use super::{AgentArgs, LocatedAgent, show};
 use crate::change::Change;
 use crate::network::Network;
@@ -85,67 +83,4 @@ impl WaitingArgs {
         );
         Ok((located, found))
     }
-}
-
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum State {
-    /// Not all of its recipients are written.
-    Incomplete,
-    /// The policy has changed since; the draft can only be dropped.
-    Outdated,
-    /// So far only the admin can apply it.
-    Waiting,
-    Ready,
-}
-
-fn state(found: &DraftView, located: &LocatedAgent, now: i64) -> State {
-    let draft = &found.draft;
-    let loosens = found.policy().loosens(&located.view.policy());
-    match draft.is_sealed() {
-        false => State::Incomplete,
-        true if draft.expected_version != located.view.agent.policy_version => State::Outdated,
-        true if loosens && now < located.operator.loosens_at(draft.sealed_at) => State::Waiting,
-        true => State::Ready,
-    }
-}
-
-/// What `account show` prints about it.
-pub fn describe(found: &DraftView, located: &LocatedAgent, now: i64) -> Value {
-    let draft = &found.draft;
-    let state = state(found, located, now);
-    let word = match state {
-        State::Incomplete => "incomplete",
-        State::Outdated => "outdated",
-        State::Waiting => "waiting",
-        State::Ready => "ready",
-    };
-    let effective_at = match state {
-        State::Incomplete | State::Outdated => None,
-        State::Waiting => Some(timestamp(located.operator.loosens_at(draft.sealed_at))),
-        State::Ready => Some(timestamp(now)),
-    };
-    let mut facts: Map<String, Value> = Map::new();
-    let mut put = |name: &str, value: Value| facts.insert(name.to_string(), value);
-    put("state", json!(word));
-    put("hash", json!(hex(&draft.hash)));
-    put("over_policy_version", json!(draft.expected_version));
-    put("sealed_at", json!(draft.is_sealed().then(|| timestamp(draft.sealed_at))));
-    put("effective_at", json!(effective_at));
-    if draft.is_sealed() {
-        for (name, value) in show::rules(&found.policy()) {
-            put(name, value);
-        }
-    }
-    Value::Object(facts)
-}
-
-/// RFC 3339, or the Unix second if it is beyond any calendar.
-pub fn timestamp(unix_seconds: i64) -> String {
-    let time = OffsetDateTime::from_unix_timestamp(unix_seconds).ok();
-    time.and_then(|time| time.format(&Rfc3339).ok()).unwrap_or_else(|| unix_seconds.to_string())
-}
-
-/// Lower-case hex.
-pub fn hex(bytes: &[u8]) -> String {
-    bytes.iter().map(|byte| format!("{byte:02x}")).collect()
 }

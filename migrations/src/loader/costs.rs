@@ -58,7 +58,7 @@ impl Costs {
     }
 
     /// Adds the costs to a report.
-    pub fn told(&self, report: Report) -> Report {
+    pub fn add_to(&self, report: Report) -> Report {
         report
             .with("program_rent_sol", sol(self.rent))
             .with("fees_sol", sol(self.fees))
@@ -85,7 +85,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_a_broken_run_paid_is_not_paid_twice() {
+    fn costs_that_an_interrupted_run_paid_are_not_paid_twice() {
         let costs = Costs { rent: 3_000, fees: 50, meanwhile: 100, in_buffer: 0, balance: 3_150 };
         assert!(costs.ensure_covered(&Pubkey::default()).is_ok());
         assert_eq!((costs.needed(), costs.left()), (3_150, 100));

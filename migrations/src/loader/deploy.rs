@@ -94,7 +94,7 @@ pub async fn run(network: &Network, args: &DeployArgs) -> Result<Report> {
         let report = about(outcome, &get_program_data_address(&id));
         let mut effects = replaced(&id, before.as_ref(), &sha256, &signing.address());
         effects.extend(plan.costs.effect(signing.address()));
-        return Ok(plan.costs.told(report).table(effects::table(effects)).outcome(Outcome::Shown));
+        return Ok(plan.costs.add_to(report).table(effects::table(effects)).outcome(Outcome::Shown));
     }
     let signature = plan.carry_out(&signing).await?;
     let program = verified(network, &elf).await?;

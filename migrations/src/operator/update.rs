@@ -91,7 +91,7 @@ impl UpdateArgs {
         }
         let mut keys = before.transfer_authorities().to_vec();
         for key in &self.remove_transfer_authority {
-            // This must not pass silently: whoever mistypes a stolen key would believe it gone.
+            // This must not pass silently: whoever mistypes a stolen key would think it gone.
             ensure!(
                 keys.contains(key),
                 "{key} is no transfer authority of this operator: see `operator show`"

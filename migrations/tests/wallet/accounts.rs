@@ -59,7 +59,7 @@ async fn accounts_are_created_by_a_wallet_and_listed_from_the_chain() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn what_an_account_costs_is_said_before_it_is_paid() {
+async fn cost_of_an_account_is_shown_before_it_is_paid() {
     let room = Room::new();
     let (admin, policy) = (room.wallet("admin").await, room.wallet("policy").await);
     let operator = room.creates_operator(&admin, &policy, &[]);

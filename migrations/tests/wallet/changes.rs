@@ -144,7 +144,7 @@ fn strs(words: &[String]) -> Vec<&str> {
 
 /// A guardian at three in the morning types one line.
 #[tokio::test(flavor = "multi_thread")]
-async fn what_only_stops_something_is_done_at_once() {
+async fn changes_that_only_stop_something_are_made_at_once() {
     let room = Room::new();
     let (admin, policy) = (room.wallet("admin").await, room.wallet("policy").await);
     let operator = room.creates_operator(&admin, &policy, &[]);

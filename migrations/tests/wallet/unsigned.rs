@@ -71,7 +71,7 @@ pub fn signed(printed: &Value, signer: &Keypair) -> String {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn what_is_printed_is_signed_elsewhere_and_submitted() {
+async fn printed_transaction_is_signed_elsewhere_and_submitted() {
     let cold = Cold::new().await;
     let guardian = Keypair::new().pubkey().to_string();
     let printed = cold.guardian(&guardian, &[]);
@@ -105,7 +105,7 @@ async fn what_is_printed_is_signed_elsewhere_and_submitted() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn what_was_altered_or_not_signed_is_not_sent() {
+async fn altered_or_unsigned_transaction_is_not_sent() {
     let cold = Cold::new().await;
     let (meant, thief) = (Keypair::new().pubkey(), Keypair::new().pubkey());
     let printed = cold.guardian(&meant.to_string(), &[]);
@@ -119,7 +119,7 @@ async fn what_was_altered_or_not_signed_is_not_sent() {
     let place = (0..bytes.len() - 32).find(|at| bytes[*at..at + 32] == meant.to_bytes()).unwrap();
     bytes[place..place + 32].copy_from_slice(&thief.to_bytes());
     refuses(&BASE64_STANDARD.encode(&bytes), "it was altered after it was signed");
-    // Replaced before: whoever signed did not look. The hash that was printed tells.
+    // Replaced before: whoever signed did not look. The printed hash shows it.
     let other = cold.guardian(&thief.to_string(), &[]);
     let other = signed(&other, &cold.admin.keypair);
     let hash = printed["message_hash"].as_str().unwrap();
@@ -187,7 +187,7 @@ fn solana_transfer(from: &Pubkey, to: &Pubkey, lamports: u64) -> Instruction {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn who_may_not_is_told_before_signing_and_after() {
+async fn wallet_without_the_right_is_refused_before_signing_and_after() {
     let cold = Cold::new().await;
     // The policy authority is no admin.
     let guardian = Keypair::new().pubkey().to_string();

@@ -13,7 +13,7 @@ impl World {
             // A conflict: the key belongs to another request.
             (Some(_), None) => return None,
             (_, Some(Transfer { state: State::Settled, .. })) => {
-                self.told.settled |= 1 << request;
+                self.answers.settled |= 1 << request;
                 return Some(());
             }
             // The same refusal again, or the transfer is still under way.
@@ -66,11 +66,11 @@ impl World {
         process.seen |= view.remembered;
         process.seen_tag |= view.has_tag;
         if rules.reads_database {
-            process.believed = 0;
+            process.known_up_to = 0;
         } else {
-            process.believed |= up_to(database.known_up_to());
+            process.known_up_to |= up_to(database.known_up_to());
         }
-        let counted = up_to(database.known_up_to()) | process.believed | process.seen;
+        let counted = up_to(database.known_up_to()) | process.known_up_to | process.seen;
         let is_complete = up_to(view.count) & !counted == 0;
         if rules.complete && !is_complete {
             // Waits for the indexer; what was seen stays.
@@ -133,7 +133,7 @@ impl World {
         Some(())
     }
 
-    pub(super) fn hear(&mut self, setting: &Setting, relayer: usize) -> Option<()> {
+    pub(super) fn see_outcome(&mut self, setting: &Setting, relayer: usize) -> Option<()> {
         let work = self.relayers.get_mut(relayer)?.work.as_mut()?;
         let Step::Follows(bytes) = work.step else { return None };
         match self.chain.bytes.get(bytes)?.fate {
@@ -167,7 +167,7 @@ impl World {
     pub(super) fn settle(&mut self, setting: &Setting, relayer: usize) -> Option<()> {
         let request = self.relayers.get(relayer)?.work?.transfer.request;
         if self.write(setting, relayer, State::Settled)? {
-            self.told.settled |= 1 << request;
+            self.answers.settled |= 1 << request;
         }
         self.relayers.get_mut(relayer)?.work = None;
         Some(())
@@ -176,7 +176,7 @@ impl World {
     pub(super) fn end_unpaid(&mut self, setting: &Setting, relayer: usize, state: State) -> Option<()> {
         let transfer = self.relayers.get(relayer)?.work?.transfer;
         if self.write(setting, relayer, state)? {
-            self.told.unpaid |= 1 << transfer.id;
+            self.answers.unpaid |= 1 << transfer.id;
         }
         self.relayers.get_mut(relayer)?.work = None;
         Some(())

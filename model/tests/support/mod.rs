@@ -39,21 +39,21 @@ impl Model for Checked {
             Property::always(PAID_ONCE, |_: &Self, world: &World| world.chain.payments() <= 1),
             // A database that was put back does not know what it was about to pay.
             Property::always(UNPAID_IS_TRUE, |_: &Self, world: &World| {
-                world.has_forgotten() || world.told.unpaid & world.paid_transfers() == 0
+                world.has_forgotten() || world.answers.unpaid & world.paid_transfers() == 0
             }),
             Property::always(SETTLED_IS_TRUE, |checked: &Self, world: &World| checked.is_true(world)),
-            Property::sometimes("a payment succeeds", |_: &Self, world: &World| world.told.settled != 0),
+            Property::sometimes("a payment succeeds", |_: &Self, world: &World| world.answers.settled != 0),
             Property::sometimes(
                 "a payment succeeds after all that may be lost or die",
                 |checked: &Self, world: &World| {
                     let Setting { wipes, restores, crashes, .. } = checked.setting;
                     let met = (world.wipes, world.restores, world.crashes);
-                    world.told.settled != 0 && met == (wipes, restores, crashes)
+                    world.answers.settled != 0 && met == (wipes, restores, crashes)
                 },
             ),
             Property::sometimes("a payment succeeds by bytes after the first", |_: &Self, world: &World| {
                 world.chain.landings.iter().any(|landing| landing.bytes.is_some_and(|bytes| bytes > 0))
-                    && world.told.settled != 0
+                    && world.answers.settled != 0
             }),
         ]
     }
@@ -63,9 +63,9 @@ impl Checked {
     /// Databases that do not know of each other may each take another request under the key.
     fn is_true(&self, world: &World) -> bool {
         let paid = world.chain.paid_request().map_or(0, |request| 1u8 << request);
-        let told = world.told.settled;
+        let answers = world.answers.settled;
         let one_claim = world.databases.len() == 1 && !world.has_forgotten();
-        if one_claim { told & !paid == 0 } else { told == 0 || paid != 0 }
+        if one_claim { answers & !paid == 0 } else { answers == 0 || paid != 0 }
     }
 }
 
@@ -92,9 +92,9 @@ pub fn holds(name: &str, setting: Setting) {
     walks(name, setting).assert_properties();
 }
 
-/// Walks through all states for the money alone, whatever clients are told.
+/// Walks through all states for the money alone, whatever clients are answers.
 #[allow(dead_code)]
-pub fn is_paid_once(name: &str, setting: Setting) {
+pub fn pays_once(name: &str, setting: Setting) {
     walks(name, setting).assert_no_discovery(PAID_ONCE);
 }
 

@@ -68,7 +68,7 @@ fn nobody_but_the_admin_closes_an_agent() {
 }
 
 #[test]
-fn what_is_left_goes_to_the_destination_and_the_event_says_so() {
+fn remaining_money_goes_to_the_destination_and_the_event_says_so() {
     for left in [1, BALANCE, u64::MAX] {
         let mut world = World::new();
         let main = world.main;
@@ -81,7 +81,7 @@ fn what_is_left_goes_to_the_destination_and_the_event_says_so() {
 }
 
 #[test]
-fn what_is_left_goes_to_no_account_that_cannot_take_it() {
+fn remaining_money_goes_to_no_account_that_cannot_take_it() {
     let mut world = World::new();
     let main = world.main;
     for (name, answer) in [
@@ -132,7 +132,7 @@ fn the_draft_goes_too_sealed_or_not_and_its_rent_to_whoever_paid_it() {
 }
 
 #[test]
-fn the_number_of_payments_is_told() {
+fn event_has_the_number_of_payments() {
     let mut world = World::new();
     let main = world.main;
     for tag in 1..=20 {

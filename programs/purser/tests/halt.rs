@@ -207,7 +207,7 @@ fn an_agent_created_under_a_halted_operator_does_not_pay() {
 }
 
 #[test]
-fn what_is_halted_can_still_be_tightened_emptied_and_closed() {
+fn halted_agent_can_still_be_tightened_emptied_and_closed() {
     let mut world = World::new();
     let main = world.main;
     world.accept(&main.halt());

@@ -140,7 +140,7 @@ fn a_draft_is_152_bytes_and_32_for_each_entry_in_this_order() {
 }
 
 #[test]
-fn the_name_of_a_proposal_is_what_clients_reckon() {
+fn hash_of_a_proposal_is_the_one_that_clients_compute() {
     for policy in [open_policy(), all_fields(), PolicyArgs { allowlist: only(&[], &[]), ..open_policy() }] {
         let view = policy.policy().expect("in order");
         let (agent, version) = (Pubkey::new_from_array([3; 32]), 0x0102_0304);

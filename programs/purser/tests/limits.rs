@@ -86,19 +86,19 @@ fn a_policy_of_256_entries_goes_through_in_steps_of_ordinary_size() {
 }
 
 #[test]
-fn the_events_of_a_draft_tell_the_whole_policy_of_256_entries() {
+fn events_of_a_draft_hold_the_whole_policy_of_256_entries() {
     let list = many_keys(200);
     let mut world = World::new();
     let policy = PolicyArgs { max_daily_spend: Some(7), ..of(only(&list, &list[..56])) };
     let proposal = world.propose(policy);
     let events = through(&mut world, "256 mixed", &proposal);
-    let mut told: Vec<Pubkey> = Vec::new();
+    let mut appended: Vec<Pubkey> = Vec::new();
     for event in events.iter().filter_map(|event| event.strip_prefix(DraftWritten::DISCRIMINATOR)) {
         let part = DraftWritten::try_from_slice(event).expect("a part");
-        assert_eq!((part.hash, usize::from(part.start)), (proposal.args.hash, told.len()));
-        told.extend(part.entries);
+        assert_eq!((part.hash, usize::from(part.start)), (proposal.args.hash, appended.len()));
+        appended.extend(part.entries);
     }
-    assert_eq!(told, proposal.entries);
+    assert_eq!(appended, proposal.entries);
     let last =
         events.last().and_then(|event| event.strip_prefix(PolicySet::DISCRIMINATOR)).expect("the last event");
     let set = PolicySet::try_from_slice(last).expect("a policy");
@@ -126,7 +126,7 @@ fn an_account_grows_and_shrinks_by_256_entries_again_and_again_in_one_transactio
 }
 
 #[test]
-fn what_fits_a_transaction_is_set_inline_and_in_the_beginning() {
+fn policy_that_fits_a_transaction_is_set_inline_and_at_creation() {
     let mut world = World::new();
     let mut most = [0; 2];
     for count in 1..22 {

@@ -211,7 +211,7 @@ fn the_delay_is_the_operators_at_the_moment_of_applying() {
 }
 
 #[test]
-fn whoever_may_halt_drops_what_waits_and_nobody_else() {
+fn pending_policy_is_dropped_by_anyone_who_may_halt_and_nobody_else() {
     for who in [Who::Guardian, Who::PolicyAuthority, Who::Admin] {
         let (mut world, proposal) = waiting(DELAY);
         for other in Who::but(&[Who::Guardian, Who::PolicyAuthority, Who::Admin]) {
@@ -224,7 +224,7 @@ fn whoever_may_halt_drops_what_waits_and_nobody_else() {
 }
 
 #[test]
-fn what_waits_is_void_once_the_policy_changed_even_to_a_tighter_one() {
+fn pending_policy_is_void_once_the_policy_changed_even_to_a_tighter_one() {
     let tighter = PolicyArgs { max_daily_spend: Some(4), ..open_policy() };
     let (mut world, proposal) = waiting(DELAY);
     world.accept(&world.main.set_policy(2, tighter.clone()));
@@ -239,7 +239,7 @@ fn what_waits_is_void_once_the_policy_changed_even_to_a_tighter_one() {
 }
 
 #[test]
-fn what_waits_does_not_hold_up_a_tightening() {
+fn pending_policy_does_not_hold_up_a_tightening() {
     let (mut world, proposal) = waiting(DELAY);
     let main = world.main;
     world.accept(&main.set_policy(2, PolicyArgs { max_daily_spend: Some(0), ..open_policy() }));

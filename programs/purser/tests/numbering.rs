@@ -92,7 +92,7 @@ fn numbers_go_on_where_the_sequence_begins_anew() {
 }
 
 #[test]
-fn an_agent_that_is_created_anew_counts_anew_and_the_old_count_was_told() {
+fn agent_created_anew_counts_from_one_and_the_old_count_was_logged() {
     let mut world = World::new();
     let main = world.main;
     world.accept(&main.transfer(Payment { amount: BALANCE, ..Payment::default() }));

@@ -145,7 +145,7 @@ fn content_that_the_draft_was_not_opened_for_is_not_sealed() {
 }
 
 #[test]
-fn what_was_opened_under_another_hash_is_never_sealed() {
+fn draft_opened_under_another_hash_is_never_sealed() {
     let world = World::new();
     let proposal = world.propose(PolicyArgs { allowlist: only(&keys(2), &[]), ..open_policy() });
     let mut others: Vec<Proposal> = Vec::new();

@@ -2,7 +2,7 @@
 //!
 //! `solana` implements the trait on a node, in several files: it `reads` accounts, `provision`s operators and agents, replaces
 //! policies (`staging`), chooses `authorities`, and verifies nodes and program before it sends anything. The rooms below use only
-//! those before them: `rpc` asks nodes, `read` decodes accounts, `live` hears from nodes, `sign` makes bytes, `send` follows
+//! those before them: `rpc` asks nodes, `read` decodes accounts, `live` holds subscriptions, `sign` makes bytes, `send` follows
 //! them, `history` reads the past for indexing. Nothing here knows the database, HTTP or the services.
 
 mod history;
@@ -15,7 +15,7 @@ mod solana;
 mod types;
 
 pub use history::landed::{Flow, LandedRecord};
-pub use history::program_event::{PolicySetTo, PolicyTold, ProgramEvent};
+pub use history::program_event::{LoggedPolicy, PolicySetTo, ProgramEvent};
 pub use history::{
     BALANCES_MAX, Balances, Looked, STANDINGS_MAX, SignatureLine, SignaturePage, SignatureStanding,
     SignatureStandings, SolanaHistory,
@@ -256,7 +256,7 @@ pub trait Chain: Send + Sync + 'static {
     fn look_again(&self) {}
 
     /// The earlier of the chain's clock (unix seconds) and this host's `host_now`, if both agree with each other and with every
-    /// node's clock. No node can move it alone, and what is over by it is over by both.
+    /// node's clock. No node can move it alone. Whatever has expired by it has expired by both.
     async fn agreed_now(&self, host_now: i64) -> Option<i64> {
         let now = self.now().await.ok()?;
         clocks_agree(now, host_now).then(|| now.min(host_now))

@@ -136,9 +136,9 @@ impl Bridge {
             return self.says(&body).await;
         }
         let Some(id) = &message.id else { return Ok(()) };
-        let told = body.get("message").or(Some(&body)).and_then(Value::as_str).unwrap_or_default();
-        let told = format!("The service answered {status}: {told}");
-        self.says(&error(id, INTERNAL_ERROR, &told, Some(&body))).await
+        let text = body.get("message").or(Some(&body)).and_then(Value::as_str).unwrap_or_default();
+        let text = format!("The service answered {status}: {text}");
+        self.says(&error(id, INTERNAL_ERROR, &text, Some(&body))).await
     }
 
     fn headers(&self, message: &McpMessage) -> HeaderMap {
@@ -166,11 +166,11 @@ impl Bridge {
     /// No answer came, which is fine for a notification.
     async fn failed(&self, message: &McpMessage, problem: &reqwest::Error) -> Result<()> {
         let Some(id) = &message.id else { return Ok(()) };
-        let told = format!(
+        let text = format!(
             "The service did not answer ({problem}). A payment may have been made: call send_transfer again with the same \
              idempotency_key, never with a new one."
         );
-        self.says(&error(id, INTERNAL_ERROR, &told, None)).await
+        self.says(&error(id, INTERNAL_ERROR, &text, None)).await
     }
 
     async fn says(&self, message: &Value) -> Result<()> {

@@ -120,7 +120,7 @@ struct PrivyTable {
 impl UnreadFields {
     fn source(mut self) -> Result<KeySource, String> {
         let kind: String = match self.0.remove("kind") {
-            Some(kind) => kind.into_string().map_err(told)?,
+            Some(kind) => kind.into_string().map_err(describe)?,
             None => return Err(format!("has no `kind`, which is {KINDS}")),
         };
         match kind.as_str() {
@@ -150,7 +150,7 @@ impl UnreadFields {
             "vault" => {
                 let token = self.credential("the token")?;
                 let VaultTable { url, key } = self.rest()?;
-                is_safe(&url, true)?;
+                check_address(&url, true)?;
                 if key.is_empty()
                     || !key.chars().all(|letter| letter.is_ascii_alphanumeric() || "-_.".contains(letter))
                 {
@@ -166,19 +166,19 @@ impl UnreadFields {
             }
             "gcp-kms" => {
                 let GcpKmsTable { key, url } = self.rest()?;
-                url.as_deref().map_or(Ok(()), |url| is_safe(url, true))?;
+                url.as_deref().map_or(Ok(()), |url| check_address(url, true))?;
                 SigningService::GcpKms { key, url }
             }
             "turnkey" => {
                 let api_private_key = self.credential("the API key's private half")?;
                 let TurnkeyTable { organization, key, api_public_key, url } = self.rest()?;
-                url.as_deref().map_or(Ok(()), |url| is_safe(url, false))?;
+                url.as_deref().map_or(Ok(()), |url| check_address(url, false))?;
                 SigningService::Turnkey { url, organization, key, api_public_key, api_private_key }
             }
             "privy" => {
                 let app_secret = self.credential("the app's secret")?;
                 let PrivyTable { app, wallet, url } = self.rest()?;
-                url.as_deref().map_or(Ok(()), |url| is_safe(url, false))?;
+                url.as_deref().map_or(Ok(()), |url| check_address(url, false))?;
                 SigningService::Privy { url, app, wallet, app_secret }
             }
             other => return Err(format!("`{other}` is no kind of key: {KINDS}")),
@@ -205,16 +205,16 @@ impl UnreadFields {
     }
 
     fn rest<T: DeserializeOwned>(self) -> Result<T, String> {
-        Value::from(self.0).try_deserialize().map_err(told)
+        Value::from(self.0).try_deserialize().map_err(describe)
     }
 }
 
-fn told(error: ConfigError) -> String {
+fn describe(error: ConfigError) -> String {
     super::problem(&error)
 }
 
 /// Secrets go there, so it needs TLS, or must be on this machine.
-fn is_safe(url: &str, may_be_plain: bool) -> Result<(), String> {
+fn check_address(url: &str, may_be_plain: bool) -> Result<(), String> {
     let parsed = url::Url::parse(url).map_err(|_| "url is no URL".to_owned())?;
     if !parsed.username().is_empty() || parsed.password().is_some() {
         return Err("url must hold no user and no password".to_owned());

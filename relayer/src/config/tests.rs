@@ -57,7 +57,7 @@ fn the_environment_wins_over_the_file() {
 }
 
 #[test]
-fn what_is_wrong_is_named_with_its_key() {
+fn mistakes_are_reported_with_their_key() {
     for (wrong, key, problem) in [
         ("burst = 6", "burst = 0", "rate_limit.burst"),
         ("burst = 6", "bursts = 6", "rate_limit.bursts"),
@@ -79,7 +79,7 @@ fn what_is_wrong_is_named_with_its_key() {
 }
 
 #[test]
-fn what_is_missing_is_named() {
+fn missing_fields_are_named() {
     for (line, missing) in [
         ("url = \"sqlite:///var/purser.db\"", "url"),
         ("usdc_mint = \"4zMMC9srt5Ri5X14GAgXhaHii3GnPAEERYPJgZJDncDU\"", "usdc_mint"),

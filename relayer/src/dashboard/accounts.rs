@@ -29,7 +29,7 @@ struct AccountsPage {
 }
 
 impl AccountsPage {
-    fn is_shown(&self, status: &str) -> &'static str {
+    fn aria_current(&self, status: &str) -> &'static str {
         if self.status.map_or("", AccountStatus::as_str) == status { "true" } else { "false" }
     }
 }

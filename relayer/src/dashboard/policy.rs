@@ -269,7 +269,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_stands_is_read_back_from_its_form() {
+    fn stored_policy_is_read_back_from_its_form() {
         let address = "11111111111111111111111111111111";
         let body = format!(
             r#"{{"max_single_transfer":"1.5","max_daily_spend":null,"require_memo":true,"allowed_counterparties":
@@ -285,7 +285,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_wrong_is_named() {
+    fn mistakes_in_the_form_are_named() {
         for (fields, field) in [
             (&[("expected_version", "x")][..], "expected_version"),
             (&[("expected_version", "1"), ("max_daily_spend", "ten")], "max_daily_spend"),

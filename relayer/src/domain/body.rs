@@ -120,7 +120,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_wrong_is_said_in_our_own_words() {
+    fn mistakes_are_described_in_our_own_words() {
         for (body, said) in [
             (r#"{"name":5}"#, "`name` cannot be 5"),
             (r#"{"name":null,"flag":"yes"}"#, "`flag` cannot be a text"),

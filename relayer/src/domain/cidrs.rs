@@ -113,7 +113,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_no_range_is_refused_by_its_index() {
+    fn invalid_range_is_refused_with_its_index() {
         let ten = "10.0.0.0/8";
         for text in
             ["", "10.0.0.0/33", "10.0.0.1/8", "10.0.0/8", "example.com", " 10.0.0.0/8", "2001:db8::1/32"]

@@ -161,7 +161,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_in_flight_keeps_its_key_however_old_it_is() {
+    fn transfer_in_flight_keeps_its_key_however_old_it_is() {
         let signed = SignedTransfer { bytes: vec![1], signature: "s".into(), last_valid_block_height: 9 };
         for state in [TransferState::Claimed, TransferState::Signed(signed)] {
             let key = used(state);

@@ -89,7 +89,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_halt_of_the_operator_is_told_of_first() {
+    fn halt_of_the_operator_is_named_first() {
         assert_eq!(Halt::of(None, None), None);
         let account = Halt::of(None, Some(HaltedBy::Guardian)).expect("halted");
         assert_eq!((account.scope, account.by), (HaltScope::Account, HaltedBy::Guardian));

@@ -292,7 +292,7 @@ pub fn position_after(moment: Timestamp) -> String {
 }
 
 /// When a payment happened: the block's time, a whole second of the chain's clock, but not before its transfer's
-/// creation, which the id tells. An id that is far ahead of the block is ignored.
+/// creation, which is in its id. An id that is far ahead of the block is ignored.
 pub fn happened_at(block: Timestamp, transfer: Option<TransferId>) -> Timestamp {
     let asked = transfer.map_or(block, |id| id.made_by());
     if block.until(asked) <= ASKED_LATER_MAX { block.max(asked) } else { block }
@@ -372,7 +372,7 @@ mod tests {
     }
 
     #[test]
-    fn nothing_happens_before_it_was_asked_for_and_an_id_that_is_far_ahead_tells_nothing() {
+    fn entry_is_not_older_than_its_request_and_an_id_far_ahead_is_ignored() {
         let block = Timestamp::from_unix_seconds(1_000);
         let asked = |milliseconds: i64| {
             let at = Timestamp::from_unix_micros(milliseconds * 1_000);
@@ -388,7 +388,7 @@ mod tests {
     }
 
     #[test]
-    fn a_filter_lets_through_what_has_its_kind_and_status() {
+    fn filter_selects_entries_by_kind_and_status() {
         let lines = |kind, status| HistoryFilter { kind, status, ..HistoryFilter::default() }.lines().count();
         let (settled, rejected) = (Some(HistoryStatus::Settled), Some(HistoryStatus::Rejected));
         assert_eq!(lines(None, None), 4);

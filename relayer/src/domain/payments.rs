@@ -163,7 +163,7 @@ mod tests {
     }
 
     #[test]
-    fn a_hole_ends_what_is_known_up_to() {
+    fn gap_ends_the_known_payments() {
         assert_eq!(known(&[1, 2, 3, 5, 6]).up_to(), 3);
         assert_eq!(known(&[1, 2, 3, 5, 6]).beyond(), "5-6");
         assert_eq!(known(&[2, 3]).up_to(), 0);

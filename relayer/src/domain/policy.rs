@@ -229,7 +229,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_wrong_is_named() {
+    fn mistakes_in_the_body_are_named() {
         let two = r#"["11111111111111111111111111111111","nobody"]"#;
         for (body, param) in [
             ("", "body"),

@@ -77,7 +77,7 @@ impl RejectionReason {
 pub struct Checks(pub Vec<RuleCheck>);
 
 impl Checks {
-    /// For a transfer that the chain refused for its balance without telling the balance.
+    /// For a transfer that the chain refused for its balance, which it did not report.
     pub fn without_balance(mut self) -> Self {
         for check in self.0.iter_mut().filter(|check| check.rule == CheckedRule::Balance) {
             (check.ok, check.limit) = (false, Limit::Unlimited);

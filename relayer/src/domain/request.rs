@@ -177,7 +177,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_drawn_follows_from_seed_and_key() {
+    fn drawn_ids_follow_from_seed_and_key() {
         let at = Timestamp::from_unix_seconds(1);
         let drawn = |byte, seed| key(byte).draw(Seed::new([seed; 16]), at);
         let one = drawn(1, 1);

@@ -238,7 +238,7 @@ written! {
         Self::ALL.map(Self::as_str)
     );
     DeliveryStatus = "DeliveryStatus": one_of("How far a delivery is.", Self::ALL.map(Self::as_str));
-    EventType = "EventType": one_of("What a webhook can hear of.", Self::SUBSCRIBABLE.map(Self::as_str));
+    EventType = "EventType": one_of("What a webhook can subscribe to.", Self::SUBSCRIBABLE.map(Self::as_str));
     EntryOfAllowlist = "Counterparty": entry_of_allowlist(), of CounterpartyText, Address;
     AnyEventType = "AnyEventType": one_of("What happened.", EventType::ALL.map(EventType::as_str));
     Unanswered = "Unanswered": one_of("Why a receiver gave no answer.", Self::ALL.map(Self::as_str));

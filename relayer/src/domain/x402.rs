@@ -130,7 +130,7 @@ impl From<Vec<u8>> for ResourceBody {
     }
 }
 
-/// The facilitator's report of a payment. We do not rely on it: the chain tells whether it was paid.
+/// The facilitator's report of a payment. We do not rely on it: the chain shows whether it was paid.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Receipt {
     pub success: bool,

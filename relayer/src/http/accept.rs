@@ -41,7 +41,7 @@ mod tests {
     }
 
     #[test]
-    fn other_than_json_is_for_who_asks_for_it_by_name_and_rather_than_for_json() {
+    fn other_formats_are_for_clients_that_name_and_prefer_them() {
         for accept in [
             &["text/csv"][..],
             &["TEXT/CSV; charset=utf-8"],

@@ -237,7 +237,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_not_one_json_object_is_refused() {
+    fn body_that_is_not_one_json_object_is_refused() {
         let bomb = [b"[".repeat(30_000), b"]".repeat(30_000)].concat();
         let nested = [br#"{"anything":"#.to_vec(), b"[".repeat(40), b"]".repeat(40), b"}".to_vec()].concat();
         let cases: [&[u8]; 11] = [

@@ -67,7 +67,7 @@ mod tests {
     }
 
     #[test]
-    fn header_of_somebody_who_is_not_trusted_says_nothing() {
+    fn header_from_an_untrusted_address_is_ignored() {
         for lines in [&[][..], &["1.2.3.4"], &["10.0.0.1"], &["nonsense"]] {
             assert_eq!(client("203.0.113.9", lines).as_deref(), Some("203.0.113.9"));
         }
@@ -79,7 +79,7 @@ mod tests {
     }
 
     #[test]
-    fn of_what_a_trusted_proxy_says_the_last_address_that_is_not_trusted_counts() {
+    fn last_untrusted_address_that_a_trusted_proxy_names_counts() {
         for (lines, expected) in [
             (&["203.0.113.9"][..], "203.0.113.9"),
             // The client wrote the first one.
@@ -106,7 +106,7 @@ mod tests {
     }
 
     #[test]
-    fn what_a_trusted_proxy_wrote_and_is_no_address_is_nobody() {
+    fn malformed_address_from_a_trusted_proxy_is_nobody() {
         for line in ["203.0.113.9, unknown", "", "203.0.113.9,", "203.0.113.9, _hidden", "1.2.3", "\u{ff}"] {
             assert_eq!(client("10.0.0.1", &[line]), None, "{line:?}");
         }

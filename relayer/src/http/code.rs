@@ -33,7 +33,7 @@ macro_rules! codes {
             }
 
             /// When it is answered, and what to do about it.
-            pub const fn told(self) -> (&'static str, &'static str) {
+            pub const fn description(self) -> (&'static str, &'static str) {
                 match self {
                     $(Self::$name => ($when, $what_to_do),)*
                 }

@@ -195,7 +195,7 @@ impl ErrorBody {
 
 impl ApiError {
     /// The whole body for request `id`, and after how many seconds to try again.
-    pub(crate) fn told(self, id: RequestId) -> (ErrorBody, Option<u64>) {
+    pub(crate) fn into_body(self, id: RequestId) -> (ErrorBody, Option<u64>) {
         let (_, body, retry_after) = self.answer();
         (ErrorBody { request_id: Some(id.to_string()), ..body }, retry_after)
     }
@@ -347,7 +347,7 @@ fn service_body(error: ServiceError) -> (StatusCode, ErrorBody) {
             Code::RateLimited,
             format!(
                 "The operator has {STREAMS_PER_OPERATOR_MAX} streams of events open, and may have no more. Close one: several \
-                 readers can share what one stream tells."
+                 readers can share what one stream sends."
             ),
         )),
         ServiceError::KeyOfOtherAccount => ErrorBody::new(

@@ -102,7 +102,7 @@ impl<S> Patient<S> {
     }
 
     /// The first byte of a request came: its head must follow within the limit.
-    fn heard(&mut self) {
+    fn on_first_byte(&mut self) {
         let pings = self.requests.pings.load(Ordering::Acquire);
         let Some(silence) = self.silence.as_mut().filter(|_| !pings) else { return };
         silence.ends = silence.ends.min(Instant::now() + HEAD_TIMEOUT);
@@ -133,7 +133,7 @@ impl<S: AsyncRead + Unpin> AsyncRead for Patient<S> {
         let before = into.filled().len();
         let polled = Pin::new(&mut self.stream).poll_read(context, into);
         if into.filled().len() > before {
-            self.heard();
+            self.on_first_byte();
         }
         self.or_patience(polled, context)
     }

@@ -81,12 +81,13 @@ mod tests {
     use super::*;
 
     #[test]
-    fn only_what_is_unknown_where_all_up_to_its_slot_is_final_is_gone() {
-        let told = |finalized_slot, standing| SignatureStandings { finalized_slot, each: vec![standing] };
-        assert!(is_gone(&told(7, SignatureStanding::Unknown), 0, 7));
-        assert!(!is_gone(&told(6, SignatureStanding::Unknown), 0, 7));
-        assert!(!is_gone(&told(9, SignatureStanding::Open), 0, 7));
-        assert!(!is_gone(&told(9, SignatureStanding::Finalized { slot: 7 }), 0, 7));
-        assert!(!is_gone(&told(9, SignatureStanding::Unknown), 1, 7));
+    fn unknown_transaction_is_gone_once_its_slot_is_final() {
+        let standings =
+            |finalized_slot, standing| SignatureStandings { finalized_slot, each: vec![standing] };
+        assert!(is_gone(&standings(7, SignatureStanding::Unknown), 0, 7));
+        assert!(!is_gone(&standings(6, SignatureStanding::Unknown), 0, 7));
+        assert!(!is_gone(&standings(9, SignatureStanding::Open), 0, 7));
+        assert!(!is_gone(&standings(9, SignatureStanding::Finalized { slot: 7 }), 0, 7));
+        assert!(!is_gone(&standings(9, SignatureStanding::Unknown), 1, 7));
     }
 }

@@ -127,7 +127,7 @@ impl Indexer {
                 wake = Wake::Timer;
                 everything_at = Instant::now() + self.parts.interval;
             }
-            if self.has_lease().await {
+            if self.take_lease().await {
                 match wake {
                     Wake::Timer => self.cycle().await,
                     Wake::Program => self.look_at_operators().await,
@@ -144,15 +144,15 @@ impl Indexer {
     async fn look_at_risen(&self) {
         loop {
             let risen = self.parts.history.risen().await;
-            if self.has_lease().await {
+            if self.take_lease().await {
                 self.done("looking at deposits", self.look_at_deposits(&risen).await);
             }
             tokio::time::sleep(DEPOSITS_PAUSE.min(self.parts.interval)).await;
         }
     }
 
-    /// Whether this process holds the lease.
-    async fn has_lease(&self) -> bool {
+    /// Takes or prolongs the lease. False while another process holds it.
+    async fn take_lease(&self) -> bool {
         let now = self.parts.ambient.now();
         let expires_at = now.after(self.parts.interval * 3 + LEASE_MARGIN);
         let leased = self.parts.store.lease_index(self.network, now, expires_at).await;

@@ -6,7 +6,7 @@ use std::time::Duration;
 use super::book::Parties;
 use super::{IndexError, Indexer};
 use crate::chain::{
-    BALANCES_MAX, ChainError, LandedRecord, OnChainPolicy, PolicySetTo, PolicyTold, ProgramEvent,
+    BALANCES_MAX, ChainError, LandedRecord, LoggedPolicy, OnChainPolicy, PolicySetTo, ProgramEvent,
 };
 use crate::domain::{
     Address, AllowlistEntry, Counterparties, HaltScope, HaltSet, HaltedBy, OperatorId, Party, PolicyFields,
@@ -29,9 +29,9 @@ impl Indexer {
             let at = Timestamp::from_unix_seconds(*block_time);
             for event in &record.events {
                 match event {
-                    ProgramEvent::PolicyChanged { agent, told, .. } => {
+                    ProgramEvent::PolicyChanged { agent, logged, .. } => {
                         if let Some(party) = parties.of_agent(agent) {
-                            self.note_policy(record, at, (agent, &party), told.as_ref()).await?;
+                            self.note_policy(record, at, (agent, &party), logged.as_ref()).await?;
                         }
                     }
                     ProgramEvent::HaltChanged { operator, agent, is_halted: true, by } => {
@@ -53,13 +53,13 @@ impl Indexer {
         record: &LandedRecord,
         at: Timestamp,
         (agent, party): (&Address, &Party),
-        told: Option<&PolicyTold>,
+        logged: Option<&LoggedPolicy>,
     ) -> Result<(), IndexError> {
-        let whole = match told {
-            Some(PolicyTold { version, set: PolicySetTo::Whole(policy), .. }) => {
+        let whole = match logged {
+            Some(LoggedPolicy { version, set: PolicySetTo::Whole(policy), .. }) => {
                 Some((*version, as_on_chain(policy)))
             }
-            Some(PolicyTold { version, set: PolicySetTo::Paused(paused), .. }) => {
+            Some(LoggedPolicy { version, set: PolicySetTo::Paused(paused), .. }) => {
                 let before = self
                     .parts
                     .store
@@ -67,15 +67,16 @@ impl Indexer {
                     .await?;
                 before.map(|before| (*version, SpendingPolicy { paused: *paused, ..before }))
             }
-            Some(PolicyTold { set: PolicySetTo::InDraft, .. }) | None => None,
+            Some(LoggedPolicy { set: PolicySetTo::InDraft, .. }) | None => None,
         };
         let whole = match whole {
             Some(whole) => Some(whole),
-            None => self.policy_in_force(agent, record.slot, told).await?,
+            None => self.policy_in_force(agent, record.slot, logged).await?,
         };
-        self.keep_version(record, at, party, told, whole.as_ref()).await?;
+        self.keep_version(record, at, party, logged, whole.as_ref()).await?;
         let Some((version, policy)) = whole else { return Ok(()) };
-        let by = SetBy { signer: told.map(|told| told.signer), signature: record.signature.clone(), at };
+        let by =
+            SetBy { signer: logged.map(|logged| logged.signer), signature: record.signature.clone(), at };
         let set = PolicySet {
             operator_id: party.operator_id,
             account_id: party.account_id,
@@ -92,10 +93,10 @@ impl Indexer {
         record: &LandedRecord,
         set_at: Timestamp,
         party: &Party,
-        told: Option<&PolicyTold>,
+        logged: Option<&LoggedPolicy>,
         read: Option<&(u64, SpendingPolicy)>,
     ) -> Result<(), IndexError> {
-        let Some(version) = told.map(|told| told.version).or(read.map(|(version, _)| *version)) else {
+        let Some(version) = logged.map(|logged| logged.version).or(read.map(|(version, _)| *version)) else {
             return Ok(());
         };
         let version = PolicyVersion {
@@ -103,7 +104,7 @@ impl Indexer {
             account_id: party.account_id,
             version,
             set_at,
-            signer: told.map(|told| told.signer),
+            signer: logged.map(|logged| logged.signer),
             tx_signature: record.signature.clone(),
             policy: read.and_then(|(_, policy)| PolicyFields::from(policy).into_json()),
             asking: None,
@@ -117,16 +118,16 @@ impl Indexer {
         &self,
         agent: &Address,
         slot: u64,
-        told: Option<&PolicyTold>,
+        logged: Option<&LoggedPolicy>,
     ) -> Result<Option<(u64, SpendingPolicy)>, IndexError> {
         let read = self.parts.history.policies(&[*agent], slot).await?;
         let Some((version, policy)) = read.into_iter().next().flatten() else { return Ok(None) };
-        match told {
-            Some(told) if version < told.version => {
-                let reason = "a node shows an older policy than it told of".to_owned();
+        match logged {
+            Some(logged) if version < logged.version => {
+                let reason = "a node shows an older policy than the one in its log".to_owned();
                 Err(ChainError::Unavailable { during: "getMultipleAccounts", reason }.into())
             }
-            Some(told) if version > told.version => Ok(None),
+            Some(logged) if version > logged.version => Ok(None),
             Some(_) | None => Ok(Some((version, as_on_chain(&policy)))),
         }
     }

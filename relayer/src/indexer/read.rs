@@ -21,7 +21,7 @@ const FETCHED_AT_ONCE: u32 = 50;
 /// After this many tries, ask whether the transaction exists at all.
 const TRIES_BEFORE_DOUBT: u32 = 5;
 /// The pause before a pending transaction is fetched again: 1, 2, 4 ... seconds, up to this.
-const OWED_PAUSE_MAX: Duration = Duration::from_secs(600);
+const FETCH_PAUSE_MAX: Duration = Duration::from_secs(600);
 
 impl Indexer {
     /// Reads these transactions. One that no node shows becomes pending; if nothing was answered, the reading fails.
@@ -212,7 +212,7 @@ impl Indexer {
     }
 
     fn pending(&self, mark: &Mark, tries: u32) -> PendingFetch {
-        let pause = Duration::from_secs(1 << tries.saturating_sub(1).min(10)).min(OWED_PAUSE_MAX);
+        let pause = Duration::from_secs(1 << tries.saturating_sub(1).min(10)).min(FETCH_PAUSE_MAX);
         let next_try_at = self.parts.ambient.now().after(pause);
         PendingFetch { signature: mark.signature.clone(), slot: mark.slot, tries, next_try_at }
     }

@@ -67,7 +67,7 @@ impl Indexer {
         self.parts.history.watch_deposits(&token_accounts);
         let (mut changed, mut suspects, mut explained) = (Vec::new(), Vec::new(), Vec::new());
         for (ledger, balance) in ledgers.iter().zip(read.amounts) {
-            // A node that lags behind the previous one tells us nothing new.
+            // A node that lags behind the previous one adds nothing new.
             if read.slot < ledger.seen_slot {
                 continue;
             }

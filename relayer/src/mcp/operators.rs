@@ -65,7 +65,7 @@ impl OperatorTool {
         }
     }
 
-    const fn told(self) -> (&'static str, &'static str) {
+    const fn title_and_description(self) -> (&'static str, &'static str) {
         match self {
             Self::ListAccounts => (
                 "Accounts",
@@ -89,7 +89,7 @@ impl OperatorTool {
     }
 
     fn description(self) -> Description {
-        let (title, description) = self.told();
+        let (title, description) = self.title_and_description();
         let (arguments, answer) = self.schemas();
         let hints = ToolAnnotations::with_title(title).idempotent(true).open_world(false);
         let hints = match self {
@@ -246,7 +246,7 @@ impl OperatorServer {
         caller: OperatorCaller,
     ) -> Result<Value, Value> {
         let OperatorCaller { key, principal, request_id } = caller;
-        let error = |error: ApiError| json!(error.told(request_id).0);
+        let error = |error: ApiError| json!(error.into_body(request_id).0);
         let mut request = tool.request(arguments).map_err(|invalid| error(invalid.into()))?;
         // The guard has already found out who the caller is.
         request.headers_mut().insert(header::AUTHORIZATION, key);

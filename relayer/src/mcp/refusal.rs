@@ -14,7 +14,7 @@ const NEW_KEY: &str =
 
 /// The error's message, and what to do about it.
 pub(super) fn sentence(tool: AgentTool, error: &ApiError, id: RequestId) -> String {
-    let (body, retry_after) = error.clone().told(id);
+    let (body, retry_after) = error.clone().into_body(id);
     let wait = retry_after.map_or(String::new(), |seconds| format!(" in {seconds} s"));
     let advice = match (error, tool) {
         (ApiError::Transfer(transfer, _), _) => match &transfer.state {

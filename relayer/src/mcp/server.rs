@@ -62,7 +62,7 @@ impl AgentServer {
             Ok(value) => CallToolResult::structured(value),
             Err(error) => {
                 let sentence = refusal::sentence(tool, &error, caller.request_id);
-                let (body, _) = error.told(caller.request_id);
+                let (body, _) = error.into_body(caller.request_id);
                 let mut result = CallToolResult::error(vec![ContentBlock::text(sentence)]);
                 result.structured_content = serde_json::to_value(body).ok();
                 result

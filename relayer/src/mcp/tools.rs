@@ -84,7 +84,7 @@ impl AgentTool {
         }
     }
 
-    const fn told(self) -> (&'static str, &'static str) {
+    const fn title_and_description(self) -> (&'static str, &'static str) {
         match self {
             Self::GetAccount => (
                 "Your account",
@@ -126,7 +126,7 @@ impl AgentTool {
 
     /// Its entry in `tools/list`.
     pub fn description(self) -> Description {
-        let (title, description) = self.told();
+        let (title, description) = self.title_and_description();
         let (arguments, answer) = self.schemas();
         let hints = match self {
             Self::SendTransfer | Self::PayHttp => {

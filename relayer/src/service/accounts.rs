@@ -241,7 +241,7 @@ impl Accounts {
     ) -> Result<AccountView, ServiceError> {
         let account = self.parts.store.find_account(operator.id, id).await?;
         let account = account.ok_or(ServiceError::NotFound(Resource::Account))?;
-        // Read before writing, so a caller who hears that the chain is unavailable can safely repeat the request.
+        // Read before writing, so a caller who is answered that the chain is unavailable can safely repeat the request.
         let view = self.look_at(operator, account).await?;
         let account = self.parts.store.update_account(&view.account, &change).await??;
         Ok(AccountView { account, ..view })

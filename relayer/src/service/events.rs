@@ -72,7 +72,7 @@ impl Events {
         Ok(self.parts.store.mark_balance(account, seen, ambient.now(), random).await?)
     }
 
-    /// Reads and observes an account's balance if a webhook watches it. The account's latest payments also tell what it
+    /// Reads and observes an account's balance if a webhook watches it. The account's latest payments also show what it
     /// held before; nothing else would show a deposit that was paid away again.
     pub async fn look_at_balance(&self, operator: &Operator, account: &Account) -> Result<(), ServiceError> {
         if self.parts.store.list_watching(account).await?.is_empty() {

@@ -12,7 +12,7 @@ use crate::domain::Network;
 /// How long a part may take to answer.
 const PATIENCE: Duration = Duration::from_secs(2);
 /// How long a report is cached, so frequent requests do not cause frequent checks.
-const TOLD_FOR: Duration = Duration::from_secs(1);
+const CACHED_FOR: Duration = Duration::from_secs(1);
 
 /// The state of a part.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -114,7 +114,7 @@ impl Health {
     pub async fn report(&self) -> Report {
         let mut found = self.found.lock().await;
         if let Some((at, report)) = &*found
-            && at.elapsed() < TOLD_FOR
+            && at.elapsed() < CACHED_FOR
         {
             return report.clone();
         }

@@ -146,7 +146,7 @@ impl Services {
             loop {
                 this.reconcile_once().await;
                 if let Err(error) = this.clean_up().await {
-                    tracing::warn!(%error, "what is over could not be deleted; trying again later");
+                    tracing::warn!(%error, "cannot delete expired rows; trying again later");
                 }
                 tokio::select! {
                     () = stop.cancelled() => return,

@@ -122,7 +122,7 @@ impl Purchases {
             return self.answer(principal, started, deadline).await;
         }
         let resource = timeout_at(deadline, handed_over).await.ok().and_then(Result::ok).flatten();
-        // A server that refused the payment may still settle it; the chain tells within a minute.
+        // A server that refused the payment may still settle it; the chain shows it within a minute.
         let is_refused = resource.as_ref().is_some_and(|resource| !resource.is_success());
         let deadline = if is_refused { Instant::now() } else { deadline };
         let transfer = self.transfers.answer(principal, started, deadline).await?;

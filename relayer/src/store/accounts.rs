@@ -208,7 +208,7 @@ impl Store {
         row.map(Account::try_from).transpose()
     }
 
-    /// The payment address of any operator's account on this network: all that we tell about another operator's account.
+    /// The payment address of any operator's account on this network: all that we disclose about another operator's account.
     pub async fn find_payee(&self, network: Network, id: AccountId) -> Result<Option<Address>, StoreError> {
         const SQL: &str = "SELECT accounts.token_account
              FROM accounts JOIN operators ON operators.operator_id = accounts.operator_id

@@ -121,21 +121,23 @@ async fn insert_attempt(tx: &mut Transaction<'_>, made: &AttemptMade, number: i6
 }
 
 async fn mark_health(tx: &mut Transaction<'_>, made: &AttemptMade) -> Result<(), StoreError> {
-    const WELL: &str =
-        "UPDATE webhooks SET failures = 0, failing_since = NULL WHERE webhook_id = $1 AND failures > 0";
+    const WELL: &str = "UPDATE webhooks SET failures = 0, failing_since = NULL
+         WHERE operator_id = $1 AND webhook_id = $2 AND failures > 0";
     const FAILED: &str = "UPDATE webhooks
-         SET failures = failures + 1, failing_since = COALESCE(failing_since, $2)
-         WHERE webhook_id = $1 RETURNING failures, failing_since, status";
+         SET failures = failures + 1, failing_since = COALESCE(failing_since, $3)
+         WHERE operator_id = $1 AND webhook_id = $2 RETURNING failures, failing_since, status";
     // A concurrent change that has not seen this must not undo it: see `mark_webhook_changed`.
     const DISABLED: &str = "UPDATE webhooks
-         SET status = 'disabled', disabled_reason = $2, disabled_at = $3, updated_at = $3
-         WHERE webhook_id = $1";
-    let (webhook, ended_at) = (made.webhook_id.to_string(), made.attempt.ended_at);
+         SET status = 'disabled', disabled_reason = $3, disabled_at = $4, updated_at = $4
+         WHERE operator_id = $1 AND webhook_id = $2";
+    let of =
+        |sql: &'static str| query(sql).bind(made.operator_id.to_string()).bind(made.webhook_id.to_string());
+    let ended_at = made.attempt.ended_at;
     if made.attempt.outcome.is_success() {
-        query(WELL).bind(webhook).execute(tx).await?;
+        of(WELL).execute(tx).await?;
         return Ok(());
     }
-    let marked = query(FAILED).bind(webhook.as_str()).bind(ended_at.to_string());
+    let marked = of(FAILED).bind(ended_at.to_string());
     let row: Option<HealthRow> = marked.fetch_optional(&mut *tx).await?;
     let Some(row) = row else { return Ok(()) };
     let health = EndpointHealth {
@@ -144,7 +146,7 @@ async fn mark_health(tx: &mut Transaction<'_>, made: &AttemptMade) -> Result<(),
     };
     if row.status == "enabled" && health.is_hopeless(ended_at) {
         let reason = DisabledReason::Failing.as_str();
-        query(DISABLED).bind(webhook).bind(reason).bind(ended_at.to_string()).execute(&mut *tx).await?;
+        of(DISABLED).bind(reason).bind(ended_at.to_string()).execute(&mut *tx).await?;
         give_up_some(tx, (made.operator_id, made.webhook_id), ended_at, GIVEN_UP_AT_ONCE).await?;
     }
     Ok(())

@@ -68,13 +68,13 @@ impl Store {
                         crossed.entry(threshold).or_default().push(webhook);
                     }
                 }
-                let mut told = Vec::new();
+                let mut notified = Vec::new();
                 for (threshold, webhooks) in crossed {
                     let event = Event::balance_low(&account, seen.balance, threshold, now, random());
                     insert_event(tx, &event).await?;
-                    told.extend(insert_deliveries(tx, &event, &webhooks, now).await?);
+                    notified.extend(insert_deliveries(tx, &event, &webhooks, now).await?);
                 }
-                Ok(told)
+                Ok(notified)
             }
             .boxed()
         });

@@ -144,20 +144,20 @@ pub(super) async fn announce(
     webhooks: &[Webhook],
     now: Timestamp,
 ) -> Result<Vec<WebhookId>, StoreError> {
-    let mut told = Vec::new();
+    let mut notified = Vec::new();
     if events.is_empty() {
-        return Ok(told);
+        return Ok(notified);
     }
     if webhooks.is_empty() {
         insertion(events, "").execute(tx).await?;
-        return Ok(told);
+        return Ok(notified);
     }
     let inserted: Vec<(String,)> = insertion(events, "RETURNING event_id").fetch_all(&mut *tx).await?;
     let inserted: BTreeSet<String> = inserted.into_iter().map(|(id,)| id).collect();
     for event in events.iter().filter(|event| inserted.contains(&event.id.to_string())) {
-        told.extend(insert_deliveries(tx, event, webhooks, now).await?);
+        notified.extend(insert_deliveries(tx, event, webhooks, now).await?);
     }
-    Ok(told)
+    Ok(notified)
 }
 
 /// Inserts an event if it is missing.

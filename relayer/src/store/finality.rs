@@ -6,7 +6,7 @@ use sqlx::AssertSqlSafe;
 
 use super::columns::Table;
 use super::history::number_of;
-use super::marks::{Mark, bind_marks, is_among};
+use super::marks::{Mark, bind_marks, row_matches};
 use super::query::query;
 use super::row::ByName;
 use super::{Store, StoreError, ledgers};
@@ -48,7 +48,7 @@ impl Store {
         }
         let sql = format!(
             "UPDATE history SET is_final = $2 WHERE network = $1 AND NOT is_final AND {}",
-            is_among(3, transactions.len())
+            row_matches(3, transactions.len())
         );
         // Only placeholders are interpolated.
         bind_marks(query(AssertSqlSafe(sql)).bind(network.as_str()).bind(true), transactions)

@@ -11,11 +11,11 @@ pub struct Mark {
 }
 
 /// The condition that a row belongs to one of `marks` transactions, with placeholders from `first` on: see [`bind_marks`].
-pub(super) fn is_among(first: usize, marks: usize) -> String {
+pub(super) fn row_matches(first: usize, marks: usize) -> String {
     format!("slot IN ({}) AND tx_signature IN ({})", places(first, marks), places(first + marks, marks))
 }
 
-/// Binds the values of [`is_among`].
+/// Binds the values of [`row_matches`].
 pub(super) fn bind_marks(query: Query, marks: &[Mark]) -> Query {
     let slots = marks.iter().map(|mark| mark.slot.cast_signed());
     query.bind_all(slots).bind_all(marks.iter().map(|mark| mark.signature.as_str()))

@@ -195,10 +195,10 @@ pub(super) async fn find_daily_limit(
 async fn keep(tx: &mut Transaction<'_>, set: &PolicySet, now: Timestamp) -> Result<bool, StoreError> {
     const SQL: &str = "INSERT INTO policies
              (operator_id, account_id, version, max_single_transfer, max_daily_spend, require_memo, paused, wallets,
-              token_accounts, is_told)
+              token_accounts, is_announced)
          VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10)
-         ON CONFLICT (operator_id, account_id, version) DO UPDATE SET is_told = excluded.is_told
-             WHERE excluded.is_told AND NOT policies.is_told";
+         ON CONFLICT (operator_id, account_id, version) DO UPDATE SET is_announced = excluded.is_announced
+             WHERE excluded.is_announced AND NOT policies.is_announced";
     const NEWER: &str = "SELECT version FROM policies
          WHERE operator_id = $1 AND account_id = $2 AND version > $3 LIMIT 1";
     const OLD: &str = "DELETE FROM policies WHERE operator_id = $1 AND account_id = $2 AND version <= $3";

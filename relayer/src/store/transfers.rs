@@ -181,9 +181,9 @@ impl Store {
             }
         };
         let (webhooks, mut entries) = tokio::try_join!(webhooks, self.entries_of(transfer, &next))?;
-        let mut told = webhooks.clone();
+        let mut notified = webhooks.clone();
         if let Some(paid) = entries.iter().find(|entry| entry.operator_id != transfer.operator_id) {
-            told.extend(self.list_all_webhooks(paid.operator_id).await?);
+            notified.extend(self.list_all_webhooks(paid.operator_id).await?);
         }
         // Every process locks ledgers in the same order.
         entries.sort_by_key(|entry| entry.account_id);
@@ -195,7 +195,7 @@ impl Store {
                 for entry in &entries {
                     events.extend(record(tx, entry, now).await?);
                 }
-                announce(tx, &events, &told, now).await
+                announce(tx, &events, &notified, now).await
             }
             .boxed()
         });

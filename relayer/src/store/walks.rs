@@ -11,7 +11,7 @@ use super::events::announce;
 use super::history::record_read;
 use super::ledgers::of;
 use super::limits::{LimitWatches, reached_by};
-use super::marks::{Mark, bind_marks, is_among};
+use super::marks::{Mark, bind_marks, row_matches};
 use super::pending_fetches::{PendingFetch, delete_pending_fetch, replace_pending_fetch};
 use super::pools::Pools;
 use super::query::query;
@@ -156,7 +156,7 @@ impl Store {
                      (SELECT since FROM limit_watches WHERE limit_watches.operator_id = history.operator_id), '~')))
                  THEN CAST(1 AS BIGINT) ELSE 0 END AS uncounted
              FROM history WHERE network = $1 AND {column} = $2 AND {}",
-            is_among(3, transactions.len())
+            row_matches(3, transactions.len())
         );
         // Only placeholders and one of two names are interpolated.
         let rows: Vec<WalkedRow> =
@@ -206,14 +206,14 @@ impl Store {
                 if let Some((before, after)) = &progress {
                     move_walk(tx, network, before.as_ref(), after).await?;
                 }
-                let mut told = Vec::new();
+                let mut notified = Vec::new();
                 for events in events.chunks(ANNOUNCED_AT_ONCE) {
                     let now = events.iter().map(|event| event.created_at).max();
                     if let Some(now) = now {
-                        told.extend(announce(tx, events, &webhooks, now).await?);
+                        notified.extend(announce(tx, events, &webhooks, now).await?);
                     }
                 }
-                Ok(told)
+                Ok(notified)
             }
             .boxed()
         });
@@ -318,7 +318,7 @@ impl Walk {
     }
 }
 
-/// The first status of an adopted account; the chain tells the present one.
+/// The first status of an adopted account; the chain has the present one.
 pub const ADOPTED_STATUS: AccountStatus = AccountStatus::Active;
 
 async fn move_walk(

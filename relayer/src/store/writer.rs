@@ -59,7 +59,7 @@ pub(super) enum Turn {
     Begins,
 }
 
-/// The statements of one transaction, and whom to tell of the result.
+/// The statements of one transaction, and who waits for the result.
 trait Work: Send {
     /// Runs from the beginning, and may be repeated. False when it failed: its writes must be rolled back.
     fn run<'c>(&'c mut self, tx: &'c mut Transaction<'_>) -> BoxFuture<'c, bool>;

@@ -94,14 +94,14 @@ fn is_step(metadata: &Metadata<'_>) -> bool {
 
 /// What describes the service. The environment adds to it and overrides it.
 fn resource() -> Resource {
-    let told = Resource::builder_empty()
+    let builder = Resource::builder_empty()
         .with_service_name("purser")
         .with_attribute(KeyValue::new("service.version", env!("CARGO_PKG_VERSION")))
         .with_detector(Box::new(TelemetryResourceDetector))
         .with_detector(Box::new(EnvResourceDetector::new()));
     match std::env::var("OTEL_SERVICE_NAME") {
-        Ok(name) if !name.is_empty() => told.with_service_name(name).build(),
-        Ok(_) | Err(_) => told.build(),
+        Ok(name) if !name.is_empty() => builder.with_service_name(name).build(),
+        Ok(_) | Err(_) => builder.build(),
     }
 }
 
@@ -216,18 +216,18 @@ impl HttpClient for Client {
 
 async fn send(http: reqwest::Client, request: Request<Bytes>) -> Result<Response<Bytes>, HttpError> {
     // The URL may hold a secret.
-    let told =
+    let failed =
         |error: reqwest::Error| HttpError::from(format!("{:#}", anyhow::Error::from(error.without_url())));
-    let mut answer = http.execute(request.try_into().map_err(told)?).await.map_err(told)?;
+    let mut answer = http.execute(request.try_into().map_err(failed)?).await.map_err(failed)?;
     let mut body = Vec::new();
-    while let Some(chunk) = answer.chunk().await.map_err(told)? {
+    while let Some(chunk) = answer.chunk().await.map_err(failed)? {
         if body.len() + chunk.len() > ANSWER_BYTES_MAX {
             return Err("it answers more than anybody reads".into());
         }
         body.extend_from_slice(&chunk);
     }
-    let mut told = Response::new(Bytes::from(body));
-    *told.status_mut() = answer.status();
-    *told.headers_mut() = std::mem::take(answer.headers_mut());
-    Ok(told)
+    let mut response = Response::new(Bytes::from(body));
+    *response.status_mut() = answer.status();
+    *response.headers_mut() = std::mem::take(answer.headers_mut());
+    Ok(response)
 }

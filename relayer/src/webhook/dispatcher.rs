@@ -91,7 +91,7 @@ impl Dispatcher {
         if queues.insert(id, true).is_some() {
             return;
         }
-        self.deliverer.metrics().webhook_queues_are(queues.len());
+        self.deliverer.metrics().set_webhook_queues(queues.len());
         drop(queues);
         let this = self.clone();
         self.tasks.start(async move {
@@ -121,7 +121,7 @@ impl Dispatcher {
             }
             Some(_) | None => {
                 queues.remove(&id);
-                self.deliverer.metrics().webhook_queues_are(queues.len());
+                self.deliverer.metrics().set_webhook_queues(queues.len());
                 false
             }
         }

@@ -49,7 +49,7 @@ impl Fetch for Fetcher {
     ) -> Result<PaidResource, &'static str> {
         // The resolver is not asked about hosts that are addresses already.
         if purchase.url.check(&self.rules).is_err() {
-            return Err(told(Unanswered::Refused));
+            return Err(describe(Unanswered::Refused));
         }
         let deadline = Instant::now() + patience;
         let mut request = self.http.request(method(purchase.method), purchase.url.as_str());
@@ -60,8 +60,8 @@ impl Fetch for Fetcher {
             request = request.header(SIGNATURE, payment);
         }
         let answer = match timeout_at(deadline, request.send()).await {
-            Err(_) => return Err(told(Unanswered::TimedOut)),
-            Ok(Err(error)) => return Err(told(reason(&error))),
+            Err(_) => return Err(describe(Unanswered::TimedOut)),
+            Ok(Err(error)) => return Err(describe(reason(&error))),
             Ok(Ok(answer)) => answer,
         };
         let status = answer.status().as_u16();
@@ -94,7 +94,7 @@ const fn method(method: PurchaseMethod) -> Method {
 }
 
 /// The text that follows "The server".
-const fn told(unanswered: Unanswered) -> &'static str {
+const fn describe(unanswered: Unanswered) -> &'static str {
     match unanswered {
         Unanswered::Refused => "is at an address that this service does not connect to.",
         Unanswered::NotResolved => "has a name that leads nowhere.",

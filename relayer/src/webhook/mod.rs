@@ -1,4 +1,4 @@
-//! Tells webhooks what happened: a dispatcher finds what is due, one queue per endpoint attempts it, a recorder stores the
+//! Delivers events to webhooks: a dispatcher finds what is due, one queue per endpoint attempts it, a recorder stores the
 //! outcomes. Nothing here decides what is announced; that is written with the fact itself (`store::events`).
 //!
 //! What always holds:

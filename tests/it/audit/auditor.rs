@@ -122,7 +122,7 @@ async fn auditor_that_knows_the_idl_alone_comes_to_the_same_verdict() {
     assert_eq!(status, modified.audited().0, "{printed}");
     assert!(printed.contains("single_limit: Payment 3 of 12.000000 USDC"), "{printed}");
 
-    let (forged, _) = scene.has_a_line_of_another_program();
+    let (forged, _) = scene.adds_a_line_of_another_program();
     let (status, printed) = auditor.audits(&serves(forged.folder.path()).await, &ada).await;
     assert_eq!((status, forged.audited().0), (0, 0), "{printed}");
     let lost = scene.copy();

@@ -150,7 +150,7 @@ impl Scene {
     }
 
     /// Repeats a payment's event as another program might log it, which must change nothing. Also returns that program.
-    pub(super) fn has_a_line_of_another_program(&self) -> (Copy, &'static str) {
+    pub(super) fn adds_a_line_of_another_program(&self) -> (Copy, &'static str) {
         const OTHER: &str = "Memo1UhkJRfHyvLMcVucJwxXeuD728EqVDDwQDxFMNo";
         let copy = self.copy();
         copy.spoils(&self.payments[0], |transaction| {

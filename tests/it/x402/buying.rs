@@ -35,7 +35,7 @@ impl Fair {
     async fn opens(operator: Operator, policy: Value, memo: Option<&str>) -> Option<Fair> {
         let packages = packages()?;
         let agent = operator.creates_account_with("Buyer", "10").await;
-        agent.has_policy(policy).await;
+        agent.sets_policy(policy).await;
         let key = agent.new_key().await;
         let (_, payee) = operator.chain.new_payee().await;
         let shop = Shop::opens(&packages, operator.network(), &payee.pubkey(), PRICE, Some(memo)).await;
@@ -144,15 +144,15 @@ async fn agent_buys_what_a_stock_shop_sells_and_a_key_buys_it_once() {
             all.filter(|event| event["type"] == kind).map(|event| event["data"].clone()).collect()
         };
         for kind in ["transfer.initiated", "transfer.settled"] {
-            let told = of(kind);
-            assert_eq!(told.len(), 1, "{kind}: {}", events.text);
-            assert_eq!(told[0]["tx_signature"], bought["receipt"]["transaction"]);
+            let announced = of(kind);
+            assert_eq!(announced.len(), 1, "{kind}: {}", events.text);
+            assert_eq!(announced[0]["tx_signature"], bought["receipt"]["transaction"]);
         }
     }
 }
 
 #[tokio::test]
-async fn what_costs_nothing_is_passed_on_as_it_is() {
+async fn free_resource_is_passed_on_unchanged() {
     let Some(fair) = Fair::opens_to_all().await else { return };
     let asks = async |path: &str, more: Value| {
         let mut order = fair.order(&unique_key());
@@ -176,7 +176,7 @@ async fn what_costs_nothing_is_passed_on_as_it_is() {
 }
 
 #[tokio::test]
-async fn what_the_policy_forbids_is_refused_before_anything_is_signed() {
+async fn purchase_that_the_policy_forbids_is_refused_before_anything_is_signed() {
     let other = Keypair::new().pubkey().to_string();
     let policies = [
         json!({ "max_single_transfer": "0.249999" }),
@@ -395,7 +395,7 @@ async fn agent_buys_over_mcp() {
 }
 
 /// The relayer dies at `point` of a purchase, restarts, and gets retries until the purchase ends.
-async fn is_paid_once_after_a_death(point: &str, is_paid_before: bool) {
+async fn dies_and_pays_once(point: &str, is_paid_before: bool) {
     // A relayer that reaches these crash points.
     let sound = AppSettings { host_clock: Some(HostClock::new()), ..AppSettings::default() };
     let environment = vec![("PURSER_CRASH_AT", format!("{point}:1"))];
@@ -432,17 +432,17 @@ async fn is_paid_once_after_a_death(point: &str, is_paid_before: bool) {
 
 #[tokio::test]
 async fn purchase_that_a_death_cuts_off_before_the_signature_is_made_once() {
-    is_paid_once_after_a_death("claim.after", false).await;
-    is_paid_once_after_a_death("signed.before", false).await;
+    dies_and_pays_once("claim.after", false).await;
+    dies_and_pays_once("signed.before", false).await;
 }
 
 #[tokio::test]
 async fn purchase_that_a_death_cuts_off_with_its_bytes_in_hand_is_made_once() {
-    is_paid_once_after_a_death("handed_over.before", false).await;
-    is_paid_once_after_a_death("handed_over.after", false).await;
+    dies_and_pays_once("handed_over.before", false).await;
+    dies_and_pays_once("handed_over.after", false).await;
 }
 
 #[tokio::test]
 async fn purchase_that_a_death_cuts_off_after_it_was_paid_is_not_paid_again() {
-    is_paid_once_after_a_death("bought.before", true).await;
+    dies_and_pays_once("bought.before", true).await;
 }

@@ -48,7 +48,7 @@ impl Market {
         let packages = packages()?;
         let operator = Operator::shared().await;
         let agent = operator.creates_account_with("Buyer", "10").await;
-        agent.has_policy(policy).await;
+        agent.sets_policy(policy).await;
         let (_, payee) = operator.chain.new_payee().await;
         let network = operator.network();
         let shop = Shop::opens(&packages, network, &payee.pubkey(), PRICE, Some(memo)).await;

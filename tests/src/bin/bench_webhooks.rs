@@ -17,7 +17,7 @@ use serde_json::json;
 #[derive(Parser)]
 #[command(name = "bench_webhooks")]
 struct Arguments {
-    /// How many endpoints hear of every event
+    /// How many endpoints get every event
     #[arg(long, default_value_t = 50)]
     endpoints: usize,
     /// How many transfers settle while the time to the first attempt is measured
@@ -102,7 +102,7 @@ async fn measure_one(arguments: &Arguments, operator: &Operator, name: &'static 
     delays.sort_unstable();
 
     // Events that cost the chain nothing, first delivered to nobody: this measures delivery alone.
-    agent.has_policy(json!({ "paused": true })).await;
+    agent.sets_policy(json!({ "paused": true })).await;
     let since = agent.pays("0.01").to(&payee).await;
     assert_eq!(since.status, 402, "{}", since.text);
     for _ in 1..arguments.events {

@@ -216,7 +216,7 @@ fn wrong_history(random: &mut Random) -> WrongHistory {
         1..=2 => WrongHistory::EndsEarly { lines },
         3 => WrongHistory::Behind { lines },
         4 => WrongHistory::Holes { per_mille: 20 + random.below(200) },
-        _ => WrongHistory::Untold { per_mille: 20 + random.below(200) },
+        _ => WrongHistory::NotFetched { per_mille: 20 + random.below(200) },
     }
 }
 

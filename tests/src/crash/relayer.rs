@@ -50,7 +50,7 @@ impl Home {
     }
 
     /// Restores the database from before any transfer, and begins a new log.
-    pub fn is_made_anew(&self) {
+    pub fn starts_over(&self) {
         self.forgets_everything();
         let _ = fs::remove_file(self.log());
     }
@@ -142,14 +142,14 @@ impl Relayer {
             });
             let (process, url) = born.await.expect("starting does not panic");
             if url.is_some() {
-                self.is_at(url);
+                self.sets_url(url);
                 self.born_in.send_replace(Some(now));
                 if self.survives(&process, death, now, &phase).await {
                     spawn_blocking(move || process.dies()).await.expect("killing does not panic");
                     met.push("kill -9".to_owned());
                 }
                 self.born_in.send_replace(None);
-                self.is_at(None);
+                self.sets_url(None);
             } else {
                 met.push("start failed".to_owned());
             }
@@ -188,7 +188,7 @@ impl Relayer {
         }
     }
 
-    fn is_at(&self, url: Option<String>) {
+    fn sets_url(&self, url: Option<String>) {
         *self.url.lock().unwrap_or_else(PoisonError::into_inner) = url;
     }
 }

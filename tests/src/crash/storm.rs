@@ -66,19 +66,19 @@ impl Storm<'_> {
     }
 
     /// From now on every node tells the truth.
-    pub fn is_over(&self) {
+    pub fn calms_down(&self) {
         self.nodes.iter().for_each(|node| node.lies().clears());
     }
 
     fn lies_about_time(&self, lies: bool) {
         if let Some((lying, clock)) = self.hazards.clock {
-            self.nodes[lying.node].lies().has_clock(lies.then_some(clock));
+            self.nodes[lying.node].lies().shows_clock(lies.then_some(clock));
         }
     }
 
     fn leaves_out(&self, lies: bool) {
         if let Some((lying, history, seed)) = self.hazards.history {
-            self.nodes[lying.node].lies().has_history(lies.then_some((seed, history)));
+            self.nodes[lying.node].lies().shows_history(lies.then_some((seed, history)));
         }
     }
 }

@@ -71,7 +71,7 @@ impl World {
             async move {
                 let agent = operator.creates_account_with(&format!("Account {number}"), PURSE_USDC).await;
                 let limit = SINGLE_LIMIT_MICROS / 1_000_000;
-                agent.has_policy(json!({ "max_single_transfer": limit })).await;
+                agent.sets_policy(json!({ "max_single_transfer": limit })).await;
                 agent
             }
         };
@@ -125,7 +125,7 @@ impl World {
         report
     }
 
-    /// Runs storm, dusk and calm. Returns what clients were told, and how relayers died.
+    /// Runs storm, dusk and calm. Returns the answers that clients got, and how relayers died.
     async fn weathers(
         &self,
         plan: &RoundPlan,
@@ -180,7 +180,7 @@ impl World {
             clients_phase.send_replace(Phase::Dusk);
             waits_until(nightfall, || busy.load(Ordering::SeqCst) == 0).await;
         }
-        storm.is_over();
+        storm.calms_down();
         relayers_phase.send_replace(Phase::Calm);
         clients_phase.send_replace(Phase::Calm);
         let records = try_join_all(clients).await.expect("clients do not panic");
@@ -211,7 +211,7 @@ impl World {
                 forgets: plan.relayers == Relayers::OneThatForgets,
                 pristine: self.pristine.clone(),
             };
-            home.is_made_anew();
+            home.starts_over();
             Arc::new(Relayer::new(home))
         });
         relayers.collect()

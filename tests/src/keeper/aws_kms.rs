@@ -30,7 +30,7 @@ pub fn settings(url: &str) -> Vec<(&'static str, String)> {
 pub fn answers(desk: &Desk, asked: &Request) -> Answered {
     is(asked.route(), ("POST", "/"))?;
     is(asked.header("content-type")?, "application/x-amz-json-1.1")?;
-    is_signed(asked)?;
+    check_signature(asked)?;
     let body = asked.json()?;
     is(&body["KeyId"], &json!(KEY))?;
     match asked.header("x-amz-target")? {
@@ -68,7 +68,7 @@ fn hash(bytes: &[u8]) -> String {
 }
 
 /// Checks the Signature Version 4, recomputed from the request as received.
-fn is_signed(asked: &Request) -> Result<(), String> {
+fn check_signature(asked: &Request) -> Result<(), String> {
     let authorization = asked.header("authorization")?;
     let fields = authorization.strip_prefix("AWS4-HMAC-SHA256 ").ok_or("another algorithm")?;
     let field = |name: &str| {

@@ -34,7 +34,7 @@ pub fn settings(url: &str, private_key_file: &str) -> Vec<(&'static str, String)
 }
 
 pub fn answers(desk: &Desk, asked: &Request) -> Answered {
-    is_stamped(asked)?;
+    check_stamp(asked)?;
     let body = asked.json()?;
     is(&body["organizationId"], &json!(ORGANIZATION))?;
     match asked.route() {
@@ -70,7 +70,7 @@ pub fn answers(desk: &Desk, asked: &Request) -> Answered {
 }
 
 /// Checks the stamp: made by the one API key over the body as received.
-fn is_stamped(asked: &Request) -> Result<(), String> {
+fn check_stamp(asked: &Request) -> Result<(), String> {
     let stamp = URL_SAFE_NO_PAD.decode(asked.header("x-stamp")?).map_err(|_| "a stamp in no base64url")?;
     let stamp: Value = serde_json::from_slice(&stamp).map_err(|_| "a stamp in no JSON")?;
     let (key, text) = api_key();

@@ -45,13 +45,15 @@ impl TokenAccounts {
     }
 
     /// Sends every subscriber the account's state, as the network returned it. Forgets subscribers that have gone.
-    pub fn tell(&self, account: &str, read: &Value, at: impl Fn() -> Option<Instant>) {
+    pub fn notify(&self, account: &str, read: &Value, at: impl Fn() -> Option<Instant>) {
         let mut all = self.subscribers.lock().unwrap_or_else(PoisonError::into_inner);
         let Some(subscribers) = all.get_mut(account) else { return };
         subscribers.retain(|(held, number)| {
             let params = json!({ "result": read, "subscription": number });
-            let told = json!({ "jsonrpc": "2.0", "method": "accountNotification", "params": params });
-            at().map_or(!held.is_closed(), |at| held.send((at, Message::text(told.to_string()))).is_ok())
+            let notification = json!({ "jsonrpc": "2.0", "method": "accountNotification", "params": params });
+            at().map_or(!held.is_closed(), |at| {
+                held.send((at, Message::text(notification.to_string()))).is_ok()
+            })
         });
     }
 }

@@ -36,7 +36,7 @@ pub enum WrongHistory {
     /// This many of 1,000 signatures are in no list.
     Holes { per_mille: u64 },
     /// This many of 1,000 transactions are listed but cannot be fetched.
-    Untold { per_mille: u64 },
+    NotFetched { per_mille: u64 },
 }
 
 /// What one node lies about.
@@ -51,12 +51,12 @@ struct State {
 
 impl Lies {
     /// From now on it shows this clock; `None` is the network's.
-    pub fn has_clock(&self, clock: Option<WrongClock>) {
+    pub fn shows_clock(&self, clock: Option<WrongClock>) {
         lock(&self.0).clock = clock;
     }
 
     /// From now on its history is incomplete; the seed decides what is missing.
-    pub fn has_history(&self, history: Option<(u64, WrongHistory)>) {
+    pub fn shows_history(&self, history: Option<(u64, WrongHistory)>) {
         lock(&self.0).history = history;
     }
 
@@ -81,18 +81,18 @@ impl Lies {
         if clock.is_none() && history.is_none() {
             return answer;
         }
-        let Ok(mut told) = serde_json::from_slice::<Value>(&answer) else { return answer };
+        let Ok(mut answer) = serde_json::from_slice::<Value>(&answer) else { return answer };
         if let Some(clock) = clock {
-            clock.tells(method, call, &mut told["result"]);
+            clock.tells(method, call, &mut answer["result"]);
         }
         if let Some((seed, history)) = history {
-            history.tells(method, call, &mut told["result"], |signature| {
+            history.tells(method, call, &mut answer["result"], |signature| {
                 let signature = signature.as_str().unwrap_or_default();
                 let name = payment(signature);
                 per_mille_of(seed, name.as_deref().unwrap_or(signature))
             });
         }
-        told.to_string().into_bytes()
+        answer.to_string().into_bytes()
     }
 }
 
@@ -142,7 +142,7 @@ impl WrongClock {
 impl WrongHistory {
     /// `chance` gives each signature a fixed number below 1,000.
     fn tells(self, method: &str, call: &Value, result: &mut Value, chance: impl Fn(&Value) -> u64) {
-        if let (Self::Untold { per_mille }, "getTransaction") = (self, method)
+        if let (Self::NotFetched { per_mille }, "getTransaction") = (self, method)
             && chance(&call["params"][0]) < per_mille
         {
             *result = Value::Null;
@@ -158,7 +158,7 @@ impl WrongHistory {
                 lines.drain(..length_of(lines, newest));
             }
             Self::Holes { per_mille } => lines.retain(|line| chance(&line["signature"]) >= per_mille),
-            Self::Behind { .. } | Self::Untold { .. } => {}
+            Self::Behind { .. } | Self::NotFetched { .. } => {}
         }
     }
 }
@@ -181,18 +181,18 @@ mod tests {
 
     use super::*;
 
-    fn told(lies: &Lies, method: &str, params: Value, result: Value) -> Value {
+    fn answered(lies: &Lies, method: &str, params: Value, result: Value) -> Value {
         let answer = json!({ "jsonrpc": "2.0", "id": 1, "result": result }).to_string();
-        let told = lies.tells(method, &json!({ "params": params }), answer.into_bytes(), |_| None);
-        serde_json::from_slice::<Value>(&told).unwrap()["result"].take()
+        let answer = lies.tells(method, &json!({ "params": params }), answer.into_bytes(), |_| None);
+        serde_json::from_slice::<Value>(&answer).unwrap()["result"].take()
     }
 
     fn listed(lies: &Lies, params: Value) -> Vec<u64> {
         let lines: Vec<Value> = (0..100)
             .map(|number| json!({ "signature": format!("s{number}"), "slot": number, "blockTime": 50 }))
             .collect();
-        let told = told(lies, "getSignaturesForAddress", params, json!(lines));
-        told.as_array().unwrap().iter().map(|line| line["slot"].as_u64().unwrap()).collect()
+        let answer = answered(lies, "getSignaturesForAddress", params, json!(lines));
+        answer.as_array().unwrap().iter().map(|line| line["slot"].as_u64().unwrap()).collect()
     }
 
     #[test]
@@ -202,19 +202,22 @@ mod tests {
         data[32..].copy_from_slice(&1_000i64.to_le_bytes());
         let accounts = json!({ "value": [null, { "data": [STANDARD.encode(data), "base64"] }] });
         let now = |lies: &Lies| {
-            let told = told(lies, "getMultipleAccounts", json!([["x", CLOCK]]), accounts.clone());
-            let data = STANDARD.decode(told["value"][1]["data"][0].as_str().unwrap()).unwrap();
+            let answer = answered(lies, "getMultipleAccounts", json!([["x", CLOCK]]), accounts.clone());
+            let data = STANDARD.decode(answer["value"][1]["data"][0].as_str().unwrap()).unwrap();
             i64::from_le_bytes(data[32..].try_into().unwrap())
         };
         assert_eq!(now(&lies), 1_000);
-        lies.has_clock(Some(WrongClock { seconds: -300, blocks_too: false }));
+        lies.shows_clock(Some(WrongClock { seconds: -300, blocks_too: false }));
         assert_eq!(now(&lies), 700);
-        assert_eq!(told(&lies, "getBlockTime", json!([7]), json!(50)), 50);
-        lies.has_clock(Some(WrongClock { seconds: 300, blocks_too: true }));
+        assert_eq!(answered(&lies, "getBlockTime", json!([7]), json!(50)), 50);
+        lies.shows_clock(Some(WrongClock { seconds: 300, blocks_too: true }));
         assert_eq!(now(&lies), 1_300);
-        assert_eq!(told(&lies, "getBlockTime", json!([7]), json!(50)), 350);
-        assert_eq!(told(&lies, "getTransaction", json!(["s"]), json!({ "blockTime": 50 }))["blockTime"], 350);
-        assert_eq!(told(&lies, "getTransaction", json!(["s"]), Value::Null), Value::Null);
+        assert_eq!(answered(&lies, "getBlockTime", json!([7]), json!(50)), 350);
+        assert_eq!(
+            answered(&lies, "getTransaction", json!(["s"]), json!({ "blockTime": 50 }))["blockTime"],
+            350
+        );
+        assert_eq!(answered(&lies, "getTransaction", json!(["s"]), Value::Null), Value::Null);
         lies.clears();
         assert_eq!(now(&lies), 1_000);
     }
@@ -223,7 +226,7 @@ mod tests {
     fn histories_end_early_lag_come_in_short_pages_and_have_the_same_holes_each_time() {
         let lies = Lies::default();
         let with = |history| {
-            lies.has_history(Some((1, history)));
+            lies.shows_history(Some((1, history)));
             (listed(&lies, json!(["a", {}])), listed(&lies, json!(["a", { "before": "s" }])))
         };
         let all: Vec<u64> = (0..100).collect();
@@ -232,7 +235,7 @@ mod tests {
         assert_eq!(with(WrongHistory::Behind { lines: 3 }), (all[3..].to_vec(), all.clone()));
         let (holed, again) = with(WrongHistory::Holes { per_mille: 300 });
         assert!(holed == again && holed.len() < 85 && holed.len() > 55, "{holed:?}");
-        assert_eq!(with(WrongHistory::Untold { per_mille: 1_000 }), (all.clone(), all));
-        assert_eq!(told(&lies, "getTransaction", json!(["s"]), json!({ "slot": 1 })), Value::Null);
+        assert_eq!(with(WrongHistory::NotFetched { per_mille: 1_000 }), (all.clone(), all));
+        assert_eq!(answered(&lies, "getTransaction", json!(["s"]), json!({ "slot": 1 })), Value::Null);
     }
 }

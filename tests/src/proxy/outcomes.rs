@@ -52,7 +52,7 @@ struct State {
     /// What others pay for a compute unit. A transaction that pays less is accepted but never forwarded.
     price: u64,
     /// The price that nodes report, if it is another one.
-    told_price: Option<u64>,
+    shown_price: Option<u64>,
 }
 
 struct Ordered {
@@ -102,7 +102,7 @@ impl Outcomes {
 
     /// Nodes report that others pay this much; `None`: what others really pay.
     pub fn says_that_others_pay(&self, price: Option<u64>) {
-        lock(&self.state).told_price = price;
+        lock(&self.state).shown_price = price;
     }
 
     /// What the different transactions that were sent pay for a compute unit.
@@ -131,7 +131,7 @@ impl Outcomes {
     pub(super) fn takes(&self, method: &str, call: &Value) -> Sent {
         if method == "getRecentPrioritizationFees" {
             let state = lock(&self.state);
-            let price = state.told_price.unwrap_or(state.price);
+            let price = state.shown_price.unwrap_or(state.price);
             let fees: Vec<Value> =
                 (1..=150).map(|slot| json!({ "slot": slot, "prioritizationFee": price })).collect();
             let answer = json!({ "jsonrpc": "2.0", "id": call["id"], "result": fees });

@@ -38,7 +38,7 @@ async fn asks(proxy: &Proxy, method: &str, id: u64) -> Result<Value, reqwest::Er
 }
 
 #[tokio::test]
-async fn what_nobody_spoils_goes_through_and_is_counted() {
+async fn unspoiled_calls_pass_and_are_counted() {
     let proxy = Proxy::to(&network());
     for number in 1..=3 {
         assert_eq!(asks(&proxy, "get", 7).await.unwrap(), json!({ "id": 7, "result": number }));

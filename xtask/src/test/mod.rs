@@ -28,7 +28,7 @@ pub struct Args {
     /// Print the closing count as JSON, and everything else to stderr
     #[arg(long)]
     json: bool,
-    /// Run every test N times with two busy cores beside it, go on at failures, and tell which tests failed how often
+    /// Run every test N times with two busy cores beside it, go on at failures, and report which tests failed how often
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..))]
     repeat: Option<u32>,
     /// Build the relayer with every feature that no usual build has, and try them: keys in AWS KMS and Google Cloud KMS, traces
@@ -135,7 +135,7 @@ impl TestSetup<'_> {
             if output.read(&line) {
                 progress.beside(|| drop(self.say(&line)));
             }
-            progress.is_at(output.how_far());
+            progress.show(output.how_far());
         }
         let status = child.wait()?;
         progress.end();

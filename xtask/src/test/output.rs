@@ -111,7 +111,7 @@ mod tests {
     }
 
     #[test]
-    fn what_passes_is_counted_and_not_shown() {
+    fn passing_tests_are_counted_and_not_shown() {
         let (shown, outcome) = read(
             "\nrunning 3 tests\ntest a ... ok\ntest b::c ... ignored, takes long\n\
              test d has been running for over 60 seconds\ntest d - should panic ... ok\n\n\
@@ -123,7 +123,7 @@ mod tests {
     }
 
     #[test]
-    fn what_fails_is_shown_with_what_it_said_and_named() {
+    fn failing_test_is_shown_with_its_output_and_named() {
         let (shown, outcome) = read(
             "running 2 tests\ntest a ... ok\ntest b::c ... FAILED\n\nfailures:\n\n---- b::c stdout ----\n    word\n\
              assertion failed\n\nfailures:\n    b::c\n\n\
@@ -135,7 +135,7 @@ mod tests {
     }
 
     #[test]
-    fn what_a_test_says_past_the_runner_is_shown() {
+    fn output_past_the_runner_is_shown() {
         let (shown, _) = read("running 1 test\nskipped: no Postgres\ntest a ... ok\n", true);
         assert_eq!(shown, ["skipped: no Postgres"]);
     }

@@ -27,7 +27,7 @@ pub enum ProgramEvent {
         operator: Address,
         agent: Address,
         /// `None` if the log was cut.
-        told: Option<PolicyTold>,
+        logged: Option<LoggedPolicy>,
     },
     /// A halt was set or lifted. Without an agent it covers all of the operator's.
     HaltChanged {
@@ -68,7 +68,7 @@ pub enum ProgramEvent {
 
 /// What the log reports of a policy change.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct PolicyTold {
+pub struct LoggedPolicy {
     /// The new policy's version.
     pub version: u64,
     /// The key that signed.
@@ -109,7 +109,7 @@ impl ProgramEvent {
         let mut event = self.clone();
         match &mut event {
             Self::TransferExecuted { number, spent, .. } => (*number, *spent) = (None, None),
-            Self::PolicyChanged { told, .. } => *told = None,
+            Self::PolicyChanged { logged, .. } => *logged = None,
             Self::HaltChanged { by, .. } => *by = None,
             Self::AgentCreated { .. } | Self::Withdrawn { .. } | Self::AgentClosed { .. } => {}
         }
@@ -171,11 +171,11 @@ fn from_event(payload: &[u8]) -> Option<ProgramEvent> {
 }
 
 fn changed(operator: Pubkey, agent: Pubkey, version: u32, signer: Pubkey, set: PolicySetTo) -> ProgramEvent {
-    let told = PolicyTold { version: u64::from(version), signer: to_address(&signer), set };
+    let logged = LoggedPolicy { version: u64::from(version), signer: to_address(&signer), set };
     ProgramEvent::PolicyChanged {
         operator: to_address(&operator),
         agent: to_address(&agent),
-        told: Some(told),
+        logged: Some(logged),
     }
 }
 
@@ -228,10 +228,10 @@ fn from_instruction(called: &Called) -> Option<ProgramEvent> {
         });
     }
     if is::<instruction::SetPolicy>(data) || is::<instruction::ApplyDraft>(data) {
-        return Some(ProgramEvent::PolicyChanged { operator: at(2)?, agent: at(3)?, told: None });
+        return Some(ProgramEvent::PolicyChanged { operator: at(2)?, agent: at(3)?, logged: None });
     }
     if is::<instruction::SetPaused>(data) {
-        return Some(ProgramEvent::PolicyChanged { operator: at(1)?, agent: at(2)?, told: None });
+        return Some(ProgramEvent::PolicyChanged { operator: at(1)?, agent: at(2)?, logged: None });
     }
     let is_halted = is::<instruction::Halt>(data);
     if is_halted || is::<instruction::Resume>(data) {
@@ -250,7 +250,7 @@ fn from_instruction(called: &Called) -> Option<ProgramEvent> {
 fn birth_policy(called: &Called) -> Option<ProgramEvent> {
     arguments::<instruction::CreateAgent>(&called.data)?;
     let at = |place: usize| called.accounts.get(place).map(to_address);
-    Some(ProgramEvent::PolicyChanged { operator: at(2)?, agent: at(3)?, told: None })
+    Some(ProgramEvent::PolicyChanged { operator: at(2)?, agent: at(3)?, logged: None })
 }
 
 /// The holder of a transfer authority can write bytes that are not UTF-8.

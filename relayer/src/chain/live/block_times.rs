@@ -11,7 +11,7 @@ use tokio::time::Instant;
 /// How many of the newest blocks are remembered.
 const REMEMBERED_MAX: usize = 256;
 /// How much later the notice of a block's time may come than the notice of what landed in it.
-const TOLD_WITHIN: Duration = Duration::from_millis(100);
+const NOTICE_WITHIN: Duration = Duration::from_millis(100);
 /// After this long without a notice, nobody waits for one.
 const SILENCE_MAX: Duration = Duration::from_secs(2);
 
@@ -25,7 +25,7 @@ pub struct BlockTimes {
 #[derive(Debug, Default)]
 struct KnownTimes {
     by_slot: BTreeMap<u64, i64>,
-    told_at: Option<Instant>,
+    noticed_at: Option<Instant>,
 }
 
 impl BlockTimes {
@@ -34,16 +34,16 @@ impl BlockTimes {
     }
 
     /// A websocket reported the clock as of the block in `slot`. If that block is forked away, the new block's time replaces it.
-    pub fn told(&self, slot: u64, time: i64) {
+    pub fn notice(&self, slot: u64, time: i64) {
         self.known.send_modify(|known| {
-            known.told_at = Some(Instant::now());
+            known.noticed_at = Some(Instant::now());
             known.remember(slot, time);
         });
     }
 
     /// Unix seconds by the chain's clock; `None` where the node does not know (yet).
     pub async fn of(&self, rpc: &Rpc, slot: u64) -> Result<Option<i64>, ChainError> {
-        if let Some(time) = self.is_about_to_be_told(slot).await {
+        if let Some(time) = self.wait_for_notice(slot).await {
             return Ok(Some(time));
         }
         let _one = self.asking.lock().await;
@@ -57,12 +57,12 @@ impl BlockTimes {
         Ok(time)
     }
 
-    async fn is_about_to_be_told(&self, slot: u64) -> Option<i64> {
-        let is_told = self.known.borrow().told_at.is_some_and(|at| at.elapsed() < SILENCE_MAX);
-        let patience = if is_told { TOLD_WITHIN } else { Duration::ZERO };
+    async fn wait_for_notice(&self, slot: u64) -> Option<i64> {
+        let are_coming = self.known.borrow().noticed_at.is_some_and(|at| at.elapsed() < SILENCE_MAX);
+        let patience = if are_coming { NOTICE_WITHIN } else { Duration::ZERO };
         let mut known = self.known.subscribe();
-        let told = known.wait_for(|known| known.by_slot.contains_key(&slot));
-        let known = tokio::time::timeout(patience, told).await.ok()?.ok()?;
+        let notice = known.wait_for(|known| known.by_slot.contains_key(&slot));
+        let known = tokio::time::timeout(patience, notice).await.ok()?.ok()?;
         known.by_slot.get(&slot).copied()
     }
 

@@ -43,14 +43,14 @@ struct WatchedBalances {
 #[derive(Default)]
 struct BalanceState {
     /// The last balance reported for each watched account since its subscription began; zero before the first report.
-    told: HashMap<Pubkey, UsdcAmount>,
+    reported: HashMap<Pubkey, UsdcAmount>,
     risen: HashMap<Pubkey, Rise>,
 }
 
 /// A token account to look at, until something explains this balance.
 struct Rise {
     balance: UsdcAmount,
-    told_at: Instant,
+    reported_at: Instant,
     /// When the next look is due, and the pause after it.
     due_at: Instant,
     pause: Duration,
@@ -75,11 +75,11 @@ impl Deposits {
         let mut state = self.balances.state();
         let mut sockets = self.sockets.lock().unwrap_or_else(PoisonError::into_inner);
         for token_account in token_accounts {
-            let watched = state.told.len();
-            if watched >= self.accounts_max || state.told.contains_key(&token_account) {
+            let watched = state.reported.len();
+            if watched >= self.accounts_max || state.reported.contains_key(&token_account) {
                 continue;
             }
-            state.told.insert(token_account, UsdcAmount::ZERO);
+            state.reported.insert(token_account, UsdcAmount::ZERO);
             let place = watched / SUBSCRIPTIONS_PER_SOCKET;
             if place == sockets.len() {
                 sockets.push(self.open_socket());
@@ -142,7 +142,7 @@ impl BalanceState {
     /// The accounts that are due, and when the next one will be.
     fn take_due(&mut self) -> (Vec<Pubkey>, Option<Instant>) {
         let now = Instant::now();
-        self.risen.retain(|_, rise| now.duration_since(rise.told_at) < LOOKED_AT_FOR);
+        self.risen.retain(|_, rise| now.duration_since(rise.reported_at) < LOOKED_AT_FOR);
         let mut due = Vec::new();
         for (token_account, rise) in &mut self.risen {
             if rise.due_at <= now {
@@ -160,7 +160,7 @@ struct BalanceListener(Arc<WatchedBalances>);
 impl BalanceListener {
     fn note(&self, mut state: MutexGuard<'_, BalanceState>, token_account: Pubkey, balance: UsdcAmount) {
         let now = Instant::now();
-        let rise = Rise { balance, told_at: now, due_at: now, pause: LOOKED_AT_AGAIN };
+        let rise = Rise { balance, reported_at: now, due_at: now, pause: LOOKED_AT_AGAIN };
         state.risen.insert(token_account, rise);
         drop(state);
         self.0.has_risen.notify_one();
@@ -171,7 +171,7 @@ impl Listener for BalanceListener {
     fn subscribed(&self, topic: &Topic) {
         let Topic::Balance { token_account, .. } = topic else { return };
         let mut state = self.0.state();
-        state.told.insert(*token_account, UsdcAmount::ZERO);
+        state.reported.insert(*token_account, UsdcAmount::ZERO);
         // No node reports what came before the subscription.
         self.note(state, *token_account, UsdcAmount::ZERO);
     }
@@ -179,8 +179,8 @@ impl Listener for BalanceListener {
     fn notice(&self, _node: usize, _slot: u64, notice: Notice) {
         let Notice::Balance { token_account, balance } = notice else { return };
         let mut state = self.0.state();
-        let Some(told) = state.told.get_mut(&token_account) else { return };
-        if std::mem::replace(told, balance) < balance {
+        let Some(reported) = state.reported.get_mut(&token_account) else { return };
+        if std::mem::replace(reported, balance) < balance {
             self.note(state, token_account, balance);
         } else if let Some(rise) = state.risen.get_mut(&token_account) {
             // The account paid meanwhile, or the program's logs led to the deposit. It will not show more than this balance.
@@ -193,127 +193,4 @@ impl Listener for BalanceListener {
 }
 
 #[cfg(test)]
-mod tests {
-    use super::*;
-
-    fn key(account: u8) -> Pubkey {
-        Pubkey::new_from_array([account; 32])
-    }
-
-    fn explains(deposits: &Deposits, account: u8, micros: u64) {
-        deposits.explained([(key(account), UsdcAmount::from_micros(micros))]);
-    }
-
-    fn told(deposits: &Deposits, account: u8, micros: u64) {
-        let token_account = key(account);
-        let balance = UsdcAmount::from_micros(micros);
-        BalanceListener(deposits.balances.clone()).notice(0, 1, Notice::Balance { token_account, balance });
-    }
-
-    fn watching(accounts_max: usize, accounts: &[u8]) -> Deposits {
-        let urls = vec![(0, "ws://127.0.0.1:9".to_owned())];
-        let deposits = Deposits::new(urls, Commitment::Confirmed, accounts_max, Tasks::default());
-        deposits.watch(accounts.iter().map(|account| key(*account)));
-        deposits
-    }
-
-    /// The accounts that come due within one pause.
-    async fn risen(deposits: &Deposits) -> Vec<Pubkey> {
-        tokio::time::timeout(LOOKED_AT_AGAIN, deposits.risen()).await.unwrap_or_default()
-    }
-
-    #[tokio::test(start_paused = true)]
-    async fn only_a_balance_that_rises_is_a_deposit() {
-        let deposits = watching(10, &[1, 2]);
-        told(&deposits, 1, 100);
-        assert_eq!(deposits.risen().await, [key(1)]);
-        explains(&deposits, 1, 100);
-        told(&deposits, 1, 40);
-        told(&deposits, 1, 40);
-        told(&deposits, 2, 0);
-        assert!(risen(&deposits).await.is_empty());
-        told(&deposits, 1, 41);
-        assert_eq!(risen(&deposits).await, [key(1)]);
-    }
-
-    #[tokio::test(start_paused = true)]
-    async fn account_is_looked_at_until_what_it_was_told_to_hold_is_explained() {
-        let deposits = watching(10, &[1]);
-        told(&deposits, 1, 5);
-        // Explained by a node that is behind.
-        explains(&deposits, 1, 4);
-        assert_eq!(risen(&deposits).await, [key(1)]);
-        explains(&deposits, 1, 5);
-        assert!(risen(&deposits).await.is_empty());
-        told(&deposits, 1, 9);
-        told(&deposits, 1, 2);
-        explains(&deposits, 1, 2);
-        assert!(risen(&deposits).await.is_empty());
-        told(&deposits, 1, 9);
-        tokio::time::sleep(LOOKED_AT_FOR).await;
-        assert!(risen(&deposits).await.is_empty());
-    }
-
-    #[tokio::test(start_paused = true)]
-    async fn account_that_stays_unexplained_is_looked_at_less_and_less_often() {
-        let deposits = watching(10, &[1, 2]);
-        told(&deposits, 1, 5);
-        let begun = Instant::now();
-        let mut looks = Vec::new();
-        for _ in 0..5 {
-            assert_eq!(deposits.risen().await, [key(1)]);
-            looks.push(begun.elapsed().as_millis());
-        }
-        assert_eq!(looks, [0, 500, 1_500, 3_500, 7_500]);
-        // Another account does not wait, and a further rise is due at once.
-        told(&deposits, 2, 1);
-        assert_eq!(deposits.risen().await, [key(2)]);
-        told(&deposits, 1, 6);
-        assert_eq!(deposits.risen().await, [key(1)]);
-        assert_eq!(begun.elapsed().as_millis(), 7_500);
-    }
-
-    #[tokio::test(start_paused = true)]
-    async fn account_is_looked_at_once_when_its_subscription_stands() {
-        let deposits = watching(10, &[1]);
-        let stands = || {
-            let topic = Topic::Balance { token_account: key(1), commitment: Commitment::Confirmed };
-            BalanceListener(deposits.balances.clone()).subscribed(&topic);
-        };
-        stands();
-        assert_eq!(risen(&deposits).await, [key(1)]);
-        explains(&deposits, 1, 0);
-        assert!(risen(&deposits).await.is_empty());
-        told(&deposits, 1, 100);
-        explains(&deposits, 1, 100);
-        // A new subscription. What was paid meanwhile hides no later deposit.
-        stands();
-        explains(&deposits, 1, 30);
-        told(&deposits, 1, 31);
-        assert_eq!(risen(&deposits).await, [key(1)]);
-    }
-
-    #[tokio::test(start_paused = true)]
-    async fn accounts_beyond_the_bound_are_left_to_the_sweep() {
-        let deposits = watching(1, &[1, 2]);
-        told(&deposits, 2, 5);
-        assert!(risen(&deposits).await.is_empty());
-    }
-
-    #[tokio::test]
-    async fn each_thousand_has_a_connection_of_its_own() {
-        let deposits = watching(10_000, &[]);
-        let accounts = |range: std::ops::Range<u16>| {
-            range.map(|number| {
-                let mut key = [0; 32];
-                key[..2].copy_from_slice(&number.to_le_bytes());
-                Pubkey::new_from_array(key)
-            })
-        };
-        deposits.watch(accounts(0..1_000));
-        assert_eq!(deposits.sockets.lock().unwrap().len(), 1);
-        deposits.watch(accounts(0..2_001));
-        assert_eq!(deposits.sockets.lock().unwrap().len(), 3);
-        deposits.tasks.stop.cancel();
-    }
-}
+mod tests;

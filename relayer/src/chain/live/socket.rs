@@ -131,12 +131,12 @@ impl Subscriptions {
     }
 
     /// Handles a message; returns the request to send, if there is one.
-    fn hear(&mut self, text: &str, node: usize, listener: &dyn Listener) -> Option<String> {
+    fn handle(&mut self, text: &str, node: usize, listener: &dyn Listener) -> Option<String> {
         let incoming: Incoming = serde_json::from_str(text).ok()?;
         if let Some(notice) = incoming.params {
             let topic = self.by_number.get(&notice.subscription)?;
-            let (slot, told) = topic.read(notice.result)?;
-            listener.notice(node, slot, told);
+            let (slot, read) = topic.read(notice.result)?;
+            listener.notice(node, slot, read);
             return None;
         }
         let topic = self.asked.remove(&incoming.id?)?;
@@ -219,7 +219,7 @@ async fn hold(
     let mut outgoing = subscriptions.begin();
     let mut ping = interval(PING_EVERY);
     ping.set_missed_tick_behavior(MissedTickBehavior::Delay);
-    let mut heard_at = Instant::now();
+    let mut received_at = Instant::now();
     loop {
         for text in outgoing.drain(..) {
             match timeout(SILENCE_MAX, sink.send(Message::text(text))).await {
@@ -233,17 +233,17 @@ async fn hold(
                 None => return "nobody listens",
             },
             frame = stream.next() => {
-                heard_at = Instant::now();
+                received_at = Instant::now();
                 match frame {
                     Some(Ok(Message::Text(text))) => {
-                        outgoing.extend(subscriptions.hear(&text, node, listener));
+                        outgoing.extend(subscriptions.handle(&text, node, listener));
                     }
                     Some(Ok(Message::Close(_)) | Err(_)) | None => return "closed",
                     Some(Ok(Message::Binary(_) | Message::Ping(_) | Message::Pong(_) | Message::Frame(_))) => {}
                 }
             }
             _ = ping.tick() => {
-                if heard_at.elapsed() > SILENCE_MAX {
+                if received_at.elapsed() > SILENCE_MAX {
                     return "silent";
                 }
                 if timeout(SILENCE_MAX, sink.send(Message::Ping(Default::default()))).await.is_err() {

@@ -149,12 +149,12 @@ mod tests {
         };
         let well = ["Program 11 invoke [1]", "Program log: Program 11 failed: no", "Program 11 success"];
         let badly = ["Program 11 invoke [1]", "Program 11 failed: custom program error: 0x1771"];
-        let told =
+        let read_logs =
             |err: &Value, logs: [&str; 3]| read(json!({ "signature": "sig", "err": err, "logs": logs }));
         let err = json!({ "InstructionError": [2, { "Custom": 6001 }] });
-        assert_eq!(told(&Value::Null, well), landed(Some(Value::Null)));
-        assert_eq!(told(&err, [badly[0], badly[1], ""]), landed(Some(err)));
-        assert_eq!(told(&Value::Null, [badly[0], badly[1], ""]), landed(None));
+        assert_eq!(read_logs(&Value::Null, well), landed(Some(Value::Null)));
+        assert_eq!(read_logs(&err, [badly[0], badly[1], ""]), landed(Some(err)));
+        assert_eq!(read_logs(&Value::Null, [badly[0], badly[1], ""]), landed(None));
         assert_eq!(read(json!({ "signature": "sig", "err": null })), None);
         assert_eq!(read(json!({})), None);
     }

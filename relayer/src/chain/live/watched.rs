@@ -149,22 +149,22 @@ enum NoticeOrder {
 /// Judges by the account's contents, because not every node dates its notices by slot. Policy version and sequence never fall, so
 /// they reveal a notice that lost a race against a read. An operator must not be wrong even for a moment: a change to it only
 /// calls for a new read.
-fn order(program: &Pubkey, known: &RawAccount, told: &RawAccount) -> NoticeOrder {
-    if known.owner != told.owner {
+fn order(program: &Pubkey, known: &RawAccount, notice: &RawAccount) -> NoticeOrder {
+    if known.owner != notice.owner {
         return NoticeOrder::Unknown;
     }
     if known.owner != *program {
         return NoticeOrder::Newer;
     }
-    match (Agent::read(&known.data), Agent::read(&told.data)) {
-        (Some(known), Some(told)) => {
-            let ahead = told.agent.tags().sequence().wrapping_sub(known.agent.tags().sequence());
-            let same_age = ahead == 0 && told.agent.policy_version == known.agent.policy_version;
+    match (Agent::read(&known.data), Agent::read(&notice.data)) {
+        (Some(known), Some(notice)) => {
+            let ahead = notice.agent.tags().sequence().wrapping_sub(known.agent.tags().sequence());
+            let same_age = ahead == 0 && notice.agent.policy_version == known.agent.policy_version;
             // A halt has no version: when two values differ only in it, nothing shows which is newer.
-            if same_age && told.agent.halted_by != known.agent.halted_by {
+            if same_age && notice.agent.halted_by != known.agent.halted_by {
                 return NoticeOrder::Unknown;
             }
-            let fell = told.agent.policy_version < known.agent.policy_version || ahead > u32::MAX / 2;
+            let fell = notice.agent.policy_version < known.agent.policy_version || ahead > u32::MAX / 2;
             if fell { NoticeOrder::Older } else { NoticeOrder::Newer }
         }
         (_, _) => NoticeOrder::Unknown,

@@ -249,19 +249,19 @@ impl Node {
 
     /// Unix seconds, moved on by our own clock.
     fn clock(&self) -> Option<i64> {
-        let (told, at) = self.health().clock?;
+        let (time, at) = self.health().clock?;
         let elapsed = at.elapsed();
         let seconds = i64::try_from(elapsed.as_secs()).ok()?;
-        (elapsed < CLOCK_AGE_MAX).then(|| told.saturating_add(seconds))
+        (elapsed < CLOCK_AGE_MAX).then(|| time.saturating_add(seconds))
     }
 
     async fn read_clock(&self) {
         let params = json!([sysvar::CLOCK.to_string(), { "encoding": "base64", "commitment": "confirmed" }]);
         let Ok(answer) = self.call("getAccountInfo", &params, ATTEMPT_TIMEOUT).await else { return };
         let account = serde_json::from_value::<WireAccount>(answer["value"].clone()).ok();
-        let told =
+        let time =
             account.and_then(WireAccount::decode).and_then(|account| sysvar::unix_timestamp(&account.data));
-        self.health().clock = told.map(|told| (told, Instant::now()));
+        self.health().clock = time.map(|time| (time, Instant::now()));
     }
 
     fn note(&self, fault: Option<NodeFault>) {

@@ -124,7 +124,7 @@ fn opinion(sighting: &Sighting, status: Option<SignatureStatus>, slot: u64) -> O
         Landing::Expired { .. } => return Opinion::Silent,
     };
     match status.as_ref().map(Landing::of) {
-        Some(told) if std::mem::discriminant(&told) == std::mem::discriminant(&sighting.landing) => {
+        Some(read) if std::mem::discriminant(&read) == std::mem::discriminant(&sighting.landing) => {
             Opinion::Confirms
         }
         Some(_) => Opinion::Denies,

@@ -128,7 +128,7 @@ mod tests {
     }
 
     #[test]
-    fn what_the_token_program_says_of_the_source_is_told() {
+    fn refusals_by_the_token_program_are_explained() {
         assert_eq!(outcome_of(1), Outcome::Refused(Refusal::InsufficientBalance));
         assert_eq!(outcome_of(17), Outcome::Refused(Refusal::SourceFrozen));
     }

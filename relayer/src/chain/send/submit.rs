@@ -34,12 +34,12 @@ const ENDED_MAX: usize = 4_096;
 pub struct Submitter {
     rpc: Arc<Rpc>,
     /// Which payers' transactions a websocket reports now, and at which commitment.
-    heard: Mutex<HashSet<(Pubkey, Commitment)>>,
+    subscribed: Mutex<HashSet<(Pubkey, Commitment)>>,
     flights: Mutex<HashMap<String, Flight>>,
     wake: Notify,
     /// How the latest flights ended, for callers that ask a moment later.
     ended: Mutex<RecentLandings>,
-    /// Since when a node owes an answer about transactions in flight.
+    /// Since when no node has answered about transactions in flight.
     unanswered_since: Mutex<Option<Instant>>,
     resending: Arc<Semaphore>,
     /// Takes landings for another node to confirm; `None` with a single node.
@@ -53,7 +53,7 @@ impl Submitter {
         let (sightings, inbox) = (rpc.nodes() > 1).then(mpsc::unbounded_channel).unzip();
         let submitter = Self {
             rpc,
-            heard: Mutex::default(),
+            subscribed: Mutex::default(),
             flights: Mutex::default(),
             wake: Notify::new(),
             ended: Mutex::default(),
@@ -110,7 +110,7 @@ impl Submitter {
         self.flights().len()
     }
 
-    /// Resolves when nodes have owed an answer for `limit`: callers may stop waiting for a landing. The flight goes on.
+    /// Resolves when no node has answered for `limit`: callers may stop waiting for a landing. The flight goes on.
     pub async fn silent(&self, limit: Duration) {
         loop {
             let since = *self.unanswered_since.lock().unwrap_or_else(PoisonError::into_inner);
@@ -134,12 +134,12 @@ impl Submitter {
     /// From now on a websocket reports when transactions paid by `payer` reach `commitment`. Those already in flight may have
     /// reached it before.
     pub fn listening(&self, payer: Pubkey, commitment: Commitment) {
-        self.heard().insert((payer, commitment));
+        self.subscribed().insert((payer, commitment));
     }
 
     /// The websocket is gone: poll everything again, at once.
     pub fn on_socket_lost(&self) {
-        self.heard().clear();
+        self.subscribed().clear();
         self.flights().values_mut().for_each(|flight| flight.noticed = false);
     }
 
@@ -244,7 +244,7 @@ impl Submitter {
         if let Some(landing) = self.ended().landings.get(followed.signature) {
             return watch::channel(Progress::Ended(landing.clone())).1;
         }
-        let noticed = self.heard().contains(&(followed.payer, commitment));
+        let noticed = self.subscribed().contains(&(followed.payer, commitment));
         let flight = Flight::new(followed, commitment, noticed);
         let end = flight.end.subscribe();
         flights.insert(followed.signature.to_owned(), flight);
@@ -351,8 +351,8 @@ impl Submitter {
         self.flights.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    fn heard(&self) -> MutexGuard<'_, HashSet<(Pubkey, Commitment)>> {
-        self.heard.lock().unwrap_or_else(PoisonError::into_inner)
+    fn subscribed(&self) -> MutexGuard<'_, HashSet<(Pubkey, Commitment)>> {
+        self.subscribed.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     fn ended(&self) -> MutexGuard<'_, RecentLandings> {

@@ -24,7 +24,7 @@ pub async fn connect(key: &RemoteKey) -> Result<Backend, String> {
                 name,
                 public_key,
             );
-            Ok(Arc::new(made.map_err(|error| told(&error))?))
+            Ok(Arc::new(made.map_err(|error| describe(&error))?))
         }
         #[cfg(feature = "signer-turnkey")]
         SigningService::Turnkey { url, organization, key: id, api_public_key, api_private_key } => {
@@ -37,7 +37,7 @@ pub async fn connect(key: &RemoteKey) -> Result<Backend, String> {
                 api_base_url: url.clone(),
                 http_client_config: Some(limits(key)),
             });
-            Ok(Arc::new(made.map_err(|error| told(&error))?))
+            Ok(Arc::new(made.map_err(|error| describe(&error))?))
         }
         #[cfg(feature = "signer-privy")]
         SigningService::Privy { url, app, wallet, app_secret } => {
@@ -50,9 +50,9 @@ pub async fn connect(key: &RemoteKey) -> Result<Backend, String> {
                 authorization_context: None,
                 authorization_request_expiry: solana_keychain::PrivyAuthorizationRequestExpiry::Default,
             });
-            let mut made = made.map_err(|error| told(&error))?;
-            made.init().await.map_err(|error| told(&error))?;
-            is_the_key(&made, key)?;
+            let mut made = made.map_err(|error| describe(&error))?;
+            made.init().await.map_err(|error| describe(&error))?;
+            check_key(&made, key)?;
             Ok(Arc::new(made))
         }
         #[cfg(feature = "signer-aws-kms")]
@@ -62,7 +62,7 @@ pub async fn connect(key: &RemoteKey) -> Result<Backend, String> {
                 public_key: key.public_key.to_string(),
                 region: region.clone(),
             });
-            Ok(Arc::new(made.await.map_err(|error| told(&error))?))
+            Ok(Arc::new(made.await.map_err(|error| describe(&error))?))
         }
         #[cfg(feature = "signer-gcp-kms")]
         SigningService::GcpKms { key: name, url } => {
@@ -78,7 +78,7 @@ pub async fn connect(key: &RemoteKey) -> Result<Backend, String> {
                     solana_keychain::GcpKmsSigner::with_client(client, name.clone(), public_key)
                 }
             };
-            Ok(Arc::new(made.map_err(|error| told(&error))?))
+            Ok(Arc::new(made.map_err(|error| describe(&error))?))
         }
         #[allow(unreachable_patterns, reason = "a build may have all of them")]
         other => Err(format!("this build has no feature `{}`", other.feature().0)),
@@ -93,7 +93,7 @@ fn limits(key: &RemoteKey) -> solana_keychain::HttpClientConfig {
 
 /// Checks the key of a service that reports which key it holds.
 #[cfg(feature = "signer-privy")]
-fn is_the_key(made: &impl solana_keychain::SolanaSigner, key: &RemoteKey) -> Result<(), String> {
+fn check_key(made: &impl solana_keychain::SolanaSigner, key: &RemoteKey) -> Result<(), String> {
     let held = made.pubkey();
     if held.to_bytes() == key.public_key.bytes() {
         Ok(())
@@ -103,7 +103,7 @@ fn is_the_key(made: &impl solana_keychain::SolanaSigner, key: &RemoteKey) -> Res
 }
 
 /// An error for the log. The library keeps credentials and answers out of it.
-pub fn told(error: &SignerError) -> String {
+pub fn describe(error: &SignerError) -> String {
     match error {
         SignerError::RemoteApiError { detail, .. }
         | SignerError::SigningFailed(detail)

@@ -119,7 +119,7 @@ mod tests {
     }
 
     #[tokio::test(start_paused = true)]
-    async fn what_was_just_signed_is_spent_whether_or_not_a_read_shows_it() {
+    async fn signed_fees_count_as_spent_whether_or_not_a_read_shows_them() {
         let payers = Payers::new(vec![KEY], Vec::new());
         assert!(payers.can_pay(&KEY, u64::MAX), "nothing is refused by what is not known");
         payers.saw(&holding(rent(0) + 10));

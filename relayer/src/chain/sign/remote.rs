@@ -57,7 +57,7 @@ impl RemoteSigner {
         let mut transaction = VersionedTransaction { signatures, message: VersionedMessage::Legacy(legacy) };
         let backend = self.backend().await?;
         let signed = backend.sign_transaction(&mut transaction).await;
-        let (_, signature) = signed.map_err(|error| backend::told(&error))?.into_signed_transaction();
+        let (_, signature) = signed.map_err(|error| backend::describe(&error))?.into_signed_transaction();
         if signature.verify(self.key.public_key.as_bytes(), message) {
             Ok(signature.into())
         } else {
@@ -80,11 +80,11 @@ impl RemoteSigner {
         let silence = |_| Err(format!("no answer within {} ms", limit.as_millis()));
         match outcome.unwrap_or_else(silence) {
             Ok(done) => {
-                self.has_served();
+                self.record_served();
                 Some(done)
             }
             Err(problem) => {
-                self.has_failed(problem, is_silent);
+                self.record_failed(problem, is_silent);
                 // Another caller that holds the lock is still connecting to the same service.
                 if let Ok(mut made) = self.backend.try_lock() {
                     *made = None;
@@ -94,7 +94,7 @@ impl RemoteSigner {
         }
     }
 
-    fn has_served(&self) {
+    fn record_served(&self) {
         let mut standing = self.standing();
         if standing.problem.is_some() {
             let (role, kind) = (self.role, self.key.service.kind());
@@ -103,7 +103,7 @@ impl RemoteSigner {
         *standing = SignerState { served_at: Some(Instant::now()), ..SignerState::default() };
     }
 
-    fn has_failed(&self, problem: String, is_silent: bool) {
+    fn record_failed(&self, problem: String, is_silent: bool) {
         let mut standing = self.standing();
         if standing.problem.as_ref() != Some(&problem) {
             let (role, kind) = (self.role, self.key.service.kind());

@@ -207,7 +207,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn what_another_sends_has_room_for_its_signature_and_for_both_memos() {
+    async fn handed_over_transfer_has_room_for_another_signature_and_both_memos() {
         let (authority, facilitator) = (payer(), Pubkey::new_from_array([8; 32]));
         for (own, other) in [(0, 560), (560, 0), (300, 260)] {
             let memo = (other > 0).then(|| "x".repeat(other));
@@ -270,7 +270,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn what_does_not_fit_is_refused_before_it_is_sent() {
+    async fn transaction_that_is_too_long_is_refused_before_it_is_sent() {
         let payer = payer();
         let call = PROGRAM.transfer(address(&payer), &transfer(&"x".repeat(1_200)));
         let refused = sign(call, &Distinct::from(u32::MAX), Pens::one(&payer), recent(), 0).await;

@@ -20,7 +20,7 @@ use crate::chain::rpc::wire::RawAccount;
 use crate::chain::rpc::{ACCOUNTS_MAX, Rpc};
 use crate::chain::send::cross_check;
 use crate::chain::send::flight::{Followed, Landing};
-use crate::chain::send::own::OwnTransfers;
+use crate::chain::send::in_flight::InFlightTransfers;
 use crate::chain::send::submit::Submitter;
 use crate::chain::sign::instructions::{Call, Instructions, transfer_fee};
 use crate::chain::sign::payers::Payers;
@@ -118,7 +118,7 @@ pub struct SolanaChain {
     written_slot: AtomicU64,
     pub staging: staging::Staging,
     pub watched: Arc<Watched>,
-    pub own: OwnTransfers,
+    pub transfers_in_flight: InFlightTransfers,
     block_times: Arc<BlockTimes>,
     pub deposits: Arc<Deposits>,
     /// Notified when the websocket reports a use of the program.
@@ -223,7 +223,7 @@ impl SolanaChain {
             written_slot: AtomicU64::new(0),
             staging: staging::Staging::default(),
             watched,
-            own: OwnTransfers::default(),
+            transfers_in_flight: InFlightTransfers::default(),
             block_times,
             deposits: Arc::new(deposits),
             activity,
@@ -495,7 +495,7 @@ impl Chain for SolanaChain {
         let recent = self.clock.recent().await?;
         let call = self.instructions.transfer(address(signer), order);
         let signed = self.sign(call, Pens::one(signer), recent, price).await?;
-        self.own.signed(order, &signed.signature);
+        self.transfers_in_flight.signed(order, &signed.signature);
         Ok(signed.until(recent.last_valid_block_height))
     }
 
@@ -533,7 +533,7 @@ impl Chain for SolanaChain {
     }
 
     fn discard(&self, signed: &SignedTransfer) {
-        self.own.not_paid(&signed.signature);
+        self.transfers_in_flight.not_paid(&signed.signature);
     }
 
     async fn send(&self, signed: &SignedTransfer) -> Result<(), ChainError> {
@@ -547,7 +547,7 @@ impl Chain for SolanaChain {
             Landing::Failed { fault, .. } => fault.of_transfer(),
             Landing::Expired { .. } => Outcome::Expired,
         };
-        self.own.not_paid(&signed.signature);
+        self.transfers_in_flight.not_paid(&signed.signature);
         outcome
     }
 

@@ -39,7 +39,7 @@ impl Listener for Notices {
                 // Uses the clock's own slot: not every node dates its notices.
                 if let Some((slot, now)) = sysvar::slot_and_time(&account.data) {
                     self.clock.time_seen(slot, now);
-                    self.block_times.told(slot, now);
+                    self.block_times.notice(slot, now);
                 }
             }
             // Deposits have their own sockets.

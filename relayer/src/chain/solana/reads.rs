@@ -82,7 +82,7 @@ impl SolanaChain {
         let now = self.clock.estimate()?;
         let accounts = accounts.each_ref().map(Some);
         let mut view = self.view_of(operator, agent, destination, accounts, now).ok()?;
-        self.own.count_in(&mut view.agent, now);
+        self.transfers_in_flight.count_in(&mut view.agent, now);
         Some(view)
     }
 

@@ -126,7 +126,7 @@ fn each_kind_has_what_its_service_asks_for() {
 }
 
 #[test]
-fn what_is_wrong_with_a_key_is_said() {
+fn mistakes_in_a_key_are_reported() {
     for (lines, problem) in [
         ("url = \"x\"".to_owned(), "has no `kind`, which is file, environment, vault"),
         (

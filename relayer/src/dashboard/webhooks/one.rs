@@ -35,7 +35,7 @@ struct WebhookPage {
 }
 
 impl WebhookPage {
-    fn is_shown(&self, status: &str) -> &'static str {
+    fn aria_current(&self, status: &str) -> &'static str {
         if self.status.map_or("", DeliveryStatus::as_str) == status { "true" } else { "false" }
     }
 }

@@ -84,7 +84,7 @@ fn each_names_the_one_before_by_number_hash_and_transfer() {
 }
 
 #[test]
-fn what_was_not_refused_has_no_denial() {
+fn transfer_that_was_not_refused_has_no_denial() {
     let mut open = refused(1);
     open.transfer.state = TransferState::Claimed;
     assert!(Unsigned::of(&open, &DenialHead::default(), Address::from_bytes([7; 32])).is_none());

@@ -179,7 +179,7 @@ fn open_ranges_open_themselves_and_nothing_else() {
 }
 
 #[test]
-fn what_was_allowed_once_is_checked_again() {
+fn stored_url_is_checked_again_under_the_present_rules() {
     let open = DestinationRules {
         allow_http: true,
         open_ranges: vec!["127.0.0.0/8".parse().expect("a range")],

@@ -18,7 +18,7 @@ pub(crate) struct DepositData<'a> {
     entry_id: String,
     #[schema(value_type = Usdc)]
     amount_usdc: String,
-    /// Who paid; `null` where no one party can be told.
+    /// Who paid; `null` unless it was one party alone.
     #[schema(value_type = Option<OtherSide>, required)]
     from: Option<String>,
     #[schema(value_type = Option<ChainMemo>, required)]
@@ -41,7 +41,7 @@ pub(crate) struct WithdrawalData<'a> {
     entry_id: String,
     #[schema(value_type = Usdc)]
     amount_usdc: String,
-    /// Who was paid; `null` where no one party can be told.
+    /// Who was paid; `null` unless it was one party alone.
     #[schema(value_type = Option<OtherSide>, required)]
     to: Option<String>,
     #[schema(value_type = Signature)]

@@ -43,7 +43,7 @@ pub(crate) struct ChangedData<'a> {
     before: Option<VersionData>,
     /// The version that is in force.
     after: VersionData,
-    /// Whose signature set it; `null` where nobody can tell.
+    /// Whose signature set it; `null` if unknown.
     #[schema(value_type = Option<Address>, required)]
     signer: Option<String>,
     #[schema(value_type = Signature)]
@@ -68,7 +68,7 @@ pub(crate) struct HaltedData<'a> {
     account_id: String,
     #[schema(value_type = HaltScope)]
     scope: &'static str,
-    /// `null` where nobody can tell.
+    /// `null` if unknown.
     #[schema(value_type = Option<HaltedBy>, required)]
     halted_by: Option<&'static str>,
     #[schema(value_type = Signature)]

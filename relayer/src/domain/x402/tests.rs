@@ -94,7 +94,7 @@ fn a_key_of_ours_pays_nobodys_fee() {
 }
 
 #[test]
-fn what_is_no_offer_of_this_version_is_told_apart() {
+fn answers_without_an_offer_of_this_version_are_distinguished() {
     assert!(chosen(b"{").expect_err("no JSON").contains("not an x402 offer"));
     assert!(chosen(br#"{"x402Version":1,"accepts":[]}"#).expect_err("old").contains("version 1"));
     assert!(chosen(&required(&[])).expect_err("empty").contains("nothing in USDC"));

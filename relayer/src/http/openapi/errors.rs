@@ -29,7 +29,7 @@ const NOON: i64 = 1_769_860_800;
 /// Adds an example of every code.
 pub(super) fn describe(components: &mut Components) {
     for code in Code::ALL.iter().copied() {
-        let (when, _) = code.told();
+        let (when, _) = code.description();
         let example = ExampleBuilder::new().summary(when).value(Some(example_of(code))).build();
         components.examples.insert(code.as_str().to_owned(), RefOr::T(example));
     }
@@ -86,7 +86,7 @@ fn response_of(codes: &BTreeSet<Code>, components: &mut Components) -> RefOr<Res
     let name = codes.iter().map(|code| code.as_str()).collect::<Vec<_>>().join(".");
     if !components.responses.contains_key(&name) {
         let lines = codes.iter().map(|code| {
-            let (when, what_to_do) = code.told();
+            let (when, what_to_do) = code.description();
             format!("`{}`: {when} {what_to_do}", code.as_str())
         });
         let examples = codes.iter().map(|code| (code.as_str(), component("examples", code.as_str())));
@@ -125,7 +125,7 @@ fn headers_of(codes: &BTreeSet<Code>) -> Vec<&'static str> {
 
 /// The body of a code, as the service makes it.
 pub(super) fn example_of(code: Code) -> Value {
-    let (body, _) = example(code).told(RequestId::of(ulid(1)));
+    let (body, _) = example(code).into_body(RequestId::of(ulid(1)));
     serde_json::to_value(body).unwrap_or_default()
 }
 

@@ -85,7 +85,7 @@ fn every_link_leads_from_an_id_that_is_answered_to_an_operation_that_takes_it() 
 }
 
 #[test]
-fn what_is_refused_as_null_or_empty_is_described_so() {
+fn fields_refused_as_null_or_empty_are_described_so() {
     let document = document();
     let schemas = &document["components"]["schemas"];
     let webhook = &schemas["CreateWebhook"]["properties"];
@@ -102,7 +102,7 @@ fn what_is_refused_as_null_or_empty_is_described_so() {
 #[test]
 fn every_error_code_is_described_with_an_example_that_the_service_made() {
     let document = document();
-    let told: BTreeSet<&str> = document["components"]["responses"]
+    let described: BTreeSet<&str> = document["components"]["responses"]
         .as_object()
         .expect("responses")
         .values()
@@ -112,7 +112,7 @@ fn every_error_code_is_described_with_an_example_that_the_service_made() {
         .map(|(code, _)| code.as_str())
         .collect();
     for code in Code::ALL {
-        assert!(told.contains(code.as_str()), "no response has {}", code.as_str());
+        assert!(described.contains(code.as_str()), "no response has {}", code.as_str());
         let example = example_of(*code);
         assert_eq!(example["error"], code.as_str());
         assert_eq!(document["components"]["examples"][code.as_str()]["value"], example);
@@ -150,8 +150,8 @@ fn every_field_has_words_and_a_bound() {
         for parameter in operation["parameters"].as_array().into_iter().flatten() {
             let at = format!("{method} {path} {}", parameter["name"]);
             look(&document, &at, &parameter["schema"], &mut wanting);
-            let told = [&parameter["description"], &parameter["schema"]["description"]];
-            if told.iter().all(|text| text.is_null()) {
+            let descriptions = [&parameter["description"], &parameter["schema"]["description"]];
+            if descriptions.iter().all(|text| text.is_null()) {
                 wanting.push(format!("{at}: no words"));
             }
         }
@@ -178,8 +178,8 @@ fn look(document: &Value, at: &str, schema: &Value, wanting: &mut Vec<String>) {
     for (name, property) in schema["properties"].as_object().into_iter().flatten() {
         let at = format!("{at}.{name}");
         let parts = property["oneOf"].as_array().into_iter().flatten().chain([property]);
-        let told = parts.flat_map(|part| [part, meant(document, part)]);
-        if told.into_iter().all(|part| part["description"].is_null()) && name != "type" {
+        let described = parts.flat_map(|part| [part, meant(document, part)]);
+        if described.into_iter().all(|part| part["description"].is_null()) && name != "type" {
             wanting.push(format!("{at}: no words"));
         }
         look(document, &at, property, wanting);

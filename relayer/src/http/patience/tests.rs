@@ -42,7 +42,7 @@ impl Scene {
     }
 
     /// A request that takes this many seconds.
-    async fn is_asked(&mut self, seconds: u64, version: Version) {
+    async fn serves(&mut self, seconds: u64, version: Version) {
         let answer = move |_: Request<()>| async move {
             tokio::time::sleep(Duration::from_secs(seconds)).await;
             Ok::<_, io::Error>(Response::new(Body::empty()))
@@ -71,13 +71,13 @@ async fn a_connection_that_asks_nothing_ends_after_15_seconds() {
 async fn a_connection_rests_for_75_seconds_after_an_answer_however_long_that_took() {
     for version in [Version::HTTP_11, Version::HTTP_2] {
         let mut scene = scene();
-        scene.is_asked(100, version).await;
+        scene.serves(100, version).await;
         assert_eq!(scene.ends_after().await, 175);
     }
     let mut twice = scene();
-    twice.is_asked(1, Version::HTTP_11).await;
+    twice.serves(1, Version::HTTP_11).await;
     tokio::time::sleep(Duration::from_secs(60)).await;
-    twice.is_asked(1, Version::HTTP_11).await;
+    twice.serves(1, Version::HTTP_11).await;
     assert_eq!(twice.ends_after().await, 1 + 60 + 1 + 75);
 }
 
@@ -85,7 +85,7 @@ async fn a_connection_rests_for_75_seconds_after_an_answer_however_long_that_too
 async fn a_head_that_has_begun_must_end_within_15_seconds_except_that_http_2_pings() {
     for (version, ends) in [(Version::HTTP_11, 1 + 30 + 15), (Version::HTTP_2, 1 + 75)] {
         let mut scene = scene();
-        scene.is_asked(1, version).await;
+        scene.serves(1, version).await;
         scene.rests(30).await;
         scene.client.write_all(b"G").await.expect("written");
         assert_eq!(scene.ends_after().await, ends, "{version:?}");
@@ -95,7 +95,7 @@ async fn a_head_that_has_begun_must_end_within_15_seconds_except_that_http_2_pin
 #[tokio::test(start_paused = true)]
 async fn an_answer_that_is_not_taken_ends_the_connection() {
     let mut scene = scene();
-    scene.is_asked(1, Version::HTTP_11).await;
+    scene.serves(1, Version::HTTP_11).await;
     let error = scene.server.write_all(&[0; 65]).await.expect_err("nobody reads");
     assert_eq!((error.kind(), scene.begun.elapsed().as_secs()), (ErrorKind::TimedOut, 76));
 }
@@ -105,7 +105,7 @@ async fn an_answer_in_pieces_goes_on_as_long_as_they_are_taken() {
     let mut scene = scene();
     let pieces = futures::stream::iter([1, 2, 3].map(|_| Ok::<_, io::Error>("piece")));
     let body = in_pieces(Body::from_stream(pieces), scene.requests.clone());
-    scene.is_asked(1, Version::HTTP_11).await;
+    scene.serves(1, Version::HTTP_11).await;
     let mut pieces = body.into_data_stream();
     while pieces.next().await.is_some() {
         scene.rests(60).await;
@@ -123,7 +123,7 @@ async fn the_longest_silent_connection_gives_way_after_a_second_and_one_under_wa
     assert_eq!(scene.ends_after().await, 1);
 
     let mut busy = self::scene();
-    busy.is_asked(5, Version::HTTP_11).await;
+    busy.serves(5, Version::HTTP_11).await;
     busy.silent.notify_one();
     assert_eq!(busy.ends_after().await, 5 + 1);
 }

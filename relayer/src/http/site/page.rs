@@ -136,13 +136,13 @@ fn rows_of(schema: &Value) -> String {
         .collect::<String>()
 }
 
-fn row(name: &str, when: &str, told: &Value, schema: &Value) -> String {
+fn row(name: &str, when: &str, described: &Value, schema: &Value) -> String {
     format!(
         "<tr><td><code>{}</code><td class=\"quiet\">{}<td>{} {} {}",
         escaped(name),
         escaped(when),
         kind(schema),
-        words(text(&told["description"])),
+        words(text(&described["description"])),
         bounds(schema)
     )
 }
@@ -167,7 +167,7 @@ fn kind(schema: &Value) -> String {
 
 /// The bounds of a value.
 fn bounds(schema: &Value) -> String {
-    const TOLD: [&str; 11] = [
+    const SHOWN: [&str; 11] = [
         "enum",
         "format",
         "pattern",
@@ -180,9 +180,9 @@ fn bounds(schema: &Value) -> String {
         "maxProperties",
         "default",
     ];
-    let told = TOLD.iter().filter(|name| !schema[**name].is_null());
-    let told = told.map(|name| format!("{name} <code>{}</code>", escaped(&schema[*name].to_string())));
-    format!("<span class=\"quiet\">{}</span>", told.collect::<Vec<_>>().join(" "))
+    let shown = SHOWN.iter().filter(|name| !schema[**name].is_null());
+    let shown = shown.map(|name| format!("{name} <code>{}</code>", escaped(&schema[*name].to_string())));
+    format!("<span class=\"quiet\">{}</span>", shown.collect::<Vec<_>>().join(" "))
 }
 
 fn meant<'a>(document: &'a Value, value: &'a Value) -> &'a Value {

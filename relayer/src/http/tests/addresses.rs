@@ -59,7 +59,7 @@ async fn a_bound_key_opens_nothing_from_elsewhere() {
 }
 
 #[tokio::test]
-async fn what_is_no_list_of_ranges_is_refused_by_its_index() {
+async fn invalid_list_of_ranges_is_refused_with_its_index() {
     let relayer = Relayer::start().await;
     let account = relayer.account().await;
     let many: Vec<String> = (0..51).map(|number| format!("10.0.0.{number}")).collect();

@@ -156,7 +156,7 @@ async fn hostile_bodies_are_refused_and_change_nothing() {
 }
 
 #[tokio::test]
-async fn a_key_that_asks_too_fast_is_told_when_to_ask_again() {
+async fn key_that_asks_too_fast_gets_retry_after() {
     let relayer = Relayer::start().await;
     let one = NonZeroU32::new(1).expect("positive");
     let settings = HttpSettings { requests_per_second: one, burst: one, ..settings() };

@@ -174,7 +174,7 @@ async fn a_second_process_finishes_what_the_first_signed_with_the_same_bytes() {
 }
 
 #[tokio::test]
-async fn what_expires_is_signed_anew_once_under_the_same_tag_and_then_fails() {
+async fn expired_transfer_is_signed_anew_once_under_the_same_tag_and_then_fails() {
     let relayer = Relayer::start().await;
     let account = relayer.account().await;
     let order = relayer.order(&account, "order-1");

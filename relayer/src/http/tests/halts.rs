@@ -44,7 +44,7 @@ async fn one_call_halts_every_account_of_the_operator_and_again_is_the_same() {
 }
 
 #[tokio::test]
-async fn who_halted_first_is_told() {
+async fn answer_names_who_halted_first() {
     let relayer = Relayer::start().await;
     relayer.chain.script().operator_halted = Some(HaltedBy::Guardian);
     let halted = relayer.send("POST", "/v1/halt", &relayer.key, None).await;

@@ -96,14 +96,14 @@ async fn a_name_with_another_body_or_route_is_a_conflict() {
 }
 
 #[tokio::test]
-async fn while_the_first_is_under_way_others_are_told_so() {
+async fn repeats_are_refused_while_the_first_request_is_under_way() {
     let relayer = Relayer::start().await;
     relayer.chain.script().creation_delay = Duration::from_millis(300);
     let all = (0..6).map(|_| relayer.asks("a", "/v1/accounts", r#"{"name":"Ada"}"#));
     let answers = futures::future::join_all(all).await;
-    let (made, told): (Vec<_>, Vec<_>) = answers.into_iter().partition(|answer| answer.status == 201);
-    assert_eq!((made.len(), told.len()), (1, 5));
-    for answer in told {
+    let (made, refused): (Vec<_>, Vec<_>) = answers.into_iter().partition(|answer| answer.status == 201);
+    assert_eq!((made.len(), refused.len()), (1, 5));
+    for answer in refused {
         assert_eq!(answer.error(), (409, "idempotency_in_progress"), "{}", answer.text);
         assert_eq!(
             (&answer.headers["retry-after"], &answer.body["retryable"]),
@@ -115,7 +115,7 @@ async fn while_the_first_is_under_way_others_are_told_so() {
 }
 
 #[tokio::test]
-async fn what_was_refused_leaves_its_name_free() {
+async fn refused_request_leaves_its_name_free() {
     let relayer = Relayer::start().await;
     for body in ["{", r#"{"name":""}"#, r#"{"nom":"Ada"}"#] {
         assert_eq!(relayer.asks("a", "/v1/accounts", body).await.error(), (400, "invalid_request"));
@@ -210,7 +210,7 @@ async fn secrets_are_shown_again_to_the_key_that_asked_and_stand_nowhere() {
 }
 
 #[tokio::test]
-async fn what_a_crash_left_unanswered_is_not_made_twice() {
+async fn account_left_unanswered_by_a_crash_is_not_made_twice() {
     let relayer = Relayer::start().await;
     let account = relayer.account().await;
     let keys = format!("/v1/accounts/{account}/keys");
@@ -292,8 +292,8 @@ async fn a_client_that_goes_away_finds_its_account_under_its_name() {
     relayer.chain.script().creation_delay = Duration::from_millis(200);
     let asked = relayer.asks("a", "/v1/accounts", r#"{"name":"Ada"}"#);
     assert!(tokio::time::timeout(Duration::from_millis(100), asked).await.is_err());
-    let told = relayer.asks("a", "/v1/accounts", r#"{"name":"Ada"}"#).await;
-    assert_eq!(told.error(), (409, "idempotency_in_progress"));
+    let answer = relayer.asks("a", "/v1/accounts", r#"{"name":"Ada"}"#).await;
+    assert_eq!(answer.error(), (409, "idempotency_in_progress"));
     for _ in 0..100 {
         tokio::time::sleep(Duration::from_millis(20)).await;
         let answer = relayer.asks("a", "/v1/accounts", r#"{"name":"Ada"}"#).await;

@@ -44,7 +44,7 @@ fn lands(relayer: &Relayer, landed: &Landed) {
 }
 
 /// The indexer reads it.
-async fn is_read(relayer: &Relayer, landed: &Landed) {
+async fn reads_payment(relayer: &Relayer, landed: &Landed) {
     let parties = relayer.store.find_parties(Network::Test, &[landed.agent]).await.expect("found");
     let (_, party) = parties[0];
     let signature = landed.signature.clone();
@@ -75,7 +75,7 @@ async fn nineteen_of_twenty_are_read(relayer: &Relayer) -> Landed {
         (1..=20).map(|number| landed(relayer, &format!("foreign-{number}"), 1, number)).collect();
     payments.iter().for_each(|payment| lands(relayer, payment));
     for payment in payments.iter().filter(|payment| payment.number != 3) {
-        is_read(relayer, payment).await;
+        reads_payment(relayer, payment).await;
     }
     payments[2].clone()
 }
@@ -87,7 +87,7 @@ async fn a_payment_that_the_chain_knows_is_the_answer_and_another_is_a_conflict(
     for (key, amount, number) in [("order-1", 1_500_000, 1), ("order-2", 1_500_001, 2)] {
         let landed = landed(&relayer, key, amount, number);
         lands(&relayer, &landed);
-        is_read(&relayer, &landed).await;
+        reads_payment(&relayer, &landed).await;
         let answer = relayer.post("/v1/transfers", &relayer.order(&account, key)).await;
         if key == "order-1" {
             let signature = &answer.body["tx_signature"];
@@ -108,7 +108,7 @@ async fn a_payment_that_only_the_history_still_knows_is_found_before_another_is_
         let key = if number == 1 { "lost".to_owned() } else { format!("foreign-{number}") };
         let payment = landed(&relayer, &key, 1_500_000, number);
         lands(&relayer, &payment);
-        is_read(&relayer, &payment).await;
+        reads_payment(&relayer, &payment).await;
     }
     let pause = |paused| {
         relayer.chain.script().agents.values_mut().for_each(|agent| agent.policy.paused = paused);
@@ -172,14 +172,14 @@ async fn nothing_is_signed_while_a_payment_is_missing_in_our_records() {
     assert_eq!(relayer.chain.script().wanted, 1);
     let missing = relayer.store.list_missing_payments(Network::Test, None, 10).await.expect("listed");
     assert_eq!(missing.len(), 1, "the indexer looks for it");
-    is_read(&relayer, &left_out).await;
+    reads_payment(&relayer, &left_out).await;
     let answer = relayer.post("/v1/transfers", &order).await;
     assert_eq!(answer.status, StatusCode::OK, "{}", answer.body);
     assert_eq!(relayer.chain.script().orders.len(), 1);
 }
 
 #[tokio::test]
-async fn what_was_accepted_waits_for_the_chain_and_for_what_is_missing_and_is_then_paid() {
+async fn accepted_transfer_waits_for_the_chain_and_for_missing_payments_and_is_then_paid() {
     let relayer = Relayer::start().await;
     let account = relayer.account().await;
     let missing = nineteen_of_twenty_are_read(&relayer).await;
@@ -203,7 +203,7 @@ async fn what_was_accepted_waits_for_the_chain_and_for_what_is_missing_and_is_th
     let before = reads();
     relayer.chain.comes_to(|script| script.reads >= before + 3).await;
     assert_eq!(status_of(&second, &accepted).await, "submitted");
-    is_read(&relayer, &missing).await;
+    reads_payment(&relayer, &missing).await;
     assert_eq!(end_of(&second, &accepted).await, "settled");
     assert_eq!(relayer.chain.script().orders.len(), 1);
 }
@@ -217,14 +217,14 @@ async fn a_transfer_waits_for_a_payment_that_the_indexer_is_about_to_read() {
     let order = relayer.order(&account, "order");
     let (answer, ()) = tokio::join!(relayer.post("/v1/transfers", &order), async {
         relayer.chain.comes_to(|script| script.wanted > 0).await;
-        is_read(&relayer, &payment).await;
+        reads_payment(&relayer, &payment).await;
     });
     assert_eq!((answer.status, &answer.body["tx_signature"]), (StatusCode::OK, &json!("landed-order")));
     assert!(relayer.chain.script().orders.is_empty());
 }
 
 #[tokio::test]
-async fn what_expired_is_signed_anew_unless_it_was_paid_under_the_same_tag() {
+async fn expired_transfer_is_signed_anew_unless_its_tag_was_paid() {
     let relayer = Relayer::start().await;
     let account = relayer.account().await;
     relayer.chain.script().outcomes.push_back(Outcome::Expired);
@@ -239,14 +239,14 @@ async fn what_expired_is_signed_anew_unless_it_was_paid_under_the_same_tag() {
         let payment = landed(&relayer, "paid", 1_500_000, 1);
         lands(&relayer, &payment);
         relayer.chain.release();
-        is_read(&relayer, &payment).await;
+        reads_payment(&relayer, &payment).await;
     });
     assert_eq!((answer.status, &answer.body["tx_signature"]), (StatusCode::OK, &json!("landed-paid")));
     assert_eq!(relayer.chain.script().orders.len(), 3);
 }
 
 #[tokio::test]
-async fn what_was_signed_too_long_ago_to_tell_is_signed_anew_by_what_is_known_now() {
+async fn transfer_with_a_stale_sequence_is_signed_anew_from_present_records() {
     let relayer = Relayer::start().await;
     let account = relayer.account().await;
     relayer.chain.script().outcomes.push_back(Outcome::Refused(Refusal::StaleSequence));
@@ -257,7 +257,7 @@ async fn what_was_signed_too_long_ago_to_tell_is_signed_anew_by_what_is_known_no
         for number in 1..=20 {
             let payment = landed(&relayer, &format!("other-{number}"), 1, number);
             lands(&relayer, &payment);
-            is_read(&relayer, &payment).await;
+            reads_payment(&relayer, &payment).await;
         }
         relayer.chain.release();
     });

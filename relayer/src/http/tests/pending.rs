@@ -47,7 +47,7 @@ impl Scene {
         events
     }
 
-    async fn told(&self) -> Vec<String> {
+    async fn announced(&self) -> Vec<String> {
         let text = |event: Value| event["type"].as_str().expect("text").to_owned();
         self.events().await.into_iter().map(text).collect()
     }
@@ -99,7 +99,7 @@ async fn a_loosening_waits_its_time_and_then_applies_by_itself() {
     );
     assert_eq!(read.body["allowed_counterparties"], json!([other, wallet]), "as submitted");
     scene.at(DELAY + 100).await;
-    assert_eq!(scene.told().await, ["policy.pending", "policy.applied"], "once each");
+    assert_eq!(scene.announced().await, ["policy.pending", "policy.applied"], "once each");
     let events = scene.events().await;
     let account = &scene.account;
     assert_eq!(
@@ -113,7 +113,7 @@ async fn a_loosening_waits_its_time_and_then_applies_by_itself() {
 }
 
 #[tokio::test]
-async fn what_tightens_or_stops_applies_at_once_and_voids_what_waits() {
+async fn tightening_or_pausing_applies_at_once_and_voids_the_pending_policy() {
     for change in [json!({ "max_daily_spend": 5 }), json!({ "paused": true })] {
         let scene = Scene::new().await;
         let relayer = &scene.relayer;
@@ -128,7 +128,7 @@ async fn what_tightens_or_stops_applies_at_once_and_voids_what_waits() {
         assert_eq!(scene.drafts(), 0, "its rent is given back");
         scene.at(DELAY).await;
         assert_eq!(scene.read().await.body["version"], 3);
-        assert_eq!(scene.told().await, ["policy.pending"]);
+        assert_eq!(scene.announced().await, ["policy.pending"]);
     }
 }
 
@@ -162,11 +162,11 @@ async fn a_new_proposal_takes_the_place_of_the_one_before_and_the_same_goes_on_w
     assert_eq!(scene.read().await.body["version"], 2);
     scene.at(DELAY + 100).await;
     assert_eq!((&scene.read().await.body["max_daily_spend"], scene.drafts()), (&json!(30), 0));
-    assert_eq!(scene.told().await, ["policy.pending", "policy.pending", "policy.applied"]);
+    assert_eq!(scene.announced().await, ["policy.pending", "policy.pending", "policy.applied"]);
 }
 
 #[tokio::test]
-async fn what_waits_can_be_dropped() {
+async fn pending_policy_can_be_dropped() {
     let scene = Scene::new().await;
     let relayer = &scene.relayer;
     let pending = format!("{}/pending", scene.path);
@@ -181,10 +181,10 @@ async fn what_waits_can_be_dropped() {
     );
     assert_eq!((relayer.delete(&pending).await.error(), scene.drafts()), ((404, "not_found"), 0));
     scene.at(DELAY).await;
-    assert_eq!((&scene.read().await.body["version"], scene.told().await.len()), (&json!(2), 1));
+    assert_eq!((&scene.read().await.body["version"], scene.announced().await.len()), (&json!(2), 1));
     // A new proposal is announced again.
     assert_eq!(relayer.patch(&scene.path, &loose).await.status, StatusCode::ACCEPTED);
-    assert_eq!(scene.told().await, ["policy.pending", "policy.pending"]);
+    assert_eq!(scene.announced().await, ["policy.pending", "policy.pending"]);
 }
 
 #[tokio::test]
@@ -197,7 +197,7 @@ async fn a_drop_or_an_application_by_another_hand_is_noticed() {
     );
     relayer.chain.script().drafts.clear();
     scene.at(DELAY).await;
-    assert_eq!(scene.told().await, ["policy.pending"], "it was dropped");
+    assert_eq!(scene.announced().await, ["policy.pending"], "it was dropped");
 
     assert_eq!(
         relayer.patch(&scene.path, &json!({ "max_daily_spend": 30 })).await.status,
@@ -229,13 +229,13 @@ async fn an_answer_that_is_lost_loses_nothing() {
     relayer.chain.script().lost_answers.push_back(lost());
     let unknown = relayer.patch(&scene.path, &json!({ "max_daily_spend": 20 })).await;
     assert_eq!((unknown.error(), &unknown.body["retryable"]), ((503, "solana_unavailable"), &json!(false)));
-    assert!(scene.told().await.is_empty(), "nothing is announced that may not be");
+    assert!(scene.announced().await.is_empty(), "nothing is announced that may not be");
     scene.at(30).await;
-    assert_eq!(scene.told().await, ["policy.pending"], "it did reach the chain");
+    assert_eq!(scene.announced().await, ["policy.pending"], "it did reach the chain");
 
     relayer.chain.script().lost_answers.push_back(lost());
     scene.at(DELAY).await;
-    assert_eq!(scene.told().await, ["policy.pending"], "looked at again later");
+    assert_eq!(scene.announced().await, ["policy.pending"], "looked at again later");
     scene.at(DELAY + 30).await;
     let events = scene.events().await;
     assert_eq!(
@@ -268,7 +268,7 @@ async fn a_delay_that_grows_meanwhile_counts() {
     scene.at(DELAY).await;
     assert_eq!(scene.read().await.body["version"], 2);
     scene.at(2 * DELAY).await;
-    assert_eq!((&scene.read().await.body["version"], scene.told().await.len()), (&json!(3), 2));
+    assert_eq!((&scene.read().await.body["version"], scene.announced().await.len()), (&json!(3), 2));
 }
 
 #[tokio::test]
@@ -283,7 +283,7 @@ async fn two_relayers_apply_and_announce_once() {
     tokio::join!(scene.relayer.services.reconcile_once(), beside.services.reconcile_once());
     beside.services.reconcile_once().await;
     assert_eq!((&scene.read().await.body["version"], scene.drafts()), (&json!(3), 0));
-    assert_eq!(scene.told().await, ["policy.pending", "policy.applied"]);
+    assert_eq!(scene.announced().await, ["policy.pending", "policy.applied"]);
 }
 
 #[tokio::test]
@@ -292,7 +292,7 @@ async fn a_proposal_over_another_version_is_refused() {
     let relayer = &scene.relayer;
     let loose = json!({ "max_daily_spend": 20, "expected_version": 1 });
     assert_eq!(relayer.put(&scene.path, &loose).await.error(), (409, "policy_changed"));
-    assert_eq!((scene.drafts(), scene.told().await.len()), (0, 0));
+    assert_eq!((scene.drafts(), scene.announced().await.len()), (0, 0));
 }
 
 /// A proposal that a process recorded this many seconds ago, before it died.
@@ -312,7 +312,7 @@ async fn left_behind(scene: &Scene, seconds_ago: i64) -> PendingPolicy {
 }
 
 #[tokio::test]
-async fn what_a_process_left_half_made_is_cleared_when_nobody_can_be_making_it() {
+async fn abandoned_draft_is_cleared_when_nobody_can_be_making_it() {
     let scene = Scene::new().await;
     let left = async |pending: &PendingPolicy| {
         let found = scene
@@ -346,7 +346,7 @@ async fn what_a_process_left_half_made_is_cleared_when_nobody_can_be_making_it()
             );
         }
     }
-    assert!(scene.told().await.is_empty());
+    assert!(scene.announced().await.is_empty());
     assert_eq!(scene.read().await.body["pending"], json!(null), "what is not complete does not wait");
 
     // Closing an account on the chain also ends its proposals.

@@ -70,7 +70,7 @@ async fn a_policy_is_answered_as_it_was_submitted() {
 }
 
 #[tokio::test]
-async fn an_entry_is_what_it_says_or_shows_or_already_is() {
+async fn kind_of_an_entry_is_stated_or_read_or_kept() {
     let relayer = Relayer::start().await;
     let account = relayer.account().await;
     let path = format!("/v1/accounts/{account}/policy");
@@ -279,7 +279,7 @@ async fn nothing_that_was_asked_for_before_a_pause_takes_it_back() {
 }
 
 #[tokio::test]
-async fn a_replacement_goes_over_what_came_in_between() {
+async fn replacement_overwrites_a_change_in_between() {
     let (relayer, path, changed) =
         paused_in_the_middle("PUT", &json!({ "require_memo": true, "paused": true })).await;
     assert_eq!(changed.status, StatusCode::OK, "{}", changed.body);

@@ -238,7 +238,7 @@ async fn policy_refuses_in_the_order_of_precedence() {
 }
 
 #[tokio::test]
-async fn an_agent_that_meets_anothers_key_is_told_so_and_nothing_of_the_other_payment() {
+async fn agent_that_uses_the_key_of_another_agent_learns_nothing_of_its_payment() {
     let relayer = Relayer::start().await;
     let (one, other) = (relayer.account().await, relayer.account().await);
     let (by_one, by_other) = (relayer.agent_key(&one).await, relayer.agent_key(&other).await);

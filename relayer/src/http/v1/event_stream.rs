@@ -17,7 +17,7 @@ use crate::service::{StreamFilter, Streamed, Streams};
 const LAST_EVENT_ID: HeaderName = HeaderName::from_static("last-event-id");
 /// Tells proxies not to buffer the answer until it ends.
 const X_ACCEL_BUFFERING: HeaderName = HeaderName::from_static("x-accel-buffering");
-/// A comment comes at least this often: a reader that hears nothing for longer has lost its connection.
+/// A comment comes at least this often: a reader that receives nothing for longer has lost its connection.
 const KEEP_ALIVE_EVERY: Duration = Duration::from_secs(15);
 /// How long a reader waits before it reconnects.
 const COME_BACK_AFTER: Duration = Duration::from_secs(2);

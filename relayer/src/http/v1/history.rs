@@ -47,7 +47,7 @@ pub struct EntryResponse {
     status: &'static str,
     #[schema(value_type = Usdc)]
     amount_usdc: String,
-    /// The other side: an account id, or a token account. `null` where no one party can be told.
+    /// The other side: an account id, or a token account. `null` unless it was one party alone.
     #[schema(value_type = Option<OtherSide>, required)]
     counterparty: Option<String>,
     /// Of a transfer, and of a deposit that one transfer made.

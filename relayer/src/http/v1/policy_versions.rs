@@ -23,7 +23,7 @@ pub struct PolicyVersionResponse {
     version: u64,
     #[schema(value_type = Timestamp)]
     set_at: String,
-    /// Whose key signed it; `null` where nobody can tell.
+    /// Whose key signed it; `null` if unknown.
     #[schema(value_type = Option<Address>, required)]
     signer: Option<String>,
     #[schema(value_type = Signature)]

@@ -43,10 +43,10 @@ enum Enabled {}
 pub struct WebhookBody {
     #[schema(value_type = Option<WebhookUrlText>)]
     url: Option<String>,
-    /// What to hear of.
+    /// The event types to send.
     #[schema(value_type = Option<Vec<EventType>>, min_items = 1)]
     events: Option<Vec<String>>,
-    /// Which accounts to hear of; empty for all of the operator.
+    /// The accounts whose events to send; empty for all of the operator.
     #[schema(value_type = Option<Vec<AccountId>>, max_items = 1000)]
     account_ids: Option<Vec<String>>,
     /// Below which balance `balance.low_threshold` fires; it is needed for that, and more than 0. `null` for none.
@@ -154,10 +154,10 @@ pub struct WebhookResponse {
     id: String,
     #[schema(value_type = WebhookUrlText)]
     url: String,
-    /// What it hears of.
+    /// The event types that it gets.
     #[schema(value_type = Vec<EventType>, min_items = 1)]
     events: Vec<&'static str>,
-    /// Which accounts it hears of; empty for all of the operator.
+    /// The accounts whose events it gets; empty for all of the operator.
     #[schema(value_type = Vec<AccountId>, max_items = 1000)]
     account_ids: Vec<String>,
     /// Below which balance `balance.low_threshold` fires.

@@ -132,10 +132,10 @@ fn several_payments_of_one_account_in_one_transaction_are_several_entries() {
 }
 
 #[test]
-fn who_is_no_account_of_the_service_has_no_history() {
+fn foreign_accounts_have_no_history() {
     let events = vec![
         pays(7, token(8), 5),
-        ProgramEvent::PolicyChanged { operator: agent(0), agent: agent(7), told: None },
+        ProgramEvent::PolicyChanged { operator: agent(0), agent: agent(7), logged: None },
     ];
     assert!(booked(events, vec![flow(token(7), 5, 0), flow(token(8), 0, 5)]).is_empty());
 }

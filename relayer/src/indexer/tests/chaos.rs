@@ -78,7 +78,7 @@ async fn nothing_is_missed_and_nothing_invented_at_confirmed_with_forks() {
 }
 
 /// Walks of operators, interrupted now and then, must find all that the program did, without sweep or audit.
-async fn is_found_by_walks_alone(seed: u64, commitment: Commitment) {
+async fn walks_find_all(seed: u64, commitment: Commitment) {
     let scene = Scene::new(World::new(seed, 12), commitment).await;
     let indexer = scene.indexer();
     scene.node.falls_silent(true);
@@ -118,14 +118,14 @@ async fn is_found_by_walks_alone(seed: u64, commitment: Commitment) {
 #[tokio::test]
 async fn interrupted_walks_find_all_that_the_program_did_without_a_sweep_at_finalized() {
     for seed in 200..204 {
-        is_found_by_walks_alone(seed, Commitment::Finalized).await;
+        walks_find_all(seed, Commitment::Finalized).await;
     }
 }
 
 #[tokio::test]
 async fn interrupted_walks_find_all_that_the_program_did_without_a_sweep_at_confirmed() {
     for seed in 300..306 {
-        is_found_by_walks_alone(seed, Commitment::Confirmed).await;
+        walks_find_all(seed, Commitment::Confirmed).await;
     }
 }
 

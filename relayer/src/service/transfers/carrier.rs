@@ -135,7 +135,7 @@ impl Carrier {
     /// Counts a transfer that ended here.
     fn count(&self, transfer: &Transfer) {
         let (metrics, network) = (&self.parts.metrics, transfer.network.as_str());
-        metrics.transfer_is(network, transfer.state.status().as_str());
+        metrics.count_transfer(network, transfer.state.status().as_str());
         if let TransferState::Settled(_) = transfer.state {
             metrics.settled_after(network, transfer.created_at.until(self.now()).as_secs_f64());
         }

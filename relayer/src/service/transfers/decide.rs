@@ -13,7 +13,7 @@ const HALTED: &str = "The account or its operator was halted when the transfer a
                       resume it, with its own wallet.";
 
 /// For every account id that cannot be paid, whatever the reason: the account may be another operator's, about which we
-/// tell nothing.
+/// disclose nothing.
 pub(super) const NO_PAYEE: &str = "The recipient is not an account of this service that can be paid.";
 
 /// A payment to decide on, with its recipient resolved.

@@ -251,7 +251,9 @@ impl Transfers {
         Ok(match claim {
             Claim::New(transfer) | Claim::Retry(transfer) => {
                 let id = transfer.id;
-                self.parts.metrics.transfer_is(transfer.network.as_str(), transfer.state.status().as_str());
+                self.parts
+                    .metrics
+                    .count_transfer(transfer.network.as_str(), transfer.state.status().as_str());
                 if let Some(pending) = self.pending.begin(id, place) {
                     self.carry(pending, carrier.run(transfer));
                 }
@@ -278,7 +280,7 @@ impl Transfers {
         })
     }
 
-    /// Works until the ending, in its own task, and tells everybody who waits.
+    /// Works until the ending, in its own task, and notifies everybody who waits.
     fn carry(&self, pending: PendingTransfer, work: impl Future<Output = Ending> + Send + 'static) {
         let this = self.clone();
         self.parts.tasks.start(async move {

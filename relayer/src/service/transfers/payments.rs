@@ -154,7 +154,7 @@ mod tests {
     }
 
     #[test]
-    fn what_was_seen_is_bounded() {
+    fn remembered_payments_are_bounded() {
         let mut seen = Seen::default();
         let payments = 2 * SEEN_MAX as u64;
         (1..=payments).for_each(|number| {
@@ -165,7 +165,7 @@ mod tests {
     }
 
     #[test]
-    fn another_tag_under_a_known_number_forgets_what_was_seen() {
+    fn another_tag_under_a_known_number_clears_the_remembered_payments() {
         let mut seen = Seen::default();
         seen.learn(&remembered(30));
         let mut forked = remembered(29);

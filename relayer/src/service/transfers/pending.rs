@@ -142,7 +142,7 @@ impl PendingTransfer {
         (self.place.operator, self.id)
     }
 
-    /// Tells everybody who waits.
+    /// Notifies everybody who waits.
     pub(super) fn end(self, ending: Ending) {
         self.ending.send_replace(Some(ending));
     }
@@ -217,7 +217,7 @@ mod tests {
     }
 
     #[test]
-    fn nothing_is_left_of_what_is_over_or_was_refused() {
+    fn ended_and_refused_transfers_leave_nothing_behind() {
         let all = PendingTransfers::default();
         let held = place(&all);
         for (operator_number, limits) in [(1, PendingLimits { per_operator: 1, ..LIMITS }), (2, NONE)] {
@@ -233,7 +233,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn everybody_who_waits_is_told_and_one_transfer_begins_once() {
+    async fn every_waiter_is_notified_and_one_transfer_begins_once() {
         let all = PendingTransfers::default();
         let id = TransferId::from_bytes([1; 16]);
         let pending = all.begin(id, place(&all)).expect("first");

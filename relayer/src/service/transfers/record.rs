@@ -79,7 +79,8 @@ impl Carrier {
             | ChainError::SignerUnavailable { .. }
             | ChainError::NotFound { .. }
             | ChainError::Misconfigured(_) => {
-                let message = "The account cannot pay: it is not in order on the chain. Nothing was paid.";
+                let message =
+                    "The account cannot pay: its on-chain account is missing or damaged. Nothing was paid.";
                 self.failure(FailureCode::TransferFailed, message)
             }
         };
@@ -99,7 +100,7 @@ impl Carrier {
         self.fail_if_awaited(transfer, message).await
     }
 
-    /// The chain does not tell enough. A caller who still waits gets the failure; an accepted transfer is retried.
+    /// The chain does not show enough yet. A caller who still waits gets the failure; an accepted transfer is retried.
     async fn fail_if_awaited(&mut self, transfer: Transfer, message: &str) -> Stepped {
         let is_stopping = self.parts.tasks.stop.is_cancelled();
         if self.is_awaited() && !is_stopping {
@@ -151,7 +152,7 @@ impl Carrier {
     }
 
     /// The time of the block. The history gives the payment the same time, and so does an answer after a database was
-    /// lost. If no node tells it in the end, roughly now. `None` at a stop.
+    /// lost. If no node reports it in the end, roughly now. `None` at a stop.
     pub(super) async fn time_of(&self, slot: u64) -> Option<Timestamp> {
         for _ in 0..TIME_QUESTIONS {
             let asked = tokio::time::timeout(TIME_PATIENCE, self.network.chain.block_time(slot)).await;

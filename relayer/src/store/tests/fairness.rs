@@ -141,7 +141,7 @@ async fn deletes(fixture: &Fixture, is_over: &AtomicBool) -> u64 {
     deleted
 }
 
-async fn is_measured_on(fixture: Fixture) {
+async fn measures(fixture: Fixture) {
     let hook = Webhook {
         id: WebhookId::from_bytes([1; 16]),
         operator_id: fixture.operator.id,
@@ -199,8 +199,8 @@ async fn payments_beside_another_tenants_lists_and_deletions_take_at_most_twice_
         return;
     }
     let folder = tempfile::tempdir().expect("a folder");
-    is_measured_on(Fixture::in_place(Place::Folder(folder)).await).await;
+    measures(Fixture::in_place(Place::Folder(folder)).await).await;
     if let Some(fixture) = postgres::fixture().await {
-        is_measured_on(fixture).await;
+        measures(fixture).await;
     }
 }

@@ -156,7 +156,7 @@ async fn writing_goes_on_when_a_full_disk_has_room_again() {
 }
 
 #[tokio::test]
-async fn what_a_full_disk_kept_in_the_log_reaches_the_database_later() {
+async fn writes_that_a_full_disk_kept_in_the_log_reach_the_database_later() {
     for kind in [Kind::Tmpfs, Kind::Ext4] {
         let Some(disk) = SmallDisk::mount(kind) else { continue };
         let fixture = on(&disk).await;

@@ -164,7 +164,7 @@ async fn an_endless_answer_is_cut_and_its_status_counts() {
 }
 
 #[tokio::test]
-async fn whoever_does_not_answer_within_ten_seconds_has_timed_out() {
+async fn endpoint_that_does_not_answer_within_ten_seconds_has_timed_out() {
     let listener = TcpListener::bind("127.0.0.1:0").await.expect("a port");
     let to = url(&format!("http://{}/", listener.local_addr().expect("bound")), &open());
     let started = std::time::Instant::now();
@@ -174,7 +174,7 @@ async fn whoever_does_not_answer_within_ten_seconds_has_timed_out() {
 }
 
 #[tokio::test]
-async fn why_there_was_no_answer_is_told_apart() {
+async fn reasons_for_no_answer_are_distinguished() {
     let gone = TcpListener::bind("127.0.0.1:0").await.expect("a port").local_addr().expect("bound");
     let (garbage, _) = serves(b"SSH-2.0-OpenSSH_9.6\r\n").await;
     let nowhere = url("http://nowhere.example.com/", &open());

@@ -68,7 +68,7 @@ async fn a_reading_that_comes_late_changes_nothing() {
 }
 
 #[tokio::test]
-async fn a_deposit_that_nobody_saw_counts_by_what_it_let_the_account_pay() {
+async fn unseen_deposit_counts_through_the_payment_that_it_allowed() {
     let scene = Scene::set().await;
     scene.webhook(1, "a.example.com", &LOW, 50).await;
     holds(&scene, 60, 1).await;
@@ -84,7 +84,7 @@ async fn a_deposit_that_nobody_saw_counts_by_what_it_let_the_account_pay() {
 }
 
 #[tokio::test]
-async fn of_several_payments_at_one_look_the_one_that_crossed_is_not_hidden_by_the_next() {
+async fn crossing_payment_is_not_hidden_by_a_later_one_at_the_same_look() {
     let scene = Scene::set().await;
     scene.webhook(1, "a.example.com", &LOW, 50).await;
     holds(&scene, 45, 1).await;
@@ -111,17 +111,21 @@ async fn a_payment_that_others_have_looked_at_already_is_not_counted_twice() {
 }
 
 #[tokio::test]
-async fn every_threshold_has_its_own_crossing_and_tells_its_own_webhooks() {
+async fn every_threshold_has_its_own_crossing_and_webhooks() {
     let scene = Scene::set().await;
     let (fifty, _) = scene.webhook(1, "fifty.example.com", &LOW, 50).await;
     let (too, _) = scene.webhook(2, "too.example.com", &LOW, 50).await;
     let (thirty, _) = scene.webhook(3, "thirty.example.com", &LOW, 30).await;
-    let (deaf, _) = scene.webhook(4, "deaf.example.com", &[EventType::TransferSettled], 50).await;
+    let (unsubscribed, _) =
+        scene.webhook(4, "unsubscribed.example.com", &[EventType::TransferSettled], 50).await;
     holds(&scene, 100, 1).await;
     holds(&scene, 40, 2).await;
     holds(&scene, 20, 3).await;
-    let told = async |webhook| scene.deliveries(webhook).await.len();
-    assert_eq!((told(&fifty).await, told(&too).await, told(&thirty).await, told(&deaf).await), (1, 1, 1, 0));
+    let count = async |webhook| scene.deliveries(webhook).await.len();
+    assert_eq!(
+        (count(&fifty).await, count(&too).await, count(&thirty).await, count(&unsubscribed).await),
+        (1, 1, 1, 0)
+    );
     assert_eq!(announced(&scene).await.len(), 2, "one event per threshold");
 }
 

@@ -49,7 +49,7 @@ async fn a_sending_that_was_never_noted_is_announced_with_the_end() {
 }
 
 #[tokio::test]
-async fn what_did_not_happen_is_not_announced() {
+async fn superseded_settlement_and_unsent_failure_announce_nothing() {
     let scene = Scene::set().await;
     let claimed = scene.claims().await;
     let one = scene.store.mark_signed(&claimed, signed(), at(1)).await.expect("signed");
@@ -82,7 +82,7 @@ async fn a_transfer_that_went_out_and_failed_was_initiated_all_the_same() {
 }
 
 #[tokio::test]
-async fn what_a_killed_process_had_under_way_is_attempted_again_and_nothing_else_is() {
+async fn deliveries_of_a_killed_process_are_attempted_again_and_nothing_else_is() {
     let scene = Scene::set().await;
     let (webhook, _) = scene.webhook(1, "a.example.com", &REJECTED, 0).await;
     for _ in 0..20 {
@@ -94,10 +94,10 @@ async fn what_a_killed_process_had_under_way_is_attempted_again_and_nothing_else
     scene.delivers().await;
     assert_eq!(scene.receiver.received().len(), 15, "what another holds is left to it");
     let (_store, dispatcher) = scene.after_a_crash().await;
-    scene.is_now(29);
+    scene.sets_clock(29);
     dispatcher.deliver_due().await.expect("delivered");
     assert_eq!(scene.receiver.received().len(), 15);
-    scene.is_now(30);
+    scene.sets_clock(30);
     dispatcher.deliver_due().await.expect("delivered");
     let mut ids: Vec<_> =
         scene.receiver.received().iter().map(|received| received.event_id().to_owned()).collect();
@@ -121,7 +121,7 @@ async fn the_next_process_on_a_file_goes_on_at_once() {
 }
 
 #[tokio::test]
-async fn what_is_written_is_delivered_at_once_and_a_hanging_endpoint_holds_nobody_up() {
+async fn written_event_is_delivered_at_once_and_a_hanging_endpoint_holds_nobody_up() {
     let scene = Scene::set().await;
     for number in 0..10 {
         let host = format!("{}{number}.example.com", if number % 2 == 0 { "hangs" } else { "well" });
@@ -140,7 +140,7 @@ async fn what_is_written_is_delivered_at_once_and_a_hanging_endpoint_holds_nobod
 }
 
 #[tokio::test]
-async fn a_webhook_that_was_deleted_or_disabled_hears_no_more() {
+async fn deleted_or_disabled_webhook_gets_nothing_more() {
     let scene = Scene::set().await;
     let (deleted, _) = scene.webhook(1, "deleted.example.com", &REJECTED, 0).await;
     let (disabled, _) = scene.webhook(2, "disabled.example.com", &REJECTED, 0).await;

@@ -11,12 +11,12 @@ const FAILING_DAYS: i64 = 5 * 24 * 60 * 60;
 async fn runs_until_nothing_is_pending(scene: &Scene, from: i64) {
     let mut second = from;
     loop {
-        scene.is_now(second);
+        scene.sets_clock(second);
         scene.delivers().await;
         let Some(next) = scene.store.find_next_due(at(second)).await.expect("read") else { return };
         second = next.unix_seconds() - at(0).unix_seconds();
         let attempts = scene.receiver.seconds().len();
-        scene.is_now(second - 1);
+        scene.sets_clock(second - 1);
         scene.delivers().await;
         assert_eq!(scene.receiver.seconds().len(), attempts, "attempted before its time, {second}");
     }
@@ -64,7 +64,7 @@ async fn a_replay_delivers_the_same_event_with_a_schedule_of_its_own() {
     scene.receiver.answers("down.example.com", 500);
     scene.rejects().await;
     runs_until_nothing_is_pending(&scene, 0).await;
-    scene.is_now(20_000);
+    scene.sets_clock(20_000);
     let [event] = &scene.events().await[..] else { panic!("one event") };
     scene.store.replay_event(&webhook, event, at(20_000)).await.expect("replayed");
     runs_until_nothing_is_pending(&scene, 20_000).await;
@@ -86,10 +86,10 @@ async fn a_replay_delivers_the_same_event_with_a_schedule_of_its_own() {
 async fn a_span_is_replayed_to_a_webhook_that_was_not_there_yet() {
     let scene = Scene::set().await;
     for second in [0, 10, 20] {
-        scene.is_now(second);
+        scene.sets_clock(second);
         scene.rejects().await;
     }
-    scene.is_now(100);
+    scene.sets_clock(100);
     let (webhook, _) = scene.webhook(1, "new.example.com", &REJECTED, 0).await;
     let (other, _) = scene.webhook(2, "other.example.com", &[EventType::TransferSettled], 0).await;
     for webhook in [&webhook, &other] {
@@ -109,16 +109,16 @@ async fn after_five_days_of_failures_a_webhook_is_disabled_and_nothing_is_lost()
     let (webhook, _) = scene.webhook(1, "gone.example.com", &REJECTED, 0).await;
     scene.receiver.answers("gone.example.com", 410);
     for second in [0, 20_000] {
-        scene.is_now(second);
+        scene.sets_clock(second);
         scene.rejects().await;
         runs_until_nothing_is_pending(&scene, second).await;
     }
-    scene.is_now(FAILING_DAYS - 1);
+    scene.sets_clock(FAILING_DAYS - 1);
     scene.rejects().await;
     scene.delivers().await;
     let read = async || scene.store.find_any_webhook(webhook.id).await.expect("read").expect("there");
     assert_eq!(read().await.status, WebhookStatus::Enabled);
-    scene.is_now(FAILING_DAYS + 29);
+    scene.sets_clock(FAILING_DAYS + 29);
     scene.delivers().await;
     let since = at(FAILING_DAYS + 29);
     assert_eq!(read().await.status, WebhookStatus::Disabled { reason: DisabledReason::Failing, since });
@@ -158,7 +158,7 @@ async fn a_replaced_secret_signs_beside_the_new_one_for_a_day() {
     assert!(rotated.expect("rotated"));
     scene.rejects().await;
     scene.delivers().await;
-    scene.is_now(24 * 60 * 60);
+    scene.sets_clock(24 * 60 * 60);
     scene.rejects().await;
     scene.delivers().await;
     let [during, after] = &scene.receiver.received()[..] else { panic!("two deliveries") };

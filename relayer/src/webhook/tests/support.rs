@@ -170,7 +170,7 @@ impl Scene {
         (store, dispatcher)
     }
 
-    pub fn is_now(&self, second: i64) {
+    pub fn sets_clock(&self, second: i64) {
         self.now.store(second, Ordering::SeqCst);
     }
 

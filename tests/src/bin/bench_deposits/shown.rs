@@ -116,8 +116,8 @@ impl Deposits {
     }
 
     /// Checks whether the account shows the deposit. The relayer writes an event together with its entry.
-    async fn looks(self, client: Client, told: Value) -> Result<()> {
-        let Some(signature) = told.as_str().and_then(|text| text.parse().ok()) else { return Ok(()) };
+    async fn looks(self, client: Client, tx_signature: Value) -> Result<()> {
+        let Some(signature) = tx_signature.as_str().and_then(|text| text.parse().ok()) else { return Ok(()) };
         let Some(account_id) = self.all().get(&signature).map(|deposit| deposit.account_id.clone()) else {
             return Ok(());
         };
@@ -125,8 +125,8 @@ impl Deposits {
         ensure!(answer.status == 200, "{} {}", answer.status, answer.text);
         let shown = answer["data"]
             .as_array()
-            .is_some_and(|all| all.iter().any(|entry| entry["tx_signature"] == told));
-        ensure!(shown, "announced and not shown: {told} in {}", answer.text);
+            .is_some_and(|all| all.iter().any(|entry| entry["tx_signature"] == tx_signature));
+        ensure!(shown, "announced and not shown: {tx_signature} in {}", answer.text);
         if let Some(deposit) = self.all().get_mut(&signature) {
             deposit.shown_at = Some(Instant::now());
         }

@@ -20,7 +20,7 @@ const OPERATORS: usize = 4;
 const CREATED_AT_ONCE: usize = 512;
 const STOPS_WITHIN: Duration = Duration::from_secs(30);
 const READY_WITHIN: Duration = Duration::from_secs(60);
-/// Retention is off, so rows of any age stay; the admin door tells when the relayer is ready.
+/// Retention is off, so rows of any age stay; the admin door says when the relayer is ready.
 const SERVER: &str = "admin_listen = \"127.0.0.1:0\"\n";
 const SECTIONS: &str = "[retention]\nattempts_days = 0\nevents_days = 0\n";
 

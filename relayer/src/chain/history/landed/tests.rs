@@ -4,7 +4,7 @@ mod instructions;
 
 use crate::chain::OnChainPolicy;
 use crate::chain::history::landed::{Flow, Landed, LandedRecord};
-use crate::chain::history::program_event::{PolicySetTo, PolicyTold, ProgramEvent};
+use crate::chain::history::program_event::{LoggedPolicy, PolicySetTo, ProgramEvent};
 use crate::chain::read::decode::to_address;
 use crate::domain::{HaltedBy, Spent};
 use anchor_lang::Event;
@@ -181,7 +181,7 @@ fn failed_transactions_did_nothing() {
 }
 
 #[test]
-fn what_a_node_did_not_keep_whole_is_not_taken_for_all_of_it() {
+fn transaction_that_a_node_kept_in_part_is_not_taken_as_whole() {
     let whole = moving(transaction(), &[(0, 10)], &[(0, 4)]);
     assert!(read(whole.clone()).is_some());
     let spoiled = |spoil: &dyn Fn(&mut Value)| {

@@ -9,26 +9,26 @@ use tokio_tungstenite::WebSocketStream;
 use tokio_util::task::TaskTracker;
 
 #[derive(Clone, Default)]
-struct Heard(Arc<Mutex<Vec<String>>>);
+struct Recorder(Arc<Mutex<Vec<String>>>);
 
-impl Heard {
+impl Recorder {
     fn take(&self, line: String) {
         self.0.lock().unwrap().push(line);
     }
 
-    /// Waits until the last thing heard is `last`.
+    /// Waits until the last line recorded is `last`.
     async fn comes_to(&self, last: &str) {
         let come = async {
             while self.0.lock().unwrap().last().map(String::as_str) != Some(last) {
                 sleep(Duration::from_millis(2)).await;
             }
         };
-        let heard = timeout(Duration::from_secs(10), come).await;
-        assert!(heard.is_ok(), "{last} is not the last of {:?}", self.0.lock().unwrap());
+        let reached = timeout(Duration::from_secs(10), come).await;
+        assert!(reached.is_ok(), "{last} is not the last of {:?}", self.0.lock().unwrap());
     }
 }
 
-impl Listener for Heard {
+impl Listener for Recorder {
     fn subscribed(&self, topic: &Topic) {
         self.take(format!("subscribed {}", name(topic)));
     }
@@ -62,13 +62,13 @@ struct Server {
 struct Connection(WebSocketStream<TcpStream>);
 
 impl Server {
-    async fn start() -> (Self, Subscriber, Heard) {
+    async fn start() -> (Self, Subscriber, Recorder) {
         let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
         let url = format!("ws://{}", listener.local_addr().unwrap());
         let (subscriber, inbox) = Subscriber::new();
-        let heard = Heard::default();
-        TaskTracker::new().spawn(run(vec![(3, url)], inbox, heard.clone(), CancellationToken::new()));
-        (Self { listener }, subscriber, heard)
+        let recorder = Recorder::default();
+        TaskTracker::new().spawn(run(vec![(3, url)], inbox, recorder.clone(), CancellationToken::new()));
+        (Self { listener }, subscriber, recorder)
     }
 
     async fn accept(&self) -> Connection {
@@ -111,28 +111,28 @@ fn naming() -> Topic {
 }
 
 #[tokio::test]
-async fn landings_are_told_with_their_node_and_slot() {
-    let (server, subscriber, heard) = Server::start().await;
+async fn landings_are_reported_with_their_node_and_slot() {
+    let (server, subscriber, recorder) = Server::start().await;
     subscriber.subscribe(naming());
     let mut connection = server.accept().await;
     let request = connection.grants("logsSubscribe", 40).await;
     let mentions = json!({ "mentions": [Pubkey::default().to_string()] });
     assert_eq!(request["params"], json!([mentions, { "commitment": "confirmed" }]));
-    heard.comes_to("subscribed naming confirmed").await;
+    recorder.comes_to("subscribed naming confirmed").await;
     let landed = |signature: &str| json!({ "signature": signature, "err": null, "logs": [] });
     connection.notifies(41, 6, landed("not asked for")).await;
     connection.notifies(40, 7, landed("one")).await;
     connection.notifies(40, 8, landed("two")).await;
-    heard.comes_to("node 3 slot 8 two Some(Null)").await;
+    recorder.comes_to("node 3 slot 8 two Some(Null)").await;
     assert_eq!(
-        heard.0.lock().unwrap()[1..],
+        recorder.0.lock().unwrap()[1..],
         ["node 3 slot 7 one Some(Null)", "node 3 slot 8 two Some(Null)"]
     );
 }
 
 #[tokio::test]
 async fn after_a_loss_everything_wanted_is_subscribed_to_again_and_nothing_else() {
-    let (server, subscriber, heard) = Server::start().await;
+    let (server, subscriber, recorder) = Server::start().await;
     let mut connection = server.accept().await;
     subscriber.subscribe(naming());
     connection.grants("logsSubscribe", 1).await;
@@ -142,20 +142,20 @@ async fn after_a_loss_everything_wanted_is_subscribed_to_again_and_nothing_else(
     let request = connection.grants("logsUnsubscribe", 0).await;
     assert_eq!(request["params"], json!([1]));
     drop(connection);
-    heard.comes_to("lost").await;
+    recorder.comes_to("lost").await;
     let mut connection = server.accept().await;
     connection.grants("accountSubscribe", 9).await;
-    heard.comes_to("subscribed account").await;
+    recorder.comes_to("subscribed account").await;
     // The old number means nothing on the new connection.
     let account = json!({ "owner": Pubkey::default().to_string(), "executable": false, "lamports": 5, "data": ["", "base64"] });
     connection.notifies(2, 10, account.clone()).await;
     connection.notifies(9, 11, account).await;
-    heard.comes_to("node 3 slot 11 account 5").await;
+    recorder.comes_to("node 3 slot 11 account 5").await;
 }
 
 #[tokio::test]
-async fn what_is_refused_or_unreadable_is_passed_over() {
-    let (server, subscriber, heard) = Server::start().await;
+async fn refused_or_unreadable_messages_are_skipped() {
+    let (server, subscriber, recorder) = Server::start().await;
     let mut connection = server.accept().await;
     subscriber.subscribe(naming());
     let request = connection.request().await;
@@ -165,23 +165,23 @@ async fn what_is_refused_or_unreadable_is_passed_over() {
     connection.0.send(Message::text("{")).await.unwrap();
     subscriber.subscribe(Topic::Account(Pubkey::default()));
     connection.grants("accountSubscribe", 2).await;
-    heard.comes_to("subscribed account").await;
-    assert_eq!(heard.0.lock().unwrap().len(), 1);
+    recorder.comes_to("subscribed account").await;
+    assert_eq!(recorder.0.lock().unwrap().len(), 1);
 }
 
 #[tokio::test]
 async fn a_message_longer_than_any_notice_ends_the_connection_and_another_begins() {
-    let (server, subscriber, heard) = Server::start().await;
+    let (server, subscriber, recorder) = Server::start().await;
     let mut connection = server.accept().await;
     subscriber.subscribe(Topic::Account(Pubkey::default()));
     let request = connection.grants("accountSubscribe", 2).await;
     assert_eq!(request["params"][1]["dataSlice"], json!({ "offset": 0, "length": 65_536 }));
-    heard.comes_to("subscribed account").await;
+    recorder.comes_to("subscribed account").await;
     let long = Message::text(" ".repeat(MESSAGE_BYTES_MAX + 1));
     // The client may hang up before the end.
     let _ = connection.0.send(long).await;
-    heard.comes_to("lost").await;
+    recorder.comes_to("lost").await;
     let mut connection = server.accept().await;
     connection.grants("accountSubscribe", 3).await;
-    heard.comes_to("subscribed account").await;
+    recorder.comes_to("subscribed account").await;
 }

@@ -117,7 +117,7 @@ async fn an_agent_from_before_a_payment_does_not_come_back() {
     watched.changed(&PROGRAM, &key(1), agent_after(u64::from(u32::MAX) + 1));
     assert_eq!(sequence(), Some(0));
     watched.read(&key(1), agent_after(7));
-    assert_eq!(sequence(), Some(7), "a read is believed");
+    assert_eq!(sequence(), Some(7), "a read replaces what is known");
 }
 
 #[tokio::test(start_paused = true)]

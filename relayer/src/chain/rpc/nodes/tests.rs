@@ -44,7 +44,7 @@ async fn a_node_that_hangs_costs_one_attempt() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn when_all_fail_the_fault_is_told_and_all_were_asked() {
+async fn fault_is_reported_once_every_node_was_asked_and_failed() {
     let [first, second] = [(); 2].map(|()| ScriptedNode::default());
     down(&first, NodeFault::Unhealthy);
     down(&second, NodeFault::Unreachable);

@@ -27,8 +27,8 @@ fn start_with(nodes: &[&ScriptedNode]) -> Arc<Submitter> {
     let (submitter, sightings) = Submitter::new(rpc.clone(), tasks.clone());
     let submitter = Arc::new(submitter);
     if let Some(sightings) = sightings {
-        let believing = submitter.clone();
-        let on_confirmed = move |signature: &str, landing| believing.land(signature, landing);
+        let confirmed = submitter.clone();
+        let on_confirmed = move |signature: &str, landing| confirmed.land(signature, landing);
         tasks.spawn(cross_check::run(rpc, sightings, on_confirmed, stop.clone()));
     }
     let looping = submitter.clone();
@@ -59,7 +59,7 @@ impl Following {
 }
 
 #[tokio::test(start_paused = true)]
-async fn it_settles_at_the_commitment_and_not_below_it() {
+async fn transaction_settles_at_the_commitment_and_not_below_it() {
     let node = ScriptedNode::default();
     let submitter = start(&node);
     let following = Following::begin(&submitter, Commitment::Finalized);
@@ -123,7 +123,7 @@ async fn a_silent_node_holds_up_a_bounded_number_of_sends_and_each_flight_once()
 }
 
 #[tokio::test(start_paused = true)]
-async fn it_expires_only_past_its_last_valid_finalized_height() {
+async fn transaction_expires_only_past_its_last_valid_finalized_height() {
     let node = ScriptedNode::default();
     let following = Following::begin(&start(&node), Commitment::Finalized);
     node.set(|node| node.finalized = LAST_VALID);
@@ -135,7 +135,7 @@ async fn it_expires_only_past_its_last_valid_finalized_height() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn what_history_knows_has_not_expired() {
+async fn transaction_in_the_node_history_has_not_expired() {
     let node = ScriptedNode::default();
     node.set(|node| {
         node.finalized = LAST_VALID + 1_000;
@@ -214,7 +214,7 @@ async fn many_in_flight_are_asked_for_together_and_nothing_is_asked_when_idle() 
 }
 
 #[tokio::test(start_paused = true)]
-async fn silence_is_told_only_while_something_is_in_flight_and_ends_nothing() {
+async fn silence_is_reported_only_while_something_is_in_flight_and_ends_nothing() {
     let node = ScriptedNode::default();
     let submitter = start(&node);
     let limit = Duration::from_secs(10);
@@ -241,7 +241,7 @@ async fn a_node_that_hangs_is_silent_from_when_it_was_asked() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn while_a_websocket_tells_nothing_is_asked_and_the_bytes_are_sent_once() {
+async fn subscribed_landing_is_not_polled_and_its_bytes_are_sent_once() {
     let node = ScriptedNode::default();
     let submitter = start(&node);
     submitter.listening(PAYER, Commitment::Confirmed);
@@ -280,7 +280,7 @@ async fn a_lost_websocket_costs_one_poll_and_a_missed_notice_a_slow_one() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn what_a_websocket_does_not_tell_of_is_asked_for() {
+async fn landing_without_a_notice_is_polled() {
     let node = ScriptedNode::default();
     let submitter = start(&node);
     // Another payer's transactions, another commitment, and a subscription that began after this one may have landed.
@@ -311,7 +311,7 @@ async fn a_notice_that_contradicts_itself_is_asked_about_at_once() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_landing_told_before_anybody_asks_is_kept() {
+async fn landing_reported_before_anybody_asks_is_kept() {
     let node = ScriptedNode::default();
     let submitter = start_with(&[&node]);
     submitter.send(TRANSACTION, Commitment::Confirmed).await.unwrap();
@@ -323,7 +323,7 @@ async fn a_landing_told_before_anybody_asks_is_kept() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn what_one_node_says_and_another_denies_is_not_settled() {
+async fn landing_that_a_second_node_denies_is_not_settled() {
     let (liar, honest) = (ScriptedNode::default(), ScriptedNode::default());
     liar.set(|node| node.recent = status("finalized", Value::Null));
     honest.set(|node| node.finalized = 100);
@@ -338,7 +338,7 @@ async fn what_one_node_says_and_another_denies_is_not_settled() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_landing_far_ahead_of_every_other_node_is_not_believed() {
+async fn landing_far_ahead_of_every_other_node_is_not_settled() {
     let (liar, honest) = (ScriptedNode::default(), ScriptedNode::default());
     honest.set(|node| node.finalized = 100);
     let submitter = start_with(&[&liar, &honest]);

@@ -86,7 +86,7 @@ async fn another_operators_account_is_not_found() {
 }
 
 #[tokio::test]
-async fn an_account_is_a_payee_for_whoever_is_on_its_network_once_it_is_ready() {
+async fn ready_account_is_a_payee_for_every_operator_on_its_network() {
     let Some(fixture) = fixture().await else { return };
     let (store, id) = (&fixture.store, fixture.account.id);
     let of = async |network, id| store.find_payee(network, id).await.expect("read");
@@ -166,7 +166,7 @@ async fn accounts_are_known_by_the_last_whole_sweep() {
 }
 
 #[tokio::test]
-async fn a_change_of_an_account_keeps_what_it_does_not_name() {
+async fn change_of_an_account_keeps_unnamed_fields() {
     let Some(fixture) = fixture().await else { return };
     let store = &fixture.store;
     let json = |text: &str| RawValue::from_string(text.into()).expect("JSON");

@@ -144,7 +144,7 @@ async fn a_key_that_did_not_pay_is_free_24_hours_after_its_first_use() {
 }
 
 #[tokio::test]
-async fn what_may_be_on_its_way_keeps_its_key_however_old() {
+async fn transfer_that_may_be_in_flight_keeps_its_key_however_old() {
     let Some(fixture) = fixture().await else { return };
     let first = fixture.claim_new(&fixture.transfer(1, "a"), 0).await;
     let signed_first = fixture.store.mark_signed(&first, signed(1), at(1)).await.expect("signed");
@@ -231,7 +231,7 @@ async fn an_id_that_is_taken_claims_nothing_and_another_id_does() {
 }
 
 #[tokio::test]
-async fn of_many_that_retry_an_expired_key_or_use_it_anew_at_once_one_does() {
+async fn one_of_many_concurrent_retries_or_new_uses_of_an_expired_key_succeeds() {
     let Some(fixture) = fixture().await else { return };
     for (begins, seconds) in [("retried", 10), ("begun anew", 86_400)] {
         let first = fixture.claim_new(&fixture.transfer(1, begins), 0).await;
@@ -246,7 +246,7 @@ async fn of_many_that_retry_an_expired_key_or_use_it_anew_at_once_one_does() {
 }
 
 #[tokio::test]
-async fn a_key_that_was_given_back_is_free_and_what_was_claimed_under_it_stays() {
+async fn released_key_is_free_and_its_transfer_stays() {
     let Some(fixture) = fixture().await else { return };
     let earlier = fixture.claim_new(&fixture.transfer(0, "a"), 0).await;
     let failed = failure(FailureCode::Interrupted);
@@ -265,7 +265,7 @@ async fn a_key_that_was_given_back_is_free_and_what_was_claimed_under_it_stays()
 }
 
 #[tokio::test]
-async fn of_a_key_whose_latest_transfer_is_deleted_an_earlier_one_says_that_it_has_expired() {
+async fn earlier_transfer_shows_that_a_key_has_expired_after_the_latest_is_deleted() {
     let Some(fixture) = fixture().await else { return };
     const DAY: i64 = 86_400;
     let refused = fixture.claim_new(&fixture.transfer(1, "a"), 0).await;

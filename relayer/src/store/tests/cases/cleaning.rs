@@ -28,7 +28,7 @@ async fn registered(fixture: &Fixture, number: u8) -> Webhook {
 }
 
 /// Inserts an event for this webhook alone. With a status, makes one attempt that ends with it.
-async fn is_told(fixture: &Fixture, webhook: &Webhook, seconds: i64, status: Option<u16>) -> EventId {
+async fn sends(fixture: &Fixture, webhook: &Webhook, seconds: i64, status: Option<u16>) -> EventId {
     let event =
         Event::webhook_test(fixture.operator.id, webhook.id, at(seconds), u128::from(rand::random::<u64>()));
     fixture.store.insert_test_event(webhook, &event, at(seconds)).await.expect("inserted");
@@ -72,14 +72,14 @@ async fn cleans_up(fixture: &Fixture, old: &TooOld, rows_max: u32) -> Vec<u64> {
 }
 
 #[tokio::test]
-async fn what_is_left_of_a_deleted_webhook_goes_a_few_rows_at_a_time() {
+async fn rows_of_a_deleted_webhook_are_deleted_a_few_at_a_time() {
     let Some(fixture) = fixture().await else { return };
     let (gone, stays) = (registered(&fixture, 1).await, registered(&fixture, 2).await);
     for second in 0..5 {
-        is_told(&fixture, &gone, second, Some(500)).await;
-        is_told(&fixture, &stays, second, Some(200)).await;
+        sends(&fixture, &gone, second, Some(500)).await;
+        sends(&fixture, &stays, second, Some(200)).await;
     }
-    is_told(&fixture, &gone, 6, None).await;
+    sends(&fixture, &gone, 6, None).await;
     let deliveries = counts(&fixture, "deliveries").await;
     assert!(fixture.store.delete_webhook(fixture.operator.id, gone.id).await.expect("deleted"));
     assert_eq!(
@@ -99,12 +99,12 @@ async fn what_is_left_of_a_deleted_webhook_goes_a_few_rows_at_a_time() {
 }
 
 #[tokio::test]
-async fn however_much_is_pending_for_a_webhook_that_is_disabled_is_undelivered() {
+async fn any_number_of_pending_deliveries_of_a_disabled_webhook_is_undelivered() {
     let Some(fixture) = fixture().await else { return };
     let webhook = registered(&fixture, 1).await;
     let pending = GIVEN_UP_AT_ONCE + 3;
     for _ in 0..pending {
-        is_told(&fixture, &webhook, 1, None).await;
+        sends(&fixture, &webhook, 1, None).await;
     }
     let status = WebhookStatus::Disabled { reason: DisabledReason::Requested, since: at(2) };
     let off = Webhook { status, updated_at: at(2), ..webhook.clone() };
@@ -123,10 +123,10 @@ async fn attempts_and_events_go_when_they_are_too_old_and_what_is_pending_stays(
     let Some(fixture) = fixture().await else { return };
     let webhook = registered(&fixture, 1).await;
     let deleted = registered(&fixture, 2).await;
-    is_told(&fixture, &webhook, 0, Some(200)).await;
-    is_told(&fixture, &deleted, 0, None).await;
-    let pending = is_told(&fixture, &webhook, DAY, None).await;
-    let young = is_told(&fixture, &webhook, 40 * DAY, Some(200)).await;
+    sends(&fixture, &webhook, 0, Some(200)).await;
+    sends(&fixture, &deleted, 0, None).await;
+    let pending = sends(&fixture, &webhook, DAY, None).await;
+    let young = sends(&fixture, &webhook, 40 * DAY, Some(200)).await;
     let taken = fixture.store.take_due_deliveries(&webhook, at(40 * DAY), at(41 * DAY), 10).await;
     assert!(taken.expect("taken").is_empty(), "the pending one was attempted with the young one");
     fixture

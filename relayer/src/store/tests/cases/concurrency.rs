@@ -3,7 +3,7 @@ use tokio::task::JoinSet;
 use super::*;
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 4)]
-async fn of_identical_concurrent_claims_exactly_one_is_new() {
+async fn exactly_one_of_identical_concurrent_claims_is_new() {
     let Some(fixture) = fixture().await else { return };
     // Two processes on one file.
     let stores = [fixture.store.clone(), fixture.reopen().await];
@@ -30,7 +30,7 @@ async fn of_identical_concurrent_claims_exactly_one_is_new() {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 4)]
-async fn of_concurrent_retries_exactly_one_runs() {
+async fn exactly_one_of_concurrent_retries_runs() {
     let Some(fixture) = fixture().await else { return };
     let first = fixture.claim_new(&fixture.transfer(1, "a"), 0).await;
     fixture.store.mark_failed(&first, failure(FailureCode::TransferExpired), at(1)).await.expect("failed");
@@ -51,7 +51,7 @@ async fn of_concurrent_retries_exactly_one_runs() {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 4)]
-async fn of_two_ends_of_one_transfer_exactly_one_is_written() {
+async fn exactly_one_of_two_endings_of_a_transfer_is_written() {
     let Some(fixture) = fixture().await else { return };
     let first = fixture.claim_new(&fixture.transfer(1, "a"), 0).await;
     let sent = fixture.store.mark_signed(&first, signed(1), at(1)).await.expect("signed");
@@ -63,7 +63,7 @@ async fn of_two_ends_of_one_transfer_exactly_one_is_written() {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 4)]
-async fn of_concurrent_additions_no_more_than_the_limit_are_made() {
+async fn concurrent_additions_do_not_exceed_the_limit() {
     let Some(fixture) = fixture().await else { return };
     // Two processes.
     let stores = [fixture.store.clone(), fixture.reopen().await];

@@ -67,7 +67,7 @@ async fn each_refusal_is_signed_once_in_the_order_in_which_they_were_found() {
 }
 
 #[tokio::test]
-async fn of_two_relayers_one_goes_on_with_a_chain_and_it_has_no_fork() {
+async fn one_of_two_relayers_extends_a_chain_and_it_has_no_fork() {
     let Some(fixture) = fixture().await else { return };
     let other = fixture.reopen().await;
     for number in 0..3 {

@@ -53,7 +53,7 @@ fn policy(fixture: &Fixture, version: u64, cap: u64, signature: Option<&str>) ->
     }
 }
 
-async fn is_set(fixture: &Fixture, set: &PolicySet) {
+async fn inserts_policy(fixture: &Fixture, set: &PolicySet) {
     fixture.store.insert_policy(set, at(60)).await.expect("kept");
 }
 
@@ -90,7 +90,7 @@ async fn limit_is_announced_by_the_payment_that_reaches_it_whichever_is_read_fir
             vec![pays("c", 1, 81, 3), pays("b", 2, 80, 3), pays("a", 78, 78, 3), pays("z", 100, 100, 2)]
         };
         if policy_first {
-            is_set(&fixture, &set).await;
+            inserts_policy(&fixture, &set).await;
         }
         reads(&fixture, payments()).await;
         if !policy_first {
@@ -98,7 +98,7 @@ async fn limit_is_announced_by_the_payment_that_reaches_it_whichever_is_read_fir
         }
         // Repeatedly: after a crash, by another process, when a policy becomes known.
         for _ in 0..2 {
-            is_set(&fixture, &set).await;
+            inserts_policy(&fixture, &set).await;
             reads(&fixture, payments()).await;
         }
         assert_eq!(percents(&fixture).await, [80]);
@@ -141,7 +141,7 @@ async fn limit_is_announced_once_by_processes_that_read_at_the_same_time() {
 #[tokio::test]
 async fn spending_is_read_only_where_somebody_wants_to_know_and_from_then_on() {
     let Some(fixture) = fixture().await else { return };
-    is_set(&fixture, &policy(&fixture, 3, 100, None)).await;
+    inserts_policy(&fixture, &policy(&fixture, 3, 100, None)).await;
     let network = fixture.operator.network;
     let mark = |name: &str| Mark { signature: name.into(), slot: 7 };
     let known = async |name: &str| {
@@ -168,35 +168,35 @@ async fn policy_change_is_announced_with_the_one_before_and_not_again() {
     let Some(fixture) = fixture().await else { return };
     let changes = async || announced(&fixture, EventType::PolicyChanged).await;
     // Neither a new account's first policy nor one found in force is a change.
-    is_set(&fixture, &policy(&fixture, 1, 10, Some("birth"))).await;
-    is_set(&fixture, &policy(&fixture, 4, 40, None)).await;
+    inserts_policy(&fixture, &policy(&fixture, 1, 10, Some("birth"))).await;
+    inserts_policy(&fixture, &policy(&fixture, 4, 40, None)).await;
     assert!(changes().await.is_empty());
     // Then the transaction that set it is read after all, twice.
     for _ in 0..2 {
-        is_set(&fixture, &policy(&fixture, 4, 40, Some("four"))).await;
+        inserts_policy(&fixture, &policy(&fixture, 4, 40, Some("four"))).await;
     }
-    is_set(&fixture, &policy(&fixture, 5, 50, Some("five"))).await;
-    let told = changes().await;
-    assert_eq!(told.len(), 2, "{told:#?}");
-    assert_eq!((&told[0]["before"]["version"], &told[0]["after"]["version"]), (&1.into(), &4.into()));
-    assert_eq!(told[1]["before"], told[0]["after"]);
+    inserts_policy(&fixture, &policy(&fixture, 5, 50, Some("five"))).await;
+    let events = changes().await;
+    assert_eq!(events.len(), 2, "{events:#?}");
+    assert_eq!((&events[0]["before"]["version"], &events[0]["after"]["version"]), (&1.into(), &4.into()));
+    assert_eq!(events[1]["before"], events[0]["after"]);
     assert_eq!(
-        told[1]["after"]["policy"]["counterparty_kinds"],
+        events[1]["after"]["policy"]["counterparty_kinds"],
         serde_json::json!(["wallet", "token_account"])
     );
-    assert_eq!(told[1]["tx_signature"], "five");
+    assert_eq!(events[1]["tx_signature"], "five");
     // A change of yesterday that is read after a newer one is not announced.
     let mut old = policy(&fixture, 3, 30, Some("three"));
     if let Some(by) = &mut old.by {
         by.at = at(-90_000);
     }
-    is_set(&fixture, &old).await;
+    inserts_policy(&fixture, &old).await;
     assert_eq!(changes().await.len(), 2);
     let kept = fixture.store.find_policy((fixture.operator.id, fixture.account.id), 5).await.expect("read");
     assert_eq!(kept, Some(policy(&fixture, 5, 50, None).policy));
     // Many versions later, the first ones are deleted.
     for version in 6..40 {
-        is_set(&fixture, &policy(&fixture, version, 50, Some(&version.to_string()))).await;
+        inserts_policy(&fixture, &policy(&fixture, version, 50, Some(&version.to_string()))).await;
     }
     assert!(
         fixture
@@ -245,11 +245,11 @@ async fn money_is_announced_with_its_entry_to_whose_it_is() {
     let [deposit] = &of(stranger.id, EventType::DepositSettled).await[..] else { panic!("one deposit") };
     assert_eq!(deposit.subject.account_id(), Some(foreign.id));
     assert!(of(fixture.operator.id, EventType::DepositSettled).await.is_empty());
-    let told = async |operator: OperatorId, webhook| {
+    let delivered = async |operator: OperatorId, webhook| {
         let listed = fixture.store.list_deliveries(operator, webhook, None, None, 10).await.expect("listed");
         listed.into_iter().map(|delivery| delivery.event_type).collect::<Vec<_>>()
     };
-    assert_eq!(told(stranger.id, theirs.id).await, [EventType::DepositSettled]);
+    assert_eq!(delivered(stranger.id, theirs.id).await, [EventType::DepositSettled]);
     // The indexer reads the same: nothing is announced again.
     let mut entry = payment(&fixture, "signature-1", 12_500_000, 1, 1);
     entry.id = entry_id("signature-1", foreign.id, 0);
@@ -288,7 +288,7 @@ async fn halt_is_announced_once_for_each_account() {
     for signature in ["one", "one", "two"] {
         fixture.store.announce_halt(&halt(signature), &all, at(10)).await.expect("announced");
     }
-    let told = announced(&fixture, EventType::AccountHalted).await;
-    assert_eq!(told.len(), 4, "{told:#?}");
-    assert_eq!((&told[0]["halted_by"], &told[0]["scope"]), (&"guardian".into(), &"operator".into()));
+    let events = announced(&fixture, EventType::AccountHalted).await;
+    assert_eq!(events.len(), 4, "{events:#?}");
+    assert_eq!((&events[0]["halted_by"], &events[0]["scope"]), (&"guardian".into(), &"operator".into()));
 }

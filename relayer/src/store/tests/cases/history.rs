@@ -74,7 +74,7 @@ async fn a_settlement_is_in_the_history_of_both_sides_and_booked() {
 }
 
 #[tokio::test]
-async fn what_left_an_account_is_listed_and_what_came_is_not() {
+async fn payments_of_an_account_are_listed_and_deposits_are_not() {
     let Some(fixture) = fixture().await else { return };
     let (second, _) = neighbours(&fixture).await;
     for (number, slot) in [(1, 5), (2, 6), (3, 7)] {
@@ -121,7 +121,7 @@ async fn a_settlement_by_another_transaction_is_left_to_the_indexer() {
 }
 
 /// Settles at the second of its slot, and becomes visible at `second`.
-async fn is_seen_at(fixture: &Fixture, number: u8, slot: u64, second: i64) {
+async fn settles_at(fixture: &Fixture, number: u8, slot: u64, second: i64) {
     let claimed = fixture.claim_new(&fixture.transfer(number, &format!("key-{number}")), 0).await;
     let signed = fixture.store.mark_signed(&claimed, signed(number), at(1)).await.expect("signed");
     let settled_at = at(i64::try_from(slot).expect("small"));
@@ -134,7 +134,7 @@ async fn histories_are_listed_in_the_order_in_which_entries_became_visible() {
     let Some(fixture) = fixture().await else { return };
     // The payment that happened second becomes visible last.
     for (number, slot, second) in [(1, 10, 11), (2, 30, 31), (3, 20, 50)] {
-        is_seen_at(&fixture, number, slot, second).await;
+        settles_at(&fixture, number, slot, second).await;
     }
     let claimed = fixture.claim_new(&fixture.transfer(9, "z"), 0).await;
     let rejection = Rejection { rejected_at: at(45), ..rejection(RejectionReason::Paused) };
@@ -177,8 +177,8 @@ async fn histories_are_listed_in_the_order_in_which_entries_became_visible() {
 #[tokio::test]
 async fn an_entry_that_the_chain_dates_otherwise_takes_a_new_place() {
     let Some(fixture) = fixture().await else { return };
-    is_seen_at(&fixture, 1, 10, 11).await;
-    is_seen_at(&fixture, 2, 12, 13).await;
+    settles_at(&fixture, 1, 10, 11).await;
+    settles_at(&fixture, 2, 12, 13).await;
     let mut first = history(&fixture, &fixture.account).await.remove(1);
     let read = async |entry: &HistoryEntry, second| {
         let readings = Readings {
@@ -200,7 +200,7 @@ async fn an_entry_that_the_chain_dates_otherwise_takes_a_new_place() {
 }
 
 #[tokio::test]
-async fn two_who_write_to_one_history_show_it_in_one_order() {
+async fn concurrent_writers_give_a_history_one_order() {
     let Some(fixture) = fixture().await else { return };
     let other = fixture.reopen().await;
     let refuses = async |store: &Store, number: u8| {
@@ -337,7 +337,7 @@ async fn a_ledger_at_a_slot_leaves_out_what_came_later() {
 
 #[tokio::test]
 async fn a_walk_moves_with_its_readings_and_only_from_where_it_stood() {
-    type Told = (Timestamp, Option<TransferId>);
+    type KnownEntry = (Timestamp, Option<TransferId>);
     let Some(fixture) = fixture().await else { return };
     let store = &fixture.store;
     let address = fixture.operator.address;
@@ -372,7 +372,7 @@ async fn a_walk_moves_with_its_readings_and_only_from_where_it_stood() {
         .expect("written");
     assert_eq!(store.find_walk(Network::Test, &address).await.expect("read"), Some(done));
     assert_eq!(store.find_walk(Network::Live, &address).await.expect("read"), None);
-    let known = async |whose, marks: &[Mark]| -> Vec<(Mark, Vec<Told>)> {
+    let known = async |whose, marks: &[Mark]| -> Vec<(Mark, Vec<KnownEntry>)> {
         store.find_known(Network::Test, whose, marks).await.expect("read").into_iter().collect()
     };
     let at_slot = |signature: &str, slot| Mark { signature: signature.into(), slot };
@@ -387,7 +387,7 @@ async fn a_walk_moves_with_its_readings_and_only_from_where_it_stood() {
 }
 
 #[tokio::test]
-async fn what_is_owed_is_asked_for_when_it_is_due_until_it_is_paid() {
+async fn pending_fetches_are_listed_when_due_until_they_are_resolved() {
     let Some(fixture) = fixture().await else { return };
     let store = &fixture.store;
     let pending =

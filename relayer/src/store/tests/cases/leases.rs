@@ -15,7 +15,7 @@ async fn take_up_to(store: &Store, seconds: i64, rows_max: u32) -> Vec<TransferI
 }
 
 #[tokio::test]
-async fn what_a_crash_left_is_taken_once_its_lease_has_ended() {
+async fn transfer_left_by_a_crash_is_taken_once_its_lease_has_ended() {
     let Some(fixture) = fixture().await else { return };
     let store = &fixture.store;
     let claimed = fixture.claim_new(&fixture.transfer(1, "a"), 0).await;
@@ -39,7 +39,7 @@ async fn what_a_crash_left_is_taken_once_its_lease_has_ended() {
 }
 
 #[tokio::test]
-async fn those_left_first_are_taken_first() {
+async fn transfers_left_first_are_taken_first() {
     let Some(fixture) = fixture().await else { return };
     for number in [5, 3, 9, 1] {
         fixture.claim_new(&fixture.transfer(number, &number.to_string()), i64::from(10 - number)).await;
@@ -108,7 +108,7 @@ async fn a_start_ends_the_leases_of_the_dead_where_it_can_tell() {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 4)]
-async fn of_sweeps_at_the_same_time_each_takes_its_own() {
+async fn concurrent_sweeps_take_different_transfers() {
     let Some(fixture) = fixture().await else { return };
     for number in 0..60u8 {
         fixture.claim_new(&fixture.transfer(number, &format!("key-{number}")), 0).await;

@@ -114,7 +114,7 @@ async fn payments_without_a_number_count_once_nothing_else_is_missing() {
 }
 
 #[tokio::test]
-async fn what_is_wanted_beyond_what_there_is_is_wanted_no_longer() {
+async fn number_wanted_beyond_the_last_payment_is_reset() {
     let Some(fixture) = fixture().await else { return };
     let payments = Payments(&fixture);
     fixture.store.want_payments(&fixture.account, 9).await.expect("wanted");
@@ -138,7 +138,7 @@ async fn a_payment_of_ours_counts_with_its_settlement_or_when_its_number_is_read
         store.mark_settled(&sent, settlement, at(2)).await.expect("settled").transfer
     };
     let first = settle(1, "a", Some(1)).await;
-    assert_eq!(payments.known(first.id.tag(), None).await, (1, None), "its key tells of it");
+    assert_eq!(payments.known(first.id.tag(), None).await, (1, None), "its key is recorded");
     let second = settle(2, "b", None).await;
     assert_eq!(payments.known(9, None).await.0, 1);
     let marks = [1, 2].map(|number| Mark { signature: signed(number).signature, slot: 7 });

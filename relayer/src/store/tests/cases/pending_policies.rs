@@ -31,7 +31,7 @@ fn applied(pending: &PendingPolicy) -> Event {
     Event::policy_applied(pending, &SpendingPolicy::default(), 8, Some("signature"), at(3))
 }
 
-async fn told(fixture: &Fixture) -> Vec<EventType> {
+async fn types_announced(fixture: &Fixture) -> Vec<EventType> {
     let events =
         fixture.store.list_events(fixture.operator.id, None, Some(fixture.account.id), None, 10).await;
     events.expect("listed").iter().rev().map(|event| event.event_type).collect()
@@ -75,7 +75,7 @@ async fn another_operators_proposal_is_not_found() {
 }
 
 #[tokio::test]
-async fn what_is_due_longest_comes_first_on_its_network() {
+async fn pending_policy_due_longest_comes_first_on_its_network() {
     let Some(fixture) = fixture().await else { return };
     for number in [5, 3, 9] {
         fixture
@@ -104,7 +104,7 @@ async fn a_proposal_is_announced_once_and_has_what_was_there_before_looked_at() 
     for _ in 0..2 {
         fixture.store.mark_policy_pending(&policy, 70, announced(&policy), at(2)).await.expect("marked");
     }
-    assert_eq!(told(&fixture).await, [EventType::PolicyPending]);
+    assert_eq!(types_announced(&fixture).await, [EventType::PolicyPending]);
     assert_eq!(
         find(&fixture, 7).await,
         Some(PendingPolicy { due_at: 70, is_announced: true, ..policy.clone() })
@@ -113,7 +113,7 @@ async fn a_proposal_is_announced_once_and_has_what_was_there_before_looked_at() 
     // Cleared meanwhile: nothing is pending, so nothing is announced.
     fixture.store.delete_pending_policy(&before).await.expect("deleted");
     fixture.store.mark_policy_pending(&before, 70, announced(&before), at(2)).await.expect("no row");
-    assert_eq!(told(&fixture).await.len(), 1);
+    assert_eq!(types_announced(&fixture).await.len(), 1);
 }
 
 #[tokio::test]
@@ -129,7 +129,7 @@ async fn an_application_is_announced_once_with_the_accounts_allowlist() {
             .expect("marked");
     };
     tokio::join!(mark(&fixture.store), mark(&beside));
-    assert_eq!(told(&fixture).await, [EventType::PolicyApplied]);
+    assert_eq!(types_announced(&fixture).await, [EventType::PolicyApplied]);
     assert_eq!(find(&fixture, 7).await, None);
     let account = fixture.store.find_account(fixture.operator.id, fixture.account.id).await.expect("read");
     let account = account.expect("there");

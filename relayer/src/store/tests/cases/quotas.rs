@@ -67,7 +67,7 @@ async fn entries_reserved_at_once_by_two_processes_stop_at_the_quota() {
 }
 
 #[tokio::test]
-async fn what_gets_shorter_or_is_closed_or_dropped_makes_room_again() {
+async fn shortened_closed_or_dropped_allowlists_make_room_again() {
     let Some(fixture) = fixture().await else { return };
     let (store, operator, id) = (&fixture.store, fixture.operator.id, fixture.account.id);
     let most = quotas(2, 10);

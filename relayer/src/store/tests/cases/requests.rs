@@ -65,7 +65,7 @@ async fn names_are_their_operators_own() {
 }
 
 #[tokio::test]
-async fn what_was_left_is_taken_up_by_one_with_the_same_seed_and_api_key() {
+async fn abandoned_request_is_taken_up_once_with_the_same_seed_and_api_key() {
     let Some(fixture) = fixture().await else { return };
     let (other_key, plain) = key(&fixture.operator, KeyScope::Operator, 60);
     fixture.store.insert_key(&other_key, &plain.hash()).await.expect("inserted");
@@ -93,7 +93,7 @@ async fn what_was_left_is_taken_up_by_one_with_the_same_seed_and_api_key() {
 }
 
 #[tokio::test]
-async fn of_many_that_claim_a_name_at_once_one_has_it() {
+async fn one_of_many_concurrent_claims_gets_the_name() {
     let Some(fixture) = fixture().await else { return };
     let all: Vec<NewRequest> = (0..8).map(|_| asked(&fixture, "a", "{}", 0)).collect();
     let found = futures::future::join_all(all.iter().map(|new| claims(&fixture, new))).await;

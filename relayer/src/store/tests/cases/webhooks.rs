@@ -130,7 +130,7 @@ async fn events_are_written_with_their_facts_and_listed_newest_first() {
 }
 
 #[tokio::test]
-async fn what_is_due_is_taken_once_however_many_take() {
+async fn due_delivery_is_taken_once_however_many_take() {
     let Some(fixture) = fixture().await else { return };
     let webhook = registered(&fixture, 1).await;
     for number in 1..=30 {
@@ -159,7 +159,7 @@ async fn what_is_due_is_taken_once_however_many_take() {
 }
 
 #[tokio::test]
-async fn attempts_are_kept_with_what_became_of_the_delivery() {
+async fn attempts_are_kept_with_the_state_of_the_delivery() {
     let Some(fixture) = fixture().await else { return };
     let store = &fixture.store;
     let webhook = registered(&fixture, 1).await;
@@ -198,7 +198,7 @@ async fn attempts_are_kept_with_what_became_of_the_delivery() {
 }
 
 #[tokio::test]
-async fn a_replay_leaves_what_is_under_way_and_begins_the_rest_anew() {
+async fn replay_leaves_pending_deliveries_and_restarts_the_rest() {
     let Some(fixture) = fixture().await else { return };
     let store = &fixture.store;
     let webhook = registered(&fixture, 1).await;
@@ -258,7 +258,7 @@ async fn a_crossing_seen_by_many_at_once_is_announced_once() {
 }
 
 #[tokio::test]
-async fn a_webhook_that_only_fails_is_disabled_with_what_was_pending() {
+async fn webhook_that_only_fails_is_disabled_with_its_pending_deliveries() {
     let Some(fixture) = fixture().await else { return };
     let store = &fixture.store;
     let webhook = registered(&fixture, 1).await;

@@ -21,7 +21,7 @@ async fn names(store: &Store) -> Vec<String> {
 }
 
 #[tokio::test]
-async fn what_is_contended_is_tried_again_and_not_for_ever() {
+async fn contended_write_is_tried_again_and_not_for_ever() {
     let Some(fixture) = fixture().await else { return };
     for (contended, tries, done) in [(0, 1, true), (2, 3, true), (TRIES_MAX, TRIES_MAX, false)] {
         let tried = Arc::new(AtomicU32::new(0));
@@ -36,7 +36,7 @@ async fn what_is_contended_is_tried_again_and_not_for_ever() {
 }
 
 #[tokio::test]
-async fn what_fails_otherwise_is_taken_back_and_not_tried_again() {
+async fn write_that_fails_otherwise_is_rolled_back_and_not_tried_again() {
     let Some(fixture) = fixture().await else { return };
     let before = names(&fixture.store).await;
     let tried = Arc::new(AtomicU32::new(0));
@@ -90,7 +90,7 @@ async fn among_many_at_once_each_that_fails_takes_back_nothing_but_itself() {
 }
 
 #[tokio::test]
-async fn what_is_answered_is_there_for_whoever_opens_the_database() {
+async fn answered_write_is_there_for_every_connection() {
     let Some(fixture) = fixture().await else { return };
     let other = fixture.reopen().await;
     for number in 0..WRITERS {

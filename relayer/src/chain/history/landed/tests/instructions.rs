@@ -36,8 +36,8 @@ fn instructions() -> Vec<Written> {
     let [operator_address, agent_address, source_address, destination_address, created_address] =
         [operator, agent, source, destination, created].map(|key| to_address(&key));
     let changed = |agent, version, set| {
-        let told = PolicyTold { version, signer: to_address(&authority), set };
-        ProgramEvent::PolicyChanged { operator: operator_address, agent, told: Some(told) }
+        let logged = LoggedPolicy { version, signer: to_address(&authority), set };
+        ProgramEvent::PolicyChanged { operator: operator_address, agent, logged: Some(logged) }
     };
     let capped = OnChainPolicy { max_daily_spend: Limit::AtMost(usdc(5)), ..OnChainPolicy::default() };
     let set = |agent, version| changed(agent, version, PolicySetTo::Whole(capped.clone()));

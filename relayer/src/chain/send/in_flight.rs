@@ -19,54 +19,54 @@ const PRUNED_AT_MIN: usize = 1_024;
 
 /// Transfers in flight, by agent.
 #[derive(Default)]
-pub struct OwnTransfers(Mutex<AllOwn>);
+pub struct InFlightTransfers(Mutex<AllInFlight>);
 
 #[derive(Default)]
-struct AllOwn {
-    by_agent: HashMap<Address, VecDeque<OwnTransfer>>,
+struct AllInFlight {
+    by_agent: HashMap<Address, VecDeque<InFlightTransfer>>,
     /// With so many agents, those without a transfer in flight are forgotten. Twice as many as were left by the last time,
     /// so that pruning costs each transfer next to nothing.
     pruned_at: usize,
 }
 
 #[derive(Debug)]
-struct OwnTransfer {
+struct InFlightTransfer {
     tag: u64,
     amount: UsdcAmount,
     signature: String,
     signed_at: Instant,
 }
 
-impl OwnTransfers {
+impl InFlightTransfers {
     /// Records a signed transfer, which may be sent any moment.
     pub fn signed(&self, order: &UnsignedTransfer, signature: &str) {
         let mut all = self.all();
         all.prune();
-        let own = all.by_agent.entry(order.agent.agent).or_default();
-        own.retain(OwnTransfer::is_in_flight);
-        if own.len() == TAGS_MAX {
-            own.pop_front();
+        let transfers = all.by_agent.entry(order.agent.agent).or_default();
+        transfers.retain(InFlightTransfer::is_in_flight);
+        if transfers.len() == TAGS_MAX {
+            transfers.pop_front();
         }
         let (tag, amount, signature) = (order.tag(), order.amount, signature.to_owned());
-        own.push_back(OwnTransfer { tag, amount, signature, signed_at: Instant::now() });
+        transfers.push_back(InFlightTransfer { tag, amount, signature, signed_at: Instant::now() });
     }
 
     /// Drops a transfer that ended without a payment, or was never sent.
     pub fn not_paid(&self, signature: &str) {
         let mut all = self.all();
-        for own in all.by_agent.values_mut() {
-            own.retain(|known| known.signature != signature);
+        for transfers in all.by_agent.values_mut() {
+            transfers.retain(|known| known.signature != signature);
         }
-        all.by_agent.retain(|_, own| !own.is_empty());
+        all.by_agent.retain(|_, transfers| !transfers.is_empty());
     }
 
     /// Counts transfers that `agent` does not show yet as made at `now` (unix seconds).
     pub fn count_in(&self, agent: &mut AgentOnChain, now: i64) {
         let mut all = self.all();
-        let Some(own) = all.by_agent.get_mut(&agent.address) else { return };
+        let Some(transfers) = all.by_agent.get_mut(&agent.address) else { return };
         let now = agent.window.effective(now);
-        own.retain(|known| known.is_in_flight() && !agent.tags.contains(known.tag, now));
-        for known in own.iter() {
+        transfers.retain(|known| known.is_in_flight() && !agent.tags.contains(known.tag, now));
+        for known in transfers.iter() {
             // One transfer may be signed more than once; at most one signature pays.
             if agent.tags.contains(known.tag, now) {
                 continue;
@@ -76,29 +76,29 @@ impl OwnTransfers {
             agent.balance =
                 UsdcAmount::from_micros(agent.balance.micros().saturating_sub(known.amount.micros()));
         }
-        if own.is_empty() {
+        if transfers.is_empty() {
             all.by_agent.remove(&agent.address);
         }
     }
 
-    fn all(&self) -> MutexGuard<'_, AllOwn> {
+    fn all(&self) -> MutexGuard<'_, AllInFlight> {
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
-impl OwnTransfer {
+impl InFlightTransfer {
     fn is_in_flight(&self) -> bool {
         self.signed_at.elapsed() < FORGOTTEN_AFTER
     }
 }
 
-impl AllOwn {
+impl AllInFlight {
     /// Forgets agents that have not paid for a while; nobody may ask for them again.
     fn prune(&mut self) {
         if self.by_agent.len() < self.pruned_at.max(PRUNED_AT_MIN) {
             return;
         }
-        self.by_agent.retain(|_, own| own.iter().any(OwnTransfer::is_in_flight));
+        self.by_agent.retain(|_, transfers| transfers.iter().any(InFlightTransfer::is_in_flight));
         self.pruned_at = 2 * self.by_agent.len();
     }
 }
@@ -127,49 +127,49 @@ mod tests {
         }
     }
 
-    fn balance_and_spent(own: &OwnTransfers) -> (u64, u64) {
+    fn balance_and_spent(transfers: &InFlightTransfers) -> (u64, u64) {
         let mut agent = agent_without_limits();
-        own.count_in(&mut agent, NOW);
+        transfers.count_in(&mut agent, NOW);
         (agent.balance.micros(), agent.window.spent(NOW).micros())
     }
 
     #[test]
-    fn what_is_signed_twice_counts_once_until_both_are_out() {
-        let own = OwnTransfers::default();
-        own.signed(&order(7, 30), "one");
-        own.signed(&order(7, 30), "two");
-        own.signed(&order(8, 5), "three");
-        assert_eq!(balance_and_spent(&own), (65, 35));
-        own.not_paid("two");
-        assert_eq!(balance_and_spent(&own), (65, 35));
-        own.not_paid("one");
-        assert_eq!(balance_and_spent(&own), (95, 5));
+    fn transfer_signed_twice_counts_once_until_both_signatures_have_ended() {
+        let transfers = InFlightTransfers::default();
+        transfers.signed(&order(7, 30), "one");
+        transfers.signed(&order(7, 30), "two");
+        transfers.signed(&order(8, 5), "three");
+        assert_eq!(balance_and_spent(&transfers), (65, 35));
+        transfers.not_paid("two");
+        assert_eq!(balance_and_spent(&transfers), (65, 35));
+        transfers.not_paid("one");
+        assert_eq!(balance_and_spent(&transfers), (95, 5));
     }
 
     #[tokio::test(start_paused = true)]
     async fn agents_that_pay_no_more_are_forgotten_and_none_whose_transfer_is_in_flight() {
-        let own = OwnTransfers::default();
+        let transfers = InFlightTransfers::default();
         let sign = |number: usize| {
             let mut order = order(7, 30);
             order.agent.agent =
                 Address::from_bytes([number.to_le_bytes(); 4].concat().try_into().expect("32"));
-            own.signed(&order, "one");
+            transfers.signed(&order, "one");
         };
         (0..3 * PRUNED_AT_MIN).for_each(sign);
-        assert_eq!(own.all().by_agent.len(), 3 * PRUNED_AT_MIN);
+        assert_eq!(transfers.all().by_agent.len(), 3 * PRUNED_AT_MIN);
         tokio::time::advance(FORGOTTEN_AFTER).await;
         (10_000..10_000 + 4 * PRUNED_AT_MIN).for_each(sign);
-        assert_eq!(own.all().by_agent.len(), 4 * PRUNED_AT_MIN);
+        assert_eq!(transfers.all().by_agent.len(), 4 * PRUNED_AT_MIN);
     }
 
     #[test]
-    fn what_the_chain_shows_is_not_counted_again() {
-        let own = OwnTransfers::default();
-        own.signed(&order(7, 30), "one");
+    fn transfer_that_the_chain_shows_is_not_counted_again() {
+        let transfers = InFlightTransfers::default();
+        transfers.signed(&order(7, 30), "one");
         let mut agent = agent_without_limits();
         agent.tags.record(7, NOW);
-        own.count_in(&mut agent, NOW);
+        transfers.count_in(&mut agent, NOW);
         assert_eq!(agent.balance.micros(), 100);
-        assert_eq!(balance_and_spent(&own), (100, 0), "and is forgotten");
+        assert_eq!(balance_and_spent(&transfers), (100, 0), "and is forgotten");
     }
 }

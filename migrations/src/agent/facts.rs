@@ -1,0 +1,103 @@
+//! What is printed of policies: the one in force, and the one that waits in the agent's draft.
+
+use anchor_lang::prelude::Pubkey;
+use purser::state::DraftView;
+use purser_policy::{Address, Allowlist, Limit, Policy};
+use serde_json::{Map, Value, json};
+use time::OffsetDateTime;
+use time::format_description::well_known::Rfc3339;
+
+use super::LocatedAgent;
+
+/// The rules of a policy by name.
+pub fn rules(policy: &Policy) -> [(&'static str, Value); 5] {
+    [
+        ("max_single_transfer_usdc", json!(limit(policy.max_single_transfer))),
+        ("max_daily_spend_usdc", json!(limit(policy.max_daily_spend))),
+        ("require_memo", json!(policy.require_memo)),
+        ("paused", json!(policy.paused)),
+        ("allowed_counterparties", counterparties(&policy.allowlist)),
+    ]
+}
+
+fn limit(limit: Limit) -> Option<String> {
+    match limit {
+        Limit::Unlimited => None,
+        Limit::AtMost(amount) => Some(amount.to_string()),
+    }
+}
+
+fn counterparties(allowlist: &Allowlist) -> Value {
+    let (wallets, token_accounts) = allowlist.entries();
+    match allowlist {
+        Allowlist::Anyone => json!("anyone"),
+        Allowlist::Only(_) => json!({ "wallets": texts(wallets), "token_accounts": texts(token_accounts) }),
+    }
+}
+
+fn texts(entries: &[Address]) -> Vec<String> {
+    entries.iter().map(|entry| Pubkey::new_from_array(*entry).to_string()).collect()
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum State {
+    /// Not all of its recipients are written.
+    Incomplete,
+    /// The policy has changed since; the draft can only be dropped.
+    Outdated,
+    /// So far only the admin can apply it.
+    Waiting,
+    Ready,
+}
+
+pub fn state(found: &DraftView, located: &LocatedAgent, now: i64) -> State {
+    let draft = &found.draft;
+    let loosens = found.policy().loosens(&located.view.policy());
+    match draft.is_sealed() {
+        false => State::Incomplete,
+        true if draft.expected_version != located.view.agent.policy_version => State::Outdated,
+        true if loosens && now < located.operator.loosens_at(draft.sealed_at) => State::Waiting,
+        true => State::Ready,
+    }
+}
+
+/// What `account show` prints about it.
+pub fn describe(found: &DraftView, located: &LocatedAgent, now: i64) -> Value {
+    let draft = &found.draft;
+    let state = state(found, located, now);
+    let word = match state {
+        State::Incomplete => "incomplete",
+        State::Outdated => "outdated",
+        State::Waiting => "waiting",
+        State::Ready => "ready",
+    };
+    let effective_at = match state {
+        State::Incomplete | State::Outdated => None,
+        State::Waiting => Some(timestamp(located.operator.loosens_at(draft.sealed_at))),
+        State::Ready => Some(timestamp(now)),
+    };
+    let mut facts: Map<String, Value> = Map::new();
+    let mut put = |name: &str, value: Value| facts.insert(name.to_string(), value);
+    put("state", json!(word));
+    put("hash", json!(hex(&draft.hash)));
+    put("over_policy_version", json!(draft.expected_version));
+    put("sealed_at", json!(draft.is_sealed().then(|| timestamp(draft.sealed_at))));
+    put("effective_at", json!(effective_at));
+    if draft.is_sealed() {
+        for (name, value) in rules(&found.policy()) {
+            put(name, value);
+        }
+    }
+    Value::Object(facts)
+}
+
+/// RFC 3339, or the Unix second if it is beyond any calendar.
+pub fn timestamp(unix_seconds: i64) -> String {
+    let time = OffsetDateTime::from_unix_timestamp(unix_seconds).ok();
+    time.and_then(|time| time.format(&Rfc3339).ok()).unwrap_or_else(|| unix_seconds.to_string())
+}
+
+/// Lower-case hex.
+pub fn hex(bytes: &[u8]) -> String {
+    bytes.iter().map(|byte| format!("{byte:02x}")).collect()
+}

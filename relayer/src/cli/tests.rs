@@ -1,0 +1,121 @@
+use clap::{CommandFactory, Parser};
+
+use super::*;
+
+#[test]
+fn every_argument_is_declared_consistently() {
+    Arguments::command().debug_assert();
+}
+
+#[test]
+fn config_and_json_may_stand_behind_any_command() {
+    let operator = "op_01ARZ3NDEKTSV4RRFFQ69G5FAV";
+    let key = "key_01ARZ3NDEKTSV4RRFFQ69G5FAV";
+    let webhook = "whk_01ARZ3NDEKTSV4RRFFQ69G5FAV";
+    let event = "evt_01ARZ3NDEKTSV4RRFFQ69G5FAV";
+    for command in [
+        &["serve"][..],
+        &["init", "folder", "--network", "test", "--managed"],
+        &["keygen", "one.json", "two.json"],
+        &["doctor"],
+        &["migrate"],
+        &["operator", "list"],
+        &["operator", "create", "--network", "test", "--name", "a", "--admin-keypair", "b"],
+        &[
+            "operator",
+            "add",
+            "--network",
+            "live",
+            "--name",
+            "a",
+            "--address",
+            "11111111111111111111111111111111",
+        ],
+        &["operator", "add", "--address", "11111111111111111111111111111111"],
+        &[
+            "operator",
+            "create",
+            "--network",
+            "test",
+            "--name",
+            "a",
+            "--admin-keypair",
+            "b",
+            "--loosening-delay",
+            "2d",
+        ],
+        &["halt", "--operator", operator],
+        &["openapi"],
+        &["mcp", "--url", "https://purser.example.com/mcp"],
+        &["key", "create", "--operator", operator],
+        &["key", "list", "--operator", operator],
+        &["key", "revoke", key],
+        &["replay", "--webhook", webhook, "--event", event],
+        &["audit", "--url", "http://127.0.0.1:8899", "--operator", "11111111111111111111111111111111"],
+        &["audit", "--from", "saved", "--html", "report.html"],
+        &["audit", "--denials", "denials.jsonl"],
+        &[
+            "audit",
+            "--denials",
+            "denials.jsonl",
+            "--denials-key",
+            "11111111111111111111111111111111",
+            "--url",
+            "http://127.0.0.1:8899",
+            "--operator",
+            "11111111111111111111111111111111",
+        ],
+        &["verify-program", "--url", "http://127.0.0.1:8899"],
+        &["replay", "--webhook", webhook, "--since", "2026-01-31T12:00:00Z", "--all"],
+    ] {
+        let line = [&["purser"], command, &["--config", "other.toml", "--json"]].concat();
+        let read = Arguments::try_parse_from(line).expect("parsed");
+        assert!(
+            read.common.json && read.common.config.as_deref() == Some(std::path::Path::new("other.toml"))
+        );
+    }
+}
+
+#[test]
+fn ids_addresses_and_networks_are_checked_before_anything_runs() {
+    for command in [
+        &[
+            "operator",
+            "add",
+            "--network",
+            "main",
+            "--name",
+            "a",
+            "--address",
+            "11111111111111111111111111111111",
+        ][..],
+        &["operator", "add", "--network", "test", "--name", "a", "--address", "nobody"],
+        &["key", "list", "--operator", "acct_01ARZ3NDEKTSV4RRFFQ69G5FAV"],
+        &["key", "revoke", "key_"],
+        &["replay", "--webhook", "whk_01ARZ3NDEKTSV4RRFFQ69G5FAV"],
+        &["replay", "--webhook", "whk_01ARZ3NDEKTSV4RRFFQ69G5FAV", "--since", "yesterday"],
+        &["replay", "--since", "2026-01-31T12:00:00Z"],
+        &["halt"],
+        &["audit", "--url", "http://127.0.0.1:8899"],
+        &["audit", "--operator", "11111111111111111111111111111111"],
+        &["verify-program"],
+        &["audit", "--url", "http://127.0.0.1:8899", "--operator", "nobody"],
+        &["audit", "--from", "saved", "--api", "https://purser.example.com"],
+        &["audit", "--from", "saved", "--denials", "denials.jsonl"],
+        &["audit", "--from", "saved", "--denials-key", "11111111111111111111111111111111"],
+        &[
+            "operator",
+            "create",
+            "--network",
+            "test",
+            "--name",
+            "a",
+            "--admin-keypair",
+            "b",
+            "--loosening-delay",
+            "soon",
+        ],
+    ] {
+        assert!(Arguments::try_parse_from([&["purser"], command].concat()).is_err(), "{command:?}");
+    }
+}
