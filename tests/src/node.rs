@@ -362,7 +362,13 @@ impl Door {
                     }
                 }
                 _ = cuts.changed() => break,
-                Some(notice) = notices.recv() => to_client.send(notice).await?,
+                Some(notice) = notices.recv() => {
+                    to_client.feed(notice).await?;
+                    while let Ok(notice) = notices.try_recv() {
+                        to_client.feed(notice).await?;
+                    }
+                    to_client.flush().await?;
+                }
             }
         }
         Ok(())

@@ -90,9 +90,14 @@ pub struct Keys {
 }
 
 impl Keys {
-    pub(super) fn new(parts: Parts) -> Self {
-        let uses = KeyUses::new(&parts);
-        Self { store: parts.store, ambient: parts.ambient, keys_max: parts.keys_max, cell: parts.cell, uses }
+    pub(super) fn new(parts: &Parts) -> Self {
+        Self {
+            store: parts.store.clone(),
+            ambient: parts.ambient,
+            keys_max: parts.keys_max,
+            cell: parts.cell.clone(),
+            uses: KeyUses::new(parts),
+        }
     }
 
     /// Authenticates the caller; `from` is the caller's address where it is known. Unauthorized: unknown, expired or

@@ -25,6 +25,7 @@ mod submitted;
 mod transfers;
 mod webhooks;
 
+use std::ops::Deref;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -62,8 +63,7 @@ pub use crate::tasks::Tasks;
 const RECONCILE_EVERY: Duration = Duration::from_secs(5);
 
 /// Everything the services depend on.
-#[derive(Clone)]
-pub struct Parts {
+pub struct ServiceParts {
     pub store: Store,
     pub chains: Chains,
     pub tasks: Tasks,
@@ -85,6 +85,18 @@ pub struct Parts {
     /// The most each operator may have the service pay rent for.
     pub quotas: Quotas,
     pub metrics: Metrics,
+}
+
+/// The parts, shared: every transfer clones them several times.
+#[derive(Clone)]
+struct Parts(Arc<ServiceParts>);
+
+impl Deref for Parts {
+    type Target = ServiceParts;
+
+    fn deref(&self) -> &ServiceParts {
+        &self.0
+    }
 }
 
 /// The services, one of each.
@@ -110,9 +122,10 @@ pub struct Services {
 
 impl Services {
     /// Builds the services. No task runs yet; see [`Services::reconcile`].
-    pub fn new(parts: Parts) -> Self {
+    pub fn new(parts: ServiceParts) -> Self {
+        let parts = Parts(Arc::new(parts));
         let signers = Signers::new(parts.clone());
-        let keys = Keys::new(parts.clone());
+        let keys = Keys::new(&parts);
         let transfers = Transfers::new(parts.clone());
         Self {
             parts: parts.clone(),
@@ -126,7 +139,7 @@ impl Services {
             denials: Denials::new(parts.clone()),
             keys: keys.clone(),
             sessions: Sessions::new(parts.clone(), keys.clone()),
-            requests: Requests::new(parts.clone()),
+            requests: Requests::new(&parts),
             events: Events::new(parts.clone()),
             streams: Streams::new(parts.clone(), keys),
             health: Health::new(parts.clone(), signers),

@@ -63,8 +63,8 @@ pub struct Requests {
 }
 
 impl Requests {
-    pub(super) fn new(parts: Parts) -> Self {
-        Self { store: parts.store, ambient: parts.ambient, tasks: parts.tasks }
+    pub(super) fn new(parts: &Parts) -> Self {
+        Self { store: parts.store.clone(), ambient: parts.ambient, tasks: parts.tasks.clone() }
     }
 
     /// Runs work to its end even when the caller leaves.

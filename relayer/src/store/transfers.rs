@@ -1,3 +1,5 @@
+use std::sync::Arc;
+
 use futures::FutureExt;
 use sqlx::AssertSqlSafe;
 
@@ -188,14 +190,16 @@ impl Store {
         // Every process locks ledgers in the same order.
         entries.sort_by_key(|entry| entry.account_id);
         let moved = Transfer { state: next.clone(), updated_at: now, ..transfer.clone() };
-        let transfer = transfer.clone();
+        // Shared: work for the database is cloned each time it runs.
+        let step = Arc::new((transfer.clone(), next, entries, notified));
         let write = self.write(move |tx| {
             async move {
-                write_state(tx, &transfer, &next, now).await?;
-                for entry in &entries {
+                let (transfer, next, entries, notified) = &*step;
+                write_state(tx, transfer, next, now).await?;
+                for entry in entries {
                     events.extend(record(tx, entry, now).await?);
                 }
-                announce(tx, &events, &notified, now).await
+                announce(tx, &events, notified, now).await
             }
             .boxed()
         });

@@ -207,11 +207,11 @@ impl Bench {
                 self.measured("stock", load, move |index| client.clone().makes(index)).await
             }
             "purser_full" => {
-                let relayer = Relayer::ready(&self.apps, &self.agents, &self.payee, load.transfers());
+                let relayer = Relayer::ready(&self.apps, &self.agents, &self.payee, load.transfers())?;
                 self.measured(client, load, move |index| relayer.clone().asks_in_vain(index)).await
             }
             _ => {
-                let relayer = Relayer::ready(&self.apps, &self.agents, &self.payee, load.transfers());
+                let relayer = Relayer::ready(&self.apps, &self.agents, &self.payee, load.transfers())?;
                 self.measured(client, load, move |index| relayer.clone().makes(index)).await
             }
         }

@@ -5,12 +5,14 @@ use std::sync::atomic::{AtomicU32, Ordering};
 
 use anchor_lang::{InstructionData, ToAccountMetas};
 use anyhow::{Context, Result, bail, ensure};
+use axum::body::Bytes;
 use futures::StreamExt;
 use purser_policy::id_with_tag;
 use purser_tests::agent::{random_tag, unique_key};
 use purser_tests::chain::TOKEN_PROGRAM;
-use purser_tests::{Agent, Answer, Client, Node, TestApp};
-use serde_json::{Value, json};
+use purser_tests::{Agent, Node, TestApp};
+use serde::Deserialize;
+use serde_json::json;
 use solana_commitment_config::CommitmentConfig;
 use solana_pubsub_client::nonblocking::pubsub_client::PubsubClient;
 use solana_rpc_client::nonblocking::rpc_client::RpcClient;
@@ -22,6 +24,8 @@ use solana_sdk::pubkey::Pubkey;
 use solana_sdk::signature::Keypair;
 use solana_sdk::signer::Signer;
 use solana_sdk::transaction::Transaction;
+
+use crate::connections::Connections;
 
 /// The amount of every transfer: 0.000001 USDC.
 const AMOUNT: &str = "0.000001";
@@ -93,42 +97,54 @@ impl Stock {
 /// `POST /v1/transfers`.
 #[derive(Clone)]
 pub struct Relayer {
-    /// One for each relayer; requests go to each in turn.
-    clients: Vec<Client>,
+    /// To each relayer; requests go to each in turn.
+    relayers: Arc<Vec<Connections>>,
     accounts: usize,
-    bodies: Arc<Vec<Value>>,
+    bodies: Arc<Vec<Bytes>>,
+}
+
+/// What the load reads of an answer.
+#[derive(Default, Deserialize)]
+#[serde(default)]
+struct Outcome<'a> {
+    status: &'a str,
+    error: &'a str,
 }
 
 impl Relayer {
     /// A client with prepared requests, each with its own idempotency key.
-    pub fn ready(apps: &[Arc<TestApp>], agents: &[Agent], payee: &Pubkey, count: usize) -> Self {
+    pub fn ready(apps: &[Arc<TestApp>], agents: &[Agent], payee: &Pubkey, count: usize) -> Result<Self> {
         let body = |agent: &Agent| json!({ "from": agent.id, "to": payee.to_string(), "amount": AMOUNT, "idempotency_key": unique_key() });
-        let bodies = agents.iter().cycle().take(count).map(body).collect();
+        let bodies = agents.iter().cycle().take(count).map(|agent| body(agent).to_string().into()).collect();
         let key = agents[0].operator.client.key();
-        let clients = apps.iter().map(|app| Client::new(&app.base_url(), Some(key))).collect();
-        Self { clients, accounts: agents.len(), bodies: Arc::new(bodies) }
+        let relayers = apps.iter().map(|app| Connections::to(&app.base_url(), key)).collect::<Result<_>>()?;
+        Ok(Self { relayers: Arc::new(relayers), accounts: agents.len(), bodies: Arc::new(bodies) })
     }
 
     pub async fn makes(self, index: usize) -> Result<()> {
-        let answer = self.asks(index).await;
-        let settled = answer.status == 200 && answer.body["status"] == "settled";
-        ensure!(settled, "{} instead of a settled transfer: {}", answer.status, answer.text);
+        let (code, text) = self.asks(index).await?;
+        let settled = code == 200 && read(&text).status == "settled";
+        ensure!(settled, "{code} instead of a settled transfer: {}", String::from_utf8_lossy(&text));
         Ok(())
     }
 
-    async fn asks(&self, index: usize) -> Answer {
+    async fn asks(&self, index: usize) -> Result<(u16, Bytes)> {
         // An account's payments go to each relayer in turn, too.
         let turn = index + index / self.accounts;
-        self.clients[turn % self.clients.len()].post("/v1/transfers", &self.bodies[index]).await
+        self.relayers[turn % self.relayers.len()].post("/v1/transfers", self.bodies[index].clone()).await
     }
 
     /// The same while nothing is confirmed: the request waits in vain, or is refused because enough others wait.
     pub async fn asks_in_vain(self, index: usize) -> Result<()> {
-        let answer = self.asks(index).await;
-        let is_full = answer.status == 429 && answer.body["error"] == "too_many_pending";
-        ensure!(is_full || answer.status == 202, "{} instead of a refusal: {}", answer.status, answer.text);
+        let (code, text) = self.asks(index).await?;
+        let is_full = code == 429 && read(&text).error == "too_many_pending";
+        ensure!(is_full || code == 202, "{code} instead of a refusal: {}", String::from_utf8_lossy(&text));
         Ok(())
     }
+}
+
+fn read(text: &[u8]) -> Outcome<'_> {
+    serde_json::from_slice(text).unwrap_or_default()
 }
 
 /// Transfers with distinct tags, straight to the program, from each agent in turn.

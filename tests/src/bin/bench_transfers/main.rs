@@ -4,11 +4,13 @@
 //! |---|---|
 //! | `bench` | what is measured: the network, relayers, paying agents |
 //! | `clients` | the three ways to make a transfer |
+//! | `connections` | connections to a relayer that cost little |
 //! | `load` | runs a number of transfers, some at a time, and times each |
 //! | `report` | rows, percentiles, the table |
 
 mod bench;
 mod clients;
+mod connections;
 mod load;
 mod report;
 
@@ -17,9 +19,14 @@ use std::time::Duration;
 
 use clap::Parser;
 use purser_tests::Node;
+use tikv_jemallocator::Jemalloc;
 
 use self::bench::{CLIENTS, Options, measures_all};
 use self::load::LOAD_THREADS;
+
+/// The relayer's own, so that the load costs no more than what it measures.
+#[global_allocator]
+static ALLOCATOR: Jemalloc = Jemalloc;
 
 /// Measures transfers on one network, at 1, 8 and 64 in flight: a tight loop that sends and waits on the websocket, the
 /// stock client, the relayer, the relayer on a scripted network that confirms at once, and the relayer refusing requests
@@ -72,10 +79,11 @@ fn main() -> ExitCode {
         database: arguments.database,
         commitment: if arguments.commitment == "finalized" { "finalized" } else { "confirmed" },
     };
-    // Two runtimes, so that the clients' CPU time is separate from that of the counting proxy.
+    // Two runtimes, so that the clients' CPU time is separate from that of the counting proxy. One thread each: a second one would
+    // be woken and sent to sleep all the time, on cores that the relayer needs.
     let runtime = |name: &str| {
         let mut builder = tokio::runtime::Builder::new_multi_thread();
-        builder.worker_threads(2).thread_name(name).enable_all().build().expect("threads can be started")
+        builder.worker_threads(1).thread_name(name).enable_all().build().expect("threads can be started")
     };
     let (doors, load) = (runtime("door"), runtime(LOAD_THREADS));
     let measured = load
