@@ -9,7 +9,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use purser_tests::wallet::mints;
-use purser_tests::{Agent, AppSettings, Payment, Receiver, TestApp, TestDatabase, TestNetwork, Wire};
+use purser_tests::{Agent, AppSettings, Payment, Receiver, TestApp, TestDatabase, TestNetwork, Wire, until};
 
 use crate::webhooks::registers;
 
@@ -95,7 +95,7 @@ async fn every_part_goes_on_after_postgres_was_silent() {
 
 #[tokio::test]
 async fn payment_that_becomes_final_while_postgres_is_away_is_settled_afterwards_and_made_once() {
-    let settings = AppSettings { deadline_seconds: 1, commitment: "finalized", ..AppSettings::default() };
+    let settings = AppSettings { deadline_seconds: 2, commitment: "finalized", ..AppSettings::default() };
     let Some(scene) = Scene::set_on(TestNetwork::slow(), settings).await else { return };
     let (pid, chain) = (scene.app.pid(), &scene.agent.operator.chain);
     let (payee, _) = chain.new_payee().await;
@@ -103,9 +103,7 @@ async fn payment_that_becomes_final_while_postgres_is_away_is_settled_afterwards
     let accepted = payment.clone().await.has_status(202);
     let signature = accepted.text_of("tx_signature").to_owned();
     scene.line.cuts();
-    while !chain.is_finalized(&signature).await {
-        tokio::time::sleep(Duration::from_millis(200)).await;
-    }
+    until("the payment is final", async || chain.is_finalized(&signature).await).await;
     // The relayer hears of it, and can write nothing down.
     scene.agent.pays("1").to(&payee).await.is_error(503, "service_unavailable");
     scene.line.mends();
