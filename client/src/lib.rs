@@ -1,7 +1,5 @@
-//! Everything needed to speak to the Purser program and to read what it did: its addresses, its instructions, owned
-//! policies, and landed transactions.
-//!
-//! Nothing here contacts a node or signs. `purser` itself reads accounts and events (`Agent::read`, `purser::events`).
+#![doc = include_str!("../README.md")]
+#![warn(missing_docs)]
 
 mod budget;
 mod deployed;
@@ -17,9 +15,12 @@ pub use deployed::{
     security_txt,
 };
 pub use instructions::{Deployment, DraftAccounts, RentPayers, TokenSource, TransferOrder};
-pub use landed::{Called, Landed, LandedWell, TokenBalance, WireLanded, arguments, transfer_arguments};
+pub use landed::{
+    Called, Landed, LandedWell, TokenBalance, WireHeader, WireInstruction, WireLanded, WireMessage,
+    WireTransaction, arguments, transfer_arguments,
+};
 pub use log::{EventLog, decode_event};
 pub use policy::{OwnedAllowlist, OwnedPolicy, Proposal, args_of, owned};
 pub use purser;
 pub use purser_policy;
-pub use staging::{INLINE_ENTRIES_MAX, Staging, WRITE_ENTRIES_MAX, must_wait};
+pub use staging::{INLINE_ENTRIES_MAX, Staging, Step, StepKind, must_wait};

@@ -12,11 +12,10 @@ use solana_compute_budget_interface::ComputeBudgetInstruction;
 use solana_instruction::Instruction;
 use solana_keypair::Keypair;
 use solana_message::Message;
-use solana_program_pack::Pack;
 use solana_signer::Signer;
 use solana_transaction::Transaction;
-use spl_token::state::{Account as TokenAccount, AccountState, Mint};
 
+use crate::account_bytes::{account, mint_account, token_account, TokenAccountState};
 use crate::Result;
 
 const START_SECOND: i64 = 1_800_000_000;
@@ -152,20 +151,12 @@ impl Bench {
     }
 
     pub fn put_wallet(&mut self, address: Pubkey) -> Result<()> {
-        self.put(address, 100_000_000_000, Vec::new(), anchor_lang::system_program::ID)
+        let wallet = account(anchor_lang::system_program::ID, Vec::new());
+        self.put(address, Account { lamports: 100_000_000_000, ..wallet })
     }
 
-    pub fn put_mint(&mut self, address: Pubkey, authority: Pubkey) -> Result<()> {
-        let mut data = vec![0; Mint::LEN];
-        let mint = Mint {
-            mint_authority: Some(authority).into(),
-            supply: u64::MAX / 2,
-            decimals: purser::constants::USDC_DECIMALS,
-            is_initialized: true,
-            freeze_authority: None.into(),
-        };
-        Mint::pack(mint, &mut data).map_err(|error| format!("cannot write a mint: {error}"))?;
-        self.put(address, 1_000_000_000, data, token::ID)
+    pub fn put_mint(&mut self, address: Pubkey) -> Result<()> {
+        self.put(address, mint_account(token::ID, purser::constants::USDC_DECIMALS, true))
     }
 
     /// A token account as it is after receiving `amount`.
@@ -176,16 +167,10 @@ impl Bench {
         owner: Pubkey,
         amount: u64,
     ) -> Result<()> {
-        let mut data = vec![0; TokenAccount::LEN];
-        let state = AccountState::Initialized;
-        let account = TokenAccount { mint, owner, amount, state, ..TokenAccount::default() };
-        TokenAccount::pack(account, &mut data)
-            .map_err(|error| format!("cannot write a token account: {error}"))?;
-        self.put(address, 1_000_000_000, data, token::ID)
+        self.put(address, token_account(token::ID, mint, owner, amount, TokenAccountState::Initialized))
     }
 
-    fn put(&mut self, address: Pubkey, lamports: u64, data: Vec<u8>, owner: Pubkey) -> Result<()> {
-        let account = Account { lamports, data, owner, executable: false, rent_epoch: u64::MAX };
+    fn put(&mut self, address: Pubkey, account: Account) -> Result<()> {
         self.svm.set_account(address, account).map_err(|error| format!("cannot write {address}: {error}"))
     }
 
@@ -198,7 +183,7 @@ impl Bench {
         let (owner, mint) = (Keypair::new(), Pubkey::new_unique());
         let (from, to) = (Pubkey::new_unique(), Pubkey::new_unique());
         self.put_wallet(owner.pubkey())?;
-        self.put_mint(mint, owner.pubkey())?;
+        self.put_mint(mint)?;
         self.put_token_account(from, mint, owner.pubkey(), 10)?;
         self.put_token_account(to, mint, owner.pubkey(), 0)?;
         let transfer = spl_token::instruction::transfer(&token::ID, &from, &to, &owner.pubkey(), &[], 1)

@@ -1,5 +1,7 @@
 //! Cost limits for instructions, checked on every build: docs/benchmarks.md has the figures.
 
+#[path = "../support/account_bytes.rs"]
+mod account_bytes;
 mod bench;
 mod keys;
 mod rows;

@@ -1,5 +1,7 @@
 //! The cost of every instruction with mainnet's features and token program, over random keys.
 
+#[path = "../support/account_bytes.rs"]
+mod account_bytes;
 mod bench;
 mod keys;
 mod rows;

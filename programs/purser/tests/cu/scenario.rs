@@ -3,7 +3,7 @@
 use anchor_lang::prelude::Pubkey;
 use purser::state::{Agent, Operator};
 use purser::{OperatorKeys, OperatorUpdate};
-use purser_client::{Deployment, DraftAccounts, OwnedAllowlist, OwnedPolicy, Proposal, RentPayers};
+use purser_client::{Deployment, DraftAccounts, OwnedAllowlist, OwnedPolicy, Proposal, RentPayers, Staging};
 use purser_policy::{Limit, UsdcAmount};
 use solana_keypair::Keypair;
 use solana_signer::Signer;
@@ -16,13 +16,11 @@ use crate::Result;
 pub const DAY_SECONDS: i64 = 86_400;
 pub const USDC: u64 = 1_000_000;
 const ENTRIES_MAX: usize = 256;
-/// Entries that fit one `write_draft` transaction with room to spare.
-const ENTRIES_A_WRITE: usize = 24;
-/// Entries that fit one `set_policy` or `create_agent` transaction.
+/// The longer list that is measured in `set_policy` and `create_agent`.
 const ENTRIES_INLINE: usize = 15;
 
 /// One operator with one agent, and all of its keys.
-pub struct Cast {
+pub struct Fixture {
     pub at: Deployment,
     pub operator: Pubkey,
     pub agent: Pubkey,
@@ -37,35 +35,43 @@ pub struct Cast {
 }
 
 pub fn run(bench: &mut Bench, keys: &Keys) -> Result<()> {
-    let cast = begin(bench, keys)?;
-    bench.put_token_account(cast.source, cast.at.usdc_mint, cast.agent, 1_000_000 * USDC)?;
-    let mut paid = transfers::memos(bench, &cast)?;
-    bench.measure("set_paused", cast.at.set_paused(cast.accounts(), true), &cast.policy)?;
-    let as_admin = DraftAccounts { authority: cast.admin.pubkey(), ..cast.accounts() };
-    bench.run(cast.at.set_paused(as_admin, false), &cast.admin)?;
-    policies(bench, keys, &cast)?;
+    let fixture = begin(bench, keys)?;
+    bench.put_token_account(fixture.source, fixture.at.usdc_mint, fixture.agent, 1_000_000 * USDC)?;
+    let mut paid = transfers::memos(bench, &fixture)?;
+    bench.measure("set_paused", fixture.at.set_paused(fixture.accounts(), true), &fixture.policy)?;
+    let as_admin = DraftAccounts { authority: fixture.admin.pubkey(), ..fixture.accounts() };
+    bench.run(fixture.at.set_paused(as_admin, false), &fixture.admin)?;
+    policies(bench, keys, &fixture)?;
     let no_delay = OperatorUpdate { loosening_delay_seconds: Some(0), ..OperatorUpdate::default() };
-    bench.run(cast.at.update_operator(cast.admin.pubkey(), cast.operator, no_delay), &cast.admin)?;
-    paid += transfers::rules_on(bench, keys, &cast, paid)?;
+    bench.run(
+        fixture.at.update_operator(fixture.admin.pubkey(), fixture.operator, no_delay),
+        &fixture.admin,
+    )?;
+    paid += transfers::rules_on(bench, keys, &fixture, paid)?;
     bench.advance(2 * DAY_SECONDS);
     let rest = 1_000_000 * USDC - u64::from(paid) * USDC;
-    let withdraw = cast.at.withdraw(
-        cast.admin.pubkey(),
-        cast.operator,
-        cast.agent,
-        cast.at.usdc_of(&cast.agent),
-        cast.destination,
+    let withdraw = fixture.at.withdraw(
+        fixture.admin.pubkey(),
+        fixture.operator,
+        fixture.agent,
+        fixture.at.usdc_of(&fixture.agent),
+        fixture.destination,
         rest,
     );
-    bench.measure("withdraw", withdraw, &cast.admin)?;
-    let rent_payers = RentPayers { agent: cast.policy.pubkey(), draft: cast.policy.pubkey() };
-    let close =
-        cast.at.close_agent(cast.admin.pubkey(), cast.operator, cast.agent, cast.destination, rent_payers);
-    bench.measure("close_agent", close, &cast.admin)
+    bench.measure("withdraw", withdraw, &fixture.admin)?;
+    let rent_payers = RentPayers { agent: fixture.policy.pubkey(), draft: fixture.policy.pubkey() };
+    let close = fixture.at.close_agent(
+        fixture.admin.pubkey(),
+        fixture.operator,
+        fixture.agent,
+        fixture.destination,
+        rent_payers,
+    );
+    bench.measure("close_agent", close, &fixture.admin)
 }
 
 /// Operator and agent, created and halted once.
-fn begin(bench: &mut Bench, keys: &Keys) -> Result<Cast> {
+fn begin(bench: &mut Bench, keys: &Keys) -> Result<Fixture> {
     let [first_admin, admin, policy, guardian] =
         ["first admin", "admin", "policy authority", "guardian"].map(|label| keys.keypair(label));
     let payers: Vec<Keypair> =
@@ -74,7 +80,7 @@ fn begin(bench: &mut Bench, keys: &Keys) -> Result<Cast> {
         bench.put_wallet(keypair.pubkey())?;
     }
     let at = Deployment { program: purser::ID, usdc_mint: keys.address("mint") };
-    bench.put_mint(at.usdc_mint, keys.address("mint authority"))?;
+    bench.put_mint(at.usdc_mint)?;
     let (recipient, destination) = (keys.address("recipient"), keys.address("destination"));
     bench.put_token_account(destination, at.usdc_mint, recipient, 0)?;
 
@@ -116,7 +122,7 @@ fn begin(bench: &mut Bench, keys: &Keys) -> Result<Cast> {
     let (Some(first), Some(last)) = (payers.next(), payers.next_back()) else {
         return Err("no transfer authorities".into());
     };
-    Ok(Cast {
+    Ok(Fixture {
         source: at.token_account(&agent),
         payers: [first, last],
         at,
@@ -141,27 +147,40 @@ pub fn rules(allowlist: OwnedAllowlist) -> OwnedPolicy {
 }
 
 /// Policies of several lengths. The last one is the longest, and is compared with another of that length.
-fn policies(bench: &mut Bench, keys: &Keys, cast: &Cast) -> Result<()> {
-    let payer = cast.policy.pubkey();
-    let set =
-        |version, policy: &OwnedPolicy| cast.at.set_policy(cast.accounts(), payer, payer, version, policy);
-    let version = cast.version(bench)?;
-    bench.measure("set_policy", set(version, &rules(OwnedAllowlist::Anyone)), &cast.policy)?;
-    let some = OwnedAllowlist::only(keys.entries(ENTRIES_INLINE, cast.recipient), Vec::new());
-    bench.measure("set_policy_15_entries", set(version + 1, &rules(some)), &cast.policy)?;
+fn policies(bench: &mut Bench, keys: &Keys, fixture: &Fixture) -> Result<()> {
+    let payer = fixture.policy.pubkey();
+    let set = |version, policy: &OwnedPolicy| {
+        fixture.at.set_policy(fixture.accounts(), payer, payer, version, policy)
+    };
+    let version = fixture.version(bench)?;
+    bench.measure("set_policy", set(version, &rules(OwnedAllowlist::Anyone)), &fixture.policy)?;
+    let some = OwnedAllowlist::only(keys.entries(ENTRIES_INLINE, fixture.recipient), Vec::new());
+    bench.measure("set_policy_15_entries", set(version + 1, &rules(some)), &fixture.policy)?;
 
-    let longest = rules(OwnedAllowlist::only(keys.entries(ENTRIES_MAX, cast.recipient), Vec::new()));
-    let proposal = cast.proposal(bench, &longest)?;
-    bench.measure("open_draft", cast.at.open_draft(payer, payer, cast.operator, &proposal), &cast.policy)?;
-    let close = cast.at.close_draft(cast.accounts(), payer, proposal.hash());
-    bench.measure("close_draft", close, &cast.policy)?;
-    cast.apply(bench, &longest, Some(["write_draft", "write_draft_that_seals", "apply_draft_256_entries"]))?;
+    let longest = rules(OwnedAllowlist::only(keys.entries(ENTRIES_MAX, fixture.recipient), Vec::new()));
+    let proposal = fixture.proposal(bench, &longest)?;
+    bench.measure(
+        "open_draft",
+        fixture.at.open_draft(payer, payer, fixture.operator, &proposal),
+        &fixture.policy,
+    )?;
+    let close = fixture.at.close_draft(fixture.accounts(), payer, proposal.hash());
+    bench.measure("close_draft", close, &fixture.policy)?;
+    fixture.apply(
+        bench,
+        &longest,
+        Some(["write_draft", "write_draft_that_seals", "apply_draft_256_entries"]),
+    )?;
     // The most expensive comparison: nothing is loosened, so every entry is looked up, and the delay has not passed.
     let tighter = OwnedPolicy { max_daily_spend: Limit::AtMost(UsdcAmount::from_micros(USDC)), ..longest };
-    cast.apply(bench, &tighter, Some(["write_draft", "write_draft_that_seals", "apply_draft_256_over_256"]))
+    fixture.apply(
+        bench,
+        &tighter,
+        Some(["write_draft", "write_draft_that_seals", "apply_draft_256_over_256"]),
+    )
 }
 
-impl Cast {
+impl Fixture {
     pub fn accounts(&self) -> DraftAccounts {
         DraftAccounts { authority: self.policy.pubkey(), operator: self.operator, agent: self.agent }
     }
@@ -183,11 +202,12 @@ impl Cast {
         measured: Option<[&'static str; 3]>,
     ) -> Result<()> {
         let (payer, proposal) = (self.policy.pubkey(), self.proposal(bench, policy)?);
-        let (hash, entries) = (proposal.hash(), proposal.entries());
-        bench.run(self.at.open_draft(payer, payer, self.operator, &proposal), &self.policy)?;
-        let writes = entries.len().div_ceil(ENTRIES_A_WRITE);
-        for (index, part) in entries.chunks(ENTRIES_A_WRITE).enumerate() {
-            let write = self.at.write_draft(self.accounts(), hash, (index * ENTRIES_A_WRITE) as u16, part);
+        let DraftAccounts { authority, operator, .. } = self.accounts();
+        let staging = Staging { deployment: self.at, authority, payer, operator, proposal: &proposal };
+        let mut steps = staging.steps(None).into_iter().map(|step| step.instruction);
+        bench.run(steps.next().ok_or("nothing opens a draft")?, &self.policy)?;
+        let writes = steps.len();
+        for (index, write) in steps.enumerate() {
             match measured {
                 Some([first, ..]) if index == 0 => bench.measure(first, write, &self.policy)?,
                 Some([_, last, _]) if index + 1 == writes => bench.measure(last, write, &self.policy)?,
@@ -200,8 +220,7 @@ impl Cast {
                 Operator::read(&bench.data(&self.operator)).ok_or("the operator has another layout")?;
             bench.advance(i64::from(operator.loosening_delay_seconds));
         }
-        let apply =
-            self.at.apply_draft(self.accounts(), payer, RentPayers { agent: payer, draft: payer }, hash);
+        let apply = staging.apply(RentPayers { agent: payer, draft: payer });
         match measured {
             Some([_, _, name]) => bench.measure(name, apply, &self.policy),
             None => bench.run(apply, &self.policy).map(drop),

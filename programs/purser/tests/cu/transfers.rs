@@ -8,13 +8,13 @@ use solana_signer::Signer;
 
 use crate::bench::Bench;
 use crate::keys::Keys;
-use crate::scenario::{rules, Cast, DAY_SECONDS, USDC};
+use crate::scenario::{rules, Fixture, DAY_SECONDS, USDC};
 use crate::Result;
 
 const MEMO_20_CHARACTERS: &str = "invoice 2025-000042!";
 
 /// Plain transfers, by memo. Returns how many were made.
-pub fn memos(bench: &mut Bench, cast: &Cast) -> Result<u32> {
+pub fn memos(bench: &mut Bench, fixture: &Fixture) -> Result<u32> {
     let memos = [
         ("transfer", String::new()),
         ("transfer_memo_20_ascii", MEMO_20_CHARACTERS.to_owned()),
@@ -25,24 +25,29 @@ pub fn memos(bench: &mut Bench, cast: &Cast) -> Result<u32> {
         ("transfer_memo_500_bytes_mixed", "aж支\u{1f4b8}".repeat(50)),
     ];
     // The first transfer in an empty window costs less than later ones.
-    bench.run(pay(cast, &cast.payers[0], 0, ""), &cast.payers[0])?;
+    bench.run(pay(fixture, &fixture.payers[0], 0, ""), &fixture.payers[0])?;
     for (made, (name, memo)) in (1..).zip(&memos) {
-        let transfer = pay(cast, &cast.payers[0], made, memo);
-        bench.measure_transfer(name, transfer, &cast.payers[0], memo.len())?;
+        let transfer = pay(fixture, &fixture.payers[0], made, memo);
+        bench.measure_transfer(name, transfer, &fixture.payers[0], memo.len())?;
     }
     let made = 1 + memos.len() as u32;
-    let order = order(cast, made, MEMO_20_CHARACTERS);
-    let checked = cast.at.transfer_checked(cast.payers[0].pubkey(), &order);
-    bench.measure_transfer("transfer_checked_memo_20_ascii", checked, &cast.payers[0], order.memo.len())?;
+    let order = order(fixture, made, MEMO_20_CHARACTERS);
+    let checked = fixture.at.transfer_checked(fixture.payers[0].pubkey(), &order);
+    bench.measure_transfer(
+        "transfer_checked_memo_20_ascii",
+        checked,
+        &fixture.payers[0],
+        order.memo.len(),
+    )?;
     Ok(made + 1)
 }
 
 /// All rules on and a full window, by allowlist; `before` transfers were made earlier. Returns how many were made here.
-pub fn rules_on(bench: &mut Bench, keys: &Keys, cast: &Cast, before: u32) -> Result<u32> {
-    let (wallet, account) = (cast.recipient, cast.destination);
+pub fn rules_on(bench: &mut Bench, keys: &Keys, fixture: &Fixture, before: u32) -> Result<u32> {
+    let (wallet, account) = (fixture.recipient, fixture.destination);
     let wallets = |entries| OwnedAllowlist::only(entries, Vec::new());
     let accounts = |entries| OwnedAllowlist::only(Vec::new(), entries);
-    let first = &cast.payers[0];
+    let first = &fixture.payers[0];
     // A listed wallet costs more: it is looked up after the token account.
     let cases = [
         ("transfer_all_rules", wallets(keys.entries(32, wallet)), first),
@@ -51,21 +56,21 @@ pub fn rules_on(bench: &mut Bench, keys: &Keys, cast: &Cast, before: u32) -> Res
         ("transfer_all_rules_1_entry", wallets(keys.entries(1, wallet)), first),
         ("transfer_all_rules_256_entries", wallets(keys.entries(256, wallet)), first),
         ("transfer_all_rules_256_look_alikes", wallets(keys.look_alikes(256, wallet)), first),
-        ("transfer_all_rules_eighth_authority", wallets(keys.entries(32, wallet)), &cast.payers[1]),
+        ("transfer_all_rules_eighth_authority", wallets(keys.entries(32, wallet)), &fixture.payers[1]),
     ];
     let mut made = 0;
     for (round, (name, allowlist, payer)) in cases.into_iter().enumerate() {
-        cast.apply(bench, &rules(allowlist), None)?;
+        fixture.apply(bench, &rules(allowlist), None)?;
         if round == 0 {
             bench.advance(2 * DAY_SECONDS);
             for spend in 0..SPANS_MAX as u32 {
-                bench.run(pay(cast, first, before + made, MEMO_20_CHARACTERS), first)?;
+                bench.run(pay(fixture, first, before + made, MEMO_20_CHARACTERS), first)?;
                 bench.advance(uneven_gap_seconds(spend));
                 made += 1;
             }
         }
-        require_full_window(bench, cast)?;
-        let transfer = pay(cast, payer, before + made, MEMO_20_CHARACTERS);
+        require_full_window(bench, fixture)?;
+        let transfer = pay(fixture, payer, before + made, MEMO_20_CHARACTERS);
         bench.measure_transfer(name, transfer, payer, MEMO_20_CHARACTERS.len())?;
         made += 1;
         bench.advance(1);
@@ -79,17 +84,17 @@ fn both(keys: &Keys, wallet: anchor_lang::prelude::Pubkey) -> OwnedAllowlist {
 }
 
 /// The agent's next transfer, after `after` others.
-fn pay(cast: &Cast, authority: &Keypair, after: u32, memo: &str) -> Instruction {
-    cast.at.transfer(authority.pubkey(), &order(cast, after, memo))
+fn pay(fixture: &Fixture, authority: &Keypair, after: u32, memo: &str) -> Instruction {
+    fixture.at.transfer(authority.pubkey(), &order(fixture, after, memo))
 }
 
-fn order<'a>(cast: &Cast, after: u32, memo: &'a str) -> TransferOrder<'a> {
+fn order<'a>(fixture: &Fixture, after: u32, memo: &'a str) -> TransferOrder<'a> {
     let transfer_id = id_with_tag([0; 8], u64::from(after) + 1);
     TransferOrder {
-        operator: cast.operator,
-        agent: cast.agent,
-        source: cast.source,
-        destination: cast.destination,
+        operator: fixture.operator,
+        agent: fixture.agent,
+        source: fixture.source,
+        destination: fixture.destination,
         transfer_id,
         sequence: after,
         amount: USDC,
@@ -103,8 +108,9 @@ fn uneven_gap_seconds(spend: u32) -> i64 {
 }
 
 /// The window must hold one payment in each span: otherwise the next figure is not for a full window.
-fn require_full_window(bench: &Bench, cast: &Cast) -> Result<()> {
-    let view = purser::state::Agent::read(&bench.data(&cast.agent)).ok_or("the agent has another layout")?;
+fn require_full_window(bench: &Bench, fixture: &Fixture) -> Result<()> {
+    let view =
+        purser::state::Agent::read(&bench.data(&fixture.agent)).ok_or("the agent has another layout")?;
     let now = bench.now();
     let spent = view.agent.window().spent(now).micros();
     if spent >= SPANS_MAX as u64 * USDC {
