@@ -46,7 +46,7 @@ pub async fn file_of(client: &Client, lines: usize) -> String {
 }
 
 /// Runs `purser audit --denials` and returns its exit status with its report.
-fn audits(text: &str, arguments: &[&str]) -> (i32, Value) {
+pub fn audits(text: &str, arguments: &[&str]) -> (i32, Value) {
     let folder = temp_folder();
     let file = folder.path().join("denials.jsonl");
     fs::write(&file, text).expect("the folder is writable");
