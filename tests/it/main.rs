@@ -36,6 +36,7 @@ mod events;
 mod fees;
 mod files;
 mod first_payment;
+mod from_source;
 mod halts;
 mod health;
 mod history;
