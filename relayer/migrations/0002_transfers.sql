@@ -36,7 +36,7 @@ CREATE TABLE transfers (
     message                 TEXT COLLATE "binary",
     -- JSON array: the verdict of every rule on a rejected transfer.
     checks                  TEXT COLLATE "binary",
-    -- Version of the policy that rejected it, if that was read.
+    -- Version of the policy that judged it last: whose rules had all passed before it was signed, or that rejected it, if read.
     policy_version          BIGINT,
     -- Number of a rejected transfer's denial, once it is signed.
     denial                  BIGINT,
