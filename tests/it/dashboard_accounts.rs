@@ -350,7 +350,7 @@ async fn transfers_in_every_state_show_what_each_rule_said_by_which_version_of_t
     let agent = operator.creates_account_with("Ada", "3").await;
     let payee = operator.creates_account("Bea").await;
     agent
-        .has_policy(
+        .sets_policy(
             json!({ "max_single_transfer": 5, "require_memo": true, "allowed_counterparties": [payee.id] }),
         )
         .await;
@@ -385,7 +385,7 @@ async fn transfers_in_every_state_show_what_each_rule_said_by_which_version_of_t
         tokio::time::sleep(Duration::from_millis(100)).await;
     }
     agent
-        .has_policy(
+        .sets_policy(
             json!({ "max_single_transfer": 4, "require_memo": true, "allowed_counterparties": [payee.id] }),
         )
         .await;

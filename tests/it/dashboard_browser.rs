@@ -56,7 +56,7 @@ async fn every_task_is_done_in_a_browser_and_no_page_keeps_anybody_out() {
     let path = format!("/v1/webhooks/{}", disabled.text_of("id"));
     operator.client.patch(&path, &json!({ "status": "disabled" })).await.has_status(200);
     let later = slow.creates_account("Waits already").await;
-    later.has_policy(json!({ "max_single_transfer": 10, "allowed_counterparties": [waiting.id] })).await;
+    later.sets_policy(json!({ "max_single_transfer": 10, "allowed_counterparties": [waiting.id] })).await;
     slow.client.patch(&later.path("/policy"), &json!({ "max_single_transfer": 40 })).await.has_status(202);
     receiver.hangs("/hanging");
     let hanging = registers(&slow, &receiver.url("/hanging"), &["transfer.rejected"]).await;

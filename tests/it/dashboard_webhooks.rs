@@ -79,7 +79,7 @@ async fn a_replay_of_many_events_says_how_many_were_sent_so_far() {
     let webhook = registers(&operator, &receiver.url("/a"), &["transfer.rejected"]).await;
     let path = format!("/dashboard/webhooks/{}", webhook.text_of("id"));
     let [payer, payee] = [operator.creates_account("Ada").await, operator.creates_account("Bea").await];
-    payer.has_policy(json!({ "max_single_transfer": 5 })).await;
+    payer.sets_policy(json!({ "max_single_transfer": 5 })).await;
     let browser = signed_in(&operator).await;
     let turns = async |status: &str| {
         browser.sends_form(&format!("{path}/status"), &[("status", status)]).await.leads_to(&path);

@@ -115,7 +115,7 @@ async fn halt_by_command_on_the_server_stops_every_account_and_only_the_admins_w
         let landing = agent.pays_directly("1", &payee, "").await;
         assert!(matches!(landing, Landing::Refused(_)), "{landing:?}");
     }
-    ada.has_policy(json!({ "paused": false })).await;
+    ada.sets_policy(json!({ "paused": false })).await;
     ada.pays("1").to(&payee).await.is_error(402, "account_paused");
     let (app, chain) = (operator.app(), &operator.chain);
     for key in [app.policy_authority(), app.transfer_authority()] {

@@ -61,7 +61,11 @@ const AUDIT: &[Room] = &[
     Room { name: "gather", may_use: &["archive", "node"], no_crates: &["reqwest"] },
     Room { name: "program", may_use: &["archive", "replay"], no_crates: &["reqwest", "tokio"] },
     Room { name: "history", may_use: &["check", "node", "replay"], no_crates: &[] },
-    Room { name: "denials", may_use: &["archive", "node", "signed"], no_crates: &["tokio", "tempfile"] },
+    Room {
+        name: "denials",
+        may_use: &["archive", "gather", "node", "signed"],
+        no_crates: &["tokio", "tempfile"],
+    },
     Room {
         name: "report",
         may_use: &["check", "history", "program", "replay", "scope"],

@@ -75,7 +75,7 @@ async fn payment_that_a_modified_program_let_pass_is_found_after_the_committed_o
         return;
     }
     let (room, wallet, ada, payee) = upgradeable().await;
-    ada.has_policy(json!({ "max_single_transfer": 10 })).await;
+    ada.sets_policy(json!({ "max_single_transfer": 10 })).await;
     let modified = sbf::builds_mutant("39-single-limit-ignored", room.folder.path());
     let is_refused = async || {
         let landing = ada.pays_directly("12", &payee, "too much").await;

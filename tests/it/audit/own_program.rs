@@ -22,7 +22,7 @@ async fn program_under_its_own_address_is_audited_by_that_address_from_a_node_an
     let operator = app.new_operator().await;
     let ada = operator.creates_account("Ada").await;
     mints(&operator.chain, "100", &ada.token_account).await;
-    ada.has_policy(json!({ "max_single_transfer": 10 })).await;
+    ada.sets_policy(json!({ "max_single_transfer": 10 })).await;
     let (payee, _) = operator.chain.new_payee().await;
     ada.pays("3").to(&payee).await.is_settled();
     ada.pays("11").to(&payee).await.is_error(402, "policy_violation");

@@ -145,7 +145,7 @@ async fn a_settled_key_stays_paid_when_18_payments_came_after_it_and_a_nodes_clo
         let signature = answer.body["tx_signature"].as_str().expect("text").to_owned();
         let payment = Landed { signature, ..landed(&relayer, &format!("order-{number}"), amount, number) };
         lands(&relayer, &payment);
-        is_read(&relayer, &payment).await;
+        reads_payment(&relayer, &payment).await;
         answers.push((answer, payment));
     }
     let (first, payment) = &answers[0];
