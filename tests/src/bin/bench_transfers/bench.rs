@@ -235,6 +235,10 @@ impl Bench {
         };
         let node = if of_relayer { &self.node } else { &self.clients };
         let database = || self.has_postgres.then(|| usage::cpu_of_programs("postgres")).flatten();
+        let rss = || -> Option<f64> {
+            relayers.iter().map(|relayer| usage::rss_mb(*relayer).filter(|_| of_relayer)).sum()
+        };
+        let rss_before_mb = rss();
         let (calls_before, cpu_before, database_before) = (node.calls(), cpu(), database());
         let times = load.run(makes).await?;
         let spent = |after: Option<Duration>, before: Option<Duration>| Some(after?.saturating_sub(before?));
@@ -242,7 +246,8 @@ impl Bench {
             rpc_calls: node.calls() - calls_before,
             cpu: spent(cpu(), cpu_before),
             database_cpu: spent(database(), database_before),
-            rss_mb: relayers.iter().map(|relayer| usage::rss_mb(*relayer).filter(|_| of_relayer)).sum(),
+            rss_before_mb,
+            rss_mb: rss(),
         };
         Ok(Row::of(client, self.apps.len(), load.in_flight, &times, &used))
     }

@@ -23,7 +23,9 @@ pub struct Row {
     pub cpu_seconds_per_1000: Option<f64>,
     /// Every Postgres on this machine.
     pub database_cpu_seconds_per_1000: Option<f64>,
-    /// All relayers.
+    /// All relayers, when the warm-up was over.
+    pub rss_before_mb: Option<f64>,
+    /// All relayers, at the end.
     pub rss_mb: Option<f64>,
 }
 
@@ -32,6 +34,7 @@ pub struct Used {
     pub rpc_calls: u64,
     pub cpu: Option<Duration>,
     pub database_cpu: Option<Duration>,
+    pub rss_before_mb: Option<f64>,
     pub rss_mb: Option<f64>,
 }
 
@@ -55,6 +58,7 @@ impl Row {
             rpc_calls_per_transfer: rounded(used.rpc_calls as f64 / count),
             cpu_seconds_per_1000: per_1000(used.cpu),
             database_cpu_seconds_per_1000: per_1000(used.database_cpu),
+            rss_before_mb: used.rss_before_mb.map(rounded),
             rss_mb: used.rss_mb.map(rounded),
         }
     }
@@ -73,7 +77,7 @@ fn rounded(value: f64) -> f64 {
 /// The table for people.
 pub fn table(rows: &[Row]) -> String {
     let mut text = format!(
-        "{:<15} {:>8} {:>9} {:>9} {:>8} {:>8} {:>8} {:>11} {:>18} {:>15} {:>13} {:>7}\n",
+        "{:<15} {:>8} {:>9} {:>9} {:>8} {:>8} {:>8} {:>11} {:>18} {:>15} {:>13} {:>7} {:>6}\n",
         "client",
         "relayers",
         "in flight",
@@ -85,15 +89,17 @@ pub fn table(rows: &[Row]) -> String {
         "RPC calls/transfer",
         "CPU s per 1,000",
         "database's",
-        "RSS MB"
+        "RSS MB",
+        "before"
     );
     for row in rows {
         let optional = |value: Option<f64>| value.map_or("-".to_owned(), |value| format!("{value:.1}"));
-        let (cpu, rss) = (optional(row.cpu_seconds_per_1000), optional(row.rss_mb));
+        let cpu = optional(row.cpu_seconds_per_1000);
+        let (rss, before) = (optional(row.rss_mb), optional(row.rss_before_mb));
         let database = optional(row.database_cpu_seconds_per_1000);
         writeln!(
             text,
-            "{:<15} {:>8} {:>9} {:>9} {:>8.1} {:>8.1} {:>8.1} {:>11.1} {:>18.2} {cpu:>15} {database:>13} {rss:>7}",
+            "{:<15} {:>8} {:>9} {:>9} {:>8.1} {:>8.1} {:>8.1} {:>11.1} {:>18.2} {cpu:>15} {database:>13} {rss:>7} {before:>6}",
             row.client,
             row.relayers,
             row.in_flight,
