@@ -151,16 +151,20 @@ pub(super) async fn fill(fixture: &Fixture, rows: u32) {
         ),
     ] {
         let sql = format!("INSERT INTO {table} ({columns}) {each} SELECT {values} FROM n");
-        match &store.pools {
-            // Bypasses the time limit of a call, which is not meant for this.
-            Pools::Sqlite { .. } => run_sqlite(fixture, &sql),
-            Pools::Postgres { .. } => run_postgres(fixture, &sql).await,
-        }
+        run(fixture, &sql).await;
     }
     let analyze = "ANALYZE";
     match &store.pools {
         Pools::Sqlite { .. } => {}
         Pools::Postgres { .. } => run_postgres(fixture, analyze).await,
+    }
+}
+
+/// Runs a statement. Bypasses the time limit of a call, which is not meant for this.
+pub(super) async fn run(fixture: &Fixture, sql: &str) {
+    match &fixture.store.pools {
+        Pools::Sqlite { .. } => run_sqlite(fixture, sql),
+        Pools::Postgres { .. } => run_postgres(fixture, sql).await,
     }
 }
 
