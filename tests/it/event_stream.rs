@@ -11,7 +11,7 @@ use serde_json::{Value, json};
 const WITHIN: Duration = Duration::from_secs(20);
 
 /// An open stream, read without any library.
-struct Stream {
+pub struct Stream {
     response: Response,
     text: String,
     last_id: Option<String>,
@@ -36,7 +36,7 @@ impl Stream {
     }
 
     /// Opens a stream, and reads its first lines.
-    async fn open(client: &Client, query: &str, last_id: Option<&str>) -> Stream {
+    pub async fn open(client: &Client, query: &str, last_id: Option<&str>) -> Stream {
         let response = Stream::asked(client, query, last_id).await;
         assert_eq!(response.status(), 200);
         assert_eq!(response.headers()["content-type"], "text/event-stream");
@@ -81,10 +81,20 @@ impl Stream {
         }
     }
 
-    async fn event(&mut self) -> Value {
+    pub async fn event(&mut self) -> Value {
         match self.next().await {
             Next::Event(event) => event,
             Next::End => panic!("the stream ended"),
+        }
+    }
+
+    /// The next event, after connecting again where the stream has ended.
+    pub async fn event_over(&mut self, client: &Client, query: &str) -> Value {
+        loop {
+            match self.next().await {
+                Next::Event(event) => return event,
+                Next::End => *self = Stream::open(client, query, self.last_id.as_deref()).await,
+            }
         }
     }
 }
