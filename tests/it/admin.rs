@@ -17,7 +17,7 @@ pub fn with_admin(settings: AppSettings) -> AppSettings {
     AppSettings { server: ADMIN, ..settings }
 }
 
-async fn metrics(app: &TestApp) -> String {
+pub async fn metrics(app: &TestApp) -> String {
     app.admin_client().get("/metrics").await.has_status(200).text
 }
 
@@ -207,7 +207,8 @@ async fn silent_database_keeps_neither_readiness_nor_metrics_from_answering() {
     let client = operator.client.clone();
     let listing = tokio::spawn(async move { client.get("/v1/accounts").await });
     // Each uses its own connection.
-    let answer = app.admin_client().get("/readyz").await;
+    app.client().get("/healthz").await.has_status(503);
+    let answer = app.admin_client().get("/readyz").await.has_status(503);
     let text = metrics(&app).await;
     assert!(!listing.is_finished(), "the list was answered first: is the database silent?");
     assert_eq!(part(&answer, "database").0, "failed", "{}", answer.text);

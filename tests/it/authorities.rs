@@ -12,6 +12,8 @@ use solana_sdk::pubkey::Pubkey;
 use solana_sdk::signature::Keypair;
 use solana_sdk::signer::Signer;
 
+use crate::admin::{metrics, with_admin};
+
 const SOL: u64 = 1_000_000_000;
 
 /// A relayer without a websocket, which asks its node each time, and an agent that holds 100.
@@ -95,6 +97,46 @@ async fn transfer_of_a_fee_payer_without_sol_is_refused_unsigned_and_settles_onc
     agent.pays("101").to(&payee).await.is_error(402, "insufficient_balance");
     chain.sets_lamports(&payer, SOL).await;
     payment.await.is_settled();
+    assert_eq!(chain.usdc_micros(&payee).await, 1_000_000);
+}
+
+/// How often a relayer has called its nodes, and how often to send a transaction.
+async fn calls(operator: &Operator) -> (u64, u64) {
+    let text = metrics(operator.app()).await;
+    let mut calls = (0, 0);
+    for line in text.lines().filter(|line| line.starts_with("purser_rpc_calls_total{")) {
+        let count: u64 = line.rsplit(' ').next().and_then(|count| count.parse().ok()).expect("a number");
+        calls.0 += count;
+        calls.1 += if line.contains(r#"method="sendTransaction""#) { count } else { 0 };
+    }
+    calls
+}
+
+#[tokio::test]
+async fn what_nobody_can_sign_or_pay_for_is_refused_without_a_send_and_without_waiting_for_one() {
+    const PAYMENTS: u64 = 10;
+    let settings = with_admin(AppSettings { indexer_interval_ms: 3_600_000, ..AppSettings::default() });
+    let (agent, payee) = asking(settings).await;
+    let (operator, chain) = (&agent.operator, &agent.operator.chain);
+    let payer = operator.app().transfer_authority().pubkey();
+    let are_refused = async |code: &str| {
+        let before = calls(operator).await;
+        for _ in 0..PAYMENTS {
+            is_refused(agent.pays("1").to(&payee).await, code);
+        }
+        let after = calls(operator).await;
+        assert_eq!(after.1 - before.1, 0, "{code}: something was sent");
+        // Each reads what it needs once. Whoever waits for the deadline asks many times.
+        assert!(after.0 - before.0 < 8 * PAYMENTS, "{code}: {} calls", after.0 - before.0);
+    };
+    agent.pays("1").to(&payee).await.is_settled();
+    let paid = calls(operator).await;
+    assert!(paid.1 > 0, "sends are counted");
+    chain.sets_lamports(&payer, 0).await;
+    are_refused("fee_payer_empty").await;
+    chain.sets_lamports(&payer, SOL).await;
+    names_for_transfers(operator, &[Keypair::new().pubkey()]).await;
+    are_refused("authority_rotated").await;
     assert_eq!(chain.usdc_micros(&payee).await, 1_000_000);
 }
 
