@@ -4,6 +4,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use purser_tests::agent::all_at_once;
+use purser_tests::network::{path_text, temp_folder};
 use purser_tests::{Answer, AppSettings, Client, TestApp, TestDatabase, TestNetwork};
 use serde_json::json;
 
@@ -88,6 +89,30 @@ async fn relayer_that_stops_leaves_its_transfers_to_whoever_comes_first() {
     agent.operator = agent.operator.reconnected();
     crate::transfers::settles(&agent, submitted.text_of("transfer_id")).await;
     assert_eq!(agent.operator.chain.usdc_micros(&payee).await, 1_000_000);
+}
+
+#[tokio::test]
+async fn two_relayers_on_one_sqlite_file_pay_once_for_a_key() {
+    let folder = temp_folder();
+    let url = format!("sqlite://{}/purser.db", path_text(folder.path()));
+    let settings = AppSettings { database_url: Some(url), ..AppSettings::default() };
+    let first = TestApp::start(TestNetwork::shared().await, &settings).await;
+    let second = first.twin(&settings);
+    let operator = first.new_operator().await;
+    let beside = Client::new(&second.base_url(), Some(operator.client.key()));
+    let agent = operator.creates_account_with("Ada", "100").await;
+    let (payee, _) = operator.chain.new_payee().await;
+    const KEYS: u64 = 8;
+    for _ in 0..KEYS {
+        let payment = agent.pays("1").to(&payee);
+        let askers = (0..6).map(|number| match number % 2 {
+            0 => payment.clone().insists(),
+            _ => payment.clone().by(&beside).insists(),
+        });
+        let answers = futures::future::join_all(askers).await;
+        assert!(answers.iter().all(|answer| answer["tx_signature"] == answers[0]["tx_signature"]));
+    }
+    assert_eq!(operator.chain.usdc_micros(&payee).await, KEYS * 1_000_000);
 }
 
 #[tokio::test]
