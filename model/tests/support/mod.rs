@@ -92,7 +92,7 @@ pub fn holds(name: &str, setting: Setting) {
     walks(name, setting).assert_properties();
 }
 
-/// Walks through all states for the money alone, whatever clients are answers.
+/// Walks through all states for the money alone, whatever clients are answered.
 #[allow(dead_code)]
 pub fn pays_once(name: &str, setting: Setting) {
     walks(name, setting).assert_no_discovery(PAID_ONCE);
