@@ -5,7 +5,7 @@ use std::time::Duration;
 use axum::http::{StatusCode, header};
 use serde_json::json;
 
-use super::{Answer, Relayer};
+use super::{Answer, Relayer, comes_about};
 use crate::chain::{Outcome, Refusal};
 use crate::domain::{EventId, PageLimit, PageRequest, Timestamp, UsdcAmount};
 
@@ -17,7 +17,7 @@ pub(super) async fn status_of(relayer: &Relayer, answer: &Answer) -> String {
 
 /// Waits until the transfer is no longer `submitted`.
 pub(super) async fn end_of(relayer: &Relayer, answer: &Answer) -> String {
-    for _ in 0..200 {
+    for _ in 0..1_000 {
         let status = status_of(relayer, answer).await;
         if status != "submitted" {
             return status;
@@ -25,6 +25,13 @@ pub(super) async fn end_of(relayer: &Relayer, answer: &Answer) -> String {
         tokio::time::sleep(Duration::from_millis(20)).await;
     }
     panic!("the transfer never ended");
+}
+
+/// Waits until all tasks of a relayer that stops have ended.
+async fn is_drained(relayer: &Relayer) {
+    relayer.tasks.tracker.close();
+    let ended = tokio::time::timeout(Duration::from_secs(20), relayer.tasks.tracker.wait()).await;
+    ended.expect("its tasks end");
 }
 
 #[tokio::test]
@@ -73,7 +80,8 @@ async fn a_settled_transfer_is_replayed_while_the_chain_is_away() {
 
 #[tokio::test]
 async fn past_the_deadline_the_answer_is_submitted_and_the_work_goes_on() {
-    let relayer = Relayer::with_deadline(Duration::from_millis(100)).await;
+    // Long enough to be signed.
+    let relayer = Relayer::with_deadline(Duration::from_secs(2)).await;
     let account = relayer.account().await;
     let order = relayer.order(&account, "order-1");
     relayer.chain.script().held = true;
@@ -159,10 +167,7 @@ async fn a_second_process_finishes_what_the_first_signed_with_the_same_bytes() {
     };
     let (answer, ()) = tokio::join!(relayer.post("/v1/transfers", &order), stop);
     assert_eq!(answer.status, StatusCode::ACCEPTED, "a stop answers with what is known");
-    relayer.tasks.tracker.close();
-    tokio::time::timeout(Duration::from_secs(2), relayer.tasks.tracker.wait())
-        .await
-        .expect("the first is drained");
+    is_drained(&relayer).await;
 
     let second = relayer.beside().await;
     second.services.reconcile();
@@ -292,8 +297,7 @@ async fn a_second_process_carries_on_what_the_first_had_only_claimed() {
         relayer.chain.comes_to(|script| script.orders.len() >= 12).await;
         relayer.tasks.stop.cancel();
     });
-    relayer.tasks.tracker.close();
-    tokio::time::timeout(Duration::from_secs(2), relayer.tasks.tracker.wait()).await.expect("drained");
+    is_drained(&relayer).await;
     let second = relayer.beside().await;
     second.services.reconcile();
     relayer.chain.release();
@@ -313,9 +317,7 @@ async fn too_many_pending_transfers_are_refused_before_anything_is_claimed() {
     let posted = futures::future::join_all(orders.iter().map(|order| relayer.post("/v1/transfers", order)));
     let more = relayer.order(&account, "one-more");
     let (answers, ()) = tokio::join!(posted, async {
-        while relayer.services.transfers.pending() < 20 {
-            tokio::time::sleep(Duration::from_millis(5)).await;
-        }
+        comes_about(|| relayer.services.transfers.pending() >= 20).await;
         let refused = relayer.post("/v1/transfers", &more).await;
         assert_eq!(refused.error(), (429, "too_many_pending"), "{}", refused.body);
         assert_eq!(refused.body["retryable"], true);
@@ -371,9 +373,7 @@ async fn no_more_payments_of_an_account_are_on_their_way_than_the_chain_can_tell
     let posted = futures::future::join_all(orders.iter().map(|order| relayer.post("/v1/transfers", order)));
     let (answers, ()) = tokio::join!(posted, async {
         relayer.chain.comes_to(|script| script.orders.len() >= 12).await;
-        while relayer.services.transfers.pending() < 20 {
-            tokio::time::sleep(Duration::from_millis(5)).await;
-        }
+        comes_about(|| relayer.services.transfers.pending() >= 20).await;
         // All are under way. A later payment from another account overtakes those that wait.
         let order = relayer.order(&other, "another");
         let passing = async {

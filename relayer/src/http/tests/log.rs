@@ -4,13 +4,13 @@ use std::time::Duration;
 
 use axum::http::StatusCode;
 
-use super::Relayer;
+use super::{Relayer, comes_about};
 use crate::captured_log::CapturedLog;
 
 #[tokio::test]
 async fn a_transfer_carried_out_after_its_request_was_answered_is_logged_under_the_requests_id() {
     let log = CapturedLog::start();
-    let relayer = Relayer::with_deadline(Duration::from_millis(100)).await;
+    let relayer = Relayer::with_deadline(Duration::from_secs(1)).await;
     let account = relayer.account().await;
     let key = relayer.agent_key(&account).await;
     relayer.chain.script().held = true;
@@ -22,14 +22,10 @@ async fn a_transfer_carried_out_after_its_request_was_answered_is_logged_under_t
     let answered = log.text().len();
 
     relayer.chain.release();
-    let carried_out = loop {
-        let lines = log.lines_with("a transfer was carried out");
-        if let [line] = &lines[..] {
-            break line.clone();
-        }
-        tokio::time::sleep(Duration::from_millis(5)).await;
-    };
-    assert!(log.text()[answered..].contains(&carried_out), "only after the answer");
+    let lines = || log.lines_with("a transfer was carried out");
+    comes_about(|| !lines().is_empty()).await;
+    let [carried_out] = &lines()[..] else { panic!("one line: {}", log.text()) };
+    assert!(log.text()[answered..].contains(carried_out), "only after the answer");
     for id in [request_id.as_str(), transfer_id, "key_id=key_"] {
         assert!(carried_out.contains(id), "{id} is not in {carried_out}");
     }

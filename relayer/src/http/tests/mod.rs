@@ -213,6 +213,17 @@ impl Relayer {
     }
 }
 
+/// Waits until `what` holds; panics after 20 s.
+async fn comes_about(what: impl Fn() -> bool) {
+    for _ in 0..4_000 {
+        if what() {
+            return;
+        }
+        tokio::time::sleep(Duration::from_millis(5)).await;
+    }
+    panic!("it did not come about within 20 s");
+}
+
 /// A new operator at an address of this number, and its key.
 async fn operator_key(store: &Store, number: u8) -> String {
     let now = Ambient::SYSTEM.now();

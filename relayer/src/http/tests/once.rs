@@ -4,6 +4,8 @@ use std::time::Duration;
 
 use axum::body::Body;
 use axum::http::{Request, header};
+use futures::StreamExt;
+use futures::stream::FuturesUnordered;
 use serde_json::{Value, json};
 
 use super::{ACCOUNTS_MAX, Answer, Relayer, operator_key};
@@ -98,19 +100,22 @@ async fn a_name_with_another_body_or_route_is_a_conflict() {
 #[tokio::test]
 async fn repeats_are_refused_while_the_first_request_is_under_way() {
     let relayer = Relayer::start().await;
-    relayer.chain.script().creation_delay = Duration::from_millis(300);
+    relayer.chain.script().creations_held = true;
     let all = (0..6).map(|_| relayer.asks("a", "/v1/accounts", r#"{"name":"Ada"}"#));
-    let answers = futures::future::join_all(all).await;
-    let (made, refused): (Vec<_>, Vec<_>) = answers.into_iter().partition(|answer| answer.status == 201);
-    assert_eq!((made.len(), refused.len()), (1, 5));
-    for answer in refused {
+    let mut all: FuturesUnordered<_> = all.collect();
+    // All but the one whose account is held.
+    for _ in 0..5 {
+        let answer = all.next().await.expect("six were asked");
         assert_eq!(answer.error(), (409, "idempotency_in_progress"), "{}", answer.text);
         assert_eq!(
             (&answer.headers["retry-after"], &answer.body["retryable"]),
             (&"2".parse().expect("text"), &json!(true))
         );
     }
-    is_same(&made[0], &relayer.asks("a", "/v1/accounts", r#"{"name":"Ada"}"#).await);
+    relayer.chain.release();
+    let made = all.next().await.expect("the first");
+    assert_eq!(made.status, 201, "{}", made.text);
+    is_same(&made, &relayer.asks("a", "/v1/accounts", r#"{"name":"Ada"}"#).await);
     assert_eq!(relayer.count_accounts().await, 1);
 }
 
@@ -289,12 +294,15 @@ async fn agents_are_refused_as_ever_and_reads_have_no_names() {
 #[tokio::test]
 async fn a_client_that_goes_away_finds_its_account_under_its_name() {
     let relayer = Relayer::start().await;
-    relayer.chain.script().creation_delay = Duration::from_millis(200);
-    let asked = relayer.asks("a", "/v1/accounts", r#"{"name":"Ada"}"#);
-    assert!(tokio::time::timeout(Duration::from_millis(100), asked).await.is_err());
+    relayer.chain.script().creations_held = true;
+    tokio::select! {
+        answer = relayer.asks("a", "/v1/accounts", r#"{"name":"Ada"}"#) => panic!("not held: {}", answer.text),
+        () = relayer.chain.comes_to(|script| script.creations_under_way == 1) => {}
+    }
     let answer = relayer.asks("a", "/v1/accounts", r#"{"name":"Ada"}"#).await;
     assert_eq!(answer.error(), (409, "idempotency_in_progress"));
-    for _ in 0..100 {
+    relayer.chain.release();
+    for _ in 0..1_000 {
         tokio::time::sleep(Duration::from_millis(20)).await;
         let answer = relayer.asks("a", "/v1/accounts", r#"{"name":"Ada"}"#).await;
         if answer.status == 201 {

