@@ -1,12 +1,13 @@
 //! Account events on the chain, as webhooks get them: deposits and withdrawals, reached limits, changed policies, halts.
 
+use std::collections::BTreeSet;
 use std::sync::Arc;
 use std::time::Duration;
 
 use purser_tests::agent::all_at_once;
 use purser_tests::clock::{HostClock, unix_of};
 use purser_tests::wallet::{mints, withdraws};
-use purser_tests::{Agent, AppSettings, Landing, Operator, Receiver, TestApp, TestNetwork};
+use purser_tests::{Agent, Answer, AppSettings, Landing, Operator, Receiver, TestApp, TestNetwork, until};
 use serde_json::{Value, json};
 use solana_sdk::pubkey::Pubkey;
 use solana_sdk::signer::Signer;
@@ -14,21 +15,50 @@ use solana_sdk::signer::Signer;
 use crate::history::entries_once;
 use crate::webhooks::{TRANSFERS, registers};
 
-/// Longer than the indexer's interval.
-const NOTHING_MORE: Duration = Duration::from_secs(3);
-
 async fn own_operator() -> (Arc<TestApp>, Operator) {
     let app = TestApp::start(TestNetwork::shared().await, &AppSettings::default()).await;
     let operator = app.new_operator().await;
     (app, operator)
 }
 
-/// Waits for `count` deliveries, checks that no more come, and returns their data.
-async fn delivered(receiver: &Receiver, path: &str, count: usize) -> Vec<Value> {
-    receiver.waits_for(path, count).await;
-    tokio::time::sleep(NOTHING_MORE).await;
-    let received = receiver.received(path);
-    let data: Vec<Value> = received.iter().map(|delivery| delivery.event()["data"].clone()).collect();
+async fn listed(operator: &Operator, path: &str) -> Vec<Value> {
+    operator.client.get(path).await.has_status(200)["data"].as_array().expect("a list").clone()
+}
+
+/// Waits until the indexer has read all that is on the chain now. It alone announces changed policies, and it looks once at a
+/// time: the look that finds the second change begins when the one that found the first is over.
+async fn indexer_looks(witness: &Agent) {
+    let path = format!("/v1/events?type=policy.changed&account_id={}&limit=100", witness.id);
+    for limit in [1, 2] {
+        let changed = witness.sets_policy(json!({ "max_single_transfer": limit })).await;
+        let is_it = |event: &Value| event["data"]["tx_signature"] == changed["tx_signature"];
+        until("the policy of the witness is read", async || {
+            listed(&witness.operator, &path).await.iter().any(is_it)
+        })
+        .await;
+    }
+}
+
+/// The deliveries to a webhook, except those that tell of the witness. They are written together with their events.
+async fn deliveries(witness: &Agent, webhook: &Answer) -> usize {
+    let ids = |list: Vec<Value>, field: &str| -> BTreeSet<String> {
+        list.iter().map(|one| one[field].as_str().expect("an id").to_owned()).collect()
+    };
+    let path = format!("/v1/webhooks/{}/deliveries?limit=100", webhook.text_of("id"));
+    let all = ids(listed(&witness.operator, &path).await, "event_id");
+    let path = format!("/v1/events?account_id={}&limit=100", witness.id);
+    all.difference(&ids(listed(&witness.operator, &path).await, "id")).count()
+}
+
+/// Waits for `count` deliveries and for a look of the indexer, checks that no more were made, and returns their data.
+async fn delivered(witness: &Agent, receiver: &Receiver, webhook: &Answer, count: usize) -> Vec<Value> {
+    let (_, path) = webhook.text_of("url").rsplit_once('/').expect("a URL has a path");
+    let path = format!("/{path}");
+    receiver.waits_for(&path, count).await;
+    indexer_looks(witness).await;
+    assert_eq!(deliveries(witness, webhook).await, count, "{path}");
+    let received = receiver.received(&path).into_iter().map(|delivery| delivery.event()["data"].take());
+    let data: Vec<Value> = received.filter(|data| data["account_id"] != witness.id.as_str()).collect();
     assert_eq!(data.len(), count, "{path}: {data:#?}");
     data
 }
@@ -38,8 +68,9 @@ async fn deposits_and_withdrawals_are_announced_however_they_came() {
     let (app, operator) = own_operator().await;
     let receiver = Receiver::start();
     let events = ["deposit.settled", "withdrawal.settled"];
-    registers(&operator, &receiver.url("/money"), &events).await;
+    let money = registers(&operator, &receiver.url("/money"), &events).await;
     registers(&operator, &receiver.url("/transfers"), &TRANSFERS).await;
+    let witness = operator.creates_account("Witness").await;
     let ada = operator.creates_account("Ada").await;
     let ben = operator.creates_account("Ben").await;
     // By a wallet, by another account of this operator, and by one of another operator.
@@ -50,7 +81,7 @@ async fn deposits_and_withdrawals_are_announced_however_they_came() {
     let gift = strangers.pays("1").to(&ben.token_account).await.is_settled();
     let (payee, _) = operator.chain.new_payee().await;
     let withdrawn = withdraws(&ada, "3", &payee, app.admin()).await;
-    let data = delivered(&receiver, "/money", 4).await;
+    let data = delivered(&witness, &receiver, &money, 4).await;
     let of = |signature: &str| {
         let mut found = data.iter().filter(|data| data["tx_signature"] == signature);
         found.next().unwrap_or_else(|| panic!("{signature}: {data:#?}")).clone()
@@ -84,12 +115,13 @@ async fn daily_limit_that_is_reached_is_announced_once_and_again_when_it_was_lef
     let settings = AppSettings { host_clock: Some(HostClock::new()), ..AppSettings::default() };
     let app = TestApp::start(TestNetwork::own(), &settings).await;
     let (operator, receiver) = (app.new_operator().await, Receiver::start());
+    let witness = operator.creates_account("Witness").await;
     let ada = operator.creates_account_with("Ada", "1000").await;
     let (payee, _) = operator.chain.new_payee().await;
     ada.sets_policy(json!({ "max_daily_spend": 100 })).await;
     // A limit that was reached before any webhook existed is not announced.
     ada.pays("1").to(&payee).await.is_settled();
-    registers(&operator, &receiver.url("/limits"), &["limit.threshold"]).await;
+    let limits = registers(&operator, &receiver.url("/limits"), &["limit.threshold"]).await;
     ada.pays("78").to(&payee).await.is_settled();
     let eighty = ada.pays("1").to(&payee).await.is_settled();
     ada.pays("5").to(&payee).await.is_settled();
@@ -97,7 +129,7 @@ async fn daily_limit_that_is_reached_is_announced_once_and_again_when_it_was_lef
     // The transfer authority pays without the relayer; the limit is reached all the same.
     let direct = ada.pays_directly("15", &payee, "the rest").await;
     assert!(matches!(direct, Landing::Settled(_)), "{direct:?}");
-    let mut data = delivered(&receiver, "/limits", 2).await;
+    let mut data = delivered(&witness, &receiver, &limits, 2).await;
     data.sort_by_key(|data| data["threshold_percent"].as_u64());
     let first = json!({
         "account_id": ada.id, "threshold_percent": 80, "spent_usdc": "80.000000", "max_daily_spend_usdc": "100.000000",
@@ -113,7 +145,7 @@ async fn daily_limit_that_is_reached_is_announced_once_and_again_when_it_was_lef
     operator.chain.stands_at(now + 90_000).await;
     app.host_stands_at(now + 90_000);
     let all = ada.pays("100").to(&payee).await.is_settled();
-    let data = delivered(&receiver, "/limits", 4).await;
+    let data = delivered(&witness, &receiver, &limits, 4).await;
     let mut percents: Vec<&Value> = data[2..].iter().map(|data| &data["threshold_percent"]).collect();
     percents.sort_by_key(|percent| percent.as_u64());
     assert_eq!(percents, [&json!(80), &json!(100)]);
@@ -124,6 +156,7 @@ async fn daily_limit_that_is_reached_is_announced_once_and_again_when_it_was_lef
 async fn limit_is_announced_once_though_the_relayer_is_killed_again_and_again() {
     let (app, operator) = own_operator().await;
     let receiver = Receiver::start();
+    let mut witness = operator.creates_account("Witness").await;
     let ada = operator.creates_account_with("Ada", "1000").await;
     let (payee, _) = operator.chain.new_payee().await;
     ada.sets_policy(json!({ "max_daily_spend": 10 })).await;
@@ -136,31 +169,32 @@ async fn limit_is_announced_once_though_the_relayer_is_killed_again_and_again() 
         tokio::time::sleep(Duration::from_millis(pause)).await;
     }
     receiver.waits_for("/limits", 1).await;
-    tokio::time::sleep(NOTHING_MORE).await;
+    witness.operator = operator.reconnected();
+    indexer_looks(&witness).await;
     let mut ids: Vec<String> =
         receiver.received("/limits").iter().map(|delivery| delivery.event_id()).collect();
     // A delivery may come twice, but it is one event.
     ids.dedup();
     assert_eq!(ids.len(), 1, "{ids:?}");
-    let operator = operator.reconnected();
-    let listed = operator.client.get("/v1/events?type=limit.threshold").await.has_status(200);
-    assert_eq!(listed["data"].as_array().map(Vec::len), Some(1), "{}", listed.text);
+    let announced = listed(&witness.operator, "/v1/events?type=limit.threshold").await;
+    assert_eq!(announced.len(), 1, "{announced:#?}");
 }
 
 #[tokio::test]
 async fn limit_that_payments_made_at_once_reach_is_announced_once() {
     let (app, operator) = own_operator().await;
     let receiver = Receiver::start();
+    let witness = operator.creates_account("Witness").await;
     let ada = operator.creates_account_with("Ada", "1000").await;
     ada.sets_policy(json!({ "max_daily_spend": 10 })).await;
-    registers(&operator, &receiver.url("/limits"), &["limit.threshold"]).await;
+    let limits = registers(&operator, &receiver.url("/limits"), &["limit.threshold"]).await;
     let (payee, _) = operator.chain.new_payee().await;
     // Many at once: whichever one crosses the limit on the chain, there is one event.
     let payments = (0..20).map(|_| ada.pays("0.5").to(&payee));
     for answer in all_at_once(payments).await {
         answer.is_settled();
     }
-    let data = delivered(&receiver, "/limits", 2).await;
+    let data = delivered(&witness, &receiver, &limits, 2).await;
     let mut percents: Vec<u64> =
         data.iter().map(|data| data["threshold_percent"].as_u64().expect("a number")).collect();
     percents.sort_unstable();
@@ -171,13 +205,14 @@ async fn limit_that_payments_made_at_once_reach_is_announced_once() {
 async fn changed_policy_is_announced_with_before_and_after() {
     let (app, operator) = own_operator().await;
     let receiver = Receiver::start();
-    registers(&operator, &receiver.url("/policies"), &["policy.changed"]).await;
+    let policies = registers(&operator, &receiver.url("/policies"), &["policy.changed"]).await;
+    let witness = operator.creates_account("Witness").await;
     let ada = operator.creates_account("Ada").await;
     let (payee, _) = operator.chain.new_payee().await;
     // Right after the account's creation, and right after each other.
     ada.sets_policy(json!({ "max_daily_spend": 5, "allowed_counterparties": [payee.to_string()] })).await;
     let paused = ada.sets_policy(json!({ "paused": true })).await;
-    let mut data = delivered(&receiver, "/policies", 2).await;
+    let mut data = delivered(&witness, &receiver, &policies, 2).await;
     // Deliveries may overtake each other.
     data.sort_by_key(|data| data["after"]["version"].as_u64());
     let (set, pause) = (&data[0], &data[1]);
@@ -203,12 +238,13 @@ async fn changed_policy_is_announced_with_before_and_after() {
 async fn long_allowlist_is_announced_whole() {
     let (_app, operator) = own_operator().await;
     let receiver = Receiver::start();
-    registers(&operator, &receiver.url("/policies"), &["policy.changed"]).await;
+    let policies = registers(&operator, &receiver.url("/policies"), &["policy.changed"]).await;
+    let witness = operator.creates_account("Witness").await;
     let ada = operator.creates_account("Ada").await;
     let wallets: Vec<Value> =
         (0..60).map(|_| json!({ "wallet": Pubkey::new_unique().to_string() })).collect();
     ada.sets_policy(json!({ "allowed_counterparties": wallets })).await;
-    let data = delivered(&receiver, "/policies", 1).await;
+    let data = delivered(&witness, &receiver, &policies, 1).await;
     let listed = data[0]["after"]["policy"]["allowed_counterparties"].as_array().expect("a list");
     assert_eq!(listed.len(), 60);
 }
@@ -217,18 +253,19 @@ async fn long_allowlist_is_announced_whole() {
 async fn halts_are_announced_for_every_account_they_stop() {
     let (app, operator) = own_operator().await;
     let receiver = Receiver::start();
+    let witness = operator.creates_account("Witness").await;
     let (ada, ben) = (operator.creates_account("Ada").await, operator.creates_account("Ben").await);
     let of = |agent: &Agent, path: &str| json!({ "url": receiver.url(path), "events": ["account.halted"], "account_ids": [agent.id] });
-    operator.client.post("/v1/webhooks", &of(&ada, "/ada")).await.has_status(201);
-    operator.client.post("/v1/webhooks", &of(&ben, "/ben")).await.has_status(201);
+    let of_ada = operator.client.post("/v1/webhooks", &of(&ada, "/ada")).await.has_status(201);
+    let of_ben = operator.client.post("/v1/webhooks", &of(&ben, "/ben")).await.has_status(201);
     operator.chain.halts(operator.address, Some(ada.address), app.admin()).await;
-    let data = delivered(&receiver, "/ada", 1).await;
+    let data = delivered(&witness, &receiver, &of_ada, 1).await;
     assert_eq!((&data[0]["account_id"], &data[0]["scope"]), (&json!(ada.id), &json!("account")));
     assert_eq!(data[0]["halted_by"], "admin");
-    assert!(receiver.received("/ben").is_empty());
+    assert_eq!(deliveries(&witness, &of_ben).await, 0);
     let halted = operator.client.post("/v1/halt", &json!({})).await.has_status(200);
-    let data = delivered(&receiver, "/ben", 1).await;
+    let data = delivered(&witness, &receiver, &of_ben, 1).await;
     assert_eq!((&data[0]["scope"], &data[0]["halted_by"]), (&json!("operator"), &json!("policy_authority")));
     assert_eq!(data[0]["tx_signature"], halted["tx_signature"]);
-    delivered(&receiver, "/ada", 2).await;
+    delivered(&witness, &receiver, &of_ada, 2).await;
 }

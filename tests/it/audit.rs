@@ -8,13 +8,12 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::sync::Arc;
-use std::time::Duration;
 
 use purser_client::TransferOrder;
 use purser_policy::id_with_tag;
 use purser_tests::agent::random_tag;
 use purser_tests::network::{path_text, temp_folder};
-use purser_tests::wallet::{mints, withdraws};
+use purser_tests::wallet::{finalizes_all, mints, withdraws};
 use purser_tests::{Agent, AppSettings, Landing, Operator, TestApp, TestNetwork, Wallet, binaries};
 use serde_json::{Value, json};
 use solana_sdk::instruction::{AccountMeta, Instruction};
@@ -107,8 +106,7 @@ impl Scene {
         // Ada: a deposit, four payments, a withdrawal, a refusal; Ben: two deposits and a payment.
         entries_once(&ada, 7).await;
         entries_once(&ben, 3).await;
-        // Waits until everything is final.
-        tokio::time::sleep(Duration::from_secs(3)).await;
+        finalizes_all(&chain).await;
         Scene { app, operator, ada, ben, payments, too_much, saved: temp_folder() }
     }
 

@@ -1,10 +1,8 @@
 //! Every route against every kind of key, good and bad. `routes` holds the list and proves that it is complete.
 
-use std::time::Duration;
-
 use purser_tests::agent::unique_key;
-use purser_tests::clock::iso_of;
-use purser_tests::{Agent, Answer, Client, Operator};
+use purser_tests::clock::{HostClock, iso_of};
+use purser_tests::{Agent, Answer, AppSettings, Client, Operator, TestApp, TestNetwork};
 use serde_json::{Value, json};
 use solana_sdk::pubkey::Pubkey;
 
@@ -28,7 +26,10 @@ const NOWHERE: &str = "http://127.0.0.1:9/hook";
 
 impl Scene {
     async fn set() -> Scene {
-        let operator = Operator::shared().await;
+        Scene::set_for(Operator::shared().await).await
+    }
+
+    async fn set_for(operator: Operator) -> Scene {
         let ada = operator.creates_account_with("Ada", "10").await;
         let ben = operator.creates_account_with("Ben", "10").await;
         let (payee, _) = operator.chain.new_payee().await;
@@ -189,17 +190,15 @@ async fn route_with_a_revoked_key_is_closed() {
 
 #[tokio::test]
 async fn route_with_an_expired_key_is_closed() {
-    let scene = Scene::set().await;
+    let settings = AppSettings { host_clock: Some(HostClock::new()), ..AppSettings::default() };
+    let app = TestApp::start(TestNetwork::shared().await, &settings).await;
+    let scene = Scene::set_for(app.new_operator().await).await;
     let now = std::time::UNIX_EPOCH.elapsed().expect("the clock is past 1970").as_secs() as i64;
-    let body = json!({ "expires_at": iso_of(now + 2) });
+    let body = json!({ "expires_at": iso_of(now + 3_600) });
     let created = scene.operator.client.post(&scene.ada.path("/keys"), &body).await.has_status(201);
     let expiring = scene.operator.client.with_key(created.text_of("key"));
-    for _ in 0..100 {
-        if expiring.get(&scene.ada.path("")).await.status == 401 {
-            break;
-        }
-        tokio::time::sleep(Duration::from_millis(100)).await;
-    }
+    expiring.get(&scene.ada.path("")).await.has_status(200);
+    app.host_stands_at(now + 3_601);
     for route in &ROUTES {
         is_unauthorized(scene.asks(route, &expiring).await, route, "an expired key");
     }

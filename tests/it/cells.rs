@@ -3,14 +3,14 @@
 
 use std::fs;
 use std::io::Write;
-use std::net::{Ipv4Addr, SocketAddr, TcpListener, TcpStream};
+use std::net::{Ipv4Addr, SocketAddr, TcpStream};
 use std::path::PathBuf;
 use std::process::Command;
 use std::sync::Arc;
 use std::time::Duration;
 
 use purser_tests::binaries::{self, workspace};
-use purser_tests::network::{path_text, temp_folder};
+use purser_tests::network::{free_port, path_text, temp_folder};
 use purser_tests::process::Process;
 use purser_tests::{AppSettings, Browser, Client, Operator, TestApp, TestNetwork};
 use reqwest::{Certificate, ClientBuilder, Method};
@@ -72,8 +72,7 @@ impl Cells {
         for map in ["cells.map", "hosts.map"] {
             fs::copy(deployed(map), path(map)).expect("the folder is writable");
         }
-        let free = TcpListener::bind((Ipv4Addr::LOCALHOST, 0)).and_then(|listener| listener.local_addr());
-        let port = free.expect("a port is free").port();
+        let port = free_port();
         let place = |app: &TestApp| app.base_url().trim_start_matches("http://").to_owned();
         // Replaces another machine's addresses and files, and keeps one relayer of each cell.
         let text = fs::read_to_string(deployed("haproxy.cfg")).expect("it is there");

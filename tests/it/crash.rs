@@ -47,12 +47,10 @@ async fn runs_clean(options: Options) -> Report {
 }
 
 /// Its own relayer behind a proxy, and an agent with 1,000 USDC.
-async fn behind_a_proxy(
-    network: std::sync::Arc<TestNetwork>,
-    deadline_seconds: u64,
-) -> (Proxy, Operator, Agent) {
+async fn behind_a_proxy() -> (Proxy, Operator, Agent) {
+    let network = TestNetwork::shared().await;
     let proxy = Proxy::to(&network.rpc_url);
-    let settings = AppSettings { rpc_url: Some(proxy.url()), deadline_seconds, ..AppSettings::default() };
+    let settings = AppSettings { rpc_url: Some(proxy.url()), deadline_seconds: 5, ..AppSettings::default() };
     let operator = TestApp::start(network, &settings).await.new_operator().await;
     let agent = operator.creates_account_with("Ada", "1000").await;
     (proxy, operator, agent)
@@ -60,7 +58,7 @@ async fn behind_a_proxy(
 
 #[tokio::test]
 async fn every_fault_of_the_wire_on_every_call_may_delay_a_payment_and_never_doubles_it() {
-    let (proxy, operator, agent) = behind_a_proxy(TestNetwork::shared().await, 5).await;
+    let (proxy, operator, agent) = behind_a_proxy().await;
     let (payee, _) = operator.chain.new_payee().await;
     let faults = [
         Fault::Dropped,
@@ -87,7 +85,7 @@ async fn every_fault_of_the_wire_on_every_call_may_delay_a_payment_and_never_dou
 
 #[tokio::test]
 async fn every_outcome_of_the_network_ends_in_one_payment() {
-    let (proxy, operator, agent) = behind_a_proxy(TestNetwork::shared().await, 5).await;
+    let (proxy, operator, agent) = behind_a_proxy().await;
     let (payee, _) = operator.chain.new_payee().await;
     let never = Outcome::Dropped { sends: u32::MAX };
     let a_while = Duration::from_millis(1_500);
@@ -116,7 +114,7 @@ async fn every_outcome_of_the_network_ends_in_one_payment() {
 
 #[tokio::test]
 async fn answer_to_somebody_elses_question_settles_nothing() {
-    let (proxy, operator, agent) = behind_a_proxy(TestNetwork::shared().await, 2).await;
+    let (proxy, operator, agent) = behind_a_proxy().await;
     let (payee, _) = operator.chain.new_payee().await;
     // The first status answer is kept back for another call. It is the first payment's, and good.
     tokio::time::sleep(Duration::from_millis(100)).await;

@@ -9,7 +9,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use purser_tests::wallet::mints;
-use purser_tests::{Agent, AppSettings, Payment, Receiver, TestApp, TestDatabase, TestNetwork, Wire};
+use purser_tests::{Agent, AppSettings, Payment, Receiver, TestApp, TestDatabase, TestNetwork, Wire, until};
 
 use serde_json::json;
 
@@ -104,7 +104,7 @@ async fn every_part_goes_on_after_postgres_was_silent() {
 
 #[tokio::test]
 async fn payment_that_becomes_final_while_postgres_is_away_is_settled_afterwards_and_made_once() {
-    let settings = AppSettings { deadline_seconds: 1, commitment: "finalized", ..AppSettings::default() };
+    let settings = AppSettings { deadline_seconds: 2, commitment: "finalized", ..AppSettings::default() };
     let Some(scene) = Scene::set_on(TestNetwork::slow(), settings).await else { return };
     let (pid, chain) = (scene.app.pid(), &scene.agent.operator.chain);
     let (payee, _) = chain.new_payee().await;
@@ -112,9 +112,7 @@ async fn payment_that_becomes_final_while_postgres_is_away_is_settled_afterwards
     let accepted = payment.clone().await.has_status(202);
     let signature = accepted.text_of("tx_signature").to_owned();
     scene.line.cuts();
-    while !chain.is_finalized(&signature).await {
-        tokio::time::sleep(Duration::from_millis(200)).await;
-    }
+    until("the payment is final", async || chain.is_finalized(&signature).await).await;
     // The relayer sees it, and can write nothing down.
     scene.agent.pays("1").to(&payee).await.is_error(503, "service_unavailable");
     scene.line.mends();
@@ -141,7 +139,7 @@ async fn every_part_goes_on_after_a_failover_during_which_only_a_standby_answere
 async fn streams_signed_refusals_sessions_and_cleaning_go_on_after_a_failover() {
     let Some(scene) = Scene::set().await else { return };
     let (operator, pid) = (&scene.agent.operator, scene.app.pid());
-    scene.agent.has_policy(json!({ "max_single_transfer": 2 })).await;
+    scene.agent.sets_policy(json!({ "max_single_transfer": 2 })).await;
     let (payee, _) = operator.chain.new_payee().await;
     let is_refused = async || {
         let refused = scene.agent.pays("3").to(&payee).await.is_error(402, "policy_violation");
@@ -161,9 +159,9 @@ async fn streams_signed_refusals_sessions_and_cleaning_go_on_after_a_failover() 
     scene.line.cuts();
     scene.database.takes_writing(false).await;
     scene.line.mends();
-    let unpaid = scene.is_away().await;
+    let unpaid = scene.goes_away().await;
     scene.database.takes_writing(true).await;
-    scene.is_back(unpaid, pid).await;
+    scene.comes_back(unpaid, pid).await;
 
     let second = is_refused().await;
     assert_eq!(stream.event_over(&operator.client, query).await["data"]["transfer_id"], second.as_str());

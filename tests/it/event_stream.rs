@@ -215,7 +215,8 @@ async fn stream_ends_with_its_key_and_when_the_relayer_stops() {
     });
     assert!(matches!(stays.next().await, Next::End));
     assert!(stopping.await.expect("no panic"), "{}", app.log_tail());
-    assert!(begun.elapsed() < Duration::from_secs(5), "{:?}", begun.elapsed());
+    // For so long a stop lets requests finish.
+    assert!(begun.elapsed() < Duration::from_secs(8), "{:?}", begun.elapsed());
 }
 
 #[tokio::test]

@@ -104,7 +104,7 @@ async fn transfer_never_settles_before_it_was_created() {
 async fn late() -> (Operator, Agent) {
     let network = TestNetwork::shared().await;
     let rpc_url = Some(network.rpc_url.clone());
-    let settings = AppSettings { indexer_interval_ms: 3_000, rpc_url, ..AppSettings::default() };
+    let settings = AppSettings { indexer_interval_ms: 8_000, rpc_url, ..AppSettings::default() };
     let app = TestApp::start(network, &settings).await;
     let operator = app.new_operator().await;
     let agent = operator.creates_account_with("Late", "100").await;

@@ -1,7 +1,6 @@
 //! Very many identical requests at once, for each of several keys. `PURSER_TEST_LONG=1` sends 1,000 for each of 100 keys.
 
 use std::future::IntoFuture;
-use std::time::Duration;
 
 use futures::StreamExt;
 use purser_tests::agent::unique_key;
@@ -84,22 +83,17 @@ async fn key_is_free_again_after_24_hours_and_not_a_second_sooner() {
 
     chain.stands_at(settled_at + DAY - 1).await;
     host_clock.stands_at(settled_at + DAY - 1);
-    seen_by_the_relayer().await;
+    agent.lets_the_relayer_read(&agent.operator.client, &payee).await;
     let replayed = agent.pays("1").to(&payee).key(&key).await.is_settled();
     assert_eq!(replayed.text, first.text);
     agent.pays("2").to(&payee).key(&key).await.is_error(409, "idempotency_conflict");
 
     chain.stands_at(settled_at + DAY).await;
     host_clock.stands_at(settled_at + DAY);
-    seen_by_the_relayer().await;
+    agent.lets_the_relayer_read(&agent.operator.client, &payee).await;
     let anew = agent.pays("2").to(&payee).key(&key).await.is_settled();
     assert_ne!(anew["transfer_id"], first["transfer_id"]);
     assert_eq!(chain.usdc_micros(&payee).await, 3_000_000);
     let replayed = agent.pays("2").to(&payee).key(&key).await.is_settled();
     assert_eq!(replayed.text, anew.text);
-}
-
-/// The relayer caches the chain's time for up to a second.
-async fn seen_by_the_relayer() {
-    tokio::time::sleep(Duration::from_millis(1_200)).await;
 }

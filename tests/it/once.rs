@@ -1,6 +1,6 @@
 //! `Idempotency-Key` on requests other than transfers.
 
-use std::time::{Duration, SystemTime, UNIX_EPOCH};
+use std::time::{SystemTime, UNIX_EPOCH};
 
 use purser_tests::clock::HostClock;
 use purser_tests::{Answer, AppSettings, Client, Operator, Proxy, TestApp, TestDatabase, TestNetwork};
@@ -77,12 +77,12 @@ async fn name_whose_request_is_under_way_is_in_progress_until_it_is_answered() {
     let operator = TestApp::start(network, &settings).await.new_operator().await;
     let client = &operator.client;
     let body = json!({ "name": "Ada" });
-    proxy
-        .faults()
-        .orders("sendTransaction", [purser_tests::proxy::faults::Fault::Delayed(Duration::from_secs(2))]);
+    proxy.gate().closes_after(0);
     let second = async {
-        tokio::time::sleep(Duration::from_millis(700)).await;
-        asks(client, "a", "/v1/accounts", &body).await
+        proxy.gate().holds_one().await;
+        let second = asks(client, "a", "/v1/accounts", &body).await;
+        proxy.gate().opens();
+        second
     };
     let (first, second) = tokio::join!(asks(client, "a", "/v1/accounts", &body), second);
     let first = first.has_status(201);

@@ -2,14 +2,14 @@
 
 use std::fs;
 use std::io::Write;
-use std::net::{Ipv4Addr, TcpListener, TcpStream};
+use std::net::{Ipv4Addr, TcpStream};
 use std::os::unix::fs::{MetadataExt, PermissionsExt};
 use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::time::Duration;
 
 use purser_tests::agent::all_at_once;
-use purser_tests::network::{path_text, temp_folder};
+use purser_tests::network::{free_port, path_text, temp_folder};
 use purser_tests::process::Process;
 use purser_tests::{AppSettings, TestApp, TestDatabase, TestNetwork};
 use rcgen::{BasicConstraints, CertificateParams, IsCa, Issuer, KeyPair};
@@ -54,8 +54,7 @@ impl Pooler {
             writes(&format!("{name}-leaf.pem"), &leaf.pem());
             writes(&format!("{name}-leaf.key"), &leaf_key.serialize_pem());
         }
-        let free = TcpListener::bind((Ipv4Addr::LOCALHOST, 0)).and_then(|listener| listener.local_addr());
-        let port = free.expect("a port is free").port();
+        let port = free_port();
         let server = Url::parse(database).expect("a URL");
         let host = server.host_str().expect("a host").replace("%2F", "/");
         let password = server.password().map(|password| format!(" password={password}")).unwrap_or_default();

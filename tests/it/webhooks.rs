@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, HashMap};
 use std::time::{Duration, Instant, SystemTime};
 
 use purser_tests::settings::Webhooks;
-use purser_tests::{Answer, AppSettings, Operator, Receiver, TestApp, TestNetwork};
+use purser_tests::{Answer, AppSettings, Operator, Receiver, TestApp, TestNetwork, until};
 use serde_json::{Value, json};
 use sha2::{Digest, Sha256};
 
@@ -158,7 +158,7 @@ async fn delivery_that_failed_is_shown_with_its_attempt_and_delivered_by_a_repla
 
 /// The webhook's only delivery, once it has this status and `attempts` attempts.
 async fn shows(operator: &Operator, path: &str, status: &str, attempts: usize) -> Value {
-    for _ in 0..200 {
+    for _ in 0..1_000 {
         let answer = operator.client.get(&format!("{path}/deliveries?status={status}")).await.has_status(200);
         if let [delivery] = &answer["data"].as_array().expect("a list")[..]
             && delivery["attempts"].as_array().expect("a list").len() == attempts
@@ -240,9 +240,8 @@ async fn killed_relayer_loses_no_event_and_repeats_only_what_was_under_way() {
         for _ in 0..events {
             agent.pays("1").to(&payee).by(&operator.client).await.is_error(402, "account_paused");
         }
-        while receiver.count_below("/") < before + deliveries_before_kill {
-            tokio::time::sleep(Duration::from_millis(5)).await;
-        }
+        until("enough is delivered", async || receiver.count_below("/") >= before + deliveries_before_kill)
+            .await;
         app.crashes();
         // Requests on the wire still arrive.
         receiver.finishes_reading().await;

@@ -1,7 +1,6 @@
 //! The rolling 24 hours, to the second: each test has its own network, and stops and moves its clock.
 
 use std::sync::Arc;
-use std::time::Duration;
 
 use purser::error::PurserError;
 use purser_tests::agent::unique_key;
@@ -100,7 +99,7 @@ async fn idempotency_key_is_remembered_for_24_hours_and_free_afterwards() {
     // The chain's clock alone frees nothing: a node might lie about it.
     agent.operator.app().host_stands_at(start);
     agent.operator.chain.stands_at(start + DAY + 10).await;
-    tokio::time::sleep(Duration::from_millis(1_100)).await;
+    agent.lets_the_relayer_read(&agent.operator.client, &payee).await;
     agent.pays("2").to(&payee).key(&key).await.is_error(409, "idempotency_conflict");
     stands_at(&agent, start + DAY + 10).await;
     let reused = agent.pays("2").to(&payee).key(&key).await.is_settled();
@@ -108,11 +107,12 @@ async fn idempotency_key_is_remembered_for_24_hours_and_free_afterwards() {
     assert_eq!(agent.operator.chain.usdc_micros(&payee).await, 3_000_000);
 }
 
-/// Stops the chain's clock and the host's at this second, and waits for as long as the relayer may cache an older one.
+/// Stops the chain's clock and the host's at this second, and lets the relayer know.
 async fn stands_at(agent: &Agent, unix_seconds: i64) {
     agent.operator.app().host_stands_at(unix_seconds);
     agent.operator.chain.stands_at(unix_seconds).await;
-    tokio::time::sleep(Duration::from_millis(1_100)).await;
+    let (anyone, _) = agent.operator.chain.new_payee().await;
+    agent.lets_the_relayer_read(&agent.operator.client, &anyone).await;
 }
 
 async fn refused(agent: &Agent, usdc: &str, payee: &Pubkey) -> Answer {

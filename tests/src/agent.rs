@@ -77,6 +77,11 @@ impl Agent {
         Payment { path: "/v1/transfers/preview", ..self.pays(usdc) }
     }
 
+    /// Has the relayer read the chain, with its clock, which it remembers for up to a second: a preview does.
+    pub async fn lets_the_relayer_read(&self, client: &Client, payee: &Pubkey) {
+        self.previews("0.000001").to(payee).by(client).await.has_status(200);
+    }
+
     /// Sends a transfer straight to the program with the transfer authority's key, bypassing the relayer.
     pub async fn pays_directly(&self, usdc: &str, destination: &Pubkey, memo: &str) -> Landing {
         self.pays_directly_tagged(usdc, destination, memo, random_tag()).await

@@ -78,6 +78,8 @@ impl Chain {
         self.call("surfnet_pauseClock", json!([])).await;
         self.call("surfnet_timeTravel", json!([{ "absoluteTimestamp": unix_seconds * 1_000 }])).await;
         assert_eq!(self.now().await, unix_seconds, "the network's clock stands");
+        // The notices of this slot may tell of the time before.
+        self.next_slot().await;
     }
 
     /// The account's data, `None` when there is no such account.
@@ -304,11 +306,15 @@ impl Chain {
         let landing = self.all_land(&instructions, &[payer]).await;
         assert!(matches!(landing, Landing::Settled(_)), "no lookup table: {landing:?}");
         // The lookup table's new entries are usable from the next slot on.
-        let made_in = self.rpc.get_slot().await.expect("the network has a slot");
-        while self.rpc.get_slot().await.expect("the network has a slot") <= made_in {
+        self.next_slot().await;
+        AddressLookupTableAccount { key, addresses: addresses.to_vec() }
+    }
+
+    async fn next_slot(&self) {
+        let now = self.rpc.get_slot().await.expect("the network has a slot");
+        while self.rpc.get_slot().await.expect("the network has a slot") <= now {
             tokio::time::sleep(Duration::from_millis(10)).await;
         }
-        AddressLookupTableAccount { key, addresses: addresses.to_vec() }
     }
 
     /// A recent blockhash to sign transactions with.

@@ -63,6 +63,7 @@ struct Desk {
     keypair: Keypair,
     mood: Mutex<Mood>,
     signed: AtomicUsize,
+    hung: Mutex<Vec<String>>,
     turned_away: Mutex<Vec<String>>,
 }
 
@@ -100,6 +101,7 @@ impl Keeper {
             keypair: keypair.insecure_clone(),
             mood: Mutex::new(Mood::Signs),
             signed: AtomicUsize::new(0),
+            hung: Mutex::default(),
             turned_away: Mutex::default(),
         });
         let serving = Arc::clone(&desk);
@@ -120,6 +122,11 @@ impl Keeper {
     /// How many signatures it has made.
     pub fn signed(&self) -> usize {
         self.desk.signed.load(Ordering::SeqCst)
+    }
+
+    /// The paths of requests that it left without an answer.
+    pub fn hung(&self) -> Vec<String> {
+        lock(&self.desk.hung).clone()
     }
 
     /// Why it rejected requests.
@@ -200,6 +207,7 @@ impl Desk {
             let mood = *lock(&self.mood);
             let (status, answer) = match mood {
                 Mood::Hangs => {
+                    lock(&self.hung).push(asked.path.clone());
                     // Until the client hangs up.
                     let _ = stream.read(&mut [0]);
                     return;

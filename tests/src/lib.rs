@@ -24,6 +24,7 @@
 //! | [`wire`] | [`Wire`]: a line to a websocket or a database that a test can cut, or make swallow everything |
 //! | [`browser`] | [`Browser`]: a browser without scripts on the dashboard |
 //! | [`clock`] | converts between Unix seconds and the API's timestamps |
+//! | [`waits`] | waits until something holds |
 //! | [`usage`] | CPU time and memory, as the kernel counts them |
 //! | [`money`] | micro-USDC from text, without floats |
 //!
@@ -52,6 +53,7 @@ pub mod receiver;
 pub mod request;
 pub mod settings;
 pub mod usage;
+pub mod waits;
 pub mod wallet;
 pub mod wire;
 
@@ -68,5 +70,6 @@ pub use postgres::TestDatabase;
 pub use proxy::Proxy;
 pub use receiver::Receiver;
 pub use settings::AppSettings;
+pub use waits::until;
 pub use wallet::Wallet;
 pub use wire::Wire;

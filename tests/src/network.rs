@@ -1,5 +1,6 @@
 //! One embedded Solana network with the program and a USDC mint, as a process of its own.
 
+use std::net::{Ipv4Addr, TcpListener};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Duration;
@@ -8,6 +9,7 @@ use solana_sdk::pubkey::Pubkey;
 use tempfile::TempDir;
 use tokio::sync::OnceCell;
 
+use crate::agent::random_tag;
 use crate::binaries;
 use crate::chain::Chain;
 use crate::process::Process;
@@ -106,6 +108,14 @@ impl TestNetwork {
     pub fn pid(&self) -> u32 {
         self.process.pid()
     }
+}
+
+/// A port for a program that cannot choose one itself. It is below those that the system gives to whoever asks for any
+/// (32,768 and up), so that nobody gets it before that program does.
+pub fn free_port() -> u16 {
+    let is_free = |port: &u16| TcpListener::bind((Ipv4Addr::LOCALHOST, *port)).is_ok();
+    let any = || 20_000 + u16::try_from(random_tag() % 12_000).expect("small");
+    std::iter::repeat_with(any).take(100).find(is_free).expect("a local port is free")
 }
 
 /// A temporary folder that is removed when dropped.

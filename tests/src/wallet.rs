@@ -9,6 +9,7 @@ use solana_sdk::signer::{SeedDerivable, Signer};
 use crate::agent::Agent;
 use crate::chain::{Chain, Landing, TOKEN_PROGRAM};
 use crate::money::micros;
+use crate::waits::until;
 
 /// Instructions of the token program.
 const TRANSFER: u8 = 3;
@@ -89,6 +90,13 @@ pub async fn mints(chain: &Chain, usdc: &str, to: &Pubkey) -> String {
         Landing::Settled(signature) => signature.to_string(),
         other => panic!("minting did not land well: {other:?}"),
     }
+}
+
+/// Waits until all that is on the chain is final: something later is.
+pub async fn finalizes_all(chain: &Chain) {
+    let (payee, _) = chain.new_payee().await;
+    let last = mints(chain, "1", &payee).await;
+    until("the newest transaction is final", async || chain.is_finalized(&last).await).await;
 }
 
 /// Withdraws from an agent's account as the operator's admin, and returns the transaction's signature.

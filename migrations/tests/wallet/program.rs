@@ -1,8 +1,7 @@
 use std::path::{Path, PathBuf};
 use std::process::Command;
-use std::time::Duration;
 
-use purser_tests::wallet::mints;
+use purser_tests::wallet::{finalizes_all, mints};
 use purser_tests::{AppSettings, TestApp, binaries};
 use serde_json::{Value, json};
 use sha2::{Digest, Sha256};
@@ -258,8 +257,7 @@ fn upgrades(report: &Value, wallet: &Wallet) -> usize {
 }
 
 async fn audited(room: &Room, operator: &Pubkey) -> Value {
-    // Until all of it is final.
-    tokio::time::sleep(Duration::from_secs(3)).await;
+    finalizes_all(&room.network.chain()).await;
     let mut audit = Command::new(binaries::relayer());
     audit.args(["audit", "--url", &room.network.rpc_url, "--operator", &operator.to_string(), "--json"]);
     let output = audit.current_dir(room.folder.path()).env_remove("PURSER_CONFIG").output().unwrap();

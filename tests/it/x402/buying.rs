@@ -264,7 +264,10 @@ async fn servers_that_may_not_be_reached_are_not_asked() {
 
 #[tokio::test]
 async fn payment_that_gets_lost_is_paid_once_whenever_it_turns_up() {
-    let Some(fair) = Fair::opens_to_all().await else { return };
+    // On the slow network a blockhash lives for half a minute.
+    let settings = AppSettings { deadline_seconds: 5, ..AppSettings::default() };
+    let app = TestApp::start(TestNetwork::slow(), &settings).await;
+    let Some(fair) = Fair::opens(app.new_operator().await, json!({}), None).await else { return };
     fair.road.payments(Payments::GetLost);
     let key = unique_key();
     let lost = fair.buys(&key).await.has_status(202);
@@ -276,17 +279,14 @@ async fn payment_that_gets_lost_is_paid_once_whenever_it_turns_up() {
     let [payment] = &fair.road.handed_over()[..] else { panic!("handed over once") };
     // While the first may still land, nothing else is signed.
     fair.road.payments(Payments::Arrive);
-    let again = fair.key.request(Method::POST, "/v1/x402/payments").json(&fair.order(&key));
-    let again = tokio::spawn({
-        let client = fair.key.clone();
-        async move { client.sends(again).await }
-    });
-    tokio::time::sleep(Duration::from_secs(1)).await;
-    assert_eq!(fair.road.handed_over().len(), 1);
+    let waits = fair.buys(&key).await.has_status(202);
+    assert_eq!((transfer_id(&waits), fair.road.handed_over().len()), (transfer_id(&lost), 1));
     assert_eq!(fair.road.brings(payment).await, 200);
-    let again = again.await.expect("no panic");
+    assert_eq!(fair.ended(&transfer_id(&lost)).await["status"], "settled");
+    let again = fair.buys(&key).await;
     assert_eq!((again.status, &again["transfer"]["status"]), (200, &json!("settled")), "{}", again.text);
     assert_eq!(transfer_id(&again), transfer_id(&lost));
+    assert_eq!(fair.road.handed_over().len(), 1);
     fair.has_paid(1).await;
     assert_eq!(fair.road.brings(payment).await, 402);
     fair.has_paid(1).await;
