@@ -27,7 +27,7 @@ async fn listed(operator: &Operator, path: &str) -> Vec<Value> {
 
 /// Waits until the indexer has read all that is on the chain now. It alone announces changed policies, and it looks once at a
 /// time: the look that finds the second change begins when the one that found the first is over.
-async fn has_looked(witness: &Agent) {
+async fn indexer_looks(witness: &Agent) {
     let path = format!("/v1/events?type=policy.changed&account_id={}&limit=100", witness.id);
     for limit in [1, 2] {
         let changed = witness.sets_policy(json!({ "max_single_transfer": limit })).await;
@@ -51,11 +51,11 @@ async fn deliveries(witness: &Agent, webhook: &Answer) -> usize {
 }
 
 /// Waits for `count` deliveries and for a look of the indexer, checks that no more were made, and returns their data.
-async fn told(witness: &Agent, receiver: &Receiver, webhook: &Answer, count: usize) -> Vec<Value> {
+async fn delivered(witness: &Agent, receiver: &Receiver, webhook: &Answer, count: usize) -> Vec<Value> {
     let (_, path) = webhook.text_of("url").rsplit_once('/').expect("a URL has a path");
     let path = format!("/{path}");
     receiver.waits_for(&path, count).await;
-    has_looked(witness).await;
+    indexer_looks(witness).await;
     assert_eq!(deliveries(witness, webhook).await, count, "{path}");
     let received = receiver.received(&path).into_iter().map(|delivery| delivery.event()["data"].take());
     let data: Vec<Value> = received.filter(|data| data["account_id"] != witness.id.as_str()).collect();
@@ -81,7 +81,7 @@ async fn deposits_and_withdrawals_are_announced_however_they_came() {
     let gift = strangers.pays("1").to(&ben.token_account).await.is_settled();
     let (payee, _) = operator.chain.new_payee().await;
     let withdrawn = withdraws(&ada, "3", &payee, app.admin()).await;
-    let data = told(&witness, &receiver, &money, 4).await;
+    let data = delivered(&witness, &receiver, &money, 4).await;
     let of = |signature: &str| {
         let mut found = data.iter().filter(|data| data["tx_signature"] == signature);
         found.next().unwrap_or_else(|| panic!("{signature}: {data:#?}")).clone()
@@ -129,7 +129,7 @@ async fn daily_limit_that_is_reached_is_announced_once_and_again_when_it_was_lef
     // The transfer authority pays without the relayer; the limit is reached all the same.
     let direct = ada.pays_directly("15", &payee, "the rest").await;
     assert!(matches!(direct, Landing::Settled(_)), "{direct:?}");
-    let mut data = told(&witness, &receiver, &limits, 2).await;
+    let mut data = delivered(&witness, &receiver, &limits, 2).await;
     data.sort_by_key(|data| data["threshold_percent"].as_u64());
     let first = json!({
         "account_id": ada.id, "threshold_percent": 80, "spent_usdc": "80.000000", "max_daily_spend_usdc": "100.000000",
@@ -145,7 +145,7 @@ async fn daily_limit_that_is_reached_is_announced_once_and_again_when_it_was_lef
     operator.chain.stands_at(now + 90_000).await;
     app.host_stands_at(now + 90_000);
     let all = ada.pays("100").to(&payee).await.is_settled();
-    let data = told(&witness, &receiver, &limits, 4).await;
+    let data = delivered(&witness, &receiver, &limits, 4).await;
     let mut percents: Vec<&Value> = data[2..].iter().map(|data| &data["threshold_percent"]).collect();
     percents.sort_by_key(|percent| percent.as_u64());
     assert_eq!(percents, [&json!(80), &json!(100)]);
@@ -170,7 +170,7 @@ async fn limit_is_announced_once_though_the_relayer_is_killed_again_and_again() 
     }
     receiver.waits_for("/limits", 1).await;
     witness.operator = operator.reconnected();
-    has_looked(&witness).await;
+    indexer_looks(&witness).await;
     let mut ids: Vec<String> =
         receiver.received("/limits").iter().map(|delivery| delivery.event_id()).collect();
     // A delivery may come twice, but it is one event.
@@ -194,7 +194,7 @@ async fn limit_that_payments_made_at_once_reach_is_announced_once() {
     for answer in all_at_once(payments).await {
         answer.is_settled();
     }
-    let data = told(&witness, &receiver, &limits, 2).await;
+    let data = delivered(&witness, &receiver, &limits, 2).await;
     let mut percents: Vec<u64> =
         data.iter().map(|data| data["threshold_percent"].as_u64().expect("a number")).collect();
     percents.sort_unstable();
@@ -212,7 +212,7 @@ async fn changed_policy_is_announced_with_before_and_after() {
     // Right after the account's creation, and right after each other.
     ada.sets_policy(json!({ "max_daily_spend": 5, "allowed_counterparties": [payee.to_string()] })).await;
     let paused = ada.sets_policy(json!({ "paused": true })).await;
-    let mut data = told(&witness, &receiver, &policies, 2).await;
+    let mut data = delivered(&witness, &receiver, &policies, 2).await;
     // Deliveries may overtake each other.
     data.sort_by_key(|data| data["after"]["version"].as_u64());
     let (set, pause) = (&data[0], &data[1]);
@@ -244,7 +244,7 @@ async fn long_allowlist_is_announced_whole() {
     let wallets: Vec<Value> =
         (0..60).map(|_| json!({ "wallet": Pubkey::new_unique().to_string() })).collect();
     ada.sets_policy(json!({ "allowed_counterparties": wallets })).await;
-    let data = told(&witness, &receiver, &policies, 1).await;
+    let data = delivered(&witness, &receiver, &policies, 1).await;
     let listed = data[0]["after"]["policy"]["allowed_counterparties"].as_array().expect("a list");
     assert_eq!(listed.len(), 60);
 }
@@ -259,13 +259,13 @@ async fn halts_are_announced_for_every_account_they_stop() {
     let of_ada = operator.client.post("/v1/webhooks", &of(&ada, "/ada")).await.has_status(201);
     let of_ben = operator.client.post("/v1/webhooks", &of(&ben, "/ben")).await.has_status(201);
     operator.chain.halts(operator.address, Some(ada.address), app.admin()).await;
-    let data = told(&witness, &receiver, &of_ada, 1).await;
+    let data = delivered(&witness, &receiver, &of_ada, 1).await;
     assert_eq!((&data[0]["account_id"], &data[0]["scope"]), (&json!(ada.id), &json!("account")));
     assert_eq!(data[0]["halted_by"], "admin");
     assert_eq!(deliveries(&witness, &of_ben).await, 0);
     let halted = operator.client.post("/v1/halt", &json!({})).await.has_status(200);
-    let data = told(&witness, &receiver, &of_ben, 1).await;
+    let data = delivered(&witness, &receiver, &of_ben, 1).await;
     assert_eq!((&data[0]["scope"], &data[0]["halted_by"]), (&json!("operator"), &json!("policy_authority")));
     assert_eq!(data[0]["tx_signature"], halted["tx_signature"]);
-    told(&witness, &receiver, &of_ada, 2).await;
+    delivered(&witness, &receiver, &of_ada, 2).await;
 }

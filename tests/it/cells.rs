@@ -30,7 +30,7 @@ cell = "b"
 [mcp]
 allowed_hosts = ["purser.example.com", "b.purser.example.com"]
 "#;
-const WITHIN: Duration = Duration::from_secs(20);
+const WITHIN: Duration = Duration::from_secs(60);
 
 /// `haproxy`, from `PURSER_HAPROXY` or the path; `None`, with a note on standard error, if there is none.
 fn haproxy() -> Option<PathBuf> {

@@ -9,7 +9,7 @@ use std::time::Duration;
 
 use purser_tests::agent::all_at_once;
 use purser_tests::network::{path_text, temp_folder};
-use purser_tests::wallet::all_is_final;
+use purser_tests::wallet::finalizes_all;
 use purser_tests::{
     Agent, Answer, AppSettings, Client, Operator, TestApp, TestDatabase, TestNetwork, binaries,
 };
@@ -331,7 +331,7 @@ async fn a_memo_that_another_wallet_signs_is_no_head() {
     };
     let landing = operator.chain.all_land(&[said, gift], &[stranger]).await;
     assert!(matches!(landing, purser_tests::Landing::Settled(_)), "{landing:?}");
-    all_is_final(&operator.chain).await;
+    finalizes_all(&operator.chain).await;
     let key = app.denials_key().pubkey().to_string();
     let (status, report) = audits(&file, &["--denials-key", &key, "--url", &operator.network().rpc_url]);
     // There is no head to compare with: neither good nor bad.

@@ -156,7 +156,7 @@ async fn error_solana_unavailable_is_503_and_retryable_when_nothing_was_signed()
     assert!(refused.is_error(503, "solana_unavailable")["retryable"].is_boolean());
     proxy.mends();
     let mut answer = payment.clone().await;
-    for _ in 0..50 {
+    for _ in 0..300 {
         if answer.status != 503 {
             break;
         }

@@ -8,7 +8,7 @@ use reqwest::{Method, Response};
 use serde_json::{Value, json};
 
 /// How long an event, or the end of a stream, may take.
-const WITHIN: Duration = Duration::from_secs(20);
+const WITHIN: Duration = Duration::from_secs(60);
 
 /// An open stream, read without any library.
 pub struct Stream {

@@ -28,8 +28,8 @@ fn looks(proxy: &Proxy) -> u64 {
     proxy.calls().get(LOOKS).copied().unwrap_or_default()
 }
 
-/// Waits until the relayer knows the present price of others. One look may have begun earlier; the next is over once another begins.
-async fn knows_the_price(proxy: &Proxy) {
+/// Waits until the relayer has read the present price of others. One look may have begun earlier; the next is over once another begins.
+async fn learns_the_price(proxy: &Proxy) {
     let before = looks(proxy);
     until("two more looks at the price", async || looks(proxy) >= before + 2).await;
 }
@@ -45,7 +45,7 @@ async fn payments_among_others_that_pay_more_land_and_none_expires() {
         "nobody competes: nothing is paid for it"
     );
     proxy.outcomes().competes(5_000);
-    knows_the_price(&proxy).await;
+    learns_the_price(&proxy).await;
     proxy.outcomes().clears();
     let before = looks(&proxy);
     let begun = std::time::Instant::now();
@@ -84,7 +84,7 @@ async fn payment_that_expired_is_signed_anew_for_the_most_that_may_be_paid() {
     let (payee, _) = operator.chain.new_payee().await;
     // The nodes do not report the real price yet.
     proxy.outcomes().says_that_others_pay(Some(1_000));
-    knows_the_price(&proxy).await;
+    learns_the_price(&proxy).await;
     proxy.outcomes().clears();
     proxy.outcomes().competes(50_000);
     let paid = agent.pays("1").to(&payee).await;

@@ -8,7 +8,7 @@ use purser_tests::{Agent, AppSettings, Landing, Operator, TestApp, TestNetwork, 
 use serde_json::{Value, json};
 
 /// How long a deposit may take to appear.
-const SHOWN_WITHIN: Duration = Duration::from_secs(20);
+const SHOWN_WITHIN: Duration = Duration::from_secs(60);
 
 /// The entries of one page, for this query.
 pub async fn entries(agent: &Agent, query: &str) -> Vec<Value> {

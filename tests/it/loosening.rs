@@ -44,7 +44,7 @@ async fn loosened_policy_waits_is_announced_and_takes_effect_by_itself() {
     assert_eq!(waiting["effective_at"], waiting["pending"]["effective_at"]);
     agent.pays("20").to(&payee).await.is_error(402, "policy_violation");
     let mut paid = false;
-    for _ in 0..200 {
+    for _ in 0..600 {
         if policy_of(&operator, &agent).await["max_single_transfer"] == 50 {
             agent.pays("20").to(&payee).await.is_settled();
             paid = true;

@@ -11,7 +11,7 @@ use solana_sdk::signer::Signer;
 async fn versions_once(agent: &Agent, count: usize) -> Answer {
     let path = agent.path("/policy/versions");
     let mut listed = agent.operator.client.get(&path).await.has_status(200);
-    for _ in 0..150 {
+    for _ in 0..600 {
         if listed["data"].as_array().map(Vec::len) == Some(count) {
             return listed;
         }

@@ -139,7 +139,7 @@ async fn service_pays_for_no_list_of_an_account_that_it_found() {
     lands(&operator, create).await;
     let account_id = format!("acct_{id}");
     let mut found = operator.reads_account(&account_id).await;
-    for _ in 0..100 {
+    for _ in 0..600 {
         if found.status == 200 {
             break;
         }

@@ -21,7 +21,7 @@ use crate::operator::Operator;
 use crate::process::Process;
 use crate::settings::AppSettings;
 
-const READY_WITHIN: Duration = Duration::from_secs(30);
+const READY_WITHIN: Duration = Duration::from_secs(60);
 
 static SHARED: OnceCell<Arc<TestApp>> = OnceCell::const_new();
 

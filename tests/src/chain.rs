@@ -155,7 +155,7 @@ impl Chain {
     pub async fn funds(&self, address: &Pubkey, sol: u64) {
         let params = json!([address.to_string(), sol * 1_000_000_000]);
         self.call("requestAirdrop", params).await;
-        for _ in 0..100 {
+        for _ in 0..1_200 {
             if self.rpc.get_balance(address).await.expect("the network answers") > 0 {
                 return;
             }
@@ -341,7 +341,7 @@ impl Chain {
             Ok(signature) => signature,
             Err(error) => return outcome_of_send(error),
         };
-        for _ in 0..200 {
+        for _ in 0..600 {
             let statuses = self.rpc.get_signature_statuses(&[signature]).await.expect("the network answers");
             if let Some(status) = statuses.value.into_iter().next().flatten() {
                 return match status.err {

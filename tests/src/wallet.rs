@@ -93,7 +93,7 @@ pub async fn mints(chain: &Chain, usdc: &str, to: &Pubkey) -> String {
 }
 
 /// Waits until all that is on the chain is final: something later is.
-pub async fn all_is_final(chain: &Chain) {
+pub async fn finalizes_all(chain: &Chain) {
     let (payee, _) = chain.new_payee().await;
     let last = mints(chain, "1", &payee).await;
     until("the newest transaction is final", async || chain.is_finalized(&last).await).await;

@@ -19,7 +19,7 @@ use solana_transaction::Transaction;
 pub const PROGRAM_ID: &str = "PujGKaV9Hdg61jtnWf7vFc2ptse8aFEuEAqr81Gv1rx";
 const SYSTEM_PROGRAM: Pubkey = Pubkey::from_str_const("11111111111111111111111111111111");
 const CLOCK: &str = "SysvarC1ock11111111111111111111111111111111";
-pub const PATIENCE: Duration = Duration::from_secs(20);
+pub const PATIENCE: Duration = Duration::from_secs(60);
 
 pub fn binary() -> Command {
     Command::new(env!("CARGO_BIN_EXE_purser-localnet"))

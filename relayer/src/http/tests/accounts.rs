@@ -49,7 +49,6 @@ async fn pages_are_stable_under_inserts_and_cursors_keep_to_their_filter() {
     let mut accounts = Vec::new();
     for _ in 0..5 {
         accounts.push(relayer.account().await);
-        tokio::time::sleep(Duration::from_millis(2)).await;
     }
     let paused = format!("/v1/accounts/{}/policy", accounts[1]);
     assert_eq!(relayer.put(&paused, &json!({ "paused": true })).await.body["paused"], true);

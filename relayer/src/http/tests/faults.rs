@@ -28,7 +28,7 @@ pub(super) async fn end_of(relayer: &Relayer, answer: &Answer) -> String {
 }
 
 /// Waits until all tasks of a relayer that stops have ended.
-async fn is_drained(relayer: &Relayer) {
+async fn drains(relayer: &Relayer) {
     relayer.tasks.tracker.close();
     let ended = tokio::time::timeout(Duration::from_secs(20), relayer.tasks.tracker.wait()).await;
     ended.expect("its tasks end");
@@ -167,7 +167,7 @@ async fn a_second_process_finishes_what_the_first_signed_with_the_same_bytes() {
     };
     let (answer, ()) = tokio::join!(relayer.post("/v1/transfers", &order), stop);
     assert_eq!(answer.status, StatusCode::ACCEPTED, "a stop answers with what is known");
-    is_drained(&relayer).await;
+    drains(&relayer).await;
 
     let second = relayer.beside().await;
     second.services.reconcile();
@@ -297,7 +297,7 @@ async fn a_second_process_carries_on_what_the_first_had_only_claimed() {
         relayer.chain.comes_to(|script| script.orders.len() >= 12).await;
         relayer.tasks.stop.cancel();
     });
-    is_drained(&relayer).await;
+    drains(&relayer).await;
     let second = relayer.beside().await;
     second.services.reconcile();
     relayer.chain.release();

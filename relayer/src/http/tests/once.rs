@@ -299,8 +299,8 @@ async fn a_client_that_goes_away_finds_its_account_under_its_name() {
         answer = relayer.asks("a", "/v1/accounts", r#"{"name":"Ada"}"#) => panic!("not held: {}", answer.text),
         () = relayer.chain.comes_to(|script| script.creations_under_way == 1) => {}
     }
-    let told = relayer.asks("a", "/v1/accounts", r#"{"name":"Ada"}"#).await;
-    assert_eq!(told.error(), (409, "idempotency_in_progress"));
+    let answer = relayer.asks("a", "/v1/accounts", r#"{"name":"Ada"}"#).await;
+    assert_eq!(answer.error(), (409, "idempotency_in_progress"));
     relayer.chain.release();
     for _ in 0..1_000 {
         tokio::time::sleep(Duration::from_millis(20)).await;
