@@ -35,6 +35,7 @@ mod events;
 mod fees;
 mod files;
 mod first_payment;
+mod from_source;
 mod halts;
 mod health;
 mod history;

@@ -55,7 +55,8 @@ fn profile_dir() -> PathBuf {
     if in_deps { folder.parent().unwrap_or(folder).to_path_buf() } else { folder.to_path_buf() }
 }
 
-fn target_dir() -> PathBuf {
+/// The folder of cargo's output.
+pub fn target_dir() -> PathBuf {
     match env::var_os("CARGO_TARGET_DIR") {
         Some(dir) => workspace().join(dir),
         None => profile_dir().parent().expect("target/<profile> has a parent").to_path_buf(),

@@ -154,3 +154,24 @@ fn what_is_wrong_with_a_key_is_said() {
     // On the same machine, Vault may do without TLS.
     table(&VAULT.replace("https://vault.internal", "http://127.0.0.1")).expect("valid");
 }
+
+/// Every table of docs/operating.md, as it is printed and with what it leaves to be chosen.
+#[test]
+fn each_kind_of_the_page_is_read_as_it_is_printed() {
+    const PAGE: &str = include_str!("../../../../docs/operating.md");
+    let section = PAGE.split("\n## Keys that another service keeps\n").nth(1).expect("a section");
+    let section = section.split("\n## ").next().expect("it ends");
+    let printed = section.split("```toml\n").skip(1).filter_map(|rest| rest.split("```").next());
+    let mut kinds = Vec::new();
+    for block in printed {
+        let lines = block.trim_start_matches("[networks.live.transfer_authority_keypair]\n");
+        let kind = lines.lines().next().and_then(|line| line.split('"').nth(1)).expect("the kind is first");
+        kinds.push(kind);
+        // An address stands where the page has dots.
+        let lines = lines.replace("\"...\"", &format!("\"{KEY}\"")).replace("7rN1...base58", KEY);
+        for lines in [lines.replace("\n# ", "\n"), lines] {
+            assert_eq!(table(&lines).unwrap_or_else(|error| panic!("{lines}{error}")).len(), 1);
+        }
+    }
+    assert_eq!(kinds, ["vault", "environment", "vault", "turnkey", "privy", "aws-kms", "gcp-kms"]);
+}
