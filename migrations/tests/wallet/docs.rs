@@ -37,7 +37,8 @@ fn runs(room: &Room, wallet: &Wallet, name: &str, arguments: &str) -> Value {
 /// The line below the upgrade, which has a node of its own and no key.
 fn runs_after_an_upgrade(room: &Room) {
     let page = page();
-    let line = page.lines().find(|line| line.starts_with("purser verify-program")).unwrap();
+    let mut lines = page.lines().skip_while(|line| !line.starts_with("anchor run deploy"));
+    let line = lines.nth(1).unwrap();
     let relayer = binaries::relayer();
     let path = format!("{}:{}", relayer.parent().unwrap().display(), std::env::var("PATH").unwrap());
     let mut shell = std::process::Command::new("sh");
