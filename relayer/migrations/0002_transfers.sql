@@ -37,7 +37,7 @@ CREATE TABLE transfers (
     message                 TEXT COLLATE "binary",
     -- JSON array: how every rule judged a rejected transfer.
     checks                  TEXT COLLATE "binary",
-    -- Of the policy that it was rejected by, where that was read.
+    -- Of the policy that judged it last: whose rules had all passed before it was signed, or that rejected it, where that was read.
     policy_version          BIGINT,
     -- The number of a rejected transfer's denial, once that is signed.
     denial                  BIGINT,

@@ -16,7 +16,7 @@ use crate::domain::{
 };
 use crate::http::csv;
 use crate::http::v1::history::EntryResponse;
-use crate::service::{AccountView, EntryView, ServiceError, Services};
+use crate::service::{AccountView, EntryView, Services};
 
 const LIMIT: u32 = 50;
 /// How many entries a search reads before it shows what it has found so far.

@@ -10,7 +10,7 @@ use serde_json::{Map, Value, json};
 use super::form::Form;
 use super::page::{Complaint, Frame, PageError, PageId, QueryParams, Section, page, see};
 use super::session::Signed;
-use super::text::filters;
+use super::text::{filters, limit_text};
 use crate::domain::{
     AccountId, AllowlistEntry, Counterparties, CounterpartyKind, Cursor, Invalid, Limit, PageLimit,
     PageRequest, PolicyUpdate, PolicyVersion, SpendingPolicy,
@@ -79,10 +79,6 @@ pub fn compared(before: &SpendingPolicy, after: &SpendingPolicy) -> Vec<FieldCha
 
 /// Every field of a policy in words.
 pub fn rows(policy: &SpendingPolicy) -> [(&'static str, String); 5] {
-    let limit = |limit: Limit| match limit {
-        Limit::Unlimited => "No limit".to_owned(),
-        Limit::AtMost(amount) => format!("{} USDC", super::text::usdc_text(amount)),
-    };
     let yes = |yes: bool| if yes { "Yes" } else { "No" }.to_owned();
     let allowed = match &policy.allowlist {
         Counterparties::Anyone => "Anyone".to_owned(),
@@ -90,8 +86,8 @@ pub fn rows(policy: &SpendingPolicy) -> [(&'static str, String); 5] {
         Counterparties::Only(entries) => entries.iter().map(line).collect::<Vec<_>>().join("\n"),
     };
     [
-        ("Most per transfer", limit(policy.max_single_transfer)),
-        ("Most in 24 hours", limit(policy.max_daily_spend)),
+        ("Most per transfer", limit_text(policy.max_single_transfer)),
+        ("Most in 24 hours", limit_text(policy.max_daily_spend)),
         ("Who may be paid", allowed),
         ("Memo needed", yes(policy.require_memo)),
         ("Paused", yes(policy.paused)),

@@ -20,6 +20,14 @@ pub fn usdc_text(amount: UsdcAmount) -> String {
     format!("{grouped}.{}", fraction.get(..shown).unwrap_or(fraction))
 }
 
+/// A limit, for people.
+pub fn limit_text(limit: Limit) -> String {
+    match limit {
+        Limit::Unlimited => "No limit".to_owned(),
+        Limit::AtMost(amount) => format!("{} USDC", usdc_text(amount)),
+    }
+}
+
 /// `2026-11-22 21:30:37 UTC`
 pub fn moment_text(at: Timestamp) -> String {
     let text = at.to_string();
@@ -46,10 +54,7 @@ pub mod filters {
 
     /// A limit, for people.
     pub fn limit(limit: &Limit, _: &dyn Values) -> askama::Result<String> {
-        Ok(match limit {
-            Limit::Unlimited => "No limit".to_owned(),
-            Limit::AtMost(amount) => format!("{} USDC", usdc_text(*amount)),
-        })
+        Ok(limit_text(*limit))
     }
 
     /// A moment: in UTC here, in the reader's time zone with the script.

@@ -9,10 +9,11 @@ use axum::response::Response;
 use super::form::Form;
 use super::page::{Complaint, Frame, PageError, PageId, QueryParams, Section, page};
 use super::session::Signed;
-use super::text::filters;
+use super::text::{filters, limit_text};
 use crate::domain::{
-    AccountId, Checks, Cursor, IdempotencyKey, Invalid, PageLimit, PageRequest, RuleCheck, TransferFilter,
-    TransferId, TransferState, TransferStatus,
+    AccountId, CheckedRule, Checks, Counterparties, Cursor, Failure, FailureCode, IdempotencyKey, Invalid,
+    PageLimit, PageRequest, RuleCheck, SpendingPolicy, TransferFilter, TransferId, TransferState,
+    TransferStatus,
 };
 use crate::http::error::ApiError;
 use crate::http::v1::transfers::CreateTransferBody;
@@ -60,9 +61,20 @@ pub async fn show(
 struct TransferPage {
     frame: Frame,
     view: TransferView,
+    /// What its policy version allowed, if that was read.
+    policy: Option<SpendingPolicy>,
+}
+
+/// What a rule said of a transfer that policy let pass.
+struct PassedRule {
+    rule: CheckedRule,
+    ok: bool,
+    /// What it allowed; `None`: that is not on record.
+    allowed: Option<String>,
 }
 
 impl TransferPage {
+    /// How each rule judged a rejected transfer.
     fn checks(&self) -> &[RuleCheck] {
         match &self.view.transfer.state {
             TransferState::Rejected(rejection) => &rejection.checks.0,
@@ -73,6 +85,101 @@ impl TransferPage {
             | TransferState::Failed(_) => &[],
         }
     }
+
+    /// Every rule, once all those of the policy have passed.
+    fn passed(&self) -> Vec<PassedRule> {
+        let transfer = &self.view.transfer;
+        let (is_judged, was_covered) = match &transfer.state {
+            TransferState::Claimed | TransferState::Rejected(_) => (false, false),
+            TransferState::Settled(_) => (true, true),
+            TransferState::Signed(_) | TransferState::Sent { .. } => {
+                (transfer.policy_version.is_some(), true)
+            }
+            TransferState::Failed(failure) => (transfer.policy_version.is_some(), !is_of_balance(failure)),
+        };
+        if !is_judged {
+            return Vec::new();
+        }
+        let passed = CheckedRule::ALL.map(|rule| PassedRule {
+            rule,
+            ok: was_covered || rule != CheckedRule::Balance,
+            allowed: self.policy.as_ref().and_then(|policy| allowed(policy, rule)),
+        });
+        passed.into()
+    }
+
+    /// Who judged it when, as far as that is on record.
+    fn words(&self) -> String {
+        let unread = if self.policy.is_none() { " (what that allowed is not on record here)" } else { "" };
+        let by = self.view.transfer.policy_version.map(|version| format!("version {version} of the policy"));
+        let by = by.map(|by| match &self.view.transfer.state {
+            TransferState::Rejected(_) => by,
+            TransferState::Claimed
+            | TransferState::Signed(_)
+            | TransferState::Sent { .. }
+            | TransferState::Settled(_)
+            | TransferState::Failed(_) => by + unread,
+        });
+        match (&self.view.transfer.state, by) {
+            (TransferState::Claimed, _) => "Nothing has been checked yet.".to_owned(),
+            (TransferState::Signed(_) | TransferState::Sent { .. }, Some(by)) => {
+                format!("Every rule passed before it was signed, by {by}. The chain checks each again.")
+            }
+            (TransferState::Signed(_) | TransferState::Sent { .. }, None) => {
+                "The chain checks every rule before it pays.".to_owned()
+            }
+            (TransferState::Settled(_), Some(by)) => {
+                format!("Every rule passed before it was signed, by {by}, and again on the chain.")
+            }
+            (TransferState::Settled(_), None) => {
+                "Every rule passed on the chain; by which version of the policy is not on record here."
+                    .to_owned()
+            }
+            (TransferState::Rejected(_), Some(by)) => format!("By {by}."),
+            (TransferState::Rejected(_), None) => {
+                "The chain refused it; by which version of the policy is not on record here.".to_owned()
+            }
+            (TransferState::Failed(_), Some(by)) => {
+                format!("Every rule of the policy passed, by {by}. What failed after that is said above.")
+            }
+            (TransferState::Failed(_), None) => {
+                "It failed before the policy had allowed or refused it.".to_owned()
+            }
+        }
+    }
+}
+
+/// Whether the money was missing, or frozen.
+fn is_of_balance(failure: &Failure) -> bool {
+    match failure.code {
+        FailureCode::InsufficientBalance | FailureCode::AccountFrozen => true,
+        FailureCode::InvalidRecipient
+        | FailureCode::SolanaUnavailable
+        | FailureCode::TransferFailed
+        | FailureCode::TransferExpired
+        | FailureCode::Interrupted
+        | FailureCode::AuthorityRotated
+        | FailureCode::FeePayerEmpty
+        | FailureCode::SignerUnavailable => false,
+    }
+}
+
+/// What a policy allows by this rule; `None` for the balance, which is none of its rules.
+fn allowed(policy: &SpendingPolicy, rule: CheckedRule) -> Option<String> {
+    Some(match rule {
+        CheckedRule::Paused => if policy.paused { "nothing" } else { "not paused" }.to_owned(),
+        CheckedRule::RequireMemo => {
+            if policy.require_memo { "with a memo" } else { "without a memo too" }.to_owned()
+        }
+        CheckedRule::AllowedCounterparties => match &policy.allowlist {
+            Counterparties::Anyone => "anyone".to_owned(),
+            Counterparties::Only(entries) if entries.len() == 1 => "1 recipient".to_owned(),
+            Counterparties::Only(entries) => format!("{} recipients", entries.len()),
+        },
+        CheckedRule::MaxSingleTransfer => limit_text(policy.max_single_transfer),
+        CheckedRule::MaxDailySpend => limit_text(policy.max_daily_spend),
+        CheckedRule::Balance => return None,
+    })
 }
 
 pub async fn one(
@@ -81,7 +188,13 @@ pub async fn one(
     PageId(id): PageId<TransferId>,
 ) -> Result<Response, PageError> {
     let view = services.transfers.get(&signed.principal, id).await?;
-    Ok(page(&TransferPage { frame: Frame::new(&signed.operator, Section::Transfers), view }, None))
+    let account = view.transfer.request.from;
+    let version = match view.transfer.policy_version {
+        Some(version) => services.policies.version(&signed.operator, account, version).await?,
+        None => None,
+    };
+    let policy = version.and_then(|version| version.read_policy());
+    Ok(page(&TransferPage { frame: Frame::new(&signed.operator, Section::Transfers), view, policy }, None))
 }
 
 #[derive(Template)]

@@ -105,6 +105,7 @@ mod tests {
                 idempotency_key: IdempotencyKey::parse("k").expect("valid"),
             },
             fee_payer: None,
+            policy_version: None,
             state,
             created_at: AT(CLAIMED_AT),
             updated_at: AT(CLAIMED_AT),

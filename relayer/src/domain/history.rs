@@ -317,6 +317,7 @@ mod tests {
                 idempotency_key: IdempotencyKey::parse("k").expect("valid"),
             },
             fee_payer: None,
+            policy_version: None,
             state: TransferState::Claimed,
             created_at: Timestamp::from_unix_seconds(1),
             updated_at: Timestamp::from_unix_seconds(1),

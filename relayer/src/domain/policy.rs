@@ -42,6 +42,32 @@ impl PolicyFields {
     }
 }
 
+/// [`PolicyFields`], read back. What each address of an allowlist is, is left out.
+#[derive(Deserialize)]
+struct AnsweredFields {
+    max_single_transfer: Box<RawValue>,
+    max_daily_spend: Box<RawValue>,
+    allowed_counterparties: Option<Vec<String>>,
+    require_memo: bool,
+    paused: bool,
+}
+
+/// The policy whose fields were answered, without the kinds of its allowlist's addresses. `None`: they are not a whole
+/// policy's.
+pub(super) fn policy_of_answer(fields: &RawValue) -> Option<SpendingPolicy> {
+    let fields: AnsweredFields = serde_json::from_str(fields.get()).ok()?;
+    Some(SpendingPolicy {
+        max_single_transfer: limit_from_json("max_single_transfer", &fields.max_single_transfer).ok()?,
+        max_daily_spend: limit_from_json("max_daily_spend", &fields.max_daily_spend).ok()?,
+        allowlist: match fields.allowed_counterparties {
+            None => Counterparties::Anyone,
+            Some(texts) => Counterparties::from_texts(&texts)?,
+        },
+        require_memo: fields.require_memo,
+        paused: fields.paused,
+    })
+}
+
 impl From<&SpendingPolicy> for PolicyFields {
     fn from(policy: &SpendingPolicy) -> Self {
         let kinds = match &policy.allowlist {
@@ -266,6 +292,10 @@ mod tests {
         let entries = vec![AllowlistEntry::TokenAccount(address), AllowlistEntry::Wallet(address)];
         let policy = SpendingPolicy { allowlist: Counterparties::Only(entries), ..strict() };
         let text = address.to_string();
+        let answered = PolicyFields::from(&policy).into_json().expect("JSON");
+        let addresses = Counterparties::Only(vec![AllowlistEntry::Address(address); 2]);
+        let read = SpendingPolicy { allowlist: addresses, ..strict() };
+        assert_eq!(policy_of_answer(&answered), Some(read));
         assert_eq!(
             serde_json::to_value(PolicyFields::from(&policy)).expect("JSON"),
             serde_json::json!({
@@ -274,6 +304,10 @@ mod tests {
                 "require_memo": true, "paused": false,
             })
         );
+        let answered = PolicyFields::from(&SpendingPolicy::default()).into_json().expect("JSON");
+        assert_eq!(policy_of_answer(&answered), Some(SpendingPolicy::default()));
+        let part = RawValue::from_string(r#"{"paused":false}"#.into()).expect("JSON");
+        assert_eq!(policy_of_answer(&part), None);
         let open = serde_json::to_value(PolicyFields::from(&SpendingPolicy::default())).expect("JSON");
         assert!(open["allowed_counterparties"].is_null() && open["counterparty_kinds"].is_null());
     }

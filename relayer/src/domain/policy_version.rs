@@ -1,6 +1,7 @@
 use serde_json::value::RawValue;
 
-use super::{AccountId, Address, Invalid, KeyId, OperatorId, Timestamp, check_name};
+use super::policy::policy_of_answer;
+use super::{AccountId, Address, Invalid, KeyId, OperatorId, SpendingPolicy, Timestamp, check_name};
 
 /// Longest reason, in characters.
 pub const REASON_CHARS_MAX: usize = 200;
@@ -48,4 +49,11 @@ pub struct PolicyVersion {
     pub policy: Option<Box<RawValue>>,
     /// `None`: somebody used their own wallet, or it is unknown.
     pub asking: Option<Asking>,
+}
+
+impl PolicyVersion {
+    /// The policy itself, without the kinds of its allowlist's addresses. `None`: it could no longer be read.
+    pub fn read_policy(&self) -> Option<SpendingPolicy> {
+        self.policy.as_deref().and_then(policy_of_answer)
+    }
 }

@@ -44,6 +44,8 @@ pub struct NewPurchase {
 pub struct SignedAhead {
     pub signed: SignedTransfer,
     pub known_up_to: u64,
+    /// See [`Transfer::policy_version`].
+    pub policy_version: u64,
 }
 
 /// The two clocks of a claim: leases use the host's; idempotency keys use the chain's, if the host's agrees with it.
@@ -215,12 +217,13 @@ async fn insert_transfer(
              (transfer_id, operator_id, network, account_id, key_id, recipient, amount_usdc, memo, idempotency_key,
               key_use, key_expires_unix, fingerprint, fee_payer,
               lease_holder, lease_expires_at, created_at, updated_at, state,
-              signed_bytes, tx_signature, last_valid_block_height)
+              signed_bytes, tx_signature, last_valid_block_height, policy_version)
          SELECT $1, $2, $3, $4, $5, $6, $7, $8, $9, $11, $21, $22, $23, $13, $14, $15, $15,
              CASE WHEN is_stored THEN 'signed' ELSE $12 END,
              CASE WHEN is_stored THEN $16 END,
              CASE WHEN is_stored THEN $17 END,
-             CASE WHEN is_stored THEN $18 END
+             CASE WHEN is_stored THEN $18 END,
+             CASE WHEN is_stored THEN $24 END
          FROM ahead WHERE TRUE
          ON CONFLICT (operator_id, idempotency_key, network, key_use) DO NOTHING
          RETURNING state";
@@ -252,6 +255,7 @@ async fn insert_transfer(
         .bind(key_use.expires_unix)
         .bind(fingerprint)
         .bind(new.purchase.map(|bought| bought.fee_payer.to_string()))
+        .bind(ahead.map(|ahead| ahead.policy_version.cast_signed()))
         .fetch_optional(tx)
         .await?;
     let Some((stored,)) = inserted else { return Ok(None) };
@@ -264,6 +268,7 @@ async fn insert_transfer(
         key_id: new.key_id,
         request: request.clone(),
         fee_payer: new.purchase.map(|bought| bought.fee_payer),
+        policy_version: signed.map(|ahead| ahead.policy_version),
         state,
         created_at: clock.now,
         updated_at: clock.now,

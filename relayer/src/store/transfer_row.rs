@@ -64,6 +64,7 @@ impl TryFrom<TransferRow> for Transfer {
                     .map_err(|_| TABLE.unreadable("idempotency_key"))?,
             },
             fee_payer: TABLE.read_optional("fee_payer", row.fee_payer.as_deref())?,
+            policy_version: row.policy_version.map(i64::cast_unsigned),
             state,
             created_at: TABLE.read("created_at", &row.created_at)?,
             updated_at: TABLE.read("updated_at", &row.updated_at)?,
@@ -139,7 +140,6 @@ pub(super) struct TransferStateColumns {
     pub reason: Option<&'static str>,
     pub message: Option<String>,
     pub checks: Option<String>,
-    pub policy_version: Option<i64>,
     pub retry_at: Option<String>,
 }
 
@@ -162,7 +162,6 @@ impl From<&TransferState> for TransferStateColumns {
                 reason: Some(rejection.reason.as_str()),
                 message: Some(rejection.message.clone()),
                 checks: Some(write_checks(&rejection.checks)),
-                policy_version: rejection.policy_version.map(u64::cast_signed),
                 retry_at: rejection.retry_at.map(|at| at.to_string()),
                 ..Self::default()
             },

@@ -187,11 +187,11 @@ impl Store {
         }
         // Every process locks ledgers in the same order.
         entries.sort_by_key(|entry| entry.account_id);
-        let moved = Transfer { state: next.clone(), updated_at: now, ..transfer.clone() };
-        let transfer = transfer.clone();
+        let moved = moved(transfer, next, now);
+        let (transfer, next) = (transfer.clone(), moved.clone());
         let write = self.write(move |tx| {
             async move {
-                write_state(tx, &transfer, &next, now).await?;
+                write_state(tx, &transfer, &next).await?;
                 for entry in &entries {
                     events.extend(record(tx, entry, now).await?);
                 }
@@ -204,12 +204,24 @@ impl Store {
     }
 }
 
+/// The transfer in its next state. A rejection names the policy that decided, if that was read.
+fn moved(transfer: &Transfer, next: TransferState, now: Timestamp) -> Transfer {
+    let policy_version = match &next {
+        TransferState::Rejected(rejection) => rejection.policy_version,
+        TransferState::Claimed
+        | TransferState::Signed(_)
+        | TransferState::Sent { .. }
+        | TransferState::Settled(_)
+        | TransferState::Failed(_) => transfer.policy_version,
+    };
+    Transfer { state: next, policy_version, updated_at: now, ..transfer.clone() }
+}
+
 /// Moves a transfer from the state (and signature) that the caller knows to `next`; `Superseded` if it has moved on.
 pub(super) async fn write_state(
     tx: &mut Transaction<'_>,
     transfer: &Transfer,
-    next: &TransferState,
-    now: Timestamp,
+    next: &Transfer,
 ) -> Result<(), StoreError> {
     // Bytes belong to the signature beside them: a payment that was found on the chain has none here.
     const SQL: &str = "UPDATE transfers SET
@@ -220,14 +232,14 @@ pub(super) async fn write_state(
              slot = $10, ended_at = $11, reason = $12, message = $13, checks = $14, retry_at = $15,
              policy_version = $17
          WHERE operator_id = $16 AND transfer_id = $1 AND state = $2 AND ($3 = '' OR tx_signature = $3)";
-    let columns = TransferStateColumns::from(next);
+    let columns = TransferStateColumns::from(&next.state);
     let signature_before = transfer.state.signed().map_or("", |signed| signed.signature.as_str());
     let done = query(SQL)
         .bind(transfer.id.to_string())
         .bind(transfer.state.as_str())
         .bind(signature_before)
-        .bind(next.as_str())
-        .bind(now.to_string())
+        .bind(next.state.as_str())
+        .bind(next.updated_at.to_string())
         .bind(columns.signed_bytes)
         .bind(columns.tx_signature)
         .bind(columns.last_valid_block_height)
@@ -239,7 +251,7 @@ pub(super) async fn write_state(
         .bind(columns.checks)
         .bind(columns.retry_at)
         .bind(transfer.operator_id.to_string())
-        .bind(columns.policy_version)
+        .bind(next.policy_version.map(u64::cast_signed))
         .execute(tx)
         .await?;
     if done == 1 { Ok(()) } else { Err(StoreError::Superseded) }

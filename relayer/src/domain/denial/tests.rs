@@ -43,6 +43,7 @@ fn refused(number: u8) -> Refused {
                 idempotency_key: IdempotencyKey::parse("k").expect("valid"),
             },
             fee_payer: None,
+            policy_version: rejection.policy_version,
             state: TransferState::Rejected(rejection),
             created_at: at(0),
             updated_at: at(1),

@@ -19,6 +19,7 @@ fn transfer() -> Transfer {
             idempotency_key: IdempotencyKey::parse("k").expect("valid"),
         },
         fee_payer: None,
+        policy_version: None,
         state: TransferState::Claimed,
         created_at: AT(),
         updated_at: AT(),

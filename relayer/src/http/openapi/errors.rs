@@ -233,6 +233,7 @@ fn ended(state: TransferState, checks: Option<Checks>) -> ApiError {
             idempotency_key,
         },
         fee_payer: None,
+        policy_version: None,
         state,
         created_at: at,
         updated_at: at,

@@ -28,6 +28,18 @@ impl Policies {
         Ok(Page::from_rows(rows, request.limit, |last| Cursor::new(&filter, last.version.to_string())))
     }
 
+    /// One version of an account's policy. `None`: the indexer has not read it.
+    pub async fn version(
+        &self,
+        operator: &Operator,
+        id: AccountId,
+        version: u64,
+    ) -> Result<Option<PolicyVersion>, ServiceError> {
+        let below = Some(version.saturating_add(1));
+        let found = self.parts.store.list_policy_versions(operator.id, id, below, 1).await?;
+        Ok(found.into_iter().find(|found| found.version == version))
+    }
+
     /// Records who asked for a change. The change stands even when this write fails.
     pub(super) async fn note_asking(
         &self,

@@ -157,7 +157,7 @@ impl Carrier {
         let signed = self.network.chain.sign_transfer(&unsigned).await.ok()?;
         self.checks = Some(checks);
         self.signatures = 1;
-        Some(SignedAhead { signed, known_up_to })
+        Some(SignedAhead { signed, known_up_to, policy_version: view.agent.policy_version })
     }
 
     /// Forgets bytes that were signed ahead but not stored.
@@ -226,11 +226,19 @@ impl Carrier {
                 WasPaid::Unknown | WasPaid::OldView => return self.fail_unknown(transfer).await,
             }
             return match decision {
-                Decision::Sign => self.sign_and_store(transfer, destination, &view).await,
+                Decision::Sign => {
+                    let allowed = allowed_by(&view, transfer);
+                    self.sign_and_store(allowed, destination, &view).await
+                }
                 Decision::Rejected(rejection) => self.reject(transfer, rejection).await,
+                Decision::Failing(failure, None) => {
+                    self.checks = None;
+                    self.fail(transfer, failure).await
+                }
+                // The policy allows it; something else is in the way.
                 Decision::Failing(failure, checks) => {
                     self.checks = checks;
-                    self.fail(transfer, failure).await
+                    self.fail(allowed_by(&view, transfer), failure).await
                 }
                 // The account remembers the tag, but our records have no such payment.
                 Decision::AlreadyMade => self.fail_unknown(transfer).await,
@@ -342,6 +350,11 @@ impl Carrier {
             has_expired: self.has_expired,
         }
     }
+}
+
+/// The transfer after every rule of the policy in force has passed.
+fn allowed_by(view: &ChainView, transfer: Transfer) -> Transfer {
+    Transfer { policy_version: Some(view.agent.policy_version), ..transfer }
 }
 
 pub(super) fn payment(tag: u64, request: &TransferRequest, destination: Address) -> Payment<'_> {

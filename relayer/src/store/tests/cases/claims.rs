@@ -28,13 +28,14 @@ async fn a_free_key_is_new_and_the_same_request_waits_for_it() {
 async fn bytes_signed_ahead_are_stored_with_the_claim_that_makes_the_transfer_and_with_no_other() {
     let Some(fixture) = fixture().await else { return };
     let ahead = |number| NewTransfer {
-        signed: Some(SignedAhead { signed: signed(number), known_up_to: 0 }),
+        signed: Some(SignedAhead { signed: signed(number), known_up_to: 0, policy_version: 7 }),
         ..fixture.transfer(number, "a")
     };
     let first = fixture.claim_new(&ahead(1), 0).await;
     assert_eq!(first.state, TransferState::Signed(signed(1)));
     let stored = fixture.store.find_transfer(fixture.operator.id, first.id).await.expect("read");
-    assert_eq!(stored.expect("stored").state, first.state);
+    let stored = stored.expect("stored");
+    assert_eq!((stored.state, stored.policy_version), (first.state.clone(), Some(7)));
     match fixture.claim(&ahead(2), 1).await {
         Claim::InFlight(transfer) => assert_eq!((transfer.id, &transfer.state), (first.id, &first.state)),
         other => panic!("{other:?}"),

@@ -164,7 +164,7 @@ async fn bytes_signed_ahead_are_stored_only_where_nothing_is_missing_and_nothing
     let Some(fixture) = fixture().await else { return };
     let payments = Payments(&fixture);
     let ahead = |number, name: &str, known_up_to| NewTransfer {
-        signed: Some(SignedAhead { signed: signed(number), known_up_to }),
+        signed: Some(SignedAhead { signed: signed(number), known_up_to, policy_version: 7 }),
         ..fixture.transfer(number, name)
     };
     for number in [1, 2, 4] {

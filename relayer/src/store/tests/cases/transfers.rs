@@ -6,15 +6,22 @@ async fn a_transfer_comes_back_whole_in_every_state_after_a_restart() {
     let operator = fixture.operator.id;
     let store = &fixture.store;
     let claimed = fixture.claim_new(&fixture.transfer(1, "a"), 0).await;
-    let signed_one = store.mark_signed(&claimed, signed(1), at(1)).await.expect("signed");
+    let allowed = Transfer { policy_version: Some(7), ..claimed };
+    let signed_one = store.mark_signed(&allowed, signed(1), at(1)).await.expect("signed");
     let sent = store.mark_sent(&signed_one, at(2)).await.expect("sent");
     let settled = store.mark_settled(&sent, settlement(3), at(4)).await.expect("settled").transfer;
     let other = fixture.claim_new(&fixture.transfer(2, "b"), 0).await;
     let rejected = store.mark_rejected(&other, rejection(RejectionReason::MemoTooLong), at(1)).await;
     let third = fixture.claim_new(&fixture.transfer(3, "c"), 0).await;
     let failed = store.mark_failed(&third, failure(FailureCode::InsufficientBalance), at(1)).await;
+    let fourth = fixture.claim_new(&fixture.transfer(4, "d"), 0).await;
+    let allowed = Transfer { policy_version: Some(7), ..fourth };
+    let on_its_way = store.mark_signed(&allowed, signed(4), at(1)).await.expect("signed");
+    let unread = Rejection { policy_version: None, ..rejection(RejectionReason::Paused) };
+    let by_the_chain = store.mark_rejected(&on_its_way, unread, at(2)).await.expect("rejected");
+    assert_eq!((settled.policy_version, by_the_chain.policy_version), (Some(7), None));
     let reopened = fixture.reopen().await;
-    for expected in [settled, rejected.expect("rejected"), failed.expect("failed")] {
+    for expected in [settled, rejected.expect("rejected"), failed.expect("failed"), by_the_chain] {
         let read = reopened.find_transfer(operator, expected.id).await.expect("read").expect("there");
         assert_eq!(format!("{read:?}"), format!("{expected:?}"));
     }
