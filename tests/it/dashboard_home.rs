@@ -4,9 +4,10 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use purser_tests::clock::HostClock;
-use purser_tests::{AppSettings, Browser, Operator, Receiver, TestApp, TestNetwork};
+use purser_tests::{AppSettings, Browser, Node, Operator, Receiver, TestApp, TestNetwork};
 use serde_json::json;
 use solana_sdk::signer::Signer;
+use tokio::runtime::Handle;
 
 use crate::dashboard::signed_in;
 use crate::webhooks::registers;
@@ -83,6 +84,46 @@ async fn all_that_needs_attention_is_on_the_first_page() {
         .says("Near holds 5.00 USDC, below its threshold of 6.00.")
         .says("Halted is halted by the policy authority")
         .says("/silent is disabled since");
+}
+
+// The node answers while this waits for the relayer to start.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_stop_that_takes_long_says_that_it_is_under_way_and_then_that_it_is_done() {
+    let network = TestNetwork::shared().await;
+    let node = Node::before(&network.rpc_url, &network.ws_url, &Handle::current());
+    let settings = AppSettings {
+        rpc_url: Some(node.rpc_url.clone()),
+        ws_url: Some(node.ws_url.clone()),
+        ..AppSettings::default()
+    };
+    let app = TestApp::start(Arc::clone(&network), &settings).await;
+    let operator = app.new_operator().await;
+    operator.creates_account("Ada").await;
+    let browser = signed_in(&operator).await;
+    node.answers_after(Duration::from_millis(1_500));
+    let form = [("once", "stop")];
+    let answer = browser.sends_form("/dashboard/stop-all", &form).await.has_status(303);
+    let progress = answer.header("location").expect("a page").to_owned();
+    assert!(progress.starts_with("/dashboard/stop-all?working="), "{progress}");
+    let page = browser.reads(&progress).await.has_status(200).says("The chain has not confirmed it yet.");
+    assert_eq!(page.header("refresh"), Some("2"));
+    // A second click while it is under way leads to the same page.
+    browser.sends_form("/dashboard/stop-all", &form).await.leads_to(&progress);
+    node.answers_after(Duration::ZERO);
+    for _ in 0..300 {
+        let page = browser.reads(&progress).await;
+        if page.status == 303 {
+            page.leads_to("/dashboard?stopped=1");
+            comes_to_say(&browser, "/dashboard", "Ada is halted").await;
+            // Of a form that nobody sent, nothing is known.
+            let unknown = browser.reads("/dashboard/stop-all?working=nothing").await.has_status(200);
+            unknown.says("The chain did not confirm the stop");
+            return;
+        }
+        page.has_status(200);
+        tokio::time::sleep(Duration::from_millis(100)).await;
+    }
+    panic!("it is never done");
 }
 
 #[tokio::test]

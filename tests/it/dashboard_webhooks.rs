@@ -2,7 +2,8 @@
 
 use std::time::Duration;
 
-use purser_tests::{Browser, Operator, Receiver};
+use purser_tests::clock::HostClock;
+use purser_tests::{AppSettings, Browser, Operator, Receiver, TestApp, TestNetwork};
 use serde_json::json;
 
 use crate::dashboard::signed_in;
@@ -68,6 +69,84 @@ async fn undelivered_events_are_replayed_from_the_dashboard() {
     let one = browser.reads(&format!("{path}/deliveries/{}", ids[0])).await.has_status(200);
     one.says("answered <strong>204</strong>").says("&#34;type&#34;:&#34;transfer.settled&#34;");
     assert_eq!(operator.client.get(&api).await["status"], "enabled");
+}
+
+#[tokio::test]
+async fn a_replay_of_many_events_says_how_many_were_sent_so_far() {
+    const EVENTS: usize = 60;
+    let operator = Operator::shared().await;
+    let receiver = Receiver::start();
+    let webhook = registers(&operator, &receiver.url("/a"), &["transfer.rejected"]).await;
+    let path = format!("/dashboard/webhooks/{}", webhook.text_of("id"));
+    let [payer, payee] = [operator.creates_account("Ada").await, operator.creates_account("Bea").await];
+    payer.has_policy(json!({ "max_single_transfer": 5 })).await;
+    let browser = signed_in(&operator).await;
+    let turns = async |status: &str| {
+        browser.sends_form(&format!("{path}/status"), &[("status", status)]).await.leads_to(&path);
+    };
+    turns("disabled").await;
+    for _ in 0..EVENTS {
+        payer.pays("6").to(&payee).await.is_error(402, "policy_violation");
+    }
+    turns("enabled").await;
+    receiver.answers_after("/a", Duration::from_millis(1_500));
+    let replay = format!("{path}/replay");
+    browser.reads(&replay).await.leads_to(&path);
+    let span = [("since", "2020-01-01T00:00:00Z"), ("status", "undelivered"), ("once", "span")];
+    let progress = format!("{replay}?of={EVENTS}");
+    browser.sends_form(&replay, &span).await.leads_to(&progress);
+    let page = browser.reads(&progress).await.has_status(200);
+    assert_eq!(page.header("refresh"), Some("2"));
+    let sent =
+        page.text.split(r#"<progress max="60" value=""#).nth(1).and_then(|rest| rest.split('"').next());
+    let sent: usize = sent.and_then(|sent| sent.parse().ok()).expect("a number");
+    assert!(sent < EVENTS, "{sent}: no answer has come yet");
+    page.says(&format!("{sent} of {EVENTS} events were sent so far."));
+    receiver.answers("/a", 204);
+    receiver.waits_for("/a", EVENTS).await;
+    for _ in 0..300 {
+        let page = browser.reads(&progress).await;
+        if page.status == 303 {
+            page.leads_to(&format!("{path}?sent=1"));
+            browser.reads(&format!("{path}?sent=1")).await.says("Each of these events was sent again.");
+            return;
+        }
+        tokio::time::sleep(Duration::from_millis(100)).await;
+    }
+    panic!("it is never done");
+}
+
+#[tokio::test]
+async fn an_endpoint_that_only_fails_is_called_so_and_after_five_days_disabled_in_clear_words() {
+    let settings = AppSettings { host_clock: Some(HostClock::new()), ..AppSettings::default() };
+    let app = TestApp::start(TestNetwork::own(), &settings).await;
+    let operator = app.new_operator().await;
+    let start = operator.chain.now().await + 60;
+    app.host_stands_at(start);
+    let receiver = Receiver::start();
+    receiver.answers("/gone", 410);
+    let webhook = registers(&operator, &receiver.url("/gone"), &["transfer.settled"]).await;
+    let path = format!("/dashboard/webhooks/{}", webhook.text_of("id"));
+    let browser = signed_in(&operator).await;
+    let page = browser.reads(&path).await.has_status(200).text;
+    assert!(!page.contains("Every attempt has failed"), "{page}");
+    // Ten failures in a row, and five days of them.
+    for _ in 0..10 {
+        browser.sends_form(&format!("{path}/test"), &[]).await.has_status(303);
+    }
+    waits_for(&browser, &path, "Every attempt has failed since <time").await;
+    receiver.waits_for("/gone", 10).await;
+    app.host_stands_at(start + 5 * 86_400 + 60);
+    let browser = signed_in(&operator).await;
+    browser.sends_form(&format!("{path}/test"), &[]).await.has_status(303);
+    let page = waits_for(&browser, &path, "Purser stopped sending on <time").await;
+    for words in
+        ["every attempt had failed for five days", "Events are kept as undelivered", "Enable it once"]
+    {
+        assert!(page.contains(words), "{words:?} is not in {page}");
+    }
+    assert!(!page.contains("Somebody disabled it"), "{page}");
+    browser.reads("/dashboard").await.says("/gone is disabled since");
 }
 
 #[tokio::test]

@@ -4,9 +4,11 @@ use std::sync::Arc;
 
 use askama::Template;
 use axum::extract::State;
-use axum::response::Response;
+use axum::http::StatusCode;
+use axum::response::{IntoResponse, Response};
 
-use super::page::{Complaint, Frame, PageError, QueryParams, Section, page, see};
+use super::once::{FormWork, work};
+use super::page::{Complaint, Frame, PageError, ProgressPage, QueryParams, Section, page, see};
 use super::session::Signed;
 use super::text::{filters, moment_text, percent, usdc_text};
 use crate::domain::{Limit, PageLimit, PageRequest, UsdcAmount, Webhook, WebhookStatus};
@@ -193,12 +195,31 @@ async fn stop_page(
     Ok(page(&shown, shown.complaint.as_ref()))
 }
 
-/// Shows first what the stop would do.
+/// Shows first what the stop would do, and afterwards that it is under way.
 pub async fn ask_to_stop(
     State(services): State<Arc<Services>>,
     signed: Signed,
+    asked: QueryParams,
 ) -> Result<Response, PageError> {
-    stop_page(&services, &signed, None).await
+    let Some(name) = asked.given("working") else { return stop_page(&services, &signed, None).await };
+    match work(&services, &signed, name).await? {
+        FormWork::Done(answer) => Ok(answer),
+        FormWork::Running => Ok(ProgressPage {
+            frame: Frame::new(&signed.operator, Section::Home),
+            title: "Stopping all accounts",
+            words: "The chain has not confirmed it yet. It goes on if you leave this page.".to_owned(),
+            done: None,
+            back: "/dashboard".to_owned(),
+        }
+        .into_response()),
+        FormWork::Left => {
+            let message = "The chain did not confirm the stop, which may have been carried out all the same. \
+                           Stopping again does no harm.";
+            let complaint =
+                Complaint { status: StatusCode::OK, message: message.to_owned(), field: String::new() };
+            stop_page(&services, &signed, Some(complaint)).await
+        }
+    }
 }
 
 pub async fn stop_all(State(services): State<Arc<Services>>, signed: Signed) -> Result<Response, PageError> {

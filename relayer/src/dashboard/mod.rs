@@ -69,7 +69,7 @@ pub fn routes(services: &Services, guard: Guard) -> Router {
         .route("/dashboard/preview", get(transfers::ask).post(transfers::preview))
         .route("/dashboard/webhooks", get(webhooks::list::show).post(webhooks::list::create))
         .route("/dashboard/webhooks/{id}", get(webhooks::one::show))
-        .route("/dashboard/webhooks/{id}/replay", post(webhooks::one::replay))
+        .route("/dashboard/webhooks/{id}/replay", get(webhooks::one::progress).post(webhooks::one::replay))
         .route("/dashboard/webhooks/{id}/status", post(webhooks::one::change_status))
         .route("/dashboard/webhooks/{id}/test", post(webhooks::one::test))
         .route("/dashboard/webhooks/{id}/rotate", post(webhooks::one::rotate))

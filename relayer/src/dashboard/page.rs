@@ -91,6 +91,28 @@ pub fn page(template: &impl Template, complaint: Option<&Complaint>) -> Response
     }
 }
 
+/// How far long work is. The page loads itself again until that leads elsewhere.
+#[derive(Template)]
+#[template(path = "dashboard/progress.html")]
+pub struct ProgressPage {
+    pub frame: Frame,
+    pub title: &'static str,
+    pub words: String,
+    /// How many of how many are done, if that can be counted.
+    pub done: Option<(u64, u64)>,
+    /// A page that does not load itself again.
+    pub back: String,
+}
+
+/// A header, because it says the same to every browser, and leaves the page itself without a clock.
+const LOADS_AGAIN: (header::HeaderName, &str) = (header::REFRESH, "2");
+
+impl IntoResponse for ProgressPage {
+    fn into_response(self) -> Response {
+        ([LOADS_AGAIN], page(&self, None)).into_response()
+    }
+}
+
 /// After a form was carried out: redirects to the result.
 pub fn see(path: &str) -> Response {
     (StatusCode::SEE_OTHER, [(header::LOCATION, path.to_owned())]).into_response()

@@ -110,7 +110,7 @@ pub(crate) async fn carry_out(
     let this = requests.clone();
     // It runs to its end even if the client is gone, because its answer is kept.
     let work = async move {
-        let answered = AssertUnwindSafe(next.run(request)).catch_unwind().await;
+        let answered = this.hold(&run, AssertUnwindSafe(next.run(request)).catch_unwind()).await;
         let answered = answered.unwrap_or_else(super::after_panic);
         let (ending, response) = look_at(answered).await;
         crash_point!("request.done");

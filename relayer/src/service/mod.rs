@@ -54,8 +54,8 @@ pub use self::webhooks::{
 };
 use crate::domain::{CellName, Quotas, Retention};
 use crate::metrics::Metrics;
-pub use crate::store::ReplayScope;
 use crate::store::Store;
+pub use crate::store::{ReplayScope, RequestStanding};
 pub use crate::tasks::Tasks;
 
 /// How often to look for unfinished work.

@@ -9,7 +9,7 @@ use crate::domain::{
     AnswerKey, Drawn, IdempotencyKey, KeyId, Operator, REQUESTS_KEPT, RequestFingerprint, Seed, StoredAnswer,
     StoredBody,
 };
-use crate::store::{NewRequest, RequestClaim, Store};
+use crate::store::{NewRequest, RequestClaim, RequestStanding, Store};
 
 /// After this long without a sign from its process, another may take a request over. What a request makes follows from
 /// its name, so two that carry it out at once make the same thing.
@@ -110,6 +110,29 @@ impl Requests {
         }
     }
 
+    /// Carries a request out, and shows that its process is at it for as long as that takes.
+    pub async fn hold<T>(&self, run: &Run, work: impl Future<Output = T>) -> T {
+        tokio::pin!(work);
+        loop {
+            tokio::select! {
+                done = &mut work => return done,
+                () = tokio::time::sleep(LEASE / 3) => {}
+            }
+            if let Err(error) = self.store.lease_request(&run.claim, self.ambient.now().after(LEASE)).await {
+                tracing::warn!(%error, "it could not be written down that a named request goes on");
+            }
+        }
+    }
+
+    /// Where a named request of the operator stands.
+    pub async fn standing(
+        &self,
+        operator: &Operator,
+        key: &IdempotencyKey,
+    ) -> Result<RequestStanding, ServiceError> {
+        Ok(self.store.find_request_standing(operator.id, key, self.ambient.now()).await?)
+    }
+
     /// Records the outcome. If that fails, the next caller repeats the request from the same seed.
     pub async fn end(&self, run: Box<Run>, ending: RequestOutcome) {
         let Run { claim, is_first, seed, answer_key, .. } = *run;
@@ -126,7 +149,7 @@ impl Requests {
             RequestOutcome::Refused if is_first => store.delete_request(&claim).await,
             // An earlier try may have had an effect.
             RequestOutcome::Refused | RequestOutcome::Unknown => {
-                store.release_request(&claim, self.ambient.now()).await
+                store.lease_request(&claim, self.ambient.now()).await
             }
         };
         if let Err(error) = written {

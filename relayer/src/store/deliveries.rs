@@ -58,6 +58,21 @@ impl Store {
         rows.iter().map(|(id,)| TABLE.read("webhook_id", id)).collect()
     }
 
+    /// How many deliveries to a webhook wait for the first attempt of their round; counts no further than `at_most`.
+    pub async fn count_unattempted(
+        &self,
+        operator: OperatorId,
+        webhook: WebhookId,
+        at_most: u32,
+    ) -> Result<u64, StoreError> {
+        const SQL: &str = "SELECT COUNT(*) FROM (
+                 SELECT 1 FROM deliveries
+                 WHERE operator_id = $1 AND webhook_id = $2 AND state = 'pending' AND failures = 0 LIMIT $3) AS waiting";
+        let counting = query(SQL).bind(operator.to_string()).bind(webhook.to_string());
+        let row: Option<(i64,)> = counting.bind(i64::from(at_most)).fetch_optional(self.lister()).await?;
+        Ok(row.map_or(0, |(count,)| count.cast_unsigned()))
+    }
+
     /// For the dispatcher: when the next delivery of any operator becomes due, if one is scheduled.
     pub async fn find_next_due(&self, now: Timestamp) -> Result<Option<Timestamp>, StoreError> {
         const SQL: &str =

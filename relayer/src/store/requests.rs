@@ -44,6 +44,15 @@ pub enum RequestClaim {
     OfOtherApiKey,
 }
 
+/// Where a named request stands.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum RequestStanding {
+    Running,
+    Answered(StoredAnswer),
+    /// It ended without an answer that is kept, or its process is gone, or there is none.
+    Left,
+}
+
 #[derive(Debug, ByName!)]
 struct RequestRow {
     fingerprint: String,
@@ -77,7 +86,8 @@ impl Store {
             return Ok(RequestClaim::Mine { seed: new.seed, drawn_at: new.now, is_first: true });
         }
         // It vanished between the two statements: its holder found nothing to do.
-        let Some(row) = self.find_request(new).await? else { return Ok(RequestClaim::Running) };
+        let found = self.find_request(new.operator_id, &new.idempotency_key).await?;
+        let Some(row) = found else { return Ok(RequestClaim::Running) };
         if row.fingerprint != new.fingerprint.to_hex() {
             return Ok(RequestClaim::Conflict);
         }
@@ -123,15 +133,30 @@ impl Store {
         Ok(touched == 1)
     }
 
-    async fn find_request(&self, new: &NewRequest) -> Result<Option<RequestRow>, StoreError> {
+    /// Where the request under a name stands.
+    pub async fn find_request_standing(
+        &self,
+        operator: OperatorId,
+        key: &IdempotencyKey,
+        now: Timestamp,
+    ) -> Result<RequestStanding, StoreError> {
+        let Some(row) = self.find_request(operator, key).await? else { return Ok(RequestStanding::Left) };
+        if let Some(answer) = row.answer()? {
+            return Ok(RequestStanding::Answered(answer));
+        }
+        let lease_expires_at: Timestamp = TABLE.read("lease_expires_at", &row.lease_expires_at)?;
+        Ok(if lease_expires_at > now { RequestStanding::Running } else { RequestStanding::Left })
+    }
+
+    async fn find_request(
+        &self,
+        operator: OperatorId,
+        key: &IdempotencyKey,
+    ) -> Result<Option<RequestRow>, StoreError> {
         const SQL: &str =
             "SELECT fingerprint, key_id, seed, lease_expires_at, status_code, answer, is_sealed, created_at
              FROM requests WHERE operator_id = $1 AND idempotency_key = $2";
-        query(SQL)
-            .bind(new.operator_id.to_string())
-            .bind(new.idempotency_key.as_str())
-            .fetch_optional(self.reader())
-            .await
+        query(SQL).bind(operator.to_string()).bind(key.as_str()).fetch_optional(self.reader()).await
     }
 
     /// Takes over a request whose lease has expired. `false` when somebody else did.
@@ -175,15 +200,16 @@ impl Store {
         Ok(())
     }
 
-    /// Something may have been done: the name stays taken, and the next caller takes the request over.
-    pub async fn release_request(&self, new: &NewRequest, now: Timestamp) -> Result<(), StoreError> {
+    /// Sets until when nobody else takes the request over. Now: something may have been done, the name stays taken, and the
+    /// next caller goes on.
+    pub async fn lease_request(&self, new: &NewRequest, until: Timestamp) -> Result<(), StoreError> {
         const SQL: &str = "UPDATE requests SET lease_expires_at = $4
              WHERE operator_id = $1 AND idempotency_key = $2 AND lease = $3 AND status_code IS NULL";
         query(SQL)
             .bind(new.operator_id.to_string())
             .bind(new.idempotency_key.as_str())
             .bind(new.lease.as_str())
-            .bind(now.to_string())
+            .bind(until.to_string())
             .execute(self.writer())
             .await?;
         Ok(())

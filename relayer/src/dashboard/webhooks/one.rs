@@ -2,11 +2,14 @@ use std::sync::Arc;
 
 use askama::Template;
 use axum::extract::State;
-use axum::response::Response;
+use axum::response::{IntoResponse, Response};
 
 use super::list::SecretPage;
 use crate::dashboard::form::Form;
-use crate::dashboard::page::{Complaint, Frame, PageError, PageId, QueryParams, Section, page, see};
+use crate::dashboard::once::{FormWork, work};
+use crate::dashboard::page::{
+    Complaint, Frame, PageError, PageId, ProgressPage, QueryParams, Section, page, see,
+};
 use crate::dashboard::session::Signed;
 use crate::dashboard::text::filters;
 use crate::domain::{
@@ -19,6 +22,8 @@ use crate::http::v1::deliveries::ReplayBody;
 use crate::service::{DeliveriesFilter, Hindrance, Replay, Resource, ServiceError, Services, UpdateWebhook};
 
 const LIMIT: u32 = 50;
+/// How far waiting deliveries are counted while their number is not known yet.
+const COUNTED_MAX: u32 = 100_000;
 
 #[derive(Template)]
 #[template(path = "dashboard/webhook.html")]
@@ -53,7 +58,13 @@ pub async fn show(
             1 => "1 event is on its way again.".to_owned(),
             count => format!("{count} events are on their way again."),
         });
-    let notice = notice.or_else(|| asked.given("tested").map(|_| "A test event is on its way.".to_owned()));
+    let others = [
+        ("tested", "A test event is on its way."),
+        ("sent", "Each of these events was sent again. What became of it stands below."),
+        ("left", "Sending again broke off on its way. Send the span again: no event is lost by that."),
+    ];
+    let other = others.into_iter().find(|(name, _)| asked.given(name).is_some());
+    let notice = notice.or_else(|| other.map(|(_, text)| text.to_owned()));
     answer(&services, &signed, id, &asked, Form::default(), notice, None).await
 }
 
@@ -97,12 +108,48 @@ pub async fn replay(
     form: Form,
 ) -> Result<Response, PageError> {
     match replay_asked(&services, &signed, id, &form).await {
+        Ok(count) if count > u64::from(LIMIT) => {
+            Ok(see(&format!("/dashboard/webhooks/{id}/replay?of={count}")))
+        }
         Ok(count) => Ok(see(&format!("/dashboard/webhooks/{id}?replayed={count}"))),
         Err(error) => {
             let complaint = Complaint::of(error)?;
             answer(&services, &signed, id, &asked, form, None, Some(complaint)).await
         }
     }
+}
+
+/// How far a replay of many events is: first while they are looked for, then while they are sent.
+pub async fn progress(
+    State(services): State<Arc<Services>>,
+    signed: Signed,
+    PageId(id): PageId<WebhookId>,
+    asked: QueryParams,
+) -> Result<Response, PageError> {
+    let back = format!("/dashboard/webhooks/{id}");
+    let count = asked.given("of").and_then(|count| count.parse::<u32>().ok());
+    let waiting = services.webhooks.unattempted(&signed.operator, id, count.unwrap_or(COUNTED_MAX)).await?;
+    let (words, done) = match (asked.given("working"), count) {
+        (Some(name), _) => match work(&services, &signed, name).await? {
+            FormWork::Running => {
+                let at_least = if waiting < u64::from(COUNTED_MAX) { "" } else { "at least " };
+                let words = format!(
+                    "The events of the span are being looked for; {at_least}{waiting} wait to be sent so far."
+                );
+                (words, None)
+            }
+            FormWork::Done(answer) => return Ok(answer),
+            FormWork::Left => return Ok(see(&format!("{back}?left=1"))),
+        },
+        (None, Some(count)) if waiting > 0 => {
+            let (count, sent) = (u64::from(count), u64::from(count).saturating_sub(waiting));
+            (format!("{sent} of {count} events were sent so far."), Some((sent, count)))
+        }
+        (None, Some(_)) => return Ok(see(&format!("{back}?sent=1"))),
+        (None, None) => return Ok(see(&back)),
+    };
+    let frame = Frame::new(&signed.operator, Section::Webhooks);
+    Ok(ProgressPage { frame, title: "Sending again", words, done, back }.into_response())
 }
 
 async fn replay_asked(

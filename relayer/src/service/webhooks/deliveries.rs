@@ -83,6 +83,18 @@ impl Webhooks {
         Ok(self.parts.store.list_undelivered_webhooks(operator.id).await?)
     }
 
+    /// How many deliveries to a webhook wait for the first attempt of their round; counts no further than `at_most`.
+    /// NotFound: the webhook.
+    pub async fn unattempted(
+        &self,
+        operator: &Operator,
+        id: WebhookId,
+        at_most: u32,
+    ) -> Result<u64, ServiceError> {
+        let webhook = self.get(operator, id).await?;
+        Ok(self.parts.store.count_unattempted(operator.id, webhook.id, at_most).await?)
+    }
+
     async fn hindrance(&self, id: WebhookId) -> Result<Option<Hindrance>, ServiceError> {
         let Some(sealing_key) = &self.parts.webhooks.sealing_key else {
             return Ok(Some(Hindrance::NoSealingKey));

@@ -1,7 +1,7 @@
 //! Named requests: one seed and one answer per name, and one worker at a time.
 
 use super::*;
-use crate::store::{NewRequest, RequestClaim};
+use crate::store::{NewRequest, RequestClaim, RequestStanding};
 
 const DAY: i64 = 86_400;
 
@@ -45,7 +45,7 @@ async fn a_name_is_claimed_once_and_its_answer_given_again() {
     assert_eq!(claims(&fixture, &asked(&fixture, "a", "{}", 99)).await, again);
     assert_eq!(claims(&fixture, &asked(&fixture, "a", "{ }", 99)).await, RequestClaim::Conflict);
     for ended in [&first, &asked(&fixture, "a", "{}", 99)] {
-        fixture.store.release_request(ended, at(99)).await.expect("nothing to do");
+        fixture.store.lease_request(ended, at(99)).await.expect("nothing to do");
         fixture.store.delete_request(ended).await.expect("nothing to do");
     }
     assert_eq!(claims(&fixture, &asked(&fixture, "a", "{}", 99)).await, again);
@@ -81,9 +81,9 @@ async fn what_was_left_is_taken_up_by_one_with_the_same_seed_and_api_key() {
     // A holder that returns late writes nothing.
     fixture.store.mark_request_answered(&left, &answer("late")).await.expect("nothing to do");
     fixture.store.delete_request(&left).await.expect("nothing to do");
-    fixture.store.release_request(&left, at(31)).await.expect("nothing to do");
+    fixture.store.lease_request(&left, at(31)).await.expect("nothing to do");
     assert_eq!(claims(&fixture, &asked(&fixture, "a", "{}", 31)).await, RequestClaim::Running);
-    fixture.store.release_request(&contenders[winners[0]], at(31)).await.expect("released");
+    fixture.store.lease_request(&contenders[winners[0]], at(31)).await.expect("released");
     let next = asked(&fixture, "a", "{}", 31);
     assert_eq!(claims(&fixture, &next).await, mine(&left, false));
     let sealed = StoredAnswer { status: 200, body: StoredBody::Sealed("x".into()) };
@@ -133,4 +133,26 @@ async fn old_requests_are_deleted_a_few_at_a_time() {
     assert_eq!(claims(&fixture, &asked(&fixture, "d", "{}", 11)).await, RequestClaim::Running);
     let a = asked(&fixture, "a", "{}", 11);
     assert_eq!(claims(&fixture, &a).await, mine(&a, true));
+}
+
+#[tokio::test]
+async fn a_request_stands_as_running_while_its_process_shows_itself_and_as_left_afterwards() {
+    let Some(fixture) = fixture().await else { return };
+    let stands = async |key: &IdempotencyKey, seconds| {
+        let found = fixture.store.find_request_standing(fixture.operator.id, key, at(seconds)).await;
+        found.expect("read")
+    };
+    let long = asked(&fixture, "a", "{}", 0);
+    assert_eq!(stands(&long.idempotency_key, 0).await, RequestStanding::Left, "there is none");
+    claims(&fixture, &long).await;
+    assert_eq!(stands(&long.idempotency_key, 29).await, RequestStanding::Running);
+    assert_eq!(stands(&long.idempotency_key, 30).await, RequestStanding::Left);
+    fixture.store.lease_request(&long, at(60)).await.expect("held");
+    assert_eq!(stands(&long.idempotency_key, 59).await, RequestStanding::Running);
+    assert_eq!(claims(&fixture, &asked(&fixture, "a", "{}", 59)).await, RequestClaim::Running);
+    fixture.store.mark_request_answered(&long, &answer("one")).await.expect("kept");
+    assert_eq!(stands(&long.idempotency_key, 99).await, RequestStanding::Answered(answer("one")));
+    let stranger = OperatorId::from_bytes([99; 16]);
+    let theirs = fixture.store.find_request_standing(stranger, &long.idempotency_key, at(1)).await;
+    assert_eq!(theirs.expect("read"), RequestStanding::Left);
 }

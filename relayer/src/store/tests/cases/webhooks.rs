@@ -164,8 +164,13 @@ async fn attempts_are_kept_with_what_became_of_the_delivery() {
     let store = &fixture.store;
     let webhook = registered(&fixture, 1).await;
     announces(&fixture, 1, 0).await;
+    let unattempted = async |at_most| {
+        store.count_unattempted(fixture.operator.id, webhook.id, at_most).await.expect("counted")
+    };
+    assert_eq!((unattempted(9).await, unattempted(0).await), (1, 0));
     let [first] = &takes(store, &webhook, 0, 9).await[..] else { panic!("one is due") };
     store.mark_attempts(&[made(first, 500, 1)]).await.expect("written");
+    assert_eq!(unattempted(9).await, 0);
     assert!(takes(store, &webhook, 30, 9).await.is_empty());
     assert_eq!(store.find_next_due(at(2)).await.expect("read"), Some(at(31)));
     let health = store.find_any_webhook(webhook.id).await.expect("read").expect("there").health;
