@@ -1,10 +1,14 @@
 //! Accounts and transfers on the dashboard: what it shows, and what it changes.
 
-use purser_tests::{Browser, Operator};
+use std::collections::HashSet;
+use std::time::Duration;
+
+use purser_tests::{AppSettings, Browser, Operator, TestApp, TestNetwork};
 use serde_json::json;
 
 use crate::dashboard::signed_in;
 use crate::loosening::agent_with_delay;
+use crate::window::{DAY, agent_on_a_standing_clock, stands_at};
 
 /// The value of a form field on a page, hidden or visible.
 pub fn field(page: &str, name: &str) -> String {
@@ -27,7 +31,25 @@ async fn an_account_is_made_and_an_empty_name_is_refused_beside_its_field() {
     let page = browser.reads(&path).await.has_status(200).says("Never send SOL here").says("QR code");
     let listed = operator.client.get("/v1/accounts").await;
     let token_account = listed["data"][0]["usdc_token_account"].as_str().expect("an address");
+    assert_eq!(scanned(&page.text), token_account);
     page.says(token_account);
+}
+
+/// What a wallet reads in the page's QR code.
+fn scanned(page: &str) -> String {
+    let svg = page.split(r#"<svg class="qr" viewBox="0 0 "#).nth(1).expect("a code is drawn");
+    let side = svg.split(' ').next().and_then(|side| side.parse().ok()).expect("it has a side");
+    let path = svg.split(r#"<path d=""#).nth(1).and_then(|rest| rest.split('"').next()).expect("a path");
+    let dark: HashSet<(usize, usize)> = path
+        .split('M')
+        .skip(1)
+        .map(|module| {
+            let (x, y) = module.strip_suffix("h1v1h-1z").and_then(|at| at.split_once(' ')).expect("a module");
+            (x.parse().expect("a column"), y.parse().expect("a row"))
+        })
+        .collect();
+    let code = rqrr::SimpleGrid::from_func(side, |x, y| dark.contains(&(x, y)));
+    rqrr::Grid::new(code).decode().expect("it can be read").1
 }
 
 #[tokio::test]
@@ -203,6 +225,58 @@ async fn history_is_filtered_searched_and_taken_along() {
         .says("Spent in 24 hours: <strong>1.25 USDC");
 }
 
+#[tokio::test]
+async fn spending_is_summed_over_24_hours_and_over_30_days() {
+    let (agent, payee, start) = agent_on_a_standing_clock().await;
+    let says = async |day: &str, month: &str| {
+        let browser = signed_in(&agent.operator).await;
+        let page = browser.reads(&format!("/dashboard/accounts/{}", agent.id)).await.has_status(200);
+        page.says(&format!("Spent in 24 hours: <strong>{day} USDC</strong>"))
+            .says(&format!("Spent in 30 days: <strong>{month} USDC</strong>"))
+            .says(&format!("Spent in 30 days: {month} USDC in all; most: "));
+    };
+    agent.pays("4").to(&payee).await.is_settled();
+    says("4.00", "4.00").await;
+    stands_at(&agent, start + 20 * DAY).await;
+    agent.pays("2.5").to(&payee).await.is_settled();
+    says("2.50", "6.50").await;
+    stands_at(&agent, start + 31 * DAY).await;
+    says("0.00", "2.50").await;
+}
+
+#[tokio::test]
+async fn a_key_says_when_it_was_last_used() {
+    let app = TestApp::start(TestNetwork::shared().await, &AppSettings::default()).await;
+    let operator = app.new_operator().await;
+    let agent = operator.creates_account("Ada").await;
+    let path = agent.path("/keys");
+    for name in ["idle", "used"] {
+        let made = operator.client.post(&path, &json!({ "name": name })).await.has_status(201);
+        if name == "used" {
+            operator.client.with_key(made.text_of("key")).get(&agent.path("")).await.has_status(200);
+        }
+    }
+    // Uses are written down every minute and at a stop.
+    assert!(app.stops(Duration::from_secs(20)).await);
+    app.starts();
+    let operator = operator.reconnected();
+    let listed = operator.client.get(&path).await.has_status(200);
+    let keys = listed["data"].as_array().expect("a list");
+    let used_at = keys.iter().find_map(|key| key["last_used_at"].as_str()).expect("one was used");
+    let browser = signed_in(&operator).await;
+    let page = browser.reads(&format!("/dashboard/accounts/{}", agent.id)).await.has_status(200).text;
+    let row = |name: &str| {
+        let rest = page.split(&format!("<bdi>{name}</bdi>")).nth(1).expect("the key is listed");
+        rest.split("</tr>").next().expect("its row ends").to_owned()
+    };
+    assert!(row("idle").contains("never") && !row("used").contains("never"), "{page}");
+    assert!(
+        row("used").contains(&format!(r#"<td><time datetime="{used_at}""#)),
+        "{used_at}: {}",
+        row("used")
+    );
+}
+
 /// The address of the next page, which the button "Older" leads to.
 fn older(page: &str) -> Option<String> {
     let (before, _) = page.split_once(r#"">Older</a>"#)?;
@@ -254,7 +328,7 @@ async fn transfers_show_every_check_and_a_preview_pays_nothing() {
     one.says("max_single_transfer").says("refuses");
     let page_of = async |transfer: &str| browser.reads(&format!("/dashboard/transfers/{transfer}")).await;
     let settled = agent.pays("0.5").to(&payee).await.is_settled();
-    page_of(settled.text_of("transfer_id")).await.says("Every rule passed, here and on the chain.");
+    page_of(settled.text_of("transfer_id")).await.says("Every rule passed before it was signed");
     let failed = agent.pays("0.5").field("to", json!("nobody")).await.is_error(422, "invalid_recipient");
     page_of(failed.text_of("transfer_id")).await.says("neither an account id nor a Solana address");
     let asks = async |amount: &str, to: &str| {
@@ -266,6 +340,74 @@ async fn transfers_show_every_check_and_a_preview_pays_nothing() {
     asks("-1", &payee.id).await.has_status(400).says(r#"id="wrong-amount""#);
     asks("1", "nobody").await.has_status(422).says(r#"id="wrong-to""#);
     assert_eq!(agent.balance_micros().await, 8_500_000);
+}
+
+#[tokio::test]
+async fn transfers_in_every_state_show_what_each_rule_said_by_which_version_of_the_policy() {
+    let settings = AppSettings { deadline_seconds: 1, commitment: "finalized", ..AppSettings::default() };
+    let app = TestApp::start(TestNetwork::slow(), &settings).await;
+    let operator = app.new_operator().await;
+    let agent = operator.creates_account_with("Ada", "3").await;
+    let payee = operator.creates_account("Bea").await;
+    agent
+        .has_policy(
+            json!({ "max_single_transfer": 5, "require_memo": true, "allowed_counterparties": [payee.id] }),
+        )
+        .await;
+    let browser = signed_in(&operator).await;
+    let page_of = async |transfer: &str| {
+        browser.reads(&format!("/dashboard/transfers/{transfer}")).await.has_status(200)
+    };
+    let row = |rule: &str, verdict: &str, allowed: &str| {
+        format!(
+            "<th scope=\"row\">{rule}</th>\n<td><span class=\"tag {verdict}</span></td>\n<td class=\"number{allowed}</td>"
+        )
+    };
+    let rules = |page: purser_tests::Answer, single: &str, balance: &str| {
+        page.says(&row("paused", "ok\">passed", "\">not paused"))
+            .says(&row("require_memo", "ok\">passed", "\">with a memo"))
+            .says(&row("allowed_counterparties", "ok\">passed", "\">1 recipient"))
+            .says(&row("max_single_transfer", "ok\">passed", &format!("\">{single}")))
+            .says(&row("max_daily_spend", "ok\">passed", "\">No limit"))
+            .says(&row("balance", balance, " faint\">&ndash;"));
+    };
+    let paid = agent.pays("2").to(&payee).memo("tea").await.has_status(202);
+    let paid = paid.text_of("transfer_id");
+    let submitted =
+        page_of(paid).await.says("Every rule passed before it was signed, by version 2 of the policy");
+    submitted.says("The chain checks each again.");
+    crate::transfers::settles(&agent, paid).await;
+    // What a version allowed is known once its transaction was read.
+    for _ in 0..300 {
+        if !page_of(paid).await.text.contains("what that allowed is not on record here") {
+            break;
+        }
+        tokio::time::sleep(Duration::from_millis(100)).await;
+    }
+    agent
+        .has_policy(
+            json!({ "max_single_transfer": 4, "require_memo": true, "allowed_counterparties": [payee.id] }),
+        )
+        .await;
+    let settled = page_of(paid).await;
+    rules(settled.says("by version 2 of the policy, and again on the chain."), "5.00 USDC", "ok\">passed");
+    let short = agent.pays("4").to(&payee).memo("tea").await.is_error(402, "insufficient_balance");
+    let short = short.text_of("transfer_id");
+    for _ in 0..300 {
+        if page_of(short).await.text.contains("4.00 USDC</td>") {
+            break;
+        }
+        tokio::time::sleep(Duration::from_millis(100)).await;
+    }
+    let failed = page_of(short).await.says("Every rule of the policy passed, by version 3 of the policy.");
+    rules(failed.says("which is less than 4.000000"), "4.00 USDC", "no\">failed");
+    let nowhere =
+        agent.pays("1").field("to", json!("nobody")).memo("tea").await.is_error(422, "invalid_recipient");
+    let unjudged = page_of(nowhere.text_of("transfer_id")).await;
+    assert!(!unjudged.text.contains("Table of checks"), "{}", unjudged.text);
+    unjudged.says("It failed before the policy had allowed or refused it.");
+    let refused = agent.pays("5").to(&payee).memo("tea").await.is_error(402, "policy_violation");
+    page_of(refused.text_of("transfer_id")).await.says("By version 3 of the policy.").says("refuses");
 }
 
 #[tokio::test]
@@ -351,6 +493,8 @@ async fn another_operators_things_are_not_there() {
         let nowhere = strange.reads(&path.replace("_0", "_x")).await.has_status(404);
         assert_eq!(unseen.text, nowhere.text, "{path}");
     }
+    let progress = format!("/dashboard/webhooks/{webhook}/replay?of=1");
+    strange.reads(&progress).await.has_status(404);
     for (path, fields) in forms(&agent.id, webhook, event, key.text_of("id")) {
         let fields: Vec<(&str, &str)> = fields.iter().map(|(name, value)| (*name, value.as_str())).collect();
         strange.sends_form(&path, &fields).await.has_status(404);

@@ -11,12 +11,12 @@ use purser_tests::{Agent, Answer, AppSettings, TestApp, TestNetwork};
 use serde_json::json;
 use solana_sdk::pubkey::Pubkey;
 
-const DAY: i64 = 86_400;
+pub(crate) const DAY: i64 = 86_400;
 /// A spend counts for a day inclusively. Seconds are rounded down, so this is how any 86,400 s of real time stay within it.
 const FREES: i64 = DAY + 1;
 
 /// An agent with 1,000 USDC and a daily limit of 10 on its own network, a payee, and the second at which the clock is stopped.
-async fn agent_on_a_standing_clock() -> (Agent, Pubkey, i64) {
+pub(crate) async fn agent_on_a_standing_clock() -> (Agent, Pubkey, i64) {
     let network = TestNetwork::own();
     let settings = AppSettings { host_clock: Some(HostClock::new()), ..AppSettings::default() };
     let app = TestApp::start(Arc::clone(&network), &settings).await;
@@ -109,7 +109,7 @@ async fn idempotency_key_is_remembered_for_24_hours_and_free_afterwards() {
 }
 
 /// Stops the chain's clock and the host's at this second, and waits for as long as the relayer may cache an older one.
-async fn stands_at(agent: &Agent, unix_seconds: i64) {
+pub(crate) async fn stands_at(agent: &Agent, unix_seconds: i64) {
     agent.operator.app().host_stands_at(unix_seconds);
     agent.operator.chain.stands_at(unix_seconds).await;
     tokio::time::sleep(Duration::from_millis(1_100)).await;

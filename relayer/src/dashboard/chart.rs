@@ -83,3 +83,51 @@ impl Chart {
         self.bars.len() as u64 * STEP
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const NOW: i64 = 1_800_000_000;
+
+    fn chart(spending: &[(i64, u64)]) -> Chart {
+        let now = Timestamp::from_unix_seconds(NOW);
+        let spending = spending.iter().map(|(ago, usdc)| {
+            (Timestamp::from_unix_seconds(NOW - ago), UsdcAmount::from_micros(usdc * 1_000_000))
+        });
+        Chart::new("Spent", &spending.collect::<Vec<_>>(), now, HOUR, 24)
+    }
+
+    #[test]
+    fn each_payment_is_in_the_bar_of_its_hour_and_none_of_before() {
+        let chart = chart(&[(0, 1), (3_599, 2), (3_600, 4), (86_399, 8), (86_400, 16), (-5, 32)]);
+        let spent: Vec<u64> = chart.bars.iter().map(|bar| bar.spent.micros() / 1_000_000).collect();
+        let mut expected = [0; 24];
+        // What the chain dates a little later than we read it was spent now.
+        (expected[0], expected[22], expected[23]) = (8, 4, 1 + 2 + 32);
+        assert_eq!(spent, expected);
+        assert_eq!((chart.total, chart.is_partial), (UsdcAmount::from_micros(47_000_000), false));
+        assert_eq!(chart.bars[0].label, "8.00 USDC from 2027-01-14 08:00:00 UTC");
+        assert_eq!(
+            chart.description(),
+            "Spent: 47.00 USDC in all; most: 35.00 USDC from 2027-01-15 07:00:00 UTC"
+        );
+    }
+
+    #[test]
+    fn bars_are_as_high_as_their_share_of_the_highest_and_what_was_spent_is_always_seen() {
+        let chart = chart(&[(0, 1_000), (3_600, 500), (7_200, 1)]);
+        let shape = |index: usize| (chart.bars[index].y, chart.bars[index].height);
+        assert_eq!([shape(23), shape(22), shape(21), shape(20)], [(0, 120), (60, 60), (118, 2), (120, 0)]);
+        assert_eq!((chart.bars[23].x, chart.width()), (23 * STEP, 24 * STEP));
+    }
+
+    #[test]
+    fn nothing_spent_is_a_flat_chart_and_too_many_payments_are_said_to_be_a_part() {
+        let nothing = chart(&[]);
+        assert!(nothing.bars.iter().all(|bar| bar.height == 0) && nothing.bars.len() == 24);
+        assert_eq!(nothing.total, UsdcAmount::ZERO);
+        let many = chart(&vec![(60, 1); ENTRIES as usize]);
+        assert_eq!((many.is_partial, many.total), (true, UsdcAmount::from_micros(2_000_000_000)));
+    }
+}
