@@ -38,7 +38,7 @@ async fn every_task_is_done_in_a_browser_and_no_page_keeps_anybody_out() {
         registers(&operator, &receiver.url("/purser"), &["transfer.settled", "transfer.rejected"]).await;
     let path = format!("/v1/webhooks/{}", webhook.text_of("id"));
     operator.client.patch(&path, &json!({ "status": "disabled" })).await.has_status(200);
-    agent.pays("18.75").to(&payee).memo("hotel, two nights").await.is_settled();
+    let settled = agent.pays("18.75").to(&payee).memo("hotel, two nights").await.is_settled();
     agent.pays("24").to(&payee).memo("train").await.is_settled();
     let rejected = agent.pays("30").to(&payee).memo("flight").await.is_error(402, "policy_violation");
     operator.client.patch(&path, &json!({ "status": "enabled" })).await.has_status(200);
@@ -49,7 +49,24 @@ async fn every_task_is_done_in_a_browser_and_no_page_keeps_anybody_out() {
     let waiting = slow.creates_account("Waits").await;
     waiting.has_policy(json!({ "max_single_transfer": 10 })).await;
     loosens_after(&slow, 7_200).await;
+    // In every mode the same pages are pictured, and these change nothing that is on the others.
+    let halted = operator.creates_account("Halted").await;
+    operator.client.post(&halted.path("/halt"), &json!({})).await.has_status(200);
+    let disabled = registers(&operator, &receiver.url("/disabled"), &["policy.changed"]).await;
+    let path = format!("/v1/webhooks/{}", disabled.text_of("id"));
+    operator.client.patch(&path, &json!({ "status": "disabled" })).await.has_status(200);
+    let later = slow.creates_account("Waits already").await;
+    later.has_policy(json!({ "max_single_transfer": 10, "allowed_counterparties": [waiting.id] })).await;
+    slow.client.patch(&later.path("/policy"), &json!({ "max_single_transfer": 40 })).await.has_status(202);
+    receiver.hangs("/hanging");
+    let hanging = registers(&slow, &receiver.url("/hanging"), &["transfer.rejected"]).await;
+    for _ in 0..80 {
+        waiting.pays("11").to(&later).await.is_error(402, "policy_violation");
+    }
     let mut node = Command::new("node");
+    node.env("PURSER_SETTLED", settled.text_of("transfer_id")).env("PURSER_HALTED", &halted.id);
+    node.env("PURSER_DISABLED_WEBHOOK", disabled.text_of("id")).env("PURSER_WAITING_ACCOUNT", &later.id);
+    node.env("PURSER_HANGING_WEBHOOK", hanging.text_of("id"));
     node.arg(workspace().join("tests/browser/dashboard.mjs")).kill_on_drop(true);
     node.env("PURSER_NODE_MODULES", &modules).env("PURSER_CHROMIUM", chromium);
     node.env("PURSER_URL", app.base_url()).env("PURSER_OPERATOR_KEY", operator.client.key());
