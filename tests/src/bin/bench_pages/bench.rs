@@ -147,15 +147,22 @@ async fn asks(asked: &Asked, count: u32, client: &Client, browser: &Browser) -> 
     let mut times = Vec::new();
     let mut path = String::new();
     for number in 0..count as usize {
+        let mut fields: &[(&str, String)] = &[];
         path = match &asked.way {
             Way::List(first) if path.is_empty() => first.clone(),
             Way::List(_) => path,
             Way::Each(paths) => paths[number % paths.len()].clone(),
+            Way::Form(path, filled_in) => {
+                fields = &filled_in[number % filled_in.len()];
+                (*path).to_owned()
+            }
         };
+        let fields: Vec<_> = fields.iter().map(|(name, value)| (*name, value.as_str())).collect();
         let begun = Instant::now();
         let answer = match asked.door {
             Door::Api => client.get(&path).await,
-            Door::Dashboard => browser.reads(&path).await,
+            Door::Dashboard if fields.is_empty() => browser.reads(&path).await,
+            Door::Dashboard => browser.sends_form(&path, &fields).await,
         };
         times.push(begun.elapsed());
         ensure!(answer.status == 200, "{path}: {} {}", answer.status, answer.text);

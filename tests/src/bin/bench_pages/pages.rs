@@ -17,6 +17,8 @@ pub enum Way {
     List(String),
     /// Each path in turn; after the last, the first again.
     Each(Vec<String>),
+    /// Likewise a form, with its fields.
+    Form(&'static str, Vec<Vec<(&'static str, String)>>),
 }
 
 /// A line of the table.
@@ -71,6 +73,13 @@ impl Ground<'_> {
             rows.iter().map(|row| format!("/{}", self.moments.id("evt_", *row, 2 * row + 1))).collect();
         let keys = rows.iter().map(|row| format!("?idempotency_key=invoice-{row}")).collect();
         let searches = rows.iter().map(|row| format!("/{busy}/history?search=invoice+{row}")).collect();
+        // An account does not pay itself.
+        let payee_of = |from: &str| self.owners[if from == busy { 2 } else { 0 }].account_id.clone();
+        let preview = |row: &u64| {
+            let from = self.account_of(*row).account_id.clone();
+            vec![("to", payee_of(&from)), ("from", from), ("amount", "1".to_owned())]
+        };
+        let previews = rows.iter().map(preview).collect();
         let list = |path: &str| Way::List(path.to_owned());
         let api = |name, way| Asked { door: Door::Api, name, way };
         let page = |name, way| Asked { door: Door::Dashboard, name, way };
@@ -126,6 +135,8 @@ impl Ground<'_> {
             page("/dashboard/transfers", list("/dashboard/transfers")),
             page("... ?status=rejected", list("/dashboard/transfers?status=rejected")),
             page("/dashboard/transfers/{id}", under("/dashboard/transfers", transfers)),
+            page("/dashboard/preview, answered", Way::Form("/dashboard/preview", previews)),
+            page("/dashboard/stop-all", Way::Each(vec!["/dashboard/stop-all".to_owned()])),
             page("/dashboard/webhooks", Way::Each(vec!["/dashboard/webhooks".to_owned()])),
             page("/dashboard/webhooks/{id}", list(&format!("/dashboard/webhooks/{webhook}"))),
             page(
