@@ -11,6 +11,7 @@
 //! | [`settings`] | [`AppSettings`]: how a test's relayer differs from the usual one |
 //! | [`operator`], [`agent`] | [`Operator`] and [`Agent`]: `agent.pays("12.50").to(&other).await` |
 //! | [`anchor`] | what an operator types: `anchor run NAME -- ARGS` |
+//! | [`page`] | what a page prints for people to type |
 //! | [`client`] | [`Client`] and [`Answer`]: one HTTP request and what came back |
 //! | [`foreign`] | third-party programs in Python and Node |
 //! | [`proxy`] | [`Proxy`]: a line to the network that a test can cut, or spoil by call or by payment |
@@ -44,6 +45,7 @@ pub mod money;
 pub mod network;
 pub mod node;
 pub mod operator;
+pub mod page;
 pub mod postgres;
 pub mod process;
 pub mod proxy;
