@@ -74,6 +74,7 @@ mod receivers;
 mod relayers;
 mod rent;
 mod restart;
+mod rotation;
 mod routes;
 mod schemathesis;
 mod scripted_node;

@@ -33,22 +33,24 @@ fn runs(room: &Room, wallet: &Wallet, name: &str, arguments: &str) -> Value {
 async fn emergency_steps_do_what_they_say() {
     let room = Room::new();
     let (admin, guardian) = (room.wallet("admin").await, room.wallet("guardian").await);
+    // The page rotates the policy key and one hot key in quiet, and then again in an emergency.
+    let quiet = room.wallet("quiet").await;
     let (stolen, next) = (room.wallet("stolen").await, room.wallet("next").await);
     let keys = ["--guardian", &guardian.address(), "--loosening-delay", "1d"];
-    let operator = room.creates_operator(&admin, &stolen, &keys);
-    let agent = room.creates_agent(&operator, &stolen, 5_000_000).await.to_string();
+    let operator = room.creates_operator(&admin, &quiet, &keys);
+    let agent = room.creates_agent(&operator, &quiet, 5_000_000).await.to_string();
     let to_agent = |verb: &'static str| ["account", verb, "--account", agent.as_str()];
     let limit = |usdc: &'static str| [&to_agent("set-policy")[..], &["--max-single-transfer", usdc]].concat();
-    room.done(&stolen, &limit("10"));
+    room.done(&quiet, &limit("10"));
     let shown = room.done(&admin, &["operator", "show"]);
     let (payee, _) = room.chain.new_payee().await;
     let file = |name: &str| room.folder.path().join(name).display().to_string();
-    // The page rotates the hot key once in quiet, and once in an emergency.
     let rotated_in = Keypair::new().pubkey().to_string();
     let places = [
         ("NEW_POLICY_AUTHORITY", next.address()),
         ("NEW_TRANSFER_AUTHORITY", Keypair::new().pubkey().to_string()),
         ("OLD_TRANSFER_AUTHORITY", rotated_in.clone()),
+        ("NEW_POLICY", stolen.address()),
         ("NEW", rotated_in),
         ("OLD", shown["transfer_authorities"][0].as_str().unwrap().to_string()),
         ("policy-authority.json", file("policy-authority.json")),
