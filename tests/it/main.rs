@@ -47,6 +47,7 @@ mod hostile_http;
 mod hostile_input;
 mod idempotency;
 mod identical_requests;
+mod incident;
 mod keys;
 mod known_balances;
 mod limits_preview;
