@@ -1,7 +1,7 @@
 //! Halts: they stop an account independently of its policy, and only some may lift them.
 
 use purser_tests::chain::Landing;
-use purser_tests::{AppSettings, Operator, TestApp, TestNetwork};
+use purser_tests::{AppSettings, Operator, TestApp, TestNetwork, page};
 use serde_json::json;
 
 async fn own_operator() -> Operator {
@@ -87,6 +87,46 @@ async fn one_account_is_halted_over_http_and_only_the_admins_wallet_resumes_it()
     let resumed = chain.resumes(operator.address, Some(ada.address), app.admin()).await;
     assert!(matches!(resumed, Landing::Settled(_)), "{resumed:?}");
     ada.pays("1").to(&payee).await.is_settled();
+}
+
+/// With the command of docs/operating.md as printed, while the relayer serves.
+#[tokio::test]
+async fn halt_by_command_on_the_server_stops_every_account_and_only_the_admins_wallet_resumes() {
+    let operator = own_operator().await;
+    let (ada, ben) =
+        (operator.creates_account_with("Ada", "5").await, operator.creates_account_with("Ben", "5").await);
+    let (payee, _) = operator.chain.new_payee().await;
+    ada.pays("1").to(&payee).await.is_settled();
+    let command = page::inline("docs/operating.md", "purser halt ");
+    let command = page::filled(&command, &[("OPERATOR_ID", operator.id.as_str())]);
+    let words: Vec<&str> = command.split_whitespace().skip(1).collect();
+    let halted = operator.app().runs(&words);
+    assert_eq!((&halted["halted"], &halted["halted_by"]), (&json!(true), &json!("policy_authority")));
+    let signature = halted["tx_signature"].as_str().expect("a signature");
+    assert!(operator.chain.has_settled(signature).await);
+    // Once more does no harm.
+    operator.app().runs(&words);
+    for agent in [&ada, &ben] {
+        let refused = agent.pays("1").to(&payee).await.is_error(402, "account_paused");
+        assert_eq!(refused.failed_checks(), ["paused"]);
+        let account = operator.reads_account(&agent.id).await.has_status(200);
+        assert_eq!(account["halted"], json!({ "by": "policy_authority", "scope": "operator" }));
+        // The program refuses it too, whoever asks.
+        let landing = agent.pays_directly("1", &payee, "").await;
+        assert!(matches!(landing, Landing::Refused(_)), "{landing:?}");
+    }
+    ada.has_policy(json!({ "paused": false })).await;
+    ada.pays("1").to(&payee).await.is_error(402, "account_paused");
+    let (app, chain) = (operator.app(), &operator.chain);
+    for key in [app.policy_authority(), app.transfer_authority()] {
+        assert!(matches!(chain.resumes(operator.address, None, key).await, Landing::Refused(6008)));
+    }
+    let resumed = chain.resumes(operator.address, None, app.admin()).await;
+    assert!(matches!(resumed, Landing::Settled(_)), "{resumed:?}");
+    for agent in [&ada, &ben] {
+        agent.pays("1").to(&payee).await.is_settled();
+    }
+    assert_eq!(chain.usdc_micros(&payee).await, 3_000_000);
 }
 
 #[tokio::test]
