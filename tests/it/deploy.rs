@@ -3,6 +3,7 @@
 use std::collections::BTreeSet;
 use std::fs;
 use std::io::Write;
+use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
@@ -139,4 +140,63 @@ async fn metrics_are_of_good_form_and_have_all_that_rules_and_dashboard_ask_for(
     let mut check = check.args(["check", "metrics"]).stdin(Stdio::piped()).spawn().expect("it starts");
     check.stdin.take().expect("piped").write_all(text.as_bytes()).expect("it reads");
     assert!(check.wait().expect("it ends").success(), "{text}");
+}
+
+/// The image's program is run here, on the folder that would be mounted; the rest of what it is told is not done.
+const DOCKER: &str = r#"#!/bin/sh
+[ "$1" = run ] || exit 0
+[ "$2 $3 $5" = "--rm -v purser" ] || exit 1
+here=${4%%:*} there=${4#*:}
+shift 5
+exec purser $(echo "$@" | sed "s#$there#$here#g")
+"#;
+
+/// The commands in the comment above a file.
+fn commands_above(text: &str) -> String {
+    let comment = text.lines().take_while(|line| line.starts_with('#'));
+    comment.filter_map(|line| line.strip_prefix("#   ")).map(|line| format!("{line}\n")).collect()
+}
+
+/// With stand-ins for what needs a daemon or changes this machine. `purser init` runs, and makes what the files go on to use.
+#[tokio::test(flavor = "multi_thread")]
+async fn commands_above_compose_file_and_unit_make_what_these_use() {
+    let mut scene = crate::set_up::Scene::set().await;
+    let folder = scene.folder.path().to_path_buf();
+    let there = |name: &str| folder.join(name).display().to_string();
+    for (name, script) in [
+        ("docker", DOCKER),
+        ("sudo", "#!/bin/sh\nexec \"$@\"\n"),
+        ("chown", "#!/bin/sh\n"),
+        ("useradd", "#!/bin/sh\n"),
+    ] {
+        let file = folder.join("bin").join(name);
+        fs::write(&file, script).expect("the folder is writable");
+        fs::set_permissions(&file, fs::Permissions::from_mode(0o755)).expect("the file is ours");
+    }
+    let compose = fs::read_to_string(deploy("compose.yml")).expect("it is there");
+    let password = scene.types(&format!("{}echo \"$POSTGRES_PASSWORD\"", commands_above(&compose)));
+    let password = password.lines().last().expect("it was made");
+    assert_eq!(password.len(), 32, "{password}");
+    let made = fs::read_to_string(folder.join("purser/purser.toml")).expect("init made it");
+    assert!(made.contains(&format!("\nurl = \"postgres://purser:{password}@postgres/purser\"\n")), "{made}");
+    for used in [
+        "\n  volumes: [\"../purser:/etc/purser:ro\"]\n",
+        "\n    PURSER_CONFIG: /etc/purser/purser.toml\n",
+        "\n  postgres:\n",
+        "\n      POSTGRES_USER: purser\n      POSTGRES_DB: purser\n      POSTGRES_PASSWORD: ${POSTGRES_PASSWORD:",
+    ] {
+        assert!(compose.contains(used), "{used} is not in {compose}");
+    }
+
+    let unit = fs::read_to_string(deploy("systemd/purser.service")).expect("it is there");
+    scene.types(&commands_above(&unit).replace("/etc/purser", &there("etc")));
+    let (_, url) = unit.split_once("[database] url = ").expect("it says where the database is");
+    let url = url.lines().next().unwrap_or_default().replace("/var/lib/purser", &there("state"));
+    crate::rotation::configures(&folder.join("etc"), &format!("url = {url}"));
+    fs::create_dir(folder.join("state")).expect("the folder is writable");
+    let (_, config) = unit.split_once("/usr/local/bin/purser serve --config ").expect("it serves");
+    let config = config.lines().next().unwrap_or_default().replace("/etc/purser", &there("etc"));
+    scene.types(&format!("purser migrate --config {config}"));
+    assert!(folder.join("state/purser.db").is_file());
+    assert!(unit.contains("\nStateDirectory=purser\n"), "{unit}");
 }
