@@ -39,15 +39,15 @@ pub fn is_added(scene: &mut Scene, operator: String) -> String {
     named(&well, "key")
 }
 
-/// Polls the page until it contains this text.
-async fn comes_to_say(browser: &Browser, path: &str, text: &str) {
+/// Reads until this text is there.
+async fn comes_to_say(reads: impl AsyncFn() -> String, text: &str) {
     let begun = Instant::now();
     loop {
-        let said = browser.reads(path).await.text;
+        let said = reads().await;
         if said.contains(text) {
             return;
         }
-        assert!(begun.elapsed() < Duration::from_secs(20), "{path} does not say {text:?}: {said}");
+        assert!(begun.elapsed() < Duration::from_secs(20), "{text:?} is not in {said}");
         tokio::time::sleep(Duration::from_millis(100)).await;
     }
 }
@@ -112,7 +112,7 @@ async fn operator_with_a_wallet_of_its_own_gets_from_nothing_to_an_audit() {
     // Pay, as the agent, with a key that the dashboard shows once.
     let browser = Browser::signed_in(&url, &operator_key).await;
     let page = format!("/dashboard/accounts/{account_id}");
-    comes_to_say(&browser, &page, "100.00").await;
+    comes_to_say(async || browser.reads(&page).await.text, "100.00").await;
     let shown = browser.sends_form(&format!("{page}/keys"), &[("name", "Ada")]).await.has_status(200);
     let secret =
         shown.text.split(r#"<p class="secret"><code>"#).nth(1).and_then(|rest| rest.split('<').next());
@@ -138,8 +138,8 @@ async fn operator_with_a_wallet_of_its_own_gets_from_nothing_to_an_audit() {
     assert_eq!(chain.usdc_micros(&payee).await, 7_500_000);
 
     // See it.
-    comes_to_say(&browser, &page, "92.50").await;
-    comes_to_say(&browser, &format!("{page}/history"), "invoice 1").await;
+    comes_to_say(async || browser.reads(&page).await.text, "92.50").await;
+    comes_to_say(async || browser.reads(&format!("{page}/history")).await.text, "invoice 1").await;
     browser.reads("/dashboard").await.has_status(200).says("92.50");
     let rejected = browser.reads("/dashboard/transfers?status=rejected").await.has_status(200);
     rejected.says("10.01").says(&account_id);
@@ -161,6 +161,9 @@ async fn operator_with_a_wallet_of_its_own_gets_from_nothing_to_an_audit() {
     // Audit it, from the chain alone; then the service's history, too.
     let report = audits_until_final(&mut scene, audit, "9.500000").await;
     assert!(report.contains(&agent), "{report}");
+    let history = format!("/v1/accounts/{account_id}/transactions");
+    // What nobody asked the service for, it reads by and by.
+    comes_to_say(async || paying.get(&history).await.text, "\"deposit\"").await;
     let compared = scene.types(&format!("{audit} --api {url} --key {operator_key}"));
     assert!(compared.contains("Everything that was checked holds."), "{compared}");
 }
