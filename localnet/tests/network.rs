@@ -115,12 +115,13 @@ fn the_clock_keeps_real_time() {
 fn a_block_has_one_time_whoever_is_asked() {
     let network = TestNetwork::start(&[]);
     let payer = network.funded();
-    let blockhash = network.rpc.get_latest_blockhash().unwrap();
     // One in each of a second's slots, so that some lie at its edge; a travel moves all that follow.
     for lamports in 0..120 {
         if lamports == 60 {
             network.run(&["travel", "--seconds", "100"]);
         }
+        // A busy machine takes longer for all of them than one blockhash lives.
+        let blockhash = network.rpc.get_latest_blockhash().unwrap();
         network.rpc.send_transaction(&network.transfer_sol(&payer, 1_000_000 + lamports, blockhash)).unwrap();
         std::thread::sleep(Duration::from_millis(20));
     }
