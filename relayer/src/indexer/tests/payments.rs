@@ -8,7 +8,7 @@ use crate::domain::{
 /// An account that the chain does not know, so its payments can never be found.
 async fn cannot_be_completed(scene: &Scene, operator_id: OperatorId, number: u8) {
     let account = Account {
-        id: AccountId::from_bytes([0, number, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0]),
+        id: AccountId::from_bytes([0, number, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 1]),
         operator_id,
         name: AccountName::parse("agent").expect("valid"),
         metadata: None,
