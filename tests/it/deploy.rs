@@ -3,6 +3,7 @@
 use std::collections::BTreeSet;
 use std::fs;
 use std::io::Write;
+use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
@@ -12,6 +13,7 @@ use purser_tests::network::temp_folder;
 use purser_tests::{AppSettings, TestApp, TestNetwork};
 
 use crate::admin::with_admin;
+use crate::set_up::printed_once;
 
 fn deploy(file: &str) -> PathBuf {
     workspace().join("deploy").join(file)
@@ -70,7 +72,7 @@ fn image_and_compose_file_hold_before_linters_that_find_what_is_wrong() {
     }
 }
 
-/// The image of `deploy/Dockerfile` has these libraries, as every system with glibc does: copying the one file is enough.
+/// Every system with glibc has these libraries: copying the one file is enough, and a static build links to nothing that has no archive.
 #[test]
 fn program_is_one_file_that_links_to_the_c_library_alone() {
     let output = Command::new("ldd").arg(binaries::relayer()).output().expect("ldd comes with the C library");
@@ -89,6 +91,40 @@ fn program_is_one_file_that_links_to_the_c_library_alone() {
     let more: Vec<_> =
         names.iter().filter(|name| !name.contains("ld-linux") && !usual.contains(name)).collect();
     assert!(more.is_empty(), "{listed}");
+}
+
+/// The image has this one and no C library. `PURSER_TEST_LONG=1` builds it, and runs it where there is nothing else.
+#[tokio::test(flavor = "multi_thread")]
+async fn static_program_needs_no_library_to_run_and_to_look_up_a_name() {
+    let build = printed_once("static");
+    let image = fs::read_to_string(deploy("Dockerfile")).expect("it is there");
+    assert!(image.contains(&format!("RUN {} \\\n", build.trim())), "{image}");
+    assert!(image.contains("FROM gcr.io/distroless/static-debian12:nonroot\n"), "{image}");
+    if std::env::var_os("PURSER_TEST_LONG").is_none() {
+        return;
+    }
+    let mut shell = Command::new("sh");
+    shell.args(["-ec", &build]).current_dir(workspace()).env("CARGO_TARGET_DIR", binaries::target_dir());
+    passes(shell);
+    let root = temp_folder();
+    let path = |name: &str| root.path().join(name);
+    fs::copy(binaries::target_dir().join("release/purser"), path("purser")).expect("it was built");
+    fs::create_dir(path("etc")).expect("the folder is writable");
+    fs::write(path("etc/hosts"), "127.0.0.1 localhost\n").expect("the folder is writable");
+    let node = TestNetwork::shared().await.rpc_url.replace("127.0.0.1", "localhost");
+    assert!(node.contains("localhost"), "{node}");
+    for arguments in [&["--version"][..], &["verify-program", "--url", &node]] {
+        let mut purser = match fs::metadata(root.path()).expect("just made").uid() {
+            0 => Command::new("chroot"),
+            _ => {
+                let mut unshare = Command::new("unshare");
+                unshare.args(["--map-root-user", "chroot"]);
+                unshare
+            }
+        };
+        purser.arg(root.path()).arg("/purser").args(arguments);
+        passes(purser);
+    }
 }
 
 fn passes(mut command: Command) {
