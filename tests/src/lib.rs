@@ -22,6 +22,7 @@
 //! | [`random`] | reproducible random numbers |
 //! | [`wallet`] | [`Wallet`]: what anybody can do on the chain without the relayer |
 //! | [`wire`] | [`Wire`]: a line to a websocket or a database that a test can cut, or make swallow everything |
+//! | [`bench`] | how the loads of `cargo xtask bench` end |
 //! | [`browser`] | [`Browser`]: a browser without scripts on the dashboard |
 //! | [`clock`] | converts between Unix seconds and the API's timestamps |
 //! | [`usage`] | CPU time and memory, as the kernel counts them |
@@ -32,6 +33,7 @@
 pub mod agent;
 pub mod anchor;
 pub mod app;
+pub mod bench;
 pub mod binaries;
 pub mod browser;
 pub mod chain;

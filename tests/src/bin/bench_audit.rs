@@ -7,6 +7,7 @@ use std::time::{Duration, Instant};
 use anyhow::{Context, Result, ensure};
 use clap::Parser;
 use futures::StreamExt;
+use purser_tests::bench::ends;
 use purser_tests::network::{path_text, temp_folder};
 use purser_tests::usage::{cpu_of_process, rss_mb};
 use purser_tests::wallet::mints;
@@ -51,23 +52,17 @@ struct Row {
 #[tokio::main]
 async fn main() -> ExitCode {
     let arguments = Arguments::parse();
-    match measures(&arguments).await {
-        Ok(rows) if arguments.json => println!("{}", serde_json::to_string(&rows).expect("rows are JSON")),
-        Ok(rows) => {
-            println!("read from   payments  seconds  CPU s  RSS MB  RPC calls");
-            for row in &rows {
-                let Row { read_from, payments, seconds, cpu_seconds, rss_mb, rpc_calls } = row;
-                println!(
-                    "{read_from:<11} {payments:>8} {seconds:>8.1} {cpu_seconds:>6.1} {rss_mb:>7.0} {rpc_calls:>10}"
-                );
-            }
-        }
-        Err(error) => {
-            eprintln!("error: {error:#}");
-            return ExitCode::FAILURE;
-        }
+    ends(measures(&arguments).await, arguments.json, |rows| print_table(rows))
+}
+
+fn print_table(rows: &[Row]) {
+    println!("read from   payments  seconds  CPU s  RSS MB  RPC calls");
+    for row in rows {
+        let Row { read_from, payments, seconds, cpu_seconds, rss_mb, rpc_calls } = row;
+        println!(
+            "{read_from:<11} {payments:>8} {seconds:>8.1} {cpu_seconds:>6.1} {rss_mb:>7.0} {rpc_calls:>10}"
+        );
     }
-    ExitCode::SUCCESS
 }
 
 async fn measures(arguments: &Arguments) -> Result<Vec<Row>> {

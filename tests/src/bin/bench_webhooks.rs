@@ -7,6 +7,7 @@ use std::time::{Duration, Instant, SystemTime};
 use anyhow::{Result, ensure};
 use clap::Parser;
 use futures::StreamExt;
+use purser_tests::bench::ends;
 use purser_tests::clock::unix_micros_of;
 use purser_tests::receiver::Delivery;
 use purser_tests::{AppSettings, Operator, Receiver, TestApp, TestNetwork};
@@ -52,15 +53,7 @@ struct Row {
 #[tokio::main]
 async fn main() -> ExitCode {
     let arguments = Arguments::parse();
-    match measure(&arguments).await {
-        Ok(rows) if arguments.json => println!("{}", serde_json::to_string(&rows).expect("rows are JSON")),
-        Ok(rows) => print_table(&rows),
-        Err(error) => {
-            eprintln!("error: {error:#}");
-            return ExitCode::FAILURE;
-        }
-    }
-    ExitCode::SUCCESS
+    ends(measure(&arguments).await, arguments.json, |rows| print_table(rows))
 }
 
 async fn measure(arguments: &Arguments) -> Result<Vec<Row>> {

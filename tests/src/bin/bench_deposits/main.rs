@@ -15,6 +15,7 @@ use std::time::Duration;
 
 use clap::Parser;
 use purser_tests::Node;
+use purser_tests::bench::ends;
 
 use self::bench::{Options, PHASES, measures_all};
 
@@ -61,20 +62,8 @@ fn main() -> ExitCode {
     let runtime = tokio::runtime::Builder::new_multi_thread().worker_threads(2).enable_all().build();
     let runtime = runtime.expect("threads can be started");
     let door = |rpc_url: &str, ws_url: &str| Node::before(rpc_url, ws_url, runtime.handle());
-    let code = match runtime.block_on(measures_all(&options, door)) {
-        Ok(rows) if arguments.json => {
-            println!("{}", serde_json::to_string(&rows).expect("rows are JSON"));
-            ExitCode::SUCCESS
-        }
-        Ok(rows) => {
-            print!("{}", report::table(&rows));
-            ExitCode::SUCCESS
-        }
-        Err(error) => {
-            eprintln!("error: {error:#}");
-            ExitCode::FAILURE
-        }
-    };
+    let measured = runtime.block_on(measures_all(&options, door));
+    let code = ends(measured, arguments.json, |rows| print!("{}", report::table(rows)));
     runtime.shutdown_background();
     code
 }

@@ -17,6 +17,7 @@ use std::time::Duration;
 
 use clap::Parser;
 use purser_tests::Node;
+use purser_tests::bench::ends;
 
 use self::bench::{CLIENTS, Options, measures_all};
 use self::load::LOAD_THREADS;
@@ -80,20 +81,7 @@ fn main() -> ExitCode {
     let (doors, load) = (runtime("door"), runtime(LOAD_THREADS));
     let measured = load
         .block_on(measures_all(&options, |rpc_url, ws_url| Node::before(rpc_url, ws_url, doors.handle())));
-    let code = match measured {
-        Ok(rows) if arguments.json => {
-            println!("{}", serde_json::to_string(&rows).expect("rows are JSON"));
-            ExitCode::SUCCESS
-        }
-        Ok(rows) => {
-            print!("{}", report::table(&rows));
-            ExitCode::SUCCESS
-        }
-        Err(error) => {
-            eprintln!("error: {error:#}");
-            ExitCode::FAILURE
-        }
-    };
+    let code = ends(measured, arguments.json, |rows| print!("{}", report::table(rows)));
     doors.shutdown_background();
     load.shutdown_background();
     code
