@@ -8,18 +8,17 @@ use axum::body::{Body, to_bytes};
 use axum::http::request::Parts;
 use axum::http::{HeaderName, HeaderValue, Method, Request, header};
 use rmcp::model::{
-    CallToolRequestParams, CallToolResponse, CallToolResult, ContentBlock, Implementation, JsonObject,
-    ListToolsResult, PaginatedRequestParams, ServerCapabilities, ServerConfig, Tool as Description,
-    ToolAnnotations,
+    CallToolRequestParams, CallToolResponse, CallToolResult, ContentBlock, JsonObject, ListToolsResult,
+    PaginatedRequestParams, ServerConfig, Tool as Description, ToolAnnotations,
 };
 use rmcp::service::RequestContext;
 use rmcp::{ErrorData, RoleServer, ServerHandler};
 use serde_json::{Value, json};
 use tower::ServiceExt;
-use tracing::{Instrument, Span};
+use tracing::Instrument;
 
 use super::schema;
-use super::server::listed;
+use super::server::{introduced, listed, no_such_tool, span_of, unguarded};
 use crate::domain::{AccountId, Invalid, Principal};
 use crate::http::dress::with_error_body;
 use crate::http::error::ApiError;
@@ -288,10 +287,7 @@ impl OperatorCaller {
 
 impl ServerHandler for OperatorServer {
     fn get_info(&self) -> ServerConfig {
-        let capabilities = ServerCapabilities::builder().enable_tools().build();
-        ServerConfig::new(capabilities)
-            .with_server_info(Implementation::new("purser", env!("CARGO_PKG_VERSION")))
-            .with_instructions(INSTRUCTIONS)
+        introduced(INSTRUCTIONS)
     }
 
     async fn list_tools(
@@ -312,15 +308,12 @@ impl ServerHandler for OperatorServer {
         context: RequestContext<RoleServer>,
     ) -> Result<CallToolResponse, ErrorData> {
         let Some(tool) = OperatorTool::named(&request.name) else {
-            return Err(ErrorData::invalid_params(format!("There is no tool `{}`.", request.name), None));
+            return Err(no_such_tool(&request.name));
         };
         let asked = context.extensions.get::<Parts>();
-        let Some(caller) = asked.and_then(OperatorCaller::of) else {
-            return Err(ErrorData::internal_error("The request came past its guard.", None));
-        };
-        let span = asked.and_then(|asked| asked.extensions.get::<Span>()).cloned().unwrap_or_else(Span::none);
+        let caller = asked.and_then(OperatorCaller::of).ok_or_else(unguarded)?;
         let arguments = request.arguments.unwrap_or_default();
-        let called = self.call(tool, arguments, caller).instrument(span).await;
+        let called = self.call(tool, arguments, caller).instrument(span_of(asked)).await;
         let result = called.map_or_else(
             |error| {
                 let message = error["message"].as_str().unwrap_or_default();

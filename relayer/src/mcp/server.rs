@@ -35,6 +35,28 @@ pub(super) fn listed(tools: Vec<ToolDescription>) -> ListToolsResult {
     ListToolsResult::with_all_items(tools).with_ttl_ms(TOOLS_FRESH_MS).with_cache_scope(CacheScope::Private)
 }
 
+/// What a server says of itself.
+pub(super) fn introduced(instructions: &str) -> ServerConfig {
+    let capabilities = ServerCapabilities::builder().enable_tools().build();
+    ServerConfig::new(capabilities)
+        .with_server_info(Implementation::new("purser", env!("CARGO_PKG_VERSION")))
+        .with_instructions(instructions)
+}
+
+pub(super) fn no_such_tool(name: &str) -> ErrorData {
+    ErrorData::invalid_params(format!("There is no tool `{name}`."), None)
+}
+
+/// The error of a request without a caller.
+pub(super) fn unguarded() -> ErrorData {
+    ErrorData::internal_error("The request came past its guard.", None)
+}
+
+/// The span of a request, for the log of its tool.
+pub(super) fn span_of(asked: Option<&Parts>) -> Span {
+    asked.and_then(|asked| asked.extensions.get::<Span>()).cloned().unwrap_or_else(Span::none)
+}
+
 /// The server behind `/mcp` for agent keys: one for all clients, since it keeps nothing about any of them.
 #[derive(Clone)]
 pub(super) struct AgentServer {
@@ -73,10 +95,7 @@ impl AgentServer {
 
 impl ServerHandler for AgentServer {
     fn get_info(&self) -> ServerConfig {
-        let capabilities = ServerCapabilities::builder().enable_tools().build();
-        ServerConfig::new(capabilities)
-            .with_server_info(Implementation::new("purser", env!("CARGO_PKG_VERSION")))
-            .with_instructions(INSTRUCTIONS)
+        introduced(INSTRUCTIONS)
     }
 
     async fn list_tools(
@@ -97,7 +116,7 @@ impl ServerHandler for AgentServer {
         context: RequestContext<RoleServer>,
     ) -> Result<CallToolResponse, ErrorData> {
         let Some(tool) = AgentTool::named(&request.name) else {
-            return Err(ErrorData::invalid_params(format!("There is no tool `{}`.", request.name), None));
+            return Err(no_such_tool(&request.name));
         };
         let parts = context.extensions.get::<Parts>();
         let caller = parts.and_then(|parts| {
@@ -105,11 +124,7 @@ impl ServerHandler for AgentServer {
             let request_id = *parts.extensions.get::<RequestId>()?;
             AgentCaller::of(principal, request_id)
         });
-        let Some(caller) = caller else {
-            return Err(ErrorData::internal_error("The request came past its guard.", None));
-        };
-        let span = parts.and_then(|parts| parts.extensions.get::<Span>()).cloned();
-        let run = self.run(tool, &caller, request).instrument(span.unwrap_or_else(Span::none));
-        Ok(run.await.into())
+        let caller = caller.ok_or_else(unguarded)?;
+        Ok(self.run(tool, &caller, request).instrument(span_of(parts)).await.into())
     }
 }

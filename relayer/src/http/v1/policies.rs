@@ -197,6 +197,16 @@ pub async fn get(
     Ok(policies.get(&operator, account_id).await?.into())
 }
 
+/// What a change can fail with, besides what every request can.
+const CHANGE_ERRORS: [Code; 6] = [
+    Code::PolicyChanged,
+    Code::QuotaExceeded,
+    Code::SolanaUnavailable,
+    Code::AuthorityRotated,
+    Code::FeePayerEmpty,
+    Code::SignerUnavailable,
+];
+
 /// Replace an account's policy
 ///
 /// Fields that are left out take their defaults; `paused` alone changes nothing else. It is on the chain when this answers,
@@ -210,10 +220,7 @@ pub async fn get(
         (status = 202, body = PolicyResponse, description = "It loosens something and waits: see `pending`."),
     ),
     security(("operator_key" = [])),
-    extensions(("x-errors" = json!([
-        Code::PolicyChanged, Code::QuotaExceeded, Code::SolanaUnavailable, Code::AuthorityRotated, Code::FeePayerEmpty,
-        Code::SignerUnavailable
-    ]))),
+    extensions(("x-errors" = json!(CHANGE_ERRORS))),
 )]
 pub async fn put(
     State(policies): State<Policies>,
@@ -239,10 +246,7 @@ pub async fn put(
         (status = 202, body = PolicyResponse, description = "It loosens something and waits: see `pending`."),
     ),
     security(("operator_key" = [])),
-    extensions(("x-errors" = json!([
-        Code::PolicyChanged, Code::QuotaExceeded, Code::SolanaUnavailable, Code::AuthorityRotated, Code::FeePayerEmpty,
-        Code::SignerUnavailable
-    ]))),
+    extensions(("x-errors" = json!(CHANGE_ERRORS))),
 )]
 pub async fn patch(
     State(policies): State<Policies>,
