@@ -99,45 +99,6 @@ pub struct SignatureStandings {
     pub each: Vec<SignatureStanding>,
 }
 
-#[cfg(test)]
-impl SolanaHistory {
-    /// The program at its own address, on a node that gives these answers; `None` is no answer.
-    pub(crate) fn told_by(
-        answer: impl Fn(&'static str, &serde_json::Value) -> Option<serde_json::Value> + Send + Sync + 'static,
-        usdc_mint: Address,
-        commitment: Commitment,
-    ) -> Self {
-        use crate::chain::rpc::node_fault::{CallError, NodeFault};
-        use crate::chain::rpc::transport::Transport;
-
-        struct Told<F>(F);
-
-        #[async_trait::async_trait]
-        impl<F> Transport for Told<F>
-        where
-            F: Fn(&'static str, &serde_json::Value) -> Option<serde_json::Value> + Send + Sync + 'static,
-        {
-            async fn call(
-                &self,
-                method: &'static str,
-                params: serde_json::Value,
-            ) -> Result<serde_json::Value, CallError> {
-                (self.0)(method, &params).ok_or(CallError::Node(NodeFault::Unhealthy))
-            }
-        }
-
-        Self {
-            network: Network::Test,
-            rpc: Arc::new(Rpc::over(vec![Box::new(Told(answer))], Vec::new(), Default::default())),
-            program: purser::ID,
-            usdc_mint: to_pubkey(&usdc_mint),
-            commitment,
-            activity: Arc::default(),
-            deposits: Arc::new(Deposits::new(Vec::new(), commitment, 0, crate::tasks::Tasks::default())),
-        }
-    }
-}
-
 impl SolanaHistory {
     pub const fn network(&self) -> Network {
         self.network
@@ -285,3 +246,6 @@ impl SolanaHistory {
         Ok(SignatureStandings { finalized_slot: tip.slot.min(statuses.slot), each })
     }
 }
+
+#[cfg(test)]
+mod tests;

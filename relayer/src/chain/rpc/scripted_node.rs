@@ -1,4 +1,4 @@
-//! A scripted node for tests.
+//! Scripted nodes for tests: one with a state, and one that a function answers for.
 
 use crate::chain::rpc::node_fault::{CallError, NodeFault};
 use crate::chain::rpc::transport::Transport;
@@ -47,6 +47,19 @@ impl ScriptedNode {
 
     pub fn boxed(&self) -> Box<dyn Transport> {
         Box::new(self.clone())
+    }
+}
+
+/// `None` is no answer.
+pub struct AnsweringNode<F>(pub F);
+
+#[async_trait]
+impl<F> Transport for AnsweringNode<F>
+where
+    F: Fn(&'static str, &Value) -> Option<Value> + Send + Sync + 'static,
+{
+    async fn call(&self, method: &'static str, params: Value) -> Result<Value, CallError> {
+        (self.0)(method, &params).ok_or(CallError::Node(NodeFault::Unhealthy))
     }
 }
 
