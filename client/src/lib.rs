@@ -22,4 +22,4 @@ pub use log::{EventLog, decode_event};
 pub use policy::{OwnedAllowlist, OwnedPolicy, Proposal, args_of, owned};
 pub use purser;
 pub use purser_policy;
-pub use staging::{INLINE_ENTRIES_MAX, Staging, WRITE_ENTRIES_MAX, must_wait};
+pub use staging::{INLINE_ENTRIES_MAX, Staging, Step, StepKind, must_wait};

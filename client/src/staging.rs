@@ -1,4 +1,4 @@
-//! Staging a policy through a draft, as a list of instructions: open, write as often as needed, apply.
+//! Staging a policy through a draft: open, write as often as needed, apply.
 //!
 //! Each is a transaction of its own, and they only take effect in this order.
 
@@ -10,41 +10,81 @@ use purser_policy::{Address, Policy};
 use crate::instructions::{Deployment, DraftAccounts, RentPayers};
 use crate::policy::Proposal;
 
-/// How many entries one `write_draft` carries: as many as fit a transaction with compute-budget instructions, even if
-/// the payer and the authority are different keys.
-pub const WRITE_ENTRIES_MAX: usize = 23;
-/// The longest allowlist that goes into `set_policy` itself, which then is the only transaction.
+/// The longest allowlist that goes into `set_policy` or `create_agent` itself, which then is the only transaction.
 pub const INLINE_ENTRIES_MAX: usize = 20;
+
+/// Entries in one `write_draft`, so that it fits a transaction with compute-budget instructions.
+const WRITE_ENTRIES: usize = 24;
+/// The same beside the key and the signature of a payer who is not the authority.
+const WRITE_ENTRIES_BESIDE_PAYER: usize = 23;
 
 /// One proposal, and who sends it.
 #[derive(Debug, Clone, Copy)]
 pub struct Staging<'a> {
+    /// The program.
     pub deployment: Deployment,
     /// Policy authority or admin.
     pub authority: Pubkey,
     /// Pays for the draft, and gets it back.
     pub payer: Pubkey,
+    /// Owns the agent.
     pub operator: Pubkey,
+    /// What is staged.
     pub proposal: &'a Proposal,
+}
+
+/// A transaction on a proposal's way to its sealed draft.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Step {
+    /// What it does.
+    pub kind: StepKind,
+    /// Alone in its transaction, but for compute-budget instructions.
+    pub instruction: Instruction,
+}
+
+/// What a [`Step`] does.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum StepKind {
+    /// Discards the draft that is in the way.
+    Close,
+    /// Makes the draft, and seals it if there are no entries.
+    Open,
+    /// The last one seals the draft.
+    Write,
 }
 
 impl Staging<'_> {
     /// The remaining steps until the draft is sealed. `found`: the agent's current draft. If it holds the beginning of this
     /// proposal, the steps continue it. They discard any other draft, so check it first.
-    pub fn steps(&self, found: Option<&DraftView>) -> Vec<Instruction> {
-        let entries = self.proposal.entries();
-        let (mut steps, mut start) = match found {
-            Some(found) if self.continues(found) => (Vec::new(), usize::from(found.draft.written)),
-            Some(found) => (vec![self.close(found), self.open()], 0),
-            None => (vec![self.open()], 0),
-        };
-        for part in entries.get(start..).unwrap_or(&[]).chunks(WRITE_ENTRIES_MAX) {
-            // Opening the draft refuses more entries than fit u16.
-            let written = u16::try_from(start).unwrap_or(u16::MAX);
-            steps.push(self.deployment.write_draft(self.accounts(), self.proposal.hash(), written, part));
-            start += part.len();
+    pub fn steps(&self, found: Option<&DraftView>) -> Vec<Step> {
+        match found {
+            Some(found) if self.continues(found) => self.writes(found.draft.written.into()).collect(),
+            Some(_) | None => self.anew(found),
         }
-        steps
+    }
+
+    /// The same without continuing a draft of this proposal: discards that too.
+    pub fn anew(&self, found: Option<&DraftView>) -> Vec<Step> {
+        let open = self.deployment.open_draft(self.authority, self.payer, self.operator, self.proposal);
+        let close = |found: &DraftView| {
+            let close =
+                self.deployment.close_draft(self.accounts(), found.draft.rent_payer, found.draft.hash);
+            Step { kind: StepKind::Close, instruction: close }
+        };
+        let open = Step { kind: StepKind::Open, instruction: open };
+        found.map(close).into_iter().chain([open]).chain(self.writes(0)).collect()
+    }
+
+    fn writes(&self, written: usize) -> impl Iterator<Item = Step> {
+        let (hash, at, deployment) = (self.proposal.hash(), self.accounts(), self.deployment);
+        let size = if self.payer == self.authority { WRITE_ENTRIES } else { WRITE_ENTRIES_BESIDE_PAYER };
+        let entries = self.proposal.entries();
+        (written..entries.len()).step_by(size).map(move |start| {
+            let part = &entries[start..entries.len().min(start + size)];
+            // Opening the draft refuses more entries than fit u16.
+            let start = u16::try_from(start).unwrap_or(u16::MAX);
+            Step { kind: StepKind::Write, instruction: deployment.write_draft(at, hash, start, part) }
+        })
     }
 
     /// Puts the sealed draft in force. `rent_payers`: as stored in agent and draft.
@@ -62,14 +102,6 @@ impl Staging<'_> {
         let written = wallets.iter().chain(token_accounts).take(found.draft.written.into());
         let entries = self.proposal.entries();
         written.zip(&entries).all(|(written, entry): (&Address, &Pubkey)| written == entry.as_array())
-    }
-
-    fn open(&self) -> Instruction {
-        self.deployment.open_draft(self.authority, self.payer, self.operator, self.proposal)
-    }
-
-    fn close(&self, found: &DraftView) -> Instruction {
-        self.deployment.close_draft(self.accounts(), found.draft.rent_payer, found.draft.hash)
     }
 
     fn accounts(&self) -> DraftAccounts {

@@ -7,7 +7,7 @@ use purser::constants::LAYOUT_VERSION;
 use purser::state::{DraftView, Operator, PolicyDraft, StoredPolicy};
 use purser_client::{
     Deployment, DraftAccounts, INLINE_ENTRIES_MAX, OwnedAllowlist, OwnedPolicy, Proposal, RentPayers,
-    Staging, must_wait,
+    Staging, StepKind, must_wait,
 };
 use purser_policy::{Limit, UsdcAmount};
 use solana_compute_budget_interface::ComputeBudgetInstruction;
@@ -78,12 +78,14 @@ fn transaction_bytes(instruction: Instruction, payer: &Pubkey) -> usize {
 #[test]
 fn every_step_fits_a_transaction() {
     let proposal = proposal(256);
-    let staging = staging(&proposal);
-    let mut steps = staging.steps(Some(&draft(&crate::proposal(3), 3)));
-    steps.push(staging.apply(RentPayers { agent: key(6), draft: key(7) }));
-    for step in steps {
-        let bytes = transaction_bytes(step, &staging.payer);
-        assert!(bytes <= TRANSACTION_BYTES_MAX, "{bytes}");
+    let apart = staging(&proposal);
+    for staging in [apart, Staging { payer: apart.authority, ..apart }] {
+        let steps = staging.steps(Some(&draft(&crate::proposal(3), 3)));
+        let apply = staging.apply(RentPayers { agent: key(6), draft: key(7) });
+        for step in steps.into_iter().map(|step| step.instruction).chain([apply]) {
+            let bytes = transaction_bytes(step, &staging.payer);
+            assert!(bytes <= TRANSACTION_BYTES_MAX, "{bytes}");
+        }
     }
 }
 
@@ -100,8 +102,12 @@ fn the_longest_inline_list_fits_a_transaction() {
 
 #[test]
 fn a_list_is_opened_and_written_whole() {
-    for (count, steps) in [(0, 1), (1, 2), (23, 2), (24, 3), (256, 13)] {
-        assert_eq!(staging(&proposal(count)).steps(None).len(), steps, "{count} entries");
+    for (count, apart, alone) in [(0, 1, 1), (1, 2, 2), (23, 2, 2), (24, 3, 2), (25, 3, 3), (256, 13, 12)] {
+        let proposal = proposal(count);
+        let staging = staging(&proposal);
+        assert_eq!(staging.steps(None).len(), apart, "{count} entries");
+        let alone_signed = Staging { payer: staging.authority, ..staging };
+        assert_eq!(alone_signed.steps(None).len(), alone, "{count} entries");
     }
 }
 
@@ -113,6 +119,18 @@ fn a_broken_run_is_gone_on_with() {
     assert_eq!(staging.steps(Some(&draft(&proposal, 0))), all[1..]);
     assert_eq!(staging.steps(Some(&draft(&proposal, 23))), all[2..]);
     assert!(staging.steps(Some(&draft(&proposal, 60))).is_empty());
+}
+
+#[test]
+fn whoever_begins_anew_discards_a_draft_of_the_same_policy_too() {
+    let proposal = proposal(60);
+    let staging = staging(&proposal);
+    for written in [0, 23, 60] {
+        let steps = staging.anew(Some(&draft(&proposal, written)));
+        assert_eq!(steps[0].kind, StepKind::Close);
+        assert_eq!(steps[1..], staging.steps(None));
+    }
+    assert_eq!(staging.anew(None), staging.steps(None));
 }
 
 #[test]

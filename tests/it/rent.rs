@@ -3,7 +3,7 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use purser_client::{DraftAccounts, OwnedAllowlist, OwnedPolicy, Proposal, RentPayers};
+use purser_client::{DraftAccounts, OwnedAllowlist, OwnedPolicy, Proposal, RentPayers, Staging};
 use purser_tests::chain::Landing;
 use purser_tests::{Agent, AppSettings, Operator, Proxy, TestApp, TestNetwork};
 use serde_json::{Value, json};
@@ -229,10 +229,10 @@ async fn waiting_list_is_not_applied_to_an_account_that_the_admin_made_anew() {
     let allowlist = OwnedAllowlist::only(keys.iter().map(Pubkey::to_bytes).collect(), Vec::new());
     let policy = OwnedPolicy { allowlist, ..OwnedPolicy::default() };
     let proposal = Proposal { agent: agent.address, expected_version: 1, policy };
-    let at = DraftAccounts { authority: by, operator: operator.address, agent: agent.address };
-    lands(&operator, program.open_draft(by, by, operator.address, &proposal)).await;
-    for (part, entries) in proposal.entries().chunks(24).enumerate() {
-        lands(&operator, program.write_draft(at, proposal.hash(), part as u16 * 24, entries)).await;
+    let (deployment, authority, payer) = (program, by, by);
+    let staging = Staging { deployment, authority, payer, operator: operator.address, proposal: &proposal };
+    for step in staging.steps(None) {
+        lands(&operator, step.instruction).await;
     }
     assert_eq!(draft_rent_payer(&agent).await, Some(by));
     for _ in 0..300 {

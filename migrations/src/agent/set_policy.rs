@@ -92,7 +92,7 @@ impl Staged<'_> {
         if let Some(found) = found.as_ref().filter(|found| !self.staging().continues(found)) {
             ensure_replaceable(found, self.located)?;
         }
-        let steps = self.staging().steps(found.as_ref());
+        let steps = self.staging().steps(found.as_ref()).into_iter().map(|step| step.instruction).collect();
         Ok((found, steps))
     }
 

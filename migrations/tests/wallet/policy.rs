@@ -161,7 +161,7 @@ async fn run_that_broke_off_is_gone_on_with() {
     let deployment = room.chain.program();
     let staging = Staging { deployment, authority, payer: authority, operator, proposal: &proposal };
     for step in staging.steps(None).into_iter().take(2) {
-        let landing = room.chain.lands(step, &policy.keypair).await;
+        let landing = room.chain.lands(step.instruction, &policy.keypair).await;
         assert!(matches!(landing, Landing::Settled(_)), "{landing:?}");
     }
     let agent = agent.to_string();

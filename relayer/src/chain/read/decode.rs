@@ -2,7 +2,7 @@
 
 use crate::chain::{AddressKind, AgentOnChain, Destination, DraftOnChain, OperatorOnChain};
 use crate::domain::{Address, HaltedBy};
-use purser::state::{Agent, Operator, PolicyDraft, Role};
+use purser::state::{Agent, DraftView, Operator, PolicyDraft, Role};
 use purser_client::owned;
 use purser_policy::UsdcAmount;
 use solana_sdk::pubkey::Pubkey;
@@ -89,18 +89,22 @@ pub fn agent(
 }
 
 /// A draft of `program`; `None` for anything else.
-pub fn draft(program: &Pubkey, account: &RawAccount) -> Option<DraftOnChain> {
+pub fn draft(program: &Pubkey, account: &RawAccount) -> Option<DraftView> {
     if account.owner != *program {
         return None;
     }
-    let view = PolicyDraft::read(&account.data)?;
-    Some(DraftOnChain {
+    PolicyDraft::read(&account.data)
+}
+
+/// The draft in our terms.
+pub fn draft_on_chain(view: &DraftView) -> DraftOnChain {
+    DraftOnChain {
         hash: view.draft.hash,
         expected_version: u64::from(view.draft.expected_version),
         policy: owned(&view.policy()),
         sealed_at: view.draft.is_sealed().then_some(view.draft.sealed_at),
         rent_payer: to_address(&view.draft.rent_payer),
-    })
+    }
 }
 
 fn halted_by(number: u8) -> Option<HaltedBy> {

@@ -5,19 +5,15 @@ use crate::chain::sign::payers::{SIGNATURE_FEE, rent};
 use crate::chain::{OnChainPolicy, UnsignedTransfer};
 use crate::domain::Terms;
 use purser::constants::ENTRY_BYTES;
-use purser::state::{Agent, PolicyDraft};
+use purser::state::{Agent, DraftView, PolicyDraft};
 use purser_client::purser::OperatorKeys;
 use purser_client::{
-    Deployment, DraftAccounts, LOADED_BYTES, OwnedPolicy, Proposal, RentPayers, TransferOrder, transfer_units,
+    Deployment, DraftAccounts, LOADED_BYTES, OwnedPolicy, Proposal, RentPayers, Staging, Step, StepKind,
+    TransferOrder, transfer_units,
 };
 use solana_compute_budget_interface::ComputeBudgetInstruction;
 use solana_sdk::instruction::{AccountMeta, Instruction};
 use solana_sdk::pubkey::Pubkey;
-
-/// Most allowlist entries that fit into `set_policy` and `create_agent`; more are staged in a draft.
-pub const INLINE_ENTRIES_MAX: usize = 15;
-/// Entries per `write_draft`.
-pub const DRAFT_CHUNK_ENTRIES: usize = 24;
 
 /// An instruction and its compute unit limit. The limits leave room for unlucky PDA bumps: a transaction above its limit fails
 /// without effect, and one far below it pays priority fees for nothing.
@@ -108,7 +104,7 @@ impl Instructions {
         Call::new(create, CREATE_AGENT_UNITS).with_rent(agent_rent(policy) + rent(TOKEN_ACCOUNT_BYTES))
     }
 
-    /// With the allowlist inline: at most [`INLINE_ENTRIES_MAX`] entries.
+    /// With the allowlist inline: at most [`purser_client::INLINE_ENTRIES_MAX`] entries.
     pub fn set_policy(
         &self,
         at: DraftAccounts,
@@ -120,13 +116,19 @@ impl Instructions {
         Call::new(set, SET_POLICY_UNITS)
     }
 
-    pub fn open_draft(&self, at: DraftAccounts, proposal: &Proposal) -> Call {
-        let open = self.0.open_draft(at.authority, at.authority, at.operator, proposal);
-        Call::new(open, OPEN_DRAFT_UNITS).with_rent(draft_rent(&proposal.policy))
-    }
-
-    pub fn write_draft(&self, at: DraftAccounts, hash: [u8; 32], start: u16, entries: &[Pubkey]) -> Call {
-        Call::new(self.0.write_draft(at, hash, start, entries), WRITE_DRAFT_UNITS)
+    /// Seals the proposal in the agent's draft, in place of the one `found`, even if that is the same proposal: its rent may
+    /// be another's, and its delay is running.
+    pub fn seal_draft(&self, at: DraftAccounts, proposal: &Proposal, found: Option<&DraftView>) -> Vec<Call> {
+        let DraftAccounts { authority, operator, .. } = at;
+        let staging = Staging { deployment: self.0, authority, payer: authority, operator, proposal };
+        let call = |Step { kind, instruction }| match kind {
+            StepKind::Close => Call::new(instruction, CLOSE_DRAFT_UNITS).stopping(),
+            StepKind::Open => {
+                Call::new(instruction, OPEN_DRAFT_UNITS).with_rent(draft_rent(&proposal.policy))
+            }
+            StepKind::Write => Call::new(instruction, WRITE_DRAFT_UNITS),
+        };
+        staging.anew(found).into_iter().map(call).collect()
     }
 
     pub fn apply_draft(&self, at: DraftAccounts, rent_payers: RentPayers, hash: [u8; 32]) -> Call {

@@ -127,11 +127,11 @@ fn within_limit(transaction: &[u8]) -> Result<(), ChainError> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::chain::sign::instructions::{DRAFT_CHUNK_ENTRIES, INLINE_ENTRIES_MAX, Instructions};
+    use crate::chain::sign::instructions::Instructions;
     use crate::chain::sign::signer::FileSigner;
     use crate::chain::{AgentAddresses, AllowedRecipients, OnChainPolicy, UnsignedTransfer};
     use crate::domain::{Address, Terms};
-    use purser_client::{Deployment, DraftAccounts};
+    use purser_client::{Deployment, DraftAccounts, INLINE_ENTRIES_MAX, Proposal};
     use purser_policy::{Limit, UsdcAmount};
     use solana_sdk::hash::Hash;
     use solana_sdk::signature::Keypair;
@@ -245,26 +245,28 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn the_longest_inline_allowlist_and_the_fullest_draft_chunk_fit() {
+    async fn the_longest_inline_allowlist_and_every_step_of_the_longest_draft_fit() {
         let payer = payer();
         let [operator, agent] = [Pubkey::new_from_array([1; 32]), Pubkey::new_from_array([2; 32])];
         let at = DraftAccounts { authority: address(&payer), operator, agent };
         let entries = |from: usize, count: usize| -> Vec<[u8; 32]> {
             (from..from + count).map(|index| [index as u8; 32]).collect()
         };
-        let policy = OnChainPolicy {
+        let policy = |count: usize| OnChainPolicy {
             max_single_transfer: Limit::AtMost(UsdcAmount::MAX),
             max_daily_spend: Limit::AtMost(UsdcAmount::MAX),
             require_memo: true,
             paused: true,
-            allowlist: AllowedRecipients::only(entries(0, 5), entries(5, INLINE_ENTRIES_MAX - 5)),
+            allowlist: AllowedRecipients::only(entries(0, 5), entries(5, count - 5)),
         };
         let rent_payer = Pubkey::new_from_array([3; 32]);
-        let set_policy = PROGRAM.set_policy(at, rent_payer, u32::MAX, &policy);
-        let create = PROGRAM.create_agent(address(&payer), operator, [4; 16], &policy);
-        let keys: Vec<_> = entries(0, DRAFT_CHUNK_ENTRIES).into_iter().map(Pubkey::new_from_array).collect();
-        let chunk = PROGRAM.write_draft(at, [5; 32], u16::MAX, &keys);
-        for call in [set_policy, create, chunk] {
+        let inline = policy(INLINE_ENTRIES_MAX);
+        let set_policy = PROGRAM.set_policy(at, rent_payer, u32::MAX, &inline);
+        let create = PROGRAM.create_agent(address(&payer), operator, [4; 16], &inline);
+        let proposal = Proposal { agent, expected_version: u32::MAX, policy: policy(256) };
+        let steps = PROGRAM.seal_draft(at, &proposal, None);
+        assert_eq!(steps.len(), 12);
+        for call in [set_policy, create].into_iter().chain(steps) {
             sign(call, &Distinct::from(u32::MAX), Pens::one(&payer), recent(), u64::MAX).await.unwrap();
         }
     }

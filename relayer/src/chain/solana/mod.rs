@@ -116,7 +116,7 @@ pub struct SolanaChain {
     distinct: Distinct,
     /// The newest slot at which a write of ours landed; no read may be older.
     written_slot: AtomicU64,
-    pub staging: staging::Staging,
+    pub draft_turns: staging::DraftTurns,
     pub watched: Arc<Watched>,
     pub own: OwnTransfers,
     block_times: Arc<BlockTimes>,
@@ -221,7 +221,7 @@ impl SolanaChain {
             prices,
             distinct: Distinct::from(rand::random()),
             written_slot: AtomicU64::new(0),
-            staging: staging::Staging::default(),
+            draft_turns: staging::DraftTurns::default(),
             watched,
             own: OwnTransfers::default(),
             block_times,

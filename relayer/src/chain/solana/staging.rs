@@ -1,7 +1,7 @@
 //! Changes a policy: directly if it fits into a transaction, through a draft account if it does not or has to wait.
 
 use crate::chain::read::decode::{self, to_address, to_pubkey};
-use crate::chain::sign::instructions::{Call, DRAFT_CHUNK_ENTRIES, INLINE_ENTRIES_MAX, agent_rent};
+use crate::chain::sign::instructions::{Call, agent_rent};
 use crate::chain::sign::signer::address;
 use crate::chain::solana::SolanaChain;
 use crate::chain::{
@@ -9,27 +9,25 @@ use crate::chain::{
 };
 use crate::domain::Address;
 use purser::error::PurserError;
-use purser_client::{DraftAccounts, Proposal, RentPayers};
+use purser::state::DraftView;
+use purser_client::{DraftAccounts, INLINE_ENTRIES_MAX, Proposal, RentPayers};
 use purser_policy::ALLOWLIST_ENTRIES_MAX;
 use solana_sdk::pubkey::Pubkey;
 use tokio::sync::Mutex;
 
-/// Most transactions of one policy change: close the leftover draft, open a draft, write it and apply it.
-const FEES_MAX: u64 = 3 + (ALLOWLIST_ENTRIES_MAX as u64).div_ceil(DRAFT_CHUNK_ENTRIES as u64);
-
 /// Allows one draft at a time per agent within this process, keyed by a byte of the address to bound memory.
 /// Another process may replace the draft in between; the program then refuses by the hash, and nothing changes.
-pub struct Staging {
+pub struct DraftTurns {
     turns: [Mutex<()>; 64],
 }
 
-impl Default for Staging {
+impl Default for DraftTurns {
     fn default() -> Self {
         Self { turns: std::array::from_fn(|_| Mutex::new(())) }
     }
 }
 
-impl Staging {
+impl DraftTurns {
     fn turn(&self, agent: &Pubkey) -> &Mutex<()> {
         let byte = agent.as_array().first().copied().unwrap_or(0);
         &self.turns[usize::from(byte) % self.turns.len()]
@@ -57,7 +55,7 @@ impl SolanaChain {
                 .execute_for_policy(operator, call.with_rent(more_rent), self.settings.commitment)
                 .await;
         }
-        let _turn = self.staging.turn(&at.agent).lock().await;
+        let _turn = self.draft_turns.turn(&at.agent).lock().await;
         let proposal = proposal(agent, policy);
         let replaced = async {
             self.stage(operator, at, &proposal, Commitment::Confirmed, more_rent).await?;
@@ -79,7 +77,7 @@ impl SolanaChain {
     ) -> Result<Confirmed, ChainError> {
         let more_rent = self.more_rent(agent, policy)?;
         let at = self.policy_accounts(operator, &agent.address)?;
-        let _turn = self.staging.turn(&at.agent).lock().await;
+        let _turn = self.draft_turns.turn(&at.agent).lock().await;
         self.stage(operator, at, &proposal(agent, policy), self.settings.commitment, more_rent).await
     }
 
@@ -91,8 +89,7 @@ impl SolanaChain {
         hash: [u8; 32],
     ) -> Result<Confirmed, ChainError> {
         let at = self.policy_accounts(operator, &agent.address)?;
-        let draft = self.draft_of(&at.agent).await?.filter(|draft| draft.hash == hash);
-        let draft = draft.ok_or(ChainError::PolicyChanged)?;
+        let draft = self.draft_with(&at.agent, hash).await?.ok_or(ChainError::PolicyChanged)?;
         self.apply(operator, at, agent, &draft.policy, (to_pubkey(&draft.rent_payer), hash)).await
     }
 
@@ -104,14 +101,21 @@ impl SolanaChain {
         hash: [u8; 32],
     ) -> Result<Confirmed, ChainError> {
         let at = self.policy_accounts(operator, &agent.address)?;
-        let draft = self.draft_of(&at.agent).await?.filter(|draft| draft.hash == hash);
-        let draft = draft.ok_or(ChainError::PolicyChanged)?;
+        let draft = self.draft_with(&at.agent, hash).await?.ok_or(ChainError::PolicyChanged)?;
         let call = self.instructions.close_draft(at, to_pubkey(&draft.rent_payer), hash);
         self.execute_for_policy(operator, call, self.settings.commitment).await
     }
 
     /// The agent's draft, complete or not.
     pub async fn draft_of(&self, agent: &Pubkey) -> Result<Option<DraftOnChain>, ChainError> {
+        Ok(self.draft_view(agent).await?.map(|view| decode::draft_on_chain(&view)))
+    }
+
+    async fn draft_with(&self, agent: &Pubkey, hash: [u8; 32]) -> Result<Option<DraftOnChain>, ChainError> {
+        Ok(self.draft_of(agent).await?.filter(|draft| draft.hash == hash))
+    }
+
+    async fn draft_view(&self, agent: &Pubkey) -> Result<Option<DraftView>, ChainError> {
         let accounts = self.accounts(&[self.instructions.0.draft_address(agent)]).await?;
         let account = accounts.into_iter().flatten().next();
         Ok(account.and_then(|account| decode::draft(&self.instructions.0.program, &account)))
@@ -127,29 +131,23 @@ impl SolanaChain {
         sealed_at: Commitment,
         more_rent: u64,
     ) -> Result<Confirmed, ChainError> {
-        let count = |entries: usize| {
-            u16::try_from(entries)
-                .map_err(|_| ChainError::Rejected { code: None, message: "too many entries".into() })
-        };
-        let (hash, entries) = (proposal.hash(), proposal.entries());
-        let chunks = entries.len().div_ceil(DRAFT_CHUNK_ENTRIES);
-        let open = self.instructions.open_draft(at, proposal);
-        let fees = open.fee(1, self.prices.now()).saturating_mul(FEES_MAX);
-        let needed = open.rent.saturating_add(more_rent).saturating_add(fees);
-        self.require_rent(self.policy_signer(operator)?, needed)?;
-        if let Some(leftover) = self.draft_of(&at.agent).await? {
+        let found = self.draft_view(&at.agent).await?;
+        let mut steps = self.instructions.seal_draft(at, proposal, found.as_ref());
+        let price = self.prices.now();
+        let rent = steps.iter().map(|step| step.rent).fold(more_rent, u64::saturating_add);
+        let fee = steps.iter().map(|step| step.fee(1, price)).max().unwrap_or(0);
+        // One more than the steps: the one that applies it.
+        let fees = fee.saturating_mul(steps.len() as u64 + 1);
+        self.require_rent(self.policy_signer(operator)?, rent.saturating_add(fees))?;
+        if found.is_some() {
             tracing::info!(agent = %to_address(&at.agent), "dropping the draft in the way of a new one");
-            let call = self.instructions.close_draft(at, to_pubkey(&leftover.rent_payer), leftover.hash);
-            self.execute_for_policy(operator, call, Commitment::Confirmed).await?;
         }
-        let commitment = |step: usize| if step == chunks { sealed_at } else { Commitment::Confirmed };
-        let mut done = self.execute_for_policy(operator, open, commitment(0)).await?;
-        for (index, chunk) in entries.chunks(DRAFT_CHUNK_ENTRIES).enumerate() {
-            let start = count(index * DRAFT_CHUNK_ENTRIES)?;
-            let write = self.instructions.write_draft(at, hash, start, chunk);
-            done = self.execute_for_policy(operator, write, commitment(index + 1)).await?;
+        // Opening the draft is always a step.
+        let sealing = steps.pop().ok_or(ChainError::PolicyChanged)?;
+        for step in steps {
+            self.execute_for_policy(operator, step, Commitment::Confirmed).await?;
         }
-        Ok(done)
+        self.execute_for_policy(operator, sealing, sealed_at).await
     }
 
     /// Applies the draft that holds `policy`; the pair is its rent payer and hash.
@@ -170,9 +168,7 @@ impl SolanaChain {
     /// Closes an overtaken draft, which holds our rent for nothing. If this fails, the agent's next policy change does it.
     async fn clear_away(&self, operator: &OperatorOnChain, at: DraftAccounts, hash: [u8; 32]) {
         let cleared = async {
-            let Some(draft) = self.draft_of(&at.agent).await?.filter(|draft| draft.hash == hash) else {
-                return Ok(());
-            };
+            let Some(draft) = self.draft_with(&at.agent, hash).await? else { return Ok(()) };
             let call = self.instructions.close_draft(at, to_pubkey(&draft.rent_payer), hash);
             self.execute_for_policy(operator, call, Commitment::Confirmed).await.map(drop)
         };
