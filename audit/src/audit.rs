@@ -105,14 +105,16 @@ fn replay(archive: &Archive, scope: &Scope, tell: &(dyn Fn(String) + Sync)) -> R
                 "the transaction {signature} is listed and not saved: gather again with --url and --save"
             )));
         };
-        let signed = signed::check(&saved);
         let wire = serde_json::from_value::<WireLanded>(saved).ok();
-        match wire.and_then(|wire| wire.read(&purser::ID, &scope.at.usdc_mint, signature)) {
-            Some(Landed::Well(landed)) if landed.keeps_inner => {
+        let read = wire.and_then(|wire| {
+            Some((signed::check(&wire), wire.read(&purser::ID, &scope.at.usdc_mint, signature)?))
+        });
+        match read {
+            Some((signed, Landed::Well(landed))) if landed.keeps_inner => {
                 replay.apply(&Transaction { signature: signature.to_owned(), landed, signed });
             }
-            Some(Landed::Failed) => {}
-            Some(Landed::Well(_)) | None => {
+            Some((_, Landed::Failed)) => {}
+            Some((_, Landed::Well(_))) | None => {
                 return Err(AuditError::Refused(format!(
                     "the node did not keep the transaction {signature} whole: ask one that keeps balances and inner instructions"
                 )));

@@ -1,6 +1,7 @@
 //! Whether a transaction's signatures cover its contents. The signed message is rebuilt byte by byte from what was read:
 //! nobody between the signer and this audit can have changed an instruction, an amount or a memo.
 
+use purser_client::{WireInstruction, WireLanded, WireMessage};
 use serde::Deserialize;
 use serde_json::Value;
 use solana_message::compiled_instruction::CompiledInstruction;
@@ -21,46 +22,6 @@ pub enum Signed {
 }
 
 #[derive(Deserialize)]
-struct Wire {
-    #[serde(default)]
-    version: Value,
-    transaction: WireTransaction,
-}
-
-#[derive(Deserialize)]
-struct WireTransaction {
-    signatures: Vec<String>,
-    message: WireMessage,
-}
-
-#[derive(Deserialize)]
-#[serde(rename_all = "camelCase")]
-struct WireMessage {
-    header: WireHeader,
-    account_keys: Vec<String>,
-    recent_blockhash: String,
-    instructions: Vec<WireInstruction>,
-    #[serde(default)]
-    address_table_lookups: Option<Vec<WireLookup>>,
-}
-
-#[derive(Deserialize)]
-#[serde(rename_all = "camelCase")]
-struct WireHeader {
-    num_required_signatures: u8,
-    num_readonly_signed_accounts: u8,
-    num_readonly_unsigned_accounts: u8,
-}
-
-#[derive(Deserialize)]
-#[serde(rename_all = "camelCase")]
-struct WireInstruction {
-    program_id_index: u8,
-    accounts: Vec<u8>,
-    data: String,
-}
-
-#[derive(Deserialize)]
 #[serde(rename_all = "camelCase")]
 struct WireLookup {
     account_key: String,
@@ -68,14 +29,11 @@ struct WireLookup {
     readonly_indexes: Vec<u8>,
 }
 
-/// Checks every signature in an answer of `getTransaction`.
-pub fn check(transaction: &Value) -> Signed {
-    let Ok(wire) = Wire::deserialize(transaction) else {
-        return Signed::Wrong("it cannot be put together as it was signed");
-    };
-    let Wire { version, transaction: WireTransaction { signatures, message } } = wire;
-    let is_legacy = match version {
-        Value::Null => message.address_table_lookups.is_none(),
+/// Checks every signature of a transaction.
+pub fn check(landed: &WireLanded) -> Signed {
+    let (signatures, message) = (&landed.transaction.signatures, &landed.transaction.message);
+    let is_legacy = match &landed.version {
+        Value::Null => message.address_table_lookups.is_null(),
         Value::String(word) if word == "legacy" => true,
         Value::Number(number) if number.as_u64() == Some(0) => false,
         _ => return Signed::UnknownVersion,
@@ -99,7 +57,7 @@ pub fn check(transaction: &Value) -> Signed {
     }
 }
 
-fn put_together(message: WireMessage, is_legacy: bool) -> Option<VersionedMessage> {
+fn put_together(message: &WireMessage, is_legacy: bool) -> Option<VersionedMessage> {
     let header = MessageHeader {
         num_required_signatures: message.header.num_required_signatures,
         num_readonly_signed_accounts: message.header.num_readonly_signed_accounts,
@@ -107,12 +65,15 @@ fn put_together(message: WireMessage, is_legacy: bool) -> Option<VersionedMessag
     };
     let account_keys = message.account_keys.iter().map(|key| key.parse().ok()).collect::<Option<_>>()?;
     let recent_blockhash: Hash = message.recent_blockhash.parse().ok()?;
-    let instruction = |instruction: WireInstruction| {
-        let WireInstruction { program_id_index, accounts, data } = instruction;
-        let data = bs58::decode(data).into_vec().ok()?;
-        Some(CompiledInstruction { program_id_index, accounts, data })
+    let instruction = |instruction: &WireInstruction| {
+        let accounts = instruction.accounts.iter().map(|index| u8::try_from(*index).ok());
+        Some(CompiledInstruction {
+            program_id_index: instruction.program_id_index.try_into().ok()?,
+            accounts: accounts.collect::<Option<_>>()?,
+            data: bs58::decode(&instruction.data).into_vec().ok()?,
+        })
     };
-    let instructions = message.instructions.into_iter().map(instruction).collect::<Option<_>>()?;
+    let instructions = message.instructions.iter().map(instruction).collect::<Option<_>>()?;
     if is_legacy {
         return Some(VersionedMessage::Legacy(Message {
             header,
@@ -128,7 +89,8 @@ fn put_together(message: WireMessage, is_legacy: bool) -> Option<VersionedMessag
             readonly_indexes: lookup.readonly_indexes,
         })
     };
-    let lookups = message.address_table_lookups.unwrap_or_default();
+    let lookups =
+        Option::<Vec<WireLookup>>::deserialize(&message.address_table_lookups).ok()?.unwrap_or_default();
     let address_table_lookups = lookups.into_iter().map(lookup).collect::<Option<_>>()?;
     Some(VersionedMessage::V0(v0::Message {
         header,

@@ -19,12 +19,14 @@ use serde_json::Value;
 pub enum Landed {
     /// It did nothing but pay its fee.
     Failed,
+    /// It succeeded.
     Well(LandedWell),
 }
 
 /// A transaction that succeeded.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct LandedWell {
+    /// Where it landed.
     pub slot: u64,
     /// Unix seconds.
     pub block_time: Option<i64>,
@@ -43,8 +45,11 @@ pub struct LandedWell {
 /// An instruction of our program: its accounts in order, and its data.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Called {
+    /// The deployment that was asked for.
     pub program: Pubkey,
+    /// In the order of the instruction.
     pub accounts: Vec<Pubkey>,
+    /// For [`arguments`].
     pub data: Vec<u8>,
     /// Called by another program, so no signature covers it.
     pub is_inner: bool,
@@ -53,10 +58,13 @@ pub struct Called {
 /// A token account before and after a transaction.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct TokenBalance {
+    /// Its address.
     pub token_account: Pubkey,
     /// The wallet that owns it, if the node says so.
     pub owner: Option<Pubkey>,
+    /// Zero if it did not exist.
     pub before: UsdcAmount,
+    /// Zero if it was closed.
     pub after: UsdcAmount,
 }
 
@@ -75,47 +83,72 @@ pub fn transfer_arguments(data: &[u8]) -> Option<instruction::Transfer> {
     arguments(data).or_else(checked)
 }
 
-/// The answer of `getTransaction` in `json` encoding.
+/// The answer of `getTransaction` in `json` encoding. [`WireLanded::read`] needs only what every version says; the rest is for
+/// whoever checks signatures, and has a default where it is missing.
 #[derive(Debug, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct WireLanded {
+    /// `"legacy"` or a number; a node that was not asked for versions says nothing.
+    #[serde(default)]
+    pub version: Value,
     slot: u64,
     #[serde(default)]
     block_time: Option<i64>,
     meta: Option<WireMeta>,
-    transaction: WireTransaction,
+    /// Message and signatures.
+    pub transaction: WireTransaction,
 }
 
+/// The transaction that was sent.
 #[derive(Debug, Deserialize)]
-#[serde(rename_all = "camelCase")]
-struct WireTransaction {
-    signatures: Vec<String>,
-    message: WireMessage,
+pub struct WireTransaction {
+    /// Base58, the fee payer's first.
+    pub signatures: Vec<String>,
+    /// What they sign.
+    pub message: WireMessage,
 }
 
+/// What the signatures of a transaction cover.
 #[derive(Debug, Deserialize)]
 #[serde(rename_all = "camelCase")]
-struct WireMessage {
+pub struct WireMessage {
+    /// How many of the keys sign, and how many are only read.
     #[serde(default)]
-    header: WireHeader,
-    account_keys: Vec<String>,
-    instructions: Vec<WireInstruction>,
-}
-
-#[derive(Debug, Default, Deserialize)]
-#[serde(rename_all = "camelCase")]
-struct WireHeader {
-    #[serde(default)]
-    num_required_signatures: usize,
-}
-
-#[derive(Debug, Deserialize)]
-#[serde(rename_all = "camelCase")]
-struct WireInstruction {
-    program_id_index: usize,
-    accounts: Vec<usize>,
+    pub header: WireHeader,
+    /// Base58, without those of lookup tables.
+    pub account_keys: Vec<String>,
     /// Base58.
-    data: String,
+    #[serde(default)]
+    pub recent_blockhash: String,
+    /// Without those that programs called.
+    pub instructions: Vec<WireInstruction>,
+    /// As the node gives them: their form belongs to the version.
+    #[serde(default)]
+    pub address_table_lookups: Value,
+}
+
+/// How the keys of a message are used: those that sign come first.
+#[derive(Debug, Default, Deserialize)]
+#[serde(rename_all = "camelCase", default)]
+pub struct WireHeader {
+    /// Keys that sign.
+    pub num_required_signatures: u8,
+    /// The last of those that sign.
+    pub num_readonly_signed_accounts: u8,
+    /// The last of the others.
+    pub num_readonly_unsigned_accounts: u8,
+}
+
+/// An instruction of any program.
+#[derive(Debug, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct WireInstruction {
+    /// The program's place among the keys.
+    pub program_id_index: usize,
+    /// Places of its accounts.
+    pub accounts: Vec<usize>,
+    /// Base58.
+    pub data: String,
 }
 
 #[derive(Debug, Deserialize)]
@@ -168,7 +201,7 @@ struct WireLoaded {
 impl WireLanded {
     /// `None`: not the requested transaction, or one that this node did not keep whole.
     pub fn read(self, program: &Pubkey, usdc_mint: &Pubkey, signature: &str) -> Option<Landed> {
-        let Self { slot, block_time, meta, transaction } = self;
+        let Self { slot, block_time, meta, transaction, .. } = self;
         if transaction.signatures.first().map(String::as_str) != Some(signature) {
             return None;
         }
@@ -190,7 +223,7 @@ impl WireLanded {
         Some(Landed::Well(LandedWell {
             slot,
             block_time,
-            signers: keys.iter().take(message.header.num_required_signatures).copied().collect(),
+            signers: keys.iter().take(message.header.num_required_signatures.into()).copied().collect(),
             calls: calls(program, &keys, &message.instructions, inner.unwrap_or_default())?,
             keeps_inner: inner.is_some(),
             log: meta.log_messages,

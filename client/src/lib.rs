@@ -17,7 +17,10 @@ pub use deployed::{
     security_txt,
 };
 pub use instructions::{Deployment, DraftAccounts, RentPayers, TokenSource, TransferOrder};
-pub use landed::{Called, Landed, LandedWell, TokenBalance, WireLanded, arguments, transfer_arguments};
+pub use landed::{
+    Called, Landed, LandedWell, TokenBalance, WireHeader, WireInstruction, WireLanded, WireMessage,
+    WireTransaction, arguments, transfer_arguments,
+};
 pub use log::{EventLog, decode_event};
 pub use policy::{OwnedAllowlist, OwnedPolicy, Proposal, args_of, owned};
 pub use purser;

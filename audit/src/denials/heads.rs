@@ -3,6 +3,7 @@
 use anchor_lang::prelude::Pubkey;
 use futures::{StreamExt, TryStreamExt, stream};
 use purser::state::Operator;
+use purser_client::{WireInstruction, WireLanded, WireMessage};
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
@@ -66,41 +67,20 @@ pub(super) async fn find(node: &Node, operator: &Pubkey) -> Result<HeadsOnChain,
     Ok(HeadsOnChain { heads: heads.into_iter().flatten().collect(), signer, host: node.host() })
 }
 
-#[derive(Deserialize)]
-#[serde(rename_all = "camelCase")]
-struct Message {
-    header: Header,
-    account_keys: Vec<String>,
-    instructions: Vec<MemoInstruction>,
-}
-
-#[derive(Deserialize)]
-#[serde(rename_all = "camelCase")]
-struct Header {
-    num_required_signatures: usize,
-}
-
-#[derive(Deserialize)]
-#[serde(rename_all = "camelCase")]
-struct MemoInstruction {
-    program_id_index: usize,
-    accounts: Vec<usize>,
-    data: String,
-}
-
 /// The head that a transaction states, if the signer signed it.
 fn head_in(transaction: &Value, line: &Line, signer: &Pubkey, operator: &Pubkey) -> Option<Head> {
     // A node cannot invent what the signature covers, nor show another transaction in its place.
-    let is_asked_for = transaction["transaction"]["signatures"][0] == line.signature.as_str();
-    if !is_asked_for || !transaction["meta"]["err"].is_null() || signed::check(transaction) != Signed::Well {
+    let is_failed = !transaction["meta"]["err"].is_null();
+    let landed = WireLanded::deserialize(transaction).ok()?;
+    let is_asked_for = landed.transaction.signatures.first() == Some(&line.signature);
+    if !is_asked_for || is_failed || signed::check(&landed) != Signed::Well {
         return None;
     }
-    let message = Message::deserialize(&transaction["transaction"]["message"]).ok()?;
-    let Message { header, account_keys, instructions } = message;
+    let WireMessage { header, account_keys, instructions, .. } = landed.transaction.message;
     let (program, signer) = (MEMO_PROGRAM.to_string(), signer.to_string());
-    let is_ours = |instruction: &&MemoInstruction| {
-        let signed_by =
-            |at: &usize| *at < header.num_required_signatures && account_keys.get(*at) == Some(&signer);
+    let signatures = usize::from(header.num_required_signatures);
+    let is_ours = |instruction: &&WireInstruction| {
+        let signed_by = |at: &usize| *at < signatures && account_keys.get(*at) == Some(&signer);
         account_keys.get(instruction.program_id_index) == Some(&program)
             && instruction.accounts.iter().any(signed_by)
     };

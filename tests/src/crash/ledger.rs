@@ -1,4 +1,5 @@
-//! What the chain says, read over JSON-RPC and decoded here from the documented layout. Shares no code with the relayer.
+//! What the chain says, read over JSON-RPC and decoded here from the documented layout. It shares no code with the relayer, and
+//! does not use the client's reader of landed transactions, on purpose: it judges both, and would repeat their mistakes.
 
 use std::collections::{HashMap, HashSet};
 
