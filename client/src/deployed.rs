@@ -18,6 +18,7 @@ const TRAILING_ZEROS_MAX: usize = 4_096;
 /// The result of a comparison.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Comparison {
+    /// It is the committed build.
     Same,
     /// Holds the hash of the program on chain, without trailing zeros, in hex.
     Other(String),

@@ -14,7 +14,9 @@ const TOKEN_PROGRAM: Pubkey = anchor_spl::token::ID;
 /// The program on one cluster.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Deployment {
+    /// [`purser::ID`], unless another build was deployed.
     pub program: Pubkey,
+    /// The mint that the cluster's operators were created with.
     pub usdc_mint: Pubkey,
 }
 
@@ -23,29 +25,38 @@ pub struct Deployment {
 pub struct DraftAccounts {
     /// Policy authority or admin; to close a draft, the guardian too.
     pub authority: Pubkey,
+    /// Owns the agent.
     pub operator: Pubkey,
+    /// Whose policy changes.
     pub agent: Pubkey,
 }
 
 /// Who gets rent back, as stored in the accounts.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct RentPayers {
+    /// The agent account's.
     pub agent: Pubkey,
+    /// The draft's; any key if there is no draft.
     pub draft: Pubkey,
 }
 
 /// A token account, of either token program, to take money from.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct TokenSource {
+    /// The agent owns it.
     pub token_account: Pubkey,
+    /// What it holds.
     pub mint: Pubkey,
+    /// The program that keeps it.
     pub token_program: Pubkey,
 }
 
 /// One payment.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct TransferOrder<'a> {
+    /// Owns the agent.
     pub operator: Pubkey,
+    /// Who pays.
     pub agent: Pubkey,
     /// The agent's USDC token account.
     pub source: Pubkey,
@@ -62,10 +73,12 @@ pub struct TransferOrder<'a> {
 }
 
 impl Deployment {
+    /// The operator that `admin` created, or creates, under this number.
     pub fn operator_address(&self, admin: &Pubkey, id: u64) -> Pubkey {
         self.find(&[OPERATOR_SEED, admin.as_ref(), &id.to_le_bytes()])
     }
 
+    /// The agent of the operator with this id.
     pub fn agent_address(&self, operator: &Pubkey, agent_id: &[u8; 16]) -> Pubkey {
         self.find(&[AGENT_SEED, operator.as_ref(), agent_id])
     }
@@ -75,10 +88,12 @@ impl Deployment {
         anchor_spl::associated_token::get_associated_token_address(owner, &self.usdc_mint)
     }
 
+    /// The one draft that an agent can have.
     pub fn draft_address(&self, agent: &Pubkey) -> Pubkey {
         self.find(&[DRAFT_SEED, agent.as_ref()])
     }
 
+    /// `admin` pays the rent.
     pub fn create_operator(&self, admin: Pubkey, id: u64, keys: OperatorKeys) -> Instruction {
         let accounts = accounts::CreateOperator {
             admin,
@@ -89,10 +104,12 @@ impl Deployment {
         self.call(accounts, instruction::CreateOperator { id, keys })
     }
 
+    /// Changes keys and loosening delay; what `update` leaves out stays.
     pub fn update_operator(&self, admin: Pubkey, operator: Pubkey, update: OperatorUpdate) -> Instruction {
         self.call(accounts::UpdateOperator { admin, operator }, instruction::UpdateOperator { update })
     }
 
+    /// The second half of handing over an operator: the new admin signs for itself.
     pub fn accept_admin(&self, pending_admin: Pubkey, operator: Pubkey) -> Instruction {
         self.call(accounts::AcceptAdmin { pending_admin, operator }, instruction::AcceptAdmin {})
     }
@@ -168,6 +185,7 @@ impl Deployment {
         self.call(accounts, instruction::WriteDraft { hash, start, entries: entries.to_vec() })
     }
 
+    /// Puts the sealed draft with this hash in force; `payer` pays the rent of a longer allowlist.
     pub fn apply_draft(
         &self,
         at: DraftAccounts,
@@ -197,6 +215,7 @@ impl Deployment {
         self.call(accounts, instruction::CloseDraft { hash })
     }
 
+    /// Pauses the agent at any version of its policy, or lifts its pause.
     pub fn set_paused(&self, at: DraftAccounts, paused: bool) -> Instruction {
         let DraftAccounts { authority, operator, agent } = at;
         self.call(accounts::SetPaused { authority, operator, agent }, instruction::SetPaused { paused })
@@ -212,6 +231,7 @@ impl Deployment {
         self.call(accounts::Halt { authority: admin, operator, agent }, instruction::Resume {})
     }
 
+    /// Pays. Ask for [`crate::transfer_units`] and [`crate::LOADED_BYTES`].
     pub fn transfer(&self, transfer_authority: Pubkey, order: &TransferOrder<'_>) -> Instruction {
         let TransferOrder { operator, agent, source, destination, .. } = *order;
         let token_program = TOKEN_PROGRAM;

@@ -1,7 +1,5 @@
-//! Everything needed to speak to the Purser program and to read what it did: its addresses, its instructions, owned
-//! policies, and landed transactions.
-//!
-//! Nothing here contacts a node or signs. `purser` itself reads accounts and events (`Agent::read`, `purser::events`).
+#![doc = include_str!("../README.md")]
+#![warn(missing_docs)]
 
 mod budget;
 mod deployed;

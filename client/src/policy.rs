@@ -11,10 +11,16 @@ pub type OwnedPolicy = PolicyOver<OwnedAllowlist>;
 /// Who may be paid.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub enum OwnedAllowlist {
+    /// Every recipient.
     #[default]
     Anyone,
     /// Each list is sorted by bytes, without duplicates: [`OwnedAllowlist::only`] ensures that.
-    Only { wallets: Vec<Address>, token_accounts: Vec<Address> },
+    Only {
+        /// All token accounts of these.
+        wallets: Vec<Address>,
+        /// These alone.
+        token_accounts: Vec<Address>,
+    },
 }
 
 impl OwnedAllowlist {
@@ -35,6 +41,7 @@ impl OwnedAllowlist {
         }
     }
 
+    /// Whether there are no entries: anyone may be paid, or nobody.
     pub fn is_empty(&self) -> bool {
         self.len() == 0
     }
@@ -85,8 +92,11 @@ pub fn args_of(policy: &OwnedPolicy) -> PolicyArgs {
 /// A policy that goes through a draft: for one agent, against one version of its policy.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Proposal {
+    /// Whose policy it is.
     pub agent: Pubkey,
+    /// It applies over this version and no other.
     pub expected_version: u32,
+    /// What it replaces the policy with.
     pub policy: OwnedPolicy,
 }
 

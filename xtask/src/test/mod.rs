@@ -1,6 +1,7 @@
 //! `cargo xtask test`: every test in every workspace, counted together.
 //!
-//! Cargo builds the test programs and we run them, as `cargo test` would. The documentation has no examples to run.
+//! Cargo builds the test programs and we run them, as `cargo test` would. The one example of the documentation, in
+//! `client/README.md`, is run by `tests/it/client_readme.rs`.
 
 mod load;
 mod output;

@@ -1,0 +1,36 @@
+//! The transfer that `client/README.md` shows, against the network.
+
+#[path = "../../client/examples/transfer.rs"]
+mod transfer;
+
+use purser_policy::id_with_tag;
+use purser_tests::Operator;
+use purser_tests::agent::random_tag;
+use solana_commitment_config::CommitmentConfig;
+use solana_rpc_client::nonblocking::rpc_client::RpcClient;
+use solana_sdk::signer::Signer;
+
+use crate::history::entries_once;
+
+#[tokio::test]
+async fn transfer_of_the_readme_pays_once() {
+    let operator = Operator::shared().await;
+    let agent = operator.creates_account_with("Ada", "10").await;
+    let (payee, wallet) = operator.chain.new_payee().await;
+    let url = operator.network().rpc_url.clone();
+    let rpc = RpcClient::new_with_commitment(url, CommitmentConfig::confirmed());
+    let authority = operator.app().transfer_authority();
+    let id = agent.id.strip_prefix("acct_").and_then(|id| ulid::Ulid::from_string(id).ok());
+    let account = (operator.address, id.expect("account ids carry a ULID").to_bytes());
+    let transfer_id = id_with_tag([7; 8], random_tag());
+    let pay =
+        || transfer::pay(&rpc, operator.chain.program(), authority, account, wallet.pubkey(), transfer_id);
+
+    let signature = pay().await.expect("it pays").to_string();
+    assert_eq!(operator.chain.usdc_micros(&payee).await, 1_500_000);
+    let entries = entries_once(&agent, 1).await;
+    assert_eq!((&entries[0]["memo"], &entries[0]["tx_signature"]), (&"coffee".into(), &signature.into()));
+
+    pay().await.expect_err("a tag pays once");
+    assert_eq!(operator.chain.usdc_micros(&payee).await, 1_500_000);
+}
