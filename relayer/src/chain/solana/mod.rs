@@ -1,16 +1,20 @@
 //! [`Chain`] on a Solana node: reads, writes and follows through the modules beside it.
 
 mod authorities;
+mod execute;
 mod notices;
 mod provision;
 mod reads;
+mod settings;
 mod staging;
 mod verify;
 
+pub use settings::{ChainSettings, ChainSigners};
+
 use crate::chain::live::block_times::BlockTimes;
-use crate::chain::live::clock::{ChainClock, Recent};
+use crate::chain::live::clock::ChainClock;
 use crate::chain::live::deposits::Deposits;
-use crate::chain::live::prices::{PriceBounds, Prices};
+use crate::chain::live::prices::Prices;
 use crate::chain::live::socket::{self, Subscriber};
 use crate::chain::live::topics::Topic;
 use crate::chain::live::watched::Watched;
@@ -19,18 +23,18 @@ use crate::chain::rpc::sysvar;
 use crate::chain::rpc::wire::RawAccount;
 use crate::chain::rpc::{ACCOUNTS_MAX, Rpc};
 use crate::chain::send::cross_check;
-use crate::chain::send::flight::{Followed, Landing};
+use crate::chain::send::flight::Landing;
 use crate::chain::send::own::OwnTransfers;
 use crate::chain::send::submit::Submitter;
-use crate::chain::sign::instructions::{Call, Instructions, transfer_fee};
+use crate::chain::sign::instructions::{Instructions, transfer_fee};
 use crate::chain::sign::payers::Payers;
 use crate::chain::sign::signer::{Signer, address};
-use crate::chain::sign::signing::{self, Distinct, Pens, SignedBytes};
+use crate::chain::sign::signing::{self, Distinct, Pens};
 use crate::chain::solana::notices::Notices;
 use crate::chain::{
     AddressKind, AgentAddresses, AgentCreation, AgentOnChain, Authority, Chain, ChainError, ChainFigures,
     ChainView, Commitment, Confirmed, DraftOnChain, KeyProblem, OnChainPolicy, OperatorOnChain, Outcome,
-    ProgramCheck, UnsignedTransfer, Wallet, clocks_agree,
+    UnsignedTransfer, Wallet, clocks_agree,
 };
 use crate::domain::{Address, Network, SignedTransfer, Terms};
 use crate::tasks::Tasks;
@@ -39,66 +43,7 @@ use purser_client::Deployment;
 use solana_sdk::pubkey::Pubkey;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
-use std::time::Duration;
 use tokio::sync::Notify;
-
-/// How long a node may be silent before callers stop waiting for a confirmation.
-const SILENCE_MAX: Duration = Duration::from_secs(10);
-
-/// Most keys of ours: every transfer reads all their wallets along with its accounts.
-const KEYS_MAX: usize = ACCOUNTS_MAX / 2;
-
-/// How to reach a network, and how to use it.
-#[derive(Debug, Clone)]
-pub struct ChainSettings {
-    /// JSON-RPC of the nodes, the preferred one first; at least one.
-    pub rpc_urls: Vec<String>,
-    /// Proxy for JSON-RPC, if any; websockets do not use it.
-    pub rpc_proxy: Option<String>,
-    /// The nodes' websockets, each with its node's place in `rpc_urls`; may be empty.
-    pub ws_urls: Vec<(usize, String)>,
-    pub program_id: Address,
-    pub usdc_mint: Address,
-    pub commitment: Commitment,
-    /// Bounds of the price per compute unit; a price of 0 needs no instruction.
-    pub priority_fee: PriceBounds,
-    /// Base58; if set, the cluster must be this one.
-    pub genesis_hash: Option<String>,
-    pub program_check: ProgramCheck,
-    /// Wallets besides our keys that may get rent back: our earlier keys.
-    pub rent_payers: Vec<Address>,
-    /// How many token accounts websockets watch for deposits; the sweep covers the others.
-    pub deposit_subscriptions_max: usize,
-}
-
-/// The keys that the relayer signs with. They must differ. Each operator's account names those that act for it.
-#[derive(Clone)]
-pub struct ChainSigners {
-    /// Create agents, set policies, and pay for both. At least one; new operators name the first.
-    pub policy: Vec<Arc<dyn Signer>>,
-    /// Transfer within policy, and pay the fees of what they sign. At least one. Those that an operator names share the work,
-    /// so that transfers do not all lock one fee payer.
-    pub transfer: Vec<Arc<dyn Signer>>,
-}
-
-impl ChainSigners {
-    fn check(&self) -> Result<(), ChainError> {
-        let wrong = |what: &str| Err(ChainError::Misconfigured(what.into()));
-        if self.policy.is_empty() || self.transfer.is_empty() {
-            return wrong("a policy authority and a transfer authority must be configured");
-        }
-        if self.policy.len() + self.transfer.len() > KEYS_MAX {
-            return wrong("more keys are configured than can be looked at in one question");
-        }
-        let is_both = |signer: &Arc<dyn Signer>| {
-            self.policy.iter().any(|policy| policy.public_key() == signer.public_key())
-        };
-        if self.transfer.iter().any(is_both) {
-            return wrong("policy authority and transfer authority are the same key");
-        }
-        Ok(())
-    }
-}
 
 /// One Solana network with our program on it.
 pub struct SolanaChain {
@@ -243,84 +188,6 @@ impl SolanaChain {
     /// Accounts in the order asked, no older than our own last write.
     pub async fn accounts(&self, keys: &[Pubkey]) -> Result<Vec<Option<RawAccount>>, ChainError> {
         Ok(self.rpc.accounts(keys, self.written_slot()).await?.value)
-    }
-
-    /// Signs, sends and follows one call to `commitment`. Unavailable: the node is gone, and the call may have landed.
-    pub async fn execute(
-        &self,
-        pens: Pens<'_>,
-        call: Call,
-        commitment: Commitment,
-    ) -> Result<Confirmed, ChainError> {
-        let recent = self.clock.recent().await?;
-        let written: Vec<Pubkey> = call
-            .instruction
-            .accounts
-            .iter()
-            .filter(|account| account.is_writable)
-            .map(|account| account.pubkey)
-            .collect();
-        self.payers.signed(&address(pens.authority), call.rent);
-        let price = self.price_of(&call);
-        let signed = self.sign(call, pens, recent, price).await?;
-        let followed = Followed {
-            bytes: &signed.bytes,
-            signature: &signed.signature,
-            last_valid_block_height: recent.last_valid_block_height,
-            payer: address(pens.payer),
-        };
-        if let Err(error) = self.submitter.send(followed, commitment).await {
-            // We cannot know whether it left. The loop sends it again and finds out.
-            tracing::debug!(%error, signature = signed.signature, "first send failed");
-        }
-        let landing = tokio::select! {
-            landing = self.follow(followed, commitment) => landing,
-            // It may still land. The caller learns that now instead of waiting for a node that is gone.
-            () = self.submitter.silent(SILENCE_MAX) => {
-                let reason = format!("no answer for {} s", SILENCE_MAX.as_secs());
-                return Err(ChainError::Unavailable { during: "confirmation", reason });
-            }
-        };
-        self.watched.forget(&written);
-        match landing {
-            Landing::Landed { slot } => Ok(Confirmed { signature: signed.signature, slot }),
-            Landing::Failed { fault, .. } => Err(fault.into()),
-            Landing::Expired { .. } => Err(ChainError::Expired),
-        }
-    }
-
-    async fn sign(
-        &self,
-        call: Call,
-        pens: Pens<'_>,
-        recent: Recent,
-        price: u64,
-    ) -> Result<SignedBytes, ChainError> {
-        let written = call.instruction.accounts.iter().filter(|account| account.is_writable);
-        self.prices.writes(written.map(|account| account.pubkey).chain([address(pens.payer)]));
-        self.payers.signed(&address(pens.payer), call.fee(1, price));
-        signing::sign(call, &self.distinct, pens, recent, price).await
-    }
-
-    fn followed<'a>(&self, signed: &'a SignedTransfer) -> Followed<'a> {
-        Followed {
-            bytes: &signed.bytes,
-            signature: &signed.signature,
-            last_valid_block_height: signed.last_valid_block_height,
-            // Bytes that are not ours never get here; no notice would come for them.
-            payer: signing::payer_of(&signed.bytes).unwrap_or_default(),
-        }
-    }
-
-    async fn follow(&self, followed: Followed<'_>, commitment: Commitment) -> Landing {
-        let landing = self.submitter.follow(followed, commitment).await;
-        match landing {
-            // Later reads must show the transaction's effect, or the state that made it fail.
-            Landing::Landed { slot } | Landing::Failed { slot, .. } | Landing::Expired { slot } => {
-                self.written_slot.fetch_max(slot, Ordering::Relaxed);
-            }
-        }
-        landing
     }
 }
 

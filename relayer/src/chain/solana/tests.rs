@@ -1,6 +1,8 @@
 //! Which keys sign and pay for transfers.
 
 use super::*;
+use crate::chain::ProgramCheck;
+use crate::chain::live::prices::PriceBounds;
 use crate::chain::sign::signer::FileSigner;
 use solana_sdk::signature::Keypair;
 

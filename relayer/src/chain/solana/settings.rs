@@ -1,0 +1,63 @@
+//! What a network is configured with.
+
+use crate::chain::live::prices::PriceBounds;
+use crate::chain::rpc::ACCOUNTS_MAX;
+use crate::chain::sign::signer::Signer;
+use crate::chain::{ChainError, Commitment, ProgramCheck};
+use crate::domain::Address;
+use std::sync::Arc;
+
+/// Most keys of ours: every transfer reads all their wallets along with its accounts.
+const KEYS_MAX: usize = ACCOUNTS_MAX / 2;
+
+/// How to reach a network, and how to use it.
+#[derive(Debug, Clone)]
+pub struct ChainSettings {
+    /// JSON-RPC of the nodes, the preferred one first; at least one.
+    pub rpc_urls: Vec<String>,
+    /// Proxy for JSON-RPC, if any; websockets do not use it.
+    pub rpc_proxy: Option<String>,
+    /// The nodes' websockets, each with its node's place in `rpc_urls`; may be empty.
+    pub ws_urls: Vec<(usize, String)>,
+    pub program_id: Address,
+    pub usdc_mint: Address,
+    pub commitment: Commitment,
+    /// Bounds of the price per compute unit; a price of 0 needs no instruction.
+    pub priority_fee: PriceBounds,
+    /// Base58; if set, the cluster must be this one.
+    pub genesis_hash: Option<String>,
+    pub program_check: ProgramCheck,
+    /// Wallets besides our keys that may get rent back: our earlier keys.
+    pub rent_payers: Vec<Address>,
+    /// How many token accounts websockets watch for deposits; the sweep covers the others.
+    pub deposit_subscriptions_max: usize,
+}
+
+/// The keys that the relayer signs with. They must differ. Each operator's account names those that act for it.
+#[derive(Clone)]
+pub struct ChainSigners {
+    /// Create agents, set policies, and pay for both. At least one; new operators name the first.
+    pub policy: Vec<Arc<dyn Signer>>,
+    /// Transfer within policy, and pay the fees of what they sign. At least one. Those that an operator names share the work,
+    /// so that transfers do not all lock one fee payer.
+    pub transfer: Vec<Arc<dyn Signer>>,
+}
+
+impl ChainSigners {
+    pub(super) fn check(&self) -> Result<(), ChainError> {
+        let wrong = |what: &str| Err(ChainError::Misconfigured(what.into()));
+        if self.policy.is_empty() || self.transfer.is_empty() {
+            return wrong("a policy authority and a transfer authority must be configured");
+        }
+        if self.policy.len() + self.transfer.len() > KEYS_MAX {
+            return wrong("more keys are configured than can be looked at in one question");
+        }
+        let is_both = |signer: &Arc<dyn Signer>| {
+            self.policy.iter().any(|policy| policy.public_key() == signer.public_key())
+        };
+        if self.transfer.iter().any(is_both) {
+            return wrong("policy authority and transfer authority are the same key");
+        }
+        Ok(())
+    }
+}
