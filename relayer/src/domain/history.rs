@@ -1,3 +1,5 @@
+mod steps;
+
 use std::fmt;
 use std::str::FromStr;
 use std::time::Duration;
@@ -8,6 +10,8 @@ use super::{
     AccountId, Address, EntryId, Invalid, Memo, Network, OperatorId, PaymentNumber, Rejection,
     RejectionReason, Settlement, Spent, Timestamp, Transfer, TransferId, UsdcAmount,
 };
+
+pub use steps::own_settlement;
 
 /// How long after its block's time a payment may claim to be requested; beyond that the clocks disagree.
 const ASKED_LATER_MAX: Duration = Duration::from_secs(300);
@@ -303,7 +307,7 @@ mod tests {
     use super::*;
     use crate::domain::{Checks, IdempotencyKey, KeyId, Recipient, TransferRequest, TransferState};
 
-    fn transfer(to: &str) -> Transfer {
+    pub(super) fn transfer(to: &str) -> Transfer {
         Transfer {
             id: TransferId::from_bytes([7; 16]),
             operator_id: OperatorId::from_bytes([1; 16]),
@@ -323,7 +327,7 @@ mod tests {
         }
     }
 
-    fn party(byte: u8) -> Party {
+    pub(super) fn party(byte: u8) -> Party {
         Party {
             account_id: AccountId::from_bytes([byte; 16]),
             operator_id: OperatorId::from_bytes([1; 16]),
@@ -331,12 +335,23 @@ mod tests {
         }
     }
 
-    fn settlement() -> Settlement {
+    pub(super) fn settlement() -> Settlement {
         Settlement {
             signature: "sig".into(),
             settled_at: Timestamp::from_unix_seconds(50),
             slot: 9,
             number: None,
+        }
+    }
+
+    pub(super) fn rejection() -> Rejection {
+        Rejection {
+            reason: RejectionReason::Paused,
+            message: "paused".into(),
+            checks: Checks::default(),
+            policy_version: Some(1),
+            retry_at: None,
+            rejected_at: Timestamp::from_unix_seconds(5),
         }
     }
 
@@ -400,15 +415,7 @@ mod tests {
 
     #[test]
     fn a_rejection_keeps_its_recipient_and_its_transfer() {
-        let rejection = Rejection {
-            reason: RejectionReason::Paused,
-            message: "paused".into(),
-            checks: Checks::default(),
-            policy_version: Some(1),
-            retry_at: None,
-            rejected_at: Timestamp::from_unix_seconds(5),
-        };
-        let entry = HistoryEntry::of_rejection(&transfer("acct_01ARZ3NDEKTSV4RRFFQ69G5FAV"), &rejection);
+        let entry = HistoryEntry::of_rejection(&transfer("acct_01ARZ3NDEKTSV4RRFFQ69G5FAV"), &rejection());
         assert_eq!(
             entry.counterparty.map(|party| party.to_string()).as_deref(),
             Some("acct_01ARZ3NDEKTSV4RRFFQ69G5FAV")

@@ -70,7 +70,7 @@ pub use failure::{Failure, FailureCode};
 pub use halt::{Halt, HaltScope, HaltedBy};
 pub use history::{
     Counterparty, EntryKind, EntryOutcome, HistoryEntry, HistoryFilter, HistoryStatus, Party, PlacedEntry,
-    entry_id, happened_at, position_after,
+    entry_id, happened_at, own_settlement, position_after,
 };
 pub use idempotency::{
     Fingerprint, IDEMPOTENCY_KEY_CHARS_MAX, IDEMPOTENCY_SECONDS, IdempotencyKey, transfer_tag,

@@ -86,21 +86,12 @@ pub struct EndpointHealth {
 }
 
 impl EndpointHealth {
-    /// The health after an attempt that ended at `at`.
-    pub fn after(self, success: bool, at: Timestamp) -> Self {
-        if success {
-            return Self::default();
-        }
-        Self {
-            failures: self.failures.saturating_add(1),
-            failing_since: Some(self.failing_since.unwrap_or(at)),
-        }
-    }
-
-    /// Whether the endpoint has failed for so long, without a success, that it must be disabled.
-    pub fn is_hopeless(&self, now: Timestamp) -> bool {
-        self.failures >= FAILURES_MAX
-            && self.failing_since.is_some_and(|since| since.after(FAILING_MAX) <= now)
+    /// Why a webhook with this health must be disabled now, if it must: it is enabled, and has failed for very long without a
+    /// success.
+    pub fn disables(&self, is_enabled: bool, now: Timestamp) -> Option<DisabledReason> {
+        let is_hopeless = self.failures >= FAILURES_MAX
+            && self.failing_since.is_some_and(|since| since.after(FAILING_MAX) <= now);
+        (is_enabled && is_hopeless).then_some(DisabledReason::Failing)
     }
 }
 
@@ -234,17 +225,14 @@ mod tests {
     }
 
     #[test]
-    fn only_days_of_failures_without_one_success_are_hopeless() {
+    fn only_an_enabled_webhook_that_failed_often_and_for_days_is_disabled() {
         let start = Timestamp::from_unix_seconds(1_800_000_000);
         let days = |days: u64| start.after(Duration::from_secs(days * 24 * 60 * 60));
-        let mut health = EndpointHealth::default();
-        for _ in 0..FAILURES_MAX {
-            health = health.after(false, start);
-        }
-        assert!(!health.is_hopeless(days(4)));
-        assert!(health.is_hopeless(days(5)));
-        assert!(!health.after(true, days(5)).is_hopeless(days(9)));
-        let rare = EndpointHealth::default().after(false, start).after(false, days(6));
-        assert!(!rare.is_hopeless(days(6)), "two failures are not days of failures");
+        let failed = |failures| EndpointHealth { failures, failing_since: Some(start) };
+        assert_eq!(failed(FAILURES_MAX).disables(true, days(4)), None);
+        assert_eq!(failed(FAILURES_MAX).disables(true, days(5)), Some(DisabledReason::Failing));
+        assert_eq!(failed(FAILURES_MAX).disables(false, days(5)), None);
+        assert_eq!(failed(FAILURES_MAX - 1).disables(true, days(9)), None);
+        assert_eq!(EndpointHealth::default().disables(true, days(9)), None);
     }
 }

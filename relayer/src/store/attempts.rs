@@ -9,7 +9,7 @@ use super::delivery_row::{DeliveryStateColumns, attempt_columns};
 use super::query::query;
 use super::row::ByName;
 use super::{Store, StoreError, Transaction};
-use crate::domain::{Attempt, DeliveryState, DisabledReason, EndpointHealth, EventId, OperatorId, WebhookId};
+use crate::domain::{Attempt, DeliveryState, EndpointHealth, EventId, OperatorId, WebhookId};
 
 const TABLE: Table = Table("webhooks");
 
@@ -142,9 +142,9 @@ async fn mark_health(tx: &mut Transaction<'_>, made: &AttemptMade) -> Result<(),
         failures: u32::try_from(row.failures).unwrap_or(u32::MAX),
         failing_since: TABLE.read_optional("failing_since", row.failing_since.as_deref())?,
     };
-    if row.status == "enabled" && health.is_hopeless(ended_at) {
-        let reason = DisabledReason::Failing.as_str();
-        query(DISABLED).bind(webhook).bind(reason).bind(ended_at.to_string()).execute(&mut *tx).await?;
+    if let Some(reason) = health.disables(row.status == "enabled", ended_at) {
+        let disabled = query(DISABLED).bind(webhook).bind(reason.as_str()).bind(ended_at.to_string());
+        disabled.execute(&mut *tx).await?;
         give_up_some(tx, (made.operator_id, made.webhook_id), ended_at, GIVEN_UP_AT_ONCE).await?;
     }
     Ok(())

@@ -1,7 +1,5 @@
 //! The balances last known to webhooks with a threshold, and the crossings that follow from them.
 
-use std::collections::BTreeMap;
-
 use futures::FutureExt;
 use macro_rules_attribute::derive;
 
@@ -10,9 +8,7 @@ use super::events::{insert_deliveries, insert_event};
 use super::query::query;
 use super::row::ByName;
 use super::{Store, StoreError, Transaction};
-use crate::domain::{
-    Account, BalanceSeen, Event, KnownBalance, OperatorId, Timestamp, UsdcAmount, Webhook, WebhookId,
-};
+use crate::domain::{Account, BalanceSeen, KnownBalance, OperatorId, Timestamp, Webhook, WebhookId};
 
 const TABLE: Table = Table("webhook_balances");
 
@@ -44,8 +40,8 @@ impl Store {
         Ok(row.is_some())
     }
 
-    /// Records an observed balance. When it is below a webhook's threshold and the last known one was not, announces
-    /// `balance.low_threshold`, once per threshold. Keeps what is known from a later reading.
+    /// Records an observed balance with the webhooks that watch the account, and announces what [`BalanceSeen::announced`]
+    /// says of it. Keeps what is known from a later reading.
     pub async fn mark_balance(
         &self,
         account: &Account,
@@ -53,24 +49,23 @@ impl Store {
         now: Timestamp,
         random: impl Fn() -> u128 + Clone + Send + Sync + 'static,
     ) -> Result<(), StoreError> {
-        let watching = self.list_watching(account).await?;
-        if watching.is_empty() {
+        let webhooks = self.list_watching(account).await?;
+        if webhooks.is_empty() {
             return Ok(());
         }
         let account = account.clone();
         let write = self.write(move |tx| {
             async move {
-                let mut crossed: BTreeMap<UsdcAmount, Vec<Webhook>> = BTreeMap::new();
-                for webhook in watching {
-                    let Some(threshold) = webhook.subscription.watches(account.id) else { continue };
-                    let before = replace_known(tx, webhook.id, &account, &seen).await?;
-                    if before.is_some_and(|before| seen.crosses(threshold, before)) {
-                        crossed.entry(threshold).or_default().push(webhook);
+                let mut watching = Vec::new();
+                for webhook in webhooks {
+                    let known = find_known(tx, webhook.id, &account).await?;
+                    if seen.is_news(known) {
+                        replace_known(tx, webhook.id, &account, known, &seen).await?;
                     }
+                    watching.push((webhook, known));
                 }
                 let mut told = Vec::new();
-                for (threshold, webhooks) in crossed {
-                    let event = Event::balance_low(&account, seen.balance, threshold, now, random());
+                for (event, webhooks) in seen.announced(&account, &watching, now, random) {
                     insert_event(tx, &event).await?;
                     told.extend(insert_deliveries(tx, &event, &webhooks, now).await?);
                 }
@@ -83,39 +78,47 @@ impl Store {
     }
 }
 
-/// Returns what the account held before, if this is news. `Contended` when another reading came in between.
+/// What a webhook knows of the account.
+async fn find_known(
+    tx: &mut Transaction<'_>,
+    webhook: WebhookId,
+    account: &Account,
+) -> Result<Option<KnownBalance>, StoreError> {
+    const SQL: &str = "SELECT balance_usdc, read_at FROM webhook_balances
+         WHERE operator_id = $1 AND webhook_id = $2 AND account_id = $3";
+    let finding = query(SQL).bind(account.operator_id.to_string()).bind(webhook.to_string());
+    let row: Option<WebhookBalanceRow> = finding.bind(account.id.to_string()).fetch_optional(tx).await?;
+    row.map(|row| {
+        Ok(KnownBalance {
+            balance: TABLE.read("balance_usdc", &row.balance_usdc)?,
+            read_at: TABLE.read("read_at", &row.read_at)?,
+        })
+    })
+    .transpose()
+}
+
+/// `Contended` when another reading came in between.
 async fn replace_known(
     tx: &mut Transaction<'_>,
     webhook: WebhookId,
     account: &Account,
+    known: Option<KnownBalance>,
     seen: &BalanceSeen,
-) -> Result<Option<UsdcAmount>, StoreError> {
-    const KNOWN: &str = "SELECT balance_usdc, read_at FROM webhook_balances
-         WHERE operator_id = $1 AND webhook_id = $2 AND account_id = $3";
+) -> Result<(), StoreError> {
     const INSERT: &str =
         "INSERT INTO webhook_balances (operator_id, webhook_id, account_id, balance_usdc, read_at)
          VALUES ($1, $2, $3, $4, $5) ON CONFLICT (operator_id, webhook_id, account_id) DO NOTHING";
     const UPDATE: &str = "UPDATE webhook_balances SET balance_usdc = $4, read_at = $5
          WHERE operator_id = $1 AND webhook_id = $2 AND account_id = $3 AND read_at = $6";
-    let (balance, read_at) = (seen.balance.to_string(), seen.read_at.to_string());
-    let place = |sql| {
-        let of_webhook = query(sql).bind(account.operator_id.to_string()).bind(webhook.to_string());
-        of_webhook.bind(account.id.to_string())
+    let write = query(if known.is_some() { UPDATE } else { INSERT })
+        .bind(account.operator_id.to_string())
+        .bind(webhook.to_string())
+        .bind(account.id.to_string())
+        .bind(seen.balance.to_string())
+        .bind(seen.read_at.to_string());
+    let write = match known {
+        Some(known) => write.bind(known.read_at.to_string()),
+        None => write,
     };
-    let row: Option<WebhookBalanceRow> = place(KNOWN).fetch_optional(&mut *tx).await?;
-    let (write, before) = match row {
-        None => (place(INSERT).bind(balance).bind(read_at), None),
-        Some(row) => {
-            let known = KnownBalance {
-                balance: TABLE.read("balance_usdc", &row.balance_usdc)?,
-                read_at: TABLE.read("read_at", &row.read_at)?,
-            };
-            let Some(before) = seen.before(known) else { return Ok(None) };
-            (place(UPDATE).bind(balance).bind(read_at).bind(row.read_at), Some(before))
-        }
-    };
-    if write.execute(tx).await? == 0 {
-        return Err(StoreError::Contended);
-    }
-    Ok(before)
+    if write.execute(tx).await? == 1 { Ok(()) } else { Err(StoreError::Contended) }
 }

@@ -5,14 +5,13 @@ use sqlx::AssertSqlSafe;
 
 use super::columns::Table;
 use super::ledgers::Placed;
-use super::parties::PartyRow;
 use super::query::{merged, query};
 use super::row::ByName;
 use super::{Store, StoreError, Transaction, ledgers};
 use crate::domain::{
     AccountId, Counterparty, EntryKind, EntryOutcome, Event, HistoryEntry, HistoryFilter, Memo, OperatorId,
-    PaymentNumber, PlacedEntry, Recipient, RejectionReason, Settlement, Spent, Timestamp, Transfer,
-    TransferState, UsdcAmount, position_after,
+    PaymentNumber, PlacedEntry, RejectionReason, Spent, Timestamp, Transfer, TransferState, UsdcAmount,
+    own_settlement, position_after,
 };
 
 const TABLE: Table = Table("history");
@@ -138,57 +137,11 @@ impl Store {
         transfer: &Transfer,
         next: &TransferState,
     ) -> Result<Vec<HistoryEntry>, StoreError> {
-        match next {
-            TransferState::Rejected(rejection) => Ok(vec![HistoryEntry::of_rejection(transfer, rejection)]),
-            // If another transaction than ours settled it, the indexer reads that one: it may have done more.
-            TransferState::Settled(settlement)
-                if transfer.state.signed().is_some_and(|signed| signed.signature == settlement.signature) =>
-            {
-                self.settled_entries(transfer, settlement).await
-            }
-            TransferState::Settled(_)
-            | TransferState::Claimed
-            | TransferState::Signed(_)
-            | TransferState::Sent { .. }
-            | TransferState::Failed(_) => Ok(Vec::new()),
-        }
-    }
-
-    async fn settled_entries(
-        &self,
-        transfer: &Transfer,
-        settlement: &Settlement,
-    ) -> Result<Vec<HistoryEntry>, StoreError> {
-        let request = &transfer.request;
-        let (recipient_id, recipient_address) = match &request.to {
-            Recipient::Agent(id) => (id.to_string(), String::new()),
-            Recipient::TokenAccount(address) => (String::new(), address.to_string()),
-            // Such a transfer was never signed.
-            Recipient::Unreadable(_) => return Ok(Vec::new()),
+        let parties = match own_settlement(transfer, next) {
+            Some(_) => self.find_parties_of(transfer.network, &transfer.request).await?,
+            None => Vec::new(),
         };
-        const SQL: &str =
-            "SELECT accounts.account_id, accounts.operator_id, accounts.address, accounts.token_account
-             FROM accounts JOIN operators ON operators.operator_id = accounts.operator_id
-             WHERE operators.network = $1
-                 AND (accounts.account_id = $2 OR accounts.account_id = $3 OR accounts.token_account = $4)";
-        let rows: Vec<PartyRow> = query(SQL)
-            .bind(transfer.network.as_str())
-            .bind(request.from.to_string())
-            .bind(recipient_id)
-            .bind(recipient_address)
-            .fetch_all(self.reader())
-            .await?;
-        let parties = rows.into_iter().map(PartyRow::read).collect::<Result<Vec<_>, _>>()?;
-        let (from, others): (Vec<_>, Vec<_>) =
-            parties.into_iter().map(|(_, party)| party).partition(|party| party.account_id == request.from);
-        let Some(from) = from.first() else { return Ok(Vec::new()) };
-        let recipient = others.first();
-        let to = match (&request.to, recipient) {
-            (Recipient::TokenAccount(address), _) => *address,
-            (Recipient::Agent(_), Some(party)) => party.token_account,
-            (Recipient::Agent(_) | Recipient::Unreadable(_), _) => return Ok(Vec::new()),
-        };
-        Ok(HistoryEntry::of_settlement(transfer, settlement, from, to, recipient))
+        Ok(HistoryEntry::of_step(transfer, next, &parties))
     }
 }
 

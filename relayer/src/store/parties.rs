@@ -7,10 +7,10 @@ use super::columns::Table;
 use super::query::{places, query};
 use super::row::ByName;
 use super::{Store, StoreError};
-use crate::domain::{AccountId, Address, Network, OperatorId, Party};
+use crate::domain::{AccountId, Address, Network, OperatorId, Party, TransferRequest};
 
 #[derive(Debug, ByName!)]
-pub(super) struct PartyRow {
+struct PartyRow {
     account_id: String,
     operator_id: String,
     address: String,
@@ -19,7 +19,7 @@ pub(super) struct PartyRow {
 
 impl PartyRow {
     /// The party, and its PDA.
-    pub(super) fn read(self) -> Result<(Address, Party), StoreError> {
+    fn read(self) -> Result<(Address, Party), StoreError> {
         const ACCOUNTS: Table = Table("accounts");
         let party = Party {
             account_id: ACCOUNTS.read("account_id", &self.account_id)?,
@@ -55,9 +55,27 @@ impl Store {
             .await?;
         rows.into_iter().map(PartyRow::read).collect()
     }
-}
 
-impl Store {
+    /// The payer and the recipient of a request, as far as they are accounts.
+    pub(super) async fn find_parties_of(
+        &self,
+        network: Network,
+        request: &TransferRequest,
+    ) -> Result<Vec<Party>, StoreError> {
+        const SQL: &str =
+            "SELECT accounts.account_id, accounts.operator_id, accounts.address, accounts.token_account
+             FROM accounts JOIN operators ON operators.operator_id = accounts.operator_id
+             WHERE operators.network = $1
+                 AND (accounts.account_id = $2 OR accounts.account_id = $3 OR accounts.token_account = $3)";
+        let rows: Vec<PartyRow> = query(SQL)
+            .bind(network.as_str())
+            .bind(request.from.to_string())
+            .bind(request.to.text())
+            .fetch_all(self.reader())
+            .await?;
+        rows.into_iter().map(|row| Ok(row.read()?.1)).collect()
+    }
+
     /// For the indexer: up to `rows_max` of the operator's accounts that can be halted, by account id, starting after `after`.
     pub async fn list_haltable(
         &self,
