@@ -17,25 +17,45 @@ pub struct TestDatabase {
     name: String,
 }
 
+/// The server's URL; `None`, with a note on standard error, if none is named.
+pub fn server() -> Option<String> {
+    let server = std::env::var(SERVER).ok();
+    if server.is_none() {
+        SKIPPED.call_once(|| {
+            // Bypasses the test runner, which hides what passing tests print.
+            let _ = writeln!(std::io::stderr(), "skipped: the tests on Postgres, since {SERVER} is not set");
+        });
+    }
+    server
+}
+
+/// Runs statements on the server, whose user may make databases, schemas and roles.
+pub async fn runs(server: &str, sql: String) {
+    let mut connection = PgConnection::connect(server).await.expect("Postgres answers");
+    connection.execute(AssertSqlSafe(sql)).await.expect("the user may do this");
+}
+
+/// The same for a `drop`: on its own thread, which may block; blocking here would block the test's runtime.
+pub fn runs_apart(server: &str, sql: String) {
+    thread::scope(|scope| {
+        scope.spawn(|| {
+            let runtime = Builder::new_current_thread().enable_all().build().expect("a runtime");
+            runtime.block_on(runs(server, sql));
+        });
+    });
+}
+
 impl TestDatabase {
     /// `None`, with a note on standard error, if no server is named.
     pub async fn create() -> Option<Arc<TestDatabase>> {
-        let Ok(server) = std::env::var(SERVER) else {
-            SKIPPED.call_once(|| {
-                // Bypasses the test runner, which hides what passing tests print.
-                let _ =
-                    writeln!(std::io::stderr(), "skipped: the tests on Postgres, since {SERVER} is not set");
-            });
-            return None;
-        };
-        Some(TestDatabase::create_on(&server).await)
+        Some(TestDatabase::create_on(&server()?).await)
     }
 
     /// The same on the server at this URL.
     pub async fn create_on(server: &str) -> Arc<TestDatabase> {
         let name = format!("purser_test_{}", ulid::Ulid::generate()).to_lowercase();
         let database = TestDatabase { server: server.to_owned(), name };
-        database.server_runs(format!("CREATE DATABASE {}", database.name)).await;
+        runs(server, format!("CREATE DATABASE {}", database.name)).await;
         Arc::new(database)
     }
 
@@ -57,24 +77,13 @@ impl TestDatabase {
     pub async fn takes_writing(&self, does: bool) {
         let read_only = if does { "off" } else { "on" };
         let name = &self.name;
-        self.server_runs(format!("ALTER DATABASE {name} SET default_transaction_read_only = {read_only}"))
-            .await;
-    }
-
-    async fn server_runs(&self, sql: String) {
-        let mut connection = PgConnection::connect(&self.server).await.expect("Postgres answers");
-        connection.execute(AssertSqlSafe(sql)).await.expect("the user may make databases");
+        let sql = format!("ALTER DATABASE {name} SET default_transaction_read_only = {read_only}");
+        runs(&self.server, sql).await;
     }
 }
 
 impl Drop for TestDatabase {
     fn drop(&mut self) {
-        // On its own thread, which may block; blocking here would block the test's runtime.
-        thread::scope(|scope| {
-            scope.spawn(|| {
-                let runtime = Builder::new_current_thread().enable_all().build().expect("a runtime");
-                runtime.block_on(self.server_runs(format!("DROP DATABASE {} WITH (FORCE)", self.name)));
-            });
-        });
+        runs_apart(&self.server, format!("DROP DATABASE {} WITH (FORCE)", self.name));
     }
 }

@@ -1,10 +1,8 @@
-use std::io::Write;
+use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
-use std::sync::{Arc, Once};
 
 use futures::FutureExt;
-use sqlx::{Connection, Executor, PgConnection};
-use tokio::runtime::Builder;
+use purser_tests::postgres::{runs, runs_apart, server};
 
 use super::*;
 
@@ -12,23 +10,9 @@ use super::*;
 #[expect(clippy::duplicate_mod, reason = "the same rules for another database")]
 mod cases;
 
-const SERVER: &str = "PURSER_TEST_POSTGRES_URL";
-
-static SKIPPED: Once = Once::new();
-
 /// `None` when no server is named: the test says so and does nothing.
 pub(super) async fn fixture() -> Option<Fixture> {
-    let Ok(server) = std::env::var(SERVER) else {
-        SKIPPED.call_once(|| {
-            // Bypasses the test runner, which captures the output of passing tests.
-            let _ = writeln!(
-                std::io::stderr(),
-                "skipped: the store's rules on Postgres, since {SERVER} is not set"
-            );
-        });
-        return None;
-    };
-    Some(Fixture::in_place(Place::Schema(Schema::create(server).await)).await)
+    Some(Fixture::in_place(Place::Schema(Schema::create(server()?).await)).await)
 }
 
 /// A test's own schema.
@@ -40,7 +24,7 @@ pub(super) struct Schema {
 impl Schema {
     async fn create(server: String) -> Self {
         let schema = Self { server, name: format!("purser_test_{:032x}", rand::random::<u128>()) };
-        schema.run(format!("CREATE SCHEMA {}", schema.name)).await;
+        runs(&schema.server, format!("CREATE SCHEMA {}", schema.name)).await;
         schema
     }
 
@@ -49,22 +33,11 @@ impl Schema {
         url.query_pairs_mut().append_pair("options", &format!("-c search_path={}", self.name));
         url.into()
     }
-
-    async fn run(&self, sql: String) {
-        let mut connection = PgConnection::connect(&self.server).await.expect("the server answers");
-        connection.execute(AssertSqlSafe(sql)).await.expect("the user may make schemas");
-    }
 }
 
 impl Drop for Schema {
     fn drop(&mut self) {
-        // Uses a separate thread, because a test's own runtime cannot block here.
-        std::thread::scope(|scope| {
-            scope.spawn(|| {
-                let runtime = Builder::new_current_thread().enable_all().build().expect("a runtime");
-                runtime.block_on(self.run(format!("DROP SCHEMA {} CASCADE", self.name)));
-            });
-        });
+        runs_apart(&self.server, format!("DROP SCHEMA {} CASCADE", self.name));
     }
 }
 
@@ -81,7 +54,7 @@ async fn every_text_column_orders_by_bytes() {
 
 #[tokio::test]
 async fn many_processes_may_start_on_an_empty_database_at_once() {
-    let Ok(server) = std::env::var(SERVER) else { return };
+    let Some(server) = server() else { return };
     let schema = Schema::create(server).await;
     let url = schema.url();
     let opened = futures::future::join_all((0..6).map(|_| Store::open(&url))).await;
@@ -96,12 +69,11 @@ async fn a_server_whose_tables_are_made_needs_no_right_to_make_any() {
     let Place::Schema(schema) = &fixture.place else { panic!("not Postgres") };
     let role = format!("{}_user", schema.name);
     let (name, grants) = (&schema.name, "SELECT, INSERT, UPDATE, DELETE");
-    schema
-        .run(format!(
-            "CREATE ROLE {role} LOGIN PASSWORD '{role}'; GRANT USAGE ON SCHEMA {name} TO {role};
-             GRANT {grants} ON ALL TABLES IN SCHEMA {name} TO {role}"
-        ))
-        .await;
+    let made = format!(
+        "CREATE ROLE {role} LOGIN PASSWORD '{role}'; GRANT USAGE ON SCHEMA {name} TO {role};
+         GRANT {grants} ON ALL TABLES IN SCHEMA {name} TO {role}"
+    );
+    runs(&schema.server, made).await;
     let mut url = url::Url::parse(&schema.url()).expect("a URL");
     url.set_username(&role).expect("a URL with a host");
     url.set_password(Some(&role)).expect("a URL with a host");
@@ -110,7 +82,7 @@ async fn a_server_whose_tables_are_made_needs_no_right_to_make_any() {
         Ok(store) => store.insert_operator(&operator(40)).await,
         Err(_) => Ok(()),
     };
-    schema.run(format!("DROP OWNED BY {role}; DROP ROLE {role}")).await;
+    runs(&schema.server, format!("DROP OWNED BY {role}; DROP ROLE {role}")).await;
     opened.expect("opened");
     added.expect("inserted");
 }
