@@ -1,7 +1,7 @@
 use std::collections::HashMap;
 use std::future::Future;
 use std::sync::Arc;
-use std::time::SystemTime;
+use std::time::{Duration, SystemTime};
 
 use rand::RngCore;
 
@@ -9,6 +9,9 @@ use super::ServiceError;
 use crate::chain::Chain;
 use crate::domain::{Drawn, Network, Timestamp};
 use crate::tasks::Tasks;
+
+/// How long reading the clocks may take.
+const CLOCK_PATIENCE: Duration = Duration::from_secs(1);
 
 /// Time and randomness, as arguments.
 #[derive(Debug, Clone, Copy)]
@@ -67,6 +70,14 @@ impl ExplorerUrl {
 pub struct NetworkParts {
     pub chain: Arc<dyn Chain>,
     pub explorer: ExplorerUrl,
+}
+
+impl NetworkParts {
+    /// See [`Chain::agreed_now`]. While the chain's clock cannot be read promptly, nothing expires.
+    pub(super) async fn agreed_now(&self, host_now: Timestamp) -> Option<i64> {
+        let agreed = self.chain.agreed_now(host_now.unix_seconds());
+        tokio::time::timeout(CLOCK_PATIENCE, agreed).await.ok().flatten()
+    }
 }
 
 /// The networks that are served; a key picks one.

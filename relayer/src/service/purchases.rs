@@ -12,11 +12,11 @@ use tokio::time::{Instant, timeout_at};
 use super::error::ServiceError;
 use super::reads::find_payer;
 use super::transfers::{HandOver, Started, TransferAnswer, Transfers};
-use super::{NetworkParts, Parts};
+use super::Parts;
 use crate::crash_point::crash_point;
 use crate::domain::{
-    Claim, Invalid, Offer, OperatorId, PaidResource, Principal, Purchase, Recipient, Reuse, SignedTransfer,
-    TransferId, TransferRequest, TransferState, WebhookUrl,
+    Invalid, Offer, OperatorId, PaidResource, Principal, Purchase, Recipient, SignedTransfer, TransferId,
+    TransferRequest, TransferState, WebhookUrl,
 };
 use crate::store::NewPurchase;
 
@@ -27,8 +27,6 @@ const OFFER_PATIENCE: Duration = Duration::from_secs(10);
 const HAND_OVER_PATIENCE: Duration = Duration::from_secs(30);
 /// How often to check what another request under the same key has bought.
 const LOOK_EVERY: Duration = Duration::from_millis(150);
-/// How long reading the clocks may take.
-const CLOCK_PATIENCE: Duration = Duration::from_secs(1);
 
 /// Fetches resources from other people's servers.
 #[async_trait]
@@ -84,11 +82,13 @@ impl Purchases {
         let deadline = Instant::now() + self.parts.transfer_deadline;
         let account = find_payer(&self.parts, principal, purchase.from).await?;
         let network = self.parts.chains.get(principal.operator().network)?.clone();
-        let place = self.transfers.place(principal, purchase.from, &purchase.idempotency_key).await?;
+        let key = &purchase.idempotency_key;
+        let place = self.transfers.try_place(principal, purchase.from, key);
         // Checked before the server is asked again: nothing is bought twice, whatever the price is now.
-        if let Some(started) = self.find_started(principal, &purchase, &network).await? {
+        if let Some(started) = self.transfers.find_started(principal, key, purchase.fingerprint()).await? {
             return self.answer(principal, started, deadline).await;
         }
+        let place = place.ok_or(ServiceError::TooManyPending)?;
         let asked = self.fetch.fetch(&purchase, None, OFFER_PATIENCE).await;
         let resource = asked.map_err(ServiceError::NotFetched)?;
         if resource.status != PAYMENT_REQUIRED {
@@ -127,31 +127,6 @@ impl Purchases {
         let deadline = if is_refused { Instant::now() } else { deadline };
         let transfer = self.transfers.answer(principal, started, deadline).await?;
         Ok(PurchaseAnswer { transfer: Some(transfer), resource })
-    }
-
-    /// The transfer under the purchase's key, unless nothing came of it.
-    async fn find_started(
-        &self,
-        principal: &Principal,
-        purchase: &Purchase,
-        network: &NetworkParts,
-    ) -> Result<Option<Started>, ServiceError> {
-        let (operator, key) = (principal.operator(), &purchase.idempotency_key);
-        let Some(used) = self.parts.store.find_used_key(operator.id, operator.network, key).await? else {
-            return Ok(None);
-        };
-        let agreed = network.chain.agreed_now(self.parts.ambient.now().unix_seconds());
-        let agreed = tokio::time::timeout(CLOCK_PATIENCE, agreed).await.ok().flatten();
-        match used.reused_by(&purchase.fingerprint().to_hex(), agreed) {
-            Reuse::Expired | Reuse::Retry => Ok(None),
-            Reuse::Answer(claim) => match *claim {
-                Claim::New(transfer) | Claim::Retry(transfer) | Claim::InFlight(transfer) => {
-                    Ok(Some(Started::Others(transfer.id)))
-                }
-                Claim::Replay(transfer) => Ok(Some(Started::Over(Box::new(transfer)))),
-                Claim::Conflict => Err(self.transfers.conflict(principal, key).await?),
-            },
-        }
     }
 
     /// Hands the signed bytes to the server, and keeps its answer. `None`: nothing was signed, or it did not answer.

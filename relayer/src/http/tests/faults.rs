@@ -287,6 +287,39 @@ async fn too_many_pending_transfers_are_refused_before_anything_is_claimed() {
 }
 
 #[tokio::test]
+async fn a_failed_key_needs_a_free_place_and_one_that_has_its_answer_does_not() {
+    let relayer = Relayer::start().await;
+    let account = relayer.account().await;
+    let [settled, failed] = ["settled", "failed"].map(|key| relayer.order(&account, key));
+    assert_eq!(relayer.post("/v1/transfers", &settled).await.status, StatusCode::OK);
+    relayer.chain.script().unreachable = true;
+    assert_eq!(relayer.post("/v1/transfers", &failed).await.error(), (503, "solana_unavailable"));
+    relayer.chain.script().unreachable = false;
+    relayer.chain.script().held = true;
+    let orders: Vec<_> = (0..20).map(|number| relayer.order(&account, &format!("order-{number}"))).collect();
+    let posted = futures::future::join_all(orders.iter().map(|order| relayer.post("/v1/transfers", order)));
+    let (answers, ()) = tokio::join!(posted, async {
+        while relayer.services.transfers.pending() < 20 {
+            tokio::time::sleep(Duration::from_millis(5)).await;
+        }
+        let refused = relayer.post("/v1/transfers", &failed).await;
+        assert_eq!(refused.error(), (429, "too_many_pending"), "{}", refused.body);
+        let replayed = relayer.post("/v1/transfers", &settled).await;
+        assert_eq!(replayed.status, StatusCode::OK, "{}", replayed.body);
+        assert!(replayed.headers.contains_key("idempotent-replayed"));
+        let mut other = settled.clone();
+        other["amount"] = json!("2");
+        let conflict = relayer.post("/v1/transfers", &other).await;
+        assert_eq!(conflict.error(), (409, "idempotency_conflict"), "{}", conflict.body);
+        relayer.chain.release();
+    });
+    assert!(answers.iter().all(|answer| answer.status == StatusCode::OK));
+    let retried = relayer.post("/v1/transfers", &failed).await;
+    assert_eq!(retried.status, StatusCode::OK, "{}", retried.body);
+    assert!(!retried.headers.contains_key("idempotent-replayed"));
+}
+
+#[tokio::test]
 async fn no_more_payments_of_an_account_are_on_their_way_than_the_chain_can_tell_apart() {
     let relayer = Relayer::start().await;
     let (account, other) = (relayer.account().await, relayer.account().await);

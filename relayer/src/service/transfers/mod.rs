@@ -33,8 +33,8 @@ use super::reads::find_payer;
 use super::{ExplorerUrl, NetworkParts, Parts};
 use crate::crash_point::crash_point;
 use crate::domain::{
-    Account, AccountId, Checks, Claim, IdempotencyKey, Principal, Transfer, TransferId, TransferRequest,
-    TransferStatus, transfer_tag,
+    Account, AccountId, Checks, Claim, Fingerprint, IdempotencyKey, Principal, Reuse, Transfer, TransferId,
+    TransferRequest, TransferStatus, transfer_tag,
 };
 use crate::store::{ClaimClock, NewPurchase, NewTransfer};
 use crate::traces::step;
@@ -96,8 +96,14 @@ impl Transfers {
     ) -> Result<TransferAnswer, ServiceError> {
         let deadline = Instant::now() + self.parts.transfer_deadline;
         let account = find_payer(&self.parts, principal, request.from).await?;
-        let place = self.place(principal, request.from, &request.idempotency_key).await?;
-        let started = self.start(principal, account, request, place, None).await?;
+        let started = match self.try_place(principal, request.from, &request.idempotency_key) {
+            Some(place) => self.start(principal, account, request, place, None).await?,
+            None => {
+                let fingerprint = Fingerprint::of(&request);
+                let found = self.find_started(principal, &request.idempotency_key, fingerprint).await?;
+                found.ok_or(ServiceError::TooManyPending)?
+            }
+        };
         self.answer(principal, started, deadline).await
     }
 
@@ -154,21 +160,42 @@ impl Transfers {
         Ok(TransferView { transfer, explorer })
     }
 
-    /// Takes a pending place. A repeated request under a claimed key needs no free place.
-    pub(super) async fn place(
+    /// Takes a pending place, which every new try needs.
+    pub(super) fn try_place(
         &self,
         principal: &Principal,
         account: AccountId,
         key: &IdempotencyKey,
-    ) -> Result<PendingPlace, ServiceError> {
+    ) -> Option<PendingPlace> {
+        self.pending.try_place(principal.operator_id(), account, key, self.parts.pending)
+    }
+
+    /// The transfer that answers a request under this key. `None`: the request would be a new try, and needs a place.
+    pub(super) async fn find_started(
+        &self,
+        principal: &Principal,
+        key: &IdempotencyKey,
+        fingerprint: Fingerprint,
+    ) -> Result<Option<Started>, ServiceError> {
         let operator = principal.operator();
-        if let Some(place) = self.pending.try_place(operator.id, account, key, self.parts.pending) {
-            return Ok(place);
-        }
-        if self.parts.store.find_account_of_key(operator.id, operator.network, key).await?.is_some() {
-            return Ok(self.pending.take_place(operator.id, account, key));
-        }
-        Err(ServiceError::TooManyPending)
+        let Some(used) = self.parts.store.find_used_key(operator.id, operator.network, key).await? else {
+            return Ok(None);
+        };
+        let network = self.parts.chains.get(operator.network)?;
+        let agreed = network.agreed_now(self.parts.ambient.now()).await;
+        let claim = match used.reused_by(&fingerprint.to_hex(), agreed) {
+            Reuse::Expired | Reuse::Retry => return Ok(None),
+            Reuse::Answer(claim) => *claim,
+        };
+        let started = match claim {
+            Claim::New(transfer) | Claim::Retry(transfer) | Claim::InFlight(transfer) => {
+                Started::Others(transfer.id)
+            }
+            Claim::Replay(transfer) => Started::Over(Box::new(transfer)),
+            Claim::Conflict => return Err(self.conflict(principal, key).await?),
+        };
+        Span::current().record("transfer_id", display(used.transfer.id));
+        Ok(Some(started))
     }
 
     async fn claim_and_start(
@@ -233,7 +260,7 @@ impl Transfers {
     }
 
     /// Agents of one operator share its key space, and must not learn what another agent pays.
-    pub(super) async fn conflict(
+    async fn conflict(
         &self,
         asker: &Principal,
         key: &IdempotencyKey,

@@ -166,10 +166,8 @@ impl Carrier {
         Some(now.ok().and_then(Result::ok).map_or_else(|| self.now(), Timestamp::from_unix_seconds))
     }
 
-    /// See [`crate::chain::Chain::agreed_now`]. While the chain's clock cannot be read promptly, nothing expires.
     pub(super) async fn agreed_now(&self) -> Option<i64> {
-        let agreed = self.network.chain.agreed_now(self.now().unix_seconds());
-        tokio::time::timeout(TIME_PATIENCE, agreed).await.ok().flatten()
+        self.network.agreed_now(self.now()).await
     }
 
     pub(super) fn now(&self) -> Timestamp {
