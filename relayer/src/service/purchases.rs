@@ -9,10 +9,10 @@ use async_trait::async_trait;
 use tokio::sync::oneshot;
 use tokio::time::{Instant, timeout_at};
 
+use super::Parts;
 use super::error::ServiceError;
 use super::reads::find_payer;
 use super::transfers::{HandOver, Started, TransferAnswer, Transfers};
-use super::Parts;
 use crate::crash_point::crash_point;
 use crate::domain::{
     Invalid, Offer, OperatorId, PaidResource, Principal, Purchase, Recipient, SignedTransfer, TransferId,
@@ -117,7 +117,7 @@ impl Purchases {
             .tasks
             .start(async move { this.hand_over(operator, &purchase, &offer, when_signed).await });
         let bought = Some((new, hand_over));
-        let started = self.transfers.start(principal, account, request, place, bought).await?;
+        let started = self.transfers.start(principal, account, request, place, deadline, bought).await?;
         if !matches!(started, Started::Ours(_)) {
             return self.answer(principal, started, deadline).await;
         }

@@ -90,6 +90,25 @@ async fn past_the_deadline_the_answer_is_submitted_and_the_work_goes_on() {
 }
 
 #[tokio::test]
+async fn what_the_chain_does_not_serve_just_before_the_deadline_is_accepted_and_does_not_fail() {
+    let relayer = Relayer::with_deadline(Duration::from_secs(4)).await;
+    let account = relayer.account().await;
+    let order = relayer.order(&account, "order-1");
+    relayer.chain.script().reads_held = true;
+    let (answer, ()) = tokio::join!(relayer.post("/v1/transfers", &order), async {
+        relayer.chain.comes_to(|script| script.reads > 0).await;
+        // The answer is due in less than half a second, and recording a failure could take longer.
+        tokio::time::sleep(Duration::from_millis(3_500)).await;
+        relayer.chain.script().unreachable = true;
+        relayer.chain.release();
+    });
+    assert_eq!(answer.status, StatusCode::ACCEPTED, "{}", answer.body);
+    relayer.chain.comes_to(|script| script.reads > 1).await;
+    relayer.chain.script().unreachable = false;
+    assert_eq!(end_of(&relayer, &answer).await, "settled");
+}
+
+#[tokio::test]
 async fn requests_at_the_same_time_make_one_payment_and_get_one_answer() {
     let relayer = Relayer::start().await;
     let beside = relayer.beside().await;

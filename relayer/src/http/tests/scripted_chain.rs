@@ -36,6 +36,8 @@ pub(super) struct Script {
     pub block_times: VecDeque<Option<i64>>,
     /// Outcomes come only while this is false.
     pub held: bool,
+    /// Reads of what a transfer needs are answered only while this is false.
+    pub reads_held: bool,
     /// How often somebody read, or tried to read, what a transfer needs.
     pub reads: usize,
     /// How often somebody asked for a backfill.
@@ -77,6 +79,7 @@ impl ScriptedChain {
             outcomes: VecDeque::new(),
             block_times: VecDeque::new(),
             held: false,
+            reads_held: false,
             reads: 0,
             wanted: 0,
             policies_held: false,
@@ -98,6 +101,7 @@ impl ScriptedChain {
         {
             let mut script = self.script();
             script.held = false;
+            script.reads_held = false;
             script.policies_held = false;
         }
         self.released.notify_waiters();
@@ -215,6 +219,7 @@ impl Chain for ScriptedChain {
         destination: &Address,
     ) -> Result<ChainView, ChainError> {
         self.script().reads += 1;
+        self.until_not(|script| script.reads_held).await;
         let script = self.reach()?;
         let Some(agent) = script.agents.get(&agent.agent).cloned() else {
             return Err(ChainError::NotFound { what: "agent", address: agent.agent });

@@ -34,7 +34,7 @@ pub(super) struct Carrier {
     pub operator: Operator,
     pub account: Account,
     pub payments: SeenPayments,
-    /// How long the caller waits for the answer. After that the transfer counts as accepted, and an unclear outcome
+    /// Until when a failure surely reaches the caller. After that the transfer counts as accepted, and an unclear outcome
     /// does not end it.
     pub awaited_until: Option<Instant>,
     /// Held from before the signature until the payment is confirmed.

@@ -30,7 +30,7 @@ use self::pending::{Ended, Ending, PendingTransfer, PendingTransfers};
 pub use self::read::{LimitsView, Preview, PreviewRequest};
 use super::error::{Resource, ServiceError};
 use super::reads::find_payer;
-use super::{ExplorerUrl, NetworkParts, Parts};
+use super::{ExplorerUrl, Parts};
 use crate::crash_point::crash_point;
 use crate::domain::{
     Account, AccountId, Checks, Claim, Fingerprint, IdempotencyKey, Principal, Reuse, Transfer, TransferId,
@@ -41,6 +41,10 @@ use crate::traces::step;
 
 /// How often to check a transfer that another process carries out.
 const LOOK_EVERY: Duration = Duration::from_millis(150);
+
+/// A transfer counts as accepted this long before its caller's deadline, or a quarter of the deadline before it: a failure
+/// takes time to record, and the caller may have been answered with 202 meanwhile.
+const ACCEPTED_BEFORE: Duration = Duration::from_secs(1);
 
 /// A transfer, and the explorer template for its transaction.
 #[derive(Debug, Clone)]
@@ -97,7 +101,7 @@ impl Transfers {
         let deadline = Instant::now() + self.parts.transfer_deadline;
         let account = find_payer(&self.parts, principal, request.from).await?;
         let started = match self.try_place(principal, request.from, &request.idempotency_key) {
-            Some(place) => self.start(principal, account, request, place, None).await?,
+            Some(place) => self.start(principal, account, request, place, deadline, None).await?,
             None => {
                 let fingerprint = Fingerprint::of(&request);
                 let found = self.find_started(principal, &request.idempotency_key, fingerprint).await?;
@@ -107,21 +111,22 @@ impl Transfers {
         self.answer(principal, started, deadline).await
     }
 
-    /// Claims a transfer and starts it. `bought` is set for a purchase, whose bytes are handed over.
+    /// Claims a transfer and starts it. Its caller gets an answer at `deadline`. `bought` is set for a purchase, whose
+    /// bytes are handed over.
     pub(super) async fn start(
         &self,
         principal: &Principal,
         account: Account,
         request: TransferRequest,
         place: PendingPlace,
+        deadline: Instant,
         bought: Option<(NewPurchase, HandOver)>,
     ) -> Result<Started, ServiceError> {
-        let network = self.parts.chains.get(principal.operator().network)?.clone();
         // The claim and the start belong together, even when the client leaves.
         let this = self.clone();
         let asker = principal.clone();
         let start =
-            async move { this.claim_and_start(asker, account, network, request, place, bought).await };
+            async move { this.claim_and_start(asker, account, request, place, deadline, bought).await };
         self.parts.tasks.finish(start).await
     }
 
@@ -202,13 +207,14 @@ impl Transfers {
         &self,
         asker: Principal,
         account: Account,
-        network: NetworkParts,
         request: TransferRequest,
         place: PendingPlace,
+        deadline: Instant,
         bought: Option<(NewPurchase, HandOver)>,
     ) -> Result<Started, ServiceError> {
         let (purchase, hand_over) = bought.unzip();
         let operator = asker.operator().clone();
+        let network = self.parts.chains.get(operator.network)?.clone();
         let now = self.parts.ambient.now();
         let tag = transfer_tag(&operator.address, &account.address, &request.idempotency_key);
         let mut asked = NewTransfer {
@@ -222,7 +228,7 @@ impl Transfers {
         };
         let mut carrier = Carrier::new(self.parts.clone(), network, operator, account, self.payments.clone());
         carrier.hand_over = hand_over;
-        carrier.awaited_until = Some(Instant::now() + self.parts.transfer_deadline);
+        carrier.awaited_until = deadline.checked_sub(ACCEPTED_BEFORE.min(self.parts.transfer_deadline / 4));
         let agreed = carrier.agreed_now().await;
         asked.signed = carrier.sign_ahead(&asked).instrument(step!("transfer.sign_ahead")).await;
         let clock = ClaimClock { now, lease_expires_at: now.after(sweep::LEASE), agreed };
@@ -260,11 +266,7 @@ impl Transfers {
     }
 
     /// Agents of one operator share its key space, and must not learn what another agent pays.
-    async fn conflict(
-        &self,
-        asker: &Principal,
-        key: &IdempotencyKey,
-    ) -> Result<ServiceError, ServiceError> {
+    async fn conflict(&self, asker: &Principal, key: &IdempotencyKey) -> Result<ServiceError, ServiceError> {
         let store = &self.parts.store;
         let Principal::Agent { operator, account_id, .. } = asker else {
             return Ok(ServiceError::IdempotencyConflict);
