@@ -31,8 +31,18 @@ struct MemoryState {
     puzzles: HashMap<AccountId, Puzzle>,
     /// How often a transaction was missing although its slot was final.
     missing: HashMap<String, u32>,
-    /// Accounts with missing payments: when the next look is due, and the pause after it.
-    payments: HashMap<AccountId, (Instant, Duration)>,
+    /// Accounts with missing payments.
+    payments: HashMap<AccountId, NextLook>,
+    /// How far the current round over all accounts with missing payments is, and its number.
+    payments_looked_at: Option<(OperatorId, AccountId)>,
+    payments_round: u64,
+}
+
+/// When the next look for an account's missing payments is due, the pause after it, and the round that last listed it.
+struct NextLook {
+    due_at: Instant,
+    pause: Duration,
+    round: u64,
 }
 
 /// An account's difference, in how many cycles it stayed the same, and the last of them.
@@ -79,21 +89,45 @@ impl Memory {
         self.state().changed.drain().collect()
     }
 
-    /// The accounts that are due for a look; each pause is twice the one before.
-    pub fn due_for_payments(&self, missing: Vec<PaymentsMissing>) -> Vec<PaymentsMissing> {
+    /// The account with missing payments after which the next look continues. `None`: it begins a new round.
+    pub fn payments_looked_at(&self) -> Option<(OperatorId, AccountId)> {
+        self.state().payments_looked_at
+    }
+
+    /// The next accounts that are due for a look, at most `accounts_max`; each pause is twice the one before. `missing` are
+    /// the accounts behind [`Memory::payments_looked_at`]; all of them if `is_last`.
+    pub fn due_for_payments(
+        &self,
+        missing: Vec<PaymentsMissing>,
+        mut is_last: bool,
+        accounts_max: usize,
+    ) -> Vec<PaymentsMissing> {
         let mut state = self.state();
-        state.payments.retain(|id, _| missing.iter().any(|account| account.account_id == *id));
+        let MemoryState { payments, payments_looked_at, payments_round: round, .. } = &mut *state;
         let now = Instant::now();
-        let mut is_due = |account: &PaymentsMissing| {
-            let (due_at, pause) = state.payments.entry(account.account_id).or_insert((now, LOOK_PAUSE));
-            let is_due = *due_at <= now;
-            if is_due {
-                *due_at = now + *pause;
-                *pause = (*pause * 2).min(LOOK_PAUSE_MAX);
+        let mut due = Vec::new();
+        for account in missing {
+            if due.len() == accounts_max {
+                is_last = false;
+                break;
             }
-            is_due
-        };
-        missing.into_iter().filter(|account| is_due(account)).collect()
+            *payments_looked_at = Some((account.operator_id, account.account_id));
+            let first = NextLook { due_at: now, pause: LOOK_PAUSE, round: *round };
+            let look = payments.entry(account.account_id).or_insert(first);
+            look.round = *round;
+            if look.due_at <= now {
+                look.due_at = now + look.pause;
+                look.pause = (look.pause * 2).min(LOOK_PAUSE_MAX);
+                due.push(account);
+            }
+        }
+        if is_last {
+            // What this round did not list misses nothing any more.
+            payments.retain(|_, look| look.round == *round);
+            *payments_looked_at = None;
+            *round += 1;
+        }
+        due
     }
 
     /// In how many cycles, this one included, the account was off by this amount. Several looks within a cycle count once.
@@ -146,6 +180,36 @@ mod tests {
         assert_eq!(looks.map(|(micros, cycle)| memory.puzzle(account, micros, cycle)), [1, 1, 2, 2, 1, 2]);
         memory.solved(account);
         assert_eq!(memory.puzzle(account, 6, 4), 1);
+    }
+
+    fn missing(number: u8) -> PaymentsMissing {
+        PaymentsMissing {
+            operator_id: OperatorId::from_bytes([1; 16]),
+            account_id: AccountId::from_bytes([number; 16]),
+            address: Address::from_bytes([number; 32]),
+            token_account: Address::from_bytes([number; 32]),
+        }
+    }
+
+    #[test]
+    fn every_account_with_missing_payments_has_its_turn() {
+        let memory = Memory::default();
+        let all: Vec<PaymentsMissing> = (1..=5).map(missing).collect();
+        let due = || -> Vec<u8> {
+            let after = memory.payments_looked_at().map_or(0, |(_, account)| usize::from(account.bytes()[0]));
+            let due = memory.due_for_payments(all[after..].to_vec(), true, 2);
+            due.iter().map(|account| account.account_id.bytes()[0]).collect()
+        };
+        assert_eq!([due(), due(), due()], [vec![1, 2], vec![3, 4], vec![5]]);
+        assert!(due().is_empty(), "each pauses first");
+    }
+
+    #[test]
+    fn an_account_that_missed_nothing_in_between_is_due_at_once() {
+        let memory = Memory::default();
+        let is_due =
+            |all: &[u8]| memory.due_for_payments(all.iter().copied().map(missing).collect(), true, 10).len();
+        assert_eq!([is_due(&[1, 2]), is_due(&[1, 2]), is_due(&[2]), is_due(&[1, 2])], [2, 0, 0, 1]);
     }
 
     #[test]

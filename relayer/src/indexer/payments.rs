@@ -3,16 +3,23 @@
 use super::{IndexError, Indexer};
 use crate::store::{PaymentsMissing, Whose};
 
-/// Accounts looked into per cycle.
-const ACCOUNTS_AT_ONCE: u32 = 50;
+/// Accounts looked into per cycle, and accounts listed to find those that are due.
+const ACCOUNTS_AT_ONCE: usize = 50;
+const LISTED_AT_ONCE: u32 = 500;
 
 impl Indexer {
     /// Reads the whole past of accounts that still miss payments: a node may have left some out.
     pub(super) async fn look_for_payments(&self) -> Result<(), IndexError> {
-        let missing = self.parts.store.list_missing_payments(self.network, ACCOUNTS_AT_ONCE).await?;
+        let after = self.memory.payments_looked_at();
+        let missing = self.parts.store.list_missing_payments(self.network, after, LISTED_AT_ONCE).await?;
+        let is_last = missing.len() < LISTED_AT_ONCE as usize;
         let mut interrupted = Ok(());
-        for account in self.memory.due_for_payments(missing) {
+        for account in self.memory.due_for_payments(missing, is_last, ACCOUNTS_AT_ONCE) {
             interrupted = interrupted.and(self.look_for_payments_of(account).await);
+        }
+        if self.memory.payments_looked_at().is_some() {
+            // The others must not wait for the timer.
+            self.parts.history.look_again();
         }
         interrupted
     }

@@ -115,10 +115,12 @@ impl Store {
         Ok(())
     }
 
-    /// For the indexer: up to `rows_max` accounts on `network` with missing payments that a transfer waits for.
+    /// For the indexer: up to `rows_max` accounts on `network` with missing payments that a transfer waits for, in a fixed
+    /// order, continuing behind `after`.
     pub async fn list_missing_payments(
         &self,
         network: Network,
+        after: Option<AccountKey>,
         rows_max: u32,
     ) -> Result<Vec<PaymentsMissing>, StoreError> {
         const SQL: &str = "SELECT accounts.operator_id, accounts.account_id, accounts.address, accounts.token_account
@@ -126,9 +128,18 @@ impl Store {
                  JOIN accounts
                      ON accounts.operator_id = ledgers.operator_id AND accounts.account_id = ledgers.account_id
                  JOIN operators ON operators.operator_id = accounts.operator_id
-             WHERE operators.network = $1 AND ledgers.payments_wanted > ledgers.payments_up_to LIMIT $2";
-        let rows: Vec<(String, String, String, String)> =
-            query(SQL).bind(network.as_str()).bind(i64::from(rows_max)).fetch_all(self.reader()).await?;
+             WHERE operators.network = $1 AND ledgers.payments_wanted > ledgers.payments_up_to
+                 AND (ledgers.operator_id, ledgers.account_id) > ($2, $3)
+             ORDER BY ledgers.operator_id, ledgers.account_id LIMIT $4";
+        let (operator, account) = after
+            .map_or_else(Default::default, |(operator, account)| (operator.to_string(), account.to_string()));
+        let rows: Vec<(String, String, String, String)> = query(SQL)
+            .bind(network.as_str())
+            .bind(operator)
+            .bind(account)
+            .bind(i64::from(rows_max))
+            .fetch_all(self.reader())
+            .await?;
         let read = |(operator, account, address, token_account): (String, String, String, String)| {
             Ok(PaymentsMissing {
                 operator_id: TABLE.read("operator_id", &operator)?,

@@ -148,6 +148,11 @@ impl SolanaHistory {
         self.activity.notified().await;
     }
 
+    /// Makes [`SolanaHistory::activity`] return once more.
+    pub fn look_again(&self) {
+        self.activity.notify_one();
+    }
+
     /// The token accounts whose balance has risen, as nodes report, once there are any. An account repeats for a while, until its
     /// balance is [explained](SolanaHistory::explained). One waiter at a time.
     pub async fn risen(&self) -> Vec<Address> {

@@ -135,7 +135,7 @@ async fn nothing_is_signed_while_a_payment_is_missing_in_our_records() {
     assert!(!answer.body["message"].as_str().expect("text").contains("nothing was paid"), "{}", answer.body);
     assert!(relayer.chain.script().orders.is_empty());
     assert_eq!(relayer.chain.script().wanted, 1);
-    let missing = relayer.store.list_missing_payments(Network::Test, 10).await.expect("listed");
+    let missing = relayer.store.list_missing_payments(Network::Test, None, 10).await.expect("listed");
     assert_eq!(missing.len(), 1, "the indexer looks for it");
     is_read(&relayer, &left_out).await;
     let answer = relayer.post("/v1/transfers", &order).await;

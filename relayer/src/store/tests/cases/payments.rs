@@ -39,7 +39,7 @@ impl Payments<'_> {
     }
 
     async fn missing(&self) -> usize {
-        self.0.store.list_missing_payments(self.0.operator.network, 10).await.expect("listed").len()
+        self.0.store.list_missing_payments(self.0.operator.network, None, 10).await.expect("listed").len()
     }
 }
 
