@@ -19,6 +19,8 @@ pub struct NodeState {
     pub fault: Option<NodeFault>,
     /// No call is ever answered.
     pub hangs: bool,
+    /// No call of this method is ever answered.
+    pub hangs_on: Option<&'static str>,
     pub history_off: bool,
     pub genesis: &'static str,
     pub sent: Vec<String>,
@@ -66,7 +68,7 @@ fn account_of_clock(unix_seconds: i64) -> Value {
 #[async_trait]
 impl Transport for ScriptedNode {
     async fn call(&self, method: &'static str, params: Value) -> Result<Value, CallError> {
-        let hangs = self.get(|node| node.hangs);
+        let hangs = self.get(|node| node.hangs || node.hangs_on == Some(method));
         self.set(|node| node.calls.push(method));
         if hangs {
             std::future::pending::<()>().await;

@@ -68,12 +68,12 @@ pub struct Followed<'a> {
 
 #[derive(Debug)]
 pub struct Flight {
-    pub transaction_base64: Arc<str>,
+    transaction_base64: Arc<str>,
     pub last_valid_block_height: u64,
     pub commitment: Commitment,
     pub since: Instant,
     asked_at: Instant,
-    sent_at: Instant,
+    pub sent_at: Instant,
     /// A node knows the signature, but not yet at the commitment.
     pub known: bool,
     /// A websocket will report when the commitment is reached.
@@ -150,12 +150,15 @@ impl Flight {
         self.asked_at = Instant::now();
     }
 
-    /// The bytes, if they are due to be sent again; they then count as sent now.
-    pub fn resend(&mut self) -> Option<Arc<str>> {
-        if self.known || self.sent_at.elapsed() < RESEND_INTERVAL {
-            return None;
-        }
+    /// No node knows the bytes, and they were last sent a while ago. While they are being re-sent, somebody else holds them.
+    pub fn is_due_again(&self) -> bool {
+        let is_being_sent = Arc::strong_count(&self.transaction_base64) > 1;
+        !self.known && !is_being_sent && self.sent_at.elapsed() >= RESEND_INTERVAL
+    }
+
+    /// The bytes; they then count as sent now.
+    pub fn resend(&mut self) -> Arc<str> {
         self.sent_at = Instant::now();
-        Some(self.transaction_base64.clone())
+        self.transaction_base64.clone()
     }
 }

@@ -10,13 +10,12 @@ use crate::chain::send::cross_check::Sighting;
 use crate::chain::send::flight::{Flight, Followed, Landing, POLL_YOUNG, Progress};
 use crate::chain::{ChainError, Commitment};
 use base64::Engine;
-use futures::StreamExt;
 use serde_json::Value;
 use solana_sdk::pubkey::Pubkey;
 use std::collections::{HashMap, HashSet, VecDeque};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
-use tokio::sync::{Notify, mpsc, watch};
+use tokio::sync::{Notify, Semaphore, mpsc, watch};
 use tokio::time::Instant;
 use tokio_util::sync::CancellationToken;
 use tokio_util::task::TaskTracker;
@@ -24,7 +23,8 @@ use tokio_util::task::TaskTracker;
 /// After failed polls the pause doubles from `POLL_PAUSE` up to `POLL_PAUSE_MAX`.
 const POLL_PAUSE: Duration = Duration::from_millis(200);
 const POLL_PAUSE_MAX: Duration = Duration::from_millis(1_600);
-const RESENDS_AT_ONCE: usize = 8;
+/// The most re-sends that wait for an answer at once, all flights together.
+const RESENDS_AT_ONCE: usize = 64;
 /// How often to check for expiry while a signature stays unknown.
 const EXPIRY_INTERVAL: Duration = Duration::from_secs(2);
 /// How many landings are remembered for late callers.
@@ -41,6 +41,7 @@ pub struct Submitter {
     ended: Mutex<RecentLandings>,
     /// Since when a node owes an answer about transactions in flight.
     unanswered_since: Mutex<Option<Instant>>,
+    resending: Arc<Semaphore>,
     /// Takes landings for another node to confirm; `None` with a single node.
     sightings: Option<mpsc::UnboundedSender<Sighting>>,
     tasks: TaskTracker,
@@ -57,6 +58,7 @@ impl Submitter {
             wake: Notify::new(),
             ended: Mutex::default(),
             unanswered_since: Mutex::default(),
+            resending: Arc::new(Semaphore::new(RESENDS_AT_ONCE)),
             sightings,
             tasks,
         };
@@ -297,25 +299,23 @@ impl Submitter {
         }
     }
 
-    /// Re-sends every transaction that no node has known for a while.
+    /// Re-sends transactions that no node has known for a while, those that were sent longest ago first. The rest takes
+    /// its turn when nodes have answered.
     fn resend(&self, stop: &CancellationToken) {
-        let due: Vec<Arc<str>> = self.flights().values_mut().filter_map(Flight::resend).collect();
-        if due.is_empty() {
-            return;
-        }
-        let (rpc, stop) = (self.rpc.clone(), stop.clone());
-        // In its own task: a slow node must not delay the poll for landings.
-        self.tasks.spawn(async move {
-            let sends = futures::stream::iter(due).for_each_concurrent(RESENDS_AT_ONCE, |transaction| {
-                let rpc = rpc.clone();
-                async move {
-                    if let Err(error) = rpc.send(&transaction).await {
-                        tracing::debug!(%error, "transaction not re-sent");
-                    }
+        let mut flights = self.flights();
+        let mut due: Vec<&mut Flight> = flights.values_mut().filter(|flight| flight.is_due_again()).collect();
+        due.sort_by_key(|flight| flight.sent_at);
+        for flight in due {
+            let Ok(turn) = self.resending.clone().try_acquire_owned() else { return };
+            let (rpc, stop, transaction) = (self.rpc.clone(), stop.clone(), flight.resend());
+            // In its own task: a slow node must not delay the poll for landings.
+            self.tasks.spawn(async move {
+                if let Some(Err(error)) = stop.run_until_cancelled(rpc.send(&transaction)).await {
+                    tracing::debug!(%error, "transaction not re-sent");
                 }
+                drop(turn);
             });
-            stop.run_until_cancelled(sends).await;
-        });
+        }
     }
 
     fn has_long_unknown(&self) -> bool {

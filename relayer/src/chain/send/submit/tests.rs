@@ -100,6 +100,29 @@ async fn the_same_bytes_are_sent_again_while_the_node_does_not_know_them() {
 }
 
 #[tokio::test(start_paused = true)]
+async fn a_silent_node_holds_up_a_bounded_number_of_sends_and_each_flight_once() {
+    let node = ScriptedNode::default();
+    let submitter = start(&node);
+    node.set(|node| node.hangs_on = Some("sendTransaction"));
+    let begin = |number: usize| {
+        let signature = format!("signature {number}");
+        let followed = Followed { bytes: signature.as_bytes(), signature: &signature, ..TRANSACTION };
+        drop(submitter.register(followed, Commitment::Finalized));
+    };
+    (0..10).for_each(begin);
+    // A call times out after 10 s.
+    after(9).await;
+    assert_eq!(node.calls("sendTransaction"), 10, "none is sent again before the answer");
+    (10..300).for_each(begin);
+    tokio::time::sleep(Duration::from_millis(2_500)).await;
+    assert_eq!(node.calls("sendTransaction"), RESENDS_AT_ONCE);
+    node.set(|node| node.hangs_on = None);
+    after(20).await;
+    let sent: HashSet<String> = node.get(|node| node.sent.iter().cloned().collect());
+    assert_eq!(sent.len(), 300, "all have their turn");
+}
+
+#[tokio::test(start_paused = true)]
 async fn it_expires_only_past_its_last_valid_finalized_height() {
     let node = ScriptedNode::default();
     let following = Following::begin(&start(&node), Commitment::Finalized);
