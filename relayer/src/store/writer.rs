@@ -26,6 +26,8 @@ use super::transaction::Transaction;
 
 /// The most pieces of work that commit together.
 const GROUP_MAX: usize = 32;
+/// The most pieces of work that wait; of new claims, half as many. A disk that hangs must not collect what clients repeat.
+const WAITING_MAX: usize = if cfg!(test) { 1_024 } else { 8_192 };
 /// Slots per commit reserved for new claims.
 const BEGINNING_MIN: usize = 16;
 
@@ -121,13 +123,21 @@ impl Writer {
     }
 
     /// Runs `work` in a transaction, and answers once that is committed. `work` must await nothing but statements. It
-    /// runs to the end even when the caller leaves, as callers do when it takes too long.
+    /// runs to the end even when the caller leaves, as callers do when it takes too long. Unavailable at once: too much
+    /// is waiting.
     pub async fn write<T, F>(&self, work: F, turn: Turn) -> Result<T, StoreError>
     where
         F: for<'c> FnOnce(&'c mut Transaction<'_>) -> BoxFuture<'c, Result<T, StoreError>>,
         F: Clone + Send + 'static,
         T: Send + 'static,
     {
+        let waiting_max = match turn {
+            Turn::GoesOn => WAITING_MAX,
+            Turn::Begins => WAITING_MAX / 2,
+        };
+        if self.waiting() >= waiting_max {
+            return Err(StoreError::unavailable("too much waits to be written"));
+        }
         let (answer, answered) = oneshot::channel();
         let waiting = Some((Instant::now(), self.waiting.clone()));
         let asked = RequestedWork { work, result: None, answer, waiting };

@@ -1,4 +1,5 @@
-use futures::FutureExt;
+use futures::stream::FuturesUnordered;
+use futures::{FutureExt, StreamExt};
 
 use super::*;
 
@@ -27,6 +28,32 @@ async fn a_database_is_a_file_and_what_a_file_has_not_is_refused() {
         assert!(opens || matches!(opened, Err(StoreError::Unsupported)), "{url}");
         assert_eq!(folder.path().join("purser.db").exists(), opens, "{url}");
     }
+}
+
+#[tokio::test]
+async fn a_disk_that_hangs_collects_a_bounded_number_of_claims_and_takes_what_goes_on() {
+    let Some(fixture) = fixture().await else { return };
+    let store = &fixture.store;
+    let other = fixture.place.open_sqlite();
+    other.execute_batch("BEGIN IMMEDIATE").expect("locked");
+    let claims = (0..600).map(|number| {
+        let new = fixture.transfer(1, &format!("order {number}"));
+        async move { store.claim_transfer(&new, clock(1)).await }
+    });
+    let mut claims: FuturesUnordered<_> = claims.collect();
+    let mut refused = 0;
+    // Whoever is refused is answered at once.
+    while let Some(claim) = claims.next().now_or_never() {
+        assert!(matches!(claim, Some(Err(StoreError::Unavailable { .. }))), "{claim:?}");
+        refused += 1;
+    }
+    assert_eq!(refused, 600 - 512);
+    let other_operator = operator(50);
+    let (step, ()) = tokio::join!(store.insert_operator(&other_operator), async {
+        other.execute_batch("ROLLBACK").expect("let go");
+    });
+    step.expect("written");
+    assert!(claims.all(async |claim| claim.is_ok()).await, "what waited is written");
 }
 
 #[tokio::test]
