@@ -14,9 +14,20 @@ use tokio::time::Instant;
 /// A transfer that has not shown up for this long was never sent, or can no longer land.
 const FORGOTTEN_AFTER: Duration = Duration::from_secs(120);
 
+/// The fewest agents between two prunings.
+const PRUNED_AT_MIN: usize = 1_024;
+
 /// Transfers in flight, by agent.
 #[derive(Default)]
-pub struct OwnTransfers(Mutex<HashMap<Address, VecDeque<OwnTransfer>>>);
+pub struct OwnTransfers(Mutex<AllOwn>);
+
+#[derive(Default)]
+struct AllOwn {
+    by_agent: HashMap<Address, VecDeque<OwnTransfer>>,
+    /// With so many agents, those without a transfer in flight are forgotten. Twice as many as were left by the last time,
+    /// so that pruning costs each transfer next to nothing.
+    pruned_at: usize,
+}
 
 #[derive(Debug)]
 struct OwnTransfer {
@@ -30,8 +41,9 @@ impl OwnTransfers {
     /// Records a signed transfer, which may be sent any moment.
     pub fn signed(&self, order: &UnsignedTransfer, signature: &str) {
         let mut all = self.all();
-        let own = all.entry(order.agent.agent).or_default();
-        own.retain(|known| known.signed_at.elapsed() < FORGOTTEN_AFTER);
+        all.prune();
+        let own = all.by_agent.entry(order.agent.agent).or_default();
+        own.retain(OwnTransfer::is_in_flight);
         if own.len() == TAGS_MAX {
             own.pop_front();
         }
@@ -42,20 +54,18 @@ impl OwnTransfers {
     /// Drops a transfer that ended without a payment, or was never sent.
     pub fn not_paid(&self, signature: &str) {
         let mut all = self.all();
-        for own in all.values_mut() {
+        for own in all.by_agent.values_mut() {
             own.retain(|known| known.signature != signature);
         }
-        all.retain(|_, own| !own.is_empty());
+        all.by_agent.retain(|_, own| !own.is_empty());
     }
 
     /// Counts transfers that `agent` does not show yet as made at `now` (unix seconds).
     pub fn count_in(&self, agent: &mut AgentOnChain, now: i64) {
         let mut all = self.all();
-        let Some(own) = all.get_mut(&agent.address) else { return };
+        let Some(own) = all.by_agent.get_mut(&agent.address) else { return };
         let now = agent.window.effective(now);
-        own.retain(|known| {
-            known.signed_at.elapsed() < FORGOTTEN_AFTER && !agent.tags.contains(known.tag, now)
-        });
+        own.retain(|known| known.is_in_flight() && !agent.tags.contains(known.tag, now));
         for known in own.iter() {
             // One transfer may be signed more than once; at most one signature pays.
             if agent.tags.contains(known.tag, now) {
@@ -67,12 +77,29 @@ impl OwnTransfers {
                 UsdcAmount::from_micros(agent.balance.micros().saturating_sub(known.amount.micros()));
         }
         if own.is_empty() {
-            all.remove(&agent.address);
+            all.by_agent.remove(&agent.address);
         }
     }
 
-    fn all(&self) -> MutexGuard<'_, HashMap<Address, VecDeque<OwnTransfer>>> {
+    fn all(&self) -> MutexGuard<'_, AllOwn> {
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl OwnTransfer {
+    fn is_in_flight(&self) -> bool {
+        self.signed_at.elapsed() < FORGOTTEN_AFTER
+    }
+}
+
+impl AllOwn {
+    /// Forgets agents that have not paid for a while; nobody may ask for them again.
+    fn prune(&mut self) {
+        if self.by_agent.len() < self.pruned_at.max(PRUNED_AT_MIN) {
+            return;
+        }
+        self.by_agent.retain(|_, own| own.iter().any(OwnTransfer::is_in_flight));
+        self.pruned_at = 2 * self.by_agent.len();
     }
 }
 
@@ -117,6 +144,21 @@ mod tests {
         assert_eq!(balance_and_spent(&own), (65, 35));
         own.not_paid("one");
         assert_eq!(balance_and_spent(&own), (95, 5));
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn agents_that_pay_no_more_are_forgotten_and_none_whose_transfer_is_in_flight() {
+        let own = OwnTransfers::default();
+        let sign = |number: usize| {
+            let mut order = order(7, 30);
+            order.agent.agent = Address::from_bytes([number.to_le_bytes(); 4].concat().try_into().expect("32"));
+            own.signed(&order, "one");
+        };
+        (0..3 * PRUNED_AT_MIN).for_each(sign);
+        assert_eq!(own.all().by_agent.len(), 3 * PRUNED_AT_MIN);
+        tokio::time::advance(FORGOTTEN_AFTER).await;
+        (10_000..10_000 + 4 * PRUNED_AT_MIN).for_each(sign);
+        assert_eq!(own.all().by_agent.len(), 4 * PRUNED_AT_MIN);
     }
 
     #[test]
