@@ -151,7 +151,8 @@ mod tests {
         let own = OwnTransfers::default();
         let sign = |number: usize| {
             let mut order = order(7, 30);
-            order.agent.agent = Address::from_bytes([number.to_le_bytes(); 4].concat().try_into().expect("32"));
+            order.agent.agent =
+                Address::from_bytes([number.to_le_bytes(); 4].concat().try_into().expect("32"));
             own.signed(&order, "one");
         };
         (0..3 * PRUNED_AT_MIN).for_each(sign);

@@ -36,6 +36,13 @@ struct PendingState {
     pending: HashMap<OperatorId, HashMap<AccountId, HashMap<IdempotencyKey, usize>>>,
 }
 
+impl PendingState {
+    fn count(&mut self, operator: OperatorId, account: AccountId, key: &IdempotencyKey) {
+        let keys = self.pending.entry(operator).or_default().entry(account).or_default();
+        *keys.entry(key.clone()).or_default() += 1;
+    }
+}
+
 /// Holding this keeps a request counted as pending.
 pub(in crate::service) struct PendingPlace {
     operator: OperatorId,
@@ -62,15 +69,15 @@ impl PendingTransfers {
         limits: PendingLimits,
     ) -> Option<PendingPlace> {
         let mut state = self.lock();
-        let accounts = state.pending.entry(operator).or_default();
-        let of_account = accounts.get(&account).map_or(0, HashMap::len);
-        let of_operator: usize = accounts.values().map(HashMap::len).sum();
+        let accounts = state.pending.get(&operator);
+        let keys = accounts.and_then(|accounts| accounts.get(&account));
+        let of_account = keys.map_or(0, HashMap::len);
+        let of_operator: usize = accounts.map_or(0, |accounts| accounts.values().map(HashMap::len).sum());
         let is_full = of_account >= limits.per_account || of_operator >= limits.per_operator;
-        let keys = accounts.entry(account).or_default();
-        if is_full && !keys.contains_key(key) {
+        if is_full && keys.is_none_or(|keys| !keys.contains_key(key)) {
             return None;
         }
-        *keys.entry(key.clone()).or_default() += 1;
+        state.count(operator, account, key);
         drop(state);
         Some(self.place(operator, account, key))
     }
@@ -82,10 +89,7 @@ impl PendingTransfers {
         account: AccountId,
         key: &IdempotencyKey,
     ) -> PendingPlace {
-        let mut state = self.lock();
-        let keys = state.pending.entry(operator).or_default().entry(account).or_default();
-        *keys.entry(key.clone()).or_default() += 1;
-        drop(state);
+        self.lock().count(operator, account, key);
         self.place(operator, account, key)
     }
 
@@ -174,6 +178,7 @@ mod tests {
     use super::*;
 
     const LIMITS: PendingLimits = PendingLimits { per_account: 2, per_operator: 3 };
+    const NONE: PendingLimits = PendingLimits { per_account: 0, per_operator: 0 };
 
     fn account(number: u8) -> AccountId {
         AccountId::from_bytes([number; 16])
@@ -212,8 +217,16 @@ mod tests {
     }
 
     #[test]
-    fn nothing_is_left_of_what_is_over() {
+    fn nothing_is_left_of_what_is_over_or_was_refused() {
         let all = PendingTransfers::default();
+        let held = place(&all);
+        for (operator_number, limits) in [(1, PendingLimits { per_operator: 1, ..LIMITS }), (2, NONE)] {
+            let operator = OperatorId::from_bytes([operator_number; 16]);
+            assert!(all.try_place(operator, account(2), &key("a"), limits).is_none());
+        }
+        let accounts: Vec<usize> = all.lock().pending.values().map(HashMap::len).collect();
+        assert_eq!(accounts, [1], "one operator with one account");
+        drop(held);
         drop(all.try_place(operator(), account(1), &key("a"), LIMITS));
         drop(place(&all));
         assert!(all.lock().pending.is_empty());
