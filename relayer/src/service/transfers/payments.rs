@@ -19,9 +19,18 @@ const UNCONFIRMED_MAX: usize = TAGS_MAX * 3 / 4;
 
 /// The latest payments of each account that this process has seen.
 #[derive(Clone, Default)]
-pub(super) struct SeenPayments(Arc<Mutex<HashMap<AccountId, Seen>>>);
+pub(super) struct SeenPayments(Arc<Mutex<SeenAccounts>>);
+
+#[derive(Default)]
+struct SeenAccounts {
+    seen: HashMap<AccountId, Seen>,
+    /// Counts uses, to tell which was the latest.
+    uses: u64,
+}
 
 struct Seen {
+    /// The number of its latest use.
+    used: u64,
     /// Tags by the numbers of their payments.
     tags: BTreeMap<u64, u64>,
     unconfirmed: Arc<Semaphore>,
@@ -67,21 +76,36 @@ impl SeenPayments {
 
     fn with<T>(&self, account: AccountId, work: impl FnOnce(&mut Seen) -> T) -> T {
         let mut accounts = self.accounts();
-        if accounts.len() >= ACCOUNTS_MAX && !accounts.contains_key(&account) {
-            // Drop the accounts for which nothing is being signed; their views are read again when needed.
-            accounts.retain(|_, seen| Arc::strong_count(&seen.unconfirmed) > 1);
+        if accounts.seen.len() >= ACCOUNTS_MAX && !accounts.seen.contains_key(&account) {
+            accounts.forget_oldest();
         }
-        work(accounts.entry(account).or_default())
+        accounts.uses += 1;
+        let used = accounts.uses;
+        let seen = accounts.seen.entry(account).or_default();
+        seen.used = used;
+        work(seen)
     }
 
-    fn accounts(&self) -> MutexGuard<'_, HashMap<AccountId, Seen>> {
+    fn accounts(&self) -> MutexGuard<'_, SeenAccounts> {
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl SeenAccounts {
+    /// Forgets the tenth that was not used for longest, but no account for which something is being signed. Views are read
+    /// again when needed.
+    fn forget_oldest(&mut self) {
+        let mut used: Vec<u64> = self.seen.values().map(|seen| seen.used).collect();
+        let tenth = used.len() / 10;
+        let (_, oldest_kept, _) = used.select_nth_unstable(tenth);
+        let oldest_kept = *oldest_kept;
+        self.seen.retain(|_, seen| seen.used >= oldest_kept || Arc::strong_count(&seen.unconfirmed) > 1);
     }
 }
 
 impl Default for Seen {
     fn default() -> Self {
-        Self { tags: BTreeMap::new(), unconfirmed: Arc::new(Semaphore::new(UNCONFIRMED_MAX)) }
+        Self { used: 0, tags: BTreeMap::new(), unconfirmed: Arc::new(Semaphore::new(UNCONFIRMED_MAX)) }
     }
 }
 
@@ -148,6 +172,26 @@ mod tests {
         forked.record(7, 1_000);
         assert_eq!(seen.learn(&forked), 15);
         assert_eq!(seen.tags.get(&30), Some(&7));
+    }
+
+    #[test]
+    fn at_most_so_many_accounts_are_remembered_and_the_longest_unused_go_first() {
+        let seen = SeenPayments::default();
+        let account = |number: usize| AccountId::from_bytes((number as u128).to_be_bytes());
+        let learns = |number: usize| seen.learn(account(number), &remembered(1));
+        let permit = seen.try_permit(account(0)).expect("free");
+        for number in 0..ACCOUNTS_MAX {
+            learns(number);
+        }
+        learns(1);
+        learns(ACCOUNTS_MAX);
+        let is_known = |number: usize| seen.accounts().seen.contains_key(&account(number));
+        assert_eq!(seen.accounts().seen.len(), ACCOUNTS_MAX - ACCOUNTS_MAX / 10 + 2);
+        assert!(is_known(0), "a payment of it is not confirmed yet");
+        assert!(is_known(1), "it was used just now");
+        assert!(!is_known(2) && !is_known(ACCOUNTS_MAX / 10), "a tenth is forgotten");
+        assert!(is_known(ACCOUNTS_MAX / 10 + 1) && is_known(ACCOUNTS_MAX));
+        drop(permit);
     }
 
     #[test]
