@@ -28,15 +28,16 @@ pub(super) async fn clean_up(parts: &Parts) -> Result<(), ServiceError> {
     Ok(())
 }
 
-/// Uses the clock that is furthest behind, ours or a chain's, so one clock that runs ahead expires nothing. Nothing
-/// expires while a chain does not tell its time.
+/// Uses the time on which the host and the nodes of every network agree, the earliest where there are several. While any of
+/// them disagrees or is silent, nothing is past its retention.
 async fn too_old(parts: &Parts) -> TooOld {
-    let mut now = parts.ambient.now();
+    let host_now = parts.ambient.now();
+    let mut now = host_now;
     for network in parts.chains.networks() {
         let Ok(network) = parts.chains.get(network) else { continue };
-        match network.chain.now().await {
-            Ok(seconds) => now = now.min(Timestamp::from_unix_seconds(seconds)),
-            Err(_) => return Retention::default().too_old(now),
+        match network.agreed_now(host_now).await {
+            Some(agreed) => now = now.min(Timestamp::from_unix_seconds(agreed)),
+            None => return Retention::default().too_old(host_now),
         }
     }
     parts.retention.too_old(now)

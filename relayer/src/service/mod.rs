@@ -145,7 +145,7 @@ impl Services {
         self.parts.tasks.keep("reconciler", async move {
             loop {
                 this.reconcile_once().await;
-                if let Err(error) = cleaning::clean_up(&this.parts).await {
+                if let Err(error) = this.clean_up().await {
                     tracing::warn!(%error, "what is over could not be deleted; trying again later");
                 }
                 tokio::select! {
@@ -154,6 +154,11 @@ impl Services {
                 }
             }
         });
+    }
+
+    /// One pass over what is deleted by its age, or with something else.
+    pub(crate) async fn clean_up(&self) -> Result<(), ServiceError> {
+        cleaning::clean_up(&self.parts).await
     }
 
     /// One pass over our keys, unfinished accounts and pending policies.

@@ -7,7 +7,7 @@ use serde_json::json;
 
 use super::{Answer, Relayer};
 use crate::chain::{Outcome, Refusal};
-use crate::domain::{PageLimit, PageRequest, UsdcAmount};
+use crate::domain::{EventId, PageLimit, PageRequest, Timestamp, UsdcAmount};
 
 pub(super) async fn status_of(relayer: &Relayer, answer: &Answer) -> String {
     let id = answer.body["transfer_id"].as_str().expect("text");
@@ -255,6 +255,30 @@ async fn a_clock_that_one_node_moves_frees_nothing_that_was_spent() {
         let listed = relayer.services.accounts.list(&operator, None, request).await.expect("listed");
         assert_eq!(listed.items[0].spent, Some(spent), "{hours}");
     }
+}
+
+#[tokio::test]
+async fn what_is_old_by_one_clock_is_deleted_only_while_host_and_chain_agree() {
+    let relayer = Relayer::start().await;
+    let account = relayer.account().await;
+    assert_eq!(relayer.post("/v1/transfers", &relayer.order(&account, "order")).await.status, StatusCode::OK);
+    let in_2020 = EventId::new(Timestamp::from_unix_seconds(1_577_836_800), 0);
+    relayer
+        .runs_sql(&format!("UPDATE events SET event_id = '{in_2020}' WHERE event_type = 'transfer.settled'"));
+    let is_kept = async || {
+        relayer.services.clean_up().await.expect("a database that answers");
+        relayer.get(&format!("/v1/events/{in_2020}")).await.status == StatusCode::OK
+    };
+    let now = crate::service::Ambient::SYSTEM.now().unix_seconds();
+    for hours in [25, -25, 10_000] {
+        relayer.chain.script().now = now + hours * 3_600;
+        assert!(is_kept().await, "{hours}");
+    }
+    relayer.chain.script().now = now;
+    relayer.chain.script().unreachable = true;
+    assert!(is_kept().await, "no clock");
+    relayer.chain.script().unreachable = false;
+    assert!(!is_kept().await, "they agree");
 }
 
 #[tokio::test]

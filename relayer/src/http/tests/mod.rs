@@ -136,7 +136,7 @@ impl Relayer {
             ),
             keys_max: 1_000,
             cell: None,
-            retention: crate::domain::Retention::default(),
+            retention: crate::domain::Retention::of_days(1, 1, 1),
             metrics: crate::metrics::Metrics::default(),
         });
         let router = router(&services, settings(), OpenApiRouter::new(), |_| axum::Router::new());

@@ -28,7 +28,7 @@ impl Relayer {
         self.get("/v1/accounts").await.body["data"].as_array().expect("a list").len()
     }
 
-    fn runs_sql(&self, sql: &str) {
+    pub(super) fn runs_sql(&self, sql: &str) {
         let connection = rusqlite::Connection::open(self.folder.path().join("purser.db")).expect("opened");
         connection.execute_batch(sql).expect("done");
     }
