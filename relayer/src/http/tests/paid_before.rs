@@ -13,12 +13,13 @@ use crate::domain::{
     Address, Counterparty, EntryKind, EntryOutcome, HistoryEntry, IdempotencyKey, Network, PaymentNumber,
     Timestamp, TransferId, UsdcAmount, entry_id, transfer_tag,
 };
+use crate::service::Ambient;
 use crate::store::Readings;
 
 /// A payment of the only agent to the first payee.
 #[derive(Clone)]
 struct Landed {
-    key: String,
+    signature: String,
     tag: u64,
     amount: u64,
     number: u64,
@@ -30,7 +31,7 @@ fn landed(relayer: &Relayer, key: &str, amount: u64, number: u64) -> Landed {
     let agent = relayer.chain.script().agents.values().next().expect("one agent").clone();
     let tag = transfer_tag(&agent.operator, &agent.address, &IdempotencyKey::parse(key).expect("valid"));
     let recipient = relayer.chain.payee(1);
-    Landed { key: key.to_owned(), tag, amount, number, agent: agent.address, recipient }
+    Landed { signature: format!("landed-{key}"), tag, amount, number, agent: agent.address, recipient }
 }
 
 /// The payment lands: the only agent remembers its tag.
@@ -46,7 +47,7 @@ fn lands(relayer: &Relayer, landed: &Landed) {
 async fn is_read(relayer: &Relayer, landed: &Landed) {
     let parties = relayer.store.find_parties(Network::Test, &[landed.agent]).await.expect("found");
     let (_, party) = parties[0];
-    let signature = format!("landed-{}", landed.key);
+    let signature = landed.signature.clone();
     let mut id = [1; 16];
     id[8..].copy_from_slice(&landed.tag.to_le_bytes());
     let entry = HistoryEntry {
@@ -122,6 +123,40 @@ async fn a_payment_that_only_the_history_still_knows_is_found_before_another_is_
     assert_eq!(other.status, StatusCode::OK, "{}", other.text);
     assert_eq!(relayer.chain.script().orders.len(), 1);
     assert_eq!(relayer.chain.script().wanted, 0, "nothing was missing");
+}
+
+#[tokio::test]
+async fn a_settled_key_stays_paid_when_18_payments_came_after_it_and_a_nodes_clock_moves_by_25_hours() {
+    let relayer = Relayer::start().await;
+    let account = relayer.account().await;
+    relayer.chain.script().now = Ambient::SYSTEM.now().unix_seconds();
+    let pays = async |number: u64| {
+        let mut order = relayer.order(&account, &format!("order-{number}"));
+        if number == 1 {
+            order["amount"] = json!("10");
+        }
+        relayer.post("/v1/transfers", &order).await
+    };
+    let mut answers = Vec::new();
+    for number in 1..=19 {
+        let answer = pays(number).await;
+        assert_eq!(answer.status, StatusCode::OK, "{}", answer.body);
+        let amount = if number == 1 { 10_000_000 } else { 1_500_000 };
+        let signature = answer.body["tx_signature"].as_str().expect("text").to_owned();
+        let payment = Landed { signature, ..landed(&relayer, &format!("order-{number}"), amount, number) };
+        lands(&relayer, &payment);
+        is_read(&relayer, &payment).await;
+        answers.push((answer, payment));
+    }
+    let (first, payment) = &answers[0];
+    let now = relayer.chain.script().now;
+    let remembers = relayer.chain.script().agents.values().any(|agent| agent.tags.contains(payment.tag, now));
+    assert!(!remembers, "the account has forgotten it");
+    relayer.chain.script().now += 25 * 3_600;
+    let again = pays(1).await;
+    assert_eq!((again.status, &again.body), (StatusCode::OK, &first.body));
+    assert!(again.headers.contains_key("idempotent-replayed"));
+    assert_eq!(relayer.chain.script().orders.len(), 19, "nothing was signed again");
 }
 
 #[tokio::test]
