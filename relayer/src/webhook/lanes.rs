@@ -119,6 +119,18 @@ mod tests {
     }
 
     #[tokio::test]
+    async fn all_operators_together_have_640_attempts_under_way() {
+        let lanes = Lanes::default();
+        let mut taken = Vec::new();
+        for operator in 1..=4 {
+            for failures in [0, 3] {
+                taken.extend(lanes.of(&webhook(operator, failures)).take(10_000, false).await);
+            }
+        }
+        assert_eq!(taken.len(), 640, "as docs/operating.md says");
+    }
+
+    #[tokio::test]
     async fn no_operator_can_take_the_places_of_the_others() {
         for (failures, share, at_once) in
             [(0, HEALTHY_PLACES / 2, HEALTHY_AT_ONCE), (3, FAILING_PLACES / 2, FAILING_AT_ONCE)]
