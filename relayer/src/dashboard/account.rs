@@ -14,7 +14,9 @@ use super::policy::{FieldChange, after_change, compared, rows, version_of};
 use super::qr::QrCode;
 use super::session::Signed;
 use super::text::{filters, percent};
-use crate::domain::{AccountId, ApiKey, EntryOutcome, HistoryFilter, KeyId, PolicyUpdate, UsdcAmount};
+use crate::domain::{
+    AccountId, ApiKey, EntryOutcome, HaltScope, HistoryFilter, KeyId, PolicyUpdate, UsdcAmount,
+};
 use crate::http::error::ApiError;
 use crate::http::once::{Draw, shown_once};
 use crate::http::v1::keys::CreateKeyBody;

@@ -82,7 +82,7 @@ pub async fn show(
 ) -> Result<Response, PageError> {
     let stopped = asked.given("stopped").is_some();
     let notice = stopped.then(|| {
-        "Every account is stopped. Only the admin's wallet lets them pay again: `anchor run resume-all`."
+        "Every account is stopped. Only the admin's wallet lets them pay again (anchor run resume-all)."
             .into()
     });
     let frame = Frame::new(&signed.operator, Section::Home).with_notice(notice);

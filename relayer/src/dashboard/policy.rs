@@ -241,6 +241,14 @@ struct VersionsPage {
     next: Option<String>,
 }
 
+impl VersionsPage {
+    /// Every field of a version's policy, if it was read.
+    fn words(&self, version: &PolicyVersion) -> Option<String> {
+        let rows = rows(&version.read_policy()?);
+        Some(rows.map(|(field, value)| format!("{field}: {value}")).join("\n"))
+    }
+}
+
 pub async fn versions(
     State(services): State<Arc<Services>>,
     signed: Signed,

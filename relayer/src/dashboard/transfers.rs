@@ -169,7 +169,7 @@ fn allowed(policy: &SpendingPolicy, rule: CheckedRule) -> Option<String> {
     Some(match rule {
         CheckedRule::Paused => if policy.paused { "nothing" } else { "not paused" }.to_owned(),
         CheckedRule::RequireMemo => {
-            if policy.require_memo { "with a memo" } else { "without a memo too" }.to_owned()
+            if policy.require_memo { "memo needed" } else { "no memo needed" }.to_owned()
         }
         CheckedRule::AllowedCounterparties => match &policy.allowlist {
             Counterparties::Anyone => "anyone".to_owned(),

@@ -118,6 +118,18 @@ impl Counterparties {
         entries.map(Self::Only)
     }
 
+    /// The same with what each address is, in the order of the entries.
+    pub(super) fn with_kinds(self, kinds: &[Option<String>]) -> Self {
+        let Self::Only(entries) = self else { return self };
+        let kind = |index: usize| kinds.get(index).and_then(Option::as_deref);
+        let said = |index| CounterpartyKind::ALL.into_iter().find(|one| Some(one.as_str()) == kind(index));
+        let entry = |(index, entry)| match (entry, said(index)) {
+            (AllowlistEntry::Address(address), Some(kind)) => kind.entry(address),
+            (entry, _) => entry,
+        };
+        Self::Only(entries.into_iter().enumerate().map(entry).collect())
+    }
+
     /// An error in the entry at `index`, counted from 0.
     pub fn invalid_entry(index: usize, message: impl Into<String>) -> Invalid {
         Invalid::new(format!("{PARAM}[{index}]"), message)

@@ -52,7 +52,7 @@ pub struct PolicyVersion {
 }
 
 impl PolicyVersion {
-    /// The policy itself, without the kinds of its allowlist's addresses. `None`: it could no longer be read.
+    /// The policy itself. `None`: it could no longer be read.
     pub fn read_policy(&self) -> Option<SpendingPolicy> {
         self.policy.as_deref().and_then(policy_of_answer)
     }
