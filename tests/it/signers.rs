@@ -1,4 +1,5 @@
-//! Keys in another service: Vault, Turnkey, Privy, and with `cargo xtask test --optional-features` AWS KMS and Google's.
+//! Keys elsewhere than in a file: in the environment, or in another service: Vault, Turnkey, Privy, and with `cargo xtask test
+//! --optional-features` AWS KMS and Google's.
 
 use std::sync::Arc;
 use std::time::{Duration, Instant};
@@ -138,16 +139,80 @@ async fn privy_keeps_a_transfer_key() {
 }
 
 #[tokio::test]
+#[cfg_attr(not(feature = "optional-features"), ignore = "`cargo xtask test --optional-features` runs it")]
 async fn aws_kms_keeps_a_transfer_key() {
-    if binaries::have_optional_features() {
-        pays_through(Kind::AwsKms).await;
-    }
+    pays_through(Kind::AwsKms).await;
 }
 
 #[tokio::test]
+#[cfg_attr(not(feature = "optional-features"), ignore = "`cargo xtask test --optional-features` runs it")]
 async fn gcp_kms_keeps_a_transfer_key() {
-    if binaries::have_optional_features() {
-        pays_through(Kind::GcpKms).await;
+    pays_through(Kind::GcpKms).await;
+}
+
+/// The variables that name a variable as the place of a setting's key.
+fn in_variable(setting: &str, variable: &str) -> [(&'static str, String); 2] {
+    // Leaked for the rest of the process: relayers take environments with static names.
+    let name = |field| &*format!("PURSER__NETWORKS__TEST__{setting}__{field}").leak();
+    [(name("KIND"), "environment".to_owned()), (name("VARIABLE"), variable.to_owned())]
+}
+
+#[tokio::test]
+async fn environment_keeps_policy_and_transfer_keys_as_a_key_file_or_in_base58() {
+    let kept = Kept::with(AppSettings::default(), |app| {
+        let file = format!(" {:?}\n", app.transfer_authority().to_bytes());
+        let variables = [
+            ("PURSER_TEST_TRANSFER", file),
+            ("PURSER_TEST_POLICY", app.policy_authority().to_base58_string()),
+        ];
+        let places =
+            [in_variable(TRANSFER, "PURSER_TEST_TRANSFER"), in_variable(POLICY, "PURSER_TEST_POLICY")];
+        places.concat().into_iter().chain(variables).collect()
+    });
+    let kept = kept.await;
+    kept.pays().await.is_settled();
+    assert_eq!(kept.paid().await, 1);
+    kept.client.put(&kept.agent.path("/policy"), &json!({ "max_single_transfer": 5 })).await.has_status(200);
+    kept.pays().await.is_settled();
+}
+
+#[tokio::test]
+async fn variable_that_is_missing_or_holds_no_key_is_refused_by_its_name_and_never_shown() {
+    let app = TestApp::start(TestNetwork::shared().await, &AppSettings::default()).await;
+    app.crashes();
+    let keypair = app.transfer_authority();
+    let mut torn = keypair.to_bytes();
+    torn[40] ^= 1;
+    let base58 = |bytes: &[u8]| bs58::encode(bytes).into_string();
+    let refused = |key: Option<&str>| -> String {
+        let place = in_variable(TRANSFER, "PURSER_TEST_KEY");
+        let key = key.map(|key| ("PURSER_TEST_KEY", key));
+        let environment: Vec<(&str, &str)> =
+            place.iter().map(|(name, value)| (*name, value.as_str())).chain(key).collect();
+        app.refuses_to_start_with(&environment)
+    };
+    let said = refused(None);
+    assert!(said.contains("environment variable PURSER_TEST_KEY is not set"), "{said}");
+    let half = base58(&keypair.to_bytes()[..32]);
+    let longer = base58(&[&keypair.to_bytes()[..], &[1]].concat());
+    let rubbish = [
+        "",
+        "  ",
+        "[]",
+        "[1, 2, 3]",
+        "[256]",
+        "{}",
+        "0OIl",
+        &format!("{torn:?}"),
+        &base58(&torn),
+        &half,
+        &longer,
+    ];
+    for key in rubbish {
+        let said = refused(Some(key));
+        assert!(said.contains("environment variable PURSER_TEST_KEY holds no keypair of 64 bytes"), "{said}");
+        assert!(key.len() < 10 || !said.contains(key), "{said}");
+        assert_eq!(said.lines().count(), 1, "{said}");
     }
 }
 
@@ -270,10 +335,11 @@ async fn doctor_asks_the_signers() {
 }
 
 #[tokio::test]
+#[cfg_attr(
+    feature = "optional-features",
+    ignore = "this relayer has every feature: `cargo xtask test` runs it"
+)]
 async fn relayer_without_a_feature_refuses_the_kind_that_needs_it() {
-    if binaries::have_optional_features() {
-        return;
-    }
     let app = TestApp::start(TestNetwork::shared().await, &AppSettings::default()).await;
     app.crashes();
     let config = std::fs::read_to_string(app.config()).expect("it is there");

@@ -1,5 +1,5 @@
 //! Traces, as a collector gets them over OTLP. `cargo xtask test --optional-features` tests a relayer with the feature `otel`;
-//! otherwise the test is that the relayer reports the missing feature.
+//! otherwise those tests are ignored, and what is left is that the relayer reports the missing feature.
 
 use std::process::Command;
 use std::sync::Arc;
@@ -88,11 +88,8 @@ async fn pays_within(agent: &Agent, trace: &[(&str, &str)], key: &str) -> purser
 }
 
 #[tokio::test]
+#[cfg_attr(not(feature = "optional-features"), ignore = "`cargo xtask test --optional-features` runs it")]
 async fn payment_is_a_span_of_its_callers_trace_with_its_steps_and_no_secret() {
-    if !binaries::have_optional_features() {
-        eprintln!("not run: the relayer is built without the feature `otel`");
-        return;
-    }
     let collector = Receiver::start();
     let headers = ("OTEL_EXPORTER_OTLP_HEADERS", "x-collector-token=let-me-in");
     let resource = ("OTEL_RESOURCE_ATTRIBUTES", "deployment.environment.name=tests");
@@ -148,11 +145,8 @@ async fn payment_is_a_span_of_its_callers_trace_with_its_steps_and_no_secret() {
 }
 
 #[tokio::test]
+#[cfg_attr(not(feature = "optional-features"), ignore = "`cargo xtask test --optional-features` runs it")]
 async fn caller_without_a_trace_begins_one_and_a_caller_that_is_not_sampled_leaves_none() {
-    if !binaries::have_optional_features() {
-        eprintln!("not run: the relayer is built without the feature `otel`");
-        return;
-    }
     let collector = Receiver::start();
     let (_app, agent) = traced(&collector.url(""), &[]).await;
     let unsampled = format!("00-{TRACE}-{CALLER}-00");
@@ -170,11 +164,8 @@ async fn caller_without_a_trace_begins_one_and_a_caller_that_is_not_sampled_leav
 }
 
 #[tokio::test]
+#[cfg_attr(not(feature = "optional-features"), ignore = "`cargo xtask test --optional-features` runs it")]
 async fn collector_that_is_silent_or_gone_holds_up_no_payment_and_no_stop() {
-    if !binaries::have_optional_features() {
-        eprintln!("not run: the relayer is built without the feature `otel`");
-        return;
-    }
     let silent = Receiver::start();
     silent.hangs(PATH);
     // Nothing listens on a port that was just freed.
@@ -203,11 +194,8 @@ async fn collector_that_is_silent_or_gone_holds_up_no_payment_and_no_stop() {
 }
 
 #[tokio::test]
+#[cfg_attr(not(feature = "optional-features"), ignore = "`cargo xtask test --optional-features` runs it")]
 async fn stop_sends_what_is_left() {
-    if !binaries::have_optional_features() {
-        eprintln!("not run: the relayer is built without the feature `otel`");
-        return;
-    }
     let collector = Receiver::start();
     let (app, agent) = traced(&collector.url(""), &[("OTEL_BSP_SCHEDULE_DELAY", "3600000")]).await;
     let listed = agent.operator.client.get("/v1/accounts").await.has_status(200);
@@ -227,7 +215,7 @@ async fn relayer_that_cannot_export_as_it_is_told_refuses_to_start() {
         purser.output().expect("the relayer binary starts")
     };
     let endpoint = ("OTEL_EXPORTER_OTLP_ENDPOINT", "http://127.0.0.1:4317");
-    let (asked, named) = if binaries::have_optional_features() {
+    let (asked, named) = if cfg!(feature = "optional-features") {
         (vec![endpoint, ("OTEL_EXPORTER_OTLP_PROTOCOL", "grpc")], "`http/protobuf` alone")
     } else {
         (vec![endpoint], "cargo feature `otel`")

@@ -1,7 +1,9 @@
 //! Where the binaries under test are: an environment variable, or the folder that `cargo xtask test` builds them into.
 
-use std::env;
 use std::path::{Path, PathBuf};
+use std::{env, fs};
+
+use solana_sdk::pubkey::Pubkey;
 
 /// The relayer, `purser`. Set `PURSER_BIN` to use another one.
 pub fn relayer() -> PathBuf {
@@ -15,11 +17,6 @@ pub fn fault_injection_relayer() -> PathBuf {
     found("PURSER_FAULT_INJECTION_BIN", beside_the_tests, "the relayer with crash points")
 }
 
-/// Whether the relayer has the features that no usual build has (`cargo xtask test --optional-features`).
-pub fn have_optional_features() -> bool {
-    env::var_os("PURSER_TEST_OPTIONAL_FEATURES").is_some()
-}
-
 /// The network process, `purser-localnet`. Set `PURSER_LOCALNET_BIN` to use another one.
 pub fn localnet() -> PathBuf {
     let name = format!("localnet/release/purser-localnet{}", env::consts::EXE_SUFFIX);
@@ -29,6 +26,22 @@ pub fn localnet() -> PathBuf {
 /// The built program. Set `PURSER_PROGRAM_SO` to use another one.
 pub fn program_so() -> PathBuf {
     found("PURSER_PROGRAM_SO", workspace().join("programs/purser/idl/purser.so"), "the built program")
+}
+
+/// The same build with another address in `declare_id!`. The source's address stands in it as data, and in the instructions
+/// that compare with it, four bytes in each.
+pub fn program_that_declares(id: &Pubkey) -> Vec<u8> {
+    const PIECE: usize = 4;
+    let mut program = fs::read(program_so()).expect("the built program can be read");
+    for (known, new) in purser::ID.as_array().chunks(PIECE).zip(id.as_array().chunks(PIECE)) {
+        let places: Vec<usize> =
+            (0..=program.len() - PIECE).filter(|at| program[*at..].starts_with(known)).collect();
+        assert!(!places.is_empty(), "the built program declares another address");
+        for at in places {
+            program[at..at + PIECE].copy_from_slice(new);
+        }
+    }
+    program
 }
 
 /// The folder of the workspace's `Cargo.toml`.

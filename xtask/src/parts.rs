@@ -20,7 +20,8 @@ pub enum Part {
 impl Part {
     pub const ALL: [Self; 3] = [Self::Network, Self::Service, Self::Program];
 
-    pub fn build(self, workspace: &Workspace) -> Result<Built> {
+    /// With `optional_features`, the tests of the service expect a relayer that has them.
+    pub fn build(self, workspace: &Workspace, optional_features: bool) -> Result<Built> {
         let (what, from_nothing, mut cargo) = match self {
             Self::Network => {
                 let mut cargo = localnet::cargo(workspace, "build");
@@ -30,6 +31,9 @@ impl Part {
             Self::Service => {
                 let mut cargo = workspace.cargo("build");
                 cargo.args(["--workspace", "--features", "purser-relayer/fault-injection"]);
+                if optional_features {
+                    cargo.args(["--features", "purser-tests/optional-features"]);
+                }
                 ("the service and its tests", "about 12 minutes", cargo)
             }
             Self::Program => {

@@ -79,7 +79,7 @@ pub fn run(workspace: &Workspace, args: &Args) -> Result<ExitCode> {
 /// A part that does not compile counts as one failure, and the rest is still tested.
 fn build(workspace: &Workspace, optional_features: bool, tally: &mut Tally) -> Vec<TestProgram> {
     let mut programs = Vec::new();
-    let parts = Part::ALL.into_iter().map(|part| part.build(workspace));
+    let parts = Part::ALL.into_iter().map(|part| part.build(workspace, optional_features));
     // Last, because it puts its relayer where the service's part leaves one with crash points.
     let shipped = || build_shipped_relayer(workspace, optional_features);
     for built in parts.chain(std::iter::once_with(shipped)) {
@@ -156,9 +156,6 @@ impl TestSetup<'_> {
         runs.env("PURSER_LOCALNET_BIN", localnet::binary(self.workspace));
         runs.env("PURSER_BIN", self.workspace.relayer());
         runs.env("PURSER_FAULT_INJECTION_BIN", self.workspace.fault_injection());
-        if self.args.optional_features {
-            runs.env("PURSER_TEST_OPTIONAL_FEATURES", "1");
-        }
         if let Some(anchor) = &self.anchor {
             runs.env("PURSER_ANCHOR", anchor);
         }

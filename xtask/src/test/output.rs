@@ -30,7 +30,7 @@ pub struct Outcome {
 }
 
 impl Output {
-    /// Reads a line. Returns whether to show it: failures and the tests' own output, nothing else.
+    /// Reads a line. Returns whether to show it: failures, the tests' own output and why a test is ignored, nothing else.
     pub fn read(&mut self, line: &str) -> bool {
         if let Some(result) = line.strip_prefix("test result: ") {
             self.outcome = Some(Outcome::read(result));
@@ -55,7 +55,10 @@ impl Output {
         let is_over = line.starts_with("test ")
             && (line.ends_with("... ok") || line.ends_with("... FAILED") || line.contains("... ignored"));
         self.ended += u64::from(is_over);
-        !is_over && !line.is_empty() && !line.ends_with("has been running for over 60 seconds")
+        if is_over {
+            return line.contains("... ignored, ");
+        }
+        !line.is_empty() && !line.ends_with("has been running for over 60 seconds")
     }
 
     pub fn how_far(&self) -> String {
@@ -111,14 +114,14 @@ mod tests {
     }
 
     #[test]
-    fn what_passes_is_counted_and_not_shown() {
+    fn what_passes_is_counted_and_not_shown_and_what_is_ignored_is_shown_with_its_reason() {
         let (shown, outcome) = read(
             "\nrunning 3 tests\ntest a ... ok\ntest b::c ... ignored, takes long\n\
              test d has been running for over 60 seconds\ntest d - should panic ... ok\n\n\
              test result: ok. 2 passed; 0 failed; 1 ignored; 0 measured; 4 filtered out; finished in 0.01s\n",
             true,
         );
-        assert!(shown.is_empty(), "{shown:?}");
+        assert_eq!(shown, ["test b::c ... ignored, takes long"]);
         assert_eq!((outcome.passed, outcome.failed, outcome.ignored), (2, 0, 1));
     }
 
