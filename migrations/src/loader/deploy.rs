@@ -77,7 +77,8 @@ pub async fn run(network: &Network, args: &DeployArgs) -> Result<Report> {
             .with("sha256", sha256.clone())
             .with("bytes", elf.len())
             .with("program_data", program_data.to_string())
-            .with("idl", unpublished_idl(&id))
+            .with("idl", unpublished(&id, "idl", "programs/purser/idl/purser.json"))
+            .with("security", unpublished(&id, "security", "security.json"))
     };
     if let Some(program) = before.as_ref().filter(|program| program.holds(&elf)) {
         let authority = program.upgrade_authority.map(|authority| authority.to_string());
@@ -104,11 +105,12 @@ pub async fn run(network: &Network, args: &DeployArgs) -> Result<Report> {
         .outcome(Outcome::Done))
 }
 
-/// No crate in the registry supports the Program Metadata program, and the embedded network has none to try it on.
-fn unpublished_idl(id: &Pubkey) -> String {
+/// No crate in the registry supports the Program Metadata program, and the embedded network has none to try it on. The contacts
+/// are in the program's own bytes (`programs/purser/src/security.rs`).
+fn unpublished(id: &Pubkey, seed: &str, file: &str) -> String {
     format!(
         "not published on chain: this tool does not speak to the Program Metadata program. Its own tool does: \
-         npx @solana-program/program-metadata@0.7 write idl {id} programs/purser/idl/purser.json"
+         npx @solana-program/program-metadata@0.7 write {seed} {id} {file}"
     )
 }
 

@@ -10,3 +10,4 @@ mod program;
 mod room;
 mod scripts;
 mod unsigned;
+mod upgrades;

@@ -1,0 +1,86 @@
+//! What an auditor sees of upgrades.
+
+use std::process::Command;
+use std::time::Duration;
+
+use purser_tests::wallet::mints;
+use purser_tests::{Agent, AppSettings, TestApp, binaries};
+use serde_json::{Value, json};
+use solana_sdk::pubkey::Pubkey;
+
+use crate::program::{deploy, gives_upgrade_authority};
+use crate::room::{Room, Wallet};
+
+/// Each with its authority, and how many payments another build decided.
+#[tokio::test(flavor = "multi_thread")]
+async fn audit_names_each_upgrade_and_counts_the_payments_of_another_build() {
+    let (room, wallet, ada, payee) = upgradeable().await;
+    let committed = binaries::program_so();
+    let changed = room.folder.path().join("changed.so");
+    std::fs::write(&changed, [std::fs::read(&committed).unwrap(), b"\x01".to_vec()].concat()).unwrap();
+
+    ada.pays("1").to(&payee).await.is_settled();
+    room.done(&wallet, &deploy(&changed));
+    for _ in 0..2 {
+        ada.pays("1").to(&payee).await.is_settled();
+    }
+    let report = audited(&room, &ada.operator.address).await;
+    let program = &report["program"];
+    assert_eq!(program["is_committed_build"], json!(false), "{report:#}");
+    assert_eq!(program["upgrade_authority"], json!(wallet.address()));
+    assert_eq!(
+        (upgrades(&report, &wallet), &program["payments_of_older_builds"]),
+        (1, &json!(1)),
+        "{report:#}"
+    );
+    assert!(report["remarks"].to_string().contains("ANOTHER BUILD"), "{report:#}");
+
+    room.done(&wallet, &deploy(&committed));
+    ada.pays("1").to(&payee).await.is_settled();
+    let report = audited(&room, &ada.operator.address).await;
+    let program = &report["program"];
+    assert_eq!(
+        (&report["holds"], &program["is_committed_build"]),
+        (&json!(true), &json!(true)),
+        "{report:#}"
+    );
+    assert_eq!(
+        (upgrades(&report, &wallet), &program["payments_of_older_builds"]),
+        (2, &json!(3)),
+        "{report:#}"
+    );
+    let told = "3 payment(s) were made up to the slot in which the program was last changed: an older build may have decided them";
+    assert!(report["remarks"].to_string().contains(told), "{report:#}");
+}
+
+/// A network on which the wallet may replace the program, an account with 100 USDC, and whom it pays.
+async fn upgradeable() -> (Room, Wallet, Agent, Pubkey) {
+    let room = Room::new();
+    let wallet = room.wallet("wallet").await;
+    gives_upgrade_authority(&room, &wallet).await;
+    let app = TestApp::start(room.network.clone(), &AppSettings::default()).await;
+    let operator = app.new_operator().await;
+    let ada = operator.creates_account("Ada").await;
+    // By a transaction, or the audit asks where the money came from.
+    mints(&operator.chain, "100", &ada.token_account).await;
+    let (payee, _) = operator.chain.new_payee().await;
+    (room, wallet, ada, payee)
+}
+
+/// The upgrades that a report lists, each signed by this wallet.
+fn upgrades(report: &Value, wallet: &Wallet) -> usize {
+    let listed = report["program"]["upgrades"].as_array().unwrap().iter();
+    let upgrades: Vec<&Value> = listed.filter(|change| change["what"] == "upgraded").collect();
+    assert!(upgrades.iter().all(|change| change["authority"] == json!(wallet.address())), "{report:#}");
+    upgrades.len()
+}
+
+async fn audited(room: &Room, operator: &Pubkey) -> Value {
+    // Until all of it is final.
+    tokio::time::sleep(Duration::from_secs(3)).await;
+    let mut audit = Command::new(binaries::relayer());
+    audit.args(["audit", "--url", &room.network.rpc_url, "--operator", &operator.to_string(), "--json"]);
+    let output = audit.current_dir(room.folder.path()).env_remove("PURSER_CONFIG").output().unwrap();
+    serde_json::from_slice(&output.stdout)
+        .unwrap_or_else(|_| panic!("{}", String::from_utf8_lossy(&output.stderr)))
+}
